@@ -1,0 +1,2 @@
+//! The `swarmwood` command line: parse, call the facade, print.
+fn main() {}

@@ -1,0 +1,5 @@
+//! Learners over binned shards of rows.
+
+pub mod data;
+pub mod metric;
+pub mod objective;

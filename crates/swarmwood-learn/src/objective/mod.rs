@@ -1,0 +1,43 @@
+//! What is minimised: losses with their first and second derivatives.
+
+use swarmwood_model::Link;
+
+/// A loss over raw scores. Scores and targets come as `f32`; sums are `f64`.
+///
+/// Multi-output objectives lay scores, gradients and hessians out output after output: the value of row `i` for output
+/// `k` stands at `k * rows + i`.
+pub trait Objective: Send + Sync {
+    /// The name users say.
+    fn name(&self) -> &'static str;
+    /// Raw outputs a row: 1, or the number of classes.
+    fn outputs(&self) -> usize {
+        1
+    }
+    /// From raw score to prediction.
+    fn link(&self) -> Link;
+    /// Whether the loss depends on `score - target` alone. The learner then trains on `target - base` with scores that
+    /// start at zero, so that `f32` keeps its precision whatever the target's offset.
+    fn shift_invariant(&self) -> bool {
+        false
+    }
+    /// Whether the hessian of a row is its weight, whatever the score.
+    fn constant_hessian(&self) -> bool {
+        false
+    }
+    /// Whether the target is in the loss's domain; the message says what is allowed.
+    fn check_target(&self, target: f64) -> Result<(), &'static str>;
+    /// What the learner sees of a target (`ln(1 + y)` for the squared-log loss; the value itself otherwise).
+    fn transform_target(&self, target: f64) -> f64 {
+        target
+    }
+    /// The constant raw scores that minimise the loss; `target` is transformed, `weight` may be empty.
+    fn start(&self, target: &[f64], weight: &[f64]) -> Vec<f64>;
+    /// Writes first and second derivatives of a run of rows; `weight` may be empty. Hessians are positive or zero.
+    fn derivatives(&self, score: &[f32], target: &[f32], weight: &[f32], g: &mut [f32], h: &mut [f32]);
+    /// The weighted sum of losses of a run of rows; `weight` may be empty.
+    fn loss(&self, score: &[f32], target: &[f32], weight: &[f32]) -> f64;
+    /// For losses whose Newton step is a poor leaf value: the quantile of the residuals that is the exact one.
+    fn leaf_quantile(&self) -> Option<f64> {
+        None
+    }
+}

@@ -1,0 +1,102 @@
+//! The model: a start value, a body of trees (or a linear function), and a link from raw score to prediction.
+
+use std::collections::BTreeMap;
+
+use crate::schema::Schema;
+use crate::tree::{Oblivious, Tree};
+
+/// A trained model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Model {
+    /// What goes in and what comes out.
+    pub schema: Schema,
+    /// From raw scores to predictions.
+    pub link: Link,
+    /// Name of the training objective, for the record.
+    pub objective: String,
+    /// Start value of each raw output: one, or one a class for softmax.
+    pub base: Vec<f64>,
+    /// What is added to the start values.
+    pub body: Body,
+    /// How the model came to be.
+    pub provenance: Provenance,
+}
+
+/// From raw scores to predictions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Link {
+    /// The raw score is the prediction.
+    Identity,
+    /// `exp(raw)`: counts.
+    Exp,
+    /// `exp(raw) - 1`: targets learnt on the scale `ln(1 + y)`.
+    ExpM1,
+    /// Probability of the second of two classes.
+    Sigmoid,
+    /// Probabilities of three or more classes.
+    Softmax,
+}
+
+/// What a model adds to its start values.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Body {
+    /// Trees, round after round; within a round one tree an output.
+    Trees(Vec<Member>),
+    /// A linear function of the features, one an output.
+    Linear(Vec<Linear>),
+}
+
+/// A tree and the raw output it adds to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Member {
+    /// Index into [`Model::base`].
+    pub output: u32,
+    /// The tree.
+    pub shape: Shape,
+}
+
+/// Either kind of tree.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Shape {
+    /// Each node has its own rule.
+    Ordinary(Tree),
+    /// Each level has one rule.
+    Oblivious(Oblivious),
+}
+
+/// A linear function: one term a feature.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Linear {
+    /// In the order of [`Schema::features`].
+    pub terms: Vec<Term>,
+}
+
+/// One feature's share of a linear function.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Term {
+    /// `weight * (x - centre)`; a missing value adds nothing.
+    Number {
+        /// The slope.
+        weight: f64,
+        /// The mean of the training rows.
+        centre: f64,
+    },
+    /// The weight of the level; a missing or new level adds nothing.
+    Category {
+        /// In level order.
+        weights: Vec<f64>,
+    },
+}
+
+/// How a model came to be: told to people, never used to predict.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Provenance {
+    /// Version of the program that trained it.
+    pub version: String,
+    /// Training method.
+    pub method: String,
+    /// Rows it was trained on.
+    pub rows: u64,
+    /// The parameters used, by name.
+    pub params: BTreeMap<String, String>,
+}

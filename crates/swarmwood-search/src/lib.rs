@@ -1,0 +1,1 @@
+//! Ask/tell search engines. This crate knows no trees, no rows, no clock and no thread.

@@ -1,0 +1,4 @@
+//! The facade: read data, check parameters, train, evaluate, store.
+pub use swarmwood_learn as learn;
+pub use swarmwood_model as model;
+pub use swarmwood_search as search;

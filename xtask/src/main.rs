@@ -1,0 +1,2 @@
+//! Workspace checks and generators: `cargo xtask <task>`.
+fn main() {}
