@@ -1,5 +1,6 @@
 //! Learners over binned shards of rows.
 
 pub mod data;
+pub mod event;
 pub mod metric;
 pub mod objective;

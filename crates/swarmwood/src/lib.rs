@@ -1,4 +1,10 @@
 //! The facade: read data, check parameters, train, evaluate, store.
+
+pub mod error;
+pub mod read;
+pub mod train;
+
+pub use error::{Error, Result};
 pub use swarmwood_learn as learn;
 pub use swarmwood_model as model;
 pub use swarmwood_search as search;
