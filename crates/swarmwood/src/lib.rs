@@ -1,6 +1,8 @@
 //! The facade: read data, check parameters, train, evaluate, store.
 
 pub mod error;
+pub mod nearest;
+pub mod params;
 pub mod read;
 pub mod train;
 
