@@ -27,14 +27,19 @@ pub struct Gather {
 
 impl Gather {
     /// Takes every key of a TOML file. An unreadable file is an error now; bad keys and values are reported at the end.
-    pub fn config(&mut self, path: &Path) -> Result<()> {
+    ///
+    /// `others` are keys the front understands beside the table (names of columns and files); what the file says of
+    /// them is handed back.
+    pub fn config(&mut self, path: &Path, others: &[&str]) -> Result<Vec<(String, Vec<String>)>> {
         let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
         let file = path.display().to_string();
         match String::from_utf8(bytes) {
-            Ok(text) => config::apply(&file, &text, &mut self.params, &mut self.violations),
-            Err(_) => self.violate("config", format!("{file} is not UTF-8 text; save it as UTF-8")),
+            Ok(text) => Ok(config::apply(&file, &text, others, &mut self.params, &mut self.violations)),
+            Err(_) => {
+                self.violate("config", format!("{file} is not UTF-8 text; save it as UTF-8"));
+                Ok(Vec::new())
+            }
         }
-        Ok(())
     }
 
     /// Sets one parameter.

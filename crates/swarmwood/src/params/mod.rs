@@ -27,8 +27,14 @@ use crate::nearest::nearest;
 
 /// The parameter called `name` (or that alias), or a violation that names the nearest one.
 pub fn find(name: &str) -> Result<&'static ParamSpec, Violation> {
+    find_beside(name, &[])
+}
+
+/// Like [`find`], where the user may also have meant one of `others`.
+fn find_beside(name: &str, others: &[&str]) -> Result<&'static ParamSpec, Violation> {
     TABLE.iter().find(|spec| spec.is_called(name)).ok_or_else(|| {
-        let known = TABLE.iter().flat_map(|spec| spec.aliases.iter().copied().chain([spec.name]));
+        let table = TABLE.iter().flat_map(|spec| spec.aliases.iter().copied().chain([spec.name]));
+        let known = table.chain(others.iter().copied());
         let message = match nearest(&name.replace('-', "_"), known) {
             Some(near) => format!("no such parameter; did you mean '{near}'?"),
             None => "no such parameter; docs/parameters.md lists them all".to_string(),

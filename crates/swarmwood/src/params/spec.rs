@@ -194,8 +194,9 @@ impl fmt::Display for Allowed {
                 }
                 match with_max {
                     _ if max.is_infinite() => Ok(()),
-                    true => write!(f, " to {max}"),
-                    false => write!(f, " and below {max}"),
+                    true if with_min => write!(f, " to {max}"),
+                    true => write!(f, ", at most {max}"),
+                    false => write!(f, ", below {max}"),
                 }
             }
         }

@@ -9,7 +9,7 @@ use super::value::{Choice, Value, choices};
 choices! {
     /// How the model is found.
     Method {
-        /// each split is the best one at its node, for ever
+        /// each split is the best one at its node and is never revised
         Greedy = "greedy",
     }
 }
@@ -67,8 +67,6 @@ choices! {
     MetricChoice {
         /// the loss of the objective
         Auto = "auto",
-        /// the loss of the objective
-        Loss = "loss",
         /// root of the mean squared error
         Rmse = "rmse",
         /// mean absolute error

@@ -57,7 +57,7 @@ fn all_violations_come_together() {
 #[test]
 fn a_violation_says_what_was_given_and_what_is_allowed() {
     let error = Params { subsample: 1.5, ..Params::default() }.check().unwrap_err();
-    assert_eq!(error.to_string(), "subsample: is 1.5, must be a number above 0 to 1");
+    assert_eq!(error.to_string(), "subsample: is 1.5, must be a number above 0, at most 1");
     assert_eq!(error.exit_code(), 2);
 }
 
@@ -103,7 +103,7 @@ fn strangers_get_a_hint() {
 /// Applies a configuration text and gives the parameters and the violations as lines.
 fn configure(text: &str) -> (Params, Vec<String>) {
     let (mut params, mut violations) = (Params::default(), Vec::new());
-    config::apply("run.toml", text, &mut params, &mut violations);
+    config::apply("run.toml", text, &["target", "ignore"], &mut params, &mut violations);
     (params, violations.iter().map(|v| format!("{}: {}", v.name, v.message)).collect())
 }
 
@@ -129,6 +129,26 @@ fn a_configuration_file_names_file_line_and_key() {
     );
     let (_, violations) = configure("trees = 10\ndepth = = 3\n");
     assert!(violations.len() == 1 && violations[0].starts_with("run.toml:2: "), "{violations:?}");
+}
+
+#[test]
+fn a_configuration_file_holds_what_the_front_asks_for() {
+    let (mut params, mut violations) = (Params::default(), Vec::new());
+    let text = "target = \"price\"\nignore = [\"id\", \"a,b\"]\ndepth = 3\n";
+    let others = config::apply("run.toml", text, &["target", "ignore"], &mut params, &mut violations);
+    assert!(violations.is_empty() && params.depth == 3);
+    let expected = [("target", vec!["price"]), ("ignore", vec!["id", "a,b"])];
+    assert_eq!(others, expected.map(|(key, words)| (key.to_string(), words.into_iter().map(String::from).collect())));
+
+    let (_, violations) = configure("target = 3\nignore = [1]\ntarte = \"x\"\n");
+    assert_eq!(
+        violations,
+        [
+            "run.toml:1: target: is integer, must be a string or an array of strings",
+            "run.toml:2: ignore: is array, must be a string or an array of strings",
+            "run.toml:3: tarte: no such parameter; did you mean 'target'?",
+        ]
+    );
 }
 
 #[test]
