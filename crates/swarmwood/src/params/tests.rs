@@ -140,13 +140,13 @@ fn a_configuration_file_holds_what_the_front_asks_for() {
     let expected = [("target", vec!["price"]), ("ignore", vec!["id", "a,b"])];
     assert_eq!(others, expected.map(|(key, words)| (key.to_string(), words.into_iter().map(String::from).collect())));
 
-    let (_, violations) = configure("target = 3\nignore = [1]\ntarte = \"x\"\n");
+    let (_, violations) = configure("target = 3\nignore = [1]\ntargt = \"x\"\n");
     assert_eq!(
         violations,
         [
             "run.toml:1: target: is integer, must be a string or an array of strings",
             "run.toml:2: ignore: is array, must be a string or an array of strings",
-            "run.toml:3: tarte: no such parameter; did you mean 'target'?",
+            "run.toml:3: targt: no such parameter; did you mean 'target'?",
         ]
     );
 }
