@@ -5,6 +5,7 @@ pub mod nearest;
 pub mod params;
 pub mod read;
 pub mod train;
+pub mod write;
 
 pub use error::{Error, Result};
 pub use swarmwood_learn as learn;
