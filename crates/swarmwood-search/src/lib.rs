@@ -1,1 +1,3 @@
 //! Ask/tell search engines. This crate knows no trees, no rows, no clock and no thread.
+
+pub mod rng;
