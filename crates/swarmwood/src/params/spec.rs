@@ -31,6 +31,11 @@ impl ParamSpec {
         (self.show)(&Params::default())
     }
 
+    /// The value among others, as text.
+    pub fn show(&self, params: &Params) -> String {
+        (self.show)(params)
+    }
+
     /// The command-line flag without its dashes.
     pub fn flag(&self) -> String {
         self.name.replace('_', "-")
