@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use swarmwood::Result;
 use swarmwood::params::{Allowed, ParamSpec, TABLE};
 use swarmwood::read::{Source, TaskChoice};
-use swarmwood::Result;
 
 use crate::talk::{self, Talk};
 
@@ -50,7 +50,10 @@ fn train() -> Command {
         .about("Train a model on a CSV or Parquet file")
         .after_help("Ctrl-C ends the training and keeps the best model so far; a second one leaves at once.")
         .args_override_self(true)
-        .arg(data("training data: CSV (plain or gzip), Parquet, or - for standard input").required_unless_present("demo"))
+        .arg(
+            data("training data: CSV (plain or gzip), Parquet, or - for standard input")
+                .required_unless_present("demo"),
+        )
         .arg(switch("demo", "train on the red wine quality data that comes with the program").conflicts_with("data"))
         .arg(word("target", "COLUMN", "column to predict"))
         .arg(word("weight", "COLUMN", "column with the weight of each row"))

@@ -34,9 +34,9 @@ impl Scoring {
         if let Some(text) = flags.get_one::<String>("threads") {
             gather.set("threads", text);
         }
-        let delimiter = flags.get_one::<String>("delimiter").and_then(|text| {
-            args::separator(text).map_err(|message| gather.violate("delimiter", message)).ok()
-        });
+        let delimiter = flags
+            .get_one::<String>("delimiter")
+            .and_then(|text| args::separator(text).map_err(|message| gather.violate("delimiter", message)).ok());
         let first = flags.get_one::<u64>("first").map(|&first| usize::try_from(first).unwrap_or(usize::MAX));
         if first == Some(0) {
             gather.violate("first", "is 0, must be a whole number from 1");

@@ -13,10 +13,10 @@ use swarmwood::{Result, store, train};
 
 use crate::args::talk_of;
 use crate::interrupt::Interrupt;
+use crate::memory;
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::talk::{self, Talk, metrics_json, short};
-use crate::memory;
 
 /// What a training has to tell.
 struct Report {

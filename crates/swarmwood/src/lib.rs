@@ -6,6 +6,7 @@ pub mod nearest;
 pub mod params;
 pub mod predict;
 pub mod read;
+pub mod registry;
 pub mod store;
 pub mod train;
 pub mod write;

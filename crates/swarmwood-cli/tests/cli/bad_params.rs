@@ -14,19 +14,23 @@ fn all_violations_are_told_together_before_any_data_is_read() {
     let dir = dir();
     let line = "train absent.csv --target price --out m.json --trees 0 --learning-rate -0.5 --depth 40 --max-bin 256 \
                 --growth sideways --subsample 0 --quantile 1 --lambda nan --threads many --task guess --delimiter ::";
-    let done = dir.fails(line, 2, &[
-        "error: trees: is 0, must be a whole number from 1 to 1000000",
-        "error: learning_rate: is -0.5, must be a number above 0, at most 1",
-        "error: depth: is 40",
-        "error: max_bin: is 256, must be a whole number from 2 to 255",
-        "error: growth: is 'sideways', must be one of depth, leaf, oblivious",
-        "error: subsample: is 0",
-        "error: quantile: is 1",
-        "error: lambda: is 'nan'",
-        "error: threads: is 'many'",
-        "error: task: is 'guess', must be one of auto, regression, classification",
-        "error: delimiter: is '::'",
-    ]);
+    let done = dir.fails(
+        line,
+        2,
+        &[
+            "error: trees: is 0, must be a whole number from 1 to 1000000",
+            "error: learning_rate: is -0.5, must be a number above 0, at most 1",
+            "error: depth: is 40",
+            "error: max_bin: is 256, must be a whole number from 2 to 255",
+            "error: growth: is 'sideways', must be one of depth, leaf, oblivious",
+            "error: subsample: is 0",
+            "error: quantile: is 1",
+            "error: lambda: is 'nan'",
+            "error: threads: is 'many'",
+            "error: task: is 'guess', must be one of auto, regression, classification",
+            "error: delimiter: is '::'",
+        ],
+    );
     assert_eq!(done.err.matches("error: ").count(), 11, "{}", done.err);
 }
 
@@ -70,13 +74,17 @@ fn aliases_and_underscores_are_understood() {
 fn configuration_files_name_file_line_and_key() {
     let dir = dir();
     dir.file("c.toml", "target = \"price\"\ndept = 3\ntrees = \"many\"\nlambda = [1]\nignore = 3\ndepth = 99\n");
-    dir.fails("train t.csv --config c.toml --out m.json", 2, &[
-        "error: c.toml:2: dept: no such parameter; did you mean 'depth'?",
-        "error: c.toml:3: trees: is 'many'",
-        "error: c.toml:4: lambda: is array",
-        "error: c.toml:5: ignore: is integer",
-        "error: depth: is 99",
-    ]);
+    dir.fails(
+        "train t.csv --config c.toml --out m.json",
+        2,
+        &[
+            "error: c.toml:2: dept: no such parameter; did you mean 'depth'?",
+            "error: c.toml:3: trees: is 'many'",
+            "error: c.toml:4: lambda: is array",
+            "error: c.toml:5: ignore: is integer",
+            "error: depth: is 99",
+        ],
+    );
     dir.file("c.toml", "target = \"price\"\n\ntrees = = 3\n");
     dir.fails("train t.csv --config c.toml --out m.json", 2, &["error: c.toml:3"]);
     dir.file("c.toml", b"target = \"\xff\"");

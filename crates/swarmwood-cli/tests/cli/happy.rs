@@ -60,7 +60,8 @@ fn binary_with_categories_and_missing_values() {
 
     let done = dir.run("predict m.json test.csv").works();
     assert_eq!(done.out.lines().next(), Some("prediction,probability_no,probability_yes"));
-    let right = column(&done.out, "prediction").iter().zip(last_column(&dir.read("test.csv"))).filter(|(a, b)| *a == b);
+    let (said, truth) = (column(&done.out, "prediction"), last_column(&dir.read("test.csv")));
+    let right = said.iter().zip(&truth).filter(|(a, b)| a == b);
     assert_eq!(right.count(), (metrics["accuracy"].as_f64().unwrap() * 300.0).round() as usize);
     for line in done.out.lines().skip(1) {
         let fields = fields(line);
@@ -173,7 +174,8 @@ fn every_objective_and_growth_trains() {
     dir.file("r.csv", regression(400, 10).replace(",-", ",")).file("b.csv", binary(300, 10));
     for objective in ["squared", "squared-log", "absolute", "huber", "quantile", "poisson"] {
         for growth in ["depth", "leaf", "oblivious"] {
-            let line = format!("train r.csv --target price --trees 30 --objective {objective} --growth {growth} --json");
+            let line =
+                format!("train r.csv --target price --trees 30 --objective {objective} --growth {growth} --json");
             let report = dir.run(&line).works().json();
             assert!(report["metrics"]["train"]["r2"].as_f64().unwrap() > 0.3, "{line}: {report}");
             assert_eq!(report["objective"], objective);

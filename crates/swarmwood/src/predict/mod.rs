@@ -2,8 +2,8 @@
 
 mod table;
 
-
-
+#[cfg(test)]
+mod tests;
 
 use std::ops::Range;
 

@@ -186,7 +186,7 @@ fn header(scorer: &Scorer<'_>, what: What) -> String {
 }
 
 /// A CSV field, quoted where it must be (RFC 4180).
-fn field(text: &str) -> String {
+pub(super) fn field(text: &str) -> String {
     let plain = !text.contains([',', '"', '\n', '\r']) && text.trim() == text;
     if plain { text.to_string() } else { format!("\"{}\"", text.replace('"', "\"\"")) }
 }
