@@ -7,6 +7,7 @@ pub mod gains;
 pub mod histogram;
 pub mod partition;
 pub mod quantise;
+pub mod sums;
 
 /// Compiles a function twice, plainly and for AVX2, and calls the one the machine can run.
 macro_rules! dispatch {
