@@ -2,5 +2,6 @@
 
 pub mod data;
 pub mod event;
+pub mod kernels;
 pub mod metric;
 pub mod objective;
