@@ -68,6 +68,15 @@ pub fn ln_1p_unit(x: f32) -> f32 {
     (s + s) + (s + s) * (u * p)
 }
 
+/// `ln x` for a finite `x` from 1 up, to an absolute error below 3e-7 times the larger of one and the result.
+#[inline(always)]
+pub(super) fn ln_from_one(x: f32) -> f32 {
+    // x = 2^n m with 1 ≤ m < 2: the exponent's bits give n, the others m.
+    let n = (x.to_bits() >> 23) as i32 - 127;
+    let m = f32::from_bits((x.to_bits() & 0x007f_ffff) | 1f32.to_bits());
+    n as f32 * std::f32::consts::LN_2 + ln_1p_unit(m - 1.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,5 +126,15 @@ mod tests {
             worst = worst.max((f64::from(ln_1p_unit(x)) / f64::from(x).ln_1p() - 1.0).abs());
         }
         assert!(worst <= 3e-7, "relative error {worst:e}");
+    }
+
+    #[test]
+    fn logarithm_from_one_is_close() {
+        for step in 0..1_000_000 {
+            let x = 2f32.powf(step as f32 / 1e6 * 30.0);
+            let exact = f64::from(x).ln();
+            assert!((f64::from(ln_from_one(x)) - exact).abs() <= 3e-7 * exact.max(1.0), "ln {x}");
+        }
+        assert_eq!(ln_from_one(1.0), 0.0);
     }
 }

@@ -5,7 +5,7 @@
 
 use super::derivatives::maxima;
 use super::dispatch::dispatched;
-use super::exp::{exp_of_negative, ln_1p_unit};
+use super::exp::{exp_of_negative, ln_1p_unit, ln_from_one};
 
 const BLOCK: usize = 256;
 const LANES: usize = 8;
@@ -13,8 +13,8 @@ const LANES: usize = 8;
 /// Adds a block of row losses to the lanes; a block starts at lane zero.
 #[inline(always)]
 fn add_rows(lanes: &mut [f64; LANES], losses: &[f32], weight: &[f32]) {
+    let (eights, rest) = losses.as_chunks::<LANES>();
     if weight.is_empty() {
-        let (eights, rest) = losses.as_chunks::<LANES>();
         for eight in eights {
             for lane in 0..LANES {
                 lanes[lane] += f64::from(eight[lane]);
@@ -24,8 +24,14 @@ fn add_rows(lanes: &mut [f64; LANES], losses: &[f32], weight: &[f32]) {
             lanes[lane] += f64::from(loss);
         }
     } else {
-        for (row, (&loss, &weight)) in losses.iter().zip(weight).enumerate() {
-            lanes[row % LANES] += f64::from(loss) * f64::from(weight);
+        let (weights, weights_rest) = weight.as_chunks::<LANES>();
+        for (eight, weight) in eights.iter().zip(weights) {
+            for lane in 0..LANES {
+                lanes[lane] += f64::from(eight[lane]) * f64::from(weight[lane]);
+            }
+        }
+        for (lane, (&loss, &weight)) in rest.iter().zip(weights_rest).enumerate() {
+            lanes[lane] += f64::from(loss) * f64::from(weight);
         }
     }
 }
@@ -40,12 +46,31 @@ dispatched! {
     /// `½ (score - target)²`, summed.
     pub fn squared(score: &[f32], target: &[f32], weight: &[f32]) -> f64 {
         let rows = target.len();
-        let score = &score[..rows];
         let mut lanes = [0.0f64; LANES];
-        for row in 0..rows {
-            let residual = f64::from(score[row] - target[row]);
-            let weight = if weight.is_empty() { 1.0 } else { f64::from(weight[row]) };
-            lanes[row % LANES] += residual * residual * weight;
+        // Squares are taken as f64: the square of a large f32 may overflow.
+        let mut squares = [0.0f64; BLOCK];
+        for from in (0..rows).step_by(BLOCK) {
+            let n = BLOCK.min(rows - from);
+            let (score, target, squares) = (&score[from..from + n], &target[from..from + n], &mut squares[..n]);
+            for i in 0..n {
+                let residual = f64::from(score[i] - target[i]);
+                squares[i] = residual * residual;
+            }
+            if !weight.is_empty() {
+                let weight = &weight[from..from + n];
+                for i in 0..n {
+                    squares[i] *= f64::from(weight[i]);
+                }
+            }
+            let (eights, rest) = squares.as_chunks::<LANES>();
+            for eight in eights {
+                for lane in 0..LANES {
+                    lanes[lane] += eight[lane];
+                }
+            }
+            for (lane, square) in rest.iter().enumerate() {
+                lanes[lane] += square;
+            }
         }
         0.5 * lanes.iter().sum::<f64>()
     }
@@ -91,9 +116,10 @@ dispatched! {
                 }
             }
             for i in 0..n {
-                let hit = score[target[from + i] as usize * rows + from + i];
-                // The system's logarithm differs between machines in its last bit at most, far below the f32 kept.
-                sum[i] = (f64::from(sum[i]).ln() + f64::from(most[i] - hit)) as f32;
+                most[i] -= score[target[from + i] as usize * rows + from + i];
+            }
+            for i in 0..n {
+                sum[i] = ln_from_one(sum[i]) + most[i];
             }
             add_rows(&mut lanes, sum, weights_of(weight, from, n));
         }
