@@ -86,10 +86,13 @@ dispatched! {
             let n = BLOCK.min(rows - from);
             let (score, target, losses) = (&score[from..from + n], &target[from..from + n], &mut losses[..n]);
             for i in 0..n {
+                losses[i] = exp_of_negative(-score[i].abs());
+            }
+            for i in 0..n {
                 // The margin is the score on the side of the target; the loss is ln(1 + e^-margin).
                 let margin = if target[i] > 0.5 { score[i] } else { -score[i] };
                 let behind = if margin < 0.0 { -margin } else { 0.0 };
-                losses[i] = behind + ln_1p_unit(exp_of_negative(-margin.abs()));
+                losses[i] = behind + ln_1p_unit(losses[i]);
             }
             add_rows(&mut lanes, losses, weights_of(weight, from, n));
         }
