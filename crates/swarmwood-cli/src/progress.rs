@@ -34,13 +34,16 @@ impl Progress {
     pub fn show(&mut self, event: &Event) {
         if let Some(bar) = &self.bar {
             bar.set_position(event.round as u64);
-            bar.set_message(losses(event));
+            if !event.train.is_nan() || event.valid.is_some() {
+                bar.set_message(losses(event));
+            }
             return;
         }
         let tenth = |round: usize| round * 10 / event.rounds.max(1);
         let due = tenth(event.round) > tenth(self.said_round) || self.said_at.elapsed() >= Duration::from_secs(1);
         if due {
-            self.talk.note(&format!("round {}/{}: {}", event.round, event.rounds, losses(event)));
+            let line = format!("round {}/{}: {}", event.round, event.rounds, losses(event));
+            self.talk.note(line.trim_end_matches(": "));
             self.said_at = Instant::now();
             self.said_round = event.round;
         }
@@ -54,9 +57,9 @@ impl Progress {
     }
 }
 
+/// The losses of a round. The training loss is not measured in every round: it costs a pass over the rows.
 fn losses(event: &Event) -> String {
-    match event.valid {
-        Some(valid) => format!("train {}, valid {}", short(event.train), short(valid)),
-        None => format!("train {}", short(event.train)),
-    }
+    let known = |name: &str, value: f64| (!value.is_nan()).then(|| format!("{name} {}", short(value)));
+    let parts = [known("train", event.train), event.valid.and_then(|valid| known("valid", valid))];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
