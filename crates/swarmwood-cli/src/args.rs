@@ -139,7 +139,7 @@ fn flag(spec: &'static ParamSpec) -> Arg {
         })
         .help(format!("{} [default: {}]", spec.help, spec.default_text()))
         .help_heading(spec.group.title())
-        .allow_hyphen_values(true)
+        .allow_negative_numbers(true)
         .value_parser(AnyText(spec))
 }
 
@@ -183,7 +183,7 @@ fn data(help: &'static str) -> Arg {
 }
 
 fn word(name: &'static str, value: &'static str, help: &'static str) -> Arg {
-    Arg::new(name).long(name).value_name(value).allow_hyphen_values(true).help(help)
+    Arg::new(name).long(name).value_name(value).help(help)
 }
 
 fn words(name: &'static str, help: &'static str) -> Arg {
