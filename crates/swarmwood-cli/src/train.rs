@@ -92,7 +92,7 @@ fn work(plan: &Plan, talk: Talk, interrupt: &Interrupt) -> Result<Report> {
 /// One line about the data.
 fn summary(source: &Source, rows: &Rows, valid: Option<&Rows>) -> String {
     let categories = rows.schema.features.iter().filter(|f| matches!(f.kind, Kind::Category { .. })).count();
-    let mut text = format!("{}: {} rows, {} features", source.name(), rows.rows, rows.schema.features.len());
+    let mut text = format!("{}: {} rows, {} features", source_name(source), rows.rows, rows.schema.features.len());
     if categories > 0 {
         text.push_str(&format!(" ({categories} of categories)"));
     }
@@ -100,6 +100,14 @@ fn summary(source: &Source, rows: &Rows, valid: Option<&Rows>) -> String {
         text.push_str(&format!(", {} validation rows", valid.rows));
     }
     format!("{text}, target {}: {}", rows.schema.target.name, task(&rows.schema))
+}
+
+fn source_name(source: &Source) -> String {
+    match source {
+        Source::File(path) => path.display().to_string(),
+        Source::Stdin => "standard input".to_string(),
+        Source::Bytes(name, _) => name.clone(),
+    }
 }
 
 /// The task for people.
