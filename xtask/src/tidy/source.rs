@@ -23,8 +23,8 @@ const BANS: &[Ban] = &[
     Ban {
         words: &["thread::spawn", "thread::scope", "thread::Builder", "rayon"],
         within: &["crates/"],
-        except: &["crates/swarmwood-learn/src/workers"],
-        reason: "only learn::workers owns threads (I3)",
+        except: &["crates/swarmwood-learn/src/pool.rs"],
+        reason: "only learn::pool owns threads (I3)",
     },
     Ban {
         words: &["std::fs", "std::net", "std::process", "File::"],

@@ -42,9 +42,9 @@ fn arrows_inside_learn_point_down() {
     let path = |name: &str| format!("crates/swarmwood-learn/src/{name}");
     let check = |name: &str, text: &str| found(arrows::inside_learn, &[(&path(name), text)]);
     for (name, text) in [
-        ("stats.rs", "use crate::bins::Bins;\nuse crate::data::{Chunk, Column};\n"),
-        ("stats/merge.rs", "use super::Sums; use crate::stats::x; use super::super::bins::Edges;"),
-        ("stats.rs", "// use crate::greedy::Grow; says a comment\nuse super::data;"),
+        ("split.rs", "use crate::bins::Bins;\nuse crate::data::{Chunk, Column};\n"),
+        ("split/gain.rs", "use super::Sums; use crate::split::x; use super::super::bins::Edges;"),
+        ("split.rs", "// use crate::greedy::Grow; says a comment\nuse super::data;"),
         ("data.rs", "fn f() {}\n#[cfg(test)]\nmod tests {\n    use crate::greedy::Grow;\n}\n"),
         ("data/tests.rs", "use crate::greedy::Grow;"),
         ("lib.rs", "pub use crate::greedy::Grow;"),
@@ -96,7 +96,7 @@ fn words_stay_in_their_places() {
         ("crates/swarmwood/src/a.rs", "sprintln!(\"x\"); // println!", 0),
         ("crates/swarmwood-cli/src/main.rs", "println!(\"x\");", 0),
         ("crates/swarmwood-learn/src/greedy/a.rs", "use rayon::prelude::*;", 1),
-        ("crates/swarmwood-learn/src/workers/pool.rs", "use rayon::prelude::*;", 0),
+        ("crates/swarmwood-learn/src/pool.rs", "use rayon::prelude::*;", 0),
         ("crates/swarmwood-model/src/tree.rs", "#[derive(serde::Serialize)]", 1),
         ("crates/swarmwood-model/src/format/native.rs", "#[derive(serde::Serialize)]", 0),
         ("crates/swarmwood-search/src/tpe.rs", "let start = Instant::now();", 1),
