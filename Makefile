@@ -31,7 +31,7 @@ python: .venv/ready
 .venv/ready: bench/requirements.txt
 	@echo "swarmwood: preparing Python tools in .venv"
 	@$(PYTHON) -m venv .venv
-	@grep -E '^(ruff|pytest|numpy|pandas)==' bench/requirements.txt >.venv/tools.txt
+	@grep -E '^(ruff|pytest|numpy|pandas|scikit-learn)==' bench/requirements.txt >.venv/tools.txt
 	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --requirement .venv/tools.txt
 	@touch $@
 
