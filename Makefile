@@ -14,26 +14,19 @@ DEMO := $(TARGET)/demo
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-test: .venv/ready ## Check everything: format, lints, tests, doctests, layers, Python
+test: bench/.venv/ready ## Check everything: format, lints, tests, doctests, layers, Python
 	@echo "swarmwood: checking (the first time also compiles the dependencies, some minutes)"
 	@$(CARGO) xtask check
 	@$(MAKE) --no-print-directory python
 	@echo "swarmwood: all checks passed"
 
-python: .venv/ready
-	@.venv/bin/ruff check --quiet . && .venv/bin/ruff format --quiet --check . \
-		|| { echo "FAILED  Python style; .venv/bin/ruff check --fix . && .venv/bin/ruff format ."; exit 1; }
+python: bench/.venv/ready
+	@bench/.venv/bin/ruff check --quiet bench && bench/.venv/bin/ruff format --quiet --check bench \
+		|| { echo "FAILED  Python style; bench/.venv/bin/ruff check --fix bench && bench/.venv/bin/ruff format bench"; exit 1; }
 	@echo "  ok  Python style"
-	@if [ -d bench/tests ]; then (cd bench && ../.venv/bin/python -m pytest -q tests >../.venv/pytest.log 2>&1) \
-		&& echo "  ok  Python tests" || { cat .venv/pytest.log; echo "FAILED  Python tests"; exit 1; }; fi
-
-# Style and tests need only these few of the benchmark's pinned packages, not the peers.
-.venv/ready: bench/requirements.txt
-	@echo "swarmwood: preparing Python tools in .venv"
-	@$(PYTHON) -m venv .venv
-	@grep -E '^(ruff|pytest|numpy|pandas|scikit-learn)==' bench/requirements.txt >.venv/tools.txt
-	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --requirement .venv/tools.txt
-	@touch $@
+	@bench/.venv/bin/python -m pytest -q bench >bench/.venv/pytest.log 2>&1 \
+		|| { cat bench/.venv/pytest.log; echo "FAILED  Python tests"; exit 1; }
+	@echo "  ok  Python tests"
 
 demo: ## Train, evaluate and look into a model on packaged data
 	@echo "Building the command line (some minutes the first time) ..."
@@ -56,7 +49,7 @@ bench: bench/.venv/ready ## Compare with the peers: make bench DATA=directory
 	@bench/.venv/bin/python bench/run.py $(if $(DATA),--data $(DATA)) --swarmwood $(TARGET)/release/swarmwood $(BENCH)
 
 bench/.venv/ready: bench/requirements.txt
-	@echo "swarmwood: preparing the benchmark's Python in bench/.venv"
+	@echo "swarmwood: preparing the Python tools in bench/.venv (some minutes the first time)"
 	@$(PYTHON) -m venv bench/.venv
 	@bench/.venv/bin/python -m pip install --quiet --disable-pip-version-check --requirement bench/requirements.txt
 	@touch $@
@@ -70,4 +63,4 @@ generate: ## Rewrite generated files such as docs/parameters.md
 
 clean: ## Remove build results and Python environments
 	@$(CARGO) clean --quiet
-	@rm -rf .venv bench/.venv
+	@rm -rf bench/.venv
