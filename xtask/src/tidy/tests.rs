@@ -57,7 +57,7 @@ fn arrows_inside_learn_point_down() {
         ("data.rs", "use super::bins;", "1: forbidden arrow learn::data → learn::bins"),
         ("data/mod.rs", "use super::bins;", "1: forbidden arrow learn::data → learn::bins"),
         ("data/fold.rs", "use super::super::bins;", "1: forbidden arrow learn::data → learn::bins"),
-        ("metric/auc.rs", "let x = crate::objective::f();", "1: forbidden arrow learn::metric → learn::objective"),
+        ("objective/logistic.rs", "let x = crate::metric::f();", "1: forbidden arrow learn::objective → learn::metric"),
         ("bins.rs", "use crate::{data::Chunk, shard::Shard};", "1: forbidden arrow learn::bins → learn::shard"),
         (
             "bins.rs",
