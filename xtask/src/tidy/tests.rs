@@ -90,6 +90,18 @@ fn empty_names_long_files_and_machine_paths_are_found() {
 }
 
 #[test]
+fn long_functions_are_found() {
+    let body = "        step();\n".repeat(59);
+    let text = format!(
+        "trait T {{\n    fn declared(&self);\n    fn short(&self) {{ step() }}\n    fn fits(\n        &self,\n    ) {{\n{}    }}\n\
+         }}\nimpl X {{\n    pub(crate) const fn long<T>() {{\n{body}    }}\n}}\n",
+        &body[..body.len() / 59 * 56]
+    );
+    let faults = found(functions::function_lengths, &[("crates/a/src/x.rs", &text)]);
+    assert_eq!(faults, ["crates/a/src/x.rs:66: function 'long' has 61 lines, at most 60; take a step out of it"]);
+}
+
+#[test]
 fn words_stay_in_their_places() {
     let cases = [
         ("crates/swarmwood/src/a.rs", "println!(\"x\");", 1),
@@ -105,6 +117,9 @@ fn words_stay_in_their_places() {
         ("crates/swarmwood-learn/src/bins.rs", "std::fs::read(p)", 1),
         ("crates/swarmwood-learn/tests/a.rs", "std::fs::read(p); println!()", 0),
         ("crates/swarmwood/src/a.rs", "fn f() { todo!() }", 1),
+        ("crates/swarmwood/src/a.rs", "let x = y.unwrap();", 1),
+        ("crates/swarmwood/src/a.rs", "let x = y.unwrap_or(1);\n    /// let x = y.unwrap();", 0),
+        ("crates/swarmwood/src/a.rs", "#[cfg(test)]\nmod tests {\n    let x = y.unwrap();\n}", 0),
     ];
     for (path, text, count) in cases {
         assert_eq!(found(source::forbidden_words, &[(path, text)]).len(), count, "{path}: {text}");
