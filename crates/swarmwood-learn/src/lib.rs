@@ -3,5 +3,6 @@
 pub mod data;
 pub mod event;
 pub mod kernels;
+pub mod linear;
 pub mod metric;
 pub mod objective;
