@@ -78,11 +78,10 @@ fn solve(mut a: Vec<Vec<f64>>, mut b: Vec<f64>) -> Vec<f64> {
         let pivot = (k..n).max_by(|&i, &j| a[i][k].abs().total_cmp(&a[j][k].abs())).unwrap();
         a.swap(k, pivot);
         b.swap(k, pivot);
+        let above = a[k].clone();
         for i in k + 1..n {
-            let factor = a[i][k] / a[k][k];
-            for j in k..n {
-                a[i][j] -= factor * a[k][j];
-            }
+            let factor = a[i][k] / above[k];
+            a[i].iter_mut().zip(&above).for_each(|(cell, above)| *cell -= factor * above);
             b[i] -= factor * b[k];
         }
     }
