@@ -3,6 +3,7 @@
 pub mod error;
 pub mod read;
 pub mod train;
+pub mod write;
 
 pub use error::{Error, Result};
 pub use swarmwood_learn as learn;
