@@ -1,7 +1,13 @@
 //! The facade: read data, check parameters, train, evaluate, store.
 
 pub mod error;
+pub mod evaluate;
+pub mod nearest;
+pub mod params;
+pub mod predict;
 pub mod read;
+pub mod registry;
+pub mod store;
 pub mod train;
 pub mod write;
 
