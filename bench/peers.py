@@ -1,5 +1,8 @@
 """The four peers behind one face: bin, train, save, load, and the ways each can score a batch of rows.
 
+A way is a pair: what has to be built from the array first, and the scoring itself. It is built anew for every pass,
+because XGBoost remembers the predictions of a DMatrix it has seen.
+
 Libraries are imported inside the constructors, so that a child process loads only the one it measures.
 """
 
@@ -11,7 +14,7 @@ import numpy as np
 
 from shape import Shape
 
-Ways = dict[str, Callable[[], np.ndarray]]
+Ways = dict[str, tuple[Callable, Callable]]
 
 
 class XGBoost:
@@ -54,10 +57,12 @@ class XGBoost:
         self.model = self.lib.Booster({"nthread": self.shape.threads}, model_file=path)
 
     def ways(self, x: np.ndarray) -> Ways:
-        matrix = self.lib.DMatrix(x, nthread=self.shape.threads)
         return {
-            "array": lambda: self.model.inplace_predict(x, predict_type="margin"),
-            "prepared": lambda: self.model.predict(matrix, output_margin=True),
+            "array": (lambda: x, lambda rows: self.model.inplace_predict(rows, predict_type="margin")),
+            "prepared": (
+                lambda: self.lib.DMatrix(x, nthread=self.shape.threads),
+                lambda rows: self.model.predict(rows, output_margin=True),
+            ),
         }
 
 
@@ -103,7 +108,8 @@ class LightGBM:
         self.model = self.lib.Booster(model_file=path)
 
     def ways(self, x: np.ndarray) -> Ways:
-        return {"array": lambda: self.model.predict(x, raw_score=True, num_threads=self.shape.threads)}
+        options = {"raw_score": True, "num_threads": self.shape.threads}
+        return {"array": (lambda: x, lambda rows: self.model.predict(rows, **options))}
 
 
 class CatBoost:
@@ -154,12 +160,13 @@ class CatBoost:
         self.model = self.lib.CatBoost().load_model(str(path))
 
     def ways(self, x: np.ndarray) -> Ways:
-        pool = self.lib.Pool(x, thread_count=self.shape.threads)
         options = {"prediction_type": "RawFormulaVal", "thread_count": self.shape.threads}
-        return {
-            "array": lambda: self.model.predict(x, **options),
-            "prepared": lambda: self.model.predict(pool, **options),
-        }
+
+        def score(rows):
+            return self.model.predict(rows, **options)
+
+        pool = {"thread_count": self.shape.threads}
+        return {"array": (lambda: x, score), "prepared": (lambda: self.lib.Pool(x, **pool), score)}
 
 
 class Sklearn:
@@ -197,7 +204,7 @@ class Sklearn:
 
     def ways(self, x: np.ndarray) -> Ways:
         raw = self.model.predict if self.shape.task == "regression" else self.model.decision_function
-        return {"array": lambda: raw(x)}
+        return {"array": (lambda: x, raw)}
 
 
 PEERS = {"lightgbm": LightGBM, "xgboost": XGBoost, "catboost": CatBoost, "sklearn": Sklearn}

@@ -7,6 +7,7 @@ See bench/README.md for what each experiment answers and how to read its tables.
 
 import argparse
 import datetime
+import os
 import subprocess
 import sys
 from importlib.metadata import version
@@ -98,20 +99,18 @@ def provenance(options: argparse.Namespace, given: list[str]) -> str:
     """README of a run: how it was made. Paths are shortened to their last part, so that no machine's layout is kept."""
     command = " ".join(Path(part).name if "/" in part else part for part in given)
     changed = "" if said(["git", "-C", ROOT, "status", "--porcelain", "-uno"]) == "-" else ", with local changes"
-    rows = [
-        ["command", f"`bench/run.py {command}`"],
-        ["date", datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")],
-        ["commit", said(["git", "-C", ROOT, "rev-parse", "--short=12", "HEAD"]) + changed],
-        ["processor", machine()],
-        ["rounds, splits, threads", f"{options.rounds}, {options.splits}, {options.threads}"],
-        ["swarmwood", said([options.swarmwood, "--version"])],
-        *([name, version(package)] for name, package in PACKAGES.items()),
-        ["python, numpy", f"{sys.version.split()[0]}, {version('numpy')}"],
-    ]
-    limited = options.rows or options.trees
-    trial = "\nA trial of the harness on fewer rows or trees: **not a result**.\n" if limited else ""
-    text = "`summary.md` holds the tables, `raw.csv` every single number, made by `bench/run.py`.\n"
-    return f"# A benchmark run\n\n{text}{trial}\n{render(['what', 'value'], rows)}"
+    facts = {
+        "command": f"`bench/run.py {command}`",
+        "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "commit": said(["git", "-C", ROOT, "rev-parse", "--short=12", "HEAD"]) + changed,
+        "processor": f"{machine()}; load before the run {os.getloadavg()[0]:.2f}",
+        "rounds, splits, threads": f"{options.rounds}, {options.splits}, {options.threads}",
+        "swarmwood": said([options.swarmwood, "--version"]),
+        **{name: version(package) for name, package in PACKAGES.items()},
+        "python, numpy": f"{sys.version.split()[0]}, {version('numpy')}",
+    }
+    lines = "".join(f"- {name}: {value}\n" for name, value in facts.items())
+    return f"# A benchmark run\n\n`summary.md` holds the tables, `raw.csv` every single number.\n\n{lines}"
 
 
 def summary(session: Session) -> str:
@@ -149,6 +148,8 @@ def main(given: list[str]) -> int:
     if options.csv:
         session.only_set = Dataset(options.csv.name.split(".")[0], options.csv.name, options.task, None, options.target)
     readme = provenance(options, given)
+    if os.getloadavg()[0] > 0.5 and not options.trees:
+        session.say(f"warning: the machine is busy (load {os.getloadavg()[0]:.2f}); times will not mean much")
     options.out.mkdir(parents=True, exist_ok=True)
     try:
         for name in options.only:

@@ -13,6 +13,8 @@ from table import demand, number, render
 
 SETS = {"covtype_2": None, "higgs": None}
 CONTENDERS = ["swarmwood", "lightgbm", "xgboost", "catboost", "sklearn"]
+SECONDS = "seconds.total"
+SIZES = ("peak_bytes", "added_bytes", "model_bytes", "model_gzip_bytes")
 HEADER = ["contender", "min s", "median s", "ratio of min", "ratio of median", "training loss"]
 HEADER += ["peak MiB", "less imports", "ratio", "model MiB", "gzip MiB"]
 TITLE = """## Training: time, loss, memory, model size
@@ -37,12 +39,12 @@ def tell(frame: pd.DataFrame) -> tuple[str, list[list[str]]]:
     for dataset, rows in frame.groupby("dataset", sort=False):
         ours = {}
         for threads, group in rows.groupby("threads"):
-            best, middle, loss = wide(group, "min"), wide(group, "median"), "logloss"
+            best, middle = wide(group, "min"), wide(group, "median")
             loss = "logloss" if "logloss" in best else "rmse"
             parts.append(f"### {dataset}, {threads} thread(s)\n\n{table(best, middle, loss)}")
-            ours[threads] = at(best, "swarmwood", "seconds.total")
+            ours[threads] = at(best, "swarmwood", SECONDS)
             where = f"{dataset}, {threads} thread(s)"
-            took = ratio(ours[threads], at(best, "lightgbm", "seconds.total"))
+            took = ratio(ours[threads], at(best, "lightgbm", SECONDS))
             demands.append(demand(f"{where}: time / LightGBM", took, "<=", 0.6))
             reached = ratio(at(best, "swarmwood", loss), at(best, "lightgbm", loss))
             demands.append(demand(f"{where}: training loss / LightGBM", reached, "<=", 1.01, 4))
@@ -55,17 +57,13 @@ def tell(frame: pd.DataFrame) -> tuple[str, list[list[str]]]:
 
 def table(best: pd.DataFrame, middle: pd.DataFrame, loss: str) -> str:
     """One line a contender."""
+    ours_low, ours_mid = at(best, "swarmwood", SECONDS), at(middle, "swarmwood", SECONDS)
+    ours_peak = at(middle, "swarmwood", "peak_bytes")
     rows = []
     for name in best.index:
-        low, mid, added = (at(t, name, q) for t, q in zip((best, middle, middle), TIMED, strict=True))
-        mebi = [at(middle, name, quantity) / 2**20 for quantity in SIZES]
-        rows.append([name, number(low), number(mid)])
-        rows[-1] += [number(ratio(at(best, "swarmwood", "seconds.total"), low))]
-        rows[-1] += [number(ratio(at(middle, "swarmwood", "seconds.total"), mid)), number(at(best, name, loss), 5)]
-        rows[-1] += [number(mebi[0]), number(mebi[1])]
-        rows[-1] += [number(ratio(at(middle, "swarmwood", "peak_bytes"), added)), number(mebi[2]), number(mebi[3])]
+        low, mid, reached = at(best, name, SECONDS), at(middle, name, SECONDS), at(best, name, loss)
+        peak, added, model, packed = (at(middle, name, quantity) for quantity in SIZES)
+        times = [low, mid, ratio(ours_low, low), ratio(ours_mid, mid)]
+        sizes = [peak / 2**20, added / 2**20, ratio(ours_peak, added), model / 2**20, packed / 2**20]
+        rows.append([name, *map(number, times), number(reached, 5), *map(number, sizes)])
     return render(HEADER, rows)
-
-
-TIMED = ("seconds.total", "seconds.total", "added_bytes")
-SIZES = ("peak_bytes", "added_bytes", "model_bytes", "model_gzip_bytes")
