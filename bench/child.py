@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+import zlib
 from dataclasses import asdict
 from pathlib import Path
 
@@ -47,9 +48,10 @@ def run(command: list, threads: int, stdin: str = "", limit: float = 3600.0) -> 
 
 
 def sizes(model: Path) -> dict[str, float]:
-    """Bytes of a model file, as it is and compressed: the formats differ in how wordy they are."""
+    """Bytes of a model file, as it is and compressed (the formats differ in how wordy they are), and a check sum."""
     stored = model.read_bytes()
-    return {"model_bytes": len(stored), "model_gzip_bytes": len(gzip.compress(stored, 6, mtime=0))}
+    packed = gzip.compress(stored, 6, mtime=0)
+    return {"model_bytes": len(stored), "model_gzip_bytes": len(packed), "model_crc32": zlib.crc32(stored)}
 
 
 def peer(action: str, name: str, shape: Shape, **files: Path | None) -> dict[str, float]:

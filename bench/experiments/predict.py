@@ -29,12 +29,14 @@ def run(session: Session) -> None:
         for growth, (contenders, asked) in GROWTHS.items():
             label = f"{dataset.name} {growth}"
             session.say(f"predict on {label}: {test.rows} rows")
-            shape = session.shape(dataset, train, **asked)
+            shape = session.shape(dataset, train, threads=max(session.threads), **asked)
             trained = [
                 name
                 for name in contenders
                 if name in session.contenders
-                and session.attempt(("predict-train", label, name, 2, 0), session.train, name, shape, train, None)
+                and session.attempt(
+                    ("predict-train", label, name, shape.threads, 0), session.train, name, shape, train, None
+                )
             ]
             for turn, threads, name in session.interleaved(trained):
                 shape = session.shape(dataset, train, threads=threads, **asked)

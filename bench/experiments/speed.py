@@ -52,6 +52,9 @@ def tell(frame: pd.DataFrame) -> tuple[str, list[list[str]]]:
             demands.append(demand(f"{where}: memory / LightGBM less imports", peak, "<=", 1))
         if {1, 2} <= ours.keys():
             demands.append(demand(f"{dataset}: 2 threads over 1", ratio(ours[1], ours[2]), ">=", 1.7))
+        sums = rows.query("contender == 'swarmwood' and quantity == 'model_crc32'")["value"]
+        if len(sums):
+            demands.append(demand(f"{dataset}: different model files of ours", sums.nunique(), "<=", 1, 1))
     return "\n".join(parts), demands
 
 

@@ -110,6 +110,7 @@ def test_speed_takes_the_minimum_and_compares_with_lightgbm():
             rows.append(("speed", "set", "lightgbm", threads, turn, "seconds.total", 2.0 + turn))
             rows.append(("speed", "set", "swarmwood", threads, turn, "peak_bytes", 50.0))
             rows.append(("speed", "set", "lightgbm", threads, turn, "added_bytes", 40.0))
+            rows.append(("speed", "set", "swarmwood", threads, turn, "model_crc32", float(threads)))
     text, demands = speed.tell(frame(*rows))
     found = {line[0]: line[1:] for line in demands}
     assert found["set, 1 thread(s): time / LightGBM"] == ["0.500", "<= 0.6", "holds"]
@@ -117,6 +118,7 @@ def test_speed_takes_the_minimum_and_compares_with_lightgbm():
     assert found["set, 2 thread(s): memory / LightGBM less imports"] == ["1.25", "<= 1", "MISSED"]
     assert found["set, 1 thread(s): training loss / LightGBM"][-1] == "not measured"
     assert found["set: 2 threads over 1"] == ["2.00", ">= 1.7", "holds"]
+    assert found["set: different model files of ours"] == ["2", "<= 1", "MISSED"]
     assert "| swarmwood |" in text
 
 
