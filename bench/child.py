@@ -84,7 +84,9 @@ def train_ours(binary: Path, shape: Shape, train: Prepared, score: Prepared | No
     if said.get("peak_memory_bytes"):
         result |= {"peak_bytes": said["peak_memory_bytes"], "added_bytes": said["peak_memory_bytes"]}
     if score:
-        metrics = run([binary, "evaluate", model, score.csv, "--json"], shape.threads)
+        metrics = run(
+            [binary, "evaluate", model, score.csv, "--threads", shape.threads, "--quiet", "--json"], shape.threads
+        )
         result |= {name: metrics[name] for name in ("rmse", "accuracy", "logloss", "auc") if name in metrics}
     return result | sizes(model)
 

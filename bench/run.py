@@ -10,7 +10,7 @@ import datetime
 import os
 import subprocess
 import sys
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from datasets import Dataset
@@ -85,6 +85,14 @@ def said(command: list) -> str:
         return "-"
 
 
+def installed(package: str) -> str:
+    """The version of a package; a run may leave contenders out, and so may their environment."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "-"
+
+
 def machine() -> str:
     """The processor's name and the number of processors."""
     try:
@@ -106,8 +114,8 @@ def provenance(options: argparse.Namespace, given: list[str]) -> str:
         "processor": f"{machine()}; load before the run {os.getloadavg()[0]:.2f}",
         "rounds, splits, threads": f"{options.rounds}, {options.splits}, {options.threads}",
         "swarmwood": said([options.swarmwood, "--version"]),
-        **{name: version(package) for name, package in PACKAGES.items()},
-        "python, numpy": f"{sys.version.split()[0]}, {version('numpy')}",
+        **{name: installed(package) for name, package in PACKAGES.items()},
+        "python, numpy": f"{sys.version.split()[0]}, {installed('numpy')}",
     }
     lines = "".join(f"- {name}: {value}\n" for name, value in facts.items())
     return f"# A benchmark run\n\n`summary.md` holds the tables, `raw.csv` every single number.\n\n{lines}"

@@ -186,7 +186,7 @@ def test_a_whole_run_with_a_stand_in_for_the_binary(tmp_path):
     table = pd.DataFrame(random.normal(size=(120, 3)), columns=["a", "b", "c"])
     table.assign(price=table["a"] * 2 + 1).to_csv(tmp_path / "houses.csv", index=False)
     given = ["--csv", tmp_path / "houses.csv", "--target", "price", "--task", "regression", "--out", tmp_path / "out"]
-    given += ["--scratch", tmp_path / "scratch", "--swarmwood", STAND_IN, "--contenders", "swarmwood,lightgbm"]
+    given += ["--scratch", tmp_path / "scratch", "--swarmwood", STAND_IN, "--contenders", "swarmwood,sklearn"]
     given += ["--only", "speed", "--only", "predict", "--rounds", 1, "--trees", 5, "--rows", 100]
     assert run.main([str(word) for word in given]) == 0
     summary = (tmp_path / "out" / "summary.md").read_text()
