@@ -48,8 +48,9 @@ def tell(frame: pd.DataFrame) -> tuple[str, list[list[str]]]:
             demands.append(demand(f"{where}: time / LightGBM", took, "<=", 0.6))
             reached = ratio(at(best, "swarmwood", loss), at(best, "lightgbm", loss))
             demands.append(demand(f"{where}: training loss / LightGBM", reached, "<=", 1.01, 4))
-            peak = ratio(at(middle, "swarmwood", "peak_bytes"), at(middle, "lightgbm", "added_bytes"))
-            demands.append(demand(f"{where}: memory / LightGBM less imports", peak, "<=", 1))
+            for what, quantity in (("", "peak_bytes"), (" less its imports", "added_bytes")):
+                peak = ratio(at(middle, "swarmwood", "peak_bytes"), at(middle, "lightgbm", quantity))
+                demands.append(demand(f"{where}: peak memory / LightGBM{what}", peak, "<=", 1))
         if {1, 2} <= ours.keys():
             demands.append(demand(f"{dataset}: 2 threads over 1", ratio(ours[1], ours[2]), ">=", 1.7))
         sums = rows.query("contender == 'swarmwood' and quantity == 'model_crc32'")["value"]

@@ -115,7 +115,7 @@ def test_speed_takes_the_minimum_and_compares_with_lightgbm():
     found = {line[0]: line[1:] for line in demands}
     assert found["set, 1 thread(s): time / LightGBM"] == ["0.500", "<= 0.6", "holds"]
     assert found["set, 2 thread(s): time / LightGBM"][0] == "0.250"
-    assert found["set, 2 thread(s): memory / LightGBM less imports"] == ["1.25", "<= 1", "MISSED"]
+    assert found["set, 2 thread(s): peak memory / LightGBM less its imports"] == ["1.25", "<= 1", "MISSED"]
     assert found["set, 1 thread(s): training loss / LightGBM"][-1] == "not measured"
     assert found["set: 2 threads over 1"] == ["2.00", ">= 1.7", "holds"]
     assert found["set: different model files of ours"] == ["2", "<= 1", "MISSED"]
