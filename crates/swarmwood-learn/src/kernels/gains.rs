@@ -1,6 +1,6 @@
 //! Scores all cuts of one feature at once.
 
-use super::dispatch;
+use super::dispatch::dispatched;
 use crate::bins::CODES;
 
 /// Prefix sums over a feature's codes, in integer units.
@@ -27,41 +27,35 @@ pub struct Limits {
     pub least: f64,
 }
 
-dispatch! {
+dispatched! {
     /// Writes `GL²/(HL+λ) + GR²/(HR+λ)` for each of the first `cuts` prefixes, minus infinity where a child is too small.
-    pub fn score_cuts(prefix: &Prefix, cuts: usize, total: (i32, i32), limits: Limits, scores: &mut [f64; CODES]) = score_body;
-}
-
-#[inline(always)]
-fn score_body(prefix: &Prefix, cuts: usize, total: (i32, i32), limits: Limits, scores: &mut [f64; CODES]) {
-    let (g, h) = (f64::from(total.0), f64::from(total.1));
-    for ((score, &gl), &hl) in scores.iter_mut().zip(&prefix.g).zip(&prefix.h).take(cuts) {
-        let (gl, hl) = (f64::from(gl), f64::from(hl));
-        let (gr, hr) = (g - gl, h - hl);
-        let (dl, dr) = (hl + limits.lambda, hr + limits.lambda);
-        // One division in place of two.
-        let value = (gl * gl * dr + gr * gr * dl) / (dl * dr);
-        *score = if hl >= limits.least && hr >= limits.least { value } else { f64::NEG_INFINITY };
-    }
-}
-
-dispatch! {
-    /// The first position of the greatest score among the first `cuts`, and the score.
-    pub fn greatest(scores: &[f64; CODES], cuts: usize) -> (usize, f64) = greatest_body;
-}
-
-#[inline(always)]
-fn greatest_body(scores: &[f64; CODES], cuts: usize) -> (usize, f64) {
-    let scores = &scores[..cuts];
-    let mut lanes = [f64::NEG_INFINITY; 8];
-    let (runs, rest) = scores.as_chunks::<8>();
-    for run in runs {
-        for (lane, &score) in lanes.iter_mut().zip(run) {
-            *lane = if score > *lane { score } else { *lane };
+    pub fn score_cuts(prefix: &Prefix, cuts: usize, total: (i32, i32), limits: Limits, scores: &mut [f64; CODES]) {
+        let (g, h) = (f64::from(total.0), f64::from(total.1));
+        for ((score, &gl), &hl) in scores.iter_mut().zip(&prefix.g).zip(&prefix.h).take(cuts) {
+            let (gl, hl) = (f64::from(gl), f64::from(hl));
+            let (gr, hr) = (g - gl, h - hl);
+            let (dl, dr) = (hl + limits.lambda, hr + limits.lambda);
+            // One division in place of two.
+            let value = (gl * gl * dr + gr * gr * dl) / (dl * dr);
+            *score = if hl >= limits.least && hr >= limits.least { value } else { f64::NEG_INFINITY };
         }
     }
-    let best = lanes.iter().chain(rest).fold(f64::NEG_INFINITY, |best, &score| if score > best { score } else { best });
-    (scores.iter().position(|&score| score == best).unwrap_or(0), best)
+}
+
+dispatched! {
+    /// The first position of the greatest score among the first `cuts`, and the score.
+    pub fn greatest(scores: &[f64; CODES], cuts: usize) -> (usize, f64) {
+        let scores = &scores[..cuts];
+        let mut lanes = [f64::NEG_INFINITY; 8];
+        let (runs, rest) = scores.as_chunks::<8>();
+        for run in runs {
+            for (lane, &score) in lanes.iter_mut().zip(run) {
+                *lane = if score > *lane { score } else { *lane };
+            }
+        }
+        let best = lanes.iter().chain(rest).fold(f64::NEG_INFINITY, |best, &score| if score > best { score } else { best });
+        (scores.iter().position(|&score| score == best).unwrap_or(0), best)
+    }
 }
 
 #[cfg(test)]

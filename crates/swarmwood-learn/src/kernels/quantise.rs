@@ -3,7 +3,7 @@
 //! Histograms add integers: exact, so independent of the order of rows and of the number of threads. The scale is chosen
 //! so that the sum of all absolute values stays below 2^31; no subset can then overflow its half of the packed value.
 
-use super::dispatch;
+use super::dispatch::dispatched;
 
 /// From integer sums back to real ones: multiply by these.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -51,16 +51,13 @@ pub fn hessian(packed: u64) -> i32 {
     packed as u32 as i32
 }
 
-dispatch! {
+dispatched! {
     /// Packs a run of rows: gradient above, hessian below, both rounded to the nearest unit.
-    pub fn pack(g: &[f32], h: &[f32], scale: Scale, packed: &mut [u64]) = pack_body;
-}
-
-#[inline(always)]
-fn pack_body(g: &[f32], h: &[f32], scale: Scale, packed: &mut [u64]) {
-    let (by_g, by_h) = (1.0 / scale.g, 1.0 / scale.h);
-    for ((packed, &g), &h) in packed.iter_mut().zip(g).zip(h) {
-        *packed = nearest(f64::from(g) * by_g) << 32 | nearest(f64::from(h) * by_h) & 0xFFFF_FFFF;
+    pub fn pack(g: &[f32], h: &[f32], scale: Scale, packed: &mut [u64]) {
+        let (by_g, by_h) = (1.0 / scale.g, 1.0 / scale.h);
+        for ((packed, &g), &h) in packed.iter_mut().zip(g).zip(h) {
+            *packed = nearest(f64::from(g) * by_g) << 32 | nearest(f64::from(h) * by_h) & 0xFFFF_FFFF;
+        }
     }
 }
 
