@@ -66,9 +66,11 @@ class Session:
         """Bin and train one contender, keep its model, and score it on other rows if there are any."""
         model = self.model(name, shape)
         if name == "swarmwood":
-            return child.train_ours(self.binary, shape, train, score, model)
-        files = {"train": train.npz, "score": score and score.npz, "model": model}
-        return child.peer("train", name, shape, **files) | child.sizes(model)
+            found = child.train_ours(self.binary, shape, train, score, model)
+        else:
+            files = {"train": train.npz, "score": score and score.npz, "model": model}
+            found = child.peer("train", name, shape, **files) | child.sizes(model)
+        return found | {"rows": train.rows}
 
     def predict(self, name: str, shape: Shape, rows: Prepared) -> dict[str, float]:
         """Score a batch of rows with the stored model; seconds a pass for each way the contender has."""

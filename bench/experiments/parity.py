@@ -60,5 +60,6 @@ def tell(frame: pd.DataFrame) -> tuple[str, list[list[str]]]:
                     limit = ("<=", 1 + TOLERANCE) if LOWER_IS_BETTER[metric] else (">=", 1 - TOLERANCE)
                     demands.append(demand(f"{dataset}: {metric}, {label} / peers", got, *limit, 4))
         header = ["contender", *(title for metric in metrics for title in (metric, "ratio"))]
-        parts.append(f"### {dataset}\n\n{render(header, rows)}")
+        count, splits = at(mean, mean.index[0], "rows"), group["round"].nunique()
+        parts.append(f"### {dataset}, {count:.0f} training rows, {splits} split(s)\n\n{render(header, rows)}")
     return "\n".join(parts), demands

@@ -41,9 +41,9 @@ def tell(frame: pd.DataFrame) -> tuple[str, list[list[str]]]:
         for threads, group in rows.groupby("threads"):
             best, middle = wide(group, "min"), wide(group, "median")
             loss = "logloss" if "logloss" in best else "rmse"
-            parts.append(f"### {dataset}, {threads} thread(s)\n\n{table(best, middle, loss)}")
+            where, count = f"{dataset}, {threads} thread(s)", at(best, best.index[0], "rows")
+            parts.append(f"### {where}, {count:.0f} rows\n\n{table(best, middle, loss)}")
             ours[threads] = at(best, "swarmwood", SECONDS)
-            where = f"{dataset}, {threads} thread(s)"
             took = ratio(ours[threads], at(best, "lightgbm", SECONDS))
             demands.append(demand(f"{where}: time / LightGBM", took, "<=", 0.6))
             reached = ratio(at(best, "swarmwood", loss), at(best, "lightgbm", loss))
