@@ -15,3 +15,8 @@ pub use error::{Error, Result};
 pub use swarmwood_learn as learn;
 pub use swarmwood_model as model;
 pub use swarmwood_search as search;
+
+/// The README's examples, compiled and run with the doctests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+pub struct Readme;
