@@ -14,7 +14,7 @@ use crate::read::{ReadOptions, Source};
 fn model(rounds: u32) -> Model {
     let leaf = |value: f64| Leaf { value, cover: 1.0 };
     let tree = |round: u32, output: u32| {
-        let above = Split { feature: 0, test: Test::Above(f64::from(round)), missing_right: round % 2 == 0 };
+        let above = Split { feature: 0, test: Test::Above(f64::from(round)), missing_right: round.is_multiple_of(2) };
         let within = Split { feature: 1, test: Test::In([output % 2].into_iter().collect()), missing_right: false };
         let node = |split, left, right| Node { split, left, right, gain: 1.0, cover: 3.0 };
         let nodes = vec![
