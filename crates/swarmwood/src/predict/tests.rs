@@ -103,7 +103,7 @@ fn awkward_names_are_quoted() {
         "prediction,probability_one,\"probability_say \"\"two\"\"\",\"probability_3,5\""
     );
     assert_eq!(head(What::Raw), "raw_one,\"raw_say \"\"two\"\"\",\"raw_3,5\"");
-    assert_eq!(head(What::Leaves), "leaf_1,leaf_2,leaf_3,leaf_4,leaf_5,leaf_6");
+    assert_eq!(head(What::Leaves), "leaf_0,leaf_1,leaf_2,leaf_3,leaf_4,leaf_5");
     assert!(head(What::Contributions).starts_with("contribution_one_x,\"contribution_one_a, b\",expected_one,"));
     assert!(
         table(What::Prediction).lines().skip(1).all(|line| line.starts_with("\"3,5\",")),
