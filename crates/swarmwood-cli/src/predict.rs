@@ -57,9 +57,10 @@ pub fn run(flags: &ArgMatches, interrupt: &Interrupt) -> Result<()> {
     let request = Request { source: &source, options: &scoring.options, what: what(flags) };
     let go_on = || !interrupt.raised();
     let out = flags.get_one::<PathBuf>("out").filter(|path| path.as_os_str() != "-");
-    interrupt.arm();
     let report = match out {
         Some(path) => {
+            // From here on there is a file at the side that an interrupted run must take away.
+            interrupt.arm();
             let mut output = Output::create(path)?;
             let report = write_csv(&scorer, &request, &mut output, path, &go_on)?;
             output.commit()?;
