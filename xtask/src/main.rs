@@ -18,7 +18,7 @@ fn main() -> ExitCode {
     let done = match task.as_str() {
         "check" => check::check(),
         "tidy" => tidy::tidy(),
-        "generate" => check::renew("generate", &["--package", "swarmwood", "--lib"]),
+        "generate" => check::renew("generated files", &["--workspace", "fresh"]),
         "golden" => check::renew("golden files", &["--workspace"]),
         "" | "help" | "-h" | "--help" => {
             println!("{HELP}");

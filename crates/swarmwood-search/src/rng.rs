@@ -18,6 +18,7 @@ const WEYL: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
 const ROUNDS: usize = 10;
 
 /// The bijection: 128 bits of counter to 128 random bits under a 64-bit key.
+#[inline]
 fn philox(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
     for _ in 0..ROUNDS {
         let a = u64::from(MULTIPLIER[0]) * u64::from(counter[0]);
@@ -114,12 +115,14 @@ impl Stream {
         self.position
     }
 
+    #[inline]
     fn block_at(&self, index: u64) -> [u32; 4] {
         let [a, b] = halves(index);
         philox([a, b, self.high[0], self.high[1]], self.key)
     }
 
     /// Thirty-two random bits.
+    #[inline]
     pub fn next_u32(&mut self) -> u32 {
         if self.position.is_multiple_of(4) {
             self.block = self.block_at(self.position / 4);
@@ -127,6 +130,28 @@ impl Stream {
         let word = self.block[(self.position % 4) as usize];
         self.position = self.position.wrapping_add(1);
         word
+    }
+
+    /// Fills the slice as so many calls of [`Stream::next_u32`] would, faster: what to use for a draw a row.
+    ///
+    /// ```
+    /// use swarmwood_search::rng::Stream;
+    /// let (seed, round, block) = (7, 3, 12); // 1024 rows a block, whatever shard or thread holds it
+    /// let mut draws = [0; 1024];
+    /// Stream::new(seed, round, block).fill(&mut draws);
+    /// let kept = draws.iter().filter(|&&draw| draw < u32::MAX / 4).count();
+    /// assert!((200..312).contains(&kept));
+    /// ```
+    pub fn fill(&mut self, words: &mut [u32]) {
+        let started = (self.position.wrapping_neg() % 4).min(words.len() as u64) as usize;
+        let (head, rest) = words.split_at_mut(started);
+        head.iter_mut().for_each(|word| *word = self.next_u32());
+        let (blocks, tail) = rest.as_chunks_mut::<4>();
+        for block in blocks {
+            *block = self.block_at(self.position / 4);
+            self.position = self.position.wrapping_add(4);
+        }
+        tail.iter_mut().for_each(|word| *word = self.next_u32());
     }
 
     /// Sixty-four random bits.
@@ -219,6 +244,19 @@ mod tests {
             let got: Vec<u32> = words[start..].iter().map(|_| rest.next_u32()).collect();
             assert_eq!(got, words[start..], "from position {start}");
             assert_eq!(rest.position(), whole.position());
+        }
+    }
+
+    #[test]
+    fn filling_equals_drawing() {
+        for (before, length) in (0..9).flat_map(|before| (0..14).map(move |length| (before, length))) {
+            let mut drawn = Stream::at(3, 2, 1, before);
+            let mut filled = drawn.clone();
+            let expected: Vec<u32> = (0..length).map(|_| drawn.next_u32()).collect();
+            let mut got = vec![0; length];
+            filled.fill(&mut got);
+            assert_eq!(got, expected, "{length} from {before}");
+            assert_eq!(filled.next_u64(), drawn.next_u64(), "after {length} from {before}");
         }
     }
 

@@ -16,12 +16,13 @@ const CRATES: &[(&str, &[&str])] = &[
 
 /// The modules of `learn`, lowest first. A module may import from lower rows only, never from its own row.
 const LAYERS: &[&[&str]] = &[
-    &["data", "event"],
-    &["objective", "metric"],
-    &["kernels"],
+    &["data", "event", "pool"],
     &["bins"],
-    &["stats"],
-    &["split"],
+    &["dataset"],
+    &["kernels"],
+    &["objective"],
+    &["metric"],
+    &["split", "grown"],
     &["shard"],
     &["workers"],
     &["greedy", "linear"],

@@ -5,6 +5,7 @@
 
 mod arrows;
 mod files;
+mod functions;
 mod links;
 mod source;
 #[cfg(test)]
@@ -46,6 +47,7 @@ const RULES: &[Rule] = &[
     words::file_names,
     words::file_lengths,
     words::machine_traces,
+    functions::function_lengths,
     source::forbidden_words,
     links::links_exist,
     links::architecture_is_short,
