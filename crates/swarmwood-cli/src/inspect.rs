@@ -125,9 +125,7 @@ fn object(model: &Model, importances: &[(&str, Importance)]) -> Value {
     let size = size(model);
     let importances: Vec<Value> = importances
         .iter()
-        .map(|(name, found)| {
-            json!({"feature": name, "gain": found.gain, "cover": found.cover, "splits": found.splits})
-        })
+        .map(|(name, found)| json!({"feature": name, "gain": found.gain, "cover": found.cover, "splits": found.splits}))
         .collect();
     json!({
         "kind": size.kind,

@@ -49,10 +49,7 @@ fn talk_goes_to_standard_error() {
     let dir = with_model();
     let done = dir.run("train t.csv --target price --trees 20 --out m.json").works();
     assert!(done.err.contains("200 rows") && done.err.contains("round 20/20"), "{done:#?}");
-    assert!(
-        done.out.contains("rmse") && done.out.contains("m.json") && !done.out.contains("round 2"),
-        "{done:#?}"
-    );
+    assert!(done.out.contains("rmse") && done.out.contains("m.json") && !done.out.contains("round 2"), "{done:#?}");
     let model = dir.run("train t.csv --target price --trees 20 --out -").works().out;
     assert_eq!(model, dir.read("m.json"));
     let done = dir.run("predict m.json t.csv --json").works();

@@ -33,7 +33,15 @@ pub fn train(job: &Job<'_>, watch: &mut (dyn FnMut(&Event) -> Flow + Send)) -> R
     let model = job.model(fitted.base, Body::Linear(fitted.outputs));
     let train_metrics = measure(job, &model, &chunk)?;
     let valid_metrics = valid.as_ref().map(|valid| measure(job, &model, valid)).transpose()?.unwrap_or_default();
-    Ok(Trained { model, bin_seconds: 0.0, train_seconds, rounds: fitted.rounds, train_metrics, valid_metrics, warnings })
+    Ok(Trained {
+        model,
+        bin_seconds: 0.0,
+        train_seconds,
+        rounds: fitted.rounds,
+        train_metrics,
+        valid_metrics,
+        warnings,
+    })
 }
 
 fn measure(job: &Job<'_>, model: &Model, chunk: &Chunk) -> Result<Vec<(&'static str, f64)>> {

@@ -165,7 +165,8 @@ impl Job<'_> {
     fn tell_rounds(&self, kept: usize, done: usize, warnings: &mut Vec<String>) {
         if self.params.early_stopping_rounds > 0 && kept < done {
             let name = if self.metric == Watch::Loss { "loss" } else { self.metric.name() };
-            warnings.push(format!("the validation {name} was best after {kept} of {done} rounds; the rest is left out"));
+            warnings
+                .push(format!("the validation {name} was best after {kept} of {done} rounds; the rest is left out"));
         }
     }
 }

@@ -46,11 +46,7 @@ fn settings(job: &Job<'_>) -> Settings {
         depth: params.depth,
         max_leaves: params.leaf_limit(),
         learning_rate: params.learning_rate,
-        penalties: Penalties {
-            lambda: params.lambda,
-            gamma: params.gamma,
-            min_child_weight: params.min_child_weight,
-        },
+        penalties: Penalties { lambda: params.lambda, gamma: params.gamma, min_child_weight: params.min_child_weight },
         subsample: params.subsample,
         colsample_bytree: params.colsample_bytree,
         dart: (params.booster == Booster::Dart).then_some(Dart {
