@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::ArgMatches;
 use serde_json::{Value, json};
+use swarmwood::model::Model;
 use swarmwood::model::explain::Importance;
-use swarmwood::model::{Body, Model, TargetKind};
+use swarmwood::model::text::TextOptions;
 use swarmwood::{Result, store};
 
 use crate::talk::{self, short};
@@ -16,6 +17,9 @@ const SHOWN: usize = 20;
 /// Letters of the longest bar.
 const BAR: usize = 30;
 
+/// Lines of one tree or linear function that are shown.
+const LINES: usize = 500;
+
 /// Runs the command.
 pub fn run(flags: &ArgMatches) -> Result<()> {
     let model = store::load(&flags.get_one::<PathBuf>("model").cloned().unwrap_or_default())?;
@@ -23,12 +27,14 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
     if flags.get_flag("json") {
         return talk::json(&object(&model, &importances));
     }
+    let summary = model.summary().to_string();
+    let mut text = format!("{summary}{}", bars(&importances));
     let trees = flags.get_one::<u64>("trees").map_or(0, |&trees| usize::try_from(trees).unwrap_or(usize::MAX));
-    let mut text = summary(&model);
-    text.push_str(&bars(&importances));
     if trees > 0 {
+        // The text of a model begins with its summary, which stands above the importances already.
+        let body = model.to_text(&TextOptions { trees, lines: LINES });
         text.push('\n');
-        text.push_str(&model.to_text(Some(trees)));
+        text.push_str(body.strip_prefix(&summary).unwrap_or(&body));
     }
     talk::result(&text)
 }
@@ -41,64 +47,6 @@ fn ranked(model: &Model) -> Vec<(&str, Importance)> {
     ranked
 }
 
-/// Numbers that describe the body.
-struct Size {
-    kind: &'static str,
-    leaves: usize,
-    depth: usize,
-}
-
-fn size(model: &Model) -> Size {
-    let members = model.members();
-    Size {
-        kind: match model.body {
-            Body::Trees(_) => "trees",
-            Body::Linear(_) => "linear",
-        },
-        leaves: members.iter().map(|member| member.shape.leaves().len()).sum(),
-        depth: members.iter().map(|member| member.shape.depth()).max().unwrap_or(0),
-    }
-}
-
-fn task(model: &Model) -> (&'static str, &[String]) {
-    match &model.schema.target.kind {
-        TargetKind::Number => ("regression", &[]),
-        TargetKind::Classes(classes) => ("classification", classes),
-    }
-}
-
-fn summary(model: &Model) -> String {
-    let (task, classes) = task(model);
-    let size = size(model);
-    let record = &model.provenance;
-    let mut lines = vec![
-        ("target", format!("{} ({task})", model.schema.target.name)),
-        ("trained", format!("by method {} on {} rows, swarmwood {}", record.method, record.rows, record.version)),
-        ("objective", model.objective.clone()),
-    ];
-    if !classes.is_empty() {
-        let shown: Vec<&str> = classes.iter().take(SHOWN).map(String::as_str).collect();
-        let more = if classes.len() > SHOWN { ", ..." } else { "" };
-        lines.push(("classes", format!("{}: {}{more}", classes.len(), shown.join(", "))));
-    }
-    lines.push((
-        "body",
-        match model.body {
-            Body::Trees(_) => format!(
-                "{} rounds, {} trees, {} leaves, depth at most {}",
-                model.rounds(),
-                model.members().len(),
-                size.leaves,
-                size.depth
-            ),
-            Body::Linear(_) => "a linear function of the features".to_string(),
-        },
-    ));
-    let used = model.importances().iter().filter(|importance| importance.splits > 0).count();
-    lines.push(("features", format!("{}, {used} of them used", model.schema.features.len())));
-    lines.iter().map(|(name, text)| format!("{name:<10} {text}\n")).collect()
-}
-
 /// The importances as bars.
 fn bars(importances: &[(&str, Importance)]) -> String {
     let total: f64 = importances.iter().map(|(_, importance)| importance.gain).sum();
@@ -106,7 +54,10 @@ fn bars(importances: &[(&str, Importance)]) -> String {
     if total.is_nan() || total <= 0.0 {
         return String::new();
     }
-    let shown = &importances[..importances.len().min(SHOWN)];
+    // A name must not be able to drive the terminal.
+    let plain = |name: &str| name.replace(char::is_control, "?");
+    let shown: Vec<(String, &Importance)> =
+        importances.iter().take(SHOWN).map(|(name, importance)| (plain(name), importance)).collect();
     let width = shown.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     let mut text = "\nimportance (share of the gain, number of splits)\n".to_string();
     for (name, importance) in shown {
@@ -121,27 +72,28 @@ fn bars(importances: &[(&str, Importance)]) -> String {
 }
 
 fn object(model: &Model, importances: &[(&str, Importance)]) -> Value {
-    let (task, classes) = task(model);
-    let size = size(model);
+    let summary = model.summary();
     let importances: Vec<Value> = importances
         .iter()
         .map(|(name, found)| json!({"feature": name, "gain": found.gain, "cover": found.cover, "splits": found.splits}))
         .collect();
+    let is_regression = summary.classes.is_empty();
     json!({
-        "kind": size.kind,
-        "task": task,
-        "target": model.schema.target.name,
-        "classes": if classes.is_empty() { Value::Null } else { json!(classes) },
-        "objective": model.objective,
-        "method": model.provenance.method,
+        "kind": summary.kind.name(),
+        "task": if is_regression { "regression" } else { "classification" },
+        "target": summary.target,
+        "classes": if is_regression { Value::Null } else { json!(summary.classes) },
+        "objective": summary.objective,
+        "method": summary.method,
         "parameters": model.provenance.params,
-        "version": model.provenance.version,
-        "rows": model.provenance.rows,
-        "rounds": model.rounds(),
-        "trees": model.members().len(),
-        "leaves": size.leaves,
-        "depth": size.depth,
-        "features": model.schema.features.len(),
+        "version": summary.version,
+        "rows": summary.rows,
+        "rounds": summary.rounds,
+        "trees": summary.trees,
+        "leaves": summary.leaves,
+        "depth": summary.max_depth,
+        "features": summary.features,
+        "features_used": summary.features_used,
         "importances": importances,
     })
 }

@@ -21,7 +21,7 @@ pub fn save(model: &Model, path: &Path) -> Result<()> {
 
 /// The text of a model file.
 pub fn to_text(model: &Model) -> Result<String> {
-    Ok(format::to_json(model))
+    format::to_json(model).map_err(|error| Error::Run(format!("the model cannot be stored: {error}")))
 }
 
 /// Finds out whether a file could be written, before the work whose result it is to hold.

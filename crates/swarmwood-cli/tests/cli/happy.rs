@@ -123,7 +123,7 @@ fn raw_scores_contributions_leaves_and_first_rounds_agree() {
     assert!(leaves.lines().skip(1).flat_map(|line| line.split(',')).all(|leaf| leaf.parse::<u32>().unwrap() < 8));
 
     let first = dir.run("predict m.json train.csv --first 3 --leaves").works().out;
-    assert_eq!(first.lines().next(), Some("leaf_1,leaf_2,leaf_3"));
+    assert_eq!(first.lines().next(), Some("leaf_0,leaf_1,leaf_2"));
     assert_eq!(dir.run("predict m.json train.csv --first 10").works().out, plain);
     assert_ne!(dir.run("predict m.json train.csv --first 3").works().out, plain);
     dir.fails("predict m.json train.csv --first 0", 2, &["first"]);

@@ -171,7 +171,7 @@ fn header(scorer: &Scorer<'_>, what: What) -> String {
             ["prediction".to_string()].into_iter().chain(probabilities).collect()
         }
         What::Raw => outputs.iter().map(|output| format!("raw{output}")).collect(),
-        What::Leaves => (1..=scorer.trees()).map(|tree| format!("leaf_{tree}")).collect(),
+        What::Leaves => (0..scorer.trees()).map(|tree| format!("leaf_{tree}")).collect(),
         What::Contributions => {
             let of = |output: &String| -> Vec<String> {
                 let features = model.schema.features.iter();
