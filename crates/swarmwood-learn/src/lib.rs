@@ -7,6 +7,7 @@ pub mod event;
 pub mod greedy;
 pub mod grown;
 pub mod kernels;
+pub mod linear;
 pub mod metric;
 pub mod objective;
 pub mod pool;

@@ -126,17 +126,24 @@ impl Search<'_> {
         let (parent, children) = self.limits(feature);
         let mut any_missing = false;
         let mut base = 0.0;
-        scratch.missing_right[..bins].fill(0.0);
-        scratch.missing_left[..bins].fill(0.0);
+        if nodes.len() > 1 {
+            scratch.missing_right[..bins].fill(0.0);
+            scratch.missing_left[..bins].fill(0.0);
+        }
         for node in nodes {
             let score = score(node.total, parent);
             base += score;
             let missing = self.line(feature, node, &order, scratch);
             any_missing |= missing != 0;
-            self.scan(node.total, 0, bins, children, score, nodes.len() == 1, scratch, Side::Right);
+            let line = match (self.layout.places()[feature as usize], &order) {
+                (Place::Alone { .. }, Order::Natural) => &node.table[1..=bins],
+                _ => &scratch.line[..bins],
+            };
+            let scan = Scan { line, total: node.total, limits: children, parent: score, only: nodes.len() == 1 };
+            scan.add(0, &mut scratch.prefix, &mut scratch.scores, &mut scratch.missing_right);
             // Without missing values both sides score the same, but the sum over a level needs both.
             if missing != 0 || nodes.len() > 1 {
-                self.scan(node.total, missing, bins, children, score, nodes.len() == 1, scratch, Side::Left);
+                scan.add(missing, &mut scratch.prefix, &mut scratch.scores, &mut scratch.missing_left);
             }
         }
         // The last cut sends every value left; it says something only where the missing ones go right.
@@ -156,21 +163,24 @@ impl Search<'_> {
         if !(gain > 0.0 && best - base > 1e-12 * base) {
             return None;
         }
-        let mut rule = Rule { feature, cut: self.cut(&order, cut, bins), missing_right };
-        if !any_missing {
-            rule.missing_right = self.heavier_side_is_right(&rule, nodes);
-        }
-        Some(Candidate { rule, gain })
+        let cut = self.cut(&order, cut, bins);
+        Some(Candidate { rule: Rule { feature, cut, missing_right }, gain })
     }
 
-    /// A value never seen missing goes where most rows go.
-    fn heavier_side_is_right(&self, rule: &Rule, nodes: &[NodeTable<'_>]) -> bool {
-        let weigh = |sum: (i64, i64), node: &NodeTable<'_>| {
-            let (left, right) = self.sides(rule, node);
-            (sum.0 + i64::from(hessian(left)), sum.1 + i64::from(hessian(right)))
+    /// A value never seen missing in these nodes goes where most rows go.
+    pub fn settle_missing(&self, rule: &mut Rule, nodes: &[NodeTable<'_>]) {
+        let missing_seen = match self.layout.places()[rule.feature as usize] {
+            Place::Alone { .. } => nodes.iter().any(|node| node.table[0] != 0),
+            _ => false,
         };
-        let (left, right) = nodes.iter().fold((0, 0), weigh);
-        right > left
+        if !missing_seen {
+            let weigh = |sum: (i64, i64), node: &NodeTable<'_>| {
+                let (left, right) = self.sides(rule, node);
+                (sum.0 + i64::from(hessian(left)), sum.1 + i64::from(hessian(right)))
+            };
+            let (left, right) = nodes.iter().fold((0, 0), weigh);
+            rule.missing_right = right > left;
+        }
     }
 
     /// λ and the least child in integer units: for the parent, and for the children of a split on this feature.
@@ -183,42 +193,6 @@ impl Search<'_> {
         };
         let extra = if many { LEVEL_LAMBDA / self.scale.h } else { 0.0 };
         (limits, Limits { lambda: limits.lambda + extra, least })
-    }
-
-    /// Adds the scores of one node's cuts, missing values on the given side.
-    #[allow(clippy::too_many_arguments)]
-    fn scan(
-        &self,
-        total: u64,
-        missing_left: u64,
-        bins: usize,
-        limits: Limits,
-        parent: f64,
-        only: bool,
-        scratch: &mut Scratch,
-        side: Side,
-    ) {
-        let Scratch { line, prefix, scores, missing_right: right_scores, missing_left: left_scores, .. } = scratch;
-        let mut sum = missing_left;
-        for ((&code, g), h) in line[..bins].iter().zip(&mut prefix.g).zip(&mut prefix.h) {
-            sum = sum.wrapping_add(code);
-            *g = gradient(sum);
-            *h = hessian(sum);
-        }
-        let kept = match side {
-            Side::Right => right_scores,
-            Side::Left => left_scores,
-        };
-        let total = (gradient(total), hessian(total));
-        if only {
-            score_cuts(prefix, bins, total, limits, kept);
-            return;
-        }
-        score_cuts(prefix, bins, total, limits, scores);
-        for (kept, &score) in kept[..bins].iter_mut().zip(&scores[..bins]) {
-            // A node that the cut would leave with too small a child stays as it is.
-            *kept += if score == f64::NEG_INFINITY { parent } else { score };
-        }
     }
 
     /// The order in which codes are scanned.
@@ -241,11 +215,11 @@ impl Search<'_> {
         Order::Sorted { codes }
     }
 
-    /// Writes the node's sums in scan order and returns the sum of missing values.
+    /// Writes the node's sums in scan order, unless the table itself is in that order, and returns the sum of missing
+    /// values.
     fn line(&self, feature: u32, node: &NodeTable<'_>, order: &Order, scratch: &mut Scratch) -> u64 {
         let bins = self.layout.features()[feature as usize].bins();
         if let (Place::Alone { .. }, Order::Natural) = (self.layout.places()[feature as usize], order) {
-            scratch.line[..bins].copy_from_slice(&node.table[1..=bins]);
             return node.table[0];
         }
         self.codes(feature, node, &mut scratch.codes);
@@ -291,18 +265,55 @@ impl Search<'_> {
     /// The packed sums of a node's two sides under a rule.
     pub fn sides(&self, rule: &Rule, node: &NodeTable<'_>) -> (u64, u64) {
         let mut codes = [0; CODES];
-        self.codes(rule.feature, node, &mut codes);
         let bins = self.layout.features()[rule.feature as usize].bins();
-        let left = (0..=bins).filter(|&code| !rule.right(code as u8));
-        let left = left.fold(0u64, |sum, code| sum.wrapping_add(codes[code]));
+        let codes: &[u64] = match self.layout.places()[rule.feature as usize] {
+            Place::Alone { .. } => node.table,
+            _ => {
+                self.codes(rule.feature, node, &mut codes);
+                &codes
+            }
+        };
+        let sum = |codes: &[u64]| codes.iter().fold(0u64, |sum, &code| sum.wrapping_add(code));
+        let left = match rule.cut {
+            Cut::Above(last) => sum(&codes[1..=usize::from(last)]),
+            Cut::In(set) => (1..=bins)
+                .filter(|&code| !set.contains(code as u8))
+                .fold(0u64, |sum, code| sum.wrapping_add(codes[code])),
+        };
+        let left = if rule.missing_right { left } else { left.wrapping_add(codes[0]) };
         (left, node.total.wrapping_sub(left))
     }
 }
 
-#[derive(Clone, Copy)]
-enum Side {
-    Left,
-    Right,
+/// One node's cuts of one feature.
+struct Scan<'a> {
+    line: &'a [u64],
+    total: u64,
+    limits: Limits,
+    parent: f64,
+    only: bool,
+}
+
+impl Scan<'_> {
+    /// Adds the scores of all cuts to `kept`, or writes them there if this is the only node.
+    fn add(&self, missing_left: u64, prefix: &mut Prefix, scores: &mut [f64; CODES], kept: &mut [f64; CODES]) {
+        let mut sum = missing_left;
+        for ((&code, g), h) in self.line.iter().zip(&mut prefix.g).zip(&mut prefix.h) {
+            sum = sum.wrapping_add(code);
+            *g = gradient(sum);
+            *h = hessian(sum);
+        }
+        let (bins, total) = (self.line.len(), (gradient(self.total), hessian(self.total)));
+        if self.only {
+            score_cuts(prefix, bins, total, self.limits, kept);
+            return;
+        }
+        score_cuts(prefix, bins, total, self.limits, scores);
+        for (kept, &score) in kept[..bins].iter_mut().zip(&scores[..bins]) {
+            // A node that the cut would leave with too small a child stays as it is.
+            *kept += if score == f64::NEG_INFINITY { self.parent } else { score };
+        }
+    }
 }
 
 /// `G²/(H+λ)` in integer units.

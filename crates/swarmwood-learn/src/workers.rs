@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::bins::layout::Route;
+use crate::bins::layout::{Place, Route};
 use crate::bins::{Layout, Rule};
 use crate::dataset::{Dataset, Plan};
 use crate::grown::{Grown, Walker};
@@ -228,7 +228,7 @@ impl<'a> Workers<'a> {
     /// The packed sums on both sides of a rule, from a slot's kept histogram.
     pub fn sides(&self, slot: usize, rule: &Rule, total: u64) -> [u64; 2] {
         let search = self.searching();
-        let column = self.layout.route(rule).column;
+        let column = self.column(rule);
         match self.kept.get(slot).and_then(Option::as_ref) {
             Some(tables) => {
                 let (left, right) = search.sides(rule, &NodeTable { table: table(tables, column), total });
@@ -247,6 +247,13 @@ impl<'a> Workers<'a> {
 
     fn count(&self, slot: usize) -> usize {
         self.shards().map(|shard| shard.count(slot)).sum()
+    }
+
+    fn column(&self, rule: &Rule) -> usize {
+        match self.layout.places()[rule.feature as usize] {
+            Place::Alone { column } | Place::Bundled { column, .. } => column,
+            Place::Dropped => unreachable!("no rule is made from a constant feature"),
+        }
     }
 
     fn table_size(&self) -> usize {
@@ -342,7 +349,31 @@ impl<'a> Workers<'a> {
             tasks.iter_mut().for_each(work);
         }
         let best = |job: usize, side: usize| Candidate::best(tasks.iter().map(|task| task.found[job][side]));
-        (0..count).map(|job| [best(job, 0), best(job, 1)]).collect()
+        let mut found: Vec<[Option<Candidate>; 2]> = (0..count).map(|job| [best(job, 0), best(job, 1)]).collect();
+        drop(tasks);
+        self.settle_missing(&search, jobs, want, &mut found);
+        found
+    }
+
+    /// Gives rules whose nodes hold no missing value a side for it.
+    fn settle_missing(&self, search: &Search<'_>, jobs: &[Job], want: Want, found: &mut [[Option<Candidate>; 2]]) {
+        if want == Want::Shared {
+            if let Some(best) = &mut found[0][0] {
+                let column = self.column(&best.rule);
+                let nodes: Vec<NodeTable<'_>> = jobs.iter().flat_map(|job| job.nodes(column)).flatten().collect();
+                search.settle_missing(&mut best.rule, &nodes);
+            }
+            return;
+        }
+        for (job, found) in jobs.iter().zip(found) {
+            for (side, best) in found.iter_mut().enumerate() {
+                if let Some(best) = best
+                    && let Some(node) = job.nodes(self.column(&best.rule))[side]
+                {
+                    search.settle_missing(&mut best.rule, &[node]);
+                }
+            }
+        }
     }
 
     /// Keeps the histograms of a job's children for later subtraction.
@@ -496,6 +527,17 @@ struct Job {
     counted: Vec<Histogram>,
     /// The parent's histogram, which becomes the large child's.
     parent: Option<Histogram>,
+}
+
+impl Job {
+    /// The small and the large child's view of a column, once merged and subtracted.
+    fn nodes(&self, column: usize) -> [Option<NodeTable<'_>>; 2] {
+        let small =
+            self.counted.first().map(|tables| NodeTable { table: table(tables, column), total: self.totals[0] });
+        let large =
+            self.parent.as_ref().map(|tables| NodeTable { table: table(tables, column), total: self.totals[1] });
+        [small, large]
+    }
 }
 
 /// The share of all jobs that falls on some columns.

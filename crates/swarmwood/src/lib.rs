@@ -1,8 +1,15 @@
 //! The facade: read data, check parameters, train, evaluate, store.
 
 pub mod error;
+pub mod evaluate;
+pub mod nearest;
+pub mod params;
+pub mod predict;
 pub mod read;
+pub mod registry;
+pub mod store;
 pub mod train;
+pub mod write;
 
 pub use error::{Error, Result};
 pub use swarmwood_learn as learn;

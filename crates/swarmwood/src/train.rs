@@ -4,6 +4,7 @@ use swarmwood_learn::event::{Event, Flow};
 use swarmwood_model::Model;
 
 use crate::Result;
+use crate::params::{Checked, Params};
 use crate::read::Rows;
 
 /// A trained model and what there is to say about the run.
@@ -29,7 +30,7 @@ pub struct Trained {
 pub fn train(
     _rows: &Rows,
     _valid: Option<&Rows>,
-    _params: &(),
+    _params: &Checked<Params>,
     _watch: &mut dyn FnMut(&Event) -> Flow,
 ) -> Result<Trained> {
     todo!()

@@ -47,18 +47,31 @@ fn add<const COUNT: usize, const WIDTH: usize>(records: &[u8], rows: Rows<'_>, p
     let (records, _) = records.as_chunks::<WIDTH>();
     let (tables, _) = tables.as_chunks_mut::<TABLE>();
     let tables: &mut [[u64; TABLE]; COUNT] = tables.try_into().expect("one table a column");
-    let mut add_row = |record: &[u8; WIDTH], packed: u64| {
-        for column in 0..COUNT {
-            let sum = &mut tables[column][usize::from(record[column])];
-            *sum = sum.wrapping_add(packed);
-        }
-    };
     match rows {
-        Rows::All => records.iter().zip(packed).for_each(|(record, &packed)| add_row(record, packed)),
+        Rows::All => {
+            for (record, &packed) in records.iter().zip(packed) {
+                add_row(record, packed, tables);
+            }
+        }
         Rows::Listed(rows) => {
             let packed = &packed[..records.len()];
-            rows.iter().for_each(|&row| add_row(&records[row as usize], packed[row as usize]));
+            for &row in rows {
+                add_row(&records[row as usize], packed[row as usize], tables);
+            }
         }
+    }
+}
+
+/// A call a row would cost as much as the additions.
+#[inline(always)]
+fn add_row<const COUNT: usize, const WIDTH: usize>(
+    record: &[u8; WIDTH],
+    packed: u64,
+    tables: &mut [[u64; TABLE]; COUNT],
+) {
+    for column in 0..COUNT {
+        let sum = &mut tables[column][usize::from(record[column])];
+        *sum = sum.wrapping_add(packed);
     }
 }
 

@@ -73,7 +73,7 @@ impl Objective for Huber {
     }
     fn loss(&self, score: &[f32], target: &[f32], weight: &[f32]) -> f64 {
         let delta = self.delta;
-        rows::sum(score, target, weight, |score, target| huber(score - target, delta))
+        rows::sum(score, target, weight, |score, target| huber_loss(score - target, delta))
     }
     fn curvature(&self) -> Curvature {
         Curvature::Majorant
@@ -81,7 +81,7 @@ impl Objective for Huber {
 }
 
 /// The loss of one residual.
-pub(crate) fn huber(residual: f64, delta: f64) -> f64 {
+pub(crate) fn huber_loss(residual: f64, delta: f64) -> f64 {
     let size = residual.abs();
     if size <= delta { 0.5 * size * size } else { delta * (size - 0.5 * delta) }
 }

@@ -22,6 +22,7 @@ use swarmwood_model::Link;
 
 pub use absolute::Absolute;
 pub use huber::Huber;
+pub(crate) use huber::huber_loss;
 pub use logistic::Logistic;
 pub use poisson::Poisson;
 pub use quantile::Quantile;

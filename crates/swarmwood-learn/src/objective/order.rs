@@ -2,33 +2,34 @@
 
 /// The weighted `alpha` quantile of `(value, weight)` pairs: a constant with the least pinball loss. Where a whole
 /// interval is equally good (the median of two values), its middle is taken. Pairs without weight do not count; `None`
-/// if no pair is left. The pairs are reordered; the time is linear.
+/// if no pair is left. The pairs, `f32` or `f64`, are reordered; the time is linear.
 ///
 /// ```
 /// use swarmwood_learn::objective::order::weighted_quantile;
 /// assert_eq!(weighted_quantile(&mut [(1.0, 1.0), (5.0, 1.0), (2.0, 1.0)], 0.5), Some(2.0));
 /// assert_eq!(weighted_quantile(&mut [(1.0, 1.0), (5.0, 1.0)], 0.5), Some(3.0));
-/// assert_eq!(weighted_quantile(&mut [(1.0, 1.0), (5.0, 3.0)], 0.5), Some(5.0));
-/// assert_eq!(weighted_quantile(&mut [], 0.5), None);
+/// assert_eq!(weighted_quantile(&mut [(1.0f32, 1.0), (5.0, 3.0)], 0.5), Some(5.0));
+/// assert_eq!(weighted_quantile::<f32>(&mut [], 0.5), None);
 /// ```
-pub fn weighted_quantile(pairs: &mut [(f64, f64)], alpha: f64) -> Option<f64> {
+pub fn weighted_quantile<T: Copy + Into<f64>>(pairs: &mut [(T, T)], alpha: f64) -> Option<f64> {
     let mut count = 0;
     for i in 0..pairs.len() {
-        if pairs[i].1 > 0.0 {
+        if pairs[i].1.into() > 0.0 {
             pairs.swap(i, count);
             count += 1;
         }
     }
     let pairs = &mut pairs[..count];
-    let goal = alpha * pairs.iter().map(|pair| pair.1).sum::<f64>();
+    let weight_of = |pairs: &[(T, T)]| pairs.iter().map(|pair| pair.1.into()).sum::<f64>();
+    let goal = alpha * weight_of(pairs);
 
     // The answer is the first value, in ascending order, at which the weight so far reaches the goal. It lies in
     // `low..high`; everything left of `low` is smaller and weighs `below`.
     let (mut low, mut high, mut below) = (0, count, 0.0);
     while high - low > 1 {
         let middle = low + (high - low) / 2;
-        pairs[low..high].select_nth_unstable_by(middle - low, |a, b| a.0.total_cmp(&b.0));
-        let left: f64 = pairs[low..middle].iter().map(|pair| pair.1).sum();
+        pairs[low..high].select_nth_unstable_by(middle - low, |a, b| a.0.into().total_cmp(&b.0.into()));
+        let left = weight_of(&pairs[low..middle]);
         if below + left >= goal {
             high = middle;
         } else {
@@ -37,7 +38,8 @@ pub fn weighted_quantile(pairs: &mut [(f64, f64)], alpha: f64) -> Option<f64> {
         }
     }
     let &(value, weight) = pairs.get(low)?;
-    let next = pairs[low + 1..].iter().map(|pair| pair.0).min_by(f64::total_cmp);
+    let (value, weight) = (value.into(), weight.into());
+    let next = pairs[low + 1..].iter().map(|pair| pair.0.into()).min_by(f64::total_cmp);
     match next {
         Some(next) if below + weight == goal => Some(value + (next - value) / 2.0),
         _ => Some(value),

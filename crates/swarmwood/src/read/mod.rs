@@ -1,11 +1,57 @@
 //! From files to rows: CSV (plain, gzip, standard input) and Parquet.
+//!
+//! A text file has a header line and fields after RFC 4180, in UTF-8; the delimiter is found among comma, semicolon,
+//! tab and bar. A column is read as numbers if every cell is a number or missing (infinities are numbers and lie
+//! beyond all others), else as categories whose levels are ordered by their letters. Missing are empty cells, `NA`,
+//! `None`, `?` and, in upper or lower case, `nan`, `null`, `n/a`, `#n/a` and `<na>`. A column has at most a million
+//! levels, a target at most a thousand classes.
+//!
+//! In a Parquet file the types are the file's: numbers, texts and booleans; a null, and a text that would be missing
+//! in a text file, is missing.
+
+// Without Parquet nothing hands over typed cells.
+#![cfg_attr(not(feature = "parquet"), allow(dead_code))]
+
+mod cells;
+mod delimiter;
+#[cfg(feature = "demo")]
+mod demo;
+mod follow;
+mod frame;
+mod keep;
+mod layout;
+mod levels;
+mod origin;
+mod pack;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod place;
+mod rows;
+mod sample;
+mod split;
+mod survey;
+mod table;
+mod target;
+#[cfg(test)]
+mod tests;
+mod token;
 
 use std::path::PathBuf;
 
 use swarmwood_learn::data::Chunk;
 use swarmwood_model::Schema;
 
+#[cfg(feature = "demo")]
+pub use demo::demo;
+pub use rows::Rows;
+
 use crate::Result;
+use follow::Answers;
+use keep::Limits;
+use origin::{MEMORY_LIMIT, Origin};
+
+/// Bins are made from this many rows where there are more.
+pub const SAMPLE_ROWS: usize = 1 << 17;
 
 /// Where rows come from.
 #[derive(Debug, Clone)]
@@ -49,42 +95,52 @@ pub struct ReadOptions {
     pub positive: Option<String>,
 }
 
-/// Rows with their schema, ready for training: kept in memory if small, read again from the source if not.
-#[derive(Debug)]
-pub struct Rows {
-    /// Features and target as they were read.
-    pub schema: Schema,
-    /// Number of rows with a target.
-    pub rows: usize,
-    /// All rows, or a sample that depends on the number of rows alone: what the bins are made from.
-    pub sample: Chunk,
-    /// Things the user should know.
-    pub warnings: Vec<String>,
-}
-
-impl Rows {
-    /// Hands every row, in order, in chunks.
-    pub fn for_each_chunk(&self, _each: &mut dyn FnMut(&Chunk) -> Result<()>) -> Result<()> {
-        todo!()
-    }
+/// Whether a reading goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    Continue,
+    Stop,
 }
 
 /// Surveys a training file: types, levels, classes, rows.
-pub fn training(_source: &Source, _options: &ReadOptions) -> Result<Rows> {
-    todo!()
+///
+/// ```
+/// use swarmwood::read::{ReadOptions, Source, training};
+///
+/// let csv = Source::Bytes("pets.csv".into(), b"kind,weight,wild\ncat,4.5,no\nwolf,40,yes\ndog,NA,no\n");
+/// let rows = training(&csv, &ReadOptions { target: "wild".into(), ..ReadOptions::default() })?;
+/// assert_eq!((rows.rows, rows.schema.features.len()), (3, 2));
+/// rows.for_each_chunk(&mut |chunk| {
+///     assert_eq!(chunk.target, [0.0, 1.0, 0.0]);
+///     Ok(())
+/// })?;
+/// # Ok::<(), swarmwood::Error>(())
+/// ```
+pub fn training(source: &Source, options: &ReadOptions) -> Result<Rows> {
+    survey::survey(Origin::settle(source, MEMORY_LIMIT)?, options, Limits::default())
 }
 
-/// Reads another file (validation, test) with a schema that is already known; targets are required.
-pub fn matching(_source: &Source, _schema: &Schema, _options: &ReadOptions) -> Result<Rows> {
-    todo!()
+/// Reads another file (validation, test) with a schema that is already known; targets are required. The target has the
+/// schema's name unless the options name another.
+pub fn matching(source: &Source, schema: &Schema, options: &ReadOptions) -> Result<Rows> {
+    follow::matching(Origin::settle(source, MEMORY_LIMIT)?, schema, options, Limits::default())
 }
 
 /// Reads rows to predict, chunk after chunk, with a model's schema; returns warnings. The target may be absent.
 pub fn scoring(
-    _source: &Source,
-    _schema: &Schema,
-    _options: &ReadOptions,
-    _each: &mut dyn FnMut(&Chunk) -> Result<()>,
+    source: &Source,
+    schema: &Schema,
+    options: &ReadOptions,
+    each: &mut dyn FnMut(&Chunk) -> Result<()>,
 ) -> Result<Vec<String>> {
-    todo!()
+    let mut rows = 0;
+    let (frame, mut warnings) =
+        follow::follow(origin::open_once(source)?, schema, options, Answers::Unused, &mut |chunk| {
+            rows += chunk.rows;
+            each(chunk)
+        })?;
+    if rows == 0 {
+        warnings.push(format!("{}: there is a header and no rows", frame.place.file));
+    }
+    Ok(warnings)
 }

@@ -1,0 +1,39 @@
+//! Measures a model on rows whose target is known.
+
+use swarmwood_learn::data::Chunk;
+use swarmwood_learn::metric::{self, Task};
+use swarmwood_model::predict::Predictions;
+use swarmwood_model::{Model, TargetKind};
+
+use crate::Result;
+use crate::predict::Scorer;
+use crate::read::Rows;
+
+/// What was measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Evaluation {
+    /// Rows with a target.
+    pub rows: usize,
+    /// Every metric of the task, by name.
+    pub metrics: Vec<(&'static str, f64)>,
+}
+
+/// Predicts the rows and compares with their targets.
+pub fn evaluate(model: &Model, rows: &Rows, first: Option<usize>, threads: usize) -> Result<Evaluation> {
+    let scorer = Scorer::new(model, first, threads)?;
+    let (mut predicted, mut target, mut weight) = (Vec::new(), Vec::new(), Vec::new());
+    rows.for_each_chunk(&mut |chunk: &Chunk| {
+        match scorer.predictions(chunk)? {
+            Predictions::Numbers(numbers) => predicted.extend(numbers),
+            Predictions::Classes { probabilities, .. } => predicted.extend(probabilities),
+        }
+        target.extend_from_slice(&chunk.target);
+        weight.extend_from_slice(&chunk.weight);
+        Ok(())
+    })?;
+    let task = match &model.schema.target.kind {
+        TargetKind::Number => Task::Regression,
+        TargetKind::Classes(classes) => Task::Classes(classes.len()),
+    };
+    Ok(Evaluation { rows: target.len(), metrics: metric::evaluate(task, &predicted, &target, &weight) })
+}

@@ -1,0 +1,104 @@
+//! Predicts rows with a model, block by block, on as many threads as wanted.
+
+mod table;
+
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+
+use swarmwood_learn::data::{Chunk, Column};
+use swarmwood_learn::pool::Pool;
+use swarmwood_model::Model;
+use swarmwood_model::predict::{Block, BlockError, Predictions, Predictor, Values};
+
+pub use table::{Report, Request, What, write_csv};
+
+use crate::{Error, Result};
+
+/// Rows that one piece of work takes: enough to pay for handing it over, few enough for every thread to get some.
+const PIECE: usize = 4096;
+
+/// A model made ready to predict many rows.
+pub struct Scorer<'a> {
+    model: &'a Model,
+    predictor: Predictor,
+    pool: Pool,
+    first: Option<usize>,
+}
+
+impl<'a> Scorer<'a> {
+    /// Compiles the model. `first` takes the first rounds alone; `threads` is 0 for one a core.
+    pub fn new(model: &'a Model, first: Option<usize>, threads: usize) -> Result<Self> {
+        let pool = Pool::new(threads).map_err(Error::Run)?;
+        Ok(Scorer { model, predictor: Predictor::new(model), pool, first })
+    }
+
+    /// The model.
+    pub fn model(&self) -> &'a Model {
+        self.model
+    }
+
+    /// The threads.
+    pub fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    /// How many trees are used.
+    pub fn trees(&self) -> usize {
+        self.model.first_members(self.first).len()
+    }
+
+    /// Raw scores, row by row one an output.
+    pub fn raw(&self, chunk: &Chunk) -> Result<Vec<f64>> {
+        let outputs = self.model.outputs();
+        self.pieces(chunk, |block| {
+            let mut raw = vec![0.0; block.rows * outputs];
+            self.predictor.raw(block, self.first, &mut raw).map(|()| raw)
+        })
+    }
+
+    /// Predictions: numbers, or classes with their probabilities.
+    pub fn predictions(&self, chunk: &Chunk) -> Result<Predictions> {
+        Ok(self.model.link_all(&self.raw(chunk)?))
+    }
+
+    /// Leaf indices, row by row one a tree.
+    pub fn leaves(&self, chunk: &Chunk) -> Result<Vec<u32>> {
+        let trees = self.trees();
+        self.pieces(chunk, |block| {
+            let mut leaves = vec![0; block.rows * trees];
+            self.predictor.leaves(block, self.first, &mut leaves).map(|()| leaves)
+        })
+    }
+
+    /// What each feature adds to each raw score, and last what the model starts from; row by row, output by output.
+    pub fn contributions(&self, chunk: &Chunk) -> Result<Vec<f64>> {
+        self.pieces(chunk, |block| self.model.contributions(block, self.first))
+    }
+
+    /// Runs `work` over pieces of the rows and joins the results in row order.
+    fn pieces<T: Send>(
+        &self,
+        chunk: &Chunk,
+        work: impl Fn(&Block<'_>) -> std::result::Result<Vec<T>, BlockError> + Sync + Send,
+    ) -> Result<Vec<T>> {
+        let parts = self.pool.map(chunk.rows.div_ceil(PIECE), |piece| {
+            let range = piece * PIECE..((piece + 1) * PIECE).min(chunk.rows);
+            let columns: Vec<Values<'_>> = chunk.columns.iter().map(|column| slice(column, range.clone())).collect();
+            work(&Block { columns: &columns, rows: range.len() })
+        });
+        let mut joined = Vec::new();
+        for part in parts {
+            joined.extend(part.map_err(|error| Error::Run(error.to_string()))?);
+        }
+        Ok(joined)
+    }
+}
+
+fn slice(column: &Column, range: Range<usize>) -> Values<'_> {
+    match column {
+        Column::Number(values) => Values::Number(&values[range]),
+        Column::Category(codes) => Values::Category(&codes[range]),
+    }
+}

@@ -1,0 +1,205 @@
+//! The cells of one column, collected in the form the column is read in.
+
+use swarmwood_learn::data::{Column, MISSING};
+
+use super::levels::{KnownLevels, Levels, Refused};
+use super::token;
+
+/// One cell, as a source hands it over.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Cell<'a> {
+    /// A text that may stand for a missing value or a number.
+    Text(&'a [u8]),
+    /// A number from a typed source.
+    Number(f64),
+    /// No value in a typed source.
+    Missing,
+}
+
+/// A text with the place it was found at.
+#[derive(Debug, Clone)]
+pub(super) struct Found {
+    pub(super) text: Vec<u8>,
+    pub(super) at: u64,
+    /// How many such cells there are.
+    pub(super) count: u64,
+}
+
+impl Found {
+    pub(super) fn note(found: &mut Option<Found>, text: &[u8], at: u64) {
+        match found {
+            Some(found) => found.count += 1,
+            None => *found = Some(Found { text: text.to_vec(), at, count: 1 }),
+        }
+    }
+}
+
+/// A column being collected.
+#[derive(Debug)]
+pub(super) enum Cells {
+    /// Numbers; a word is noted and taken as missing.
+    Number {
+        /// The values of the current chunk.
+        values: Vec<f64>,
+        /// The first word, if there was one.
+        word: Option<Found>,
+    },
+    /// Levels found on the way.
+    Growing {
+        /// The codes of the current chunk.
+        codes: Vec<u32>,
+        /// All levels so far.
+        levels: Levels,
+    },
+    /// Levels of a schema; a text that is none of them is noted and taken as missing.
+    Known {
+        /// The codes of the current chunk.
+        codes: Vec<u32>,
+        /// The schema's levels.
+        levels: KnownLevels,
+        /// The first text that is not a level, if there was one.
+        unseen: Option<Found>,
+    },
+}
+
+/// What became of a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Taken {
+    /// It has a value.
+    Value,
+    /// It is missing.
+    Missing,
+    /// It has text that does not fit the column; taken as missing.
+    Misfit,
+}
+
+impl Cells {
+    /// A column read as numbers.
+    pub(super) fn numbers() -> Cells {
+        Cells::Number { values: Vec::new(), word: None }
+    }
+
+    /// A column whose levels are to be found.
+    pub(super) fn growing() -> Cells {
+        Cells::Growing { codes: Vec::new(), levels: Levels::default() }
+    }
+
+    /// A column with the levels of a schema.
+    pub(super) fn known(names: &[String]) -> Cells {
+        Cells::Known { codes: Vec::new(), levels: KnownLevels::new(names), unseen: None }
+    }
+
+    /// Adds a cell; `at` is its line or row.
+    pub(super) fn push(&mut self, cell: Cell<'_>, at: u64) -> Result<Taken, Refused> {
+        match cell {
+            Cell::Text(text) => self.push_text(text, at),
+            Cell::Missing => {
+                self.push_missing();
+                Ok(Taken::Missing)
+            }
+            Cell::Number(number) if number.is_nan() => {
+                self.push_missing();
+                Ok(Taken::Missing)
+            }
+            Cell::Number(number) => match self {
+                Cells::Number { values, .. } => {
+                    values.push(number);
+                    Ok(Taken::Value)
+                }
+                _ => self.push_text(number.to_string().as_bytes(), at),
+            },
+        }
+    }
+
+    /// Adds a cell of a text file.
+    pub(super) fn push_text(&mut self, text: &[u8], at: u64) -> Result<Taken, Refused> {
+        match self {
+            Cells::Number { values, word } => {
+                if let Some(number) = token::number(text) {
+                    values.push(number);
+                    return Ok(Taken::Value);
+                }
+                values.push(f64::NAN);
+                if token::is_missing(text) {
+                    return Ok(Taken::Missing);
+                }
+                Found::note(word, text, at);
+                Ok(Taken::Misfit)
+            }
+            Cells::Growing { codes, levels } => {
+                if token::is_missing(text) {
+                    codes.push(MISSING);
+                    return Ok(Taken::Missing);
+                }
+                codes.push(levels.code(text, at)?);
+                Ok(Taken::Value)
+            }
+            Cells::Known { codes, levels, unseen } => {
+                // A level may be spelled like a missing value in a schema that was not made from a text file.
+                if let Some(code) = levels.code(text) {
+                    codes.push(code);
+                    return Ok(Taken::Value);
+                }
+                codes.push(MISSING);
+                if token::is_missing(text) {
+                    return Ok(Taken::Missing);
+                }
+                if std::str::from_utf8(text).is_err() {
+                    return Err(Refused::NotUtf8);
+                }
+                Found::note(unseen, text, at);
+                Ok(Taken::Misfit)
+            }
+        }
+    }
+
+    fn push_missing(&mut self) {
+        match self {
+            Cells::Number { values, .. } => values.push(f64::NAN),
+            Cells::Growing { codes, .. } | Cells::Known { codes, .. } => codes.push(MISSING),
+        }
+    }
+
+    /// Takes the last cell back.
+    pub(super) fn pop(&mut self) {
+        match self {
+            Cells::Number { values, .. } => drop(values.pop()),
+            Cells::Growing { codes, .. } | Cells::Known { codes, .. } => drop(codes.pop()),
+        }
+    }
+
+    /// The last value, as a target holds it: the number itself, or the code.
+    pub(super) fn last(&self) -> Option<f64> {
+        match self {
+            Cells::Number { values, .. } => values.last().copied(),
+            Cells::Growing { codes, .. } | Cells::Known { codes, .. } => codes.last().map(|&code| f64::from(code)),
+        }
+    }
+
+    /// The chunk's values as a feature; the column goes on empty.
+    pub(super) fn take(&mut self, room: usize) -> Column {
+        match self {
+            Cells::Number { values, .. } => Column::Number(std::mem::replace(values, Vec::with_capacity(room))),
+            Cells::Growing { codes, .. } | Cells::Known { codes, .. } => {
+                Column::Category(std::mem::replace(codes, Vec::with_capacity(room)))
+            }
+        }
+    }
+
+    /// The chunk's values as a target; the column goes on empty.
+    pub(super) fn take_target(&mut self, room: usize) -> Vec<f64> {
+        match self.take(room) {
+            Column::Number(values) => values,
+            Column::Category(codes) => codes.into_iter().map(f64::from).collect(),
+        }
+    }
+
+    /// The first text that did not fit.
+    pub(super) fn misfit(&self) -> Option<&Found> {
+        match self {
+            Cells::Number { word, .. } => word.as_ref(),
+            Cells::Growing { .. } => None,
+            Cells::Known { unseen, .. } => unseen.as_ref(),
+        }
+    }
+}

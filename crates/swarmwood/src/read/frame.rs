@@ -1,0 +1,229 @@
+//! One chunk of rows being filled, with the rules for targets and weights.
+
+use std::collections::HashMap;
+
+use swarmwood_learn::data::Chunk;
+
+use super::cells::{Cell, Cells, Found, Taken};
+use super::levels::{MOST_LEVELS, Refused, bits};
+use super::place::{Place, shown};
+use super::token;
+use crate::{Error, Result};
+
+/// More classes than this are refused: every class costs a tree a round.
+pub(super) const MOST_CLASSES: usize = 1000;
+/// A chunk has about this many cells, so that a wide table does not take more room than a narrow one.
+const CHUNK_CELLS: usize = 1 << 20;
+const MOST_CHUNK_ROWS: usize = 1 << 14;
+
+/// A column's position in the file and its name.
+#[derive(Debug, Clone)]
+pub(super) struct Slot {
+    pub(super) position: usize,
+    pub(super) name: String,
+}
+
+/// What a word in a number column, or an unknown class in the target, leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Misfits {
+    /// It is noted; the survey finds the column's type from it.
+    Note,
+    /// It is an error: the schema is fixed.
+    Refuse,
+}
+
+/// The columns of interest and the rows of the current chunk.
+#[derive(Debug)]
+pub(super) struct Frame {
+    pub(super) place: Place,
+    pub(super) features: Vec<(Slot, Cells)>,
+    pub(super) target: Option<(Slot, Cells)>,
+    pub(super) weight: Option<(Slot, Vec<f64>)>,
+    pub(super) misfits: Misfits,
+    pub(super) target_misfits: Misfits,
+    /// Distinct numbers of a target whose task is still open, each with its shortest spelling.
+    pub(super) distinct: HashMap<u64, String>,
+    pub(super) count_distinct: bool,
+    /// Rows left out because they have no target.
+    pub(super) dropped: Option<Found>,
+    pub(super) rows: usize,
+    pub(super) chunk_rows: usize,
+}
+
+impl Frame {
+    pub(super) fn new(place: Place, features: Vec<(Slot, Cells)>, target: Option<(Slot, Cells)>) -> Frame {
+        let chunk_rows = (CHUNK_CELLS / features.len().max(1)).clamp(64, MOST_CHUNK_ROWS);
+        Frame {
+            place,
+            features,
+            target,
+            weight: None,
+            misfits: Misfits::Refuse,
+            target_misfits: Misfits::Refuse,
+            distinct: HashMap::new(),
+            count_distinct: false,
+            dropped: None,
+            rows: 0,
+            chunk_rows,
+        }
+    }
+
+    /// Adds a row of a text file; a row without a target is left out.
+    pub(super) fn push_row<'a>(&mut self, field: impl Fn(usize) -> &'a [u8], at: u64) -> Result<()> {
+        if let Some((slot, _)) = &self.target {
+            let text = field(slot.position);
+            if !self.push_target(Cell::Text(text), at)? {
+                return Ok(());
+            }
+        }
+        if let Some((slot, _)) = &self.weight {
+            let text = field(slot.position);
+            self.push_weight(Cell::Text(text), at)?;
+        }
+        for (slot, cells) in &mut self.features {
+            let text = field(slot.position);
+            match cells.push_text(text, at) {
+                Ok(Taken::Value | Taken::Missing) => {}
+                Ok(Taken::Misfit) => check_misfit(&self.place, self.misfits, slot, cells, text, at)?,
+                Err(refused) => return Err(refusal(&self.place, slot, refused, text, at)),
+            }
+        }
+        self.rows += 1;
+        Ok(())
+    }
+
+    /// Adds the target of a row; `false` if it is missing and the row is to be left out.
+    pub(super) fn push_target(&mut self, cell: Cell<'_>, at: u64) -> Result<bool> {
+        let Some((slot, cells)) = &mut self.target else { return Ok(true) };
+        let text = spelled(cell);
+        match cells.push(cell, at) {
+            Ok(Taken::Value) => {}
+            Ok(Taken::Missing) => {
+                cells.pop();
+                Found::note(&mut self.dropped, text.as_ref(), at);
+                return Ok(false);
+            }
+            Ok(Taken::Misfit) => {
+                if self.target_misfits == Misfits::Refuse {
+                    return Err(unfit_target(&self.place, slot, cells, &text, at));
+                }
+                return Ok(true);
+            }
+            Err(refused) => return Err(refusal(&self.place, slot, refused, &text, at)),
+        }
+        if let (Cells::Number { .. }, Some(value)) = (&*cells, cells.last()) {
+            if value.is_infinite() {
+                let help = "correct the value or remove the row";
+                return Err(self.place.cell(
+                    at,
+                    &slot.name,
+                    format!("the target '{}' is infinite", shown(&text)),
+                    help,
+                ));
+            }
+            if self.count_distinct && self.distinct.len() <= MOST_CLASSES {
+                self.note_distinct(value, &text);
+            }
+        }
+        Ok(true)
+    }
+
+    fn note_distinct(&mut self, value: f64, text: &[u8]) {
+        let spelling = self.distinct.entry(bits(value)).or_insert_with(|| String::from_utf8_lossy(text).into_owned());
+        if (text.len(), text) < (spelling.len(), spelling.as_bytes()) {
+            *spelling = String::from_utf8_lossy(text).into_owned();
+        }
+    }
+
+    /// Adds the weight of a row.
+    pub(super) fn push_weight(&mut self, cell: Cell<'_>, at: u64) -> Result<()> {
+        let Some((slot, weights)) = &mut self.weight else { return Ok(()) };
+        let value = match cell {
+            Cell::Text(text) => token::number(text),
+            Cell::Number(number) => Some(number),
+            Cell::Missing => None,
+        };
+        if let Some(value) = value.filter(|value| value.is_finite() && *value >= 0.0) {
+            weights.push(value);
+            return Ok(());
+        }
+        let text = spelled(cell);
+        let message = if token::is_missing(&text) {
+            String::from("the weight is missing")
+        } else {
+            format!("'{}' is not a weight", shown(&text))
+        };
+        Err(self.place.cell(at, &slot.name, message, "every weight must be a finite number, 0 or more"))
+    }
+
+    /// Adds one column's cell of a row that was not left out.
+    pub(super) fn push_feature(&mut self, feature: usize, cell: Cell<'_>, at: u64) -> Result<()> {
+        let (slot, cells) = &mut self.features[feature];
+        match cells.push(cell, at) {
+            Ok(Taken::Value | Taken::Missing) => Ok(()),
+            Ok(Taken::Misfit) => check_misfit(&self.place, self.misfits, slot, cells, &spelled(cell), at),
+            Err(refused) => Err(refusal(&self.place, slot, refused, &spelled(cell), at)),
+        }
+    }
+
+    /// The chunk so far; the frame goes on empty.
+    pub(super) fn take(&mut self) -> Chunk {
+        let room = self.chunk_rows;
+        Chunk {
+            columns: self.features.iter_mut().map(|(_, cells)| cells.take(room)).collect(),
+            target: self.target.as_mut().map(|(_, cells)| cells.take_target(room)).unwrap_or_default(),
+            weight: self.weight.as_mut().map(|(_, values)| std::mem::take(values)).unwrap_or_default(),
+            rows: std::mem::take(&mut self.rows),
+        }
+    }
+}
+
+/// The text of a cell, as messages show it.
+fn spelled(cell: Cell<'_>) -> std::borrow::Cow<'_, [u8]> {
+    match cell {
+        Cell::Text(text) => text.into(),
+        Cell::Number(number) => number.to_string().into_bytes().into(),
+        Cell::Missing => (&[][..]).into(),
+    }
+}
+
+/// A word in a column of numbers is an error where the schema is fixed; an unseen level never is.
+fn check_misfit(place: &Place, misfits: Misfits, slot: &Slot, cells: &Cells, text: &[u8], at: u64) -> Result<()> {
+    if misfits == Misfits::Refuse && matches!(cells, Cells::Number { .. }) {
+        let help = "the model was trained with numbers in this column; correct the cell or leave it empty";
+        return Err(place.cell(at, &slot.name, format!("'{}' is not a number", shown(text)), help));
+    }
+    Ok(())
+}
+
+fn unfit_target(place: &Place, slot: &Slot, cells: &Cells, text: &[u8], at: u64) -> Error {
+    match cells {
+        Cells::Number { .. } => {
+            let help = "a regression target must hold numbers; correct the cell, or train a classification";
+            place.cell(at, &slot.name, format!("the target '{}' is not a number", shown(text)), help)
+        }
+        _ => {
+            let help = "the labels must be those of the training data";
+            place.cell(at, &slot.name, format!("'{}' is not one of the classes", shown(text)), help)
+        }
+    }
+}
+
+fn refusal(place: &Place, slot: &Slot, refused: Refused, text: &[u8], at: u64) -> Error {
+    match refused {
+        Refused::NotUtf8 => place.cell(
+            at,
+            &slot.name,
+            format!("'{}' is not UTF-8 text", shown(text)),
+            "save the file in the encoding UTF-8",
+        ),
+        Refused::TooMany => place.column(
+            &slot.name,
+            format!("more than {MOST_LEVELS} different texts, or too long ones"),
+            format!(
+                "identifiers and free text cannot be learned from; leave the column out (--ignore '{}')",
+                slot.name
+            ),
+        ),
+    }
+}

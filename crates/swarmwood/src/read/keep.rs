@@ -1,0 +1,110 @@
+//! Keeps rows in memory while they fit, and a sample of them when they do not.
+
+use swarmwood_learn::data::Chunk;
+
+use super::frame::Frame;
+use super::pack::PackedChunk;
+use super::sample::{Batch, Sampler};
+use crate::Result;
+
+/// How much is kept.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    /// Bytes of packed rows beyond which only a sample is kept.
+    pub(super) bytes: usize,
+    /// Rows of the sample.
+    pub(super) sample: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { bytes: 256 << 20, sample: super::SAMPLE_ROWS }
+    }
+}
+
+/// The rows of a finished reading.
+#[derive(Debug)]
+pub(super) enum Kept {
+    /// All of them.
+    All(Vec<PackedChunk>),
+    /// A sample; the rest must be read again.
+    Sample(Vec<Batch>),
+}
+
+/// Takes chunks as they come.
+#[derive(Debug)]
+pub(super) struct Keeper {
+    limits: Limits,
+    chunks: Vec<PackedChunk>,
+    bytes: usize,
+    sampler: Option<Sampler>,
+    rows: usize,
+    weight: f64,
+}
+
+impl Keeper {
+    pub(super) fn new(limits: Limits) -> Keeper {
+        Keeper { limits, chunks: Vec::new(), bytes: 0, sampler: None, rows: 0, weight: 0.0 }
+    }
+
+    pub(super) fn add(&mut self, chunk: &Chunk) {
+        self.rows += chunk.rows;
+        self.weight += chunk.weight.iter().sum::<f64>();
+        if let Some(sampler) = &mut self.sampler {
+            sampler.add(chunk);
+            return;
+        }
+        let packed = PackedChunk::new(chunk);
+        self.bytes += packed.bytes();
+        self.chunks.push(packed);
+        if self.bytes > self.limits.bytes {
+            let mut sampler = Sampler::new(self.limits.sample);
+            // Each chunk is given back before the next is looked at.
+            for packed in std::mem::take(&mut self.chunks) {
+                sampler.add(&packed.unpack());
+            }
+            self.sampler = Some(sampler);
+        }
+    }
+
+    pub(super) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Weights that are all zero would leave nothing to learn from.
+    pub(super) fn check_weight(&self, frame: &Frame) -> Result<()> {
+        match &frame.weight {
+            Some((slot, _)) if self.weight <= 0.0 || !self.weight.is_finite() => {
+                let help = "at least one row must weigh more than 0, and the sum must be finite";
+                Err(frame.place.column(&slot.name, format!("the weights sum to {}", self.weight), help))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn finish(self) -> Kept {
+        match self.sampler {
+            Some(sampler) => Kept::Sample(sampler.finish()),
+            None => Kept::All(self.chunks),
+        }
+    }
+}
+
+impl Kept {
+    fn chunks_mut(&mut self) -> Box<dyn Iterator<Item = &mut PackedChunk> + '_> {
+        match self {
+            Kept::All(chunks) => Box::new(chunks.iter_mut()),
+            Kept::Sample(batches) => Box::new(batches.iter_mut().map(|batch| &mut batch.chunk)),
+        }
+    }
+
+    /// Gives every code of a category column a new value.
+    pub(super) fn recode(&mut self, column: usize, new_codes: &[u32]) {
+        self.chunks_mut().for_each(|chunk| chunk.recode(column, new_codes));
+    }
+
+    /// Gives every target a new value.
+    pub(super) fn retarget(&mut self, new_value: impl Fn(f64) -> f64) {
+        self.chunks_mut().for_each(|chunk| chunk.retarget(&new_value));
+    }
+}

@@ -1,0 +1,182 @@
+//! Which column of a file plays which part.
+
+use super::ReadOptions;
+use super::place::{Place, listed};
+use crate::{Error, Result};
+
+/// Positions of the columns that are read for training.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Layout {
+    pub(super) target: usize,
+    pub(super) weight: Option<usize>,
+    pub(super) features: Vec<usize>,
+    /// Positions the user wants read as categories.
+    pub(super) categorical: Vec<usize>,
+}
+
+impl Layout {
+    /// Assigns the columns as the options ask.
+    pub(super) fn of(names: &[String], options: &ReadOptions, place: &Place) -> Result<Layout> {
+        if options.target.is_empty() {
+            let help = format!("name one of the columns: {}", listed(names));
+            return Err(place.fault("no target column is given", help));
+        }
+        let target = find(names, &options.target, "target", place)?;
+        let weight = options.weight.as_deref().map(|name| find(names, name, "weight", place)).transpose()?;
+        let ignored = find_all(names, &options.ignore, "ignored", place)?;
+        let categorical = find_all(names, &options.categorical, "categorical", place)?;
+        let clash = |position: usize, message: &str, help: &str| {
+            Err::<Layout, Error>(place.column(&names[position], message, help))
+        };
+        if weight == Some(target) {
+            return clash(target, "is both the target and the weight", "choose another weight column");
+        }
+        if ignored.contains(&target) {
+            return clash(target, "is both the target and ignored", "take it off the ignored columns");
+        }
+        if categorical.contains(&target) {
+            let help = "ask for classification (--task classification) if the target's numbers are classes";
+            return clash(target, "is the target and cannot be a categorical feature", help);
+        }
+        if let Some(weight) = weight.filter(|weight| ignored.contains(weight) || categorical.contains(weight)) {
+            return clash(weight, "is the weight and cannot be ignored or categorical", "choose one of the two");
+        }
+        if let Some(&both) = categorical.iter().find(|position| ignored.contains(position)) {
+            return clash(both, "is both categorical and ignored", "choose one of the two");
+        }
+        let is_feature =
+            |position: &usize| *position != target && Some(*position) != weight && !ignored.contains(position);
+        let features: Vec<usize> = (0..names.len()).filter(is_feature).collect();
+        if features.is_empty() {
+            let help = "the target needs at least one other column to be learned from";
+            return Err(place.fault("no feature column is left", help));
+        }
+        Ok(Layout { target, weight, features, categorical })
+    }
+}
+
+/// The position of a column, or an error that lists what there is.
+pub(super) fn find(names: &[String], wanted: &str, part: &str, place: &Place) -> Result<usize> {
+    names.iter().position(|name| name == wanted).ok_or_else(|| unknown(names, &[wanted], part, place))
+}
+
+/// The positions of all columns, or an error that names every one that is absent.
+pub(super) fn find_all(names: &[String], wanted: &[String], part: &str, place: &Place) -> Result<Vec<usize>> {
+    let absent: Vec<&str> = wanted.iter().map(String::as_str).filter(|name| !names.iter().any(|n| n == name)).collect();
+    if !absent.is_empty() {
+        return Err(unknown(names, &absent, part, place));
+    }
+    Ok(wanted.iter().filter_map(|wanted| names.iter().position(|name| name == wanted)).collect())
+}
+
+fn unknown(names: &[String], wanted: &[&str], part: &str, place: &Place) -> Error {
+    let plural = if wanted.len() == 1 { "" } else { "s" };
+    let message = format!("no {part} column{plural} {}", listed(wanted));
+    let near: Vec<&str> = wanted.iter().flat_map(|wanted| nearest(names, wanted)).collect();
+    let mut help = String::new();
+    if !near.is_empty() {
+        help += &format!("did you mean {}? ", listed(&near));
+    }
+    help += &format!("the columns are {}", listed(names));
+    if names.iter().all(|name| super::token::number(name.as_bytes()).is_some()) {
+        help += "; they look like a first row of data: the file needs a line of column names before it";
+    } else if names.len() == 1 {
+        help += "; give the delimiter if this is several columns in one";
+    }
+    place.fault(message, help)
+}
+
+/// Names that differ in case, or in a few letters.
+fn nearest<'a>(names: &'a [String], wanted: &str) -> Vec<&'a str> {
+    let lower = wanted.to_lowercase();
+    let mut near: Vec<(usize, &str)> = names
+        .iter()
+        .map(|name| (distance(&name.to_lowercase(), &lower), name.as_str()))
+        .filter(|(distance, _)| *distance <= 1 + wanted.chars().count() / 4)
+        .collect();
+    near.sort();
+    near.into_iter().take(3).map(|(_, name)| name).collect()
+}
+
+/// The number of letters to insert, delete or change (Levenshtein).
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut diagonal = i;
+        row[0] = i + 1;
+        for (j, to) in b.iter().enumerate() {
+            let change = diagonal + usize::from(from != *to);
+            diagonal = row[j + 1];
+            row[j + 1] = change.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::place::Unit;
+    use super::*;
+
+    fn place() -> Place {
+        Place { file: String::from("t.csv"), unit: Unit::Line }
+    }
+
+    fn names(list: &str) -> Vec<String> {
+        list.split(',').map(String::from).collect()
+    }
+
+    fn message(names: &[String], options: &ReadOptions) -> String {
+        Layout::of(names, options, &place()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn assigns_every_column() {
+        let options = ReadOptions {
+            target: "y".into(),
+            weight: Some("w".into()),
+            ignore: vec!["id".into()],
+            categorical: vec!["zip".into()],
+            ..ReadOptions::default()
+        };
+        let layout = Layout::of(&names("id,a,w,zip,y"), &options, &place()).unwrap();
+        assert_eq!(layout, Layout { target: 4, weight: Some(2), features: vec![1, 3], categorical: vec![3] });
+    }
+
+    #[test]
+    fn suggests_near_names_and_lists_all() {
+        let options = ReadOptions { target: "Prise".into(), ..ReadOptions::default() };
+        let text = message(&names("area,price,rooms"), &options);
+        assert!(text.contains("no target column 'Prise'"), "{text}");
+        assert!(text.contains("did you mean 'price'?"), "{text}");
+        assert!(text.contains("'area', 'price', 'rooms'"), "{text}");
+        let text = message(&names("1.5,2,3"), &options);
+        assert!(text.contains("needs a line of column names"), "{text}");
+    }
+
+    #[test]
+    fn refuses_a_column_in_two_parts() {
+        let base = ReadOptions { target: "y".into(), ..ReadOptions::default() };
+        let columns = names("a,y");
+        let y = vec![String::from("y")];
+        for options in [
+            ReadOptions { weight: Some("y".into()), ..base.clone() },
+            ReadOptions { ignore: y.clone(), ..base.clone() },
+            ReadOptions { categorical: y, ..base.clone() },
+            ReadOptions { weight: Some("a".into()), ignore: vec!["a".into()], ..base.clone() },
+            ReadOptions { categorical: vec!["a".into()], ignore: vec!["a".into()], ..base.clone() },
+        ] {
+            assert!(message(&columns, &options).contains("column '"), "{options:?}");
+        }
+        assert!(message(&columns, &ReadOptions { ignore: vec!["a".into()], ..base }).contains("no feature column"));
+        assert!(message(&columns, &ReadOptions::default()).contains("no target column is given"));
+    }
+
+    #[test]
+    fn counts_edits() {
+        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(distance("", "abc"), 3);
+        assert_eq!(distance("same", "same"), 0);
+    }
+}

@@ -1,0 +1,292 @@
+//! A source that can be read more than once, and what its first bytes tell.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use flate2::read::MultiGzDecoder;
+
+use super::Source;
+use super::place::{Place, Unit};
+use crate::{Error, Result};
+
+/// Standard input is kept in memory up to this size and in a temporary file beyond it.
+pub(super) const MEMORY_LIMIT: usize = 256 << 20;
+/// Bytes looked at to tell formats and delimiters.
+const HEAD: usize = 64 << 10;
+
+/// Where the bytes are, every time they are wanted.
+#[derive(Debug)]
+pub(super) enum Origin {
+    /// A file of the user.
+    File(PathBuf),
+    /// Bytes of the program.
+    Bytes(String, &'static [u8]),
+    /// A stream that was short.
+    Memory(String, Arc<[u8]>),
+    /// A stream that was long.
+    Spool(String, Spool),
+}
+
+/// A temporary file, removed when it is dropped.
+#[derive(Debug)]
+pub(super) struct Spool {
+    path: PathBuf,
+}
+
+impl Drop for Spool {
+    fn drop(&mut self) {
+        // A file that is already gone is what we want.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// An opened source.
+pub(super) enum Opened {
+    /// Text, already decompressed.
+    Text(TextInput),
+    /// A Parquet file.
+    Parquet(ParquetInput),
+}
+
+/// The bytes of a text file.
+pub(super) struct TextInput {
+    pub(super) place: Place,
+    /// The first bytes, taken from `rest` already.
+    pub(super) head: Vec<u8>,
+    pub(super) rest: Box<dyn Read>,
+    pub(super) compressed: bool,
+}
+
+/// The bytes of a Parquet file, which is read from its end.
+pub(super) struct ParquetInput {
+    pub(super) place: Place,
+    pub(super) bytes: ParquetBytes,
+}
+
+/// Bytes that can be read at any position.
+pub(super) enum ParquetBytes {
+    File(File),
+    Static(&'static [u8]),
+    Shared(Arc<[u8]>),
+}
+
+impl Origin {
+    /// Makes a source readable more than once: standard input and pipes are stored first.
+    pub(super) fn settle(source: &Source, memory_limit: usize) -> Result<Origin> {
+        match source {
+            Source::Bytes(name, bytes) => Ok(Origin::Bytes(name.clone(), bytes)),
+            Source::Stdin => store(source_name(source), &mut io::stdin().lock(), memory_limit),
+            Source::File(path) => {
+                let file = open_file(path)?;
+                let metadata = file.metadata().map_err(|error| cannot_read(path, error))?;
+                if metadata.is_file() {
+                    return Ok(Origin::File(path.clone()));
+                }
+                store(source_name(source), &mut &file, memory_limit)
+            }
+        }
+    }
+
+    /// Opens the source at its beginning.
+    pub(super) fn open(&self) -> Result<Opened> {
+        match self {
+            Origin::File(path) => {
+                let file = open_file(path)?;
+                let again = file.try_clone().map_err(|error| cannot_read(path, error))?;
+                tell(path.display().to_string(), Box::new(file), Some(ParquetBytes::File(again)))
+            }
+            Origin::Bytes(name, bytes) => tell(name.clone(), Box::new(*bytes), Some(ParquetBytes::Static(bytes))),
+            Origin::Memory(name, bytes) => {
+                let shared = ParquetBytes::Shared(Arc::clone(bytes));
+                tell(name.clone(), Box::new(Cursor::new(Arc::clone(bytes))), Some(shared))
+            }
+            Origin::Spool(name, spool) => {
+                let file = open_file(&spool.path)?;
+                let again = file.try_clone().map_err(|error| cannot_read(&spool.path, error))?;
+                tell(name.clone(), Box::new(file), Some(ParquetBytes::File(again)))
+            }
+        }
+    }
+}
+
+/// Opens a source for one reading; a stream of text is not stored.
+pub(super) fn open_once(source: &Source) -> Result<Opened> {
+    let stream: Box<dyn Read> = match source {
+        Source::Stdin => Box::new(io::stdin()),
+        Source::File(path) => {
+            let file = open_file(path)?;
+            if file.metadata().map_err(|error| cannot_read(path, error))?.is_file() {
+                return Origin::File(path.clone()).open();
+            }
+            Box::new(file)
+        }
+        Source::Bytes(name, bytes) => return Origin::Bytes(name.clone(), bytes).open(),
+    };
+    tell(source_name(source), stream, None)
+}
+
+/// What a source is called in messages.
+fn source_name(source: &Source) -> String {
+    match source {
+        Source::File(path) => path.display().to_string(),
+        Source::Stdin => String::from("standard input"),
+        Source::Bytes(name, _) => name.clone(),
+    }
+}
+
+fn open_file(path: &Path) -> Result<File> {
+    let file = File::open(path).map_err(|error| cannot_read(path, error))?;
+    if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+        let error = io::Error::new(io::ErrorKind::IsADirectory, "is a directory; name a file in it");
+        return Err(cannot_read(path, error));
+    }
+    Ok(file)
+}
+
+fn cannot_read(path: &Path, source: io::Error) -> Error {
+    Error::Read { path: path.to_path_buf(), source }
+}
+
+/// Reads a stream to its end, into memory or into a temporary file.
+fn store(name: String, stream: &mut dyn Read, memory_limit: usize) -> Result<Origin> {
+    let failed = |error| cannot_read(Path::new(&name), error);
+    let mut bytes = Vec::new();
+    stream.take(memory_limit as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() <= memory_limit {
+        return Ok(Origin::Memory(name, bytes.into()));
+    }
+    let (mut file, spool) = create_spool()?;
+    let written = file.write_all(&bytes).and_then(|()| {
+        drop(bytes);
+        io::copy(stream, &mut file)
+    });
+    match written {
+        Ok(_) => Ok(Origin::Spool(name, spool)),
+        Err(source) => Err(Error::Write { path: spool.path.clone(), source }),
+    }
+}
+
+fn create_spool() -> Result<(File, Spool)> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("swarmwood-input-{}-{number}.tmp", std::process::id()));
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        match options.open(&path) {
+            Ok(file) => return Ok((file, Spool { path })),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(source) => return Err(Error::Write { path, source }),
+        }
+    }
+}
+
+/// Tells the format by the first bytes and undoes the compression. `whole` is the source for reading at any position,
+/// where it offers that.
+fn tell(name: String, raw: Box<dyn Read>, whole: Option<ParquetBytes>) -> Result<Opened> {
+    let place = Place { file: name, unit: Unit::Line };
+    let mut raw = raw;
+    let head = read_head(&mut raw).map_err(|error| read_fault(&place, false, error))?;
+    if head.starts_with(b"PAR1") {
+        return parquet(place, head, raw, whole);
+    }
+    let input = if head.starts_with(&[0x1F, 0x8B]) {
+        let mut rest: Box<dyn Read> = Box::new(MultiGzDecoder::new(Cursor::new(head).chain(raw)));
+        let head = read_head(&mut rest).map_err(|error| read_fault(&place, true, error))?;
+        TextInput { place, head, rest, compressed: true }
+    } else {
+        TextInput { place, head, rest: raw, compressed: false }
+    };
+    match foreign(&input.head) {
+        Some(help) => Err(input.place.fault("is not a text file", help)),
+        None => Ok(Opened::Text(input)),
+    }
+}
+
+fn parquet(place: Place, head: Vec<u8>, raw: Box<dyn Read>, whole: Option<ParquetBytes>) -> Result<Opened> {
+    let place = Place { unit: Unit::Row, ..place };
+    let bytes = match whole {
+        Some(ParquetBytes::File(mut file)) => {
+            // The clone shares its position with the handle the head was read from.
+            file.seek(SeekFrom::Start(0)).map_err(|error| read_fault(&place, false, error))?;
+            ParquetBytes::File(file)
+        }
+        Some(bytes) => bytes,
+        None => {
+            let mut bytes = head;
+            let mut raw = raw;
+            raw.read_to_end(&mut bytes).map_err(|error| read_fault(&place, false, error))?;
+            ParquetBytes::Shared(bytes.into())
+        }
+    };
+    Ok(Opened::Parquet(ParquetInput { place, bytes }))
+}
+
+/// A failure to read on. Damage inside gzip is a fault of the data, the rest is the system's answer.
+pub(super) fn read_fault(place: &Place, compressed: bool, error: io::Error) -> Error {
+    use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
+    if compressed && matches!(error.kind(), InvalidData | InvalidInput | UnexpectedEof) {
+        let what = if error.kind() == UnexpectedEof { "is cut short" } else { "is damaged" };
+        return place.fault(format!("the gzip data {what} ({error})"), "get the file again, and test it with gzip -t");
+    }
+    Error::Read { path: PathBuf::from(&place.file), source: error }
+}
+
+fn read_head(input: &mut dyn Read) -> io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    input.take(HEAD as u64).read_to_end(&mut head)?;
+    Ok(head)
+}
+
+/// What a file is that is neither text, gzip nor Parquet, and what to do about it.
+fn foreign(head: &[u8]) -> Option<&'static str> {
+    const KNOWN: [(&[u8], &str); 8] = [
+        (b"PK\x03\x04", "it is a zip archive or a spreadsheet; unpack it, or export it as CSV"),
+        (b"\x28\xB5\x2F\xFD", "it is compressed by zstd; decompress it, or use gzip"),
+        (b"\xFD7zXZ\0", "it is compressed by xz; decompress it, or use gzip"),
+        (b"BZh", "it is compressed by bzip2; decompress it, or use gzip"),
+        (b"ARROW1", "it is an Arrow or Feather file; convert it to Parquet or CSV"),
+        (b"PAR1", "it is a Parquet file inside gzip; decompress it"),
+        (b"\xFF\xFE", "it is UTF-16 text; save it in the encoding UTF-8"),
+        (b"\xFE\xFF", "it is UTF-16 text; save it in the encoding UTF-8"),
+    ];
+    let known = KNOWN.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, help)| *help);
+    known.or_else(|| head.contains(&0).then_some("it holds zero bytes; give CSV, CSV in gzip, or Parquet"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(opened: Opened) -> String {
+        let Opened::Text(mut input) = opened else { panic!("not text") };
+        let mut bytes = input.head;
+        input.rest.read_to_end(&mut bytes).unwrap();
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn stores_a_long_stream_in_a_file_and_removes_it() {
+        let long = "0123456789".repeat(1000);
+        let origin = store(String::from("pipe"), &mut long.as_bytes(), 100).unwrap();
+        let Origin::Spool(_, spool) = &origin else { panic!("kept in memory") };
+        let path = spool.path.clone();
+        assert_eq!(text(origin.open().unwrap()), long);
+        assert_eq!(text(origin.open().unwrap()), long);
+        drop(origin);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn keeps_a_short_stream_in_memory() {
+        let origin = store(String::from("pipe"), &mut &b"short"[..], 5).unwrap();
+        assert!(matches!(origin, Origin::Memory(..)));
+        assert_eq!(text(origin.open().unwrap()), "short");
+        assert_eq!(text(origin.open().unwrap()), "short");
+    }
+}

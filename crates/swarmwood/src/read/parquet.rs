@@ -1,0 +1,370 @@
+//! Parquet files, row group after row group, column by column.
+//!
+//! The column readers of the `parquet` crate are used without Arrow, which would triple the time to build. Numbers of
+//! every width, decimals, booleans and texts are read. Dates, times and nested columns are refused by name, but only
+//! if they are asked for: an ignored column may be anything.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use bytes::Bytes;
+use parquet::basic::{ConvertedType, LogicalType, Type as PhysicalType};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::DataType;
+use parquet::errors::ParquetError;
+use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+use parquet::schema::types::ColumnDescriptor;
+
+use super::Progress;
+use super::cells::{Cell, Cells};
+use super::frame::Frame;
+use super::origin::{ParquetBytes, ParquetInput};
+use super::place::Place;
+use super::table::{ColumnType, check_unique};
+use crate::{Error, Result};
+
+/// How a column's values become cells.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Form {
+    Boolean,
+    /// Integers, to be divided by a power of ten if they are decimals.
+    Integer {
+        signed: bool,
+        scale: i32,
+    },
+    Float,
+    /// Two bytes of a half-precision number.
+    Half,
+    /// Bytes of a big-endian integer, to be divided by a power of ten.
+    Decimal {
+        scale: i32,
+    },
+    Text,
+    /// What it is instead, for the message.
+    Unreadable(&'static str),
+}
+
+/// A top-level column.
+#[derive(Debug)]
+struct ParquetColumn {
+    /// Position among the leaves of the schema.
+    leaf: usize,
+    form: Form,
+    /// Definition level of a value that is there.
+    present: i16,
+}
+
+/// An opened Parquet file.
+pub(super) struct ParquetTable {
+    place: Place,
+    names: Vec<String>,
+    columns: Vec<ParquetColumn>,
+    reader: Box<dyn FileReader>,
+}
+
+impl ParquetTable {
+    pub(super) fn open(input: ParquetInput) -> Result<ParquetTable> {
+        let ParquetInput { place, bytes } = input;
+        let reader = guard(&place, || open_reader(bytes))?;
+        let schema = reader.metadata().file_metadata().schema_descr();
+        let fields = schema.root_schema().get_fields();
+        let names: Vec<String> = fields.iter().map(|field| field.name().to_string()).collect();
+        check_unique(&names, &place, None)?;
+        let mut columns: Vec<ParquetColumn> = names
+            .iter()
+            .map(|_| ParquetColumn { leaf: 0, form: Form::Unreadable("a column without values"), present: 0 })
+            .collect();
+        for (leaf, column) in schema.columns().iter().enumerate() {
+            let root = schema.get_column_root_idx(leaf);
+            let nested = !fields[root].is_primitive() || column.max_rep_level() > 0;
+            let form = if nested { Form::Unreadable("a nested column") } else { form_of(column) };
+            columns[root] = ParquetColumn { leaf, form, present: column.max_def_level() };
+        }
+        Ok(ParquetTable { place, names, columns, reader })
+    }
+
+    pub(super) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    pub(super) fn place(&self) -> &Place {
+        &self.place
+    }
+
+    pub(super) fn column_type(&self, position: usize) -> ColumnType {
+        match self.columns[position].form {
+            Form::Boolean | Form::Text => ColumnType::Text,
+            _ => ColumnType::Number,
+        }
+    }
+
+    pub(super) fn read(
+        self,
+        frame: &mut Frame,
+        each: &mut dyn FnMut(&mut Frame) -> Result<Progress>,
+    ) -> Result<Progress> {
+        self.check_readable(frame)?;
+        let mut first_row = 1;
+        for index in 0..self.reader.num_row_groups() {
+            let group = guard(&self.place, || self.reader.get_row_group(index))?;
+            let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
+            let mut readers = self.readers(&*group, frame)?;
+            let mut done = 0;
+            while done < rows {
+                let batch = (rows - done).min(frame.chunk_rows.saturating_sub(frame.rows)).max(1);
+                self.pour(&mut readers, frame, batch, first_row + done as u64)?;
+                done += batch;
+                if frame.rows >= frame.chunk_rows && each(frame)? == Progress::Stop {
+                    return Ok(Progress::Stop);
+                }
+            }
+            first_row += rows as u64;
+        }
+        if frame.rows > 0 { each(frame) } else { Ok(Progress::Continue) }
+    }
+
+    /// Moves a batch of rows into the frame: targets first, because they decide which rows stay.
+    fn pour(&self, readers: &mut Readers, frame: &mut Frame, rows: usize, first_row: u64) -> Result<()> {
+        let mut stays = vec![true; rows];
+        if let (Some(reader), Some((slot, cells))) = (&mut readers.target, &frame.target) {
+            let column = &self.columns[slot.position];
+            let as_number = matches!(cells, Cells::Number { .. });
+            let mut push = |row: usize, cell: Cell<'_>| {
+                stays[row] = frame.push_target(cell, first_row + row as u64)?;
+                Ok(())
+            };
+            cells_of(&self.place, reader, column, rows, as_number, &mut push)?;
+        }
+        if let (Some(reader), Some((slot, _))) = (&mut readers.weight, &frame.weight) {
+            let column = &self.columns[slot.position];
+            let mut push = |row: usize, cell: Cell<'_>| {
+                if stays[row] { frame.push_weight(cell, first_row + row as u64) } else { Ok(()) }
+            };
+            cells_of(&self.place, reader, column, rows, true, &mut push)?;
+        }
+        for (feature, reader) in readers.features.iter_mut().enumerate() {
+            let (slot, cells) = &frame.features[feature];
+            let column = &self.columns[slot.position];
+            let as_number = matches!(cells, Cells::Number { .. });
+            let mut push = |row: usize, cell: Cell<'_>| {
+                if stays[row] { frame.push_feature(feature, cell, first_row + row as u64) } else { Ok(()) }
+            };
+            cells_of(&self.place, reader, column, rows, as_number, &mut push)?;
+        }
+        frame.rows += stays.iter().filter(|stays| **stays).count();
+        Ok(())
+    }
+
+    fn readers(&self, group: &dyn RowGroupReader, frame: &Frame) -> Result<Readers> {
+        let open = |position: usize| guard(&self.place, || group.get_column_reader(self.columns[position].leaf));
+        Ok(Readers {
+            target: frame.target.as_ref().map(|(slot, _)| open(slot.position)).transpose()?,
+            weight: frame.weight.as_ref().map(|(slot, _)| open(slot.position)).transpose()?,
+            features: frame.features.iter().map(|(slot, _)| open(slot.position)).collect::<Result<_>>()?,
+        })
+    }
+
+    fn check_readable(&self, frame: &Frame) -> Result<()> {
+        let target = frame.target.iter().map(|(slot, _)| slot);
+        let weight = frame.weight.iter().map(|(slot, _)| slot);
+        for slot in frame.features.iter().map(|(slot, _)| slot).chain(target).chain(weight) {
+            if let Form::Unreadable(what) = self.columns[slot.position].form {
+                let help = format!("turn it into numbers or text, or leave it out (--ignore '{}')", slot.name);
+                return Err(self.place.column(&slot.name, format!("{what} cannot be used"), help));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn open_reader(bytes: ParquetBytes) -> std::result::Result<Box<dyn FileReader>, ParquetError> {
+    Ok(match bytes {
+        ParquetBytes::File(file) => Box::new(SerializedFileReader::new(file)?),
+        ParquetBytes::Static(bytes) => Box::new(SerializedFileReader::new(Bytes::from_static(bytes))?),
+        ParquetBytes::Shared(bytes) => Box::new(SerializedFileReader::new(Bytes::from_owner(bytes))?),
+    })
+}
+
+/// The open columns of a row group.
+struct Readers {
+    target: Option<ColumnReader>,
+    weight: Option<ColumnReader>,
+    features: Vec<ColumnReader>,
+}
+
+fn form_of(column: &ColumnDescriptor) -> Form {
+    use ConvertedType as Old;
+    let (logical, old) = (column.logical_type_ref(), column.converted_type());
+    let scale = column.type_scale();
+    let is_decimal = matches!(logical, Some(LogicalType::Decimal(_))) || old == Old::DECIMAL;
+    let is_time = matches!(logical, Some(LogicalType::Date | LogicalType::Time(_) | LogicalType::Timestamp(_)))
+        || matches!(
+            old,
+            Old::DATE | Old::TIME_MILLIS | Old::TIME_MICROS | Old::TIMESTAMP_MILLIS | Old::TIMESTAMP_MICROS
+        );
+    let unsigned = matches!(logical, Some(LogicalType::Integer(int)) if !int.is_signed)
+        || matches!(old, Old::UINT_8 | Old::UINT_16 | Old::UINT_32 | Old::UINT_64);
+    match column.physical_type() {
+        _ if is_time => Form::Unreadable("a column of dates or times"),
+        PhysicalType::BOOLEAN => Form::Boolean,
+        PhysicalType::INT32 | PhysicalType::INT64 => {
+            Form::Integer { signed: !unsigned, scale: if is_decimal { scale } else { 0 } }
+        }
+        PhysicalType::INT96 => Form::Unreadable("a column of dates or times"),
+        PhysicalType::FLOAT | PhysicalType::DOUBLE => Form::Float,
+        PhysicalType::BYTE_ARRAY | PhysicalType::FIXED_LEN_BYTE_ARRAY if is_decimal => Form::Decimal { scale },
+        PhysicalType::BYTE_ARRAY => match logical {
+            None | Some(LogicalType::String | LogicalType::Enum | LogicalType::Json) => Form::Text,
+            _ => Form::Unreadable("a column of binary data"),
+        },
+        PhysicalType::FIXED_LEN_BYTE_ARRAY => match logical {
+            Some(LogicalType::Float16) => Form::Half,
+            _ => Form::Unreadable("a column of binary data"),
+        },
+    }
+}
+
+type Push<'a> = &'a mut dyn FnMut(usize, Cell<'_>) -> Result<()>;
+
+/// Reads the next rows of a column and hands over their cells.
+fn cells_of(
+    place: &Place,
+    reader: &mut ColumnReader,
+    column: &ParquetColumn,
+    rows: usize,
+    as_number: bool,
+    push: Push<'_>,
+) -> Result<()> {
+    let (form, present) = (column.form, column.present);
+    match reader {
+        ColumnReader::BoolColumnReader(reader) => {
+            let batch = Batch::read(place, reader, rows, present)?;
+            let truth = |truth: &bool| if *truth { &b"true"[..] } else { b"false" };
+            batch.cells(push, |value| {
+                if as_number { Cell::Number(f64::from(u8::from(*value))) } else { Cell::Text(truth(value)) }
+            })
+        }
+        ColumnReader::Int32ColumnReader(reader) => Batch::read(place, reader, rows, present)?.cells(push, |&value| {
+            let wide = if form == UNSIGNED { i128::from(value.cast_unsigned()) } else { i128::from(value) };
+            integer(wide, form)
+        }),
+        ColumnReader::Int64ColumnReader(reader) => Batch::read(place, reader, rows, present)?.cells(push, |&value| {
+            let wide = if form == UNSIGNED { i128::from(value.cast_unsigned()) } else { i128::from(value) };
+            integer(wide, form)
+        }),
+        ColumnReader::FloatColumnReader(reader) => {
+            Batch::read(place, reader, rows, present)?.cells(push, |&value| Cell::Number(f64::from(value)))
+        }
+        ColumnReader::DoubleColumnReader(reader) => {
+            Batch::read(place, reader, rows, present)?.cells(push, |&value| Cell::Number(value))
+        }
+        ColumnReader::ByteArrayColumnReader(reader) => {
+            Batch::read(place, reader, rows, present)?.cells(push, |value| bytes_cell(value.data(), form))
+        }
+        ColumnReader::FixedLenByteArrayColumnReader(reader) => {
+            Batch::read(place, reader, rows, present)?.cells(push, |value| bytes_cell(value.data(), form))
+        }
+        ColumnReader::Int96ColumnReader(_) => Err(place.fault("a date was not expected here", "")),
+    }
+}
+
+const UNSIGNED: Form = Form::Integer { signed: false, scale: 0 };
+
+fn integer<'a>(value: i128, form: Form) -> Cell<'a> {
+    match form {
+        Form::Integer { scale, .. } => Cell::Number(value as f64 / 10_f64.powi(scale)),
+        _ => Cell::Number(value as f64),
+    }
+}
+
+fn bytes_cell(bytes: &[u8], form: Form) -> Cell<'_> {
+    match form {
+        Form::Decimal { scale } => {
+            let Some(first) = bytes.first() else { return Cell::Missing };
+            // Two's complement, the highest byte first; a number this wide has lost its last digits anyway.
+            let start = f64::from(first.cast_signed());
+            let value = bytes[1..].iter().fold(start, |value, &byte| value * 256.0 + f64::from(byte));
+            Cell::Number(value / 10_f64.powi(scale))
+        }
+        Form::Half => match bytes.try_into() {
+            Ok(two) => Cell::Number(half(u16::from_le_bytes(two))),
+            Err(_) => Cell::Missing,
+        },
+        _ => Cell::Text(bytes),
+    }
+}
+
+/// The value of a half-precision number (IEEE 754 binary16).
+fn half(bits: u16) -> f64 {
+    let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
+    let exponent = i32::from(bits >> 10 & 0x1F);
+    let fraction = f64::from(bits & 0x3FF) / 1024.0;
+    sign * match exponent {
+        0 => fraction * 2_f64.powi(-14),
+        31 if fraction == 0.0 => f64::INFINITY,
+        31 => f64::NAN,
+        _ => (1.0 + fraction) * 2_f64.powi(exponent - 15),
+    }
+}
+
+/// Values of some rows; levels tell which rows have one.
+struct Batch<V> {
+    values: Vec<V>,
+    levels: Vec<i16>,
+    /// Level of a value that is there.
+    present: i16,
+    rows: usize,
+}
+
+impl<V> Batch<V> {
+    fn read<T: DataType<T = V>>(
+        place: &Place,
+        reader: &mut ColumnReaderImpl<T>,
+        rows: usize,
+        present: i16,
+    ) -> Result<Batch<V>> {
+        let (mut values, mut levels) = (Vec::new(), Vec::new());
+        let mut read = 0;
+        while read < rows {
+            let (records, _, _) =
+                guard(place, || reader.read_records(rows - read, Some(&mut levels), None, &mut values))?;
+            if records == 0 {
+                return Err(damaged(place, "a column ends too early"));
+            }
+            read += records;
+        }
+        let nulls = |present: i16| levels.iter().filter(|level| **level != present).count();
+        let missing = if present == 0 { 0 } else { nulls(present) };
+        if values.len() + missing < rows {
+            return Err(damaged(place, "a column has fewer values than rows"));
+        }
+        Ok(Batch { values, levels, present, rows })
+    }
+
+    fn cells<'a>(&'a self, push: Push<'_>, cell: impl Fn(&'a V) -> Cell<'a>) -> Result<()> {
+        let mut values = self.values.iter();
+        for row in 0..self.rows {
+            // A column that cannot be null has no levels.
+            let is_there = self.present == 0 || self.levels.get(row) == Some(&self.present);
+            let value = if is_there { values.next() } else { None };
+            push(row, value.map_or(Cell::Missing, &cell))?;
+        }
+        Ok(())
+    }
+}
+
+fn damaged(place: &Place, what: &str) -> Error {
+    place.fault(format!("the Parquet data is damaged ({what})"), "write or fetch the file again")
+}
+
+/// Turns the library's errors into ours, and its panics too: a damaged file must not end the program.
+fn guard<T>(place: &Place, work: impl FnOnce() -> std::result::Result<T, ParquetError>) -> Result<T> {
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(ParquetError::NYI(what))) => Err(place.fault(
+            format!("the Parquet file uses what is not supported here: {what}"),
+            "write it again with snappy or zstd compression",
+        )),
+        Ok(Err(error)) => Err(damaged(place, &error.to_string())),
+        Err(_) => Err(damaged(place, "it cannot be decoded")),
+    }
+}

@@ -1,0 +1,81 @@
+//! Where in the data something is, for messages.
+
+use crate::Error;
+use crate::error::DataError;
+
+/// How a source is named and its places are counted.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    /// The file, or `standard input`.
+    pub(super) file: String,
+    /// Lines of a text file; rows of a Parquet file, which has no lines.
+    pub(super) unit: Unit,
+}
+
+/// What a position counts, from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unit {
+    /// Lines, the header included.
+    Line,
+    /// Rows, which start after the header.
+    Row,
+}
+
+impl Place {
+    /// A fault of the whole file.
+    pub(super) fn fault(&self, message: impl Into<String>, help: impl Into<String>) -> Error {
+        self.build(None, None, message.into(), help.into())
+    }
+
+    /// A fault of a column.
+    pub(super) fn column(&self, column: &str, message: impl Into<String>, help: impl Into<String>) -> Error {
+        self.build(None, Some(column), message.into(), help.into())
+    }
+
+    /// A fault of a row.
+    pub(super) fn row(&self, at: u64, message: impl Into<String>, help: impl Into<String>) -> Error {
+        self.build(Some(at), None, message.into(), help.into())
+    }
+
+    /// A fault of one cell.
+    pub(super) fn cell(&self, at: u64, column: &str, message: impl Into<String>, help: impl Into<String>) -> Error {
+        self.build(Some(at), Some(column), message.into(), help.into())
+    }
+
+    /// A position in words, for warnings.
+    pub(super) fn name(&self, at: u64) -> String {
+        match self.unit {
+            Unit::Line => format!("line {at}"),
+            Unit::Row => format!("row {at}"),
+        }
+    }
+
+    fn build(&self, at: Option<u64>, column: Option<&str>, message: String, help: String) -> Error {
+        let (line, message) = match (at, self.unit) {
+            (Some(at), Unit::Row) => (None, format!("row {at}: {message}")),
+            (at, _) => (at, message),
+        };
+        Error::Data(DataError { file: self.file.clone(), line, column: column.map(String::from), message, help })
+    }
+}
+
+/// A cell's text as it can be shown: broken characters replaced, long texts cut.
+pub(super) fn shown(text: &[u8]) -> String {
+    const LONGEST: usize = 40;
+    let text = String::from_utf8_lossy(text);
+    let mut shown: String = text.chars().take(LONGEST).flat_map(char::escape_debug).collect();
+    if text.chars().nth(LONGEST).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+/// The first few of a list of names, and how many more there are.
+pub(super) fn listed<S: AsRef<str>>(names: &[S]) -> String {
+    const MOST: usize = 20;
+    let mut list: Vec<String> = names.iter().take(MOST).map(|name| format!("'{}'", name.as_ref())).collect();
+    if names.len() > MOST {
+        list.push(format!("… ({} more)", names.len() - MOST));
+    }
+    list.join(", ")
+}

@@ -1,0 +1,249 @@
+//! Rows with their schema, wherever they are kept.
+
+use std::sync::Arc;
+
+use swarmwood_learn::data::{Chunk, Column};
+use swarmwood_model::{Schema, TargetKind};
+
+use super::ReadOptions;
+use super::follow::{Answers, follow};
+use super::keep::Kept;
+use super::origin::Origin;
+use super::pack::PackedChunk;
+use super::sample::{append, hash, is_sampled, pick, pick_column, pick_values, threshold};
+use crate::{Error, Result};
+
+/// Rows with their schema, ready for training: kept in memory if small, read again from the source if not.
+#[derive(Debug)]
+pub struct Rows {
+    /// Features and target as they were read.
+    pub schema: Schema,
+    /// Number of rows with a target.
+    pub rows: usize,
+    /// Things the user should know.
+    pub warnings: Vec<String>,
+    store: Arc<Store>,
+    /// The rows of the store that belong here; `None` for all.
+    part: Option<Arc<Part>>,
+}
+
+/// What both parts of a split share.
+#[derive(Debug)]
+struct Store {
+    rows: usize,
+    kept: Kept,
+    /// Rows up to this hash are the sample.
+    threshold: u64,
+    origin: Option<(Origin, ReadOptions)>,
+}
+
+/// A set of rows: one bit each.
+#[derive(Debug, Clone)]
+struct Part(Vec<u64>);
+
+impl Part {
+    fn has(&self, row: usize) -> bool {
+        self.0[row / 64] >> (row % 64) & 1 == 1
+    }
+
+    fn set(&mut self, row: usize) {
+        self.0[row / 64] |= 1 << (row % 64);
+    }
+}
+
+impl Rows {
+    pub(super) fn new(
+        schema: Schema,
+        rows: usize,
+        warnings: Vec<String>,
+        kept: Kept,
+        origin: Origin,
+        options: ReadOptions,
+    ) -> Rows {
+        Rows::with_sample(schema, rows, warnings, kept, (origin, options), super::SAMPLE_ROWS)
+    }
+
+    pub(super) fn with_sample(
+        schema: Schema,
+        rows: usize,
+        warnings: Vec<String>,
+        kept: Kept,
+        origin: (Origin, ReadOptions),
+        sample: usize,
+    ) -> Rows {
+        // Rows in memory make the source dispensable, and with it a spooled copy of standard input.
+        let origin = matches!(kept, Kept::Sample(_)).then_some(origin);
+        let threshold = threshold(rows as u64, sample);
+        Rows { schema, rows, warnings, store: Arc::new(Store { rows, kept, threshold, origin }), part: None }
+    }
+
+    /// Whether the rows are read from the source again by every [`Rows::for_each_chunk`].
+    pub fn is_streamed(&self) -> bool {
+        self.store.origin.is_some()
+    }
+
+    /// Hands every row, in order, in chunks.
+    pub fn for_each_chunk(&self, each: &mut dyn FnMut(&Chunk) -> Result<()>) -> Result<()> {
+        let mut first = 0;
+        let mut hand_over = |chunk: &Chunk| {
+            let rows = first..first + chunk.rows;
+            first = rows.end;
+            let Some(part) = &self.part else { return each(chunk) };
+            if first > self.store.rows {
+                return Err(changed(&self.store));
+            }
+            let start = rows.start;
+            let indices: Vec<usize> = rows.filter(|&row| part.has(row)).map(|row| row - start).collect();
+            if indices.is_empty() { Ok(()) } else { each(&pick(chunk, &indices)) }
+        };
+        match (&self.store.kept, &self.store.origin) {
+            (Kept::All(chunks), _) => chunks.iter().try_for_each(|chunk| hand_over(&chunk.unpack())),
+            (Kept::Sample(_), Some((origin, options))) => {
+                follow(origin.open()?, &self.schema, options, Answers::Needed, &mut hand_over)?;
+                if first == self.store.rows { Ok(()) } else { Err(changed(&self.store)) }
+            }
+            // A sample is only ever kept together with its source.
+            (Kept::Sample(_), None) => Ok(()),
+        }
+    }
+
+    /// The rows that bins are made from, in row order: all of them up to [`super::SAMPLE_ROWS`], otherwise that many
+    /// chosen by a fixed hash of the row number. A part of a split has its share of the sample of the whole.
+    pub fn sample(&self) -> Chunk {
+        let mut sample = Chunk::default();
+        self.for_each_sampled(|chunk, indices| {
+            let mut columns = (0..self.schema.features.len()).map(|c| pick_column(&chunk.column(c), indices));
+            if sample.columns.is_empty() {
+                sample.columns = columns.collect();
+            } else {
+                sample.columns.iter_mut().for_each(|column| columns.next().into_iter().for_each(|c| append(column, c)));
+            }
+            sample.target.extend(pick_values(&chunk.target(), indices));
+            sample.weight.extend(pick_values(&chunk.weight(), indices));
+            sample.rows += indices.len();
+        });
+        sample
+    }
+
+    /// One feature of [`Rows::sample`], which takes a fraction of the memory where there are many; `None` if there is
+    /// no such feature.
+    pub fn sample_column(&self, feature: usize) -> Option<Column> {
+        self.schema.features.get(feature)?;
+        let mut sample: Option<Column> = None;
+        self.for_each_sampled(|chunk, indices| {
+            let more = pick_column(&chunk.column(feature), indices);
+            match &mut sample {
+                Some(column) => append(column, more),
+                None => sample = Some(more),
+            }
+        });
+        sample
+    }
+
+    /// Hands over every chunk that holds rows of the sample, with their positions in it.
+    fn for_each_sampled(&self, mut each: impl FnMut(&PackedChunk, &[usize])) {
+        let mut hand_over = |chunk: &PackedChunk, row: &dyn Fn(usize) -> usize| {
+            let is_here = |row: usize| self.part.as_ref().is_none_or(|part| part.has(row));
+            let chosen = |&index: &usize| {
+                let row = row(index);
+                is_sampled(row as u64, self.store.threshold) && is_here(row)
+            };
+            let indices: Vec<usize> = (0..chunk.rows()).filter(chosen).collect();
+            if !indices.is_empty() {
+                each(chunk, &indices);
+            }
+        };
+        match &self.store.kept {
+            Kept::All(chunks) => {
+                let mut first = 0;
+                for chunk in chunks {
+                    hand_over(chunk, &|index| first + index);
+                    first += chunk.rows();
+                }
+            }
+            Kept::Sample(batches) => {
+                batches.iter().for_each(|batch| hand_over(&batch.chunk, &|index| batch.rows[index] as usize));
+            }
+        }
+    }
+
+    /// Splits off a fraction of the rows, for validation: `(rest, held out)`. The rows are chosen by a hash of their
+    /// number and the seed; in a classification every class gives its share, and keeps at least one row. Both parts
+    /// have at least one row; the warnings stay with the rest.
+    pub fn holdout(self, fraction: f64, seed: u64) -> Result<(Rows, Rows)> {
+        if self.rows < 2 || !(fraction > 0.0 && fraction < 1.0) {
+            let message = format!("cannot hold out a fraction of {fraction} of {} rows", self.rows);
+            return Err(Error::Run(message));
+        }
+        let mut groups = self.rows_by_class()?;
+        let mut held = Part(vec![0; self.store.rows.div_ceil(64)]);
+        let mut count = 0;
+        let stratified = groups.len() > 1;
+        for group in &mut groups {
+            let wanted = (group.len() as f64 * fraction).round() as usize;
+            let wanted = wanted.min(group.len().saturating_sub(1));
+            let wanted = if stratified { wanted } else { wanted.max(1) };
+            count += hold(&mut held, group, wanted, seed);
+        }
+        if count == 0 {
+            // Classes too small to give a row each still give one together.
+            let mut all: Vec<u64> = groups.concat();
+            count = hold(&mut held, &mut all, 1, seed);
+        }
+        let rest = self.without(&held);
+        let rows = self.rows - count;
+        let part = |rows, part, warnings| Rows {
+            schema: self.schema.clone(),
+            rows,
+            warnings,
+            store: Arc::clone(&self.store),
+            part: Some(Arc::new(part)),
+        };
+        Ok((part(rows, rest, self.warnings.clone()), part(count, held, Vec::new())))
+    }
+
+    /// Row numbers, in one group a class, or in one group altogether.
+    fn rows_by_class(&self) -> Result<Vec<Vec<u64>>> {
+        let is_here = |row: &u64| self.part.as_ref().is_none_or(|part| part.has(*row as usize));
+        let here = (0..self.store.rows as u64).filter(is_here);
+        let TargetKind::Classes(classes) = &self.schema.target.kind else { return Ok(vec![here.collect()]) };
+        let mut groups = vec![Vec::new(); classes.len()];
+        let mut here = here;
+        self.for_each_chunk(&mut |chunk| {
+            for &class in &chunk.target {
+                if let Some(row) = here.next() {
+                    groups[class as usize].push(row);
+                }
+            }
+            Ok(())
+        })?;
+        Ok(groups)
+    }
+
+    fn without(&self, held: &Part) -> Part {
+        let mut rest = Part(vec![0; held.0.len()]);
+        let is_here = |row: &usize| self.part.as_ref().is_none_or(|part| part.has(*row));
+        (0..self.store.rows).filter(is_here).filter(|&row| !held.has(row)).for_each(|row| rest.set(row));
+        rest
+    }
+}
+
+/// Marks the `wanted` rows of the group with the smallest hashes; returns how many.
+fn hold(held: &mut Part, group: &mut [u64], wanted: usize, seed: u64) -> usize {
+    if wanted == 0 || group.is_empty() {
+        return 0;
+    }
+    // The sample's seed is 0; another stream keeps the two choices apart.
+    let key = |row: &u64| hash(*row, seed.wrapping_add(1));
+    group.select_nth_unstable_by_key(wanted - 1, key);
+    group[..wanted].iter().for_each(|&row| held.set(row as usize));
+    wanted
+}
+
+fn changed(store: &Store) -> Error {
+    let name = match &store.origin {
+        Some((Origin::File(path), _)) => path.display().to_string(),
+        _ => String::from("the data"),
+    };
+    Error::Run(format!("{name}: changed while it was being read; run again when it is at rest"))
+}

@@ -1,0 +1,194 @@
+//! The first reading of training data: types, levels, classes, and as many of the rows as may be kept.
+//!
+//! Every untyped column starts as numbers. If a word turns up, the column is a category, but the texts of the rows
+//! before are gone, so the file is read again with the column marked. Words in the first chunk stop the reading at
+//! once; later ones let it go on to its end, so that one more reading finds every mark set.
+
+use std::collections::BTreeSet;
+
+use swarmwood_model::{Feature, Kind, Schema, Target};
+
+use super::cells::{Cells, Found};
+use super::frame::{Frame, Misfits, Slot};
+use super::keep::{Keeper, Kept, Limits};
+use super::layout::Layout;
+use super::levels::Seen;
+use super::origin::Origin;
+use super::place::{Place, listed, shown};
+use super::rows::Rows;
+use super::table::{ColumnType, Table};
+use super::{Progress, ReadOptions, TaskChoice, target, token};
+use crate::Result;
+
+/// A column of texts with more levels than this, nearly one a row, holds identifiers or free text.
+const MANY_LEVELS: usize = 1000;
+
+/// Reads training data.
+pub(super) fn survey(origin: Origin, options: &ReadOptions, limits: Limits) -> Result<Rows> {
+    let mut texts = BTreeSet::new();
+    loop {
+        let table = Table::open(origin.open()?, options.delimiter)?;
+        let layout = Layout::of(table.names(), options, table.place())?;
+        let mut frame = survey_frame(&table, &layout, options, &texts);
+        let warnings = table.warnings().to_vec();
+        let mut keeper = Keeper::new(limits);
+        let mut first = true;
+        table.read(&mut frame, &mut |frame| {
+            let chunk = frame.take();
+            if has_words(frame) {
+                keeper = Keeper::new(limits);
+                return Ok(if std::mem::take(&mut first) { Progress::Stop } else { Progress::Continue });
+            }
+            first = false;
+            keeper.add(&chunk);
+            Ok(Progress::Continue)
+        })?;
+        let words = columns_with_words(&frame);
+        if words.is_empty() {
+            return conclude(frame, keeper, origin, options, warnings);
+        }
+        texts.extend(words);
+    }
+}
+
+/// A frame for the columns as far as their types are known; `texts` are positions where words have been seen.
+fn survey_frame(table: &Table, layout: &Layout, options: &ReadOptions, texts: &BTreeSet<usize>) -> Frame {
+    let names = table.names();
+    let slot = |position: usize| Slot { position, name: names[position].clone() };
+    let cells = |position: usize| {
+        let typed = table.column_type(position) == ColumnType::Text;
+        if typed || texts.contains(&position) { Cells::growing() } else { Cells::numbers() }
+    };
+    let features = layout.features.iter().map(|&position| {
+        let cells = if layout.categorical.contains(&position) { Cells::growing() } else { cells(position) };
+        (slot(position), cells)
+    });
+    let regression = options.task == TaskChoice::Regression;
+    let target = if regression { Cells::numbers() } else { cells(layout.target) };
+    let mut frame = Frame::new(table.place().clone(), features.collect(), Some((slot(layout.target), target)));
+    frame.weight = layout.weight.map(|position| (slot(position), Vec::new()));
+    frame.misfits = Misfits::Note;
+    frame.target_misfits = if regression { Misfits::Refuse } else { Misfits::Note };
+    frame.count_distinct = !regression;
+    frame
+}
+
+fn has_words(frame: &Frame) -> bool {
+    let target = frame.target.iter();
+    frame.features.iter().chain(target).any(|(_, cells)| cells.misfit().is_some())
+}
+
+fn columns_with_words(frame: &Frame) -> Vec<usize> {
+    let all = frame.features.iter().chain(&frame.target);
+    all.filter(|(_, cells)| cells.misfit().is_some()).map(|(slot, _)| slot.position).collect()
+}
+
+/// Puts levels and classes in order and settles the task.
+fn conclude(
+    mut frame: Frame,
+    keeper: Keeper,
+    origin: Origin,
+    options: &ReadOptions,
+    mut warnings: Vec<String>,
+) -> Result<Rows> {
+    let rows = keeper.rows();
+    check_enough(&frame, rows)?;
+    keeper.check_weight(&frame)?;
+    warnings.extend(dropped_warning(&frame));
+    let target_name = frame.target.as_ref().map(|(slot, _)| slot.name.clone()).unwrap_or_default();
+    let resolved = target::resolve(&mut frame, options, rows, &mut warnings)?;
+    let mut kept = keeper.finish();
+    kept.retarget(|value| resolved.map.apply(value));
+    let mut features = Vec::with_capacity(frame.features.len());
+    for (index, (slot, cells)) in frame.features.into_iter().enumerate() {
+        let kind = match cells {
+            Cells::Growing { levels, .. } => {
+                let seen = levels.into_names();
+                if !options.categorical.contains(&slot.name) {
+                    warnings.extend(level_warnings(&seen, &slot.name, &frame.place, rows));
+                }
+                Kind::Category { levels: order_levels(seen, index, &mut kept) }
+            }
+            _ => Kind::Number,
+        };
+        features.push(Feature { name: slot.name, kind });
+    }
+    let schema = Schema { features, target: Target { name: target_name, kind: resolved.kind } };
+    Ok(Rows::new(schema, rows, warnings, kept, origin, options.clone()))
+}
+
+/// Level names in the order of their letters, so that the order of the rows does not matter; codes follow.
+fn order_levels(seen: Vec<(String, Seen)>, feature: usize, kept: &mut Kept) -> Vec<String> {
+    let mut order: Vec<usize> = (0..seen.len()).collect();
+    order.sort_by(|&a, &b| seen[a].0.cmp(&seen[b].0));
+    let mut new_codes = vec![0; seen.len()];
+    for (new, &old) in order.iter().enumerate() {
+        new_codes[old] = new as u32;
+    }
+    kept.recode(feature, &new_codes);
+    let mut names: Vec<Option<String>> = seen.into_iter().map(|(name, _)| Some(name)).collect();
+    order.into_iter().filter_map(|old| names[old].take()).collect()
+}
+
+fn check_enough(frame: &Frame, rows: usize) -> Result<()> {
+    let Some((slot, _)) = &frame.target else { return Ok(()) };
+    let help = format!("at least 2 rows with a value of the target '{}' are needed", slot.name);
+    match (rows, &frame.dropped) {
+        (0, Some(dropped)) => {
+            let message = format!("the target is missing in all {} rows", dropped.count);
+            Err(frame.place.column(&slot.name, message, help))
+        }
+        (0, None) => Err(frame.place.fault("there is a header and no rows", help)),
+        (1, Some(_)) => Err(frame.place.column(&slot.name, "only one row has a target", help)),
+        (1, None) => Err(frame.place.fault("there is only one row", help)),
+        _ => Ok(()),
+    }
+}
+
+/// A warning about rows left out because they have no target.
+pub(super) fn dropped_warning(frame: &Frame) -> Option<String> {
+    let Found { text, at, count } = frame.dropped.as_ref()?;
+    let (slot, _) = frame.target.as_ref()?;
+    let rows = if *count == 1 { "1 row has" } else { &format!("{count} rows have") };
+    let first = frame.place.name(*at);
+    let token = if text.is_empty() { String::new() } else { format!(", where '{}' counts as missing", shown(text)) };
+    Some(format!(
+        "{}: column '{}': {rows} no target, left out (the first on {first}{token})",
+        frame.place.file, slot.name
+    ))
+}
+
+/// What is odd about the levels of a column that was not declared categorical.
+fn level_warnings(seen: &[(String, Seen)], column: &str, place: &Place, rows: usize) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let mut warn = |message: String| warnings.push(format!("{}: column '{column}': {message}", place.file));
+    let is_word = |name: &str| token::number(name.as_bytes()).is_none();
+    let total: u64 = seen.iter().map(|(_, seen)| seen.count).sum();
+    let words = seen.iter().filter(|(name, _)| is_word(name));
+    let word_cells: u64 = words.clone().map(|(_, seen)| seen.count).sum();
+    if let Some((name, first)) = words.min_by_key(|(_, seen)| seen.first).filter(|_| word_cells * 10 < total) {
+        warn(format!(
+            "read as categories because of {word_cells} cells that are not numbers (the first is '{}' on {}); the \
+             other {} are numbers",
+            shown(name.as_bytes()),
+            place.name(first.first),
+            total - word_cells
+        ));
+    } else if has_decimal_commas(seen) {
+        warn(format!(
+            "read as categories, but values such as {} look like numbers with a decimal comma; write them with a point",
+            listed(&[seen[0].0.as_str()])
+        ));
+    } else if seen.len() > MANY_LEVELS && seen.len() * 10 > rows * 9 {
+        warn(format!(
+            "{} different texts in {rows} rows; leave it out if it is an identifier or free text (--ignore '{column}')",
+            seen.len()
+        ));
+    }
+    warnings
+}
+
+fn has_decimal_commas(seen: &[(String, Seen)]) -> bool {
+    let with_point = |name: &str| token::number(name.replacen(',', ".", 1).as_bytes()).is_some();
+    seen.iter().any(|(name, _)| name.contains(',')) && seen.iter().all(|(name, _)| with_point(name))
+}

@@ -1,0 +1,211 @@
+//! An opened table: its column names, and its rows poured into a frame.
+
+use std::collections::HashMap;
+use std::io::Read;
+
+use super::frame::Frame;
+use super::origin::{Opened, TextInput, read_fault};
+use super::place::Place;
+use super::split::{SplitError, Splitter};
+use super::{Progress, delimiter};
+use crate::{Error, Result};
+
+/// What a typed source says of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ColumnType {
+    /// Nothing; the cells tell.
+    Untyped,
+    /// Numbers.
+    Number,
+    /// Texts or booleans, which are categories even if they look like numbers.
+    Text,
+}
+
+/// A table whose header has been read.
+pub(super) enum Table {
+    /// Delimited text.
+    Text(TextTable),
+    /// A Parquet file.
+    #[cfg(feature = "parquet")]
+    Parquet(super::parquet::ParquetTable),
+}
+
+impl Table {
+    /// Reads the header.
+    pub(super) fn open(opened: Opened, delimiter: Option<u8>) -> Result<Table> {
+        match opened {
+            Opened::Text(input) => TextTable::open(input, delimiter).map(Table::Text),
+            #[cfg(feature = "parquet")]
+            Opened::Parquet(input) => super::parquet::ParquetTable::open(input).map(Table::Parquet),
+            #[cfg(not(feature = "parquet"))]
+            Opened::Parquet(input) => {
+                let help = "build with the feature 'parquet', or convert the file to CSV";
+                Err(input.place.fault("this build cannot read Parquet", help))
+            }
+        }
+    }
+
+    /// The column names, each once and none empty.
+    pub(super) fn names(&self) -> &[String] {
+        match self {
+            Table::Text(table) => &table.names,
+            #[cfg(feature = "parquet")]
+            Table::Parquet(table) => table.names(),
+        }
+    }
+
+    /// What the source says of a column's type.
+    pub(super) fn column_type(&self, _position: usize) -> ColumnType {
+        match self {
+            Table::Text(_) => ColumnType::Untyped,
+            #[cfg(feature = "parquet")]
+            Table::Parquet(table) => table.column_type(_position),
+        }
+    }
+
+    /// How places in this table are named.
+    pub(super) fn place(&self) -> &Place {
+        match self {
+            Table::Text(table) => &table.place,
+            #[cfg(feature = "parquet")]
+            Table::Parquet(table) => table.place(),
+        }
+    }
+
+    /// Warnings about the header.
+    pub(super) fn warnings(&self) -> &[String] {
+        match self {
+            Table::Text(table) => &table.warnings,
+            #[cfg(feature = "parquet")]
+            Table::Parquet(_) => &[],
+        }
+    }
+
+    /// Pours all rows into the frame, which is handed over whenever it is full and once at the end.
+    pub(super) fn read(
+        self,
+        frame: &mut Frame,
+        each: &mut dyn FnMut(&mut Frame) -> Result<Progress>,
+    ) -> Result<Progress> {
+        match self {
+            Table::Text(table) => table.read(frame, each),
+            #[cfg(feature = "parquet")]
+            Table::Parquet(table) => table.read(frame, each),
+        }
+    }
+}
+
+/// A text file whose header has been read.
+pub(super) struct TextTable {
+    place: Place,
+    names: Vec<String>,
+    warnings: Vec<String>,
+    splitter: Splitter<Box<dyn Read>>,
+    compressed: bool,
+}
+
+impl TextTable {
+    fn open(input: TextInput, delimiter: Option<u8>) -> Result<TextTable> {
+        let TextInput { place, mut head, rest, compressed } = input;
+        if head.starts_with(b"\xEF\xBB\xBF") {
+            head.drain(..3);
+        }
+        let terminator = if !head.contains(&b'\n') && head.contains(&b'\r') { b'\r' } else { b'\n' };
+        let delimiter = delimiter.unwrap_or_else(|| delimiter::find(&head, terminator));
+        let mut splitter = Splitter::new(head, rest, delimiter, terminator);
+        if !splitter.advance().map_err(|error| split_fault(&place, compressed, error))? {
+            let help = "a line with the column names and lines with the values are needed";
+            return Err(place.fault("the file is empty", help));
+        }
+        let mut warnings = Vec::new();
+        let names = header(&splitter, &place, &mut warnings)?;
+        Ok(TextTable { place, names, warnings, splitter, compressed })
+    }
+
+    fn read(mut self, frame: &mut Frame, each: &mut dyn FnMut(&mut Frame) -> Result<Progress>) -> Result<Progress> {
+        let fault = |error| split_fault(&self.place, self.compressed, error);
+        while self.splitter.advance().map_err(fault)? {
+            if self.splitter.len() != self.names.len() {
+                if self.splitter.is_blank() {
+                    continue;
+                }
+                return Err(ragged(&self.place, &self.splitter, self.names.len()));
+            }
+            let splitter = &self.splitter;
+            frame.push_row(|position| splitter.field(position), splitter.line())?;
+            if frame.rows >= frame.chunk_rows && each(frame)? == Progress::Stop {
+                return Ok(Progress::Stop);
+            }
+        }
+        if frame.rows > 0 { each(frame) } else { Ok(Progress::Continue) }
+    }
+}
+
+/// The names of the first record. A column without a name is called by its number.
+fn header<R: Read>(splitter: &Splitter<R>, place: &Place, warnings: &mut Vec<String>) -> Result<Vec<String>> {
+    let line = splitter.line();
+    let mut names = Vec::with_capacity(splitter.len());
+    for position in 0..splitter.len() {
+        let number = position + 1;
+        let Ok(name) = std::str::from_utf8(splitter.field(position)) else {
+            let message = format!("the name of column {number} is not UTF-8 text");
+            return Err(place.row(line, message, "save the file in the encoding UTF-8"));
+        };
+        if name.is_empty() {
+            let name = format!("column_{number}");
+            warnings.push(format!(
+                "{}: column {number} has no name and is called '{name}'; ignore it if it only numbers the rows \
+                 (--ignore {name})",
+                place.file
+            ));
+            names.push(name);
+        } else {
+            names.push(name.to_string());
+        }
+    }
+    check_unique(&names, place, Some(line))?;
+    Ok(names)
+}
+
+/// Two columns of one name could not be told apart.
+pub(super) fn check_unique(names: &[String], place: &Place, line: Option<u64>) -> Result<()> {
+    let mut first = HashMap::new();
+    for (position, name) in names.iter().enumerate() {
+        if let Some(earlier) = first.insert(name.as_str(), position) {
+            let message = format!("columns {} and {} have the same name '{name}'", earlier + 1, position + 1);
+            let help = "rename or remove one of them";
+            return Err(match line {
+                Some(line) => place.row(line, message, help),
+                None => place.fault(message, help),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn ragged<R: Read>(place: &Place, splitter: &Splitter<R>, expected: usize) -> Error {
+    let (line, last) = (splitter.line(), splitter.last_line());
+    let message = format!("{} fields where the header has {expected}", splitter.len());
+    let help = if last > line {
+        format!("the row runs over the lines {line} to {last}: is a quote left open?")
+    } else {
+        String::from("add or remove fields, put quotes around text that holds the delimiter, or give the delimiter")
+    };
+    place.row(line, message, help)
+}
+
+fn split_fault(place: &Place, compressed: bool, error: SplitError) -> Error {
+    match error {
+        SplitError::Read(error) => read_fault(place, compressed, error),
+        SplitError::OpenQuote(line) => {
+            place.row(line, "a quote opens here and is never closed", "close it, or double a quote that is text")
+        }
+        SplitError::AfterQuote(opened, closed) => {
+            let message = format!("the quoted field that opens on line {opened} goes on after its closing quote");
+            place.row(closed, message, "a quote before it is not closed, or a quote inside the field is not doubled")
+        }
+        SplitError::LongRecord(line) => {
+            place.row(line, "a row starts here and does not end within 64 MB", "is a quote left open?")
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! What the target column turns out to be.
+
+use std::collections::HashMap;
+
+use swarmwood_model::TargetKind;
+
+use super::cells::Cells;
+use super::frame::{Frame, MOST_CLASSES, Slot};
+use super::levels::{KnownLevels, Seen, bits};
+use super::place::{Place, listed, shown};
+use super::{ReadOptions, TaskChoice, token};
+use crate::{Error, Result};
+
+/// At most this many whole numbers, each of them often, look like codes of classes.
+const MOST_CLASS_CODES: usize = 20;
+
+/// The target's kind, and how the values read so far become those of the kind.
+#[derive(Debug)]
+pub(super) struct Resolved {
+    pub(super) kind: TargetKind,
+    pub(super) map: TargetMap,
+}
+
+/// How a target value changes once the classes are known.
+#[derive(Debug)]
+pub(super) enum TargetMap {
+    /// Not at all.
+    Same,
+    /// The code of a text becomes a class.
+    Codes(Vec<u32>),
+    /// A number becomes a class.
+    Values(HashMap<u64, u32>),
+}
+
+impl TargetMap {
+    pub(super) fn apply(&self, value: f64) -> f64 {
+        match self {
+            TargetMap::Same => value,
+            TargetMap::Codes(codes) => f64::from(codes[value as usize]),
+            // Every value of the column was entered when the classes were found.
+            TargetMap::Values(classes) => classes.get(&bits(value)).map_or(f64::NAN, |&class| f64::from(class)),
+        }
+    }
+}
+
+/// Settles the task after all rows have been seen.
+pub(super) fn resolve(
+    frame: &mut Frame,
+    options: &ReadOptions,
+    rows: usize,
+    warnings: &mut Vec<String>,
+) -> Result<Resolved> {
+    let place = frame.place.clone();
+    let distinct = std::mem::take(&mut frame.distinct);
+    // The survey always has a target; without one there is nothing to settle.
+    let Some((slot, cells)) = frame.target.take() else {
+        return Ok(Resolved { kind: TargetKind::Number, map: TargetMap::Same });
+    };
+    let resolved = match cells {
+        Cells::Growing { levels, .. } => classes_of_texts(levels.into_names(), options, &place, &slot, warnings)?,
+        _ => numbers(distinct, options, rows, &place, &slot, warnings)?,
+    };
+    if let (Some(positive), TargetKind::Number) = (&options.positive, &resolved.kind) {
+        let message = format!("there is no positive class '{positive}' in a regression");
+        let help = "drop the positive class, or ask for classification (--task classification)";
+        return Err(place.column(&slot.name, message, help));
+    }
+    Ok(resolved)
+}
+
+fn numbers(
+    distinct: HashMap<u64, String>,
+    options: &ReadOptions,
+    rows: usize,
+    place: &Place,
+    slot: &Slot,
+    warnings: &mut Vec<String>,
+) -> Result<Resolved> {
+    if options.task == TaskChoice::Regression {
+        return Ok(Resolved { kind: TargetKind::Number, map: TargetMap::Same });
+    }
+    if distinct.len() == 1 {
+        return Err(one_value(place, slot, distinct.values().next().map_or("", String::as_str)));
+    }
+    if options.task == TaskChoice::Auto && distinct.len() != 2 {
+        let whole = distinct.keys().all(|&bits| f64::from_bits(bits).fract() == 0.0);
+        if whole && distinct.len() <= MOST_CLASS_CODES && rows >= 10 * distinct.len() {
+            warnings.push(format!(
+                "{}: column '{}': the target has {} different whole numbers; regression is assumed (ask for \
+                 classification with --task classification if they are classes)",
+                place.file,
+                slot.name,
+                distinct.len()
+            ));
+        }
+        return Ok(Resolved { kind: TargetKind::Number, map: TargetMap::Same });
+    }
+    if distinct.len() > MOST_CLASSES {
+        return Err(too_many(place, slot, "ask for regression (--task regression) if the numbers are amounts"));
+    }
+    let mut classes: Vec<(f64, String)> =
+        distinct.into_iter().map(|(bits, name)| (f64::from_bits(bits), name)).collect();
+    classes.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (values, mut names): (Vec<f64>, Vec<String>) = classes.into_iter().unzip();
+    let order = positive_last(&mut names, options, place, slot)?;
+    let map = order.iter().enumerate().map(|(class, &old)| (bits(values[old]), class as u32)).collect();
+    Ok(Resolved { kind: TargetKind::Classes(names), map: TargetMap::Values(map) })
+}
+
+fn classes_of_texts(
+    seen: Vec<(String, Seen)>,
+    options: &ReadOptions,
+    place: &Place,
+    slot: &Slot,
+    warnings: &mut Vec<String>,
+) -> Result<Resolved> {
+    if let [(name, _)] = &seen[..] {
+        return Err(one_value(place, slot, name));
+    }
+    let value = |name: &str| token::number(name.as_bytes());
+    let first_word = seen.iter().filter(|(name, _)| value(name).is_none()).min_by_key(|(_, seen)| seen.first);
+    let total: u64 = seen.iter().map(|(_, seen)| seen.count).sum();
+    let words: u64 = seen.iter().filter(|(name, _)| value(name).is_none()).map(|(_, seen)| seen.count).sum();
+    if let Some((name, first)) = first_word.filter(|_| words * 10 < total) {
+        let shown = shown(name.as_bytes());
+        if seen.len() > MOST_CLASSES {
+            let help = "correct the cell, or remove the row";
+            return Err(place.cell(first.first, &slot.name, format!("the target '{shown}' is not a number"), help));
+        }
+        warnings.push(format!(
+            "{}: column '{}': the target is taken as classes because of texts such as '{shown}' on {}; the rest are \
+             numbers",
+            place.file,
+            slot.name,
+            place.name(first.first)
+        ));
+    }
+    if seen.len() > MOST_CLASSES {
+        return Err(too_many(place, slot, "name another target, or group its values"));
+    }
+    let mut by_name: Vec<usize> = (0..seen.len()).collect();
+    if first_word.is_none() {
+        let key = |index: usize| value(&seen[index].0).unwrap_or(0.0);
+        by_name.sort_by(|&a, &b| key(a).total_cmp(&key(b)).then_with(|| seen[a].0.cmp(&seen[b].0)));
+    } else {
+        by_name.sort_by(|&a, &b| seen[a].0.cmp(&seen[b].0));
+    }
+    let mut names: Vec<String> = by_name.iter().map(|&index| seen[index].0.clone()).collect();
+    let order = positive_last(&mut names, options, place, slot)?;
+    let mut codes = vec![0; seen.len()];
+    for (class, &position) in order.iter().enumerate() {
+        codes[by_name[position]] = class as u32;
+    }
+    Ok(Resolved { kind: TargetKind::Classes(names), map: TargetMap::Codes(codes) })
+}
+
+/// Moves the positive class to the second place; returns the old position of each class.
+fn positive_last(names: &mut [String], options: &ReadOptions, place: &Place, slot: &Slot) -> Result<Vec<usize>> {
+    let mut order: Vec<usize> = (0..names.len()).collect();
+    let Some(positive) = &options.positive else { return Ok(order) };
+    if names.len() != 2 {
+        let message = format!("a positive class ('{positive}') needs two classes, here are {}", names.len());
+        return Err(place.column(&slot.name, message, format!("drop it; the classes are {}", listed(names))));
+    }
+    match KnownLevels::new(names).code(positive.as_bytes()) {
+        Some(1) => {}
+        Some(_) => {
+            names.swap(0, 1);
+            order.swap(0, 1);
+        }
+        None => {
+            let message = format!("no class '{positive}' to be the positive one");
+            return Err(place.column(&slot.name, message, format!("the classes are {}", listed(names))));
+        }
+    }
+    Ok(order)
+}
+
+fn one_value(place: &Place, slot: &Slot, value: &str) -> Error {
+    let message = format!("the target has only one value, '{}'", shown(value.as_bytes()));
+    place.column(&slot.name, message, "there is nothing to learn from it; name another target, or add other rows")
+}
+
+fn too_many(place: &Place, slot: &Slot, help: &str) -> Error {
+    place.column(&slot.name, format!("the target has more than {MOST_CLASSES} classes"), help)
+}

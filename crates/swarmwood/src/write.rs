@@ -1,0 +1,239 @@
+//! Files that appear whole or not at all.
+//!
+//! An [`Output`] is written to a temporary file beside its destination and renamed over it by [`Output::commit`]; if it
+//! is dropped before that, nothing is left behind and an older file of that name is untouched. What cannot be renamed
+//! over (a device such as `/dev/null`, a pipe) is written directly.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::{Error, Result};
+
+/// A file being written; it takes its place when it is committed.
+///
+/// ```
+/// use std::io::Write;
+/// use swarmwood::write::Output;
+///
+/// let path = std::env::temp_dir().join("swarmwood-doc-output.txt");
+/// let mut output = Output::create(&path)?;
+/// writeln!(output, "complete").map_err(|source| output.fault(source))?;
+/// output.commit()?;
+/// assert_eq!(std::fs::read_to_string(&path).unwrap(), "complete\n");
+/// # std::fs::remove_file(&path).unwrap();
+/// # Ok::<(), swarmwood::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Output {
+    /// What the user called the file: messages name this one.
+    named: PathBuf,
+    writer: BufWriter<File>,
+    /// The file at the side and the place it will take; `None` for devices and pipes, and after the commit.
+    rename: Option<(PathBuf, PathBuf)>,
+}
+
+impl Output {
+    /// Opens the file beside its destination, so that a wrong path is reported before any work is done.
+    pub fn create(path: &Path) -> Result<Output> {
+        Output::open(path).map_err(|source| Error::Write { path: path.to_path_buf(), source })
+    }
+
+    fn open(path: &Path) -> io::Result<Output> {
+        let named = path.to_path_buf();
+        let place = follow_links(path)?;
+        let existing = match fs::metadata(&place) {
+            Ok(metadata) if metadata.is_dir() => {
+                return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a directory; name a file in it"));
+            }
+            Ok(metadata) if !metadata.is_file() => {
+                let file = OpenOptions::new().write(true).open(&place)?;
+                return Ok(Output { named, writer: BufWriter::new(file), rename: None });
+            }
+            Ok(metadata) => {
+                // A rename would overwrite even a file that its owner made read-only.
+                OpenOptions::new().write(true).open(&place)?;
+                Some(metadata.permissions())
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        let (file, side) = create_beside(&place)?;
+        let output = Output { named, writer: BufWriter::new(file), rename: Some((side.clone(), place)) };
+        if let Some(permissions) = existing {
+            fs::set_permissions(&side, permissions)?;
+        }
+        Ok(output)
+    }
+
+    /// A write error that names this file.
+    pub fn fault(&self, source: io::Error) -> Error {
+        Error::Write { path: self.named.clone(), source }
+    }
+
+    /// Brings everything to the disk and puts the file in its place.
+    pub fn commit(mut self) -> Result<()> {
+        self.finish().map_err(|source| self.fault(source))
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.writer.flush()?;
+        if let Some((side, place)) = &self.rename {
+            // Without this a crash of the machine could leave the new name with no content.
+            self.writer.get_ref().sync_all()?;
+            fs::rename(side, place)?;
+            self.rename = None;
+        }
+        Ok(())
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.writer.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        if let Some((side, _)) = &self.rename {
+            // Nothing can be done about a failure here, and the destination is untouched either way.
+            let _ = fs::remove_file(side);
+        }
+    }
+}
+
+/// Writes a whole file by a function; the file appears complete or not at all.
+///
+/// ```
+/// let path = std::env::temp_dir().join("swarmwood-doc-atomic.txt");
+/// swarmwood::write::write_atomically(&path, |out| out.write_all(b"whole"))?;
+/// assert_eq!(std::fs::read(&path).unwrap(), b"whole");
+/// # std::fs::remove_file(&path).unwrap();
+/// # Ok::<(), swarmwood::Error>(())
+/// ```
+pub fn write_atomically(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    let mut output = Output::create(path)?;
+    fill(&mut output).map_err(|source| output.fault(source))?;
+    output.commit()
+}
+
+/// The path behind symbolic links, so that a link stays a link and its target is replaced.
+fn follow_links(path: &Path) -> io::Result<PathBuf> {
+    let mut place = path.to_path_buf();
+    for _ in 0..40 {
+        match fs::symlink_metadata(&place) {
+            Ok(metadata) if metadata.file_type().is_symlink() => {
+                // A link under /proc or /dev/fd may point at a pipe that has no path: open it under its own name.
+                if fs::metadata(&place).is_ok_and(|target| !target.is_file() && !target.is_dir()) {
+                    return Ok(place);
+                }
+                let target = fs::read_link(&place)?;
+                place = place.parent().map_or_else(|| target.clone(), |parent| parent.join(&target));
+            }
+            _ => return Ok(place),
+        }
+    }
+    Err(io::Error::other("too many levels of symbolic links"))
+}
+
+/// Creates a new file in the directory of `place`, under a name nothing else uses.
+fn create_beside(place: &Path) -> io::Result<(File, PathBuf)> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    if place.file_name().is_none() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "is not the name of a file"));
+    }
+    loop {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        // The name is short and its own, because the destination's may already be as long as a name can be.
+        let name = OsString::from(format!(".swarmwood-{}-{number}.tmp", std::process::id()));
+        let side = place.with_file_name(name);
+        match OpenOptions::new().write(true).create_new(true).open(&side) {
+            Ok(file) => return Ok((file, side)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fresh(name: &str) -> PathBuf {
+        let directory = std::env::temp_dir().join(format!("swarmwood-write-{}-{name}", std::process::id()));
+        let _ = fs::remove_dir_all(&directory);
+        fs::create_dir_all(&directory).unwrap();
+        directory
+    }
+
+    fn names(directory: &Path) -> Vec<String> {
+        let entries = fs::read_dir(directory).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn replaces_the_old_file_only_when_committed() {
+        let directory = fresh("replace");
+        let path = directory.join("model.json");
+        fs::write(&path, "old").unwrap();
+        let mut output = Output::create(&path).unwrap();
+        output.write_all(b"new").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        output.commit().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(names(&directory), ["model.json"]);
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn leaves_nothing_behind_when_filling_fails() {
+        let directory = fresh("fail");
+        let path = directory.join("out.csv");
+        let failed = write_atomically(&path, |out| {
+            out.write_all(b"half")?;
+            Err(io::Error::other("stopped"))
+        });
+        assert_eq!(failed.unwrap_err().to_string(), format!("{}: cannot write: stopped", path.display()));
+        assert!(names(&directory).is_empty());
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn reports_a_directory_and_a_missing_directory() {
+        let directory = fresh("wrong");
+        assert!(matches!(Output::create(&directory), Err(Error::Write { .. })));
+        assert!(matches!(Output::create(&directory.join("no/such/out")), Err(Error::Write { .. })));
+        assert!(matches!(Output::create(Path::new("")), Err(Error::Write { .. })));
+        assert!(names(&directory).is_empty());
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn writes_through_a_link_and_keeps_it() {
+        let directory = fresh("link");
+        let link = directory.join("link");
+        std::os::unix::fs::symlink("real", &link).unwrap();
+        write_atomically(&link, |out| out.write_all(b"1")).unwrap();
+        write_atomically(&link, |out| out.write_all(b"2")).unwrap();
+        assert_eq!(fs::read(directory.join("real")).unwrap(), b"2");
+        assert!(fs::symlink_metadata(&link).unwrap().file_type().is_symlink());
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn writes_devices_directly_and_reports_a_full_one() {
+        write_atomically(Path::new("/dev/null"), |out| out.write_all(b"gone")).unwrap();
+        assert!(!fs::metadata("/dev/null").unwrap().is_file());
+        let full = write_atomically(Path::new("/dev/full"), |out| out.write_all(b"too much"));
+        assert!(matches!(full, Err(Error::Write { .. })));
+    }
+}
