@@ -10,6 +10,9 @@ use swarmwood::read::{ReadOptions, Source, TaskChoice};
 
 use crate::args::{self, FILE_KEYS, TASKS};
 
+/// The target of the data that comes with the program.
+const DEMO_TARGET: &str = "quality";
+
 /// A training that may begin.
 pub struct Plan {
     /// The training rows.
@@ -109,7 +112,7 @@ impl Given<'_> {
             if !self.flags.get_flag("demo") {
                 gather.violate("target", "is missing; name the column to predict with --target COLUMN");
             }
-            swarmwood::read::DEMO_TARGET.to_string()
+            DEMO_TARGET.to_string()
         });
         ReadOptions {
             target,
@@ -119,7 +122,6 @@ impl Given<'_> {
             delimiter: self.word("delimiter", gather).and_then(|text| separator(&text, gather)),
             task: self.word("task", gather).and_then(|text| task(&text, gather)).unwrap_or_default(),
             positive: self.word("positive", gather),
-            ..ReadOptions::default()
         }
     }
 }

@@ -14,6 +14,7 @@ pub struct Progress {
     bar: Option<ProgressBar>,
     said_at: Instant,
     said_round: usize,
+    train: Option<f64>,
 }
 
 impl Progress {
@@ -27,22 +28,22 @@ impl Progress {
                     .unwrap_or_else(|_| ProgressStyle::default_bar()),
             )
         });
-        Progress { talk, bar, said_at: Instant::now(), said_round: 0 }
+        Progress { talk, bar, said_at: Instant::now(), said_round: 0, train: None }
     }
 
     /// Shows the state after a round.
     pub fn show(&mut self, event: &Event) {
+        // The training loss costs a pass over the rows and is not measured in every round; the last one is near enough.
+        self.train = event.train.or(self.train);
         if let Some(bar) = &self.bar {
             bar.set_position(event.round as u64);
-            if !event.train.is_nan() || event.valid.is_some() {
-                bar.set_message(losses(event));
-            }
+            bar.set_message(self.losses(event));
             return;
         }
         let tenth = |round: usize| round * 10 / event.rounds.max(1);
         let due = tenth(event.round) > tenth(self.said_round) || self.said_at.elapsed() >= Duration::from_secs(1);
         if due {
-            let line = format!("round {}/{}: {}", event.round, event.rounds, losses(event));
+            let line = format!("round {}/{}: {}", event.round, event.rounds, self.losses(event));
             self.talk.note(line.trim_end_matches(": "));
             self.said_at = Instant::now();
             self.said_round = event.round;
@@ -55,11 +56,10 @@ impl Progress {
             bar.finish_and_clear();
         }
     }
-}
 
-/// The losses of a round. The training loss is not measured in every round: it costs a pass over the rows.
-fn losses(event: &Event) -> String {
-    let known = |name: &str, value: f64| (!value.is_nan()).then(|| format!("{name} {}", short(value)));
-    let parts = [known("train", event.train), event.valid.and_then(|valid| known("valid", valid))];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    fn losses(&self, event: &Event) -> String {
+        let known = |name: &str, value: Option<f64>| value.map(|value| format!("{name} {}", short(value)));
+        let parts = [known("train", self.train), known("valid", event.valid)];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
 }

@@ -92,7 +92,7 @@ fn work(plan: &Plan, talk: Talk, interrupt: &Interrupt) -> Result<Report> {
 /// One line about the data.
 fn summary(source: &Source, rows: &Rows, valid: Option<&Rows>) -> String {
     let categories = rows.schema.features.iter().filter(|f| matches!(f.kind, Kind::Category { .. })).count();
-    let mut text = format!("{}: {} rows, {} features", source.name(), rows.rows, rows.schema.features.len());
+    let mut text = format!("{}: {} rows, {} features", source_name(source), rows.rows, rows.schema.features.len());
     if categories > 0 {
         text.push_str(&format!(" ({categories} of categories)"));
     }
@@ -100,6 +100,14 @@ fn summary(source: &Source, rows: &Rows, valid: Option<&Rows>) -> String {
         text.push_str(&format!(", {} validation rows", valid.rows));
     }
     format!("{text}, target {}: {}", rows.schema.target.name, task(&rows.schema))
+}
+
+fn source_name(source: &Source) -> String {
+    match source {
+        Source::File(path) => path.display().to_string(),
+        Source::Stdin => "standard input".to_string(),
+        Source::Bytes(name, _) => name.clone(),
+    }
 }
 
 /// The task for people.
@@ -116,19 +124,21 @@ fn task(schema: &Schema) -> String {
 impl Report {
     fn text(&self, plan: &Plan) -> String {
         let trained = &self.trained;
-        let mut text = format!(
-            "{} rounds in {} s (bins {} s)\n",
-            trained.rounds,
-            short(trained.train_seconds),
-            short(trained.bin_seconds)
-        );
-        for (name, metrics) in [("train", &trained.train_metrics), ("valid", &trained.valid_metrics)] {
-            for (metric, value) in metrics {
-                text.push_str(&format!("{name} {metric:<18} {}\n", short(*value)));
+        let (train, bin) = (short(trained.train_seconds), short(trained.bin_seconds));
+        let mut text = format!("{} rounds in {train} s, after {bin} s of binning\n", trained.rounds);
+        let has_valid = !trained.valid_metrics.is_empty();
+        text.push_str(&format!("{:<20} {:>12}", "", "train"));
+        text.push_str(if has_valid { "        valid\n" } else { "\n" });
+        for (name, value) in &trained.train_metrics {
+            text.push_str(&format!("{name:<20} {:>12}", short(*value)));
+            // A metric that the validation rows do not define has an empty place.
+            if let Some((_, value)) = trained.valid_metrics.iter().find(|(other, _)| other == name) {
+                text.push_str(&format!(" {:>12}", short(*value)));
             }
+            text.push('\n');
         }
         if let Some(path) = &plan.out {
-            text.push_str(&format!("model {}\n", path.display()));
+            text.push_str(&format!("model written to {}\n", path.display()));
         }
         text
     }

@@ -243,7 +243,7 @@ mod tests {
             weight: Vec::new(),
             rows: rows as usize,
         };
-        let layout = Arc::new(Layout::fit(&whole, &features, 255, &pool));
+        let layout = Arc::new(Layout::fit(|at| whole.columns[at].clone(), &features, 255, &pool));
         let build = |size: usize| {
             let mut builder = Builder::new(layout.clone(), rows as usize);
             for part in values.chunks(size) {

@@ -32,9 +32,9 @@ pub struct GrownNode {
 }
 
 impl Grown {
-    /// The same tree over values, its leaves scaled.
-    pub fn to_shape(&self, layout: &Layout, factor: f64) -> Shape {
-        let leaves = self.leaves.iter().map(|leaf| Leaf { value: leaf.value * factor, cover: leaf.cover }).collect();
+    /// The same tree over values.
+    pub fn to_shape(&self, layout: &Layout) -> Shape {
+        let leaves = self.leaves.clone();
         if self.oblivious {
             let level = |node: &GrownNode| Level { split: layout.split(&node.rule), gain: node.gain };
             return Shape::Oblivious(Oblivious { levels: self.nodes.iter().map(level).collect(), leaves });

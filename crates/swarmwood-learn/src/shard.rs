@@ -230,9 +230,4 @@ impl Shard {
             into.push((self.target[row] - self.score[row], self.weight.get(row).copied().unwrap_or(1.0)));
         }
     }
-
-    /// Sum of the loss over all rows.
-    pub fn loss(&self, objective: &dyn Objective) -> f64 {
-        objective.loss(&self.score, &self.target, &self.weight)
-    }
 }

@@ -5,6 +5,7 @@
 
 pub mod check;
 pub mod ensemble;
+pub mod explain;
 pub mod predict;
 pub mod schema;
 pub mod tree;
@@ -14,6 +15,7 @@ mod samples;
 
 pub use check::{ModelError, TreeError};
 pub use ensemble::{Body, Linear, Link, Member, Model, Provenance, Shape, Term};
+pub use explain::{ExplainError, Explainer, Importance};
 pub use predict::{Block, BlockError, MISSING, Prediction, Predictions, Predictor, Value, Values};
 pub use schema::{Feature, Kind, Schema, Target, TargetKind};
 pub use tree::{Child, Leaf, Level, LevelSet, Node, Oblivious, Split, Test, Tree};

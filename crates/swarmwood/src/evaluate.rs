@@ -2,10 +2,12 @@
 
 use swarmwood_learn::data::Chunk;
 use swarmwood_learn::metric::{self, Task};
+use swarmwood_learn::objective::Spec;
 use swarmwood_model::predict::Predictions;
 use swarmwood_model::{Model, TargetKind};
 
 use crate::Result;
+use crate::params::Params;
 use crate::predict::Scorer;
 use crate::read::Rows;
 
@@ -31,9 +33,23 @@ pub fn evaluate(model: &Model, rows: &Rows, first: Option<usize>, threads: usize
         weight.extend_from_slice(&chunk.weight);
         Ok(())
     })?;
-    let task = match &model.schema.target.kind {
-        TargetKind::Number => Task::Regression,
-        TargetKind::Classes(classes) => Task::Classes(classes.len()),
+    let (task, classes) = match &model.schema.target.kind {
+        TargetKind::Number => (Task::Regression, 0),
+        TargetKind::Classes(classes) => (Task::Classes(classes.len()), classes.len()),
     };
-    Ok(Evaluation { rows: target.len(), metrics: metric::evaluate(task, &predicted, &target, &weight) })
+    let mut metrics = metric::evaluate(task, &predicted, &target, &weight);
+    metrics.extend(spec(model, classes).and_then(|spec| metric::of_objective(&spec, &predicted, &target, &weight)));
+    Ok(Evaluation { rows: target.len(), metrics })
+}
+
+/// The objective a model was trained for, as its record tells it; `None` for models that came from elsewhere.
+fn spec(model: &Model, classes: usize) -> Option<Spec> {
+    let default = Params::default();
+    let recorded = |name: &str, default: f64| {
+        model.provenance.params.get(name).and_then(|text| text.parse().ok()).unwrap_or(default)
+    };
+    let delta = recorded("huber_delta", default.huber_delta);
+    let spec = Spec::named(&model.objective, delta, recorded("quantile", default.quantile), classes)?;
+    // The record is only text in a file.
+    spec.check().is_ok().then_some(spec)
 }

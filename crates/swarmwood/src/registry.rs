@@ -75,8 +75,9 @@ fn fits(name: &str, choice: &str, (wanted, holds): (&str, bool), classes: usize)
     }
     let target = if classes == 0 { "numbers".to_string() } else { format!("{classes} classes") };
     let auto = params::find(name).map(|spec| spec.default_text()).unwrap_or_default();
-    let message =
-        format!("is '{choice}', which is for targets of {wanted}, but the target has {target}; '{auto}' fits every task");
+    let message = format!(
+        "is '{choice}', which is for targets of {wanted}, but the target has {target}; '{auto}' fits every task"
+    );
     Err(Error::Parameters(vec![Violation { name: name.to_string(), message }]))
 }
 
@@ -92,7 +93,8 @@ mod tests {
     fn every_choice_fits_some_target_and_no_choice_fits_all_but_auto() {
         for &choice in ObjectiveChoice::ALL {
             let params = Params { objective: choice, ..Params::default() };
-            let fitting = [TargetKind::Number, of_classes(2), of_classes(3)].map(|target| objective(&params, &target).is_ok());
+            let fitting =
+                [TargetKind::Number, of_classes(2), of_classes(3)].map(|target| objective(&params, &target).is_ok());
             let count = fitting.iter().filter(|&&fits| fits).count();
             assert_eq!(count, if choice == ObjectiveChoice::Auto { 3 } else { 1 }, "{choice:?}");
         }

@@ -50,7 +50,7 @@ fn targets_that_cannot_be_learnt() {
     dir.file("t.csv", "x,price\n1,2\n2,3\n3,5\n");
     dir.fails("train t.csv --target prise --out m.json", 2, &["t.csv", "prise", "price"]);
     refused("x,y\n1,\n2,NA\n3,\n", &["t.csv", "'y'", "missing"]);
-    refused("x,y\n1,a\n2,a\n3,a\n", &["t.csv", "'y'", "class"]);
+    refused("x,y\n1,a\n2,a\n3,a\n", &["t.csv", "'y'", "only one value, 'a'"]);
     refused("x,y\n1,2\n2,inf\n3,4\n4,7\n", &["t.csv:3", "'y'", "inf"]);
 }
 

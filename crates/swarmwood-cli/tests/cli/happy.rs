@@ -112,7 +112,7 @@ fn raw_scores_contributions_leaves_and_first_rounds_agree() {
     assert_eq!(plain.replacen("prediction", "raw", 1), raw, "the squared objective's link is the identity");
 
     let contributions = dir.run("predict m.json train.csv --contributions").works().out;
-    assert_eq!(contributions.lines().next(), Some("contribution_size,contribution_age,contribution_town,start"));
+    assert_eq!(contributions.lines().next(), Some("contribution_size,contribution_age,contribution_town,expected"));
     for (line, raw) in contributions.lines().zip(raw.lines()).skip(1) {
         let sum: f64 = fields(line).iter().map(|text| number(text)).sum();
         assert!((sum - number(raw)).abs() < 1e-6, "{sum} {raw}");

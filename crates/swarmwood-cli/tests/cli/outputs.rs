@@ -50,7 +50,7 @@ fn talk_goes_to_standard_error() {
     let done = dir.run("train t.csv --target price --trees 20 --out m.json").works();
     assert!(done.err.contains("200 rows") && done.err.contains("round 20/20"), "{done:#?}");
     assert!(
-        done.out.contains("train rmse") && done.out.contains("m.json") && !done.out.contains("round 2"),
+        done.out.contains("rmse") && done.out.contains("m.json") && !done.out.contains("round 2"),
         "{done:#?}"
     );
     let model = dir.run("train t.csv --target price --trees 20 --out -").works().out;

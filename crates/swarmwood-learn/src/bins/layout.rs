@@ -94,19 +94,26 @@ pub struct Conflict {
 }
 
 impl Layout {
-    /// Finds bins and bundles from a sample of rows.
-    pub fn fit(sample: &Chunk, features: &[Feature], max_bin: usize, pool: &Pool) -> Self {
+    /// Finds bins and bundles from a sample of rows, handed over feature by feature.
+    pub fn fit(
+        sample: impl Fn(usize) -> Column + Sync + Send,
+        features: &[Feature],
+        max_bin: usize,
+        pool: &Pool,
+    ) -> Self {
         let fitted = pool.map(features.len(), |at| {
-            let bins = match (&features[at].kind, &sample.columns[at]) {
+            let column = sample(at);
+            let bins = match (&features[at].kind, &column) {
                 (Kind::Category { levels }, Column::Category(values)) => {
                     FeatureBins::Category(Levels::fit(values, levels.len(), max_bin))
                 }
                 (_, Column::Number(values)) => FeatureBins::Number(Edges::fit(values, max_bin)),
                 _ => unreachable!("a reader gives every column the kind its schema says"),
             };
-            let mut codes = vec![0; sample.rows];
+            let mut codes = Vec::new();
             if bins.bins() <= bundle::MOST_BINS {
-                bins.encode(&sample.columns[at], &mut codes);
+                codes.resize(column.len(), 0);
+                bins.encode(&column, &mut codes);
             }
             let seen: [bool; 2] = [codes.contains(&MISSING_CODE), codes.windows(2).any(|w| w[0] != w[1])];
             (bins, codes, seen)
@@ -271,7 +278,7 @@ mod tests {
     #[test]
     fn flags_share_a_column_and_constants_have_none() {
         let (chunk, features) = table(100);
-        let layout = Layout::fit(&chunk, &features, 255, &Pool::new(1).unwrap());
+        let layout = Layout::fit(|at| chunk.columns[at].clone(), &features, 255, &Pool::new(1).unwrap());
         assert_eq!(layout.columns().len(), 2);
         assert_eq!(layout.columns()[0].features, [0, 2, 4]);
         assert_eq!(layout.constant_features().collect::<Vec<_>>(), [3]);
@@ -280,7 +287,7 @@ mod tests {
     #[test]
     fn a_route_agrees_with_the_split_it_stands_for() {
         let (chunk, features) = table(100);
-        let layout = Layout::fit(&chunk, &features, 255, &Pool::new(1).unwrap());
+        let layout = Layout::fit(|at| chunk.columns[at].clone(), &features, 255, &Pool::new(1).unwrap());
         for feature in [0u32, 1, 2, 4] {
             for code in 1..=layout.features()[feature as usize].bins() as u8 {
                 for missing_right in [false, true] {
@@ -302,7 +309,7 @@ mod tests {
     #[test]
     fn a_conflict_outside_the_sample_is_seen_and_mended() {
         let (mut chunk, features) = table(100);
-        let layout = Layout::fit(&chunk, &features, 255, &Pool::new(1).unwrap());
+        let layout = Layout::fit(|at| chunk.columns[at].clone(), &features, 255, &Pool::new(1).unwrap());
         let Column::Number(values) = &mut chunk.columns[2] else { unreachable!() };
         values[0] = 1.0;
         let mut codes = vec![0; 100];

@@ -66,7 +66,7 @@ impl Boosting<'_> {
         }
     }
 
-    fn add_round(&mut self, round: usize, factor: f64, training: bool, valid: bool) {
+    pub(super) fn add_round(&mut self, round: usize, factor: f64, training: bool, valid: bool) {
         let outputs = self.objective.outputs();
         for output in 0..outputs {
             self.workers.add(output, &self.grown[round * outputs + output], factor, training, valid);

@@ -10,12 +10,13 @@ pub mod oblivious;
 use swarmwood_model::{Leaf, Member};
 use swarmwood_search::rng::Stream;
 
-use crate::dataset::Dataset;
+use crate::dataset::{Dataset, Plan};
 use crate::event::{Event, Flow};
 use crate::grown::Grown;
+use crate::metric::{Partial, Watch};
 use crate::objective::Objective;
 use crate::pool::Pool;
-use crate::shard::Bag;
+use crate::shard::{Bag, Shard};
 use crate::split::Penalties;
 use crate::workers::{TreeSearch, Workers};
 
@@ -51,8 +52,10 @@ pub struct Settings {
     pub colsample_bytree: f64,
     /// Drop trees while fitting.
     pub dart: Option<dart::Dart>,
-    /// Stop when the validation loss has not improved for this many rounds; 0 for never.
+    /// Stop when the validation metric has not improved for this many rounds; 0 for never.
     pub early_stopping_rounds: usize,
+    /// The validation metric.
+    pub metric: Watch,
     /// Seed of all draws.
     pub seed: u64,
     /// Tell the training loss every so many rounds; 0 for never. It costs a pass over the rows.
@@ -72,6 +75,12 @@ pub struct Fit {
     pub rounds: usize,
     /// Rounds done, before the best one was chosen.
     pub rounds_done: usize,
+    /// Raw scores of the training rows under the kept trees, in row order, output after output.
+    pub train_scores: Vec<Vec<f32>>,
+    /// The same for the validation rows; empty without any.
+    pub valid_scores: Vec<Vec<f32>>,
+    /// What to add to a score to get the raw score (see [`Objective::shift_invariant`]).
+    pub shift: f64,
 }
 
 /// Purposes of random streams, so that no two draws share one.
@@ -100,13 +109,13 @@ struct Boosting<'a> {
     grown: Vec<Grown>,
     /// What each round's leaf values count for now; below one only after drops.
     factors: Vec<f64>,
-    train_weight: f64,
-    valid_weight: f64,
+    shift: f64,
+    valid_plan: Option<Plan>,
 }
 
-/// The best round so far by validation loss.
+/// The best round so far by the validation metric.
 struct Best {
-    loss: f64,
+    value: f64,
     round: usize,
     factors: Vec<f64>,
 }
@@ -130,8 +139,6 @@ impl<'a> Boosting<'a> {
         let start: Vec<f32> = base.iter().map(|&base| (base - shift) as f32).collect();
         let narrow_valid = valid.map(|valid| narrow(transformed(valid)));
         let valid_pair = valid.zip(narrow_valid.as_deref());
-        let weight =
-            |data: &Dataset| if data.weight.is_empty() { data.rows() as f64 } else { data.weight.iter().sum() };
         Boosting {
             workers: Workers::new(data, &narrow(target), valid_pair, &start, objective, pool),
             objective,
@@ -139,8 +146,8 @@ impl<'a> Boosting<'a> {
             base,
             grown: Vec::new(),
             factors: Vec::new(),
-            train_weight: weight(data),
-            valid_weight: valid.map_or(0.0, weight),
+            shift,
+            valid_plan: valid.map(|valid| valid.plan),
         }
     }
 
@@ -156,10 +163,10 @@ impl<'a> Boosting<'a> {
             self.factors.push(1.0);
             self.weigh_dropped(round, &dropped);
             let event = self.event(round + 1);
-            if let Some(loss) = event.valid
-                && best.as_ref().is_none_or(|best| loss < best.loss)
+            if let Some(value) = event.valid
+                && best.as_ref().is_none_or(|best| self.settings.metric.better(value, best.value))
             {
-                best = Some(Best { loss, round: round + 1, factors: self.factors.clone() });
+                best = Some(Best { value, round: round + 1, factors: self.factors.clone() });
             }
             let patience = self.settings.early_stopping_rounds;
             let stale = best.as_ref().is_some_and(|best| patience > 0 && round + 1 - best.round >= patience);
@@ -173,9 +180,13 @@ impl<'a> Boosting<'a> {
     fn event(&self, round: usize) -> Event {
         let (rounds, every) = (self.settings.trees, self.settings.tell_every);
         let told = every > 0 && (round % every == 0 || round == rounds);
-        let objective = self.objective;
-        let train = told.then(|| self.workers.sum_training(|s| s.loss(objective), |a, b| a + b) / self.train_weight);
-        let valid = self.workers.sum_valid(|s| s.loss(objective), |a, b| a + b).map(|sum| sum / self.valid_weight);
+        let part = |watch: Watch| {
+            let objective = self.objective;
+            move |shard: &Shard| watch.partial(shard.scores(), shard.targets(), shard.weights(), objective)
+        };
+        let train = told.then(|| Watch::Loss.finish(self.workers.sum_training(part(Watch::Loss), merge)));
+        let metric = self.settings.metric;
+        let valid = self.workers.sum_valid(part(metric), merge).map(|all| metric.finish(all));
         Event { round, rounds, train, valid }
     }
 
@@ -219,13 +230,22 @@ impl<'a> Boosting<'a> {
         allowed
     }
 
-    fn fit(self, best: Option<Best>) -> Fit {
+    fn fit(mut self, best: Option<Best>) -> Fit {
         let outputs = self.objective.outputs();
         let rounds_done = self.factors.len();
         let (rounds, factors) = match best {
             Some(best) if self.settings.early_stopping_rounds > 0 => (best.round, best.factors),
-            _ => (rounds_done, self.factors),
+            _ => (rounds_done, self.factors.clone()),
         };
+        // Scores must tell of the kept trees alone, with the shares they are kept with.
+        for round in 0..rounds_done {
+            let change = factors.get(round).copied().unwrap_or(0.0) - self.factors[round];
+            if change != 0.0 {
+                self.add_round(round, change, true, true);
+            }
+        }
+        let train_scores = self.workers.training_scores();
+        let valid_scores = self.valid_plan.map(|plan| self.workers.valid_scores(&plan)).unwrap_or_default();
         let mut grown = self.grown;
         grown.truncate(rounds * outputs);
         for (at, tree) in grown.iter_mut().enumerate() {
@@ -233,10 +253,15 @@ impl<'a> Boosting<'a> {
         }
         let layout = self.workers.layout();
         let member =
-            |(at, tree): (usize, &Grown)| Member { output: (at % outputs) as u32, shape: tree.to_shape(layout, 1.0) };
+            |(at, tree): (usize, &Grown)| Member { output: (at % outputs) as u32, shape: tree.to_shape(layout) };
         let members = grown.iter().enumerate().map(member).collect();
-        Fit { base: self.base, members, grown, rounds, rounds_done }
+        Fit { base: self.base, members, grown, rounds, rounds_done, train_scores, valid_scores, shift: self.shift }
     }
+}
+
+fn merge(mut all: Partial, part: Partial) -> Partial {
+    all.merge(part);
+    all
 }
 
 /// A leaf's Newton value `-G / (H + λ)`.

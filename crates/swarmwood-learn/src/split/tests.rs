@@ -30,7 +30,7 @@ fn small(rows: &[(i8, i8, u8, u8, i8, u8)]) -> Small {
     let levels = ["p", "q", "r", "s"].map(String::from).to_vec();
     features.push(Feature { name: "e".into(), kind: Kind::Category { levels } });
     let chunk = Chunk { columns, rows: rows.len(), ..Chunk::default() };
-    let layout = Layout::fit(&chunk, &features, 255, &Pool::new(1).unwrap());
+    let layout = Layout::fit(|at| chunk.columns[at].clone(), &features, 255, &Pool::new(1).unwrap());
     let g = rows.iter().map(|r| f32::from(r.4)).collect();
     let h = rows.iter().map(|r| f32::from(r.5)).collect();
     Small { chunk, layout, g, h }

@@ -6,8 +6,9 @@
 //!
 //! **Invariant:** the only `unsafe` of the crate is the call in [`dispatch`].
 
-/// Rows of a block: small enough for the block's byte columns to stay in the first-level cache.
-pub(super) const ROWS: usize = 256;
+/// Rows of a block: enough that a mispredicted jump between steps is spread thin, few enough that the byte columns of
+/// some dozens of features stay in the nearest caches.
+pub(super) const ROWS: usize = 1024;
 
 /// One byte a row.
 pub(super) type Codes = [u8; ROWS];
@@ -145,15 +146,19 @@ fn look_up<const COMPARES: usize>(values: &[f64; ROWS], grid: &Grid, codes: &mut
 /// `codes[i]` = how many of the thresholds (ascending, then infinities) lie below `values[i]`, by halving; 0 for NaN.
 #[inline(always)]
 pub(super) fn search_below(values: &[f64; ROWS], thresholds: &[f64; 256], first_step: u8, codes: &mut Codes) {
-    for (code, value) in codes.iter_mut().zip(values) {
-        let mut count = 0_u8;
+    const LANES: usize = 16;
+    for (values, codes) in values.as_chunks::<LANES>().0.iter().zip(codes.as_chunks_mut::<LANES>().0) {
+        // Several rows in step, because the halvings of one row wait for each other.
+        let mut counts = [0_u8; LANES];
         let mut step = first_step;
         while step > 0 {
-            let next = count | step;
-            count = if *value > thresholds[next as usize - 1] { next } else { count };
+            for (count, value) in counts.iter_mut().zip(values) {
+                let above = *value > thresholds[(*count | step) as usize - 1];
+                *count |= if above { step } else { 0 };
+            }
             step /= 2;
         }
-        *code = count;
+        *codes = counts;
     }
 }
 
@@ -193,11 +198,19 @@ pub(super) fn mark<const N: usize>(columns: [&Codes; N], cuts: [u8; N], out: &mu
     }
 }
 
+/// `right` if the code is above the cut, else `left`, by masks: of an `if` whose one arm leaves the place as it is, the
+/// compiler makes a conditional store, which does not vectorise.
+#[inline(always)]
+fn pick(code: u8, cut: u8, left: u8, right: u8) -> u8 {
+    let mask = u8::from(code > cut).wrapping_neg();
+    left ^ ((left ^ right) & mask)
+}
+
 /// `out[i]` = `right` where the code is above the cut, else `left`.
 #[inline(always)]
 pub(super) fn choose_leaves(codes: &Codes, cut: u8, left: u8, right: u8, out: &mut Codes) {
     for (out, code) in out.iter_mut().zip(codes) {
-        *out = if *code > cut { right } else { left };
+        *out = pick(*code, cut, left, right);
     }
 }
 
@@ -205,7 +218,7 @@ pub(super) fn choose_leaves(codes: &Codes, cut: u8, left: u8, right: u8, out: &m
 #[inline(always)]
 pub(super) fn choose_right_leaf(codes: &Codes, cut: u8, right: u8, out: &mut Codes) {
     for (out, code) in out.iter_mut().zip(codes) {
-        *out = if *code > cut { right } else { *out };
+        *out = pick(*code, cut, *out, right);
     }
 }
 
@@ -213,7 +226,7 @@ pub(super) fn choose_right_leaf(codes: &Codes, cut: u8, right: u8, out: &mut Cod
 #[inline(always)]
 pub(super) fn choose_left_leaf(codes: &Codes, cut: u8, left: u8, out: &mut Codes) {
     for (out, code) in out.iter_mut().zip(codes) {
-        *out = if *code > cut { *out } else { left };
+        *out = pick(*code, cut, left, *out);
     }
 }
 
@@ -221,7 +234,7 @@ pub(super) fn choose_left_leaf(codes: &Codes, cut: u8, left: u8, out: &mut Codes
 #[inline(always)]
 pub(super) fn choose(codes: &Codes, cut: u8, right: &Codes, out: &mut Codes) {
     for ((out, code), right) in out.iter_mut().zip(codes).zip(right) {
-        *out = if *code > cut { *right } else { *out };
+        *out = pick(*code, cut, *out, *right);
     }
 }
 

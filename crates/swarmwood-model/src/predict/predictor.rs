@@ -13,7 +13,7 @@ use crate::predict::walk::{add_linear, add_trees, known};
 use crate::schema::Schema;
 
 /// Fewer rows than this are walked: a block costs the same however few of its rows are used.
-const FEW_ROWS: usize = 12;
+const FEW_ROWS: usize = 96;
 
 /// Trees whose leaf values are added together, so that a row's sum is loaded and stored once for all of them.
 const GROUP: usize = 4;

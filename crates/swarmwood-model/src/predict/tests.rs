@@ -40,7 +40,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn batch_equals_walk(model in any_model(), seed: u64, count in 0_usize..600, first in prop::option::of(0_usize..9)) {
+    fn batch_equals_walk(model in any_model(), seed: u64, count in 0_usize..1400, first in prop::option::of(0_usize..9)) {
         prop_assert_eq!(model.check(), Ok(()));
         agree(&model, &samples::rows(seed, &model, count), first);
     }
@@ -48,7 +48,7 @@ proptest! {
     #[test]
     fn cuts_count_thresholds_below(seed: u64, scale in 0_usize..4, count in 1_usize..=MAX_CUTS) {
         let dice = &mut Dice(seed);
-        let mut draw = |dice: &mut Dice| match scale {
+        let draw = |dice: &mut Dice| match scale {
             0 => dice.below(300) as f64,
             1 => dice.unit(),
             2 => dice.unit() * 2_f64.powi(dice.below(2000) as i32 - 1000),
@@ -112,7 +112,7 @@ fn oversized_models_agree() {
         let members = (0..6 * outputs).map(|i| Member { output: (i % outputs) as u32, shape: shape(dice, i) });
         model.body = Body::Trees(members.collect());
         assert_eq!(model.check(), Ok(()));
-        agree(&model, &samples::rows(5, &model, 300), None);
+        agree(&model, &samples::rows(5, &model, 1500), None);
     }
 }
 

@@ -197,13 +197,13 @@ table! {
     /// validation metric that early stopping watches
     metric: MetricChoice = MetricChoice::Auto,
         Validation, Allowed::Choices(MetricChoice::CHOICES), aliases ["eval_metric"], only [];
-    /// share of the earlier trees that are left out in a round
+    /// chance of each earlier round to be left out
     rate_drop: f64 = 0.1,
         Dart, Allowed::within(0.0, 1.0), aliases ["drop_rate"], only [DART];
-    /// probability that a round leaves out no tree
+    /// chance that nothing is left out
     skip_drop: f64 = 0.5,
         Dart, Allowed::within(0.0, 1.0), aliases [], only [DART];
-    /// greatest number of trees left out in a round; 0 is no limit
+    /// greatest number of rounds left out at once; 0 is no limit
     max_drop: usize = 50,
         Dart, Allowed::whole(0, 1_000_000), aliases [], only [DART];
     /// seconds after which training stops with the best model so far; 0 is no limit

@@ -5,12 +5,15 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use std::fmt::Display;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use swarmwood_learn::data::{Chunk, Column};
 use swarmwood_learn::pool::Pool;
 use swarmwood_model::Model;
-use swarmwood_model::predict::{Block, BlockError, Predictions, Predictor, Values};
+use swarmwood_model::explain::Explainer;
+use swarmwood_model::predict::{Block, Predictions, Predictor, Values};
 
 pub use table::{Report, Request, What, write_csv};
 
@@ -23,6 +26,8 @@ const PIECE: usize = 4096;
 pub struct Scorer<'a> {
     model: &'a Model,
     predictor: Predictor,
+    /// Prepared when contributions are first asked for: it is larger than the model.
+    explainer: OnceLock<Explainer<'a>>,
     pool: Pool,
     first: Option<usize>,
 }
@@ -31,7 +36,7 @@ impl<'a> Scorer<'a> {
     /// Compiles the model. `first` takes the first rounds alone; `threads` is 0 for one a core.
     pub fn new(model: &'a Model, first: Option<usize>, threads: usize) -> Result<Self> {
         let pool = Pool::new(threads).map_err(Error::Run)?;
-        Ok(Scorer { model, predictor: Predictor::new(model), pool, first })
+        Ok(Scorer { model, predictor: Predictor::new(model), explainer: OnceLock::new(), pool, first })
     }
 
     /// The model.
@@ -72,16 +77,28 @@ impl<'a> Scorer<'a> {
         })
     }
 
-    /// What each feature adds to each raw score, and last what the model starts from; row by row, output by output.
+    /// What each feature adds to each raw score, and last the score expected of a row nothing is known of; row by row,
+    /// output by output. They sum to the raw score.
     pub fn contributions(&self, chunk: &Chunk) -> Result<Vec<f64>> {
-        self.pieces(chunk, |block| self.model.contributions(block, self.first))
+        let explainer = match self.explainer.get() {
+            Some(explainer) => explainer,
+            None => {
+                let made = Explainer::new(self.model, self.first).map_err(run_error)?;
+                self.explainer.get_or_init(|| made)
+            }
+        };
+        let width = self.model.outputs() * (self.model.schema.features.len() + 1);
+        self.pieces(chunk, |block| {
+            let mut contributions = vec![0.0; block.rows * width];
+            explainer.contributions(block, &mut contributions).map(|()| contributions)
+        })
     }
 
     /// Runs `work` over pieces of the rows and joins the results in row order.
-    fn pieces<T: Send>(
+    fn pieces<T: Send, E: Display + Send>(
         &self,
         chunk: &Chunk,
-        work: impl Fn(&Block<'_>) -> std::result::Result<Vec<T>, BlockError> + Sync + Send,
+        work: impl Fn(&Block<'_>) -> std::result::Result<Vec<T>, E> + Sync + Send,
     ) -> Result<Vec<T>> {
         let parts = self.pool.map(chunk.rows.div_ceil(PIECE), |piece| {
             let range = piece * PIECE..((piece + 1) * PIECE).min(chunk.rows);
@@ -90,10 +107,14 @@ impl<'a> Scorer<'a> {
         });
         let mut joined = Vec::new();
         for part in parts {
-            joined.extend(part.map_err(|error| Error::Run(error.to_string()))?);
+            joined.extend(part.map_err(run_error)?);
         }
         Ok(joined)
     }
+}
+
+fn run_error(error: impl Display) -> Error {
+    Error::Run(error.to_string())
 }
 
 fn slice(column: &Column, range: Range<usize>) -> Values<'_> {

@@ -176,7 +176,7 @@ fn header(scorer: &Scorer<'_>, what: What) -> String {
             let of = |output: &String| -> Vec<String> {
                 let features = model.schema.features.iter();
                 let names = features.map(|feature| format!("contribution{output}_{}", feature.name));
-                names.chain([format!("start{output}")]).collect()
+                names.chain([format!("expected{output}")]).collect()
             };
             outputs.iter().flat_map(of).collect()
         }
