@@ -6,24 +6,25 @@ use std::time::Instant;
 /// Format, lints, tests and doctests of the whole workspace; the tests contain the tidy checks.
 pub fn check() -> Result<(), String> {
     step("format", "cargo", &["fmt", "--all", "--check"], &[], "cargo fmt --all")?;
-    let lints = ["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"];
+    let lints = ["clippy", "--workspace", "--all-features", "--all-targets", "--quiet", "--", "-D", "warnings"];
     step("lints", "cargo", &lints, &[], "mend what clippy names")?;
     let mend = "read the failure above; cargo test --workspace repeats it";
     if has_nextest() {
-        let tests = ["nextest", "run", "--workspace", "--status-level", "fail", "--cargo-quiet"];
+        let tests = ["nextest", "run", "--workspace", "--all-features", "--status-level", "fail", "--cargo-quiet"];
         step("tests", "cargo", &tests, &[], mend)?;
-        step("doctests", "cargo", &["test", "--workspace", "--doc", "--quiet"], &[], mend)?;
+        step("doctests", "cargo", &["test", "--workspace", "--all-features", "--doc", "--quiet"], &[], mend)?;
     } else {
-        step("tests and doctests", "cargo", &["test", "--workspace", "--quiet"], &[], mend)?;
+        step("tests and doctests", "cargo", &["test", "--workspace", "--all-features", "--quiet"], &[], mend)?;
     }
-    let docs = ["doc", "--workspace", "--no-deps", "--quiet"];
+    let docs = ["doc", "--workspace", "--all-features", "--no-deps", "--quiet"];
     step("documentation", "cargo", &docs, &[("RUSTDOCFLAGS", "-D warnings")], "mend what rustdoc names")
 }
 
 /// Runs tests in the mode in which they rewrite the files they would otherwise compare. A test that guards a generated
 /// file has `fresh` in its name, which is how the generated files are told from the golden ones.
 pub fn renew(what: &str, packages: &[&str]) -> Result<(), String> {
-    let arguments: Vec<&str> = ["test", "--quiet", "--no-fail-fast"].iter().chain(packages).copied().collect();
+    let arguments: Vec<&str> =
+        ["test", "--quiet", "--all-features", "--no-fail-fast"].iter().chain(packages).copied().collect();
     step(what, "cargo", &arguments, &[("UPDATE_GOLDEN", "1")], "read the failure above")
 }
 

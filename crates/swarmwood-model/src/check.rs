@@ -266,7 +266,11 @@ impl Model {
             };
             checked.map_err(|problem| ModelError::Tree { tree, problem })?;
         }
-        if members.len() % outputs == 0 { Ok(()) } else { Err(ModelError::Rounds { trees: members.len(), outputs }) }
+        if members.len().is_multiple_of(outputs) {
+            Ok(())
+        } else {
+            Err(ModelError::Rounds { trees: members.len(), outputs })
+        }
     }
 
     fn check_linear(&self, functions: &[Linear]) -> Result<(), ModelError> {
@@ -369,7 +373,7 @@ fn check_split(features: &[Feature], rule: usize, split: &Split) -> Result<(), T
     };
     match (&split.test, &feature.kind) {
         (Test::Above(threshold), Kind::Number) => check_rule_number("threshold", rule, *threshold),
-        (Test::In(set), Kind::Category { levels }) => match set.iter().last() {
+        (Test::In(set), Kind::Category { levels }) => match set.iter().next_back() {
             Some(code) if code as usize >= levels.len() => {
                 Err(TreeError::Level { rule, feature: feature.name.clone(), code, levels: levels.len() })
             }

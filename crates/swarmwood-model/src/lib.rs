@@ -6,8 +6,10 @@
 pub mod check;
 pub mod ensemble;
 pub mod explain;
+pub mod format;
 pub mod predict;
 pub mod schema;
+pub mod text;
 pub mod tree;
 
 #[cfg(test)]
@@ -16,6 +18,8 @@ mod samples;
 pub use check::{ModelError, TreeError};
 pub use ensemble::{Body, Linear, Link, Member, Model, Provenance, Shape, Term};
 pub use explain::{ExplainError, Explainer, Importance};
+pub use format::{FormatError, from_json, to_json};
 pub use predict::{Block, BlockError, MISSING, Prediction, Predictions, Predictor, Value, Values};
 pub use schema::{Feature, Kind, Schema, Target, TargetKind};
+pub use text::{BodyKind, Summary, TextOptions};
 pub use tree::{Child, Leaf, Level, LevelSet, Node, Oblivious, Split, Test, Tree};

@@ -201,9 +201,12 @@ pub(crate) fn columns(model: &Model, rows: &[Vec<Value>]) -> Vec<Owned> {
 
 /// Borrowed columns.
 pub(crate) fn borrowed(columns: &[Owned]) -> Vec<Values<'_>> {
-    let borrow = |column| match column {
-        &Owned::Number(ref values) => Values::Number(values),
-        &Owned::Category(ref codes) => Values::Category(codes),
-    };
-    columns.iter().map(borrow).collect()
+    let mut out = Vec::with_capacity(columns.len());
+    for column in columns {
+        out.push(match column {
+            Owned::Number(values) => Values::Number(values),
+            Owned::Category(codes) => Values::Category(codes),
+        });
+    }
+    out
 }

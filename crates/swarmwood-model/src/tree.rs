@@ -50,7 +50,7 @@ impl LevelSet {
     }
 
     /// The codes in ascending order.
-    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = u32> + Clone + '_ {
         self.codes.iter().copied()
     }
 

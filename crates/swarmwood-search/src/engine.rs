@@ -10,8 +10,8 @@ use crate::trial::{Outcome, Trial};
 ///
 /// The rules, checked for every engine by [`contract`](crate::contract):
 /// - Points lie in the space; ids grow and are never given twice.
-/// - Outcomes may come in any order, in any grouping, late or never. Between two asks their order does not matter: the
-///   next points depend on what was told, not on who was faster.
+/// - Outcomes may come in any order, in any grouping, and late; a trial that got lost is told as failed. Between two
+///   asks their order does not matter: the next points depend on what was told, not on who was faster.
 /// - Unknown ids and second answers to the same id are ignored. A failed trial, or a loss that is not finite, is an
 ///   answer without a value.
 /// - With trials open an engine may give fewer points than asked, or none, and so wait for answers. With no trial open,

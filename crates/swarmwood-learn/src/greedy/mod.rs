@@ -15,6 +15,7 @@ use crate::event::{Event, Flow};
 use crate::grown::Grown;
 use crate::metric::{Partial, Watch};
 use crate::objective::Objective;
+use crate::objective::order::weighted_quantile;
 use crate::pool::Pool;
 use crate::shard::{Bag, Shard};
 use crate::split::Penalties;
@@ -153,7 +154,7 @@ impl<'a> Boosting<'a> {
 
     fn run(mut self, watch: &mut (dyn FnMut(&Event) -> Flow + Send)) -> Fit {
         let rounds = self.settings.trees;
-        let mut best: Option<Best> = None;
+        let (mut best, mut stopped): (Option<Best>, bool) = (None, false);
         for round in 0..rounds {
             let dropped = self.drop_trees(round);
             self.workers.derive();
@@ -170,11 +171,14 @@ impl<'a> Boosting<'a> {
             }
             let patience = self.settings.early_stopping_rounds;
             let stale = best.as_ref().is_some_and(|best| patience > 0 && round + 1 - best.round >= patience);
-            if watch(&event) == Flow::Stop || stale {
+            stopped = watch(&event) == Flow::Stop;
+            if stopped || stale {
                 break;
             }
         }
-        self.fit(best)
+        // Without early stopping the validation metric is told, not obeyed, unless the listener ends the run.
+        let obeyed = stopped || self.settings.early_stopping_rounds > 0;
+        self.fit(best.filter(|_| obeyed))
     }
 
     fn event(&self, round: usize) -> Event {
@@ -204,7 +208,8 @@ impl<'a> Boosting<'a> {
         };
         if let Some(alpha) = self.objective.leaf_quantile() {
             for &(slot, leaf) in &slots {
-                grown.leaves[leaf].value = weighted_quantile(self.workers.residuals(slot), alpha);
+                let mut residuals = self.workers.residuals(slot);
+                grown.leaves[leaf].value = weighted_quantile(&mut residuals, alpha).unwrap_or(0.0);
             }
         }
         grown.leaves.iter_mut().for_each(|leaf| leaf.value *= settings.learning_rate);
@@ -234,8 +239,8 @@ impl<'a> Boosting<'a> {
         let outputs = self.objective.outputs();
         let rounds_done = self.factors.len();
         let (rounds, factors) = match best {
-            Some(best) if self.settings.early_stopping_rounds > 0 => (best.round, best.factors),
-            _ => (rounds_done, self.factors.clone()),
+            Some(best) => (best.round, best.factors),
+            None => (rounds_done, self.factors.clone()),
         };
         // Scores must tell of the kept trees alone, with the shares they are kept with.
         for round in 0..rounds_done {
@@ -269,20 +274,6 @@ fn newton(workers: &Workers<'_>, total: u64, lambda: f64) -> Leaf {
     let sums = workers.scale().unpack(total);
     let divisor = sums.h + lambda;
     Leaf { value: if divisor > 0.0 { -sums.g / divisor } else { 0.0 }, cover: sums.h }
-}
-
-/// The least value with at least a share `alpha` of the weight at or below it.
-fn weighted_quantile(mut values: Vec<(f32, f32)>, alpha: f64) -> f64 {
-    values.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let total: f64 = values.iter().map(|value| f64::from(value.1)).sum();
-    let mut below = 0.0;
-    for &(value, weight) in &values {
-        below += f64::from(weight);
-        if below >= alpha * total {
-            return f64::from(value);
-        }
-    }
-    values.last().map_or(0.0, |value| f64::from(value.0))
 }
 
 #[cfg(test)]

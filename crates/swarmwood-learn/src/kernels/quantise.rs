@@ -16,12 +16,14 @@ pub struct Scale {
 
 impl Scale {
     /// The finest scale that cannot overflow, given the sums of absolute gradients and of hessians over `rows` rows.
+    ///
+    /// Units are powers of two, so that weights such as 1, 2 or 0.5 are whole numbers of them: a weight then counts
+    /// exactly as much as so many repeated rows, and a row of hessian 1 weighs exactly 1.
     pub fn new(sum_abs_g: f64, sum_h: f64, rows: usize) -> Self {
         // Rounding adds at most one half a row; two leaves room for the rounding of the sums themselves.
         let room = (f64::from(i32::MAX) - 2.0 - rows as f64).max(1.0);
-        let unit = |sum: f64| if sum > 0.0 { sum / room } else { 1.0 };
-        // A unit must be a normal number, or its inverse would not be one.
-        Scale { g: unit(sum_abs_g).max(f64::MIN_POSITIVE), h: unit(sum_h).max(f64::MIN_POSITIVE) }
+        let unit = |sum: f64| if sum > 0.0 { (sum / room).log2().ceil().max(-1000.0).exp2() } else { 1.0 };
+        Scale { g: unit(sum_abs_g), h: unit(sum_h) }
     }
 
     /// The real sums of a packed one.

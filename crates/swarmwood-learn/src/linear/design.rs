@@ -5,6 +5,9 @@ use swarmwood_model::{Kind, Linear, Schema, Term};
 use super::Error;
 use crate::data::{Chunk, Column};
 
+/// Rows whose scores are worked on at a time.
+const BLOCK: usize = 1024;
+
 /// The rows of one data set, ready for the descent.
 pub(super) struct Design<'a> {
     pub(super) rows: usize,
@@ -113,19 +116,24 @@ impl Scale {
 }
 
 impl Design<'_> {
-    /// Adds a linear function of standardised features to the scores.
+    /// Adds a linear function of standardised features to the scores, block by block, so that the scores stay in the
+    /// cache while the columns pass.
     pub(super) fn add(&self, terms: &Terms, coefficients: &[f64], score: &mut [f64]) {
-        for (f, feature) in self.features.iter().enumerate() {
-            let own = &coefficients[terms.starts[f]..terms.starts[f + 1]];
-            match feature {
-                Feature::Number(values) => {
-                    for (score, x) in score.iter_mut().zip(values) {
-                        *score += own[0] * f64::from(*x);
+        for (block, score) in score.chunks_mut(BLOCK).enumerate() {
+            let rows = block * BLOCK..block * BLOCK + score.len();
+            for (f, feature) in self.features.iter().enumerate() {
+                let own = &coefficients[terms.starts[f]..terms.starts[f + 1]];
+                match feature {
+                    Feature::Number(values) if values.is_empty() || own[0] == 0.0 => {}
+                    Feature::Number(values) => {
+                        for (score, x) in score.iter_mut().zip(&values[rows.clone()]) {
+                            *score += own[0] * f64::from(*x);
+                        }
                     }
-                }
-                Feature::Category(codes) => {
-                    for (score, &code) in score.iter_mut().zip(*codes) {
-                        *score += own.get(code as usize).copied().unwrap_or(0.0);
+                    Feature::Category(codes) => {
+                        for (score, &code) in score.iter_mut().zip(&codes[rows.clone()]) {
+                            *score += own.get(code as usize).copied().unwrap_or(0.0);
+                        }
                     }
                 }
             }

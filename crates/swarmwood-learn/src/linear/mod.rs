@@ -365,28 +365,31 @@ impl State {
         Some(())
     }
 
-    /// Steps along the bias and every coefficient of one output, in order.
+    /// Steps along the bias and every coefficient of one output, in order. The gradients follow every step; the scores,
+    /// which nobody reads before the round's end, follow all steps at once.
     fn walk(&mut self, output: usize, rows: &Rows<'_>, terms: &Terms, settings: &Settings) {
         let range = output * rows.design.rows..(output + 1) * rows.design.rows;
         let h = &self.h[range.clone()];
-        let mut g: Vec<f64> = self.g[range.clone()].iter().map(|&g| f64::from(g)).collect();
-        let score = &mut self.score[range];
+        let g = &mut self.g[range.clone()];
         let beta = &mut self.beta[output * terms.len()..(output + 1) * terms.len()];
+        let before = beta.to_vec();
 
-        let (first, second) = (g.iter().sum::<f64>(), h.iter().map(|&h| f64::from(h)).sum::<f64>());
+        let wide_sum = |values: &[f32]| values.iter().map(|&v| f64::from(v)).sum::<f64>();
+        let (first, second) = (wide_sum(g), wide_sum(h));
         let by = if second > 0.0 { -settings.learning_rate * first / second } else { 0.0 };
         self.bias[output] += by;
-        for ((g, &h), score) in g.iter_mut().zip(h).zip(score.iter_mut()) {
-            *g += f64::from(h) * by;
-            *score += by;
-        }
+        g.iter_mut().zip(h).for_each(|(g, &h)| *g += h * by as f32);
         for (f, feature) in rows.design.features.iter().enumerate() {
             let own = &mut beta[terms.starts[f]..terms.starts[f + 1]];
             match feature {
-                Feature::Number(x) => step_number(x, &mut g, h, score, own, settings),
-                Feature::Category(codes) => step_levels(codes, &mut g, h, score, own, settings),
+                Feature::Number(x) => step_number(x, g, h, own, settings),
+                Feature::Category(codes) => step_levels(codes, g, h, own, settings),
             }
         }
+        let steps: Vec<f64> = beta.iter().zip(&before).map(|(new, old)| new - old).collect();
+        let score = &mut self.score[range];
+        score.iter_mut().for_each(|score| *score += by);
+        rows.design.add(terms, &steps, score);
     }
 }
 
@@ -394,51 +397,43 @@ impl State {
 const LANES: usize = 4;
 
 /// The step of one numeric column.
-fn step_number(x: &[f32], g: &mut [f64], h: &[f32], score: &mut [f64], own: &mut [f64], settings: &Settings) {
-    let (mut first, mut second) = ([0.0; LANES], [0.0; LANES]);
+fn step_number(x: &[f32], g: &mut [f32], h: &[f32], own: &mut [f64], settings: &Settings) {
     // A column that does not vary is empty: it must not pair its rows with others'.
     if x.is_empty() {
         return;
     }
+    let (mut first, mut second) = ([0.0; LANES], [0.0; LANES]);
     let ((xs, x_rest), (gs, g_rest), (hs, h_rest)) =
         (x.as_chunks::<LANES>(), g.as_chunks::<LANES>(), h.as_chunks::<LANES>());
     for ((x, g), h) in xs.iter().zip(gs).zip(hs) {
         for lane in 0..LANES {
-            let x = f64::from(x[lane]);
-            first[lane] += g[lane] * x;
-            second[lane] += f64::from(h[lane]) * x * x;
+            first[lane] += f64::from(g[lane]) * f64::from(x[lane]);
+            second[lane] += f64::from(h[lane] * x[lane]) * f64::from(x[lane]);
         }
     }
     for (lane, ((&x, &g), &h)) in x_rest.iter().zip(g_rest).zip(h_rest).enumerate() {
-        let x = f64::from(x);
-        first[lane] += g * x;
-        second[lane] += f64::from(h) * x * x;
+        first[lane] += f64::from(g) * f64::from(x);
+        second[lane] += f64::from(h * x) * f64::from(x);
     }
     let by = step(first.iter().sum(), second.iter().sum(), own[0], settings);
     if by != 0.0 {
         own[0] += by;
-        for (((&x, g), &h), score) in x.iter().zip(g).zip(h).zip(score) {
-            let change = by * f64::from(x);
-            *g += f64::from(h) * change;
-            *score += change;
-        }
+        g.iter_mut().zip(x).zip(h).for_each(|((g, &x), &h)| *g += h * (x * by as f32));
     }
 }
 
 /// The steps of all levels of a category: their rows do not overlap, so one pass serves them all.
-fn step_levels(codes: &[u32], g: &mut [f64], h: &[f32], score: &mut [f64], own: &mut [f64], settings: &Settings) {
+fn step_levels(codes: &[u32], g: &mut [f32], h: &[f32], own: &mut [f64], settings: &Settings) {
     let mut sums = vec![(0.0, 0.0); own.len()];
     for ((&code, &g), &h) in codes.iter().zip(&*g).zip(h) {
         if let Some(sum) = sums.get_mut(code as usize) {
-            *sum = (sum.0 + g, sum.1 + f64::from(h));
+            *sum = (sum.0 + f64::from(g), sum.1 + f64::from(h));
         }
     }
     let by: Vec<f64> = sums.iter().zip(&*own).map(|(sum, own)| step(sum.0, sum.1, *own, settings)).collect();
     own.iter_mut().zip(&by).for_each(|(own, by)| *own += by);
-    for (((&code, g), &h), score) in codes.iter().zip(g).zip(h).zip(score) {
-        let change = by.get(code as usize).copied().unwrap_or(0.0);
-        *g += f64::from(h) * change;
-        *score += change;
+    for ((&code, g), &h) in codes.iter().zip(g).zip(h) {
+        *g += h * by.get(code as usize).map_or(0.0, |&by| by as f32);
     }
 }
 

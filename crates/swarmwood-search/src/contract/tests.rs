@@ -1,5 +1,6 @@
 //! The suite must accept an honest engine and catch every kind of cheat.
 
+use super::generations::Generations;
 use super::*;
 use crate::engine::{Best, Capabilities};
 use crate::point::Value;
@@ -12,6 +13,17 @@ fn random_search_keeps_every_rule() {
     let subject = Subject {
         start: &|space, seed| Ok(Box::new(Random::new(space, seed)?)),
         resume: &|space, snapshot| Ok(Box::new(Random::resume(space, snapshot)?)),
+    };
+    if let Err(breaches) = check(&subject) {
+        panic!("{}", breaches.iter().map(Breach::to_string).collect::<Vec<_>>().join("\n"));
+    }
+}
+
+#[test]
+fn an_engine_that_learns_and_waits_keeps_every_rule() {
+    let subject = Subject {
+        start: &|space, seed| Ok(Box::new(Generations::new(space, seed)?)),
+        resume: &|space, snapshot| Ok(Box::new(Generations::resume(space, snapshot)?)),
     };
     if let Err(breaches) = check(&subject) {
         panic!("{}", breaches.iter().map(Breach::to_string).collect::<Vec<_>>().join("\n"));
