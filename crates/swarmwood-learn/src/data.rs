@@ -13,6 +13,22 @@ pub struct Chunk {
     pub rows: usize,
 }
 
+impl Chunk {
+    /// Adds the rows of a chunk with the same columns.
+    pub fn append(&mut self, other: &Chunk) {
+        for (column, more) in self.columns.iter_mut().zip(&other.columns) {
+            match (column, more) {
+                (Column::Number(values), Column::Number(more)) => values.extend_from_slice(more),
+                (Column::Category(codes), Column::Category(more)) => codes.extend_from_slice(more),
+                _ => unreachable!("chunks of one source agree on the kinds of their columns"),
+            }
+        }
+        self.target.extend_from_slice(&other.target);
+        self.weight.extend_from_slice(&other.weight);
+        self.rows += other.rows;
+    }
+}
+
 /// The values of one column.
 #[derive(Debug, Clone)]
 pub enum Column {
@@ -20,6 +36,21 @@ pub enum Column {
     Number(Vec<f64>),
     /// Codes of levels; [`MISSING`] is a missing (or never seen) level.
     Category(Vec<u32>),
+}
+
+impl Column {
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        match self {
+            Column::Number(values) => values.len(),
+            Column::Category(codes) => codes.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
 }
 
 /// The code of a missing level.

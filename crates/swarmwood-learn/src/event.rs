@@ -7,8 +7,8 @@ pub struct Event {
     pub round: usize,
     /// Rounds asked for.
     pub rounds: usize,
-    /// Mean training loss.
-    pub train: f64,
+    /// Mean training loss, in the rounds that tell it.
+    pub train: Option<f64>,
     /// Value of the watched metric on the validation rows.
     pub valid: Option<f64>,
 }

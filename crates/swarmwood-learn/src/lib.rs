@@ -1,6 +1,16 @@
 //! Learners over binned shards of rows.
 
+pub mod bins;
 pub mod data;
+pub mod dataset;
 pub mod event;
+pub mod greedy;
+pub mod grown;
+pub mod kernels;
+pub mod linear;
 pub mod metric;
 pub mod objective;
+pub mod pool;
+pub mod shard;
+pub mod split;
+pub mod workers;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::schema::Schema;
-use crate::tree::{Oblivious, Tree};
+use crate::tree::{Leaf, Oblivious, Split, Tree};
 
 /// A trained model.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,6 +20,34 @@ pub struct Model {
     pub body: Body,
     /// How the model came to be.
     pub provenance: Provenance,
+}
+
+impl Model {
+    /// How many raw scores a row gets.
+    pub fn outputs(&self) -> usize {
+        self.base.len()
+    }
+
+    /// The trees in order; none if the model is linear.
+    pub fn members(&self) -> &[Member] {
+        match &self.body {
+            Body::Trees(members) => members,
+            Body::Linear(_) => &[],
+        }
+    }
+
+    /// How many rounds of boosting the model holds: a round is one tree an output. A linear model has none.
+    pub fn rounds(&self) -> usize {
+        self.members().len() / self.outputs().max(1)
+    }
+
+    /// The trees of the first `first_rounds` rounds, or all of them.
+    pub fn first_members(&self, first_rounds: Option<usize>) -> &[Member] {
+        let members = self.members();
+        let kept =
+            first_rounds.map_or(members.len(), |rounds| rounds.saturating_mul(self.outputs()).min(members.len()));
+        &members[..kept]
+    }
 }
 
 /// From raw scores to predictions.
@@ -40,7 +68,7 @@ pub enum Link {
 /// What a model adds to its start values.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Body {
-    /// Trees, round after round; within a round one tree an output.
+    /// Trees, round after round; within a round one tree an output, in the order of the outputs.
     Trees(Vec<Member>),
     /// A linear function of the features, one an output.
     Linear(Vec<Linear>),
@@ -69,6 +97,33 @@ pub enum Shape {
 pub struct Linear {
     /// In the order of [`Schema::features`].
     pub terms: Vec<Term>,
+}
+
+impl Shape {
+    /// The leaves.
+    pub fn leaves(&self) -> &[Leaf] {
+        match self {
+            Shape::Ordinary(tree) => &tree.leaves,
+            Shape::Oblivious(tree) => &tree.leaves,
+        }
+    }
+
+    /// The rules: one a node, or one a level.
+    pub fn splits(&self) -> impl Iterator<Item = &Split> {
+        let (nodes, levels) = match self {
+            Shape::Ordinary(tree) => (tree.nodes.as_slice(), [].as_slice()),
+            Shape::Oblivious(tree) => ([].as_slice(), tree.levels.as_slice()),
+        };
+        nodes.iter().map(|node| &node.split).chain(levels.iter().map(|level| &level.split))
+    }
+
+    /// The number of questions on the longest way from the root to a leaf.
+    pub fn depth(&self) -> usize {
+        match self {
+            Shape::Ordinary(tree) => tree.depth(),
+            Shape::Oblivious(tree) => tree.levels.len(),
+        }
+    }
 }
 
 /// One feature's share of a linear function.

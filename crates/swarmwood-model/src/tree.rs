@@ -20,38 +20,57 @@ pub enum Test {
     In(LevelSet),
 }
 
-/// A set of category codes, as a bit set.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// A set of category codes.
+///
+/// The codes are kept as a sorted list, so that a set costs memory in proportion to what is in it, never in proportion
+/// to the largest code: a file cannot make its reader allocate much with one large number.
+///
+/// ```
+/// use swarmwood_model::LevelSet;
+/// let set: LevelSet = [5, 2, 5].into_iter().collect();
+/// assert!(set.contains(2) && !set.contains(3));
+/// assert_eq!(set.iter().collect::<Vec<_>>(), [2, 5]);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct LevelSet {
-    words: Vec<u64>,
+    codes: Vec<u32>,
 }
 
 impl LevelSet {
     /// Whether `code` is in the set.
     pub fn contains(&self, code: u32) -> bool {
-        self.words.get(code as usize / 64).is_some_and(|word| word >> (code % 64) & 1 == 1)
+        self.codes.binary_search(&code).is_ok()
     }
 
     /// Adds `code`.
     pub fn insert(&mut self, code: u32) {
-        let word = code as usize / 64;
-        if word >= self.words.len() {
-            self.words.resize(word + 1, 0);
+        if let Err(position) = self.codes.binary_search(&code) {
+            self.codes.insert(position, code);
         }
-        self.words[word] |= 1 << (code % 64);
     }
 
     /// The codes in ascending order.
-    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        (0..self.words.len() as u32 * 64).filter(|&code| self.contains(code))
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = u32> + Clone + '_ {
+        self.codes.iter().copied()
+    }
+
+    /// How many codes there are.
+    pub fn len(&self) -> usize {
+        self.codes.len()
+    }
+
+    /// Whether no code is in the set.
+    pub fn is_empty(&self) -> bool {
+        self.codes.is_empty()
     }
 }
 
 impl FromIterator<u32> for LevelSet {
     fn from_iter<I: IntoIterator<Item = u32>>(codes: I) -> Self {
-        let mut set = LevelSet::default();
-        codes.into_iter().for_each(|code| set.insert(code));
-        set
+        let mut codes: Vec<u32> = codes.into_iter().collect();
+        codes.sort_unstable();
+        codes.dedup();
+        LevelSet { codes }
     }
 }
 
@@ -113,4 +132,55 @@ pub struct Level {
     pub split: Split,
     /// How much the level lowered the training objective.
     pub gain: f64,
+}
+
+/// The most levels an oblivious tree may have.
+pub const MAX_LEVELS: usize = 16;
+
+impl Tree {
+    /// A tree that is one leaf.
+    pub fn leaf(leaf: Leaf) -> Self {
+        Tree { nodes: Vec::new(), leaves: vec![leaf] }
+    }
+
+    /// The edge every row starts from.
+    pub fn root(&self) -> Child {
+        if self.nodes.is_empty() { Child::Leaf(0) } else { Child::Node(0) }
+    }
+
+    /// The number of questions on the longest way from the root to a leaf.
+    pub fn depth(&self) -> usize {
+        // Children come after their parent, so one backward pass sees every child first.
+        let mut depths = vec![0_usize; self.nodes.len()];
+        for (index, node) in self.nodes.iter().enumerate().rev() {
+            let below = |child| match child {
+                Child::Node(node) => depths[node as usize],
+                Child::Leaf(_) => 0,
+            };
+            depths[index] = 1 + below(node.left).max(below(node.right));
+        }
+        depths.first().copied().unwrap_or(0)
+    }
+}
+
+impl Oblivious {
+    /// The same function as an ordinary tree: leaf `i` stays leaf `i`, the nodes of a level share its gain equally, and
+    /// a node's cover is the sum over its leaves.
+    pub fn to_tree(&self) -> Tree {
+        let depth = self.levels.len();
+        let mut nodes = Vec::with_capacity((1 << depth) - 1);
+        for (level, rule) in self.levels.iter().enumerate() {
+            for path in 0..1_u32 << level {
+                // The node is reached with the leaf index bits of `path`; level by level the nodes lie one after the other.
+                let child = |side: u32| {
+                    let path = path | side << level;
+                    if level + 1 == depth { Child::Leaf(path) } else { Child::Node((1 << (level + 1)) - 1 + path) }
+                };
+                let cover = self.leaves.iter().skip(path as usize).step_by(1 << level).map(|leaf| leaf.cover).sum();
+                let gain = rule.gain / f64::from(1_u32 << level);
+                nodes.push(Node { split: rule.split.clone(), left: child(0), right: child(1), gain, cover });
+            }
+        }
+        Tree { nodes, leaves: self.leaves.clone() }
+    }
 }

@@ -1,1 +1,24 @@
 //! Ask/tell search engines. This crate knows no trees, no rows, no clock and no thread.
+//!
+//! A [`Space`] says what may be searched, an [`Engine`] is asked for points of it and told their losses, and
+//! [`contract`] is the test suite that every engine passes. [`rng`] is the source of all randomness of the project:
+//! streams that depend on the seed and on the place where they are used, never on threads or time.
+
+pub mod contract;
+pub mod engine;
+pub mod error;
+pub mod ledger;
+pub mod point;
+pub mod random;
+pub mod rng;
+pub mod snapshot;
+pub mod space;
+pub mod trial;
+
+pub use engine::{Best, Capabilities, Engine};
+pub use error::Error;
+pub use point::{Point, Value};
+pub use random::Random;
+pub use snapshot::{Datum, Snapshot};
+pub use space::{Domain, Param, Scale, Space};
+pub use trial::{Outcome, Trial};

@@ -1,7 +1,13 @@
 //! The facade: read data, check parameters, train, evaluate, store.
 
 pub mod error;
+pub mod evaluate;
+pub mod nearest;
+pub mod params;
+pub mod predict;
 pub mod read;
+pub mod registry;
+pub mod store;
 pub mod train;
 pub mod write;
 
@@ -9,3 +15,8 @@ pub use error::{Error, Result};
 pub use swarmwood_learn as learn;
 pub use swarmwood_model as model;
 pub use swarmwood_search as search;
+
+/// The README's examples, compiled and run with the doctests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+pub struct Readme;

@@ -1,6 +1,49 @@
 //! What is minimised: losses with their first and second derivatives.
+//!
+//! One file a loss; [`make`] builds one from its [`Spec`]. A new loss implements [`Objective`], gets a line in
+//! `registry.rs`, and must pass [`contract::check`], which any crate can run on its own losses too.
+
+mod absolute;
+pub mod contract;
+mod huber;
+mod logistic;
+pub mod order;
+mod poisson;
+mod quantile;
+mod registry;
+mod rows;
+mod softmax;
+mod squared;
+mod squared_log;
+#[cfg(test)]
+mod tests;
 
 use swarmwood_model::Link;
+
+pub use absolute::Absolute;
+pub use huber::Huber;
+pub(crate) use huber::huber_loss;
+pub use logistic::Logistic;
+pub use poisson::Poisson;
+pub use quantile::Quantile;
+pub use registry::{NAMES, Spec, make};
+pub use softmax::Softmax;
+pub use squared::Squared;
+pub use squared_log::SquaredLog;
+
+/// What the numbers that [`Objective::derivatives`] writes as hessians are.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Curvature {
+    /// The second derivative of the loss.
+    Exact,
+    /// The second derivative times a factor of at least one, which shortens the Newton step.
+    Scaled(f64),
+    /// The curvature of a parabola that touches the loss at the score and lies above it elsewhere: its minimum is
+    /// never worse than the score.
+    Majorant,
+    /// The weight of the row, for losses without a useful second derivative.
+    Weight,
+}
 
 /// A loss over raw scores. Scores and targets come as `f32`; sums are `f64`.
 ///
@@ -39,5 +82,9 @@ pub trait Objective: Send + Sync {
     /// For losses whose Newton step is a poor leaf value: the quantile of the residuals that is the exact one.
     fn leaf_quantile(&self) -> Option<f64> {
         None
+    }
+    /// What the hessians are; the contract holds the objective to it.
+    fn curvature(&self) -> Curvature {
+        Curvature::Exact
     }
 }

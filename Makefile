@@ -1,0 +1,72 @@
+# Everything a newcomer needs, on a machine with a Rust toolchain, Python 3 and the package registries.
+PYTHON ?= python3
+CARGO ?= cargo
+# The directory with the benchmark's data sets: make bench DATA=...
+DATA ?=
+# More options for the benchmark: make bench DATA=... BENCH="--only speed --rounds 3"
+BENCH ?=
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+DEMO := $(TARGET)/demo
+
+.DEFAULT_GOAL := help
+.PHONY: help test python demo bench docs generate clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+test: bench/.venv/ready ## Check everything: format, lints, tests, doctests, layers, Python
+	@echo "swarmwood: checking (the first time also compiles the dependencies, some minutes)"
+	@$(CARGO) xtask check
+	@$(MAKE) --no-print-directory python
+	@echo "swarmwood: all checks passed"
+
+python: bench/.venv/ready
+	@bench/.venv/bin/ruff check --quiet bench && bench/.venv/bin/ruff format --quiet --check bench \
+		|| { echo "FAILED  Python style; bench/.venv/bin/ruff check --fix bench && bench/.venv/bin/ruff format bench"; exit 1; }
+	@echo "  ok  Python style"
+	@bench/.venv/bin/python -m pytest -q bench >bench/.venv/pytest.log 2>&1 \
+		|| { cat bench/.venv/pytest.log; echo "FAILED  Python tests"; exit 1; }
+	@echo "  ok  Python tests"
+
+# A few wines that nobody tasted yet for the demonstration, and what somebody said of them later.
+define WINES
+fixed acidity,volatile acidity,citric acid,residual sugar,chlorides,free sulfur dioxide,total sulfur dioxide,density,pH,sulphates,alcohol,quality
+7.5,0.71,0.02,1.9,0.076,12,35,0.9977,3.5,0.55,9.4,5
+8.9,0.32,0.45,2.1,0.061,14,30,0.9951,3.3,0.82,12.6,7
+7.0,0.58,,2.2,0.083,20,60,0.9966,3.3,0.62,10.4,6
+endef
+export WINES
+
+demo: ## Train a model on packaged data, look into it, evaluate it and predict with it
+	@echo "Building the command line (some minutes the first time) ..."
+	@$(CARGO) build --quiet --package swarmwood-cli
+	@mkdir -p $(DEMO) && cp $(TARGET)/debug/swarmwood $(DEMO)/ && echo "$$WINES" >$(DEMO)/wines.csv
+	@cd $(DEMO) && PATH="$$PWD:$$PATH" && tell() { printf '\n%s\n$$ %s\n' "$$1" "$$2"; eval "$$2"; } && \
+	tell "1. Train on the red wine data that comes with the program; a fifth of its rows is held back to know when to stop." \
+		"swarmwood train --demo --trees 500 --depth 4 --learning-rate 0.05 --valid-fraction 0.2 --early-stopping-rounds 30 --out wine.json" && \
+	tell "2. Look inside: what matters, and the first tree." "swarmwood inspect wine.json --trees 1" && \
+	tell "3. Predict three new wines (one of them with a missing value)." "swarmwood predict wine.json wines.csv --out -" && \
+	tell "4. Compare with what people said of them." "swarmwood evaluate wine.json wines.csv"
+	@echo
+	@echo "All of this lies in $(DEMO). Your own data: swarmwood train data.csv --target NAME --out model.json"
+
+bench: bench/.venv/ready ## Compare with the peers: make bench DATA=directory
+	@$(CARGO) build --quiet --release --package swarmwood-cli
+	@bench/.venv/bin/python bench/run.py $(if $(DATA),--data $(DATA)) --swarmwood $(TARGET)/release/swarmwood $(BENCH)
+
+bench/.venv/ready: bench/requirements.txt
+	@echo "swarmwood: preparing the Python tools in bench/.venv (some minutes the first time)"
+	@$(PYTHON) -m venv bench/.venv
+	@bench/.venv/bin/python -m pip install --quiet --disable-pip-version-check --requirement bench/requirements.txt
+	@touch $@
+
+docs: ## Build the API documentation
+	@$(CARGO) doc --workspace --no-deps --quiet
+	@echo "open $(TARGET)/doc/swarmwood/index.html"
+
+generate: ## Rewrite generated files such as docs/parameters.md
+	@$(CARGO) xtask generate
+
+clean: ## Remove build results and Python environments
+	@$(CARGO) clean --quiet
+	@rm -rf bench/.venv

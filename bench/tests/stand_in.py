@@ -1,0 +1,36 @@
+#!/usr/bin/env python3
+"""A stand-in for the binary, as far as the harness talks to it: it predicts the mean target, whatever it is asked.
+
+It checks the order of the arguments loosely and the JSON contract exactly, so that the harness is tested without Rust.
+"""
+
+import csv
+import itertools
+import json
+import sys
+from pathlib import Path
+
+
+def column(path: str, name: str) -> list[float]:
+    with open(path) as file:
+        return [float(row[name]) for row in csv.DictReader(file)]
+
+
+def main(command: str, *given: str) -> None:
+    options = dict(itertools.pairwise(given))
+    if command == "train":
+        target = column(given[0], options["--target"])
+        Path(options["--out"]).write_text(json.dumps({"mean": sum(target) / len(target)}))
+        seconds = {"read": 0.5, "bin": 0.25, "train": 1.0 / int(options["--threads"])}
+        print(json.dumps({"rows": len(target), "seconds": seconds, "peak_memory_bytes": 2**20}, indent=2))
+        return
+    mean, rows = json.loads(Path(given[0]).read_text())["mean"], column(given[1], "target")
+    if command == "evaluate":
+        print(json.dumps({"rows": len(rows), "rmse": (sum((y - mean) ** 2 for y in rows) / len(rows)) ** 0.5}))
+    if command == "predict":
+        Path(options["--out"]).write_text("\n".join(["prediction", *(str(mean) for _ in rows)]) + "\n")
+        print(json.dumps({"rows": len(rows), "seconds": {"read": 0.1, "predict": 0.002, "write": 0.1}}))
+
+
+if __name__ == "__main__":
+    print("stand-in 0.0.0") if sys.argv[1:] == ["--version"] else main(*sys.argv[1:])

@@ -1,0 +1,99 @@
+//! `swarmwood inspect`: what a model is made of.
+
+use std::path::PathBuf;
+
+use clap::ArgMatches;
+use serde_json::{Value, json};
+use swarmwood::model::Model;
+use swarmwood::model::explain::Importance;
+use swarmwood::model::text::TextOptions;
+use swarmwood::{Result, store};
+
+use crate::talk::{self, short};
+
+/// Features whose importance the text shows; the JSON object has them all.
+const SHOWN: usize = 20;
+
+/// Letters of the longest bar.
+const BAR: usize = 30;
+
+/// Lines of one tree or linear function that are shown.
+const LINES: usize = 500;
+
+/// Runs the command.
+pub fn run(flags: &ArgMatches) -> Result<()> {
+    let model = store::load(&flags.get_one::<PathBuf>("model").cloned().unwrap_or_default())?;
+    let importances = ranked(&model);
+    if flags.get_flag("json") {
+        return talk::json(&object(&model, &importances));
+    }
+    let summary = model.summary().to_string();
+    let mut text = format!("{summary}{}", bars(&importances));
+    let trees = flags.get_one::<u64>("trees").map_or(0, |&trees| usize::try_from(trees).unwrap_or(usize::MAX));
+    if trees > 0 {
+        // The text of a model begins with its summary, which stands above the importances already.
+        let body = model.to_text(&TextOptions { trees, lines: LINES });
+        text.push('\n');
+        text.push_str(body.strip_prefix(&summary).unwrap_or(&body));
+    }
+    talk::result(&text)
+}
+
+/// Features with their importances, the largest gain first.
+fn ranked(model: &Model) -> Vec<(&str, Importance)> {
+    let names = model.schema.features.iter().map(|feature| feature.name.as_str());
+    let mut ranked: Vec<(&str, Importance)> = names.zip(model.importances()).collect();
+    ranked.sort_by(|a, b| b.1.gain.total_cmp(&a.1.gain));
+    ranked
+}
+
+/// The importances as bars.
+fn bars(importances: &[(&str, Importance)]) -> String {
+    let total: f64 = importances.iter().map(|(_, importance)| importance.gain).sum();
+    let top = importances.first().map_or(0.0, |(_, importance)| importance.gain);
+    if total.is_nan() || total <= 0.0 {
+        return String::new();
+    }
+    // A name must not be able to drive the terminal.
+    let plain = |name: &str| name.replace(char::is_control, "?");
+    let shown: Vec<(String, &Importance)> =
+        importances.iter().take(SHOWN).map(|(name, importance)| (plain(name), importance)).collect();
+    let width = shown.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let mut text = "\nimportance (share of the gain, number of splits)\n".to_string();
+    for (name, importance) in shown {
+        let bar = "#".repeat((importance.gain / top * BAR as f64).round() as usize);
+        let share = short(100.0 * importance.gain / total);
+        text.push_str(&format!("  {name:<width$}  {bar:<BAR$}  {share:>8} %  {}\n", importance.splits));
+    }
+    if importances.len() > SHOWN {
+        text.push_str(&format!("  and {} more\n", importances.len() - SHOWN));
+    }
+    text
+}
+
+fn object(model: &Model, importances: &[(&str, Importance)]) -> Value {
+    let summary = model.summary();
+    let importances: Vec<Value> = importances
+        .iter()
+        .map(|(name, found)| json!({"feature": name, "gain": found.gain, "cover": found.cover, "splits": found.splits}))
+        .collect();
+    let is_regression = summary.classes.is_empty();
+    json!({
+        "kind": summary.kind.name(),
+        "task": if is_regression { "regression" } else { "classification" },
+        "target": summary.target,
+        "classes": if is_regression { Value::Null } else { json!(summary.classes) },
+        "objective": summary.objective,
+        "method": summary.method,
+        "parameters": model.provenance.params,
+        "version": summary.version,
+        "rows": summary.rows,
+        "rounds": summary.rounds,
+        "trees": summary.trees,
+        "leaves": summary.leaves,
+        "depth": summary.max_depth,
+        "features": summary.features,
+        "features_used": summary.features_used,
+        "importances": importances,
+    })
+}

@@ -1,0 +1,186 @@
+//! `swarmwood train`: read, train, store, report.
+
+use std::time::Instant;
+
+use clap::ArgMatches;
+use serde_json::{Map, Value, json};
+use swarmwood::learn::event::{Event, Flow};
+use swarmwood::model::{Kind, Schema, TargetKind};
+use swarmwood::params::{Allowed, Params, TABLE};
+use swarmwood::read::{self, Rows, Source};
+use swarmwood::train::Trained;
+use swarmwood::{Result, store, train};
+
+use crate::args::talk_of;
+use crate::interrupt::Interrupt;
+use crate::memory;
+use crate::plan::Plan;
+use crate::progress::Progress;
+use crate::talk::{self, Talk, metrics_json, short};
+
+/// What a training has to tell.
+struct Report {
+    trained: Trained,
+    rows: usize,
+    valid_rows: usize,
+    read_seconds: f64,
+    warnings: Vec<String>,
+}
+
+/// Runs the command.
+pub fn run(args: &ArgMatches, interrupt: &Interrupt) -> Result<()> {
+    let plan = Plan::new(args)?;
+    let talk = talk_of(args);
+    if let Some(path) = &plan.out {
+        // A wrong path should cost no training.
+        store::probe(path)?;
+    }
+    let report = work(&plan, talk, interrupt)?;
+    match &plan.out {
+        Some(path) => store::save(&report.trained.model, path)?,
+        None => talk::result(&store::to_text(&report.trained.model)?)?,
+    }
+    if args.get_flag("json") {
+        talk::json(&report.json(&plan))
+    } else if plan.out.is_some() {
+        talk::result(&report.text(&plan))
+    } else {
+        talk.note(&report.text(&plan));
+        Ok(())
+    }
+}
+
+/// Reads and trains.
+fn work(plan: &Plan, talk: Talk, interrupt: &Interrupt) -> Result<Report> {
+    let started = Instant::now();
+    let mut rows = read::training(&plan.source, &plan.options)?;
+    let mut valid = match &plan.valid {
+        Some(source) => Some(read::matching(source, &rows.schema, &plan.options)?),
+        None => None,
+    };
+    if plan.params.valid_fraction > 0.0 {
+        let (kept, held) = rows.holdout(plan.params.valid_fraction, plan.params.seed)?;
+        (rows, valid) = (kept, Some(held));
+    }
+    let read_seconds = started.elapsed().as_secs_f64();
+    talk.note(&summary(&plan.source, &rows, valid.as_ref()));
+
+    let mut warnings = plan.params.idle();
+    warnings.extend(rows.warnings.iter().cloned());
+    warnings.extend(valid.iter().flat_map(|valid| &valid.warnings).cloned());
+    talk.warn(&warnings);
+
+    interrupt.arm();
+    let mut progress = Progress::new(talk, plan.params.trees);
+    let mut watch = |event: &Event| {
+        progress.show(event);
+        if interrupt.raised() { Flow::Stop } else { Flow::Continue }
+    };
+    let mut trained = train::train(&rows, valid.as_ref(), &plan.params, &mut watch)?;
+    progress.finish();
+
+    let mut late = std::mem::take(&mut trained.warnings);
+    if interrupt.raised() {
+        late.push(format!("interrupted: the model has the {} rounds that were done", trained.rounds));
+    }
+    talk.warn(&late);
+    warnings.extend(late);
+    let valid_rows = valid.map_or(0, |valid| valid.rows);
+    Ok(Report { trained, rows: rows.rows, valid_rows, read_seconds, warnings })
+}
+
+/// One line about the data.
+fn summary(source: &Source, rows: &Rows, valid: Option<&Rows>) -> String {
+    let categories = rows.schema.features.iter().filter(|f| matches!(f.kind, Kind::Category { .. })).count();
+    let mut text = format!("{}: {} rows, {} features", source_name(source), rows.rows, rows.schema.features.len());
+    if categories > 0 {
+        text.push_str(&format!(" ({categories} of categories)"));
+    }
+    if let Some(valid) = valid {
+        text.push_str(&format!(", {} validation rows", valid.rows));
+    }
+    format!("{text}, target {}: {}", rows.schema.target.name, task(&rows.schema))
+}
+
+fn source_name(source: &Source) -> String {
+    match source {
+        Source::File(path) => path.display().to_string(),
+        Source::Stdin => "standard input".to_string(),
+        Source::Bytes(name, _) => name.clone(),
+    }
+}
+
+/// The task for people.
+fn task(schema: &Schema) -> String {
+    match &schema.target.kind {
+        TargetKind::Number => "regression".to_string(),
+        TargetKind::Classes(classes) => match &classes[..] {
+            [_, positive] => format!("classification (2 classes, '{positive}' is positive)"),
+            classes => format!("classification ({} classes)", classes.len()),
+        },
+    }
+}
+
+impl Report {
+    fn text(&self, plan: &Plan) -> String {
+        let trained = &self.trained;
+        let (train, bin) = (short(trained.train_seconds), short(trained.bin_seconds));
+        let mut text = format!("{} rounds in {train} s, after {bin} s of binning\n", trained.rounds);
+        let has_valid = !trained.valid_metrics.is_empty();
+        text.push_str(&format!("{:<20} {:>12}", "", "train"));
+        text.push_str(if has_valid { "        valid\n" } else { "\n" });
+        for (name, value) in &trained.train_metrics {
+            text.push_str(&format!("{name:<20} {:>12}", short(*value)));
+            // A metric that the validation rows do not define has an empty place.
+            if let Some((_, value)) = trained.valid_metrics.iter().find(|(other, _)| other == name) {
+                text.push_str(&format!(" {:>12}", short(*value)));
+            }
+            text.push('\n');
+        }
+        if let Some(path) = &plan.out {
+            text.push_str(&format!("model written to {}\n", path.display()));
+        }
+        text
+    }
+
+    fn json(&self, plan: &Plan) -> Value {
+        let trained = &self.trained;
+        let schema = &trained.model.schema;
+        let (task, classes) = match &schema.target.kind {
+            TargetKind::Number => ("regression", Value::Null),
+            TargetKind::Classes(classes) => ("classification", json!(classes)),
+        };
+        let valid = if self.valid_rows > 0 { metrics_json(&trained.valid_metrics) } else { Value::Null };
+        json!({
+            "method": plan.params.method.name(),
+            "parameters": parameters(&plan.params),
+            "objective": trained.model.objective,
+            "task": task,
+            "target": schema.target.name,
+            "classes": classes,
+            "rows": self.rows,
+            "valid_rows": self.valid_rows,
+            "features": schema.features.len(),
+            "rounds": trained.rounds,
+            "seconds": {"read": self.read_seconds, "bin": trained.bin_seconds, "train": trained.train_seconds},
+            "peak_memory_bytes": memory::peak_bytes(),
+            "metrics": {"train": metrics_json(&trained.train_metrics), "valid": valid},
+            "warnings": self.warnings,
+            "model": plan.out.as_ref().map(|path| path.display().to_string()),
+        })
+    }
+}
+
+/// Every parameter with its type.
+fn parameters(params: &Params) -> Value {
+    let pairs = TABLE.iter().map(|spec| {
+        let text = spec.show(params);
+        let value = match spec.allowed {
+            Allowed::Choices(_) => Value::String(text),
+            Allowed::Whole { .. } => text.parse::<u64>().map_or(Value::Null, Value::from),
+            Allowed::Number { .. } => text.parse::<f64>().map_or(Value::Null, Value::from),
+        };
+        (spec.name.to_string(), value)
+    });
+    Value::Object(pairs.collect::<Map<_, _>>())
+}

@@ -1,0 +1,9 @@
+//! The real binary, from the outside: what a user would see.
+
+mod bad_data;
+mod bad_models;
+mod bad_params;
+mod happy;
+mod outputs;
+mod scratch;
+mod tables;

@@ -1,0 +1,153 @@
+//! Where results go: files, pipes, full disks, and what an interrupted run leaves.
+
+use crate::scratch::Scratch;
+use crate::tables::regression;
+
+fn with_model() -> Scratch {
+    let dir = Scratch::new();
+    dir.file("t.csv", regression(200, 1));
+    dir.run("train t.csv --target price --trees 3 --out m.json").works();
+    dir
+}
+
+#[test]
+fn unwritable_paths_cost_no_training() {
+    let dir = with_model();
+    std::fs::create_dir(dir.path().join("folder")).unwrap();
+    for out in ["no/such/folder/m.json", "folder"] {
+        let done = dir.fails(&format!("train t.csv --target price --out {out}"), 1, &[out, "cannot write"]);
+        assert!(!done.err.contains("round"), "{}", done.err);
+        dir.fails(&format!("predict m.json t.csv --out {out}"), 1, &[out, "cannot write"]);
+    }
+}
+
+#[test]
+fn a_failed_run_leaves_the_old_file_alone() {
+    let dir = with_model();
+    dir.file("p.csv", "old").file("bad.csv", "size,age,town\n1,2,Ash\n1,2\n");
+    dir.fails("predict m.json bad.csv --out p.csv", 2, &["bad.csv:3"]);
+    assert_eq!(dir.read("p.csv"), "old");
+    let old = dir.read("m.json");
+    dir.fails("train bad.csv --target age --out m.json", 2, &["bad.csv:3"]);
+    assert_eq!(dir.read("m.json"), old);
+}
+
+#[test]
+fn quiet_runs_say_nothing() {
+    let dir = with_model();
+    for line in [
+        "train t.csv --target price --trees 3 --quiet --out m.json --json",
+        "predict m.json t.csv --quiet --out p.csv",
+        "evaluate m.json t.csv --quiet",
+    ] {
+        assert_eq!(dir.run(line).works().err, "", "{line}");
+    }
+}
+
+#[test]
+fn talk_goes_to_standard_error() {
+    let dir = with_model();
+    let done = dir.run("train t.csv --target price --trees 20 --out m.json").works();
+    assert!(done.err.contains("200 rows") && done.err.contains("round 20/20"), "{done:#?}");
+    assert!(done.out.contains("rmse") && done.out.contains("m.json") && !done.out.contains("round 2"), "{done:#?}");
+    let model = dir.run("train t.csv --target price --trees 20 --out -").works().out;
+    assert_eq!(model, dir.read("m.json"));
+    let done = dir.run("predict m.json t.csv --json").works();
+    assert_eq!(done.out.lines().count(), 201);
+    let report = done.err.lines().last().unwrap();
+    assert_eq!(serde_json::from_str::<serde_json::Value>(report).unwrap()["rows"], 200);
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::fs::File;
+    use std::io::{BufRead, BufReader, Read};
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_told() {
+        let dir = with_model();
+        dir.fails("train t.csv --target price --trees 3 --out /dev/full", 1, &["/dev/full", "No space left"]);
+        dir.fails("predict m.json t.csv --out /dev/full", 1, &["/dev/full", "No space left"]);
+        for line in ["predict m.json t.csv", "evaluate m.json t.csv --json", "inspect m.json"] {
+            let full = File::options().write(true).open("/dev/full").unwrap();
+            let mut command = Command::new(env!("CARGO_BIN_EXE_swarmwood"));
+            let done = command.args(line.split(' ')).current_dir(dir.path()).stdout(full).output().unwrap();
+            let said = String::from_utf8_lossy(&done.stderr);
+            assert_eq!(done.status.code(), Some(1), "{line}: {said}");
+            assert!(said.contains("standard output: cannot write"), "{line}: {said}");
+        }
+    }
+
+    #[test]
+    fn nobody_needs_to_listen_to_the_talk() {
+        let dir = with_model();
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_swarmwood"));
+        command.args(["train", "t.csv", "--target", "price", "--out", "quiet.json"]).current_dir(dir.path());
+        assert!(command.stderr(full).stdout(Stdio::null()).status().unwrap().success());
+        assert!(dir.names().contains(&"quiet.json".to_string()));
+    }
+
+    #[test]
+    fn a_closed_pipe_is_no_fault() {
+        let dir = with_model();
+        dir.file("long.csv", regression(50_000, 2));
+        for line in ["predict m.json long.csv", "inspect m.json --trees 3", "completions bash", "train --help"] {
+            let mut child = Command::new(env!("CARGO_BIN_EXE_swarmwood"))
+                .args(line.split(' '))
+                .current_dir(dir.path())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap();
+            let mut out = BufReader::new(child.stdout.take().unwrap());
+            out.read_line(&mut String::new()).unwrap();
+            drop(out);
+            let mut said = String::new();
+            child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+            assert!(child.wait().unwrap().success() && said.is_empty(), "{line}: {said}");
+        }
+    }
+
+    #[test]
+    fn ctrl_c_keeps_the_rounds_that_were_done() {
+        let dir = with_model();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_swarmwood"))
+            .args("train t.csv --target price --trees 1000000 --learning-rate 0.001 --out cut.json --json".split(' '))
+            .current_dir(dir.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut talk = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        // The first line about a round says that training is under way.
+        while !line.starts_with("round") {
+            line.clear();
+            assert!(talk.read_line(&mut line).unwrap() > 0, "training ended without a word");
+        }
+        let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+        let mut rest = String::new();
+        talk.read_to_string(&mut rest).unwrap();
+        let done = child.wait_with_output().unwrap();
+        assert_eq!(done.status.code(), Some(0), "{rest}");
+        assert!(rest.contains("warning: interrupted"), "{rest}");
+        let report: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+        let rounds = report["rounds"].as_u64().unwrap();
+        assert!(rounds > 0 && rounds < 1_000_000);
+        assert_eq!(dir.run("inspect cut.json --json").works().json()["rounds"], rounds);
+    }
+
+    #[test]
+    fn a_time_limit_keeps_the_rounds_that_were_done() {
+        let dir = with_model();
+        let line = "train t.csv --target price --trees 1000000 --learning-rate 0.001 --time-limit 0.2 --out cut.json";
+        let report = dir.run(&format!("{line} --json")).works().json();
+        assert!((1..1_000_000).contains(&report["rounds"].as_u64().unwrap()));
+        assert!(report["warnings"].to_string().contains("time"), "{report}");
+    }
+}

@@ -1,0 +1,287 @@
+//! Cuts a column of numbers into bins.
+//!
+//! Few distinct values: each its own bin. Many: bins of equal row counts, except that a value which holds at least one
+//! bin's share of the rows gets a bin to itself. Plain quantiles would spend several edges on such a value and have too
+//! few left for the rest.
+
+/// Thresholds between bins, ascending: a value lies above `edges[i]` exactly if its bin is greater than `i`.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Edges {
+    thresholds: Vec<f64>,
+    /// The thresholds again, padded with infinity to a power of two, for the branch-free search.
+    padded: Vec<f64>,
+}
+
+impl Edges {
+    /// Finds at most `max_bin` bins for the values of a sample; NaN is skipped.
+    ///
+    /// ```
+    /// use swarmwood_learn::bins::edges::Edges;
+    /// let edges = Edges::fit(&[3.0, 1.0, 1.0, f64::NAN, 2.0], 255);
+    /// assert_eq!(edges.thresholds(), [1.5, 2.5]);
+    /// assert_eq!([edges.code(1.5), edges.code(1.6), edges.code(f64::NAN)], [1, 2, 0]);
+    /// ```
+    pub fn fit(values: &[f64], max_bin: usize) -> Self {
+        let counted = count_distinct(values);
+        Edges::from_thresholds(thresholds(&counted, max_bin.clamp(2, 255)))
+    }
+
+    fn from_thresholds(thresholds: Vec<f64>) -> Self {
+        let size = (thresholds.len() + 1).next_power_of_two();
+        let mut padded = thresholds.clone();
+        padded.resize(size, f64::INFINITY);
+        Edges { thresholds, padded }
+    }
+
+    /// The thresholds, ascending.
+    pub fn thresholds(&self) -> &[f64] {
+        &self.thresholds
+    }
+
+    /// Number of bins, missing not counted.
+    pub fn bins(&self) -> usize {
+        self.thresholds.len() + 1
+    }
+
+    /// The code of a value: 0 for NaN, else one more than the number of thresholds below the value.
+    #[inline]
+    pub fn code(&self, value: f64) -> u8 {
+        if value.is_nan() { 0 } else { 1 + self.rank(value) as u8 }
+    }
+
+    /// How many thresholds lie below `value`, without a branch that depends on it.
+    #[inline]
+    fn rank(&self, value: f64) -> usize {
+        let mut base = 0;
+        let mut half = self.padded.len() / 2;
+        while half > 0 {
+            // The padding is infinite, so the search never leaves the real thresholds.
+            base += if self.padded[base + half - 1] < value { half } else { 0 };
+            half /= 2;
+        }
+        base
+    }
+
+    /// Codes a run of values.
+    pub fn encode(&self, values: &[f64], codes: &mut [u8]) {
+        if let [only] = self.thresholds[..] {
+            for (code, &value) in codes.iter_mut().zip(values) {
+                *code = if value.is_nan() { 0 } else { 1 + u8::from(value > only) };
+            }
+            return;
+        }
+        for (code, &value) in codes.iter_mut().zip(values) {
+            *code = self.code(value);
+        }
+    }
+}
+
+/// Distinct values in ascending order with their counts. Zero and minus zero are one value.
+fn count_distinct(values: &[f64]) -> Vec<(f64, usize)> {
+    if let Some(few) = count_few(values) {
+        return few;
+    }
+    let mut keys: Vec<u64> = values.iter().filter(|v| !v.is_nan()).map(|&v| order_key(v)).collect();
+    keys.sort_unstable();
+    let mut counted: Vec<(f64, usize)> = Vec::new();
+    let mut start = 0;
+    while start < keys.len() {
+        let run = keys[start..].iter().take_while(|&&key| key == keys[start]).count();
+        counted.push((from_order_key(keys[start]), run));
+        start += run;
+    }
+    counted
+}
+
+/// Columns with a handful of values (flags, one-hot) need no sort.
+fn count_few(values: &[f64]) -> Option<Vec<(f64, usize)>> {
+    const FEW: usize = 8;
+    let mut counted: Vec<(f64, usize)> = Vec::with_capacity(FEW);
+    for &value in values.iter().filter(|v| !v.is_nan()) {
+        match counted.iter().position(|entry| entry.0 == value) {
+            Some(at) => counted[at].1 += 1,
+            None if counted.len() == FEW => return None,
+            None => counted.push((value + 0.0, 1)),
+        }
+    }
+    counted.sort_by(|a, b| a.0.total_cmp(&b.0));
+    Some(counted)
+}
+
+/// An unsigned key in the order of the numbers; adding zero turns minus zero into zero.
+fn order_key(value: f64) -> u64 {
+    let bits = (value + 0.0).to_bits();
+    bits ^ (((bits as i64 >> 63) as u64) | 1 << 63)
+}
+
+fn from_order_key(key: u64) -> f64 {
+    f64::from_bits(if key >> 63 == 1 { key ^ 1 << 63 } else { !key })
+}
+
+fn thresholds(counted: &[(f64, usize)], max_bin: usize) -> Vec<f64> {
+    let ends = if counted.len() <= max_bin { (1..counted.len()).collect() } else { bin_ends(counted, max_bin) };
+    ends.into_iter().map(|end| midpoint(counted[end - 1].0, counted[end].0)).collect()
+}
+
+/// A number `t` with `low <= t < high`, midway where the arithmetic allows. Always finite.
+fn midpoint(low: f64, high: f64) -> f64 {
+    let middle = low / 2.0 + high / 2.0;
+    if middle.is_finite() && low <= middle && middle < high { middle } else { low.max(f64::MIN) }
+}
+
+/// Where bins end (exclusive positions in `counted`), the last end left out.
+fn bin_ends(counted: &[(f64, usize)], max_bin: usize) -> Vec<usize> {
+    let total: usize = counted.iter().map(|entry| entry.1).sum();
+    let mut heavy_from = total as f64 / max_bin as f64;
+    // Heavy values and the runs of light ones between them all want a bin; where that is too many, only the heavier
+    // values keep theirs.
+    let segments = loop {
+        let segments = cut_at_heavy(counted, heavy_from);
+        if segments.len() <= max_bin {
+            break segments;
+        }
+        heavy_from *= 1.25;
+    };
+    let heavy = segments.iter().filter(|s| s.heavy).count();
+    let mut light_mass = segments.iter().filter(|s| !s.heavy).map(|s| s.mass).sum::<usize>();
+    let mut light_bins = max_bin - heavy;
+    let mut light_left = segments.len() - heavy;
+    let mut ends = Vec::with_capacity(max_bin);
+    for segment in &segments {
+        if segment.heavy {
+            ends.push(segment.end);
+            continue;
+        }
+        light_left -= 1;
+        let share = segment.mass as f64 / light_mass as f64 * light_bins as f64;
+        let bins = (share.round() as usize).clamp(1, light_bins - light_left).min(segment.end - segment.start);
+        cut_evenly(&counted[segment.start..segment.end], segment.start, segment.mass, bins, &mut ends);
+        light_mass -= segment.mass;
+        light_bins -= bins;
+    }
+    ends.pop();
+    ends
+}
+
+struct Segment {
+    start: usize,
+    end: usize,
+    mass: usize,
+    heavy: bool,
+}
+
+/// Single heavy values and the runs between them.
+fn cut_at_heavy(counted: &[(f64, usize)], heavy_from: f64) -> Vec<Segment> {
+    let mut segments: Vec<Segment> = Vec::new();
+    for (at, &(_, count)) in counted.iter().enumerate() {
+        let heavy = count as f64 >= heavy_from;
+        match segments.last_mut() {
+            Some(last) if !heavy && !last.heavy => {
+                last.end = at + 1;
+                last.mass += count;
+            }
+            _ => segments.push(Segment { start: at, end: at + 1, mass: count, heavy }),
+        }
+    }
+    segments
+}
+
+/// Cuts a run into `bins` pieces of nearly equal mass and pushes where each ends.
+fn cut_evenly(run: &[(f64, usize)], offset: usize, mass: usize, bins: usize, ends: &mut Vec<usize>) {
+    let (mut mass, mut bins, mut held) = (mass as f64, bins, 0.0);
+    for (at, &(_, count)) in run.iter().enumerate() {
+        held += count as f64;
+        let next = run.get(at + 1).map_or(0.0, |entry| entry.1 as f64);
+        let values_left = run.len() - at - 1;
+        // Close the bin where its mass is nearest to the mean of what is left, and in time for every later bin to get
+        // at least one value.
+        if values_left == 0 || bins > 1 && (held + next / 2.0 >= mass / bins as f64 || values_left < bins) {
+            ends.push(offset + at + 1);
+            mass -= held;
+            bins -= 1;
+            held = 0.0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bins_of(values: &[f64], max_bin: usize) -> Vec<usize> {
+        let edges = Edges::fit(values, max_bin);
+        let mut counts = vec![0; edges.bins()];
+        values.iter().filter(|v| !v.is_nan()).for_each(|&v| counts[edges.code(v) as usize - 1] += 1);
+        counts
+    }
+
+    #[test]
+    fn few_values_get_a_bin_each() {
+        assert_eq!(Edges::fit(&[2.0, 0.0, 2.0, -0.0], 255).thresholds(), [1.0]);
+        assert_eq!(Edges::fit(&[7.0, 7.0, f64::NAN], 255).bins(), 1);
+        assert_eq!(Edges::fit(&[], 255).bins(), 1);
+    }
+
+    #[test]
+    fn many_values_get_even_bins() {
+        let values: Vec<f64> = (0..10_000).map(|i| f64::from(i * 7919 % 10_007)).collect();
+        let counts = bins_of(&values, 100);
+        assert_eq!(counts.len(), 100);
+        assert!(counts.iter().all(|&c| (98..=102).contains(&c)), "{counts:?}");
+    }
+
+    #[test]
+    fn a_heavy_value_gets_its_own_bin_and_wastes_no_other() {
+        let mut values: Vec<f64> = (0..5000).map(|i| f64::from(i) / 10.0).collect();
+        values.extend(std::iter::repeat_n(123.45, 5000));
+        let counts = bins_of(&values, 50);
+        assert_eq!(counts.len(), 50);
+        assert_eq!(counts.iter().filter(|&&c| c == 5000).count(), 1);
+        assert!(counts.iter().all(|&c| c == 5000 || c < 130), "{counts:?}");
+    }
+
+    #[test]
+    fn many_heavy_values_never_exceed_the_limit() {
+        let mut values = Vec::new();
+        for v in 0..40 {
+            values.extend(std::iter::repeat_n(f64::from(v), 100));
+            values.extend((1..10).map(|i| f64::from(v) + f64::from(i) / 10.0));
+        }
+        for max_bin in [2, 3, 16, 41, 64, 255] {
+            let counts = bins_of(&values, max_bin);
+            assert!(counts.len() <= max_bin, "{max_bin}: {}", counts.len());
+            assert!(counts.iter().all(|&c| c > 0));
+        }
+    }
+
+    #[test]
+    fn infinite_and_extreme_values_are_ordered() {
+        let values = [f64::NEG_INFINITY, f64::MIN, -1.0, 0.0, f64::MAX, f64::INFINITY];
+        let edges = Edges::fit(&values, 255);
+        assert!(edges.thresholds().iter().all(|t| t.is_finite()));
+        let codes: Vec<u8> = values.iter().map(|&v| edges.code(v)).collect();
+        assert!(codes.windows(2).all(|w| w[0] <= w[1]), "{codes:?}");
+        assert!(codes[1] < codes[2] && codes[3] < codes[4] && codes[4] < codes[5], "{codes:?}");
+    }
+
+    #[test]
+    fn neighbours_in_f64_are_told_apart() {
+        let (low, high) = (1.0f64, 1.0f64.next_up());
+        let edges = Edges::fit(&[low, high], 255);
+        assert_eq!([edges.code(low), edges.code(high)], [1, 2]);
+    }
+
+    #[test]
+    fn codes_count_the_thresholds_below() {
+        let values: Vec<f64> = (0..700).map(|i| f64::from(i * i % 997) * 0.37).collect();
+        for max_bin in [2, 5, 31, 255] {
+            let edges = Edges::fit(&values, max_bin);
+            let mut codes = vec![0; values.len()];
+            edges.encode(&values, &mut codes);
+            for (&value, &code) in values.iter().zip(&codes) {
+                let below = edges.thresholds().iter().filter(|&&t| value > t).count();
+                assert_eq!(usize::from(code), 1 + below);
+            }
+        }
+    }
+}

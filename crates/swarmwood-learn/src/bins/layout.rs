@@ -1,0 +1,321 @@
+//! The mapping from raw values to stored bytes, and back from rules to splits.
+
+use swarmwood_model::{Feature, Kind, LevelSet, Split, Test};
+
+use super::bundle::{self, Bundle, Candidate};
+use super::edges::Edges;
+use super::levels::Levels;
+use super::rule::{Cut, Rule};
+use super::{CODES, MISSING_CODE};
+use crate::data::{Chunk, Column};
+use crate::pool::Pool;
+
+/// The bins of one feature.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FeatureBins {
+    /// A number cut at thresholds.
+    Number(Edges),
+    /// A category.
+    Category(Levels),
+}
+
+impl FeatureBins {
+    /// Number of codes, missing not counted: the feature's codes are `1..=bins()`.
+    pub fn bins(&self) -> usize {
+        match self {
+            FeatureBins::Number(edges) => edges.bins(),
+            FeatureBins::Category(levels) => levels.bins(),
+        }
+    }
+
+    fn encode(&self, column: &Column, codes: &mut [u8]) {
+        match (self, column) {
+            (FeatureBins::Number(edges), Column::Number(values)) => edges.encode(values, codes),
+            (FeatureBins::Category(levels), Column::Category(values)) => {
+                codes.iter_mut().zip(values).for_each(|(code, &value)| *code = levels.code(value));
+            }
+            _ => unreachable!("a reader gives every column the kind its schema says"),
+        }
+    }
+}
+
+/// Where a feature's codes are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// Nowhere: the feature is constant.
+    Dropped,
+    /// In a column of its own, as they are.
+    Alone {
+        /// The stored column.
+        column: usize,
+    },
+    /// In a shared column: the default code as 0, the others from `first` on.
+    Bundled {
+        /// The stored column.
+        column: usize,
+        /// The code stored as 0.
+        default: u8,
+        /// The stored code of the first code that is not the default.
+        first: u8,
+    },
+}
+
+/// What one stored column holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stored {
+    /// One feature, or several exclusive ones.
+    pub features: Vec<u32>,
+    /// Stored codes run from 0 to `codes - 1`.
+    pub codes: usize,
+}
+
+/// Bins of all features and how they are stored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Layout {
+    features: Vec<FeatureBins>,
+    places: Vec<Place>,
+    columns: Vec<Stored>,
+}
+
+/// A rule over a stored column: the side of each of its codes (1 is right).
+#[derive(Debug, Clone)]
+pub struct Route {
+    /// The stored column.
+    pub column: usize,
+    /// Side by stored code.
+    pub right: [u8; CODES],
+}
+
+/// Two features of a bundle were active in one row outside the sample the bundles were found on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Conflict {
+    /// The stored column to take apart.
+    pub column: usize,
+}
+
+impl Layout {
+    /// Finds bins and bundles from a sample of rows, handed over feature by feature.
+    pub fn fit(
+        sample: impl Fn(usize) -> Column + Sync + Send,
+        features: &[Feature],
+        max_bin: usize,
+        pool: &Pool,
+    ) -> Self {
+        let fitted = pool.map(features.len(), |at| {
+            let column = sample(at);
+            let bins = match (&features[at].kind, &column) {
+                (Kind::Category { levels }, Column::Category(values)) => {
+                    FeatureBins::Category(Levels::fit(values, levels.len(), max_bin))
+                }
+                (_, Column::Number(values)) => FeatureBins::Number(Edges::fit(values, max_bin)),
+                _ => unreachable!("a reader gives every column the kind its schema says"),
+            };
+            let mut codes = Vec::new();
+            if bins.bins() <= bundle::MOST_BINS {
+                codes.resize(column.len(), 0);
+                bins.encode(&column, &mut codes);
+            }
+            let seen: [bool; 2] = [codes.contains(&MISSING_CODE), codes.windows(2).any(|w| w[0] != w[1])];
+            (bins, codes, seen)
+        });
+        let mut bins = Vec::with_capacity(fitted.len());
+        let mut constant = Vec::with_capacity(fitted.len());
+        let mut candidates = Vec::new();
+        for (at, (feature, codes, [has_missing, varies])) in fitted.into_iter().enumerate() {
+            let small = feature.bins() <= bundle::MOST_BINS;
+            constant.push(small && !varies);
+            if small && varies && !has_missing && matches!(feature, FeatureBins::Number(_)) {
+                candidates.push(Candidate { feature: at as u32, bins: feature.bins(), codes });
+            }
+            bins.push(feature);
+        }
+        Layout::place(bins, &constant, &bundle::find(&candidates))
+    }
+
+    fn place(features: Vec<FeatureBins>, constant: &[bool], bundles: &[Bundle]) -> Self {
+        let mut places = vec![Place::Dropped; features.len()];
+        let mut columns = Vec::new();
+        for bundle in bundles {
+            let column = columns.len();
+            let mut first = 1;
+            for &(feature, bins, default) in &bundle.members {
+                places[feature as usize] = Place::Bundled { column, default, first: first as u8 };
+                first += bins - 1;
+            }
+            columns.push(Stored { features: bundle.members.iter().map(|m| m.0).collect(), codes: first });
+        }
+        for (at, bins) in features.iter().enumerate() {
+            if places[at] == Place::Dropped && !constant[at] {
+                places[at] = Place::Alone { column: columns.len() };
+                columns.push(Stored { features: vec![at as u32], codes: bins.bins() + 1 });
+            }
+        }
+        Layout { features, places, columns }
+    }
+
+    /// The same bins with one bundle taken apart.
+    #[must_use]
+    pub fn without_bundle(&self, conflict: Conflict) -> Self {
+        let constant: Vec<bool> = self.places.iter().map(|place| *place == Place::Dropped).collect();
+        let keep = |column: &usize| *column != conflict.column && self.columns[*column].features.len() > 1;
+        let bundles: Vec<Bundle> = (0..self.columns.len()).filter(keep).map(|column| self.bundle(column)).collect();
+        Layout::place(self.features.clone(), &constant, &bundles)
+    }
+
+    fn bundle(&self, column: usize) -> Bundle {
+        let member = |&feature: &u32| match self.places[feature as usize] {
+            Place::Bundled { default, .. } => (feature, self.features[feature as usize].bins(), default),
+            _ => unreachable!("only bundled features share a column"),
+        };
+        Bundle { members: self.columns[column].features.iter().map(member).collect() }
+    }
+
+    /// The bins of each feature.
+    pub fn features(&self) -> &[FeatureBins] {
+        &self.features
+    }
+
+    /// Where each feature is stored.
+    pub fn places(&self) -> &[Place] {
+        &self.places
+    }
+
+    /// The stored columns.
+    pub fn columns(&self) -> &[Stored] {
+        &self.columns
+    }
+
+    /// Features that hold one value in the whole sample.
+    pub fn constant_features(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.places.len()).filter(|&at| self.places[at] == Place::Dropped)
+    }
+
+    /// Writes the stored codes of one column for every row of a chunk.
+    pub fn encode(&self, column: usize, chunk: &Chunk, codes: &mut [u8]) -> Result<(), Conflict> {
+        let stored = &self.columns[column];
+        if let [only] = stored.features[..] {
+            self.features[only as usize].encode(&chunk.columns[only as usize], codes);
+            return Ok(());
+        }
+        codes.fill(0);
+        let mut own = vec![0; codes.len()];
+        for &feature in &stored.features {
+            let Place::Bundled { default, first, .. } = self.places[feature as usize] else { continue };
+            self.features[feature as usize].encode(&chunk.columns[feature as usize], &mut own);
+            for (code, &own) in codes.iter_mut().zip(&own) {
+                if own != default {
+                    if *code != 0 || own == MISSING_CODE {
+                        return Err(Conflict { column });
+                    }
+                    *code = stored_code(own, default, first);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The rule as a side for every stored code.
+    pub fn route(&self, rule: &Rule) -> Route {
+        let feature = rule.feature as usize;
+        let mut right = [0; CODES];
+        let column = match self.places[feature] {
+            Place::Alone { column } => {
+                (0..=255u8).for_each(|code| right[usize::from(code)] = u8::from(rule.right(code)));
+                column
+            }
+            Place::Bundled { column, default, first } => {
+                right.fill(u8::from(rule.right(default)));
+                for code in (1..=self.features[feature].bins() as u8).filter(|&code| code != default) {
+                    right[usize::from(stored_code(code, default, first))] = u8::from(rule.right(code));
+                }
+                column
+            }
+            Place::Dropped => unreachable!("no rule is made from a constant feature"),
+        };
+        Route { column, right }
+    }
+
+    /// The rule as a split over values.
+    pub fn split(&self, rule: &Rule) -> Split {
+        let test = match (&self.features[rule.feature as usize], rule.cut) {
+            (FeatureBins::Number(edges), Cut::Above(code)) => {
+                // The last code asks "is the value missing": no finite number lies above the greatest one.
+                Test::Above(edges.thresholds().get(usize::from(code) - 1).copied().unwrap_or(f64::MAX))
+            }
+            (FeatureBins::Category(levels), Cut::In(set)) => {
+                let codes = (1..=255u8).filter(|&code| set.contains(code));
+                Test::In(codes.flat_map(|code| levels.levels_of(code)).collect::<LevelSet>())
+            }
+            _ => unreachable!("numbers are cut at thresholds and categories by sets"),
+        };
+        Split { feature: rule.feature, test, missing_right: rule.missing_right }
+    }
+}
+
+/// Bundled codes leave the default out: those below it keep their distance from `first`, those above move down by one.
+#[inline]
+fn stored_code(own: u8, default: u8, first: u8) -> u8 {
+    first + (own - 1) - u8::from(own > default)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(name: &str) -> Feature {
+        Feature { name: name.into(), kind: Kind::Number }
+    }
+
+    /// Three exclusive flags, one free number with missing values, one constant.
+    fn table(rows: usize) -> (Chunk, Vec<Feature>) {
+        let flag = |at: usize| Column::Number((0..rows).map(|r| f64::from(u8::from(r % 4 == at))).collect());
+        let free = Column::Number((0..rows).map(|r| if r % 7 == 0 { f64::NAN } else { r as f64 }).collect());
+        let columns = vec![flag(0), free, flag(1), Column::Number(vec![5.0; rows]), flag(2)];
+        let features = ["a", "x", "b", "constant", "c"].map(number).to_vec();
+        (Chunk { columns, rows, ..Chunk::default() }, features)
+    }
+
+    #[test]
+    fn flags_share_a_column_and_constants_have_none() {
+        let (chunk, features) = table(100);
+        let layout = Layout::fit(|at| chunk.columns[at].clone(), &features, 255, &Pool::new(1).unwrap());
+        assert_eq!(layout.columns().len(), 2);
+        assert_eq!(layout.columns()[0].features, [0, 2, 4]);
+        assert_eq!(layout.constant_features().collect::<Vec<_>>(), [3]);
+    }
+
+    #[test]
+    fn a_route_agrees_with_the_split_it_stands_for() {
+        let (chunk, features) = table(100);
+        let layout = Layout::fit(|at| chunk.columns[at].clone(), &features, 255, &Pool::new(1).unwrap());
+        for feature in [0u32, 1, 2, 4] {
+            for code in 1..=layout.features()[feature as usize].bins() as u8 {
+                for missing_right in [false, true] {
+                    let rule = Rule { feature, cut: Cut::Above(code), missing_right };
+                    let (route, split) = (layout.route(&rule), layout.split(&rule));
+                    let mut codes = vec![0; chunk.rows];
+                    layout.encode(route.column, &chunk, &mut codes).unwrap();
+                    let Column::Number(values) = &chunk.columns[feature as usize] else { unreachable!() };
+                    let Test::Above(threshold) = split.test else { unreachable!() };
+                    for (&code, &value) in codes.iter().zip(values) {
+                        let right = if value.is_nan() { missing_right } else { value > threshold };
+                        assert_eq!(route.right[usize::from(code)] == 1, right);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_conflict_outside_the_sample_is_seen_and_mended() {
+        let (mut chunk, features) = table(100);
+        let layout = Layout::fit(|at| chunk.columns[at].clone(), &features, 255, &Pool::new(1).unwrap());
+        let Column::Number(values) = &mut chunk.columns[2] else { unreachable!() };
+        values[0] = 1.0;
+        let mut codes = vec![0; 100];
+        let conflict = layout.encode(0, &chunk, &mut codes).unwrap_err();
+        let mended = layout.without_bundle(conflict);
+        assert_eq!(mended.columns().len(), 4);
+        assert!((0..4).all(|column| mended.encode(column, &chunk, &mut codes).is_ok()));
+    }
+}

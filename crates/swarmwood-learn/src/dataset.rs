@@ -1,0 +1,268 @@
+//! Binned rows, dealt out to shards.
+//!
+//! The [`Plan`] decides how many shards there are and which rows each holds; it looks at the number of rows alone, never
+//! at the machine, so that sums over shards come out the same everywhere.
+
+use std::sync::Arc;
+
+use crate::bins::Layout;
+use crate::bins::layout::Conflict;
+use crate::data::Chunk;
+use crate::pool::Pool;
+
+/// Rows are dealt to shards in blocks of this many, so that sorted files spread evenly.
+const BLOCK: usize = 1024;
+
+/// How rows are dealt to shards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Plan {
+    /// All rows.
+    pub rows: usize,
+    /// Shards, a power of two.
+    pub shards: usize,
+}
+
+impl Plan {
+    /// The plan for this many rows: a shard for every 4096, at most 8, and more only for millions of rows.
+    pub fn new(rows: usize) -> Self {
+        let most = (rows >> 17).clamp(8, 64);
+        let wanted = (rows / 4096).clamp(1, most);
+        Plan { rows, shards: 1 << wanted.ilog2() }
+    }
+
+    /// The row's place in the whole, given its shard and its place there.
+    #[inline]
+    pub fn global(&self, shard: usize, local: usize) -> usize {
+        (local / BLOCK * self.shards + shard) * BLOCK + local % BLOCK
+    }
+
+    /// Calls `each(shard, first row, number of rows)` for every run of rows that stays together, in row order.
+    fn runs(&self, from: usize, count: usize, mut each: impl FnMut(usize, usize, usize)) {
+        let mut at = from;
+        while at < from + count {
+            let end = (at / BLOCK * BLOCK + BLOCK).min(from + count);
+            each(at / BLOCK % self.shards, at, end - at);
+            at = end;
+        }
+    }
+
+    /// Deals a column of values to the shards.
+    pub fn deal<T: Copy>(&self, values: &[T]) -> Vec<Vec<T>> {
+        let mut dealt = vec![Vec::with_capacity(values.len() / self.shards + BLOCK); self.shards];
+        self.runs(0, values.len(), |shard, at, length| dealt[shard].extend_from_slice(&values[at..at + length]));
+        dealt
+    }
+
+    /// Gathers what was dealt, in row order.
+    pub fn gather<T: Copy + Default>(&self, dealt: &[&[T]]) -> Vec<T> {
+        let mut values = vec![T::default(); self.rows];
+        for (shard, part) in dealt.iter().enumerate() {
+            part.iter().enumerate().for_each(|(local, &value)| values[self.global(shard, local)] = value);
+        }
+        values
+    }
+}
+
+/// The stored codes of one shard's rows, column by column and again row by row.
+#[derive(Debug, Default)]
+pub struct BinnedRows {
+    /// One vector a stored column.
+    pub columns: Vec<Vec<u8>>,
+    /// The same codes in records of neighbouring columns, for histograms.
+    pub groups: Vec<Group>,
+    /// Number of rows.
+    pub rows: usize,
+}
+
+/// Records of up to [`WIDEST`] neighbouring columns.
+#[derive(Debug)]
+pub struct Group {
+    /// The first column.
+    pub first: usize,
+    /// How many columns.
+    pub count: usize,
+    /// `rows` records of 16 bytes (up to 16 columns) or 32.
+    pub records: Vec<u8>,
+}
+
+/// The widest record.
+pub const WIDEST: usize = 32;
+
+impl BinnedRows {
+    fn group(&mut self) {
+        let columns = self.columns.len();
+        self.groups = crate::pool::even_ranges(columns, columns.div_ceil(WIDEST))
+            .into_iter()
+            .filter(|range| !range.is_empty())
+            .map(|range| {
+                let width = if range.len() <= 16 { 16 } else { WIDEST };
+                let mut records = vec![0; self.rows * width];
+                // Blocks keep both sides of the transposition in the cache.
+                for start in (0..self.rows).step_by(BLOCK) {
+                    let end = (start + BLOCK).min(self.rows);
+                    for (at, column) in self.columns[range.clone()].iter().enumerate() {
+                        for (record, &code) in
+                            records[start * width..end * width].chunks_exact_mut(width).zip(&column[start..end])
+                        {
+                            record[at] = code;
+                        }
+                    }
+                }
+                Group { first: range.start, count: range.len(), records }
+            })
+            .collect();
+    }
+}
+
+/// Binned rows with their targets.
+#[derive(Debug)]
+pub struct Dataset {
+    /// How values were binned.
+    pub layout: Arc<Layout>,
+    /// How rows were dealt.
+    pub plan: Plan,
+    /// One entry a shard.
+    pub shards: Vec<Arc<BinnedRows>>,
+    /// Targets in row order, as the reader gave them.
+    pub target: Vec<f64>,
+    /// Weights in row order; empty if every row weighs one.
+    pub weight: Vec<f64>,
+}
+
+impl Dataset {
+    /// Builds from chunks that are all in memory.
+    ///
+    /// A bundle that turns out not to be exclusive outside the sample is taken apart and the work begun again.
+    pub fn from_chunk(chunk: &Chunk, layout: Layout, pool: &Pool) -> Dataset {
+        let mut layout = Arc::new(layout);
+        loop {
+            let mut builder = Builder::new(layout.clone(), chunk.rows);
+            match builder.push(chunk, pool) {
+                Ok(()) => return builder.finish(pool),
+                Err(conflict) => layout = Arc::new(layout.without_bundle(conflict)),
+            }
+        }
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.plan.rows
+    }
+}
+
+/// Bins rows chunk after chunk.
+#[derive(Debug)]
+pub struct Builder {
+    layout: Arc<Layout>,
+    plan: Plan,
+    shards: Vec<BinnedRows>,
+    target: Vec<f64>,
+    weight: Vec<f64>,
+    seen: usize,
+}
+
+impl Builder {
+    /// A builder for exactly `rows` rows.
+    pub fn new(layout: Arc<Layout>, rows: usize) -> Self {
+        let plan = Plan::new(rows);
+        let shards = (0..plan.shards)
+            .map(|_| BinnedRows { columns: vec![Vec::new(); layout.columns().len()], ..BinnedRows::default() });
+        Builder {
+            plan,
+            shards: shards.collect(),
+            layout,
+            target: Vec::with_capacity(rows),
+            weight: Vec::new(),
+            seen: 0,
+        }
+    }
+
+    /// Adds the next rows.
+    pub fn push(&mut self, chunk: &Chunk, pool: &Pool) -> Result<(), Conflict> {
+        let (layout, plan, seen) = (&self.layout, self.plan, self.seen);
+        let encoded = pool.map(layout.columns().len(), |column| {
+            let mut codes = vec![0; chunk.rows];
+            layout.encode(column, chunk, &mut codes).map(|()| codes)
+        });
+        for (column, codes) in encoded.into_iter().enumerate() {
+            let codes = codes?;
+            plan.runs(seen, chunk.rows, |shard, at, length| {
+                self.shards[shard].columns[column].extend_from_slice(&codes[at - seen..at - seen + length]);
+            });
+        }
+        self.target.extend_from_slice(&chunk.target);
+        self.weight.extend_from_slice(&chunk.weight);
+        self.seen += chunk.rows;
+        Ok(())
+    }
+
+    /// The data set; every row announced must have been pushed.
+    pub fn finish(mut self, pool: &Pool) -> Dataset {
+        assert_eq!(self.seen, self.plan.rows, "the reader delivers the rows it counted");
+        let plan = self.plan;
+        let mut sizes = vec![0; plan.shards];
+        plan.runs(0, plan.rows, |shard, _, length| sizes[shard] += length);
+        pool.each(&mut self.shards, |shard, rows| {
+            rows.rows = sizes[shard];
+            rows.columns.iter_mut().for_each(Vec::shrink_to_fit);
+            rows.group();
+        });
+        let shards = self.shards.into_iter().map(Arc::new).collect();
+        Dataset { layout: self.layout, plan, shards, target: self.target, weight: self.weight }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Column;
+    use swarmwood_model::{Feature, Kind};
+
+    #[test]
+    fn dealing_and_gathering_are_inverse() {
+        for rows in [0, 1, 1023, 4096, 8192, 20_000, 70_001] {
+            let plan = Plan::new(rows);
+            let values: Vec<u32> = (0..rows as u32).collect();
+            let dealt = plan.deal(&values);
+            assert_eq!(plan.gather(&dealt.iter().map(Vec::as_slice).collect::<Vec<_>>()), values);
+            for (shard, part) in dealt.iter().enumerate() {
+                assert!(part.iter().enumerate().all(|(local, &v)| plan.global(shard, local) == v as usize));
+            }
+        }
+    }
+
+    #[test]
+    fn chunks_of_any_size_give_the_same_shards() {
+        let rows = 9000;
+        let values: Vec<f64> = (0..rows).map(|r| f64::from(r * 31 % 1000)).collect();
+        let features = vec![Feature { name: "x".into(), kind: Kind::Number }];
+        let pool = Pool::new(1).unwrap();
+        let whole = Chunk {
+            columns: vec![Column::Number(values.clone())],
+            target: values.clone(),
+            weight: Vec::new(),
+            rows: rows as usize,
+        };
+        let layout = Arc::new(Layout::fit(|at| whole.columns[at].clone(), &features, 255, &pool));
+        let build = |size: usize| {
+            let mut builder = Builder::new(layout.clone(), rows as usize);
+            for part in values.chunks(size) {
+                let chunk = Chunk {
+                    columns: vec![Column::Number(part.to_vec())],
+                    target: part.to_vec(),
+                    weight: Vec::new(),
+                    rows: part.len(),
+                };
+                builder.push(&chunk, &pool).unwrap();
+            }
+            builder.finish(&pool)
+        };
+        let (a, b) = (build(9000), build(777));
+        assert_eq!(a.plan.shards, 2);
+        for (x, y) in a.shards.iter().zip(&b.shards) {
+            assert_eq!(x.columns, y.columns);
+            assert_eq!(x.groups[0].records, y.groups[0].records);
+            assert!(x.groups[0].records.chunks(16).zip(&x.columns[0]).all(|(record, &code)| record[0] == code));
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Grows oblivious trees: every level gets the one rule that gains most over all its nodes.
+
+use swarmwood_model::{Child, Leaf};
+
+use super::{Settings, newton};
+use crate::grown::{Grown, GrownNode};
+use crate::shard::Bag;
+use crate::split::Candidate;
+use crate::workers::{Order, TreeSearch, Want, Workers};
+
+/// Grows one tree. Returns it with leaf values before the learning rate, and the slot of each leaf that has rows.
+pub fn grow(
+    workers: &mut Workers<'_>,
+    output: usize,
+    bag: Option<Bag>,
+    search: TreeSearch,
+    settings: &Settings,
+) -> (Grown, Vec<(usize, usize)>) {
+    let seen = workers.plant(output, bag, search, Want::Shared);
+    let mut grown = Grown { oblivious: true, ..Grown::default() };
+    // Slot and packed sum by leaf number; a leaf no row reaches has none.
+    let mut leaves: Vec<Option<(usize, u64)>> = vec![Some((0, seen.total))];
+    let mut best = seen.best;
+    let mut slots = 1;
+    let most_levels = match settings.max_leaves {
+        0 => settings.depth,
+        most => settings.depth.min(most.ilog2() as usize),
+    };
+    for level in 0..most_levels {
+        let Some(chosen) = best else { break };
+        grown.nodes.push(node(workers, &chosen, seen.total));
+        let want = if level + 1 < most_levels { Want::Shared } else { Want::Sums };
+        best = split_level(workers, &mut leaves, &chosen, &mut slots, want);
+    }
+    let lambda = settings.penalties.lambda;
+    let value = |leaf: &Option<(usize, u64)>| {
+        leaf.map_or(Leaf { value: 0.0, cover: 0.0 }, |(_, total)| newton(workers, total, lambda))
+    };
+    grown.leaves = leaves.iter().map(value).collect();
+    let used = leaves.iter().enumerate().filter_map(|(leaf, at)| at.map(|(slot, _)| (slot, leaf)));
+    (grown, used.collect())
+}
+
+fn node(workers: &Workers<'_>, chosen: &Candidate, total: u64) -> GrownNode {
+    let cover = workers.scale().unpack(total).h;
+    GrownNode { rule: chosen.rule, left: Child::Leaf(0), right: Child::Leaf(0), gain: chosen.gain, cover }
+}
+
+/// Splits every leaf by the level's rule, which decides the next bit of the leaf's number; returns the next level's rule.
+fn split_level(
+    workers: &mut Workers<'_>,
+    leaves: &mut Vec<Option<(usize, u64)>>,
+    chosen: &Candidate,
+    slots: &mut usize,
+    want: Want,
+) -> Option<Candidate> {
+    let mut orders = Vec::new();
+    let mut totals = Vec::new();
+    for &(slot, total) in leaves.iter().flatten() {
+        orders.push(Order { slot, rule: chosen.rule, left: *slots, right: *slots + 1 });
+        totals.push(workers.sides(slot, &chosen.rule, total));
+        *slots += 2;
+    }
+    let seen = workers.split(&orders, &totals, want);
+    let width = leaves.len();
+    let mut next = vec![None; width * 2];
+    let mut done = orders.iter().zip(&totals);
+    for (leaf, old) in leaves.iter().enumerate() {
+        if old.is_none() {
+            continue;
+        }
+        let (order, sides) = done.next().expect("one order a leaf with rows");
+        for (bit, slot) in [(0, order.left), (1, order.right)] {
+            // A packed sum of zero means no rows: every row has a positive hessian.
+            next[leaf + bit * width] = (sides[bit] != 0).then_some((slot, sides[bit]));
+        }
+    }
+    *leaves = next;
+    Candidate::best(seen.iter().flat_map(|sides| sides.map(|side| side.best)))
+}

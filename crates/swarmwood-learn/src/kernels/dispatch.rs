@@ -1,0 +1,36 @@
+//! The one place where a loop compiled for more than the baseline is called.
+
+/// Defines a public function whose body is compiled for the baseline and, on x86-64, for AVX2; the better one that the
+/// machine can run is called. The body is a module named like the function, with `portable` and `avx2` inside, so that
+/// a test can compare the two.
+macro_rules! dispatched {
+    ($(#[$doc:meta])* pub fn $name:ident($($arg:ident: $kind:ty),* $(,)?) $(-> $out:ty)? $body:block) => {
+        $(#[$doc])*
+        pub fn $name($($arg: $kind),*) $(-> $out)? {
+            #[cfg(target_arch = "x86_64")]
+            if std::arch::is_x86_feature_detected!("avx2") {
+                // SAFETY: the line above has just found that this machine runs AVX2 instructions, which is all that
+                // the function asks for.
+                #[allow(unsafe_code)]
+                return unsafe { $name::avx2($($arg),*) };
+            }
+            $name::portable($($arg),*)
+        }
+
+        mod $name {
+            #[allow(unused_imports)]
+            use super::*;
+
+            #[inline(always)]
+            pub(super) fn portable($($arg: $kind),*) $(-> $out)? $body
+
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2")]
+            pub(super) fn avx2($($arg: $kind),*) $(-> $out)? {
+                portable($($arg),*)
+            }
+        }
+    };
+}
+
+pub(super) use dispatched;

@@ -1,0 +1,16 @@
+//! The hot loops, each in its own file and each tested against the plain way to say it.
+//!
+//! Where wider vectors help, the loop is compiled once for the baseline and once for AVX2, and chosen at run time. Both
+//! versions are the same source: operations in a fixed order, never contracted into fused ones, so their results agree
+//! bit for bit and a model does not depend on the machine it was trained on.
+
+mod dispatch;
+
+pub mod derivatives;
+pub mod exp;
+pub mod gains;
+pub mod histogram;
+pub mod losses;
+pub mod partition;
+pub mod quantise;
+pub mod sums;

@@ -1,0 +1,54 @@
+//! Pinball loss: a quantile (Koenker and Bassett 1978).
+
+use swarmwood_model::Link;
+
+use super::{Curvature, Objective, order, rows};
+
+/// Pinball loss: `alpha (y - s)` below the target, `(1 - alpha) (s - y)` above it; its minimum is the `alpha` quantile.
+/// `h` is the weight, and a leaf's exact value the quantile of its residuals.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Quantile {
+    /// Which quantile, between 0 and 1.
+    pub alpha: f64,
+}
+
+impl Objective for Quantile {
+    fn name(&self) -> &'static str {
+        "quantile"
+    }
+    fn link(&self) -> Link {
+        Link::Identity
+    }
+    fn shift_invariant(&self) -> bool {
+        true
+    }
+    fn constant_hessian(&self) -> bool {
+        true
+    }
+    fn check_target(&self, target: f64) -> Result<(), &'static str> {
+        rows::check_finite(target)
+    }
+    fn start(&self, target: &[f64], weight: &[f64]) -> Vec<f64> {
+        vec![order::quantile_of(target, weight, self.alpha)]
+    }
+    fn derivatives(&self, score: &[f32], target: &[f32], weight: &[f32], g: &mut [f32], h: &mut [f32]) {
+        let (above, below) = ((1.0 - self.alpha) as f32, -self.alpha as f32);
+        rows::write(score, target, weight, g, h, |score, target| {
+            let side = if score < target { below } else { 0.0 };
+            (if score > target { above } else { side }, 1.0)
+        });
+    }
+    fn loss(&self, score: &[f32], target: &[f32], weight: &[f32]) -> f64 {
+        let alpha = self.alpha;
+        rows::sum(score, target, weight, |score, target| {
+            let residual = target - score;
+            if residual > 0.0 { alpha * residual } else { (alpha - 1.0) * residual }
+        })
+    }
+    fn leaf_quantile(&self) -> Option<f64> {
+        Some(self.alpha)
+    }
+    fn curvature(&self) -> Curvature {
+        Curvature::Weight
+    }
+}

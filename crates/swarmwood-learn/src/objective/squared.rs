@@ -1,0 +1,37 @@
+//! Squared loss `½ (s - y)²`: the mean.
+
+use swarmwood_model::Link;
+
+use super::{Objective, rows};
+use crate::kernels::{derivatives, losses};
+
+/// Squared loss `½ (s - y)²`: `g = s - y`, `h = 1`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Squared;
+
+impl Objective for Squared {
+    fn name(&self) -> &'static str {
+        "squared"
+    }
+    fn link(&self) -> Link {
+        Link::Identity
+    }
+    fn shift_invariant(&self) -> bool {
+        true
+    }
+    fn constant_hessian(&self) -> bool {
+        true
+    }
+    fn check_target(&self, target: f64) -> Result<(), &'static str> {
+        rows::check_finite(target)
+    }
+    fn start(&self, target: &[f64], weight: &[f64]) -> Vec<f64> {
+        vec![rows::mean(target, weight).unwrap_or(0.0)]
+    }
+    fn derivatives(&self, score: &[f32], target: &[f32], weight: &[f32], g: &mut [f32], h: &mut [f32]) {
+        derivatives::squared(score, target, weight, g, h);
+    }
+    fn loss(&self, score: &[f32], target: &[f32], weight: &[f32]) -> f64 {
+        losses::squared(score, target, weight)
+    }
+}

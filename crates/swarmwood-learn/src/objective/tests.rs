@@ -1,0 +1,178 @@
+//! Every objective runs the contract on random rows; the contract must notice planted faults; starts are known.
+
+use proptest::prelude::*;
+use swarmwood_model::Link;
+
+use super::*;
+
+const CLASSES: usize = 4;
+
+fn specs() -> Vec<Spec> {
+    vec![
+        Spec::Squared,
+        Spec::SquaredLog,
+        Spec::Absolute,
+        Spec::Huber { delta: 1.5 },
+        Spec::Quantile { alpha: 0.25 },
+        Spec::Quantile { alpha: 0.9 },
+        Spec::Poisson,
+        Spec::Logistic,
+        Spec::Softmax { classes: CLASSES },
+        Spec::Softmax { classes: 2 },
+    ]
+}
+
+/// Turns any number into a target of the objective's domain; every third one is rounded, so that there are ties.
+fn target_for(spec: &Spec, row: usize, value: f64) -> f64 {
+    let value = if row.is_multiple_of(3) { value.round() } else { value };
+    match spec {
+        Spec::SquaredLog => value.abs() - 0.5,
+        Spec::Poisson => value.abs(),
+        Spec::Logistic => f64::from(value > 2.0),
+        Spec::Softmax { classes } => (value.abs() as usize % classes) as f64,
+        _ => value,
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_objective_keeps_the_contract(
+        rows in prop::collection::vec((-9.0f64..9.0, prop::array::uniform4(-6.0f32..6.0), 0.0f32..3.0), 1..40),
+        weighted: bool,
+    ) {
+        for spec in specs() {
+            let objective = make(&spec);
+            let target: Vec<f64> = rows.iter().enumerate().map(|(i, row)| target_for(&spec, i, row.0)).collect();
+            let score: Vec<f32> = (0..objective.outputs()).flat_map(|k| rows.iter().map(move |r| r.1[k])).collect();
+            let weight: Vec<f32> = if weighted { rows.iter().map(|r| r.2).collect() } else { Vec::new() };
+            let case = contract::Case { target: &target, score: &score, weight: &weight };
+            contract::check(objective.as_ref(), case).map_err(|e| TestCaseError::fail(e.to_string()))?;
+        }
+    }
+}
+
+#[test]
+fn contract_holds_far_from_the_target_too() {
+    for spec in specs().into_iter().filter(|spec| *spec != Spec::Poisson) {
+        let objective = make(&spec);
+        let target: Vec<f64> = (0..6).map(|i| target_for(&spec, i, i as f64)).collect();
+        let score: Vec<f32> = (0..6 * objective.outputs()).map(|i| if i % 2 == 0 { 60.0 } else { -60.0 }).collect();
+        contract::check(objective.as_ref(), contract::Case { target: &target, score: &score, weight: &[] }).unwrap();
+    }
+}
+
+/// Squared loss with one thing wrong.
+struct Faulty(&'static str);
+
+impl Objective for Faulty {
+    fn name(&self) -> &'static str {
+        "faulty"
+    }
+    fn link(&self) -> Link {
+        Link::Identity
+    }
+    fn shift_invariant(&self) -> bool {
+        true
+    }
+    fn check_target(&self, target: f64) -> Result<(), &'static str> {
+        if self.0 == "domain" { Ok(()) } else { Squared.check_target(target) }
+    }
+    fn start(&self, target: &[f64], weight: &[f64]) -> Vec<f64> {
+        let weight = if self.0 == "start weights" { &[] } else { weight };
+        let off = if self.0 == "start" { 0.2 } else { 0.0 };
+        vec![Squared.start(target, weight)[0] + off]
+    }
+    fn derivatives(&self, score: &[f32], target: &[f32], weight: &[f32], g: &mut [f32], h: &mut [f32]) {
+        Squared.derivatives(score, target, weight, g, h);
+        match self.0 {
+            "gradient" => g.iter_mut().for_each(|g| *g *= 2.0),
+            "hessian" => h.iter_mut().for_each(|h| *h *= 0.5),
+            "sign" => h.iter_mut().for_each(|h| *h = -*h),
+            _ => {}
+        }
+    }
+    fn loss(&self, score: &[f32], target: &[f32], weight: &[f32]) -> f64 {
+        let weight = if self.0 == "loss weights" { &[] } else { weight };
+        let bump = if self.0 == "shift" { f64::from(score[0]) * 1e-2 } else { 0.0 };
+        Squared.loss(score, target, weight) + bump
+    }
+    fn leaf_quantile(&self) -> Option<f64> {
+        (self.0 == "leaf").then_some(0.1)
+    }
+}
+
+#[test]
+fn contract_notices_planted_faults() {
+    let case = contract::Case {
+        target: &[1.0, 2.0, 4.0, -3.0, 0.5],
+        score: &[0.5, 3.0, 1.0, -2.0, 0.0],
+        weight: &[1.0, 2.0, 0.5, 1.0, 3.0],
+    };
+    contract::check(&Faulty("nothing"), case).unwrap();
+    let faults = [
+        ("domain", "non-finite targets are refused"),
+        ("gradient", "the gradient is the slope of the loss"),
+        ("hessian", "the hessian is the slope of the gradient, times its factor"),
+        ("sign", "derivatives are finite, hessians not negative"),
+        ("loss weights", "the loss is the weighted sum over rows"),
+        ("start", "the start value minimises the loss"),
+        ("start weights", "the start value minimises the loss"),
+        ("leaf", "the leaf quantile minimises the loss"),
+    ];
+    for (fault, rule) in faults {
+        assert_eq!(contract::check(&Faulty(fault), case).unwrap_err().rule, rule, "{fault}");
+    }
+    assert!(contract::check(&Faulty("shift"), case).is_err());
+}
+
+#[test]
+fn start_values_are_the_known_ones() {
+    let y = [1.0, 2.0, 4.0, 9.0];
+    let start = |spec: Spec, y: &[f64], w: &[f64]| make(&spec).start(y, w)[0];
+    assert_eq!(start(Spec::Squared, &y, &[]), 4.0);
+    assert_eq!(start(Spec::Squared, &y, &[1.0, 1.0, 0.0, 2.0]), 5.25);
+    assert_eq!(start(Spec::Absolute, &y, &[]), 3.0);
+    assert_eq!(start(Spec::Quantile { alpha: 0.9 }, &y, &[]), 9.0);
+    assert!((start(Spec::Poisson, &y, &[]) - 4f64.ln()).abs() < 1e-12);
+    assert!((start(Spec::Logistic, &[0.0, 1.0, 1.0, 1.0], &[]) - 3f64.ln()).abs() < 1e-12);
+    // Residuals -1, 0, 2 and a clipped 7: the zero of (c-1)+(c-2)+(c-4)-delta with delta 3 is 10/3.
+    assert!((start(Spec::Huber { delta: 3.0 }, &y, &[]) - 10.0 / 3.0).abs() < 1e-12);
+    let priors = make(&Spec::Softmax { classes: 3 }).start(&[0.0, 1.0, 1.0, 2.0], &[]);
+    assert!((priors[1].exp() - 0.5).abs() < 1e-12 && (priors[0].exp() - 0.25).abs() < 1e-12);
+}
+
+#[test]
+fn degenerate_rows_have_a_finite_start() {
+    for spec in specs() {
+        let objective = make(&spec);
+        for (y, w) in [(vec![], vec![]), (vec![0.0], vec![]), (vec![1.0; 3], vec![]), (vec![1.0], vec![0.0])] {
+            let start = objective.start(&y, &w);
+            assert_eq!(start.len(), objective.outputs());
+            assert!(start.iter().all(|s| s.is_finite()), "{spec:?} on {y:?}");
+        }
+    }
+}
+
+#[test]
+fn names_lead_to_objectives_of_that_name() {
+    for name in NAMES {
+        let spec = Spec::named(name, 1.0, 0.5, 3).unwrap();
+        assert_eq!(make(&spec).name(), name);
+        spec.check().unwrap();
+    }
+    assert!(Spec::Huber { delta: 0.0 }.check().is_err());
+    assert!(Spec::Quantile { alpha: 1.0 }.check().is_err());
+    assert!(Spec::Quantile { alpha: f64::NAN }.check().is_err());
+    assert!(Spec::Softmax { classes: 1 }.check().is_err());
+}
+
+#[test]
+fn squared_log_is_the_loss_on_the_logarithm() {
+    let objective = SquaredLog;
+    let z = objective.transform_target(9.0) as f32;
+    let loss = objective.loss(&[1f32.ln_1p()], &[z], &[]);
+    assert!((loss - 0.5 * (10f64.ln() - 2f64.ln()).powi(2)).abs() < 1e-6);
+    assert_eq!(objective.link(), Link::ExpM1);
+    assert!(objective.check_target(-1.0).is_err());
+    assert!(objective.check_target(-0.5).is_ok());
+}

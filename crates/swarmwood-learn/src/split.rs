@@ -1,0 +1,326 @@
+//! Finds the best rule in a histogram.
+//!
+//! The gain of a rule is `½ [GL²/(HL+λ) + GR²/(HR+λ) - (GL+GR)²/(HL+HR+λ)] - γ`. Sums are packed integers (see
+//! [`crate::kernels::quantise`]); scores are compared in integer units and gains told in real ones.
+//!
+//! A feature's codes are scanned along a line: numbers in their own order, levels of a category in the order of their
+//! mean gradient (for a convex loss the best two-way grouping is a cut of that line). Missing values are tried on both
+//! sides.
+
+use crate::bins::layout::{FeatureBins, Place};
+use crate::bins::{CODES, CodeSet, Cut, Layout, Rule};
+use crate::kernels::gains::{Limits, Prefix, greatest, score_cuts};
+use crate::kernels::histogram::TABLE;
+use crate::kernels::quantise::{Scale, gradient, hessian};
+
+/// Categories with more levels than this are ordered and penalised with care: a lucky level is easily found among many.
+const FEW_LEVELS: usize = 4;
+/// Hessian added when levels are ordered by their mean gradient.
+const LEVEL_SMOOTHING: f64 = 10.0;
+/// L2 penalty added to the children of a split over many levels.
+const LEVEL_LAMBDA: f64 = 10.0;
+
+/// What makes a split worth its place.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Penalties {
+    /// L2 penalty on leaf values.
+    pub lambda: f64,
+    /// What a split must gain.
+    pub gamma: f64,
+    /// Least sum of hessians of a child.
+    pub min_child_weight: f64,
+}
+
+/// A rule with its gain.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Candidate {
+    /// The rule.
+    pub rule: Rule,
+    /// Gain in real units, γ taken off.
+    pub gain: f64,
+}
+
+impl Candidate {
+    /// The better of two; equal gains go to the earlier feature, so that the order of the search does not matter.
+    fn better(a: Option<Candidate>, b: Option<Candidate>) -> Option<Candidate> {
+        match (a, b) {
+            (Some(a), Some(b)) if b.gain > a.gain || b.gain == a.gain && b.rule.feature < a.rule.feature => Some(b),
+            (None, b) => b,
+            (a, _) => a,
+        }
+    }
+
+    /// The best of many.
+    pub fn best(candidates: impl IntoIterator<Item = Option<Candidate>>) -> Option<Candidate> {
+        candidates.into_iter().fold(None, Candidate::better)
+    }
+}
+
+/// One node's view of a stored column.
+#[derive(Debug, Clone, Copy)]
+pub struct NodeTable<'a> {
+    /// Packed sums by stored code.
+    pub table: &'a [u64; TABLE],
+    /// Packed sum of the node.
+    pub total: u64,
+}
+
+/// All that a search needs beside the histograms.
+#[derive(Debug, Clone, Copy)]
+pub struct Search<'a> {
+    /// How features are stored.
+    pub layout: &'a Layout,
+    /// Which features may be used.
+    pub allowed: &'a [bool],
+    /// Integer units of this tree.
+    pub scale: Scale,
+    /// Penalties in real units.
+    pub penalties: Penalties,
+}
+
+/// Reusable memory of a search.
+#[derive(Debug, Clone)]
+pub struct Scratch {
+    codes: [u64; CODES],
+    line: [u64; CODES],
+    prefix: Prefix,
+    scores: [f64; CODES],
+    missing_right: [f64; CODES],
+    missing_left: [f64; CODES],
+}
+
+impl Default for Scratch {
+    fn default() -> Self {
+        Scratch {
+            codes: [0; CODES],
+            line: [0; CODES],
+            prefix: Prefix::default(),
+            scores: [0.0; CODES],
+            missing_right: [0.0; CODES],
+            missing_left: [0.0; CODES],
+        }
+    }
+}
+
+/// Codes in scan order.
+enum Order {
+    Natural,
+    Sorted { codes: [u8; CODES] },
+}
+
+impl Search<'_> {
+    /// The best rule over the features of one stored column for one node, or for the nodes of a level that must share
+    /// the rule (gains add up).
+    pub fn column(&self, column: usize, nodes: &[NodeTable<'_>], scratch: &mut Scratch) -> Option<Candidate> {
+        let features = self.layout.columns()[column].features.iter();
+        Candidate::best(
+            features
+                .filter(|&&feature| self.allowed[feature as usize])
+                .map(|&feature| self.feature(feature, nodes, scratch)),
+        )
+    }
+
+    fn feature(&self, feature: u32, nodes: &[NodeTable<'_>], scratch: &mut Scratch) -> Option<Candidate> {
+        let bins = self.layout.features()[feature as usize].bins();
+        let order = self.order(feature, nodes, scratch);
+        let (parent, children) = self.limits(feature);
+        let mut any_missing = false;
+        let mut base = 0.0;
+        if nodes.len() > 1 {
+            scratch.missing_right[..bins].fill(0.0);
+            scratch.missing_left[..bins].fill(0.0);
+        }
+        for node in nodes {
+            let score = score(node.total, parent);
+            base += score;
+            let missing = self.line(feature, node, &order, scratch);
+            any_missing |= missing != 0;
+            let line = match (self.layout.places()[feature as usize], &order) {
+                (Place::Alone { .. }, Order::Natural) => &node.table[1..=bins],
+                _ => &scratch.line[..bins],
+            };
+            let scan = Scan { line, total: node.total, limits: children, parent: score, only: nodes.len() == 1 };
+            scan.add(0, &mut scratch.prefix, &mut scratch.scores, &mut scratch.missing_right);
+            // Without missing values both sides score the same, but the sum over a level needs both.
+            if missing != 0 || nodes.len() > 1 {
+                scan.add(missing, &mut scratch.prefix, &mut scratch.scores, &mut scratch.missing_left);
+            }
+        }
+        // The last cut sends every value left; it says something only where the missing ones go right.
+        let cuts = if any_missing { bins } else { bins - 1 };
+        let (mut cut, mut best) = greatest(&scratch.missing_right, cuts);
+        let mut missing_right = true;
+        if any_missing {
+            let (left_cut, left_best) = greatest(&scratch.missing_left, bins - 1);
+            if left_best > best {
+                (cut, best, missing_right) = (left_cut, left_best, false);
+            }
+        }
+        let nodes_split = nodes.len() as f64;
+        let unit = self.scale.g * self.scale.g / self.scale.h;
+        let gain = 0.5 * (best - base) * unit - self.penalties.gamma * nodes_split;
+        // Rounding must not make a split out of nothing.
+        if !(gain > 0.0 && best - base > 1e-12 * base) {
+            return None;
+        }
+        let cut = self.cut(&order, cut, bins);
+        Some(Candidate { rule: Rule { feature, cut, missing_right }, gain })
+    }
+
+    /// A value never seen missing in these nodes goes where most rows go.
+    pub fn settle_missing(&self, rule: &mut Rule, nodes: &[NodeTable<'_>]) {
+        let missing_seen = match self.layout.places()[rule.feature as usize] {
+            Place::Alone { .. } => nodes.iter().any(|node| node.table[0] != 0),
+            _ => false,
+        };
+        if !missing_seen {
+            let weigh = |sum: (i64, i64), node: &NodeTable<'_>| {
+                let (left, right) = self.sides(rule, node);
+                (sum.0 + i64::from(hessian(left)), sum.1 + i64::from(hessian(right)))
+            };
+            let (left, right) = nodes.iter().fold((0, 0), weigh);
+            rule.missing_right = right > left;
+        }
+    }
+
+    /// λ and the least child in integer units: for the parent, and for the children of a split on this feature.
+    fn limits(&self, feature: u32) -> (Limits, Limits) {
+        let least = (self.penalties.min_child_weight / self.scale.h).max(1.0);
+        let limits = Limits { lambda: self.penalties.lambda / self.scale.h, least };
+        let many = match &self.layout.features()[feature as usize] {
+            FeatureBins::Category(levels) => levels.bins() > FEW_LEVELS,
+            FeatureBins::Number(_) => false,
+        };
+        let extra = if many { LEVEL_LAMBDA / self.scale.h } else { 0.0 };
+        (limits, Limits { lambda: limits.lambda + extra, least })
+    }
+
+    /// The order in which codes are scanned.
+    fn order(&self, feature: u32, nodes: &[NodeTable<'_>], scratch: &mut Scratch) -> Order {
+        let FeatureBins::Category(levels) = &self.layout.features()[feature as usize] else { return Order::Natural };
+        let bins = levels.bins();
+        let mut sums = [(0.0, 0.0); CODES];
+        for node in nodes {
+            self.codes(feature, node, &mut scratch.codes);
+            for (sum, &code) in sums.iter_mut().zip(&scratch.codes[..=bins]) {
+                sum.0 += f64::from(gradient(code)) * self.scale.g;
+                sum.1 += f64::from(hessian(code)) * self.scale.h;
+            }
+        }
+        let smoothing = if bins > FEW_LEVELS { LEVEL_SMOOTHING } else { self.scale.h };
+        let mean = |code: u8| sums[usize::from(code)].0 / (sums[usize::from(code)].1 + smoothing);
+        let mut codes = [0; CODES];
+        codes.iter_mut().enumerate().for_each(|(at, code)| *code = (at as u8).wrapping_add(1));
+        codes[..bins].sort_by(|&a, &b| mean(a).total_cmp(&mean(b)).then(a.cmp(&b)));
+        Order::Sorted { codes }
+    }
+
+    /// Writes the node's sums in scan order, unless the table itself is in that order, and returns the sum of missing
+    /// values.
+    fn line(&self, feature: u32, node: &NodeTable<'_>, order: &Order, scratch: &mut Scratch) -> u64 {
+        let bins = self.layout.features()[feature as usize].bins();
+        if let (Place::Alone { .. }, Order::Natural) = (self.layout.places()[feature as usize], order) {
+            return node.table[0];
+        }
+        self.codes(feature, node, &mut scratch.codes);
+        let Scratch { codes, line, .. } = scratch;
+        match order {
+            Order::Natural => line[..bins].copy_from_slice(&codes[1..=bins]),
+            Order::Sorted { codes: order } => {
+                line[..bins].iter_mut().zip(order).for_each(|(sum, &code)| *sum = codes[usize::from(code)]);
+            }
+        }
+        codes[0]
+    }
+
+    /// The node's sums by the feature's own codes.
+    fn codes(&self, feature: u32, node: &NodeTable<'_>, sums: &mut [u64; CODES]) {
+        let bins = self.layout.features()[feature as usize].bins();
+        let Place::Bundled { default, first, .. } = self.layout.places()[feature as usize] else {
+            sums[..=bins].copy_from_slice(&node.table[..=bins]);
+            return;
+        };
+        // A bundle stores no default: its sum is what the others leave of the node's.
+        sums[0] = 0;
+        let (mut stored, mut rest) = (usize::from(first), node.total);
+        for code in (1..=bins).filter(|&code| code != usize::from(default)) {
+            sums[code] = node.table[stored];
+            rest = rest.wrapping_sub(node.table[stored]);
+            stored += 1;
+        }
+        sums[usize::from(default)] = rest;
+    }
+
+    fn cut(&self, order: &Order, cut: usize, bins: usize) -> Cut {
+        match order {
+            Order::Natural => Cut::Above(cut as u8 + 1),
+            Order::Sorted { codes } => {
+                let mut set = CodeSet::default();
+                codes[cut + 1..bins].iter().for_each(|&code| set.insert(code));
+                Cut::In(set)
+            }
+        }
+    }
+
+    /// The packed sums of a node's two sides under a rule.
+    pub fn sides(&self, rule: &Rule, node: &NodeTable<'_>) -> (u64, u64) {
+        let mut codes = [0; CODES];
+        let bins = self.layout.features()[rule.feature as usize].bins();
+        let codes: &[u64] = match self.layout.places()[rule.feature as usize] {
+            Place::Alone { .. } => node.table,
+            _ => {
+                self.codes(rule.feature, node, &mut codes);
+                &codes
+            }
+        };
+        let sum = |codes: &[u64]| codes.iter().fold(0u64, |sum, &code| sum.wrapping_add(code));
+        let left = match rule.cut {
+            Cut::Above(last) => sum(&codes[1..=usize::from(last)]),
+            Cut::In(set) => (1..=bins)
+                .filter(|&code| !set.contains(code as u8))
+                .fold(0u64, |sum, code| sum.wrapping_add(codes[code])),
+        };
+        let left = if rule.missing_right { left } else { left.wrapping_add(codes[0]) };
+        (left, node.total.wrapping_sub(left))
+    }
+}
+
+/// One node's cuts of one feature.
+struct Scan<'a> {
+    line: &'a [u64],
+    total: u64,
+    limits: Limits,
+    parent: f64,
+    only: bool,
+}
+
+impl Scan<'_> {
+    /// Adds the scores of all cuts to `kept`, or writes them there if this is the only node.
+    fn add(&self, missing_left: u64, prefix: &mut Prefix, scores: &mut [f64; CODES], kept: &mut [f64; CODES]) {
+        let mut sum = missing_left;
+        for ((&code, g), h) in self.line.iter().zip(&mut prefix.g).zip(&mut prefix.h) {
+            sum = sum.wrapping_add(code);
+            *g = gradient(sum);
+            *h = hessian(sum);
+        }
+        let (bins, total) = (self.line.len(), (gradient(self.total), hessian(self.total)));
+        if self.only {
+            score_cuts(prefix, bins, total, self.limits, kept);
+            return;
+        }
+        score_cuts(prefix, bins, total, self.limits, scores);
+        for (kept, &score) in kept[..bins].iter_mut().zip(&scores[..bins]) {
+            // A node that the cut would leave with too small a child stays as it is.
+            *kept += if score == f64::NEG_INFINITY { self.parent } else { score };
+        }
+    }
+}
+
+/// `G²/(H+λ)` in integer units.
+fn score(sum: u64, limits: Limits) -> f64 {
+    let (g, h) = (f64::from(gradient(sum)), f64::from(hessian(sum)));
+    if h + limits.lambda > 0.0 { g * g / (h + limits.lambda) } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests;

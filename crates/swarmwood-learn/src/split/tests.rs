@@ -1,0 +1,173 @@
+//! The search against brute force over every cut, side and grouping of small tables.
+
+use proptest::prelude::*;
+use swarmwood_model::{Feature, Kind};
+
+use super::*;
+use crate::data::{Chunk, Column, MISSING};
+use crate::kernels::quantise::pack;
+use crate::pool::Pool;
+
+struct Small {
+    chunk: Chunk,
+    layout: Layout,
+    g: Vec<f32>,
+    h: Vec<f32>,
+}
+
+/// Two numbers with missing values, two exclusive flags, one category of four levels.
+fn small(rows: &[(i8, i8, u8, u8, i8, u8)]) -> Small {
+    let value = |v: i8| if v < -8 { f64::NAN } else { f64::from(v) };
+    let columns = vec![
+        Column::Number(rows.iter().map(|r| value(r.0)).collect()),
+        Column::Number(rows.iter().map(|r| f64::from(r.1 / 4)).collect()),
+        Column::Number(rows.iter().map(|r| f64::from(u8::from(r.2 == 0))).collect()),
+        Column::Number(rows.iter().map(|r| f64::from(u8::from(r.2 == 1))).collect()),
+        Column::Category(rows.iter().map(|r| if r.3 == 4 { MISSING } else { u32::from(r.3) }).collect()),
+    ];
+    let number = |name: &str| Feature { name: name.into(), kind: Kind::Number };
+    let mut features: Vec<Feature> = ["a", "b", "c", "d"].into_iter().map(number).collect();
+    let levels = ["p", "q", "r", "s"].map(String::from).to_vec();
+    features.push(Feature { name: "e".into(), kind: Kind::Category { levels } });
+    let chunk = Chunk { columns, rows: rows.len(), ..Chunk::default() };
+    let layout = Layout::fit(|at| chunk.columns[at].clone(), &features, 255, &Pool::new(1).unwrap());
+    let g = rows.iter().map(|r| f32::from(r.4)).collect();
+    let h = rows.iter().map(|r| f32::from(r.5)).collect();
+    Small { chunk, layout, g, h }
+}
+
+/// Every rule there is: cuts with both missing sides, and every subset of levels.
+fn all_rules(layout: &Layout) -> Vec<Rule> {
+    let mut rules = Vec::new();
+    for (feature, bins) in layout.features().iter().enumerate() {
+        if layout.places()[feature] == Place::Dropped {
+            continue;
+        }
+        let cuts: Vec<Cut> = match bins {
+            FeatureBins::Number(edges) => (1..=edges.bins() as u8).map(Cut::Above).collect(),
+            FeatureBins::Category(_) => (0..16u8)
+                .map(|subset| {
+                    let mut set = CodeSet::default();
+                    (0..4).filter(|bit| subset >> bit & 1 == 1).for_each(|bit| set.insert(bit + 1));
+                    Cut::In(set)
+                })
+                .collect(),
+        };
+        for cut in cuts {
+            rules.extend([false, true].map(|missing_right| Rule { feature: feature as u32, cut, missing_right }));
+        }
+    }
+    rules
+}
+
+/// The real gain of a rule, straight from the rows that `keep` lets through.
+fn real_gain(data: &Small, rule: &Rule, penalties: Penalties, keep: &dyn Fn(usize) -> bool) -> Option<f64> {
+    let route = data.layout.route(rule);
+    let mut codes = vec![0; data.chunk.rows];
+    data.layout.encode(route.column, &data.chunk, &mut codes).unwrap();
+    let mut sums = [(0.0, 0.0); 2];
+    for row in (0..data.chunk.rows).filter(|&row| keep(row)) {
+        let side = &mut sums[usize::from(route.right[usize::from(codes[row])])];
+        side.0 += f64::from(data.g[row]);
+        side.1 += f64::from(data.h[row]);
+    }
+    if sums.iter().any(|s| s.1 < penalties.min_child_weight.max(1e-9)) {
+        return None;
+    }
+    let score = |(g, h): (f64, f64)| g * g / (h + penalties.lambda);
+    let parent = (sums[0].0 + sums[1].0, sums[0].1 + sums[1].1);
+    Some(0.5 * (score(sums[0]) + score(sums[1]) - score(parent)) - penalties.gamma)
+}
+
+fn tables(data: &Small, packed: &[u64], keep: &dyn Fn(usize) -> bool) -> (Vec<[u64; TABLE]>, u64) {
+    let mut tables = vec![[0u64; TABLE]; data.layout.columns().len()];
+    for (column, table) in tables.iter_mut().enumerate() {
+        let mut codes = vec![0; data.chunk.rows];
+        data.layout.encode(column, &data.chunk, &mut codes).unwrap();
+        for row in (0..data.chunk.rows).filter(|&row| keep(row)) {
+            let sum = &mut table[usize::from(codes[row])];
+            *sum = sum.wrapping_add(packed[row]);
+        }
+    }
+    let total = (0..data.chunk.rows).filter(|&row| keep(row)).fold(0u64, |sum, row| sum.wrapping_add(packed[row]));
+    (tables, total)
+}
+
+fn check(rows: &[(i8, i8, u8, u8, i8, u8)], penalties: Penalties, level: bool) -> Result<(), TestCaseError> {
+    let data = small(rows);
+    let abs: f64 = data.g.iter().map(|&g| f64::from(g.abs())).sum();
+    let scale = Scale::new(abs, data.h.iter().map(|&h| f64::from(h)).sum(), rows.len());
+    let mut packed = vec![0; rows.len()];
+    pack(&data.g, &data.h, scale, &mut packed);
+    let keeps: Vec<Box<dyn Fn(usize) -> bool>> =
+        if level { vec![Box::new(|row| row % 2 == 0), Box::new(|row| row % 2 == 1)] } else { vec![Box::new(|_| true)] };
+    let nodes: Vec<_> = keeps.iter().map(|keep| tables(&data, &packed, keep)).collect();
+    let allowed = vec![true; 5];
+    let search = Search { layout: &data.layout, allowed: &allowed, scale, penalties };
+    let mut scratch = Scratch::default();
+    let found = Candidate::best((0..data.layout.columns().len()).map(|column| {
+        let nodes: Vec<_> = nodes.iter().map(|(t, total)| NodeTable { table: &t[column], total: *total }).collect();
+        search.column(column, &nodes, &mut scratch)
+    }));
+    // On a level a node that cannot be split adds nothing, and γ is paid for every node.
+    let gain = |rule: &Rule| {
+        let gains: Vec<_> = keeps.iter().map(|keep| real_gain(&data, rule, penalties, keep)).collect();
+        if level { Some(gains.iter().map(|gain| gain.unwrap_or(-penalties.gamma)).sum::<f64>()) } else { gains[0] }
+    };
+    // Where children have a least weight, the best grouping of levels need not be a cut of the ordered line.
+    let bounded = penalties.min_child_weight > 0.0;
+    let rules = all_rules(&data.layout).into_iter().filter(|rule| !bounded || matches!(rule.cut, Cut::Above(_)));
+    let best = rules.filter_map(|rule| gain(&rule)).fold(f64::NEG_INFINITY, f64::max);
+    let slack = 1e-5 * (1.0 + abs);
+    match found {
+        Some(found) => {
+            let real = gain(&found.rule).expect("the rule keeps the least child weight");
+            prop_assert!((real - found.gain).abs() < slack, "told {} is {real}", found.gain);
+            prop_assert!(real > best - slack, "found {real}, best {best}");
+            for ((tables, total), keep) in nodes.iter().zip(&keeps) {
+                let route = data.layout.route(&found.rule);
+                let (left, right) =
+                    search.sides(&found.rule, &NodeTable { table: &tables[route.column], total: *total });
+                prop_assert_eq!(left.wrapping_add(right), *total);
+                let mut codes = vec![0; data.chunk.rows];
+                data.layout.encode(route.column, &data.chunk, &mut codes).unwrap();
+                let on_right = (0..rows.len()).filter(|&r| keep(r) && route.right[usize::from(codes[r])] == 1);
+                prop_assert_eq!(right, on_right.fold(0u64, |sum, r| sum.wrapping_add(packed[r])));
+            }
+        }
+        None => prop_assert!(best <= slack, "found nothing, best {best}"),
+    }
+    Ok(())
+}
+
+type Row = (i8, i8, u8, u8, i8, u8);
+
+fn rows() -> impl Strategy<Value = Vec<Row>> {
+    prop::collection::vec((-10i8..10, -10i8..10, 0u8..4, 0u8..5, -20i8..20, 1u8..4), 2..40)
+}
+
+proptest! {
+    #[test]
+    fn one_node_finds_the_best_of_all_rules(rows in rows(), lambda in 0.0..5.0f64) {
+        check(&rows, Penalties { lambda, gamma: 0.0, min_child_weight: 0.0 }, false)?;
+    }
+
+    #[test]
+    fn children_keep_their_least_weight(rows in rows(), lambda in 0.0..5.0f64, least in 0.1..6.0f64) {
+        check(&rows, Penalties { lambda, gamma: 0.0, min_child_weight: least }, false)?;
+    }
+
+    #[test]
+    fn gamma_is_taken_off(rows in rows(), gamma in 0.0..50.0f64) {
+        check(&rows, Penalties { lambda: 1.0, gamma, min_child_weight: 0.0 }, false)?;
+    }
+}
+
+#[test]
+fn a_level_finds_the_best_shared_rule() {
+    // Levels of a category are ordered over the whole level, which need not be the best order for a sum of nodes, so
+    // the planted answer is a number.
+    let rows: Vec<Row> = (0..40).map(|i| ((i % 16) - 8, 0, 3, 0, if i % 16 >= 10 { 9 } else { -3 }, 1)).collect();
+    check(&rows, Penalties { lambda: 1.0, gamma: 0.0, min_child_weight: 1.0 }, true).unwrap();
+    check(&rows, Penalties { lambda: 1.0, gamma: 5.0, min_child_weight: 3.0 }, true).unwrap();
+}

@@ -1,0 +1,614 @@
+//! Questions to all rows at once.
+//!
+//! A learner never touches a row: it asks the workers, and gets sums and rules. Shards are dealt to as many teams as
+//! there are threads; a team answers for its shards, and answers merge in shard order. Histograms are integers, so their
+//! sum does not depend on how many teams there are; every other sum is kept a shard until it merges.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::bins::layout::{Place, Route};
+use crate::bins::{Layout, Rule};
+use crate::dataset::{Dataset, Plan};
+use crate::grown::{Grown, Walker};
+use crate::kernels::histogram::TABLE;
+use crate::kernels::quantise::Scale;
+use crate::objective::Objective;
+use crate::pool::{Pool, even_ranges};
+use crate::shard::{Bag, Shard, Sizes};
+use crate::split::{Candidate, NodeTable, Penalties, Scratch, Search};
+
+/// Below this many rows a question is answered on the asking thread: waking the others would take longer.
+const ALONE: usize = 1024;
+
+/// Histograms kept for subtraction may take this much memory; beyond it both children are counted.
+const KEPT_BYTES: usize = 1 << 30;
+
+type Histogram = Box<[u64]>;
+
+#[derive(Debug)]
+struct Team {
+    shards: Vec<Shard>,
+    spare: Vec<Histogram>,
+}
+
+/// A split to carry out: the rows of `slot` go to two new slots.
+#[derive(Debug, Clone, Copy)]
+pub struct Order {
+    /// Slot to split.
+    pub slot: usize,
+    /// The rule.
+    pub rule: Rule,
+    /// Slot of the failing rows.
+    pub left: usize,
+    /// Slot of the passing rows.
+    pub right: usize,
+}
+
+/// What there is to know about a node: its packed sum, and the best way to split it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Seen {
+    /// Packed sum.
+    pub total: u64,
+    /// Best rule, if any gains.
+    pub best: Option<Candidate>,
+}
+
+/// How children are searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Want {
+    /// Only their sums: they will be leaves.
+    Sums,
+    /// The best rule of each.
+    Each,
+    /// One rule for all of them together; it is reported as the best of the first child.
+    Shared,
+}
+
+/// Settings of the search that hold for one tree.
+#[derive(Debug, Clone)]
+pub struct TreeSearch {
+    /// Which features may be used.
+    pub allowed: Vec<bool>,
+    /// Penalties.
+    pub penalties: Penalties,
+}
+
+/// All rows, ready for questions.
+pub struct Workers<'a> {
+    pool: &'a Pool,
+    objective: &'a dyn Objective,
+    layout: Arc<Layout>,
+    plan: Plan,
+    teams: Vec<Team>,
+    valid: Vec<Shard>,
+    sizes: Vec<Sizes>,
+    scale: Scale,
+    search: TreeSearch,
+    kept: Vec<Option<Histogram>>,
+    kept_count: usize,
+}
+
+impl<'a> Workers<'a> {
+    /// Deals the shards of a data set, and of a validation set where there is one, to teams.
+    ///
+    /// `target` and `valid_target` are as the objective sees them; `start` holds the first score of each output.
+    pub fn new(
+        data: &Dataset,
+        target: &[f32],
+        valid: Option<(&Dataset, &[f32])>,
+        start: &[f32],
+        objective: &'a dyn Objective,
+        pool: &'a Pool,
+    ) -> Self {
+        let mut shards = make_shards(data, target, start).into_iter();
+        let teams = even_ranges(data.plan.shards, pool.threads())
+            .into_iter()
+            .map(|range| Team { shards: shards.by_ref().take(range.len()).collect(), spare: Vec::new() })
+            .collect();
+        Workers {
+            pool,
+            objective,
+            layout: data.layout.clone(),
+            plan: data.plan,
+            teams,
+            valid: valid.map(|(data, target)| make_shards(data, target, start)).unwrap_or_default(),
+            sizes: Vec::new(),
+            scale: Scale { g: 1.0, h: 1.0 },
+            search: TreeSearch {
+                allowed: Vec::new(),
+                penalties: Penalties { lambda: 0.0, gamma: 0.0, min_child_weight: 0.0 },
+            },
+            kept: Vec::new(),
+            kept_count: 0,
+        }
+    }
+
+    /// How values are binned.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Threads that answer.
+    pub fn threads(&self) -> usize {
+        self.pool.threads()
+    }
+
+    /// Integer units of the tree being grown.
+    pub fn scale(&self) -> Scale {
+        self.scale
+    }
+
+    fn shards(&self) -> impl Iterator<Item = &Shard> {
+        self.teams.iter().flat_map(|team| &team.shards)
+    }
+
+    /// Derivatives of the loss at the present scores, for all outputs.
+    pub fn derive(&mut self) {
+        let objective = self.objective;
+        let mut work: Vec<(&mut Shard, Vec<Sizes>)> =
+            self.teams.iter_mut().flat_map(|team| &mut team.shards).map(|shard| (shard, Vec::new())).collect();
+        self.pool.each(&mut work, |_, (shard, sizes)| *sizes = shard.derive(objective));
+        self.sizes = vec![Sizes::default(); objective.outputs()];
+        for (_, sizes) in &work {
+            self.sizes.iter_mut().zip(sizes).for_each(|(sum, &part)| *sum += part);
+        }
+    }
+
+    /// Starts a tree on one output; slot 0 holds all its rows.
+    pub fn plant(&mut self, output: usize, bag: Option<Bag>, search: TreeSearch, want: Want) -> Seen {
+        let sizes = self.sizes[output];
+        self.scale = Scale::new(sizes.abs_g, sizes.h, self.plan.rows);
+        self.search = search;
+        for slot in 0..self.kept.len() {
+            self.recycle(slot);
+        }
+        let (scale, plan, size) = (self.scale, self.plan, self.table_size());
+        self.pool.each(&mut self.teams, |_, team| {
+            team.shards.iter_mut().for_each(|shard| shard.plant(output, scale, bag, &plan));
+            if want != Want::Sums {
+                let tables = team.count_slot(0, size);
+                team.spare.push(tables);
+            }
+        });
+        if want == Want::Sums || size == 0 {
+            let total = self.shards().fold(0u64, |sum, shard| sum.wrapping_add(shard.total(0)));
+            return Seen { total, best: None };
+        }
+        let counted: Vec<Histogram> =
+            self.teams.iter_mut().map(|team| team.spare.pop().expect("just counted")).collect();
+        // Any column's codes sum up to the whole.
+        let codes = counted.iter().flat_map(|tables| &tables[..TABLE]);
+        let total = codes.fold(0u64, |sum, &code| sum.wrapping_add(code));
+        let mut jobs = [Job { small: 0, large: None, totals: [total, 0], counted, parent: None }];
+        let best = self.search_jobs(&mut jobs, want, true)[0][0];
+        self.keep_jobs(jobs);
+        Seen { total, best }
+    }
+
+    /// Splits slots and looks at the children: `[left, right]` for each order.
+    pub fn split(&mut self, orders: &[Order], totals: &[[u64; 2]], want: Want) -> Vec<[Seen; 2]> {
+        let routes: Vec<Route> = orders.iter().map(|order| self.layout.route(&order.rule)).collect();
+        let rows: usize = orders.iter().map(|order| self.count(order.slot)).sum();
+        let together = rows >= ALONE;
+        self.ask_teams(together, |team| {
+            for (order, route) in orders.iter().zip(&routes) {
+                team.shards.iter_mut().for_each(|shard| {
+                    shard.split(order.slot, route, order.left, order.right);
+                });
+            }
+        });
+        let mut seen: Vec<[Seen; 2]> =
+            totals.iter().map(|sides| sides.map(|total| Seen { total, best: None })).collect();
+        if want == Want::Sums {
+            orders.iter().for_each(|order| self.recycle(order.slot));
+            return seen;
+        }
+        // The smaller child is counted; the larger one is the parent less the smaller.
+        let mut jobs: Vec<Job> = Vec::with_capacity(orders.len());
+        for (order, &totals) in orders.iter().zip(totals) {
+            let left_is_small = self.count(order.left) <= self.count(order.right);
+            let (small, large) = if left_is_small { (order.left, order.right) } else { (order.right, order.left) };
+            let totals = if left_is_small { totals } else { [totals[1], totals[0]] };
+            let parent = self.kept.get_mut(order.slot).and_then(Option::take);
+            self.kept_count -= usize::from(parent.is_some());
+            jobs.push(Job { small, large: Some(large), totals, counted: Vec::new(), parent });
+        }
+        self.count_jobs(&mut jobs, together);
+        let found = self.search_jobs(&mut jobs, want, together);
+        for ((seen, order), (job, found)) in seen.iter_mut().zip(orders).zip(jobs.iter().zip(found)) {
+            let [small, large] = found;
+            let [left, right] = if job.small == order.left { [small, large] } else { [large, small] };
+            (seen[0].best, seen[1].best) = (left, right);
+        }
+        self.keep_jobs(jobs);
+        seen
+    }
+
+    /// The packed sums on both sides of a rule, from a slot's kept histogram.
+    pub fn sides(&self, slot: usize, rule: &Rule, total: u64) -> [u64; 2] {
+        let search = self.searching();
+        let column = self.column(rule);
+        match self.kept.get(slot).and_then(Option::as_ref) {
+            Some(tables) => {
+                let (left, right) = search.sides(rule, &NodeTable { table: table(tables, column), total });
+                [left, right]
+            }
+            None => self.counted_sides(slot, rule, total),
+        }
+    }
+
+    /// The same, counted from the rows, where the histogram was too large to keep.
+    fn counted_sides(&self, slot: usize, rule: &Rule, total: u64) -> [u64; 2] {
+        let route = self.layout.route(rule);
+        let right = self.shards().fold(0u64, |sum, shard| sum.wrapping_add(shard.total_right(slot, &route)));
+        [total.wrapping_sub(right), right]
+    }
+
+    fn count(&self, slot: usize) -> usize {
+        self.shards().map(|shard| shard.count(slot)).sum()
+    }
+
+    fn column(&self, rule: &Rule) -> usize {
+        match self.layout.places()[rule.feature as usize] {
+            Place::Alone { column } | Place::Bundled { column, .. } => column,
+            Place::Dropped => unreachable!("no rule is made from a constant feature"),
+        }
+    }
+
+    fn table_size(&self) -> usize {
+        self.layout.columns().len() * TABLE
+    }
+
+    fn searching(&self) -> Search<'_> {
+        Search {
+            layout: &self.layout,
+            allowed: &self.search.allowed,
+            scale: self.scale,
+            penalties: self.search.penalties,
+        }
+    }
+
+    fn ask_teams(&mut self, together: bool, ask: impl Fn(&mut Team) + Sync + Send) {
+        if together {
+            self.pool.each(&mut self.teams, |_, team| ask(team));
+        } else {
+            self.teams.iter_mut().for_each(ask);
+        }
+    }
+
+    /// Every team counts the small child of each job, and the large one where no parent was kept.
+    fn count_jobs(&mut self, jobs: &mut [Job], together: bool) {
+        let size = self.table_size();
+        let wanted: Vec<(usize, usize)> = jobs
+            .iter()
+            .flat_map(|job| [Some(job.small), job.large.filter(|_| job.parent.is_none())])
+            .flatten()
+            .map(|slot| (slot, size))
+            .collect();
+        let count =
+            |team: &mut Team| wanted.iter().map(|&(slot, size)| team.count_slot(slot, size)).collect::<Vec<_>>();
+        let mut counted: Vec<(&mut Team, Vec<Histogram>)> =
+            self.teams.iter_mut().map(|team| (team, Vec::new())).collect();
+        if together {
+            self.pool.each(&mut counted, |_, (team, tables)| *tables = count(team));
+        } else {
+            counted.iter_mut().for_each(|(team, tables)| *tables = count(team));
+        }
+        for (_, tables) in counted {
+            let mut tables = tables.into_iter();
+            for job in jobs.iter_mut() {
+                job.counted.extend(tables.next());
+                if job.parent.is_none() {
+                    job.counted.extend(tables.next());
+                }
+            }
+        }
+        // Without a parent the large child's own counts stand where the parent would.
+        for job in jobs.iter_mut().filter(|job| job.parent.is_none() && job.large.is_some()) {
+            let (mut small, mut whole) = (Vec::new(), Vec::new());
+            for (at, tables) in std::mem::take(&mut job.counted).into_iter().enumerate() {
+                if at % 2 == 0 {
+                    small.push(tables)
+                } else {
+                    whole.push(tables)
+                };
+            }
+            let mut parent = whole.remove(0);
+            whole.iter().chain(&small).for_each(|part| add(&mut parent, part));
+            whole.into_iter().for_each(|tables| self.teams[0].spare.push(tables));
+            job.counted = small;
+            job.parent = Some(parent);
+        }
+    }
+
+    /// Merges the teams' counts, subtracts, and searches: the best rules of `[small, large]` for each job.
+    fn search_jobs(&self, jobs: &mut [Job], want: Want, together: bool) -> Vec<[Option<Candidate>; 2]> {
+        let (columns, count) = (self.layout.columns().len(), jobs.len());
+        let pieces = if together { self.pool.threads() } else { 1 };
+        let width = columns.div_ceil(pieces).max(1);
+        let search = self.searching();
+        let mut tasks: Vec<Task<'_>> = even_pieces(columns, width)
+            .map(|columns| Task { columns, parts: Vec::with_capacity(jobs.len()), found: Vec::new() })
+            .collect();
+        for job in jobs.iter_mut() {
+            let totals = job.totals;
+            let (first, others) = job.counted.split_first_mut().expect("there is always one team");
+            let mut parents = job.parent.as_mut().map(|parent| parent.chunks_mut(width * TABLE));
+            for (at, (task, small)) in tasks.iter_mut().zip(first.chunks_mut(width * TABLE)).enumerate() {
+                let span = at * width * TABLE..at * width * TABLE + small.len();
+                let others = others.iter().map(|tables| &tables[span.clone()]).collect();
+                let large = parents.as_mut().and_then(Iterator::next);
+                task.parts.push(Part { small, others, large, totals });
+            }
+        }
+        let work = |task: &mut Task<'_>| task.run(&search, want);
+        if together {
+            self.pool.each(&mut tasks, |_, task| work(task));
+        } else {
+            tasks.iter_mut().for_each(work);
+        }
+        let best = |job: usize, side: usize| Candidate::best(tasks.iter().map(|task| task.found[job][side]));
+        let mut found: Vec<[Option<Candidate>; 2]> = (0..count).map(|job| [best(job, 0), best(job, 1)]).collect();
+        drop(tasks);
+        self.settle_missing(&search, jobs, want, &mut found);
+        found
+    }
+
+    /// Gives rules whose nodes hold no missing value a side for it.
+    fn settle_missing(&self, search: &Search<'_>, jobs: &[Job], want: Want, found: &mut [[Option<Candidate>; 2]]) {
+        if want == Want::Shared {
+            if let Some(best) = &mut found[0][0] {
+                let column = self.column(&best.rule);
+                let nodes: Vec<NodeTable<'_>> = jobs.iter().flat_map(|job| job.nodes(column)).flatten().collect();
+                search.settle_missing(&mut best.rule, &nodes);
+            }
+            return;
+        }
+        for (job, found) in jobs.iter().zip(found) {
+            for (side, best) in found.iter_mut().enumerate() {
+                if let Some(best) = best
+                    && let Some(node) = job.nodes(self.column(&best.rule))[side]
+                {
+                    search.settle_missing(&mut best.rule, &[node]);
+                }
+            }
+        }
+    }
+
+    /// Keeps the histograms of a job's children for later subtraction.
+    fn keep_jobs(&mut self, jobs: impl IntoIterator<Item = Job>) {
+        let most = (KEPT_BYTES / (self.table_size().max(1) * 8)).max(2);
+        for job in jobs {
+            for (team, tables) in job.counted.into_iter().enumerate() {
+                if team == 0 && self.kept_count < most {
+                    self.keep(job.small, tables);
+                } else {
+                    self.teams[team].spare.push(tables);
+                }
+            }
+            match (job.large, job.parent) {
+                (Some(large), Some(tables)) if self.kept_count < most => self.keep(large, tables),
+                (_, Some(tables)) => self.teams[0].spare.push(tables),
+                _ => {}
+            }
+        }
+    }
+
+    fn keep(&mut self, slot: usize, tables: Histogram) {
+        if self.kept.len() <= slot {
+            self.kept.resize_with(slot + 1, || None);
+        }
+        self.kept[slot] = Some(tables);
+        self.kept_count += 1;
+    }
+
+    /// Gives a slot's histogram back; it will not be split.
+    pub fn recycle(&mut self, slot: usize) {
+        if let Some(tables) = self.kept.get_mut(slot).and_then(Option::take) {
+            self.teams[0].spare.push(tables);
+            self.kept_count -= 1;
+        }
+    }
+
+    /// Adds a finished tree to all scores. `slots` pairs each slot that became a leaf with the leaf's number.
+    pub fn finish(&mut self, output: usize, grown: &Grown, slots: &[(usize, usize)]) {
+        let values: Vec<f32> = grown.leaves.iter().map(|leaf| leaf.value as f32).collect();
+        let walker = grown.walker(&self.layout);
+        self.pool.each(&mut self.teams, |_, team| {
+            team.shards.iter_mut().for_each(|shard| shard.add_leaves(output, slots, &values, &walker));
+        });
+        self.pool.each(&mut self.valid, |_, shard| shard.add_tree(output, &values, &walker));
+    }
+
+    /// Adds a tree, scaled, to the scores of all rows: how dropped trees leave and come back.
+    pub fn add(&mut self, output: usize, grown: &Grown, factor: f64, training: bool, valid: bool) {
+        let values: Vec<f32> = grown.leaves.iter().map(|leaf| (leaf.value * factor) as f32).collect();
+        let walker: Walker = grown.walker(&self.layout);
+        if training {
+            self.pool.each(&mut self.teams, |_, team| {
+                team.shards.iter_mut().for_each(|shard| shard.add_tree(output, &values, &walker));
+            });
+        }
+        if valid {
+            self.pool.each(&mut self.valid, |_, shard| shard.add_tree(output, &values, &walker));
+        }
+    }
+
+    /// The residuals and weights of a slot's rows, in shard order.
+    pub fn residuals(&self, slot: usize) -> Vec<(f32, f32)> {
+        let mut all = Vec::new();
+        self.shards().for_each(|shard| shard.residuals(slot, &mut all));
+        all
+    }
+
+    /// Sum of an answer every training shard gives, in shard order.
+    pub fn sum_training<T: Send + Default + Clone>(
+        &self,
+        ask: impl Fn(&Shard) -> T + Sync + Send,
+        merge: impl Fn(T, T) -> T,
+    ) -> T {
+        sum_shards(self.pool, &self.shards().collect::<Vec<_>>(), ask, merge)
+    }
+
+    /// Sum of an answer every validation shard gives, in shard order; `None` without validation rows.
+    pub fn sum_valid<T: Send + Default + Clone>(
+        &self,
+        ask: impl Fn(&Shard) -> T + Sync + Send,
+        merge: impl Fn(T, T) -> T,
+    ) -> Option<T> {
+        (!self.valid.is_empty()).then(|| sum_shards(self.pool, &self.valid.iter().collect::<Vec<_>>(), ask, merge))
+    }
+
+    /// Scores of all training rows in row order, output after output.
+    pub fn training_scores(&self) -> Vec<Vec<f32>> {
+        gather(&self.plan, &self.shards().collect::<Vec<_>>(), self.objective.outputs())
+    }
+
+    /// Scores of all validation rows in row order, output after output.
+    pub fn valid_scores(&self, plan: &Plan) -> Vec<Vec<f32>> {
+        gather(plan, &self.valid.iter().collect::<Vec<_>>(), self.objective.outputs())
+    }
+}
+
+fn gather(plan: &Plan, shards: &[&Shard], outputs: usize) -> Vec<Vec<f32>> {
+    let of = |output: usize| {
+        let parts: Vec<&[f32]> =
+            shards.iter().map(|shard| &shard.scores()[output * shard.rows()..(output + 1) * shard.rows()]).collect();
+        plan.gather(&parts)
+    };
+    (0..outputs).map(of).collect()
+}
+
+fn sum_shards<T: Send + Default + Clone>(
+    pool: &Pool,
+    shards: &[&Shard],
+    ask: impl Fn(&Shard) -> T + Sync + Send,
+    merge: impl Fn(T, T) -> T,
+) -> T {
+    pool.map(shards.len(), |at| ask(shards[at])).into_iter().reduce(merge).unwrap_or_default()
+}
+
+fn make_shards(data: &Dataset, target: &[f32], start: &[f32]) -> Vec<Shard> {
+    let weight: Vec<f32> = data.weight.iter().map(|&weight| weight as f32).collect();
+    let mut weights = data.plan.deal(&weight).into_iter();
+    data.plan
+        .deal(target)
+        .into_iter()
+        .enumerate()
+        .map(|(number, target)| {
+            Shard::new(data.shards[number].clone(), number, target, weights.next().unwrap_or_default(), start)
+        })
+        .collect()
+}
+
+impl Team {
+    /// The histogram of a slot over the team's shards.
+    fn count_slot(&mut self, slot: usize, size: usize) -> Histogram {
+        let mut tables = match self.spare.pop() {
+            Some(mut tables) if tables.len() == size => {
+                tables.fill(0);
+                tables
+            }
+            _ => vec![0; size].into_boxed_slice(),
+        };
+        self.shards.iter().for_each(|shard| shard.histogram(slot, &mut tables));
+        tables
+    }
+}
+
+/// One split on its way through counting and searching.
+struct Job {
+    small: usize,
+    large: Option<usize>,
+    /// Packed sums of the small and the large child.
+    totals: [u64; 2],
+    /// The small child's histogram, one part a team; merged into the first.
+    counted: Vec<Histogram>,
+    /// The parent's histogram, which becomes the large child's.
+    parent: Option<Histogram>,
+}
+
+impl Job {
+    /// The small and the large child's view of a column, once merged and subtracted.
+    fn nodes(&self, column: usize) -> [Option<NodeTable<'_>>; 2] {
+        let small =
+            self.counted.first().map(|tables| NodeTable { table: table(tables, column), total: self.totals[0] });
+        let large =
+            self.parent.as_ref().map(|tables| NodeTable { table: table(tables, column), total: self.totals[1] });
+        [small, large]
+    }
+}
+
+/// The share of all jobs that falls on some columns.
+struct Task<'a> {
+    columns: Range<usize>,
+    parts: Vec<Part<'a>>,
+    found: Vec<[Option<Candidate>; 2]>,
+}
+
+struct Part<'a> {
+    small: &'a mut [u64],
+    others: Vec<&'a [u64]>,
+    large: Option<&'a mut [u64]>,
+    totals: [u64; 2],
+}
+
+impl Part<'_> {
+    /// The small and the large child's view of a column.
+    fn nodes(&self, column: usize) -> [Option<NodeTable<'_>>; 2] {
+        let small = NodeTable { table: table(self.small, column), total: self.totals[0] };
+        let large = self.large.as_deref().map(|large| NodeTable { table: table(large, column), total: self.totals[1] });
+        [Some(small), large]
+    }
+}
+
+impl Task<'_> {
+    fn run(&mut self, search: &Search<'_>, want: Want) {
+        let mut scratch = Scratch::default();
+        self.found = vec![[None, None]; self.parts.len()];
+        for part in &mut self.parts {
+            part.others.iter().for_each(|other| add(part.small, other));
+            if let Some(large) = &mut part.large {
+                subtract(large, part.small);
+            }
+        }
+        for (at, column) in self.columns.clone().enumerate() {
+            if want == Want::Shared {
+                let nodes: Vec<NodeTable<'_>> = self
+                    .parts
+                    .iter()
+                    .flat_map(|part| part.nodes(at))
+                    .flatten()
+                    .filter(|node| node.total != 0)
+                    .collect();
+                let best = &mut self.found[0][0];
+                *best = Candidate::best([*best, search.column(column, &nodes, &mut scratch)]);
+                continue;
+            }
+            for (part, found) in self.parts.iter().zip(&mut self.found) {
+                for (node, found) in part.nodes(at).into_iter().zip(found) {
+                    if let Some(node) = node {
+                        *found = Candidate::best([*found, search.column(column, &[node], &mut scratch)]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn table(tables: &[u64], column: usize) -> &[u64; TABLE] {
+    tables[column * TABLE..].first_chunk().expect("tables hold every column")
+}
+
+fn add(into: &mut [u64], part: &[u64]) {
+    into.iter_mut().zip(part).for_each(|(sum, &part)| *sum = sum.wrapping_add(part));
+}
+
+fn subtract(from: &mut [u64], part: &[u64]) {
+    from.iter_mut().zip(part).for_each(|(sum, &part)| *sum = sum.wrapping_sub(part));
+}
+
+fn even_pieces(length: usize, width: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..length).step_by(width).map(move |start| start..(start + width).min(length))
+}

@@ -1,0 +1,404 @@
+//! What must hold for a model to be a model.
+//!
+//! Everything else in the crate may rely on these invariants; a reader of files calls [`Model::check`] before it hands
+//! a model on.
+
+use std::collections::HashSet;
+
+use crate::ensemble::{Body, Linear, Link, Member, Model, Shape, Term};
+use crate::schema::{Feature, Kind, Schema, TargetKind};
+use crate::tree::{Child, Leaf, MAX_LEVELS, Oblivious, Split, Test, Tree};
+
+#[cfg(test)]
+mod tests;
+
+/// Why a value of type [`Model`] is not a model. Features, trees, nodes and leaves are counted from 0.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ModelError {
+    /// Two features share a name.
+    #[error("two features are named `{name}`; give each feature its own name")]
+    DuplicateFeature {
+        /// The name.
+        name: String,
+    },
+    /// Two levels of a feature share a name.
+    #[error("feature `{feature}` has two levels named `{level}`; give each level its own name")]
+    DuplicateLevel {
+        /// Name of the feature.
+        feature: String,
+        /// Name of the level.
+        level: String,
+    },
+    /// Two classes share a name.
+    #[error("two classes of the target are named `{class}`; give each class its own name")]
+    DuplicateClass {
+        /// The name.
+        class: String,
+    },
+    /// The link, the target and the start values contradict each other.
+    #[error(
+        "link {link:?} does not fit a target with {classes} classes and {bases} start values; a number needs identity, \
+         exp or expm1 and one start value, two classes need sigmoid and one, k >= 3 classes need softmax and k"
+    )]
+    Link {
+        /// The link.
+        link: Link,
+        /// Number of classes; 0 if the target is a number.
+        classes: usize,
+        /// Number of start values.
+        bases: usize,
+    },
+    /// A start value is not finite.
+    #[error("start value {output} is {value}; it must be a finite number")]
+    Base {
+        /// Which one.
+        output: usize,
+        /// The value.
+        value: f64,
+    },
+    /// The last round lacks trees.
+    #[error("{trees} trees are no whole number of rounds of {outputs} trees each")]
+    Rounds {
+        /// Number of trees.
+        trees: usize,
+        /// Number of raw outputs.
+        outputs: usize,
+    },
+    /// A tree is broken.
+    #[error("tree {tree}: {problem}")]
+    Tree {
+        /// Which tree.
+        tree: usize,
+        /// What is wrong with it.
+        problem: TreeError,
+    },
+    /// There must be one linear function an output.
+    #[error("{functions} linear functions for {outputs} outputs; there must be one an output")]
+    LinearOutputs {
+        /// Number of linear functions.
+        functions: usize,
+        /// Number of raw outputs.
+        outputs: usize,
+    },
+    /// There must be one term a feature.
+    #[error("linear function {output} has {terms} terms for {features} features; there must be one a feature")]
+    LinearTerms {
+        /// Which function.
+        output: usize,
+        /// Number of terms.
+        terms: usize,
+        /// Number of features.
+        features: usize,
+    },
+    /// A term does not fit its feature or holds a number that is not finite.
+    #[error(
+        "linear function {output}: the term of feature `{feature}` must hold finite numbers and be of the feature's \
+         kind, with one weight a level for a category"
+    )]
+    LinearTerm {
+        /// Which function.
+        output: usize,
+        /// Name of the feature.
+        feature: String,
+    },
+}
+
+/// What is wrong with a tree.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TreeError {
+    /// The tree adds to the wrong output.
+    #[error("adds to output {found}, but trees take the outputs in turn and this one's is {expected}")]
+    Output {
+        /// What the tree says.
+        found: u32,
+        /// What its position demands.
+        expected: usize,
+    },
+    /// A binary tree has one leaf more than it has nodes.
+    #[error("{nodes} nodes and {leaves} leaves; a tree has one leaf more than it has nodes")]
+    Size {
+        /// Number of nodes.
+        nodes: usize,
+        /// Number of leaves.
+        leaves: usize,
+    },
+    /// An edge leads nowhere or backwards.
+    #[error("node {node} leads to {child:?}; children must exist and come after their parent")]
+    Child {
+        /// The parent.
+        node: usize,
+        /// Where its edge leads.
+        child: Child,
+    },
+    /// Two edges lead to the same place.
+    #[error("{child:?} has two parents; each node and leaf must be reached exactly once")]
+    TwoParents {
+        /// The place.
+        child: Child,
+    },
+    /// An oblivious tree is too deep.
+    #[error("{levels} levels; an oblivious tree may have at most {MAX_LEVELS}")]
+    TooManyLevels {
+        /// Number of levels.
+        levels: usize,
+    },
+    /// An oblivious tree has the wrong number of leaves.
+    #[error("{leaves} leaves for {levels} levels; there must be 2 to the number of levels")]
+    ObliviousLeaves {
+        /// Number of levels.
+        levels: usize,
+        /// Number of leaves.
+        leaves: usize,
+    },
+    /// A rule asks for a feature that does not exist.
+    #[error("rule {rule} asks for feature {feature}, but there are only {features} features, counted from 0")]
+    Feature {
+        /// Node or level.
+        rule: usize,
+        /// What it asks for.
+        feature: u32,
+        /// How many there are.
+        features: usize,
+    },
+    /// A rule compares a category or looks for a number in a set of levels.
+    #[error("rule {rule} does not fit feature `{feature}`: numbers take a threshold, categories a set of levels")]
+    WrongTest {
+        /// Node or level.
+        rule: usize,
+        /// Name of the feature.
+        feature: String,
+    },
+    /// A set holds a level the feature does not have.
+    #[error("rule {rule} names level {code} of feature `{feature}`, which has only {levels} levels, counted from 0")]
+    Level {
+        /// Node or level.
+        rule: usize,
+        /// Name of the feature.
+        feature: String,
+        /// The code.
+        code: u32,
+        /// How many levels there are.
+        levels: usize,
+    },
+    /// A number of a rule is not finite.
+    #[error("the {what} of rule {rule} is {value}; it must be a finite number{}", if *what == "cover" { " not below 0" } else { "" })]
+    RuleNumber {
+        /// Which number.
+        what: &'static str,
+        /// Node or level.
+        rule: usize,
+        /// The value.
+        value: f64,
+    },
+    /// A number of a leaf is not finite.
+    #[error("the {what} of leaf {leaf} is {value}; it must be a finite number{}", if *what == "cover" { " not below 0" } else { "" })]
+    LeafNumber {
+        /// Which number.
+        what: &'static str,
+        /// Which leaf.
+        leaf: usize,
+        /// The value.
+        value: f64,
+    },
+}
+
+impl Model {
+    /// Checks every invariant the rest of the crate relies on, and reports the first one that does not hold.
+    ///
+    /// ```
+    /// use swarmwood_model::*;
+    /// let mut model = Model {
+    ///     schema: Schema {
+    ///         features: vec![Feature { name: "age".into(), kind: Kind::Number }],
+    ///         target: Target { name: "price".into(), kind: TargetKind::Number },
+    ///     },
+    ///     link: Link::Identity,
+    ///     objective: "squared".into(),
+    ///     base: vec![0.5],
+    ///     body: Body::Trees(vec![]),
+    ///     provenance: Provenance::default(),
+    /// };
+    /// assert!(model.check().is_ok());
+    /// model.base[0] = f64::NAN;
+    /// assert!(model.check().is_err());
+    /// ```
+    pub fn check(&self) -> Result<(), ModelError> {
+        check_schema(&self.schema)?;
+        self.check_link()?;
+        if let Some(output) = self.base.iter().position(|value| !value.is_finite()) {
+            return Err(ModelError::Base { output, value: self.base[output] });
+        }
+        match &self.body {
+            Body::Trees(members) => self.check_members(members),
+            Body::Linear(functions) => self.check_linear(functions),
+        }
+    }
+
+    fn check_link(&self) -> Result<(), ModelError> {
+        let classes = match &self.schema.target.kind {
+            TargetKind::Number => 0,
+            TargetKind::Classes(classes) => classes.len(),
+        };
+        let bases = self.base.len();
+        let fits = match self.link {
+            Link::Identity | Link::Exp | Link::ExpM1 => {
+                matches!(self.schema.target.kind, TargetKind::Number) && bases == 1
+            }
+            Link::Sigmoid => classes == 2 && bases == 1,
+            Link::Softmax => classes >= 3 && bases == classes,
+        };
+        if fits { Ok(()) } else { Err(ModelError::Link { link: self.link, classes, bases }) }
+    }
+
+    fn check_members(&self, members: &[Member]) -> Result<(), ModelError> {
+        let outputs = self.base.len();
+        for (tree, member) in members.iter().enumerate() {
+            let expected = tree % outputs;
+            let checked = if member.output as usize == expected {
+                match &member.shape {
+                    Shape::Ordinary(shape) => check_tree(&self.schema.features, shape),
+                    Shape::Oblivious(shape) => check_oblivious(&self.schema.features, shape),
+                }
+            } else {
+                Err(TreeError::Output { found: member.output, expected })
+            };
+            checked.map_err(|problem| ModelError::Tree { tree, problem })?;
+        }
+        if members.len().is_multiple_of(outputs) {
+            Ok(())
+        } else {
+            Err(ModelError::Rounds { trees: members.len(), outputs })
+        }
+    }
+
+    fn check_linear(&self, functions: &[Linear]) -> Result<(), ModelError> {
+        let features = &self.schema.features;
+        if functions.len() != self.base.len() {
+            return Err(ModelError::LinearOutputs { functions: functions.len(), outputs: self.base.len() });
+        }
+        for (output, function) in functions.iter().enumerate() {
+            if function.terms.len() != features.len() {
+                let (terms, features) = (function.terms.len(), features.len());
+                return Err(ModelError::LinearTerms { output, terms, features });
+            }
+            for (term, feature) in function.terms.iter().zip(features) {
+                let fits = match (term, &feature.kind) {
+                    (Term::Number { weight, centre }, Kind::Number) => weight.is_finite() && centre.is_finite(),
+                    (Term::Category { weights }, Kind::Category { levels }) => {
+                        weights.len() == levels.len() && weights.iter().all(|weight| weight.is_finite())
+                    }
+                    _ => false,
+                };
+                if !fits {
+                    return Err(ModelError::LinearTerm { output, feature: feature.name.clone() });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The first name that occurs twice.
+fn repeated<'a>(names: impl Iterator<Item = &'a String>) -> Option<&'a String> {
+    let mut seen = HashSet::new();
+    names.into_iter().find(|name| !seen.insert(name.as_str()))
+}
+
+fn check_schema(schema: &Schema) -> Result<(), ModelError> {
+    if let Some(name) = repeated(schema.features.iter().map(|feature| &feature.name)) {
+        return Err(ModelError::DuplicateFeature { name: name.clone() });
+    }
+    for feature in &schema.features {
+        if let Kind::Category { levels } = &feature.kind
+            && let Some(level) = repeated(levels.iter())
+        {
+            return Err(ModelError::DuplicateLevel { feature: feature.name.clone(), level: level.clone() });
+        }
+    }
+    if let TargetKind::Classes(classes) = &schema.target.kind
+        && let Some(class) = repeated(classes.iter())
+    {
+        return Err(ModelError::DuplicateClass { class: class.clone() });
+    }
+    Ok(())
+}
+
+fn check_tree(features: &[Feature], tree: &Tree) -> Result<(), TreeError> {
+    let (nodes, leaves) = (tree.nodes.len(), tree.leaves.len());
+    if leaves != nodes + 1 {
+        return Err(TreeError::Size { nodes, leaves });
+    }
+    let mut node_seen = vec![false; nodes];
+    let mut leaf_seen = vec![false; leaves];
+    for (index, node) in tree.nodes.iter().enumerate() {
+        for child in [node.left, node.right] {
+            let seen = match child {
+                Child::Node(to) if to as usize > index => node_seen.get_mut(to as usize),
+                Child::Node(_) => None,
+                Child::Leaf(to) => leaf_seen.get_mut(to as usize),
+            };
+            let seen = seen.ok_or(TreeError::Child { node: index, child })?;
+            if std::mem::replace(seen, true) {
+                return Err(TreeError::TwoParents { child });
+            }
+        }
+        check_split(features, index, &node.split)?;
+        check_rule_number("gain", index, node.gain)?;
+        check_rule_number("cover", index, node.cover)?;
+    }
+    // Each of the 2n edges leads to another one of the 2n places below the root, so every place has been reached.
+    check_leaves(&tree.leaves)
+}
+
+fn check_oblivious(features: &[Feature], tree: &Oblivious) -> Result<(), TreeError> {
+    let (levels, leaves) = (tree.levels.len(), tree.leaves.len());
+    if levels > MAX_LEVELS {
+        return Err(TreeError::TooManyLevels { levels });
+    }
+    if leaves != 1 << levels {
+        return Err(TreeError::ObliviousLeaves { levels, leaves });
+    }
+    for (index, level) in tree.levels.iter().enumerate() {
+        check_split(features, index, &level.split)?;
+        check_rule_number("gain", index, level.gain)?;
+    }
+    check_leaves(&tree.leaves)
+}
+
+fn check_split(features: &[Feature], rule: usize, split: &Split) -> Result<(), TreeError> {
+    let Some(feature) = features.get(split.feature as usize) else {
+        return Err(TreeError::Feature { rule, feature: split.feature, features: features.len() });
+    };
+    match (&split.test, &feature.kind) {
+        (Test::Above(threshold), Kind::Number) => check_rule_number("threshold", rule, *threshold),
+        (Test::In(set), Kind::Category { levels }) => match set.iter().next_back() {
+            Some(code) if code as usize >= levels.len() => {
+                Err(TreeError::Level { rule, feature: feature.name.clone(), code, levels: levels.len() })
+            }
+            _ => Ok(()),
+        },
+        _ => Err(TreeError::WrongTest { rule, feature: feature.name.clone() }),
+    }
+}
+
+fn check_rule_number(what: &'static str, rule: usize, value: f64) -> Result<(), TreeError> {
+    if value.is_finite() && (what != "cover" || value >= 0.0) {
+        Ok(())
+    } else {
+        Err(TreeError::RuleNumber { what, rule, value })
+    }
+}
+
+fn check_leaves(leaves: &[Leaf]) -> Result<(), TreeError> {
+    for (index, leaf) in leaves.iter().enumerate() {
+        if !leaf.value.is_finite() {
+            return Err(TreeError::LeafNumber { what: "value", leaf: index, value: leaf.value });
+        }
+        if !(leaf.cover.is_finite() && leaf.cover >= 0.0) {
+            return Err(TreeError::LeafNumber { what: "cover", leaf: index, value: leaf.cover });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,353 @@
+//! Contributions: what each feature did for one row's raw score.
+//!
+//! Shapley values of the path-dependent game of TreeSHAP: Lundberg, Erion and Lee, *Consistent individualized feature
+//! attribution for tree ensembles* (2018, arXiv 1802.03888), algorithm 2. A coalition `S` is worth the tree's expected
+//! value when the features in `S` are known and, at a split on any other feature, a row goes to each child in
+//! proportion to the child's cover.
+//!
+//! We arrange the algorithm by leaves. On the way to a leaf stand `d` different features. Feature `i` has
+//! `o_i` = 1 if the row passes all questions about `i` on that way, else 0, and
+//! `z_i` = the product of the cover shares of the edges of these questions.
+//! The leaf with value `v` gives feature `i`
+//!
+//! ```text
+//!     v (o_i - z_i) sum_k k! (d-k-1)! / d! [y^k] prod_{j != i} (o_j y + z_j)
+//!   = v (o_i - z_i) integral_0^1 prod_{j != i} (o_j t + z_j (1 - t)) dt
+//! ```
+//!
+//! The first line is what EXTEND and UNWIND of the paper compute; the second one is the same number (k! (d-k-1)! / d! is
+//! a beta integral; Owen, *Multilinear extensions of games*, 1972). The integrand is a polynomial of degree `d - 1`, so
+//! Gauss-Legendre quadrature with at least `d / 2` nodes gives the integral exactly, and with positive factors only. UNWIND
+//! subtracts: on a way through 60 features it has no correct digit left. Work is O(leaves x depth²) a tree and row, as in
+//! the paper.
+//!
+//! **Deviations from the paper.** A node's cover is the sum over its leaves, so shares always sum to one. If both
+//! children of a node have cover 0, each gets half.
+
+use crate::ensemble::{Body, Model, Shape};
+use crate::predict::{Block, BlockError, known, level_counts};
+use crate::schema::Schema;
+use crate::tree::{Child, Split, Tree};
+
+/// The most edges on all ways to the leaves of the model; 12 bytes each.
+const MAX_EDGES: usize = 1 << 26;
+
+/// Why contributions cannot be had.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExplainError {
+    /// The model is too large to be explained.
+    #[error("the trees up to tree {tree} are too large to be explained; explain fewer rounds or train smaller trees")]
+    TooLarge {
+        /// The tree at which the limit was passed, counted from 0.
+        tree: usize,
+    },
+    /// The rows do not fit the model.
+    #[error(transparent)]
+    Block(#[from] BlockError),
+}
+
+/// A model prepared for contributions.
+///
+/// ```
+/// use swarmwood_model::{*, explain::Explainer};
+/// # let split = Split { feature: 0, test: Test::Above(30.0), missing_right: true };
+/// # let leaf = |value, cover| Leaf { value, cover };
+/// # let node = Node { split, left: Child::Leaf(0), right: Child::Leaf(1), gain: 7.0, cover: 4.0 };
+/// # let tree = Tree { nodes: vec![node], leaves: vec![leaf(1.0, 3.0), leaf(2.0, 1.0)] };
+/// # let model = Model {
+/// #     schema: Schema {
+/// #         features: vec![Feature { name: "age".into(), kind: Kind::Number }],
+/// #         target: Target { name: "price".into(), kind: TargetKind::Number },
+/// #     },
+/// #     link: Link::Identity,
+/// #     objective: "squared".into(),
+/// #     base: vec![0.5],
+/// #     body: Body::Trees(vec![Member { output: 0, shape: Shape::Ordinary(tree) }]),
+/// #     provenance: Provenance::default(),
+/// # };
+/// // A model with one rule: age > 30 (a quarter of the training rows) adds 2, else 1; it starts from 0.5.
+/// let columns = [Values::Number(&[31.0])];
+/// let mut contributions = [0.0; 2];
+/// Explainer::new(&model, None)?.contributions(&Block { columns: &columns, rows: 1 }, &mut contributions)?;
+/// assert_eq!(contributions, [0.75, 1.75]); // the feature's, and the expected raw score
+/// # Ok::<(), explain::ExplainError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Explainer<'m> {
+    schema: &'m Schema,
+    levels: Vec<Option<u32>>,
+    body: &'m Body,
+    trees: Vec<Paths<'m>>,
+    /// The expected raw score of each output.
+    expected: Vec<f64>,
+    /// The quadratures in ascending order of nodes, and for each number of features the one to use.
+    quadratures: Vec<Quadrature>,
+    quadrature_for: Vec<usize>,
+}
+
+/// All ways to the leaves of one tree.
+#[derive(Debug, Clone)]
+struct Paths<'m> {
+    output: usize,
+    /// The rules, by node.
+    splits: Vec<&'m Split>,
+    leaves: Vec<Path>,
+}
+
+/// The way to one leaf.
+#[derive(Debug, Clone)]
+struct Path {
+    value: f64,
+    steps: Vec<Step>,
+    /// The edges of all steps: a node and the side taken.
+    edges: Vec<(u32, bool)>,
+}
+
+/// One feature on the way to a leaf.
+#[derive(Debug, Clone)]
+struct Step {
+    feature: u32,
+    /// z of the module's text.
+    share: f64,
+    /// Where this feature's edges end in [`Path::edges`]; they start where the ones of the step before end.
+    end: u32,
+}
+
+impl<'m> Explainer<'m> {
+    /// Prepares the first `first_rounds` rounds of a model, or all. The model must pass [`Model::check`].
+    pub fn new(model: &'m Model, first_rounds: Option<usize>) -> Result<Self, ExplainError> {
+        let mut expected = model.base.clone();
+        let mut trees = Vec::new();
+        let (mut edges, mut deepest) = (0, 0);
+        for (index, member) in model.first_members(first_rounds).iter().enumerate() {
+            let converted;
+            let (tree, rules) = match &member.shape {
+                Shape::Ordinary(tree) => (tree, tree.nodes.iter().map(|node| &node.split).collect()),
+                Shape::Oblivious(tree) => {
+                    converted = tree.to_tree();
+                    let level = |node: usize| (node + 1).ilog2() as usize;
+                    (&converted, (0..converted.nodes.len()).map(|node| &tree.levels[level(node)].split).collect())
+                }
+            };
+            let output = member.output as usize;
+            edges += edge_count(tree);
+            if edges > MAX_EDGES {
+                return Err(ExplainError::TooLarge { tree: index });
+            }
+            let leaves = paths(tree);
+            for path in &leaves {
+                expected[output] += path.value * path.steps.iter().map(|step| step.share).product::<f64>();
+                deepest = deepest.max(path.steps.len());
+            }
+            trees.push(Paths { output, splits: rules, leaves });
+        }
+        let levels = level_counts(&model.schema);
+        let mut quadratures: Vec<Quadrature> = Vec::new();
+        let mut quadrature_for = Vec::with_capacity(deepest + 1);
+        for features in 0..=deepest {
+            let wanted = features.div_ceil(2).max(1);
+            if quadratures.last().is_none_or(|last| last.nodes.len() < wanted) {
+                // More nodes than needed do no harm, so a few quadratures serve all numbers of features.
+                quadratures.push(Quadrature::new(if wanted <= 8 { wanted } else { wanted + wanted / 4 }));
+            }
+            quadrature_for.push(quadratures.len() - 1);
+        }
+        let (schema, body) = (&model.schema, &model.body);
+        Ok(Explainer { schema, levels, body, trees, expected, quadratures, quadrature_for })
+    }
+
+    /// Contributions to the raw scores: row by row, output by output, one number a feature and last the expected raw
+    /// score, which with the contributions sums to the raw score.
+    ///
+    /// For a linear model a feature's contribution is its term, and the last number is the start value.
+    pub fn contributions(&self, block: &Block<'_>, out: &mut [f64]) -> Result<(), ExplainError> {
+        block.check(self.schema)?;
+        let features = self.schema.features.len();
+        let row_size = self.expected.len() * (features + 1);
+        if out.len() != block.rows * row_size {
+            return Err(BlockError::Output { found: out.len(), expected: block.rows * row_size }.into());
+        }
+        let mut work = Work::default();
+        for (row, out) in out.chunks_mut(row_size.max(1)).enumerate() {
+            out.fill(0.0);
+            let value = |feature: u32| known(self.levels[feature as usize], block.columns[feature as usize].get(row));
+            for (out, expected) in out.chunks_mut(features + 1).zip(&self.expected) {
+                out[features] = *expected;
+            }
+            for tree in &self.trees {
+                work.right.clear();
+                work.right.extend(tree.splits.iter().map(|split| split.goes_right(value(split.feature))));
+                let out = &mut out[tree.output * (features + 1)..][..features];
+                tree.leaves.iter().for_each(|path| self.add_leaf(path, &mut work, out));
+            }
+            if let Body::Linear(functions) = self.body {
+                for (out, function) in out.chunks_mut(features + 1).zip(functions) {
+                    for ((feature, term), out) in function.terms.iter().enumerate().zip(out) {
+                        *out = term.add(value(feature as u32));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what one leaf gives to each feature on its way.
+    fn add_leaf(&self, path: &Path, work: &mut Work, out: &mut [f64]) {
+        let Work { right, passed, integrand } = work;
+        // A feature whose questions the row fails is a factor z (1 - t); z is constant.
+        let mut scale = path.value;
+        let mut failures = 0;
+        let mut start = 0;
+        passed.clear();
+        for step in &path.steps {
+            let edges = &path.edges[start..step.end as usize];
+            start = step.end as usize;
+            let passes = edges.iter().all(|(node, side)| right[*node as usize] == *side);
+            passed.push(passes);
+            if !passes {
+                scale *= step.share;
+                failures += 1;
+            }
+        }
+        if scale == 0.0 {
+            return;
+        }
+        // The weighted product of all factors, at each node; of the factors 1 - t one is left out if there is one.
+        let quadrature = &self.quadratures[self.quadrature_for[path.steps.len()]];
+        integrand.clear();
+        integrand.extend(quadrature.nodes.iter().zip(&quadrature.weights).map(|(node, weight)| {
+            let ones = path.steps.iter().zip(&*passed).filter(|(_, passes)| **passes);
+            let factors: f64 = ones.map(|(step, _)| node + step.share * (1.0 - node)).product();
+            weight * factors * (1.0 - node).powi((failures - 1).max(0))
+        }));
+        let failed = -scale * integrand.iter().sum::<f64>();
+        let one_more = i32::from(failures > 0);
+        for (step, passes) in path.steps.iter().zip(&*passed) {
+            out[step.feature as usize] += if *passes {
+                let without = |(node, value): (&f64, &f64)| {
+                    value * (1.0 - node).powi(one_more) / (node + step.share * (1.0 - node))
+                };
+                let integral: f64 = quadrature.nodes.iter().zip(&*integrand).map(without).sum();
+                scale * (1.0 - step.share) * integral
+            } else {
+                failed
+            };
+        }
+    }
+}
+
+/// Memory that is used for one leaf after the other.
+#[derive(Default)]
+struct Work {
+    right: Vec<bool>,
+    passed: Vec<bool>,
+    integrand: Vec<f64>,
+}
+
+/// Gauss-Legendre quadrature on the interval from 0 to 1.
+#[derive(Debug, Clone)]
+struct Quadrature {
+    nodes: Vec<f64>,
+    weights: Vec<f64>,
+}
+
+impl Quadrature {
+    /// The roots of the Legendre polynomial of degree `count` by Newton's method, moved to the interval.
+    fn new(count: usize) -> Self {
+        let degree = count as f64;
+        let mut quadrature = Quadrature { nodes: Vec::with_capacity(count), weights: Vec::with_capacity(count) };
+        for root in 0..count {
+            let mut x = (std::f64::consts::PI * (root as f64 + 0.75) / (degree + 0.5)).cos();
+            let mut slope = 1.0;
+            // Convergence is quadratic from a start this good; eight steps are more than any degree needs.
+            for _ in 0..8 {
+                let (mut before, mut value) = (1.0, x);
+                for k in 2..=count {
+                    let k = k as f64;
+                    (before, value) = (value, ((2.0 * k - 1.0) * x * value - (k - 1.0) * before) / k);
+                }
+                slope = degree * (x * value - before) / (x * x - 1.0);
+                x -= value / slope;
+            }
+            quadrature.nodes.push((1.0 - x) / 2.0);
+            quadrature.weights.push(1.0 / ((1.0 - x * x) * slope * slope));
+        }
+        quadrature
+    }
+}
+
+/// How many edges lie on all ways to the leaves together, at most.
+fn edge_count(tree: &Tree) -> usize {
+    let mut depths = vec![0_usize; tree.nodes.len()];
+    let mut sum = 0_usize;
+    for (index, node) in tree.nodes.iter().enumerate() {
+        for child in [node.left, node.right] {
+            match child {
+                Child::Node(child) => depths[child as usize] = depths[index] + 1,
+                Child::Leaf(_) => sum = sum.saturating_add(depths[index] + 1),
+            }
+        }
+    }
+    sum
+}
+
+/// Each node's share of cover that goes right.
+fn right_shares(tree: &Tree) -> Vec<f64> {
+    let mut covers = vec![0.0_f64; tree.nodes.len()];
+    let mut shares = vec![0.0; tree.nodes.len()];
+    for (index, node) in tree.nodes.iter().enumerate().rev() {
+        // Half of each, so that the sum cannot overflow.
+        let cover = |child| match child {
+            Child::Node(child) => covers[child as usize] / 2.0,
+            Child::Leaf(leaf) => tree.leaves[leaf as usize].cover / 2.0,
+        };
+        let (left, right) = (cover(node.left), cover(node.right));
+        shares[index] = if left + right > 0.0 { right / (left + right) } else { 0.5 };
+        covers[index] = ((left + right) * 2.0).min(f64::MAX);
+    }
+    shares
+}
+
+/// The ways to all leaves, in the order they are met from the root down.
+fn paths(tree: &Tree) -> Vec<Path> {
+    let shares = right_shares(tree);
+    let mut paths = Vec::with_capacity(tree.leaves.len());
+    // The way to where we are; each stack entry says how long it was when the edge left.
+    let mut way: Vec<(u32, bool)> = Vec::new();
+    let mut stack = vec![(tree.root(), 0, None)];
+    while let Some((at, length, edge)) = stack.pop() {
+        way.truncate(length);
+        way.extend(edge);
+        match at {
+            Child::Leaf(leaf) => paths.push(path(tree, &shares, &way, tree.leaves[leaf as usize].value)),
+            Child::Node(index) => {
+                let node = &tree.nodes[index as usize];
+                stack.push((node.right, way.len(), Some((index, true))));
+                stack.push((node.left, way.len(), Some((index, false))));
+            }
+        }
+    }
+    paths
+}
+
+/// Brings the edges of the same feature together.
+fn path(tree: &Tree, shares: &[f64], way: &[(u32, bool)], value: f64) -> Path {
+    let feature = |edge: &(u32, bool)| tree.nodes[edge.0 as usize].split.feature;
+    let mut edges = way.to_vec();
+    edges.sort_by_key(feature);
+    let mut steps: Vec<Step> = Vec::new();
+    for (place, edge) in edges.iter().enumerate() {
+        let right = shares[edge.0 as usize];
+        let share = if edge.1 { right } else { 1.0 - right };
+        let end = place as u32 + 1;
+        match steps.last_mut() {
+            Some(step) if step.feature == feature(edge) => {
+                step.share *= share;
+                step.end = end;
+            }
+            _ => steps.push(Step { feature: feature(edge), share, end }),
+        }
+    }
+    Path { value, steps, edges }
+}

@@ -1,0 +1,129 @@
+//! From a model to JSON: one line a feature and one a tree, so that files can be read and compared by people.
+
+use serde::Serialize;
+
+use super::{FORMAT, VERSION, tables};
+use crate::ensemble::{Body, Linear, Link, Member, Model, Shape, Term};
+use crate::schema::{Kind, TargetKind};
+use crate::tree::{Child, Leaf, Split, Test};
+
+pub(super) fn write(model: &Model) -> String {
+    let target = tables::Target {
+        name: model.schema.target.name.clone(),
+        classes: match &model.schema.target.kind {
+            TargetKind::Number => None,
+            TargetKind::Classes(classes) => Some(classes.clone()),
+        },
+    };
+    let feature = |feature: &crate::Feature| tables::Feature {
+        name: feature.name.clone(),
+        levels: match &feature.kind {
+            Kind::Number => None,
+            Kind::Category { levels } => Some(levels.clone()),
+        },
+    };
+    let provenance = tables::Provenance {
+        version: model.provenance.version.clone(),
+        method: model.provenance.method.clone(),
+        rows: model.provenance.rows,
+        params: model.provenance.params.clone(),
+    };
+    let mut out = format!("{{\"format\":\"{FORMAT}\",\"version\":{VERSION},\n");
+    line(&mut out, "objective", &model.objective);
+    line(&mut out, "link", &link(model.link));
+    line(&mut out, "base", &model.base);
+    line(&mut out, "provenance", &provenance);
+    line(&mut out, "target", &target);
+    lines(&mut out, "features", model.schema.features.iter().map(feature));
+    out.push_str(",\n");
+    match &model.body {
+        Body::Trees(members) => lines(&mut out, "trees", members.iter().map(tree)),
+        Body::Linear(functions) => lines(&mut out, "linear", functions.iter().map(linear)),
+    }
+    out.push_str("}\n");
+    out
+}
+
+fn json(value: &impl Serialize) -> String {
+    // The tables hold nothing that JSON cannot express: their keys are text, and numbers are finite in a checked model.
+    serde_json::to_string(value).expect("tables of numbers and text can be written as JSON")
+}
+
+fn line(out: &mut String, key: &str, value: &impl Serialize) {
+    out.push_str(&format!("\"{key}\":{},\n", json(value)));
+}
+
+/// A list with one line an element.
+fn lines<T: Serialize>(out: &mut String, key: &str, values: impl Iterator<Item = T>) {
+    out.push_str(&format!("\"{key}\":["));
+    for (index, value) in values.enumerate() {
+        out.push_str(if index == 0 { "\n" } else { ",\n" });
+        out.push_str(&json(&value));
+    }
+    out.push(']');
+}
+
+fn link(link: Link) -> tables::Link {
+    match link {
+        Link::Identity => tables::Link::Identity,
+        Link::Exp => tables::Link::Exp,
+        Link::ExpM1 => tables::Link::ExpM1,
+        Link::Sigmoid => tables::Link::Sigmoid,
+        Link::Softmax => tables::Link::Softmax,
+    }
+}
+
+fn tree(member: &Member) -> tables::Tree {
+    let splits: Vec<&Split> = member.shape.splits().collect();
+    let threshold = |split: &&Split| match split.test {
+        Test::Above(threshold) => Some(threshold),
+        Test::In(_) => None,
+    };
+    let levels = |split: &&Split| match &split.test {
+        Test::Above(_) => None,
+        Test::In(set) => Some(set.iter().collect::<Vec<u32>>()),
+    };
+    let categories = splits.iter().any(|split| matches!(split.test, Test::In(_)));
+    let leaves: &[Leaf] = member.shape.leaves();
+    let mut table = tables::Tree {
+        kind: tables::TreeKind::Oblivious,
+        output: member.output,
+        feature: splits.iter().map(|split| split.feature).collect(),
+        threshold: splits.iter().map(threshold).collect(),
+        levels: categories.then(|| splits.iter().map(levels).collect()),
+        missing_right: splits.iter().map(|split| tables::Bit(split.missing_right)).collect(),
+        left: None,
+        right: None,
+        gain: Vec::new(),
+        cover: None,
+        leaf: leaves.iter().map(|leaf| leaf.value).collect(),
+        leaf_cover: leaves.iter().map(|leaf| leaf.cover).collect(),
+    };
+    match &member.shape {
+        Shape::Oblivious(tree) => table.gain = tree.levels.iter().map(|level| level.gain).collect(),
+        Shape::Ordinary(tree) => {
+            table.kind = tables::TreeKind::Ordinary;
+            table.gain = tree.nodes.iter().map(|node| node.gain).collect();
+            table.cover = Some(tree.nodes.iter().map(|node| node.cover).collect());
+            table.left = Some(tree.nodes.iter().map(|node| child(node.left)).collect());
+            table.right = Some(tree.nodes.iter().map(|node| child(node.right)).collect());
+        }
+    }
+    table
+}
+
+/// Nodes by their index, leaf `i` as `-1 - i`.
+fn child(child: Child) -> i64 {
+    match child {
+        Child::Node(node) => i64::from(node),
+        Child::Leaf(leaf) => -1 - i64::from(leaf),
+    }
+}
+
+fn linear(function: &Linear) -> tables::Linear {
+    let term = |term: &Term| match term {
+        Term::Number { weight, centre } => tables::Term { weight: Some(*weight), centre: Some(*centre), weights: None },
+        Term::Category { weights } => tables::Term { weight: None, centre: None, weights: Some(weights.clone()) },
+    };
+    tables::Linear { terms: function.terms.iter().map(term).collect() }
+}

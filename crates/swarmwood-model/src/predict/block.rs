@@ -1,0 +1,164 @@
+//! The input of a prediction: borrowed columns in schema order.
+
+use std::ops::Range;
+
+use crate::schema::{Kind, Schema};
+
+/// The category code of a missing value. Any other code the schema has no level for counts as missing too.
+pub const MISSING: u32 = u32::MAX;
+
+/// One value of one row.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Value {
+    /// A number; NaN is a missing value.
+    Number(f64),
+    /// A category code; [`MISSING`] and codes the schema has no level for are missing values.
+    Category(u32),
+}
+
+/// The values of one column.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Values<'a> {
+    /// Numbers; NaN is a missing value.
+    Number(&'a [f64]),
+    /// Category codes; [`MISSING`] and codes the schema has no level for are missing values.
+    Category(&'a [u32]),
+}
+
+impl Values<'_> {
+    /// How many values there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Values::Number(values) => values.len(),
+            Values::Category(codes) => codes.len(),
+        }
+    }
+
+    /// Whether there is no value.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The value of a row.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn get(&self, row: usize) -> Value {
+        match self {
+            Values::Number(values) => Value::Number(values[row]),
+            Values::Category(codes) => Value::Category(codes[row]),
+        }
+    }
+}
+
+/// Some rows: one column a feature, in the order of [`Schema::features`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Block<'a> {
+    /// The columns.
+    pub columns: &'a [Values<'a>],
+    /// The number of rows, which is the length of each column.
+    pub rows: usize,
+}
+
+/// Why rows do not fit a model, or the place for the results does not fit the rows.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BlockError {
+    /// The number of columns differs from the number of features.
+    #[error("{found} columns for {expected} features; give one column a feature, in the order of the model's schema")]
+    Columns {
+        /// How many columns there are.
+        found: usize,
+        /// How many features there are.
+        expected: usize,
+    },
+    /// A column is of the wrong kind.
+    #[error("column {column} holds {found}, but the model's feature `{name}` is {expected}")]
+    Kind {
+        /// Which column, counted from 0.
+        column: usize,
+        /// The feature's name.
+        name: String,
+        /// What the column holds.
+        found: &'static str,
+        /// What the feature is.
+        expected: &'static str,
+    },
+    /// A column is shorter or longer than the block.
+    #[error("column {column} has {found} values in a block of {expected} rows")]
+    Length {
+        /// Which column, counted from 0.
+        column: usize,
+        /// How many values it has.
+        found: usize,
+        /// How many rows the block has.
+        expected: usize,
+    },
+    /// The wanted rows are not in the block.
+    #[error("rows {}..{} are not in a block of {rows} rows", range.start, range.end)]
+    Range {
+        /// The wanted rows.
+        range: Range<usize>,
+        /// How many rows the block has.
+        rows: usize,
+    },
+    /// The place for the results is too small or too large.
+    #[error("{found} places for {expected} results")]
+    Output {
+        /// How many places there are.
+        found: usize,
+        /// How many results there are.
+        expected: usize,
+    },
+}
+
+/// For each feature the number of its levels, or none for a number: all that prediction needs to know of the schema.
+pub(crate) fn level_counts(schema: &Schema) -> Vec<Option<u32>> {
+    let count = |kind: &Kind| match kind {
+        Kind::Number => None,
+        // Code `MISSING` can have no level, so the largest count is that code.
+        Kind::Category { levels } => Some(u32::try_from(levels.len()).unwrap_or(MISSING)),
+    };
+    schema.features.iter().map(|feature| count(&feature.kind)).collect()
+}
+
+fn kind_mismatch(column: usize, schema: &Schema, number: bool) -> Option<BlockError> {
+    let feature = &schema.features[column];
+    let name = |number| if number { "numbers" } else { "categories" };
+    let expected = matches!(feature.kind, Kind::Number);
+    let mismatch =
+        BlockError::Kind { column, name: feature.name.clone(), found: name(number), expected: name(expected) };
+    (expected != number).then_some(mismatch)
+}
+
+/// Whether a row fits the schema.
+pub(crate) fn check_row(schema: &Schema, row: &[Value]) -> Result<(), BlockError> {
+    if row.len() != schema.features.len() {
+        return Err(BlockError::Columns { found: row.len(), expected: schema.features.len() });
+    }
+    for (column, (value, feature)) in row.iter().zip(&schema.features).enumerate() {
+        let number = matches!(value, Value::Number(_));
+        if matches!(feature.kind, Kind::Number) != number {
+            return kind_mismatch(column, schema, number).map_or(Ok(()), Err);
+        }
+    }
+    Ok(())
+}
+
+impl Block<'_> {
+    /// Whether the block fits the schema.
+    pub fn check(&self, schema: &Schema) -> Result<(), BlockError> {
+        if self.columns.len() != schema.features.len() {
+            return Err(BlockError::Columns { found: self.columns.len(), expected: schema.features.len() });
+        }
+        for (column, values) in self.columns.iter().enumerate() {
+            if let Some(error) = kind_mismatch(column, schema, matches!(values, Values::Number(_))) {
+                return Err(error);
+            }
+            if values.len() != self.rows {
+                return Err(BlockError::Length { column, found: values.len(), expected: self.rows });
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,288 @@
+//! From trees to programs over byte columns.
+//!
+//! Each rule becomes "the code of column `c` is above `cut`". An oblivious tree is the list of its rules. An ordinary
+//! tree is a bottom-up program: a step takes the leaf indices its two children would give all rows of a block and
+//! chooses between them, so after the last step every row has its leaf, without a branch on data. Trees that need more
+//! than 256 leaf indices are walked.
+
+use std::collections::HashMap;
+
+use crate::ensemble::{Member, Shape};
+use crate::predict::columns::{Coding, Column, Cuts, MAX_BYTE_LEVELS, MAX_CUTS};
+use crate::tree::{Child, LevelSet, Split, Test, Tree};
+
+/// Rules, trees and tables of a compiled model.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Program {
+    /// The byte columns in the order of first use.
+    pub(super) columns: Vec<Column>,
+    /// Tables for category rules: 1 for the codes that go right.
+    pub(super) tables: Vec<[u8; 256]>,
+    /// The rules of oblivious trees.
+    pub(super) rules: Vec<Rule>,
+    /// The steps of ordinary trees.
+    pub(super) steps: Vec<Step>,
+    /// The trees.
+    pub(super) trees: Vec<Compiled>,
+    /// All leaf values, and 256 more numbers so that a table of 256 can start anywhere.
+    pub(super) values: Vec<f64>,
+    /// How many byte blocks the longest program needs at once.
+    pub(super) slots: usize,
+}
+
+/// One compiled tree.
+#[derive(Debug, Clone)]
+pub(super) struct Compiled {
+    /// How its leaves are found.
+    pub(super) form: Form,
+    /// Where its leaf values start.
+    pub(super) values: usize,
+    /// How many columns the trees up to and including this one use.
+    pub(super) columns: usize,
+}
+
+/// How the leaves of a tree are found.
+#[derive(Debug, Clone)]
+pub(super) enum Form {
+    /// By the rules of its levels, eight or fewer.
+    Levels { first: usize, count: usize },
+    /// By the rules of its levels, 9 to 16.
+    ManyLevels { first: usize, count: usize },
+    /// By a program that leaves them in a slot.
+    Steps { first: usize, end: usize, slot: usize },
+    /// By the plain walk.
+    Walk,
+}
+
+/// A rule passes where the code of a column, translated by a table if there is one, is above the cut.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rule {
+    pub(super) column: u32,
+    pub(super) cut: u8,
+    pub(super) table: Option<u32>,
+}
+
+/// A step of an ordinary tree's program.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Step {
+    pub(super) rule: Rule,
+    pub(super) choice: Choice,
+}
+
+/// What a step chooses between, and the slot of the result.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Choice {
+    /// Two leaves.
+    Leaves { left: u8, right: u8, slot: u8 },
+    /// The slot on the left, a leaf on the right.
+    RightLeaf { slot: u8, right: u8 },
+    /// A leaf on the left, the slot on the right.
+    LeftLeaf { left: u8, slot: u8 },
+    /// Two slots; the result replaces the left one.
+    Slots { left: u8, right: u8 },
+}
+
+/// Columns of numbers: one group a feature and side of the missing values.
+type Group = (u32, bool);
+
+/// A category rule: feature, set, side of the missing values.
+type Membership<'m> = (u32, &'m LevelSet, bool);
+
+struct Compiler<'m> {
+    levels: &'m [Option<u32>],
+    thresholds: HashMap<Group, Vec<f64>>,
+    number_columns: HashMap<(Group, usize), u32>,
+    level_columns: HashMap<u32, u32>,
+    memberships: HashMap<Membership<'m>, u32>,
+    program: Program,
+}
+
+/// Compiles trees of a checked model; `levels` are the numbers of levels of its features.
+pub(super) fn compile(members: &[Member], levels: &[Option<u32>]) -> Program {
+    let mut compiler = Compiler {
+        levels,
+        thresholds: collect_thresholds(members),
+        number_columns: HashMap::new(),
+        level_columns: HashMap::new(),
+        memberships: HashMap::new(),
+        program: Program::default(),
+    };
+    for member in members {
+        compiler.tree(&member.shape);
+    }
+    let mut program = compiler.program;
+    program.values.extend([0.0; 256]);
+    program
+}
+
+/// The thresholds of each group, ascending and distinct.
+fn collect_thresholds(members: &[Member]) -> HashMap<Group, Vec<f64>> {
+    let mut groups: HashMap<Group, Vec<f64>> = HashMap::new();
+    for split in members.iter().filter(|member| !is_walked(&member.shape)).flat_map(|member| member.shape.splits()) {
+        if let Test::Above(threshold) = split.test {
+            groups.entry((split.feature, split.missing_right)).or_default().push(threshold);
+        }
+    }
+    for thresholds in groups.values_mut() {
+        thresholds.sort_unstable_by(f64::total_cmp);
+        // `dedup` takes -0 and 0 for the same, and so does the comparison with a value.
+        thresholds.dedup();
+    }
+    groups
+}
+
+fn is_walked(shape: &Shape) -> bool {
+    matches!(shape, Shape::Ordinary(tree) if tree.leaves.len() > 256)
+}
+
+impl<'m> Compiler<'m> {
+    fn tree(&mut self, shape: &'m Shape) {
+        let form = match shape {
+            _ if is_walked(shape) => Form::Walk,
+            Shape::Ordinary(tree) if tree.nodes.is_empty() => Form::Levels { first: 0, count: 0 },
+            Shape::Ordinary(tree) => self.ordinary(tree),
+            Shape::Oblivious(tree) => {
+                let (first, count) = (self.program.rules.len(), tree.levels.len());
+                for level in &tree.levels {
+                    let rule = self.rule(&level.split);
+                    self.program.rules.push(rule);
+                }
+                if count <= 8 { Form::Levels { first, count } } else { Form::ManyLevels { first, count } }
+            }
+        };
+        let values = self.program.values.len();
+        self.program.values.extend(shape.leaves().iter().map(|leaf| leaf.value));
+        self.program.trees.push(Compiled { form, values, columns: self.program.columns.len() });
+    }
+
+    fn column(&mut self, feature: u32, coding: Coding) -> u32 {
+        self.program.columns.push(Column { feature, coding });
+        self.program.columns.len() as u32 - 1
+    }
+
+    fn rule(&mut self, split: &'m Split) -> Rule {
+        let (feature, missing_right) = (split.feature, split.missing_right);
+        match &split.test {
+            Test::Above(threshold) => self.number_rule((feature, missing_right), *threshold),
+            Test::In(set) => {
+                let levels = self.levels[feature as usize].unwrap_or(0);
+                let key = (feature, set, missing_right);
+                if levels > MAX_BYTE_LEVELS {
+                    let column = self.memberships.get(&key).copied().unwrap_or_else(|| {
+                        let column = self.column(feature, Coding::Member { levels, set: set.clone(), missing_right });
+                        self.memberships.insert(key, column);
+                        column
+                    });
+                    return Rule { column, cut: 0, table: None };
+                }
+                let column = self.level_columns.get(&feature).copied().unwrap_or_else(|| {
+                    let column = self.column(feature, Coding::Levels(levels));
+                    self.level_columns.insert(feature, column);
+                    column
+                });
+                let tables = &mut self.program.tables;
+                let table = *self.memberships.entry(key).or_insert_with(|| {
+                    let mut table = [0; 256];
+                    set.iter().for_each(|code| table[code as usize] = 1);
+                    table[255] = u8::from(missing_right);
+                    tables.push(table);
+                    tables.len() as u32 - 1
+                });
+                Rule { column, cut: 0, table: Some(table) }
+            }
+        }
+    }
+
+    fn number_rule(&mut self, group: Group, threshold: f64) -> Rule {
+        // Every threshold was collected before, so the group exists and the threshold is found in it.
+        let thresholds = self.thresholds.get(&group).map_or(&[][..], Vec::as_slice);
+        let place = thresholds.partition_point(|other| *other < threshold);
+        // A group with more thresholds than a byte can count is spread over several columns.
+        let part = place / MAX_CUTS;
+        let column = match self.number_columns.get(&(group, part)) {
+            Some(column) => *column,
+            None => {
+                let end = thresholds.len().min((part + 1) * MAX_CUTS);
+                let cuts = Cuts::new(&thresholds[part * MAX_CUTS..end]);
+                let column = self.column(group.0, Coding::Number { cuts, missing_right: group.1 });
+                self.number_columns.insert((group, part), column);
+                column
+            }
+        };
+        Rule { column, cut: (place % MAX_CUTS) as u8, table: None }
+    }
+
+    /// Emits children before parents, and of two children the one first that needs more slots, which keeps their number
+    /// below the logarithm of the number of leaves (Sethi and Ullman 1970).
+    fn ordinary(&mut self, tree: &'m Tree) -> Form {
+        let needs = slot_needs(tree);
+        let first = self.program.steps.len();
+        let mut slot_of = vec![0_u8; tree.nodes.len()];
+        let mut free: Vec<u8> = Vec::new();
+        let mut slots = 0;
+        let mut visits = vec![(0_usize, false)];
+        while let Some((index, children_done)) = visits.pop() {
+            let node = &tree.nodes[index];
+            if !children_done {
+                visits.push((index, true));
+                let mut children: Vec<usize> = [node.left, node.right].into_iter().filter_map(inner).collect();
+                children.sort_by_key(|child| needs[*child]);
+                visits.extend(children.into_iter().map(|child| (child, false)));
+                continue;
+            }
+            let choice = match (node.left, node.right) {
+                (Child::Leaf(left), Child::Leaf(right)) => {
+                    let slot = free.pop().unwrap_or_else(|| {
+                        slots += 1;
+                        slots - 1
+                    });
+                    Choice::Leaves { left: left as u8, right: right as u8, slot }
+                }
+                (Child::Node(left), Child::Leaf(right)) => {
+                    Choice::RightLeaf { slot: slot_of[left as usize], right: right as u8 }
+                }
+                (Child::Leaf(left), Child::Node(right)) => {
+                    Choice::LeftLeaf { left: left as u8, slot: slot_of[right as usize] }
+                }
+                (Child::Node(left), Child::Node(right)) => {
+                    let (left, right) = (slot_of[left as usize], slot_of[right as usize]);
+                    free.push(right);
+                    Choice::Slots { left, right }
+                }
+            };
+            slot_of[index] = choice.result();
+            let rule = self.rule(&node.split);
+            self.program.steps.push(Step { rule, choice });
+        }
+        self.program.slots = self.program.slots.max(slots as usize);
+        Form::Steps { first, end: self.program.steps.len(), slot: slot_of[0] as usize }
+    }
+}
+
+impl Choice {
+    /// The slot of the result.
+    fn result(self) -> u8 {
+        match self {
+            Choice::Leaves { slot, .. } | Choice::RightLeaf { slot, .. } | Choice::LeftLeaf { slot, .. } => slot,
+            Choice::Slots { left, .. } => left,
+        }
+    }
+}
+
+fn inner(child: Child) -> Option<usize> {
+    match child {
+        Child::Node(index) => Some(index as usize),
+        Child::Leaf(_) => None,
+    }
+}
+
+/// How many slots the program of each node needs.
+fn slot_needs(tree: &Tree) -> Vec<u8> {
+    let mut needs = vec![0_u8; tree.nodes.len()];
+    for (index, node) in tree.nodes.iter().enumerate().rev() {
+        let need = |child| inner(child).map_or(0, |child| needs[child]);
+        let (left, right) = (need(node.left), need(node.right));
+        needs[index] = if left == right { left + 1 } else { left.max(right) };
+    }
+    needs
+}

@@ -1,0 +1,139 @@
+//! From raw scores to predictions.
+
+use crate::ensemble::{Link, Model};
+use crate::predict::block::{BlockError, Value};
+
+/// The prediction for one row.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Prediction {
+    /// Of a regression model.
+    Number(f64),
+    /// Of a classification model.
+    Class {
+        /// The most probable class, an index into the target's classes; the first of equals.
+        class: u32,
+        /// One probability a class.
+        probabilities: Vec<f64>,
+    },
+}
+
+/// The predictions for a block of rows.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Predictions {
+    /// Of a regression model: one number a row.
+    Numbers(Vec<f64>),
+    /// Of a classification model.
+    Classes {
+        /// The most probable class of each row, an index into the target's classes; the first of equals.
+        classes: Vec<u32>,
+        /// Row by row one probability a class.
+        probabilities: Vec<f64>,
+    },
+}
+
+impl Link {
+    /// The predicted number that belongs to a raw score of a regression model.
+    ///
+    /// For classification links the raw score itself comes back: use [`Link::probabilities`].
+    pub fn number(self, raw: f64) -> f64 {
+        match self {
+            Link::Identity | Link::Sigmoid | Link::Softmax => raw,
+            Link::Exp => raw.exp(),
+            Link::ExpM1 => raw.exp_m1(),
+        }
+    }
+
+    /// The class probabilities that belong to the raw scores of a row: two for [`Link::Sigmoid`], as many as scores for
+    /// [`Link::Softmax`]. For the links of regression nothing is added.
+    ///
+    /// ```
+    /// let mut probabilities = vec![];
+    /// swarmwood_model::Link::Sigmoid.probabilities(&[0.0], &mut probabilities);
+    /// assert_eq!(probabilities, [0.5, 0.5]);
+    /// ```
+    pub fn probabilities(self, raw: &[f64], out: &mut Vec<f64>) {
+        match self {
+            Link::Identity | Link::Exp | Link::ExpM1 => {}
+            Link::Sigmoid => {
+                // Two calls instead of `1 - p` keep a probability near 0 exact to its last digits.
+                let score = raw.first().copied().unwrap_or(0.0);
+                out.extend([1.0 / (1.0 + score.exp()), 1.0 / (1.0 + (-score).exp())]);
+            }
+            Link::Softmax => {
+                // The largest score becomes 0, so that no exponential overflows.
+                let top = raw.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                let start = out.len();
+                out.extend(raw.iter().map(|score| (score - top).exp()));
+                let sum: f64 = out[start..].iter().sum();
+                out[start..].iter_mut().for_each(|probability| *probability /= sum);
+            }
+        }
+    }
+
+    /// The most probable class of a row, the first of equals.
+    pub fn class(self, raw: &[f64]) -> u32 {
+        match self {
+            Link::Sigmoid => u32::from(raw.first().is_some_and(|&score| score > 0.0)),
+            _ => {
+                let mut best = 0;
+                for (class, score) in raw.iter().enumerate() {
+                    if *score > raw[best] {
+                        best = class;
+                    }
+                }
+                best as u32
+            }
+        }
+    }
+
+    /// Whether predictions are classes.
+    pub fn is_classification(self) -> bool {
+        matches!(self, Link::Sigmoid | Link::Softmax)
+    }
+}
+
+impl Model {
+    /// The predictions that belong to raw scores, row by row [`Model::outputs`] each.
+    pub fn link_all(&self, raw: &[f64]) -> Predictions {
+        if !self.link.is_classification() {
+            return Predictions::Numbers(raw.iter().map(|&score| self.link.number(score)).collect());
+        }
+        let rows = raw.chunks_exact(self.outputs().max(1));
+        let classes = rows.clone().map(|row| self.link.class(row)).collect();
+        let mut probabilities = Vec::with_capacity(raw.len() * if self.link == Link::Sigmoid { 2 } else { 1 });
+        rows.for_each(|row| self.link.probabilities(row, &mut probabilities));
+        Predictions::Classes { classes, probabilities }
+    }
+
+    /// The prediction for one row, by the plain walk.
+    ///
+    /// ```
+    /// use swarmwood_model::{*, predict::{Prediction, Value}};
+    /// # let split = Split { feature: 0, test: Test::Above(30.0), missing_right: true };
+    /// # let leaf = |value| Leaf { value, cover: 1.0 };
+    /// # let node = Node { split, left: Child::Leaf(0), right: Child::Leaf(1), gain: 1.0, cover: 2.0 };
+    /// # let tree = Tree { nodes: vec![node], leaves: vec![leaf(1.0), leaf(2.0)] };
+    /// # let model = Model {
+    /// #     schema: Schema {
+    /// #         features: vec![Feature { name: "age".into(), kind: Kind::Number }],
+    /// #         target: Target { name: "price".into(), kind: TargetKind::Number },
+    /// #     },
+    /// #     link: Link::Identity,
+    /// #     objective: "squared".into(),
+    /// #     base: vec![0.5],
+    /// #     body: Body::Trees(vec![Member { output: 0, shape: Shape::Ordinary(tree) }]),
+    /// #     provenance: Provenance::default(),
+    /// # };
+    /// // A model with one rule: age > 30 adds 2, else 1; it starts from 0.5.
+    /// assert_eq!(model.predict_row(&[Value::Number(31.0)]), Ok(Prediction::Number(2.5)));
+    /// ```
+    pub fn predict_row(&self, row: &[Value]) -> Result<Prediction, BlockError> {
+        let raw = self.raw_row(row, None)?;
+        if !self.link.is_classification() {
+            return Ok(Prediction::Number(self.link.number(raw[0])));
+        }
+        let mut probabilities = Vec::new();
+        self.link.probabilities(&raw, &mut probabilities);
+        Ok(Prediction::Class { class: self.link.class(&raw), probabilities })
+    }
+}

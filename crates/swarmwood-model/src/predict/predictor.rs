@@ -1,0 +1,401 @@
+//! Batch prediction: block after block, column after column, tree after tree.
+
+use std::ops::Range;
+
+use crate::ensemble::{Body, Linear, Member, Model};
+use crate::predict::block::{Block, BlockError, Value, level_counts};
+use crate::predict::compile::{Choice, Form, Program, Rule, Step, compile};
+use crate::predict::kernels::{
+    Codes, Instructions, ROWS, Task, add_leaves, choose, choose_leaves, choose_left_leaf, choose_right_leaf, dispatch,
+    mark, translate,
+};
+use crate::predict::walk::{add_linear, add_trees, known};
+use crate::schema::Schema;
+
+/// Fewer rows than this are walked: a block costs the same however few of its rows are used.
+const FEW_ROWS: usize = 96;
+
+/// Trees whose leaf values are added together, so that a row's sum is loaded and stored once for all of them.
+const GROUP: usize = 4;
+
+/// A model compiled for prediction of many rows.
+///
+/// It borrows nothing and can be shared by threads, each with its own range of rows.
+///
+/// ```
+/// use swarmwood_model::{*, predict::{Block, Predictor, Values}};
+/// # let split = Split { feature: 0, test: Test::Above(30.0), missing_right: true };
+/// # let leaf = |value| Leaf { value, cover: 1.0 };
+/// # let node = Node { split, left: Child::Leaf(0), right: Child::Leaf(1), gain: 1.0, cover: 2.0 };
+/// # let tree = Tree { nodes: vec![node], leaves: vec![leaf(1.0), leaf(2.0)] };
+/// # let model = Model {
+/// #     schema: Schema {
+/// #         features: vec![Feature { name: "age".into(), kind: Kind::Number }],
+/// #         target: Target { name: "price".into(), kind: TargetKind::Number },
+/// #     },
+/// #     link: Link::Identity,
+/// #     objective: "squared".into(),
+/// #     base: vec![0.5],
+/// #     body: Body::Trees(vec![Member { output: 0, shape: Shape::Ordinary(tree) }]),
+/// #     provenance: Provenance::default(),
+/// # };
+/// // A model with one rule: age > 30 (or missing) adds 2, else 1; it starts from 0.5.
+/// let ages = [29.0, 31.0, f64::NAN];
+/// let columns = [Values::Number(&ages)];
+/// let mut raw = [0.0; 3];
+/// Predictor::new(&model).raw(&Block { columns: &columns, rows: 3 }, None, &mut raw)?;
+/// assert_eq!(raw, [1.5, 2.5, 2.5]);
+/// # Ok::<(), predict::BlockError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Predictor {
+    schema: Schema,
+    levels: Vec<Option<u32>>,
+    base: Vec<f64>,
+    members: Vec<Member>,
+    functions: Vec<Linear>,
+    program: Program,
+    instructions: Instructions,
+}
+
+impl Predictor {
+    /// Compiles a model, which must pass [`Model::check`].
+    ///
+    /// # Panics
+    /// Possibly, if the model does not pass [`Model::check`].
+    pub fn new(model: &Model) -> Self {
+        let levels = level_counts(&model.schema);
+        let members = model.members().to_vec();
+        let functions = match &model.body {
+            Body::Trees(_) => Vec::new(),
+            Body::Linear(functions) => functions.clone(),
+        };
+        let program = compile(&members, &levels);
+        let instructions = Instructions::detect();
+        let (schema, base) = (model.schema.clone(), model.base.clone());
+        Predictor { schema, levels, base, members, functions, program, instructions }
+    }
+
+    /// How many raw scores a row gets.
+    pub fn outputs(&self) -> usize {
+        self.base.len()
+    }
+
+    /// How many trees there are in the first `first_rounds` rounds, or in all.
+    pub fn trees(&self, first_rounds: Option<usize>) -> usize {
+        let all = self.members.len();
+        first_rounds.map_or(all, |rounds| rounds.saturating_mul(self.outputs()).min(all))
+    }
+
+    /// Raw scores of all rows, row by row [`Predictor::outputs`] each, of the first `first_rounds` rounds or of all.
+    ///
+    /// A linear model has no rounds and ignores `first_rounds`.
+    pub fn raw(&self, block: &Block<'_>, first_rounds: Option<usize>, out: &mut [f64]) -> Result<(), BlockError> {
+        self.raw_range(block, 0..block.rows, first_rounds, out)
+    }
+
+    /// Raw scores of some rows of a block; results do not depend on how rows are cut into ranges.
+    pub fn raw_range(
+        &self,
+        block: &Block<'_>,
+        rows: Range<usize>,
+        first_rounds: Option<usize>,
+        out: &mut [f64],
+    ) -> Result<(), BlockError> {
+        let outputs = self.outputs();
+        self.check(block, &rows, out.len(), outputs)?;
+        let trees = self.trees(first_rounds);
+        let mut scratch = Scratch::new(&self.program, trees);
+        for (start, out) in rows.step_by(ROWS).zip(out.chunks_mut(ROWS * outputs)) {
+            let whole_block = out.len() >= FEW_ROWS * outputs;
+            if whole_block && self.functions.is_empty() {
+                let task = RawTask { predictor: self, block, start, trees, scratch: &mut scratch, out };
+                dispatch(self.instructions, task);
+                continue;
+            }
+            for (row, out) in (start..).zip(out.chunks_mut(outputs)) {
+                out.copy_from_slice(&self.base);
+                let value = |feature| self.value(block, row, feature);
+                add_trees(&self.members[..trees], value, out);
+                add_linear(&self.functions, value, out);
+            }
+        }
+        Ok(())
+    }
+
+    /// Leaf indices of all rows, row by row one a tree of the first `first_rounds` rounds or of all.
+    pub fn leaves(&self, block: &Block<'_>, first_rounds: Option<usize>, out: &mut [u32]) -> Result<(), BlockError> {
+        self.leaves_range(block, 0..block.rows, first_rounds, out)
+    }
+
+    /// Leaf indices of some rows of a block.
+    pub fn leaves_range(
+        &self,
+        block: &Block<'_>,
+        rows: Range<usize>,
+        first_rounds: Option<usize>,
+        out: &mut [u32],
+    ) -> Result<(), BlockError> {
+        let trees = self.trees(first_rounds);
+        self.check(block, &rows, out.len(), trees)?;
+        if trees == 0 {
+            return Ok(());
+        }
+        let mut scratch = Scratch::new(&self.program, trees);
+        for (start, out) in rows.step_by(ROWS).zip(out.chunks_mut(ROWS * trees)) {
+            let task = LeavesTask { predictor: self, block, start, trees, scratch: &mut scratch, out };
+            dispatch(self.instructions, task);
+        }
+        Ok(())
+    }
+
+    fn check(&self, block: &Block<'_>, rows: &Range<usize>, found: usize, per_row: usize) -> Result<(), BlockError> {
+        block.check(&self.schema)?;
+        if rows.start > rows.end || rows.end > block.rows {
+            return Err(BlockError::Range { range: rows.clone(), rows: block.rows });
+        }
+        let expected = rows.len().saturating_mul(per_row);
+        if found == expected { Ok(()) } else { Err(BlockError::Output { found, expected }) }
+    }
+
+    fn value(&self, block: &Block<'_>, row: usize, feature: u32) -> Value {
+        let feature = feature as usize;
+        known(self.levels[feature], block.columns[feature].get(row))
+    }
+
+    /// The leaf of a row by the plain walk.
+    fn walk(&self, tree: usize, block: &Block<'_>, row: usize) -> u32 {
+        self.members[tree].shape.leaf_of(|feature| self.value(block, row, feature))
+    }
+
+    #[cfg(test)]
+    pub(super) fn set_instructions(&mut self, instructions: Instructions) {
+        self.instructions = instructions;
+    }
+}
+
+/// What a block needs while it is evaluated.
+struct Scratch {
+    columns: Vec<Codes>,
+    slots: Vec<Codes>,
+    translated: Codes,
+    /// Leaf indices of a group of trees; a tree of many levels takes two of them.
+    leaves: [Codes; GROUP],
+    sums: [f64; ROWS],
+}
+
+impl Scratch {
+    fn new(program: &Program, trees: usize) -> Self {
+        let columns = trees.checked_sub(1).map_or(0, |last| program.trees[last].columns);
+        Scratch {
+            columns: vec![[0; ROWS]; columns],
+            slots: vec![[0; ROWS]; program.slots],
+            translated: [0; ROWS],
+            leaves: [[0; ROWS]; GROUP],
+            sums: [0.0; ROWS],
+        }
+    }
+
+    #[inline(always)]
+    fn encode(&mut self, program: &Program, block: &Block<'_>, start: usize) {
+        for (column, codes) in program.columns.iter().zip(&mut self.columns) {
+            column.encode(block, start, codes);
+        }
+    }
+
+    /// Leaf indices of a tree with at most 256 leaves into `leaves[place]`; of a tree of many levels, the bits above the
+    /// eighth go into `leaves[place + 1]`.
+    #[inline(always)]
+    fn find_leaves(&mut self, program: &Program, form: &Form, place: usize) {
+        match form {
+            Form::Levels { first, count } => {
+                self.mark_levels(program, &program.rules[*first..first + count], place);
+            }
+            Form::ManyLevels { first, count } => {
+                let (low, high) = program.rules[*first..first + count].split_at(8);
+                self.mark_levels(program, low, place);
+                self.mark_levels(program, high, place + 1);
+            }
+            Form::Steps { first, end, slot } => {
+                for step in &program.steps[*first..*end] {
+                    self.step(program, step);
+                }
+                self.leaves[place] = self.slots[*slot];
+            }
+            Form::Walk => {}
+        }
+    }
+
+    #[inline(always)]
+    fn mark_levels(&mut self, program: &Program, rules: &[Rule], place: usize) {
+        if rules.iter().any(|rule| rule.table.is_some()) {
+            return self.mark_translated(program, rules, place);
+        }
+        macro_rules! mark_all {
+            ($($n:literal)*) => {
+                match rules.len() {
+                    $($n => {
+                        let columns: [&Codes; $n] =
+                            std::array::from_fn(|level| &self.columns[rules[level].column as usize]);
+                        mark(columns, std::array::from_fn(|level| rules[level].cut), &mut self.leaves[place]);
+                    })*
+                    _ => self.leaves[place].fill(0),
+                }
+            };
+        }
+        mark_all!(1 2 3 4 5 6 7 8);
+    }
+
+    /// As `mark_levels`, level by level, for trees with category rules.
+    #[inline(always)]
+    fn mark_translated(&mut self, program: &Program, rules: &[Rule], place: usize) {
+        self.leaves[place].fill(0);
+        for (level, rule) in rules.iter().enumerate() {
+            let codes = codes_of(program, rule, &self.columns, &mut self.translated);
+            for (leaf, code) in self.leaves[place].iter_mut().zip(codes) {
+                *leaf |= if *code > rule.cut { 1 << level } else { 0 };
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn step(&mut self, program: &Program, step: &Step) {
+        let Step { rule, choice } = step;
+        let codes = codes_of(program, rule, &self.columns, &mut self.translated);
+        let slots = &mut self.slots;
+        match *choice {
+            Choice::Leaves { left, right, slot } => {
+                choose_leaves(codes, rule.cut, left, right, &mut slots[slot as usize]);
+            }
+            Choice::RightLeaf { slot, right } => choose_right_leaf(codes, rule.cut, right, &mut slots[slot as usize]),
+            Choice::LeftLeaf { left, slot } => choose_left_leaf(codes, rule.cut, left, &mut slots[slot as usize]),
+            Choice::Slots { left, right } => {
+                if let Ok([left, right]) = slots.get_disjoint_mut([left as usize, right as usize]) {
+                    choose(codes, rule.cut, right, left);
+                }
+            }
+        }
+    }
+}
+
+/// The codes a rule compares with its cut.
+#[inline(always)]
+fn codes_of<'a>(program: &Program, rule: &Rule, columns: &'a [Codes], translated: &'a mut Codes) -> &'a Codes {
+    let codes = &columns[rule.column as usize];
+    match rule.table {
+        None => codes,
+        Some(table) => {
+            translate(codes, &program.tables[table as usize], translated);
+            translated
+        }
+    }
+}
+
+/// The table of leaf values that starts at `first`; see [`Program::values`].
+#[inline(always)]
+fn table(values: &[f64], first: usize) -> &[f64; 256] {
+    const NONE: &[f64; 256] = &[0.0; 256];
+    values[first..].first_chunk().unwrap_or(NONE)
+}
+
+/// Raw scores of one block.
+struct RawTask<'a> {
+    predictor: &'a Predictor,
+    block: &'a Block<'a>,
+    start: usize,
+    trees: usize,
+    scratch: &'a mut Scratch,
+    out: &'a mut [f64],
+}
+
+impl Task for RawTask<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let program = &self.predictor.program;
+        let outputs = self.predictor.outputs();
+        self.scratch.encode(program, self.block, self.start);
+        for output in 0..outputs {
+            self.scratch.sums = [self.predictor.base[output]; ROWS];
+            // The trees of an output in order; the order between outputs is free.
+            let mut group = [0; GROUP];
+            let mut held = 0;
+            for tree in (output..self.trees).step_by(outputs) {
+                let compiled = &program.trees[tree];
+                if matches!(compiled.form, Form::Levels { .. } | Form::Steps { .. }) {
+                    self.scratch.find_leaves(program, &compiled.form, held);
+                    group[held] = compiled.values;
+                    held += 1;
+                    if held == GROUP {
+                        self.scratch.add_group(&program.values, group);
+                        held = 0;
+                    }
+                } else {
+                    self.scratch.add_rest(&program.values, &group[..held]);
+                    held = 0;
+                    // The group is empty now, so its places are free for the two bytes of a large index.
+                    self.scratch.find_leaves(program, &compiled.form, 0);
+                    for row in 0..self.out.len() / outputs {
+                        let leaf = match compiled.form {
+                            Form::Walk => self.predictor.walk(tree, self.block, self.start + row),
+                            _ => self.scratch.large_leaf(row),
+                        };
+                        self.scratch.sums[row] += program.values[compiled.values + leaf as usize];
+                    }
+                }
+            }
+            self.scratch.add_rest(&program.values, &group[..held]);
+            for (out, sum) in self.out[output..].iter_mut().step_by(outputs).zip(&self.scratch.sums) {
+                *out = *sum;
+            }
+        }
+    }
+}
+
+impl Scratch {
+    /// The leaf index of a tree of many levels.
+    #[inline(always)]
+    fn large_leaf(&self, row: usize) -> u32 {
+        u32::from(self.leaves[0][row]) | u32::from(self.leaves[1][row]) << 8
+    }
+
+    #[inline(always)]
+    fn add_group(&mut self, values: &[f64], group: [usize; GROUP]) {
+        add_leaves(self.leaves.each_ref(), group.map(|first| table(values, first)), &mut self.sums);
+    }
+
+    #[inline(always)]
+    fn add_rest(&mut self, values: &[f64], group: &[usize]) {
+        for (leaves, first) in self.leaves.iter().zip(group) {
+            add_leaves([leaves], [table(values, *first)], &mut self.sums);
+        }
+    }
+}
+
+/// Leaf indices of one block.
+struct LeavesTask<'a> {
+    predictor: &'a Predictor,
+    block: &'a Block<'a>,
+    start: usize,
+    trees: usize,
+    scratch: &'a mut Scratch,
+    out: &'a mut [u32],
+}
+
+impl Task for LeavesTask<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let program = &self.predictor.program;
+        self.scratch.encode(program, self.block, self.start);
+        for tree in 0..self.trees {
+            let form = &program.trees[tree].form;
+            self.scratch.find_leaves(program, form, 0);
+            for (row, out) in self.out[tree..].iter_mut().step_by(self.trees).enumerate() {
+                *out = match form {
+                    Form::Walk => self.predictor.walk(tree, self.block, self.start + row),
+                    Form::ManyLevels { .. } => self.scratch.large_leaf(row),
+                    Form::Levels { .. } | Form::Steps { .. } => u32::from(self.scratch.leaves[0][row]),
+                };
+            }
+        }
+    }
+}

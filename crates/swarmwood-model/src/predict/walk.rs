@@ -1,0 +1,119 @@
+//! The plain walk from the root to a leaf, one row at a time: what a model means, and what every faster way must equal.
+
+use crate::ensemble::{Body, Linear, Member, Model, Shape, Term};
+use crate::predict::block::{BlockError, MISSING, Value, check_row};
+use crate::schema::Kind;
+use crate::tree::{Child, Oblivious, Split, Test, Tree};
+
+/// A code the schema has no level for becomes [`MISSING`].
+pub(crate) fn known(levels: Option<u32>, value: Value) -> Value {
+    match (value, levels) {
+        (Value::Category(code), Some(levels)) if code >= levels => Value::Category(MISSING),
+        _ => value,
+    }
+}
+
+impl Split {
+    /// Whether a row with this value goes right. The code of a level the model does not know must be [`MISSING`].
+    pub fn goes_right(&self, value: Value) -> bool {
+        match (&self.test, value) {
+            (Test::Above(threshold), Value::Number(number)) if !number.is_nan() => number > *threshold,
+            (Test::In(set), Value::Category(code)) if code != MISSING => set.contains(code),
+            _ => self.missing_right,
+        }
+    }
+}
+
+impl Tree {
+    /// The leaf a row falls into; `value` gives the row's value of a feature.
+    pub fn leaf_of(&self, value: impl Fn(u32) -> Value) -> u32 {
+        let mut at = self.root();
+        loop {
+            match at {
+                Child::Leaf(leaf) => return leaf,
+                Child::Node(index) => {
+                    let node = &self.nodes[index as usize];
+                    at = if node.split.goes_right(value(node.split.feature)) { node.right } else { node.left };
+                }
+            }
+        }
+    }
+}
+
+impl Oblivious {
+    /// The leaf a row falls into; `value` gives the row's value of a feature.
+    pub fn leaf_of(&self, value: impl Fn(u32) -> Value) -> u32 {
+        let side = |split: &Split| u32::from(split.goes_right(value(split.feature)));
+        self.levels.iter().enumerate().fold(0, |leaf, (level, rule)| leaf | side(&rule.split) << level)
+    }
+}
+
+impl Shape {
+    /// The leaf a row falls into; `value` gives the row's value of a feature.
+    pub fn leaf_of(&self, value: impl Fn(u32) -> Value) -> u32 {
+        match self {
+            Shape::Ordinary(tree) => tree.leaf_of(value),
+            Shape::Oblivious(tree) => tree.leaf_of(value),
+        }
+    }
+}
+
+impl Term {
+    /// What the term adds for a value.
+    pub(crate) fn add(&self, value: Value) -> f64 {
+        match (self, value) {
+            (Term::Number { weight, centre }, Value::Number(number)) if !number.is_nan() => weight * (number - centre),
+            (Term::Category { weights }, Value::Category(code)) => weights.get(code as usize).copied().unwrap_or(0.0),
+            _ => 0.0,
+        }
+    }
+}
+
+/// Adds the leaf values of a row to its raw scores, in the order of the trees.
+pub(super) fn add_trees(members: &[Member], value: impl Fn(u32) -> Value, raw: &mut [f64]) {
+    for member in members {
+        let leaf = member.shape.leaf_of(&value);
+        raw[member.output as usize] += member.shape.leaves()[leaf as usize].value;
+    }
+}
+
+/// Adds the terms of a row to its raw scores, in the order of the features.
+pub(super) fn add_linear(functions: &[Linear], value: impl Fn(u32) -> Value, raw: &mut [f64]) {
+    for (function, raw) in functions.iter().zip(raw) {
+        for (feature, term) in function.terms.iter().enumerate() {
+            *raw += term.add(value(feature as u32));
+        }
+    }
+}
+
+impl Model {
+    /// A row's value of a feature, with unknown levels made missing.
+    fn value_of(&self, row: &[Value], feature: u32) -> Value {
+        let levels = match &self.schema.features[feature as usize].kind {
+            Kind::Number => None,
+            Kind::Category { levels } => Some(levels.len() as u32),
+        };
+        known(levels, row[feature as usize])
+    }
+
+    /// The raw scores of one row: the start values, plus what the first `first_rounds` rounds (or all) add in order.
+    ///
+    /// A linear model has no rounds and ignores `first_rounds`.
+    pub fn raw_row(&self, row: &[Value], first_rounds: Option<usize>) -> Result<Vec<f64>, BlockError> {
+        check_row(&self.schema, row)?;
+        let mut raw = self.base.clone();
+        let value = |feature| self.value_of(row, feature);
+        match &self.body {
+            Body::Trees(_) => add_trees(self.first_members(first_rounds), value, &mut raw),
+            Body::Linear(functions) => add_linear(functions, value, &mut raw),
+        }
+        Ok(raw)
+    }
+
+    /// The leaf one row falls into, tree by tree.
+    pub fn leaves_row(&self, row: &[Value], first_rounds: Option<usize>) -> Result<Vec<u32>, BlockError> {
+        check_row(&self.schema, row)?;
+        let leaf = |member: &Member| member.shape.leaf_of(|feature| self.value_of(row, feature));
+        Ok(self.first_members(first_rounds).iter().map(leaf).collect())
+    }
+}

@@ -1,0 +1,10 @@
+//! Models as text for people: a summary, and trees as indented rules.
+
+mod summary;
+mod trees;
+
+#[cfg(test)]
+mod tests;
+
+pub use summary::{BodyKind, Summary};
+pub use trees::TextOptions;

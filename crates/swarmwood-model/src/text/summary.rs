@@ -1,0 +1,141 @@
+//! What a model is, in a few numbers.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use crate::ensemble::{Body, Link, Model, Shape, Term};
+use crate::schema::TargetKind;
+
+/// What a model is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BodyKind {
+    /// Trees with a rule a node.
+    Trees,
+    /// Trees with a rule a level.
+    Oblivious,
+    /// Trees of both kinds.
+    Mixed,
+    /// Linear functions.
+    Linear,
+}
+
+impl BodyKind {
+    /// The kind in words.
+    pub fn name(self) -> &'static str {
+        match self {
+            BodyKind::Trees => "trees",
+            BodyKind::Oblivious => "oblivious trees",
+            BodyKind::Mixed => "trees, some of them oblivious",
+            BodyKind::Linear => "linear",
+        }
+    }
+}
+
+/// The key figures of a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summary {
+    /// What the model is made of.
+    pub kind: BodyKind,
+    /// Name of the target.
+    pub target: String,
+    /// The classes; empty for regression.
+    pub classes: Vec<String>,
+    /// From raw scores to predictions.
+    pub link: Link,
+    /// Name of the training objective.
+    pub objective: String,
+    /// Raw scores a row.
+    pub outputs: usize,
+    /// Rounds of boosting.
+    pub rounds: usize,
+    /// Number of trees.
+    pub trees: usize,
+    /// Number of leaves of all trees.
+    pub leaves: usize,
+    /// Questions on the longest way to a leaf.
+    pub max_depth: usize,
+    /// Number of features in the schema.
+    pub features: usize,
+    /// Number of features some rule asks for, or with a weight that is not zero.
+    pub features_used: usize,
+    /// Training method.
+    pub method: String,
+    /// Version of the program that trained the model.
+    pub version: String,
+    /// Rows it was trained on.
+    pub rows: u64,
+}
+
+impl Model {
+    /// The key figures of the model.
+    pub fn summary(&self) -> Summary {
+        let members = self.members();
+        let oblivious = members.iter().filter(|member| matches!(member.shape, Shape::Oblivious(_))).count();
+        let kind = match &self.body {
+            Body::Linear(_) => BodyKind::Linear,
+            Body::Trees(_) if oblivious == 0 => BodyKind::Trees,
+            Body::Trees(_) if oblivious == members.len() => BodyKind::Oblivious,
+            Body::Trees(_) => BodyKind::Mixed,
+        };
+        let classes = match &self.schema.target.kind {
+            TargetKind::Number => Vec::new(),
+            TargetKind::Classes(classes) => classes.clone(),
+        };
+        Summary {
+            kind,
+            target: self.schema.target.name.clone(),
+            classes,
+            link: self.link,
+            objective: self.objective.clone(),
+            outputs: self.outputs(),
+            rounds: self.rounds(),
+            trees: members.len(),
+            leaves: members.iter().map(|member| member.shape.leaves().len()).sum(),
+            max_depth: members.iter().map(|member| member.shape.depth()).max().unwrap_or(0),
+            features: self.schema.features.len(),
+            features_used: self.features_used().len(),
+            method: self.provenance.method.clone(),
+            version: self.provenance.version.clone(),
+            rows: self.provenance.rows,
+        }
+    }
+
+    /// The positions of the features some rule asks for, or with a weight that is not zero.
+    fn features_used(&self) -> BTreeSet<usize> {
+        match &self.body {
+            Body::Trees(members) => {
+                members.iter().flat_map(|member| member.shape.splits()).map(|split| split.feature as usize).collect()
+            }
+            Body::Linear(functions) => {
+                let works = |term: &Term| match term {
+                    Term::Number { weight, .. } => *weight != 0.0,
+                    Term::Category { weights } => weights.iter().any(|weight| *weight != 0.0),
+                };
+                let terms = functions.iter().flat_map(|function| function.terms.iter().enumerate());
+                terms.filter(|(_, term)| works(term)).map(|(feature, _)| feature).collect()
+            }
+        }
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "kind       {}", self.kind.name())?;
+        match self.classes.as_slice() {
+            [] => writeln!(f, "target     {} (number)", super::trees::plain(&self.target))?,
+            classes => {
+                let names = super::trees::some_names(classes.iter().map(String::as_str));
+                writeln!(f, "target     {} ({} classes: {names})", super::trees::plain(&self.target), classes.len())?;
+            }
+        }
+        writeln!(f, "objective  {}", super::trees::plain(&self.objective))?;
+        if self.kind != BodyKind::Linear {
+            let (rounds, trees, leaves, depth) = (self.rounds, self.trees, self.leaves, self.max_depth);
+            writeln!(f, "rounds     {rounds}")?;
+            writeln!(f, "trees      {trees}, {leaves} leaves, depth {depth} at most")?;
+        }
+        writeln!(f, "features   {}, {} of them used", self.features, self.features_used)?;
+        let (method, version) = (super::trees::plain(&self.method), super::trees::plain(&self.version));
+        writeln!(f, "trained    on {} rows, method {method}, version {version}", self.rows)
+    }
+}

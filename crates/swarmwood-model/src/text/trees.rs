@@ -1,0 +1,213 @@
+//! Trees as indented rules.
+
+use std::borrow::Cow;
+use std::fmt::{self, Write};
+
+use crate::ensemble::{Body, Linear, Member, Model, Shape, Term};
+use crate::schema::{Kind, TargetKind};
+use crate::tree::{Child, Oblivious, Split, Test, Tree};
+
+/// How many names of a list are shown.
+const SHOWN_NAMES: usize = 8;
+
+/// How much of a model to print.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TextOptions {
+    /// How many trees.
+    pub trees: usize,
+    /// How many lines of one tree or linear function.
+    pub lines: usize,
+}
+
+impl Default for TextOptions {
+    /// Three trees of 200 lines.
+    fn default() -> Self {
+        TextOptions { trees: 3, lines: 200 }
+    }
+}
+
+/// A name on one line, without characters that could drive a terminal.
+pub(super) fn plain(name: &str) -> Cow<'_, str> {
+    if name.chars().any(char::is_control) { Cow::Owned(name.escape_debug().to_string()) } else { Cow::Borrowed(name) }
+}
+
+/// The first names of a list, and how many more there are.
+pub(super) fn some_names<'a>(names: impl Iterator<Item = &'a str> + Clone) -> String {
+    let more = names.clone().count().saturating_sub(SHOWN_NAMES);
+    let mut text = names.take(SHOWN_NAMES).map(plain).collect::<Vec<_>>().join(", ");
+    if more > 0 {
+        text += &format!(", and {more} more");
+    }
+    text
+}
+
+impl Model {
+    /// The summary and the first trees as text.
+    ///
+    /// ```
+    /// use swarmwood_model::{*, text::TextOptions};
+    /// # let split = Split { feature: 0, test: Test::Above(30.0), missing_right: true };
+    /// # let leaf = |value| Leaf { value, cover: 1.0 };
+    /// # let node = Node { split, left: Child::Leaf(0), right: Child::Leaf(1), gain: 7.0, cover: 2.0 };
+    /// # let tree = Tree { nodes: vec![node], leaves: vec![leaf(1.0), leaf(2.0)] };
+    /// # let model = Model {
+    /// #     schema: Schema {
+    /// #         features: vec![Feature { name: "age".into(), kind: Kind::Number }],
+    /// #         target: Target { name: "price".into(), kind: TargetKind::Number },
+    /// #     },
+    /// #     link: Link::Identity,
+    /// #     objective: "squared".into(),
+    /// #     base: vec![0.5],
+    /// #     body: Body::Trees(vec![Member { output: 0, shape: Shape::Ordinary(tree) }]),
+    /// #     provenance: Provenance::default(),
+    /// # };
+    /// let text = model.to_text(&TextOptions { trees: 1, lines: 50 });
+    /// assert!(text.ends_with("\
+    /// tree 0: 2 leaves, depth 1
+    ///   age <= 30
+    ///     leaf 0: 1
+    ///   age > 30 or missing
+    ///     leaf 1: 2
+    /// "));
+    /// ```
+    pub fn to_text(&self, options: &TextOptions) -> String {
+        let mut text = String::new();
+        // Writing to a string cannot fail.
+        let _ = self.write(options, &mut text);
+        text
+    }
+
+    fn write(&self, options: &TextOptions, out: &mut impl Write) -> fmt::Result {
+        write!(out, "{}", self.summary())?;
+        let starts: Vec<String> = self.base.iter().map(f64::to_string).collect();
+        writeln!(out, "start      {}", some_names(starts.iter().map(String::as_str)))?;
+        match &self.body {
+            Body::Trees(members) => {
+                for (index, member) in members.iter().take(options.trees).enumerate() {
+                    self.write_member(index, member, options.lines, out)?;
+                }
+                let more = members.len().saturating_sub(options.trees);
+                if more > 0 {
+                    writeln!(out, "... and {more} more trees")?;
+                }
+            }
+            Body::Linear(functions) => {
+                for (output, function) in functions.iter().enumerate() {
+                    writeln!(out, "linear function{}", self.output_name(output))?;
+                    self.write_linear(function, options.lines, out)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Which class an output belongs to, if there are several outputs.
+    fn output_name(&self, output: usize) -> String {
+        match &self.schema.target.kind {
+            TargetKind::Classes(classes) if self.outputs() > 1 => {
+                classes.get(output).map_or_else(String::new, |class| format!(" for class {}", plain(class)))
+            }
+            _ => String::new(),
+        }
+    }
+
+    fn write_member(&self, index: usize, member: &Member, lines: usize, out: &mut impl Write) -> fmt::Result {
+        let name = self.output_name(member.output as usize);
+        let (leaves, depth) = (member.shape.leaves().len(), member.shape.depth());
+        let kind = if matches!(member.shape, Shape::Oblivious(_)) { "oblivious, " } else { "" };
+        writeln!(out, "tree {index}{name}: {kind}{leaves} leaves, depth {depth}")?;
+        match &member.shape {
+            Shape::Ordinary(tree) => self.write_tree(tree, lines, out),
+            Shape::Oblivious(tree) => self.write_oblivious(tree, lines, out),
+        }
+    }
+
+    fn write_tree(&self, tree: &Tree, lines: usize, out: &mut impl Write) -> fmt::Result {
+        // A stack instead of recursion: the depth of a tree has no bound. A line is an indent, a rule's side (if any) and
+        // the place below it.
+        let mut stack = vec![(1, None, tree.root())];
+        let mut written = 0;
+        while let Some((indent, edge, at)) = stack.pop() {
+            if written >= lines {
+                return writeln!(out, "  ... cut after {lines} lines");
+            }
+            let mut indent = indent;
+            if let Some((split, right)) = edge {
+                writeln!(out, "{:width$}{}", "", self.side(split, right), width = 2 * indent)?;
+                written += 1;
+                indent += 1;
+            }
+            match at {
+                Child::Leaf(leaf) => {
+                    let value = tree.leaves[leaf as usize].value;
+                    writeln!(out, "{:width$}leaf {leaf}: {value}", "", width = 2 * indent)?;
+                    written += 1;
+                }
+                Child::Node(index) => {
+                    let node = &tree.nodes[index as usize];
+                    stack.push((indent, Some((&node.split, true)), node.right));
+                    stack.push((indent, Some((&node.split, false)), node.left));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn write_oblivious(&self, tree: &Oblivious, lines: usize, out: &mut impl Write) -> fmt::Result {
+        let depth = tree.levels.len();
+        for (index, level) in tree.levels.iter().enumerate().take(lines) {
+            writeln!(out, "  level {index}: {}", self.side(&level.split, true))?;
+        }
+        if depth > 0 {
+            writeln!(out, "  leaves by the answers, level 0 first:")?;
+        }
+        let left = lines.saturating_sub(depth);
+        for (index, leaf) in tree.leaves.iter().enumerate().take(left) {
+            let answers: String = (0..depth).map(|level| if index >> level & 1 == 1 { 'y' } else { 'n' }).collect();
+            let gap = if depth > 0 { " " } else { "" };
+            writeln!(out, "    leaf {index}{gap}{answers}: {}", leaf.value)?;
+        }
+        if tree.leaves.len() > left { writeln!(out, "  ... cut after {lines} lines") } else { Ok(()) }
+    }
+
+    fn write_linear(&self, function: &Linear, lines: usize, out: &mut impl Write) -> fmt::Result {
+        for (term, feature) in function.terms.iter().zip(&self.schema.features).take(lines) {
+            let name = plain(&feature.name);
+            match (term, &feature.kind) {
+                (Term::Number { weight, centre }, _) => writeln!(out, "  {weight} x ({name} - {centre})")?,
+                (Term::Category { weights }, Kind::Category { levels }) => {
+                    let parts: Vec<String> =
+                        levels.iter().zip(weights).map(|(level, weight)| format!("{level}: {weight}")).collect();
+                    writeln!(out, "  {name}: {}", some_names(parts.iter().map(String::as_str)))?;
+                }
+                (Term::Category { .. }, Kind::Number) => {}
+            }
+        }
+        if function.terms.len() > lines { writeln!(out, "  ... cut after {lines} lines") } else { Ok(()) }
+    }
+
+    /// What holds on one side of a split.
+    fn side(&self, split: &Split, right: bool) -> String {
+        let Some(feature) = self.schema.features.get(split.feature as usize) else {
+            return format!("feature {} (not in the schema)", split.feature);
+        };
+        let name = plain(&feature.name);
+        let missing = if split.missing_right == right { " or missing" } else { "" };
+        match (&split.test, &feature.kind) {
+            (Test::Above(threshold), _) => format!("{name} {} {threshold}{missing}", if right { ">" } else { "<=" }),
+            (Test::In(set), Kind::Category { levels }) => {
+                let names = set.iter().filter_map(|code| levels.get(code as usize).map(String::as_str));
+                let word = if right { "in" } else { "not in" };
+                format!("{name} {word} {{{}}}{missing}", some_names(names))
+            }
+            (Test::In(_), Kind::Number) => format!("{name} in a set of levels"),
+        }
+    }
+}
+
+impl fmt::Display for Model {
+    /// As [`Model::to_text`] with the default options.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(&TextOptions::default(), f)
+    }
+}

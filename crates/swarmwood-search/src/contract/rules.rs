@@ -1,0 +1,277 @@
+//! One function a rule. Each gets a fresh start and returns what was seen if the rule is broken.
+
+use std::collections::HashSet;
+
+use super::Subject;
+use super::run::{loss, play, play_fair, same, value};
+use crate::engine::Engine;
+use crate::rng::Stream;
+use crate::snapshot::Datum;
+use crate::space::{Param, Space};
+use crate::trial::{Outcome, Trial};
+
+type Rule = fn(&Subject<'_>, &Space) -> Result<(), String>;
+
+/// All rules, by the sentence that a breach shows.
+pub(super) const RULES: &[(&str, Rule)] = &[
+    ("points lie in the space and ids grow", bounds),
+    ("the same seed gives the same run", determinism),
+    ("another seed gives another run in a large space", seeds_matter),
+    ("asking for nothing changes nothing", ask_nothing),
+    ("never more points than asked, and as many with the batch capability", batches),
+    ("the order and grouping of outcomes between two asks do not matter", tell_order),
+    ("late outcomes are taken, and without open trials the search goes on", late_tells),
+    ("failed trials are answers without a value", failures),
+    ("unknown and repeated ids are ignored", stray_ids),
+    ("the best is the smallest loss told", best_is_smallest),
+    ("resumed is the same as uninterrupted", resume_anywhere),
+    ("a snapshot that does not fit is refused", refuse_misfits),
+    ("no configuration twice with the distinct capability, and an end when all were asked", exhaustion),
+];
+
+const ROUNDS: usize = 12;
+const BATCH: usize = 4;
+
+fn start(subject: &Subject<'_>, space: &Space, seed: u64) -> Result<Box<dyn Engine>, String> {
+    (subject.start)(space, seed).map_err(|error| format!("did not start: {error}"))
+}
+
+fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(otherwise()) }
+}
+
+fn bounds(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
+    for batch in [1, BATCH, 33] {
+        let mut engine = start(subject, space, 3)?;
+        let trials = play_fair(engine.as_mut(), space, ROUNDS, batch);
+        if let Some(stray) = trials.iter().find(|trial| !space.contains(&trial.point)) {
+            return Err(format!("{:?} lies outside", stray.point));
+        }
+        ensure(trials.windows(2).all(|pair| pair[0].id < pair[1].id), || "ids do not grow".to_owned())?;
+    }
+    Ok(())
+}
+
+fn determinism(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
+    let run = || Ok::<_, String>(play_fair(start(subject, space, 5)?.as_mut(), space, ROUNDS, BATCH));
+    same(&run()?, &run()?, "second run")
+}
+
+fn seeds_matter(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
+    if space.size().is_some_and(|size| size < 1_000_000) {
+        return Ok(()); // two seeds may well agree by chance
+    }
+    let run = |seed| Ok::<_, String>(play_fair(start(subject, space, seed)?.as_mut(), space, ROUNDS, BATCH));
+    ensure(run(1)? != run(2)?, || "seeds 1 and 2 gave the same points".to_owned())
+}
+
+fn ask_nothing(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
+    let mut engine = start(subject, space, 3)?;
+    for _ in 0..4 {
+        let before = engine.snapshot();
+        ensure(engine.ask(0).is_empty(), || "ask(0) gave points".to_owned())?;
+        ensure(engine.snapshot() == before, || "ask(0) changed the state".to_owned())?;
+        play_fair(engine.as_mut(), space, 1, BATCH);
+    }
+    Ok(())
+}
+
+fn batches(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
+    for asked in [1, 2, 7, 64] {
+        let mut engine = start(subject, space, 3)?;
+        let got = engine.ask(asked).len();
+        ensure(got <= asked && got > 0, || format!("ask({asked}) of a new engine gave {got} points"))?;
+        let capabilities = engine.capabilities();
+        let left = match space.size() {
+            Some(size) if capabilities.distinct => usize::try_from(size).unwrap_or(usize::MAX),
+            _ => usize::MAX,
+        };
+        ensure(!capabilities.batch || got == asked.min(left), || {
+            format!("ask({asked}) gave {got} points in spite of the batch capability")
+        })?;
+    }
+    Ok(())
+}
+
+fn tell_order(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
+    let mut plain = start(subject, space, 7)?;
+    let expected = play_fair(plain.as_mut(), space, ROUNDS, 6);
+    let mut shuffled = start(subject, space, 7)?;
+    let mut round = 0;
+    let got = play(shuffled.as_mut(), ROUNDS, 6, |engine, trials| {
+        let mut outcomes: Vec<Outcome> = trials.iter().map(|trial| value(space, trial)).collect();
+        Stream::new(0, round, 0).shuffle(&mut outcomes);
+        round += 1;
+        let middle = outcomes.len() / 2;
+        engine.tell(&outcomes[..middle]);
+        engine.tell(&[]);
+        outcomes[middle..].iter().for_each(|outcome| engine.tell(&[*outcome]));
+    });
+    same(&expected, &got, "told in another order")?;
+    ensure(plain.best() == shuffled.best(), || "told in another order, another trial is best".to_owned())
+}
+
+/// Leaves the oldest trial open for five rounds at a time, and answers the others youngest first; then answers all and
+/// expects more points.
+fn late_tells(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
+    let mut engine = start(subject, space, 9)?;
+    let mut open: Vec<Trial> = Vec::new();
+    let mut least = f64::INFINITY;
+    let mut asked = HashSet::new();
+    for round in 0..40 {
+        let trials = engine.ask(3);
+        asked.extend(trials.iter().map(|trial| trial.point.fingerprint()));
+        open.extend(trials);
+        let keep = open.len().min(usize::from(round % 6 != 5));
+        for trial in open.drain(keep..).rev() {
+            least = least.min(loss(space, &trial.point));
+            engine.tell(&[value(space, &trial)]);
+        }
+        let best = engine.best().map(|best| best.loss);
+        ensure(best == least.is_finite().then_some(least), || format!("best is {best:?}, told was {least}"))?;
+    }
+    for trial in open.drain(..) {
+        engine.tell(&[value(space, &trial)]);
+    }
+    let used_up = engine.capabilities().distinct && space.size().is_some_and(|size| asked.len() as u128 >= size);
+    ensure(used_up || !engine.ask(1).is_empty(), || "no trial is open and yet no point comes".to_owned())
+}
+
+fn failures(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
+    let mut engine = start(subject, space, 11)?;
+    let trials = play(engine.as_mut(), ROUNDS, BATCH, |engine, trials| {
+        let outcomes: Vec<Outcome> = trials.iter().map(|trial| Outcome::Failed { id: trial.id }).collect();
+        engine.tell(&outcomes);
+    });
+    ensure(engine.best().is_none(), || "there is a best trial although all failed".to_owned())?;
+    let enough = space.size().map_or(ROUNDS as u128, |size| size.min(ROUNDS as u128));
+    ensure(trials.len() as u128 >= enough, || format!("stopped after {} failed trials", trials.len()))?;
+
+    // A third of the trials fails; said so, or told as a loss that is no number, it must be the same run.
+    let partly = |failure: fn(u64) -> Outcome| {
+        let mut engine = start(subject, space, 12)?;
+        let trials = play(engine.as_mut(), ROUNDS, BATCH, |engine, trials| {
+            let answer =
+                |trial: &Trial| if trial.id.is_multiple_of(3) { failure(trial.id) } else { value(space, trial) };
+            engine.tell(&trials.iter().map(answer).collect::<Vec<_>>());
+        });
+        let best = engine.best().map(|best| (best.id, best.loss));
+        Ok::<_, String>((trials, best))
+    };
+    let (said, best) = partly(|id| Outcome::Failed { id })?;
+    for odd in [
+        |id| Outcome::Value { id, loss: f64::NAN },
+        |id| Outcome::Value { id, loss: f64::INFINITY },
+        |id| Outcome::Value { id, loss: f64::NEG_INFINITY },
+    ] {
+        let (trials, odd_best) = partly(odd)?;
+        same(&said, &trials, "failures told as losses that are not finite")?;
+        ensure(best == odd_best, || format!("best is {odd_best:?} and not {best:?}"))?;
+    }
+    Ok(())
+}
+
+fn stray_ids(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
+    let mut plain = start(subject, space, 13)?;
+    let expected = play_fair(plain.as_mut(), space, ROUNDS, BATCH);
+    let mut pestered = start(subject, space, 13)?;
+    let got = play(pestered.as_mut(), ROUNDS, BATCH, |engine, trials| {
+        engine.tell(&[Outcome::Value { id: u64::MAX, loss: -9.0 }, Outcome::Failed { id: u64::MAX - 1 }]);
+        for trial in trials {
+            let again = Outcome::Value { id: trial.id, loss: -9.0 };
+            engine.tell(&[value(space, trial), again, Outcome::Failed { id: trial.id }]);
+            engine.tell(&[again]);
+        }
+    });
+    same(&expected, &got, "with stray outcomes")?;
+    ensure(plain.best() == pestered.best(), || "a stray outcome became the best".to_owned())
+}
+
+fn best_is_smallest(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
+    let mut engine = start(subject, space, 15)?;
+    ensure(engine.best().is_none(), || "there is a best trial before any outcome".to_owned())?;
+    let trials = play_fair(engine.as_mut(), space, ROUNDS, BATCH);
+    let mut expected: Option<(f64, &Trial)> = None;
+    for trial in &trials {
+        let loss = loss(space, &trial.point);
+        if expected.is_none_or(|(least, _)| loss < least) {
+            expected = Some((loss, trial));
+        }
+    }
+    let got = engine.best().map(|best| (best.loss, best.id, best.point.clone()));
+    let expected = expected.map(|(loss, trial)| (loss, trial.id, trial.point.clone()));
+    ensure(got == expected, || format!("{got:?} instead of {expected:?}"))
+}
+
+/// Interrupts in every state: after an ask (all open), after a tell (outcomes not yet used), and with one trial open.
+fn resume_anywhere(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
+    let again = |engine: &dyn Engine| -> Result<Box<dyn Engine>, String> {
+        let snapshot = engine.snapshot();
+        let resumed = (subject.resume)(space, &snapshot).map_err(|error| format!("did not resume: {error}"))?;
+        ensure(resumed.snapshot() == snapshot, || "the snapshot of a resumed engine differs".to_owned())?;
+        ensure(resumed.best() == engine.best(), || "the best changed on resuming".to_owned())?;
+        Ok(resumed)
+    };
+    let mut whole = start(subject, space, 17)?;
+    let mut parts = again(start(subject, space, 17)?.as_ref())?;
+    let mut held: Option<Trial> = None;
+    for round in 0..ROUNDS {
+        let expected = whole.ask(BATCH);
+        let got = parts.ask(BATCH);
+        same(&expected, &got, &format!("resumed in round {round}"))?;
+        parts = again(parts.as_ref())?;
+        let mut answered = expected;
+        let last = answered.pop();
+        answered.extend(std::mem::replace(&mut held, last));
+        let outcomes: Vec<Outcome> = answered.iter().map(|trial| value(space, trial)).collect();
+        whole.tell(&outcomes);
+        parts.tell(&outcomes);
+        ensure(whole.best() == parts.best(), || format!("the best differs in round {round}"))?;
+        parts = again(parts.as_ref())?;
+    }
+    Ok(())
+}
+
+fn refuse_misfits(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
+    let mut engine = start(subject, space, 19)?;
+    play_fair(engine.as_mut(), space, 3, BATCH);
+    engine.ask(BATCH);
+    let good = engine.snapshot();
+    let refuses = |what: &str, space: &Space, change: &dyn Fn(&mut crate::snapshot::Snapshot)| {
+        let mut bad = good.clone();
+        change(&mut bad);
+        ensure((subject.resume)(space, &bad).is_err(), || format!("resumed from a snapshot {what}"))
+    };
+    refuses("of another engine", space, &|bad| bad.engine.push('x'))?;
+    refuses("of a newer version", space, &|bad| bad.version = u64::MAX)?;
+    refuses("without content", space, &|bad| bad.state = Datum::List(Vec::new()))?;
+    refuses("whose record is empty", space, &|bad| bad.state = Datum::Record(Vec::new()))?;
+    let mut params = space.params().to_vec();
+    params.push(Param::integer("one more", 0, 1));
+    let wider = Space::new(params).map_err(|error| error.to_string())?;
+    refuses("of another space", &wider, &|_| ())
+}
+
+fn exhaustion(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
+    let mut engine = start(subject, space, 21)?;
+    if !engine.capabilities().distinct {
+        return Ok(());
+    }
+    let limit = space.size().map_or(400, |size| size.min(400)) as usize;
+    let mut seen = HashSet::new();
+    let mut rounds = 0;
+    while seen.len() < limit && rounds < 2 * limit {
+        rounds += 1;
+        let trials = play_fair(engine.as_mut(), space, 1, 3);
+        if let Some(twice) = trials.iter().find(|trial| !seen.insert(trial.point.fingerprint())) {
+            return Err(format!("{:?} was asked twice", twice.point));
+        }
+    }
+    ensure(seen.len() >= limit, || format!("only {} of {limit} configurations came", seen.len()))?;
+    if space.size().is_some_and(|size| size <= 400) {
+        let extra = play_fair(engine.as_mut(), space, 3, BATCH);
+        ensure(extra.is_empty(), || format!("{} more after all were asked", extra.len()))?;
+        ensure(engine.best().is_some(), || "the best is gone after the end".to_owned())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,159 @@
+//! Everything an engine needs to continue, as plain data.
+//!
+//! A small tree of values of its own, rather than a serialisation library: whoever stores snapshots chooses the file
+//! format, and the engines stay without dependencies.
+
+use crate::error::Error;
+use crate::point::{Point, Value};
+use crate::space::Space;
+
+/// The state of an engine.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Snapshot {
+    /// Name of the engine that wrote it.
+    pub engine: String,
+    /// Version of the engine's layout of `state`.
+    pub version: u64,
+    /// [`Space::fingerprint`] of the space searched.
+    pub space: u128,
+    /// The engine's own state.
+    pub state: Datum,
+}
+
+/// A value in a snapshot.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Datum {
+    /// A natural number.
+    Natural(u64),
+    /// An integer.
+    Integer(i64),
+    /// A number; may be infinite or NaN, which a file format must keep.
+    Real(f64),
+    /// Text.
+    Text(String),
+    /// A sequence.
+    List(Vec<Datum>),
+    /// Named values, in a fixed order.
+    Record(Vec<(String, Datum)>),
+}
+
+impl Snapshot {
+    /// Checks that the snapshot was written by this engine, in a layout it can read, for this space.
+    pub fn check(&self, engine: &str, newest: u64, space: &Space) -> Result<(), Error> {
+        if self.engine != engine {
+            return Err(broken(format!("was written by engine '{}', not '{engine}'", self.engine)));
+        }
+        if self.version > newest {
+            return Err(broken(format!(
+                "has version {} but this program reads up to {newest}; use a newer program",
+                self.version
+            )));
+        }
+        if self.space != space.fingerprint() {
+            return Err(broken(
+                "belongs to another search space; resume with the space it was started with".to_owned(),
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn broken(message: String) -> Error {
+    Error::Snapshot(message)
+}
+
+impl Datum {
+    /// A record from names and values.
+    pub fn record<const N: usize>(fields: [(&str, Datum); N]) -> Datum {
+        Datum::Record(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+    }
+
+    /// The field of a record.
+    pub fn field(&self, name: &str) -> Result<&Datum, Error> {
+        match self {
+            Datum::Record(fields) => fields.iter().find(|(field, _)| field == name).map(|(_, value)| value),
+            _ => None,
+        }
+        .ok_or_else(|| broken(format!("lacks '{name}'; it is damaged")))
+    }
+
+    /// A natural number.
+    pub fn natural(&self) -> Result<u64, Error> {
+        match self {
+            Datum::Natural(n) => Ok(*n),
+            _ => Err(self.is_not("a natural number")),
+        }
+    }
+
+    /// A number.
+    pub fn real(&self) -> Result<f64, Error> {
+        match self {
+            Datum::Real(x) => Ok(*x),
+            _ => Err(self.is_not("a number")),
+        }
+    }
+
+    /// A sequence.
+    pub fn list(&self) -> Result<&[Datum], Error> {
+        match self {
+            Datum::List(items) => Ok(items),
+            _ => Err(self.is_not("a list")),
+        }
+    }
+
+    /// A sequence of exactly `N` values.
+    pub fn tuple<const N: usize>(&self) -> Result<&[Datum; N], Error> {
+        self.list()?.try_into().map_err(|_| self.is_not("a list of the right length"))
+    }
+
+    fn is_not(&self, wanted: &str) -> Error {
+        let kind = match self {
+            Datum::Natural(_) => "a natural number",
+            Datum::Integer(_) => "an integer",
+            Datum::Real(_) => "a number",
+            Datum::Text(_) => "text",
+            Datum::List(_) => "a list",
+            Datum::Record(_) => "a record",
+        };
+        broken(format!("holds {kind} where {wanted} belongs; it is damaged"))
+    }
+
+    /// A 128-bit number as two halves.
+    pub fn wide(number: u128) -> Datum {
+        Datum::List(vec![Datum::Natural(number as u64), Datum::Natural((number >> 64) as u64)])
+    }
+
+    /// The number that [`Datum::wide`] stored.
+    pub fn to_wide(&self) -> Result<u128, Error> {
+        let [low, high] = self.tuple()?;
+        Ok(u128::from(high.natural()?) << 64 | u128::from(low.natural()?))
+    }
+
+    /// A point, value by value.
+    pub fn point(point: &Point) -> Datum {
+        let value = |value: &Value| match *value {
+            Value::Integer(i) => Datum::Integer(i),
+            Value::Real(x) => Datum::Real(x),
+            Value::Index(i) => Datum::Natural(i as u64),
+            Value::Absent => Datum::Text("absent".to_owned()),
+        };
+        Datum::List(point.0.iter().map(value).collect())
+    }
+
+    /// The point that [`Datum::point`] stored; an error if it does not lie in the space.
+    pub fn to_point(&self, space: &Space) -> Result<Point, Error> {
+        let value = |datum: &Datum| match datum {
+            Datum::Integer(i) => Ok(Value::Integer(*i)),
+            Datum::Real(x) => Ok(Value::Real(*x)),
+            Datum::Natural(i) => Ok(Value::Index(usize::try_from(*i).unwrap_or(usize::MAX))),
+            Datum::Text(text) if text == "absent" => Ok(Value::Absent),
+            other => Err(other.is_not("the value of a parameter")),
+        };
+        let point = Point(self.list()?.iter().map(value).collect::<Result<_, _>>()?);
+        if space.contains(&point) {
+            Ok(point)
+        } else {
+            Err(broken("holds a point outside the space; it is damaged".into()))
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The unit cube: every parameter as a number between 0 and 1, for engines that compute with positions.
+//!
+//! A countable parameter cuts its interval into one cell a value; encoding gives the middle of the cell, so that small
+//! steps round to the nearest value and the ends of the interval are not favoured.
+
+use super::{Domain, Scale, Space};
+use crate::point::{Point, Value};
+use crate::rng::Stream;
+
+impl Space {
+    /// The point at a position of the unit cube. Coordinates outside are clamped, NaN counts as the middle, missing
+    /// coordinates too; coordinates of inactive parameters are ignored.
+    pub fn decode(&self, position: &[f64]) -> Point {
+        let mut values = Vec::with_capacity(self.len());
+        for (i, param) in self.params.iter().enumerate() {
+            let u = position.get(i).copied().filter(|u| !u.is_nan()).unwrap_or(0.5).clamp(0.0, 1.0);
+            values.push(if self.is_active(i, &values) { decode(&param.domain, u) } else { Value::Absent });
+        }
+        Point(values)
+    }
+
+    /// The position of a point in the unit cube; inactive parameters (and values of a wrong kind) stand in the middle.
+    pub fn encode(&self, point: &Point) -> Vec<f64> {
+        let value = |i: usize| point.0.get(i).copied().unwrap_or(Value::Absent);
+        self.params.iter().enumerate().map(|(i, param)| encode(&param.domain, value(i))).collect()
+    }
+
+    /// A random point: each active parameter evenly over its values, or evenly over its scale.
+    pub fn draw(&self, stream: &mut Stream) -> Point {
+        let mut values = Vec::with_capacity(self.len());
+        for (i, param) in self.params.iter().enumerate() {
+            values.push(if self.is_active(i, &values) { draw(&param.domain, stream) } else { Value::Absent });
+        }
+        Point(values)
+    }
+}
+
+/// The ends of an integer's interval on the logarithmic scale: half a step beyond the bounds, so that the first and the
+/// last value get whole cells.
+fn log_ends(low: i64, high: i64) -> (f64, f64) {
+    ((low as f64 - 0.5).ln(), (high as f64 + 0.5).ln())
+}
+
+fn decode(domain: &Domain, u: f64) -> Value {
+    let cell = |count: u64| ((u * count as f64) as u64).min(count - 1);
+    match domain {
+        Domain::Integer { low, high, scale: Scale::Linear } => {
+            Value::Integer(low + cell(high.abs_diff(*low) + 1) as i64)
+        }
+        Domain::Integer { low, high, scale: Scale::Log } => {
+            let (start, end) = log_ends(*low, *high);
+            Value::Integer(((start + u * (end - start)).exp().round() as i64).clamp(*low, *high))
+        }
+        Domain::Real { low, high, scale: Scale::Linear } => Value::Real((low + u * (high - low)).clamp(*low, *high)),
+        Domain::Real { low, high, scale: Scale::Log } => {
+            Value::Real((low.ln() + u * (high.ln() - low.ln())).exp().clamp(*low, *high))
+        }
+        Domain::List(values) => Value::Index(cell(values.len() as u64) as usize),
+        Domain::Choice(labels) => Value::Index(cell(labels.len() as u64) as usize),
+    }
+}
+
+fn encode(domain: &Domain, value: Value) -> f64 {
+    let middle = |cell: u64, count: u64| ((cell as f64 + 0.5) / count as f64).clamp(0.0, 1.0);
+    let along =
+        |x: f64, start: f64, end: f64| if end > start { ((x - start) / (end - start)).clamp(0.0, 1.0) } else { 0.5 };
+    match (domain, value) {
+        (Domain::Integer { low, high, scale: Scale::Linear }, Value::Integer(i)) => {
+            middle(i.saturating_sub(*low).max(0) as u64, high.abs_diff(*low) + 1)
+        }
+        (Domain::Integer { low, high, scale: Scale::Log }, Value::Integer(i)) => {
+            let (start, end) = log_ends(*low, *high);
+            along((i.max(1) as f64).ln(), start, end)
+        }
+        (Domain::Real { low, high, scale: Scale::Linear }, Value::Real(x)) => along(x, *low, *high),
+        (Domain::Real { low, high, scale: Scale::Log }, Value::Real(x)) => along(x.max(*low).ln(), low.ln(), high.ln()),
+        (Domain::List(values), Value::Index(i)) => middle(i as u64, values.len() as u64),
+        (Domain::Choice(labels), Value::Index(i)) => middle(i as u64, labels.len() as u64),
+        _ => 0.5,
+    }
+}
+
+fn draw(domain: &Domain, stream: &mut Stream) -> Value {
+    match domain {
+        Domain::Integer { low, high, scale: Scale::Linear } => {
+            Value::Integer(low + stream.below(high.abs_diff(*low) + 1) as i64)
+        }
+        Domain::Integer { .. } | Domain::Real { .. } => decode(domain, stream.unit()),
+        Domain::List(values) => Value::Index(stream.below(values.len() as u64) as usize),
+        Domain::Choice(labels) => Value::Index(stream.below(labels.len() as u64) as usize),
+    }
+}

@@ -1,0 +1,81 @@
+//! Counts and numbers the configurations of a space.
+//!
+//! A conditional parameter hangs on one choice, so the parameters form a forest. The configurations of a parameter,
+//! those below it included, are the sum over its values of the products over the children active under that value; the
+//! configurations of the space are the product over the roots.
+
+use super::{Domain, Space};
+use crate::point::{Point, Value};
+
+impl Space {
+    /// The number of different configurations; `None` if they are a continuum or more than a `u128` holds.
+    pub fn size(&self) -> Option<u128> {
+        product((0..self.len()).filter(|&i| self.gates[i].is_none()).map(|i| self.counts[i]))
+    }
+
+    /// The configuration with this number, `index < size()`; every configuration has exactly one.
+    pub fn nth(&self, index: u128) -> Option<Point> {
+        if index >= self.size()? {
+            return None;
+        }
+        let mut values = vec![Value::Absent; self.len()];
+        let mut rest = index;
+        for i in (0..self.len()).filter(|&i| self.gates[i].is_none()) {
+            let count = self.counts[i]?;
+            self.assign(i, rest % count, &mut values)?;
+            rest /= count;
+        }
+        Some(Point(values))
+    }
+
+    /// The children of a choice that are active under a label.
+    fn children(&self, parent: usize, label: usize) -> impl Iterator<Item = usize> + '_ {
+        (parent + 1..self.len()).filter(move |&child| {
+            self.gates[child].as_ref().is_some_and(|gate| gate.parent == parent && gate.open[label])
+        })
+    }
+
+    /// Children come after their parents, so the counts are made from the last parameter to the first.
+    pub(super) fn count_all(&self) -> Vec<Option<u128>> {
+        let mut counts = vec![None; self.len()];
+        for (i, param) in self.params.iter().enumerate().rev() {
+            counts[i] = match &param.domain {
+                Domain::Choice(labels) => (0..labels.len()).try_fold(0u128, |sum, label| {
+                    sum.checked_add(product(self.children(i, label).map(|child| counts[child]))?)
+                }),
+                other => other.values().map(u128::from),
+            };
+        }
+        counts
+    }
+
+    /// Writes the values of parameter `i` and of all that hang on it.
+    fn assign(&self, i: usize, mut index: u128, values: &mut [Value]) -> Option<()> {
+        match &self.params[i].domain {
+            Domain::Integer { low, .. } => values[i] = Value::Integer(low + index as i64),
+            Domain::Real { low, .. } => values[i] = Value::Real(*low), // a single value, or there would be no count
+            Domain::List(_) => values[i] = Value::Index(index as usize),
+            Domain::Choice(labels) => {
+                for label in 0..labels.len() {
+                    let block = product(self.children(i, label).map(|child| self.counts[child]))?;
+                    if index >= block {
+                        index -= block;
+                        continue;
+                    }
+                    values[i] = Value::Index(label);
+                    for child in self.children(i, label) {
+                        let count = self.counts[child]?;
+                        self.assign(child, index % count, values)?;
+                        index /= count;
+                    }
+                    break;
+                }
+            }
+        }
+        Some(())
+    }
+}
+
+fn product(mut counts: impl Iterator<Item = Option<u128>>) -> Option<u128> {
+    counts.try_fold(1u128, |all, count| all.checked_mul(count?))
+}

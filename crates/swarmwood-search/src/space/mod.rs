@@ -1,0 +1,266 @@
+//! What may be searched: bounded numbers and choices, some of them only under a condition.
+//!
+//! A [`Space`] exists only if it makes sense: [`Space::new`] reports every fault at once. Engines that think in numbers
+//! use the unit cube ([`Space::encode`], [`Space::decode`]); engines that think in configurations use
+//! [`Space::draw`], [`Space::size`] and [`Space::nth`].
+
+mod check;
+mod encode;
+mod enumerate;
+#[cfg(test)]
+mod tests;
+
+use crate::error::Error;
+use crate::point::{Point, Value};
+use crate::rng;
+
+/// The largest magnitude of an integer parameter: every value and every cell of the unit interval is exact in `f64`.
+pub const INTEGER_LIMIT: i64 = 1 << 40;
+
+/// How distance is measured along a numeric parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scale {
+    /// Equal differences are equally far.
+    Linear,
+    /// Equal ratios are equally far; needs positive bounds.
+    Log,
+}
+
+/// The values a parameter may take.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Domain {
+    /// All integers from `low` to `high`, both included.
+    Integer {
+        /// The smallest value.
+        low: i64,
+        /// The largest value.
+        high: i64,
+        /// How distance is measured.
+        scale: Scale,
+    },
+    /// All numbers from `low` to `high`, both included.
+    Real {
+        /// The smallest value.
+        low: f64,
+        /// The largest value.
+        high: f64,
+        /// How distance is measured.
+        scale: Scale,
+    },
+    /// A few numbers in ascending order; neighbours in the list are near.
+    List(Vec<f64>),
+    /// Labels without an order.
+    Choice(Vec<String>),
+}
+
+impl Domain {
+    /// How many values there are; `None` if they are a continuum.
+    pub fn values(&self) -> Option<u64> {
+        match self {
+            Domain::Integer { low, high, .. } => Some(high.abs_diff(*low) + 1),
+            Domain::Real { low, high, .. } => (low == high).then_some(1),
+            Domain::List(values) => Some(values.len() as u64),
+            Domain::Choice(labels) => Some(labels.len() as u64),
+        }
+    }
+
+    fn contains(&self, value: Value) -> bool {
+        match (self, value) {
+            (Domain::Integer { low, high, .. }, Value::Integer(i)) => (*low..=*high).contains(&i),
+            (Domain::Real { low, high, .. }, Value::Real(x)) => (*low..=*high).contains(&x),
+            (Domain::List(values), Value::Index(i)) => i < values.len(),
+            (Domain::Choice(labels), Value::Index(i)) => i < labels.len(),
+            _ => false,
+        }
+    }
+}
+
+/// When a parameter has a value at all: an earlier choice must have one of these labels.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Condition {
+    /// Name of the choice.
+    pub parent: String,
+    /// The labels under which the parameter is active.
+    pub labels: Vec<String>,
+}
+
+/// A named parameter.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Param {
+    /// Its name, unique in the space.
+    pub name: String,
+    /// What it may be.
+    pub domain: Domain,
+    /// When it has a value; always if `None`.
+    pub condition: Option<Condition>,
+}
+
+impl Param {
+    fn new(name: &str, domain: Domain) -> Self {
+        Param { name: name.to_owned(), domain, condition: None }
+    }
+
+    /// An integer in `low..=high`.
+    pub fn integer(name: &str, low: i64, high: i64) -> Self {
+        Self::new(name, Domain::Integer { low, high, scale: Scale::Linear })
+    }
+
+    /// A number in `low..=high`.
+    pub fn real(name: &str, low: f64, high: f64) -> Self {
+        Self::new(name, Domain::Real { low, high, scale: Scale::Linear })
+    }
+
+    /// One of a few numbers in ascending order.
+    pub fn list(name: &str, values: &[f64]) -> Self {
+        Self::new(name, Domain::List(values.to_vec()))
+    }
+
+    /// One of a few labels.
+    pub fn choice(name: &str, labels: &[&str]) -> Self {
+        Self::new(name, Domain::Choice(labels.iter().map(|&label| label.to_owned()).collect()))
+    }
+
+    /// Measures an integer or real parameter by ratios; a list or a choice stays as it is.
+    #[must_use]
+    pub fn log(mut self) -> Self {
+        if let Domain::Integer { scale, .. } | Domain::Real { scale, .. } = &mut self.domain {
+            *scale = Scale::Log;
+        }
+        self
+    }
+
+    /// Makes the parameter active only while the choice `parent`, an earlier parameter, has one of `labels`.
+    #[must_use]
+    pub fn when(mut self, parent: &str, labels: &[&str]) -> Self {
+        let labels = labels.iter().map(|&label| label.to_owned()).collect();
+        self.condition = Some(Condition { parent: parent.to_owned(), labels });
+        self
+    }
+}
+
+/// A checked list of parameters.
+///
+/// ```
+/// use swarmwood_search::{Param, Space, Value};
+/// let space = Space::new(vec![
+///     Param::choice("booster", &["tree", "linear"]),
+///     Param::integer("depth", 1, 8).when("booster", &["tree"]),
+///     Param::real("rate", 0.01, 1.0).log(),
+/// ])?;
+/// let point = space.decode(&[0.9, 0.5, 0.5]);
+/// assert_eq!(point[0], Value::Index(1)); // "linear" ...
+/// assert_eq!(point[1], Value::Absent); //   ... has no depth
+/// assert!((space.number(2, point[2]).unwrap() - 0.1).abs() < 1e-12); // the geometric middle
+/// # Ok::<(), swarmwood_search::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Space {
+    params: Vec<Param>,
+    /// The parent of each conditional parameter and, label by label, whether it is active.
+    gates: Vec<Option<Gate>>,
+    /// The number of configurations of each parameter together with those that hang on it; `None` if not countable.
+    counts: Vec<Option<u128>>,
+}
+
+/// A condition by position instead of by name.
+#[derive(Debug, Clone, PartialEq)]
+struct Gate {
+    parent: usize,
+    open: Vec<bool>,
+}
+
+impl Space {
+    /// Checks the parameters and reports every fault at once.
+    pub fn new(params: Vec<Param>) -> Result<Self, Error> {
+        let gates = check::gates(&params)?;
+        let mut space = Space { params, gates, counts: Vec::new() };
+        space.counts = space.count_all();
+        Ok(space)
+    }
+
+    /// The parameters, in order.
+    pub fn params(&self) -> &[Param] {
+        &self.params
+    }
+
+    /// Number of parameters.
+    pub fn len(&self) -> usize {
+        self.params.len()
+    }
+
+    /// Whether there is nothing to choose: such a space holds one configuration, the empty one.
+    pub fn is_empty(&self) -> bool {
+        self.params.is_empty()
+    }
+
+    /// Position of a parameter.
+    pub fn position(&self, name: &str) -> Option<usize> {
+        self.params.iter().position(|param| param.name == name)
+    }
+
+    /// Whether parameter `i` has a value, given the values of those before it.
+    fn is_active(&self, i: usize, earlier: &[Value]) -> bool {
+        self.gates[i].as_ref().is_none_or(|gate| match earlier[gate.parent] {
+            Value::Index(label) => gate.open.get(label).copied().unwrap_or(false),
+            _ => false,
+        })
+    }
+
+    /// Whether the point has the space's length, every active parameter a value inside its domain, and no other a value.
+    pub fn contains(&self, point: &Point) -> bool {
+        point.0.len() == self.len()
+            && self.params.iter().enumerate().all(|(i, param)| match self.is_active(i, &point.0) {
+                true => param.domain.contains(point[i]),
+                false => point[i] == Value::Absent,
+            })
+    }
+
+    /// The number a value stands for; `None` for choices, absent values and values of another kind.
+    pub fn number(&self, parameter: usize, value: Value) -> Option<f64> {
+        match (&self.params.get(parameter)?.domain, value) {
+            (Domain::Integer { .. }, Value::Integer(i)) => Some(i as f64),
+            (Domain::Real { .. }, Value::Real(x)) => Some(x),
+            (Domain::List(values), Value::Index(i)) => values.get(i).copied(),
+            _ => None,
+        }
+    }
+
+    /// The label a value stands for; `None` for anything but a choice.
+    pub fn label(&self, parameter: usize, value: Value) -> Option<&str> {
+        match (&self.params.get(parameter)?.domain, value) {
+            (Domain::Choice(labels), Value::Index(i)) => labels.get(i).map(String::as_str),
+            _ => None,
+        }
+    }
+
+    /// A name for the space that changes with every change of a parameter: snapshots carry it.
+    pub fn fingerprint(&self) -> u128 {
+        let mut words = Vec::new();
+        for param in &self.params {
+            push_text(&mut words, &param.name);
+            match &param.domain {
+                Domain::Integer { low, high, scale } => words.extend([0, *low as u64, *high as u64, *scale as u64]),
+                Domain::Real { low, high, scale } => words.extend([1, low.to_bits(), high.to_bits(), *scale as u64]),
+                Domain::List(values) => {
+                    words.extend([2, values.len() as u64]);
+                    words.extend(values.iter().map(|value| value.to_bits()));
+                }
+                Domain::Choice(labels) => {
+                    words.extend([3, labels.len() as u64]);
+                    labels.iter().for_each(|label| push_text(&mut words, label));
+                }
+            }
+            if let Some(condition) = &param.condition {
+                push_text(&mut words, &condition.parent);
+                condition.labels.iter().for_each(|label| push_text(&mut words, label));
+            }
+            words.push(u64::MAX); // ends the parameter
+        }
+        rng::fingerprint(words)
+    }
+}
+
+fn push_text(words: &mut Vec<u64>, text: &str) {
+    words.push(text.len() as u64);
+    words.extend(text.bytes().map(u64::from));
+}

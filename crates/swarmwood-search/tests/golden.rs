@@ -1,0 +1,61 @@
+//! Golden trajectories: the first points of every engine, and its best, must not change unnoticed.
+//!
+//! `UPDATE_GOLDEN=1 cargo test -p swarmwood-search --test golden` rewrites the files; the diff is what a reviewer reads.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use swarmwood_search::contract::spaces;
+use swarmwood_search::{Engine, Outcome, Point, Random, Space, Trial, Value};
+
+fn text(space: &Space, point: &Point) -> String {
+    let one = |(i, value): (usize, &Value)| match *value {
+        Value::Absent => "-".to_owned(),
+        Value::Integer(i) => i.to_string(),
+        // Nine digits: the last bits of exponentials may differ between platforms.
+        Value::Real(x) => format!("{x:.9e}"),
+        Value::Index(_) => match (space.label(i, *value), space.number(i, *value)) {
+            (Some(label), _) => label.to_owned(),
+            (None, Some(number)) => number.to_string(),
+            (None, None) => "?".to_owned(),
+        },
+    };
+    point.0.iter().enumerate().map(one).collect::<Vec<_>>().join("\t")
+}
+
+fn trajectory(space: &Space, engine: &mut dyn Engine) -> String {
+    let names: Vec<&str> = space.params().iter().map(|param| param.name.as_str()).collect();
+    let mut out = format!("id\tloss\t{}\n", names.join("\t"));
+    for _ in 0..5 {
+        let trials: Vec<Trial> = engine.ask(4);
+        let mut outcomes = Vec::new();
+        for trial in &trials {
+            let loss: f64 = space.encode(&trial.point).iter().map(|u| (u - 0.3).powi(2)).sum();
+            writeln!(out, "{}\t{loss:.9e}\t{}", trial.id, text(space, &trial.point)).unwrap();
+            outcomes.push(Outcome::Value { id: trial.id, loss });
+        }
+        engine.tell(&outcomes);
+    }
+    let best = engine.best().expect("trials were told");
+    writeln!(out, "best\t{:.9e}\t{}", best.loss, text(space, best.point)).unwrap();
+    out
+}
+
+fn compare(name: &str, got: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(format!("{name}.tsv"));
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, got).unwrap();
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(expected, got, "{name}.tsv is out of date; if the change is meant, run with UPDATE_GOLDEN=1");
+}
+
+#[test]
+fn random_search_walks_its_golden_paths() {
+    for (name, space) in spaces() {
+        if ["few integers", "conditional", "mixed"].contains(&name) {
+            let mut engine = Random::new(&space, 42).unwrap();
+            compare(&format!("random-{}", name.replace(' ', "-")), &trajectory(&space, &mut engine));
+        }
+    }
+}

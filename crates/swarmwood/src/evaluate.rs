@@ -1,0 +1,55 @@
+//! Measures a model on rows whose target is known.
+
+use swarmwood_learn::data::Chunk;
+use swarmwood_learn::metric::{self, Task};
+use swarmwood_learn::objective::Spec;
+use swarmwood_model::predict::Predictions;
+use swarmwood_model::{Model, TargetKind};
+
+use crate::Result;
+use crate::params::Params;
+use crate::predict::Scorer;
+use crate::read::Rows;
+
+/// What was measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Evaluation {
+    /// Rows with a target.
+    pub rows: usize,
+    /// Every metric of the task, by name.
+    pub metrics: Vec<(&'static str, f64)>,
+}
+
+/// Predicts the rows and compares with their targets.
+pub fn evaluate(model: &Model, rows: &Rows, first: Option<usize>, threads: usize) -> Result<Evaluation> {
+    let scorer = Scorer::new(model, first, threads)?;
+    let (mut predicted, mut target, mut weight) = (Vec::new(), Vec::new(), Vec::new());
+    rows.for_each_chunk(&mut |chunk: &Chunk| {
+        match scorer.predictions(chunk)? {
+            Predictions::Numbers(numbers) => predicted.extend(numbers),
+            Predictions::Classes { probabilities, .. } => predicted.extend(probabilities),
+        }
+        target.extend_from_slice(&chunk.target);
+        weight.extend_from_slice(&chunk.weight);
+        Ok(())
+    })?;
+    let (task, classes) = match &model.schema.target.kind {
+        TargetKind::Number => (Task::Regression, 0),
+        TargetKind::Classes(classes) => (Task::Classes(classes.len()), classes.len()),
+    };
+    let mut metrics = metric::evaluate(task, &predicted, &target, &weight);
+    metrics.extend(spec(model, classes).and_then(|spec| metric::of_objective(&spec, &predicted, &target, &weight)));
+    Ok(Evaluation { rows: target.len(), metrics })
+}
+
+/// The objective a model was trained for, as its record tells it; `None` for models that came from elsewhere.
+fn spec(model: &Model, classes: usize) -> Option<Spec> {
+    let default = Params::default();
+    let recorded = |name: &str, default: f64| {
+        model.provenance.params.get(name).and_then(|text| text.parse().ok()).unwrap_or(default)
+    };
+    let delta = recorded("huber_delta", default.huber_delta);
+    let spec = Spec::named(&model.objective, delta, recorded("quantile", default.quantile), classes)?;
+    // The record is only text in a file.
+    spec.check().is_ok().then_some(spec)
+}

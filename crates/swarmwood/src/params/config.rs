@@ -1,0 +1,92 @@
+//! Reads parameters from a TOML file: the names of the table, `-` as good as `_`.
+
+use toml::de::{DeTable, DeValue};
+
+use super::find_beside;
+use super::table::Params;
+use crate::error::Violation;
+
+/// A key of the front and its words.
+pub(super) type Other = (String, Vec<String>);
+
+/// Sets every key of `text`; what is wrong becomes a violation that names the file, the line and the key. Keys in
+/// `others` belong to the front (names of columns and files) and are handed back.
+pub(super) fn apply(
+    file: &str,
+    text: &str,
+    others: &[&str],
+    params: &mut Params,
+    violations: &mut Vec<Violation>,
+) -> Vec<Other> {
+    let table = match DeTable::parse(text) {
+        Ok(table) => table,
+        Err(error) => {
+            let line = error.span().map_or(1, |span| line_of(text, span.start));
+            let message = error.message().lines().collect::<Vec<_>>().join(", ");
+            violations.push(Violation { name: format!("{file}:{line}"), message });
+            return Vec::new();
+        }
+    };
+    // The parsed table is sorted by key; people read their file from the top.
+    let mut entries: Vec<_> = table.into_inner().into_iter().collect();
+    entries.sort_by_key(|(key, _)| key.span().start);
+    let mut found = Vec::new();
+    for (key, value) in entries {
+        let (name, value) = (key.get_ref(), value.get_ref());
+        let outcome = match others.iter().find(|other| **other == name.replace('_', "-")) {
+            Some(other) => words(other, value).map(|words| found.push((other.to_string(), words))),
+            None => set(name, value, others, params),
+        };
+        if let Err(violation) = outcome {
+            let line = line_of(text, key.span().start);
+            violations.push(Violation { name: format!("{file}:{line}: {}", violation.name), ..violation });
+        }
+    }
+    found
+}
+
+/// Sets one parameter of the table.
+fn set(name: &str, value: &DeValue<'_>, others: &[&str], params: &mut Params) -> Result<(), Violation> {
+    let spec = find_beside(name, others)?;
+    match scalar(value) {
+        Some(text) => params.set(name, &text),
+        None => {
+            let message = format!("is {}, must be {}", value.type_str(), spec.allowed);
+            Err(Violation { name: spec.name.to_string(), message })
+        }
+    }
+}
+
+/// The words of a key that belongs to the front.
+fn words(name: &str, value: &DeValue<'_>) -> Result<Vec<String>, Violation> {
+    let text = |value: &DeValue<'_>| match value {
+        DeValue::String(text) => Some(text.to_string()),
+        _ => None,
+    };
+    let words = match value {
+        DeValue::Array(items) => items.iter().map(|item| text(item.get_ref())).collect(),
+        value => text(value).map(|word| vec![word]),
+    };
+    words.ok_or_else(|| Violation {
+        name: name.to_string(),
+        message: format!("is {}, must be a string or an array of strings", value.type_str()),
+    })
+}
+
+/// The text of a value that could be a parameter's.
+fn scalar(value: &DeValue<'_>) -> Option<String> {
+    match value {
+        DeValue::String(text) => Some(text.to_string()),
+        DeValue::Integer(number) => {
+            // TOML has other bases; whatever the base, the table wants decimal digits.
+            i128::from_str_radix(number.as_str(), number.radix()).ok().map(|number| number.to_string())
+        }
+        DeValue::Float(number) => Some(number.as_str().to_string()),
+        _ => None,
+    }
+}
+
+/// The line, counted from 1, of a byte.
+fn line_of(text: &str, byte: usize) -> usize {
+    1 + text.bytes().take(byte).filter(|&b| b == b'\n').count()
+}

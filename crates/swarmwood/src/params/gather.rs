@@ -1,0 +1,67 @@
+//! Gathers parameters from several places and reports everything that is wrong at once.
+
+use std::path::Path;
+
+use super::check::Checked;
+use super::config;
+use super::table::Params;
+use crate::Result;
+use crate::error::{Error, Violation};
+
+/// Collects values: a configuration file first, flags after it. Later values win; violations add up.
+///
+/// ```
+/// use swarmwood::params::Gather;
+///
+/// let mut gather = Gather::default();
+/// gather.set("depth", "40");
+/// gather.set("learning_rate", "fast");
+/// let error = gather.finish().unwrap_err().to_string();
+/// assert!(error.contains("depth: is 40") && error.contains("learning_rate: is 'fast'"));
+/// ```
+#[derive(Debug, Default)]
+pub struct Gather {
+    params: Params,
+    violations: Vec<Violation>,
+}
+
+impl Gather {
+    /// Takes every key of a TOML file. An unreadable file is an error now; bad keys and values are reported at the end.
+    ///
+    /// `others` are keys the front understands beside the table (names of columns and files); what the file says of
+    /// them is handed back.
+    pub fn config(&mut self, path: &Path, others: &[&str]) -> Result<Vec<(String, Vec<String>)>> {
+        let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
+        let file = path.display().to_string();
+        match String::from_utf8(bytes) {
+            Ok(text) => Ok(config::apply(&file, &text, others, &mut self.params, &mut self.violations)),
+            Err(_) => {
+                self.violate("config", format!("{file} is not UTF-8 text; save it as UTF-8"));
+                Ok(Vec::new())
+            }
+        }
+    }
+
+    /// Sets one parameter.
+    pub fn set(&mut self, name: &str, text: &str) {
+        if let Err(violation) = self.params.set(name, text) {
+            self.violations.push(violation);
+        }
+    }
+
+    /// Adds a violation that the table cannot see.
+    pub fn violate(&mut self, name: &str, message: impl Into<String>) {
+        self.violations.push(Violation { name: name.to_string(), message: message.into() });
+    }
+
+    /// The values so far, not yet checked.
+    pub fn so_far(&self) -> &Params {
+        &self.params
+    }
+
+    /// Checks everything; the error lists all violations.
+    pub fn finish(mut self) -> Result<Checked<Params>> {
+        self.violations.extend(self.params.violations());
+        if self.violations.is_empty() { self.params.check() } else { Err(Error::Parameters(self.violations)) }
+    }
+}

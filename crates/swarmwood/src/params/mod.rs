@@ -1,0 +1,96 @@
+//! The parameters of training: one table, one check.
+//!
+//! [`TABLE`] declares every parameter once. The command line, configuration files, the record in a model and
+//! `docs/parameters.md` are made from it. Learners accept only [`Checked`] parameters, and [`Params::check`] is the only
+//! way to make them; it reports all violations together.
+
+mod check;
+mod config;
+mod gather;
+mod markdown;
+mod spec;
+mod table;
+mod value;
+
+#[cfg(test)]
+mod tests;
+
+pub use check::Checked;
+pub use gather::Gather;
+pub use markdown::markdown;
+pub use spec::{Allowed, Condition, Group, ParamSpec};
+pub use table::{Booster, Growth, Method, MetricChoice, ObjectiveChoice, Params, TABLE};
+pub use value::Choice;
+
+use crate::error::Violation;
+use crate::nearest::nearest;
+
+/// The parameter called `name` (or that alias), or a violation that names the nearest one.
+pub fn find(name: &str) -> Result<&'static ParamSpec, Violation> {
+    find_beside(name, &[])
+}
+
+/// Like [`find`], where the user may also have meant one of `others`.
+fn find_beside(name: &str, others: &[&str]) -> Result<&'static ParamSpec, Violation> {
+    TABLE.iter().find(|spec| spec.is_called(name)).ok_or_else(|| {
+        let table = TABLE.iter().flat_map(|spec| spec.aliases.iter().copied().chain([spec.name]));
+        let known = table.chain(others.iter().copied());
+        let message = match nearest(&name.replace('-', "_"), known) {
+            Some(near) => format!("no such parameter; did you mean '{near}'?"),
+            None => "no such parameter; docs/parameters.md lists them all".to_string(),
+        };
+        Violation { name: name.to_string(), message }
+    })
+}
+
+impl Params {
+    /// Sets a parameter by its name or alias from text. Ranges are checked later, by [`Params::check`].
+    ///
+    /// ```
+    /// use swarmwood::params::Params;
+    ///
+    /// let mut params = Params::default();
+    /// params.set("learning-rate", "0.05").unwrap();
+    /// params.set("rounds", "500").unwrap();
+    /// assert_eq!((params.learning_rate, params.trees), (0.05, 500));
+    /// assert!(params.set("dept", "4").unwrap_err().message.contains("'depth'"));
+    /// ```
+    pub fn set(&mut self, name: &str, text: &str) -> Result<(), Violation> {
+        let spec = find(name)?;
+        if (spec.read)(self, text.trim()) {
+            return Ok(());
+        }
+        let mut message = format!("is '{text}', must be {}", spec.allowed);
+        if let Allowed::Choices(choices) = spec.allowed
+            && let Some(near) = nearest(text, choices.iter().map(|choice| choice.name))
+        {
+            message.push_str(&format!("; did you mean '{near}'?"));
+        }
+        Err(Violation { name: spec.name.to_string(), message })
+    }
+
+    /// The value of a parameter as text, or a violation if there is none of that name.
+    pub fn get(&self, name: &str) -> Result<String, Violation> {
+        find(name).map(|spec| (spec.show)(self))
+    }
+
+    /// Names and values for the record of a model: everything that may change it.
+    pub fn entries(&self) -> Vec<(&'static str, String)> {
+        TABLE.iter().filter(|spec| spec.recorded()).map(|spec| (spec.name, (spec.show)(self))).collect()
+    }
+
+    /// The greatest depth a tree may have; [`usize::MAX`] if there is no limit.
+    pub fn depth_limit(&self) -> usize {
+        if self.depth == 0 { usize::MAX } else { self.depth }
+    }
+
+    /// The greatest number of leaves a tree may have, the default of the growth resolved.
+    pub fn leaf_limit(&self) -> usize {
+        let by_depth = if self.depth == 0 || self.depth > 31 { usize::MAX } else { 1 << self.depth };
+        match (self.growth, self.max_leaves) {
+            (Growth::Oblivious, _) | (Growth::Depth, 0) => by_depth,
+            (Growth::Leaf, 0) => by_depth.min(31),
+            (_, given) => by_depth.min(given),
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! What the table says of one parameter.
+
+use std::fmt;
+
+use super::table::{Booster, Growth, Method, ObjectiveChoice, Params};
+use super::value::Choice;
+
+/// One line of the table.
+#[derive(Debug, Clone, Copy)]
+pub struct ParamSpec {
+    /// The field of [`Params`], the flag (`_` becomes `-`) and the key in a configuration file.
+    pub name: &'static str,
+    /// Other names that are understood.
+    pub aliases: &'static [&'static str],
+    /// One line of help.
+    pub help: &'static str,
+    /// Where the help lists it.
+    pub group: Group,
+    /// The values it may have.
+    pub allowed: Allowed,
+    /// When it has an effect: all conditions must hold. None means always.
+    pub only: &'static [Condition],
+    pub(super) read: fn(&mut Params, &str) -> bool,
+    pub(super) show: fn(&Params) -> String,
+    pub(super) number: fn(&Params) -> Option<f64>,
+}
+
+impl ParamSpec {
+    /// The default, as text.
+    pub fn default_text(&self) -> String {
+        (self.show)(&Params::default())
+    }
+
+    /// The value among others, as text.
+    pub fn show(&self, params: &Params) -> String {
+        (self.show)(params)
+    }
+
+    /// The command-line flag without its dashes.
+    pub fn flag(&self) -> String {
+        self.name.replace('_', "-")
+    }
+
+    /// Whether `name` is this parameter's name or one of its aliases; `-` and `_` are the same.
+    pub fn is_called(&self, name: &str) -> bool {
+        let name = name.replace('-', "_");
+        self.name == name || self.aliases.contains(&name.as_str())
+    }
+
+    /// Whether the value belongs to the record of a model: the number of threads never changes one.
+    pub fn recorded(&self) -> bool {
+        self.group != Group::Machine
+    }
+
+    /// Whether the parameter has an effect beside the others.
+    pub fn applies(&self, params: &Params) -> bool {
+        self.only.iter().all(|condition| condition.holds(params))
+    }
+}
+
+/// Under which heading a parameter stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Group {
+    /// Which algorithm.
+    Method,
+    /// How large the model gets.
+    Size,
+    /// What keeps the model from following noise.
+    Shrinkage,
+    /// Rows, features, bins and chance.
+    Sampling,
+    /// What is minimised.
+    Objective,
+    /// Held-out rows and when to stop.
+    Validation,
+    /// The booster `dart`.
+    Dart,
+    /// The machine the run is on; not part of a model's record.
+    Machine,
+}
+
+impl Group {
+    /// Every group, in the order of the help.
+    pub const ALL: &'static [Group] = &[
+        Group::Method,
+        Group::Size,
+        Group::Shrinkage,
+        Group::Sampling,
+        Group::Objective,
+        Group::Validation,
+        Group::Dart,
+        Group::Machine,
+    ];
+
+    /// The heading.
+    pub fn title(self) -> &'static str {
+        match self {
+            Group::Method => "Method",
+            Group::Size => "Size",
+            Group::Shrinkage => "Shrinkage",
+            Group::Sampling => "Sampling and bins",
+            Group::Objective => "Objective",
+            Group::Validation => "Validation and stopping",
+            Group::Dart => "Booster dart",
+            Group::Machine => "Machine",
+        }
+    }
+}
+
+/// The values a parameter may have.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Allowed {
+    /// One of these words.
+    Choices(&'static [Choice]),
+    /// A whole number in a closed range.
+    Whole {
+        /// Least.
+        min: u64,
+        /// Greatest.
+        max: u64,
+    },
+    /// A finite number in a range.
+    Number {
+        /// Lower end.
+        min: f64,
+        /// Whether the lower end itself is allowed.
+        with_min: bool,
+        /// Upper end; infinite if there is none.
+        max: f64,
+        /// Whether the upper end itself is allowed.
+        with_max: bool,
+    },
+}
+
+impl Allowed {
+    pub(super) const fn whole(min: u64, max: u64) -> Self {
+        Allowed::Whole { min, max }
+    }
+    /// `[min, ∞)`
+    pub(super) const fn from(min: f64) -> Self {
+        Allowed::Number { min, with_min: true, max: f64::INFINITY, with_max: false }
+    }
+    /// `(min, max]`
+    pub(super) const fn above(min: f64, max: f64) -> Self {
+        Allowed::Number { min, with_min: false, max, with_max: true }
+    }
+    /// `[min, max)`
+    pub(super) const fn below(min: f64, max: f64) -> Self {
+        Allowed::Number { min, with_min: true, max, with_max: false }
+    }
+    /// `(min, max)`
+    pub(super) const fn between(min: f64, max: f64) -> Self {
+        Allowed::Number { min, with_min: false, max, with_max: false }
+    }
+    /// `[min, max]`
+    pub(super) const fn within(min: f64, max: f64) -> Self {
+        Allowed::Number { min, with_min: true, max, with_max: true }
+    }
+
+    /// Whether a number is in the range; words are checked when they are read.
+    pub fn holds(&self, value: f64) -> bool {
+        match *self {
+            Allowed::Choices(_) => true,
+            Allowed::Whole { min, max } => value >= min as f64 && value <= max as f64,
+            Allowed::Number { min, with_min, max, with_max } => {
+                value.is_finite()
+                    && (value > min || with_min && value == min)
+                    && (value < max || with_max && value == max)
+            }
+        }
+    }
+
+    /// The kind of value: `choice`, `integer` or `number`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Allowed::Choices(_) => "choice",
+            Allowed::Whole { .. } => "integer",
+            Allowed::Number { .. } => "number",
+        }
+    }
+}
+
+impl fmt::Display for Allowed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Allowed::Choices(choices) => {
+                let names: Vec<&str> = choices.iter().map(|choice| choice.name).collect();
+                if names.len() > 1 {
+                    write!(f, "one of ")?;
+                }
+                f.write_str(&names.join(", "))
+            }
+            Allowed::Whole { min, max: u64::MAX } => write!(f, "a whole number from {min}"),
+            Allowed::Whole { min, max } => write!(f, "a whole number from {min} to {max}"),
+            Allowed::Number { min, with_min, max, with_max } => {
+                match with_min {
+                    true => write!(f, "a number from {min}")?,
+                    false => write!(f, "a number above {min}")?,
+                }
+                match with_max {
+                    _ if max.is_infinite() => Ok(()),
+                    true if with_min => write!(f, " to {max}"),
+                    true => write!(f, ", at most {max}"),
+                    false => write!(f, ", below {max}"),
+                }
+            }
+        }
+    }
+}
+
+/// A choice beside which a parameter has an effect.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Condition {
+    /// One of these methods.
+    Method(&'static [Method]),
+    /// One of these boosters.
+    Booster(&'static [Booster]),
+    /// One of these growths.
+    Growth(&'static [Growth]),
+    /// One of these objectives.
+    Objective(&'static [ObjectiveChoice]),
+}
+
+impl Condition {
+    /// Whether the condition holds.
+    pub fn holds(&self, params: &Params) -> bool {
+        match self {
+            Condition::Method(any) => any.contains(&params.method),
+            Condition::Booster(any) => any.contains(&params.booster),
+            Condition::Growth(any) => any.contains(&params.growth),
+            Condition::Objective(any) => any.contains(&params.objective),
+        }
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (what, names): (_, Vec<_>) = match self {
+            Condition::Method(any) => ("method", any.iter().map(|one| one.name()).collect()),
+            Condition::Booster(any) => ("booster", any.iter().map(|one| one.name()).collect()),
+            Condition::Growth(any) => ("growth", any.iter().map(|one| one.name()).collect()),
+            Condition::Objective(any) => ("objective", any.iter().map(|one| one.name()).collect()),
+        };
+        write!(f, "{what} {}", names.join(" or "))
+    }
+}

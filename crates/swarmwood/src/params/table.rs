@@ -1,0 +1,215 @@
+//! The table: every parameter, declared once.
+//!
+//! A line gives a field of [`Params`], its default, its check, its command-line flag, its key in a configuration file
+//! and its entry in `docs/parameters.md`. To add a parameter, add a line here and nothing anywhere else.
+
+use super::spec::{Allowed, Condition, Group, ParamSpec};
+use super::value::{Choice, Value, choices};
+
+choices! {
+    /// How the model is found.
+    Method {
+        /// each split is the best one at its node and is never revised
+        Greedy = "greedy",
+    }
+}
+
+choices! {
+    /// What a round adds to the model.
+    Booster {
+        /// a tree a round
+        Gbtree = "gbtree",
+        /// a tree a round, while some earlier trees are left out
+        Dart = "dart",
+        /// a step of a linear function
+        Gblinear = "gblinear",
+    }
+}
+
+choices! {
+    /// The order in which a tree grows.
+    Growth {
+        /// level after level, every node that gains
+        Depth = "depth",
+        /// the leaf that gains most, until there are enough leaves
+        Leaf = "leaf",
+        /// level after level, one rule for the whole level
+        Oblivious = "oblivious",
+    }
+}
+
+choices! {
+    /// The loss that training minimises.
+    ObjectiveChoice {
+        /// squared for numbers, logistic for two classes, softmax for more
+        Auto = "auto",
+        /// squared error: predicts the mean
+        Squared = "squared",
+        /// squared error of ln(1 + y), for targets above -1 that grow by factors
+        SquaredLog = "squared-log",
+        /// absolute error: predicts the median
+        Absolute = "absolute",
+        /// squared error near the target, absolute error further away than huber_delta
+        Huber = "huber",
+        /// pinball loss: predicts the given quantile
+        Quantile = "quantile",
+        /// Poisson deviance with a log link, for counts
+        Poisson = "poisson",
+        /// log loss of two classes
+        Logistic = "logistic",
+        /// log loss of three or more classes
+        Softmax = "softmax",
+    }
+}
+
+choices! {
+    /// The validation metric that early stopping watches.
+    MetricChoice {
+        /// the loss of the objective
+        Auto = "auto",
+        /// root of the mean squared error
+        Rmse = "rmse",
+        /// mean absolute error
+        Mae = "mae",
+        /// log loss
+        Logloss = "logloss",
+        /// share of rows whose class is right
+        Accuracy = "accuracy",
+    }
+}
+
+const TREES: Condition = Condition::Booster(&[Booster::Gbtree, Booster::Dart]);
+const DART: Condition = Condition::Booster(&[Booster::Dart]);
+const LINEAR: Condition = Condition::Booster(&[Booster::Gblinear]);
+
+/// Turns the table into the struct, its defaults and the list of specifications.
+macro_rules! table {
+    ($(
+        #[doc = $help:literal]
+        $name:ident: $type:ty = $default:expr,
+        $group:ident, $allowed:expr, aliases [$($alias:literal),*], only [$($only:expr),*];
+    )+) => {
+        /// All training parameters, not yet checked: see [`Params::check`].
+        ///
+        /// ```
+        /// use swarmwood::params::{Growth, Params};
+        ///
+        /// let params = Params { growth: Growth::Oblivious, trees: 20, ..Params::default() };
+        /// let checked = params.check().expect("every value is in its range");
+        /// assert_eq!(checked.trees, 20);
+        /// ```
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct Params {
+            $(#[doc = $help] pub $name: $type,)+
+        }
+
+        impl Default for Params {
+            fn default() -> Self {
+                Params { $($name: $default,)+ }
+            }
+        }
+
+        /// The table, in the order of the help.
+        pub const TABLE: &[ParamSpec] = &[$(ParamSpec {
+            name: stringify!($name),
+            aliases: &[$($alias),*],
+            help: $help.trim_ascii(),
+            group: Group::$group,
+            allowed: $allowed,
+            only: &[$($only),*],
+            read: |params, text| match <$type as Value>::read(text) {
+                Some(value) => {
+                    params.$name = value;
+                    true
+                }
+                None => false,
+            },
+            show: |params| params.$name.show(),
+            number: |params| params.$name.number(),
+        },)+];
+    };
+}
+
+table! {
+    /// how the model is found
+    method: Method = Method::Greedy,
+        Method, Allowed::Choices(Method::CHOICES), aliases [], only [];
+    /// what a round adds to the model
+    booster: Booster = Booster::Gbtree,
+        Method, Allowed::Choices(Booster::CHOICES), aliases [], only [];
+    /// order in which a tree grows
+    growth: Growth = Growth::Depth,
+        Method, Allowed::Choices(Growth::CHOICES), aliases ["grow_policy"], only [TREES];
+    /// rounds; each adds one tree, or one tree a class where there are three or more classes
+    trees: usize = 100,
+        Size, Allowed::whole(1, 1_000_000), aliases ["rounds", "n_estimators", "num_rounds"], only [];
+    /// greatest depth of a tree; 0 is no limit, for leaf growth alone; at most 16 for oblivious trees
+    depth: usize = 6,
+        Size, Allowed::whole(0, 32), aliases ["max_depth"], only [TREES];
+    /// greatest number of leaves; 0 is 31 for leaf growth and what the depth allows for depth growth
+    max_leaves: usize = 0,
+        Size, Allowed::whole(0, 1 << 20), aliases ["leaves", "num_leaves"],
+        only [TREES, Condition::Growth(&[Growth::Depth, Growth::Leaf])];
+    /// share of each step that is taken
+    learning_rate: f64 = 0.1,
+        Shrinkage, Allowed::above(0.0, 1.0), aliases ["eta"], only [];
+    /// L2 penalty on leaf values, or on the weights of a linear function
+    lambda: f64 = 1.0,
+        Shrinkage, Allowed::from(0.0), aliases ["reg_lambda", "l2"], only [];
+    /// L1 penalty on the weights of a linear function
+    alpha: f64 = 0.0,
+        Shrinkage, Allowed::from(0.0), aliases ["reg_alpha", "l1"], only [LINEAR];
+    /// gain a split must have to be made
+    gamma: f64 = 0.0,
+        Shrinkage, Allowed::from(0.0), aliases ["min_split_gain"], only [TREES];
+    /// least sum of hessians (squared error: of row weights) in a leaf
+    min_child_weight: f64 = 1.0,
+        Shrinkage, Allowed::from(0.0), aliases [], only [TREES];
+    /// share of the rows each tree is grown on
+    subsample: f64 = 1.0,
+        Sampling, Allowed::above(0.0, 1.0), aliases [], only [TREES];
+    /// share of the features each tree may use
+    colsample_bytree: f64 = 1.0,
+        Sampling, Allowed::above(0.0, 1.0), aliases ["colsample"], only [TREES];
+    /// greatest number of bins a feature is cut into
+    max_bin: usize = 255,
+        Sampling, Allowed::whole(2, 255), aliases ["max_bins"], only [TREES];
+    /// start of every random stream; the same seed gives the same model, whatever the number of threads
+    seed: u64 = 0,
+        Sampling, Allowed::whole(0, u64::MAX), aliases ["random_state"], only [];
+    /// loss that training minimises
+    objective: ObjectiveChoice = ObjectiveChoice::Auto,
+        Objective, Allowed::Choices(ObjectiveChoice::CHOICES), aliases ["loss"], only [];
+    /// distance from which the Huber loss is linear
+    huber_delta: f64 = 1.0,
+        Objective, Allowed::above(0.0, f64::INFINITY), aliases [],
+        only [Condition::Objective(&[ObjectiveChoice::Huber])];
+    /// the quantile to predict
+    quantile: f64 = 0.5,
+        Objective, Allowed::between(0.0, 1.0), aliases [],
+        only [Condition::Objective(&[ObjectiveChoice::Quantile])];
+    /// share of the training rows held out for validation; 0 is none
+    valid_fraction: f64 = 0.0,
+        Validation, Allowed::below(0.0, 1.0), aliases ["validation_fraction"], only [];
+    /// rounds without a better validation metric after which training stops; 0 never stops
+    early_stopping_rounds: usize = 0,
+        Validation, Allowed::whole(0, 1_000_000), aliases ["early_stopping"], only [];
+    /// validation metric that early stopping watches
+    metric: MetricChoice = MetricChoice::Auto,
+        Validation, Allowed::Choices(MetricChoice::CHOICES), aliases ["eval_metric"], only [];
+    /// chance of each earlier round to be left out
+    rate_drop: f64 = 0.1,
+        Dart, Allowed::within(0.0, 1.0), aliases ["drop_rate"], only [DART];
+    /// chance that nothing is left out
+    skip_drop: f64 = 0.5,
+        Dart, Allowed::within(0.0, 1.0), aliases [], only [DART];
+    /// greatest number of rounds left out at once; 0 is no limit
+    max_drop: usize = 50,
+        Dart, Allowed::whole(0, 1_000_000), aliases [], only [DART];
+    /// seconds after which training stops with the best model so far; 0 is no limit
+    time_limit: f64 = 0.0,
+        Validation, Allowed::from(0.0), aliases [], only [];
+    /// threads to use; 0 is one a core; never changes the model
+    threads: usize = 0,
+        Machine, Allowed::whole(0, 1024), aliases ["n_jobs", "nthread"], only [];
+}

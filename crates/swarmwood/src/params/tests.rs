@@ -1,0 +1,183 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::error::Error;
+
+fn names(error: Error) -> Vec<String> {
+    match error {
+        Error::Parameters(violations) => violations.into_iter().map(|violation| violation.name).collect(),
+        other => panic!("not a parameter error: {other}"),
+    }
+}
+
+#[test]
+fn defaults_pass_and_survive_their_own_text() {
+    let mut params = Params::default();
+    for spec in TABLE {
+        params.set(spec.name, &spec.default_text()).unwrap();
+    }
+    assert_eq!(params, Params::default());
+    assert!(params.check().is_ok());
+}
+
+#[test]
+fn every_name_is_said_once() {
+    let mut all: Vec<&str> = TABLE.iter().flat_map(|spec| spec.aliases.iter().copied().chain([spec.name])).collect();
+    let count = all.len();
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(all.len(), count);
+}
+
+#[test]
+fn every_line_of_help_is_a_line() {
+    for spec in TABLE {
+        assert!(!spec.help.is_empty() && !spec.help.contains('\n') && !spec.help.ends_with('.'), "{}", spec.name);
+    }
+}
+
+#[test]
+fn all_violations_come_together() {
+    let params = Params {
+        trees: 0,
+        depth: 20,
+        growth: Growth::Oblivious,
+        learning_rate: f64::NAN,
+        max_bin: 256,
+        quantile: 1.0,
+        max_leaves: 1,
+        ..Params::default()
+    };
+    assert_eq!(
+        names(params.check().unwrap_err()),
+        ["trees", "learning_rate", "max_bin", "quantile", "depth", "max_leaves"]
+    );
+}
+
+#[test]
+fn a_violation_says_what_was_given_and_what_is_allowed() {
+    let error = Params { subsample: 1.5, ..Params::default() }.check().unwrap_err();
+    assert_eq!(error.to_string(), "subsample: is 1.5, must be a number above 0, at most 1");
+    assert_eq!(error.exit_code(), 2);
+}
+
+#[test]
+fn no_limit_on_the_depth_is_for_leaf_growth() {
+    for growth in [Growth::Depth, Growth::Oblivious] {
+        assert_eq!(names(Params { depth: 0, growth, ..Params::default() }.check().unwrap_err()), ["depth"]);
+    }
+    assert!(Params { depth: 0, growth: Growth::Leaf, ..Params::default() }.check().is_ok());
+}
+
+#[test]
+fn leaves_follow_from_the_growth() {
+    let of = |growth, depth, max_leaves| Params { growth, depth, max_leaves, ..Params::default() }.leaf_limit();
+    assert_eq!(of(Growth::Depth, 6, 0), 64);
+    assert_eq!(of(Growth::Depth, 6, 10), 10);
+    assert_eq!(of(Growth::Leaf, 0, 0), 31);
+    assert_eq!(of(Growth::Leaf, 0, 63), 63);
+    assert_eq!(of(Growth::Leaf, 3, 0), 8);
+    assert_eq!(of(Growth::Oblivious, 4, 3), 16);
+}
+
+#[test]
+fn the_record_leaves_out_the_machine() {
+    let names: Vec<&str> = Params::default().entries().into_iter().map(|(name, _)| name).collect();
+    assert!(names.contains(&"seed") && !names.contains(&"threads"));
+}
+
+#[test]
+fn idle_parameters_are_told() {
+    let params = Params { rate_drop: 0.3, ..Params::default() };
+    assert_eq!(params.idle(), ["rate_drop has no effect: it is for booster dart"]);
+    assert!(Params { booster: Booster::Dart, ..params }.idle().is_empty());
+}
+
+#[test]
+fn strangers_get_a_hint() {
+    assert_eq!(find("max-depht").unwrap_err().message, "no such parameter; did you mean 'max_depth'?");
+    let message = Params::default().set("growth", "leafs").unwrap_err().message;
+    assert_eq!(message, "is 'leafs', must be one of depth, leaf, oblivious; did you mean 'leaf'?");
+}
+
+/// Applies a configuration text and gives the parameters and the violations as lines.
+fn configure(text: &str) -> (Params, Vec<String>) {
+    let (mut params, mut violations) = (Params::default(), Vec::new());
+    config::apply("run.toml", text, &["target", "ignore"], &mut params, &mut violations);
+    (params, violations.iter().map(|v| format!("{}: {}", v.name, v.message)).collect())
+}
+
+#[test]
+fn a_configuration_file_sets_parameters() {
+    let (params, violations) =
+        configure("# a comment\ntrees = 1_000\nlearning-rate = 5e-2\ngrowth = \"leaf\"\nseed = 0x10\nlambda = 2\n");
+    assert!(violations.is_empty(), "{violations:?}");
+    assert_eq!((params.trees, params.learning_rate, params.seed, params.lambda), (1000, 0.05, 16, 2.0));
+    assert_eq!(params.growth, Growth::Leaf);
+}
+
+#[test]
+fn a_configuration_file_names_file_line_and_key() {
+    let (_, violations) = configure("trees = 10\nzeal = 3\ndepth = true\n\n[lambda]\nx = 1\n");
+    assert_eq!(
+        violations,
+        [
+            "run.toml:2: zeal: no such parameter; docs/parameters.md lists them all",
+            "run.toml:3: depth: is boolean, must be a whole number from 0 to 32",
+            "run.toml:5: lambda: is table, must be a number from 0",
+        ]
+    );
+    let (_, violations) = configure("trees = 10\ndepth = = 3\n");
+    assert!(violations.len() == 1 && violations[0].starts_with("run.toml:2: "), "{violations:?}");
+}
+
+#[test]
+fn a_configuration_file_holds_what_the_front_asks_for() {
+    let (mut params, mut violations) = (Params::default(), Vec::new());
+    let text = "target = \"price\"\nignore = [\"id\", \"a,b\"]\ndepth = 3\n";
+    let others = config::apply("run.toml", text, &["target", "ignore"], &mut params, &mut violations);
+    assert!(violations.is_empty() && params.depth == 3);
+    let expected = [("target", vec!["price"]), ("ignore", vec!["id", "a,b"])];
+    assert_eq!(others, expected.map(|(key, words)| (key.to_string(), words.into_iter().map(String::from).collect())));
+
+    let (_, violations) = configure("target = 3\nignore = [1]\ntargt = \"x\"\n");
+    assert_eq!(
+        violations,
+        [
+            "run.toml:1: target: is integer, must be a string or an array of strings",
+            "run.toml:2: ignore: is array, must be a string or an array of strings",
+            "run.toml:3: targt: no such parameter; did you mean 'target'?",
+        ]
+    );
+}
+
+#[test]
+fn the_page_is_fresh() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/parameters.md");
+    let page = markdown();
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, &page).unwrap();
+    }
+    let stored = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(stored == page, "docs/parameters.md is stale: run UPDATE_GOLDEN=1 cargo test -p swarmwood page_is_fresh");
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_set_or_check_panic(name in ".{0,12}", text in ".{0,12}", index in 0..TABLE.len()) {
+        let mut params = Params::default();
+        let _ = params.set(&name, &text);
+        let _ = params.set(TABLE[index].name, &text);
+        let _ = params.violations();
+        let _ = configure(&text);
+    }
+
+    #[test]
+    fn numbers_survive_their_text(rate in -1e300..1e300f64, seed in any::<u64>()) {
+        let mut params = Params::default();
+        params.set("lambda", &rate.to_string()).unwrap();
+        params.set("seed", &seed.to_string()).unwrap();
+        prop_assert_eq!(params.get("lambda").unwrap(), rate.to_string());
+        prop_assert_eq!((params.lambda, params.seed), (rate, seed));
+    }
+}

@@ -1,0 +1,89 @@
+//! How the values of the table are read from text and written back.
+
+/// A type a parameter may have.
+pub(super) trait Value: Sized {
+    /// Reads a value; `None` if the text is no value of this type (its range is checked elsewhere).
+    fn read(text: &str) -> Option<Self>;
+    /// Writes it so that [`Value::read`] gives it back.
+    fn show(&self) -> String;
+    /// The value as a number, if its range is to be checked.
+    fn number(&self) -> Option<f64> {
+        None
+    }
+}
+
+macro_rules! whole_numbers {
+    ($($type:ty),*) => {$(
+        impl Value for $type {
+            fn read(text: &str) -> Option<Self> {
+                text.parse().ok()
+            }
+            fn show(&self) -> String {
+                self.to_string()
+            }
+            fn number(&self) -> Option<f64> {
+                Some(*self as f64)
+            }
+        }
+    )*};
+}
+
+whole_numbers!(usize, u64);
+
+impl Value for f64 {
+    fn read(text: &str) -> Option<Self> {
+        // `nan` and `inf` are numbers to Rust but never to a parameter.
+        text.parse::<f64>().ok().filter(|value| value.is_finite())
+    }
+    fn show(&self) -> String {
+        self.to_string()
+    }
+    fn number(&self) -> Option<f64> {
+        Some(*self)
+    }
+}
+
+/// One of the words a parameter may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Choice {
+    /// The word users say.
+    pub name: &'static str,
+    /// What it means, in one line.
+    pub help: &'static str,
+}
+
+/// Declares an enum whose variants are the words of a parameter, each with its line of help.
+macro_rules! choices {
+    ($(#[doc = $about:literal])+ $type:ident { $(#[doc = $help:literal] $variant:ident = $name:literal,)+ }) => {
+        $(#[doc = $about])+
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum $type {
+            $(#[doc = $help] $variant,)+
+        }
+
+        impl $type {
+            /// Every value, in the order of the help.
+            pub const ALL: &'static [$type] = &[$($type::$variant,)+];
+            /// Names and meanings, in the same order.
+            pub const CHOICES: &'static [Choice] =
+                &[$(Choice { name: $name, help: $help.trim_ascii() },)+];
+
+            /// The word users say.
+            pub fn name(self) -> &'static str {
+                Self::CHOICES[self as usize].name
+            }
+        }
+
+        impl Value for $type {
+            fn read(text: &str) -> Option<Self> {
+                // People write `squared_log` as often as `squared-log`.
+                let same = |name: &str| name == text || name == text.replace('_', "-");
+                Self::ALL.iter().copied().find(|value| same(value.name()))
+            }
+            fn show(&self) -> String {
+                self.name().to_string()
+            }
+        }
+    };
+}
+pub(super) use choices;

@@ -1,0 +1,125 @@
+//! Predicts rows with a model, block by block, on as many threads as wanted.
+
+mod table;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt::Display;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use swarmwood_learn::data::{Chunk, Column};
+use swarmwood_learn::pool::Pool;
+use swarmwood_model::Model;
+use swarmwood_model::explain::Explainer;
+use swarmwood_model::predict::{Block, Predictions, Predictor, Values};
+
+pub use table::{Report, Request, What, write_csv};
+
+use crate::{Error, Result};
+
+/// Rows that one piece of work takes: enough to pay for handing it over, few enough for every thread to get some.
+const PIECE: usize = 4096;
+
+/// A model made ready to predict many rows.
+pub struct Scorer<'a> {
+    model: &'a Model,
+    predictor: Predictor,
+    /// Prepared when contributions are first asked for: it is larger than the model.
+    explainer: OnceLock<Explainer<'a>>,
+    pool: Pool,
+    first: Option<usize>,
+}
+
+impl<'a> Scorer<'a> {
+    /// Compiles the model. `first` takes the first rounds alone; `threads` is 0 for one a core.
+    pub fn new(model: &'a Model, first: Option<usize>, threads: usize) -> Result<Self> {
+        let pool = Pool::new(threads).map_err(Error::Run)?;
+        Ok(Scorer { model, predictor: Predictor::new(model), explainer: OnceLock::new(), pool, first })
+    }
+
+    /// The model.
+    pub fn model(&self) -> &'a Model {
+        self.model
+    }
+
+    /// The threads.
+    pub fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    /// How many trees are used.
+    pub fn trees(&self) -> usize {
+        self.model.first_members(self.first).len()
+    }
+
+    /// Raw scores, row by row one an output.
+    pub fn raw(&self, chunk: &Chunk) -> Result<Vec<f64>> {
+        let outputs = self.model.outputs();
+        self.pieces(chunk, |block| {
+            let mut raw = vec![0.0; block.rows * outputs];
+            self.predictor.raw(block, self.first, &mut raw).map(|()| raw)
+        })
+    }
+
+    /// Predictions: numbers, or classes with their probabilities.
+    pub fn predictions(&self, chunk: &Chunk) -> Result<Predictions> {
+        Ok(self.model.link_all(&self.raw(chunk)?))
+    }
+
+    /// Leaf indices, row by row one a tree.
+    pub fn leaves(&self, chunk: &Chunk) -> Result<Vec<u32>> {
+        let trees = self.trees();
+        self.pieces(chunk, |block| {
+            let mut leaves = vec![0; block.rows * trees];
+            self.predictor.leaves(block, self.first, &mut leaves).map(|()| leaves)
+        })
+    }
+
+    /// What each feature adds to each raw score, and last the score expected of a row nothing is known of; row by row,
+    /// output by output. They sum to the raw score.
+    pub fn contributions(&self, chunk: &Chunk) -> Result<Vec<f64>> {
+        let explainer = match self.explainer.get() {
+            Some(explainer) => explainer,
+            None => {
+                let made = Explainer::new(self.model, self.first).map_err(run_error)?;
+                self.explainer.get_or_init(|| made)
+            }
+        };
+        let width = self.model.outputs() * (self.model.schema.features.len() + 1);
+        self.pieces(chunk, |block| {
+            let mut contributions = vec![0.0; block.rows * width];
+            explainer.contributions(block, &mut contributions).map(|()| contributions)
+        })
+    }
+
+    /// Runs `work` over pieces of the rows and joins the results in row order.
+    fn pieces<T: Send, E: Display + Send>(
+        &self,
+        chunk: &Chunk,
+        work: impl Fn(&Block<'_>) -> std::result::Result<Vec<T>, E> + Sync + Send,
+    ) -> Result<Vec<T>> {
+        let parts = self.pool.map(chunk.rows.div_ceil(PIECE), |piece| {
+            let range = piece * PIECE..((piece + 1) * PIECE).min(chunk.rows);
+            let columns: Vec<Values<'_>> = chunk.columns.iter().map(|column| slice(column, range.clone())).collect();
+            work(&Block { columns: &columns, rows: range.len() })
+        });
+        let mut joined = Vec::new();
+        for part in parts {
+            joined.extend(part.map_err(run_error)?);
+        }
+        Ok(joined)
+    }
+}
+
+fn run_error(error: impl Display) -> Error {
+    Error::Run(error.to_string())
+}
+
+fn slice(column: &Column, range: Range<usize>) -> Values<'_> {
+    match column {
+        Column::Number(values) => Values::Number(&values[range]),
+        Column::Category(codes) => Values::Category(&codes[range]),
+    }
+}

@@ -1,0 +1,192 @@
+//! Predictions as a CSV table: one header, one line a row, memory for one chunk.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Instant;
+
+use swarmwood_learn::data::Chunk;
+use swarmwood_learn::pool::even_ranges;
+use swarmwood_model::predict::Predictions;
+use swarmwood_model::{Model, TargetKind};
+
+use super::Scorer;
+use crate::read::{self, ReadOptions, Source};
+use crate::{Error, Result};
+
+/// What the table holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum What {
+    /// The prediction and, for classes, their probabilities.
+    #[default]
+    Prediction,
+    /// Raw scores.
+    Raw,
+    /// The leaf each row reaches in each tree.
+    Leaves,
+    /// What each feature adds to the raw scores.
+    Contributions,
+}
+
+/// What to predict and where to read it.
+#[derive(Debug, Clone)]
+pub struct Request<'a> {
+    /// The rows.
+    pub source: &'a Source,
+    /// How they are read.
+    pub options: &'a ReadOptions,
+    /// What the table holds.
+    pub what: What,
+}
+
+/// How it went.
+#[derive(Debug, Clone, Default)]
+pub struct Report {
+    /// Rows predicted.
+    pub rows: u64,
+    /// Seconds spent reading.
+    pub read_seconds: f64,
+    /// Seconds spent predicting.
+    pub predict_seconds: f64,
+    /// Seconds spent writing.
+    pub write_seconds: f64,
+    /// Things the user should know.
+    pub warnings: Vec<String>,
+}
+
+/// Predicts every row of the source and writes the table to `out`, which messages call `name`. Before each chunk `go_on`
+/// is asked whether to.
+pub fn write_csv(
+    scorer: &Scorer<'_>,
+    request: &Request<'_>,
+    out: &mut dyn Write,
+    name: &Path,
+    go_on: &dyn Fn() -> bool,
+) -> Result<Report> {
+    let fault = |source: io::Error| Error::Write { path: name.to_path_buf(), source };
+    let model = scorer.model();
+    let labels = class_labels(model);
+    let mut report = Report::default();
+    let started = Instant::now();
+    out.write_all(header(scorer, request.what).as_bytes()).map_err(fault)?;
+    let mut each = |chunk: &Chunk| {
+        if !go_on() {
+            return Err(Error::Run("interrupted; nothing was kept".to_string()));
+        }
+        let begun = Instant::now();
+        let values = Values::of(scorer, request.what, chunk)?;
+        report.predict_seconds += begun.elapsed().as_secs_f64();
+        let begun = Instant::now();
+        let ranges = even_ranges(chunk.rows, scorer.pool().threads());
+        for text in scorer.pool().map(ranges.len(), |piece| values.text(ranges[piece].clone(), &labels)) {
+            out.write_all(text.as_bytes()).map_err(fault)?;
+        }
+        report.rows += chunk.rows as u64;
+        report.write_seconds += begun.elapsed().as_secs_f64();
+        Ok(())
+    };
+    let warnings = read::scoring(request.source, &model.schema, request.options, &mut each)?;
+    out.flush().map_err(fault)?;
+    report.read_seconds = started.elapsed().as_secs_f64() - report.predict_seconds - report.write_seconds;
+    report.warnings = warnings;
+    Ok(report)
+}
+
+/// The values of one chunk of rows.
+enum Values {
+    Predictions(Predictions),
+    Numbers { width: usize, values: Vec<f64> },
+    Leaves { width: usize, values: Vec<u32> },
+}
+
+impl Values {
+    fn of(scorer: &Scorer<'_>, what: What, chunk: &Chunk) -> Result<Values> {
+        let rows = chunk.rows.max(1);
+        let numbers = |values: Vec<f64>| Values::Numbers { width: values.len() / rows, values };
+        Ok(match what {
+            What::Prediction => Values::Predictions(scorer.predictions(chunk)?),
+            What::Raw => numbers(scorer.raw(chunk)?),
+            What::Contributions => numbers(scorer.contributions(chunk)?),
+            What::Leaves => {
+                let values = scorer.leaves(chunk)?;
+                Values::Leaves { width: values.len() / rows, values }
+            }
+        })
+    }
+
+    /// The lines of some rows. Writing to a `String` cannot fail, so its results are dropped.
+    fn text(&self, rows: std::ops::Range<usize>, labels: &[String]) -> String {
+        let mut text = String::with_capacity(rows.len() * 24);
+        for row in rows {
+            match self {
+                Values::Predictions(Predictions::Numbers(numbers)) => {
+                    let _ = write!(text, "{}", numbers[row]);
+                }
+                Values::Predictions(Predictions::Classes { classes, probabilities }) => {
+                    text.push_str(labels.get(classes[row] as usize).map_or("", String::as_str));
+                    for probability in &probabilities[row * labels.len()..(row + 1) * labels.len()] {
+                        let _ = write!(text, ",{probability}");
+                    }
+                }
+                Values::Numbers { width, values } => join(&mut text, &values[row * width..(row + 1) * width]),
+                Values::Leaves { width, values } => join(&mut text, &values[row * width..(row + 1) * width]),
+            }
+            text.push('\n');
+        }
+        text
+    }
+}
+
+fn join<T: std::fmt::Display>(text: &mut String, values: &[T]) {
+    for (position, value) in values.iter().enumerate() {
+        let comma = if position > 0 { "," } else { "" };
+        let _ = write!(text, "{comma}{value}");
+    }
+}
+
+/// The names of the classes, ready for a CSV field; none for regression.
+fn class_labels(model: &Model) -> Vec<String> {
+    class_names(model).iter().map(|name| field(name)).collect()
+}
+
+fn class_names(model: &Model) -> &[String] {
+    match &model.schema.target.kind {
+        TargetKind::Classes(names) => names,
+        TargetKind::Number => &[],
+    }
+}
+
+/// The first line of the table.
+fn header(scorer: &Scorer<'_>, what: What) -> String {
+    let model = scorer.model();
+    let names = class_names(model);
+    // Only a model with several raw scores needs their names.
+    let outputs: Vec<String> = match model.outputs() {
+        1 => vec![String::new()],
+        _ => names.iter().map(|name| format!("_{name}")).collect(),
+    };
+    let columns: Vec<String> = match what {
+        What::Prediction => {
+            let probabilities = names.iter().map(|name| format!("probability_{name}"));
+            ["prediction".to_string()].into_iter().chain(probabilities).collect()
+        }
+        What::Raw => outputs.iter().map(|output| format!("raw{output}")).collect(),
+        What::Leaves => (0..scorer.trees()).map(|tree| format!("leaf_{tree}")).collect(),
+        What::Contributions => {
+            let of = |output: &String| -> Vec<String> {
+                let features = model.schema.features.iter();
+                let names = features.map(|feature| format!("contribution{output}_{}", feature.name));
+                names.chain([format!("expected{output}")]).collect()
+            };
+            outputs.iter().flat_map(of).collect()
+        }
+    };
+    let fields: Vec<String> = columns.iter().map(|column| field(column)).collect();
+    fields.join(",") + "\n"
+}
+
+/// A CSV field, quoted where it must be (RFC 4180).
+pub(super) fn field(text: &str) -> String {
+    let plain = !text.contains([',', '"', '\n', '\r']) && text.trim() == text;
+    if plain { text.to_string() } else { format!("\"{}\"", text.replace('"', "\"\"")) }
+}

@@ -1,0 +1,148 @@
+use std::io::Write;
+use std::path::Path;
+
+use proptest::prelude::*;
+use swarmwood_learn::data::{Chunk, Column, MISSING};
+use swarmwood_model::predict::Value;
+use swarmwood_model::*;
+
+use super::table::field;
+use super::*;
+use crate::read::{ReadOptions, Source};
+
+/// Two trees a round for three classes with awkward names, over a number and a category.
+fn model(rounds: u32) -> Model {
+    let leaf = |value: f64| Leaf { value, cover: 1.0 };
+    let tree = |round: u32, output: u32| {
+        let above = Split { feature: 0, test: Test::Above(f64::from(round)), missing_right: round.is_multiple_of(2) };
+        let within = Split { feature: 1, test: Test::In([output % 2].into_iter().collect()), missing_right: false };
+        let node = |split, left, right| Node { split, left, right, gain: 1.0, cover: 3.0 };
+        let nodes = vec![
+            node(above, Child::Leaf(0), Child::Node(1)),
+            Node { cover: 2.0, ..node(within, Child::Leaf(1), Child::Leaf(2)) },
+        ];
+        let step = 0.1 * f64::from(output + 1);
+        Shape::Ordinary(Tree { nodes, leaves: vec![leaf(-step), leaf(step), leaf(2.0 * step)] })
+    };
+    let members = (0..rounds).flat_map(|round| (0..3).map(move |output| (round, output)));
+    Model {
+        schema: Schema {
+            features: vec![
+                Feature { name: "x".into(), kind: Kind::Number },
+                Feature { name: "a, b".into(), kind: Kind::Category { levels: vec!["p".into(), "q".into()] } },
+            ],
+            target: Target {
+                name: "kind".into(),
+                kind: TargetKind::Classes(vec!["one".into(), "say \"two\"".into(), "3,5".into()]),
+            },
+        },
+        link: Link::Softmax,
+        objective: "softmax".into(),
+        base: vec![0.0, 0.1, 0.2],
+        body: Body::Trees(members.map(|(round, output)| Member { output, shape: tree(round, output) }).collect()),
+        provenance: Provenance::default(),
+    }
+}
+
+fn chunk(rows: usize) -> Chunk {
+    let numbers = (0..rows).map(|row| if row % 7 == 0 { f64::NAN } else { (row % 5) as f64 }).collect();
+    let codes = (0..rows).map(|row| [0, 1, MISSING, 1][row % 4]).collect();
+    Chunk { columns: vec![Column::Number(numbers), Column::Category(codes)], rows, ..Chunk::default() }
+}
+
+#[test]
+fn pieces_and_threads_equal_the_plain_walk() {
+    let model = model(4);
+    let chunk = chunk(2 * PIECE + 100);
+    let (Column::Number(numbers), Column::Category(codes)) = (&chunk.columns[0], &chunk.columns[1]) else {
+        unreachable!("the table is made that way")
+    };
+    for first in [None, Some(2)] {
+        let expected: Vec<f64> = numbers
+            .iter()
+            .zip(codes)
+            .flat_map(|(&x, &code)| model.raw_row(&[Value::Number(x), Value::Category(code)], first).unwrap())
+            .collect();
+        for threads in [1, 3] {
+            let scorer = Scorer::new(&model, first, threads).unwrap();
+            assert_eq!(scorer.raw(&chunk).unwrap(), expected);
+            assert_eq!(scorer.leaves(&chunk).unwrap().len(), chunk.rows * 3 * first.unwrap_or(4));
+        }
+    }
+}
+
+#[test]
+fn contributions_sum_to_the_raw_score() {
+    let (model, chunk) = (model(3), chunk(50));
+    let scorer = Scorer::new(&model, None, 1).unwrap();
+    let raw = scorer.raw(&chunk).unwrap();
+    let contributions = scorer.contributions(&chunk).unwrap();
+    assert_eq!(contributions.len(), raw.len() * 3);
+    for (parts, raw) in contributions.chunks(3).zip(&raw) {
+        assert!((parts.iter().sum::<f64>() - raw).abs() < 1e-9);
+    }
+}
+
+/// The table of a small file.
+fn table(what: What) -> String {
+    let model = model(2);
+    let scorer = Scorer::new(&model, None, 2).unwrap();
+    let source = Source::Bytes("new.csv".into(), b"x,\"a, b\"\n1.5,p\n,q\n");
+    let request = Request { source: &source, options: &ReadOptions::default(), what };
+    let mut text = Vec::new();
+    let report = write_csv(&scorer, &request, &mut text, Path::new("out.csv"), &|| true).unwrap();
+    assert_eq!(report.rows, 2);
+    String::from_utf8(text).unwrap()
+}
+
+#[test]
+fn awkward_names_are_quoted() {
+    let head = |what| table(what).lines().next().unwrap().to_string();
+    assert_eq!(
+        head(What::Prediction),
+        "prediction,probability_one,\"probability_say \"\"two\"\"\",\"probability_3,5\""
+    );
+    assert_eq!(head(What::Raw), "raw_one,\"raw_say \"\"two\"\"\",\"raw_3,5\"");
+    assert_eq!(head(What::Leaves), "leaf_0,leaf_1,leaf_2,leaf_3,leaf_4,leaf_5");
+    assert!(head(What::Contributions).starts_with("contribution_one_x,\"contribution_one_a, b\",expected_one,"));
+    assert!(
+        table(What::Prediction).lines().skip(1).all(|line| line.starts_with("\"3,5\",")),
+        "class 3 wins everywhere"
+    );
+}
+
+#[test]
+fn a_stop_and_a_broken_writer_end_it() {
+    struct Broken;
+    impl Write for Broken {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(std::io::Error::other("broken"))
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let model = model(1);
+    let scorer = Scorer::new(&model, None, 1).unwrap();
+    let source = Source::Bytes("new.csv".into(), b"x,\"a, b\"\n1.5,p\n");
+    let request = Request { source: &source, options: &ReadOptions::default(), what: What::Raw };
+    let error = write_csv(&scorer, &request, &mut Broken, Path::new("out.csv"), &|| true).unwrap_err();
+    assert_eq!(error.to_string(), "out.csv: cannot write: broken");
+    let error = write_csv(&scorer, &request, &mut Vec::new(), Path::new("out.csv"), &|| false).unwrap_err();
+    assert!(error.to_string().contains("interrupted"));
+}
+
+proptest! {
+    #[test]
+    fn quoted_fields_hold_no_bare_delimiter(text in ".{0,20}") {
+        let quoted = field(&text);
+        let inner = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+        match inner {
+            Some(inner) if quoted.len() > 1 => prop_assert_eq!(inner.replace("\"\"", "\""), text),
+            _ => {
+                prop_assert_eq!(&quoted, &text);
+                prop_assert!(!text.contains([',', '"', '\n', '\r']));
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Which code stands behind the words of the parameter table, beside a given target.
+//!
+//! This is the one place where a choice becomes an algorithm; no front knows any of their names.
+
+use swarmwood_learn::metric::Watch;
+use swarmwood_learn::objective::Spec;
+use swarmwood_model::TargetKind;
+
+use crate::error::{Error, Violation};
+use crate::params::{MetricChoice, ObjectiveChoice, Params};
+use crate::{Result, params};
+
+/// The objective that the parameters ask for, or why it cannot be used for this target.
+///
+/// ```
+/// use swarmwood::learn::objective::Spec;
+/// use swarmwood::model::TargetKind;
+/// use swarmwood::{params::Params, registry};
+///
+/// let classes = TargetKind::Classes(vec!["no".into(), "yes".into()]);
+/// assert_eq!(registry::objective(&Params::default(), &classes).unwrap(), Spec::Logistic);
+/// assert_eq!(registry::objective(&Params::default(), &TargetKind::Number).unwrap(), Spec::Squared);
+/// ```
+pub fn objective(params: &Params, target: &TargetKind) -> Result<Spec> {
+    use ObjectiveChoice as Choice;
+    let classes = classes(target);
+    let spec = match params.objective {
+        Choice::Auto => match classes {
+            0 => Spec::Squared,
+            2 => Spec::Logistic,
+            classes => Spec::Softmax { classes },
+        },
+        Choice::Squared => Spec::Squared,
+        Choice::SquaredLog => Spec::SquaredLog,
+        Choice::Absolute => Spec::Absolute,
+        Choice::Huber => Spec::Huber { delta: params.huber_delta },
+        Choice::Quantile => Spec::Quantile { alpha: params.quantile },
+        Choice::Poisson => Spec::Poisson,
+        Choice::Logistic => Spec::Logistic,
+        Choice::Softmax => Spec::Softmax { classes },
+    };
+    let wanted = match spec {
+        Spec::Logistic => ("two classes", classes == 2),
+        Spec::Softmax { .. } => ("three or more classes", classes > 2),
+        _ => ("numbers", classes == 0),
+    };
+    fits("objective", params.objective.name(), wanted, classes).map(|()| spec)
+}
+
+/// The metric that early stopping watches, or why it cannot be used for this target.
+pub fn watch(params: &Params, target: &TargetKind) -> Result<Watch> {
+    let classes = classes(target);
+    let (watch, wanted) = match params.metric {
+        MetricChoice::Auto => return Ok(Watch::Loss),
+        MetricChoice::Rmse => (Watch::Rmse, ("numbers", classes == 0)),
+        MetricChoice::Mae => (Watch::Mae, ("numbers", classes == 0)),
+        MetricChoice::Logloss => (Watch::LogLoss, ("classes", classes > 0)),
+        MetricChoice::Accuracy => (Watch::Accuracy, ("classes", classes > 0)),
+    };
+    fits("metric", params.metric.name(), wanted, classes).map(|()| watch)
+}
+
+/// The number of classes; 0 for numbers.
+fn classes(target: &TargetKind) -> usize {
+    match target {
+        TargetKind::Number => 0,
+        TargetKind::Classes(names) => names.len(),
+    }
+}
+
+/// A violation where the target is not what a choice is for.
+fn fits(name: &str, choice: &str, (wanted, holds): (&str, bool), classes: usize) -> Result<()> {
+    if holds {
+        return Ok(());
+    }
+    let target = if classes == 0 { "numbers".to_string() } else { format!("{classes} classes") };
+    let auto = params::find(name).map(|spec| spec.default_text()).unwrap_or_default();
+    let message = format!(
+        "is '{choice}', which is for targets of {wanted}, but the target has {target}; '{auto}' fits every task"
+    );
+    Err(Error::Parameters(vec![Violation { name: name.to_string(), message }]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of_classes(count: usize) -> TargetKind {
+        TargetKind::Classes((0..count).map(|class| class.to_string()).collect())
+    }
+
+    #[test]
+    fn every_choice_fits_some_target_and_no_choice_fits_all_but_auto() {
+        for &choice in ObjectiveChoice::ALL {
+            let params = Params { objective: choice, ..Params::default() };
+            let fitting =
+                [TargetKind::Number, of_classes(2), of_classes(3)].map(|target| objective(&params, &target).is_ok());
+            let count = fitting.iter().filter(|&&fits| fits).count();
+            assert_eq!(count, if choice == ObjectiveChoice::Auto { 3 } else { 1 }, "{choice:?}");
+        }
+        for &choice in MetricChoice::ALL {
+            let params = Params { metric: choice, ..Params::default() };
+            let fits = |target: &TargetKind| watch(&params, target).is_ok();
+            assert!(fits(&TargetKind::Number) || fits(&of_classes(2)), "{choice:?}");
+            assert_eq!(fits(&of_classes(2)), fits(&of_classes(5)), "{choice:?}");
+        }
+    }
+
+    #[test]
+    fn a_misfit_says_what_would_fit() {
+        let params = Params { objective: ObjectiveChoice::Softmax, ..Params::default() };
+        let message = objective(&params, &of_classes(2)).unwrap_err().to_string();
+        assert_eq!(
+            message,
+            "objective: is 'softmax', which is for targets of three or more classes, but the target has 2 classes; \
+             'auto' fits every task"
+        );
+    }
+}

@@ -1,0 +1,53 @@
+//! Rows into binned shards, without ever holding more than one chunk of raw values beside the bins.
+
+use std::sync::Arc;
+
+use swarmwood_learn::bins::Layout;
+use swarmwood_learn::bins::layout::Conflict;
+use swarmwood_learn::data::Column;
+use swarmwood_learn::dataset::{Builder, Dataset};
+
+use super::Job;
+use crate::Result;
+use crate::read::Rows;
+
+/// What binning ends with, or the bundle that must be taken apart first.
+type Binned<T> = std::result::Result<T, Conflict>;
+
+/// The training and the validation rows, binned alike.
+pub fn bin(job: &Job<'_>) -> Result<(Dataset, Option<Dataset>)> {
+    let none = || Column::Number(Vec::new());
+    let sample = |feature: usize| job.rows.sample_column(feature).unwrap_or_else(none);
+    let mut layout = Arc::new(Layout::fit(sample, &job.rows.schema.features, job.params.max_bin, job.pool));
+    loop {
+        match bin_with(job, &layout)? {
+            Ok(data) => return Ok(data),
+            // Columns that shared a bundle are not exclusive outside the sample: take the bundle apart, begin again.
+            Err(conflict) => layout = Arc::new(layout.without_bundle(conflict)),
+        }
+    }
+}
+
+fn bin_with(job: &Job<'_>, layout: &Arc<Layout>) -> Result<Binned<(Dataset, Option<Dataset>)>> {
+    let training = match build(job, job.rows, layout)? {
+        Ok(training) => training,
+        Err(conflict) => return Ok(Err(conflict)),
+    };
+    let Some(valid) = job.valid else { return Ok(Ok((training, None))) };
+    Ok(build(job, valid, layout)?.map(|valid| (training, Some(valid))))
+}
+
+fn build(job: &Job<'_>, rows: &Rows, layout: &Arc<Layout>) -> Result<Binned<Dataset>> {
+    let mut builder = Builder::new(layout.clone(), rows.rows);
+    let mut conflict = None;
+    rows.for_each_chunk(&mut |chunk| {
+        if conflict.is_none() {
+            conflict = builder.push(chunk, job.pool).err();
+        }
+        Ok(())
+    })?;
+    Ok(match conflict {
+        Some(conflict) => Err(conflict),
+        None => Ok(builder.finish(job.pool)),
+    })
+}

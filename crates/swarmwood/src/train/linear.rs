@@ -1,0 +1,50 @@
+//! A boosted linear function.
+
+use std::time::Instant;
+
+use swarmwood_learn::data::Chunk;
+use swarmwood_learn::event::{Event, Flow};
+use swarmwood_learn::linear::{self, Settings};
+use swarmwood_model::{Body, Model};
+
+use super::{Job, Trained, gather};
+use crate::predict::Scorer;
+use crate::{Error, Result};
+
+/// Trains on raw values, which must all be in memory.
+pub fn train(job: &Job<'_>, watch: &mut (dyn FnMut(&Event) -> Flow + Send)) -> Result<Trained> {
+    let started = Instant::now();
+    let chunk = gather(job.rows)?;
+    let valid = job.valid.map(gather).transpose()?;
+    job.check_targets(&chunk.target)?;
+    let settings = Settings {
+        rounds: job.params.trees,
+        learning_rate: job.params.learning_rate,
+        lambda: job.params.lambda,
+        alpha: job.params.alpha,
+        early_stopping_rounds: job.params.early_stopping_rounds,
+        metric: job.metric,
+    };
+    let fitted = linear::train(&chunk, valid.as_ref(), &job.rows.schema, job.objective, &settings, watch)
+        .map_err(|error| Error::Run(error.to_string()))?;
+    let train_seconds = started.elapsed().as_secs_f64();
+    let mut warnings = Vec::new();
+    job.tell_rounds(fitted.rounds, fitted.train.len(), &mut warnings);
+    let model = job.model(fitted.base, Body::Linear(fitted.outputs));
+    let train_metrics = measure(job, &model, &chunk)?;
+    let valid_metrics = valid.as_ref().map(|valid| measure(job, &model, valid)).transpose()?.unwrap_or_default();
+    Ok(Trained {
+        model,
+        bin_seconds: 0.0,
+        train_seconds,
+        rounds: fitted.rounds,
+        train_metrics,
+        valid_metrics,
+        warnings,
+    })
+}
+
+fn measure(job: &Job<'_>, model: &Model, chunk: &Chunk) -> Result<Vec<(&'static str, f64)>> {
+    let raw = Scorer::new(model, None, job.pool.threads())?.raw(chunk)?;
+    Ok(job.metrics(model, &raw, &chunk.target, &chunk.weight))
+}

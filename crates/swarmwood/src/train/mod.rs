@@ -1,0 +1,185 @@
+//! Trains a model from rows and checked parameters.
+//!
+//! [`binning`] turns rows into binned shards; the greedy tree booster and the linear booster are called from here, and
+//! what they end with becomes a [`Model`] with its metrics.
+
+mod binning;
+mod linear;
+mod trees;
+
+use std::time::{Duration, Instant};
+
+use swarmwood_learn::data::Chunk;
+use swarmwood_learn::event::{Event, Flow};
+use swarmwood_learn::metric::{self, Task, Watch};
+use swarmwood_learn::objective::{self, Objective, Spec};
+use swarmwood_learn::pool::Pool;
+use swarmwood_model::predict::Predictions;
+use swarmwood_model::{Body, Model, Provenance, TargetKind};
+
+use crate::error::DataError;
+use crate::params::{Booster, Checked, Params};
+use crate::read::Rows;
+use crate::{Error, Result, registry};
+
+/// A trained model and what there is to say about the run.
+#[derive(Debug)]
+pub struct Trained {
+    /// The model.
+    pub model: Model,
+    /// Seconds spent making bins.
+    pub bin_seconds: f64,
+    /// Seconds spent training.
+    pub train_seconds: f64,
+    /// Rounds in the model (after early stopping, interruption or a time limit).
+    pub rounds: usize,
+    /// Metrics of the task on the training rows, by name.
+    pub train_metrics: Vec<(&'static str, f64)>,
+    /// The same on the validation rows, if there are any.
+    pub valid_metrics: Vec<(&'static str, f64)>,
+    /// Things the user should know (constant columns, early stop, ...).
+    pub warnings: Vec<String>,
+}
+
+/// Trains with the method the parameters name. `watch` hears of every round and may stop the run; the best model so
+/// far is then what comes back.
+///
+/// ```
+/// use swarmwood::learn::event::Flow;
+/// use swarmwood::params::Params;
+/// use swarmwood::read::{self, ReadOptions, Source};
+/// use swarmwood::train;
+///
+/// let csv = b"size,price\n1,10\n2,20\n3,30\n4,40\n";
+/// let options = ReadOptions { target: "price".into(), ..ReadOptions::default() };
+/// let rows = read::training(&Source::Bytes("houses.csv".into(), csv), &options)?;
+/// let params = Params { trees: 50, learning_rate: 1.0, lambda: 0.0, ..Params::default() }.check()?;
+/// let trained = train::train(&rows, None, &params, &mut |_| Flow::Continue)?;
+/// let rmse = trained.train_metrics.iter().find(|metric| metric.0 == "rmse").map(|metric| metric.1);
+/// assert!(rmse.is_some_and(|rmse| rmse < 1e-3));
+/// # Ok::<(), swarmwood::Error>(())
+/// ```
+pub fn train(
+    rows: &Rows,
+    valid: Option<&Rows>,
+    params: &Checked<Params>,
+    watch: &mut (dyn FnMut(&Event) -> Flow + Send),
+) -> Result<Trained> {
+    let spec = registry::objective(params, &rows.schema.target.kind)?;
+    let metric = registry::watch(params, &rows.schema.target.kind)?;
+    let objective = objective::make(&spec);
+    let pool = Pool::new(params.threads).map_err(Error::Run)?;
+    let job = Job { rows, valid, params, spec, objective: &*objective, metric, pool: &pool };
+    let mut clock = Clock::new(params.time_limit);
+    let mut watch = |event: &Event| clock.check(watch(event));
+    let mut trained = match params.booster {
+        Booster::Gbtree | Booster::Dart => trees::train(&job, &mut watch)?,
+        Booster::Gblinear => linear::train(&job, &mut watch)?,
+    };
+    if clock.expired {
+        let limit = params.time_limit;
+        trained.warnings.push(format!("the time limit of {limit} s ended training after {} rounds", trained.rounds));
+    }
+    Ok(trained)
+}
+
+/// What is trained, on what, and how.
+struct Job<'a> {
+    rows: &'a Rows,
+    valid: Option<&'a Rows>,
+    params: &'a Params,
+    spec: Spec,
+    objective: &'a dyn Objective,
+    metric: Watch,
+    pool: &'a Pool,
+}
+
+/// The one place that looks at the time: an extra stop, which no learner knows of.
+struct Clock {
+    until: Option<Instant>,
+    expired: bool,
+}
+
+impl Clock {
+    fn new(seconds: f64) -> Self {
+        let limit = Duration::try_from_secs_f64(seconds).ok().filter(|limit| !limit.is_zero());
+        Clock { until: limit.and_then(|limit| Instant::now().checked_add(limit)), expired: false }
+    }
+
+    fn check(&mut self, flow: Flow) -> Flow {
+        self.expired = self.until.is_some_and(|until| Instant::now() >= until);
+        if self.expired { Flow::Stop } else { flow }
+    }
+}
+
+impl Job<'_> {
+    fn model(&self, base: Vec<f64>, body: Body) -> Model {
+        let params = self.params.entries().into_iter().map(|(name, value)| (name.to_string(), value)).collect();
+        Model {
+            schema: self.rows.schema.clone(),
+            link: self.objective.link(),
+            objective: self.objective.name().to_string(),
+            base,
+            body,
+            provenance: Provenance {
+                version: env!("CARGO_PKG_VERSION").to_string(),
+                method: self.params.method.name().to_string(),
+                rows: self.rows.rows as u64,
+                params,
+            },
+        }
+    }
+
+    /// Every metric of the task, the objective's own among them.
+    fn metrics(&self, model: &Model, raw: &[f64], target: &[f64], weight: &[f64]) -> Vec<(&'static str, f64)> {
+        let predicted = match model.link_all(raw) {
+            Predictions::Numbers(numbers) => numbers,
+            Predictions::Classes { probabilities, .. } => probabilities,
+        };
+        let task = match &model.schema.target.kind {
+            TargetKind::Number => Task::Regression,
+            TargetKind::Classes(classes) => Task::Classes(classes.len()),
+        };
+        let mut metrics = metric::evaluate(task, &predicted, target, weight);
+        metrics.extend(metric::of_objective(&self.spec, &predicted, target, weight));
+        metrics
+    }
+
+    /// Refuses targets outside the domain of the loss.
+    fn check_targets(&self, target: &[f64]) -> Result<()> {
+        for (row, &value) in target.iter().enumerate() {
+            self.objective.check_target(value).map_err(|allowed| {
+                Error::Data(DataError {
+                    file: format!("row {} with a target", row + 1),
+                    column: Some(self.rows.schema.target.name.clone()),
+                    message: format!("the target is {value}, but for the {} loss it {allowed}", self.objective.name()),
+                    help: "remove the row or choose another --objective".to_string(),
+                    ..DataError::default()
+                })
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Says how a run ended that was to stop at its best round.
+    fn tell_rounds(&self, kept: usize, done: usize, warnings: &mut Vec<String>) {
+        if self.params.early_stopping_rounds > 0 && kept < done {
+            let name = if self.metric == Watch::Loss { "loss" } else { self.metric.name() };
+            warnings
+                .push(format!("the validation {name} was best after {kept} of {done} rounds; the rest is left out"));
+        }
+    }
+}
+
+/// All rows in one chunk.
+fn gather(rows: &Rows) -> Result<Chunk> {
+    let mut all: Option<Chunk> = None;
+    rows.for_each_chunk(&mut |chunk| {
+        match &mut all {
+            None => all = Some(chunk.clone()),
+            Some(all) => all.append(chunk),
+        }
+        Ok(())
+    })?;
+    Ok(all.unwrap_or_default())
+}

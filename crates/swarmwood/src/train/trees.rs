@@ -1,0 +1,87 @@
+//! Boosted trees, grown greedily.
+
+use std::time::Instant;
+
+use swarmwood_learn::dataset::Dataset;
+use swarmwood_learn::event::{Event, Flow};
+use swarmwood_learn::greedy::{self, Settings, dart::Dart};
+use swarmwood_learn::split::Penalties;
+use swarmwood_model::Body;
+
+use super::{Job, Trained, binning};
+use crate::Result;
+use crate::params::{Booster, Growth, Params};
+
+/// The training loss is told about this many times; each time costs a pass over the rows.
+const TELLINGS: usize = 20;
+
+/// Bins and trains.
+pub fn train(job: &Job<'_>, watch: &mut (dyn FnMut(&Event) -> Flow + Send)) -> Result<Trained> {
+    let started = Instant::now();
+    let (data, valid) = binning::bin(job)?;
+    job.check_targets(&data.target)?;
+    let bin_seconds = started.elapsed().as_secs_f64();
+    let mut warnings = constant_columns(job, &data);
+    let started = Instant::now();
+    let fit = greedy::train(&data, valid.as_ref(), job.objective, &settings(job), job.pool, watch);
+    let train_seconds = started.elapsed().as_secs_f64();
+    job.tell_rounds(fit.rounds, fit.rounds_done, &mut warnings);
+    let model = job.model(fit.base, Body::Trees(fit.members));
+    let train_metrics = job.metrics(&model, &by_row(&fit.train_scores, fit.shift), &data.target, &data.weight);
+    let valid_metrics = valid.map_or(Vec::new(), |valid| {
+        job.metrics(&model, &by_row(&fit.valid_scores, fit.shift), &valid.target, &valid.weight)
+    });
+    Ok(Trained { model, bin_seconds, train_seconds, rounds: fit.rounds, train_metrics, valid_metrics, warnings })
+}
+
+fn settings(job: &Job<'_>) -> Settings {
+    let params: &Params = job.params;
+    Settings {
+        trees: params.trees,
+        growth: match params.growth {
+            Growth::Depth => greedy::Growth::Depth,
+            Growth::Leaf => greedy::Growth::Leaf,
+            Growth::Oblivious => greedy::Growth::Oblivious,
+        },
+        depth: params.depth,
+        max_leaves: params.leaf_limit(),
+        learning_rate: params.learning_rate,
+        penalties: Penalties { lambda: params.lambda, gamma: params.gamma, min_child_weight: params.min_child_weight },
+        subsample: params.subsample,
+        colsample_bytree: params.colsample_bytree,
+        dart: (params.booster == Booster::Dart).then_some(Dart {
+            rate_drop: params.rate_drop,
+            skip_drop: params.skip_drop,
+            max_drop: params.max_drop,
+        }),
+        early_stopping_rounds: params.early_stopping_rounds,
+        metric: job.metric,
+        seed: params.seed,
+        tell_every: params.trees.div_ceil(TELLINGS),
+    }
+}
+
+fn constant_columns(job: &Job<'_>, data: &Dataset) -> Vec<String> {
+    let names: Vec<String> = data
+        .layout
+        .constant_features()
+        .map(|feature| format!("'{}'", job.rows.schema.features[feature].name))
+        .collect();
+    match names.len() {
+        0 => Vec::new(),
+        1 => vec![format!("column {} holds one value in every row and is not used", names[0])],
+        count if count <= 10 => {
+            vec![format!("columns {} hold one value each in every row and are not used", names.join(", "))]
+        }
+        count => vec![format!(
+            "{count} columns hold one value each in every row and are not used: {}, …",
+            names[..10].join(", ")
+        )],
+    }
+}
+
+/// Scores output after output into raw scores row after row.
+fn by_row(scores: &[Vec<f32>], shift: f64) -> Vec<f64> {
+    let rows = scores.first().map_or(0, Vec::len);
+    (0..rows).flat_map(|row| scores.iter().map(move |output| f64::from(output[row]) + shift)).collect()
+}

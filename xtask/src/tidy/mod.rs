@@ -1,0 +1,69 @@
+//! What the compiler does not check: the arrows between crates and modules, names, lengths, links.
+//!
+//! Each rule is a function from the tracked files to faults, so that its test can plant a fault in a made-up tree. The
+//! test `the_workspace_is_tidy` runs all of them on the real one, so plain `cargo test` guards the house.
+
+mod arrows;
+mod files;
+mod functions;
+mod links;
+mod source;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use std::fmt;
+
+use files::Tree;
+
+/// A broken rule.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Fault {
+    path: String,
+    line: Option<usize>,
+    message: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "{}:{line}: {}", self.path, self.message),
+            None => write!(f, "{}: {}", self.path, self.message),
+        }
+    }
+}
+
+impl Fault {
+    fn new(path: &str, line: impl Into<Option<usize>>, message: impl Into<String>) -> Self {
+        Fault { path: path.to_owned(), line: line.into(), message: message.into() }
+    }
+}
+
+type Rule = fn(&Tree) -> Vec<Fault>;
+
+const RULES: &[Rule] = &[
+    arrows::between_crates,
+    arrows::inside_learn,
+    words::file_names,
+    words::file_lengths,
+    words::machine_traces,
+    functions::function_lengths,
+    source::forbidden_words,
+    links::links_exist,
+    links::architecture_is_short,
+];
+
+fn faults(tree: &Tree) -> Vec<Fault> {
+    RULES.iter().flat_map(|rule| rule(tree)).collect()
+}
+
+/// Checks the workspace and lists every fault.
+pub fn tidy() -> Result<(), String> {
+    let tree = Tree::of_workspace()?;
+    let faults: Vec<String> = faults(&tree).iter().map(Fault::to_string).collect();
+    if faults.is_empty() {
+        println!("  ok  tidy: {} files, {} rules", tree.files.len(), RULES.len());
+        return Ok(());
+    }
+    Err(format!("{}\nFAILED  tidy: {} faults", faults.join("\n"), faults.len()))
+}

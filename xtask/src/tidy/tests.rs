@@ -1,0 +1,146 @@
+//! Every rule finds a planted fault and leaves its honest neighbour alone.
+
+use super::files::File;
+use super::*;
+
+fn tree(files: &[(&str, &str)]) -> Tree {
+    let file = |(path, text): &(&str, &str)| File { path: path.to_string(), text: text.to_string() };
+    Tree { files: files.iter().map(file).collect() }
+}
+
+fn found(rule: Rule, files: &[(&str, &str)]) -> Vec<String> {
+    rule(&tree(files)).iter().map(Fault::to_string).collect()
+}
+
+#[test]
+fn the_workspace_is_tidy() {
+    let tree = Tree::of_workspace().unwrap();
+    let faults: Vec<String> = faults(&tree).iter().map(Fault::to_string).collect();
+    assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
+}
+
+#[test]
+fn arrows_between_crates_point_down() {
+    let model = "[package]\nname = \"swarmwood-model\"\n[dependencies]\nserde.workspace = true\nswarmwood-learn.workspace = true\n";
+    let cli = "[package]\nname = \"swarmwood-cli\"\n[dependencies]\nswarmwood = { workspace = true }\n\
+               [dev-dependencies]\nswarmwood-model = \"1\"\n[target.'cfg(unix)'.dependencies.swarmwood-py]\n";
+    let new = "[package]\nname = \"swarmwood-extra\"\n";
+    let files = [("a/Cargo.toml", model), ("b/Cargo.toml", cli), ("c/Cargo.toml", new)];
+    assert_eq!(
+        found(arrows::between_crates, &files),
+        [
+            "a/Cargo.toml:5: forbidden arrow swarmwood-model → swarmwood-learn",
+            "b/Cargo.toml:6: forbidden arrow swarmwood-cli → swarmwood-model",
+            "b/Cargo.toml:7: forbidden arrow swarmwood-cli → swarmwood-py",
+            "c/Cargo.toml: crate 'swarmwood-extra' is not in the table CRATES; add it",
+        ]
+    );
+}
+
+#[test]
+fn arrows_inside_learn_point_down() {
+    let path = |name: &str| format!("crates/swarmwood-learn/src/{name}");
+    let check = |name: &str, text: &str| found(arrows::inside_learn, &[(&path(name), text)]);
+    for (name, text) in [
+        ("split.rs", "use crate::bins::Bins;\nuse crate::data::{Chunk, Column};\n"),
+        ("split/gain.rs", "use super::Sums; use crate::split::x; use super::super::bins::Edges;"),
+        ("split.rs", "// use crate::greedy::Grow; says a comment\nuse super::data;"),
+        ("data.rs", "fn f() {}\n#[cfg(test)]\nmod tests {\n    use crate::greedy::Grow;\n}\n"),
+        ("data/tests.rs", "use crate::greedy::Grow;"),
+        ("lib.rs", "pub use crate::greedy::Grow;"),
+        ("greedy/grow.rs", "use crate::{\n    bins::{Bins, Edges},\n    workers::Work,\n};"),
+    ] {
+        assert_eq!(check(name, text), [""; 0], "{name}: {text}");
+    }
+    for (name, text, arrow) in [
+        ("data.rs", "use crate::bins::Bins;", "1: forbidden arrow learn::data → learn::bins"),
+        ("data.rs", "use super::bins;", "1: forbidden arrow learn::data → learn::bins"),
+        ("data/mod.rs", "use super::bins;", "1: forbidden arrow learn::data → learn::bins"),
+        ("data/fold.rs", "use super::super::bins;", "1: forbidden arrow learn::data → learn::bins"),
+        ("objective/logistic.rs", "let x = crate::metric::f();", "1: forbidden arrow learn::objective → learn::metric"),
+        ("bins.rs", "use crate::{data::Chunk, shard::Shard};", "1: forbidden arrow learn::bins → learn::shard"),
+        (
+            "bins.rs",
+            "use crate::{\n    data::Chunk,\n    shard::Shard,\n};",
+            "3: forbidden arrow learn::bins → learn::shard",
+        ),
+        ("linear.rs", "use crate::greedy::Grow;", "1: forbidden arrow learn::linear → learn::greedy"),
+    ] {
+        assert_eq!(check(name, text), [format!("{}:{arrow}", path(name))], "{text}");
+    }
+    assert_eq!(check("sorcery.rs", "").len(), 1);
+}
+
+#[test]
+fn empty_names_long_files_and_machine_paths_are_found() {
+    assert_eq!(found(words::file_names, &[("a/utils.rs", ""), ("a/core/x.rs", ""), ("a/score.rs", "")]).len(), 2);
+    let long = "fn f() {}\n".repeat(601);
+    let tested = format!("fn f() {{}}\n#[cfg(test)]\nmod tests {{\n{long}}}\n");
+    let files = [("crates/a/src/x.rs", long.as_str()), ("crates/a/src/y.rs", &tested), ("crates/a/tests/z.rs", &long)];
+    assert_eq!(found(words::file_lengths, &files).len(), 1);
+    let traces = [
+        ("a.md", "see /home/ann/x\nand ./work/x, target/tmp/y"),
+        ("b.rs", "\"/tmp/x\""),
+        ("c.py", "http://127.0.0.1:80"),
+        ("d.md", "the URL https://example.org/home/x"),
+    ];
+    let faults = found(words::machine_traces, &traces);
+    assert_eq!(faults.len(), 3, "{faults:?}");
+    assert!(faults[0].starts_with("a.md:1: "));
+}
+
+#[test]
+fn long_functions_are_found() {
+    let body = "        step();\n".repeat(59);
+    let text = format!(
+        "trait T {{\n    fn declared(&self);\n    fn short(&self) {{ step() }}\n    fn fits(\n        &self,\n    ) {{\n{}    }}\n\
+         }}\nimpl X {{\n    pub(crate) const fn long<T>() {{\n{body}    }}\n}}\n",
+        &body[..body.len() / 59 * 56]
+    );
+    let faults = found(functions::function_lengths, &[("crates/a/src/x.rs", &text)]);
+    assert_eq!(faults, ["crates/a/src/x.rs:66: function 'long' has 61 lines, at most 60; take a step out of it"]);
+}
+
+#[test]
+fn words_stay_in_their_places() {
+    let cases = [
+        ("crates/swarmwood/src/a.rs", "println!(\"x\");", 1),
+        ("crates/swarmwood/src/a.rs", "sprintln!(\"x\"); // println!", 0),
+        ("crates/swarmwood-cli/src/main.rs", "println!(\"x\");", 0),
+        ("crates/swarmwood-learn/src/greedy/a.rs", "use rayon::prelude::*;", 1),
+        ("crates/swarmwood-learn/src/pool.rs", "use rayon::prelude::*;", 0),
+        ("crates/swarmwood-model/src/tree.rs", "#[derive(serde::Serialize)]", 1),
+        ("crates/swarmwood-model/src/format/native.rs", "#[derive(serde::Serialize)]", 0),
+        ("crates/swarmwood-search/src/tpe.rs", "let start = Instant::now();", 1),
+        ("crates/swarmwood-learn/src/kernels/avx2.rs", "unsafe { load(p) }", 0),
+        ("crates/swarmwood-learn/src/bins.rs", "unsafe { load(p) }", 1),
+        ("crates/swarmwood-learn/src/bins.rs", "std::fs::read(p)", 1),
+        ("crates/swarmwood-learn/tests/a.rs", "std::fs::read(p); println!()", 0),
+        ("crates/swarmwood/src/a.rs", "fn f() { todo!() }", 1),
+        ("crates/swarmwood/src/a.rs", "let x = y.unwrap();", 1),
+        ("crates/swarmwood/src/a.rs", "let x = y.unwrap_or(1);\n    /// let x = y.unwrap();", 0),
+        ("crates/swarmwood/src/a.rs", "#[cfg(test)]\nmod tests {\n    let x = y.unwrap();\n}", 0),
+    ];
+    for (path, text, count) in cases {
+        assert_eq!(found(source::forbidden_words, &[(path, text)]).len(), count, "{path}: {text}");
+    }
+}
+
+#[test]
+fn dead_links_and_paths_are_found() {
+    let text = "[a](docs/a.md#part) [b](docs/b.md) [c](https://example.org) [d](#here)\n\
+                `crates/x/src/lib.rs` `crates/y/src/lib.rs` `crates/*/src` `bench/runs/<date>` `cargo test`\n\
+                ```\n[e](nowhere.md) `crates/z`\n```\n";
+    let nested = "[up](../README.md) [beside](a.md) [lost](../a.md)";
+    let files = [("README.md", text), ("docs/a.md", nested), ("crates/x/src/lib.rs", "")];
+    assert_eq!(
+        found(links::links_exist, &files),
+        [
+            "README.md:1: link to 'docs/b.md', which does not exist",
+            "README.md:2: names 'crates/y/src/lib.rs', which does not exist",
+            "docs/a.md:1: link to '../a.md', which does not exist",
+        ]
+    );
+    assert_eq!(found(links::architecture_is_short, &[("ARCHITECTURE.md", &"x\n".repeat(301))]).len(), 1);
+    assert_eq!(found(links::architecture_is_short, &[("ARCHITECTURE.md", &"x\n".repeat(300))]).len(), 0);
+}
