@@ -1,8 +1,10 @@
 //! A source that can be read more than once, and what its first bytes tell.
 
+use std::cell::Cell as StdCell;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -43,6 +45,42 @@ impl Drop for Spool {
     }
 }
 
+/// How much of a source has been read, to foresee how much is to come.
+#[derive(Debug, Clone)]
+pub(super) struct Meter {
+    done: Rc<StdCell<u64>>,
+    total: u64,
+}
+
+impl Meter {
+    pub(super) fn new(total: u64) -> Meter {
+        Meter { done: Rc::new(StdCell::new(0)), total }
+    }
+
+    pub(super) fn add(&self, more: u64) {
+        self.done.set(self.done.get() + more);
+    }
+
+    /// The share that has been read, from 0 to 1.
+    pub(super) fn share(&self) -> f64 {
+        if self.total == 0 { 1.0 } else { (self.done.get() as f64 / self.total as f64).min(1.0) }
+    }
+}
+
+/// A reader that counts.
+struct Metered {
+    inner: Box<dyn Read>,
+    meter: Meter,
+}
+
+impl Read for Metered {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(into)?;
+        self.meter.add(read as u64);
+        Ok(read)
+    }
+}
+
 /// An opened source.
 pub(super) enum Opened {
     /// Text, already decompressed.
@@ -58,6 +96,8 @@ pub(super) struct TextInput {
     pub(super) head: Vec<u8>,
     pub(super) rest: Box<dyn Read>,
     pub(super) compressed: bool,
+    /// Absent where the length is not known.
+    pub(super) meter: Option<Meter>,
 }
 
 /// The bytes of a Parquet file, which is read from its end.
@@ -190,7 +230,16 @@ fn create_spool() -> Result<(File, Spool)> {
 /// where it offers that.
 fn tell(name: String, raw: Box<dyn Read>, whole: Option<ParquetBytes>) -> Result<Opened> {
     let place = Place { file: name, unit: Unit::Line };
-    let mut raw = raw;
+    let meter = match &whole {
+        Some(ParquetBytes::File(file)) => file.metadata().ok().map(|metadata| Meter::new(metadata.len())),
+        Some(ParquetBytes::Static(bytes)) => Some(Meter::new(bytes.len() as u64)),
+        Some(ParquetBytes::Shared(bytes)) => Some(Meter::new(bytes.len() as u64)),
+        None => None,
+    };
+    let mut raw = match &meter {
+        Some(meter) => Box::new(Metered { inner: raw, meter: meter.clone() }),
+        None => raw,
+    };
     let head = read_head(&mut raw).map_err(|error| read_fault(&place, false, error))?;
     if head.starts_with(b"PAR1") {
         return parquet(place, head, raw, whole);
@@ -198,9 +247,9 @@ fn tell(name: String, raw: Box<dyn Read>, whole: Option<ParquetBytes>) -> Result
     let input = if head.starts_with(&[0x1F, 0x8B]) {
         let mut rest: Box<dyn Read> = Box::new(MultiGzDecoder::new(Cursor::new(head).chain(raw)));
         let head = read_head(&mut rest).map_err(|error| read_fault(&place, true, error))?;
-        TextInput { place, head, rest, compressed: true }
+        TextInput { place, head, rest, compressed: true, meter }
     } else {
-        TextInput { place, head, rest: raw, compressed: false }
+        TextInput { place, head, rest: raw, compressed: false, meter }
     };
     match foreign(&input.head) {
         Some(help) => Err(input.place.fault("is not a text file", help)),
