@@ -13,7 +13,7 @@ use swarmwood::{Result, store};
 
 use crate::args::{self, talk_of};
 use crate::interrupt::Interrupt;
-use crate::talk;
+use crate::talk::{self, count};
 
 /// The options that `predict` and `evaluate` share.
 pub struct Scoring {
@@ -80,7 +80,7 @@ pub fn run(flags: &ArgMatches, interrupt: &Interrupt) -> Result<()> {
         };
     }
     if let Some(path) = out {
-        talk.note(&format!("{} rows predicted, written to {}", report.rows, path.display()));
+        talk.note(&format!("{} predicted, written to {}", count(report.rows as usize, "row"), path.display()));
     }
     Ok(())
 }
