@@ -9,7 +9,7 @@ use swarmwood::model::explain::Importance;
 use swarmwood::model::text::TextOptions;
 use swarmwood::{Result, store};
 
-use crate::talk::{self, short};
+use crate::talk;
 
 /// Features whose importance the text shows; the JSON object has them all.
 const SHOWN: usize = 20;
@@ -62,8 +62,8 @@ fn bars(importances: &[(&str, Importance)]) -> String {
     let mut text = "\nimportance (share of the gain, number of splits)\n".to_string();
     for (name, importance) in shown {
         let bar = "#".repeat((importance.gain / top * BAR as f64).round() as usize);
-        let share = short(100.0 * importance.gain / total);
-        text.push_str(&format!("  {name:<width$}  {bar:<BAR$}  {share:>8} %  {}\n", importance.splits));
+        let share = 100.0 * importance.gain / total;
+        text.push_str(&format!("  {name:<width$}  {bar:<BAR$}  {share:>5.1} %  {}\n", importance.splits));
     }
     if importances.len() > SHOWN {
         text.push_str(&format!("  and {} more\n", importances.len() - SHOWN));

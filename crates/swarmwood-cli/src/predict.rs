@@ -13,7 +13,7 @@ use swarmwood::{Result, store};
 
 use crate::args::{self, talk_of};
 use crate::interrupt::Interrupt;
-use crate::talk;
+use crate::talk::{self, count};
 
 /// The options that `predict` and `evaluate` share.
 pub struct Scoring {
@@ -57,9 +57,10 @@ pub fn run(flags: &ArgMatches, interrupt: &Interrupt) -> Result<()> {
     let request = Request { source: &source, options: &scoring.options, what: what(flags) };
     let go_on = || !interrupt.raised();
     let out = flags.get_one::<PathBuf>("out").filter(|path| path.as_os_str() != "-");
-    interrupt.arm();
     let report = match out {
         Some(path) => {
+            // From here on there is a file at the side that an interrupted run must take away.
+            interrupt.arm();
             let mut output = Output::create(path)?;
             let report = write_csv(&scorer, &request, &mut output, path, &go_on)?;
             output.commit()?;
@@ -80,7 +81,7 @@ pub fn run(flags: &ArgMatches, interrupt: &Interrupt) -> Result<()> {
         };
     }
     if let Some(path) = out {
-        talk.note(&format!("{} rows predicted, written to {}", report.rows, path.display()));
+        talk.note(&format!("{} predicted, written to {}", count(report.rows as usize, "row"), path.display()));
     }
     Ok(())
 }

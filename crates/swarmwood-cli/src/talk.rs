@@ -67,6 +67,12 @@ pub fn metrics_json(metrics: &[(&'static str, f64)]) -> Value {
     Value::Object(pairs.collect::<Map<_, _>>())
 }
 
+/// A number of things, in words.
+pub fn count(number: usize, thing: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {thing}{plural}")
+}
+
 /// A metric for people: six digits, no more than needed.
 pub fn short(value: f64) -> String {
     if value != 0.0 && value.is_finite() && !(1e-4..1e9).contains(&value.abs()) {

@@ -16,7 +16,7 @@ use crate::interrupt::Interrupt;
 use crate::memory;
 use crate::plan::Plan;
 use crate::progress::Progress;
-use crate::talk::{self, Talk, metrics_json, short};
+use crate::talk::{self, Talk, count, metrics_json, short};
 
 /// What a training has to tell.
 struct Report {
@@ -81,7 +81,10 @@ fn work(plan: &Plan, talk: Talk, interrupt: &Interrupt) -> Result<Report> {
 
     let mut late = std::mem::take(&mut trained.warnings);
     if interrupt.raised() {
-        late.push(format!("interrupted: the model has the {} rounds that were done", trained.rounds));
+        late.push(format!(
+            "interrupted: the model has the best of the rounds that were done, {}",
+            count(trained.rounds, "round")
+        ));
     }
     talk.warn(&late);
     warnings.extend(late);
@@ -92,12 +95,13 @@ fn work(plan: &Plan, talk: Talk, interrupt: &Interrupt) -> Result<Report> {
 /// One line about the data.
 fn summary(source: &Source, rows: &Rows, valid: Option<&Rows>) -> String {
     let categories = rows.schema.features.iter().filter(|f| matches!(f.kind, Kind::Category { .. })).count();
-    let mut text = format!("{}: {} rows, {} features", source_name(source), rows.rows, rows.schema.features.len());
+    let (row_count, features) = (count(rows.rows, "row"), count(rows.schema.features.len(), "feature"));
+    let mut text = format!("{}: {row_count}, {features}", source_name(source));
     if categories > 0 {
         text.push_str(&format!(" ({categories} of categories)"));
     }
     if let Some(valid) = valid {
-        text.push_str(&format!(", {} validation rows", valid.rows));
+        text.push_str(&format!(", {}", count(valid.rows, "validation row")));
     }
     format!("{text}, target {}: {}", rows.schema.target.name, task(&rows.schema))
 }
@@ -124,8 +128,9 @@ fn task(schema: &Schema) -> String {
 impl Report {
     fn text(&self, plan: &Plan) -> String {
         let trained = &self.trained;
-        let (train, bin) = (short(trained.train_seconds), short(trained.bin_seconds));
-        let mut text = format!("{} rounds in {train} s, after {bin} s of binning\n", trained.rounds);
+        let (train, bin) = (trained.train_seconds, trained.bin_seconds);
+        let rounds = count(trained.rounds, "round");
+        let mut text = format!("{rounds} in {train:.3} s, after {bin:.3} s of binning\n");
         let has_valid = !trained.valid_metrics.is_empty();
         text.push_str(&format!("{:<20} {:>12}", "", "train"));
         text.push_str(if has_valid { "        valid\n" } else { "\n" });

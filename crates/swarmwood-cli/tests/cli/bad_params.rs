@@ -1,7 +1,9 @@
 //! Arguments and parameters that cannot be used.
 
+use swarmwood::params::{Allowed, ParamSpec, TABLE};
+
 use crate::scratch::Scratch;
-use crate::tables::regression;
+use crate::tables::{Chance, binary, classes, regression};
 
 fn dir() -> Scratch {
     let dir = Scratch::new();
@@ -99,7 +101,7 @@ fn help_is_there_and_is_a_result() {
         assert!(done.out.contains("Usage:") && done.err.is_empty(), "{done:#?}");
     }
     let help = dir.run("train --help").works().out;
-    for spec in swarmwood::params::TABLE {
+    for spec in TABLE {
         assert!(help.contains(&format!("--{} ", spec.flag())), "{}", spec.name);
     }
     assert!(dir.run("--version").works().out.starts_with("swarmwood "));
@@ -113,4 +115,53 @@ fn completions_know_the_table() {
     }
     assert!(dir.run("completions bash").works().out.contains("oblivious"));
     dir.run("completions tcsh").ends(2, &["tcsh"]);
+}
+
+/// A value of a parameter: an end of its range, the default, or something in between.
+fn some_value(spec: &ParamSpec, chance: &mut Chance) -> String {
+    match spec.allowed {
+        Allowed::Choices(choices) => choices[(chance.unit() * choices.len() as f64) as usize].name.to_string(),
+        // More threads and trees than this only take time.
+        Allowed::Whole { min, max } => {
+            let high = max.min(if spec.is_called("max_leaves") { 1 << 20 } else { 40 });
+            [min, min + 1, high / 2, high][(chance.unit() * 4.0) as usize].to_string()
+        }
+        Allowed::Number { min, with_min, max, with_max } => {
+            let low = if with_min { min } else { min + 1e-9 };
+            let high = if max.is_infinite() {
+                1e9
+            } else if with_max {
+                max
+            } else {
+                max - 1e-9
+            };
+            [low, high, (low + high) / 2.0, low + (high - low) * chance.unit()][(chance.unit() * 4.0) as usize]
+                .to_string()
+        }
+    }
+}
+
+#[test]
+fn no_mix_of_parameters_ends_badly() {
+    let dir = Scratch::new();
+    dir.file("r.csv", regression(120, 1)).file("b.csv", binary(120, 2)).file("c.csv", classes(120, 3));
+    let mut chance = Chance::new(17);
+    let mut trained = 0;
+    for _ in 0..200 {
+        let (file, target) =
+            [("r.csv", "price"), ("b.csv", "sold"), ("c.csv", "colour")][(chance.unit() * 3.0) as usize];
+        let mut line = format!("train {file} --target {target} --quiet --trees 6 --out m.json");
+        for _ in 0..4 {
+            let spec = &TABLE[(chance.unit() * TABLE.len() as f64) as usize];
+            line.push_str(&format!(" --{} {}", spec.flag(), some_value(spec, &mut chance)));
+        }
+        let done = dir.run(&line);
+        assert!(matches!(done.code, 0 | 2) && !done.err.contains("internal error"), "{line}: {done:#?}");
+        if done.code == 0 {
+            trained += 1;
+            let metrics = dir.run(&format!("evaluate m.json {file} --json")).works().json();
+            assert_eq!(metrics["rows"], 120, "{line}");
+        }
+    }
+    assert!(trained > 60, "only {trained} mixes could be trained");
 }

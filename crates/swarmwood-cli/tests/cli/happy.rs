@@ -33,7 +33,7 @@ fn regression_from_file_to_metrics() {
 
     let metrics = dir.run("evaluate model.json test.csv --json").works().json();
     assert_eq!(metrics["rows"], 300);
-    assert!(metrics["r2"].as_f64().unwrap() > 0.9, "{metrics}");
+    assert!(metrics["r2"].as_f64().unwrap() > 0.8, "{metrics}");
 
     let done = dir.run("predict model.json test.csv --out predictions.csv --json").works();
     assert_eq!(done.json()["rows"], 300);

@@ -61,7 +61,7 @@ fn talk_goes_to_standard_error() {
 #[cfg(target_os = "linux")]
 mod linux {
     use std::fs::File;
-    use std::io::{BufRead, BufReader, Read};
+    use std::io::{BufRead, BufReader, Read, Write};
     use std::process::{Command, Stdio};
 
     use super::*;
@@ -140,6 +140,33 @@ mod linux {
         let rounds = report["rounds"].as_u64().unwrap();
         assert!(rounds > 0 && rounds < 1_000_000);
         assert_eq!(dir.run("inspect cut.json --json").works().json()["rounds"], rounds);
+    }
+
+    #[test]
+    fn ctrl_c_leaves_no_half_table() {
+        let dir = with_model();
+        let before = dir.names();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_swarmwood"))
+            .args(["predict", "m.json", "-", "--out", "p.csv"])
+            .current_dir(dir.path())
+            .stdin(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut input = child.stdin.take().unwrap();
+        input.write_all(regression(100, 3).as_bytes()).unwrap();
+        // The file at the side says that predicting is under way.
+        while dir.names() == before {
+            assert!(child.try_wait().unwrap().is_none(), "predicting ended without its input");
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+        drop(input);
+        let done = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(130), "{said}");
+        assert!(said.contains("error: interrupted"), "{said}");
+        assert_eq!(dir.names(), before);
     }
 
     #[test]

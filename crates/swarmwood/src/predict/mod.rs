@@ -65,7 +65,24 @@ impl<'a> Scorer<'a> {
 
     /// Predictions: numbers, or classes with their probabilities.
     pub fn predictions(&self, chunk: &Chunk) -> Result<Predictions> {
-        Ok(self.model.link_all(&self.raw(chunk)?))
+        let raw = self.raw(chunk)?;
+        let pieces: Vec<&[f64]> = raw.chunks(PIECE * self.model.outputs().max(1)).collect();
+        let mut parts = self.pool.map(pieces.len(), |piece| self.model.link_all(pieces[piece])).into_iter();
+        let mut joined = parts.next().unwrap_or_else(|| self.model.link_all(&[]));
+        for part in parts {
+            match (&mut joined, part) {
+                (Predictions::Numbers(all), Predictions::Numbers(more)) => all.extend(more),
+                (
+                    Predictions::Classes { classes, probabilities },
+                    Predictions::Classes { classes: more, probabilities: rest },
+                ) => {
+                    classes.extend(more);
+                    probabilities.extend(rest);
+                }
+                _ => unreachable!("all parts come from one model"),
+            }
+        }
+        Ok(joined)
     }
 
     /// Leaf indices, row by row one a tree.

@@ -69,10 +69,9 @@ pub fn write_csv(
     let mut report = Report::default();
     let started = Instant::now();
     out.write_all(header(scorer, request.what).as_bytes()).map_err(fault)?;
+    let may_go_on = || if go_on() { Ok(()) } else { Err(Error::Run("interrupted; nothing was kept".to_string())) };
     let mut each = |chunk: &Chunk| {
-        if !go_on() {
-            return Err(Error::Run("interrupted; nothing was kept".to_string()));
-        }
+        may_go_on()?;
         let begun = Instant::now();
         let values = Values::of(scorer, request.what, chunk)?;
         report.predict_seconds += begun.elapsed().as_secs_f64();
@@ -86,6 +85,8 @@ pub fn write_csv(
         Ok(())
     };
     let warnings = read::scoring(request.source, &model.schema, request.options, &mut each)?;
+    // The rows may have ended because whoever sent them was interrupted too.
+    may_go_on()?;
     out.flush().map_err(fault)?;
     report.read_seconds = started.elapsed().as_secs_f64() - report.predict_seconds - report.write_seconds;
     report.warnings = warnings;
