@@ -15,7 +15,7 @@ use super::place::{Place, Unit};
 use crate::{Error, Result};
 
 /// Standard input is kept in memory up to this size and in a temporary file beyond it.
-pub(super) const MEMORY_LIMIT: usize = 256 << 20;
+pub(super) const MEMORY_LIMIT: usize = 64 << 20;
 /// Bytes looked at to tell formats and delimiters.
 const HEAD: usize = 64 << 10;
 
@@ -32,16 +32,43 @@ pub(super) enum Origin {
     Spool(String, Spool),
 }
 
-/// A temporary file, removed when it is dropped.
+/// A temporary file. Where the system allows it, its name is removed as soon as it is open, so that nothing is left
+/// even if the program is killed; elsewhere it is removed when it is dropped.
 #[derive(Debug)]
 pub(super) struct Spool {
+    file: File,
     path: PathBuf,
+}
+
+impl Spool {
+    fn create() -> Result<Spool> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        loop {
+            let number = NEXT.fetch_add(1, Ordering::Relaxed);
+            let path = std::env::temp_dir().join(format!("swarmwood-input-{}-{number}.tmp", std::process::id()));
+            let mut options = OpenOptions::new();
+            options.read(true).write(true).create_new(true);
+            #[cfg(unix)]
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+            match options.open(&path) {
+                Ok(file) => {
+                    #[cfg(unix)]
+                    fs::remove_file(&path).map_err(|source| Error::Write { path: path.clone(), source })?;
+                    return Ok(Spool { file, path });
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(source) => return Err(Error::Write { path, source }),
+            }
+        }
+    }
 }
 
 impl Drop for Spool {
     fn drop(&mut self) {
-        // A file that is already gone is what we want.
-        let _ = fs::remove_file(&self.path);
+        if !cfg!(unix) {
+            // A file that is already gone is what we want.
+            let _ = fs::remove_file(&self.path);
+        }
     }
 }
 
@@ -144,8 +171,11 @@ impl Origin {
                 tell(name.clone(), Box::new(Cursor::new(Arc::clone(bytes))), Some(shared))
             }
             Origin::Spool(name, spool) => {
-                let file = open_file(&spool.path)?;
-                let again = file.try_clone().map_err(|error| cannot_read(&spool.path, error))?;
+                // The clones share one position, and one reading ends before the next begins.
+                let failed = |error| cannot_read(&spool.path, error);
+                let mut file = spool.file.try_clone().map_err(failed)?;
+                file.seek(SeekFrom::Start(0)).map_err(failed)?;
+                let again = spool.file.try_clone().map_err(failed)?;
                 tell(name.clone(), Box::new(file), Some(ParquetBytes::File(again)))
             }
         }
@@ -198,7 +228,8 @@ fn store(name: String, stream: &mut dyn Read, memory_limit: usize) -> Result<Ori
     if bytes.len() <= memory_limit {
         return Ok(Origin::Memory(name, bytes.into()));
     }
-    let (mut file, spool) = create_spool()?;
+    let spool = Spool::create()?;
+    let mut file = &spool.file;
     let written = file.write_all(&bytes).and_then(|()| {
         drop(bytes);
         io::copy(stream, &mut file)
@@ -206,23 +237,6 @@ fn store(name: String, stream: &mut dyn Read, memory_limit: usize) -> Result<Ori
     match written {
         Ok(_) => Ok(Origin::Spool(name, spool)),
         Err(source) => Err(Error::Write { path: spool.path.clone(), source }),
-    }
-}
-
-fn create_spool() -> Result<(File, Spool)> {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    loop {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("swarmwood-input-{}-{number}.tmp", std::process::id()));
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        match options.open(&path) {
-            Ok(file) => return Ok((file, Spool { path })),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(source) => return Err(Error::Write { path, source }),
-        }
     }
 }
 
@@ -325,6 +339,7 @@ mod tests {
         let origin = store(String::from("pipe"), &mut long.as_bytes(), 100).unwrap();
         let Origin::Spool(_, spool) = &origin else { panic!("kept in memory") };
         let path = spool.path.clone();
+        assert_eq!(path.exists(), !cfg!(unix));
         assert_eq!(text(origin.open().unwrap()), long);
         assert_eq!(text(origin.open().unwrap()), long);
         drop(origin);
