@@ -28,7 +28,7 @@ python: bench/.venv/ready
 		|| { cat bench/.venv/pytest.log; echo "FAILED  Python tests"; exit 1; }
 	@echo "  ok  Python tests"
 
-# A few wines that nobody tasted yet for the demonstration, and what somebody said of them later.
+# Three made-up wines for the demonstration.
 define WINES
 fixed acidity,volatile acidity,citric acid,residual sugar,chlorides,free sulfur dioxide,total sulfur dioxide,density,pH,sulphates,alcohol,quality
 7.5,0.71,0.02,1.9,0.076,12,35,0.9977,3.5,0.55,9.4,5
@@ -43,10 +43,10 @@ demo: ## Train a model on packaged data, look into it, evaluate it and predict w
 	@mkdir -p $(DEMO) && cp $(TARGET)/debug/swarmwood $(DEMO)/ && echo "$$WINES" >$(DEMO)/wines.csv
 	@cd $(DEMO) && PATH="$$PWD:$$PATH" && tell() { printf '\n%s\n$$ %s\n' "$$1" "$$2"; eval "$$2"; } && \
 	tell "1. Train on the red wine data that comes with the program; a fifth of its rows is held back to know when to stop." \
-		"swarmwood train --demo --trees 500 --depth 4 --learning-rate 0.05 --valid-fraction 0.2 --early-stopping-rounds 30 --out wine.json" && \
+		"swarmwood train --demo --trees 500 --depth 3 --learning-rate 0.05 --valid-fraction 0.2 --early-stopping-rounds 30 --out wine.json" && \
 	tell "2. Look inside: what matters, and the first tree." "swarmwood inspect wine.json --trees 1" && \
-	tell "3. Predict three new wines (one of them with a missing value)." "swarmwood predict wine.json wines.csv --out -" && \
-	tell "4. Compare with what people said of them." "swarmwood evaluate wine.json wines.csv"
+	tell "3. Predict three made-up wines, one of them with a missing value." "swarmwood predict wine.json wines.csv --out -" && \
+	tell "4. Evaluate rows whose target is known (made up as well: the way counts, not the numbers)." "swarmwood evaluate wine.json wines.csv"
 	@echo
 	@echo "All of this lies in $(DEMO). Your own data: swarmwood train data.csv --target NAME --out model.json"
 

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from datasets import Prepared
+from metrics import OF_TASK
 from peers import PEERS
 from shape import Shape
 
@@ -84,10 +85,10 @@ def train_ours(binary: Path, shape: Shape, train: Prepared, score: Prepared | No
     if said.get("peak_memory_bytes"):
         result |= {"peak_bytes": said["peak_memory_bytes"], "added_bytes": said["peak_memory_bytes"]}
     if score:
-        metrics = run(
+        found = run(
             [binary, "evaluate", model, score.csv, "--threads", shape.threads, "--quiet", "--json"], shape.threads
         )
-        result |= {name: metrics[name] for name in ("rmse", "accuracy", "logloss", "auc") if name in metrics}
+        result |= {metric: found[metric] for metric in OF_TASK[shape.task]}
     return result | sizes(model)
 
 

@@ -194,44 +194,51 @@ impl<'m> Explainer<'m> {
 
     /// Adds what one leaf gives to each feature on its way.
     fn add_leaf(&self, path: &Path, work: &mut Work, out: &mut [f64]) {
-        let Work { right, passed, integrand } = work;
-        // A feature whose questions the row fails is a factor z (1 - t); z is constant.
+        let Work { right, passed, integrand, factors } = work;
+        let quadrature = &self.quadratures[self.quadrature_for[path.steps.len()]];
+        integrand.clear();
+        integrand.extend(&quadrature.weights);
+        factors.clear();
+        passed.clear();
+        // Passed questions are factors t + z (1 - t), kept to be divided out again; failed ones are z (1 - t), where z
+        // is constant and one of the factors 1 - t is put off.
         let mut scale = path.value;
         let mut failures = 0;
         let mut start = 0;
-        passed.clear();
         for step in &path.steps {
             let edges = &path.edges[start..step.end as usize];
             start = step.end as usize;
             let passes = edges.iter().all(|(node, side)| right[*node as usize] == *side);
             passed.push(passes);
-            if !passes {
+            if passes {
+                for (value, node) in integrand.iter_mut().zip(&quadrature.nodes) {
+                    let factor = node + step.share * (1.0 - node);
+                    *value *= factor;
+                    factors.push(factor);
+                }
+            } else {
                 scale *= step.share;
                 failures += 1;
+                if failures > 1 {
+                    integrand.iter_mut().zip(&quadrature.nodes).for_each(|(value, node)| *value *= 1.0 - node);
+                }
             }
         }
         if scale == 0.0 {
             return;
         }
-        // The weighted product of all factors, at each node; of the factors 1 - t one is left out if there is one.
-        let quadrature = &self.quadratures[self.quadrature_for[path.steps.len()]];
-        integrand.clear();
-        integrand.extend(quadrature.nodes.iter().zip(&quadrature.weights).map(|(node, weight)| {
-            let ones = path.steps.iter().zip(&*passed).filter(|(_, passes)| **passes);
-            let factors: f64 = ones.map(|(step, _)| node + step.share * (1.0 - node)).product();
-            weight * factors * (1.0 - node).powi((failures - 1).max(0))
-        }));
         let failed = -scale * integrand.iter().sum::<f64>();
-        let one_more = i32::from(failures > 0);
+        if failures > 0 {
+            integrand.iter_mut().zip(&quadrature.nodes).for_each(|(value, node)| *value *= 1.0 - node);
+        }
+        let mut factors = factors.chunks_exact(quadrature.nodes.len());
         for (step, passes) in path.steps.iter().zip(&*passed) {
-            out[step.feature as usize] += if *passes {
-                let without = |(node, value): (&f64, &f64)| {
-                    value * (1.0 - node).powi(one_more) / (node + step.share * (1.0 - node))
-                };
-                let integral: f64 = quadrature.nodes.iter().zip(&*integrand).map(without).sum();
-                scale * (1.0 - step.share) * integral
-            } else {
-                failed
+            out[step.feature as usize] += match passes.then(|| factors.next()).flatten() {
+                Some(factors) => {
+                    let integral: f64 = integrand.iter().zip(factors).map(|(value, factor)| value / factor).sum();
+                    scale * (1.0 - step.share) * integral
+                }
+                None => failed,
             };
         }
     }
@@ -243,6 +250,7 @@ struct Work {
     right: Vec<bool>,
     passed: Vec<bool>,
     integrand: Vec<f64>,
+    factors: Vec<f64>,
 }
 
 /// Gauss-Legendre quadrature on the interval from 0 to 1.

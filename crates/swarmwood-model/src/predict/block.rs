@@ -122,13 +122,15 @@ pub(crate) fn level_counts(schema: &Schema) -> Vec<Option<u32>> {
     schema.features.iter().map(|feature| count(&feature.kind)).collect()
 }
 
-fn kind_mismatch(column: usize, schema: &Schema, number: bool) -> Option<BlockError> {
+/// Whether a column of numbers, or else of categories, fits its feature.
+fn check_kind(column: usize, schema: &Schema, number: bool) -> Result<(), BlockError> {
     let feature = &schema.features[column];
-    let name = |number| if number { "numbers" } else { "categories" };
     let expected = matches!(feature.kind, Kind::Number);
-    let mismatch =
-        BlockError::Kind { column, name: feature.name.clone(), found: name(number), expected: name(expected) };
-    (expected != number).then_some(mismatch)
+    if expected == number {
+        return Ok(());
+    }
+    let name = |number| if number { "numbers" } else { "categories" };
+    Err(BlockError::Kind { column, name: feature.name.clone(), found: name(number), expected: name(expected) })
 }
 
 /// Whether a row fits the schema.
@@ -136,13 +138,8 @@ pub(crate) fn check_row(schema: &Schema, row: &[Value]) -> Result<(), BlockError
     if row.len() != schema.features.len() {
         return Err(BlockError::Columns { found: row.len(), expected: schema.features.len() });
     }
-    for (column, (value, feature)) in row.iter().zip(&schema.features).enumerate() {
-        let number = matches!(value, Value::Number(_));
-        if matches!(feature.kind, Kind::Number) != number {
-            return kind_mismatch(column, schema, number).map_or(Ok(()), Err);
-        }
-    }
-    Ok(())
+    let mut values = row.iter().enumerate();
+    values.try_for_each(|(column, value)| check_kind(column, schema, matches!(value, Value::Number(_))))
 }
 
 impl Block<'_> {
@@ -152,9 +149,7 @@ impl Block<'_> {
             return Err(BlockError::Columns { found: self.columns.len(), expected: schema.features.len() });
         }
         for (column, values) in self.columns.iter().enumerate() {
-            if let Some(error) = kind_mismatch(column, schema, matches!(values, Values::Number(_))) {
-                return Err(error);
-            }
+            check_kind(column, schema, matches!(values, Values::Number(_)))?;
             if values.len() != self.rows {
                 return Err(BlockError::Length { column, found: values.len(), expected: self.rows });
             }

@@ -2,8 +2,8 @@
 //!
 //! Each rule becomes "the code of column `c` is above `cut`". An oblivious tree is the list of its rules. An ordinary
 //! tree is a bottom-up program: a step takes the leaf indices its two children would give all rows of a block and
-//! chooses between them, so after the last step every row has its leaf, without a branch on data. Trees that need more
-//! than 256 leaf indices are walked.
+//! chooses between them, so after the last step every row has its leaf, without a branch on data. In a tree with more
+//! leaves than a byte can name, many rows descend side by side.
 
 use std::collections::HashMap;
 
@@ -22,6 +22,8 @@ pub(super) struct Program {
     pub(super) rules: Vec<Rule>,
     /// The steps of ordinary trees.
     pub(super) steps: Vec<Step>,
+    /// The nodes and then the leaves of large trees.
+    pub(super) places: Vec<Place>,
     /// The trees.
     pub(super) trees: Vec<Compiled>,
     /// All leaf values, and 256 more numbers so that a table of 256 can start anywhere.
@@ -50,8 +52,15 @@ pub(super) enum Form {
     ManyLevels { first: usize, count: usize },
     /// By a program that leaves them in a slot.
     Steps { first: usize, end: usize, slot: usize },
-    /// By the plain walk.
-    Walk,
+    /// By descending from place to place; the leaves are the places from `leaves` on.
+    Descent { first: usize, leaves: usize, end: usize },
+}
+
+/// A node or leaf of a large tree. Rows stay at leaves, because both edges of a leaf lead to itself.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    pub(super) rule: Rule,
+    pub(super) next: [u32; 2],
 }
 
 /// A rule passes where the code of a column, translated by a table if there is one, is above the cut.
@@ -118,7 +127,7 @@ pub(super) fn compile(members: &[Member], levels: &[Option<u32>]) -> Program {
 /// The thresholds of each group, ascending and distinct.
 fn collect_thresholds(members: &[Member]) -> HashMap<Group, Vec<f64>> {
     let mut groups: HashMap<Group, Vec<f64>> = HashMap::new();
-    for split in members.iter().filter(|member| !is_walked(&member.shape)).flat_map(|member| member.shape.splits()) {
+    for split in members.iter().flat_map(|member| member.shape.splits()) {
         if let Test::Above(threshold) = split.test {
             groups.entry((split.feature, split.missing_right)).or_default().push(threshold);
         }
@@ -131,15 +140,11 @@ fn collect_thresholds(members: &[Member]) -> HashMap<Group, Vec<f64>> {
     groups
 }
 
-fn is_walked(shape: &Shape) -> bool {
-    matches!(shape, Shape::Ordinary(tree) if tree.leaves.len() > 256)
-}
-
 impl<'m> Compiler<'m> {
     fn tree(&mut self, shape: &'m Shape) {
         let form = match shape {
-            _ if is_walked(shape) => Form::Walk,
             Shape::Ordinary(tree) if tree.nodes.is_empty() => Form::Levels { first: 0, count: 0 },
+            Shape::Ordinary(tree) if tree.leaves.len() > 256 => self.large(tree),
             Shape::Ordinary(tree) => self.ordinary(tree),
             Shape::Oblivious(tree) => {
                 let (first, count) = (self.program.rules.len(), tree.levels.len());
@@ -210,6 +215,23 @@ impl<'m> Compiler<'m> {
             }
         };
         Rule { column, cut: (place % MAX_CUTS) as u8, table: None }
+    }
+
+    fn large(&mut self, tree: &'m Tree) -> Form {
+        let (first, nodes) = (self.program.places.len(), tree.nodes.len());
+        let next = |child| match child {
+            Child::Node(node) => node,
+            Child::Leaf(leaf) => nodes as u32 + leaf,
+        };
+        let mut rule = Rule { column: 0, cut: 0, table: None };
+        for node in &tree.nodes {
+            rule = self.rule(&node.split);
+            self.program.places.push(Place { rule, next: [next(node.left), next(node.right)] });
+        }
+        // A leaf's rule means nothing, but must be one whose column exists.
+        let leaf = |leaf| Place { rule, next: [next(Child::Leaf(leaf)); 2] };
+        self.program.places.extend((0..tree.leaves.len() as u32).map(leaf));
+        Form::Descent { first, leaves: nodes, end: self.program.places.len() }
     }
 
     /// Emits children before parents, and of two children the one first that needs more slots, which keeps their number

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::ensemble::{Body, Linear, Member, Model};
 use crate::predict::block::{Block, BlockError, Value, level_counts};
-use crate::predict::compile::{Choice, Form, Program, Rule, Step, compile};
+use crate::predict::compile::{Choice, Form, Place, Program, Rule, Step, compile};
 use crate::predict::kernels::{
     Codes, Instructions, ROWS, Task, add_leaves, choose, choose_leaves, choose_left_leaf, choose_right_leaf, dispatch,
     mark, translate,
@@ -163,11 +163,6 @@ impl Predictor {
         known(self.levels[feature], block.columns[feature].get(row))
     }
 
-    /// The leaf of a row by the plain walk.
-    fn walk(&self, tree: usize, block: &Block<'_>, row: usize) -> u32 {
-        self.members[tree].shape.leaf_of(|feature| self.value(block, row, feature))
-    }
-
     #[cfg(test)]
     pub(super) fn set_instructions(&mut self, instructions: Instructions) {
         self.instructions = instructions;
@@ -179,8 +174,10 @@ struct Scratch {
     columns: Vec<Codes>,
     slots: Vec<Codes>,
     translated: Codes,
-    /// Leaf indices of a group of trees; a tree of many levels takes two of them.
+    /// Leaf indices of a group of trees.
     leaves: [Codes; GROUP],
+    /// Leaf indices of a tree of any size.
+    large: [u32; ROWS],
     sums: [f64; ROWS],
 }
 
@@ -192,6 +189,7 @@ impl Scratch {
             slots: vec![[0; ROWS]; program.slots],
             translated: [0; ROWS],
             leaves: [[0; ROWS]; GROUP],
+            large: [0; ROWS],
             sums: [0.0; ROWS],
         }
     }
@@ -203,18 +201,12 @@ impl Scratch {
         }
     }
 
-    /// Leaf indices of a tree with at most 256 leaves into `leaves[place]`; of a tree of many levels, the bits above the
-    /// eighth go into `leaves[place + 1]`.
+    /// Leaf indices of a tree with at most 256 leaves into `leaves[place]`.
     #[inline(always)]
     fn find_leaves(&mut self, program: &Program, form: &Form, place: usize) {
         match form {
             Form::Levels { first, count } => {
                 self.mark_levels(program, &program.rules[*first..first + count], place);
-            }
-            Form::ManyLevels { first, count } => {
-                let (low, high) = program.rules[*first..first + count].split_at(8);
-                self.mark_levels(program, low, place);
-                self.mark_levels(program, high, place + 1);
             }
             Form::Steps { first, end, slot } => {
                 for step in &program.steps[*first..*end] {
@@ -222,7 +214,53 @@ impl Scratch {
                 }
                 self.leaves[place] = self.slots[*slot];
             }
-            Form::Walk => {}
+            Form::ManyLevels { .. } | Form::Descent { .. } => self.leaves[place].fill(0),
+        }
+    }
+
+    /// Leaf indices of any tree into `large`; the group of trees must be empty, its places are used.
+    #[inline(always)]
+    fn find_large_leaves(&mut self, program: &Program, form: &Form) {
+        match form {
+            Form::Levels { .. } | Form::Steps { .. } => {
+                self.find_leaves(program, form, 0);
+                self.large.iter_mut().zip(&self.leaves[0]).for_each(|(leaf, low)| *leaf = u32::from(*low));
+            }
+            Form::ManyLevels { first, count } => {
+                let (low, high) = program.rules[*first..first + count].split_at(8);
+                self.mark_levels(program, low, 0);
+                self.mark_levels(program, high, 1);
+                let [low, high, ..] = &self.leaves;
+                for ((leaf, low), high) in self.large.iter_mut().zip(low).zip(high) {
+                    *leaf = u32::from(*low) | u32::from(*high) << 8;
+                }
+            }
+            Form::Descent { first, leaves, end } => {
+                self.descend(program, &program.places[*first..*end], *leaves as u32);
+            }
+        }
+    }
+
+    /// Some rows at a time take a step each, so that the loads of one row do not wait for those of another.
+    #[inline(always)]
+    fn descend(&mut self, program: &Program, places: &[Place], leaves: u32) {
+        const LANES: usize = 16;
+        for (chunk, large) in self.large.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+            let mut at = [0_u32; LANES];
+            let mut inside = true;
+            while inside {
+                inside = false;
+                for (lane, at) in at.iter_mut().enumerate() {
+                    let place = &places[*at as usize];
+                    let mut code = self.columns[place.rule.column as usize][chunk * LANES + lane];
+                    if let Some(table) = place.rule.table {
+                        code = program.tables[table as usize][code as usize];
+                    }
+                    *at = place.next[usize::from(code > place.rule.cut)];
+                    inside |= *at < leaves;
+                }
+            }
+            *large = at.map(|place| place - leaves);
         }
     }
 
@@ -332,14 +370,10 @@ impl Task for RawTask<'_> {
                 } else {
                     self.scratch.add_rest(&program.values, &group[..held]);
                     held = 0;
-                    // The group is empty now, so its places are free for the two bytes of a large index.
-                    self.scratch.find_leaves(program, &compiled.form, 0);
-                    for row in 0..self.out.len() / outputs {
-                        let leaf = match compiled.form {
-                            Form::Walk => self.predictor.walk(tree, self.block, self.start + row),
-                            _ => self.scratch.large_leaf(row),
-                        };
-                        self.scratch.sums[row] += program.values[compiled.values + leaf as usize];
+                    self.scratch.find_large_leaves(program, &compiled.form);
+                    let values = &program.values[compiled.values..];
+                    for (sum, leaf) in self.scratch.sums.iter_mut().zip(&self.scratch.large) {
+                        *sum += values[*leaf as usize];
                     }
                 }
             }
@@ -352,12 +386,6 @@ impl Task for RawTask<'_> {
 }
 
 impl Scratch {
-    /// The leaf index of a tree of many levels.
-    #[inline(always)]
-    fn large_leaf(&self, row: usize) -> u32 {
-        u32::from(self.leaves[0][row]) | u32::from(self.leaves[1][row]) << 8
-    }
-
     #[inline(always)]
     fn add_group(&mut self, values: &[f64], group: [usize; GROUP]) {
         add_leaves(self.leaves.each_ref(), group.map(|first| table(values, first)), &mut self.sums);
@@ -387,14 +415,9 @@ impl Task for LeavesTask<'_> {
         let program = &self.predictor.program;
         self.scratch.encode(program, self.block, self.start);
         for tree in 0..self.trees {
-            let form = &program.trees[tree].form;
-            self.scratch.find_leaves(program, form, 0);
-            for (row, out) in self.out[tree..].iter_mut().step_by(self.trees).enumerate() {
-                *out = match form {
-                    Form::Walk => self.predictor.walk(tree, self.block, self.start + row),
-                    Form::ManyLevels { .. } => self.scratch.large_leaf(row),
-                    Form::Levels { .. } | Form::Steps { .. } => u32::from(self.scratch.leaves[0][row]),
-                };
+            self.scratch.find_large_leaves(program, &program.trees[tree].form);
+            for (out, leaf) in self.out[tree..].iter_mut().step_by(self.trees).zip(&self.scratch.large) {
+                *out = *leaf;
             }
         }
     }

@@ -33,7 +33,16 @@ pub(super) fn follow(
     answers: Answers,
     each: &mut dyn FnMut(&Chunk) -> Result<()>,
 ) -> Result<(Frame, Vec<String>)> {
-    let table = Table::open(opened, options.delimiter)?;
+    follow_table(Table::open(opened, options.delimiter)?, schema, options, answers, each)
+}
+
+fn follow_table(
+    table: Table,
+    schema: &Schema,
+    options: &ReadOptions,
+    answers: Answers,
+    each: &mut dyn FnMut(&Chunk) -> Result<()>,
+) -> Result<(Frame, Vec<String>)> {
     let mut frame = known_frame(&table, schema, options, answers)?;
     let mut warnings = Vec::new();
     if !frame.features.is_sorted_by_key(|(slot, _)| slot.position) {
@@ -51,8 +60,9 @@ pub(super) fn follow(
 
 /// Reads a file with targets.
 pub(super) fn matching(origin: Origin, schema: &Schema, options: &ReadOptions, limits: Limits) -> Result<Rows> {
-    let mut keeper = Keeper::new(limits);
-    let (frame, warnings) = follow(origin.open()?, schema, options, Answers::Needed, &mut |chunk| {
+    let table = Table::open(origin.open()?, options.delimiter)?;
+    let mut keeper = Keeper::new(limits, table.meter());
+    let (frame, warnings) = follow_table(table, schema, options, Answers::Needed, &mut |chunk| {
         keeper.add(chunk);
         Ok(())
     })?;

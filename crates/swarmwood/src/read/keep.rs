@@ -3,6 +3,7 @@
 use swarmwood_learn::data::Chunk;
 
 use super::frame::Frame;
+use super::origin::Meter;
 use super::pack::PackedChunk;
 use super::sample::{Batch, Sampler};
 use crate::Result;
@@ -27,24 +28,32 @@ impl Default for Limits {
 pub(super) enum Kept {
     /// All of them.
     All(Vec<PackedChunk>),
-    /// A sample; the rest must be read again.
-    Sample(Vec<Batch>),
+    /// A sample; the rest must be read again. The targets of all rows are kept, for splits by class.
+    Sample {
+        /// The sampled rows.
+        batches: Vec<Batch>,
+        /// Chunks that have nothing but a target.
+        targets: Vec<PackedChunk>,
+    },
 }
 
 /// Takes chunks as they come.
 #[derive(Debug)]
 pub(super) struct Keeper {
     limits: Limits,
+    meter: Option<Meter>,
     chunks: Vec<PackedChunk>,
     bytes: usize,
     sampler: Option<Sampler>,
+    targets: Vec<PackedChunk>,
     rows: usize,
     weight: f64,
 }
 
 impl Keeper {
-    pub(super) fn new(limits: Limits) -> Keeper {
-        Keeper { limits, chunks: Vec::new(), bytes: 0, sampler: None, rows: 0, weight: 0.0 }
+    /// Keeps rows of a reading whose progress the meter tells.
+    pub(super) fn new(limits: Limits, meter: Option<Meter>) -> Keeper {
+        Keeper { limits, meter, chunks: Vec::new(), bytes: 0, sampler: None, targets: Vec::new(), rows: 0, weight: 0.0 }
     }
 
     pub(super) fn add(&mut self, chunk: &Chunk) {
@@ -52,19 +61,28 @@ impl Keeper {
         self.weight += chunk.weight.iter().sum::<f64>();
         if let Some(sampler) = &mut self.sampler {
             sampler.add(chunk);
+            self.targets.push(PackedChunk::of_target(&chunk.target));
             return;
         }
         let packed = PackedChunk::new(chunk);
         self.bytes += packed.bytes();
         self.chunks.push(packed);
-        if self.bytes > self.limits.bytes {
+        if self.bytes > self.limits.bytes || self.will_exceed() {
             let mut sampler = Sampler::new(self.limits.sample);
             // Each chunk is given back before the next is looked at.
             for packed in std::mem::take(&mut self.chunks) {
-                sampler.add(&packed.unpack());
+                let chunk = packed.unpack();
+                self.targets.push(PackedChunk::of_target(&chunk.target));
+                sampler.add(&chunk);
             }
             self.sampler = Some(sampler);
         }
+    }
+
+    /// Whether the rows to come will clearly not fit, so that keeping these any longer only takes memory.
+    fn will_exceed(&self) -> bool {
+        let Some(share) = self.meter.as_ref().map(Meter::share) else { return false };
+        self.bytes as f64 > 1.2 * self.limits.bytes as f64 * share
     }
 
     pub(super) fn rows(&self) -> usize {
@@ -84,7 +102,7 @@ impl Keeper {
 
     pub(super) fn finish(self) -> Kept {
         match self.sampler {
-            Some(sampler) => Kept::Sample(sampler.finish()),
+            Some(sampler) => Kept::Sample { batches: sampler.finish(), targets: self.targets },
             None => Kept::All(self.chunks),
         }
     }
@@ -94,7 +112,9 @@ impl Kept {
     fn chunks_mut(&mut self) -> Box<dyn Iterator<Item = &mut PackedChunk> + '_> {
         match self {
             Kept::All(chunks) => Box::new(chunks.iter_mut()),
-            Kept::Sample(batches) => Box::new(batches.iter_mut().map(|batch| &mut batch.chunk)),
+            Kept::Sample { batches, targets } => {
+                Box::new(batches.iter_mut().map(|batch| &mut batch.chunk).chain(targets))
+            }
         }
     }
 

@@ -1,5 +1,7 @@
 //! Which column of a file plays which part.
 
+use std::collections::HashMap;
+
 use super::ReadOptions;
 use super::place::{Place, listed};
 use crate::{Error, Result};
@@ -62,11 +64,12 @@ pub(super) fn find(names: &[String], wanted: &str, part: &str, place: &Place) ->
 
 /// The positions of all columns, or an error that names every one that is absent.
 pub(super) fn find_all(names: &[String], wanted: &[String], part: &str, place: &Place) -> Result<Vec<usize>> {
-    let absent: Vec<&str> = wanted.iter().map(String::as_str).filter(|name| !names.iter().any(|n| n == name)).collect();
+    let positions: HashMap<&str, usize> = names.iter().enumerate().map(|(at, name)| (name.as_str(), at)).collect();
+    let absent: Vec<&str> = wanted.iter().map(String::as_str).filter(|name| !positions.contains_key(name)).collect();
     if !absent.is_empty() {
         return Err(unknown(names, &absent, part, place));
     }
-    Ok(wanted.iter().filter_map(|wanted| names.iter().position(|name| name == wanted)).collect())
+    Ok(wanted.iter().filter_map(|name| positions.get(name.as_str()).copied()).collect())
 }
 
 fn unknown(names: &[String], wanted: &[&str], part: &str, place: &Place) -> Error {

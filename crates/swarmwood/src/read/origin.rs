@@ -1,8 +1,10 @@
 //! A source that can be read more than once, and what its first bytes tell.
 
+use std::cell::Cell as StdCell;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -13,7 +15,7 @@ use super::place::{Place, Unit};
 use crate::{Error, Result};
 
 /// Standard input is kept in memory up to this size and in a temporary file beyond it.
-pub(super) const MEMORY_LIMIT: usize = 256 << 20;
+pub(super) const MEMORY_LIMIT: usize = 64 << 20;
 /// Bytes looked at to tell formats and delimiters.
 const HEAD: usize = 64 << 10;
 
@@ -30,16 +32,79 @@ pub(super) enum Origin {
     Spool(String, Spool),
 }
 
-/// A temporary file, removed when it is dropped.
+/// A temporary file. Where the system allows it, its name is removed as soon as it is open, so that nothing is left
+/// even if the program is killed; elsewhere it is removed when it is dropped.
 #[derive(Debug)]
 pub(super) struct Spool {
+    file: File,
     path: PathBuf,
+}
+
+impl Spool {
+    fn create() -> Result<Spool> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        loop {
+            let number = NEXT.fetch_add(1, Ordering::Relaxed);
+            let path = std::env::temp_dir().join(format!("swarmwood-input-{}-{number}.tmp", std::process::id()));
+            let mut options = OpenOptions::new();
+            options.read(true).write(true).create_new(true);
+            #[cfg(unix)]
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+            match options.open(&path) {
+                Ok(file) => {
+                    #[cfg(unix)]
+                    fs::remove_file(&path).map_err(|source| Error::Write { path: path.clone(), source })?;
+                    return Ok(Spool { file, path });
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(source) => return Err(Error::Write { path, source }),
+            }
+        }
+    }
 }
 
 impl Drop for Spool {
     fn drop(&mut self) {
-        // A file that is already gone is what we want.
-        let _ = fs::remove_file(&self.path);
+        if !cfg!(unix) {
+            // A file that is already gone is what we want.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// How much of a source has been read, to foresee how much is to come.
+#[derive(Debug, Clone)]
+pub(super) struct Meter {
+    done: Rc<StdCell<u64>>,
+    total: u64,
+}
+
+impl Meter {
+    pub(super) fn new(total: u64) -> Meter {
+        Meter { done: Rc::new(StdCell::new(0)), total }
+    }
+
+    pub(super) fn add(&self, more: u64) {
+        self.done.set(self.done.get() + more);
+    }
+
+    /// The share that has been read, from 0 to 1.
+    pub(super) fn share(&self) -> f64 {
+        if self.total == 0 { 1.0 } else { (self.done.get() as f64 / self.total as f64).min(1.0) }
+    }
+}
+
+/// A reader that counts.
+struct Metered {
+    inner: Box<dyn Read>,
+    meter: Meter,
+}
+
+impl Read for Metered {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(into)?;
+        self.meter.add(read as u64);
+        Ok(read)
     }
 }
 
@@ -58,6 +123,8 @@ pub(super) struct TextInput {
     pub(super) head: Vec<u8>,
     pub(super) rest: Box<dyn Read>,
     pub(super) compressed: bool,
+    /// Absent where the length is not known.
+    pub(super) meter: Option<Meter>,
 }
 
 /// The bytes of a Parquet file, which is read from its end.
@@ -104,8 +171,11 @@ impl Origin {
                 tell(name.clone(), Box::new(Cursor::new(Arc::clone(bytes))), Some(shared))
             }
             Origin::Spool(name, spool) => {
-                let file = open_file(&spool.path)?;
-                let again = file.try_clone().map_err(|error| cannot_read(&spool.path, error))?;
+                // The clones share one position, and one reading ends before the next begins.
+                let failed = |error| cannot_read(&spool.path, error);
+                let mut file = spool.file.try_clone().map_err(failed)?;
+                file.seek(SeekFrom::Start(0)).map_err(failed)?;
+                let again = spool.file.try_clone().map_err(failed)?;
                 tell(name.clone(), Box::new(file), Some(ParquetBytes::File(again)))
             }
         }
@@ -158,7 +228,8 @@ fn store(name: String, stream: &mut dyn Read, memory_limit: usize) -> Result<Ori
     if bytes.len() <= memory_limit {
         return Ok(Origin::Memory(name, bytes.into()));
     }
-    let (mut file, spool) = create_spool()?;
+    let spool = Spool::create()?;
+    let mut file = &spool.file;
     let written = file.write_all(&bytes).and_then(|()| {
         drop(bytes);
         io::copy(stream, &mut file)
@@ -169,28 +240,20 @@ fn store(name: String, stream: &mut dyn Read, memory_limit: usize) -> Result<Ori
     }
 }
 
-fn create_spool() -> Result<(File, Spool)> {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    loop {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("swarmwood-input-{}-{number}.tmp", std::process::id()));
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        match options.open(&path) {
-            Ok(file) => return Ok((file, Spool { path })),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(source) => return Err(Error::Write { path, source }),
-        }
-    }
-}
-
 /// Tells the format by the first bytes and undoes the compression. `whole` is the source for reading at any position,
 /// where it offers that.
 fn tell(name: String, raw: Box<dyn Read>, whole: Option<ParquetBytes>) -> Result<Opened> {
     let place = Place { file: name, unit: Unit::Line };
-    let mut raw = raw;
+    let meter = match &whole {
+        Some(ParquetBytes::File(file)) => file.metadata().ok().map(|metadata| Meter::new(metadata.len())),
+        Some(ParquetBytes::Static(bytes)) => Some(Meter::new(bytes.len() as u64)),
+        Some(ParquetBytes::Shared(bytes)) => Some(Meter::new(bytes.len() as u64)),
+        None => None,
+    };
+    let mut raw = match &meter {
+        Some(meter) => Box::new(Metered { inner: raw, meter: meter.clone() }),
+        None => raw,
+    };
     let head = read_head(&mut raw).map_err(|error| read_fault(&place, false, error))?;
     if head.starts_with(b"PAR1") {
         return parquet(place, head, raw, whole);
@@ -198,9 +261,9 @@ fn tell(name: String, raw: Box<dyn Read>, whole: Option<ParquetBytes>) -> Result
     let input = if head.starts_with(&[0x1F, 0x8B]) {
         let mut rest: Box<dyn Read> = Box::new(MultiGzDecoder::new(Cursor::new(head).chain(raw)));
         let head = read_head(&mut rest).map_err(|error| read_fault(&place, true, error))?;
-        TextInput { place, head, rest, compressed: true }
+        TextInput { place, head, rest, compressed: true, meter }
     } else {
-        TextInput { place, head, rest: raw, compressed: false }
+        TextInput { place, head, rest: raw, compressed: false, meter }
     };
     match foreign(&input.head) {
         Some(help) => Err(input.place.fault("is not a text file", help)),
@@ -276,6 +339,7 @@ mod tests {
         let origin = store(String::from("pipe"), &mut long.as_bytes(), 100).unwrap();
         let Origin::Spool(_, spool) = &origin else { panic!("kept in memory") };
         let path = spool.path.clone();
+        assert_eq!(path.exists(), !cfg!(unix));
         assert_eq!(text(origin.open().unwrap()), long);
         assert_eq!(text(origin.open().unwrap()), long);
         drop(origin);

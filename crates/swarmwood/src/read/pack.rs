@@ -50,6 +50,16 @@ impl PackedChunk {
         }
     }
 
+    /// A chunk that has nothing but a target.
+    pub(super) fn of_target(target: &[f64]) -> PackedChunk {
+        PackedChunk {
+            columns: Vec::new(),
+            target: PackedNumbers::new(target),
+            weight: PackedNumbers::Constant(0.0, 0),
+            rows: target.len(),
+        }
+    }
+
     pub(super) fn rows(&self) -> usize {
         self.rows
     }
@@ -86,7 +96,7 @@ impl PackedChunk {
 
     /// Gives every code of a category column a new value.
     pub(super) fn recode(&mut self, column: usize, new_codes: &[u32]) {
-        if let PackedColumn::Category(codes) = &mut self.columns[column] {
+        if let Some(PackedColumn::Category(codes)) = self.columns.get_mut(column) {
             let mut plain = codes.unpack();
             for code in plain.iter_mut().filter(|code| **code != MISSING) {
                 *code = new_codes[*code as usize];

@@ -17,7 +17,7 @@ use parquet::schema::types::ColumnDescriptor;
 use super::Progress;
 use super::cells::{Cell, Cells};
 use super::frame::Frame;
-use super::origin::{ParquetBytes, ParquetInput};
+use super::origin::{Meter, ParquetBytes, ParquetInput};
 use super::place::Place;
 use super::table::{ColumnType, check_unique};
 use crate::{Error, Result};
@@ -59,6 +59,7 @@ pub(super) struct ParquetTable {
     names: Vec<String>,
     columns: Vec<ParquetColumn>,
     reader: Box<dyn FileReader>,
+    meter: Meter,
 }
 
 impl ParquetTable {
@@ -79,7 +80,8 @@ impl ParquetTable {
             let form = if nested { Form::Unreadable("a nested column") } else { form_of(column) };
             columns[root] = ParquetColumn { leaf, form, present: column.max_def_level() };
         }
-        Ok(ParquetTable { place, names, columns, reader })
+        let meter = Meter::new(u64::try_from(reader.metadata().file_metadata().num_rows()).unwrap_or(0));
+        Ok(ParquetTable { place, names, columns, reader, meter })
     }
 
     pub(super) fn names(&self) -> &[String] {
@@ -88,6 +90,10 @@ impl ParquetTable {
 
     pub(super) fn place(&self) -> &Place {
         &self.place
+    }
+
+    pub(super) fn meter(&self) -> Meter {
+        self.meter.clone()
     }
 
     pub(super) fn column_type(&self, position: usize) -> ColumnType {
@@ -113,6 +119,7 @@ impl ParquetTable {
                 let batch = (rows - done).min(frame.chunk_rows.saturating_sub(frame.rows)).max(1);
                 self.pour(&mut readers, frame, batch, first_row + done as u64)?;
                 done += batch;
+                self.meter.add(batch as u64);
                 if frame.rows >= frame.chunk_rows && each(frame)? == Progress::Stop {
                     return Ok(Progress::Stop);
                 }

@@ -1,6 +1,6 @@
 //! Rows with their schema, wherever they are kept.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use swarmwood_learn::data::{Chunk, Column};
 use swarmwood_model::{Schema, TargetKind};
@@ -34,7 +34,27 @@ struct Store {
     kept: Kept,
     /// Rows up to this hash are the sample.
     threshold: u64,
+    /// Their positions, chunk by chunk, found when they are first asked for.
+    sampled: OnceLock<Vec<Vec<usize>>>,
     origin: Option<(Origin, ReadOptions)>,
+}
+
+impl Store {
+    /// The positions of sampled rows in each kept chunk.
+    fn find_sampled(&self) -> Vec<Vec<usize>> {
+        match &self.kept {
+            Kept::All(chunks) => {
+                let mut first = 0;
+                let mut positions = |chunk: &PackedChunk| {
+                    let start = first;
+                    first += chunk.rows();
+                    (0..chunk.rows()).filter(|index| is_sampled((start + index) as u64, self.threshold)).collect()
+                };
+                chunks.iter().map(&mut positions).collect()
+            }
+            Kept::Sample { batches, .. } => batches.iter().map(|batch| (0..batch.rows.len()).collect()).collect(),
+        }
+    }
 }
 
 /// A set of rows: one bit each.
@@ -60,21 +80,11 @@ impl Rows {
         origin: Origin,
         options: ReadOptions,
     ) -> Rows {
-        Rows::with_sample(schema, rows, warnings, kept, (origin, options), super::SAMPLE_ROWS)
-    }
-
-    pub(super) fn with_sample(
-        schema: Schema,
-        rows: usize,
-        warnings: Vec<String>,
-        kept: Kept,
-        origin: (Origin, ReadOptions),
-        sample: usize,
-    ) -> Rows {
-        // Rows in memory make the source dispensable, and with it a spooled copy of standard input.
-        let origin = matches!(kept, Kept::Sample(_)).then_some(origin);
-        let threshold = threshold(rows as u64, sample);
-        Rows { schema, rows, warnings, store: Arc::new(Store { rows, kept, threshold, origin }), part: None }
+        // Rows in memory make the source dispensable, and with it a stored copy of standard input.
+        let origin = matches!(kept, Kept::Sample { .. }).then_some((origin, options));
+        let threshold = threshold(rows as u64, super::SAMPLE_ROWS);
+        let store = Store { rows, kept, threshold, sampled: OnceLock::new(), origin };
+        Rows { schema, rows, warnings, store: Arc::new(store), part: None }
     }
 
     /// Whether the rows are read from the source again by every [`Rows::for_each_chunk`].
@@ -98,12 +108,12 @@ impl Rows {
         };
         match (&self.store.kept, &self.store.origin) {
             (Kept::All(chunks), _) => chunks.iter().try_for_each(|chunk| hand_over(&chunk.unpack())),
-            (Kept::Sample(_), Some((origin, options))) => {
+            (Kept::Sample { .. }, Some((origin, options))) => {
                 follow(origin.open()?, &self.schema, options, Answers::Needed, &mut hand_over)?;
                 if first == self.store.rows { Ok(()) } else { Err(changed(&self.store)) }
             }
             // A sample is only ever kept together with its source.
-            (Kept::Sample(_), None) => Ok(()),
+            (Kept::Sample { .. }, None) => Ok(()),
         }
     }
 
@@ -142,27 +152,26 @@ impl Rows {
 
     /// Hands over every chunk that holds rows of the sample, with their positions in it.
     fn for_each_sampled(&self, mut each: impl FnMut(&PackedChunk, &[usize])) {
-        let mut hand_over = |chunk: &PackedChunk, row: &dyn Fn(usize) -> usize| {
-            let is_here = |row: usize| self.part.as_ref().is_none_or(|part| part.has(row));
-            let chosen = |&index: &usize| {
-                let row = row(index);
-                is_sampled(row as u64, self.store.threshold) && is_here(row)
-            };
-            let indices: Vec<usize> = (0..chunk.rows()).filter(chosen).collect();
-            if !indices.is_empty() {
-                each(chunk, &indices);
+        let mut hand_over = |chunk: &PackedChunk, positions: &[usize], row: &dyn Fn(usize) -> usize| {
+            let Some(part) = &self.part else { return each(chunk, positions) };
+            let here: Vec<usize> = positions.iter().copied().filter(|&index| part.has(row(index))).collect();
+            if !here.is_empty() {
+                each(chunk, &here);
             }
         };
+        let sampled = self.store.sampled.get_or_init(|| self.store.find_sampled());
         match &self.store.kept {
             Kept::All(chunks) => {
                 let mut first = 0;
-                for chunk in chunks {
-                    hand_over(chunk, &|index| first + index);
+                for (chunk, positions) in chunks.iter().zip(sampled) {
+                    hand_over(chunk, positions, &|index| first + index);
                     first += chunk.rows();
                 }
             }
-            Kept::Sample(batches) => {
-                batches.iter().for_each(|batch| hand_over(&batch.chunk, &|index| batch.rows[index] as usize));
+            Kept::Sample { batches, .. } => {
+                for (batch, positions) in batches.iter().zip(sampled) {
+                    hand_over(&batch.chunk, positions, &|index| batch.rows[index] as usize);
+                }
             }
         }
     }
@@ -175,7 +184,7 @@ impl Rows {
             let message = format!("cannot hold out a fraction of {fraction} of {} rows", self.rows);
             return Err(Error::Run(message));
         }
-        let mut groups = self.rows_by_class()?;
+        let mut groups = self.rows_by_class();
         let mut held = Part(vec![0; self.store.rows.div_ceil(64)]);
         let mut count = 0;
         let stratified = groups.len() > 1;
@@ -203,21 +212,21 @@ impl Rows {
     }
 
     /// Row numbers, in one group a class, or in one group altogether.
-    fn rows_by_class(&self) -> Result<Vec<Vec<u64>>> {
-        let is_here = |row: &u64| self.part.as_ref().is_none_or(|part| part.has(*row as usize));
-        let here = (0..self.store.rows as u64).filter(is_here);
-        let TargetKind::Classes(classes) = &self.schema.target.kind else { return Ok(vec![here.collect()]) };
+    fn rows_by_class(&self) -> Vec<Vec<u64>> {
+        let is_here = |row: &usize| self.part.as_ref().is_none_or(|part| part.has(*row));
+        let TargetKind::Classes(classes) = &self.schema.target.kind else {
+            return vec![(0..self.store.rows).filter(is_here).map(|row| row as u64).collect()];
+        };
         let mut groups = vec![Vec::new(); classes.len()];
-        let mut here = here;
-        self.for_each_chunk(&mut |chunk| {
-            for &class in &chunk.target {
-                if let Some(row) = here.next() {
-                    groups[class as usize].push(row);
-                }
-            }
-            Ok(())
-        })?;
-        Ok(groups)
+        let chunks = match &self.store.kept {
+            Kept::All(chunks) => chunks,
+            Kept::Sample { targets, .. } => targets,
+        };
+        let targets = chunks.iter().flat_map(PackedChunk::target);
+        for (row, class) in targets.enumerate().filter(|(row, _)| is_here(row)) {
+            groups[class as usize].push(row as u64);
+        }
+        groups
     }
 
     fn without(&self, held: &Part) -> Part {

@@ -31,12 +31,13 @@ pub(super) fn survey(origin: Origin, options: &ReadOptions, limits: Limits) -> R
         let layout = Layout::of(table.names(), options, table.place())?;
         let mut frame = survey_frame(&table, &layout, options, &texts);
         let warnings = table.warnings().to_vec();
-        let mut keeper = Keeper::new(limits);
+        let meter = table.meter();
+        let mut keeper = Keeper::new(limits, meter.clone());
         let mut first = true;
         table.read(&mut frame, &mut |frame| {
             let chunk = frame.take();
             if has_words(frame) {
-                keeper = Keeper::new(limits);
+                keeper = Keeper::new(limits, meter.clone());
                 return Ok(if std::mem::take(&mut first) { Progress::Stop } else { Progress::Continue });
             }
             first = false;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::Read;
 
 use super::frame::Frame;
-use super::origin::{Opened, TextInput, read_fault};
+use super::origin::{Meter, Opened, TextInput, read_fault};
 use super::place::Place;
 use super::split::{SplitError, Splitter};
 use super::{Progress, delimiter};
@@ -72,6 +72,15 @@ impl Table {
         }
     }
 
+    /// How much of the table has been read.
+    pub(super) fn meter(&self) -> Option<Meter> {
+        match self {
+            Table::Text(table) => table.meter.clone(),
+            #[cfg(feature = "parquet")]
+            Table::Parquet(table) => Some(table.meter()),
+        }
+    }
+
     /// Warnings about the header.
     pub(super) fn warnings(&self) -> &[String] {
         match self {
@@ -102,11 +111,12 @@ pub(super) struct TextTable {
     warnings: Vec<String>,
     splitter: Splitter<Box<dyn Read>>,
     compressed: bool,
+    meter: Option<Meter>,
 }
 
 impl TextTable {
     fn open(input: TextInput, delimiter: Option<u8>) -> Result<TextTable> {
-        let TextInput { place, mut head, rest, compressed } = input;
+        let TextInput { place, mut head, rest, compressed, meter } = input;
         if head.starts_with(b"\xEF\xBB\xBF") {
             head.drain(..3);
         }
@@ -119,7 +129,7 @@ impl TextTable {
         }
         let mut warnings = Vec::new();
         let names = header(&splitter, &place, &mut warnings)?;
-        Ok(TextTable { place, names, warnings, splitter, compressed })
+        Ok(TextTable { place, names, warnings, splitter, compressed, meter })
     }
 
     fn read(mut self, frame: &mut Frame, each: &mut dyn FnMut(&mut Frame) -> Result<Progress>) -> Result<Progress> {

@@ -23,6 +23,10 @@ pub(super) fn is_missing(token: &[u8]) -> bool {
 /// The number a cell holds: decimal digits with an optional sign, point and exponent, or an infinity (`inf`,
 /// `infinity`, any case), which is a value like any other and lies beyond all of them. Never NaN.
 pub(super) fn number(token: &[u8]) -> Option<f64> {
+    // One digit is the commonest cell of all: flags and small counts.
+    if let [digit @ b'0'..=b'9'] = token {
+        return Some(f64::from(digit - b'0'));
+    }
     short_decimal(token).or_else(|| any_number(token))
 }
 
