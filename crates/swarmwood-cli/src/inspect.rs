@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::ArgMatches;
 use serde_json::{Value, json};
-use swarmwood::model::Model;
 use swarmwood::model::explain::Importance;
 use swarmwood::model::text::TextOptions;
+use swarmwood::model::{Body, Model};
 use swarmwood::{Result, store};
 
 use crate::talk;
@@ -28,7 +28,11 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
         return talk::json(&object(&model, &importances));
     }
     let summary = model.summary().to_string();
-    let mut text = format!("{summary}{}", bars(&importances));
+    let what = match model.body {
+        Body::Trees(_) => "share of the gain, number of splits",
+        Body::Linear(_) => "share of the absolute weights, number of terms",
+    };
+    let mut text = format!("{summary}{}", bars(&importances, what));
     let trees = flags.get_one::<u64>("trees").map_or(0, |&trees| usize::try_from(trees).unwrap_or(usize::MAX));
     if trees > 0 {
         // The text of a model begins with its summary, which stands above the importances already.
@@ -48,7 +52,7 @@ fn ranked(model: &Model) -> Vec<(&str, Importance)> {
 }
 
 /// The importances as bars.
-fn bars(importances: &[(&str, Importance)]) -> String {
+fn bars(importances: &[(&str, Importance)], what: &str) -> String {
     let total: f64 = importances.iter().map(|(_, importance)| importance.gain).sum();
     let top = importances.first().map_or(0.0, |(_, importance)| importance.gain);
     if total.is_nan() || total <= 0.0 {
@@ -59,7 +63,7 @@ fn bars(importances: &[(&str, Importance)]) -> String {
     let shown: Vec<(String, &Importance)> =
         importances.iter().take(SHOWN).map(|(name, importance)| (plain(name), importance)).collect();
     let width = shown.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-    let mut text = "\nimportance (share of the gain, number of splits)\n".to_string();
+    let mut text = format!("\nimportance ({what})\n");
     for (name, importance) in shown {
         let bar = "#".repeat((importance.gain / top * BAR as f64).round() as usize);
         let share = 100.0 * importance.gain / total;

@@ -283,6 +283,11 @@ fn inspect_shows_the_model() {
     assert!(dir.run("inspect m.json --trees 0").works().out.len() < text.len());
     dir.run("train c.csv --target colour --trees 2 --booster gblinear --out l.json").works();
     assert!(dir.run("inspect l.json").works().out.contains("linear"));
+    dir.fails(
+        "predict l.json c.csv --leaves --first 2 --out p.csv",
+        2,
+        &["error: leaves: needs trees", "error: first:"],
+    );
 }
 
 #[test]

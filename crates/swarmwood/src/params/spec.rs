@@ -190,7 +190,6 @@ impl fmt::Display for Allowed {
                 }
                 f.write_str(&names.join(", "))
             }
-            Allowed::Whole { min, max: u64::MAX } => write!(f, "a whole number from {min}"),
             Allowed::Whole { min, max } => write!(f, "a whole number from {min} to {max}"),
             Allowed::Number { min, with_min, max, with_max } => {
                 match with_min {

@@ -8,9 +8,10 @@ use std::time::Instant;
 use swarmwood_learn::data::Chunk;
 use swarmwood_learn::pool::even_ranges;
 use swarmwood_model::predict::Predictions;
-use swarmwood_model::{Model, TargetKind};
+use swarmwood_model::{Body, Model, TargetKind};
 
 use super::Scorer;
+use crate::error::Violation;
 use crate::read::{self, ReadOptions, Source};
 use crate::{Error, Result};
 
@@ -63,6 +64,7 @@ pub fn write_csv(
     name: &Path,
     go_on: &dyn Fn() -> bool,
 ) -> Result<Report> {
+    check(scorer, request.what)?;
     let fault = |source: io::Error| Error::Write { path: name.to_path_buf(), source };
     let model = scorer.model();
     let labels = class_labels(model);
@@ -91,6 +93,23 @@ pub fn write_csv(
     report.read_seconds = started.elapsed().as_secs_f64() - report.predict_seconds - report.write_seconds;
     report.warnings = warnings;
     Ok(report)
+}
+
+/// A linear model has neither leaves nor rounds.
+fn check(scorer: &Scorer<'_>, what: What) -> Result<()> {
+    if matches!(scorer.model().body, Body::Trees(_)) {
+        return Ok(());
+    }
+    let asked = [("leaves", what == What::Leaves), ("first", scorer.first.is_some())];
+    let violations: Vec<Violation> = asked
+        .into_iter()
+        .filter(|(_, asked)| *asked)
+        .map(|(name, _)| Violation {
+            name: name.to_string(),
+            message: "needs trees, but the model is linear".to_string(),
+        })
+        .collect();
+    if violations.is_empty() { Ok(()) } else { Err(Error::Parameters(violations)) }
 }
 
 /// The values of one chunk of rows.
