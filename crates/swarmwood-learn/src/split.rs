@@ -105,7 +105,7 @@ impl Default for Scratch {
 /// Codes in scan order.
 enum Order {
     Natural,
-    Sorted { codes: [u8; CODES] },
+    Sorted { codes: Box<[u8; CODES]> },
 }
 
 impl Search<'_> {
@@ -209,7 +209,7 @@ impl Search<'_> {
         }
         let smoothing = if bins > FEW_LEVELS { LEVEL_SMOOTHING } else { self.scale.h };
         let mean = |code: u8| sums[usize::from(code)].0 / (sums[usize::from(code)].1 + smoothing);
-        let mut codes = [0; CODES];
+        let mut codes = Box::new([0; CODES]);
         codes.iter_mut().enumerate().for_each(|(at, code)| *code = (at as u8).wrapping_add(1));
         codes[..bins].sort_by(|&a, &b| mean(a).total_cmp(&mean(b)).then(a.cmp(&b)));
         Order::Sorted { codes }
@@ -227,7 +227,7 @@ impl Search<'_> {
         match order {
             Order::Natural => line[..bins].copy_from_slice(&codes[1..=bins]),
             Order::Sorted { codes: order } => {
-                line[..bins].iter_mut().zip(order).for_each(|(sum, &code)| *sum = codes[usize::from(code)]);
+                line[..bins].iter_mut().zip(order.iter()).for_each(|(sum, &code)| *sum = codes[usize::from(code)]);
             }
         }
         codes[0]

@@ -183,7 +183,7 @@ impl<'a> Boosting<'a> {
 
     fn event(&self, round: usize) -> Event {
         let (rounds, every) = (self.settings.trees, self.settings.tell_every);
-        let told = every > 0 && (round % every == 0 || round == rounds);
+        let told = every > 0 && (round.is_multiple_of(every) || round == rounds);
         let part = |watch: Watch| {
             let objective = self.objective;
             move |shard: &Shard| watch.partial(shard.scores(), shard.targets(), shard.weights(), objective)

@@ -74,17 +74,17 @@ mod tests {
             let mut scores = [0.0; CODES];
             score_cuts(&prefix, cuts, total, limits, &mut scores);
             let mut best = (0, f64::NEG_INFINITY);
-            for cut in 0..cuts {
+            for (cut, &score) in scores.iter().enumerate().take(cuts) {
                 let (gl, hl) = (f64::from(prefix.g[cut]), f64::from(prefix.h[cut]));
                 let (gr, hr) = (f64::from(total.0) - gl, f64::from(total.1) - hl);
                 if hl < 100.0 || hr < 100.0 {
-                    assert_eq!(scores[cut], f64::NEG_INFINITY);
+                    assert_eq!(score, f64::NEG_INFINITY);
                     continue;
                 }
                 let plain = gl * gl / (hl + 3.5) + gr * gr / (hr + 3.5);
-                assert!((scores[cut] - plain).abs() <= 1e-12 * plain.abs());
-                if scores[cut] > best.1 {
-                    best = (cut, scores[cut]);
+                assert!((score - plain).abs() <= 1e-12 * plain.abs());
+                if score > best.1 {
+                    best = (cut, score);
                 }
             }
             assert_eq!(greatest(&scores, cuts), best);
