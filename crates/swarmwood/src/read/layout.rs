@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::ReadOptions;
 use super::place::{Place, listed};
+use crate::nearest::nearest;
 use crate::{Error, Result};
 
 /// Positions of the columns that are read for training.
@@ -75,7 +76,8 @@ pub(super) fn find_all(names: &[String], wanted: &[String], part: &str, place: &
 fn unknown(names: &[String], wanted: &[&str], part: &str, place: &Place) -> Error {
     let plural = if wanted.len() == 1 { "" } else { "s" };
     let message = format!("no {part} column{plural} {}", listed(wanted));
-    let near: Vec<&str> = wanted.iter().flat_map(|wanted| nearest(names, wanted)).collect();
+    let near: Vec<&str> =
+        wanted.iter().filter_map(|wanted| nearest(wanted, names.iter().map(String::as_str))).collect();
     let mut help = String::new();
     if !near.is_empty() {
         help += &format!("did you mean {}? ", listed(&near));
@@ -87,34 +89,6 @@ fn unknown(names: &[String], wanted: &[&str], part: &str, place: &Place) -> Erro
         help += "; give the delimiter if this is several columns in one";
     }
     place.fault(message, help)
-}
-
-/// Names that differ in case, or in a few letters.
-fn nearest<'a>(names: &'a [String], wanted: &str) -> Vec<&'a str> {
-    let lower = wanted.to_lowercase();
-    let mut near: Vec<(usize, &str)> = names
-        .iter()
-        .map(|name| (distance(&name.to_lowercase(), &lower), name.as_str()))
-        .filter(|(distance, _)| *distance <= 1 + wanted.chars().count() / 4)
-        .collect();
-    near.sort();
-    near.into_iter().take(3).map(|(_, name)| name).collect()
-}
-
-/// The number of letters to insert, delete or change (Levenshtein).
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut diagonal = i;
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let change = diagonal + usize::from(from != *to);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]
@@ -174,12 +148,5 @@ mod tests {
         }
         assert!(message(&columns, &ReadOptions { ignore: vec!["a".into()], ..base }).contains("no feature column"));
         assert!(message(&columns, &ReadOptions::default()).contains("no target column is given"));
-    }
-
-    #[test]
-    fn counts_edits() {
-        assert_eq!(distance("kitten", "sitting"), 3);
-        assert_eq!(distance("", "abc"), 3);
-        assert_eq!(distance("same", "same"), 0);
     }
 }
