@@ -95,12 +95,7 @@ pub struct Conflict {
 
 impl Layout {
     /// Finds bins and bundles from a sample of rows, handed over feature by feature.
-    pub fn fit(
-        sample: impl Fn(usize) -> Column + Sync + Send,
-        features: &[Feature],
-        max_bin: usize,
-        pool: &Pool,
-    ) -> Self {
+    pub fn fit(sample: impl Fn(usize) -> Column + Sync, features: &[Feature], max_bin: usize, pool: &Pool) -> Self {
         let fitted = pool.map(features.len(), |at| {
             let column = sample(at);
             let bins = match (&features[at].kind, &column) {

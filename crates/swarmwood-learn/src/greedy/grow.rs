@@ -1,7 +1,8 @@
 //! Grows ordinary trees, depth-wise or leaf-wise.
 //!
-//! Leaf-wise growth always splits the leaf that gains most. The leaf that gains second most will nearly always be next,
-//! so its children are looked at in the same question: fewer, larger questions, and the same tree.
+//! Leaf-wise growth always splits the leaf that gains most. Leaves that gain enough to be split later on are looked at
+//! in the same question: fewer, larger questions, and the same tree. What is enough, the tree before tells: the least
+//! gain it kept.
 
 use swarmwood_model::Child;
 
@@ -12,7 +13,7 @@ use crate::split::Candidate;
 use crate::workers::{Order, TreeSearch, Want, Workers};
 
 /// How many leaves are looked at together where several threads share the work; alone there is nothing to save.
-const AHEAD: usize = 4;
+const AHEAD: usize = 8;
 
 /// A node of the tree in the making; its number is its slot.
 #[derive(Debug, Clone, Copy)]
@@ -32,12 +33,13 @@ pub fn grow(
     bag: Option<Bag>,
     search: TreeSearch,
     settings: &Settings,
+    least_kept: f64,
 ) -> (Grown, Vec<(usize, usize)>) {
     let most_leaves = if settings.max_leaves == 0 { usize::MAX } else { settings.max_leaves };
     let want = if most_leaves < 2 { Want::Sums } else { Want::Each };
     let seen = workers.plant(output, bag, search, want);
     let root = Entry { total: seen.total, depth: 0, best: seen.best, children: None, kept: false };
-    let mut growing = Growing { workers, settings, entries: vec![root], leaves: 1, most_leaves };
+    let mut growing = Growing { workers, settings, entries: vec![root], leaves: 1, most_leaves, least_kept };
     match settings.growth {
         Growth::Depth => growing.depth_wise(),
         _ => growing.leaf_wise(),
@@ -51,6 +53,8 @@ struct Growing<'w, 'a, 's> {
     entries: Vec<Entry>,
     leaves: usize,
     most_leaves: usize,
+    /// The gain from which a leaf is worth a look ahead of its turn.
+    least_kept: f64,
 }
 
 impl Growing<'_, '_, '_> {
@@ -78,7 +82,8 @@ impl Growing<'_, '_, '_> {
             let Some(&first) = open.first() else { break };
             if self.entries[first].children.is_none() {
                 let left = self.most_leaves - self.leaves;
-                let ahead = open.iter().copied().filter(|&at| self.entries[at].children.is_none());
+                let worth = |at: usize| at == first || self.gain(at) >= self.least_kept;
+                let ahead = open.iter().copied().filter(|&at| self.entries[at].children.is_none() && worth(at));
                 let batch: Vec<usize> = ahead.take(most_ahead.min(left)).collect();
                 self.split(&batch, left == 1);
             }

@@ -96,9 +96,9 @@ pub fn train(
     objective: &dyn Objective,
     settings: &Settings,
     pool: &Pool,
-    watch: &mut (dyn FnMut(&Event) -> Flow + Send),
+    watch: &mut dyn FnMut(&Event) -> Flow,
 ) -> Fit {
-    pool.enter(|| Boosting::new(data, valid, objective, settings, pool).run(watch))
+    Boosting::new(data, valid, objective, settings, pool).run(watch)
 }
 
 struct Boosting<'a> {
@@ -152,7 +152,7 @@ impl<'a> Boosting<'a> {
         }
     }
 
-    fn run(mut self, watch: &mut (dyn FnMut(&Event) -> Flow + Send)) -> Fit {
+    fn run(mut self, watch: &mut dyn FnMut(&Event) -> Flow) -> Fit {
         let rounds = self.settings.trees;
         let (mut best, mut stopped): (Option<Best>, bool) = (None, false);
         for round in 0..rounds {
@@ -204,7 +204,10 @@ impl<'a> Boosting<'a> {
         });
         let (mut grown, slots) = match settings.growth {
             Growth::Oblivious => oblivious::grow(&mut self.workers, output, bag, search, settings),
-            Growth::Depth | Growth::Leaf => grow::grow(&mut self.workers, output, bag, search, settings),
+            Growth::Depth | Growth::Leaf => {
+                let least_kept = self.least_kept(output);
+                grow::grow(&mut self.workers, output, bag, search, settings, least_kept)
+            }
         };
         if let Some(alpha) = self.objective.leaf_quantile() {
             for &(slot, leaf) in &slots {
@@ -215,6 +218,13 @@ impl<'a> Boosting<'a> {
         grown.leaves.iter_mut().for_each(|leaf| leaf.value *= settings.learning_rate);
         self.workers.finish(output, &grown, &slots);
         self.grown.push(grown);
+    }
+
+    /// The least gain in the output's last tree; infinite before the first.
+    fn least_kept(&self, output: usize) -> f64 {
+        let last = self.grown.len().checked_sub(self.objective.outputs()).and_then(|at| self.grown.get(at));
+        debug_assert_eq!(self.grown.len() % self.objective.outputs(), output);
+        last.map_or(f64::INFINITY, |tree| tree.nodes.iter().map(|node| node.gain).fold(f64::INFINITY, f64::min))
     }
 
     /// The features a tree may use: the same number in every round, at least one.

@@ -271,7 +271,7 @@ impl<'a> Workers<'a> {
         }
     }
 
-    fn ask_teams(&mut self, together: bool, ask: impl Fn(&mut Team) + Sync + Send) {
+    fn ask_teams(&mut self, together: bool, ask: impl Fn(&mut Team) + Sync) {
         if together {
             self.pool.each(&mut self.teams, |_, team| ask(team));
         } else {
@@ -313,7 +313,7 @@ impl<'a> Workers<'a> {
     /// Sum of an answer every training shard gives, in shard order.
     pub fn sum_training<T: Send + Default + Clone>(
         &self,
-        ask: impl Fn(&Shard) -> T + Sync + Send,
+        ask: impl Fn(&Shard) -> T + Sync,
         merge: impl Fn(T, T) -> T,
     ) -> T {
         sum_shards(self.pool, &self.shards().collect::<Vec<_>>(), ask, merge)
@@ -322,7 +322,7 @@ impl<'a> Workers<'a> {
     /// Sum of an answer every validation shard gives, in shard order; `None` without validation rows.
     pub fn sum_valid<T: Send + Default + Clone>(
         &self,
-        ask: impl Fn(&Shard) -> T + Sync + Send,
+        ask: impl Fn(&Shard) -> T + Sync,
         merge: impl Fn(T, T) -> T,
     ) -> Option<T> {
         (!self.valid.is_empty()).then(|| sum_shards(self.pool, &self.valid.iter().collect::<Vec<_>>(), ask, merge))
@@ -351,7 +351,7 @@ fn gather(plan: &Plan, shards: &[&Shard], outputs: usize) -> Vec<Vec<f32>> {
 fn sum_shards<T: Send + Default + Clone>(
     pool: &Pool,
     shards: &[&Shard],
-    ask: impl Fn(&Shard) -> T + Sync + Send,
+    ask: impl Fn(&Shard) -> T + Sync,
     merge: impl Fn(T, T) -> T,
 ) -> T {
     pool.map(shards.len(), |at| ask(shards[at])).into_iter().reduce(merge).unwrap_or_default()

@@ -115,7 +115,7 @@ impl<'a> Scorer<'a> {
     fn pieces<T: Send, E: Display + Send>(
         &self,
         chunk: &Chunk,
-        work: impl Fn(&Block<'_>) -> std::result::Result<Vec<T>, E> + Sync + Send,
+        work: impl Fn(&Block<'_>) -> std::result::Result<Vec<T>, E> + Sync,
     ) -> Result<Vec<T>> {
         let parts = self.pool.map(chunk.rows.div_ceil(PIECE), |piece| {
             let range = piece * PIECE..((piece + 1) * PIECE).min(chunk.rows);

@@ -12,7 +12,7 @@ use crate::predict::Scorer;
 use crate::{Error, Result};
 
 /// Trains on raw values, which must all be in memory.
-pub fn train(job: &Job<'_>, watch: &mut (dyn FnMut(&Event) -> Flow + Send)) -> Result<Trained> {
+pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Trained> {
     let started = Instant::now();
     let chunk = gather(job.rows)?;
     let valid = job.valid.map(gather).transpose()?;

@@ -63,7 +63,7 @@ pub fn train(
     rows: &Rows,
     valid: Option<&Rows>,
     params: &Checked<Params>,
-    watch: &mut (dyn FnMut(&Event) -> Flow + Send),
+    watch: &mut dyn FnMut(&Event) -> Flow,
 ) -> Result<Trained> {
     let spec = registry::objective(params, &rows.schema.target.kind)?;
     let metric = registry::watch(params, &rows.schema.target.kind)?;

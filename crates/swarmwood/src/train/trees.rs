@@ -16,7 +16,7 @@ use crate::params::{Booster, Growth, Params};
 const TELLINGS: usize = 20;
 
 /// Bins and trains.
-pub fn train(job: &Job<'_>, watch: &mut (dyn FnMut(&Event) -> Flow + Send)) -> Result<Trained> {
+pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Trained> {
     let started = Instant::now();
     let (data, valid) = binning::bin(job)?;
     job.check_targets(&data.target)?;
