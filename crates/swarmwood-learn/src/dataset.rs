@@ -3,12 +3,13 @@
 //! The [`Plan`] decides how many shards there are and which rows each holds; it looks at the number of rows alone, never
 //! at the machine, so that sums over shards come out the same everywhere.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::bins::Layout;
 use crate::bins::layout::Conflict;
 use crate::data::Chunk;
-use crate::pool::Pool;
+use crate::pool::{Pool, even_ranges};
 
 /// Rows are dealt to shards in blocks of this many, so that sorted files spread evenly.
 const BLOCK: usize = 1024;
@@ -81,21 +82,37 @@ pub struct Group {
     pub first: usize,
     /// How many columns.
     pub count: usize,
-    /// `rows` records of 16 bytes (up to 16 columns) or 32.
+    /// `rows` records of [`Group::width`] bytes.
     pub records: Vec<u8>,
+}
+
+impl Group {
+    /// Bytes of a record of so many columns: 8, 16 or 32.
+    pub fn width(count: usize) -> usize {
+        count.next_power_of_two().clamp(8, WIDEST)
+    }
 }
 
 /// The widest record.
 pub const WIDEST: usize = 32;
 
+/// The narrowest record worth a pass of its own over the rows.
+const NARROWEST: usize = 6;
+
+/// Which columns share a record. Few wide records are the fastest for one thread; several threads want at least one
+/// each. How columns are grouped never changes a sum.
+fn group_ranges(columns: usize, threads: usize) -> Vec<Range<usize>> {
+    let groups = columns.div_ceil(WIDEST * threads) * threads;
+    let most = (columns / NARROWEST).max(columns.div_ceil(WIDEST));
+    even_ranges(columns, groups.min(most)).into_iter().filter(|range| !range.is_empty()).collect()
+}
+
 impl BinnedRows {
-    fn group(&mut self) {
-        let columns = self.columns.len();
-        self.groups = crate::pool::even_ranges(columns, columns.div_ceil(WIDEST))
-            .into_iter()
-            .filter(|range| !range.is_empty())
+    fn group(&mut self, groups: &[Range<usize>]) {
+        self.groups = groups
+            .iter()
             .map(|range| {
-                let width = if range.len() <= 16 { 16 } else { WIDEST };
+                let width = Group::width(range.len());
                 let mut records = vec![0; self.rows * width];
                 // Blocks keep both sides of the transposition in the cache.
                 for start in (0..self.rows).step_by(BLOCK) {
@@ -147,6 +164,12 @@ impl Dataset {
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.plan.rows
+    }
+
+    /// Which columns share a record.
+    pub fn groups(&self) -> Vec<Range<usize>> {
+        let groups = self.shards.first().map_or(&[][..], |shard| &shard.groups);
+        groups.iter().map(|group| group.first..group.first + group.count).collect()
     }
 }
 
@@ -202,10 +225,11 @@ impl Builder {
         let plan = self.plan;
         let mut sizes = vec![0; plan.shards];
         plan.runs(0, plan.rows, |shard, _, length| sizes[shard] += length);
+        let groups = group_ranges(self.layout.columns().len(), pool.threads());
         pool.each(&mut self.shards, |shard, rows| {
             rows.rows = sizes[shard];
             rows.columns.iter_mut().for_each(Vec::shrink_to_fit);
-            rows.group();
+            rows.group(&groups);
         });
         let shards = self.shards.into_iter().map(Arc::new).collect();
         Dataset { layout: self.layout, plan, shards, target: self.target, weight: self.weight }
@@ -262,7 +286,7 @@ mod tests {
         for (x, y) in a.shards.iter().zip(&b.shards) {
             assert_eq!(x.columns, y.columns);
             assert_eq!(x.groups[0].records, y.groups[0].records);
-            assert!(x.groups[0].records.chunks(16).zip(&x.columns[0]).all(|(record, &code)| record[0] == code));
+            assert!(x.groups[0].records.chunks(8).zip(&x.columns[0]).all(|(record, &code)| record[0] == code));
         }
     }
 }

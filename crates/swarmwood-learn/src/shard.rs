@@ -10,6 +10,7 @@ use swarmwood_search::rng;
 use crate::bins::layout::Route;
 use crate::dataset::{BinnedRows, Plan};
 use crate::grown::Walker;
+use crate::kernels::histogram::TABLE;
 use crate::kernels::quantise::{Scale, pack};
 use crate::kernels::{histogram, partition, sums};
 use crate::objective::Objective;
@@ -134,8 +135,9 @@ impl Shard {
         sizes
     }
 
-    /// Starts a tree on one output: gradients become integers, and every row the bag holds belongs to slot 0.
-    pub fn plant(&mut self, output: usize, scale: Scale, bag: Option<Bag>, plan: &Plan) {
+    /// Starts a tree on one output: gradients become integers, and every row the bag holds belongs to slot 0. Answers
+    /// their packed sum.
+    pub fn plant(&mut self, output: usize, scale: Scale, bag: Option<Bag>, plan: &Plan) -> u64 {
         let rows = self.rows.rows;
         let span = output * rows..(output + 1) * rows;
         self.packed.resize(rows, 0);
@@ -155,12 +157,10 @@ impl Shard {
         self.scratch.resize(rows, 0);
         self.spans.clear();
         self.spans.push(0..self.order.len());
-    }
-
-    /// Packed sum of the rows of a slot.
-    pub fn total(&self, slot: usize) -> u64 {
-        let rows = &self.order[self.spans[slot].clone()];
-        rows.iter().fold(0u64, |sum, &row| sum.wrapping_add(self.packed[row as usize]))
+        match bag {
+            None => self.packed.iter().fold(0u64, |sum, &packed| sum.wrapping_add(packed)),
+            Some(_) => self.order.iter().fold(0u64, |sum, &row| sum.wrapping_add(self.packed[row as usize])),
+        }
     }
 
     /// Packed sum of the rows of a slot that a rule would send right.
@@ -171,10 +171,12 @@ impl Shard {
         right.fold(0u64, |sum, &row| sum.wrapping_add(self.packed[row as usize]))
     }
 
-    /// Adds the rows of a slot to the tables of all columns.
-    pub fn histogram(&self, slot: usize, tables: &mut [u64]) {
+    /// Adds the rows of a slot to the tables of some columns, which must be whole groups.
+    pub fn histogram(&self, slot: usize, columns: &Range<usize>, tables: &mut [u64]) {
         let rows = &self.order[self.spans[slot].clone()];
-        for group in &self.rows.groups {
+        for group in self.rows.groups.iter().filter(|group| columns.contains(&group.first)) {
+            let first = (group.first - columns.start) * TABLE;
+            let tables = &mut tables[first..first + group.count * TABLE];
             if rows.len() == self.rows.rows {
                 histogram::add_all(group, &self.packed, tables);
             } else {

@@ -204,10 +204,7 @@ impl<'a> Boosting<'a> {
         });
         let (mut grown, slots) = match settings.growth {
             Growth::Oblivious => oblivious::grow(&mut self.workers, output, bag, search, settings),
-            Growth::Depth | Growth::Leaf => {
-                let least_kept = self.least_kept(output);
-                grow::grow(&mut self.workers, output, bag, search, settings, least_kept)
-            }
+            Growth::Depth | Growth::Leaf => grow::grow(&mut self.workers, output, bag, search, settings),
         };
         if let Some(alpha) = self.objective.leaf_quantile() {
             for &(slot, leaf) in &slots {
@@ -218,13 +215,6 @@ impl<'a> Boosting<'a> {
         grown.leaves.iter_mut().for_each(|leaf| leaf.value *= settings.learning_rate);
         self.workers.finish(output, &grown, &slots);
         self.grown.push(grown);
-    }
-
-    /// The least gain in the output's last tree; infinite before the first.
-    fn least_kept(&self, output: usize) -> f64 {
-        let last = self.grown.len().checked_sub(self.objective.outputs()).and_then(|at| self.grown.get(at));
-        debug_assert_eq!(self.grown.len() % self.objective.outputs(), output);
-        last.map_or(f64::INFINITY, |tree| tree.nodes.iter().map(|node| node.gain).fold(f64::INFINITY, f64::min))
     }
 
     /// The features a tree may use: the same number in every round, at least one.

@@ -129,8 +129,7 @@ fn any_number_of_threads_gives_the_same_trees() {
 }
 
 #[test]
-fn looking_ahead_does_not_change_the_tree() {
-    // Two threads look at several leaves at once, one thread at one; leaf-wise trees must be the same to the last leaf.
+fn leaf_wise_trees_use_their_budget_on_any_number_of_threads() {
     let data = data_for(&Spec::Squared, 9000);
     for leaves in [2, 3, 7, 31] {
         let settings = Settings { depth: 0, max_leaves: leaves, ..settings(Growth::Leaf) };

@@ -27,7 +27,6 @@ enum Rows<'a> {
 }
 
 fn each_width(group: &Group, rows: Rows<'_>, packed: &[u64], tables: &mut [u64]) {
-    let tables = &mut tables[group.first * TABLE..(group.first + group.count) * TABLE];
     macro_rules! by_count {
         ($($count:literal: $width:literal),*) => {
             match group.count {
@@ -37,7 +36,7 @@ fn each_width(group: &Group, rows: Rows<'_>, packed: &[u64], tables: &mut [u64])
         };
     }
     by_count!(
-        1: 16, 2: 16, 3: 16, 4: 16, 5: 16, 6: 16, 7: 16, 8: 16, 9: 16, 10: 16, 11: 16, 12: 16, 13: 16, 14: 16, 15: 16,
+        1: 8, 2: 8, 3: 8, 4: 8, 5: 8, 6: 8, 7: 8, 8: 8, 9: 16, 10: 16, 11: 16, 12: 16, 13: 16, 14: 16, 15: 16,
         16: 16, 17: 32, 18: 32, 19: 32, 20: 32, 21: 32, 22: 32, 23: 32, 24: 32, 25: 32, 26: 32, 27: 32, 28: 32, 29: 32,
         30: 32, 31: 32, 32: 32
     );
@@ -95,23 +94,23 @@ mod tests {
         let packed: Vec<u64> = (0..rows as u64).map(|r| (r.wrapping_mul(0x9E37_79B9) << 32).wrapping_add(r)).collect();
         let list: Vec<u32> = (0..rows as u32).filter(|r| r % 3 == 1).collect();
         for count in 1..=32 {
-            let width = if count <= 16 { 16 } else { 32 };
-            let group = Group { first: 1, count, records: records(rows, count, width) };
+            let width = Group::width(count);
+            let group = Group { first: 0, count, records: records(rows, count, width) };
             let plain = |list: &mut dyn Iterator<Item = usize>| {
-                let mut tables = vec![0u64; (count + 1) * TABLE];
+                let mut tables = vec![0u64; count * TABLE];
                 for row in list {
                     for column in 0..count {
                         let code = usize::from(group.records[row * width + column]);
-                        let sum = &mut tables[(column + 1) * TABLE + code];
+                        let sum = &mut tables[column * TABLE + code];
                         *sum = sum.wrapping_add(packed[row]);
                     }
                 }
                 tables
             };
-            let mut tables = vec![0; (count + 1) * TABLE];
+            let mut tables = vec![0; count * TABLE];
             add_all(&group, &packed, &mut tables);
             assert_eq!(tables, plain(&mut (0..rows)));
-            let mut tables = vec![0; (count + 1) * TABLE];
+            let mut tables = vec![0; count * TABLE];
             add_listed(&group, &list, &packed, &mut tables);
             assert_eq!(tables, plain(&mut list.iter().map(|&r| r as usize)));
         }

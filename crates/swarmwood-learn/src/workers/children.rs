@@ -4,79 +4,76 @@ use std::ops::Range;
 
 use super::{Histogram, KEPT_BYTES, Team, Want, Workers};
 use crate::kernels::histogram::TABLE;
+use crate::pool::even_ranges;
+use crate::shard::Shard;
 use crate::split::{Candidate, NodeTable, Scratch, Search};
 
+/// Nodes of at least this many rows are counted by rows, a share for each team, and the counts added up. Smaller ones
+/// are counted by columns: every thread reads all rows of the node but fills only tables of its own, so that nothing
+/// needs adding up. A histogram is the same either way.
+const BY_ROWS: usize = 16_384;
+
 impl Workers<'_> {
-    /// Every team counts the small child of each job, and the large one where no parent was kept.
-    pub(super) fn count_jobs(&mut self, jobs: &mut [Job], together: bool) {
+    /// Counts the small child of each job, subtracts it from the parent, and searches both: the best rules of
+    /// `[small, large]`.
+    pub(super) fn look(&mut self, jobs: &mut [Job], want: Want, together: bool) -> Vec<[Option<Candidate>; 2]> {
+        let rows = jobs.iter().map(|job| self.count(job.small)).max().unwrap_or(0);
+        let whole = jobs.iter().all(|job| job.large.is_none() || job.parent.is_some());
+        if self.teams.len() > 1 && rows >= BY_ROWS && whole {
+            self.count_by_rows(jobs);
+        }
+        for job in jobs.iter_mut() {
+            if job.counted.is_empty() {
+                job.counted.push(self.spare_tables());
+                job.count_small = true;
+            }
+            if job.large.is_some() && job.parent.is_none() {
+                job.parent = Some(self.spare_tables());
+                job.count_large = true;
+            }
+        }
+        self.search_jobs(jobs, want, together)
+    }
+
+    /// Every team counts its own rows of the small children.
+    fn count_by_rows(&mut self, jobs: &mut [Job]) {
         let size = self.table_size();
-        let wanted: Vec<(usize, usize)> = jobs
-            .iter()
-            .flat_map(|job| [Some(job.small), job.large.filter(|_| job.parent.is_none())])
-            .flatten()
-            .map(|slot| (slot, size))
-            .collect();
-        let count =
-            |team: &mut Team| wanted.iter().map(|&(slot, size)| team.count_slot(slot, size)).collect::<Vec<_>>();
+        let slots: Vec<usize> = jobs.iter().map(|job| job.small).collect();
         let mut counted: Vec<(&mut Team, Vec<Histogram>)> =
             self.teams.iter_mut().map(|team| (team, Vec::new())).collect();
-        if together {
-            self.pool.each(&mut counted, |_, (team, tables)| *tables = count(team));
-        } else {
-            counted.iter_mut().for_each(|(team, tables)| *tables = count(team));
-        }
+        self.pool.each(&mut counted, |_, (team, tables)| {
+            tables.extend(slots.iter().map(|&slot| team.count_slot(slot, size)));
+        });
         for (_, tables) in counted {
-            let mut tables = tables.into_iter();
-            for job in jobs.iter_mut() {
-                job.counted.extend(tables.next());
-                if job.parent.is_none() {
-                    job.counted.extend(tables.next());
-                }
-            }
-        }
-        // Without a parent the large child's own counts stand where the parent would.
-        for job in jobs.iter_mut().filter(|job| job.parent.is_none() && job.large.is_some()) {
-            let (mut small, mut whole) = (Vec::new(), Vec::new());
-            for (at, tables) in std::mem::take(&mut job.counted).into_iter().enumerate() {
-                if at % 2 == 0 {
-                    small.push(tables)
-                } else {
-                    whole.push(tables)
-                };
-            }
-            let mut parent = whole.remove(0);
-            whole.iter().chain(&small).for_each(|part| add(&mut parent, part));
-            whole.into_iter().for_each(|tables| self.teams[0].spare.push(tables));
-            job.counted = small;
-            job.parent = Some(parent);
+            jobs.iter_mut().zip(tables).for_each(|(job, tables)| job.counted.push(tables));
         }
     }
 
-    /// Merges the teams' counts, subtracts, and searches: the best rules of `[small, large]` for each job.
-    pub(super) fn search_jobs(&self, jobs: &mut [Job], want: Want, together: bool) -> Vec<[Option<Candidate>; 2]> {
-        let (columns, count) = (self.layout.columns().len(), jobs.len());
+    /// Tables with any content.
+    fn spare_tables(&mut self) -> Histogram {
+        let size = self.table_size();
+        self.teams[0].spare.pop().unwrap_or_else(|| vec![0; size].into_boxed_slice())
+    }
+
+    fn search_jobs(&self, jobs: &mut [Job], want: Want, together: bool) -> Vec<[Option<Candidate>; 2]> {
+        let count = jobs.len();
         let pieces = if together { self.pool.threads() } else { 1 };
-        let width = columns.div_ceil(pieces).max(1);
         let search = self.searching();
-        let mut tasks: Vec<Task<'_>> = even_pieces(columns, width)
-            .map(|columns| Task { columns, parts: Vec::with_capacity(jobs.len()), found: Vec::new() })
+        let shards: Vec<&Shard> = self.shards().collect();
+        let pieces = even_ranges(self.groups.len(), pieces).into_iter().filter(|piece| !piece.is_empty());
+        let mut tasks: Vec<Task<'_>> = pieces
+            .map(|piece| {
+                let columns = self.groups[piece.start].start..self.groups[piece.end - 1].end;
+                Task { columns, parts: Vec::with_capacity(count), found: Vec::new(), shards: &shards }
+            })
             .collect();
         for job in jobs.iter_mut() {
-            let totals = job.totals;
-            let (first, others) = job.counted.split_first_mut().expect("there is always one team");
-            let mut parents = job.parent.as_mut().map(|parent| parent.chunks_mut(width * TABLE));
-            for (at, (task, small)) in tasks.iter_mut().zip(first.chunks_mut(width * TABLE)).enumerate() {
-                let span = at * width * TABLE..at * width * TABLE + small.len();
-                let others = others.iter().map(|tables| &tables[span.clone()]).collect();
-                let large = parents.as_mut().and_then(Iterator::next);
-                task.parts.push(Part { small, others, large, totals });
-            }
+            job.deal(&mut tasks);
         }
-        let work = |task: &mut Task<'_>| task.run(&search, want);
         if together {
-            self.pool.each(&mut tasks, |_, task| work(task));
+            self.pool.each(&mut tasks, |_, task| task.run(&search, want));
         } else {
-            tasks.iter_mut().for_each(work);
+            tasks.iter_mut().for_each(|task| task.run(&search, want));
         }
         let best = |job: usize, side: usize| Candidate::best(tasks.iter().map(|task| task.found[job][side]));
         let mut found: Vec<[Option<Candidate>; 2]> = (0..count).map(|job| [best(job, 0), best(job, 1)]).collect();
@@ -148,13 +145,35 @@ pub(super) struct Job {
     pub(super) large: Option<usize>,
     /// Packed sums of the small and the large child.
     pub(super) totals: [u64; 2],
-    /// The small child's histogram, one part a team; merged into the first.
-    pub(super) counted: Vec<Histogram>,
     /// The parent's histogram, which becomes the large child's.
     pub(super) parent: Option<Histogram>,
+    /// The small child's histogram, one part a team that has counted; merged into the first.
+    counted: Vec<Histogram>,
+    /// Whether the searching threads are to count, each for its own columns.
+    count_small: bool,
+    count_large: bool,
 }
 
 impl Job {
+    /// A split of which nothing has been counted yet.
+    pub(super) fn new(small: usize, large: Option<usize>, totals: [u64; 2], parent: Option<Histogram>) -> Self {
+        Job { small, large, totals, parent, counted: Vec::new(), count_small: false, count_large: false }
+    }
+
+    /// Gives each task the tables of its columns.
+    fn deal<'a>(&'a mut self, tasks: &mut [Task<'a>]) {
+        let (first, others) = self.counted.split_first_mut().expect("tables are there before they are dealt");
+        let (mut small_rest, mut large_rest) = (&mut first[..], self.parent.as_deref_mut());
+        let slots = [self.count_small.then_some(self.small), self.large.filter(|_| self.count_large)];
+        for task in tasks {
+            let span = task.columns.start * TABLE..task.columns.end * TABLE;
+            let small = small_rest.split_off_mut(..span.len()).expect("tasks cover the tables");
+            let large = large_rest.as_mut().and_then(|rest| rest.split_off_mut(..span.len()));
+            let others = others.iter().map(|tables| &tables[span.clone()]).collect();
+            task.parts.push(Part { small, others, large, totals: self.totals, count: slots });
+        }
+    }
+
     /// The small and the large child's view of a column, once merged and subtracted.
     fn nodes(&self, column: usize) -> [Option<NodeTable<'_>>; 2] {
         let small =
@@ -170,6 +189,7 @@ struct Task<'a> {
     columns: Range<usize>,
     parts: Vec<Part<'a>>,
     found: Vec<[Option<Candidate>; 2]>,
+    shards: &'a [&'a Shard],
 }
 
 struct Part<'a> {
@@ -177,9 +197,28 @@ struct Part<'a> {
     others: Vec<&'a [u64]>,
     large: Option<&'a mut [u64]>,
     totals: [u64; 2],
+    /// Slots to count here: the small child's, the large child's.
+    count: [Option<usize>; 2],
 }
 
 impl Part<'_> {
+    /// Brings the tables of both children up to date.
+    fn fill(&mut self, shards: &[&Shard], columns: &Range<usize>) {
+        let count = |slot: usize, tables: &mut [u64]| {
+            tables.fill(0);
+            shards.iter().for_each(|shard| shard.histogram(slot, columns, tables));
+        };
+        match self.count[0] {
+            Some(slot) => count(slot, self.small),
+            None => self.others.iter().for_each(|other| add(self.small, other)),
+        }
+        match (&mut self.large, self.count[1]) {
+            (Some(large), Some(slot)) => count(slot, large),
+            (Some(large), None) => subtract(large, self.small),
+            (None, _) => {}
+        }
+    }
+
     /// The small and the large child's view of a column.
     fn nodes(&self, column: usize) -> [Option<NodeTable<'_>>; 2] {
         let small = NodeTable { table: table(self.small, column), total: self.totals[0] };
@@ -193,10 +232,7 @@ impl Task<'_> {
         let mut scratch = Scratch::default();
         self.found = vec![[None, None]; self.parts.len()];
         for part in &mut self.parts {
-            part.others.iter().for_each(|other| add(part.small, other));
-            if let Some(large) = &mut part.large {
-                subtract(large, part.small);
-            }
+            part.fill(self.shards, &self.columns);
         }
         for (at, column) in self.columns.clone().enumerate() {
             if want == Want::Shared {
@@ -232,8 +268,4 @@ fn add(into: &mut [u64], part: &[u64]) {
 
 fn subtract(from: &mut [u64], part: &[u64]) {
     from.iter_mut().zip(part).for_each(|(sum, &part)| *sum = sum.wrapping_sub(part));
-}
-
-fn even_pieces(length: usize, width: usize) -> impl Iterator<Item = Range<usize>> {
-    (0..length).step_by(width).map(move |start| start..(start + width).min(length))
 }

@@ -6,6 +6,7 @@
 
 mod children;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::bins::layout::{Place, Route};
@@ -20,8 +21,11 @@ use crate::shard::{Bag, Shard, Sizes};
 use crate::split::{Candidate, NodeTable, Penalties, Search};
 use children::{Job, table};
 
-/// Below this many rows a question is answered on the asking thread: waking the others would take longer.
-const ALONE: usize = 1024;
+/// Below this many rows, a question about rows is answered on the asking thread: handing it over would take longer.
+const ALONE_ROWS: usize = 2048;
+
+/// Below this many table entries, so is a question about histograms.
+const ALONE_CODES: usize = 2048;
 
 /// Histograms kept for subtraction may take this much memory; beyond it both children are counted.
 const KEPT_BYTES: usize = 1 << 30;
@@ -89,6 +93,8 @@ pub struct Workers<'a> {
     search: TreeSearch,
     kept: Vec<Option<Histogram>>,
     kept_count: usize,
+    /// Columns whose codes are stored together.
+    groups: Vec<Range<usize>>,
 }
 
 impl<'a> Workers<'a> {
@@ -123,17 +129,13 @@ impl<'a> Workers<'a> {
             },
             kept: Vec::new(),
             kept_count: 0,
+            groups: data.groups(),
         }
     }
 
     /// How values are binned.
     pub fn layout(&self) -> &Layout {
         &self.layout
-    }
-
-    /// Threads that answer.
-    pub fn threads(&self) -> usize {
-        self.pool.threads()
     }
 
     /// Integer units of the tree being grown.
@@ -165,25 +167,19 @@ impl<'a> Workers<'a> {
         for slot in 0..self.kept.len() {
             self.recycle(slot);
         }
-        let (scale, plan, size) = (self.scale, self.plan, self.table_size());
-        self.pool.each(&mut self.teams, |_, team| {
-            team.shards.iter_mut().for_each(|shard| shard.plant(output, scale, bag, &plan));
-            if want != Want::Sums {
-                let tables = team.count_slot(0, size);
-                team.spare.push(tables);
+        let (scale, plan) = (self.scale, self.plan);
+        let mut planted: Vec<(&mut Team, u64)> = self.teams.iter_mut().map(|team| (team, 0)).collect();
+        self.pool.each(&mut planted, |_, (team, total)| {
+            for shard in &mut team.shards {
+                *total = total.wrapping_add(shard.plant(output, scale, bag, &plan));
             }
         });
-        if want == Want::Sums || size == 0 {
-            let total = self.shards().fold(0u64, |sum, shard| sum.wrapping_add(shard.total(0)));
+        let total = planted.iter().fold(0u64, |sum, (_, part)| sum.wrapping_add(*part));
+        if want == Want::Sums || self.groups.is_empty() {
             return Seen { total, best: None };
         }
-        let counted: Vec<Histogram> =
-            self.teams.iter_mut().map(|team| team.spare.pop().expect("just counted")).collect();
-        // Any column's codes sum up to the whole.
-        let codes = counted.iter().flat_map(|tables| &tables[..TABLE]);
-        let total = codes.fold(0u64, |sum, &code| sum.wrapping_add(code));
-        let mut jobs = [Job { small: 0, large: None, totals: [total, 0], counted, parent: None }];
-        let best = self.search_jobs(&mut jobs, want, true)[0][0];
+        let mut jobs = [Job::new(0, None, [total, 0], None)];
+        let best = self.look(&mut jobs, want, true)[0][0];
         self.keep_jobs(jobs);
         Seen { total, best }
     }
@@ -192,7 +188,7 @@ impl<'a> Workers<'a> {
     pub fn split(&mut self, orders: &[Order], totals: &[[u64; 2]], want: Want) -> Vec<[Seen; 2]> {
         let routes: Vec<Route> = orders.iter().map(|order| self.layout.route(&order.rule)).collect();
         let rows: usize = orders.iter().map(|order| self.count(order.slot)).sum();
-        let together = rows >= ALONE;
+        let together = rows >= ALONE_ROWS;
         self.ask_teams(together, |team| {
             for (order, route) in orders.iter().zip(&routes) {
                 team.shards.iter_mut().for_each(|shard| {
@@ -214,10 +210,11 @@ impl<'a> Workers<'a> {
             let totals = if left_is_small { totals } else { [totals[1], totals[0]] };
             let parent = self.kept.get_mut(order.slot).and_then(Option::take);
             self.kept_count -= usize::from(parent.is_some());
-            jobs.push(Job { small, large: Some(large), totals, counted: Vec::new(), parent });
+            jobs.push(Job::new(small, Some(large), totals, parent));
         }
-        self.count_jobs(&mut jobs, together);
-        let found = self.search_jobs(&mut jobs, want, together);
+        let codes: usize = self.layout.columns().iter().map(|column| column.codes).sum();
+        let together = together || jobs.len() * codes >= ALONE_CODES;
+        let found = self.look(&mut jobs, want, together);
         for ((seen, order), (job, found)) in seen.iter_mut().zip(orders).zip(jobs.iter().zip(found)) {
             let [small, large] = found;
             let [left, right] = if job.small == order.left { [small, large] } else { [large, small] };
@@ -380,7 +377,8 @@ impl Team {
             }
             _ => vec![0; size].into_boxed_slice(),
         };
-        self.shards.iter().for_each(|shard| shard.histogram(slot, &mut tables));
+        let columns = 0..size / TABLE;
+        self.shards.iter().for_each(|shard| shard.histogram(slot, &columns, &mut tables));
         tables
     }
 }
