@@ -147,7 +147,7 @@ impl Search<'_> {
             }
         }
         // The last cut sends every value left; it says something only where the missing ones go right.
-        let cuts = if any_missing { bins } else { bins - 1 };
+        let cuts = if any_missing && self.can_part_missing(feature) { bins } else { bins - 1 };
         let (mut cut, mut best) = greatest(&scratch.missing_right, cuts);
         let mut missing_right = true;
         if any_missing {
@@ -165,6 +165,13 @@ impl Search<'_> {
         }
         let cut = self.cut(&order, cut, bins);
         Some(Candidate { rule: Rule { feature, cut, missing_right }, gain })
+    }
+
+    fn can_part_missing(&self, feature: u32) -> bool {
+        match &self.layout.features()[feature as usize] {
+            FeatureBins::Number(edges) => edges.bounded(),
+            FeatureBins::Category(_) => true,
+        }
     }
 
     /// A value never seen missing in these nodes goes where most rows go.

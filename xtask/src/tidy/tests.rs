@@ -108,7 +108,7 @@ fn words_stay_in_their_places() {
         ("crates/swarmwood/src/a.rs", "sprintln!(\"x\"); // println!", 0),
         ("crates/swarmwood-cli/src/main.rs", "println!(\"x\");", 0),
         ("crates/swarmwood-learn/src/greedy/a.rs", "use rayon::prelude::*;", 1),
-        ("crates/swarmwood-learn/src/pool.rs", "use rayon::prelude::*;", 0),
+        ("crates/swarmwood-learn/src/pool.rs", "std::thread::Builder::new()", 0),
         ("crates/swarmwood-model/src/tree.rs", "#[derive(serde::Serialize)]", 1),
         ("crates/swarmwood-model/src/format/native.rs", "#[derive(serde::Serialize)]", 0),
         ("crates/swarmwood-search/src/tpe.rs", "let start = Instant::now();", 1),

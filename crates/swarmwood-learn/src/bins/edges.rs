@@ -10,6 +10,8 @@ pub struct Edges {
     thresholds: Vec<f64>,
     /// The thresholds again, padded with infinity to a power of two, for the branch-free search.
     padded: Vec<f64>,
+    /// Whether some value lies above every finite number.
+    unbounded: bool,
 }
 
 impl Edges {
@@ -23,19 +25,21 @@ impl Edges {
     /// ```
     pub fn fit(values: &[f64], max_bin: usize) -> Self {
         let counted = count_distinct(values);
-        Edges::from_thresholds(thresholds(&counted, max_bin.clamp(2, 255)))
-    }
-
-    fn from_thresholds(thresholds: Vec<f64>) -> Self {
+        let thresholds = thresholds(&counted, max_bin.clamp(2, 255));
         let size = (thresholds.len() + 1).next_power_of_two();
         let mut padded = thresholds.clone();
         padded.resize(size, f64::INFINITY);
-        Edges { thresholds, padded }
+        Edges { thresholds, padded, unbounded: counted.last().is_some_and(|last| last.0 == f64::INFINITY) }
     }
 
     /// The thresholds, ascending.
     pub fn thresholds(&self) -> &[f64] {
         &self.thresholds
+    }
+
+    /// Whether a threshold can lie above all values, so that a split may part the missing ones from all others.
+    pub fn bounded(&self) -> bool {
+        !self.unbounded
     }
 
     /// Number of bins, missing not counted.
@@ -258,7 +262,7 @@ mod tests {
     fn infinite_and_extreme_values_are_ordered() {
         let values = [f64::NEG_INFINITY, f64::MIN, -1.0, 0.0, f64::MAX, f64::INFINITY];
         let edges = Edges::fit(&values, 255);
-        assert!(edges.thresholds().iter().all(|t| t.is_finite()));
+        assert!(edges.thresholds().iter().all(|t| t.is_finite()) && !edges.bounded());
         let codes: Vec<u8> = values.iter().map(|&v| edges.code(v)).collect();
         assert!(codes.windows(2).all(|w| w[0] <= w[1]), "{codes:?}");
         assert!(codes[1] < codes[2] && codes[3] < codes[4] && codes[4] < codes[5], "{codes:?}");

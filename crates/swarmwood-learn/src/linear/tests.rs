@@ -364,7 +364,7 @@ fn unusable_rows_are_refused() {
     assert!(run(&good, &plan, &Squared).is_ok());
     let bad = Chunk { target: vec![0.0, 2.0], ..good.clone() };
     let message = run(&bad, &plan, &Logistic).unwrap_err().to_string();
-    assert_eq!(message, "row 2: the target is 2 but it must be 0 or 1 for the logistic loss");
+    assert_eq!(message, "row 2: the target is 2 but it must be 0 or 1");
     let bad = Chunk { columns: vec![], ..good.clone() };
     assert_eq!(run(&bad, &plan, &Squared), Err(Error::Columns { found: 0, expected: 1 }));
     let bad = Chunk { columns: vec![Column::Category(vec![0, 1])], ..good.clone() };

@@ -20,7 +20,7 @@ impl Objective for Logistic {
         Link::Sigmoid
     }
     fn check_target(&self, target: f64) -> Result<(), &'static str> {
-        if target == 0.0 || target == 1.0 { Ok(()) } else { Err("must be 0 or 1 for the logistic loss") }
+        if target == 0.0 || target == 1.0 { Ok(()) } else { Err("must be 0 or 1") }
     }
     fn start(&self, target: &[f64], weight: &[f64]) -> Vec<f64> {
         let p = rows::mean(target, weight).unwrap_or(0.5).clamp(LEAST_PRIOR, 1.0 - LEAST_PRIOR);

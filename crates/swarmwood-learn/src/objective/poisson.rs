@@ -27,7 +27,7 @@ impl Objective for Poisson {
         if target >= 0.0 && rows::check_finite(target).is_ok() {
             Ok(())
         } else {
-            Err("must be a number from 0 to 1e30 for the poisson loss")
+            Err("must be a number from 0 to 1e30")
         }
     }
     fn start(&self, target: &[f64], weight: &[f64]) -> Vec<f64> {

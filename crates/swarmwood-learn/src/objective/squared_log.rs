@@ -29,7 +29,7 @@ impl Objective for SquaredLog {
         if target > -1.0 && rows::check_finite(target).is_ok() {
             Ok(())
         } else {
-            Err("must be a finite number greater than -1 and at most 1e30 for the squared-log loss")
+            Err("must be a finite number greater than -1 and at most 1e30")
         }
     }
     fn transform_target(&self, target: f64) -> f64 {

@@ -1,6 +1,6 @@
 //! Parquet files, row group after row group, column by column.
 //!
-//! The column readers of the `parquet` crate are used without Arrow, which would triple the time to build. Numbers of
+//! The column readers of the `parquet` crate are used without Arrow, which would add much to the time to build. Numbers of
 //! every width, decimals, booleans and texts are read. Dates, times and nested columns are refused by name, but only
 //! if they are asked for: an ignored column may be anything.
 

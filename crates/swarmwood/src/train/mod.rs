@@ -17,7 +17,7 @@ use swarmwood_learn::pool::Pool;
 use swarmwood_model::predict::Predictions;
 use swarmwood_model::{Body, Model, Provenance, TargetKind};
 
-use crate::error::DataError;
+use crate::error::{DataError, Violation};
 use crate::params::{Booster, Checked, Params};
 use crate::read::Rows;
 use crate::{Error, Result, registry};
@@ -67,6 +67,10 @@ pub fn train(
 ) -> Result<Trained> {
     let spec = registry::objective(params, &rows.schema.target.kind)?;
     let metric = registry::watch(params, &rows.schema.target.kind)?;
+    if params.early_stopping_rounds > 0 && valid.is_none() {
+        let message = "needs validation rows to watch".to_string();
+        return Err(Error::Parameters(vec![Violation { name: "early_stopping_rounds".to_string(), message }]));
+    }
     let objective = objective::make(&spec);
     let pool = Pool::new(params.threads).map_err(Error::Run)?;
     let job = Job { rows, valid, params, spec, objective: &*objective, metric, pool: &pool };
