@@ -11,7 +11,7 @@ use crate::split::{Candidate, NodeTable, Scratch, Search};
 /// Nodes of at least this many rows are counted by rows, a share for each team, and the counts added up. Smaller ones
 /// are counted by columns: every thread reads all rows of the node but fills only tables of its own, so that nothing
 /// needs adding up. A histogram is the same either way.
-const BY_ROWS: usize = 16_384;
+const BY_ROWS: usize = 65_536;
 
 impl Workers<'_> {
     /// Counts the small child of each job, subtracts it from the parent, and searches both: the best rules of
