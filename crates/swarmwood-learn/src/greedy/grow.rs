@@ -82,14 +82,14 @@ impl Growing<'_, '_, '_> {
         let limit = if self.settings.depth == 0 { usize::MAX } else { self.settings.depth };
         let (deepest, open): (Vec<usize>, Vec<usize>) =
             chosen.iter().partition(|&&at| last || self.entries[at].depth + 1 >= limit);
-        self.split_with(&deepest, Want::Sums);
-        self.split_with(&open, Want::Each);
+        for (chosen, want) in [(deepest, Want::Sums), (open, Want::Each)] {
+            for some in chosen.chunks(self.workers.most_orders()) {
+                self.split_with(some, want);
+            }
+        }
     }
 
     fn split_with(&mut self, chosen: &[usize], want: Want) {
-        if chosen.is_empty() {
-            return;
-        }
         let mut orders = Vec::with_capacity(chosen.len());
         let mut totals = Vec::with_capacity(chosen.len());
         for (&slot, at) in chosen.iter().zip(0..) {

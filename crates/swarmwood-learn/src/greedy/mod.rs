@@ -59,6 +59,8 @@ pub struct Settings {
     pub metric: Watch,
     /// Seed of all draws.
     pub seed: u64,
+    /// Bytes of histograms that may be kept while a tree grows; less makes it slower, never different.
+    pub memory: usize,
     /// Tell the training loss every so many rounds; 0 for never. It costs a pass over the rows.
     pub tell_every: usize,
 }
@@ -141,7 +143,7 @@ impl<'a> Boosting<'a> {
         let narrow_valid = valid.map(|valid| narrow(transformed(valid)));
         let valid_pair = valid.zip(narrow_valid.as_deref());
         Boosting {
-            workers: Workers::new(data, &narrow(target), valid_pair, &start, objective, pool),
+            workers: Workers::new(data, &narrow(target), valid_pair, &start, objective, pool, settings.memory),
             objective,
             settings,
             base,

@@ -4,9 +4,17 @@ use swarmwood_model::{Child, Leaf};
 
 use super::{Settings, newton};
 use crate::grown::{Grown, GrownNode};
+use crate::kernels::histogram::TABLE;
 use crate::shard::Bag;
 use crate::split::Candidate;
 use crate::workers::{Order, TreeSearch, Want, Workers};
+
+/// Bytes that the histograms of the last searched level may take: all its nodes are searched together, so all must be
+/// there at once.
+pub fn bytes_needed(columns: usize, rows: usize, depth: usize) -> usize {
+    let nodes = 1usize.checked_shl(depth.saturating_sub(1) as u32).unwrap_or(usize::MAX).min(rows);
+    nodes.saturating_mul(columns).saturating_mul(TABLE * 8)
+}
 
 /// Grows one tree. Returns it with leaf values before the learning rate, and the slot of each leaf that has rows.
 pub fn grow(

@@ -23,6 +23,7 @@ fn settings(growth: Growth) -> Settings {
         early_stopping_rounds: 0,
         metric: Watch::Loss,
         seed: 7,
+        memory: 1 << 30,
         tell_every: 1,
     }
 }
@@ -276,6 +277,18 @@ fn early_stopping_keeps_the_best_round() {
 }
 
 #[test]
+fn little_memory_gives_the_same_trees() {
+    let data = data_for(&Spec::Squared, 9000);
+    for growth in GROWTHS {
+        let plenty = fit(&data, &Spec::Squared, &settings(growth), 2).0;
+        for memory in [0, 20_000, 100_000] {
+            let little = fit(&data, &Spec::Squared, &Settings { memory, ..settings(growth) }, 2).0;
+            assert_eq!(plenty.members, little.members, "{growth:?} {memory}");
+        }
+    }
+}
+
+#[test]
 fn a_stop_keeps_what_was_grown() {
     let data = data_for(&Spec::Squared, 500);
     let pool = Pool::new(1).unwrap();
@@ -418,7 +431,7 @@ fn sums_over_shards_equal_sums_over_the_whole() {
     let objective = make(&Spec::Squared);
     let pool = Pool::new(2).unwrap();
     let target: Vec<f32> = chunk.target.iter().map(|&y| y as f32).collect();
-    let mut workers = Workers::new(&data, &target, None, &[0.0], &*objective, &pool);
+    let mut workers = Workers::new(&data, &target, None, &[0.0], &*objective, &pool, 1 << 30);
     workers.derive();
     let search = TreeSearch { allowed: vec![true; 7], penalties: settings(Growth::Depth).penalties };
     let root = workers.plant(0, None, search, crate::workers::Want::Each);

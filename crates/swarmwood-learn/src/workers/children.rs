@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Histogram, KEPT_BYTES, Team, Want, Workers};
+use super::{Histogram, Team, Want, Workers};
 use crate::kernels::histogram::TABLE;
 use crate::pool::even_ranges;
 use crate::shard::Shard;
@@ -105,7 +105,7 @@ impl Workers<'_> {
 
     /// Keeps the histograms of a job's children for later subtraction.
     pub(super) fn keep_jobs(&mut self, jobs: impl IntoIterator<Item = Job>) {
-        let most = (KEPT_BYTES / (self.table_size().max(1) * 8)).max(2);
+        let most = self.memory / (self.table_size().max(1) * 8);
         for job in jobs {
             for (team, tables) in job.counted.into_iter().enumerate() {
                 if team == 0 && self.kept_count < most {

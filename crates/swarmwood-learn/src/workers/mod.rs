@@ -27,9 +27,6 @@ const ALONE_ROWS: usize = 2048;
 /// Below this many table entries, so is a question about histograms.
 const ALONE_CODES: usize = 2048;
 
-/// Histograms kept for subtraction may take this much memory; beyond it both children are counted.
-const KEPT_BYTES: usize = 1 << 30;
-
 type Histogram = Box<[u64]>;
 
 #[derive(Debug)]
@@ -93,6 +90,8 @@ pub struct Workers<'a> {
     search: TreeSearch,
     kept: Vec<Option<Histogram>>,
     kept_count: usize,
+    /// Bytes that kept histograms may take; where they do not suffice, both children of a split are counted.
+    memory: usize,
     /// Columns whose codes are stored together.
     groups: Vec<Range<usize>>,
 }
@@ -100,7 +99,8 @@ pub struct Workers<'a> {
 impl<'a> Workers<'a> {
     /// Deals the shards of a data set, and of a validation set where there is one, to teams.
     ///
-    /// `target` and `valid_target` are as the objective sees them; `start` holds the first score of each output.
+    /// Targets are as the objective sees them; `start` holds the first score of each output; `memory` is how many bytes
+    /// of histograms may be kept.
     pub fn new(
         data: &Dataset,
         target: &[f32],
@@ -108,6 +108,7 @@ impl<'a> Workers<'a> {
         start: &[f32],
         objective: &'a dyn Objective,
         pool: &'a Pool,
+        memory: usize,
     ) -> Self {
         let mut shards = make_shards(data, target, start).into_iter();
         let teams = even_ranges(data.plan.shards, pool.threads())
@@ -129,6 +130,7 @@ impl<'a> Workers<'a> {
             },
             kept: Vec::new(),
             kept_count: 0,
+            memory,
             groups: data.groups(),
         }
     }
@@ -136,6 +138,11 @@ impl<'a> Workers<'a> {
     /// How values are binned.
     pub fn layout(&self) -> &Layout {
         &self.layout
+    }
+
+    /// How many splits one question may hold, so that the histograms of all children fit into memory.
+    pub fn most_orders(&self) -> usize {
+        (self.memory / 4 / (2 * 8 * self.table_size().max(1))).max(1)
     }
 
     /// Integer units of the tree being grown.

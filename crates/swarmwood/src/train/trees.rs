@@ -4,16 +4,24 @@ use std::time::Instant;
 
 use swarmwood_learn::dataset::Dataset;
 use swarmwood_learn::event::{Event, Flow};
+use swarmwood_learn::greedy::oblivious::bytes_needed;
 use swarmwood_learn::greedy::{self, Settings, dart::Dart};
 use swarmwood_learn::split::Penalties;
 use swarmwood_model::Body;
 
 use super::{Job, Trained, binning};
-use crate::Result;
+use crate::error::Violation;
 use crate::params::{Booster, Growth, Params};
+use crate::{Error, Result};
 
 /// The training loss is told about this many times; each time costs a pass over the rows.
 const TELLINGS: usize = 20;
+
+/// Histograms kept while a tree grows may take this much memory.
+const KEPT_BYTES: usize = 1 << 30;
+
+/// Histograms of one level of an oblivious tree may take this much memory.
+const MOST_BYTES: usize = 4 << 30;
 
 /// Bins and trains.
 pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Trained> {
@@ -21,6 +29,7 @@ pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Tra
     let (data, valid) = binning::bin(job)?;
     job.check_targets(&data.target)?;
     let bin_seconds = started.elapsed().as_secs_f64();
+    check_memory(job.params, &data)?;
     let mut warnings = constant_columns(job, &data);
     let started = Instant::now();
     let fit = greedy::train(&data, valid.as_ref(), job.objective, &settings(job), job.pool, watch);
@@ -57,8 +66,28 @@ fn settings(job: &Job<'_>) -> Settings {
         early_stopping_rounds: params.early_stopping_rounds,
         metric: job.metric,
         seed: params.seed,
+        memory: KEPT_BYTES,
         tell_every: params.trees.div_ceil(TELLINGS),
     }
+}
+
+/// Refuses oblivious trees whose deepest level could not be held in memory.
+fn check_memory(params: &Params, data: &Dataset) -> Result<()> {
+    if params.growth != Growth::Oblivious {
+        return Ok(());
+    }
+    let columns = data.layout.columns().len();
+    let fits = |depth: &usize| bytes_needed(columns, data.rows(), *depth) <= MOST_BYTES;
+    if fits(&params.depth) {
+        return Ok(());
+    }
+    let most = (1..params.depth).rev().find(fits).unwrap_or(1);
+    let message = format!(
+        "is {}, but for oblivious growth over {columns} columns at most {most} fits into memory; choose less, or another \
+         growth",
+        params.depth
+    );
+    Err(Error::Parameters(vec![Violation { name: "depth".to_string(), message }]))
 }
 
 fn constant_columns(job: &Job<'_>, data: &Dataset) -> Vec<String> {
