@@ -156,6 +156,7 @@ fn missing_columns_are_all_named() {
     let dir = with_model();
     dir.file("new.csv", "age,extra\n10,20\n");
     dir.fails("predict m.json new.csv --out p.csv", 2, &["new.csv", "size", "town"]);
+    assert_eq!(dir.run("predict m.json new.csv").ends(2, &["new.csv"]).out, "", "not even a header is printed");
     dir.file("new.csv", "size,age,town\n10,20,Ash\n");
     dir.fails("evaluate m.json new.csv", 2, &["new.csv", "sold"]);
 }

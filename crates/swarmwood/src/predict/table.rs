@@ -70,7 +70,8 @@ pub fn write_csv(
     let labels = class_labels(model);
     let mut report = Report::default();
     let started = Instant::now();
-    out.write_all(header(scorer, request.what).as_bytes()).map_err(fault)?;
+    // The header waits for the first rows, so that a source that cannot be read leaves no output at all.
+    let mut header = Some(header(scorer, request.what));
     let may_go_on = || if go_on() { Ok(()) } else { Err(Error::Run("interrupted; nothing was kept".to_string())) };
     let mut each = |chunk: &Chunk| {
         may_go_on()?;
@@ -78,6 +79,9 @@ pub fn write_csv(
         let values = Values::of(scorer, request.what, chunk)?;
         report.predict_seconds += begun.elapsed().as_secs_f64();
         let begun = Instant::now();
+        if let Some(header) = header.take() {
+            out.write_all(header.as_bytes()).map_err(fault)?;
+        }
         let ranges = even_ranges(chunk.rows, scorer.pool().threads());
         for text in scorer.pool().map(ranges.len(), |piece| values.text(ranges[piece].clone(), &labels)) {
             out.write_all(text.as_bytes()).map_err(fault)?;
@@ -89,6 +93,9 @@ pub fn write_csv(
     let warnings = read::scoring(request.source, &model.schema, request.options, &mut each)?;
     // The rows may have ended because whoever sent them was interrupted too.
     may_go_on()?;
+    if let Some(header) = header.take() {
+        out.write_all(header.as_bytes()).map_err(fault)?;
+    }
     out.flush().map_err(fault)?;
     report.read_seconds = started.elapsed().as_secs_f64() - report.predict_seconds - report.write_seconds;
     report.warnings = warnings;
