@@ -28,7 +28,7 @@ mod state;
 mod tests;
 pub mod velocity;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use groups::Groups;
 pub use indices::{point_of, sequence, sequence_space};
@@ -123,7 +123,9 @@ pub struct PsoDiscrete {
     repeats: u64,
     statistics: Vec<Statistics>,
     over: bool,
-    /// Where each particle's loss comes from. This and `queue` follow from the positions and the memo.
+    /// The fingerprints of the positions. They, `sources` and `queue` follow from the positions and the memo.
+    prints: Vec<u128>,
+    /// Where each particle's loss comes from.
     sources: Vec<Source>,
     /// The particles to ask.
     queue: Vec<usize>,
@@ -166,6 +168,7 @@ impl PsoDiscrete {
             repeats: 0,
             statistics: Vec::new(),
             over: false,
+            prints: Vec::new(),
             sources: Vec::new(),
             queue: Vec::new(),
         };
@@ -173,6 +176,7 @@ impl PsoDiscrete {
             let position = swarm.draw(&mut swarm.stream(particle));
             swarm.positions.push(position);
         }
+        swarm.prints = swarm.positions.iter().map(|position| swarm.fingerprint(position)).collect();
         swarm.begin();
         Ok(swarm)
     }
@@ -221,11 +225,10 @@ impl PsoDiscrete {
     fn begin(&mut self) {
         self.answers = vec![None; self.positions.len()];
         self.arrange();
-        let mut held = BTreeMap::new();
-        for (i, position) in self.positions.iter().enumerate() {
-            let seen = self.ledger.has_seen(&decode(&self.space, position));
-            let twice = *held.entry(position.as_slice()).or_insert(i) != i;
-            self.repeats = self.repeats.saturating_add(u64::from(seen || twice));
+        let mut held = BTreeSet::new();
+        for &print in &self.prints {
+            let repeat = !held.insert(print) || self.ledger.has_seen_print(print);
+            self.repeats = self.repeats.saturating_add(u64::from(repeat));
         }
     }
 
@@ -234,18 +237,17 @@ impl PsoDiscrete {
         self.first = self.ledger.next_id();
         self.asked = 0;
         let mut leaders = BTreeMap::new();
-        let source = |(i, position): (usize, &Vec<u64>)| {
+        let source = |(i, print): (usize, &u128)| {
             if !self.settings.memo {
                 return Source::Trial;
             }
-            let print = decode(&self.space, position).fingerprint();
-            match (self.memo.get(&print), *leaders.entry(print).or_insert(i)) {
+            match (self.memo.get(print), *leaders.entry(*print).or_insert(i)) {
                 (Some(loss), _) => Source::Known(*loss),
                 (None, leader) if leader != i => Source::Shared(leader),
                 _ => Source::Trial,
             }
         };
-        let sources: Vec<Source> = self.positions.iter().enumerate().map(source).collect();
+        let sources: Vec<Source> = self.prints.iter().enumerate().map(source).collect();
         self.queue = (0..sources.len()).filter(|&i| !self.over && sources[i] == Source::Trial).collect();
         self.sources = sources;
     }
@@ -282,7 +284,7 @@ impl PsoDiscrete {
         if self.over {
             self.arrange();
         } else {
-            self.positions = (0..self.positions.len()).map(|i| self.moved(i, global.as_deref())).collect();
+            self.fly(global.as_deref());
             self.begin();
         }
     }
@@ -303,7 +305,7 @@ impl PsoDiscrete {
                 self.own[i] = Some((loss, self.positions[i].clone()));
             }
             if self.settings.memo && self.sources[i] == Source::Trial {
-                self.memo.insert(decode(&self.space, &self.positions[i]).fingerprint(), loss);
+                self.memo.insert(self.prints[i], loss);
             }
         }
         self.answers = losses.into_iter().map(Some).collect();
@@ -337,6 +339,21 @@ impl PsoDiscrete {
         let own = self.own[particle].as_ref().map_or(position, |(_, own)| own);
         let (alpha, beta) = self.weights();
         velocity::velocity(position, own, global, alpha, beta)
+    }
+
+    /// Moves every particle. Those that stay, in the end nearly all, keep their fingerprints.
+    fn fly(&mut self, global: Option<&[u64]>) {
+        for i in 0..self.positions.len() {
+            let position = self.moved(i, global);
+            if position != self.positions[i] {
+                self.prints[i] = self.fingerprint(&position);
+                self.positions[i] = position;
+            }
+        }
+    }
+
+    fn fingerprint(&self, position: &[u64]) -> u128 {
+        decode(&self.space, position).fingerprint()
     }
 
     /// Where a particle goes.
@@ -388,7 +405,8 @@ impl Engine for PsoDiscrete {
         let from = self.asked;
         self.asked = from.saturating_add(at_most).min(self.queue.len());
         let (queue, ledger) = (&self.queue[from..self.asked], &mut self.ledger);
-        queue.iter().map(|&particle| ledger.issue(decode(&self.space, &self.positions[particle]))).collect()
+        let issue = |&i: &usize| ledger.issue_print(decode(&self.space, &self.positions[i]), self.prints[i]);
+        queue.iter().map(issue).collect()
     }
 
     fn tell(&mut self, outcomes: &[Outcome]) {

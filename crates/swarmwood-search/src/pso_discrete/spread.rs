@@ -33,16 +33,14 @@ fn mean_distances(positions: &[Vec<u64>]) -> Vec<f64> {
     let others = positions.len().saturating_sub(1).max(1) as f64;
     let mut sums = vec![0u64; positions.len()];
     let dimensions = positions.first().map_or(0, Vec::len);
-    let mut column = Vec::with_capacity(positions.len());
+    let mut column: Vec<(u64, usize)> = Vec::with_capacity(positions.len());
     for dimension in 0..dimensions {
         column.clear();
-        column.extend(positions.iter().map(|position| position[dimension]));
+        column.extend(positions.iter().enumerate().map(|(i, position)| (position[dimension], i)));
         column.sort_unstable();
-        for (sum, position) in sums.iter_mut().zip(positions) {
-            let value = position[dimension];
-            let from = column.partition_point(|other| *other < value);
-            let same = column[from..].partition_point(|other| *other == value);
-            *sum += (positions.len() - same) as u64;
+        for alike in column.chunk_by(|a, b| a.0 == b.0) {
+            let different = (positions.len() - alike.len()) as u64;
+            alike.iter().for_each(|&(_, i)| sums[i] += different);
         }
     }
     sums.into_iter().map(|sum| sum as f64 / others).collect()

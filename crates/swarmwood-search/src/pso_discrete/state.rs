@@ -71,6 +71,7 @@ pub(super) fn load(space: &Space, snapshot: &Snapshot) -> Result<PsoDiscrete, Er
         repeats: natural("repeats")?,
         statistics: each(state, "statistics", load_statistics)?,
         over: to_flag(state.field("over")?)?,
+        prints: Vec::new(),
         sources: Vec::new(),
         queue: Vec::new(),
     };
@@ -78,6 +79,7 @@ pub(super) fn load(space: &Space, snapshot: &Snapshot) -> Result<PsoDiscrete, Er
     if [swarm.positions.len(), swarm.answers.len(), swarm.own.len()].iter().any(|count| *count != particles) {
         return Err(damaged("another number of particles than its settings name"));
     }
+    swarm.prints = swarm.positions.iter().map(|position| swarm.fingerprint(position)).collect();
     swarm.arrange();
     let (first, asked) = (natural("first")?, natural("asked")?);
     if first.checked_add(asked) != Some(swarm.ledger.next_id()) || asked > swarm.queue.len() as u64 {
