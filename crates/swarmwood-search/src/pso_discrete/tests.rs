@@ -189,6 +189,10 @@ fn a_converged_swarm_with_a_memo_ends() {
     // With mutation every position is known sooner or later, and patience ends the run.
     let mut restless = swarm(2, 2, Settings { memo: true, mutation: 0.5, ..Settings::default() }, 1);
     assert_eq!(run(&mut restless, 50, 10_000, rugged).len(), 4);
+    // A lone particle stands on all bests at once: it is stuck, unless it mutates.
+    let lone = |mutation| swarm(6, 1000, Settings { population: 1, memo: true, mutation, ..Settings::default() }, 1);
+    assert_eq!(run(&mut lone(0.0), 1, 20, rugged).len(), 1);
+    assert_eq!(run(&mut lone(0.5), 1, 20, rugged).len(), 20);
 }
 
 #[test]
