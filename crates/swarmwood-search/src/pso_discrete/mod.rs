@@ -12,7 +12,8 @@
 //!
 //! A converged swarm asks for the same positions again and again. [`PsoDiscrete::repeats`] counts them, and with
 //! [`Settings::memo`] they are not asked but take the value that is known. A failure is not remembered, since a lost
-//! trial counts as one. With the memo the search ends when no particle can move any more.
+//! trial counts as one. With the memo the search ends when no particle can move any more, or when a thousand generations
+//! in a row brought nothing new; up to there every step is the one it would make without.
 //!
 //! Random numbers come from the stream `(seed, generation, particle)`, those of adaptive weights from the one after the
 //! last possible particle.

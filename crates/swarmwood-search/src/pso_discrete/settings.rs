@@ -31,7 +31,7 @@ pub struct Settings {
     /// Whether α and β follow the state of the swarm.
     pub adaptive: bool,
     /// Whether a position with a known value takes that value instead of being asked again. The path of the swarm stays
-    /// the same; only repeated evaluations fall away.
+    /// the same; only repeated evaluations fall away, and the search ends early once nothing new can come.
     pub memo: bool,
 }
 
