@@ -47,6 +47,13 @@ impl Plan {
         }
     }
 
+    /// How many rows each shard gets.
+    fn sizes(&self) -> Vec<usize> {
+        let mut sizes = vec![0; self.shards];
+        self.runs(0, self.rows, |shard, _, length| sizes[shard] += length);
+        sizes
+    }
+
     /// Deals a column of values to the shards.
     pub fn deal<T: Copy>(&self, values: &[T]) -> Vec<Vec<T>> {
         let mut dealt = vec![Vec::with_capacity(values.len() / self.shards + BLOCK); self.shards];
@@ -188,8 +195,9 @@ impl Builder {
     /// A builder for exactly `rows` rows.
     pub fn new(layout: Arc<Layout>, rows: usize) -> Self {
         let plan = Plan::new(rows);
-        let shards = (0..plan.shards)
-            .map(|_| BinnedRows { columns: vec![Vec::new(); layout.columns().len()], ..BinnedRows::default() });
+        let columns = |rows: usize| (0..layout.columns().len()).map(|_| Vec::with_capacity(rows)).collect();
+        let shards =
+            plan.sizes().into_iter().map(|rows| BinnedRows { columns: columns(rows), groups: Vec::new(), rows });
         Builder {
             plan,
             shards: shards.collect(),
@@ -222,17 +230,10 @@ impl Builder {
     /// The data set; every row announced must have been pushed.
     pub fn finish(mut self, pool: &Pool) -> Dataset {
         assert_eq!(self.seen, self.plan.rows, "the reader delivers the rows it counted");
-        let plan = self.plan;
-        let mut sizes = vec![0; plan.shards];
-        plan.runs(0, plan.rows, |shard, _, length| sizes[shard] += length);
         let groups = group_ranges(self.layout.columns().len(), pool.threads());
-        pool.each(&mut self.shards, |shard, rows| {
-            rows.rows = sizes[shard];
-            rows.columns.iter_mut().for_each(Vec::shrink_to_fit);
-            rows.group(&groups);
-        });
+        pool.each(&mut self.shards, |_, rows| rows.group(&groups));
         let shards = self.shards.into_iter().map(Arc::new).collect();
-        Dataset { layout: self.layout, plan, shards, target: self.target, weight: self.weight }
+        Dataset { layout: self.layout, plan: self.plan, shards, target: self.target, weight: self.weight }
     }
 }
 

@@ -36,9 +36,12 @@ pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Tra
     let train_seconds = started.elapsed().as_secs_f64();
     job.tell_rounds(fit.rounds, fit.rounds_done, &mut warnings);
     let model = job.model(fit.base, Body::Trees(fit.members));
-    let train_metrics = job.metrics(&model, &by_row(&fit.train_scores, fit.shift), &data.target, &data.weight);
-    let valid_metrics = valid.map_or(Vec::new(), |valid| {
-        job.metrics(&model, &by_row(&fit.valid_scores, fit.shift), &valid.target, &valid.weight)
+    // The bins have done their work; metrics want their memory.
+    let answers = |data: Dataset| (data.target, data.weight);
+    let ((target, weight), valid) = (answers(data), valid.map(answers));
+    let train_metrics = job.metrics(&model, &by_row(&fit.train_scores, fit.shift), &target, &weight);
+    let valid_metrics = valid.map_or(Vec::new(), |(target, weight)| {
+        job.metrics(&model, &by_row(&fit.valid_scores, fit.shift), &target, &weight)
     });
     Ok(Trained { model, bin_seconds, train_seconds, rounds: fit.rounds, train_metrics, valid_metrics, warnings })
 }
