@@ -154,16 +154,21 @@ fn sums_by_leaf_are_those_of_a_plain_loop() {
             for (sum, exact) in sums.iter().zip(&exact) {
                 assert!((0..2).all(|part| (sum[part] - exact[part]).abs() < 1e-4));
             }
-            assert!(block.copies.iter().flatten().all(|pair| *pair == [0.0; 2]), "cleared for the next block");
+            assert!(block.copies.iter().flatten().all(|&bits| bits == 0), "cleared for the next block");
+        }
+    }
+}
 
-            let (mut a, mut b) = (block.copies.clone(), block.copies.clone());
-            scatter(&leaf, &pairs, &mut a);
-            scatter::portable(&leaf, &pairs, &mut b);
-            assert_eq!(a, b);
-            let (mut from_a, mut from_b) = (vec![[0.0; 2]; width], vec![[0.0; 2]; width]);
-            fold(&mut a, &mut from_a);
-            fold::portable(&mut b, &mut from_b);
-            assert_eq!(from_a, from_b);
+#[test]
+fn packed_pairs_add_up_number_by_number() {
+    let mut draws = Draws(6);
+    let odd = [0.0, -0.0, f32::INFINITY, f32::MIN_POSITIVE, 1e-42, f32::MAX];
+    let values: Vec<f32> = odd.into_iter().chain(draws.floats(60, 1e3)).collect();
+    let pairs: Vec<Pair> = values.iter().zip(values.iter().rev()).map(|(&a, &b)| [a, b]).collect();
+    for &a in &pairs {
+        assert_eq!(unpacked(packed(a)), a);
+        for &b in &pairs {
+            assert_eq!(add_packed(packed(a), packed(b)), packed([a[0] + b[0], a[1] + b[1]]));
         }
     }
 }
