@@ -65,11 +65,10 @@ fn time(rows: usize, objective: &dyn Objective, fitness: Fitness, pool: &Pool) -
         })
         .collect();
 
-    let make = || Evaluator::new(&data, &table, objective, settings, pool).map_err(|error| error.to_string());
-    let mut evaluator = make()?;
-    let one = fastest(|| particles.iter().for_each(|particle| _ = black_box(evaluator.evaluate(particle))));
-    let all = fastest(|| _ = black_box(evaluator.evaluate_all(&particles)));
-    let last = fastest(|| last.iter().for_each(|particle| _ = black_box(evaluator.evaluate(particle))));
+    let mut evaluator = Evaluator::new(&data, &table, objective, settings, pool).map_err(|error| error.to_string())?;
+    let one = fastest(50, |at| _ = black_box(evaluator.evaluate(&particles[at])));
+    let all = fastest(1, |_| _ = black_box(evaluator.evaluate_all(&particles)));
+    let last = fastest(50, |at| _ = black_box(evaluator.evaluate(&last[at])));
     let each = 50.0 * rows as f64 * TREES as f64;
     println!(
         "{} {}, {rows} rows, {} threads, ns a row and tree: one by one {:.2}, beside each other {:.2}; \
@@ -84,13 +83,15 @@ fn time(rows: usize, objective: &dyn Objective, fitness: Fitness, pool: &Pool) -
     Ok(())
 }
 
-/// Nanoseconds of the fastest of several runs.
-fn fastest(mut run: impl FnMut()) -> f64 {
-    (0..15)
-        .map(|_| {
+/// Nanoseconds of all pieces, each the fastest of many times, so that other work on the machine counts for little.
+fn fastest(pieces: usize, mut run: impl FnMut(usize)) -> f64 {
+    let mut least = vec![f64::INFINITY; pieces];
+    for _ in 0..40 {
+        for (at, least) in least.iter_mut().enumerate() {
             let start = Instant::now();
-            run();
-            start.elapsed().as_nanos() as f64
-        })
-        .fold(f64::INFINITY, f64::min)
+            run(at);
+            *least = least.min(start.elapsed().as_nanos() as f64);
+        }
+    }
+    least.iter().sum()
 }
