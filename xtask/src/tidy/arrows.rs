@@ -23,9 +23,9 @@ const LAYERS: &[&[&str]] = &[
     &["objective"],
     &["metric"],
     &["split", "grown"],
-    &["shard"],
+    &["shard", "rule_table"],
     &["workers"],
-    &["greedy", "linear"],
+    &["greedy", "linear", "particle"],
 ];
 
 const LEARN: &str = "crates/swarmwood-learn/src/";

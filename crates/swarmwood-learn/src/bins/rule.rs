@@ -1,7 +1,7 @@
 //! A rule over bin codes: what a split is before it is told in terms of values.
 
 /// A question about the code of one feature; rows that pass go right.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rule {
     /// The feature's position in the schema.
     pub feature: u32,
@@ -12,7 +12,7 @@ pub struct Rule {
 }
 
 /// The question of a rule.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cut {
     /// Passes if the code is greater.
     Above(u8),
@@ -21,7 +21,7 @@ pub enum Cut {
 }
 
 /// A set of codes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct CodeSet([u64; 4]);
 
 impl CodeSet {

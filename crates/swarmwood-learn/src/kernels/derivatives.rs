@@ -62,7 +62,7 @@ dispatched! {
 
 /// The exponential of `-|score|` never overflows, and gives the smaller of `p` and `1 - p` without cancellation.
 #[inline(always)]
-fn logistic_row(score: f32, e: f32, target: f32) -> (f32, f32) {
+pub(super) fn logistic_row(score: f32, e: f32, target: f32) -> (f32, f32) {
     let larger = 1.0 / (1.0 + e);
     let smaller = e * larger;
     let p = if score >= 0.0 { larger } else { smaller };

@@ -11,6 +11,7 @@ pub mod exp;
 pub mod gains;
 pub mod histogram;
 pub mod losses;
+pub mod particle;
 pub mod partition;
 pub mod quantise;
 pub mod sums;

@@ -45,6 +45,7 @@ pub fn check(objective: &dyn Objective, case: Case<'_>) -> Result<(), Breach> {
     domain(objective, case)
         .and_then(|()| derivatives_of_rows(&rows))
         .and_then(|()| sums_over_rows(&rows))
+        .and_then(|()| pairs_agree(&rows))
         .and_then(|()| start_is_best(&rows, case))
         .and_then(|()| weights_repeat(&rows, case))
         .and_then(|()| shift(&rows))
@@ -213,6 +214,19 @@ fn sums_over_rows(rows: &Rows<'_>) -> Verdict {
     }
     let loss = rows.objective.loss(rows.score, &rows.target, rows.weight);
     ensure(near(loss, sum, 1e-5), "the loss is the weighted sum over rows", || format!("{loss} is not {sum}"))
+}
+
+/// Pairs hold the same bits as separate derivatives; asked of one output alone.
+fn pairs_agree(rows: &Rows<'_>) -> Verdict {
+    let n = rows.len();
+    if rows.outputs > 1 {
+        return Ok(());
+    }
+    let (mut g, mut h, mut pairs) = (vec![0.0; n], vec![0.0; n], vec![[0.0; 2]; n]);
+    rows.objective.derivatives(rows.score, &rows.target, rows.weight, &mut g, &mut h);
+    rows.objective.derivative_pairs(rows.score, &rows.target, rows.weight, &mut pairs);
+    let differs = (0..n).find(|&row| pairs[row] != [g[row], h[row]]);
+    ensure(differs.is_none(), "pairs hold the derivatives", || format!("row {}", differs.unwrap_or(0)))
 }
 
 /// No constant near the start value, or anywhere among the targets, has a smaller loss.

@@ -3,6 +3,7 @@
 use swarmwood_model::Link;
 
 use super::{Objective, rows};
+use crate::kernels::particle::{self, Pair};
 use crate::kernels::{derivatives, losses};
 
 /// Logistic loss of targets 0 and 1 with `p = 1 / (1 + exp(-s))`: `g = p - y`, `h = p (1 - p)`, at least 1e-16.
@@ -28,6 +29,10 @@ impl Objective for Logistic {
     }
     fn derivatives(&self, score: &[f32], target: &[f32], weight: &[f32], g: &mut [f32], h: &mut [f32]) {
         derivatives::logistic(score, target, weight, g, h);
+    }
+    fn derivative_pairs(&self, score: &[f32], target: &[f32], weight: &[f32], pairs: &mut [Pair]) {
+        particle::logistic_pairs(score, target, pairs);
+        particle::weigh_pairs(weight, pairs);
     }
     fn loss(&self, score: &[f32], target: &[f32], weight: &[f32]) -> f64 {
         losses::logistic(score, target, weight)

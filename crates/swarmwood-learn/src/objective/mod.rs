@@ -20,6 +20,8 @@ mod tests;
 
 use swarmwood_model::Link;
 
+use crate::kernels::particle::{Pair, pair_up};
+
 pub use absolute::Absolute;
 pub use huber::Huber;
 pub(crate) use huber::huber_loss;
@@ -44,6 +46,9 @@ pub enum Curvature {
     /// The weight of the row, for losses without a useful second derivative.
     Weight,
 }
+
+/// Rows whose derivatives are paired at a time.
+const PAIRED: usize = 256;
 
 /// A loss over raw scores. Scores and targets come as `f32`; sums are `f64`.
 ///
@@ -77,6 +82,17 @@ pub trait Objective: Send + Sync {
     fn start(&self, target: &[f64], weight: &[f64]) -> Vec<f64>;
     /// Writes first and second derivatives of a run of rows; `weight` may be empty. Hessians are positive or zero.
     fn derivatives(&self, score: &[f32], target: &[f32], weight: &[f32], g: &mut [f32], h: &mut [f32]);
+    /// The same derivatives, to the bit, as pairs of first and second; for losses of a single output.
+    fn derivative_pairs(&self, score: &[f32], target: &[f32], weight: &[f32], pairs: &mut [Pair]) {
+        let (mut g, mut h) = ([0.0; PAIRED], [0.0; PAIRED]);
+        for from in (0..pairs.len()).step_by(PAIRED) {
+            let rows = from..(from + PAIRED).min(pairs.len());
+            let weight = if weight.is_empty() { weight } else { &weight[rows.clone()] };
+            let (g, h) = (&mut g[..rows.len()], &mut h[..rows.len()]);
+            self.derivatives(&score[rows.clone()], &target[rows.clone()], weight, g, h);
+            pair_up(g, h, &mut pairs[rows]);
+        }
+    }
     /// The weighted sum of losses of a run of rows; `weight` may be empty.
     fn loss(&self, score: &[f32], target: &[f32], weight: &[f32]) -> f64;
     /// For losses whose Newton step is a poor leaf value: the quantile of the residuals that is the exact one.

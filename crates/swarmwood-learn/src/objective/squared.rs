@@ -3,6 +3,7 @@
 use swarmwood_model::Link;
 
 use super::{Objective, rows};
+use crate::kernels::particle::{self, Pair};
 use crate::kernels::{derivatives, losses};
 
 /// Squared loss `½ (s - y)²`: `g = s - y`, `h = 1`.
@@ -30,6 +31,10 @@ impl Objective for Squared {
     }
     fn derivatives(&self, score: &[f32], target: &[f32], weight: &[f32], g: &mut [f32], h: &mut [f32]) {
         derivatives::squared(score, target, weight, g, h);
+    }
+    fn derivative_pairs(&self, score: &[f32], target: &[f32], weight: &[f32], pairs: &mut [Pair]) {
+        particle::squared_pairs(score, target, pairs);
+        particle::weigh_pairs(weight, pairs);
     }
     fn loss(&self, score: &[f32], target: &[f32], weight: &[f32]) -> f64 {
         losses::squared(score, target, weight)

@@ -91,6 +91,12 @@ impl Objective for Faulty {
             _ => {}
         }
     }
+    fn derivative_pairs(&self, score: &[f32], target: &[f32], weight: &[f32], pairs: &mut [Pair]) {
+        Squared.derivative_pairs(score, target, weight, pairs);
+        if self.0 == "pairs" {
+            pairs[0].reverse();
+        }
+    }
     fn loss(&self, score: &[f32], target: &[f32], weight: &[f32]) -> f64 {
         let weight = if self.0 == "loss weights" { &[] } else { weight };
         let bump = if self.0 == "shift" { f64::from(score[0]) * 1e-2 } else { 0.0 };
@@ -115,6 +121,7 @@ fn contract_notices_planted_faults() {
         ("hessian", "the hessian is the slope of the gradient, times its factor"),
         ("sign", "derivatives are finite, hessians not negative"),
         ("loss weights", "the loss is the weighted sum over rows"),
+        ("pairs", "pairs hold the derivatives"),
         ("start", "the start value minimises the loss"),
         ("start weights", "the start value minimises the loss"),
         ("leaf", "the leaf quantile minimises the loss"),

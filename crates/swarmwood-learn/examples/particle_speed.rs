@@ -1,0 +1,97 @@
+//! Times the evaluation of particles: `cargo run --release --example particle_speed [rows] [threads]`.
+//!
+//! Six oblivious trees of depth five over 28 columns, as the paper's experiment on higgs; the fastest of many runs, in
+//! nanoseconds a row and tree.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use swarmwood_learn::bins::Layout;
+use swarmwood_learn::data::{Chunk, Column};
+use swarmwood_learn::dataset::Dataset;
+use swarmwood_learn::objective::{Objective, Spec, make};
+use swarmwood_learn::particle::{Evaluator, Fitness, Settings};
+use swarmwood_learn::pool::Pool;
+use swarmwood_learn::rule_table::RuleTable;
+use swarmwood_model::{Feature, Kind};
+use swarmwood_search::rng::Stream;
+
+const COLUMNS: usize = 28;
+const TREES: usize = 6;
+const DEPTH: usize = 5;
+
+fn main() -> Result<(), String> {
+    let mut arguments = std::env::args().skip(1).map(|argument| argument.parse::<usize>().map_err(|e| e.to_string()));
+    let rows = arguments.next().unwrap_or(Ok(44_000))?;
+    let pool = Pool::new(arguments.next().unwrap_or(Ok(1))?)?;
+    for (spec, fitness) in [
+        (Spec::Logistic, Fitness::Loss),
+        (Spec::Logistic, Fitness::Accuracy),
+        (Spec::Squared, Fitness::Rmse),
+        (Spec::Huber { delta: 1.0 }, Fitness::Loss),
+    ] {
+        time(rows, make(&spec).as_ref(), fitness, &pool)?;
+    }
+    Ok(())
+}
+
+fn dataset(rows: usize, pool: &Pool) -> Dataset {
+    let mut stream = Stream::new(1, 2, 3);
+    let columns: Vec<Vec<f64>> = (0..COLUMNS).map(|_| (0..rows).map(|_| stream.normal()).collect()).collect();
+    let class = |row: usize| f64::from(columns[0][row] + columns[1][row] * columns[2][row] > 0.2);
+    let target = (0..rows).map(class).collect();
+    let columns: Vec<Column> = columns.iter().cloned().map(Column::Number).collect();
+    let chunk = Chunk { columns, target, weight: Vec::new(), rows };
+    let features: Vec<Feature> =
+        (0..COLUMNS).map(|at| Feature { name: format!("x{at}"), kind: Kind::Number }).collect();
+    let layout = Layout::fit(|at| chunk.columns[at].clone(), &features, 255, pool);
+    Dataset::from_chunk(&chunk, layout, pool)
+}
+
+fn time(rows: usize, objective: &dyn Objective, fitness: Fitness, pool: &Pool) -> Result<(), String> {
+    let data = dataset(rows, pool);
+    let table = RuleTable::bins(&data);
+    let settings = Settings { trees: TREES, depth: DEPTH, learning_rate: 1.0, lambda: 1.0, fitness, memory: 1 << 30 };
+    let mut stream = Stream::new(4, 5, 6);
+    let mut draw = || (0..TREES * DEPTH).map(|_| stream.below(table.len() as u64) as u32).collect::<Vec<u32>>();
+    let particles: Vec<Vec<u32>> = (0..50).map(|_| draw()).collect();
+    // Alike in all but their last tree.
+    let last: Vec<Vec<u32>> = particles
+        .iter()
+        .map(|particle| {
+            let mut alike = particles[0].clone();
+            alike[(TREES - 1) * DEPTH..].copy_from_slice(&particle[(TREES - 1) * DEPTH..]);
+            alike
+        })
+        .collect();
+
+    let mut evaluator = Evaluator::new(&data, &table, objective, settings, pool).map_err(|error| error.to_string())?;
+    let one = fastest(50, |at| _ = black_box(evaluator.evaluate(&particles[at])));
+    let all = fastest(1, |_| _ = black_box(evaluator.evaluate_all(&particles)));
+    let last = fastest(50, |at| _ = black_box(evaluator.evaluate(&last[at])));
+    let each = 50.0 * rows as f64 * TREES as f64;
+    println!(
+        "{} {}, {rows} rows, {} threads, ns a row and tree: one by one {:.2}, beside each other {:.2}; \
+         a new last tree costs {:.2} of a particle",
+        objective.name(),
+        fitness.name(),
+        pool.threads(),
+        one / each,
+        all / each,
+        last / one
+    );
+    Ok(())
+}
+
+/// Nanoseconds of all pieces, each the fastest of many times, so that other work on the machine counts for little.
+fn fastest(pieces: usize, mut run: impl FnMut(usize)) -> f64 {
+    let mut least = vec![f64::INFINITY; pieces];
+    for _ in 0..40 {
+        for (at, least) in least.iter_mut().enumerate() {
+            let start = Instant::now();
+            run(at);
+            *least = least.min(start.elapsed().as_nanos() as f64);
+        }
+    }
+    least.iter().sum()
+}

@@ -1,0 +1,301 @@
+//! The loops that evaluate a particle: leaf numbers, derivatives as pairs, sums by leaf, leaf values added to scores.
+//!
+//! A particle is a sequence of oblivious trees (Rao 2022, section 5.2): level `l` of a tree decides bit `l` of a row's
+//! leaf number, so a leaf number is made by comparing whole columns of codes, without a branch. Every loop works on a
+//! block of rows that stays in the first-level cache; one loop after the other is faster than one that does everything,
+//! whose values do not fit the registers.
+//!
+//! Sums by leaf are `f32` within a block and `f64` across blocks. Neighbouring rows are added to different copies of the
+//! table: rows of one leaf that follow each other would wait for each other's sum. The size of a block and the number
+//! of copies fix the order of all additions, so they are part of what a result is.
+
+use super::derivatives::logistic_row;
+use super::dispatch::dispatched;
+use super::exp::exp_of_negative;
+use crate::bins::CODES;
+use crate::bins::layout::Route;
+
+/// Rows of a block.
+pub const BLOCK: usize = 2048;
+
+/// Leaves a tree may have: a leaf number is a byte.
+pub const LEAVES: usize = 256;
+
+/// Levels a tree may have.
+pub const LEVELS: usize = 8;
+
+/// Copies of the table of sums.
+const COPIES: usize = 8;
+
+/// Entries from one copy to the next: a little more than there are leaves, so that the same leaf of two copies does not
+/// fall on the same place of the cache.
+const STRIDE: usize = LEAVES + 8;
+
+/// Rows whose exponentials are kept between two loops.
+const SHORT: usize = 256;
+
+/// First and second derivative of a row, or their sums.
+pub type Pair = [f32; 2];
+
+/// A rule as a question about stored codes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    /// The stored column.
+    pub column: usize,
+    /// Which codes go right.
+    pub side: Side,
+}
+
+/// Which stored codes go right.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Side {
+    /// Those with `code - first > beyond`, modulo 256: a run of codes that may pass from 255 to 0. Cuts of numbers are
+    /// such runs whichever side missing values take, and so are single levels and members of bundles.
+    Run {
+        /// The first code that goes left.
+        first: u8,
+        /// How many codes after it go left too.
+        beyond: u8,
+    },
+    /// One for each code that goes right, zero for the others.
+    Table(Box<[u8; CODES]>),
+}
+
+impl Question {
+    /// The question of a route.
+    pub fn new(route: &Route) -> Self {
+        let right = &route.right;
+        let before = |code: usize| right[(code + CODES - 1) % CODES];
+        let mut left_starts = (0..CODES).filter(|&code| right[code] == 0 && before(code) == 1);
+        let side = match (left_starts.next(), left_starts.next()) {
+            (Some(first), None) => {
+                let left = right.iter().filter(|&&side| side == 0).count();
+                Side::Run { first: first as u8, beyond: (left - 1) as u8 }
+            }
+            (None, _) if right[0] == 0 => Side::Run { first: 0, beyond: 255 },
+            _ => Side::Table(Box::new(*right)),
+        };
+        Question { column: route.column, side }
+    }
+}
+
+/// The leaf number of each row of a block: bit `l` is the answer to question `l`. `codes` gives a stored column's codes
+/// of the block.
+pub fn leaves<'a>(questions: &[&Question], codes: impl Fn(usize) -> &'a [u8], leaf: &mut [u8]) {
+    leaf.fill(0);
+    for (level, question) in questions.iter().enumerate() {
+        let (codes, bit) = (codes(question.column), 1u8 << level);
+        match &question.side {
+            Side::Run { first, beyond } => add_run(codes, *first, *beyond, bit, leaf),
+            Side::Table(right) => add_table(codes, right, bit, leaf),
+        }
+    }
+}
+
+dispatched! {
+    /// Sets `bit` of the rows whose code lies outside of the run that goes left.
+    pub fn add_run(codes: &[u8], first: u8, beyond: u8, bit: u8, leaf: &mut [u8]) {
+        let n = leaf.len();
+        let codes = &codes[..n];
+        for i in 0..n {
+            leaf[i] |= if codes[i].wrapping_sub(first) > beyond { bit } else { 0 };
+        }
+    }
+}
+
+/// Sets `bit` of the rows whose code goes right by the table.
+pub fn add_table(codes: &[u8], right: &[u8; CODES], bit: u8, leaf: &mut [u8]) {
+    for (leaf, &code) in leaf.iter_mut().zip(codes) {
+        *leaf |= right[usize::from(code)] * bit;
+    }
+}
+
+dispatched! {
+    /// The value of each row's leaf.
+    pub fn look_up(leaf: &[u8], values: &[f32; LEAVES], score: &mut [f32]) {
+        let n = leaf.len();
+        let score = &mut score[..n];
+        for i in 0..n {
+            score[i] = values[usize::from(leaf[i])];
+        }
+    }
+}
+
+dispatched! {
+    /// The value of each row's leaf added to the row's old score.
+    pub fn add_values(old: &[f32], leaf: &[u8], values: &[f32; LEAVES], score: &mut [f32]) {
+        let n = leaf.len();
+        let (old, score) = (&old[..n], &mut score[..n]);
+        for i in 0..n {
+            score[i] = old[i] + values[usize::from(leaf[i])];
+        }
+    }
+}
+
+dispatched! {
+    /// The same in place.
+    pub fn add_values_here(leaf: &[u8], values: &[f32; LEAVES], score: &mut [f32]) {
+        let n = leaf.len();
+        let score = &mut score[..n];
+        for i in 0..n {
+            score[i] += values[usize::from(leaf[i])];
+        }
+    }
+}
+
+dispatched! {
+    /// Derivatives of the squared loss without weights: `(score - target, 1)`.
+    pub fn squared_pairs(score: &[f32], target: &[f32], pairs: &mut [Pair]) {
+        let n = pairs.len();
+        let (score, target) = (&score[..n], &target[..n]);
+        for i in 0..n {
+            pairs[i] = [score[i] - target[i], 1.0];
+        }
+    }
+}
+
+dispatched! {
+    /// Derivatives of the logistic loss without weights, to the bit those of [`super::derivatives::logistic`].
+    pub fn logistic_pairs(score: &[f32], target: &[f32], pairs: &mut [Pair]) {
+        let mut powers = [0.0f32; SHORT];
+        let rows = pairs.len();
+        for from in (0..rows).step_by(SHORT) {
+            let n = SHORT.min(rows - from);
+            let (score, target) = (&score[from..from + n], &target[from..from + n]);
+            let (pairs, powers) = (&mut pairs[from..from + n], &mut powers[..n]);
+            for i in 0..n {
+                powers[i] = exp_of_negative(-score[i].abs());
+            }
+            for i in 0..n {
+                let (g, h) = logistic_row(score[i], powers[i], target[i]);
+                pairs[i] = [g, h];
+            }
+        }
+    }
+}
+
+/// Multiplies each pair by its row's weight; an empty `weight` means that every row weighs one.
+pub fn weigh_pairs(weight: &[f32], pairs: &mut [Pair]) {
+    for (pair, weight) in pairs.iter_mut().zip(weight) {
+        *pair = [pair[0] * weight, pair[1] * weight];
+    }
+}
+
+dispatched! {
+    /// Derivatives of any loss as pairs.
+    pub fn pair_up(g: &[f32], h: &[f32], pairs: &mut [Pair]) {
+        let n = pairs.len();
+        let (g, h) = (&g[..n], &h[..n]);
+        for i in 0..n {
+            pairs[i] = [g[i], h[i]];
+        }
+    }
+}
+
+/// The copies of the sums by leaf, each sum a packed pair.
+type Copies = [[u64; STRIDE]; COPIES];
+
+/// Sums by leaf over one block, all zero between blocks.
+#[derive(Debug, Clone)]
+pub struct BlockSums {
+    copies: Box<Copies>,
+}
+
+impl Default for BlockSums {
+    fn default() -> Self {
+        BlockSums { copies: Box::new([[0; STRIDE]; COPIES]) }
+    }
+}
+
+impl BlockSums {
+    /// Adds a block of rows to the sums of their leaves; `sums` holds one entry a leaf.
+    pub fn add(&mut self, leaf: &[u8], pairs: &[Pair], sums: &mut [[f64; 2]]) {
+        scatter(leaf, pairs, &mut self.copies);
+        fold(&mut self.copies, sums);
+    }
+}
+
+/// The bits of a pair, the first number in the low half.
+#[inline(always)]
+fn packed(pair: Pair) -> u64 {
+    u64::from(pair[0].to_bits()) | u64::from(pair[1].to_bits()) << 32
+}
+
+#[inline(always)]
+fn unpacked(bits: u64) -> Pair {
+    [f32::from_bits(bits as u32), f32::from_bits((bits >> 32) as u32)]
+}
+
+/// Adds packed pairs number by number. Left to itself the compiler loads, adds and stores the two numbers one after the
+/// other, which takes twice as long; half of a vector holds both.
+#[inline(always)]
+fn add_packed(a: u64, b: u64) -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_mm_add_ps, _mm_castpd_ps, _mm_castps_pd, _mm_cvtsd_f64, _mm_set_sd};
+        let (a, b) = (f64::from_bits(a), f64::from_bits(b));
+        // SAFETY: these work on values alone, and every x86-64 processor has the SSE2 instructions they ask for.
+        #[allow(unsafe_code)]
+        unsafe {
+            let sum = _mm_add_ps(_mm_castpd_ps(_mm_set_sd(a)), _mm_castpd_ps(_mm_set_sd(b)));
+            _mm_cvtsd_f64(_mm_castps_pd(sum)).to_bits()
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let (a, b) = (unpacked(a), unpacked(b));
+        packed([a[0] + b[0], a[1] + b[1]])
+    }
+}
+
+/// Adds each row's pair to its leaf; row `i` of the block goes to copy `i` modulo their number.
+pub fn scatter(leaf: &[u8], pairs: &[Pair], copies: &mut Copies) {
+    let pairs = &pairs[..leaf.len()];
+    let (leaf_runs, leaf_rest) = leaf.as_chunks::<COPIES>();
+    let (pair_runs, pair_rest) = pairs.as_chunks::<COPIES>();
+    for (leaf, pair) in leaf_runs.iter().zip(pair_runs) {
+        // One load for eight leaf numbers: loads are what this loop has too many of.
+        let word = u64::from_le_bytes(*leaf);
+        for copy in 0..COPIES {
+            let sum = &mut copies[copy][usize::from((word >> (8 * copy)) as u8)];
+            *sum = add_packed(*sum, packed(pair[copy]));
+        }
+    }
+    for (copy, (leaf, pair)) in leaf_rest.iter().zip(pair_rest).enumerate() {
+        let sum = &mut copies[copy][usize::from(*leaf)];
+        *sum = add_packed(*sum, packed(*pair));
+    }
+}
+
+/// Adds the copies to `f64` sums, neighbours first, and clears them.
+pub fn fold(copies: &mut Copies, sums: &mut [[f64; 2]]) {
+    let n = sums.len().min(STRIDE);
+    let [a, b, c, d, e, f, g, h] = copies.each_ref().map(|copy| &copy[..n]);
+    for (leaf, sum) in sums.iter_mut().enumerate().take(n) {
+        let low = add_packed(add_packed(a[leaf], b[leaf]), add_packed(c[leaf], d[leaf]));
+        let high = add_packed(add_packed(e[leaf], f[leaf]), add_packed(g[leaf], h[leaf]));
+        let part = unpacked(add_packed(low, high));
+        *sum = [sum[0] + f64::from(part[0]), sum[1] + f64::from(part[1])];
+    }
+    copies.iter_mut().for_each(|copy| copy[..n].fill(0));
+}
+
+dispatched! {
+    /// The weight of the rows whose class, 0 or 1, is on the side of their score; the score 0 stands for class 0.
+    pub fn hits(score: &[f32], target: &[f32], weight: &[f32]) -> f64 {
+        let n = target.len();
+        let score = &score[..n];
+        if weight.is_empty() {
+            let mut count = 0u32;
+            for i in 0..n {
+                count += u32::from((score[i] > 0.0) == (target[i] > 0.5));
+            }
+            return f64::from(count);
+        }
+        let weight = &weight[..n];
+        (0..n).map(|i| if (score[i] > 0.0) == (target[i] > 0.5) { f64::from(weight[i]) } else { 0.0 }).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,434 @@
+//! Evaluates particles: from a sequence of rule numbers to leaf values and a fitness.
+//!
+//! A particle's position is `trees × depth` numbers of rules in a [`RuleTable`], tree after tree and level after level.
+//! Decoding it is boosting with the structure given (Rao 2022, section 5.4): each tree's leaf values are Newton steps on
+//! what the trees before it left, `-G / (H + λ)` (eq. 9 for the squared loss), the sum of all trees is the score (eq. 6),
+//! and the fitness is taken on the training rows.
+//!
+//! Where this differs from the paper: the learning rate (one there) and λ (zero there) can be chosen; losses without a
+//! useful second derivative get quantiles as leaf values; and what the last particle shares with the next, its first
+//! trees, is not computed again, which changes no bit of a result. The paper names the cost of computing gradients for
+//! every particle as its limit; this is one way round it.
+//!
+//! All sums are taken in the order of the shards, so a result does not depend on the number of threads either.
+
+mod fitness;
+mod rows;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use swarmwood_model::{Leaf, Level, Member, Oblivious, Shape};
+
+use crate::bins::Layout;
+use crate::dataset::{Dataset, Plan};
+use crate::kernels::particle::{LEAVES, LEVELS, Question};
+use crate::objective::Objective;
+use crate::objective::order::weighted_quantile;
+use crate::pool::{Pool, even_ranges};
+use crate::rule_table::RuleTable;
+pub use fitness::Fitness;
+use rows::{Part, Rows, Step};
+
+/// What the evaluation of particles can be told.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Settings {
+    /// Trees of a particle, at least one.
+    pub trees: usize,
+    /// Levels of each tree, from 1 to 8.
+    pub depth: usize,
+    /// Share of each leaf value that is added.
+    pub learning_rate: f64,
+    /// L2 penalty on leaf values.
+    pub lambda: f64,
+    /// What is measured.
+    pub fitness: Fitness,
+    /// Bytes of scores that may be kept for particles that begin alike; less makes it slower, never different.
+    pub memory: usize,
+}
+
+/// Why particles cannot be evaluated.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ParticleError {
+    /// More than one raw output.
+    #[error("the {objective} objective has {outputs} outputs; a particle has one; choose an objective of one output")]
+    Outputs {
+        /// The objective's name.
+        objective: &'static str,
+        /// How many it has.
+        outputs: usize,
+    },
+    /// Trees that cannot be.
+    #[error("a particle of {trees} trees with {depth} levels each; it must have at least one tree, and 1 to 8 levels")]
+    Shape {
+        /// Trees asked for.
+        trees: usize,
+        /// Levels asked for.
+        depth: usize,
+    },
+    /// The fitness does not suit the objective.
+    #[error("the fitness {fitness} {reason}")]
+    Fitness {
+        /// Its name.
+        fitness: &'static str,
+        /// Why, and what to choose.
+        reason: &'static str,
+    },
+    /// A sequence of the wrong length.
+    #[error("a sequence of {found} rules; {trees} trees with {depth} levels need {}", trees * depth)]
+    Length {
+        /// Its length.
+        found: usize,
+        /// Trees of a particle.
+        trees: usize,
+        /// Levels of a tree.
+        depth: usize,
+    },
+    /// A number without a rule.
+    #[error("rule {index} at position {position}; the table has {rules} rules, numbered from 0")]
+    Rule {
+        /// The number.
+        index: u32,
+        /// Where it stands in the sequence.
+        position: usize,
+        /// Rules of the table.
+        rules: usize,
+    },
+}
+
+/// What a particle is worth.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Evaluation {
+    /// The fitness as people say it: mean loss, accuracy, or RMSE. NaN if no row has weight.
+    pub fitness: f64,
+    /// The number to make small: the share of wrong rows where the fitness is the accuracy, the fitness otherwise.
+    pub cost: f64,
+    /// The leaves, tree after tree, `1 << depth` each; the learning rate is in their values.
+    pub leaves: Vec<Leaf>,
+    /// How many trees were taken over from the particle before.
+    pub reused: usize,
+}
+
+/// Evaluates particles on the rows of one data set.
+///
+/// ```
+/// use swarmwood_learn::bins::Layout;
+/// use swarmwood_learn::data::{Chunk, Column};
+/// use swarmwood_learn::particle::{Evaluator, Fitness, Settings};
+/// use swarmwood_learn::{dataset::Dataset, objective::Squared, pool::Pool, rule_table::RuleTable};
+/// use swarmwood_model::{Feature, Kind};
+///
+/// // The worked example of the paper, in thousands: table 1 and the tree of figure 1.
+/// let columns = vec![Column::Number(vec![100.0, 200.0, 600.0, 80.0, 1200.0, 1011.0])];
+/// let target = vec![15.0, 90.0, 110.0, 180.0, 580.0, 780.0];
+/// let chunk = Chunk { columns, target, weight: Vec::new(), rows: 6 };
+/// let features = [Feature { name: "Ind".into(), kind: Kind::Number }];
+/// let pool = Pool::new(1)?;
+/// let data = Dataset::from_chunk(&chunk, Layout::fit(|at| chunk.columns[at].clone(), &features, 255, &pool), &pool);
+/// let table = RuleTable::distinct(&data);
+///
+/// let settings = Settings {
+///     trees: 1, depth: 1, learning_rate: 1.0, lambda: 0.0, fitness: Fitness::Rmse, memory: 1 << 20,
+/// };
+/// let mut evaluator = Evaluator::new(&data, &table, &Squared, settings, &pool).map_err(|e| e.to_string())?;
+/// assert_eq!(evaluator.base(), 292.5);
+/// // Rule 1 is "Ind above 150", midway between 100 and 200.
+/// let leaves = evaluator.evaluate(&[1]).map_err(|e| e.to_string())?.leaves;
+/// assert_eq!([leaves[0].value, leaves[1].value], [-195.0, 97.5]);
+/// # Ok::<(), String>(())
+/// ```
+pub struct Evaluator<'a> {
+    frame: Frame<'a>,
+    rows: Vec<Arc<Rows>>,
+    /// Evaluations that can run beside each other; the first one is always there.
+    lanes: Vec<Lane>,
+}
+
+/// What all evaluations share.
+struct Frame<'a> {
+    pool: &'a Pool,
+    objective: &'a dyn Objective,
+    table: &'a RuleTable,
+    layout: Arc<Layout>,
+    plan: Plan,
+    questions: Vec<Question>,
+    settings: Settings,
+    base: f64,
+    shift: f64,
+}
+
+/// Memory of one evaluation, and what the last particle left there.
+#[derive(Debug)]
+struct Lane {
+    parts: Vec<Part>,
+    /// The last particle; empty before the first.
+    last: Vec<u32>,
+    /// Its sums of derivatives by leaf, tree after tree.
+    sums: Vec<[f64; 2]>,
+    /// Its leaves.
+    leaves: Vec<Leaf>,
+    /// Its fitness.
+    fitness: f64,
+    /// After how many trees scores are still there, those after the last one always are.
+    kept: usize,
+}
+
+impl<'a> Evaluator<'a> {
+    /// Prepares the rows of a data set. The targets must be in the objective's domain, and the table be made from this
+    /// data set or one with the same layout.
+    pub fn new(
+        data: &Dataset,
+        table: &'a RuleTable,
+        objective: &'a dyn Objective,
+        settings: Settings,
+        pool: &'a Pool,
+    ) -> Result<Self, ParticleError> {
+        check(objective, &settings)?;
+        let target: Vec<f64> = data.target.iter().map(|&target| objective.transform_target(target)).collect();
+        let base = objective.start(&target, &data.weight).first().copied().unwrap_or(0.0);
+        // Losses of the difference alone are learnt around zero, where `f32` is finest.
+        let shift = if objective.shift_invariant() { base } else { 0.0 };
+        let target: Vec<f32> = target.iter().map(|&y| (y - shift) as f32).collect();
+        let weight: Vec<f32> = data.weight.iter().map(|&weight| weight as f32).collect();
+        let questions = table.rules().iter().map(|rule| Question::new(&data.layout.route(rule))).collect();
+        let frame = Frame {
+            pool,
+            objective,
+            table,
+            layout: data.layout.clone(),
+            plan: data.plan,
+            questions,
+            settings,
+            base,
+            shift,
+        };
+        let (targets, weights) = (data.plan.deal(&target), data.plan.deal(&weight));
+        let rows = pool.map(data.plan.shards, |shard| {
+            let (target, weight) = (targets[shard].clone(), weights[shard].clone());
+            Arc::new(Rows::new(data.shards[shard].clone(), target, weight, frame.start(), objective))
+        });
+        let mut evaluator = Evaluator { frame, rows, lanes: Vec::new() };
+        evaluator.open_lane();
+        Ok(evaluator)
+    }
+
+    fn open_lane(&mut self) {
+        let settings = &self.frame.settings;
+        let each = self.frame.plan.rows.max(1) * size_of::<f32>() * self.frame.pool.threads();
+        let layers = (settings.memory / each).clamp(1, settings.trees);
+        let leaves = settings.trees << settings.depth;
+        self.lanes.push(Lane {
+            parts: self.rows.iter().map(|rows| Part::new(rows.clone(), layers)).collect(),
+            last: Vec::new(),
+            sums: vec![[0.0; 2]; leaves],
+            leaves: vec![Leaf { value: 0.0, cover: 0.0 }; leaves],
+            fitness: f64::NAN,
+            kept: if layers < settings.trees { layers - 1 } else { layers },
+        });
+    }
+
+    /// The start value of the raw score.
+    pub fn base(&self) -> f64 {
+        self.frame.base
+    }
+
+    /// What to add to a training score to get the raw score (see [`Objective::shift_invariant`]).
+    pub fn shift(&self) -> f64 {
+        self.frame.shift
+    }
+
+    /// Evaluates one particle, all threads working on its rows. The first trees that it shares with the particle before
+    /// are not computed again.
+    pub fn evaluate(&mut self, sequence: &[u32]) -> Result<Evaluation, ParticleError> {
+        self.frame.check_sequence(sequence)?;
+        Ok(self.frame.evaluate(&mut self.lanes[0], sequence))
+    }
+
+    /// Evaluates several particles, every thread working on particles of its own: faster for small data sets, the same
+    /// for all. Particles that begin alike should stand beside each other.
+    pub fn evaluate_all<S: AsRef<[u32]> + Sync>(&mut self, sequences: &[S]) -> Result<Vec<Evaluation>, ParticleError> {
+        sequences.iter().try_for_each(|sequence| self.frame.check_sequence(sequence.as_ref()))?;
+        let lanes = self.frame.pool.threads().min(sequences.len());
+        while self.lanes.len() < lanes {
+            self.open_lane();
+        }
+        let frame = &self.frame;
+        let ranges = even_ranges(sequences.len(), lanes.max(1));
+        let mut work: Vec<(&mut Lane, &[S], Vec<Evaluation>)> =
+            self.lanes.iter_mut().zip(ranges).map(|(lane, range)| (lane, &sequences[range], Vec::new())).collect();
+        frame.pool.each(&mut work, |_, (lane, sequences, done)| {
+            done.extend(sequences.iter().map(|sequence| frame.evaluate(lane, sequence.as_ref())));
+        });
+        Ok(work.into_iter().flat_map(|(_, _, done)| done).collect())
+    }
+
+    /// Another fitness of a particle.
+    pub fn measure(&mut self, sequence: &[u32], fitness: Fitness) -> Result<f64, ParticleError> {
+        suits(fitness, self.frame.objective)?;
+        self.evaluate(sequence)?;
+        let (frame, lane) = (&self.frame, &self.lanes[0]);
+        let measure = |at: usize| lane.parts[at].measure(frame.settings.trees, fitness, frame.objective);
+        let sum = frame.pool.map(lane.parts.len(), measure).into_iter().sum();
+        Ok(fitness.of_sum(sum, self.rows.iter().map(|rows| rows.total).sum()))
+    }
+
+    /// Scores of a particle for the training rows, in row order; [`Evaluator::shift`] makes them raw scores.
+    pub fn training_scores(&mut self, sequence: &[u32]) -> Result<Vec<f32>, ParticleError> {
+        self.evaluate(sequence)?;
+        let scores: Vec<&[f32]> =
+            self.lanes[0].parts.iter().map(|part| part.scores(self.frame.settings.trees)).collect();
+        Ok(self.frame.plan.gather(&scores))
+    }
+
+    /// The trees of a particle as members of a model whose start value is [`Evaluator::base`].
+    pub fn to_members(&mut self, sequence: &[u32]) -> Result<Vec<Member>, ParticleError> {
+        self.evaluate(sequence)?;
+        let (frame, lane) = (&self.frame, &self.lanes[0]);
+        let depth = frame.settings.depth;
+        let member = |(tree, rules): (usize, &[u32])| {
+            let own = tree << depth..(tree + 1) << depth;
+            let gains = level_gains(&lane.sums[own.clone()], depth, frame.settings.lambda);
+            let split = |index: u32| frame.layout.split(&frame.table.rules()[index as usize]);
+            let levels = rules.iter().zip(gains).map(|(&index, gain)| Level { split: split(index), gain }).collect();
+            Member { output: 0, shape: Shape::Oblivious(Oblivious { levels, leaves: lane.leaves[own].to_vec() }) }
+        };
+        Ok(sequence.chunks_exact(depth).enumerate().map(member).collect())
+    }
+}
+
+impl Frame<'_> {
+    /// The score every row starts from.
+    fn start(&self) -> f32 {
+        (self.base - self.shift) as f32
+    }
+
+    fn check_sequence(&self, sequence: &[u32]) -> Result<(), ParticleError> {
+        let Settings { trees, depth, .. } = self.settings;
+        if sequence.len() != trees * depth {
+            return Err(ParticleError::Length { found: sequence.len(), trees, depth });
+        }
+        let rules = self.questions.len();
+        match sequence.iter().position(|&index| index as usize >= rules) {
+            Some(position) => Err(ParticleError::Rule { index: sequence[position], position, rules }),
+            None => Ok(()),
+        }
+    }
+
+    /// Evaluates a checked particle.
+    fn evaluate(&self, lane: &mut Lane, sequence: &[u32]) -> Evaluation {
+        let Settings { trees, depth, fitness, .. } = self.settings;
+        let reused = lane.shared_trees(sequence, depth);
+        if reused < trees {
+            for tree in reused..trees {
+                let values = (tree > reused).then(|| self.values(lane, tree - 1));
+                let levels = &sequence[tree * depth..(tree + 1) * depth];
+                let questions: Vec<&Question> = levels.iter().map(|&index| &self.questions[index as usize]).collect();
+                let step = Step { tree, questions: &questions, values: values.as_ref() };
+                self.pool.each(&mut lane.parts, |_, part| part.pass(&step, self.objective));
+                self.settle(lane, tree);
+            }
+            let values = self.values(lane, trees - 1);
+            self.pool.each(&mut lane.parts, |_, part| part.finish(trees, &values, fitness, self.objective));
+            let sum = lane.parts.iter().map(|part| part.measured).sum();
+            lane.fitness = fitness.of_sum(sum, lane.parts.iter().map(Part::total).sum());
+            lane.last.clear();
+            lane.last.extend_from_slice(sequence);
+        }
+        Evaluation { fitness: lane.fitness, cost: fitness.cost(lane.fitness), leaves: lane.leaves.clone(), reused }
+    }
+
+    /// Leaf values of a tree as scores are added: with the start value in those of the first.
+    fn values(&self, lane: &Lane, tree: usize) -> [f32; LEAVES] {
+        let start = if tree == 0 { self.start() } else { 0.0 };
+        let width = 1 << self.settings.depth;
+        let mut values = [0.0; LEAVES];
+        for (value, leaf) in values.iter_mut().zip(&lane.leaves[tree * width..(tree + 1) * width]) {
+            *value = start + leaf.value as f32;
+        }
+        values
+    }
+
+    /// Merges the sums of a tree in shard order and sets its leaves.
+    fn settle(&self, lane: &mut Lane, tree: usize) {
+        let Settings { depth, learning_rate, lambda, .. } = self.settings;
+        let own = tree << depth..(tree + 1) << depth;
+        let sums = &mut lane.sums[own.clone()];
+        sums.fill([0.0; 2]);
+        for part in &lane.parts {
+            sums.iter_mut().zip(&part.sums).for_each(|(sum, part)| *sum = [sum[0] + part[0], sum[1] + part[1]]);
+        }
+        for (leaf, sums) in lane.leaves[own.clone()].iter_mut().zip(sums.iter()) {
+            *leaf = newton(sums, lambda);
+        }
+        if let Some(alpha) = self.objective.leaf_quantile() {
+            self.settle_quantiles(lane, tree, alpha);
+        }
+        lane.leaves[own].iter_mut().for_each(|leaf| leaf.value *= learning_rate);
+    }
+
+    /// Leaf values of losses whose Newton step is a poor one.
+    fn settle_quantiles(&self, lane: &mut Lane, tree: usize, alpha: f64) {
+        let depth = self.settings.depth;
+        let mut residuals: Vec<Vec<(f32, f32)>> = vec![Vec::new(); 1 << depth];
+        lane.parts.iter().for_each(|part| part.residuals(tree, self.start(), &mut residuals));
+        let own = tree << depth..(tree + 1) << depth;
+        for (leaf, residuals) in lane.leaves[own].iter_mut().zip(&mut residuals) {
+            leaf.value = weighted_quantile(residuals, alpha).unwrap_or(0.0);
+        }
+    }
+}
+
+impl Lane {
+    /// How many of its first trees a particle shares with the last one and need not be computed again.
+    fn shared_trees(&self, sequence: &[u32], depth: usize) -> usize {
+        if self.last == sequence {
+            return sequence.len() / depth;
+        }
+        let pairs = self.last.chunks_exact(depth).zip(sequence.chunks_exact(depth));
+        pairs.take(self.kept).take_while(|(last, new)| last == new).count()
+    }
+}
+
+/// A leaf's Newton value `-G / (H + λ)`. A leaf without rows, or with derivatives beyond all numbers, adds nothing.
+fn newton(&[g, h]: &[f64; 2], lambda: f64) -> Leaf {
+    let divisor = h + lambda;
+    let value = -g / divisor;
+    if divisor > 0.0 && value.is_finite() && h.is_finite() {
+        Leaf { value, cover: h }
+    } else {
+        Leaf { value: 0.0, cover: 0.0 }
+    }
+}
+
+/// What each level gained: `½ Σ G² / (H + λ)` over the nodes below it less the same over those above it. A level may
+/// lose something where λ is positive: its rule was not chosen for its gain.
+fn level_gains(sums: &[[f64; 2]], depth: usize, lambda: f64) -> Vec<f64> {
+    let score = |level: usize| -> f64 {
+        let node = |path: usize| {
+            let leaves = sums.iter().skip(path).step_by(1 << level);
+            let [g, h] = leaves.fold([0.0; 2], |sum, leaf| [sum[0] + leaf[0], sum[1] + leaf[1]]);
+            if h + lambda > 0.0 { 0.5 * g * g / (h + lambda) } else { 0.0 }
+        };
+        (0..1 << level).map(node).sum()
+    };
+    let scores: Vec<f64> = (0..=depth).map(score).collect();
+    let gains = scores.windows(2).map(|pair| pair[1] - pair[0]);
+    gains.map(|gain| if gain.is_finite() { gain } else { 0.0 }).collect()
+}
+
+fn check(objective: &dyn Objective, settings: &Settings) -> Result<(), ParticleError> {
+    let Settings { trees, depth, fitness, .. } = *settings;
+    if objective.outputs() != 1 {
+        return Err(ParticleError::Outputs { objective: objective.name(), outputs: objective.outputs() });
+    }
+    if trees == 0 || !(1..=LEVELS).contains(&depth) {
+        return Err(ParticleError::Shape { trees, depth });
+    }
+    suits(fitness, objective)
+}
+
+fn suits(fitness: Fitness, objective: &dyn Objective) -> Result<(), ParticleError> {
+    let fault = |reason| ParticleError::Fitness { fitness: fitness.name(), reason };
+    fitness.watch().suits(objective).map_err(fault)
+}
