@@ -26,7 +26,7 @@ import xgboost as xgb
 HERE = Path(__file__).resolve().parent
 KEPT = HERE.parent / "crates" / "swarmwood-model" / "tests" / "imports"
 TRAIN, ROWS, TREES = 240, 32, 5
-# Kinds of models that only the longer check makes, to keep git small.
+# Kinds of models that only the longer check makes, to keep git small; so are those with an objective in their name.
 NOT_KEPT = {
     "xgboost_two_classes",
     "xgboost_poisson",
@@ -36,6 +36,7 @@ NOT_KEPT = {
     "catboost_two_classes",
     "catboost_poisson",
 }
+OBJECTIVE = "_objective_"
 COLOURS = ["red", "green", "blue", "grey", "pink", "teal"]
 
 
@@ -56,6 +57,7 @@ class Data:
         self.binary = (self.y > np.median(self.y)).astype(int)
         self.three = np.digitize(self.y, np.quantile(self.y, [0.33, 0.66]))
         self.counts = np.floor(np.exp(np.clip(self.y / 2.0, -2.0, 3.0)))
+        self.positive = self.counts + 0.5
 
     def beside(self, thresholds: list[tuple[int, float]]) -> None:
         """Moves some of the last rows onto thresholds and next to them."""
@@ -206,6 +208,20 @@ def xgboost_samples(out: Path, seed: int) -> None:
     forest = {"objective": "multi:softprob", "num_class": 3, "num_parallel_tree": 2, "grow_policy": "lossguide"}
     model("multiclass_forest", ".ubj", forest | {"subsample": 0.7}, "three", rounds=2, missing=True)
     only_missing(out, seed)
+    for objective, target, more in [
+        ("reg:absoluteerror", "y", {}),
+        ("reg:quantileerror", "y", {"quantile_alpha": 0.3}),
+        ("reg:pseudohubererror", "y", {}),
+        ("reg:squaredlogerror", "positive", {}),
+        ("reg:logistic", "binary", {"base_score": 0.3}),
+        ("binary:logitraw", "binary", {}),
+        ("reg:gamma", "positive", {}),
+        ("reg:tweedie", "counts", {"base_score": 2.0}),
+        ("survival:cox", "positive", {}),
+        ("rank:pairwise", "three", {}),
+    ]:
+        name = OBJECTIVE[1:] + objective.replace(":", "_")
+        model(name, ".json", {"objective": objective} | more, target, missing=True)
 
 
 def only_missing(out: Path, seed: int) -> None:
@@ -233,6 +249,16 @@ def lightgbm_samples(out: Path, seed: int) -> None:
     model("poisson", {"objective": "poisson"}, "counts")
     model("forest", {"boosting": "rf", "bagging_fraction": 0.6, "bagging_freq": 1}, same_raw=False)
     model("dart", {"boosting": "dart", "drop_rate": 0.5, "objective": "l1"})
+    for objective, target in [
+        ("huber", "y"),
+        ("fair", "y"),
+        ("quantile", "y"),
+        ("mape", "positive"),
+        ("gamma", "positive"),
+        ("tweedie", "counts"),
+        ("cross_entropy", "binary"),
+    ]:
+        model(OBJECTIVE[1:] + objective, {"objective": objective, "zero_as_missing": True}, target, zeros=True)
 
 
 def catboost_samples(out: Path, seed: int) -> None:
@@ -252,6 +278,18 @@ def catboost_samples(out: Path, seed: int) -> None:
     model("poisson", {"loss_function": "Poisson"}, "counts", prediction="Exponent")
     two = {"loss_function": "MultiClass", "classes_count": 2, "iterations": 3}
     model("two_classes", two, "binary", same_raw=False, **probability)
+    for loss, target, prediction in [
+        ("Quantile:alpha=0.3", "y", "RawFormulaVal"),
+        ("Huber:delta=1.0", "y", "RawFormulaVal"),
+        ("MAPE", "positive", "RawFormulaVal"),
+        ("LogCosh", "y", "RawFormulaVal"),
+        ("Lq:q=2", "y", "RawFormulaVal"),
+        ("Expectile:alpha=0.3", "y", "RawFormulaVal"),
+        ("Tweedie:variance_power=1.5", "counts", "Exponent"),
+        ("CrossEntropy", "binary", "Probability"),
+    ]:
+        params = {"loss_function": loss, "leaf_estimation_iterations": 1}
+        model(OBJECTIVE[1:] + loss.split(":")[0], params, target, missing=True, prediction=prediction)
 
 
 def main() -> None:
@@ -266,7 +304,7 @@ def main() -> None:
             samples(out, seed + 1)
         if out == KEPT:
             for path in out.iterdir():
-                if path.name.split(".")[0] in NOT_KEPT:
+                if path.name.split(".")[0] in NOT_KEPT or OBJECTIVE in path.name:
                     path.unlink()
 
 

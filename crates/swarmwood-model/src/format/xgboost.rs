@@ -129,7 +129,7 @@ fn base(text: &str, objective: &str, classes: usize) -> Found<Vec<f64>> {
     let parse = |part: &str| part.trim().parse::<f64>().map_err(|_| format!("`base_score` is '{part}'"));
     let stored = inner.split(',').map(parse).collect::<Found<Vec<f64>>>()?;
     let score = |value: &f64| match objective {
-        "binary:logistic" | "reg:logistic" | "binary:logitraw" => -(1.0 / value - 1.0).ln(),
+        "binary:logistic" | "reg:logistic" => -(1.0 / value - 1.0).ln(),
         "count:poisson" | "reg:gamma" | "reg:tweedie" | "survival:cox" | "survival:aft" => value.ln(),
         _ => *value,
     };
