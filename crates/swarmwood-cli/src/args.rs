@@ -219,7 +219,7 @@ fn task() -> Arg {
 fn talk_flags() -> [Arg; 2] {
     [
         switch("json", "print the report as one JSON object on standard output"),
-        switch("quiet", "say nothing but errors").short('q'),
+        switch("quiet", "no progress, notes or warnings: results and errors only").short('q'),
     ]
 }
 

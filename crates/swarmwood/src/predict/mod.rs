@@ -20,7 +20,7 @@ pub use table::{Report, Request, What, write_csv};
 use crate::{Error, Result};
 
 /// Rows that one piece of work takes: enough to pay for handing it over, few enough for every thread to get some.
-const PIECE: usize = 4096;
+const PIECE: usize = 2048;
 
 /// A model made ready to predict many rows.
 pub struct Scorer<'a> {
@@ -57,10 +57,7 @@ impl<'a> Scorer<'a> {
     /// Raw scores, row by row one an output.
     pub fn raw(&self, chunk: &Chunk) -> Result<Vec<f64>> {
         let outputs = self.model.outputs();
-        self.pieces(chunk, |block| {
-            let mut raw = vec![0.0; block.rows * outputs];
-            self.predictor.raw(block, self.first, &mut raw).map(|()| raw)
-        })
+        self.pieces(chunk, outputs, |block, raw| self.predictor.raw(block, self.first, raw))
     }
 
     /// Predictions: numbers, or classes with their probabilities.
@@ -88,10 +85,7 @@ impl<'a> Scorer<'a> {
     /// Leaf indices, row by row one a tree.
     pub fn leaves(&self, chunk: &Chunk) -> Result<Vec<u32>> {
         let trees = self.trees();
-        self.pieces(chunk, |block| {
-            let mut leaves = vec![0; block.rows * trees];
-            self.predictor.leaves(block, self.first, &mut leaves).map(|()| leaves)
-        })
+        self.pieces(chunk, trees, |block, leaves| self.predictor.leaves(block, self.first, leaves))
     }
 
     /// What each feature adds to each raw score, and last the score expected of a row nothing is known of; row by row,
@@ -105,28 +99,25 @@ impl<'a> Scorer<'a> {
             }
         };
         let width = self.model.outputs() * (self.model.schema.features.len() + 1);
-        self.pieces(chunk, |block| {
-            let mut contributions = vec![0.0; block.rows * width];
-            explainer.contributions(block, &mut contributions).map(|()| contributions)
-        })
+        self.pieces(chunk, width, |block, contributions| explainer.contributions(block, contributions))
     }
 
-    /// Runs `work` over pieces of the rows and joins the results in row order.
-    fn pieces<T: Send, E: Display + Send>(
+    /// Runs `work` over pieces of the rows; each writes its own part of the result, `width` values a row.
+    fn pieces<T: Send + Clone + Default, E: Display + Send>(
         &self,
         chunk: &Chunk,
-        work: impl Fn(&Block<'_>) -> std::result::Result<Vec<T>, E> + Sync,
+        width: usize,
+        work: impl Fn(&Block<'_>, &mut [T]) -> std::result::Result<(), E> + Sync,
     ) -> Result<Vec<T>> {
-        let parts = self.pool.map(chunk.rows.div_ceil(PIECE), |piece| {
+        let mut all = vec![T::default(); chunk.rows * width];
+        let mut parts: Vec<_> = all.chunks_mut((PIECE * width).max(1)).map(|part| (part, Ok(()))).collect();
+        self.pool.each(&mut parts, |piece, (part, done)| {
             let range = piece * PIECE..((piece + 1) * PIECE).min(chunk.rows);
             let columns: Vec<Values<'_>> = chunk.columns.iter().map(|column| slice(column, range.clone())).collect();
-            work(&Block { columns: &columns, rows: range.len() })
+            *done = work(&Block { columns: &columns, rows: range.len() }, part);
         });
-        let mut joined = Vec::new();
-        for part in parts {
-            joined.extend(part.map_err(run_error)?);
-        }
-        Ok(joined)
+        parts.into_iter().try_for_each(|(_, done)| done.map_err(run_error))?;
+        Ok(all)
     }
 }
 
