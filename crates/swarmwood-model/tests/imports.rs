@@ -241,3 +241,26 @@ fn categories_that_cannot_be_are_refused() {
     assert!(error.contains("beyond ASCII"), "{error}");
     assert!(altered(file, "\"categories\":[", "\"categories\":[4294967295,").contains("xgboost model: "));
 }
+
+/// XGBoost 1.0 wrote truth values as such, one start value without brackets, and no word of categories.
+#[test]
+fn files_of_old_versions_are_read() {
+    let bytes = sample("xgboost_missing.json");
+    let mut json: Json = serde_json::from_slice(&bytes).expect("JSON");
+    let learner = &mut json["learner"];
+    let base = learner["learner_model_param"]["base_score"].as_str().expect("text").to_string();
+    learner["learner_model_param"]["base_score"] = base.trim_matches(['[', ']']).into();
+    for key in ["feature_names", "feature_types", "attributes"] {
+        learner.as_object_mut().expect("an object").remove(key);
+    }
+    let model = &mut learner["gradient_booster"]["model"];
+    model.as_object_mut().expect("an object").remove("cats");
+    for tree in model["trees"].as_array_mut().expect("a list") {
+        let truth = |number: &f64| Json::from(*number != 0.0);
+        tree["default_left"] = numbers(&tree["default_left"]).iter().map(truth).collect();
+        let tree = tree.as_object_mut().expect("an object");
+        tree.retain(|key, _| !key.starts_with("categories") && key != "split_type");
+    }
+    let old = format::read(json.to_string().as_bytes()).expect("a model");
+    assert_eq!(old, format::read(&bytes).expect("a model"));
+}
