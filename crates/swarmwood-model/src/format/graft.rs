@@ -27,7 +27,7 @@ pub(super) fn tree<P>(root: P, most: usize, at: impl Fn(P) -> Found<Step<P>>) ->
     let mut open = VecDeque::from([(root, None)]);
     while let Some((place, edge)) = open.pop_front() {
         if tree.nodes.len() + tree.leaves.len() == most {
-            return Err(format!("a tree of {most} places leads to more places than that"));
+            return Err(format!("more than {most} places hang from the root"));
         }
         let child = match at(place)? {
             Step::Leaf(leaf) => {

@@ -3,7 +3,8 @@
 //! A row goes left if `x <= t` in 64 bits, which is the opposite of our test. What a missing value is belongs to each
 //! rule: nothing (NaN then counts as 0), zero (NaN and what is almost 0 go the default way) or NaN. A category in the
 //! rule's set goes left, anything else right, missing values included. Where zero is missing and its default way is not
-//! the way of its value, one rule becomes up to four.
+//! the way of its value, the rule is taken apart by sign: three rules that copy what hangs below, where later rules about
+//! the same feature then know the sign.
 
 mod sections;
 
@@ -198,16 +199,40 @@ struct Table {
     sets: Vec<LevelSet>,
 }
 
-/// A place of a tree: where a number leads that is a child in the file, or a part of a rule about zero.
+/// A place of a tree: where in the file it is, and what the way to it has told of the signs of numbers.
+#[derive(Clone)]
+struct Place {
+    at: At,
+    signs: Vec<(u32, Sign)>,
+}
+
 #[derive(Clone, Copy)]
-enum Place {
+enum At {
+    /// A child as the file numbers it: a node, or below 0 a leaf.
     Child(f64),
-    /// The numbers above zero that reach a node.
-    Positive(usize),
-    /// The numbers that are not above zero, and missing values.
+    /// A node whose number is known not to be above zero.
     NotPositive(usize),
-    /// The numbers below zero.
-    Negative(usize),
+}
+
+/// What is known of a number.
+#[derive(Clone, Copy, PartialEq)]
+enum Sign {
+    Negative,
+    /// Zero, or missing.
+    Zero,
+    Positive,
+}
+
+impl Place {
+    fn child(&self, number: f64) -> Place {
+        Place { at: At::Child(number), signs: self.signs.clone() }
+    }
+
+    fn learn(&self, node: usize, feature: u32, sign: Sign) -> Place {
+        let mut place = self.child(node as f64);
+        place.signs.push((feature, sign));
+        place
+    }
 }
 
 impl Table {
@@ -261,40 +286,71 @@ impl Table {
             return Err("there are more category rules than sets of categories".into());
         }
         let most = if self.unfolds() { places.saturating_mul(UNFOLDED) } else { places };
-        let root = if self.feature.is_empty() { Place::Child(-1.0) } else { Place::Child(0.0) };
-        graft::tree(root, most, |place| match place {
-            Place::Child(number) if number < 0.0 => {
-                let leaf = index(-1.0 - number).filter(|leaf| *leaf < self.leaf.len());
-                let leaf = leaf.ok_or_else(|| format!("there is no leaf {}", -1.0 - number))?;
-                Ok(Step::Leaf(Leaf { value: self.leaf[leaf], cover: self.leaf_cover[leaf] }))
-            }
-            Place::Child(number) => {
-                let node = index(number).filter(|node| *node < self.feature.len());
-                let node = node.ok_or_else(|| format!("there is no node {number}"))?;
-                if self.is_category(node) { self.category_rule(node, levels) } else { self.number_rule(node) }
-            }
-            // Zero and missing values have gone elsewhere where these are asked.
-            Place::Positive(node) | Place::Negative(node) => self.rule(node, self.threshold[node], false),
-            Place::NotPositive(node) => {
-                let threshold = self.threshold[node];
-                let (left, right) = (Place::Child(self.left[node]), Place::Child(self.right[node]));
-                // Below zero all go left if the threshold is not below it.
-                let fails = if threshold < -ZERO { Place::Negative(node) } else { left };
-                let passes = if self.default_left(node) { left } else { right };
+        let root = At::Child(if self.feature.is_empty() { -1.0 } else { 0.0 });
+        graft::tree(Place { at: root, signs: Vec::new() }, most, |place| match place.at {
+            At::NotPositive(node) => {
+                let feature = self.feature(node)?;
+                let (fails, passes) =
+                    (place.learn(node, feature, Sign::Negative), place.learn(node, feature, Sign::Zero));
                 self.step(node, (-ZERO).next_down(), true, fails, passes)
             }
+            At::Child(number) => self.child(&place, number, levels),
         })
     }
 
-    fn category_rule(&self, node: usize, levels: &BTreeMap<usize, Levels>) -> Found<Step<Place>> {
-        let set = self.set(node).ok_or_else(|| format!("node {node} has no categories"))?;
+    /// What stands at a child, after the rules that what is known already decides.
+    fn child(&self, place: &Place, mut number: f64, levels: &BTreeMap<usize, Levels>) -> Found<Step<Place>> {
+        for _ in 0..=self.feature.len() {
+            if number < 0.0 {
+                let leaf = index(-1.0 - number).filter(|leaf| *leaf < self.leaf.len());
+                let leaf = leaf.ok_or_else(|| format!("there is no leaf {}", -1.0 - number))?;
+                return Ok(Step::Leaf(Leaf { value: self.leaf[leaf], cover: self.leaf_cover[leaf] }));
+            }
+            let node = index(number).filter(|node| *node < self.feature.len());
+            let node = node.ok_or_else(|| format!("there is no node {number}"))?;
+            if self.is_category(node) {
+                return self.category_rule(place, node, levels);
+            }
+            match self.known_way(place, node)? {
+                Some(left) => number = if left { self.left[node] } else { self.right[node] },
+                None => return self.number_rule(place, node),
+            }
+        }
+        Err("a node leads back to itself".into())
+    }
+
+    /// Whether a node where zero is missing is known to send its rows left, or known not to.
+    fn known_way(&self, place: &Place, node: usize) -> Found<Option<bool>> {
+        let threshold = self.threshold[node];
+        Ok(match self.sign(place, node)? {
+            Some(Sign::Zero) => Some(self.default_left(node)),
+            Some(Sign::Positive) if threshold <= ZERO => Some(false),
+            Some(Sign::Negative) if threshold >= -ZERO => Some(true),
+            _ => None,
+        })
+    }
+
+    /// What is known of a node's number, if zero is missing there.
+    fn sign(&self, place: &Place, node: usize) -> Found<Option<Sign>> {
+        let feature = self.feature(node)?;
+        let known = place.signs.iter().find(|(known, _)| *known == feature);
+        Ok(known.filter(|_| self.missing(node) == 1).map(|(_, sign)| *sign))
+    }
+
+    fn feature(&self, node: usize) -> Found<u32> {
         let feature = index(self.feature[node]).ok_or_else(|| format!("node {node} asks for no feature"))?;
-        let levels = levels.get(&feature).ok_or_else(|| format!("node {node} asks for no category"))?;
+        Ok(feature as u32)
+    }
+
+    fn category_rule(&self, place: &Place, node: usize, levels: &BTreeMap<usize, Levels>) -> Found<Step<Place>> {
+        let set = self.set(node).ok_or_else(|| format!("node {node} has no categories"))?;
+        let feature = self.feature(node)?;
+        let levels = levels.get(&(feature as usize)).ok_or_else(|| format!("node {node} asks for no category"))?;
         let code = |code| levels.codes.binary_search(&code).ok().map(|level| level as u32);
         let test = Test::In(set.iter().filter_map(code).collect());
-        let split = Split { feature: feature as u32, test, missing_right: false };
+        let split = Split { feature, test, missing_right: false };
         // What is in the set passes here and goes left there.
-        let (fails, passes) = (Place::Child(self.right[node]), Place::Child(self.left[node]));
+        let (fails, passes) = (place.child(self.right[node]), place.child(self.left[node]));
         Ok(Step::Rule { split, fails, passes, gain: self.gain[node], cover: self.cover[node] })
     }
 
@@ -318,30 +374,27 @@ impl Table {
         (0..self.feature.len()).any(|node| !self.is_category(node) && self.parts_zero(node))
     }
 
-    fn number_rule(&self, node: usize) -> Found<Step<Place>> {
+    fn number_rule(&self, place: &Place, node: usize) -> Found<Step<Place>> {
         let threshold = self.threshold[node];
+        let (left, right) = (place.child(self.left[node]), place.child(self.right[node]));
+        if self.sign(place, node)?.is_some() {
+            // Neither zero nor missing values come here.
+            return self.step(node, threshold, false, left, right);
+        }
         if self.parts_zero(node) {
-            let right = Place::Child(self.right[node]);
-            // Above zero all go right if the threshold is not above it.
-            let passes = if threshold > ZERO { Place::Positive(node) } else { right };
-            return self.step(node, ZERO, false, Place::NotPositive(node), passes);
+            let rest = Place { at: At::NotPositive(node), signs: place.signs.clone() };
+            return self.step(node, ZERO, false, rest, place.learn(node, self.feature(node)?, Sign::Positive));
         }
         let missing_right = match self.missing(node) {
             0 => 0.0 > threshold,
             1 | 2 => !self.default_left(node),
             other => return Err(format!("node {node} has the unknown missing type {other}")),
         };
-        self.rule(node, threshold, missing_right)
-    }
-
-    fn rule(&self, node: usize, threshold: f64, missing_right: bool) -> Found<Step<Place>> {
-        let (left, right) = (Place::Child(self.left[node]), Place::Child(self.right[node]));
         self.step(node, threshold, missing_right, left, right)
     }
 
     fn step(&self, node: usize, above: f64, missing_right: bool, fails: Place, passes: Place) -> Found<Step<Place>> {
-        let feature = index(self.feature[node]).ok_or_else(|| format!("node {node} asks for no feature"))? as u32;
-        let split = Split { feature, test: Test::Above(above), missing_right };
+        let split = Split { feature: self.feature(node)?, test: Test::Above(above), missing_right };
         Ok(Step::Rule { split, fails, passes, gain: self.gain[node], cover: self.cover[node] })
     }
 }

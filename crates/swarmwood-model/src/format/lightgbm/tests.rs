@@ -76,7 +76,7 @@ fn damage_is_named() {
         ("leaf_value=1 2", "leaf_value=1 2\nis_linear=1", "linear"),
         ("num_leaves=2", "num_leaves=99999999999999", "where 99999999999999 are needed"),
         ("num_cat=0", "num_cat=9999999999", "`cat_boundaries` is missing"),
-        ("left_child=-1", "left_child=0", "more places"),
+        ("left_child=-1", "left_child=0", "more than 3 places"),
         ("left_child=-1", "left_child=7", "no node 7"),
         ("left_child=-1", "left_child=-9", "no leaf 8"),
         ("split_feature=0", "split_feature=3", "asks for feature 3"),
