@@ -75,10 +75,12 @@ pub struct Capabilities {
     pub batch: bool,
     /// Never asks for the same configuration twice, and ends when all were asked.
     pub distinct: bool,
+    /// May end before all configurations were asked, for good: at a limit, or when it has nothing new to ask.
+    pub ends: bool,
 }
 
 impl Capabilities {
-    /// Everything: for engines that work on whole configurations.
+    /// Everything, and no end of its own: for engines that work on whole configurations.
     pub const ALL: Capabilities = Capabilities {
         integer: true,
         real: true,
@@ -88,6 +90,7 @@ impl Capabilities {
         conditional: true,
         batch: true,
         distinct: true,
+        ends: false,
     };
 
     /// Checks that an engine with these capabilities can search the space; constructors call it.

@@ -17,14 +17,21 @@ pub enum Error {
         /// The missing ability.
         ability: &'static str,
     },
+    /// The engine's settings make no sense; all faults are listed, each under the name of its setting.
+    Settings {
+        /// The engine's name.
+        engine: &'static str,
+        /// What is wrong.
+        faults: Vec<Fault>,
+    },
     /// The snapshot does not fit.
     Snapshot(String),
 }
 
-/// A fault of one parameter of a space.
+/// A fault of one parameter of a space, or of one setting of an engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// The parameter's name.
+    /// The name of the parameter or setting.
     pub parameter: String,
     /// What is wrong and what is allowed.
     pub message: String,
@@ -40,6 +47,11 @@ impl fmt::Display for Error {
             }
             Error::Unsupported { engine, parameter, ability } => {
                 write!(f, "engine '{engine}' cannot search {ability} parameters such as '{parameter}'; choose another")
+            }
+            Error::Settings { engine, faults } => {
+                let line =
+                    |fault: &Fault| format!("setting '{}' of engine '{engine}': {}", fault.parameter, fault.message);
+                write!(f, "{}", faults.iter().map(line).collect::<Vec<_>>().join("\n"))
             }
             Error::Snapshot(message) => write!(f, "snapshot: {message}"),
         }

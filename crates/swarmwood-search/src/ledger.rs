@@ -57,14 +57,25 @@ impl Ledger {
 
     /// Whether this configuration was asked before.
     pub fn has_seen(&self, point: &Point) -> bool {
-        self.seen.contains(&point.fingerprint())
+        self.has_seen_print(point.fingerprint())
+    }
+
+    /// [`Ledger::has_seen`] for who has the fingerprint already, which is the dear part of a long point.
+    pub(crate) fn has_seen_print(&self, print: u128) -> bool {
+        self.seen.contains(&print)
     }
 
     /// Opens a trial.
     pub fn issue(&mut self, point: Point) -> Trial {
+        let print = point.fingerprint();
+        self.issue_print(point, print)
+    }
+
+    /// [`Ledger::issue`] for who has the fingerprint already.
+    pub(crate) fn issue_print(&mut self, point: Point, print: u128) -> Trial {
         let id = self.next;
         self.next += 1;
-        self.seen.insert(point.fingerprint());
+        self.seen.insert(print);
         self.open.insert(id, point.clone());
         Trial { id, point }
     }

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use swarmwood_search::contract::spaces;
+use swarmwood_search::pso_discrete::{Groups, PsoDiscrete, Settings};
 use swarmwood_search::{Engine, Outcome, Point, Random, Space, Trial, Value};
 
 fn text(space: &Space, point: &Point) -> String {
@@ -56,6 +57,26 @@ fn random_search_walks_its_golden_paths() {
         if ["few integers", "conditional", "mixed"].contains(&name) {
             let mut engine = Random::new(&space, 42).unwrap();
             compare(&format!("random-{}", name.replace(' ', "-")), &trajectory(&space, &mut engine));
+        }
+    }
+}
+
+/// Four particles, so that every ask of four is a generation.
+#[test]
+fn the_discrete_swarm_walks_its_golden_paths() {
+    let published = Settings { population: 4, ..Settings::default() };
+    let groups = Some(Groups::of_sizes(&[10, 990]));
+    let every_option = Settings { groups, mutation: 0.1, adaptive: true, memo: true, ..published.clone() };
+    for (name, space) in spaces() {
+        let variants = match name {
+            "choices" => vec![("published", &published)],
+            "many integers" => vec![("published", &published), ("options", &every_option)],
+            _ => continue,
+        };
+        for (variant, settings) in variants {
+            let mut engine = PsoDiscrete::new(&space, settings.clone(), 42).unwrap();
+            let file = format!("pso-discrete-{variant}-{}", name.replace(' ', "-"));
+            compare(&file, &trajectory(&space, &mut engine));
         }
     }
 }

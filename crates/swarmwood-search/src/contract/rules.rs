@@ -134,7 +134,9 @@ fn late_tells(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
         engine.tell(&[value(space, &trial)]);
     }
     let used_up = engine.capabilities().distinct && space.size().is_some_and(|size| asked.len() as u128 >= size);
-    ensure(used_up || !engine.ask(1).is_empty(), || "no trial is open and yet no point comes".to_owned())
+    let ended = engine.ask(1).is_empty();
+    ensure(!ended || used_up || engine.capabilities().ends, || "no trial is open and yet no point comes".to_owned())?;
+    ensure(!ended || engine.ask(BATCH).is_empty(), || "went on after it had ended".to_owned())
 }
 
 fn failures(subject: &Subject<'_>, space: &Space) -> Result<(), String> {

@@ -45,6 +45,7 @@ enum Fault {
     RestartsOnResume,
     ResumesAnything,
     Deadlocks,
+    ComesBack,
     RepeatsPoints,
     IgnoresTheSeed,
     StopsAtFailures,
@@ -84,7 +85,8 @@ impl Faulty {
 
 impl Engine for Faulty {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { real: false, list: false, choice: false, conditional: false, ..Capabilities::ALL }
+        let ends = self.fault == Fault::ComesBack;
+        Capabilities { real: false, list: false, choice: false, conditional: false, ends, ..Capabilities::ALL }
     }
 
     fn ask(&mut self, at_most: usize) -> Vec<Trial> {
@@ -93,6 +95,7 @@ impl Engine for Faulty {
             Fault::GivesTooMany if at_most > 0 => at_most + 1,
             Fault::GivesTooFew => at_most.min(5),
             Fault::Deadlocks if self.asks > 30 => 0,
+            Fault::ComesBack if self.asks == 41 => 0, // the first ask of the rule with no trial open
             Fault::StopsAtFailures if matches!(self.last, Some(Outcome::Failed { .. })) => 0,
             _ => at_most,
         };
@@ -173,6 +176,7 @@ fn every_cheat_is_caught_by_the_rule_against_it() {
         (Fault::RestartsOnResume, "resumed is the same as uninterrupted"),
         (Fault::ResumesAnything, "a snapshot that does not fit is refused"),
         (Fault::Deadlocks, "late outcomes are taken, and without open trials the search goes on"),
+        (Fault::ComesBack, "late outcomes are taken, and without open trials the search goes on"),
         (Fault::RepeatsPoints, "no configuration twice with the distinct capability, and an end when all were asked"),
         (Fault::IgnoresTheSeed, "another seed gives another run in a large space"),
         (Fault::StopsAtFailures, "failed trials are answers without a value"),

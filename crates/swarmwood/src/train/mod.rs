@@ -1,6 +1,6 @@
 //! Trains a model from rows and checked parameters.
 //!
-//! [`binning`] turns rows into binned shards; the greedy tree booster and the linear booster are called from here, and
+//! `binning` turns rows into binned shards; the greedy tree booster and the linear booster are called from here, and
 //! what they end with becomes a [`Model`] with its metrics.
 
 mod binning;

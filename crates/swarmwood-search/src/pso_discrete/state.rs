@@ -1,0 +1,199 @@
+//! A swarm as plain data and back. What follows from the rest (who is to be asked) is not stored but found again.
+
+use super::adapt::{Control, State};
+use super::indices::{decode, encode};
+use super::{Groups, PsoDiscrete, Settings, Statistics};
+use crate::error::Error;
+use crate::ledger::Ledger;
+use crate::snapshot::{Datum, Snapshot};
+use crate::space::Space;
+
+const VERSION: u64 = 1;
+
+pub(super) fn save(swarm: &PsoDiscrete) -> Snapshot {
+    let position = |indices: &Vec<u64>| Datum::point(&decode(&swarm.space, indices));
+    let answer = |answer: &Option<Option<f64>>| list(answer.map(optional));
+    let own = |own: &Option<(f64, Vec<u64>)>| {
+        list(own.as_ref().map(|(loss, at)| Datum::List(vec![Datum::Real(*loss), position(at)])))
+    };
+    let known = |(print, loss): (&u128, &f64)| Datum::List(vec![Datum::wide(*print), Datum::Real(*loss)]);
+    let state = Datum::record([
+        ("settings", save_settings(&swarm.settings)),
+        ("seed", Datum::Natural(swarm.seed)),
+        ("ledger", swarm.ledger.save()),
+        ("generation", Datum::Natural(swarm.generation)),
+        ("positions", list(swarm.positions.iter().map(position))),
+        ("answers", list(swarm.answers.iter().map(answer))),
+        ("own", list(swarm.own.iter().map(own))),
+        ("first", Datum::Natural(swarm.first)),
+        ("asked", Datum::Natural(swarm.asked as u64)),
+        ("memo", list(swarm.memo.iter().map(known))),
+        ("control", save_control(&swarm.control)),
+        ("repeats", Datum::Natural(swarm.repeats)),
+        ("statistics", list(swarm.statistics.iter().map(save_statistics))),
+        ("over", flag(swarm.over)),
+    ]);
+    Snapshot { engine: PsoDiscrete::NAME.to_owned(), version: VERSION, space: swarm.space.fingerprint(), state }
+}
+
+pub(super) fn load(space: &Space, snapshot: &Snapshot) -> Result<PsoDiscrete, Error> {
+    snapshot.check(PsoDiscrete::NAME, VERSION, space)?;
+    let state = &snapshot.state;
+    let natural = |name: &str| state.field(name)?.natural();
+    let settings = load_settings(state.field("settings")?)?;
+    let unsound = |error: Error| Error::Snapshot(format!("holds settings that make no sense: {error}"));
+    super::abilities(&settings).check(PsoDiscrete::NAME, space).map_err(unsound)?;
+    settings.check(PsoDiscrete::NAME, space).map_err(unsound)?;
+    let position = |datum: &Datum| Ok(encode(space, &datum.to_point(space)?));
+    let answer = |datum: &Datum| datum.list()?.first().map(to_optional).transpose();
+    let own = |datum: &Datum| -> Result<Option<(f64, Vec<u64>)>, Error> {
+        let Some(own) = datum.list()?.first() else { return Ok(None) };
+        let [loss, at] = own.tuple()?;
+        Ok(Some((loss.real()?, position(at)?)))
+    };
+    let known = |datum: &Datum| -> Result<(u128, f64), Error> {
+        let [print, loss] = datum.tuple()?;
+        Ok((print.to_wide()?, loss.real()?))
+    };
+    let mut swarm = PsoDiscrete {
+        space: space.clone(),
+        settings,
+        seed: natural("seed")?,
+        ledger: Ledger::load(state.field("ledger")?, space)?,
+        generation: natural("generation")?,
+        positions: each(state, "positions", position)?,
+        answers: each(state, "answers", answer)?,
+        own: each(state, "own", own)?,
+        first: 0,
+        asked: 0,
+        memo: each(state, "memo", known)?.into_iter().collect(),
+        control: load_control(state.field("control")?)?,
+        repeats: natural("repeats")?,
+        statistics: each(state, "statistics", load_statistics)?,
+        over: to_flag(state.field("over")?)?,
+        prints: Vec::new(),
+        sources: Vec::new(),
+        queue: Vec::new(),
+    };
+    let particles = swarm.settings.population;
+    if [swarm.positions.len(), swarm.answers.len(), swarm.own.len()].iter().any(|count| *count != particles) {
+        return Err(damaged("another number of particles than its settings name"));
+    }
+    swarm.prints = swarm.positions.iter().map(|position| swarm.fingerprint(position)).collect();
+    swarm.arrange();
+    let (first, asked) = (natural("first")?, natural("asked")?);
+    if first.checked_add(asked) != Some(swarm.ledger.next_id()) || asked > swarm.queue.len() as u64 {
+        return Err(damaged("trials that belong to no generation"));
+    }
+    (swarm.first, swarm.asked) = (first, asked as usize);
+    Ok(swarm)
+}
+
+fn damaged(what: &str) -> Error {
+    Error::Snapshot(format!("holds {what}; it is damaged"))
+}
+
+fn list(items: impl IntoIterator<Item = Datum>) -> Datum {
+    Datum::List(items.into_iter().collect())
+}
+
+fn each<T>(state: &Datum, name: &str, load: impl Fn(&Datum) -> Result<T, Error>) -> Result<Vec<T>, Error> {
+    state.field(name)?.list()?.iter().map(load).collect()
+}
+
+fn flag(value: bool) -> Datum {
+    Datum::Natural(u64::from(value))
+}
+
+fn to_flag(datum: &Datum) -> Result<bool, Error> {
+    match datum.natural()? {
+        0 => Ok(false),
+        1 => Ok(true),
+        _ => Err(damaged("a number where yes or no belongs")),
+    }
+}
+
+fn optional(value: Option<f64>) -> Datum {
+    list(value.map(Datum::Real))
+}
+
+fn to_optional(datum: &Datum) -> Result<Option<f64>, Error> {
+    datum.list()?.first().map(Datum::real).transpose()
+}
+
+fn save_settings(settings: &Settings) -> Datum {
+    let sizes = |groups: &Groups| list(groups.sizes().map(Datum::Natural));
+    Datum::record([
+        ("population", Datum::Natural(settings.population as u64)),
+        ("alpha", Datum::Real(settings.alpha)),
+        ("beta", Datum::Real(settings.beta)),
+        ("generations", list(settings.generations.map(Datum::Natural))),
+        ("groups", list(settings.groups.as_ref().map(sizes))),
+        ("mutation", Datum::Real(settings.mutation)),
+        ("adaptive", flag(settings.adaptive)),
+        ("memo", flag(settings.memo)),
+    ])
+}
+
+fn load_settings(data: &Datum) -> Result<Settings, Error> {
+    let count = |datum: &Datum| datum.natural().map(|count| usize::try_from(count).unwrap_or(usize::MAX));
+    let groups = |datum: &Datum| -> Result<Groups, Error> {
+        let sizes = datum.list()?.iter().map(count).collect::<Result<Vec<usize>, Error>>()?;
+        Ok(Groups::of_sizes(&sizes))
+    };
+    Ok(Settings {
+        population: count(data.field("population")?)?,
+        alpha: data.field("alpha")?.real()?,
+        beta: data.field("beta")?.real()?,
+        generations: data.field("generations")?.list()?.first().map(Datum::natural).transpose()?,
+        groups: data.field("groups")?.list()?.first().map(groups).transpose()?,
+        given: Vec::new(),
+        mutation: data.field("mutation")?.real()?,
+        adaptive: to_flag(data.field("adaptive")?)?,
+        memo: to_flag(data.field("memo")?)?,
+    })
+}
+
+fn save_control(control: &Control) -> Datum {
+    let state = Datum::Natural(control.state as u64);
+    Datum::List(vec![Datum::Real(control.own), Datum::Real(control.global), state])
+}
+
+fn load_control(data: &Datum) -> Result<Control, Error> {
+    let [own, global, state] = data.tuple()?;
+    let state = usize::try_from(state.natural()?).ok().and_then(|state| State::CYCLE.get(state));
+    let state = *state.ok_or_else(|| damaged("a state of the swarm that does not exist"))?;
+    let control = Control { own: own.real()?, global: global.real()?, state };
+    if control.is_sound() { Ok(control) } else { Err(damaged("coefficients out of bounds")) }
+}
+
+fn save_statistics(of: &Statistics) -> Datum {
+    Datum::List(vec![
+        Datum::Natural(of.generation),
+        optional(of.best),
+        optional(of.mean),
+        Datum::Real(of.diversity),
+        optional(of.factor),
+        Datum::Real(of.alpha),
+        Datum::Real(of.beta),
+        Datum::Natural(of.evaluations),
+        Datum::Natural(of.repeats),
+        Datum::Natural(of.failures),
+    ])
+}
+
+fn load_statistics(data: &Datum) -> Result<Statistics, Error> {
+    let [generation, best, mean, diversity, factor, alpha, beta, evaluations, repeats, failures] = data.tuple()?;
+    Ok(Statistics {
+        generation: generation.natural()?,
+        best: to_optional(best)?,
+        mean: to_optional(mean)?,
+        diversity: diversity.real()?,
+        factor: to_optional(factor)?,
+        alpha: alpha.real()?,
+        beta: beta.real()?,
+        evaluations: evaluations.natural()?,
+        repeats: repeats.natural()?,
+        failures: failures.natural()?,
+    })
+}
