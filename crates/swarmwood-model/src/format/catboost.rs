@@ -1,7 +1,7 @@
 //! Models of CatBoost (Prokhorenkova et al. 2018) over numbers, written by its `save_model` with `format="json"`.
 //!
 //! CatBoost rounds inputs to 32 bits and passes a row if `x > border`; the thresholds kept here give the same answer for
-//! every 64-bit input ([`graft::not_less`]). Trees are oblivious or ordinary, and a leaf holds one value an output, so a
+//! every 64-bit input (`graft::not_less`). Trees are oblivious or ordinary, and a leaf holds one value an output, so a
 //! tree of k outputs becomes k trees. Rules about categories hash texts or count targets and are refused by name of the
 //! feature. The file holds no gains.
 

@@ -1,7 +1,7 @@
 //! Models of XGBoost (Chen and Guestrin 2016), written by its `save_model` as JSON or UBJ.
 //!
 //! XGBoost rounds inputs to 32 bits and sends a row left if `x < t`; the thresholds kept here give the same answer for
-//! every 64-bit input ([`graft::not_less`]). Categories in a node's set go right. Scores are added in 64 bits instead of
+//! every 64-bit input (`graft::not_less`). Categories in a node's set go right. Scores are added in 64 bits instead of
 //! 32, so they differ from the library's in the eighth digit. All trees count, as in `Booster.predict`; the best
 //! iteration of early stopping is kept for the record.
 
