@@ -94,6 +94,7 @@ fn evaluate() -> Command {
         .args_override_self(true)
         .arg(model())
         .arg(data("rows with the target: CSV (plain or gzip), Parquet, or - for standard input").required(true))
+        .arg(word("target", "COLUMN", "column to compare with [default: as the model calls it]"))
         .arg(word("weight", "COLUMN", "column with the weight of each row"))
         .arg(first())
         .arg(delimiter())

@@ -15,7 +15,9 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
     let talk = talk_of(flags);
     let mut scoring = Scoring::new(flags)?;
     let model = store::load(&scoring.model)?;
-    scoring.options.target = model.schema.target.name.clone();
+    // Models of other libraries do not know what their target was called.
+    let named = flags.get_one::<String>("target").cloned();
+    scoring.options.target = named.unwrap_or_else(|| model.schema.target.name.clone());
     scoring.options.weight = flags.get_one::<String>("weight").cloned();
     let source = args::source(flags.get_one::<PathBuf>("data").map_or(Path::new("-"), PathBuf::as_path));
     let rows = read::matching(&source, &model.schema, &scoring.options)?;

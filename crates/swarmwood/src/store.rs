@@ -7,10 +7,11 @@ use swarmwood_model::{Model, format};
 use crate::write::{Output, write_atomically};
 use crate::{Error, Result};
 
-/// Reads a model; whatever the file holds, the answer is a model that can predict or an error that says why not.
+/// Reads a model, ours or one of XGBoost, LightGBM or CatBoost ([`format::read`]); whatever the file holds, the answer is
+/// a model that can predict or an error that says why not.
 pub fn load(path: &Path) -> Result<Model> {
     let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
-    format::from_json(&bytes).map_err(|error| Error::Model { path: path.to_path_buf(), message: error.to_string() })
+    format::read(&bytes).map_err(|error| Error::Model { path: path.to_path_buf(), message: error.to_string() })
 }
 
 /// Writes a model; the file appears whole or not at all.

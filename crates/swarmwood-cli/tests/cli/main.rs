@@ -4,6 +4,7 @@ mod bad_data;
 mod bad_models;
 mod bad_params;
 mod happy;
+mod imports;
 mod outputs;
 mod scratch;
 mod tables;

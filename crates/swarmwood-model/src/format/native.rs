@@ -69,6 +69,14 @@ pub enum FormatError {
         /// What is wrong.
         problem: &'static str,
     },
+    /// The file is another library's and cannot be read.
+    #[error("{library} model: {problem}")]
+    Foreign {
+        /// Which library wrote it.
+        library: &'static str,
+        /// What is wrong with it or not supported, and how to mend it.
+        problem: String,
+    },
     /// The file is well formed, but what it describes is no model.
     #[error(transparent)]
     Model(#[from] ModelError),

@@ -136,6 +136,8 @@ impl fmt::Display for Summary {
         }
         writeln!(f, "features   {}, {} of them used", self.features, self.features_used)?;
         let (method, version) = (super::trees::plain(&self.method), super::trees::plain(&self.version));
-        writeln!(f, "trained    on {} rows, method {method}, version {version}", self.rows)
+        // Other libraries do not tell how many rows they had.
+        let rows = if self.rows == 0 { String::new() } else { format!("on {} rows, ", self.rows) };
+        writeln!(f, "trained    {rows}method {method}, version {version}")
     }
 }

@@ -1,0 +1,294 @@
+//! Models of XGBoost (Chen and Guestrin 2016), written by its `save_model` as JSON or UBJ.
+//!
+//! XGBoost rounds inputs to 32 bits and sends a row left if `x < t`; the thresholds kept here give the same answer for
+//! every 64-bit input (`graft::not_less`). Categories in a node's set go right. Scores are added in 64 bits instead of
+//! 32, so they differ from the library's in the eighth digit. All trees count, as in `Booster.predict`; the best
+//! iteration of early stopping is kept for the record.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::document::{Document, Found, index};
+use super::graft::{self, Foreign, Step};
+use super::{FormatError, ubj};
+use crate::ensemble::{Link, Model, Shape};
+use crate::schema::{Feature, Kind};
+use crate::tree::{Leaf, LevelSet, Split, Test, Tree};
+
+/// The library's name.
+pub(super) const LIBRARY: &str = "xgboost";
+
+/// Category codes from here on are no codes to XGBoost, because a 32-bit float cannot tell them apart.
+const CODES: usize = 1 << 24;
+
+/// The model that XGBoost wrote as JSON. It has passed [`Model::check`].
+pub fn from_json(bytes: &[u8]) -> Result<Model, FormatError> {
+    finish(Document::from_json(bytes).and_then(|document| read(&document, bytes.len())))
+}
+
+/// The model that XGBoost wrote as UBJ. It has passed [`Model::check`].
+pub fn from_ubj(bytes: &[u8]) -> Result<Model, FormatError> {
+    finish(ubj::from_ubj(bytes).and_then(|document| read(&document, bytes.len())))
+}
+
+fn finish(model: Found<Model>) -> Result<Model, FormatError> {
+    super::checked(LIBRARY, model)
+}
+
+fn read(document: &Document, file: usize) -> Found<Model> {
+    let learner = document.need("learner")?;
+    let param = learner.need("learner_model_param")?;
+    let objective = learner.need("objective")?.text("name")?;
+    let (link, ours) = link(objective)?;
+    let classes = param.count("num_class")?.unwrap_or(0).max(1);
+    if param.count("num_target")?.unwrap_or(1) > 1 {
+        return Err("the model predicts several targets; one is read".into());
+    }
+    if (link == Link::Softmax) != (classes > 1) {
+        return Err(format!("objective '{objective}' does not fit {classes} classes"));
+    }
+    let (model, weights) = booster(learner.need("gradient_booster")?)?;
+    let trees = model.list("trees")?;
+    graft::affordable(classes, file, "classes")?;
+    let names = learner.names("feature_names")?;
+    let count = match param.count("num_feature")? {
+        Some(count) if count > 0 => count,
+        _ => names.len(),
+    };
+    let names = graft::feature_names(names, count, file)?;
+    let sets = trees.iter().map(category_sets).collect::<Found<Vec<_>>>()?;
+    let features = features(learner, model, names, trees, &sets, file)?;
+    let infos = model.numbers("tree_info")?;
+    if infos.len() != trees.len() || weights.is_some_and(|weights| weights.len() != trees.len()) {
+        return Err("`tree_info` and `weight_drop` must have one entry a tree".into());
+    }
+    let mut grown: Vec<Vec<Shape>> = vec![Vec::new(); classes];
+    for (number, (table, sets)) in trees.iter().zip(&sets).enumerate() {
+        let mut shape = tree(table, sets).map(Shape::Ordinary).map_err(|fault| format!("tree {number}: {fault}"))?;
+        if let Some(weights) = weights {
+            graft::scale(&mut shape, weights[number]);
+        }
+        let class = index(infos[number]).and_then(|class| grown.get_mut(class));
+        class.ok_or_else(|| format!("tree {number} belongs to no class"))?.push(shape);
+    }
+    let version: Vec<String> = document.names("version")?;
+    Foreign {
+        library: LIBRARY,
+        version: version.join("."),
+        objective: ours.unwrap_or(objective).to_string(),
+        link,
+        classes: Vec::new(),
+        features,
+        base: base(param.text("base_score")?, objective, classes)?,
+        trees: grown,
+        params: record(learner, objective),
+    }
+    .into_model()
+}
+
+/// Where the trees are, and the weights DART gave them.
+fn booster(booster: &Document) -> Found<(&Document, Option<&[f64]>)> {
+    match booster.text("name")? {
+        "gbtree" => Ok((booster.need("model")?, None)),
+        "dart" => Ok((booster.need("gbtree")?.need("model")?, Some(booster.numbers("weight_drop")?))),
+        other => Err(format!("booster '{other}' is not read; gbtree and dart are")),
+    }
+}
+
+fn record(learner: &Document, objective: &str) -> BTreeMap<String, String> {
+    let mut params = BTreeMap::from([("objective".to_string(), objective.to_string())]);
+    if let Some(best) = learner.get("attributes").and_then(|attributes| attributes.get("best_iteration")?.name()) {
+        params.insert("best_iteration".to_string(), best);
+    }
+    params
+}
+
+/// The link of an objective, and the objective's name here.
+fn link(objective: &str) -> Found<(Link, Option<&'static str>)> {
+    Ok(match objective {
+        "reg:squarederror" | "reg:linear" => (Link::Identity, Some("squared")),
+        "reg:absoluteerror" => (Link::Identity, Some("absolute")),
+        "reg:quantileerror"
+        | "reg:pseudohubererror"
+        | "reg:squaredlogerror"
+        | "binary:logitraw"
+        | "rank:pairwise"
+        | "rank:ndcg"
+        | "rank:map" => (Link::Identity, None),
+        "binary:logistic" | "reg:logistic" => (Link::Sigmoid, Some("logistic")),
+        "count:poisson" => (Link::Exp, Some("poisson")),
+        "reg:gamma" | "reg:tweedie" | "survival:cox" | "survival:aft" => (Link::Exp, None),
+        "multi:softmax" | "multi:softprob" => (Link::Softmax, Some("softmax")),
+        other => return Err(format!("objective '{other}' has no counterpart here")),
+    })
+}
+
+/// The start values. They are stored as predictions and become scores by the inverse of the link; lists are written as
+/// text too, in brackets.
+fn base(text: &str, objective: &str, classes: usize) -> Found<Vec<f64>> {
+    let inner = text.trim().trim_start_matches('[').trim_end_matches(']');
+    let parse = |part: &str| part.trim().parse::<f64>().map_err(|_| format!("`base_score` is '{part}'"));
+    let stored = inner.split(',').map(parse).collect::<Found<Vec<f64>>>()?;
+    let score = |value: &f64| match objective {
+        "binary:logistic" | "reg:logistic" => -(1.0 / value - 1.0).ln(),
+        "count:poisson" | "reg:gamma" | "reg:tweedie" | "survival:cox" | "survival:aft" => value.ln(),
+        _ => *value,
+    };
+    match stored.as_slice() {
+        [one] => Ok(vec![score(one); classes]),
+        many if many.len() == classes => Ok(many.iter().map(score).collect()),
+        many => Err(format!("`base_score` has {} values for {classes} outputs", many.len())),
+    }
+}
+
+/// The category codes of a tree's nodes, by node.
+type Sets = HashMap<usize, LevelSet>;
+
+fn category_sets(tree: &Document) -> Found<Sets> {
+    if tree.get("categories_nodes").is_none() {
+        return Ok(Sets::new());
+    }
+    let codes = tree.numbers("categories")?;
+    let (nodes, starts, sizes) =
+        (tree.numbers("categories_nodes")?, tree.numbers("categories_segments")?, tree.numbers("categories_sizes")?);
+    if nodes.len() != starts.len() || nodes.len() != sizes.len() {
+        return Err("the tables of categories differ in length".into());
+    }
+    let mut sets = Sets::new();
+    let mut used = 0.0;
+    for ((node, start), size) in nodes.iter().zip(starts).zip(sizes) {
+        // Segments that overlap could make many sets of few codes.
+        used += size;
+        if used > codes.len() as f64 {
+            return Err("nodes share categories".into());
+        }
+        let segment = || -> Option<LevelSet> {
+            let (start, size) = (index(*start)?, index(*size)?);
+            let codes = codes.get(start..start.checked_add(size)?)?;
+            codes.iter().map(|code| index(*code).filter(|code| *code < CODES).map(|code| code as u32)).collect()
+        };
+        let set = segment().ok_or("a node's categories are out of range")?;
+        sets.insert(index(*node).ok_or("a node of the categories does not exist")?, set);
+    }
+    Ok(sets)
+}
+
+/// The features: categories are those that the file calls so or that some rule treats so.
+fn features(
+    learner: &Document,
+    model: &Document,
+    names: Vec<String>,
+    trees: &[Document],
+    sets: &[Sets],
+    file: usize,
+) -> Found<Vec<Feature>> {
+    let types = learner.names("feature_types")?;
+    let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+    counts.extend(types.iter().enumerate().filter(|(_, kind)| *kind == "c").map(|(feature, _)| (feature, 0)));
+    for (tree, sets) in trees.iter().zip(sets) {
+        let asked = tree.numbers("split_indices")?;
+        for (node, set) in sets {
+            let feature = asked.get(*node).and_then(|feature| index(*feature)).ok_or("a node's feature is missing")?;
+            let count = counts.entry(feature).or_default();
+            *count = (*count).max(set.iter().next_back().map_or(0, |code| code as usize + 1));
+        }
+    }
+    let stored = model.get("cats").map(level_names).transpose()?.unwrap_or_default();
+    let unnamed = |feature: &usize| stored.get(*feature).is_none_or(Vec::is_empty);
+    graft::affordable(
+        counts.iter().filter(|(feature, _)| unnamed(feature)).map(|(_, count)| count).sum(),
+        file,
+        "levels",
+    )?;
+    let feature = |(feature, name): (usize, String)| match counts.get(&feature) {
+        None => graft::number(name),
+        Some(_) if !unnamed(&feature) => Feature { name, kind: Kind::Category { levels: stored[feature].clone() } },
+        Some(&count) => {
+            Feature { name, kind: Kind::Category { levels: (0..count).map(|code| code.to_string()).collect() } }
+        }
+    };
+    Ok(names.into_iter().enumerate().map(feature).collect())
+}
+
+/// The names of levels, feature by feature; files of version 3.1 and later have them. Whole numbers are stored as such,
+/// texts as one string of bytes with the places where each begins.
+fn level_names(cats: &Document) -> Found<Vec<Vec<String>>> {
+    let one = |stored: &Document| {
+        let Some(offsets) = stored.get("offsets") else { return stored.names("values") };
+        let (Document::Numbers(offsets), bytes) = (offsets, stored.numbers("values")?) else {
+            return Err("the names of levels are damaged".to_string());
+        };
+        // XGBoost counts letters where it needs bytes, so that names from a data frame are cut wrongly from the first
+        // letter on that takes more than one (seen in 3.2). Which names were meant cannot be told.
+        if !bytes.iter().all(|byte| (0.0..128.0).contains(byte)) {
+            return Err(
+                "names of categories with letters beyond ASCII, which XGBoost stores damaged; rename them".into()
+            );
+        }
+        let bytes: Vec<u8> = bytes.iter().map(|byte| *byte as u8).collect();
+        let name = |ends: &[f64]| {
+            let range = index(ends[0])?..index(ends[1])?;
+            std::str::from_utf8(bytes.get(range)?).ok().map(str::to_string)
+        };
+        let mut used = 0;
+        let mut names = Vec::new();
+        for ends in offsets.windows(2) {
+            let name = name(ends).ok_or("the names of levels are damaged")?;
+            used += name.len();
+            if used > bytes.len() {
+                return Err("the names of levels overlap".to_string());
+            }
+            names.push(name);
+        }
+        Ok(names)
+    };
+    cats.list("enc")?.iter().map(one).collect()
+}
+
+/// One tree. A leaf is a node without children; its value stands where others have their threshold.
+fn tree(table: &Document, sets: &Sets) -> Found<Tree> {
+    if table.get("tree_param").map(|param| param.count("size_leaf_vector")).transpose()?.flatten().unwrap_or(1) > 1 {
+        return Err("leaves hold several values; trees of one output are read".into());
+    }
+    let (left, right) = (table.numbers("left_children")?, table.numbers("right_children")?);
+    let (feature, condition) = (table.numbers("split_indices")?, table.numbers("split_conditions")?);
+    let (gain, cover) = (table.numbers("loss_changes")?, table.numbers("sum_hessian")?);
+    let default_left = truths(table.need("default_left")?).ok_or("`default_left` must be a list of 0 and 1")?;
+    let places = left.len();
+    let lengths = [right, feature, condition, gain, cover].map(<[f64]>::len);
+    if lengths.iter().any(|length| *length != places) || default_left.len() != places || places == 0 {
+        return Err("the tables of the tree differ in length or are empty".into());
+    }
+    let categorical = table.get("split_type").map(|kinds| truths(kinds).unwrap_or_default()).unwrap_or_default();
+    graft::tree(0_usize, places, |node| {
+        if node >= places {
+            return Err(format!("there is no node {node}"));
+        }
+        if left[node] == -1.0 {
+            // Leaf values are 32-bit floats, written with as many digits as those need.
+            let value = f64::from(condition[node] as f32);
+            return Ok(Step::Leaf(Leaf { value, cover: cover[node] }));
+        }
+        let child = |number: f64| index(number).ok_or_else(|| format!("node {node} leads to {number}"));
+        let test = if categorical.get(node).copied().unwrap_or(false) {
+            Test::In(sets.get(&node).cloned().ok_or_else(|| format!("node {node} has no categories"))?)
+        } else {
+            Test::Above(graft::not_less(condition[node] as f32))
+        };
+        let feature = index(feature[node]).ok_or_else(|| format!("node {node} asks for no feature"))? as u32;
+        let split = Split { feature, test, missing_right: !default_left[node] };
+        let (fails, passes) = (child(left[node])?, child(right[node])?);
+        Ok(Step::Rule { split, fails, passes, gain: gain[node], cover: cover[node] })
+    })
+}
+
+/// Truth values, which old versions wrote as such and new ones as numbers.
+fn truths(list: &Document) -> Option<Vec<bool>> {
+    match list {
+        Document::Numbers(numbers) => Some(numbers.iter().map(|number| *number != 0.0).collect()),
+        Document::List(values) => {
+            let truth = |value: &Document| if let Document::Truth(truth) = value { Some(*truth) } else { None };
+            values.iter().map(truth).collect()
+        }
+        _ => None,
+    }
+}
