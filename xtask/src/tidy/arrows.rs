@@ -23,7 +23,7 @@ const LAYERS: &[&[&str]] = &[
     &["objective"],
     &["metric"],
     &["split", "grown"],
-    &["shard", "rule_table"],
+    &["ridge", "shard", "rule_table"],
     &["workers"],
     &["greedy", "linear", "particle"],
 ];

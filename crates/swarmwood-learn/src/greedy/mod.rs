@@ -7,7 +7,7 @@ pub mod dart;
 pub mod grow;
 pub mod oblivious;
 
-use swarmwood_model::{Leaf, Member};
+use swarmwood_model::Member;
 use swarmwood_search::rng::Stream;
 
 use crate::dataset::{Dataset, Plan};
@@ -269,13 +269,6 @@ impl<'a> Boosting<'a> {
 fn merge(mut all: Partial, part: Partial) -> Partial {
     all.merge(part);
     all
-}
-
-/// A leaf's Newton value `-G / (H + λ)`.
-fn newton(workers: &Workers<'_>, total: u64, lambda: f64) -> Leaf {
-    let sums = workers.scale().unpack(total);
-    let divisor = sums.h + lambda;
-    Leaf { value: if divisor > 0.0 { -sums.g / divisor } else { 0.0 }, cover: sums.h }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use swarmwood_learn::dataset::Dataset;
 use swarmwood_learn::event::{Event, Flow};
 use swarmwood_learn::greedy::oblivious::bytes_needed;
 use swarmwood_learn::greedy::{self, Settings, dart::Dart};
-use swarmwood_learn::split::Penalties;
+use swarmwood_learn::split::{Penalties, Ridge};
 use swarmwood_model::Body;
 
 use super::{Job, Trained, binning};
@@ -58,7 +58,12 @@ fn settings(job: &Job<'_>) -> Settings {
         depth: params.depth,
         max_leaves: params.leaf_limit(),
         learning_rate: params.learning_rate,
-        penalties: Penalties { lambda: params.lambda, gamma: params.gamma, min_child_weight: params.min_child_weight },
+        penalties: Penalties {
+            lambda: params.lambda,
+            ridge: Ridge::Flat,
+            gamma: params.gamma,
+            min_child_weight: params.min_child_weight,
+        },
         subsample: params.subsample,
         colsample_bytree: params.colsample_bytree,
         dart: (params.booster == Booster::Dart).then_some(Dart {
