@@ -16,4 +16,5 @@ pub mod ridge;
 pub mod rule_table;
 pub mod shard;
 pub mod split;
+pub mod swarm;
 pub mod workers;

@@ -26,6 +26,7 @@ const LAYERS: &[&[&str]] = &[
     &["ridge", "shard", "rule_table"],
     &["workers"],
     &["greedy", "linear", "particle"],
+    &["swarm"],
 ];
 
 const LEARN: &str = "crates/swarmwood-learn/src/";

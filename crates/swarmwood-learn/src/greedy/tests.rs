@@ -433,7 +433,7 @@ fn sums_over_shards_equal_sums_over_the_whole() {
     let pool = Pool::new(2).unwrap();
     let target: Vec<f32> = chunk.target.iter().map(|&y| y as f32).collect();
     let mut workers = Workers::new(&data, &target, None, &[0.0], &*objective, &pool, 1 << 30);
-    workers.derive();
+    workers.derive(0.0);
     let search = TreeSearch { allowed: vec![true; 7], penalties: settings(Growth::Depth).penalties };
     let root = workers.plant(0, None, search, crate::workers::Want::Each);
     let sums = workers.scale().unpack(root.total);

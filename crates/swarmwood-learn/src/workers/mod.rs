@@ -4,7 +4,9 @@
 //! there are threads; a team answers for its shards, and answers merge in shard order. Histograms are integers, so their
 //! sum does not depend on how many teams there are; every other sum is kept a shard until it merges.
 
+mod begin;
 mod children;
+mod placed;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,6 +22,9 @@ use crate::pool::{Pool, even_ranges};
 use crate::shard::{Bag, Shard, Sizes};
 use crate::split::{Candidate, NodeTable, Penalties, Ridge, Search};
 use children::{Job, table};
+
+pub use begin::Begun;
+pub use placed::{Placement, Scores};
 
 /// Below this many rows, a question about rows is answered on the asking thread: handing it over would take longer.
 const ALONE_ROWS: usize = 2048;
@@ -158,16 +163,22 @@ impl<'a> Workers<'a> {
         self.teams.iter().flat_map(|team| &team.shards)
     }
 
-    /// Derivatives of the loss at the present scores, for all outputs.
-    pub fn derive(&mut self) {
+    /// Derivatives of the loss at the present scores, for all outputs. Every hessian gets `extra` times the row's weight
+    /// on top; zero for plain boosting.
+    pub fn derive(&mut self, extra: f64) {
         let objective = self.objective;
         let mut work: Vec<(&mut Shard, Vec<Sizes>)> =
             self.teams.iter_mut().flat_map(|team| &mut team.shards).map(|shard| (shard, Vec::new())).collect();
-        self.pool.each(&mut work, |_, (shard, sizes)| *sizes = shard.derive(objective));
+        self.pool.each(&mut work, |_, (shard, sizes)| *sizes = shard.derive(objective, extra as f32));
         self.sizes = vec![Sizes::default(); objective.outputs()];
         for (_, sizes) in &work {
             self.sizes.iter_mut().zip(sizes).for_each(|(sum, &part)| *sum += part);
         }
+    }
+
+    /// Sum of all hessians of an output, as of the last [`Workers::derive`].
+    pub fn hessian(&self, output: usize) -> f64 {
+        self.sizes[output].h
     }
 
     /// Starts a tree on one output; slot 0 holds all its rows.
