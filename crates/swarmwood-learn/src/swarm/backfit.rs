@@ -12,6 +12,10 @@ use crate::pool::Pool;
 /// Passes of fitting the leaves of every tree in turn before trees are grown again.
 const FIRST_FITS: usize = 3;
 
+/// Most passes of the last fit, and the share of the value that a pass must still gain for another one.
+const LAST_FITS: usize = 20;
+const AGREED: f64 = 1e-6;
+
 /// A sweep that lowers the value by less than this share ends the sweeps.
 const LEAST_FALL: f64 = 1e-4;
 
@@ -28,10 +32,12 @@ pub fn backfit<'a>(
     tell: &mut Tell<'_>,
 ) -> (Ensemble<'a>, Flow) {
     let mut ensemble = Ensemble::new(data, valid, objective, frame, arm, pool);
+    // A start that ends early would be worse than greedy boosting, so it is always finished.
+    let mut flow = Flow::Continue;
     for round in 0..frame.trees {
         ensemble.add_round(arm.start_rate);
         if tell(Stage::Start, round + 1, frame.trees, &ensemble) == Flow::Stop {
-            return (ensemble, Flow::Stop);
+            flow = Flow::Stop;
         }
     }
     for _ in 0..FIRST_FITS {
@@ -40,6 +46,9 @@ pub fn backfit<'a>(
         });
     }
     ensemble.settle();
+    if flow == Flow::Stop {
+        return (ensemble, flow);
+    }
     for sweep in 0..arm.sweeps {
         let before = ensemble.value();
         let order: Vec<usize> = (0..ensemble.trees.len()).collect();
@@ -52,6 +61,20 @@ pub fn backfit<'a>(
         }
     }
     (ensemble, Flow::Continue)
+}
+
+/// Fits the leaves of all trees in turn until they agree: block by block that is the joint solve.
+pub fn agree(ensemble: &mut Ensemble<'_>) {
+    for _ in 0..LAST_FITS {
+        let before = ensemble.value();
+        (0..ensemble.trees.len()).for_each(|at| {
+            ensemble.refit(at);
+        });
+        ensemble.settle();
+        if !falls(ensemble.value(), before - AGREED * before.abs()) {
+            break;
+        }
+    }
 }
 
 /// Goes round all trees once.

@@ -378,6 +378,9 @@ impl<'a> Choosing<'a> {
         if flow == Flow::Continue {
             pairs::search(&mut ensemble, frame.seed, 0..arm.pairs, &mut tell);
         }
+        if arm.pairs > 0 {
+            backfit::agree(&mut ensemble);
+        }
         self.work += ensemble.work;
         Found {
             base: ensemble.base.clone(),
