@@ -162,6 +162,9 @@ pub struct Found {
 /// A search arm must beat the best greedy fit by this share of its loss; for classes by nothing.
 const MARGIN: f64 = 0.01;
 
+/// Below this many rows nothing is compared.
+const LEAST_ROWS: usize = 20;
+
 /// Fits between two looks at the budget and the listener. Fixed, so that neither depends on the number of threads.
 const BATCH: usize = 8;
 
@@ -218,7 +221,8 @@ impl<'a> Choosing<'a> {
             settings,
             pool,
             alone: Pool::new(1)?,
-            folds: folds::deal(data, classes, frame.seed, pool),
+            // Too few rows to hold any out: one greedy fit is all there is to do.
+            folds: if data.rows() < LEAST_ROWS { Vec::new() } else { folds::deal(data, classes, frame.seed, pool) },
             facts: Facts { classes, rows: data.rows(), hessian, noise: 1.0, dispersion: 1.0 },
             tried: Vec::new(),
             work: 0,
@@ -247,6 +251,9 @@ impl<'a> Choosing<'a> {
     /// Cross-validates candidates and remembers their scores.
     fn compare(&mut self, candidates: Vec<Candidate>, watch: &mut dyn FnMut(&Progress) -> Flow) {
         let folds = self.folds.len();
+        if folds == 0 {
+            return;
+        }
         let jobs: Vec<(usize, usize)> =
             (0..candidates.len()).flat_map(|candidate| (0..folds).map(move |fold| (candidate, fold))).collect();
         let mut judged: Vec<Judged> = Vec::new();
@@ -314,7 +321,7 @@ impl<'a> Choosing<'a> {
             (Some(greedy), Some(search)) if search.score < greedy.score - margin * greedy.score.abs() => search.clone(),
             (Some(greedy), _) => greedy.clone(),
             (None, _) => {
-                let candidate = menu::greedy_menu(&frame, &self.facts).swap_remove(1);
+                let candidate = menu::plain_greedy(&frame);
                 Tried { candidate, score: f64::NAN, factor: 1.0 }
             }
         }
