@@ -26,6 +26,7 @@ const LAYERS: &[&[&str]] = &[
     &["shard", "rule_table"],
     &["workers"],
     &["greedy", "linear", "particle"],
+    &["published"],
 ];
 
 const LEARN: &str = "crates/swarmwood-learn/src/";
