@@ -36,7 +36,11 @@ fn table() -> &'static [u8] {
 /// A name for the line, the target, and the parameters that differ from the defaults.
 type Run = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
 
-const RUNS: [Run; 14] = [
+const SMALL: (&str, &str) = ("population", "20");
+const SHORT: (&str, &str) = ("iterations", "12");
+const ADAPTIVE: (&str, &str) = ("adaptive", "true");
+
+const RUNS: [Run; 18] = [
     ("depth", "price", &[]),
     ("leaf", "price", &[("growth", "leaf"), ("depth", "0"), ("max_leaves", "20")]),
     ("oblivious", "price", &[("growth", "oblivious"), ("depth", "5")]),
@@ -51,6 +55,10 @@ const RUNS: [Run; 14] = [
     ("poisson", "price", &[("objective", "poisson")]),
     ("logistic", "bought", &[("growth", "leaf")]),
     ("softmax", "grade", &[("growth", "oblivious"), ("depth", "4")]),
+    ("sgbdt", "price", &[("method", "sgbdt"), ("growth", "oblivious"), SMALL, SHORT, ("trees", "4")]),
+    ("sgbdt-bins", "bought", &[("method", "sgbdt-bins"), ("max_bin", "20"), ("depth", "3"), SMALL, SHORT, ADAPTIVE]),
+    ("psgbdt", "price", &[("method", "psgbdt"), ("growth", "oblivious"), ("mutation", "0.05"), SMALL, SHORT]),
+    ("seeded", "grade", &[("method", "psgbdt"), ("greedy_seed", "true"), ("depth", "3"), SMALL, SHORT]),
 ];
 
 #[test]

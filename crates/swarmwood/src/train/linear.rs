@@ -41,6 +41,7 @@ pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Tra
         rounds: fitted.rounds,
         train_metrics,
         valid_metrics,
+        search: None,
         warnings,
     })
 }

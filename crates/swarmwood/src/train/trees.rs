@@ -51,11 +51,12 @@ pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Tra
         rounds: fit.rounds,
         train_metrics,
         valid_metrics,
+        search: None,
         warnings,
     })
 }
 
-fn settings(job: &Job<'_>) -> Settings {
+pub(super) fn settings(job: &Job<'_>) -> Settings {
     let params: &Params = job.params;
     Settings {
         trees: params.trees,
@@ -84,7 +85,7 @@ fn settings(job: &Job<'_>) -> Settings {
 }
 
 /// Refuses oblivious trees whose deepest level could not be held in memory.
-fn check_memory(params: &Params, data: &Dataset) -> Result<()> {
+pub(super) fn check_memory(params: &Params, data: &Dataset) -> Result<()> {
     if params.growth != Growth::Oblivious {
         return Ok(());
     }
@@ -102,7 +103,7 @@ fn check_memory(params: &Params, data: &Dataset) -> Result<()> {
     Err(Error::Parameters(vec![Violation { name: "depth".to_string(), message }]))
 }
 
-fn constant_columns(job: &Job<'_>, data: &Dataset) -> Vec<String> {
+pub(super) fn constant_columns(job: &Job<'_>, data: &Dataset) -> Vec<String> {
     let names: Vec<String> = data
         .layout
         .constant_features()
@@ -122,7 +123,7 @@ fn constant_columns(job: &Job<'_>, data: &Dataset) -> Vec<String> {
 }
 
 /// Scores output after output into raw scores row after row.
-fn by_row(scores: &[Vec<f32>], shift: f64) -> Vec<f64> {
+pub(super) fn by_row(scores: &[Vec<f32>], shift: f64) -> Vec<f64> {
     let rows = scores.first().map_or(0, Vec::len);
     (0..rows).flat_map(|row| scores.iter().map(move |output| f64::from(output[row]) + shift)).collect()
 }
