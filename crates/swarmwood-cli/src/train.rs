@@ -8,7 +8,7 @@ use swarmwood::learn::event::{Event, Flow};
 use swarmwood::model::{Kind, Schema, TargetKind};
 use swarmwood::params::{Allowed, Params, TABLE};
 use swarmwood::read::{self, Rows, Source};
-use swarmwood::train::Trained;
+use swarmwood::train::{SearchReport, Trained};
 use swarmwood::{Result, store, train};
 
 use crate::args::talk_of;
@@ -16,6 +16,7 @@ use crate::interrupt::Interrupt;
 use crate::memory;
 use crate::plan::Plan;
 use crate::progress::Progress;
+use crate::record::Record;
 use crate::talk::{self, Talk, count, metrics_json, short};
 
 /// What a training has to tell.
@@ -31,7 +32,8 @@ struct Report {
 pub fn run(args: &ArgMatches, interrupt: &Interrupt) -> Result<()> {
     let plan = Plan::new(args)?;
     let talk = talk_of(args);
-    if let Some(path) = &plan.out {
+    let keep = plan.aids.keep.as_ref().map(|keep| &keep.path);
+    for path in [plan.out.as_ref(), plan.trace.as_ref(), plan.plot.as_ref(), keep].into_iter().flatten() {
         // A wrong path should cost no training.
         store::probe(path)?;
     }
@@ -71,25 +73,48 @@ fn work(plan: &Plan, talk: Talk, interrupt: &Interrupt) -> Result<Report> {
     talk.warn(&warnings);
 
     interrupt.arm();
-    let mut progress = Progress::new(talk, plan.params.trees);
+    let mut progress = Progress::new(talk);
+    let mut record = Record::default();
     let mut watch = |event: &Event| {
         progress.show(event);
+        record.push(event);
         if interrupt.raised() { Flow::Stop } else { Flow::Continue }
     };
-    let mut trained = train::train(&rows, valid.as_ref(), &plan.params, &mut watch)?;
+    let mut trained = train::train_with(&rows, valid.as_ref(), &plan.params, &plan.aids, &mut watch)?;
     progress.finish();
+    if let Some(path) = &plan.trace {
+        record.write_trace(path)?;
+    }
+    if let Some(path) = &plan.plot {
+        record.write_plot(path, &title(plan, &trained))?;
+    }
 
     let mut late = std::mem::take(&mut trained.warnings);
     if interrupt.raised() {
-        late.push(format!(
-            "interrupted: the model has the best of the rounds that were done, {}",
-            count(trained.rounds, "round")
-        ));
+        let done = match &trained.search {
+            Some(search) => count(search.iterations, "iteration"),
+            None => count(trained.rounds, "round"),
+        };
+        late.push(format!("interrupted: the model has the best of what was done, {done}"));
     }
     talk.warn(&late);
     warnings.extend(late);
     let valid_rows = valid.map_or(0, |valid| valid.rows);
     Ok(Report { trained, rows: rows.rows, valid_rows, read_seconds, warnings })
+}
+
+/// The headline of the picture.
+fn title(plan: &Plan, trained: &Trained) -> String {
+    let source = source_name(&plan.source);
+    let name = source.rsplit(['/', '\\']).next().unwrap_or(&source);
+    let start = format!("{} on {name}", trained.params.method.name());
+    match &trained.search {
+        Some(search) => {
+            let (measure, best) = (search.measure, short(search.best));
+            format!("{start}: {measure} {best} after {}", count(search.iterations, "iteration"))
+        }
+        None => format!("{start}: {}", count(trained.rounds, "round")),
+    }
 }
 
 /// One line about the data.
@@ -131,6 +156,7 @@ impl Report {
         let (train, bin) = (trained.train_seconds, trained.bin_seconds);
         let rounds = count(trained.rounds, "round");
         let mut text = format!("{rounds} in {train:.3} s, after {bin:.3} s of binning\n");
+        text.push_str(&trained.search.as_ref().map_or(String::new(), search_text));
         let has_valid = !trained.valid_metrics.is_empty();
         text.push_str(&format!("{:<20} {:>12}", "", "train"));
         text.push_str(if has_valid { "        valid\n" } else { "\n" });
@@ -167,6 +193,7 @@ impl Report {
             "valid_rows": self.valid_rows,
             "features": schema.features.len(),
             "rounds": trained.rounds,
+            "search": trained.search.as_ref().map(search_json),
             "seconds": {"read": self.read_seconds, "bin": trained.bin_seconds, "train": trained.train_seconds},
             "peak_memory_bytes": memory::peak_bytes(),
             "metrics": {"train": metrics_json(&trained.train_metrics), "valid": valid},
@@ -174,6 +201,43 @@ impl Report {
             "model": plan.out.as_ref().map(|path| path.display().to_string()),
         })
     }
+}
+
+/// What a search did, and how large its space is: tables 11 and 12 of the paper.
+fn search_text(search: &SearchReport) -> String {
+    let SearchReport { measure, space, .. } = search;
+    let mut text = format!(
+        "best {measure} {} after {}, {}, {} known already\n",
+        short(search.best),
+        count(search.iterations, "iteration"),
+        count(search.evaluations as usize, "evaluation"),
+        count(search.repeats as usize, "position"),
+    );
+    text.push_str(&format!("search space: n = {} rules, n!/(n - r)! is ", space.rules));
+    text.push_str(&format!("{} for r = {} (all rules drawn) and ", space.of(space.drawn), space.drawn));
+    text.push_str(&format!("{} for r = {} (one level less a tree)\n", space.of(space.counted), space.counted));
+    if space.table < space.rules {
+        text.push_str(&format!("the table has {} rules: a feature with more values is cut into bins\n", space.table));
+    }
+    text
+}
+
+fn search_json(search: &SearchReport) -> Value {
+    let space = &search.space;
+    let size = |r: u64| json!({"r": r, "log10": space.log10(r), "size": space.of(r)});
+    json!({
+        "measure": search.measure,
+        "best": search.best,
+        "iterations": search.iterations,
+        "evaluations": search.evaluations,
+        "repeats": search.repeats,
+        "space": {
+            "n": space.rules,
+            "table": space.table,
+            "drawn": size(space.drawn),
+            "counted": size(space.counted),
+        },
+    })
 }
 
 /// Every parameter with its type.
