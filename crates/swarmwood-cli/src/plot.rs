@@ -71,18 +71,17 @@ fn diversity(events: &[&Event], step: &str) -> Chart {
     let points = of_search(events, |search| search.diversity);
     Chart {
         x_label: step.to_string(),
-        y_label: "places where two particles differ".to_string(),
+        y_label: "rules that differ".to_string(),
         lines: vec![Line { name: "diversity".to_string(), colour: GREEN, points, whole: true }],
     }
 }
 
-/// The share of positions that were known already, iteration by iteration.
+/// The share of positions that were known already, iteration by iteration: every position is evaluated or a repeat.
 fn repeats(events: &[&Event], step: &str) -> Chart {
     let mut before = (0, 0);
     let mut points = Vec::new();
     for (at, search) in events.iter().filter_map(|event| Some((event.step, event.search?))) {
         let new = search.evaluations.saturating_sub(before.0);
-        // Two particles of one iteration that meet count as a repeat although one of them is evaluated.
         let known = search.repeats.saturating_sub(before.1);
         before = (search.evaluations, search.repeats);
         if new + known > 0 {
@@ -91,7 +90,7 @@ fn repeats(events: &[&Event], step: &str) -> Chart {
     }
     Chart {
         x_label: step.to_string(),
-        y_label: "positions known already, %".to_string(),
+        y_label: "known positions, %".to_string(),
         lines: vec![Line { name: "repeats".to_string(), colour: RED, points, whole: true }],
     }
 }
