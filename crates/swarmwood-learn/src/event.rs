@@ -18,6 +18,12 @@ impl Stage {
     pub const BOOSTING: Stage = Stage { name: "boosting", step: "round" };
     /// Rounds of boosting whose splits a search will start from.
     pub const PRETRAINING: Stage = Stage { name: "pre-training", step: "round" };
+    /// Fits that cross-validation compares.
+    pub const COMPARING: Stage = Stage { name: "comparing", step: "fit" };
+    /// Trees of an ensemble, each grown again beside the others.
+    pub const SWEEPS: Stage = Stage { name: "sweeps", step: "tree" };
+    /// Pairs of trees, ruined and grown again.
+    pub const PAIRS: Stage = Stage { name: "pairs", step: "pair" };
     /// Iterations of a particle swarm.
     pub const SWARM: Stage = Stage { name: "swarm", step: "iteration" };
 }

@@ -23,10 +23,10 @@ const LAYERS: &[&[&str]] = &[
     &["objective"],
     &["metric"],
     &["split", "grown"],
-    &["shard", "rule_table"],
+    &["ridge", "shard", "rule_table"],
     &["workers"],
     &["greedy", "linear", "particle"],
-    &["published"],
+    &["published", "swarm"],
 ];
 
 const LEARN: &str = "crates/swarmwood-learn/src/";

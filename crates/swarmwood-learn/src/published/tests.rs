@@ -13,7 +13,7 @@ use crate::metric::Watch;
 use crate::objective::{Logistic, Objective, Softmax, Squared};
 use crate::particle::{self, Fitness, Form};
 use crate::pool::Pool;
-use crate::split::Penalties;
+use crate::split::{Penalties, Ridge};
 
 /// Three columns of which two matter together.
 fn dataset(rows: usize, values: u64, class: impl Fn(f64) -> f64) -> Dataset {
@@ -109,7 +109,7 @@ fn grow(data: &Dataset, objective: &dyn Objective, trees: &particle::Settings, p
         depth: trees.depth,
         max_leaves: 0,
         learning_rate: trees.learning_rate,
-        penalties: Penalties { lambda: trees.lambda, gamma: 0.0, min_child_weight: 0.0 },
+        penalties: Penalties { lambda: trees.lambda, ridge: Ridge::Flat, gamma: 0.0, min_child_weight: 0.0 },
         subsample: 1.0,
         colsample_bytree: 1.0,
         dart: None,

@@ -8,6 +8,9 @@ use crate::error::{Error, Violation};
 /// Levels of a tree that is a sequence of rules.
 const DEEPEST: usize = 8;
 
+/// Leaves of a tree that is searched.
+const MOST_LEAVES: usize = 1 << 16;
+
 /// Rules of all trees of one output: longer positions are beyond what a swarm can search.
 const LONGEST: usize = 1 << 16;
 
@@ -55,7 +58,9 @@ impl Params {
     /// What one parameter asks of another.
     fn check_together(&self, violations: &mut Vec<Violation>) {
         let mut violate = |name: &str, message: String| violations.push(Violation { name: name.to_string(), message });
-        if self.method != Method::Greedy {
+        if self.method == Method::Swarm {
+            self.check_search(&mut violate);
+        } else if self.method != Method::Greedy {
             self.check_sequences(&mut violate);
         } else if self.booster != Booster::Gblinear {
             if self.depth == 0 && self.growth != Growth::Leaf {
@@ -67,6 +72,23 @@ impl Params {
             if self.max_leaves == 1 {
                 violate("max_leaves", "is 1, must be 0 (the default of the growth) or at least 2".to_string());
             }
+        }
+    }
+
+    /// What the search asks: a leaf number in two bytes, and leaves enough for at least one tree.
+    fn check_search(&self, violate: &mut dyn FnMut(&str, String)) {
+        let method = self.method.name();
+        if self.max_leaves == 1 || self.max_leaves > MOST_LEAVES {
+            violate(
+                "max_leaves",
+                format!("is {}, must be 0 or from 2 to {MOST_LEAVES} with method {method}", self.max_leaves),
+            );
+        }
+        if self.depth > 16 && self.growth != Growth::Leaf {
+            violate("depth", format!("is {}, must be at most 16 with growth {}", self.depth, self.growth.name()));
+        }
+        if (1..4).contains(&self.total_leaves) {
+            violate("total_leaves", format!("is {}, must be 0 or at least 4", self.total_leaves));
         }
     }
 

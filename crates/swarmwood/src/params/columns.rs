@@ -27,6 +27,7 @@ impl Params {
         let base = Params { method, ..Params::of_table() };
         match method {
             Method::Greedy => base,
+            Method::Swarm => Params { growth: Growth::Leaf, trees: 6, depth: 0, max_leaves: 32, ..base },
             // Rao 2022, section 7.1; its trees have no penalty.
             Method::Sgbdt | Method::Psgbdt => {
                 Params { growth: Growth::Oblivious, trees: 6, depth: 5, learning_rate: 1.0, lambda: 0.0, ..base }
@@ -45,7 +46,7 @@ impl Params {
     /// ```
     #[must_use]
     pub fn resolve(self, target: &TargetKind) -> Params {
-        if self.method == Method::Greedy {
+        if matches!(self.method, Method::Greedy | Method::Swarm) {
             return self;
         }
         let (population, fitness) = match target {

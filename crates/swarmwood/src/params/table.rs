@@ -10,6 +10,8 @@ use super::value::{Auto, Choice, Value, choices};
 choices! {
     /// How the model is found.
     Method {
+        /// all trees are searched together; greedy boosting where that is better on unseen rows
+        Swarm = "swarm",
         /// each split is the best one at its node and is never revised
         Greedy = "greedy",
         /// a discrete particle swarm over every distinct value, as published (SGBDT)
@@ -100,6 +102,10 @@ choices! {
 }
 
 const GREEDY: Condition = Condition::Method(&[Method::Greedy]);
+const SEARCH: Condition = Condition::Method(&[Method::Swarm]);
+const LEAVES: Condition = Condition::Method(&[Method::Greedy, Method::Swarm]);
+/// Methods that are told what the default method finds out.
+const FIXED: Condition = Condition::Method(&[Method::Greedy, Method::Sgbdt, Method::SgbdtBins, Method::Psgbdt]);
 const SWARM: Condition = Condition::Method(&[Method::Sgbdt, Method::SgbdtBins, Method::Psgbdt]);
 const TREES: Condition = Condition::Booster(&[Booster::Gbtree, Booster::Dart]);
 const DART: Condition = Condition::Booster(&[Booster::Dart]);
@@ -156,7 +162,7 @@ macro_rules! table {
 
 table! {
     /// how the model is found
-    method: Method = Method::Greedy,
+    method: Method = Method::Swarm,
         Method, Allowed::Choices(Method::CHOICES), aliases [], only [];
     /// what a round adds to the model
     booster: Booster = Booster::Gbtree,
@@ -173,13 +179,19 @@ table! {
     /// greatest number of leaves; 0 is 31 for leaf growth and what the depth allows for depth growth
     max_leaves: usize = 0,
         Size, Allowed::whole(0, 1 << 20), aliases ["leaves", "num_leaves"],
-        only [GREEDY, TREES, Condition::Growth(&[Growth::Depth, Growth::Leaf])];
+        only [LEAVES, TREES, Condition::Growth(&[Growth::Depth, Growth::Leaf])];
+    /// leaves of all trees together, to be spent on few large or many small trees; 0 keeps to trees and max_leaves
+    total_leaves: usize = 0,
+        Size, Allowed::whole(0, 1 << 20), aliases [], only [SEARCH];
+    /// trees that may be grown while searching, cross-validation included; 0 is as many as the method wants
+    budget: usize = 0,
+        Size, Allowed::whole(0, 1_000_000_000), aliases [], only [SEARCH];
     /// share of each step that is taken
     learning_rate: f64 = 0.1,
-        Shrinkage, Allowed::above(0.0, 1.0), aliases ["eta"], only [];
+        Shrinkage, Allowed::above(0.0, 1.0), aliases ["eta"], only [FIXED];
     /// L2 penalty on leaf values, or on the weights of a linear function
     lambda: f64 = 1.0,
-        Shrinkage, Allowed::from(0.0), aliases ["reg_lambda", "l2"], only [];
+        Shrinkage, Allowed::from(0.0), aliases ["reg_lambda", "l2"], only [FIXED];
     /// L1 penalty on the weights of a linear function
     l1: f64 = 0.0,
         Shrinkage, Allowed::from(0.0), aliases ["reg_alpha"], only [GREEDY, LINEAR];

@@ -10,6 +10,7 @@ mod linear;
 mod pretrained;
 mod published;
 mod search_space;
+mod swarm;
 mod trees;
 
 use std::path::PathBuf;
@@ -20,6 +21,7 @@ use swarmwood_learn::event::{Event, Flow};
 use swarmwood_learn::metric::{self, Task, Watch};
 use swarmwood_learn::objective::{self, Objective, Spec};
 use swarmwood_learn::pool::Pool;
+use swarmwood_learn::swarm::Report;
 use swarmwood_model::predict::Predictions;
 use swarmwood_model::{Body, Model, Provenance, TargetKind};
 
@@ -47,15 +49,17 @@ pub struct Trained {
     pub train_metrics: Vec<(&'static str, f64)>,
     /// The same on the validation rows, if there are any.
     pub valid_metrics: Vec<(&'static str, f64)>,
-    /// How the search went, if there was one.
-    pub search: Option<SearchReport>,
+    /// What a search chose, and why.
+    pub search: Option<Report>,
+    /// How a published swarm flew.
+    pub flight: Option<FlightReport>,
     /// Things the user should know (constant columns, early stop, ...).
     pub warnings: Vec<String>,
 }
 
-/// What a search did.
+/// What a published swarm did.
 #[derive(Debug, Clone, PartialEq)]
-pub struct SearchReport {
+pub struct FlightReport {
     /// What was searched.
     pub space: SearchSpace,
     /// What was made best, by the name users say.
@@ -134,11 +138,12 @@ pub fn train_with(
         (Method::Greedy, Booster::Gbtree | Booster::Dart) => trees::train(&job, &mut watch)?,
         (Method::Greedy, Booster::Gblinear) => linear::train(&job, &mut watch)?,
         (Method::Sgbdt | Method::SgbdtBins | Method::Psgbdt, _) => published::train(&job, aids, &mut watch)?,
+        (Method::Swarm, _) => swarm::train(&job, &mut watch)?,
     };
     if clock.expired {
         let limit = params.time_limit;
-        let done = match &trained.search {
-            Some(search) => format!("{} iterations", search.iterations),
+        let done = match &trained.flight {
+            Some(flight) => format!("{} iterations", flight.iterations),
             None => format!("{} rounds", trained.rounds),
         };
         trained.warnings.push(format!("the time limit of {limit} s ended training after {done}"));

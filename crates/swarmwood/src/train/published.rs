@@ -13,13 +13,13 @@ use swarmwood_learn::grown::Grown;
 use swarmwood_learn::particle::{self, Evaluator, Fitness, Form};
 use swarmwood_learn::published::{Settings, seeds};
 use swarmwood_learn::rule_table::RuleTable;
-use swarmwood_learn::split::Penalties;
+use swarmwood_learn::split::{Penalties, Ridge};
 use swarmwood_model::Body;
 
 use super::flight::{Keeper, Start, fly};
 use super::pretrained::Pretrained;
 use super::search_space::distinct_values;
-use super::{Aids, Job, SearchReport, SearchSpace, Trained, binning, gather, trees};
+use super::{Aids, FlightReport, Job, SearchSpace, Trained, binning, gather, trees};
 use crate::error::Violation;
 use crate::params::{FitnessChoice, Growth, Method, Params};
 use crate::predict::Scorer;
@@ -46,7 +46,7 @@ pub fn train(job: &Job<'_>, aids: &Aids, watch: &mut dyn FnMut(&Event) -> Flow) 
     let (found, history) = fly(job.params, start, keeper.as_ref(), watch, &mut warnings)?;
     let train_seconds = started.elapsed().as_secs_f64();
     let (evaluations, repeats) = history.costs();
-    let search = SearchReport {
+    let flight = FlightReport {
         space,
         measure: fitness(job).name(),
         best: found.fitness,
@@ -77,7 +77,8 @@ pub fn train(job: &Job<'_>, aids: &Aids, watch: &mut dyn FnMut(&Event) -> Flow) 
         train_seconds,
         train_metrics,
         valid_metrics,
-        search: Some(search),
+        search: None,
+        flight: Some(flight),
         warnings,
     })
 }
@@ -124,7 +125,7 @@ fn grow(job: &Job<'_>, data: &Dataset, form: Form, lambda: f64, watch: &mut dyn 
     let settings = greedy::Settings {
         growth,
         max_leaves: 1 << job.params.depth,
-        penalties: Penalties { lambda, gamma: 0.0, min_child_weight: 1.0 },
+        penalties: Penalties { lambda, ridge: Ridge::Flat, gamma: 0.0, min_child_weight: 1.0 },
         subsample: 1.0,
         colsample_bytree: 1.0,
         dart: None,

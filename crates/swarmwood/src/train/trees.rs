@@ -6,7 +6,7 @@ use swarmwood_learn::dataset::Dataset;
 use swarmwood_learn::event::{Event, Flow};
 use swarmwood_learn::greedy::oblivious::bytes_needed;
 use swarmwood_learn::greedy::{self, Settings, dart::Dart};
-use swarmwood_learn::split::Penalties;
+use swarmwood_learn::split::{Penalties, Ridge};
 use swarmwood_model::Body;
 
 use super::{Job, Trained, binning};
@@ -18,7 +18,7 @@ use crate::{Error, Result};
 const TELLINGS: usize = 20;
 
 /// Histograms kept while a tree grows may take this much memory.
-const KEPT_BYTES: usize = 1 << 30;
+pub(super) const KEPT_BYTES: usize = 1 << 30;
 
 /// Histograms of one level of an oblivious tree may take this much memory.
 const MOST_BYTES: usize = 4 << 30;
@@ -52,6 +52,7 @@ pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Tra
         train_metrics,
         valid_metrics,
         search: None,
+        flight: None,
         warnings,
     })
 }
@@ -68,7 +69,12 @@ pub(super) fn settings(job: &Job<'_>) -> Settings {
         depth: params.depth,
         max_leaves: params.leaf_limit(),
         learning_rate: params.learning_rate,
-        penalties: Penalties { lambda: params.lambda, gamma: params.gamma, min_child_weight: params.min_child_weight },
+        penalties: Penalties {
+            lambda: params.lambda,
+            ridge: Ridge::Flat,
+            gamma: params.gamma,
+            min_child_weight: params.min_child_weight,
+        },
         subsample: params.subsample,
         colsample_bytree: params.colsample_bytree,
         dart: (params.booster == Booster::Dart).then_some(Dart {
