@@ -116,7 +116,7 @@ mod linux {
     fn ctrl_c_keeps_the_rounds_that_were_done() {
         let dir = with_model();
         let mut child = Command::new(env!("CARGO_BIN_EXE_swarmwood"))
-            .args("train t.csv --target price --trees 1000000 --learning-rate 0.001 --out cut.json --json".split(' '))
+            .args("train t.csv --target price --method greedy --trees 1000000 --learning-rate 0.001 --out cut.json --json".split(' '))
             .current_dir(dir.path())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -172,7 +172,7 @@ mod linux {
     #[test]
     fn a_time_limit_keeps_the_rounds_that_were_done() {
         let dir = with_model();
-        let line = "train t.csv --target price --trees 1000000 --learning-rate 0.001 --time-limit 0.2 --out cut.json";
+        let line = "train t.csv --target price --method greedy --trees 1000000 --learning-rate 0.001 --time-limit 0.2 --out cut.json";
         let report = dir.run(&format!("{line} --json")).works().json();
         assert!((1..1_000_000).contains(&report["rounds"].as_u64().unwrap()));
         assert!(report["warnings"].to_string().contains("time"), "{report}");

@@ -31,6 +31,7 @@ pub(super) struct Choosing<'a> {
     objective: &'a dyn Objective,
     settings: &'a Settings,
     pool: &'a Pool,
+    halt: &'a (dyn Fn() -> bool + Sync),
     alone: Pool,
     folds: Vec<Fold>,
     facts: Facts,
@@ -57,6 +58,7 @@ impl<'a> Choosing<'a> {
         objective: &'a dyn Objective,
         settings: &'a Settings,
         pool: &'a Pool,
+        halt: &'a (dyn Fn() -> bool + Sync),
     ) -> Result<Self, SearchError> {
         let classes = matches!(objective.link(), Link::Sigmoid | Link::Softmax);
         let frame = &settings.frames[0];
@@ -69,6 +71,7 @@ impl<'a> Choosing<'a> {
             objective,
             settings,
             pool,
+            halt,
             alone: Pool::new(1).map_err(SearchError::Threads)?,
             // Too few rows to hold any out: one greedy fit is all there is to do.
             folds: if data.rows() < LEAST_ROWS { Vec::new() } else { folds::deal(data, classes, frame.seed, pool) },
@@ -122,6 +125,11 @@ impl<'a> Choosing<'a> {
             let known = self.past.scores.len() >= batch.len();
             let scores: Vec<Score> =
                 if known { self.past.scores.drain(..batch.len()).collect() } else { self.judge(batch) };
+            if (self.halt)() {
+                // Fits that were cut short say nothing.
+                self.stopped = true;
+                return;
+            }
             for (candidate, Score { score, factor, work }) in batch.iter().cloned().zip(scores) {
                 self.work += work;
                 self.tried.push(Tried { candidate, score, factor, work });
@@ -141,7 +149,7 @@ impl<'a> Choosing<'a> {
     fn judge(&self, candidates: &[Candidate]) -> Vec<Score> {
         let folds = self.folds.len();
         let judged = self.pool.map(candidates.len() * folds, |at| {
-            folds::judge(&self.folds[at % folds], &candidates[at / folds], self.objective, &self.alone)
+            folds::judge(&self.folds[at % folds], &candidates[at / folds], self.objective, &self.alone, self.halt)
         });
         let mut judged = judged.into_iter();
         candidates
@@ -167,9 +175,9 @@ impl<'a> Choosing<'a> {
         let Some(best) = best_of(&self.tried).map(|tried| tried.candidate.clone()) else { return };
         let constant = Candidate { way: Way::Constant, ..best.clone() };
         let squares = |candidate: &Candidate| {
-            let jobs = self
-                .pool
-                .map(self.folds.len(), |fold| folds::judge(&self.folds[fold], candidate, self.objective, &self.alone));
+            let jobs = self.pool.map(self.folds.len(), |fold| {
+                folds::judge(&self.folds[fold], candidate, self.objective, &self.alone, self.halt)
+            });
             let unseen = merged(jobs);
             unseen.squares / unseen.weights()
         };
@@ -241,7 +249,7 @@ impl<'a> Choosing<'a> {
         let Way::Greedy { rate, penalties } = candidate.way else { unreachable!("greedy candidates are greedy") };
         let settings = folds::greedy_settings(&candidate.frame, rate, penalties);
         self.work += candidate.frame.trees;
-        greedy::train(self.data, self.valid, self.objective, &settings, self.pool, &mut |_| Flow::Continue)
+        greedy::train(self.data, self.valid, self.objective, &settings, self.pool, &mut |_| folds::flow(self.halt))
     }
 
     fn search(
@@ -253,7 +261,7 @@ impl<'a> Choosing<'a> {
     ) -> Result<Found, SearchError> {
         let (rows, before, budget) = (self.data.rows() as f64, self.work, self.settings.budget);
         let (tried, greedy_loss) = (&self.tried, report.greedy_loss);
-        let best = best_of(tried).map(|tried| tried.score);
+        let (best, halt) = (best_of(tried).map(|tried| tried.score), self.halt);
         let mut tell = |stage, done, of, ensemble: &Ensemble<'_>| {
             let work = before + ensemble.work;
             let flight = || (stage != Stage::Start).then(|| Flight::of(stage, done, ensemble));
@@ -261,7 +269,7 @@ impl<'a> Choosing<'a> {
             let loss = ensemble.loss() / rows;
             let gain = (greedy_loss > 0.0).then_some(1.0 - loss / greedy_loss);
             let flow = watch(&Progress { stage, done, of, loss: Some(loss), best, gain, work, state: &state });
-            if budget > 0 && work >= budget { Flow::Stop } else { flow }
+            if budget > 0 && work >= budget || halt() { Flow::Stop } else { flow }
         };
         let (mut ensemble, mut swept, mut paired) = match self.past.flight.take() {
             Some(flight) => {

@@ -63,16 +63,22 @@ pub fn deal(data: &Dataset, classes: bool, seed: u64, pool: &Pool) -> Vec<Fold> 
 
 /// Fits a candidate on a fold's rows and scores the others. One thread does it all: folds and candidates are what runs
 /// side by side.
-pub fn judge(fold: &Fold, candidate: &Candidate, objective: &dyn Objective, pool: &Pool) -> Judged {
+pub fn judge(
+    fold: &Fold,
+    candidate: &Candidate,
+    objective: &dyn Objective,
+    pool: &Pool,
+    halt: &(dyn Fn() -> bool + Sync),
+) -> Judged {
     let (scores, shift, work) = match &candidate.way {
         Way::Greedy { rate, penalties } => {
             let settings = greedy_settings(&candidate.frame, *rate, *penalties);
-            let fit = greedy::train(&fold.train, Some(&fold.test), objective, &settings, pool, &mut |_| Flow::Continue);
+            let fit = greedy::train(&fold.train, Some(&fold.test), objective, &settings, pool, &mut |_| flow(halt));
             (fit.valid_scores, fit.shift, candidate.frame.trees)
         }
         Way::Search(arm) => {
             let pair = (&candidate.frame, arm);
-            let tell = &mut |_: Stage, _: usize, _: usize, _: &Ensemble<'_>| Flow::Continue;
+            let tell = &mut |_: Stage, _: usize, _: usize, _: &Ensemble<'_>| flow(halt);
             let mut ensemble = backfit::backfit(&fold.train, Some(&fold.test), objective, pair, pool, tell);
             (ensemble.valid_scores(&fold.test.plan), ensemble.shift, ensemble.work)
         }
@@ -83,6 +89,11 @@ pub fn judge(fold: &Fold, candidate: &Candidate, objective: &dyn Objective, pool
         }
     };
     Judged { unseen: unseen(&fold.test, &scores, shift, objective), work }
+}
+
+/// What a listener that only knows when to halt says.
+pub fn flow(halt: &(dyn Fn() -> bool + Sync)) -> Flow {
+    if halt() { Flow::Stop } else { Flow::Continue }
 }
 
 fn unseen(test: &Dataset, scores: &[Vec<f32>], shift: f64, objective: &dyn Objective) -> Unseen {

@@ -163,6 +163,14 @@ pub struct Found {
     pub report: Report,
 }
 
+/// Who is told, and who may end the run.
+pub struct Ears<'e> {
+    /// Hears of every step, and may end the run after it.
+    pub watch: &'e mut dyn FnMut(&Progress<'_>) -> Flow,
+    /// Asked in the midst of fits, from any thread; once it says yes, the run ends with the best there is.
+    pub halt: &'e (dyn Fn() -> bool + Sync),
+}
+
 /// Why a search could not begin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SearchError {
@@ -181,7 +189,7 @@ pub fn train(
     settings: &Settings,
     pool: &Pool,
     past: Option<&Datum>,
-    watch: &mut dyn FnMut(&Progress<'_>) -> Flow,
+    ears: Ears<'_>,
 ) -> Result<Found, SearchError> {
-    choose::Choosing::new(data, valid, objective, settings, pool)?.run(past, watch)
+    choose::Choosing::new(data, valid, objective, settings, pool, ears.halt)?.run(past, ears.watch)
 }

@@ -8,6 +8,9 @@ use crate::error::{Error, Violation};
 /// Levels of a tree that is a sequence of rules.
 const DEEPEST: usize = 8;
 
+/// Trees that are searched: every row is kept with its leaf in each.
+const MOST_TREES: usize = 10_000;
+
 /// Leaves of a tree that is searched.
 const MOST_LEAVES: usize = 1 << 16;
 
@@ -83,6 +86,13 @@ impl Params {
                 "max_leaves",
                 format!("is {}, must be 0 or from 2 to {MOST_LEAVES} with method {method}", self.max_leaves),
             );
+        }
+        if self.trees > MOST_TREES {
+            let message = format!(
+                "is {}, must be at most {MOST_TREES} with method {method}; greedy has no such limit",
+                self.trees
+            );
+            violate("trees", message);
         }
         if self.depth > 16 && self.growth != Growth::Leaf {
             violate("depth", format!("is {}, must be at most 16 with growth {}", self.depth, self.growth.name()));

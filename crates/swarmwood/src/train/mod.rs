@@ -130,8 +130,9 @@ pub fn train_with(
     registry::check_aids(params, aids)?;
     let objective = objective::make(&spec);
     let pool = Pool::new(params.threads).map_err(Error::Run)?;
-    let job = Job { rows, valid, params, spec, objective: &*objective, metric, pool: &pool };
     let mut clock = Clock::new(params.time_limit);
+    let until = clock.until;
+    let job = Job { rows, valid, params, spec, objective: &*objective, metric, pool: &pool, until };
     let mut watch = |event: &Event| {
         let elapsed = if event.elapsed > 0.0 { event.elapsed } else { clock.elapsed() };
         clock.check(watch(&Event { elapsed, ..event.clone() }))
@@ -162,6 +163,8 @@ struct Job<'a> {
     objective: &'a dyn Objective,
     metric: Watch,
     pool: &'a Pool,
+    /// When the time is over, for work between two events.
+    until: Option<Instant>,
 }
 
 /// The one place that looks at the time: an extra stop, which no learner knows of.

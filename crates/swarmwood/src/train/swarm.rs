@@ -5,7 +5,7 @@ use std::time::Instant;
 use swarmwood_learn::dataset::Dataset;
 use swarmwood_learn::event::{Event, Flow, Search, Stage};
 use swarmwood_learn::greedy;
-use swarmwood_learn::swarm::{self, Found, Frame, Progress, SearchError, Settings};
+use swarmwood_learn::swarm::{self, Ears, Found, Frame, Progress, SearchError, Settings};
 use swarmwood_model::Body;
 
 use super::keeper::Keeper;
@@ -79,7 +79,9 @@ fn search(
     };
     let settings = settings(job.params);
     let state = past.as_ref().and_then(|past| past.field("search").ok());
-    let found = swarm::train(data, valid, job.objective, &settings, job.pool, state, &mut listen);
+    let halt = || job.until.is_some_and(|until| Instant::now() >= until);
+    let ears = Ears { watch: &mut listen, halt: &halt };
+    let found = swarm::train(data, valid, job.objective, &settings, job.pool, state, ears);
     if let Some(fault) = fault {
         return Err(fault);
     }
