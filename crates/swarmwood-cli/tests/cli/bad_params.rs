@@ -39,7 +39,7 @@ fn all_violations_are_told_together_before_any_data_is_read() {
 #[test]
 fn parameters_that_contradict_each_other() {
     let dir = dir();
-    let train = "train t.csv --target price --out m.json";
+    let train = "train t.csv --target price --method greedy --out m.json";
     dir.fails(&format!("{train} --growth oblivious --depth 17"), 2, &["depth: is 17", "at most 16"]);
     dir.fails(&format!("{train} --depth 0"), 2, &["depth: is 0"]);
     dir.fails(&format!("{train} --growth leaf --max-leaves 1"), 2, &["max_leaves: is 1"]);

@@ -13,7 +13,8 @@ fn number(text: &str) -> f64 {
 fn regression_from_file_to_metrics() {
     let dir = Scratch::new();
     dir.file("train.csv", regression(600, 1)).file("test.csv", regression(300, 2));
-    let report = dir.run("train train.csv --target price --trees 150 --out model.json --json").works().json();
+    let report =
+        dir.run("train train.csv --target price --method greedy --trees 150 --out model.json --json").works().json();
     assert_eq!(report["task"], "regression");
     assert_eq!(report["rows"], 600);
     assert_eq!(report["features"], 3);
@@ -252,7 +253,7 @@ fn weights_ignored_columns_and_forced_categories() {
 fn early_stopping_keeps_the_best_rounds() {
     let dir = Scratch::new();
     dir.file("train.csv", regression(300, 13)).file("valid.csv", regression(200, 14));
-    let common = "train train.csv --target price --trees 400 --learning-rate 0.5 --early-stopping-rounds 5 --json";
+    let common = "train train.csv --target price --method greedy --trees 400 --learning-rate 0.5 --early-stopping-rounds 5 --json";
     let report = dir.run(&format!("{common} --valid valid.csv --out m.json")).works().json();
     assert!(report["rounds"].as_u64().unwrap() < 400, "{report}");
     assert_eq!(report["valid_rows"], 200);
@@ -269,7 +270,7 @@ fn early_stopping_keeps_the_best_rounds() {
 fn inspect_shows_the_model() {
     let dir = Scratch::new();
     dir.file("r.csv", regression(300, 15)).file("c.csv", classes(300, 15));
-    dir.run("train r.csv --target price --trees 4 --depth 2 --out m.json").works();
+    dir.run("train r.csv --target price --method greedy --trees 4 --depth 2 --out m.json").works();
     let text = dir.run("inspect m.json").works().out;
     for part in ["price", "size", "age", "town", "greedy", "300"] {
         assert!(text.contains(part), "no {part} in {text}");
@@ -281,7 +282,7 @@ fn inspect_shows_the_model() {
     assert!(gains.len() == 3 && gains.is_sorted_by(|a, b| a >= b), "{gains:?}");
     assert!(dir.run("inspect m.json --trees 4").works().out.len() > text.len());
     assert!(dir.run("inspect m.json --trees 0").works().out.len() < text.len());
-    dir.run("train c.csv --target colour --trees 2 --booster gblinear --out l.json").works();
+    dir.run("train c.csv --target colour --method greedy --trees 2 --booster gblinear --out l.json").works();
     assert!(dir.run("inspect l.json").works().out.contains("linear"));
     dir.fails(
         "predict l.json c.csv --leaves --first 2 --out p.csv",

@@ -53,7 +53,11 @@ fn defaults_are_the_paper_s_and_follow_the_method() {
     let parameters = &of("b.csv --target sold --method psgbdt --iterations 1")["parameters"];
     assert_eq!((&parameters["population"], &parameters["fitness"]), (&50.into(), &"accuracy".into()));
     assert_eq!((&parameters["adaptive"], &parameters["greedy_seed"]), (&false.into(), &false.into()));
-    assert_eq!(of("r.csv --target price --trees 3")["parameters"]["population"], "auto", "greedy has no swarm");
+    assert_eq!(
+        of("r.csv --target price --method greedy --trees 3")["parameters"]["population"],
+        "auto",
+        "greedy has no swarm"
+    );
     // The model tells the values that were used.
     dir.run("train b.csv --target sold --method sgbdt --iterations 1 --quiet --out s.json").works();
     let model = dir.read("s.json");
@@ -187,7 +191,7 @@ fn bad_pretrained_models_are_refused_with_a_reason() {
     let line = format!("train r.csv --target price --method psgbdt {SMALL} --out m.json");
     dir.fails(&format!("{line} --pretrained none.json"), 2, &["none.json", "cannot read"]);
     dir.fails(&format!("{line} --pretrained r.csv"), 2, &["r.csv"]);
-    let stumps = "--trees 2 --depth 1 --lambda 0 --min-child-weight 0 --quiet";
+    let stumps = "--method greedy --trees 2 --depth 1 --lambda 0 --min-child-weight 0 --quiet";
     dir.run(&format!("train other.csv --target y --task regression {stumps} --out other.json")).works();
     let done = dir.fails(&format!("{line} --pretrained other.json"), 2, &["other.json: asks for the feature '"]);
     assert!(done.err.contains("matched by name"), "{done:#?}");
@@ -228,7 +232,7 @@ fn everything_that_is_wrong_is_told_together() {
     dir.fails(line, 2, &["fitness: the fitness accuracy needs classes"]);
     dir.file("same.csv", "a,y\n1,2\n1,3\n1,5\n1,7\n1,9\n");
     dir.fails("train same.csv --target y --task regression --method sgbdt --quiet", 2, &["no rule to choose from"]);
-    let greedy = "train r.csv --target price --checkpoint c.bin";
+    let greedy = "train r.csv --target price --method greedy --checkpoint c.bin";
     dir.fails(greedy, 2, &["checkpoint: is for methods that search"]);
     dir.fails("train r.csv --target price --method sgbdt --trace no/such/t.csv", 1, &["no/such/t.csv"]);
 }
@@ -265,7 +269,8 @@ fn the_trace_and_the_picture_tell_every_iteration() {
     assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n") && !svg.contains("NaN"), "{svg}");
     assert!(svg.contains("psgbdt on b.csv: accuracy ") && svg.contains(" after 12 iterations<"), "{svg}");
     // Boosting has a trace and a picture too.
-    dir.run("train b.csv --target sold --trees 30 --trace g.csv --plot g.svg --quiet --out m.json").works();
+    dir.run("train b.csv --target sold --method greedy --trees 30 --trace g.csv --plot g.svg --quiet --out m.json")
+        .works();
     assert_eq!(dir.read("g.csv").lines().filter(|line| line.starts_with("boosting,")).count(), 30);
     assert!(dir.read("g.svg").contains("training loss") || dir.read("g.svg").contains("<polyline"));
 }
