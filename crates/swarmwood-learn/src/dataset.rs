@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::bins::Layout;
 use crate::bins::layout::Conflict;
-use crate::data::Chunk;
+use crate::data::{Chunk, Values};
 use crate::pool::{Pool, even_ranges};
 
 /// Rows are dealt to shards in blocks of this many, so that sorted files spread evenly.
@@ -94,9 +94,9 @@ pub struct Group {
 }
 
 impl Group {
-    /// Bytes of a record of so many columns: 8, 16 or 32.
+    /// Bytes of a record of so many columns: whole words, and none for the sake of powers of two.
     pub fn width(count: usize) -> usize {
-        count.next_power_of_two().clamp(8, WIDEST)
+        count.next_multiple_of(4)
     }
 }
 
@@ -148,9 +148,9 @@ pub struct Dataset {
     /// One entry a shard.
     pub shards: Vec<Arc<BinnedRows>>,
     /// Targets in row order, as the reader gave them.
-    pub target: Vec<f64>,
+    pub target: Values,
     /// Weights in row order; empty if every row weighs one.
-    pub weight: Vec<f64>,
+    pub weight: Values,
 }
 
 impl Dataset {
@@ -186,8 +186,8 @@ pub struct Builder {
     layout: Arc<Layout>,
     plan: Plan,
     shards: Vec<BinnedRows>,
-    target: Vec<f64>,
-    weight: Vec<f64>,
+    target: Values,
+    weight: Values,
     seen: usize,
 }
 
@@ -202,8 +202,8 @@ impl Builder {
             plan,
             shards: shards.collect(),
             layout,
-            target: Vec::with_capacity(rows),
-            weight: Vec::new(),
+            target: Values::with_capacity(rows),
+            weight: Values::default(),
             seen: 0,
         }
     }
@@ -221,8 +221,8 @@ impl Builder {
                 self.shards[shard].columns[column].extend_from_slice(&codes[at - seen..at - seen + length]);
             });
         }
-        self.target.extend_from_slice(&chunk.target);
-        self.weight.extend_from_slice(&chunk.weight);
+        self.target.extend(&chunk.target);
+        self.weight.extend(&chunk.weight);
         self.seen += chunk.rows;
         Ok(())
     }
@@ -287,7 +287,7 @@ mod tests {
         for (x, y) in a.shards.iter().zip(&b.shards) {
             assert_eq!(x.columns, y.columns);
             assert_eq!(x.groups[0].records, y.groups[0].records);
-            assert!(x.groups[0].records.chunks(8).zip(&x.columns[0]).all(|(record, &code)| record[0] == code));
+            assert!(x.groups[0].records.chunks(4).zip(&x.columns[0]).all(|(record, &code)| record[0] == code));
         }
     }
 }

@@ -7,7 +7,7 @@ use swarmwood_learn::event::{Event, Flow};
 use swarmwood_learn::linear::{self, Settings};
 use swarmwood_model::{Body, Model};
 
-use super::{Job, Trained, gather};
+use super::{Job, Trained, add_rows, gather};
 use crate::predict::Scorer;
 use crate::{Error, Result};
 
@@ -16,7 +16,7 @@ pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Tra
     let started = Instant::now();
     let chunk = gather(job.rows)?;
     let valid = job.valid.map(gather).transpose()?;
-    job.check_targets(&chunk.target)?;
+    job.check_targets(chunk.target.iter().copied())?;
     let settings = Settings {
         rounds: job.params.trees,
         learning_rate: job.params.learning_rate,
@@ -46,5 +46,7 @@ pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Tra
 
 fn measure(job: &Job<'_>, model: &Model, chunk: &Chunk) -> Result<Vec<(&'static str, f64)>> {
     let raw = Scorer::new(model, None, job.pool.threads())?.raw(chunk)?;
-    Ok(job.metrics(model, &raw, &chunk.target, &chunk.weight))
+    let mut tally = job.tally();
+    add_rows(&mut tally, model, &raw, &chunk.target, &chunk.weight);
+    Ok(tally.finish())
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use swarmwood_learn::data::Chunk;
 use swarmwood_learn::event::{Event, Flow};
-use swarmwood_learn::metric::{self, Task, Watch};
+use swarmwood_learn::metric::{Tally, Task, Watch};
 use swarmwood_learn::objective::{self, Objective, Spec};
 use swarmwood_learn::pool::Pool;
 use swarmwood_model::predict::Predictions;
@@ -134,24 +134,18 @@ impl Job<'_> {
         }
     }
 
-    /// Every metric of the task, the objective's own among them.
-    fn metrics(&self, model: &Model, raw: &[f64], target: &[f64], weight: &[f64]) -> Vec<(&'static str, f64)> {
-        let predicted = match model.link_all(raw) {
-            Predictions::Numbers(numbers) => numbers,
-            Predictions::Classes { probabilities, .. } => probabilities,
-        };
-        let task = match &model.schema.target.kind {
+    /// Collects every metric of the task, the objective's own among them.
+    fn tally(&self) -> Tally {
+        let task = match &self.rows.schema.target.kind {
             TargetKind::Number => Task::Regression,
             TargetKind::Classes(classes) => Task::Classes(classes.len()),
         };
-        let mut metrics = metric::evaluate(task, &predicted, target, weight);
-        metrics.extend(metric::of_objective(&self.spec, &predicted, target, weight));
-        metrics
+        Tally::new(task, Some(&self.spec))
     }
 
     /// Refuses targets outside the domain of the loss.
-    fn check_targets(&self, target: &[f64]) -> Result<()> {
-        for (row, &value) in target.iter().enumerate() {
+    fn check_targets(&self, target: impl Iterator<Item = f64>) -> Result<()> {
+        for (row, value) in target.enumerate() {
             self.objective.check_target(value).map_err(|allowed| {
                 Error::Data(DataError {
                     file: format!("row {} with a target", row + 1),
@@ -172,6 +166,14 @@ impl Job<'_> {
             warnings
                 .push(format!("the validation {name} was best after {kept} of {done} rounds; the rest is left out"));
         }
+    }
+}
+
+/// Adds rows to a tally, given their raw scores.
+fn add_rows(tally: &mut Tally, model: &Model, raw: &[f64], target: &[f64], weight: &[f64]) {
+    match model.link_all(raw) {
+        Predictions::Numbers(numbers) => tally.add(&numbers, target, weight),
+        Predictions::Classes { probabilities, .. } => tally.add(&probabilities, target, weight),
     }
 }
 
