@@ -3,6 +3,7 @@
 //! The [`Plan`] decides how many shards there are and which rows each holds; it looks at the number of rows alone, never
 //! at the machine, so that sums over shards come out the same everywhere.
 
+use std::convert::Infallible;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -154,18 +155,13 @@ pub struct Dataset {
 }
 
 impl Dataset {
-    /// Builds from chunks that are all in memory.
-    ///
-    /// A bundle that turns out not to be exclusive outside the sample is taken apart and the work begun again.
+    /// Builds from rows that are all in memory.
     pub fn from_chunk(chunk: &Chunk, layout: Layout, pool: &Pool) -> Dataset {
-        let mut layout = Arc::new(layout);
-        loop {
+        let Ok(data) = layout.settle(|layout| {
             let mut builder = Builder::new(layout.clone(), chunk.rows);
-            match builder.push(chunk, pool) {
-                Ok(()) => return builder.finish(pool),
-                Err(conflict) => layout = Arc::new(layout.without_bundle(conflict)),
-            }
-        }
+            Ok::<_, Infallible>(builder.push(chunk, pool).map(|()| builder.finish(pool)))
+        });
+        data
     }
 
     /// Number of rows.

@@ -18,14 +18,8 @@ type Binned<T> = std::result::Result<T, Conflict>;
 pub fn bin(job: &Job<'_>) -> Result<(Dataset, Option<Dataset>)> {
     let none = || Column::Number(Vec::new());
     let sample = |feature: usize| job.rows.sample_column(feature).unwrap_or_else(none);
-    let mut layout = Arc::new(Layout::fit(sample, &job.rows.schema.features, job.params.max_bin, job.pool));
-    loop {
-        match bin_with(job, &layout)? {
-            Ok(data) => return Ok(data),
-            // Columns that shared a bundle are not exclusive outside the sample: take the bundle apart, begin again.
-            Err(conflict) => layout = Arc::new(layout.without_bundle(conflict)),
-        }
-    }
+    let layout = Layout::fit(sample, &job.rows.schema.features, job.params.max_bin, job.pool);
+    layout.settle(|layout| bin_with(job, layout))
 }
 
 fn bin_with(job: &Job<'_>, layout: &Arc<Layout>) -> Result<Binned<(Dataset, Option<Dataset>)>> {
