@@ -25,6 +25,7 @@ struct Report {
     valid_rows: usize,
     read_seconds: f64,
     warnings: Vec<String>,
+    notes: Vec<String>,
 }
 
 /// Runs the command.
@@ -79,17 +80,18 @@ fn work(plan: &Plan, talk: Talk, interrupt: &Interrupt) -> Result<Report> {
     let mut trained = train::train(&rows, valid.as_ref(), &plan.params, &mut watch)?;
     progress.finish();
 
-    let mut late = std::mem::take(&mut trained.warnings);
+    let (late, mut notes) = (std::mem::take(&mut trained.warnings), std::mem::take(&mut trained.notes));
     if interrupt.raised() {
-        late.push(format!(
+        notes.push(format!(
             "interrupted: the model has the best of the rounds that were done, {}",
             count(trained.rounds, "round")
         ));
     }
     talk.warn(&late);
+    talk.tell(&notes);
     warnings.extend(late);
     let valid_rows = valid.map_or(0, |valid| valid.rows);
-    Ok(Report { trained, rows: rows.rows, valid_rows, read_seconds, warnings })
+    Ok(Report { trained, rows: rows.rows, valid_rows, read_seconds, warnings, notes })
 }
 
 /// One line about the data.
@@ -171,6 +173,7 @@ impl Report {
             "peak_memory_bytes": memory::peak_bytes(),
             "metrics": {"train": metrics_json(&trained.train_metrics), "valid": valid},
             "warnings": self.warnings,
+            "notes": self.notes,
             "model": plan.out.as_ref().map(|path| path.display().to_string()),
         })
     }

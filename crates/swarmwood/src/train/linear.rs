@@ -28,8 +28,7 @@ pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Tra
     let fitted = linear::train(&chunk, valid.as_ref(), &job.rows.schema, job.objective, &settings, watch)
         .map_err(|error| Error::Run(error.to_string()))?;
     let train_seconds = started.elapsed().as_secs_f64();
-    let mut warnings = Vec::new();
-    job.tell_rounds(fitted.rounds, fitted.train.len(), &mut warnings);
+    let notes = job.tell_rounds(fitted.rounds, fitted.train.len());
     let model = job.model(fitted.base, Body::Linear(fitted.outputs));
     let train_metrics = measure(job, &model, &chunk)?;
     let valid_metrics = valid.as_ref().map(|valid| measure(job, &model, valid)).transpose()?.unwrap_or_default();
@@ -40,7 +39,8 @@ pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Tra
         rounds: fitted.rounds,
         train_metrics,
         valid_metrics,
-        warnings,
+        warnings: Vec::new(),
+        notes,
     })
 }
 

@@ -37,8 +37,10 @@ pub struct Trained {
     pub train_metrics: Vec<(&'static str, f64)>,
     /// The same on the validation rows, if there are any.
     pub valid_metrics: Vec<(&'static str, f64)>,
-    /// Things the user should know (constant columns, early stop, ...).
+    /// What may be wrong and the user should look into (constant columns, ...).
     pub warnings: Vec<String>,
+    /// How the run went, with nothing wrong (early stop, time limit, ...).
+    pub notes: Vec<String>,
 }
 
 /// Trains with the method the parameters name. `watch` hears of every round and may stop the run; the best model so
@@ -82,7 +84,7 @@ pub fn train(
     };
     if clock.expired {
         let limit = params.time_limit;
-        trained.warnings.push(format!("the time limit of {limit} s ended training after {} rounds", trained.rounds));
+        trained.notes.push(format!("the time limit of {limit} s ended training after {} rounds", trained.rounds));
     }
     Ok(trained)
 }
@@ -160,12 +162,12 @@ impl Job<'_> {
     }
 
     /// Says how a run ended that was to stop at its best round.
-    fn tell_rounds(&self, kept: usize, done: usize, warnings: &mut Vec<String>) {
-        if self.params.early_stopping_rounds > 0 && kept < done {
-            let name = if self.metric == Watch::Loss { "loss" } else { self.metric.name() };
-            warnings
-                .push(format!("the validation {name} was best after {kept} of {done} rounds; the rest is left out"));
+    fn tell_rounds(&self, kept: usize, done: usize) -> Vec<String> {
+        if self.params.early_stopping_rounds == 0 || kept == done {
+            return Vec::new();
         }
+        let name = self.metric.name();
+        vec![format!("the validation {name} was best after {kept} of {done} rounds; the rest is left out")]
     }
 }
 

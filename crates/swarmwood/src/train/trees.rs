@@ -35,11 +35,11 @@ pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Tra
     job.check_targets(data.target.iter())?;
     let bin_seconds = started.elapsed().as_secs_f64();
     check_memory(job.params, &data)?;
-    let mut warnings = constant_columns(job, &data);
+    let warnings = constant_columns(job, &data);
     let started = Instant::now();
     let fit = greedy::train(&data, valid.as_ref(), job.objective, &settings(job), job.pool, watch);
     let train_seconds = started.elapsed().as_secs_f64();
-    job.tell_rounds(fit.rounds, fit.rounds_done, &mut warnings);
+    let notes = job.tell_rounds(fit.rounds, fit.rounds_done);
     let model = job.model(fit.base, Body::Trees(fit.members));
     // The bins have done their work; metrics want their memory.
     let answers = |data: Dataset| (data.target, data.weight);
@@ -49,7 +49,7 @@ pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Tra
     };
     let train_metrics = measure(&fit.train_scores, &target, &weight);
     let valid_metrics = valid.map_or(Vec::new(), |(target, weight)| measure(&fit.valid_scores, &target, &weight));
-    Ok(Trained { model, bin_seconds, train_seconds, rounds: fit.rounds, train_metrics, valid_metrics, warnings })
+    Ok(Trained { model, bin_seconds, train_seconds, rounds: fit.rounds, train_metrics, valid_metrics, warnings, notes })
 }
 
 fn settings(job: &Job<'_>) -> Settings {
