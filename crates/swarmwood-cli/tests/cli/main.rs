@@ -5,6 +5,7 @@ mod bad_models;
 mod bad_params;
 mod happy;
 mod imports;
+mod memory;
 mod outputs;
 mod scratch;
 mod tables;
