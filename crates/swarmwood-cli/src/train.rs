@@ -5,6 +5,7 @@ use std::time::Instant;
 use clap::ArgMatches;
 use serde_json::{Map, Value, json};
 use swarmwood::learn::event::{Event, Flow};
+use swarmwood::learn::swarm;
 use swarmwood::model::{Kind, Schema, TargetKind};
 use swarmwood::params::{Allowed, Params, TABLE};
 use swarmwood::read::{self, Rows, Source};
@@ -133,6 +134,9 @@ impl Report {
         let (train, bin) = (trained.train_seconds, trained.bin_seconds);
         let rounds = count(trained.rounds, "round");
         let mut text = format!("{rounds} in {train:.3} s, after {bin:.3} s of binning\n");
+        if let Some(search) = &trained.search {
+            text.push_str(&chosen(search));
+        }
         let has_valid = !trained.valid_metrics.is_empty();
         text.push_str(&format!("{:<20} {:>12}", "", "train"));
         text.push_str(if has_valid { "        valid\n" } else { "\n" });
@@ -159,8 +163,8 @@ impl Report {
         };
         let valid = if self.valid_rows > 0 { metrics_json(&trained.valid_metrics) } else { Value::Null };
         json!({
-            "method": plan.params.method.name(),
-            "parameters": parameters(&plan.params),
+            "method": trained.params.method.name(),
+            "parameters": parameters(&trained.params),
             "objective": trained.model.objective,
             "task": task,
             "target": schema.target.name,
@@ -172,11 +176,42 @@ impl Report {
             "seconds": {"read": self.read_seconds, "bin": trained.bin_seconds, "train": trained.train_seconds},
             "peak_memory_bytes": memory::peak_bytes(),
             "metrics": {"train": metrics_json(&trained.train_metrics), "valid": valid},
+            "search": trained.search.as_ref().map(search_json),
             "warnings": self.warnings,
             "notes": self.notes,
             "model": plan.out.as_ref().map(|path| path.display().to_string()),
         })
     }
+}
+
+/// What a search chose, for people.
+fn chosen(report: &swarm::Report) -> String {
+    let frame = &report.frame;
+    let size = format!("{} of at most {}", count(frame.trees, "tree"), count(frame.max_leaves, "leaf"));
+    let size = size.replace("leafs", "leaves");
+    let gain = if report.searched {
+        format!("{:.1} % lower loss than the best greedy fit on unseen rows", 100.0 * report.gain)
+    } else {
+        "no search arm was better on unseen rows".to_string()
+    };
+    let work = count(report.work, "tree");
+    format!("chosen: {} ({size}): {gain}; {work} grown in all\n", report.chosen)
+}
+
+fn search_json(report: &swarm::Report) -> Value {
+    let compared = report.compared.iter().map(|one| json!({"name": one.name, "score": one.score}));
+    json!({
+        "chosen": report.chosen,
+        "searched": report.searched,
+        "trees": report.frame.trees,
+        "max_leaves": report.frame.max_leaves,
+        "compared": compared.collect::<Vec<_>>(),
+        "gain_over_greedy": report.gain,
+        "noise": report.noise,
+        "calibration": report.factor,
+        "loss": {"greedy": report.greedy_loss, "chosen": report.loss},
+        "trees_grown": report.work,
+    })
 }
 
 /// Every parameter with its type.
@@ -185,8 +220,9 @@ fn parameters(params: &Params) -> Value {
         let text = spec.show(params);
         let value = match spec.allowed {
             Allowed::Choices(_) => Value::String(text),
-            Allowed::Whole { .. } => text.parse::<u64>().map_or(Value::Null, Value::from),
-            Allowed::Number { .. } => text.parse::<f64>().map_or(Value::Null, Value::from),
+            Allowed::Switch => Value::Bool(text == "true"),
+            Allowed::Whole { .. } => text.parse::<u64>().map_or(Value::String(text), Value::from),
+            Allowed::Number { .. } => text.parse::<f64>().map_or(Value::String(text), Value::from),
         };
         (spec.name.to_string(), value)
     });

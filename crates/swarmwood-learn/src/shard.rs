@@ -2,6 +2,8 @@
 //!
 //! A shard answers questions about its own rows alone; what it answers are sums that merge.
 
+mod placed;
+
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -14,6 +16,8 @@ use crate::kernels::histogram::TABLE;
 use crate::kernels::quantise::{Scale, join, pack};
 use crate::kernels::{histogram, partition, sums};
 use crate::objective::Objective;
+
+pub use placed::LeafSums;
 
 /// Rows handled between two looks at the cache: scores, derivatives and targets of a block stay in L1.
 const BLOCK: usize = 2048;
@@ -61,8 +65,11 @@ pub struct Shard {
     weight: Vec<f32>,
     score: Vec<f32>,
     /// Both derivatives of a row in one word, output after output: joined `f32` until a tree is planted on the output,
-    /// packed integers from then on.
+    /// packed integers from then on, unless they are to be kept.
     words: Vec<u64>,
+    /// The packed integers of the growing tree's output, where derivatives are kept.
+    packed: Vec<u64>,
+    keeps: bool,
     /// The output of the tree that is growing.
     output: usize,
     /// The rows that the tree sees, slot after slot, and behind them those that it does not.
@@ -82,6 +89,8 @@ impl Shard {
             weight,
             score,
             words: Vec::new(),
+            packed: Vec::new(),
+            keeps: false,
             output: 0,
             order: Vec::new(),
             spans: Vec::new(),
@@ -109,8 +118,9 @@ impl Shard {
         &self.weight
     }
 
-    /// Derivatives of the loss at the present scores; answers their sizes, one an output.
-    pub fn derive(&mut self, objective: &dyn Objective) -> Vec<Sizes> {
+    /// Derivatives of the loss at the present scores; answers their sizes, one an output. Every hessian gets `extra`
+    /// times the row's weight on top.
+    pub fn derive(&mut self, objective: &dyn Objective, extra: f32) -> Vec<Sizes> {
         let rows = self.rows.rows;
         let outputs = objective.outputs();
         self.words.resize(rows * outputs, 0);
@@ -131,6 +141,9 @@ impl Shard {
             let weight = if self.weight.is_empty() { &[][..] } else { &self.weight[block.clone()] };
             let (g, h) = (&mut g[..count * outputs], &mut h[..count * outputs]);
             objective.derivatives(score, &self.target[block.clone()], weight, g, h);
+            if extra > 0.0 {
+                h.chunks_exact_mut(count).for_each(|h| stiffen(h, weight, extra));
+            }
             for (output, sizes) in sizes.iter_mut().enumerate() {
                 let own = output * count..(output + 1) * count;
                 let (g, h) = (&g[own.clone()], &h[own]);
@@ -143,11 +156,19 @@ impl Shard {
     }
 
     /// Starts a tree on one output: gradients become integers, and every row the bag holds belongs to slot 0. Answers
-    /// their packed sum. The derivatives of an output serve one tree; the next one wants them derived again.
+    /// their packed sum. The derivatives of an output serve one tree, unless they are kept; the next one wants them
+    /// derived again.
     pub fn plant(&mut self, output: usize, scale: Scale, bag: Option<Bag>, plan: &Plan) -> u64 {
         let rows = self.rows.rows;
         self.output = output;
-        pack(&mut self.words[output * rows..(output + 1) * rows], scale);
+        let words = &mut self.words[output * rows..(output + 1) * rows];
+        if self.keeps {
+            self.packed.clear();
+            self.packed.extend_from_slice(words);
+            pack(&mut self.packed, scale);
+        } else {
+            pack(words, scale);
+        }
         self.order.resize(rows, 0);
         self.seen = rows;
         match bag {
@@ -177,12 +198,20 @@ impl Shard {
 
     /// The packed derivatives of the output whose tree is growing.
     fn packed(&self) -> &[u64] {
+        if self.keeps {
+            return &self.packed;
+        }
         &self.words[self.output * self.rows.rows..(self.output + 1) * self.rows.rows]
+    }
+
+    /// Keeps derivatives for those who ask after a tree has grown (see [`Shard::leaf_sums`]), at eight bytes a row.
+    pub fn keep_derivatives(&mut self) {
+        self.keeps = true;
     }
 
     /// Gives back what only growing trees need; scores and targets stay.
     pub fn rest(&mut self) {
-        self.words = Vec::new();
+        (self.words, self.packed) = (Vec::new(), Vec::new());
         self.order = Vec::new();
         self.spans.clear();
         self.seen = 0;
@@ -261,5 +290,12 @@ impl Shard {
             let row = row as usize;
             into.push((self.target[row] - self.score[row], self.weight.get(row).copied().unwrap_or(1.0)));
         }
+    }
+}
+
+/// Adds `extra` times the row's weight to every hessian.
+fn stiffen(h: &mut [f32], weight: &[f32], extra: f32) {
+    for (row, h) in h.iter_mut().enumerate() {
+        *h += extra * weight.get(row).copied().unwrap_or(1.0);
     }
 }

@@ -23,7 +23,9 @@ fn narrow(target: impl Fn(u32, u32) -> u32) -> String {
 fn peak(target: impl Fn(u32, u32) -> u32, options: &str) -> Option<u64> {
     let dir = Scratch::new();
     dir.file("narrow.csv", narrow(target));
-    let report = dir.run(&format!("train narrow.csv --target y --trees 2 --threads 1 {options} --out m.json --json"));
+    let report = dir.run(&format!(
+        "train narrow.csv --target y --method greedy --trees 2 --threads 1 {options} --out m.json --json"
+    ));
     report.works().json()["peak_memory_bytes"].as_u64()
 }
 

@@ -62,12 +62,18 @@ dispatched! {
     }
 }
 
+/// The first and second derivative of a joined word.
+#[inline(always)]
+pub fn part(word: u64) -> (f32, f32) {
+    (f32::from_bits((word >> 32) as u32), f32::from_bits(word as u32))
+}
+
 dispatched! {
     /// Packs a run of joined rows where they stand: gradient above, hessian below, both rounded to the nearest unit.
     pub fn pack(words: &mut [u64], scale: Scale) {
         let (by_g, by_h) = (1.0 / scale.g, 1.0 / scale.h);
         for word in words {
-            let (g, h) = (f32::from_bits((*word >> 32) as u32), f32::from_bits(*word as u32));
+            let (g, h) = part(*word);
             *word = nearest(f64::from(g) * by_g) << 32 | nearest(f64::from(h) * by_h) & 0xFFFF_FFFF;
         }
     }

@@ -8,7 +8,7 @@ use swarmwood_learn::event::{Event, Flow};
 use swarmwood_learn::greedy::oblivious::bytes_needed;
 use swarmwood_learn::greedy::{self, Settings, dart::Dart};
 use swarmwood_learn::metric::Tally;
-use swarmwood_learn::split::Penalties;
+use swarmwood_learn::split::{Penalties, Ridge};
 use swarmwood_model::{Body, Model};
 
 use super::{Job, Trained, add_rows, binning};
@@ -20,7 +20,7 @@ use crate::{Error, Result};
 const TELLINGS: usize = 20;
 
 /// Histograms kept while a tree grows may take this much memory.
-const KEPT_BYTES: usize = 1 << 30;
+pub(super) const KEPT_BYTES: usize = 1 << 30;
 
 /// Histograms of one level of an oblivious tree may take this much memory.
 const MOST_BYTES: usize = 4 << 30;
@@ -43,13 +43,22 @@ pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Tra
     let model = job.model(fit.base, Body::Trees(fit.members));
     // The bins have done their work; metrics want their memory.
     let answers = |data: Dataset| (data.target, data.weight);
-    let ((target, weight), valid) = (answers(data), valid.map(answers));
-    let measure = |scores: &[Vec<f32>], target: &Values, weight: &Values| {
-        measure(job.tally(), &model, scores, fit.shift, target, weight)
-    };
-    let train_metrics = measure(&fit.train_scores, &target, &weight);
-    let valid_metrics = valid.map_or(Vec::new(), |(target, weight)| measure(&fit.valid_scores, &target, &weight));
-    Ok(Trained { model, bin_seconds, train_seconds, rounds: fit.rounds, train_metrics, valid_metrics, warnings, notes })
+    let (known, known_valid) = (answers(data), valid.map(answers));
+    let train_metrics = measure(job.tally(), &model, &fit.train_scores, fit.shift, &known);
+    let of_valid = |known| measure(job.tally(), &model, &fit.valid_scores, fit.shift, &known);
+    let valid_metrics = known_valid.map_or(Vec::new(), of_valid);
+    Ok(Trained {
+        model,
+        params: job.params.clone(),
+        bin_seconds,
+        train_seconds,
+        rounds: fit.rounds,
+        train_metrics,
+        valid_metrics,
+        search: None,
+        warnings,
+        notes,
+    })
 }
 
 fn settings(job: &Job<'_>) -> Settings {
@@ -64,7 +73,12 @@ fn settings(job: &Job<'_>) -> Settings {
         depth: params.depth,
         max_leaves: params.leaf_limit(),
         learning_rate: params.learning_rate,
-        penalties: Penalties { lambda: params.lambda, gamma: params.gamma, min_child_weight: params.min_child_weight },
+        penalties: Penalties {
+            lambda: params.lambda,
+            ridge: Ridge::Flat,
+            gamma: params.gamma,
+            min_child_weight: params.min_child_weight,
+        },
         subsample: params.subsample,
         colsample_bytree: params.colsample_bytree,
         dart: (params.booster == Booster::Dart).then_some(Dart {
@@ -99,7 +113,7 @@ fn check_memory(params: &Params, data: &Dataset) -> Result<()> {
     Err(Error::Parameters(vec![Violation { name: "depth".to_string(), message }]))
 }
 
-fn constant_columns(job: &Job<'_>, data: &Dataset) -> Vec<String> {
+pub(super) fn constant_columns(job: &Job<'_>, data: &Dataset) -> Vec<String> {
     let names: Vec<String> = data
         .layout
         .constant_features()
@@ -119,13 +133,12 @@ fn constant_columns(job: &Job<'_>, data: &Dataset) -> Vec<String> {
 }
 
 /// Metrics of scores that lie output after output. Predictions are made for one block of rows at a time.
-fn measure(
+pub(super) fn measure(
     mut tally: Tally,
     model: &Model,
     scores: &[Vec<f32>],
     shift: f64,
-    target: &Values,
-    weight: &Values,
+    (target, weight): &(Values, Values),
 ) -> Vec<(&'static str, f64)> {
     for from in (0..target.len()).step_by(MEASURED_ROWS) {
         let rows = from..(from + MEASURED_ROWS).min(target.len());

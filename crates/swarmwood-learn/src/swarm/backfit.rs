@@ -1,0 +1,91 @@
+//! Backfitting: start greedily, fit all leaves together, then go round and grow each tree again on what the others leave.
+
+use swarmwood_search::rng::Stream;
+
+use super::ensemble::{Ensemble, falls};
+use super::{Arm, Frame, Stage, Tell};
+use crate::dataset::Dataset;
+use crate::event::Flow;
+use crate::objective::Objective;
+use crate::pool::Pool;
+
+/// Passes of fitting the leaves of every tree in turn before trees are grown again.
+const FIRST_FITS: usize = 3;
+
+/// Most passes of the last fit, and the share of the value that a pass must still gain for another one.
+const LAST_FITS: usize = 20;
+const AGREED: f64 = 1e-6;
+
+/// A sweep that lowers the value by less than this share ends the sweeps.
+const LEAST_FALL: f64 = 1e-4;
+
+/// Streams of the order of trees.
+const ORDER_STREAM: u64 = 5 << 32;
+
+/// Starts greedily and sweeps.
+pub fn backfit<'a>(
+    data: &Dataset,
+    valid: Option<&Dataset>,
+    objective: &'a dyn Objective,
+    (frame, arm): (&Frame, &Arm),
+    pool: &'a Pool,
+    tell: &mut Tell<'_>,
+) -> (Ensemble<'a>, Flow) {
+    let mut ensemble = Ensemble::new(data, valid, objective, frame, arm, pool);
+    // A start that ends early would be worse than greedy boosting, so it is always finished.
+    let mut flow = Flow::Continue;
+    for round in 0..frame.trees {
+        ensemble.add_round(arm.start_rate);
+        if tell(Stage::Start, round + 1, frame.trees, &ensemble) == Flow::Stop {
+            flow = Flow::Stop;
+        }
+    }
+    for _ in 0..FIRST_FITS {
+        (0..ensemble.trees.len()).for_each(|at| {
+            ensemble.refit(at);
+        });
+    }
+    ensemble.settle();
+    if flow == Flow::Stop {
+        return (ensemble, flow);
+    }
+    for sweep in 0..arm.sweeps {
+        let before = ensemble.value();
+        let order: Vec<usize> = (0..ensemble.trees.len()).collect();
+        sweep_in(&mut ensemble, &order);
+        if tell(Stage::Sweeps, sweep + 1, arm.sweeps, &ensemble) == Flow::Stop {
+            return (ensemble, Flow::Stop);
+        }
+        if !falls(ensemble.value(), before - LEAST_FALL * before.abs()) {
+            break;
+        }
+    }
+    (ensemble, Flow::Continue)
+}
+
+/// Fits the leaves of all trees in turn until they agree: block by block that is the joint solve.
+pub fn agree(ensemble: &mut Ensemble<'_>) {
+    for _ in 0..LAST_FITS {
+        let before = ensemble.value();
+        (0..ensemble.trees.len()).for_each(|at| {
+            ensemble.refit(at);
+        });
+        ensemble.settle();
+        if !falls(ensemble.value(), before - AGREED * before.abs()) {
+            break;
+        }
+    }
+}
+
+/// Goes round all trees once.
+pub fn sweep_in(ensemble: &mut Ensemble<'_>, order: &[usize]) {
+    order.iter().for_each(|&at| {
+        ensemble.improve(at);
+    });
+    ensemble.settle();
+}
+
+/// The trees in an order drawn for one iteration.
+pub fn shuffled(trees: usize, seed: u64, iteration: usize) -> Vec<usize> {
+    Stream::new(seed, ORDER_STREAM + iteration as u64, 0).sample_without(trees, trees)
+}
