@@ -87,7 +87,7 @@ fn the_value_is_what_a_fresh_sum_gives_and_never_rises() {
                 }
                 Flow::Continue
             };
-            let (mut ensemble, _) = backfit::backfit(&data, None, &*objective, (&frame, &arm), &pool, &mut tell);
+            let mut ensemble = backfit::backfit(&data, None, &*objective, (&frame, &arm), &pool, &mut tell);
             pairs::search(&mut ensemble, 1, 0..arm.pairs, &mut tell);
             let start = ensemble.loss();
             for at in 0..ensemble.trees.len() {
@@ -174,7 +174,7 @@ fn on_tiny_tables_the_search_finds_the_best_of_all_structures() {
         let frame = Frame { seed, ..frame(2, 2, Growth::Leaf) };
         let arm = Arm { lambda, kappa: 0.0, gamma: 0.0, min_child_weight: 0.0, sweeps: 10, pairs: 40, ..arm() };
         let mut quiet = |_: Stage, _: usize, _: usize, _: &Ensemble<'_>| Flow::Continue;
-        let (mut ensemble, _) = backfit::backfit(&data, None, &*objective, (&frame, &arm), &pool, &mut quiet);
+        let mut ensemble = backfit::backfit(&data, None, &*objective, (&frame, &arm), &pool, &mut quiet);
         pairs::search(&mut ensemble, seed, 0..arm.pairs, &mut quiet);
         backfit::agree(&mut ensemble);
         let found = ensemble.value();
@@ -190,7 +190,7 @@ fn threads_change_nothing() {
         let settings = Settings { frames: vec![frame(3, 8, Growth::Leaf), frame(6, 4, Growth::Leaf)], budget: 0 };
         let run = |threads: usize| {
             let pool = Pool::new(threads).unwrap();
-            train(&data, None, &*objective, &settings, &pool, &mut |_| Flow::Continue).unwrap()
+            train(&data, None, &*objective, &settings, &pool, None, &mut |_| Flow::Continue).unwrap()
         };
         let (one, two, five) = (run(1), run(2), run(5));
         assert_eq!((&one.members, &one.base), (&two.members, &two.base));
@@ -204,11 +204,11 @@ fn signal_is_searched_and_noise_is_left_to_greedy_boosting() {
     let objective = make(&Spec::Squared);
     let settings = Settings { frames: vec![frame(4, 16, Growth::Leaf)], budget: 0 };
     let clean = planted(1500, 0.1, |signal| signal);
-    let found = train(&clean, None, &*objective, &settings, &pool, &mut |_| Flow::Continue).unwrap();
+    let found = train(&clean, None, &*objective, &settings, &pool, None, &mut |_| Flow::Continue).unwrap();
     assert!(found.report.searched && found.report.gain > 0.05, "{:?}", found.report);
     assert!(found.report.loss < found.report.greedy_loss);
     let noise = planted(1500, 1e6, |signal| signal);
-    let found = train(&noise, None, &*objective, &settings, &pool, &mut |_| Flow::Continue).unwrap();
+    let found = train(&noise, None, &*objective, &settings, &pool, None, &mut |_| Flow::Continue).unwrap();
     assert!(found.report.noise > 0.9, "{:?}", found.report);
 }
 
@@ -220,7 +220,7 @@ fn a_budget_or_a_listener_ends_the_run_with_a_model() {
     let mut works = Vec::new();
     for budget in [1, 100, 400, 0] {
         let settings = Settings { frames: vec![frame(4, 8, Growth::Leaf)], budget };
-        let found = train(&data, None, &*objective, &settings, &pool, &mut |_| Flow::Continue).unwrap();
+        let found = train(&data, None, &*objective, &settings, &pool, None, &mut |_| Flow::Continue).unwrap();
         assert_eq!(found.members.len(), 4);
         works.push(found.report.work);
     }
@@ -228,11 +228,11 @@ fn a_budget_or_a_listener_ends_the_run_with_a_model() {
     for steps in [1, 5, 20] {
         let settings = Settings { frames: vec![frame(4, 8, Growth::Leaf)], budget: 0 };
         let mut left = steps;
-        let mut watch = |_: &Progress| {
+        let mut watch = |_: &Progress<'_>| {
             left -= 1;
             if left > 0 { Flow::Continue } else { Flow::Stop }
         };
-        let found = train(&data, None, &*objective, &settings, &pool, &mut watch).unwrap();
+        let found = train(&data, None, &*objective, &settings, &pool, None, &mut watch).unwrap();
         assert!(!found.members.is_empty() && found.report.loss.is_finite());
     }
 }
@@ -245,8 +245,32 @@ fn validation_rows_are_scored_by_the_trees_that_are_kept() {
     let rows: Vec<usize> = (0..300).collect();
     let valid = data.subset(&rows, &pool);
     let settings = Settings { frames: vec![frame(3, 8, Growth::Leaf)], budget: 0 };
-    let found = train(&data, Some(&valid), &*objective, &settings, &pool, &mut |_| Flow::Continue).unwrap();
+    let found = train(&data, Some(&valid), &*objective, &settings, &pool, None, &mut |_| Flow::Continue).unwrap();
     for row in rows {
         assert!((found.train_scores[0][row] - found.valid_scores[0][row]).abs() < 1e-4);
+    }
+}
+
+#[test]
+fn a_resumed_run_ends_as_if_it_had_never_been_interrupted() {
+    let pool = Pool::new(2).unwrap();
+    for spec in [Spec::Squared, Spec::Logistic] {
+        let (data, objective) = (for_spec(&spec, 600), make(&spec));
+        let settings = Settings { frames: vec![frame(3, 8, Growth::Leaf), frame(6, 4, Growth::Leaf)], budget: 0 };
+        let mut states = Vec::new();
+        let mut listen = |progress: &Progress<'_>| {
+            states.push((progress.state)());
+            Flow::Continue
+        };
+        let whole = train(&data, None, &*objective, &settings, &pool, None, &mut listen).unwrap();
+        for state in states.iter().step_by(3) {
+            let again =
+                train(&data, None, &*objective, &settings, &pool, Some(state), &mut |_| Flow::Continue).unwrap();
+            assert_eq!((&again.members, &again.base, &again.report), (&whole.members, &whole.base, &whole.report));
+            assert_eq!(again.train_scores, whole.train_scores);
+        }
+        let broken = Datum::record([("scores", Datum::Natural(3))]);
+        let refused = train(&data, None, &*objective, &settings, &pool, Some(&broken), &mut |_| Flow::Continue);
+        assert!(matches!(refused, Err(SearchError::State(_))));
     }
 }

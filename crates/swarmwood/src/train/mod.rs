@@ -54,14 +54,14 @@ pub struct Trained {
 ///
 /// ```
 /// use swarmwood::learn::event::Flow;
-/// use swarmwood::params::Params;
+/// use swarmwood::params::{Method, Params};
 /// use swarmwood::read::{self, ReadOptions, Source};
 /// use swarmwood::train;
 ///
 /// let csv = b"size,price\n1,10\n2,20\n3,30\n4,40\n";
 /// let options = ReadOptions { target: "price".into(), ..ReadOptions::default() };
 /// let rows = read::training(&Source::Bytes("houses.csv".into(), csv), &options)?;
-/// let params = Params { trees: 50, learning_rate: 1.0, lambda: 0.0, ..Params::default() }.check()?;
+/// let params = Params { trees: 50, learning_rate: 1.0, lambda: 0.0, ..Params::of(Method::Greedy) }.check()?;
 /// let trained = train::train(&rows, None, &params, &mut |_| Flow::Continue)?;
 /// let rmse = trained.train_metrics.iter().find(|metric| metric.0 == "rmse").map(|metric| metric.1);
 /// assert!(rmse.is_some_and(|rmse| rmse < 1e-3));

@@ -5,7 +5,7 @@ use std::time::Instant;
 use swarmwood_learn::dataset::Dataset;
 use swarmwood_learn::event::{Event, Flow};
 use swarmwood_learn::greedy;
-use swarmwood_learn::swarm::{self, Frame, Progress, Settings};
+use swarmwood_learn::swarm::{self, Frame, Progress, SearchError, Settings};
 use swarmwood_model::Body;
 
 use super::trees::{KEPT_BYTES, constant_columns, measure};
@@ -24,12 +24,14 @@ pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Tra
     let bin_seconds = started.elapsed().as_secs_f64();
     let warnings = constant_columns(job, &data);
     let started = Instant::now();
-    let mut listen = |progress: &Progress| {
+    let mut listen = |progress: &Progress<'_>| {
         watch(&Event { round: progress.done, rounds: progress.of, train: progress.loss, valid: None })
     };
     let settings = settings(job.params);
-    let found = swarm::train(&data, valid.as_ref(), job.objective, &settings, job.pool, &mut listen);
-    let found = found.map_err(Error::Run)?;
+    let found = swarm::train(&data, valid.as_ref(), job.objective, &settings, job.pool, None, &mut listen);
+    let found = found.map_err(|error| match error {
+        SearchError::State(message) | SearchError::Threads(message) => Error::Run(message),
+    })?;
     let train_seconds = started.elapsed().as_secs_f64();
     let model = job.model(found.base, Body::Trees(found.members));
     // The bins have done their work; metrics want their memory.
