@@ -36,7 +36,11 @@ fn table() -> &'static [u8] {
 /// A name for the line, the target, and the parameters that differ from the defaults.
 type Run = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
 
-const RUNS: [Run; 18] = [
+const SMALL: (&str, &str) = ("population", "20");
+const SHORT: (&str, &str) = ("iterations", "12");
+const ADAPTIVE: (&str, &str) = ("adaptive", "true");
+
+const RUNS: [Run; 22] = [
     ("depth", "price", &[]),
     ("leaf", "price", &[("growth", "leaf"), ("depth", "0"), ("max_leaves", "20")]),
     ("oblivious", "price", &[("growth", "oblivious"), ("depth", "5")]),
@@ -55,6 +59,10 @@ const RUNS: [Run; 18] = [
     ("swarm classes", "bought", &[("method", "swarm"), ("trees", "3"), ("max_leaves", "8"), ("growth", "leaf")]),
     ("swarm levels", "grade", &[("method", "swarm"), ("trees", "2"), ("growth", "oblivious"), ("depth", "3")]),
     ("swarm total", "price", &[("method", "swarm"), ("total_leaves", "24"), ("growth", "leaf"), ("depth", "0")]),
+    ("sgbdt", "price", &[("method", "sgbdt"), ("growth", "oblivious"), SMALL, SHORT, ("trees", "4")]),
+    ("sgbdt-bins", "bought", &[("method", "sgbdt-bins"), ("max_bin", "20"), ("depth", "3"), SMALL, SHORT, ADAPTIVE]),
+    ("psgbdt", "price", &[("method", "psgbdt"), ("growth", "oblivious"), ("mutation", "0.05"), SMALL, SHORT]),
+    ("seeded", "grade", &[("method", "psgbdt"), ("greedy_seed", "true"), ("depth", "3"), SMALL, SHORT]),
 ];
 
 #[test]

@@ -3,9 +3,11 @@
 mod bad_data;
 mod bad_models;
 mod bad_params;
+mod checkpoints;
 mod happy;
 mod imports;
 mod memory;
 mod outputs;
 mod scratch;
+mod swarms;
 mod tables;

@@ -130,7 +130,9 @@ impl<'a> Choosing<'a> {
             if !known {
                 let state = || state_of(&self.tried, None);
                 let (stage, work) = (Stage::Compare, self.work);
-                self.stopped = watch(&Progress { stage, done, of, loss: None, work, state: &state }) == Flow::Stop;
+                let best = best_of(&self.tried).map(|tried| tried.score);
+                let progress = Progress { stage, done, of, loss: None, best, gain: None, work, state: &state };
+                self.stopped = watch(&progress) == Flow::Stop;
             }
         }
     }
@@ -250,13 +252,15 @@ impl<'a> Choosing<'a> {
         watch: &mut dyn FnMut(&Progress<'_>) -> Flow,
     ) -> Result<Found, SearchError> {
         let (rows, before, budget) = (self.data.rows() as f64, self.work, self.settings.budget);
-        let tried = &self.tried;
+        let (tried, greedy_loss) = (&self.tried, report.greedy_loss);
+        let best = best_of(tried).map(|tried| tried.score);
         let mut tell = |stage, done, of, ensemble: &Ensemble<'_>| {
             let work = before + ensemble.work;
             let flight = || (stage != Stage::Start).then(|| Flight::of(stage, done, ensemble));
             let state = || state_of(tried, flight());
-            let loss = Some(ensemble.loss() / rows);
-            let flow = watch(&Progress { stage, done, of, loss, work, state: &state });
+            let loss = ensemble.loss() / rows;
+            let gain = (greedy_loss > 0.0).then_some(1.0 - loss / greedy_loss);
+            let flow = watch(&Progress { stage, done, of, loss: Some(loss), best, gain, work, state: &state });
             if budget > 0 && work >= budget { Flow::Stop } else { flow }
         };
         let (mut ensemble, mut swept, mut paired) = match self.past.flight.take() {

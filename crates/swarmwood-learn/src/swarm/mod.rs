@@ -93,6 +93,10 @@ pub struct Progress<'p> {
     pub of: usize,
     /// Mean training loss of the final fit, once there is one.
     pub loss: Option<f64>,
+    /// The best cross-validated score so far.
+    pub best: Option<f64>,
+    /// The share of the training loss of the best greedy fit that the final fit saves, once there is one.
+    pub gain: Option<f64>,
     /// Trees grown so far.
     pub work: usize,
     /// All that the run needs to go on from here, see [`train`].

@@ -16,10 +16,18 @@ type Binned<T> = std::result::Result<T, Conflict>;
 
 /// The training and the validation rows, binned alike.
 pub fn bin(job: &Job<'_>) -> Result<(Dataset, Option<Dataset>)> {
+    fit(job).settle(|layout| bin_with(job, layout))
+}
+
+/// The training rows alone, in bins of their own or in given ones.
+pub fn training(job: &Job<'_>, layout: Option<Layout>) -> Result<Dataset> {
+    layout.unwrap_or_else(|| fit(job)).settle(|layout| build(job, job.rows, layout))
+}
+
+fn fit(job: &Job<'_>) -> Layout {
     let none = || Column::Number(Vec::new());
     let sample = |feature: usize| job.rows.sample_column(feature).unwrap_or_else(none);
-    let layout = Layout::fit(sample, &job.rows.schema.features, job.params.max_bin, job.pool);
-    layout.settle(|layout| bin_with(job, layout))
+    Layout::fit(sample, &job.rows.schema.features, job.params.max_bin, job.pool)
 }
 
 fn bin_with(job: &Job<'_>, layout: &Arc<Layout>) -> Result<Binned<(Dataset, Option<Dataset>)>> {

@@ -41,12 +41,14 @@ pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Tra
         train_metrics,
         valid_metrics,
         search: None,
+        flight: None,
         warnings: Vec::new(),
         notes,
     })
 }
 
-fn measure(job: &Job<'_>, model: &Model, chunk: &Chunk) -> Result<Vec<(&'static str, f64)>> {
+/// Metrics of a model on rows that are all in memory.
+pub(super) fn measure(job: &Job<'_>, model: &Model, chunk: &Chunk) -> Result<Vec<(&'static str, f64)>> {
     let raw = Scorer::new(model, None, job.pool.threads())?.raw(chunk)?;
     let mut tally = job.tally();
     add_rows(&mut tally, model, &raw, &chunk.target, &chunk.weight);
