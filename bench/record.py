@@ -20,6 +20,11 @@ def at(table: pd.DataFrame, contender: str, quantity: str) -> float:
     return float(table.at[contender, quantity]) if known else math.nan
 
 
+def spread(values: pd.Series) -> tuple[float, float]:
+    """Mean and its standard error over splits or rounds; of a single one the error is not a number."""
+    return float(values.mean()), float(values.sem()) if len(values) > 1 else math.nan
+
+
 def ratio(ours: float, theirs: float) -> float:
     """Ours over theirs; not a number when either is missing or theirs is zero."""
     return ours / theirs if theirs else math.nan

@@ -13,7 +13,7 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from datasets import Dataset
+from datasets import KNOWN, Dataset
 from experiments import parity, planted, predict, speed
 from peers import PACKAGES, PEERS
 from record import write
@@ -39,6 +39,7 @@ def arguments(given: list[str]) -> argparse.Namespace:
     parser.add_argument("--threads", default="1,2", help="thread counts, comma-separated (default: 1,2)")
     parser.add_argument("--rounds", type=int, default=5, help="interleaved rounds of timed experiments (default: 5)")
     parser.add_argument("--splits", type=int, default=5, help="train/test splits of the parity experiment (default: 5)")
+    parser.add_argument("--sets", metavar="NAMES", help="measure these data sets only, comma-separated")
     parser.add_argument("--rows", type=int, help="use at most so many rows: a trial of the harness, not a result")
     parser.add_argument("--trees", type=int, help="train so many trees: a trial of the harness, not a result")
     options = parser.parse_args(given)
@@ -48,6 +49,10 @@ def arguments(given: list[str]) -> argparse.Namespace:
         options.threads = [int(count) for count in options.threads.split(",")]
     except ValueError:
         parser.error(f"--threads '{options.threads}': give numbers such as 1,2")
+    options.sets = options.sets.split(",") if options.sets else None
+    unknown = set(options.sets or []) - set(KNOWN)
+    if unknown:
+        parser.error(f"--sets: unknown {', '.join(sorted(unknown))}; known are {', '.join(KNOWN)}")
     unknown = set(options.contenders) - {"swarmwood", *PEERS}
     if unknown:
         parser.error(f"--contenders: unknown {', '.join(sorted(unknown))}; known are swarmwood, {', '.join(PEERS)}")
@@ -152,6 +157,7 @@ def main(given: list[str]) -> int:
         splits=options.splits,
         rows=options.rows,
         trees=options.trees,
+        chosen=options.sets,
     )
     if options.csv:
         session.only_set = Dataset(options.csv.name.split(".")[0], options.csv.name, options.task, None, options.target)

@@ -28,6 +28,7 @@ class Session:
     rows: int | None = None
     trees: int | None = None
     only_set: Dataset | None = None
+    chosen: list[str] | None = None
     measured: list[tuple] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
 
@@ -35,11 +36,13 @@ class Session:
         print(text, file=sys.stderr, flush=True)
 
     def sets(self, wanted: dict[str, int | None]) -> Iterator[tuple[Dataset, int | None]]:
-        """The data sets that are there, each with its row limit; a missing one is named and left out."""
+        """The chosen data sets that are there, each with its row limit; a missing one is named and left out."""
         if self.only_set:
             yield self.only_set, self.rows
             return
         for name, at_most in wanted.items():
+            if self.chosen and name not in self.chosen:
+                continue
             found = datasets.KNOWN[name]
             if (self.data / found.file).is_file():
                 yield found, min((limit for limit in (at_most, self.rows) if limit), default=None)

@@ -139,6 +139,19 @@ def test_parity_is_measured_against_the_mean_of_all_three_peers():
     assert parity.tell(frame(*measured[1:]))[1][0][-1] == "not measured"
 
 
+def test_parity_tells_standard_errors_and_compares_split_by_split():
+    # The second split is harder for all: the ratio knows nothing of it.
+    splits = {"xgboost": (1.0, 3.0), "lightgbm": (1.0, 3.0), "catboost": (1.0, 3.0), "swarmwood depth": (1.5, 4.5)}
+    measured = [
+        ("parity", "set", name, 2, seed, "rmse", values[seed]) for name, values in splits.items() for seed in (0, 1)
+    ]
+    text, demands = parity.tell(frame(*measured))
+    assert demands[0][1] == "1.500"
+    assert "| xgboost         | 2.0000 ± 1.0 | 1.000 |" in text
+    assert "| rmse / lightgbm |       1.500 ± 0 |" in text
+    assert "split by split" not in parity.tell(frame(*measured[::2]))[0]
+
+
 def test_a_missing_cell_is_not_a_number():
     table = wide(frame(("speed", "set", "a", 1, 0, "x", 1.0), ("speed", "set", "a", 1, 1, "x", 3.0)), "median")
     assert at(table, "a", "x") == 2.0
@@ -205,6 +218,7 @@ def test_bad_arguments_end_with_code_two(tmp_path, capsys):
         (["--data", str(tmp_path / "none")], "name the directory"),
         (["--data", str(tmp_path), "--contenders", "xgbost"], "unknown xgbost"),
         (["--data", str(tmp_path), "--swarmwood", "none"], "cargo build --release"),
+        (["--data", str(tmp_path), "--sets", "kc_hose"], "unknown kc_hose; known are wine_quality"),
         (["--csv", str(STAND_IN)], "--csv needs --task"),
         (["--data", str(tmp_path), "--threads", "two"], "give numbers"),
     ]:

@@ -23,7 +23,12 @@ impl Talk {
         }
     }
 
-    /// Says what the user should know.
+    /// Says how things went.
+    pub fn tell<'a>(self, notes: impl IntoIterator<Item = &'a String>) {
+        notes.into_iter().for_each(|text| self.note(&format!("note: {text}")));
+    }
+
+    /// Says what may be wrong.
     pub fn warn<'a>(self, warnings: impl IntoIterator<Item = &'a String>) {
         warnings.into_iter().for_each(|text| self.note(&format!("warning: {text}")));
     }

@@ -27,6 +27,7 @@ struct Report {
     valid_rows: usize,
     read_seconds: f64,
     warnings: Vec<String>,
+    notes: Vec<String>,
 }
 
 /// Runs the command.
@@ -90,18 +91,19 @@ fn work(plan: &Plan, talk: Talk, interrupt: &Interrupt) -> Result<Report> {
         record.write_plot(path, &title(plan, &trained))?;
     }
 
-    let mut late = std::mem::take(&mut trained.warnings);
+    let (late, mut notes) = (std::mem::take(&mut trained.warnings), std::mem::take(&mut trained.notes));
     if interrupt.raised() {
         let done = match &trained.flight {
             Some(flight) => count(flight.iterations, "iteration"),
             None => count(trained.rounds, "round"),
         };
-        late.push(format!("interrupted: the model has the best of what was done, {done}"));
+        notes.push(format!("interrupted: the model has the best of what was done, {done}"));
     }
     talk.warn(&late);
+    talk.tell(&notes);
     warnings.extend(late);
     let valid_rows = valid.map_or(0, |valid| valid.rows);
-    Ok(Report { trained, rows: rows.rows, valid_rows, read_seconds, warnings })
+    Ok(Report { trained, rows: rows.rows, valid_rows, read_seconds, warnings, notes })
 }
 
 /// The headline of the picture.
@@ -203,6 +205,7 @@ impl Report {
             "peak_memory_bytes": memory::peak_bytes(),
             "metrics": {"train": metrics_json(&trained.train_metrics), "valid": valid},
             "warnings": self.warnings,
+            "notes": self.notes,
             "model": plan.out.as_ref().map(|path| path.display().to_string()),
         })
     }

@@ -3,12 +3,13 @@
 //! The [`Plan`] decides how many shards there are and which rows each holds; it looks at the number of rows alone, never
 //! at the machine, so that sums over shards come out the same everywhere.
 
+use std::convert::Infallible;
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::bins::Layout;
 use crate::bins::layout::Conflict;
-use crate::data::Chunk;
+use crate::data::{Chunk, Values};
 use crate::pool::{Pool, even_ranges};
 
 /// Rows are dealt to shards in blocks of this many, so that sorted files spread evenly.
@@ -100,9 +101,9 @@ pub struct Group {
 }
 
 impl Group {
-    /// Bytes of a record of so many columns: 8, 16 or 32.
+    /// Bytes of a record of so many columns: whole words, and none for the sake of powers of two.
     pub fn width(count: usize) -> usize {
-        count.next_power_of_two().clamp(8, WIDEST)
+        count.next_multiple_of(4)
     }
 }
 
@@ -154,24 +155,19 @@ pub struct Dataset {
     /// One entry a shard.
     pub shards: Vec<Arc<BinnedRows>>,
     /// Targets in row order, as the reader gave them.
-    pub target: Vec<f64>,
+    pub target: Values,
     /// Weights in row order; empty if every row weighs one.
-    pub weight: Vec<f64>,
+    pub weight: Values,
 }
 
 impl Dataset {
-    /// Builds from chunks that are all in memory.
-    ///
-    /// A bundle that turns out not to be exclusive outside the sample is taken apart and the work begun again.
+    /// Builds from rows that are all in memory.
     pub fn from_chunk(chunk: &Chunk, layout: Layout, pool: &Pool) -> Dataset {
-        let mut layout = Arc::new(layout);
-        loop {
+        let Ok(data) = layout.settle(|layout| {
             let mut builder = Builder::new(layout.clone(), chunk.rows);
-            match builder.push(chunk, pool) {
-                Ok(()) => return builder.finish(pool),
-                Err(conflict) => layout = Arc::new(layout.without_bundle(conflict)),
-            }
-        }
+            Ok::<_, Infallible>(builder.push(chunk, pool).map(|()| builder.finish(pool)))
+        });
+        data
     }
 
     /// Number of rows.
@@ -190,8 +186,9 @@ impl Dataset {
                 builder.shards[shard].columns[column].extend(codes);
             });
         }
-        builder.target = rows.iter().map(|&row| self.target[row]).collect();
-        builder.weight = rows.iter().filter_map(|&row| self.weight.get(row).copied()).collect();
+        let some = |values: &Values| -> Vec<f64> { rows.iter().filter_map(|&row| values.get(row)).collect() };
+        builder.target.extend(&some(&self.target));
+        builder.weight.extend(&some(&self.weight));
         builder.seen = rows.len();
         builder.finish(pool)
     }
@@ -209,8 +206,8 @@ pub struct Builder {
     layout: Arc<Layout>,
     plan: Plan,
     shards: Vec<BinnedRows>,
-    target: Vec<f64>,
-    weight: Vec<f64>,
+    target: Values,
+    weight: Values,
     seen: usize,
 }
 
@@ -225,8 +222,8 @@ impl Builder {
             plan,
             shards: shards.collect(),
             layout,
-            target: Vec::with_capacity(rows),
-            weight: Vec::new(),
+            target: Values::with_capacity(rows),
+            weight: Values::default(),
             seen: 0,
         }
     }
@@ -244,8 +241,8 @@ impl Builder {
                 self.shards[shard].columns[column].extend_from_slice(&codes[at - seen..at - seen + length]);
             });
         }
-        self.target.extend_from_slice(&chunk.target);
-        self.weight.extend_from_slice(&chunk.weight);
+        self.target.extend(&chunk.target);
+        self.weight.extend(&chunk.weight);
         self.seen += chunk.rows;
         Ok(())
     }
@@ -310,13 +307,13 @@ mod tests {
         for (x, y) in a.shards.iter().zip(&b.shards) {
             assert_eq!(x.columns, y.columns);
             assert_eq!(x.groups[0].records, y.groups[0].records);
-            assert!(x.groups[0].records.chunks(8).zip(&x.columns[0]).all(|(record, &code)| record[0] == code));
+            assert!(x.groups[0].records.chunks(4).zip(&x.columns[0]).all(|(record, &code)| record[0] == code));
         }
         let chosen: Vec<usize> = (0..rows as usize).rev().step_by(3).collect();
         let part = a.subset(&chosen, &pool);
         let whole_codes = a.plan.gather(&a.shards.iter().map(|shard| &shard.columns[0][..]).collect::<Vec<_>>());
         let part_codes = part.plan.gather(&part.shards.iter().map(|shard| &shard.columns[0][..]).collect::<Vec<_>>());
         assert_eq!(part_codes, chosen.iter().map(|&row| whole_codes[row]).collect::<Vec<_>>());
-        assert_eq!(part.target, chosen.iter().map(|&row| values[row]).collect::<Vec<_>>());
+        assert_eq!(part.target.to_vec(), chosen.iter().map(|&row| values[row]).collect::<Vec<_>>());
     }
 }

@@ -13,7 +13,7 @@ use crate::bins::layout::Route;
 use crate::dataset::{BinnedRows, Plan};
 use crate::grown::Walker;
 use crate::kernels::histogram::TABLE;
-use crate::kernels::quantise::{Scale, pack};
+use crate::kernels::quantise::{Scale, join, pack};
 use crate::kernels::{histogram, partition, sums};
 use crate::objective::Objective;
 
@@ -56,7 +56,7 @@ impl std::ops::AddAssign for Sizes {
     }
 }
 
-/// The state of one shard during training.
+/// The state of one shard during training. Every field counts: there are as many entries as rows.
 #[derive(Debug)]
 pub struct Shard {
     rows: Arc<BinnedRows>,
@@ -64,13 +64,18 @@ pub struct Shard {
     target: Vec<f32>,
     weight: Vec<f32>,
     score: Vec<f32>,
-    g: Vec<f32>,
-    h: Vec<f32>,
+    /// Both derivatives of a row in one word, output after output: joined `f32` until a tree is planted on the output,
+    /// packed integers from then on, unless they are to be kept.
+    words: Vec<u64>,
+    /// The packed integers of the growing tree's output, where derivatives are kept.
     packed: Vec<u64>,
+    keeps: bool,
+    /// The output of the tree that is growing.
+    output: usize,
+    /// The rows that the tree sees, slot after slot, and behind them those that it does not.
     order: Vec<u32>,
-    scratch: Vec<u32>,
     spans: Vec<Range<usize>>,
-    outside: Vec<u32>,
+    seen: usize,
 }
 
 impl Shard {
@@ -83,13 +88,13 @@ impl Shard {
             target,
             weight,
             score,
-            g: Vec::new(),
-            h: Vec::new(),
+            words: Vec::new(),
             packed: Vec::new(),
+            keeps: false,
+            output: 0,
             order: Vec::new(),
-            scratch: Vec::new(),
             spans: Vec::new(),
-            outside: Vec::new(),
+            seen: 0,
         }
     }
 
@@ -118,67 +123,98 @@ impl Shard {
     pub fn derive(&mut self, objective: &dyn Objective, extra: f32) -> Vec<Sizes> {
         let rows = self.rows.rows;
         let outputs = objective.outputs();
-        self.g.resize(rows * outputs, 0.0);
-        self.h.resize(rows * outputs, 0.0);
+        self.words.resize(rows * outputs, 0);
         let mut sizes = vec![Sizes::default(); outputs];
-        if outputs > 1 {
-            objective.derivatives(&self.score, &self.target, &self.weight, &mut self.g, &mut self.h);
-        }
+        let (mut score, mut g, mut h) = (Vec::new(), vec![0.0; BLOCK * outputs], vec![0.0; BLOCK * outputs]);
         for start in (0..rows).step_by(BLOCK) {
             let block = start..(start + BLOCK).min(rows);
-            if outputs == 1 {
-                let weight = if self.weight.is_empty() { &[][..] } else { &self.weight[block.clone()] };
-                let (g, h) = (&mut self.g[block.clone()], &mut self.h[block.clone()]);
-                objective.derivatives(&self.score[block.clone()], &self.target[block.clone()], weight, g, h);
-            }
+            let count = block.len();
+            let of_output = |output: usize| output * rows + block.start..output * rows + block.end;
+            // The objective wants the scores of its rows output after output; a single output lies so already.
+            let score = if outputs == 1 {
+                &self.score[block.clone()]
+            } else {
+                score.clear();
+                (0..outputs).for_each(|output| score.extend_from_slice(&self.score[of_output(output)]));
+                &score[..]
+            };
+            let weight = if self.weight.is_empty() { &[][..] } else { &self.weight[block.clone()] };
+            let (g, h) = (&mut g[..count * outputs], &mut h[..count * outputs]);
+            objective.derivatives(score, &self.target[block.clone()], weight, g, h);
             if extra > 0.0 {
-                self.stiffen(block.clone(), outputs, extra);
+                h.chunks_exact_mut(count).for_each(|h| stiffen(h, weight, extra));
             }
             for (output, sizes) in sizes.iter_mut().enumerate() {
-                let block = output * rows + block.start..output * rows + block.end;
-                let (abs_g, h) = sums::abs_and_plain(&self.g[block.clone()], &self.h[block]);
-                *sizes += Sizes { abs_g, h };
+                let own = output * count..(output + 1) * count;
+                let (g, h) = (&g[own.clone()], &h[own]);
+                let (abs_g, sum_h) = sums::abs_and_plain(g, h);
+                *sizes += Sizes { abs_g, h: sum_h };
+                join(g, h, &mut self.words[of_output(output)]);
             }
         }
         sizes
     }
 
-    /// Adds to the hessians of a block of rows.
-    fn stiffen(&mut self, block: Range<usize>, outputs: usize, extra: f32) {
-        for output in 0..outputs {
-            let first = output * self.rows.rows;
-            for row in block.clone() {
-                self.h[first + row] += extra * self.weight.get(row).copied().unwrap_or(1.0);
+    /// Starts a tree on one output: gradients become integers, and every row the bag holds belongs to slot 0. Answers
+    /// their packed sum. The derivatives of an output serve one tree, unless they are kept; the next one wants them
+    /// derived again.
+    pub fn plant(&mut self, output: usize, scale: Scale, bag: Option<Bag>, plan: &Plan) -> u64 {
+        let rows = self.rows.rows;
+        self.output = output;
+        let words = &mut self.words[output * rows..(output + 1) * rows];
+        if self.keeps {
+            self.packed.clear();
+            self.packed.extend_from_slice(words);
+            pack(&mut self.packed, scale);
+        } else {
+            pack(words, scale);
+        }
+        self.order.resize(rows, 0);
+        self.seen = rows;
+        match bag {
+            None => self.order.iter_mut().zip(0..).for_each(|(place, row)| *place = row),
+            Some(bag) => {
+                let mut seen = 0;
+                for row in 0..rows {
+                    if bag.holds(plan.global(self.number, row)) {
+                        self.order[seen] = row as u32;
+                        seen += 1;
+                    } else {
+                        // The unseen rows fill the list from its end.
+                        self.order[rows - 1 - (row - seen)] = row as u32;
+                    }
+                }
+                self.seen = seen;
             }
+        }
+        self.spans.clear();
+        self.spans.push(0..self.seen);
+        let packed = self.packed();
+        match bag {
+            None => packed.iter().fold(0u64, |sum, &packed| sum.wrapping_add(packed)),
+            Some(_) => self.order[..self.seen].iter().fold(0u64, |sum, &row| sum.wrapping_add(packed[row as usize])),
         }
     }
 
-    /// Starts a tree on one output: gradients become integers, and every row the bag holds belongs to slot 0. Answers
-    /// their packed sum.
-    pub fn plant(&mut self, output: usize, scale: Scale, bag: Option<Bag>, plan: &Plan) -> u64 {
-        let rows = self.rows.rows;
-        let span = output * rows..(output + 1) * rows;
-        self.packed.resize(rows, 0);
-        pack(&self.g[span.clone()], &self.h[span], scale, &mut self.packed);
-        self.order.clear();
-        self.outside.clear();
-        match bag {
-            None => self.order.extend(0..rows as u32),
-            Some(bag) => {
-                for row in 0..rows {
-                    let list =
-                        if bag.holds(plan.global(self.number, row)) { &mut self.order } else { &mut self.outside };
-                    list.push(row as u32);
-                }
-            }
+    /// The packed derivatives of the output whose tree is growing.
+    fn packed(&self) -> &[u64] {
+        if self.keeps {
+            return &self.packed;
         }
-        self.scratch.resize(rows, 0);
+        &self.words[self.output * self.rows.rows..(self.output + 1) * self.rows.rows]
+    }
+
+    /// Keeps derivatives for those who ask after a tree has grown (see [`Shard::leaf_sums`]), at eight bytes a row.
+    pub fn keep_derivatives(&mut self) {
+        self.keeps = true;
+    }
+
+    /// Gives back what only growing trees need; scores and targets stay.
+    pub fn rest(&mut self) {
+        (self.words, self.packed) = (Vec::new(), Vec::new());
+        self.order = Vec::new();
         self.spans.clear();
-        self.spans.push(0..self.order.len());
-        match bag {
-            None => self.packed.iter().fold(0u64, |sum, &packed| sum.wrapping_add(packed)),
-            Some(_) => self.order.iter().fold(0u64, |sum, &row| sum.wrapping_add(self.packed[row as usize])),
-        }
+        self.seen = 0;
     }
 
     /// Packed sum of the rows of a slot that a rule would send right.
@@ -186,28 +222,33 @@ impl Shard {
         let rows = &self.order[self.spans[slot].clone()];
         let column = &self.rows.columns[route.column];
         let right = rows.iter().filter(|&&row| route.right[usize::from(column[row as usize])] == 1);
-        right.fold(0u64, |sum, &row| sum.wrapping_add(self.packed[row as usize]))
+        let packed = self.packed();
+        right.fold(0u64, |sum, &row| sum.wrapping_add(packed[row as usize]))
     }
 
     /// Adds the rows of a slot to the tables of some columns, which must be whole groups.
     pub fn histogram(&self, slot: usize, columns: &Range<usize>, tables: &mut [u64]) {
-        let rows = &self.order[self.spans[slot].clone()];
+        let (rows, packed) = (&self.order[self.spans[slot].clone()], self.packed());
         for group in self.rows.groups.iter().filter(|group| columns.contains(&group.first)) {
             let first = (group.first - columns.start) * TABLE;
             let tables = &mut tables[first..first + group.count * TABLE];
             if rows.len() == self.rows.rows {
-                histogram::add_all(group, &self.packed, tables);
+                histogram::add_all(group, packed, tables);
             } else {
-                histogram::add_listed(group, rows, &self.packed, tables);
+                histogram::add_listed(group, rows, packed, tables);
             }
         }
     }
 
-    /// Splits a slot's rows between two new slots; answers how many went left.
-    pub fn split(&mut self, slot: usize, route: &Route, left: usize, right: usize) -> usize {
+    /// Splits a slot's rows between two new slots; answers how many went left. `scratch` may hold anything and serves
+    /// one shard after the other.
+    pub fn split(&mut self, slot: usize, route: &Route, [left, right]: [usize; 2], scratch: &mut Vec<u32>) -> usize {
         let span = self.spans[slot].clone();
         let column = &self.rows.columns[route.column];
-        let kept = partition::partition(&mut self.order[span.clone()], &mut self.scratch, column, route);
+        if scratch.len() < span.len() {
+            scratch.resize(self.rows.rows, 0);
+        }
+        let kept = partition::partition(&mut self.order[span.clone()], scratch, column, route);
         if self.spans.len() <= left.max(right) {
             self.spans.resize(left.max(right) + 1, 0..0);
         }
@@ -229,7 +270,7 @@ impl Shard {
             let value = values[leaf];
             self.order[self.spans[slot].clone()].iter().for_each(|&row| score[row as usize] += value);
         }
-        for &row in &self.outside {
+        for &row in &self.order[self.seen..] {
             score[row as usize] += values[walker.leaf(&self.rows.columns, row as usize)];
         }
     }
@@ -249,5 +290,12 @@ impl Shard {
             let row = row as usize;
             into.push((self.target[row] - self.score[row], self.weight.get(row).copied().unwrap_or(1.0)));
         }
+    }
+}
+
+/// Adds `extra` times the row's weight to every hessian.
+fn stiffen(h: &mut [f32], weight: &[f32], extra: f32) {
+    for (row, h) in h.iter_mut().enumerate() {
+        *h += extra * weight.get(row).copied().unwrap_or(1.0);
     }
 }

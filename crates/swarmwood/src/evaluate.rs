@@ -1,7 +1,7 @@
 //! Measures a model on rows whose target is known.
 
 use swarmwood_learn::data::Chunk;
-use swarmwood_learn::metric::{self, Task};
+use swarmwood_learn::metric::{Tally, Task};
 use swarmwood_learn::objective::Spec;
 use swarmwood_model::predict::Predictions;
 use swarmwood_model::{Model, TargetKind};
@@ -23,23 +23,22 @@ pub struct Evaluation {
 /// Predicts the rows and compares with their targets.
 pub fn evaluate(model: &Model, rows: &Rows, first: Option<usize>, threads: usize) -> Result<Evaluation> {
     let scorer = Scorer::new(model, first, threads)?;
-    let (mut predicted, mut target, mut weight) = (Vec::new(), Vec::new(), Vec::new());
-    rows.for_each_chunk(&mut |chunk: &Chunk| {
-        match scorer.predictions(chunk)? {
-            Predictions::Numbers(numbers) => predicted.extend(numbers),
-            Predictions::Classes { probabilities, .. } => predicted.extend(probabilities),
-        }
-        target.extend_from_slice(&chunk.target);
-        weight.extend_from_slice(&chunk.weight);
-        Ok(())
-    })?;
     let (task, classes) = match &model.schema.target.kind {
         TargetKind::Number => (Task::Regression, 0),
         TargetKind::Classes(classes) => (Task::Classes(classes.len()), classes.len()),
     };
-    let mut metrics = metric::evaluate(task, &predicted, &target, &weight);
-    metrics.extend(spec(model, classes).and_then(|spec| metric::of_objective(&spec, &predicted, &target, &weight)));
-    Ok(Evaluation { rows: target.len(), metrics })
+    let mut tally = Tally::new(task, spec(model, classes).as_ref());
+    let mut seen = 0;
+    rows.for_each_chunk(&mut |chunk: &Chunk| {
+        let predicted = match scorer.predictions(chunk)? {
+            Predictions::Numbers(numbers) => numbers,
+            Predictions::Classes { probabilities, .. } => probabilities,
+        };
+        tally.add(&predicted, &chunk.target, &chunk.weight);
+        seen += chunk.rows;
+        Ok(())
+    })?;
+    Ok(Evaluation { rows: seen, metrics: tally.finish() })
 }
 
 /// The objective a model was trained for, as its record tells it; `None` for models that came from elsewhere.

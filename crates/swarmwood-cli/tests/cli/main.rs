@@ -6,6 +6,7 @@ mod bad_params;
 mod checkpoints;
 mod happy;
 mod imports;
+mod memory;
 mod outputs;
 mod scratch;
 mod swarms;

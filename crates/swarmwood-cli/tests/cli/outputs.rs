@@ -135,7 +135,7 @@ mod linux {
         talk.read_to_string(&mut rest).unwrap();
         let done = child.wait_with_output().unwrap();
         assert_eq!(done.status.code(), Some(0), "{rest}");
-        assert!(rest.contains("warning: interrupted"), "{rest}");
+        assert!(rest.contains("note: interrupted"), "{rest}");
         let report: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
         let rounds = report["rounds"].as_u64().unwrap();
         assert!(rounds > 0 && rounds < 1_000_000);
@@ -175,6 +175,6 @@ mod linux {
         let line = "train t.csv --target price --method greedy --trees 1000000 --learning-rate 0.001 --time-limit 0.2 --out cut.json";
         let report = dir.run(&format!("{line} --json")).works().json();
         assert!((1..1_000_000).contains(&report["rounds"].as_u64().unwrap()));
-        assert!(report["warnings"].to_string().contains("time"), "{report}");
+        assert!(report["notes"].to_string().contains("time"), "{report}");
     }
 }

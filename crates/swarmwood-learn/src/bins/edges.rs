@@ -148,13 +148,24 @@ fn from_order_key(key: u64) -> f64 {
 
 fn thresholds(counted: &[(f64, usize)], max_bin: usize) -> Vec<f64> {
     let ends = if counted.len() <= max_bin { (1..counted.len()).collect() } else { bin_ends(counted, max_bin) };
-    ends.into_iter().map(|end| midpoint(counted[end - 1].0, counted[end].0)).collect()
+    ends.into_iter().map(|end| between(counted[end - 1].0, counted[end].0)).collect()
 }
 
-/// A number `t` with `low <= t < high`, midway where the arithmetic allows. Always finite.
-fn midpoint(low: f64, high: f64) -> f64 {
+/// A number `t` with `low <= t < high`: the shortest decimal in the middle half of the gap, where people would put it
+/// (11.65, not 11.649999999999999). Always finite.
+///
+/// Shorter ones may lie near the ends of the gap; new values there should not change sides for the sake of a digit.
+fn between(low: f64, high: f64) -> f64 {
     let middle = low / 2.0 + high / 2.0;
-    if middle.is_finite() && low <= middle && middle < high { middle } else { low.max(f64::MIN) }
+    if !(middle.is_finite() && low <= middle && middle < high) {
+        return low.max(f64::MIN);
+    }
+    let quarter = high / 4.0 - low / 4.0;
+    // Of all decimals with so many digits the nearest to the middle is in the middle half if any is. Seventeen digits
+    // tell every number from its neighbours.
+    let rounded = (0..17).filter_map(|digits| format!("{middle:.digits$e}").parse::<f64>().ok());
+    let fits = |&short: &f64| low < short && short < high && (short - middle).abs() <= quarter;
+    rounded.into_iter().find(fits).unwrap_or(middle)
 }
 
 /// Where bins end (exclusive positions in `counted`), the last end left out.
@@ -235,6 +246,7 @@ fn cut_evenly(run: &[(f64, usize)], offset: usize, mass: usize, bins: usize, end
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn bins_of(values: &[f64], max_bin: usize) -> Vec<usize> {
         let edges = Edges::fit(values, max_bin);
@@ -297,6 +309,58 @@ mod tests {
         let (low, high) = (1.0f64, 1.0f64.next_up());
         let edges = Edges::fit(&[low, high], 255);
         assert_eq!([edges.code(low), edges.code(high)], [1, 2]);
+    }
+
+    #[test]
+    fn thresholds_are_short_decimals() {
+        for (low, high, expected) in [
+            (11.6, 11.7, 11.65),
+            (2.0, 3.0, 2.5),
+            (-3.0, -2.0, -2.5),
+            (0.0, 1.0, 0.5),
+            (2.0, 3.2, 2.6),
+            (999.3, 1001.4, 1000.0),
+            (0.123456, 0.123466, 0.12346),
+            (-1.0, 1.0, 0.0),
+            (1e-300, 3e-300, 2e-300),
+        ] {
+            assert_eq!(between(low, high), expected);
+        }
+    }
+
+    /// Digits of the shortest spelling that gives the number back, zeros before and behind them left out.
+    fn digits(value: f64) -> usize {
+        let text = format!("{value:e}");
+        let mantissa = text.split('e').next().unwrap();
+        mantissa.chars().filter(char::is_ascii_digit).collect::<String>().trim_matches('0').len()
+    }
+
+    proptest! {
+        /// A threshold parts its neighbours, stays in the middle half of their gap, and no decimal there is shorter.
+        #[test]
+        fn thresholds_separate_with_few_digits(
+            pair in prop_oneof![
+                (any::<f64>(), any::<f64>()),
+                (-1e6..1e6f64, 0.0..1.0f64).prop_map(|(low, gap)| (low, low + gap)),
+                (-9999i32..9999, 1i32..9).prop_map(|(low, gap)| (f64::from(low) / 10.0, f64::from(low + gap) / 10.0)),
+                any::<f64>().prop_map(|low| (low, low.next_up())),
+            ],
+        ) {
+            let (low, high) = if pair.0 < pair.1 { pair } else { (pair.1, pair.0) };
+            prop_assume!(low < high);
+            let threshold = between(low, high);
+            prop_assert!(threshold.is_finite() && threshold < high && (low <= threshold || low == f64::NEG_INFINITY));
+            let (middle, quarter) = (low / 2.0 + high / 2.0, high / 4.0 - low / 4.0);
+            if middle.is_finite() && low < middle && middle < high {
+                prop_assert!((threshold - middle).abs() <= quarter && digits(threshold) <= digits(middle));
+                // The decimals with one digit less that stand next to the middle on either side lie outside.
+                let shorter = digits(threshold).saturating_sub(2);
+                for near in [middle, middle - quarter, middle + quarter].iter().filter(|_| digits(threshold) > 1) {
+                    let short: f64 = format!("{near:.shorter$e}").parse().unwrap();
+                    prop_assert!((short - middle).abs() > quarter || short <= low || short >= high || short == 0.0);
+                }
+            }
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The mapping from raw values to stored bytes, and back from rules to splits.
 
+use std::sync::Arc;
+
 use swarmwood_model::{Feature, Kind, LevelSet, Split, Test};
 
 use super::bundle::{self, Bundle, Candidate};
@@ -167,6 +169,18 @@ impl Layout {
             }
         }
         Layout { features, places, columns }
+    }
+
+    /// Builds something with this layout. Where columns that share a bundle turn out not to be exclusive outside the
+    /// sample, the bundle is taken apart and the work begun again, which ends when no bundle is left.
+    pub fn settle<T, E>(self, mut build: impl FnMut(&Arc<Layout>) -> Result<Result<T, Conflict>, E>) -> Result<T, E> {
+        let mut layout = Arc::new(self);
+        loop {
+            match build(&layout)? {
+                Ok(built) => return Ok(built),
+                Err(conflict) => layout = Arc::new(layout.without_bundle(conflict)),
+            }
+        }
     }
 
     /// The same bins with one bundle taken apart.

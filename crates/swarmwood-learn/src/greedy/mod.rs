@@ -228,6 +228,7 @@ impl<'a> Boosting<'a> {
     }
 
     fn fit(mut self, best: Option<Best>) -> Fit {
+        self.workers.rest();
         let outputs = self.objective.outputs();
         let rounds_done = self.factors.len();
         let (rounds, factors) = match best {

@@ -273,7 +273,7 @@ fn early_stopping_keeps_the_best_round() {
     assert_eq!(fit.rounds_done, best + 1 + 5);
     assert_eq!(fit.members.len(), fit.rounds);
     let mean = valid.target.iter().zip(&fit.valid_scores[0]);
-    let loss = mean.map(|(&y, &f)| 0.5 * (y - f64::from(f) - fit.shift).powi(2)).sum::<f64>() / 400.0;
+    let loss = mean.map(|(y, &f)| 0.5 * (y - f64::from(f) - fit.shift).powi(2)).sum::<f64>() / 400.0;
     assert!((loss - seen[best]).abs() < 1e-4, "{loss} {}", seen[best]);
 }
 

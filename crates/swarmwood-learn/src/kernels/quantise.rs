@@ -54,11 +54,27 @@ pub fn hessian(packed: u64) -> i32 {
 }
 
 dispatched! {
-    /// Packs a run of rows: gradient above, hessian below, both rounded to the nearest unit.
-    pub fn pack(g: &[f32], h: &[f32], scale: Scale, packed: &mut [u64]) {
+    /// Puts first and second derivatives into one word a row, as they are.
+    pub fn join(g: &[f32], h: &[f32], words: &mut [u64]) {
+        for ((word, &g), &h) in words.iter_mut().zip(g).zip(h) {
+            *word = u64::from(g.to_bits()) << 32 | u64::from(h.to_bits());
+        }
+    }
+}
+
+/// The first and second derivative of a joined word.
+#[inline(always)]
+pub fn part(word: u64) -> (f32, f32) {
+    (f32::from_bits((word >> 32) as u32), f32::from_bits(word as u32))
+}
+
+dispatched! {
+    /// Packs a run of joined rows where they stand: gradient above, hessian below, both rounded to the nearest unit.
+    pub fn pack(words: &mut [u64], scale: Scale) {
         let (by_g, by_h) = (1.0 / scale.g, 1.0 / scale.h);
-        for ((packed, &g), &h) in packed.iter_mut().zip(g).zip(h) {
-            *packed = nearest(f64::from(g) * by_g) << 32 | nearest(f64::from(h) * by_h) & 0xFFFF_FFFF;
+        for word in words {
+            let (g, h) = part(*word);
+            *word = nearest(f64::from(g) * by_g) << 32 | nearest(f64::from(h) * by_h) & 0xFFFF_FFFF;
         }
     }
 }
@@ -80,7 +96,8 @@ mod tests {
         let g = [0.0f32, 1.0, -1.0, 2.4, -2.6, 1e6, -1e6];
         let h = [0.0f32, 1.0, 0.25, 0.49, 0.51, 1e6, 3.0];
         let mut packed = vec![0; g.len()];
-        pack(&g, &h, Scale { g: 1.0, h: 1.0 }, &mut packed);
+        join(&g, &h, &mut packed);
+        pack(&mut packed, Scale { g: 1.0, h: 1.0 });
         assert_eq!(packed.iter().map(|&p| gradient(p)).collect::<Vec<_>>(), [0, 1, -1, 2, -3, 1_000_000, -1_000_000]);
         assert_eq!(packed.iter().map(|&p| hessian(p)).collect::<Vec<_>>(), [0, 1, 0, 0, 1, 1_000_000, 3]);
     }
@@ -94,7 +111,8 @@ mod tests {
         let sum_h: f64 = h.iter().map(|&v| f64::from(v)).sum();
         let scale = Scale::new(abs, sum_h, rows);
         let mut packed = vec![0; rows];
-        pack(&g, &h, scale, &mut packed);
+        join(&g, &h, &mut packed);
+        pack(&mut packed, scale);
         for keep in [|g: f32| g > 0.0, |g: f32| g < 0.0, |_: f32| true] {
             let chosen = (0..rows).filter(|&i| keep(g[i]));
             let sum = chosen.clone().fold(0u64, |sum, i| sum.wrapping_add(packed[i]));

@@ -1,7 +1,8 @@
-//! Metrics of predicted classes and their probabilities. `prediction` holds one probability a class, row after row; an
-//! empty `weight` means that every row weighs one; `None` means that the metric is not defined.
+//! Metrics of predicted classes and their probabilities, collected row by row. `None` means that a metric is not
+//! defined.
 
-use super::mean;
+use super::mean::Mean;
+use super::ranking::Ranks;
 
 /// The predicted class: the most probable one, and of equally probable ones the first. With two classes this is the
 /// second one exactly if its probability is above one half.
@@ -35,17 +36,17 @@ pub struct Confusion {
 }
 
 impl Confusion {
-    /// Counts rows.
-    pub fn new(classes: usize, prediction: &[f64], target: &[f64], weight: &[f64]) -> Self {
-        let mut table = Confusion { classes, cells: vec![0.0; classes * classes], total: 0.0 };
-        for (i, (row, &y)) in prediction.chunks_exact(classes.max(1)).zip(target).enumerate() {
-            let weight = weight.get(i).copied().unwrap_or(1.0);
-            table.total += weight;
-            if let Some(class) = class_of(y, classes) {
-                table.cells[class * classes + most_probable(row)] += weight;
-            }
+    /// Nothing counted yet.
+    pub fn new(classes: usize) -> Self {
+        Confusion { classes, cells: vec![0.0; classes * classes], total: 0.0 }
+    }
+
+    /// Counts a row, given its probabilities.
+    pub fn add(&mut self, probabilities: &[f64], target: f64, weight: f64) {
+        self.total += weight;
+        if let Some(class) = class_of(target, self.classes) {
+            self.cells[class * self.classes + most_probable(probabilities)] += weight;
         }
-        table
     }
 
     /// Weight of the rows of one class that were predicted as another (or the same).
@@ -74,7 +75,7 @@ impl Confusion {
 
     /// Mean recall of the classes that occur.
     pub fn balanced_accuracy(&self) -> Option<f64> {
-        mean((0..self.classes).filter(|&k| self.of_class(k) > 0.0).filter_map(|k| self.recall(k)), &[])
+        Mean::of((0..self.classes).filter(|&k| self.of_class(k) > 0.0).filter_map(|k| self.recall(k)))
     }
 
     /// Share of a class's rows that were predicted as such; zero if it has none.
@@ -95,27 +96,72 @@ impl Confusion {
     /// Mean [`Confusion::f1`] of the classes that occur or are predicted.
     pub fn macro_f1(&self) -> Option<f64> {
         let seen = |class: &usize| self.of_class(*class) + self.predicted_as(*class) > 0.0;
-        mean((0..self.classes).filter(seen).filter_map(|class| self.f1(class)), &[])
+        Mean::of((0..self.classes).filter(seen).filter_map(|class| self.f1(class)))
     }
 }
 
-/// Mean of `-ln p` of the true class. A probability below the smallest step from one (2.2e-16) counts as that step, so
-/// that one impossible row does not hide all others.
-pub fn logloss(classes: usize, prediction: &[f64], target: &[f64], weight: &[f64]) -> Option<f64> {
-    let losses = prediction.chunks_exact(classes.max(1)).zip(target).map(|(row, &y)| {
-        let p = class_of(y, classes).map_or(0.0, |class| row[class] / row.iter().sum::<f64>());
-        -p.max(f64::EPSILON).ln()
-    });
-    mean(losses, weight)
+/// `-ln p` of the true class. A probability below the smallest step from one (2.2e-16) counts as that step, so that one
+/// impossible row does not hide all others.
+fn log_loss(probabilities: &[f64], target: f64) -> f64 {
+    let class = class_of(target, probabilities.len());
+    let p = class.map_or(0.0, |class| probabilities[class] / probabilities.iter().sum::<f64>());
+    -p.max(f64::EPSILON).ln()
 }
 
-/// Brier score: the mean squared error of the probabilities. Of two classes only the positive one is taken; of more,
-/// the errors of all are summed.
-pub fn brier(classes: usize, prediction: &[f64], target: &[f64], weight: &[f64]) -> Option<f64> {
-    let errors = prediction.chunks_exact(classes.max(1)).zip(target).map(|(row, &y)| {
-        let class = class_of(y, classes);
-        let error = |k: usize| (row[k] - f64::from(class == Some(k))).powi(2);
-        if classes == 2 { error(1) } else { (0..classes).map(error).sum() }
-    });
-    mean(errors, weight)
+/// The squared error of the probabilities, whose mean is the Brier score. Of two classes only the positive one is taken;
+/// of more, the errors of all are summed.
+fn squared_error(probabilities: &[f64], target: f64) -> f64 {
+    let class = class_of(target, probabilities.len());
+    let error = |k: usize| (probabilities[k] - f64::from(class == Some(k))).powi(2);
+    if probabilities.len() == 2 { error(1) } else { (0..probabilities.len()).map(error).sum() }
+}
+
+/// The metrics of every classification.
+#[derive(Debug, Clone)]
+pub(super) struct Classes {
+    count: usize,
+    table: Confusion,
+    log_loss: Mean,
+    brier: Mean,
+    /// One for the positive of two classes, otherwise one a class, each against the rest.
+    ranks: Vec<Ranks>,
+}
+
+impl Classes {
+    pub(super) fn new(count: usize) -> Self {
+        let ranks = vec![Ranks::default(); if count == 2 { 1 } else { count }];
+        Classes { count, table: Confusion::new(count), log_loss: Mean::default(), brier: Mean::default(), ranks }
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    pub(super) fn add(&mut self, probabilities: &[f64], target: f64, weight: f64) {
+        self.table.add(probabilities, target, weight);
+        self.log_loss.add(log_loss(probabilities, target), weight);
+        self.brier.add(squared_error(probabilities, target), weight);
+        let first = if self.count == 2 { 1 } else { 0 };
+        for (class, ranks) in (first..).zip(&mut self.ranks) {
+            ranks.add(probabilities[class], target == class as f64, weight);
+        }
+    }
+
+    /// With more than two classes, `auc` is the mean over the classes that occur.
+    pub(super) fn finish(self) -> Vec<(&'static str, Option<f64>)> {
+        let table = self.table;
+        let mut metrics = vec![
+            ("accuracy", table.accuracy()),
+            ("balanced_accuracy", table.balanced_accuracy()),
+            ("logloss", self.log_loss.get()),
+            ("brier", self.brier.get()),
+            ("auc", Mean::of(self.ranks.into_iter().filter_map(Ranks::auc))),
+        ];
+        if self.count == 2 {
+            metrics.extend([("f1", table.f1(1)), ("precision", table.precision(1)), ("recall", table.recall(1))]);
+        } else {
+            metrics.push(("macro_f1", table.macro_f1()));
+        }
+        metrics
+    }
 }

@@ -1,15 +1,20 @@
 //! How good predictions are.
 //!
-//! [`evaluate`] gives every metric of a task for finished predictions. A [`Watch`] is a metric that can be summed over
+//! [`evaluate`] gives every metric of a task for finished predictions, and a [`Tally`] the same for predictions that come
+//! block after block and are never all in memory. A [`Watch`] is a metric that can be summed over
 //! shards of raw scores, for progress and early stopping.
 
 pub mod classes;
+mod mean;
 pub mod numbers;
 pub mod ranking;
+mod tally;
 #[cfg(test)]
 mod tests;
 mod watch;
+mod weighed;
 
+pub use tally::Tally;
 pub use watch::{Partial, Watch};
 
 use crate::objective::Spec;
@@ -37,32 +42,9 @@ pub enum Task {
 /// assert!(metrics.contains(&("mae", 1.0)));
 /// ```
 pub fn evaluate(task: Task, prediction: &Predictions, target: &[f64], weight: &[f64]) -> Vec<(&'static str, f64)> {
-    let mut metrics: Vec<(&'static str, Option<f64>)> = Vec::new();
-    match task {
-        Task::Regression => {
-            metrics.push(("rmse", numbers::rmse(prediction, target, weight)));
-            metrics.push(("mae", numbers::mae(prediction, target, weight)));
-            metrics.push(("r2", numbers::r2(prediction, target, weight)));
-            metrics.push(("medae", numbers::medae(prediction, target, weight)));
-            metrics.push(("mape", numbers::mape(prediction, target, weight)));
-        }
-        Task::Classes(count) => {
-            let table = classes::Confusion::new(count, prediction, target, weight);
-            metrics.push(("accuracy", table.accuracy()));
-            metrics.push(("balanced_accuracy", table.balanced_accuracy()));
-            metrics.push(("logloss", classes::logloss(count, prediction, target, weight)));
-            metrics.push(("brier", classes::brier(count, prediction, target, weight)));
-            metrics.push(("auc", ranking::auc(count, prediction, target, weight)));
-            if count == 2 {
-                metrics.push(("f1", table.f1(1)));
-                metrics.push(("precision", table.precision(1)));
-                metrics.push(("recall", table.recall(1)));
-            } else {
-                metrics.push(("macro_f1", table.macro_f1()));
-            }
-        }
-    }
-    metrics.into_iter().filter_map(|(name, value)| Some((name, value.filter(|v| v.is_finite())?))).collect()
+    let mut tally = Tally::new(task, None);
+    tally.add(prediction, target, weight);
+    tally.finish()
 }
 
 /// The metric that belongs to a regression objective beyond those of [`evaluate`]: `rmsle`, `huber`, `pinball` or
@@ -79,26 +61,13 @@ pub fn of_objective(
     target: &[f64],
     weight: &[f64],
 ) -> Option<(&'static str, f64)> {
-    let (name, value) = match *spec {
-        Spec::SquaredLog => ("rmsle", numbers::rmsle(prediction, target, weight)),
-        Spec::Huber { delta } => ("huber", numbers::huber(prediction, target, weight, delta)),
-        Spec::Quantile { alpha } => ("pinball", numbers::pinball(prediction, target, weight, alpha)),
-        Spec::Poisson => ("poisson_deviance", numbers::poisson_deviance(prediction, target, weight)),
-        Spec::Squared | Spec::Absolute | Spec::Logistic | Spec::Softmax { .. } => return None,
-    };
+    let mut own = numbers::Own::new(spec)?;
+    prediction.iter().zip(target).enumerate().for_each(|(i, (&p, &y))| own.add(p, y, weight_of(weight, i)));
+    let (name, value) = own.finish();
     Some((name, value.filter(|v| v.is_finite())?))
 }
 
-/// The weighted mean of a quantity of rows; `None` if nothing weighs anything.
-fn mean(values: impl Iterator<Item = f64>, weight: &[f64]) -> Option<f64> {
-    let (mut sum, mut total) = (0.0, 0.0);
-    for (i, value) in values.enumerate() {
-        let weight = weight.get(i).copied().unwrap_or(1.0);
-        // A row without weight must not count even if its value is infinite.
-        if weight > 0.0 {
-            sum += weight * value;
-            total += weight;
-        }
-    }
-    (total > 0.0).then(|| sum / total)
+/// The weight of a row; an empty list means that every row weighs one.
+fn weight_of(weight: &[f64], row: usize) -> f64 {
+    weight.get(row).copied().unwrap_or(1.0)
 }

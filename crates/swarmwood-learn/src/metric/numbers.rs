@@ -1,79 +1,119 @@
-//! Metrics of predicted numbers. All take rows in the same order, with an empty `weight` for rows that weigh one each,
-//! and give `None` where the metric is not defined.
+//! Metrics of predicted numbers, collected row by row. `None` means that a metric is not defined.
 
-use super::mean;
-use crate::objective::huber_loss;
-use crate::objective::order::weighted_quantile;
+use super::mean::Mean;
+use super::weighed::Weighed;
+use crate::objective::{Spec, huber_loss};
 
-/// Applies `row` to each prediction and its target.
-fn each<'a>(
-    prediction: &'a [f64],
-    target: &'a [f64],
-    row: impl Fn(f64, f64) -> f64 + 'a,
-) -> impl Iterator<Item = f64> + 'a {
-    prediction.iter().zip(target).map(move |(&p, &y)| row(p, y))
+/// The metrics of every regression.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Numbers {
+    squared: Mean,
+    absolute: Mean,
+    relative: Mean,
+    /// Whether some target is zero, of which no error is a share.
+    zero: bool,
+    spread: Spread,
+    errors: Weighed,
 }
 
-/// Root of the mean squared error.
-pub fn rmse(prediction: &[f64], target: &[f64], weight: &[f64]) -> Option<f64> {
-    mean(each(prediction, target, |p, y| (p - y) * (p - y)), weight).map(f64::sqrt)
-}
-
-/// Mean absolute error.
-pub fn mae(prediction: &[f64], target: &[f64], weight: &[f64]) -> Option<f64> {
-    mean(each(prediction, target, |p, y| (p - y).abs()), weight)
-}
-
-/// The share of the target's variance that the predictions explain; not defined if the target does not vary.
-pub fn r2(prediction: &[f64], target: &[f64], weight: &[f64]) -> Option<f64> {
-    let centre = mean(target.iter().copied(), weight)?;
-    let spread = mean(target.iter().map(|y| (y - centre) * (y - centre)), weight)?;
-    let error = mean(each(prediction, target, |p, y| (p - y) * (p - y)), weight)?;
-    // The mean of equal numbers may be off by a rounding, which leaves a spread far below that of any real target.
-    let rounding = (f64::EPSILON * centre) * (f64::EPSILON * centre);
-    (spread > 16.0 * rounding).then(|| 1.0 - error / spread)
-}
-
-/// Median absolute error.
-pub fn medae(prediction: &[f64], target: &[f64], weight: &[f64]) -> Option<f64> {
-    let mut pairs: Vec<(f64, f64)> = each(prediction, target, |p, y| (p - y).abs())
-        .enumerate()
-        .map(|(i, error)| (error, weight.get(i).copied().unwrap_or(1.0)))
-        .collect();
-    weighted_quantile(&mut pairs, 0.5)
-}
-
-/// Mean absolute error as a share of the target's size; not defined if a target is zero.
-pub fn mape(prediction: &[f64], target: &[f64], weight: &[f64]) -> Option<f64> {
-    if target.contains(&0.0) {
-        return None;
+impl Numbers {
+    pub(super) fn add(&mut self, prediction: f64, target: f64, weight: f64) {
+        let error = prediction - target;
+        self.squared.add(error * error, weight);
+        self.absolute.add(error.abs(), weight);
+        self.zero |= target == 0.0;
+        if !self.zero {
+            self.relative.add((error / target).abs(), weight);
+        }
+        self.spread.add(target, weight);
+        self.errors.push(error.abs(), weight);
     }
-    mean(each(prediction, target, |p, y| ((p - y) / y).abs()), weight)
-}
 
-/// Root of the mean squared error of `ln(1 + y)`; not defined if a number is -1 or less.
-pub fn rmsle(prediction: &[f64], target: &[f64], weight: &[f64]) -> Option<f64> {
-    if prediction.iter().chain(target).any(|v| *v <= -1.0) {
-        return None;
+    /// Root of the mean squared error, mean absolute error, the share of the target's variance that the predictions
+    /// explain, median absolute error, mean absolute error as a share of the target's size.
+    pub(super) fn finish(self) -> Vec<(&'static str, Option<f64>)> {
+        let explained = |error: f64| Some(1.0 - error / self.spread.variance()?);
+        vec![
+            ("rmse", self.squared.get().map(f64::sqrt)),
+            ("mae", self.absolute.get()),
+            ("r2", self.squared.get().and_then(explained)),
+            ("medae", self.errors.median()),
+            ("mape", self.relative.get().filter(|_| !self.zero)),
+        ]
     }
-    mean(each(prediction, target, |p, y| (p.ln_1p() - y.ln_1p()).powi(2)), weight).map(f64::sqrt)
 }
 
-/// Mean Huber loss.
-pub fn huber(prediction: &[f64], target: &[f64], weight: &[f64], delta: f64) -> Option<f64> {
-    mean(each(prediction, target, move |p, y| huber_loss(p - y, delta)), weight)
+/// Mean and spread of the targets in one pass (West 1979): the sum of squares about a mean that moves along, which
+/// loses no digits where the mean is large and the spread small.
+#[derive(Debug, Clone, Copy, Default)]
+struct Spread {
+    centre: f64,
+    squares: f64,
+    total: f64,
 }
 
-/// Mean pinball loss of the `alpha` quantile.
-pub fn pinball(prediction: &[f64], target: &[f64], weight: &[f64], alpha: f64) -> Option<f64> {
-    mean(each(prediction, target, move |p, y| if y > p { alpha * (y - p) } else { (1.0 - alpha) * (p - y) }), weight)
-}
-
-/// Mean Poisson deviance; not defined for a negative target or a prediction that is not positive.
-pub fn poisson_deviance(prediction: &[f64], target: &[f64], weight: &[f64]) -> Option<f64> {
-    if prediction.iter().any(|p| *p <= 0.0) || target.iter().any(|y| *y < 0.0) {
-        return None;
+impl Spread {
+    fn add(&mut self, value: f64, weight: f64) {
+        if weight > 0.0 {
+            if self.total == 0.0 {
+                // The first value is the mean exactly, so that equal ones have no spread at all.
+                self.centre = value;
+            }
+            self.total += weight;
+            let before = value - self.centre;
+            self.centre += before * (weight / self.total);
+            self.squares += weight * before * (value - self.centre);
+        }
     }
-    let deviance = |p: f64, y: f64| 2.0 * (if y > 0.0 { y * (y / p).ln() } else { 0.0 } - y + p);
-    mean(each(prediction, target, deviance), weight)
+
+    /// `None` if the values do not vary.
+    fn variance(&self) -> Option<f64> {
+        (self.squares > 0.0).then(|| self.squares / self.total)
+    }
+}
+
+/// The metric that belongs to one objective alone.
+#[derive(Debug, Clone)]
+pub(super) struct Own {
+    spec: Spec,
+    name: &'static str,
+    mean: Mean,
+    /// Whether a row lay outside of what the metric is defined for.
+    outside: bool,
+}
+
+impl Own {
+    /// `None` for objectives whose metric every task of their kind has.
+    pub(super) fn new(spec: &Spec) -> Option<Own> {
+        let name = match spec {
+            Spec::SquaredLog => "rmsle",
+            Spec::Huber { .. } => "huber",
+            Spec::Quantile { .. } => "pinball",
+            Spec::Poisson => "poisson_deviance",
+            Spec::Squared | Spec::Absolute | Spec::Logistic | Spec::Softmax { .. } => return None,
+        };
+        Some(Own { spec: *spec, name, mean: Mean::default(), outside: false })
+    }
+
+    pub(super) fn add(&mut self, p: f64, y: f64, weight: f64) {
+        let value = match self.spec {
+            // Root of the mean squared error of `ln(1 + y)`.
+            Spec::SquaredLog => (p > -1.0 && y > -1.0).then(|| (p.ln_1p() - y.ln_1p()).powi(2)),
+            Spec::Huber { delta } => Some(huber_loss(p - y, delta)),
+            Spec::Quantile { alpha } => Some(if y > p { alpha * (y - p) } else { (1.0 - alpha) * (p - y) }),
+            Spec::Poisson => {
+                (p > 0.0 && y >= 0.0).then(|| 2.0 * (if y > 0.0 { y * (y / p).ln() } else { 0.0 } - y + p))
+            }
+            Spec::Squared | Spec::Absolute | Spec::Logistic | Spec::Softmax { .. } => None,
+        };
+        match value {
+            Some(value) => self.mean.add(value, weight),
+            None => self.outside = true,
+        }
+    }
+
+    pub(super) fn finish(self) -> (&'static str, Option<f64>) {
+        let mean = self.mean.get().filter(|_| !self.outside);
+        (self.name, if self.spec == Spec::SquaredLog { mean.map(f64::sqrt) } else { mean })
+    }
 }

@@ -149,11 +149,38 @@ fn pairs_auc(rows: &[(f64, bool, f64)]) -> Option<f64> {
 proptest! {
     #[test]
     fn auc_equals_all_pairs(rows in prop::collection::vec((0u8..12, any::<bool>(), 0u8..4), 0..50)) {
-        let mut rows: Vec<(f64, bool, f64)> =
+        let rows: Vec<(f64, bool, f64)> =
             rows.into_iter().map(|(s, up, w)| (f64::from(s) / 8.0, up, f64::from(w) / 2.0)).collect();
-        match (pairs_auc(&rows), ranking::binary_auc(&mut rows)) {
+        let mut ranks = ranking::Ranks::default();
+        rows.iter().for_each(|&(score, positive, weight)| ranks.add(score, positive, weight));
+        match (pairs_auc(&rows), ranks.auc()) {
             (Some(a), Some(b)) => prop_assert!((a - b).abs() < 1e-12),
             (a, b) => prop_assert_eq!(a, b),
+        }
+    }
+
+    /// Blocks of any size say what the whole says, to the bit.
+    #[test]
+    fn blocks_say_what_the_whole_says(
+        rows in prop::collection::vec((prop::array::uniform3(0.01f64..1.0), 0u8..3, 0u8..3), 0..40),
+        size in 1usize..9,
+        weighted: bool,
+    ) {
+        for (task, width) in [(Task::Regression, 1), (Task::Classes(2), 2), (Task::Classes(3), 3)] {
+            let prediction: Vec<f64> = rows.iter().flat_map(|row| row.0[..width].to_vec()).collect();
+            let target: Vec<f64> = rows.iter().map(|row| f64::from(row.1)).collect();
+            let weight: Vec<f64> = rows.iter().filter(|_| weighted).map(|row| f64::from(row.2)).collect();
+            let mut tally = Tally::new(task, Some(&Spec::Huber { delta: 0.5 }).filter(|_| width == 1));
+            for from in (0..rows.len()).step_by(size) {
+                let to = (from + size).min(rows.len());
+                let weight = if weighted { &weight[from..to] } else { &[][..] };
+                tally.add(&prediction[from * width..to * width], &target[from..to], weight);
+            }
+            let mut whole = evaluate(task, &prediction, &target, &weight);
+            if width == 1 {
+                whole.extend(of_objective(&Spec::Huber { delta: 0.5 }, &prediction, &target, &weight));
+            }
+            prop_assert_eq!(tally.finish(), whole);
         }
     }
 

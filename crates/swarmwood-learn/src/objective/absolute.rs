@@ -2,7 +2,7 @@
 
 use swarmwood_model::Link;
 
-use super::{Curvature, Objective, order, rows};
+use super::{Curvature, Objective, rows};
 
 /// Absolute loss `|s - y|`: `g` is the sign of `s - y`, `h` the weight, and a leaf's exact value the median residual.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,12 +20,6 @@ impl Objective for Absolute {
     }
     fn constant_hessian(&self) -> bool {
         true
-    }
-    fn check_target(&self, target: f64) -> Result<(), &'static str> {
-        rows::check_finite(target)
-    }
-    fn start(&self, target: &[f64], weight: &[f64]) -> Vec<f64> {
-        vec![order::quantile_of(target, weight, 0.5)]
     }
     fn derivatives(&self, score: &[f32], target: &[f32], weight: &[f32], g: &mut [f32], h: &mut [f32]) {
         rows::write(score, target, weight, g, h, |score, target| {

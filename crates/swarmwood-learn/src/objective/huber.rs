@@ -29,9 +29,6 @@ impl Objective for Huber {
     fn shift_invariant(&self) -> bool {
         true
     }
-    fn check_target(&self, target: f64) -> Result<(), &'static str> {
-        rows::check_finite(target)
-    }
     /// The derivative of the summed loss rises in straight pieces: Newton steps from the median find its zero, and
     /// halving the bracket takes over where a step would leave it.
     fn start(&self, target: &[f64], weight: &[f64]) -> Vec<f64> {

@@ -72,14 +72,23 @@ pub trait Objective: Send + Sync {
     fn constant_hessian(&self) -> bool {
         false
     }
-    /// Whether the target is in the loss's domain; the message says what is allowed.
-    fn check_target(&self, target: f64) -> Result<(), &'static str>;
+    /// Whether the target is in the loss's domain, any finite number unless said otherwise; the message says what is
+    /// allowed.
+    fn check_target(&self, target: f64) -> Result<(), &'static str> {
+        rows::check_finite(target)
+    }
     /// What the learner sees of a target (`ln(1 + y)` for the squared-log loss; the value itself otherwise).
     fn transform_target(&self, target: f64) -> f64 {
         target
     }
-    /// The constant raw scores that minimise the loss; `target` is transformed, `weight` may be empty.
-    fn start(&self, target: &[f64], weight: &[f64]) -> Vec<f64>;
+    /// The constant raw scores that minimise the loss; `target` is transformed, `weight` may be empty. Unless said
+    /// otherwise this is the quantile that leaves take, or else the mean.
+    fn start(&self, target: &[f64], weight: &[f64]) -> Vec<f64> {
+        match self.leaf_quantile() {
+            Some(alpha) => vec![order::quantile_of(target, weight, alpha)],
+            None => vec![rows::mean(target, weight).unwrap_or(0.0)],
+        }
+    }
     /// Writes first and second derivatives of a run of rows; `weight` may be empty. Hessians are positive or zero.
     fn derivatives(&self, score: &[f32], target: &[f32], weight: &[f32], g: &mut [f32], h: &mut [f32]);
     /// The same derivatives, to the bit, as pairs of first and second; for losses of a single output.

@@ -2,7 +2,7 @@
 
 use swarmwood_model::Link;
 
-use super::{Curvature, Objective, order, rows};
+use super::{Curvature, Objective, rows};
 
 /// Pinball loss: `alpha (y - s)` below the target, `(1 - alpha) (s - y)` above it; its minimum is the `alpha` quantile.
 /// `h` is the weight, and a leaf's exact value the quantile of its residuals.
@@ -24,12 +24,6 @@ impl Objective for Quantile {
     }
     fn constant_hessian(&self) -> bool {
         true
-    }
-    fn check_target(&self, target: f64) -> Result<(), &'static str> {
-        rows::check_finite(target)
-    }
-    fn start(&self, target: &[f64], weight: &[f64]) -> Vec<f64> {
-        vec![order::quantile_of(target, weight, self.alpha)]
     }
     fn derivatives(&self, score: &[f32], target: &[f32], weight: &[f32], g: &mut [f32], h: &mut [f32]) {
         let (above, below) = ((1.0 - self.alpha) as f32, -self.alpha as f32);

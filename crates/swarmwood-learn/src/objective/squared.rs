@@ -2,7 +2,7 @@
 
 use swarmwood_model::Link;
 
-use super::{Objective, rows};
+use super::Objective;
 use crate::kernels::particle::{self, Pair};
 use crate::kernels::{derivatives, losses};
 
@@ -22,12 +22,6 @@ impl Objective for Squared {
     }
     fn constant_hessian(&self) -> bool {
         true
-    }
-    fn check_target(&self, target: f64) -> Result<(), &'static str> {
-        rows::check_finite(target)
-    }
-    fn start(&self, target: &[f64], weight: &[f64]) -> Vec<f64> {
-        vec![rows::mean(target, weight).unwrap_or(0.0)]
     }
     fn derivatives(&self, score: &[f32], target: &[f32], weight: &[f32], g: &mut [f32], h: &mut [f32]) {
         derivatives::squared(score, target, weight, g, h);

@@ -35,9 +35,6 @@ impl Objective for SquaredLog {
     fn transform_target(&self, target: f64) -> f64 {
         target.ln_1p()
     }
-    fn start(&self, target: &[f64], weight: &[f64]) -> Vec<f64> {
-        Squared.start(target, weight)
-    }
     fn derivatives(&self, score: &[f32], target: &[f32], weight: &[f32], g: &mut [f32], h: &mut [f32]) {
         Squared.derivatives(score, target, weight, g, h);
     }

@@ -214,12 +214,12 @@ impl<'a> Evaluator<'a> {
         pool: &'a Pool,
     ) -> Result<Self, ParticleError> {
         check(objective, &settings)?;
-        let target: Vec<f64> = data.target.iter().map(|&target| objective.transform_target(target)).collect();
-        let base = objective.start(&target, &data.weight);
+        let target: Vec<f64> = data.target.iter().map(|target| objective.transform_target(target)).collect();
+        let base = objective.start(&target, &data.weight.to_vec());
         // Losses of the difference alone are learnt around zero, where `f32` is finest.
         let shift = if objective.shift_invariant() { base[0] } else { 0.0 };
         let target: Vec<f32> = target.iter().map(|&y| (y - shift) as f32).collect();
-        let weight: Vec<f32> = data.weight.iter().map(|&weight| weight as f32).collect();
+        let weight: Vec<f32> = data.weight.iter().map(|weight| weight as f32).collect();
         let questions = table.rules().iter().map(|rule| Question::new(&data.layout.route(rule))).collect();
         let frame = Frame {
             pool,

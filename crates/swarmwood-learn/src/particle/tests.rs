@@ -130,7 +130,7 @@ struct Plain {
 fn plain(chunk: &Chunk, data: &Dataset, trees: &[Vec<swarmwood_model::Split>], spec: &Spec, s: &Settings) -> Plain {
     let objective = make(spec);
     let target: Vec<f64> = chunk.target.iter().map(|&y| objective.transform_target(y)).collect();
-    let start = objective.start(&target, &data.weight)[0];
+    let start = objective.start(&target, &data.weight.to_vec())[0];
     let mut score = vec![start; chunk.rows];
     let narrow = |values: &[f64]| -> Vec<f32> { values.iter().map(|&value| value as f32).collect() };
     let (target, weight) = (narrow(&target), narrow(&chunk.weight));
@@ -323,8 +323,8 @@ fn fitness_is_the_metric_of_that_name() {
             let found = evaluator.evaluate(&sequence).unwrap();
             let scores = evaluator.training_scores(&sequence).unwrap();
             let shift = evaluator.shift();
-            let target: Vec<f32> = data.target.iter().map(|&y| (y - shift) as f32).collect();
-            let weight: Vec<f32> = data.weight.iter().map(|&weight| weight as f32).collect();
+            let target: Vec<f32> = data.target.iter().map(|y| (y - shift) as f32).collect();
+            let weight: Vec<f32> = data.weight.iter().map(|weight| weight as f32).collect();
             let watch = fitness.watch();
             let expected = watch.finish(watch.partial(&scores[0], &target, &weight, objective.as_ref()));
             assert!((found.fitness - expected).abs() < 1e-6, "{spec:?} {fitness:?} {} {expected}", found.fitness);

@@ -2,6 +2,7 @@
 
 use super::Shard;
 use crate::grown::Walker;
+use crate::kernels::quantise::part;
 
 /// Sums over the rows of one leaf.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -50,12 +51,14 @@ impl Shard {
         self.score[output * rows..(output + 1) * rows].fill(value);
     }
 
-    /// Sums of derivatives and weights over the rows of each of `count` leaves.
+    /// Sums of derivatives and weights over the rows of each of `count` leaves. Derivatives must have been kept.
     pub fn leaf_sums(&self, output: usize, leaves: &[u16], count: usize) -> Vec<LeafSums> {
         let rows = self.rows.rows;
-        let span = output * rows..(output + 1) * rows;
+        assert!(self.keeps, "derivatives are kept by whoever asks for their sums");
+        let words = &self.words[output * rows..(output + 1) * rows];
         let mut sums = vec![LeafSums::default(); count];
-        for ((row, &leaf), (&g, &h)) in leaves.iter().enumerate().zip(self.g[span.clone()].iter().zip(&self.h[span])) {
+        for ((row, &leaf), &word) in leaves.iter().enumerate().zip(words) {
+            let (g, h) = part(word);
             let sum = &mut sums[usize::from(leaf)];
             sum.g += f64::from(g);
             sum.h += f64::from(h);

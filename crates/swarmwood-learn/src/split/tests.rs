@@ -5,7 +5,7 @@ use swarmwood_model::{Feature, Kind};
 
 use super::*;
 use crate::data::{Chunk, Column, MISSING};
-use crate::kernels::quantise::pack;
+use crate::kernels::quantise::{join, pack};
 use crate::pool::Pool;
 
 struct Small {
@@ -102,7 +102,8 @@ fn check(rows: &[(i8, i8, u8, u8, i8, u8)], penalties: Penalties, level: bool) -
     let abs: f64 = data.g.iter().map(|&g| f64::from(g.abs())).sum();
     let scale = Scale::new(abs, data.h.iter().map(|&h| f64::from(h)).sum(), rows.len());
     let mut packed = vec![0; rows.len()];
-    pack(&data.g, &data.h, scale, &mut packed);
+    join(&data.g, &data.h, &mut packed);
+    pack(&mut packed, scale);
     let keeps: Vec<Box<dyn Fn(usize) -> bool>> =
         if level { vec![Box::new(|row| row % 2 == 0), Box::new(|row| row % 2 == 1)] } else { vec![Box::new(|_| true)] };
     let nodes: Vec<_> = keeps.iter().map(|keep| tables(&data, &packed, keep)).collect();

@@ -308,8 +308,8 @@ impl<'a> Choosing<'a> {
 
     fn loss_of(&self, scores: &[Vec<f32>], shift: f64) -> f64 {
         let target: Vec<f32> =
-            self.data.target.iter().map(|&y| (self.objective.transform_target(y) - shift) as f32).collect();
-        let weight: Vec<f32> = self.data.weight.iter().map(|&weight| weight as f32).collect();
+            self.data.target.iter().map(|y| (self.objective.transform_target(y) - shift) as f32).collect();
+        let weight: Vec<f32> = self.data.weight.iter().map(|weight| weight as f32).collect();
         let all: f64 = if weight.is_empty() { target.len() as f64 } else { self.data.weight.iter().sum() };
         self.objective.loss(&scores.concat(), &target, &weight) / all
     }

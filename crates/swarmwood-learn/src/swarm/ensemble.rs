@@ -84,7 +84,8 @@ impl<'a> Ensemble<'a> {
         arm: &Arm,
         pool: &'a Pool,
     ) -> Self {
-        let Begun { workers, base, start, shift } = Begun::new(data, valid, objective, pool, frame.memory);
+        let Begun { mut workers, base, start, shift } = Begun::new(data, valid, objective, pool, frame.memory);
+        workers.keep_derivatives();
         let loss = workers.loss();
         let unit = match objective.leaf_quantile() {
             // The mean absolute residual: a deviation of that size counts as one row's loss.

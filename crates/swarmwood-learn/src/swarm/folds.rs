@@ -42,7 +42,8 @@ pub fn deal(data: &Dataset, classes: bool, seed: u64, pool: &Pool) -> Vec<Fold> 
     let mut order: Vec<usize> = (0..rows).collect();
     Stream::new(seed, FOLD_STREAM, 0).shuffle(&mut order);
     if classes {
-        order.sort_by(|&a, &b| data.target[a].total_cmp(&data.target[b]));
+        let target = data.target.to_vec();
+        order.sort_by(|&a, &b| target[a].total_cmp(&target[b]));
     }
     let used = if rows < MANY_ROWS { FOLDS } else { 2 };
     let fold = |number: usize| {
@@ -83,8 +84,8 @@ pub fn judge(
             (ensemble.valid_scores(&fold.test.plan), ensemble.shift, ensemble.work)
         }
         Way::Constant => {
-            let target: Vec<f64> = fold.train.target.iter().map(|&y| objective.transform_target(y)).collect();
-            let base = objective.start(&target, &fold.train.weight);
+            let target: Vec<f64> = fold.train.target.iter().map(|y| objective.transform_target(y)).collect();
+            let base = objective.start(&target, &fold.train.weight.to_vec());
             (base.iter().map(|&base| vec![base as f32; fold.test.rows()]).collect(), 0.0, 0)
         }
     };
@@ -98,13 +99,13 @@ pub fn flow(halt: &(dyn Fn() -> bool + Sync)) -> Flow {
 
 fn unseen(test: &Dataset, scores: &[Vec<f32>], shift: f64, objective: &dyn Objective) -> Unseen {
     let flat: Vec<f32> = scores.concat();
-    let target: Vec<f32> = test.target.iter().map(|&y| (objective.transform_target(y) - shift) as f32).collect();
-    let weight: Vec<f32> = test.weight.iter().map(|&weight| weight as f32).collect();
+    let target: Vec<f32> = test.target.iter().map(|y| (objective.transform_target(y) - shift) as f32).collect();
+    let weight: Vec<f32> = test.weight.iter().map(|weight| weight as f32).collect();
     let raw = (0..test.rows()).flat_map(|row| scores.iter().map(move |output| f64::from(output[row]) + shift));
     Unseen {
         raw: raw.collect(),
-        target: test.target.clone(),
-        weight: test.weight.clone(),
+        target: test.target.to_vec(),
+        weight: test.weight.to_vec(),
         loss: Watch::Loss.partial(&flat, &target, &weight, objective).sum,
         squares: Watch::Rmse.partial(&flat, &target, &weight, objective).sum,
     }

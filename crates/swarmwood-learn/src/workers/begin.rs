@@ -28,10 +28,10 @@ impl<'a> Begun<'a> {
         memory: usize,
     ) -> Self {
         let transformed = |data: &Dataset| -> Vec<f64> {
-            data.target.iter().map(|&target| objective.transform_target(target)).collect()
+            data.target.iter().map(|target| objective.transform_target(target)).collect()
         };
         let target = transformed(data);
-        let base = objective.start(&target, &data.weight);
+        let base = objective.start(&target, &data.weight.to_vec());
         // Losses of the difference alone are learnt around zero, where `f32` is finest.
         let shift = if objective.shift_invariant() { base[0] } else { 0.0 };
         let narrow = |target: Vec<f64>| -> Vec<f32> { target.iter().map(|&y| (y - shift) as f32).collect() };

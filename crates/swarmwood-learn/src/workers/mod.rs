@@ -34,10 +34,12 @@ const ALONE_CODES: usize = 2048;
 
 type Histogram = Box<[u64]>;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Team {
     shards: Vec<Shard>,
     spare: Vec<Histogram>,
+    /// Where rows wait while a shard is split.
+    scratch: Vec<u32>,
 }
 
 /// A split to carry out: the rows of `slot` go to two new slots.
@@ -122,7 +124,7 @@ impl<'a> Workers<'a> {
         let mut shards = make_shards(data, target, start).into_iter();
         let teams = even_ranges(data.plan.shards, pool.threads())
             .into_iter()
-            .map(|range| Team { shards: shards.by_ref().take(range.len()).collect(), spare: Vec::new() })
+            .map(|range| Team { shards: shards.by_ref().take(range.len()).collect(), ..Team::default() })
             .collect();
         Workers {
             pool,
@@ -213,9 +215,10 @@ impl<'a> Workers<'a> {
         let rows: usize = orders.iter().map(|order| self.count(order.slot)).sum();
         let together = rows >= ALONE_ROWS;
         self.ask_teams(together, |team| {
+            let (shards, scratch) = (&mut team.shards, &mut team.scratch);
             for (order, route) in orders.iter().zip(&routes) {
-                team.shards.iter_mut().for_each(|shard| {
-                    shard.split(order.slot, route, order.left, order.right);
+                shards.iter_mut().for_each(|shard| {
+                    shard.split(order.slot, route, [order.left, order.right], scratch);
                 });
             }
         });
@@ -360,6 +363,16 @@ impl<'a> Workers<'a> {
         (!self.valid.is_empty()).then(|| sum_shards(self.pool, &self.valid.iter().collect::<Vec<_>>(), ask, merge))
     }
 
+    /// Gives back what only growing trees need. Scores can still be added to and asked for.
+    pub fn rest(&mut self) {
+        self.kept = Vec::new();
+        self.kept_count = 0;
+        for team in &mut self.teams {
+            team.shards.iter_mut().for_each(Shard::rest);
+            (team.spare, team.scratch) = (Vec::new(), Vec::new());
+        }
+    }
+
     /// Scores of all training rows in row order, output after output.
     pub fn training_scores(&self) -> Vec<Vec<f32>> {
         gather(&self.plan, &self.shards().collect::<Vec<_>>(), self.objective.outputs())
@@ -390,7 +403,7 @@ fn sum_shards<T: Send + Default + Clone>(
 }
 
 fn make_shards(data: &Dataset, target: &[f32], start: &[f32]) -> Vec<Shard> {
-    let weight: Vec<f32> = data.weight.iter().map(|&weight| weight as f32).collect();
+    let weight: Vec<f32> = data.weight.iter().map(|weight| weight as f32).collect();
     let mut weights = data.plan.deal(&weight).into_iter();
     data.plan
         .deal(target)

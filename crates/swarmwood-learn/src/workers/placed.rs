@@ -20,6 +20,11 @@ pub struct Scores {
 }
 
 impl Workers<'_> {
+    /// Keeps derivatives for [`Workers::leaf_sums`] when trees grow; without this they are gone by then.
+    pub fn keep_derivatives(&mut self) {
+        self.teams.iter_mut().flat_map(|team| &mut team.shards).for_each(Shard::keep_derivatives);
+    }
+
     /// Where rows stand in the tree just grown; `slots` pairs each slot that became a leaf with the leaf's number.
     pub fn place(&self, slots: &[(usize, usize)]) -> Placement {
         let shards: Vec<&Shard> = self.shards().collect();

@@ -7,7 +7,7 @@ use swarmwood_learn::event::{Event, Flow};
 use swarmwood_learn::linear::{self, Settings};
 use swarmwood_model::{Body, Model};
 
-use super::{Job, Trained, gather};
+use super::{Job, Trained, add_rows, gather};
 use crate::predict::Scorer;
 use crate::{Error, Result};
 
@@ -16,7 +16,7 @@ pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Tra
     let started = Instant::now();
     let chunk = gather(job.rows)?;
     let valid = job.valid.map(gather).transpose()?;
-    job.check_targets(&chunk.target)?;
+    job.check_targets(chunk.target.iter().copied())?;
     let settings = Settings {
         rounds: job.params.trees,
         learning_rate: job.params.learning_rate,
@@ -28,8 +28,7 @@ pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Tra
     let fitted = linear::train(&chunk, valid.as_ref(), &job.rows.schema, job.objective, &settings, watch)
         .map_err(|error| Error::Run(error.to_string()))?;
     let train_seconds = started.elapsed().as_secs_f64();
-    let mut warnings = Vec::new();
-    job.tell_rounds(fitted.rounds, fitted.train.len(), &mut warnings);
+    let notes = job.tell_rounds(fitted.rounds, fitted.train.len());
     let model = job.model(fitted.base, Body::Linear(fitted.outputs));
     let train_metrics = measure(job, &model, &chunk)?;
     let valid_metrics = valid.as_ref().map(|valid| measure(job, &model, valid)).transpose()?.unwrap_or_default();
@@ -43,11 +42,15 @@ pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Tra
         valid_metrics,
         search: None,
         flight: None,
-        warnings,
+        warnings: Vec::new(),
+        notes,
     })
 }
 
-fn measure(job: &Job<'_>, model: &Model, chunk: &Chunk) -> Result<Vec<(&'static str, f64)>> {
+/// Metrics of a model on rows that are all in memory.
+pub(super) fn measure(job: &Job<'_>, model: &Model, chunk: &Chunk) -> Result<Vec<(&'static str, f64)>> {
     let raw = Scorer::new(model, None, job.pool.threads())?.raw(chunk)?;
-    Ok(job.metrics(model, &raw, &chunk.target, &chunk.weight))
+    let mut tally = job.tally();
+    add_rows(&mut tally, model, &raw, &chunk.target, &chunk.weight);
+    Ok(tally.finish())
 }

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use swarmwood_learn::data::Chunk;
 use swarmwood_learn::event::{Event, Flow};
-use swarmwood_learn::metric::{self, Task, Watch};
+use swarmwood_learn::metric::{Tally, Task, Watch};
 use swarmwood_learn::objective::{self, Objective, Spec};
 use swarmwood_learn::pool::Pool;
 use swarmwood_learn::swarm::Report;
@@ -55,8 +55,10 @@ pub struct Trained {
     pub search: Option<Report>,
     /// How a published swarm flew.
     pub flight: Option<FlightReport>,
-    /// Things the user should know (constant columns, early stop, ...).
+    /// What may be wrong and the user should look into (constant columns, ...).
     pub warnings: Vec<String>,
+    /// How the run went, with nothing wrong (early stop, time limit, ...).
+    pub notes: Vec<String>,
 }
 
 /// What a published swarm did.
@@ -149,7 +151,7 @@ pub fn train_with(
             Some(flight) => format!("{} iterations", flight.iterations),
             None => format!("{} rounds", trained.rounds),
         };
-        trained.warnings.push(format!("the time limit of {limit} s ended training after {done}"));
+        trained.notes.push(format!("the time limit of {limit} s ended training after {done}"));
     }
     Ok(trained)
 }
@@ -213,24 +215,18 @@ impl Job<'_> {
         }
     }
 
-    /// Every metric of the task, the objective's own among them.
-    fn metrics(&self, model: &Model, raw: &[f64], target: &[f64], weight: &[f64]) -> Vec<(&'static str, f64)> {
-        let predicted = match model.link_all(raw) {
-            Predictions::Numbers(numbers) => numbers,
-            Predictions::Classes { probabilities, .. } => probabilities,
-        };
-        let task = match &model.schema.target.kind {
+    /// Collects every metric of the task, the objective's own among them.
+    fn tally(&self) -> Tally {
+        let task = match &self.rows.schema.target.kind {
             TargetKind::Number => Task::Regression,
             TargetKind::Classes(classes) => Task::Classes(classes.len()),
         };
-        let mut metrics = metric::evaluate(task, &predicted, target, weight);
-        metrics.extend(metric::of_objective(&self.spec, &predicted, target, weight));
-        metrics
+        Tally::new(task, Some(&self.spec))
     }
 
     /// Refuses targets outside the domain of the loss.
-    fn check_targets(&self, target: &[f64]) -> Result<()> {
-        for (row, &value) in target.iter().enumerate() {
+    fn check_targets(&self, target: impl Iterator<Item = f64>) -> Result<()> {
+        for (row, value) in target.enumerate() {
             self.objective.check_target(value).map_err(|allowed| {
                 Error::Data(DataError {
                     file: format!("row {} with a target", row + 1),
@@ -245,12 +241,20 @@ impl Job<'_> {
     }
 
     /// Says how a run ended that was to stop at its best round.
-    fn tell_rounds(&self, kept: usize, done: usize, warnings: &mut Vec<String>) {
-        if self.params.early_stopping_rounds > 0 && kept < done {
-            let name = if self.metric == Watch::Loss { "loss" } else { self.metric.name() };
-            warnings
-                .push(format!("the validation {name} was best after {kept} of {done} rounds; the rest is left out"));
+    fn tell_rounds(&self, kept: usize, done: usize) -> Vec<String> {
+        if self.params.early_stopping_rounds == 0 || kept == done {
+            return Vec::new();
         }
+        let name = self.metric.name();
+        vec![format!("the validation {name} was best after {kept} of {done} rounds; the rest is left out")]
+    }
+}
+
+/// Adds rows to a tally, given their raw scores.
+fn add_rows(tally: &mut Tally, model: &Model, raw: &[f64], target: &[f64], weight: &[f64]) {
+    match model.link_all(raw) {
+        Predictions::Numbers(numbers) => tally.add(&numbers, target, weight),
+        Predictions::Classes { probabilities, .. } => tally.add(&probabilities, target, weight),
     }
 }
 

@@ -20,10 +20,9 @@ use super::flight::{Start, fly};
 use super::keeper::Keeper;
 use super::pretrained::Pretrained;
 use super::search_space::distinct_values;
-use super::{Aids, FlightReport, Job, SearchSpace, Trained, binning, gather, trees};
+use super::{Aids, FlightReport, Job, SearchSpace, Trained, binning, gather, linear, trees};
 use crate::error::Violation;
 use crate::params::{FitnessChoice, Growth, Method, Params};
-use crate::predict::Scorer;
 use crate::{Error, Result};
 
 /// Scores kept for particles that begin alike may take this much memory.
@@ -36,7 +35,7 @@ pub fn train(job: &Job<'_>, aids: &Aids, watch: &mut dyn FnMut(&Event) -> Flow) 
     let pretrained_print = pretrained.as_ref().map(Pretrained::fingerprint);
     let layout = pretrained.as_ref().map(|pretrained| pretrained.layout(job));
     let data = binning::training(job, layout)?;
-    job.check_targets(&data.target)?;
+    job.check_targets(data.target.iter())?;
     let bin_seconds = started.elapsed().as_secs_f64();
     let started = Instant::now();
     let mut warnings = trees::constant_columns(job, &data);
@@ -60,14 +59,10 @@ pub fn train(job: &Job<'_>, aids: &Aids, watch: &mut dyn FnMut(&Event) -> Flow) 
         // The name alone: where the file lay is no part of the model.
         model.provenance.params.insert("pretrained".to_string(), name.to_string_lossy().into_owned());
     }
-    let raw = trees::by_row(&found.scores, found.shift);
-    let train_metrics = job.metrics(&model, &raw, &data.target, &data.weight);
+    let known = (data.target, data.weight);
+    let train_metrics = trees::measure(job.tally(), &model, &found.scores, found.shift, &known);
     let valid_metrics = match job.valid {
-        Some(valid) => {
-            let chunk = gather(valid)?;
-            let raw = Scorer::new(&model, None, job.pool.threads())?.raw(&chunk)?;
-            job.metrics(&model, &raw, &chunk.target, &chunk.weight)
-        }
+        Some(valid) => linear::measure(job, &model, &gather(valid)?)?,
         None => Vec::new(),
     };
     Ok(Trained {
@@ -81,6 +76,7 @@ pub fn train(job: &Job<'_>, aids: &Aids, watch: &mut dyn FnMut(&Event) -> Flow) 
         search: None,
         flight: Some(flight),
         warnings,
+        notes: Vec::new(),
     })
 }
 

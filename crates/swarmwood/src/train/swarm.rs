@@ -10,7 +10,7 @@ use swarmwood_model::Body;
 
 use super::keeper::Keeper;
 use super::told::Told;
-use super::trees::{KEPT_BYTES, by_row, constant_columns};
+use super::trees::{KEPT_BYTES, constant_columns, measure};
 use super::{Aids, Job, Trained, binning};
 use crate::params::{Growth, Params};
 use crate::{Error, Result};
@@ -25,7 +25,7 @@ const PAYLOAD: u64 = 1;
 pub fn train(job: &Job<'_>, aids: &Aids, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Trained> {
     let started = Instant::now();
     let (data, valid) = binning::bin(job)?;
-    job.check_targets(&data.target)?;
+    job.check_targets(data.target.iter())?;
     let bin_seconds = started.elapsed().as_secs_f64();
     let mut warnings = constant_columns(job, &data);
     let started = Instant::now();
@@ -34,11 +34,10 @@ pub fn train(job: &Job<'_>, aids: &Aids, watch: &mut dyn FnMut(&Event) -> Flow) 
     let model = job.model(found.base, Body::Trees(found.members));
     // The bins have done their work; metrics want their memory.
     let answers = |data: Dataset| (data.target, data.weight);
-    let ((target, weight), valid) = (answers(data), valid.map(answers));
-    let train_metrics = job.metrics(&model, &by_row(&found.train_scores, found.shift), &target, &weight);
-    let valid_metrics = valid.map_or(Vec::new(), |(target, weight)| {
-        job.metrics(&model, &by_row(&found.valid_scores, found.shift), &target, &weight)
-    });
+    let (known, known_valid) = (answers(data), valid.map(answers));
+    let train_metrics = measure(job.tally(), &model, &found.train_scores, found.shift, &known);
+    let of_valid = |known| measure(job.tally(), &model, &found.valid_scores, found.shift, &known);
+    let valid_metrics = known_valid.map_or(Vec::new(), of_valid);
     Ok(Trained {
         model,
         params: job.params.clone(),
@@ -50,6 +49,7 @@ pub fn train(job: &Job<'_>, aids: &Aids, watch: &mut dyn FnMut(&Event) -> Flow) 
         search: Some(found.report),
         flight: None,
         warnings,
+        notes: Vec::new(),
     })
 }
 

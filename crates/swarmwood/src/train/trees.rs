@@ -2,14 +2,16 @@
 
 use std::time::Instant;
 
+use swarmwood_learn::data::Values;
 use swarmwood_learn::dataset::Dataset;
 use swarmwood_learn::event::{Event, Flow};
 use swarmwood_learn::greedy::oblivious::bytes_needed;
 use swarmwood_learn::greedy::{self, Settings, dart::Dart};
+use swarmwood_learn::metric::Tally;
 use swarmwood_learn::split::{Penalties, Ridge};
-use swarmwood_model::Body;
+use swarmwood_model::{Body, Model};
 
-use super::{Job, Trained, binning};
+use super::{Job, Trained, add_rows, binning};
 use crate::error::Violation;
 use crate::params::{Booster, Growth, Params};
 use crate::{Error, Result};
@@ -23,26 +25,28 @@ pub(super) const KEPT_BYTES: usize = 1 << 30;
 /// Histograms of one level of an oblivious tree may take this much memory.
 const MOST_BYTES: usize = 4 << 30;
 
+/// Rows that are predicted together when the finished model is measured.
+const MEASURED_ROWS: usize = 1 << 14;
+
 /// Bins and trains.
 pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Trained> {
     let started = Instant::now();
     let (data, valid) = binning::bin(job)?;
-    job.check_targets(&data.target)?;
+    job.check_targets(data.target.iter())?;
     let bin_seconds = started.elapsed().as_secs_f64();
     check_memory(job.params, &data)?;
-    let mut warnings = constant_columns(job, &data);
+    let warnings = constant_columns(job, &data);
     let started = Instant::now();
     let fit = greedy::train(&data, valid.as_ref(), job.objective, &settings(job), job.pool, watch);
     let train_seconds = started.elapsed().as_secs_f64();
-    job.tell_rounds(fit.rounds, fit.rounds_done, &mut warnings);
+    let notes = job.tell_rounds(fit.rounds, fit.rounds_done);
     let model = job.model(fit.base, Body::Trees(fit.members));
     // The bins have done their work; metrics want their memory.
     let answers = |data: Dataset| (data.target, data.weight);
-    let ((target, weight), valid) = (answers(data), valid.map(answers));
-    let train_metrics = job.metrics(&model, &by_row(&fit.train_scores, fit.shift), &target, &weight);
-    let valid_metrics = valid.map_or(Vec::new(), |(target, weight)| {
-        job.metrics(&model, &by_row(&fit.valid_scores, fit.shift), &target, &weight)
-    });
+    let (known, known_valid) = (answers(data), valid.map(answers));
+    let train_metrics = measure(job.tally(), &model, &fit.train_scores, fit.shift, &known);
+    let of_valid = |known| measure(job.tally(), &model, &fit.valid_scores, fit.shift, &known);
+    let valid_metrics = known_valid.map_or(Vec::new(), of_valid);
     Ok(Trained {
         model,
         params: job.params.clone(),
@@ -54,6 +58,7 @@ pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Tra
         search: None,
         flight: None,
         warnings,
+        notes,
     })
 }
 
@@ -128,8 +133,21 @@ pub(super) fn constant_columns(job: &Job<'_>, data: &Dataset) -> Vec<String> {
     }
 }
 
-/// Scores output after output into raw scores row after row.
-pub(super) fn by_row(scores: &[Vec<f32>], shift: f64) -> Vec<f64> {
-    let rows = scores.first().map_or(0, Vec::len);
-    (0..rows).flat_map(|row| scores.iter().map(move |output| f64::from(output[row]) + shift)).collect()
+/// Metrics of scores that lie output after output. Predictions are made for one block of rows at a time.
+pub(super) fn measure(
+    mut tally: Tally,
+    model: &Model,
+    scores: &[Vec<f32>],
+    shift: f64,
+    (target, weight): &(Values, Values),
+) -> Vec<(&'static str, f64)> {
+    for from in (0..target.len()).step_by(MEASURED_ROWS) {
+        let rows = from..(from + MEASURED_ROWS).min(target.len());
+        let of_row = |row: usize| scores.iter().map(move |output| f64::from(output[row]) + shift);
+        let raw: Vec<f64> = rows.clone().flat_map(of_row).collect();
+        let (target, weight): (Vec<f64>, Vec<f64>) =
+            (target.range(rows.clone()).collect(), weight.range(rows).collect());
+        add_rows(&mut tally, model, &raw, &target, &weight);
+    }
+    tally.finish()
 }
