@@ -71,9 +71,8 @@ fn dense(parents: &[Option<usize>], wishes: &[Wish], lambda: f64) -> Vec<f64> {
         for row in 0..n {
             if row != pivot {
                 let factor = m[row][pivot] / m[pivot][pivot];
-                for column in pivot..=n {
-                    m[row][column] -= factor * m[pivot][column];
-                }
+                let by = m[pivot].clone();
+                m[row].iter_mut().zip(by).skip(pivot).for_each(|(cell, by)| *cell -= factor * by);
             }
         }
     }

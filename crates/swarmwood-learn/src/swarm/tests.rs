@@ -153,9 +153,8 @@ fn solved(stumps: &[&Vec<bool>; 2], target: &[f64], mean: f64, lambda: f64) -> f
         for row in 0..6 {
             if row != pivot {
                 let factor = m[row][pivot] / m[pivot][pivot];
-                for column in pivot..7 {
-                    m[row][column] -= factor * m[pivot][column];
-                }
+                let by = m[pivot];
+                m[row].iter_mut().zip(by).skip(pivot).for_each(|(cell, by)| *cell -= factor * by);
             }
         }
     }
