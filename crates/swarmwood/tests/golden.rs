@@ -60,9 +60,17 @@ const RUNS: [Run; 22] = [
     ("swarm levels", "grade", &[("method", "swarm"), ("trees", "2"), ("growth", "oblivious"), ("depth", "3")]),
     ("swarm total", "price", &[("method", "swarm"), ("total_leaves", "24"), ("growth", "leaf"), ("depth", "0")]),
     ("sgbdt", "price", &[("method", "sgbdt"), ("growth", "oblivious"), SMALL, SHORT, ("trees", "4")]),
-    ("sgbdt-bins", "bought", &[("method", "sgbdt-bins"), ("max_bin", "20"), ("depth", "3"), SMALL, SHORT, ADAPTIVE]),
+    (
+        "sgbdt-bins",
+        "bought",
+        &[("method", "sgbdt-bins"), ("growth", "depth"), ("max_bin", "20"), ("depth", "3"), SMALL, SHORT, ADAPTIVE],
+    ),
     ("psgbdt", "price", &[("method", "psgbdt"), ("growth", "oblivious"), ("mutation", "0.05"), SMALL, SHORT]),
-    ("seeded", "grade", &[("method", "psgbdt"), ("greedy_seed", "true"), ("depth", "3"), SMALL, SHORT]),
+    (
+        "seeded",
+        "grade",
+        &[("method", "psgbdt"), ("growth", "depth"), ("greedy_seed", "true"), ("depth", "3"), SMALL, SHORT],
+    ),
 ];
 
 #[test]

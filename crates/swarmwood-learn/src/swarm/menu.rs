@@ -5,6 +5,7 @@
 //! seen; for classes it is `c · m · s/(1-s)`. More arms than these make the choice worse, not better.
 
 use super::{Arm, Frame};
+use crate::greedy::Growth;
 use crate::split::{Penalties, Ridge};
 
 /// One way of fitting.
@@ -94,9 +95,32 @@ pub fn greedy_menu(frame: &Frame, facts: &Facts) -> Vec<Candidate> {
         for &rate in size.rates {
             menu.push(greedy(frame, rate, 10.0 * h, 0.0, least, ", lambda 10"));
         }
+        if frame.trees >= MANY_TREES {
+            for &rate in &size.rates[1..] {
+                menu.push(greedy(frame, rate, h, 0.0, 20.0 * h, ", larger leaves"));
+            }
+            if let Some(frame) = oblivious(frame) {
+                for &rate in &size.rates[..2] {
+                    menu.push(greedy(&frame, rate, h, 0.0, least, ", oblivious trees"));
+                }
+            }
+        }
     }
     menu
 }
+
+/// From this many trees on, the bias of oblivious trees is worth trying.
+const MANY_TREES: usize = 12;
+
+/// The same size in oblivious trees, if they may be tried.
+fn oblivious(frame: &Frame) -> Option<Frame> {
+    let depth = frame.max_leaves.max(2).ilog2() as usize;
+    let wanted = frame.or_oblivious && frame.growth != Growth::Oblivious && depth <= DEEPEST;
+    wanted.then_some(Frame { growth: Growth::Oblivious, depth, max_leaves: 1 << depth, ..*frame })
+}
+
+/// Levels of an oblivious tree that is tried; deeper ones cost too much memory.
+const DEEPEST: usize = 8;
 
 /// Greedy boosting where nothing could be compared.
 pub fn plain_greedy(frame: &Frame) -> Candidate {
@@ -140,9 +164,15 @@ pub fn search_menu(frame: &Frame, facts: &Facts) -> Vec<Candidate> {
     let plain = |c: f64| arm(format!("search, ridge {c}"), lambda(c), 0.0, 0.0);
     let priced = || arm("search, ridge 48, priced splits".to_string(), lambda(48.0), 0.0, price(facts));
     let dropping = |kappa: f64| arm(format!("search, ridge 48, dropout {kappa:.2}"), lambda(48.0), kappa, 0.0);
-    match frame.trees {
-        0..=11 => vec![plain(48.0), plain(12.0), plain(192.0), priced()],
+    let mut menu = match frame.trees {
+        0..=11 => return vec![plain(48.0), plain(12.0), plain(192.0), priced()],
         12..=31 => vec![plain(48.0), dropping(m / 64.0), priced()],
         _ => vec![plain(48.0), dropping(m / 64.0), dropping(m / 32.0)],
+    };
+    if let Some(frame) = oblivious(frame) {
+        for Candidate { name, way, .. } in [plain(48.0), dropping(m / 64.0)] {
+            menu.push(Candidate { name: format!("{name}, oblivious trees"), way, frame });
+        }
     }
+    menu
 }

@@ -36,6 +36,8 @@ pub struct Frame {
     pub trees: usize,
     /// Order of splits.
     pub growth: Growth,
+    /// Whether oblivious trees of the same size may be tried as well.
+    pub or_oblivious: bool,
     /// Most levels of splits; 0 for no limit.
     pub depth: usize,
     /// Most leaves of a tree.

@@ -34,7 +34,7 @@ fn planted(rows: usize, noise: f64, answer: impl Fn(f64) -> f64) -> Dataset {
 
 fn frame(trees: usize, max_leaves: usize, growth: Growth) -> Frame {
     let depth = if growth == Growth::Leaf { 0 } else { max_leaves.ilog2() as usize };
-    Frame { trees, growth, depth, max_leaves, seed: 3, memory: 1 << 28 }
+    Frame { trees, growth, or_oblivious: growth == Growth::Leaf, depth, max_leaves, seed: 3, memory: 1 << 28 }
 }
 
 fn arm() -> Arm {

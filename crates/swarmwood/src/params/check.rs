@@ -94,7 +94,7 @@ impl Params {
             );
             violate("trees", message);
         }
-        if self.depth > 16 && self.growth != Growth::Leaf {
+        if self.depth > 16 && matches!(self.growth, Growth::Depth | Growth::Oblivious) {
             violate("depth", format!("is {}, must be at most 16 with growth {}", self.depth, self.growth.name()));
         }
         if (1..4).contains(&self.total_leaves) {
@@ -106,13 +106,13 @@ impl Params {
     fn check_sequences(&self, violate: &mut dyn FnMut(&str, String)) {
         let method = self.method.name();
         if self.growth == Growth::Leaf {
-            violate("growth", format!("is leaf, must be oblivious or depth with method {method}"));
+            violate("growth", format!("is {}, must be oblivious or depth with method {method}", self.growth.name()));
         }
         if !(1..=DEEPEST).contains(&self.depth) {
             violate("depth", format!("is {}, must be from 1 to {DEEPEST} with method {method}", self.depth));
             return;
         }
-        let each = if self.growth == Growth::Oblivious { self.depth } else { (1 << self.depth) - 1 };
+        let each = if self.growth == Growth::Depth { (1 << self.depth) - 1 } else { self.depth };
         if self.trees.saturating_mul(each) > LONGEST {
             let most = LONGEST / each;
             violate("trees", format!("is {}, must be at most {most} with depth {}", self.trees, self.depth));

@@ -27,7 +27,7 @@ impl Params {
         let base = Params { method, ..Params::of_table() };
         match method {
             Method::Greedy => base,
-            Method::Swarm => Params { growth: Growth::Leaf, trees: 6, depth: 0, max_leaves: 32, ..base },
+            Method::Swarm => Params { trees: 6, depth: 0, max_leaves: 32, ..base },
             // Rao 2022, section 7.1; its trees have no penalty.
             Method::Sgbdt | Method::Psgbdt => {
                 Params { growth: Growth::Oblivious, trees: 6, depth: 5, learning_rate: 1.0, lambda: 0.0, ..base }
@@ -46,8 +46,11 @@ impl Params {
     /// ```
     #[must_use]
     pub fn resolve(self, target: &TargetKind) -> Params {
-        if matches!(self.method, Method::Greedy | Method::Swarm) {
-            return self;
+        match self.method {
+            Method::Swarm => return self,
+            Method::Greedy if self.growth == Growth::Auto => return Params { growth: Growth::Depth, ..self },
+            Method::Greedy => return self,
+            Method::Sgbdt | Method::SgbdtBins | Method::Psgbdt => {}
         }
         let (population, fitness) = match target {
             TargetKind::Number => (200, FitnessChoice::Rmse),
@@ -55,6 +58,7 @@ impl Params {
         };
         Params {
             population: Auto::Is(self.population.unwrap_or(population)),
+            growth: if self.growth == Growth::Auto { Growth::Oblivious } else { self.growth },
             fitness: if self.fitness == FitnessChoice::Auto { fitness } else { self.fitness },
             ..self
         }

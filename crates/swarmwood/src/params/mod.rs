@@ -90,7 +90,7 @@ impl Params {
     pub fn leaf_limit(&self) -> usize {
         let by_depth = if self.depth == 0 || self.depth > 31 { usize::MAX } else { 1 << self.depth };
         match (self.growth, self.max_leaves) {
-            (Growth::Oblivious, _) | (Growth::Depth, 0) => by_depth,
+            (Growth::Oblivious, _) | (Growth::Auto | Growth::Depth, 0) => by_depth,
             (Growth::Leaf, 0) => by_depth.min(31),
             (_, given) => by_depth.min(given),
         }

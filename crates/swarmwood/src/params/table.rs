@@ -38,6 +38,8 @@ choices! {
 choices! {
     /// The order in which a tree grows.
     Growth {
+        /// for greedy depth; for swarm leaf, or oblivious if better on unseen rows; oblivious for the other swarms
+        Auto = "auto",
         /// level after level, every node that gains
         Depth = "depth",
         /// the leaf that gains most, until there are enough leaves
@@ -168,7 +170,7 @@ table! {
     booster: Booster = Booster::Gbtree,
         Method, Allowed::Choices(Booster::CHOICES), aliases [], only [GREEDY];
     /// order in which a tree grows
-    growth: Growth = Growth::Depth,
+    growth: Growth = Growth::Auto,
         Method, Allowed::Choices(Growth::CHOICES), aliases ["grow_policy"], only [TREES];
     /// rounds; each adds one tree, or one tree a class where there are three or more classes
     trees: usize = 100,
@@ -179,7 +181,7 @@ table! {
     /// greatest number of leaves; 0 is 31 for leaf growth and what the depth allows for depth growth
     max_leaves: usize = 0,
         Size, Allowed::whole(0, 1 << 20), aliases ["leaves", "num_leaves"],
-        only [LEAVES, TREES, Condition::Growth(&[Growth::Depth, Growth::Leaf])];
+        only [LEAVES, TREES, Condition::Growth(&[Growth::Auto, Growth::Depth, Growth::Leaf])];
     /// leaves of all trees together, to be spent on few large or many small trees; 0 keeps to trees and max_leaves
     total_leaves: usize = 0,
         Size, Allowed::whole(0, 1 << 20), aliases [], only [SEARCH];

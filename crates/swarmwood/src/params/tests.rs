@@ -110,7 +110,7 @@ fn idle_parameters_are_told() {
 fn strangers_get_a_hint() {
     assert_eq!(find("max-depht").unwrap_err().message, "no such parameter; did you mean 'max_depth'?");
     let message = Params::default().set("growth", "leafs").unwrap_err().message;
-    assert_eq!(message, "is 'leafs', must be one of depth, leaf, oblivious; did you mean 'leaf'?");
+    assert_eq!(message, "is 'leafs', must be one of auto, depth, leaf, oblivious; did you mean 'leaf'?");
 }
 
 /// Applies a configuration text and gives the parameters and the violations as lines.

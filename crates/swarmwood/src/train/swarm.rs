@@ -123,12 +123,13 @@ fn stage(stage: swarm::Stage) -> Stage {
 fn settings(params: &Params) -> Settings {
     let growth = match params.growth {
         Growth::Depth => greedy::Growth::Depth,
-        Growth::Leaf => greedy::Growth::Leaf,
+        Growth::Auto | Growth::Leaf => greedy::Growth::Leaf,
         Growth::Oblivious => greedy::Growth::Oblivious,
     };
     let frame = |trees: usize, max_leaves: usize| Frame {
         trees,
         growth,
+        or_oblivious: params.growth == Growth::Auto,
         // Trees that grow level by level get the levels that their leaves need.
         depth: match (params.depth, params.growth) {
             (0, Growth::Depth | Growth::Oblivious) => max_leaves.max(2).next_power_of_two().ilog2() as usize,

@@ -67,7 +67,7 @@ pub(super) fn settings(job: &Job<'_>) -> Settings {
     Settings {
         trees: params.trees,
         growth: match params.growth {
-            Growth::Depth => greedy::Growth::Depth,
+            Growth::Auto | Growth::Depth => greedy::Growth::Depth,
             Growth::Leaf => greedy::Growth::Leaf,
             Growth::Oblivious => greedy::Growth::Oblivious,
         },
