@@ -24,7 +24,7 @@ fn all_violations_are_told_together_before_any_data_is_read() {
             "error: learning_rate: is -0.5, must be a number above 0, at most 1",
             "error: depth: is 40",
             "error: max_bin: is 256, must be a whole number from 2 to 255",
-            "error: growth: is 'sideways', must be one of depth, leaf, oblivious",
+            "error: growth: is 'sideways', must be one of auto, depth, leaf, oblivious",
             "error: subsample: is 0",
             "error: quantile: is 1",
             "error: lambda: is 'nan'",
