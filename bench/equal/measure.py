@@ -5,6 +5,7 @@ accuracies are parted by log loss. For log loss and AUC the setting with the low
 another one. Every fit runs on one thread.
 """
 
+import math
 import os
 import time
 from collections.abc import Callable
@@ -163,6 +164,8 @@ def measure(job: Job) -> dict:
     by_metric, by_loss = choose(rows.task, inner) if inner else (0, 0)
     tuned = time.perf_counter()
     found = fits.score("train", grid[by_metric], "test")
+    if not all(math.isfinite(value) for value in found.values()):
+        raise ValueError(f"predictions that cannot be judged: {found}")
     line = {"set": job.name, "split": job.split, "size": job.size, "contender": job.contender.name}
     line |= {"limit": job.limit, "build": job.build or built(job.contender), "rows": len(rows.table.y)}
     line |= {"metrics": found, "chosen": grid[by_metric]}
