@@ -7,6 +7,7 @@ another one. Every fit runs on one thread.
 
 import math
 import os
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -81,10 +82,16 @@ class PeerFits:
 
 
 class ForestFits:
-    """Regularised greedy forest (Johnson and Zhang 2014): one model with exactly so many leaves at most."""
+    """Regularised greedy forest (Johnson and Zhang 2014): at most so many leaves, in as many trees as it likes.
+
+    The library works with files of fixed names in the temporary directory, so every process gets its own.
+    """
 
     def __init__(self, job: Job, rows: Cell):
         self.job, self.rows = job, rows
+        own = rows.folder.parent / f"rgf-{os.getpid()}"
+        own.mkdir(parents=True, exist_ok=True)
+        tempfile.tempdir = str(own)
 
     def score(self, part: str, setting: dict[str, float], judged: str) -> dict[str, float]:
         from rgf.sklearn import RGFRegressor
