@@ -37,6 +37,12 @@ impl Plan {
         (local / BLOCK * self.shards + shard) * BLOCK + local % BLOCK
     }
 
+    /// The row's shard and its place there, given its place in the whole.
+    fn local(&self, row: usize) -> (usize, usize) {
+        let block = row / BLOCK;
+        (block % self.shards, block / self.shards * BLOCK + row % BLOCK)
+    }
+
     /// Calls `each(shard, first row, number of rows)` for every run of rows that stays together, in row order.
     fn runs(&self, from: usize, count: usize, mut each: impl FnMut(usize, usize, usize)) {
         let mut at = from;
@@ -173,6 +179,23 @@ impl Dataset {
         self.plan.rows
     }
 
+    /// Some of the rows, in the order given, binned as they are.
+    pub fn subset(&self, rows: &[usize], pool: &Pool) -> Dataset {
+        let mut builder = Builder::new(self.layout.clone(), rows.len());
+        let places: Vec<(usize, usize)> = rows.iter().map(|&row| self.plan.local(row)).collect();
+        for column in 0..self.layout.columns().len() {
+            builder.plan.runs(0, rows.len(), |shard, at, length| {
+                let codes =
+                    places[at..at + length].iter().map(|&(from, local)| self.shards[from].columns[column][local]);
+                builder.shards[shard].columns[column].extend(codes);
+            });
+        }
+        builder.target = rows.iter().map(|&row| self.target[row]).collect();
+        builder.weight = rows.iter().filter_map(|&row| self.weight.get(row).copied()).collect();
+        builder.seen = rows.len();
+        builder.finish(pool)
+    }
+
     /// Which columns share a record.
     pub fn groups(&self) -> Vec<Range<usize>> {
         let groups = self.shards.first().map_or(&[][..], |shard| &shard.groups);
@@ -289,5 +312,11 @@ mod tests {
             assert_eq!(x.groups[0].records, y.groups[0].records);
             assert!(x.groups[0].records.chunks(8).zip(&x.columns[0]).all(|(record, &code)| record[0] == code));
         }
+        let chosen: Vec<usize> = (0..rows as usize).rev().step_by(3).collect();
+        let part = a.subset(&chosen, &pool);
+        let whole_codes = a.plan.gather(&a.shards.iter().map(|shard| &shard.columns[0][..]).collect::<Vec<_>>());
+        let part_codes = part.plan.gather(&part.shards.iter().map(|shard| &shard.columns[0][..]).collect::<Vec<_>>());
+        assert_eq!(part_codes, chosen.iter().map(|&row| whole_codes[row]).collect::<Vec<_>>());
+        assert_eq!(part.target, chosen.iter().map(|&row| values[row]).collect::<Vec<_>>());
     }
 }

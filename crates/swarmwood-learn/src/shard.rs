@@ -2,6 +2,8 @@
 //!
 //! A shard answers questions about its own rows alone; what it answers are sums that merge.
 
+mod placed;
+
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -14,6 +16,8 @@ use crate::kernels::histogram::TABLE;
 use crate::kernels::quantise::{Scale, pack};
 use crate::kernels::{histogram, partition, sums};
 use crate::objective::Objective;
+
+pub use placed::LeafSums;
 
 /// Rows handled between two looks at the cache: scores, derivatives and targets of a block stay in L1.
 const BLOCK: usize = 2048;
@@ -109,8 +113,9 @@ impl Shard {
         &self.weight
     }
 
-    /// Derivatives of the loss at the present scores; answers their sizes, one an output.
-    pub fn derive(&mut self, objective: &dyn Objective) -> Vec<Sizes> {
+    /// Derivatives of the loss at the present scores; answers their sizes, one an output. Every hessian gets `extra`
+    /// times the row's weight on top.
+    pub fn derive(&mut self, objective: &dyn Objective, extra: f32) -> Vec<Sizes> {
         let rows = self.rows.rows;
         let outputs = objective.outputs();
         self.g.resize(rows * outputs, 0.0);
@@ -126,6 +131,9 @@ impl Shard {
                 let (g, h) = (&mut self.g[block.clone()], &mut self.h[block.clone()]);
                 objective.derivatives(&self.score[block.clone()], &self.target[block.clone()], weight, g, h);
             }
+            if extra > 0.0 {
+                self.stiffen(block.clone(), outputs, extra);
+            }
             for (output, sizes) in sizes.iter_mut().enumerate() {
                 let block = output * rows + block.start..output * rows + block.end;
                 let (abs_g, h) = sums::abs_and_plain(&self.g[block.clone()], &self.h[block]);
@@ -133,6 +141,16 @@ impl Shard {
             }
         }
         sizes
+    }
+
+    /// Adds to the hessians of a block of rows.
+    fn stiffen(&mut self, block: Range<usize>, outputs: usize, extra: f32) {
+        for output in 0..outputs {
+            let first = output * self.rows.rows;
+            for row in block.clone() {
+                self.h[first + row] += extra * self.weight.get(row).copied().unwrap_or(1.0);
+            }
+        }
     }
 
     /// Starts a tree on one output: gradients become integers, and every row the bag holds belongs to slot 0. Answers

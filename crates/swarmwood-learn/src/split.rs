@@ -1,6 +1,7 @@
 //! Finds the best rule in a histogram.
 //!
-//! The gain of a rule is `½ [GL²/(HL+λ) + GR²/(HR+λ) - (GL+GR)²/(HL+HR+λ)] - γ`. Sums are packed integers (see
+//! The gain of a rule is `½ [GL²/(HL+λ) + GR²/(HR+λ) - (GL+GR)²/(HL+HR+λ)] - γ`, or, where children are shrunk towards
+//! their parent's value `u`, `½ [(GL+HL·u)²/(HL+λ) + (GR+HR·u)²/(HR+λ)] - γ`. Sums are packed integers (see
 //! [`crate::kernels::quantise`]); scores are compared in integer units and gains told in real ones.
 //!
 //! A feature's codes are scanned along a line: numbers in their own order, levels of a category in the order of their
@@ -11,7 +12,7 @@ use crate::bins::layout::{FeatureBins, Place};
 use crate::bins::{CODES, CodeSet, Cut, Layout, Rule};
 use crate::kernels::gains::{Limits, Prefix, greatest, score_cuts};
 use crate::kernels::histogram::TABLE;
-use crate::kernels::quantise::{Scale, gradient, hessian};
+use crate::kernels::quantise::{Scale, Sums, gradient, hessian};
 
 /// Categories with more levels than this are ordered and penalised with care: a lucky level is easily found among many.
 const FEW_LEVELS: usize = 4;
@@ -20,15 +21,39 @@ const LEVEL_SMOOTHING: f64 = 10.0;
 /// L2 penalty added to the children of a split over many levels.
 const LEVEL_LAMBDA: f64 = 10.0;
 
+/// From where the L2 penalty pulls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Ridge {
+    /// Every leaf value is pulled towards zero.
+    #[default]
+    Flat,
+    /// The value of every node is pulled towards its parent's, the root's towards zero: rows that a deep leaf lacks it
+    /// borrows from its kin.
+    Hierarchical,
+}
+
 /// What makes a split worth its place.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Penalties {
-    /// L2 penalty on leaf values.
+    /// L2 penalty on leaf values, or on their deviation from their parent's.
     pub lambda: f64,
+    /// Which of the two.
+    pub ridge: Ridge,
     /// What a split must gain.
     pub gamma: f64,
     /// Least sum of hessians of a child.
     pub min_child_weight: f64,
+}
+
+impl Penalties {
+    /// The value a node has while its tree grows, given its parent's; zero where values are not passed on.
+    pub fn node_value(&self, sums: Sums, parent: f64) -> f64 {
+        let divisor = sums.h + self.lambda;
+        match self.ridge {
+            Ridge::Hierarchical if divisor > 0.0 => (self.lambda * parent - sums.g) / divisor,
+            _ => 0.0,
+        }
+    }
 }
 
 /// A rule with its gain.
@@ -63,6 +88,8 @@ pub struct NodeTable<'a> {
     pub table: &'a [u64; TABLE],
     /// Packed sum of the node.
     pub total: u64,
+    /// Value of the node, see [`Penalties::node_value`].
+    pub value: f64,
 }
 
 /// All that a search needs beside the histograms.
@@ -131,7 +158,13 @@ impl Search<'_> {
             scratch.missing_left[..bins].fill(0.0);
         }
         for node in nodes {
-            let score = score(node.total, parent);
+            // A node that is not split keeps its value: under a flat penalty that is worth its score, and a value that
+            // children deviate from is where they start counting.
+            let score = match self.penalties.ridge {
+                Ridge::Flat => score(node.total, parent),
+                Ridge::Hierarchical => 0.0,
+            };
+            let children = Limits { from: node.value * self.scale.h / self.scale.g, ..children };
             base += score;
             let missing = self.line(feature, node, &order, scratch);
             any_missing |= missing != 0;
@@ -193,13 +226,13 @@ impl Search<'_> {
     /// λ and the least child in integer units: for the parent, and for the children of a split on this feature.
     fn limits(&self, feature: u32) -> (Limits, Limits) {
         let least = (self.penalties.min_child_weight / self.scale.h).max(1.0);
-        let limits = Limits { lambda: self.penalties.lambda / self.scale.h, least };
+        let limits = Limits { lambda: self.penalties.lambda / self.scale.h, least, from: 0.0 };
         let many = match &self.layout.features()[feature as usize] {
             FeatureBins::Category(levels) => levels.bins() > FEW_LEVELS,
             FeatureBins::Number(_) => false,
         };
         let extra = if many { LEVEL_LAMBDA / self.scale.h } else { 0.0 };
-        (limits, Limits { lambda: limits.lambda + extra, least })
+        (limits, Limits { lambda: limits.lambda + extra, ..limits })
     }
 
     /// The order in which codes are scanned.

@@ -108,7 +108,7 @@ pub enum Child {
 }
 
 /// A leaf.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Leaf {
     /// What is added to the raw score; the learning rate is already in it.
     pub value: f64,

@@ -23,9 +23,10 @@ const LAYERS: &[&[&str]] = &[
     &["objective"],
     &["metric"],
     &["split", "grown"],
-    &["shard", "rule_table"],
+    &["ridge", "shard", "rule_table"],
     &["workers"],
     &["greedy", "linear", "particle"],
+    &["swarm"],
 ];
 
 const LEARN: &str = "crates/swarmwood-learn/src/";

@@ -1,17 +1,20 @@
 //! Grows ordinary trees, depth-wise or leaf-wise.
 
-use swarmwood_model::Child;
+use swarmwood_model::{Child, Leaf};
 
-use super::{Growth, Settings, newton};
+use super::{Growth, Settings};
 use crate::grown::{Grown, GrownNode};
+use crate::kernels::quantise::Sums;
+use crate::ridge;
 use crate::shard::Bag;
 use crate::split::Candidate;
-use crate::workers::{Order, TreeSearch, Want, Workers};
+use crate::workers::{Order, Seen, TreeSearch, Want, Workers};
 
 /// A node of the tree in the making; its number is its slot.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     total: u64,
+    value: f64,
     depth: usize,
     best: Option<Candidate>,
     children: Option<[usize; 2]>,
@@ -28,7 +31,7 @@ pub fn grow(
     let most_leaves = if settings.max_leaves == 0 { usize::MAX } else { settings.max_leaves };
     let want = if most_leaves < 2 { Want::Sums } else { Want::Each };
     let seen = workers.plant(output, bag, search, want);
-    let root = Entry { total: seen.total, depth: 0, best: seen.best, children: None };
+    let root = Entry { total: seen.total, value: seen.value, depth: 0, best: seen.best, children: None };
     let mut growing = Growing { workers, settings, entries: vec![root], leaves: 1, most_leaves };
     match settings.growth {
         Growth::Depth => growing.depth_wise(),
@@ -96,7 +99,7 @@ impl Growing<'_, '_, '_> {
             let entry = self.entries[slot];
             let rule = entry.best.expect("only entries with a rule are split").rule;
             let left = self.entries.len() + 2 * at;
-            orders.push(Order { slot, rule, left, right: left + 1 });
+            orders.push(Order { slot, rule, left, right: left + 1, value: entry.value });
             totals.push(self.workers.sides(slot, &rule, entry.total));
         }
         let seen = self.workers.split(&orders, &totals, want);
@@ -105,7 +108,8 @@ impl Growing<'_, '_, '_> {
             self.entries[order.slot].children = Some([order.left, order.right]);
             self.leaves += 1;
             for side in sides {
-                self.entries.push(Entry { total: side.total, depth, best: side.best, children: None });
+                let Seen { total, value, best } = side;
+                self.entries.push(Entry { total, value, depth, best, children: None });
             }
         }
     }
@@ -114,7 +118,7 @@ impl Growing<'_, '_, '_> {
     fn finish(self) -> (Grown, Vec<(usize, usize)>) {
         let mut grown = Grown::default();
         let mut slots = Vec::new();
-        let lambda = self.settings.penalties.lambda;
+        let mut sums: Vec<Sums> = Vec::new();
         let mut waiting: Vec<(usize, Option<(usize, bool)>)> = vec![(0, None)];
         while let Some((at, parent)) = waiting.pop() {
             let entry = self.entries[at];
@@ -130,7 +134,9 @@ impl Growing<'_, '_, '_> {
                 }
                 _ => {
                     slots.push((at, grown.leaves.len()));
-                    grown.leaves.push(newton(self.workers, entry.total, lambda));
+                    let of_leaf = self.workers.scale().unpack(entry.total);
+                    sums.push(of_leaf);
+                    grown.leaves.push(Leaf { value: 0.0, cover: of_leaf.h });
                     Child::Leaf(grown.leaves.len() as u32 - 1)
                 }
             };
@@ -139,6 +145,7 @@ impl Growing<'_, '_, '_> {
                 *(if is_right { &mut node.right } else { &mut node.left }) = child;
             }
         }
+        ridge::set_values(&mut grown, &sums, &self.settings.penalties);
         (grown, slots)
     }
 }

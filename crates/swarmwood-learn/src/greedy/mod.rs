@@ -7,7 +7,7 @@ pub mod dart;
 pub mod grow;
 pub mod oblivious;
 
-use swarmwood_model::{Leaf, Member};
+use swarmwood_model::Member;
 use swarmwood_search::rng::Stream;
 
 use crate::dataset::{Dataset, Plan};
@@ -19,7 +19,7 @@ use crate::objective::order::weighted_quantile;
 use crate::pool::Pool;
 use crate::shard::{Bag, Shard};
 use crate::split::Penalties;
-use crate::workers::{TreeSearch, Workers};
+use crate::workers::{Begun, TreeSearch, Workers};
 
 /// In which order nodes are split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,19 +131,9 @@ impl<'a> Boosting<'a> {
         settings: &'a Settings,
         pool: &'a Pool,
     ) -> Self {
-        let transformed = |data: &Dataset| -> Vec<f64> {
-            data.target.iter().map(|&target| objective.transform_target(target)).collect()
-        };
-        let target = transformed(data);
-        let base = objective.start(&target, &data.weight);
-        // Losses of the difference alone are learnt around zero, where `f32` is finest.
-        let shift = if objective.shift_invariant() { base[0] } else { 0.0 };
-        let narrow = |target: Vec<f64>| -> Vec<f32> { target.iter().map(|&y| (y - shift) as f32).collect() };
-        let start: Vec<f32> = base.iter().map(|&base| (base - shift) as f32).collect();
-        let narrow_valid = valid.map(|valid| narrow(transformed(valid)));
-        let valid_pair = valid.zip(narrow_valid.as_deref());
+        let Begun { workers, base, shift, .. } = Begun::new(data, valid, objective, pool, settings.memory);
         Boosting {
-            workers: Workers::new(data, &narrow(target), valid_pair, &start, objective, pool, settings.memory),
+            workers,
             objective,
             settings,
             base,
@@ -159,7 +149,7 @@ impl<'a> Boosting<'a> {
         let (mut best, mut stopped): (Option<Best>, bool) = (None, false);
         for round in 0..rounds {
             let dropped = self.drop_trees(round);
-            self.workers.derive();
+            self.workers.derive(0.0);
             for output in 0..self.objective.outputs() {
                 self.add_tree(round, output);
             }
@@ -269,13 +259,6 @@ impl<'a> Boosting<'a> {
 fn merge(mut all: Partial, part: Partial) -> Partial {
     all.merge(part);
     all
-}
-
-/// A leaf's Newton value `-G / (H + λ)`.
-fn newton(workers: &Workers<'_>, total: u64, lambda: f64) -> Leaf {
-    let sums = workers.scale().unpack(total);
-    let divisor = sums.h + lambda;
-    Leaf { value: if divisor > 0.0 { -sums.g / divisor } else { 0.0 }, cover: sums.h }
 }
 
 #[cfg(test)]

@@ -2,12 +2,14 @@
 
 use swarmwood_model::{Child, Leaf};
 
-use super::{Settings, newton};
+use super::Settings;
 use crate::grown::{Grown, GrownNode};
 use crate::kernels::histogram::TABLE;
+use crate::kernels::quantise::Sums;
+use crate::ridge;
 use crate::shard::Bag;
 use crate::split::Candidate;
-use crate::workers::{Order, TreeSearch, Want, Workers};
+use crate::workers::{Order, Seen, TreeSearch, Want, Workers};
 
 /// Bytes that the histograms of the last searched level may take: all its nodes are searched together, so all must be
 /// there at once.
@@ -26,8 +28,8 @@ pub fn grow(
 ) -> (Grown, Vec<(usize, usize)>) {
     let seen = workers.plant(output, bag, search, Want::Shared);
     let mut grown = Grown { oblivious: true, ..Grown::default() };
-    // Slot and packed sum by leaf number; a leaf no row reaches has none.
-    let mut leaves: Vec<Option<(usize, u64)>> = vec![Some((0, seen.total))];
+    // What is known by leaf number; a leaf no row reaches has none.
+    let mut leaves = vec![Some(Reached { slot: 0, total: seen.total, value: seen.value })];
     let mut best = seen.best;
     let mut slots = 1;
     let most_levels = match settings.max_leaves {
@@ -40,13 +42,20 @@ pub fn grow(
         let want = if level + 1 < most_levels { Want::Shared } else { Want::Sums };
         best = split_level(workers, &mut leaves, &chosen, &mut slots, want);
     }
-    let lambda = settings.penalties.lambda;
-    let value = |leaf: &Option<(usize, u64)>| {
-        leaf.map_or(Leaf { value: 0.0, cover: 0.0 }, |(_, total)| newton(workers, total, lambda))
-    };
-    grown.leaves = leaves.iter().map(value).collect();
-    let used = leaves.iter().enumerate().filter_map(|(leaf, at)| at.map(|(slot, _)| (slot, leaf)));
+    let sums = |leaf: &Option<Reached>| leaf.map_or(Sums::default(), |leaf| workers.scale().unpack(leaf.total));
+    let sums: Vec<Sums> = leaves.iter().map(sums).collect();
+    grown.leaves = sums.iter().map(|sums| Leaf { value: 0.0, cover: sums.h }).collect();
+    ridge::set_values(&mut grown, &sums, &settings.penalties);
+    let used = leaves.iter().enumerate().filter_map(|(leaf, at)| at.map(|at| (at.slot, leaf)));
     (grown, used.collect())
+}
+
+/// A leaf that rows reach.
+#[derive(Debug, Clone, Copy)]
+struct Reached {
+    slot: usize,
+    total: u64,
+    value: f64,
 }
 
 fn node(workers: &Workers<'_>, chosen: &Candidate, total: u64) -> GrownNode {
@@ -57,30 +66,31 @@ fn node(workers: &Workers<'_>, chosen: &Candidate, total: u64) -> GrownNode {
 /// Splits every leaf by the level's rule, which decides the next bit of the leaf's number; returns the next level's rule.
 fn split_level(
     workers: &mut Workers<'_>,
-    leaves: &mut Vec<Option<(usize, u64)>>,
+    leaves: &mut Vec<Option<Reached>>,
     chosen: &Candidate,
     slots: &mut usize,
     want: Want,
 ) -> Option<Candidate> {
     let mut orders = Vec::new();
     let mut totals = Vec::new();
-    for &(slot, total) in leaves.iter().flatten() {
-        orders.push(Order { slot, rule: chosen.rule, left: *slots, right: *slots + 1 });
+    for &Reached { slot, total, value } in leaves.iter().flatten() {
+        orders.push(Order { slot, rule: chosen.rule, left: *slots, right: *slots + 1, value });
         totals.push(workers.sides(slot, &chosen.rule, total));
         *slots += 2;
     }
     let seen = workers.split(&orders, &totals, want);
     let width = leaves.len();
     let mut next = vec![None; width * 2];
-    let mut done = orders.iter().zip(&totals);
+    let mut done = orders.iter().zip(&seen);
     for (leaf, old) in leaves.iter().enumerate() {
         if old.is_none() {
             continue;
         }
         let (order, sides) = done.next().expect("one order a leaf with rows");
         for (bit, slot) in [(0, order.left), (1, order.right)] {
+            let Seen { total, value, .. } = sides[bit];
             // A packed sum of zero means no rows: every row has a positive hessian.
-            next[leaf + bit * width] = (sides[bit] != 0).then_some((slot, sides[bit]));
+            next[leaf + bit * width] = (total != 0).then_some(Reached { slot, total, value });
         }
     }
     *leaves = next;

@@ -8,6 +8,7 @@ use super::*;
 use crate::bins::Layout;
 use crate::data::{Chunk, Column, MISSING};
 use crate::objective::{Spec, make};
+use crate::split::Ridge;
 
 fn settings(growth: Growth) -> Settings {
     Settings {
@@ -16,7 +17,7 @@ fn settings(growth: Growth) -> Settings {
         depth: 4,
         max_leaves: 0,
         learning_rate: 0.3,
-        penalties: Penalties { lambda: 1.0, gamma: 0.0, min_child_weight: 1.0 },
+        penalties: Penalties { lambda: 1.0, ridge: Ridge::Flat, gamma: 0.0, min_child_weight: 1.0 },
         subsample: 1.0,
         colsample_bytree: 1.0,
         dart: None,
@@ -208,7 +209,7 @@ fn a_planted_tree_is_found() {
         trees: 1,
         depth: 2,
         learning_rate: 1.0,
-        penalties: Penalties { lambda: 0.0, gamma: 0.0, min_child_weight: 1.0 },
+        penalties: Penalties { lambda: 0.0, ridge: Ridge::Flat, gamma: 0.0, min_child_weight: 1.0 },
         ..settings(Growth::Depth)
     };
     let (fit, losses) = fit(&data, &Spec::Squared, &settings, 1);
@@ -432,7 +433,7 @@ fn sums_over_shards_equal_sums_over_the_whole() {
     let pool = Pool::new(2).unwrap();
     let target: Vec<f32> = chunk.target.iter().map(|&y| y as f32).collect();
     let mut workers = Workers::new(&data, &target, None, &[0.0], &*objective, &pool, 1 << 30);
-    workers.derive();
+    workers.derive(0.0);
     let search = TreeSearch { allowed: vec![true; 7], penalties: settings(Growth::Depth).penalties };
     let root = workers.plant(0, None, search, crate::workers::Want::Each);
     let sums = workers.scale().unpack(root.total);

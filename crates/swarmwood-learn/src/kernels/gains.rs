@@ -25,14 +25,19 @@ pub struct Limits {
     pub lambda: f64,
     /// Least hessian of a child; at least 1, so that no child is empty.
     pub least: f64,
+    /// The value from which children deviate, in units of gradient over hessian; 0 where leaves are shrunk towards zero.
+    pub from: f64,
 }
 
 dispatched! {
-    /// Writes `GL²/(HL+λ) + GR²/(HR+λ)` for each of the first `cuts` prefixes, minus infinity where a child is too small.
+    /// Writes `GL²/(HL+λ) + GR²/(HR+λ)` for each of the first `cuts` prefixes, minus infinity where a child is too small;
+    /// gradients are those at the value that children deviate from.
     pub fn score_cuts(prefix: &Prefix, cuts: usize, total: (i32, i32), limits: Limits, scores: &mut [f64; CODES]) {
         let (g, h) = (f64::from(total.0), f64::from(total.1));
+        let g = g + limits.from * h;
         for ((score, &gl), &hl) in scores.iter_mut().zip(&prefix.g).zip(&prefix.h).take(cuts) {
             let (gl, hl) = (f64::from(gl), f64::from(hl));
+            let gl = gl + limits.from * hl;
             let (gr, hr) = (g - gl, h - hl);
             let (dl, dr) = (hl + limits.lambda, hr + limits.lambda);
             // One division in place of two.
@@ -69,14 +74,16 @@ mod tests {
             prefix.g[cut] = (cut as i32 * 7919 % 4001) - 2000;
             prefix.h[cut] = cut as i32 * 40;
         }
-        let (total, limits) = ((777, 255 * 40), Limits { lambda: 3.5, least: 100.0 });
-        for cuts in [0, 1, 7, 8, 100, 256] {
+        let total = (777, 255 * 40);
+        for (cuts, from) in [(0, 0.0), (1, 0.0), (7, 0.5), (8, -0.25), (100, 0.0), (256, 1.5)] {
+            let limits = Limits { lambda: 3.5, least: 100.0, from };
             let mut scores = [0.0; CODES];
             score_cuts(&prefix, cuts, total, limits, &mut scores);
             let mut best = (0, f64::NEG_INFINITY);
             for (cut, &score) in scores.iter().enumerate().take(cuts) {
                 let (gl, hl) = (f64::from(prefix.g[cut]), f64::from(prefix.h[cut]));
                 let (gr, hr) = (f64::from(total.0) - gl, f64::from(total.1) - hl);
+                let (gl, gr) = (gl + from * hl, gr + from * hr);
                 if hl < 100.0 || hr < 100.0 {
                     assert_eq!(score, f64::NEG_INFINITY);
                     continue;

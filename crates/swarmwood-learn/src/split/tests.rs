@@ -74,8 +74,12 @@ fn real_gain(data: &Small, rule: &Rule, penalties: Penalties, keep: &dyn Fn(usiz
     if sums.iter().any(|s| s.1 < penalties.min_child_weight.max(1e-9)) {
         return None;
     }
-    let score = |(g, h): (f64, f64)| g * g / (h + penalties.lambda);
     let parent = (sums[0].0 + sums[1].0, sums[0].1 + sums[1].1);
+    let value = penalties.node_value(Sums { g: parent.0, h: parent.1 }, KIN);
+    let score = |(g, h): (f64, f64)| (g + h * value).powi(2) / (h + penalties.lambda);
+    if penalties.ridge == Ridge::Hierarchical {
+        return Some(0.5 * (score(sums[0]) + score(sums[1])) - penalties.gamma);
+    }
     Some(0.5 * (score(sums[0]) + score(sums[1]) - score(parent)) - penalties.gamma)
 }
 
@@ -105,8 +109,12 @@ fn check(rows: &[(i8, i8, u8, u8, i8, u8)], penalties: Penalties, level: bool) -
     let allowed = vec![true; 5];
     let search = Search { layout: &data.layout, allowed: &allowed, scale, penalties };
     let mut scratch = Scratch::default();
+    let value = |total: u64| penalties.node_value(scale.unpack(total), KIN);
     let found = Candidate::best((0..data.layout.columns().len()).map(|column| {
-        let nodes: Vec<_> = nodes.iter().map(|(t, total)| NodeTable { table: &t[column], total: *total }).collect();
+        let nodes: Vec<_> = nodes
+            .iter()
+            .map(|(t, total)| NodeTable { table: &t[column], total: *total, value: value(*total) })
+            .collect();
         search.column(column, &nodes, &mut scratch)
     }));
     // On a level a node that cannot be split adds nothing, and γ is paid for every node.
@@ -127,7 +135,7 @@ fn check(rows: &[(i8, i8, u8, u8, i8, u8)], penalties: Penalties, level: bool) -
             for ((tables, total), keep) in nodes.iter().zip(&keeps) {
                 let route = data.layout.route(&found.rule);
                 let (left, right) =
-                    search.sides(&found.rule, &NodeTable { table: &tables[route.column], total: *total });
+                    search.sides(&found.rule, &NodeTable { table: &tables[route.column], total: *total, value: 0.0 });
                 prop_assert_eq!(left.wrapping_add(right), *total);
                 let mut codes = vec![0; data.chunk.rows];
                 data.layout.encode(route.column, &data.chunk, &mut codes).unwrap();
@@ -140,6 +148,9 @@ fn check(rows: &[(i8, i8, u8, u8, i8, u8)], penalties: Penalties, level: bool) -
     Ok(())
 }
 
+/// The value of the grandparent, where values are passed on.
+const KIN: f64 = 0.7;
+
 type Row = (i8, i8, u8, u8, i8, u8);
 
 fn rows() -> impl Strategy<Value = Vec<Row>> {
@@ -149,17 +160,22 @@ fn rows() -> impl Strategy<Value = Vec<Row>> {
 proptest! {
     #[test]
     fn one_node_finds_the_best_of_all_rules(rows in rows(), lambda in 0.0..5.0f64) {
-        check(&rows, Penalties { lambda, gamma: 0.0, min_child_weight: 0.0 }, false)?;
+        check(&rows, Penalties { lambda, ridge: Ridge::Flat, gamma: 0.0, min_child_weight: 0.0 }, false)?;
     }
 
     #[test]
     fn children_keep_their_least_weight(rows in rows(), lambda in 0.0..5.0f64, least in 0.1..6.0f64) {
-        check(&rows, Penalties { lambda, gamma: 0.0, min_child_weight: least }, false)?;
+        check(&rows, Penalties { lambda, ridge: Ridge::Flat, gamma: 0.0, min_child_weight: least }, false)?;
+    }
+
+    #[test]
+    fn children_deviate_from_their_parent(rows in rows(), lambda in 0.1..5.0f64, least in 0.0..3.0f64) {
+        check(&rows, Penalties { lambda, ridge: Ridge::Hierarchical, gamma: 0.0, min_child_weight: least }, false)?;
     }
 
     #[test]
     fn gamma_is_taken_off(rows in rows(), gamma in 0.0..50.0f64) {
-        check(&rows, Penalties { lambda: 1.0, gamma, min_child_weight: 0.0 }, false)?;
+        check(&rows, Penalties { lambda: 1.0, ridge: Ridge::Flat, gamma, min_child_weight: 0.0 }, false)?;
     }
 }
 
@@ -168,6 +184,8 @@ fn a_level_finds_the_best_shared_rule() {
     // Levels of a category are ordered over the whole level, which need not be the best order for a sum of nodes, so
     // the planted answer is a number.
     let rows: Vec<Row> = (0..40).map(|i| ((i % 16) - 8, 0, 3, 0, if i % 16 >= 10 { 9 } else { -3 }, 1)).collect();
-    check(&rows, Penalties { lambda: 1.0, gamma: 0.0, min_child_weight: 1.0 }, true).unwrap();
-    check(&rows, Penalties { lambda: 1.0, gamma: 5.0, min_child_weight: 3.0 }, true).unwrap();
+    check(&rows, Penalties { lambda: 1.0, ridge: Ridge::Flat, gamma: 0.0, min_child_weight: 1.0 }, true).unwrap();
+    check(&rows, Penalties { lambda: 1.0, ridge: Ridge::Flat, gamma: 5.0, min_child_weight: 3.0 }, true).unwrap();
+    check(&rows, Penalties { lambda: 1.0, ridge: Ridge::Hierarchical, gamma: 0.0, min_child_weight: 1.0 }, true)
+        .unwrap();
 }

@@ -145,6 +145,8 @@ pub(super) struct Job {
     pub(super) large: Option<usize>,
     /// Packed sums of the small and the large child.
     pub(super) totals: [u64; 2],
+    /// Their values.
+    values: [f64; 2],
     /// The parent's histogram, which becomes the large child's.
     pub(super) parent: Option<Histogram>,
     /// The small child's histogram, one part a team that has counted; merged into the first.
@@ -156,8 +158,14 @@ pub(super) struct Job {
 
 impl Job {
     /// A split of which nothing has been counted yet.
-    pub(super) fn new(small: usize, large: Option<usize>, totals: [u64; 2], parent: Option<Histogram>) -> Self {
-        Job { small, large, totals, parent, counted: Vec::new(), count_small: false, count_large: false }
+    pub(super) fn new(
+        small: usize,
+        large: Option<usize>,
+        totals: [u64; 2],
+        values: [f64; 2],
+        parent: Option<Histogram>,
+    ) -> Self {
+        Job { small, large, totals, values, parent, counted: Vec::new(), count_small: false, count_large: false }
     }
 
     /// Gives each task the tables of its columns.
@@ -170,16 +178,22 @@ impl Job {
             let small = small_rest.split_off_mut(..span.len()).expect("tasks cover the tables");
             let large = large_rest.as_mut().and_then(|rest| rest.split_off_mut(..span.len()));
             let others = others.iter().map(|tables| &tables[span.clone()]).collect();
-            task.parts.push(Part { small, others, large, totals: self.totals, count: slots });
+            task.parts.push(Part { small, others, large, totals: self.totals, values: self.values, count: slots });
         }
     }
 
     /// The small and the large child's view of a column, once merged and subtracted.
     fn nodes(&self, column: usize) -> [Option<NodeTable<'_>>; 2] {
-        let small =
-            self.counted.first().map(|tables| NodeTable { table: table(tables, column), total: self.totals[0] });
-        let large =
-            self.parent.as_ref().map(|tables| NodeTable { table: table(tables, column), total: self.totals[1] });
+        let small = self.counted.first().map(|tables| NodeTable {
+            table: table(tables, column),
+            total: self.totals[0],
+            value: self.values[0],
+        });
+        let large = self.parent.as_ref().map(|tables| NodeTable {
+            table: table(tables, column),
+            total: self.totals[1],
+            value: self.values[1],
+        });
         [small, large]
     }
 }
@@ -197,6 +211,7 @@ struct Part<'a> {
     others: Vec<&'a [u64]>,
     large: Option<&'a mut [u64]>,
     totals: [u64; 2],
+    values: [f64; 2],
     /// Slots to count here: the small child's, the large child's.
     count: [Option<usize>; 2],
 }
@@ -221,8 +236,12 @@ impl Part<'_> {
 
     /// The small and the large child's view of a column.
     fn nodes(&self, column: usize) -> [Option<NodeTable<'_>>; 2] {
-        let small = NodeTable { table: table(self.small, column), total: self.totals[0] };
-        let large = self.large.as_deref().map(|large| NodeTable { table: table(large, column), total: self.totals[1] });
+        let small = NodeTable { table: table(self.small, column), total: self.totals[0], value: self.values[0] };
+        let large = self.large.as_deref().map(|large| NodeTable {
+            table: table(large, column),
+            total: self.totals[1],
+            value: self.values[1],
+        });
         [Some(small), large]
     }
 }

@@ -4,7 +4,9 @@
 //! there are threads; a team answers for its shards, and answers merge in shard order. Histograms are integers, so their
 //! sum does not depend on how many teams there are; every other sum is kept a shard until it merges.
 
+mod begin;
 mod children;
+mod placed;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,8 +20,11 @@ use crate::kernels::quantise::Scale;
 use crate::objective::Objective;
 use crate::pool::{Pool, even_ranges};
 use crate::shard::{Bag, Shard, Sizes};
-use crate::split::{Candidate, NodeTable, Penalties, Search};
+use crate::split::{Candidate, NodeTable, Penalties, Ridge, Search};
 use children::{Job, table};
+
+pub use begin::Begun;
+pub use placed::{Placement, Scores};
 
 /// Below this many rows, a question about rows is answered on the asking thread: handing it over would take longer.
 const ALONE_ROWS: usize = 2048;
@@ -46,6 +51,8 @@ pub struct Order {
     pub left: usize,
     /// Slot of the passing rows.
     pub right: usize,
+    /// Value of the node, see [`Penalties::node_value`].
+    pub value: f64,
 }
 
 /// What there is to know about a node: its packed sum, and the best way to split it.
@@ -53,6 +60,8 @@ pub struct Order {
 pub struct Seen {
     /// Packed sum.
     pub total: u64,
+    /// Value, see [`Penalties::node_value`].
+    pub value: f64,
     /// Best rule, if any gains.
     pub best: Option<Candidate>,
 }
@@ -126,7 +135,7 @@ impl<'a> Workers<'a> {
             scale: Scale { g: 1.0, h: 1.0 },
             search: TreeSearch {
                 allowed: Vec::new(),
-                penalties: Penalties { lambda: 0.0, gamma: 0.0, min_child_weight: 0.0 },
+                penalties: Penalties { lambda: 0.0, ridge: Ridge::Flat, gamma: 0.0, min_child_weight: 0.0 },
             },
             kept: Vec::new(),
             kept_count: 0,
@@ -154,16 +163,22 @@ impl<'a> Workers<'a> {
         self.teams.iter().flat_map(|team| &team.shards)
     }
 
-    /// Derivatives of the loss at the present scores, for all outputs.
-    pub fn derive(&mut self) {
+    /// Derivatives of the loss at the present scores, for all outputs. Every hessian gets `extra` times the row's weight
+    /// on top; zero for plain boosting.
+    pub fn derive(&mut self, extra: f64) {
         let objective = self.objective;
         let mut work: Vec<(&mut Shard, Vec<Sizes>)> =
             self.teams.iter_mut().flat_map(|team| &mut team.shards).map(|shard| (shard, Vec::new())).collect();
-        self.pool.each(&mut work, |_, (shard, sizes)| *sizes = shard.derive(objective));
+        self.pool.each(&mut work, |_, (shard, sizes)| *sizes = shard.derive(objective, extra as f32));
         self.sizes = vec![Sizes::default(); objective.outputs()];
         for (_, sizes) in &work {
             self.sizes.iter_mut().zip(sizes).for_each(|(sum, &part)| *sum += part);
         }
+    }
+
+    /// Sum of all hessians of an output, as of the last [`Workers::derive`].
+    pub fn hessian(&self, output: usize) -> f64 {
+        self.sizes[output].h
     }
 
     /// Starts a tree on one output; slot 0 holds all its rows.
@@ -182,13 +197,14 @@ impl<'a> Workers<'a> {
             }
         });
         let total = planted.iter().fold(0u64, |sum, (_, part)| sum.wrapping_add(*part));
+        let value = self.node_value(total, 0.0);
         if want == Want::Sums || self.groups.is_empty() {
-            return Seen { total, best: None };
+            return Seen { total, value, best: None };
         }
-        let mut jobs = [Job::new(0, None, [total, 0], None)];
+        let mut jobs = [Job::new(0, None, [total, 0], [value, 0.0], None)];
         let best = self.look(&mut jobs, want, true)[0][0];
         self.keep_jobs(jobs);
-        Seen { total, best }
+        Seen { total, value, best }
     }
 
     /// Splits slots and looks at the children: `[left, right]` for each order.
@@ -203,21 +219,29 @@ impl<'a> Workers<'a> {
                 });
             }
         });
-        let mut seen: Vec<[Seen; 2]> =
-            totals.iter().map(|sides| sides.map(|total| Seen { total, best: None })).collect();
+        let values = |order: &Order, totals: &[u64; 2]| totals.map(|total| self.node_value(total, order.value));
+        let mut seen: Vec<[Seen; 2]> = orders
+            .iter()
+            .zip(totals)
+            .map(|(order, totals)| {
+                let [left, right] = values(order, totals);
+                let seen = |total, value| Seen { total, value, best: None };
+                [seen(totals[0], left), seen(totals[1], right)]
+            })
+            .collect();
         if want == Want::Sums {
             orders.iter().for_each(|order| self.recycle(order.slot));
             return seen;
         }
         // The smaller child is counted; the larger one is the parent less the smaller.
         let mut jobs: Vec<Job> = Vec::with_capacity(orders.len());
-        for (order, &totals) in orders.iter().zip(totals) {
+        for (order, &[left, right]) in orders.iter().zip(&seen) {
             let left_is_small = self.count(order.left) <= self.count(order.right);
             let (small, large) = if left_is_small { (order.left, order.right) } else { (order.right, order.left) };
-            let totals = if left_is_small { totals } else { [totals[1], totals[0]] };
+            let sides = if left_is_small { [left, right] } else { [right, left] };
             let parent = self.kept.get_mut(order.slot).and_then(Option::take);
             self.kept_count -= usize::from(parent.is_some());
-            jobs.push(Job::new(small, Some(large), totals, parent));
+            jobs.push(Job::new(small, Some(large), sides.map(|side| side.total), sides.map(|side| side.value), parent));
         }
         let codes: usize = self.layout.columns().iter().map(|column| column.codes).sum();
         let together = together || jobs.len() * codes >= ALONE_CODES;
@@ -231,13 +255,17 @@ impl<'a> Workers<'a> {
         seen
     }
 
+    fn node_value(&self, total: u64, parent: f64) -> f64 {
+        self.search.penalties.node_value(self.scale.unpack(total), parent)
+    }
+
     /// The packed sums on both sides of a rule, from a slot's kept histogram.
     pub fn sides(&self, slot: usize, rule: &Rule, total: u64) -> [u64; 2] {
         let search = self.searching();
         let column = self.column(rule);
         match self.kept.get(slot).and_then(Option::as_ref) {
             Some(tables) => {
-                let (left, right) = search.sides(rule, &NodeTable { table: table(tables, column), total });
+                let (left, right) = search.sides(rule, &NodeTable { table: table(tables, column), total, value: 0.0 });
                 [left, right]
             }
             None => self.counted_sides(slot, rule, total),

@@ -9,6 +9,8 @@ use super::value::{Choice, Value, choices};
 choices! {
     /// How the model is found.
     Method {
+        /// all trees are searched together; greedy boosting where that is better on unseen rows
+        Swarm = "swarm",
         /// each split is the best one at its node and is never revised
         Greedy = "greedy",
     }
@@ -134,6 +136,12 @@ table! {
     /// how the model is found
     method: Method = Method::Greedy,
         Method, Allowed::Choices(Method::CHOICES), aliases [], only [];
+    /// leaves of all trees together, for the search to spend on few large or many small trees; 0 is what trees and leaves say
+    total_leaves: usize = 0,
+        Size, Allowed::whole(0, 1 << 20), aliases [], only [];
+    /// trees that may be grown while searching; 0 is as many as the method wants
+    budget: usize = 0,
+        Size, Allowed::whole(0, 1_000_000_000), aliases [], only [];
     /// what a round adds to the model
     booster: Booster = Booster::Gbtree,
         Method, Allowed::Choices(Booster::CHOICES), aliases [], only [];

@@ -5,6 +5,7 @@
 
 mod binning;
 mod linear;
+mod swarm;
 mod trees;
 
 use std::time::{Duration, Instant};
@@ -18,7 +19,7 @@ use swarmwood_model::predict::Predictions;
 use swarmwood_model::{Body, Model, Provenance, TargetKind};
 
 use crate::error::{DataError, Violation};
-use crate::params::{Booster, Checked, Params};
+use crate::params::{Booster, Checked, Method, Params};
 use crate::read::Rows;
 use crate::{Error, Result, registry};
 
@@ -77,6 +78,7 @@ pub fn train(
     let mut clock = Clock::new(params.time_limit);
     let mut watch = |event: &Event| clock.check(watch(event));
     let mut trained = match params.booster {
+        _ if params.method == Method::Swarm => swarm::train(&job, &mut watch)?,
         Booster::Gbtree | Booster::Dart => trees::train(&job, &mut watch)?,
         Booster::Gblinear => linear::train(&job, &mut watch)?,
     };

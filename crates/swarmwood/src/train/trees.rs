@@ -6,7 +6,7 @@ use swarmwood_learn::dataset::Dataset;
 use swarmwood_learn::event::{Event, Flow};
 use swarmwood_learn::greedy::oblivious::bytes_needed;
 use swarmwood_learn::greedy::{self, Settings, dart::Dart};
-use swarmwood_learn::split::Penalties;
+use swarmwood_learn::split::{Penalties, Ridge};
 use swarmwood_model::Body;
 
 use super::{Job, Trained, binning};
@@ -18,7 +18,7 @@ use crate::{Error, Result};
 const TELLINGS: usize = 20;
 
 /// Histograms kept while a tree grows may take this much memory.
-const KEPT_BYTES: usize = 1 << 30;
+pub(super) const KEPT_BYTES: usize = 1 << 30;
 
 /// Histograms of one level of an oblivious tree may take this much memory.
 const MOST_BYTES: usize = 4 << 30;
@@ -58,7 +58,12 @@ fn settings(job: &Job<'_>) -> Settings {
         depth: params.depth,
         max_leaves: params.leaf_limit(),
         learning_rate: params.learning_rate,
-        penalties: Penalties { lambda: params.lambda, gamma: params.gamma, min_child_weight: params.min_child_weight },
+        penalties: Penalties {
+            lambda: params.lambda,
+            ridge: Ridge::Flat,
+            gamma: params.gamma,
+            min_child_weight: params.min_child_weight,
+        },
         subsample: params.subsample,
         colsample_bytree: params.colsample_bytree,
         dart: (params.booster == Booster::Dart).then_some(Dart {
@@ -93,7 +98,7 @@ fn check_memory(params: &Params, data: &Dataset) -> Result<()> {
     Err(Error::Parameters(vec![Violation { name: "depth".to_string(), message }]))
 }
 
-fn constant_columns(job: &Job<'_>, data: &Dataset) -> Vec<String> {
+pub(super) fn constant_columns(job: &Job<'_>, data: &Dataset) -> Vec<String> {
     let names: Vec<String> = data
         .layout
         .constant_features()
@@ -113,7 +118,7 @@ fn constant_columns(job: &Job<'_>, data: &Dataset) -> Vec<String> {
 }
 
 /// Scores output after output into raw scores row after row.
-fn by_row(scores: &[Vec<f32>], shift: f64) -> Vec<f64> {
+pub(super) fn by_row(scores: &[Vec<f32>], shift: f64) -> Vec<f64> {
     let rows = scores.first().map_or(0, Vec::len);
     (0..rows).flat_map(|row| scores.iter().map(move |output| f64::from(output[row]) + shift)).collect()
 }

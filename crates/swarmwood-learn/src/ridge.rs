@@ -1,0 +1,140 @@
+//! The best leaf values of a tree whose structure is known.
+//!
+//! Rows of a leaf want the value that minimises `½ h x² - b x`; the penalty pulls. Under a flat penalty every leaf is on
+//! its own: `x = b / (h + λ)`. Under the hierarchical one, every node has a value and pays `λ/2` times the square of its
+//! deviation from its parent's value (the root's parent has the value zero). That is a quadratic on a tree, so two
+//! passes solve it exactly: upwards, a node tells its parent what is left of its quadratic once its own value is chosen
+//! as well as it can be, `(h, b) · λ/(h + λ)`; downwards, a node takes `x = (b + λ x_parent) / (h + λ)`.
+
+use swarmwood_model::Child;
+
+use crate::grown::Grown;
+use crate::kernels::quantise::Sums;
+use crate::split::{Penalties, Ridge};
+
+/// What the rows of a leaf want: to minimise `½ h x² - b x`.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Wish {
+    /// Curvature.
+    pub h: f64,
+    /// Pull.
+    pub b: f64,
+}
+
+impl From<Sums> for Wish {
+    /// Of rows whose scores do not hold the leaf's value yet.
+    fn from(sums: Sums) -> Self {
+        Wish { h: sums.h, b: -sums.g }
+    }
+}
+
+/// Leaf values and what they pay.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Solution {
+    /// Leaf values in leaf order.
+    pub values: Vec<f64>,
+    /// The penalty, `λ/2` times a sum of squares.
+    pub penalty: f64,
+}
+
+/// Sets the leaf values of a tree from the sums of its leaves.
+pub fn set_values(tree: &mut Grown, sums: &[Sums], penalties: &Penalties) {
+    let wishes: Vec<Wish> = sums.iter().map(|&sums| sums.into()).collect();
+    let solution = solve(tree, &wishes, penalties.lambda, penalties.ridge);
+    tree.leaves.iter_mut().zip(solution.values).for_each(|(leaf, value)| leaf.value = value);
+}
+
+/// The leaf values that minimise the sum of wishes and penalty.
+///
+/// ```
+/// use swarmwood_learn::grown::Grown;
+/// use swarmwood_learn::ridge::{Wish, solve};
+/// use swarmwood_learn::split::Ridge;
+///
+/// let stump = Grown { leaves: vec![Default::default(); 1], ..Grown::default() };
+/// let solution = solve(&stump, &[Wish { h: 3.0, b: 8.0 }], 1.0, Ridge::Flat);
+/// assert_eq!((solution.values[0], solution.penalty), (2.0, 2.0));
+/// ```
+pub fn solve(tree: &Grown, wishes: &[Wish], lambda: f64, ridge: Ridge) -> Solution {
+    match ridge {
+        Ridge::Flat => {
+            let values: Vec<f64> = wishes.iter().map(|wish| settled(wish, lambda, 0.0)).collect();
+            let penalty = 0.5 * lambda * values.iter().map(|value| value * value).sum::<f64>();
+            Solution { values, penalty }
+        }
+        Ridge::Hierarchical if tree.oblivious => levels(tree.nodes.len(), wishes, lambda),
+        Ridge::Hierarchical => nodes(tree, wishes, lambda),
+    }
+}
+
+/// The value of a node that wishes and is pulled towards its parent's.
+fn settled(wish: &Wish, lambda: f64, parent: f64) -> f64 {
+    let divisor = wish.h + lambda;
+    if divisor > 0.0 { (wish.b + lambda * parent) / divisor } else { parent }
+}
+
+/// What a node's wish means to its parent.
+fn passed_on(wish: &Wish, lambda: f64) -> Wish {
+    let divisor = wish.h + lambda;
+    let share = if divisor > 0.0 { lambda / divisor } else { 1.0 };
+    Wish { h: wish.h * share, b: wish.b * share }
+}
+
+fn add(a: Wish, b: Wish) -> Wish {
+    Wish { h: a.h + b.h, b: a.b + b.b }
+}
+
+fn nodes(tree: &Grown, wishes: &[Wish], lambda: f64) -> Solution {
+    let mut inner = vec![Wish::default(); tree.nodes.len()];
+    for (at, node) in tree.nodes.iter().enumerate().rev() {
+        let of = |child: Child| match child {
+            Child::Leaf(leaf) => passed_on(&wishes[leaf as usize], lambda),
+            Child::Node(node) => passed_on(&inner[node as usize], lambda),
+        };
+        inner[at] = add(of(node.left), of(node.right));
+    }
+    let mut solution = Solution { values: vec![0.0; wishes.len()], penalty: 0.0 };
+    let mut parents = vec![0.0; tree.nodes.len()];
+    let mut settle = |wish: &Wish, parent: f64| {
+        let value = settled(wish, lambda, parent);
+        solution.penalty += 0.5 * lambda * (value - parent).powi(2);
+        value
+    };
+    if tree.nodes.is_empty() {
+        solution.values[0] = settle(&wishes[0], 0.0);
+        return solution;
+    }
+    for (at, node) in tree.nodes.iter().enumerate() {
+        let value = settle(&inner[at], parents[at]);
+        for child in [node.left, node.right] {
+            match child {
+                Child::Leaf(leaf) => solution.values[leaf as usize] = settle(&wishes[leaf as usize], value),
+                Child::Node(node) => parents[node as usize] = value,
+            }
+        }
+    }
+    solution
+}
+
+/// The same for an oblivious tree, where node `j` of level `l` has the children `j` and `j + 2^l`.
+fn levels(depth: usize, wishes: &[Wish], lambda: f64) -> Solution {
+    let mut stack = vec![wishes.to_vec()];
+    for level in (0..depth).rev() {
+        let below = &stack[stack.len() - 1];
+        let width = 1 << level;
+        let both = |j: usize| add(passed_on(&below[j], lambda), passed_on(&below[j + width], lambda));
+        stack.push((0..width).map(both).collect());
+    }
+    let mut parents = vec![0.0];
+    let mut penalty = 0.0;
+    for (level, wishes) in stack.iter().rev().enumerate() {
+        let of_parent = |j: usize| parents[if level == 0 { 0 } else { j % (1 << (level - 1)) }];
+        let values: Vec<f64> = wishes.iter().enumerate().map(|(j, wish)| settled(wish, lambda, of_parent(j))).collect();
+        penalty += 0.5 * lambda * values.iter().enumerate().map(|(j, v)| (v - of_parent(j)).powi(2)).sum::<f64>();
+        parents = values;
+    }
+    Solution { values: parents, penalty }
+}
+
+#[cfg(test)]
+mod tests;

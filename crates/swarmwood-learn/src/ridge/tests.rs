@@ -1,0 +1,133 @@
+use super::*;
+use crate::bins::{Cut, Rule};
+use crate::grown::GrownNode;
+use proptest::prelude::*;
+
+/// A random tree: each entry says which leaf of the tree so far is split next.
+fn tree_of(splits: &[usize]) -> Grown {
+    let rule = Rule { feature: 0, cut: Cut::Above(1), missing_right: false };
+    let mut tree = Grown { leaves: vec![Default::default()], ..Grown::default() };
+    for &pick in splits {
+        let leaf = pick % tree.leaves.len();
+        let (number, new) = (tree.nodes.len() as u32, tree.leaves.len() as u32);
+        for node in &mut tree.nodes {
+            for child in [&mut node.left, &mut node.right] {
+                if *child == Child::Leaf(leaf as u32) {
+                    *child = Child::Node(number);
+                }
+            }
+        }
+        let (left, right) = (Child::Leaf(leaf as u32), Child::Leaf(new));
+        tree.nodes.push(GrownNode { rule, left, right, gain: 0.0, cover: 0.0 });
+        tree.leaves.push(Default::default());
+    }
+    tree
+}
+
+/// Parent of every node, nodes before leaves; the root has none.
+fn parents(tree: &Grown) -> Vec<Option<usize>> {
+    let inner = tree.nodes.len();
+    if tree.oblivious {
+        let depth = inner;
+        // Nodes of level l begin at 2^l - 1.
+        let mut parents = vec![None];
+        for level in 1..=depth {
+            parents.extend((0..1usize << level).map(|j| Some((1 << (level - 1)) - 1 + j % (1 << (level - 1)))));
+        }
+        return parents;
+    }
+    let mut parents = vec![None; inner + tree.leaves.len()];
+    for (at, node) in tree.nodes.iter().enumerate() {
+        for child in [node.left, node.right] {
+            match child {
+                Child::Leaf(leaf) => parents[inner + leaf as usize] = Some(at),
+                Child::Node(node) => parents[node as usize] = Some(at),
+            }
+        }
+    }
+    parents
+}
+
+/// All node values by Gaussian elimination of the dense normal equations.
+fn dense(parents: &[Option<usize>], wishes: &[Wish], lambda: f64) -> Vec<f64> {
+    let n = parents.len();
+    let first_leaf = n - wishes.len();
+    let mut m = vec![vec![0.0; n + 1]; n];
+    for (at, parent) in parents.iter().enumerate() {
+        m[at][at] += lambda;
+        if let Some(parent) = *parent {
+            m[parent][parent] += lambda;
+            m[at][parent] -= lambda;
+            m[parent][at] -= lambda;
+        }
+        if at >= first_leaf {
+            m[at][at] += wishes[at - first_leaf].h;
+            m[at][n] += wishes[at - first_leaf].b;
+        }
+    }
+    for pivot in 0..n {
+        let best = (pivot..n).max_by(|&a, &b| m[a][pivot].abs().total_cmp(&m[b][pivot].abs())).unwrap();
+        m.swap(pivot, best);
+        for row in 0..n {
+            if row != pivot {
+                let factor = m[row][pivot] / m[pivot][pivot];
+                for column in pivot..=n {
+                    m[row][column] -= factor * m[pivot][column];
+                }
+            }
+        }
+    }
+    (0..n).map(|at| m[at][n] / m[at][at]).collect()
+}
+
+fn check(tree: &Grown, wishes: &[Wish], lambda: f64) {
+    let parents = parents(tree);
+    let all = dense(&parents, wishes, lambda);
+    let solution = solve(tree, wishes, lambda, Ridge::Hierarchical);
+    let first_leaf = parents.len() - wishes.len();
+    for (value, exact) in solution.values.iter().zip(&all[first_leaf..]) {
+        assert!((value - exact).abs() <= 1e-9 * (1.0 + exact.abs()), "{value} {exact}");
+    }
+    let deviation = |at: usize| all[at] - parents[at].map_or(0.0, |parent| all[parent]);
+    let penalty = 0.5 * lambda * (0..parents.len()).map(|at| deviation(at).powi(2)).sum::<f64>();
+    assert!((penalty - solution.penalty).abs() <= 1e-9 * (1.0 + penalty), "{penalty} {}", solution.penalty);
+}
+
+fn wishes(count: usize) -> impl Strategy<Value = Vec<Wish>> {
+    prop::collection::vec((0.0..50.0f64, -20.0..20.0f64), count)
+        // A leaf without rows wishes nothing.
+        .prop_map(|all| all.into_iter().map(|(h, b)| if h < 5.0 { Wish::default() } else { Wish { h, b } }).collect())
+}
+
+proptest! {
+    #[test]
+    fn two_passes_equal_the_dense_solve(
+        (splits, wishes) in prop::collection::vec(0usize..100, 0..20)
+            .prop_flat_map(|splits| { let leaves = splits.len() + 1; (Just(splits), wishes(leaves)) }),
+        lambda in 0.01..100.0f64,
+    ) {
+        check(&tree_of(&splits), &wishes, lambda);
+    }
+
+    #[test]
+    fn so_they_do_for_oblivious_trees(
+        (depth, wishes) in (0usize..5).prop_flat_map(|depth| (Just(depth), wishes(1 << depth))),
+        lambda in 0.01..100.0f64,
+    ) {
+        let rule = Rule { feature: 0, cut: Cut::Above(1), missing_right: false };
+        let level = GrownNode { rule, left: Child::Leaf(0), right: Child::Leaf(0), gain: 0.0, cover: 0.0 };
+        let tree = Grown { nodes: vec![level; depth], leaves: vec![Default::default(); 1 << depth], oblivious: true };
+        check(&tree, &wishes, lambda);
+    }
+}
+
+#[test]
+fn without_a_penalty_leaves_get_what_they_wish_and_empty_ones_nothing() {
+    let tree = tree_of(&[0, 1]);
+    let wishes = [Wish { h: 2.0, b: 4.0 }, Wish::default(), Wish { h: 1.0, b: -3.0 }];
+    for ridge in [Ridge::Flat, Ridge::Hierarchical] {
+        let solution = solve(&tree, &wishes, 0.0, ridge);
+        assert_eq!((solution.values[0], solution.values[2], solution.penalty), (2.0, -3.0, 0.0));
+        assert!(solution.values[1].is_finite());
+    }
+}

@@ -1,0 +1,73 @@
+//! Rows that stand in the leaves of finished trees, so that a tree can be taken out, put back and fitted again.
+
+use super::Shard;
+
+/// Sums over the rows of one leaf.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct LeafSums {
+    /// Gradients.
+    pub g: f64,
+    /// Hessians, with what was put on top of them.
+    pub h: f64,
+    /// Row weights.
+    pub weight: f64,
+}
+
+impl std::ops::AddAssign for LeafSums {
+    fn add_assign(&mut self, other: LeafSums) {
+        self.g += other.g;
+        self.h += other.h;
+        self.weight += other.weight;
+    }
+}
+
+impl Shard {
+    /// The leaf of every row in the tree just grown; `slots` pairs each slot that became a leaf with the leaf's number.
+    pub fn place(&self, slots: &[(usize, usize)]) -> Vec<u16> {
+        let mut leaves = vec![0; self.rows.rows];
+        for &(slot, leaf) in slots {
+            self.order[self.spans[slot].clone()].iter().for_each(|&row| leaves[row as usize] = leaf as u16);
+        }
+        leaves
+    }
+
+    /// Adds to every row's score what its leaf is given.
+    pub fn shift(&mut self, output: usize, leaves: &[u16], values: &[f32]) {
+        let rows = self.rows.rows;
+        let score = &mut self.score[output * rows..(output + 1) * rows];
+        score.iter_mut().zip(leaves).for_each(|(score, &leaf)| *score += values[usize::from(leaf)]);
+    }
+
+    /// Sets every score of an output to one value.
+    pub fn reset(&mut self, output: usize, value: f32) {
+        let rows = self.rows.rows;
+        self.score[output * rows..(output + 1) * rows].fill(value);
+    }
+
+    /// Sums of derivatives and weights over the rows of each of `count` leaves.
+    pub fn leaf_sums(&self, output: usize, leaves: &[u16], count: usize) -> Vec<LeafSums> {
+        let rows = self.rows.rows;
+        let span = output * rows..(output + 1) * rows;
+        let mut sums = vec![LeafSums::default(); count];
+        for ((row, &leaf), (&g, &h)) in leaves.iter().enumerate().zip(self.g[span.clone()].iter().zip(&self.h[span])) {
+            let sum = &mut sums[usize::from(leaf)];
+            sum.g += f64::from(g);
+            sum.h += f64::from(h);
+            sum.weight += self.weight.get(row).map_or(1.0, |&weight| f64::from(weight));
+        }
+        sums
+    }
+
+    /// Residuals (target minus score) and weights of the rows of each leaf.
+    pub fn leaf_residuals(&self, leaves: &[u16], into: &mut [Vec<(f32, f32)>]) {
+        for (row, &leaf) in leaves.iter().enumerate() {
+            let weight = self.weight.get(row).copied().unwrap_or(1.0);
+            into[usize::from(leaf)].push((self.target[row] - self.score[row], weight));
+        }
+    }
+
+    /// Replaces all scores.
+    pub fn set_scores(&mut self, scores: &[f32]) {
+        self.score.copy_from_slice(scores);
+    }
+}

@@ -1,0 +1,120 @@
+//! Cross-validation: every candidate is fitted on parts of the rows and judged on rows it has not seen.
+
+use swarmwood_search::rng::Stream;
+
+use super::ensemble::Ensemble;
+use super::menu::{Candidate, Way};
+use super::score::Unseen;
+use super::{Frame, Stage, backfit};
+use crate::dataset::Dataset;
+use crate::event::Flow;
+use crate::greedy;
+use crate::metric::Watch;
+use crate::objective::Objective;
+use crate::pool::Pool;
+use crate::split::Penalties;
+
+/// Below this many rows all folds are used, above it two: fits then differ by less than their noise.
+const MANY_ROWS: usize = 5000;
+const FOLDS: usize = 5;
+
+/// Streams of the dealing of rows.
+const FOLD_STREAM: u64 = 4 << 32;
+
+/// Rows to fit on and rows to judge by.
+#[derive(Debug)]
+pub struct Fold {
+    train: Dataset,
+    test: Dataset,
+}
+
+/// What a candidate made of a fold.
+pub struct Judged {
+    /// Scores of the rows it was not fitted on.
+    pub unseen: Unseen,
+    /// Trees grown.
+    pub work: usize,
+}
+
+/// Deals rows to folds: every class in equal shares.
+pub fn deal(data: &Dataset, classes: bool, seed: u64, pool: &Pool) -> Vec<Fold> {
+    let rows = data.rows();
+    let mut order: Vec<usize> = (0..rows).collect();
+    Stream::new(seed, FOLD_STREAM, 0).shuffle(&mut order);
+    if classes {
+        order.sort_by(|&a, &b| data.target[a].total_cmp(&data.target[b]));
+    }
+    let used = if rows < MANY_ROWS { FOLDS } else { 2 };
+    let fold = |number: usize| {
+        let of = |test: bool| {
+            let mut rows: Vec<usize> = order
+                .iter()
+                .enumerate()
+                .filter(|(at, _)| (at % FOLDS == number) == test)
+                .map(|(_, &row)| row)
+                .collect();
+            rows.sort_unstable();
+            data.subset(&rows, pool)
+        };
+        Fold { train: of(false), test: of(true) }
+    };
+    (0..used).map(fold).collect()
+}
+
+/// Fits a candidate on a fold's rows and scores the others. One thread does it all: folds and candidates are what runs
+/// side by side.
+pub fn judge(fold: &Fold, candidate: &Candidate, objective: &dyn Objective, pool: &Pool) -> Judged {
+    let (scores, shift, work) = match &candidate.way {
+        Way::Greedy { rate, penalties } => {
+            let settings = greedy_settings(&candidate.frame, *rate, *penalties);
+            let fit = greedy::train(&fold.train, Some(&fold.test), objective, &settings, pool, &mut |_| Flow::Continue);
+            (fit.valid_scores, fit.shift, candidate.frame.trees)
+        }
+        Way::Search(arm) => {
+            let pair = (&candidate.frame, arm);
+            let tell = &mut |_: Stage, _: usize, _: usize, _: &Ensemble<'_>| Flow::Continue;
+            let (mut ensemble, _) = backfit::backfit(&fold.train, Some(&fold.test), objective, pair, pool, tell);
+            (ensemble.valid_scores(&fold.test.plan), ensemble.shift, ensemble.work)
+        }
+        Way::Constant => {
+            let target: Vec<f64> = fold.train.target.iter().map(|&y| objective.transform_target(y)).collect();
+            let base = objective.start(&target, &fold.train.weight);
+            (base.iter().map(|&base| vec![base as f32; fold.test.rows()]).collect(), 0.0, 0)
+        }
+    };
+    Judged { unseen: unseen(&fold.test, &scores, shift, objective), work }
+}
+
+fn unseen(test: &Dataset, scores: &[Vec<f32>], shift: f64, objective: &dyn Objective) -> Unseen {
+    let flat: Vec<f32> = scores.concat();
+    let target: Vec<f32> = test.target.iter().map(|&y| (objective.transform_target(y) - shift) as f32).collect();
+    let weight: Vec<f32> = test.weight.iter().map(|&weight| weight as f32).collect();
+    let raw = (0..test.rows()).flat_map(|row| scores.iter().map(move |output| f64::from(output[row]) + shift));
+    Unseen {
+        raw: raw.collect(),
+        target: test.target.clone(),
+        weight: test.weight.clone(),
+        loss: Watch::Loss.partial(&flat, &target, &weight, objective).sum,
+        squares: Watch::Rmse.partial(&flat, &target, &weight, objective).sum,
+    }
+}
+
+/// What greedy boosting must be told for a candidate.
+pub fn greedy_settings(frame: &Frame, rate: f64, penalties: Penalties) -> greedy::Settings {
+    greedy::Settings {
+        trees: frame.trees,
+        growth: frame.growth,
+        depth: frame.depth,
+        max_leaves: frame.max_leaves,
+        learning_rate: rate,
+        penalties,
+        subsample: 1.0,
+        colsample_bytree: 1.0,
+        dart: None,
+        early_stopping_rounds: 0,
+        metric: Watch::Loss,
+        seed: frame.seed,
+        memory: frame.memory,
+        tell_every: 0,
+    }
+}

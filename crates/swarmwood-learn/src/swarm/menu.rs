@@ -1,0 +1,142 @@
+//! The menu: which ways of fitting are compared, for each kind of loss and size of ensemble.
+//!
+//! Greedy boosting with several learning rates is always on it. A search arm's penalty follows from the noise: `λ = c · m
+//! · s` for m trees, where s is the share of the variance that the best greedy fit leaves unexplained on rows it has not
+//! seen; for classes it is `c · m · s/(1-s)`. More arms than these make the choice worse, not better.
+
+use super::{Arm, Frame};
+use crate::split::{Penalties, Ridge};
+
+/// One way of fitting.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Way {
+    /// The best constant.
+    Constant,
+    /// Greedy boosting.
+    Greedy {
+        /// Learning rate.
+        rate: f64,
+        /// Penalties.
+        penalties: Penalties,
+    },
+    /// Search.
+    Search(Arm),
+}
+
+/// A way of fitting with the size it is to have.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    /// For people.
+    pub name: String,
+    /// How.
+    pub way: Way,
+    /// How large.
+    pub frame: Frame,
+}
+
+/// What the data say, and the menu depends on.
+#[derive(Debug, Clone, Copy)]
+pub struct Facts {
+    /// Whether classes are predicted.
+    pub classes: bool,
+    /// Number of rows.
+    pub rows: usize,
+    /// Mean hessian of a row at the start.
+    pub hessian: f64,
+    /// Share of the variance that greedy boosting leaves unexplained.
+    pub noise: f64,
+    /// Loss that one useless split gains on average, twice: the residual variance, or 1 where hessians say it.
+    pub dispersion: f64,
+}
+
+/// Numbers that go with the number of trees.
+struct Size {
+    rates: &'static [f64],
+    start_rate: f64,
+    sweeps: usize,
+    pairs: usize,
+}
+
+fn size(trees: usize) -> Size {
+    match trees {
+        0..=11 => Size { rates: &[1.0, 0.5, 0.3, 0.15], start_rate: 0.5, sweeps: 8, pairs: 100 },
+        12..=31 => Size { rates: &[0.5, 0.3, 0.15], start_rate: 0.3, sweeps: 4, pairs: 16 },
+        _ => Size { rates: &[0.3, 0.15, 0.08], start_rate: 0.15, sweeps: 3, pairs: 0 },
+    }
+}
+
+fn greedy(frame: &Frame, rate: f64, lambda: f64, gamma: f64, min_child_weight: f64, label: &str) -> Candidate {
+    Candidate {
+        name: format!("greedy, rate {rate}{label}"),
+        way: Way::Greedy { rate, penalties: Penalties { lambda, ridge: Ridge::Flat, gamma, min_child_weight } },
+        frame: *frame,
+    }
+}
+
+/// Greedy candidates. The ones with a price on splits need the noise and come with [`search`].
+pub fn greedy_menu(frame: &Frame, facts: &Facts) -> Vec<Candidate> {
+    let size = size(frame.trees);
+    let h = facts.hessian;
+    // A row counts one hessian where it is constant; for classes the recipe counts hessians of a quarter.
+    let least = if facts.classes { 5.0 * 0.25 } else { 5.0 * h };
+    let mut menu = Vec::new();
+    for &rate in size.rates {
+        menu.push(greedy(frame, rate, if facts.classes { 1.0 } else { h }, 0.0, least, ""));
+    }
+    if facts.classes {
+        for &rate in &size.rates[..size.rates.len().min(3)] {
+            menu.push(greedy(frame, rate, 1.0, 0.0, 1.0, ", smaller leaves"));
+        }
+        for &rate in size.rates.iter().filter(|&&rate| rate < 1.0).take(2) {
+            menu.push(greedy(frame, rate, 10.0, 0.0, least, ", lambda 10"));
+        }
+    } else {
+        for &rate in size.rates {
+            menu.push(greedy(frame, rate, 10.0 * h, 0.0, least, ", lambda 10"));
+        }
+    }
+    menu
+}
+
+/// Greedy boosting that pays for splits what chance would gain.
+pub fn priced_greedy(frame: &Frame, facts: &Facts) -> Candidate {
+    let rate = size(frame.trees).rates.iter().copied().find(|&rate| rate < 1.0).unwrap_or(0.5);
+    let (lambda, least) = if facts.classes { (1.0, 1.25) } else { (facts.hessian, 5.0 * facts.hessian) };
+    greedy(frame, rate, lambda, price(facts), least, ", priced splits")
+}
+
+/// Half of the Bayesian information criterion's price of a parameter.
+fn price(facts: &Facts) -> f64 {
+    0.5 * facts.dispersion * (facts.rows as f64).ln()
+}
+
+/// The search arms.
+pub fn search_menu(frame: &Frame, facts: &Facts) -> Vec<Candidate> {
+    let size = size(frame.trees);
+    let m = frame.trees as f64;
+    let arm = |name: String, lambda: f64, kappa: f64, gamma: f64| {
+        let (least, pairs) = if facts.classes { (1.0, 0) } else { (5.0 * facts.hessian * (1.0 + kappa), size.pairs) };
+        let kappa = if facts.classes { 0.25 * kappa } else { kappa * facts.hessian };
+        let ridge = Ridge::Hierarchical;
+        let (start_rate, sweeps) = (size.start_rate, size.sweeps);
+        let arm = Arm { lambda, ridge, kappa, gamma, min_child_weight: least, start_rate, sweeps, pairs };
+        Candidate { name, way: Way::Search(arm), frame: *frame }
+    };
+    if facts.classes {
+        let noise = facts.noise.min(0.97);
+        let odds = m * noise / (1.0 - noise);
+        return vec![
+            arm("search, ridge 2, dropout 0.2".to_string(), 2.0 * odds, 0.2, 0.0),
+            arm("search, ridge 6, dropout 0.2".to_string(), 6.0 * odds, 0.2, 0.0),
+        ];
+    }
+    let lambda = |c: f64| c * m * facts.noise * facts.hessian;
+    let plain = |c: f64| arm(format!("search, ridge {c}"), lambda(c), 0.0, 0.0);
+    let priced = || arm("search, ridge 48, priced splits".to_string(), lambda(48.0), 0.0, price(facts));
+    let dropping = |kappa: f64| arm(format!("search, ridge 48, dropout {kappa:.2}"), lambda(48.0), kappa, 0.0);
+    match frame.trees {
+        0..=11 => vec![plain(48.0), plain(12.0), plain(192.0), priced()],
+        12..=31 => vec![plain(48.0), dropping(m / 64.0), priced()],
+        _ => vec![plain(48.0), dropping(m / 64.0), dropping(m / 32.0)],
+    }
+}
