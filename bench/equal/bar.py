@@ -1,8 +1,8 @@
 """What is asked of the swarm at each size, judged from the results.
 
 Named sets must beat the best peer by so much. No set of at least 2000 rows may be worse than our own tuned greedy by
-more than 0.2, nor worse than the best peer by more than 0.7 % of RMSE or 0.4 points of accuracy. How many of the sets
-a line covers is part of the line, so that a partial run cannot be mistaken for a whole one.
+more than 0.2, nor worse than the best peer by more than 0.7 % of RMSE or 0.4 points of accuracy. How many splits and
+sets a line covers is part of the line, so that a partial run cannot be mistaken for a whole one.
 """
 
 import math
@@ -30,15 +30,20 @@ def against(results: Results, name: str, ours: str, other: str) -> float:
     return results.gap(name, ours, other, metric).mean
 
 
+def covered(results: Results, names: list[str], ours: str) -> str:
+    """How many of the splits that these sets should have were measured."""
+    return f"{sum(results.splits(name, ours) for name in names)} of {sum(SETS[name].splits for name in names)} splits"
+
+
 def worst(results: Results, ours: str, other: str, kind: str, limit: float, at: str) -> list[str]:
     """The set on which ours is furthest behind, among all large ones of a kind."""
     wanted = [name for name, known in SETS.items() if known.task in TASKS[kind] and known.rows >= LARGE]
     gaps = {name: against(results, name, ours, other) for name in wanted}
     gaps = {name: gap for name, gap in gaps.items() if math.isfinite(gap)}
     lowest = min(gaps, key=gaps.__getitem__, default="none")
-    against_whom = "best peer" if other == "best" else f"tuned {other}"
+    against_whom = {"best": "best peer", "greedy": "tuned greedy"}.get(other, other)
     unit = "%" if kind == "regression" else "points"
-    what = f"{at}: worst {kind} set against {against_whom}, {unit} ({lowest}; {len(gaps)} of {len(wanted)} sets)"
+    what = f"{at}: worst {kind} set against {against_whom}, {unit} ({lowest}; {covered(results, wanted, ours)})"
     return demand(what, gaps.get(lowest, math.nan), ">=", limit)
 
 
@@ -46,7 +51,7 @@ def mean_over_classes(results: Results, ours: str, other: str, limit: float, at:
     """The mean over the classification sets, the extra one left out."""
     wanted = [name for name, known in SETS.items() if known.task in TASKS["classification"] and not known.extra]
     gaps = [gap for name in wanted if math.isfinite(gap := against(results, name, ours, other))]
-    what = f"{at}: mean over classification sets against {other}, points ({len(gaps)} of {len(wanted)} sets)"
+    what = f"{at}: mean over classification sets against {other}, points ({covered(results, wanted, ours)})"
     return demand(what, statistics.fmean(gaps) if gaps else math.nan, ">=", limit)
 
 
@@ -57,7 +62,7 @@ def demands(results: Results, size: str, ours: str) -> list[list[str]]:
     at, lines = f"{size} trees", []
     for name, limit in NAMED[size].items():
         unit = "%" if main_metric(name) == "rmse" else "points"
-        what = f"{at}: {name} against the best peer, {unit}"
+        what = f"{at}: {name} against the best peer, {unit} ({covered(results, [name], ours)})"
         lines.append(demand(what, against(results, name, ours, "best"), ">=", limit))
     for kind in TASKS:
         lines.append(worst(results, ours, "greedy", kind, BELOW_GREEDY, at))
@@ -73,5 +78,5 @@ def total_leaves(results: Results, ours: str) -> list[list[str]]:
     wanted = [name for name, known in SETS.items() if known.task == "regression"]
     gaps = [gap for name in wanted if math.isfinite(gap := against(results, name, ours, "rgf"))]
     mean = statistics.fmean(gaps) if gaps else math.nan
-    what = f"192 leaves: mean over regression sets against rgf, % ({len(gaps)} of {len(wanted)} sets)"
+    what = f"192 leaves: mean over regression sets against rgf, % ({covered(results, wanted, ours)})"
     return [demand(what, mean, ">=", 0.0), worst(results, ours, "rgf", "regression", -0.7, "192 leaves")]

@@ -64,6 +64,10 @@ class Results:
         found = self.values.get((name, contender, metric), {})
         return float(np.mean(list(found.values()))) if found else math.nan
 
+    def splits(self, name: str, contender: str) -> int:
+        """On how many splits a contender was measured."""
+        return len(self.values.get((name, contender, main_metric(name)), {}))
+
     def gap(self, name: str, one: str, other: str, metric: str) -> Gap:
         """By how much `one` is better than `other`."""
         ours, theirs = (self.values.get((name, who, metric), {}) for who in (one, other))

@@ -35,7 +35,8 @@ TITLE = """## Equal size
 
 Means over the splits: RMSE, or accuracy in percent. `a / b` is how much better a is than b: percent lower RMSE or log
 loss, points of accuracy or AUC; mean over the splits ± its standard error (wins-losses). The rival is the best of the
-four peers in hindsight, by the mean over the splits. A `multiclass` set grows so many trees for every class.
+four peers in hindsight, by the mean over the splits. With several classes every class has so many trees. `splits` are
+those of ours and of the others; means are over the splits each was measured on, comparisons over those of both.
 """
 
 

@@ -182,16 +182,16 @@ def test_the_bar_finds_the_worst_set_and_says_what_it_covers():
         covtype_7_6={"swarm": [0.70], "greedy": [0.80], "xgboost": [0.80]},
     )
     lines = {line[0]: line[1:] for line in bar.demands(Results.of(frame, "6"), "6", "swarm")}
-    assert lines["6 trees: kc_house against the best peer, %"] == ["12.5", ">= 8", "holds"]
-    assert lines["6 trees: hastie against the best peer, points"][-1] == "holds"
-    assert lines["6 trees: friedman_1 against the best peer, %"][-1] == "not measured"
-    worst = "6 trees: worst regression set against tuned greedy, % (abalone; 2 of 6 sets)"
+    assert lines["6 trees: kc_house against the best peer, % (1 of 5 splits)"] == ["12.5", ">= 8", "holds"]
+    assert lines["6 trees: hastie against the best peer, points (1 of 5 splits)"][-1] == "holds"
+    assert lines["6 trees: friedman_1 against the best peer, % (0 of 5 splits)"][-1] == "not measured"
+    worst = "6 trees: worst regression set against tuned greedy, % (abalone; 2 of 40 splits)"
     assert lines[worst] == ["-1.00", ">= -0.2", "MISSED"]
-    assert lines["6 trees: worst regression set against best peer, % (abalone; 2 of 6 sets)"][-1] == "holds"
-    worst = "6 trees: worst classification set against tuned greedy, points (covtype_7; 2 of 6 sets)"
+    assert lines["6 trees: worst regression set against best peer, % (abalone; 2 of 40 splits)"][-1] == "holds"
+    worst = "6 trees: worst classification set against tuned greedy, points (covtype_7; 2 of 30 splits)"
     assert lines[worst][0] == "-10.0"
     # The seven classes of Covertype are guarded, but do not count in the mean.
-    mean = "6 trees: mean over classification sets against greedy, points (1 of 7 sets)"
+    mean = "6 trees: mean over classification sets against greedy, points (1 of 45 splits)"
     assert lines[mean] == ["6.25", ">= 0.2", "holds"]
     frame = record(kc_house_192={"swarm": [99.0], "rgf": [100.0]}, abalone_192={"swarm": [1.02], "rgf": [1.0]})
     level, worst = bar.demands(Results.of(frame, "192"), "192", "swarm")
@@ -207,8 +207,8 @@ def test_the_tables_hold_every_contender_and_the_figures_of_the_paper():
     assert "6 trees of at most 32 leaves" in text and "64 trees of at most 64 leaves" in text
     header = next(line for line in text.splitlines() if line.startswith("| set"))
     assert [cell.strip() for cell in header.split("|")[3:7]] == ["swarm", "greedy", "xgboost", "short"]
-    assert "110.0 (176000)" in text and "+10.00 (1-0)" in text
-    assert ["64 trees: kc_house against the best peer, %", "-", ">= 4", "not measured"] in demands
+    assert "| kc_house |    1/1 |" in text and "110.0 (176000)" in text and "+10.00 (1-0)" in text
+    assert ["64 trees: kc_house against the best peer, % (1 of 5 splits)", "-", ">= 4", "not measured"] in demands
 
 
 def test_a_whole_run_skips_what_the_binary_does_not_know_and_measures_nothing_twice(tmp_path, capsys):
