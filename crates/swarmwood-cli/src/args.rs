@@ -130,18 +130,24 @@ pub fn completions(args: &ArgMatches) -> Result<()> {
 fn flag(spec: &'static ParamSpec) -> Arg {
     let names = spec.aliases.iter().copied().chain([spec.name]);
     let aliases = names.flat_map(|name| [name.to_string(), name.replace('_', "-")]).filter(|name| *name != spec.flag());
-    Arg::new(spec.name)
+    let arg = Arg::new(spec.name)
         .long(spec.flag())
         .aliases(aliases.collect::<Vec<String>>())
         .value_name(match spec.allowed {
             Allowed::Choices(_) => "NAME",
+            Allowed::Switch => "BOOL",
             Allowed::Whole { .. } => "INTEGER",
             Allowed::Number { .. } => "NUMBER",
         })
-        .help(format!("{} [default: {}]", spec.help, spec.default_text()))
+        .help(format!("{} [default: {}]", spec.help, spec.defaults_text()))
         .help_heading(spec.group.title())
         .allow_negative_numbers(true)
-        .value_parser(AnyText(spec))
+        .value_parser(AnyText(spec));
+    match spec.allowed {
+        // The value is optional, so it must not be mistaken for the name of the file that may follow.
+        Allowed::Switch => arg.num_args(0..=1).require_equals(true).default_missing_value("true"),
+        _ => arg,
+    }
 }
 
 /// Accepts any text, but knows the words of a choice for help and completions.

@@ -157,8 +157,8 @@ impl Report {
         };
         let valid = if self.valid_rows > 0 { metrics_json(&trained.valid_metrics) } else { Value::Null };
         json!({
-            "method": plan.params.method.name(),
-            "parameters": parameters(&plan.params),
+            "method": trained.params.method.name(),
+            "parameters": parameters(&trained.params),
             "objective": trained.model.objective,
             "task": task,
             "target": schema.target.name,
@@ -182,8 +182,9 @@ fn parameters(params: &Params) -> Value {
         let text = spec.show(params);
         let value = match spec.allowed {
             Allowed::Choices(_) => Value::String(text),
-            Allowed::Whole { .. } => text.parse::<u64>().map_or(Value::Null, Value::from),
-            Allowed::Number { .. } => text.parse::<f64>().map_or(Value::Null, Value::from),
+            Allowed::Switch => Value::Bool(text == "true"),
+            Allowed::Whole { .. } => text.parse::<u64>().map_or(Value::String(text), Value::from),
+            Allowed::Number { .. } => text.parse::<f64>().map_or(Value::String(text), Value::from),
         };
         (spec.name.to_string(), value)
     });

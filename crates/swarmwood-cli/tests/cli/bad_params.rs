@@ -102,7 +102,9 @@ fn help_is_there_and_is_a_result() {
     }
     let help = dir.run("train --help").works().out;
     for spec in TABLE {
-        assert!(help.contains(&format!("--{} ", spec.flag())), "{}", spec.name);
+        // A switch needs no value: `--adaptive[=<BOOL>]`.
+        let end = if spec.allowed == Allowed::Switch { "[" } else { " " };
+        assert!(help.contains(&format!("--{}{end}", spec.flag())), "{}", spec.name);
     }
     assert!(dir.run("--version").works().out.starts_with("swarmwood "));
 }
@@ -121,6 +123,7 @@ fn completions_know_the_table() {
 fn some_value(spec: &ParamSpec, chance: &mut Chance) -> String {
     match spec.allowed {
         Allowed::Choices(choices) => choices[(chance.unit() * choices.len() as f64) as usize].name.to_string(),
+        Allowed::Switch => ["true", "false"][(chance.unit() * 2.0) as usize].to_string(),
         // More threads and trees than this only take time.
         Allowed::Whole { min, max } => {
             let high = max.min(if spec.is_called("max_leaves") { 1 << 20 } else { 40 });
@@ -153,7 +156,7 @@ fn no_mix_of_parameters_ends_badly() {
         let mut line = format!("train {file} --target {target} --quiet --trees 6 --out m.json");
         for _ in 0..4 {
             let spec = &TABLE[(chance.unit() * TABLE.len() as f64) as usize];
-            line.push_str(&format!(" --{} {}", spec.flag(), some_value(spec, &mut chance)));
+            line.push_str(&format!(" --{}={}", spec.flag(), some_value(spec, &mut chance)));
         }
         let done = dir.run(&line);
         assert!(matches!(done.code, 0 | 2) && !done.err.contains("internal error"), "{line}: {done:#?}");

@@ -59,7 +59,7 @@ struct Size {
 
 fn size(trees: usize) -> Size {
     match trees {
-        0..=11 => Size { rates: &[1.0, 0.5, 0.3, 0.15], start_rate: 0.5, sweeps: 8, pairs: 100 },
+        0..=11 => Size { rates: &[1.0, 0.5, 0.3, 0.15], start_rate: 0.5, sweeps: 8, pairs: 60 },
         12..=31 => Size { rates: &[0.5, 0.3, 0.15], start_rate: 0.3, sweeps: 4, pairs: 16 },
         _ => Size { rates: &[0.3, 0.15, 0.08], start_rate: 0.15, sweeps: 3, pairs: 0 },
     }
@@ -127,6 +127,7 @@ pub fn search_menu(frame: &Frame, facts: &Facts) -> Vec<Candidate> {
         let odds = m * noise / (1.0 - noise);
         return vec![
             arm("search, ridge 2, dropout 0.2".to_string(), 2.0 * odds, 0.2, 0.0),
+            arm("search, ridge 2".to_string(), 2.0 * odds, 0.0, 0.0),
             arm("search, ridge 6, dropout 0.2".to_string(), 6.0 * odds, 0.2, 0.0),
         ];
     }

@@ -151,6 +151,8 @@ pub struct Found {
     pub members: Vec<Member>,
     /// Raw scores of the training rows, in row order, output after output.
     pub train_scores: Vec<Vec<f32>>,
+    /// The same for the validation rows; empty without any.
+    pub valid_scores: Vec<Vec<f32>>,
     /// What to add to a score to get the raw score.
     pub shift: f64,
     /// What there is to tell.
@@ -163,19 +165,21 @@ const MARGIN: f64 = 0.01;
 /// Fits between two looks at the budget and the listener. Fixed, so that neither depends on the number of threads.
 const BATCH: usize = 8;
 
-/// Searches.
+/// Searches. The rows of `valid` are scored, never learnt from.
 pub fn train(
     data: &Dataset,
+    valid: Option<&Dataset>,
     objective: &dyn Objective,
     settings: &Settings,
     pool: &Pool,
     watch: &mut dyn FnMut(&Progress) -> Flow,
 ) -> Result<Found, String> {
-    Choosing::new(data, objective, settings, pool)?.run(watch)
+    Choosing::new(data, valid, objective, settings, pool)?.run(watch)
 }
 
 struct Choosing<'a> {
     data: &'a Dataset,
+    valid: Option<&'a Dataset>,
     objective: &'a dyn Objective,
     settings: &'a Settings,
     pool: &'a Pool,
@@ -197,6 +201,7 @@ struct Tried {
 impl<'a> Choosing<'a> {
     fn new(
         data: &'a Dataset,
+        valid: Option<&'a Dataset>,
         objective: &'a dyn Objective,
         settings: &'a Settings,
         pool: &'a Pool,
@@ -208,6 +213,7 @@ impl<'a> Choosing<'a> {
         let hessian = begun.workers.hessian(0) / data.rows() as f64;
         Ok(Choosing {
             data,
+            valid,
             objective,
             settings,
             pool,
@@ -341,6 +347,7 @@ impl<'a> Choosing<'a> {
                 base: fitted.base,
                 members: fitted.members,
                 train_scores: fitted.train_scores,
+                valid_scores: fitted.valid_scores,
                 shift: fitted.shift,
                 report: report.clone(),
             },
@@ -356,7 +363,7 @@ impl<'a> Choosing<'a> {
         let Way::Greedy { rate, penalties } = candidate.way else { unreachable!("greedy candidates are greedy") };
         let settings = folds::greedy_settings(&candidate.frame, rate, penalties);
         self.work += candidate.frame.trees;
-        greedy::train(self.data, None, self.objective, &settings, self.pool, &mut |_| Flow::Continue)
+        greedy::train(self.data, self.valid, self.objective, &settings, self.pool, &mut |_| Flow::Continue)
     }
 
     fn search(&mut self, frame: &Frame, arm: &Arm, report: Report, watch: &mut dyn FnMut(&Progress) -> Flow) -> Found {
@@ -367,7 +374,7 @@ impl<'a> Choosing<'a> {
             if budget > 0 && work >= budget { Flow::Stop } else { flow }
         };
         let (mut ensemble, flow) =
-            backfit::backfit(self.data, None, self.objective, (frame, arm), self.pool, &mut tell);
+            backfit::backfit(self.data, self.valid, self.objective, (frame, arm), self.pool, &mut tell);
         if flow == Flow::Continue {
             pairs::search(&mut ensemble, frame.seed, 0..arm.pairs, &mut tell);
         }
@@ -376,6 +383,7 @@ impl<'a> Choosing<'a> {
             base: ensemble.base.clone(),
             members: ensemble.members(),
             train_scores: ensemble.training_scores(),
+            valid_scores: self.valid.map(|valid| ensemble.valid_scores(&valid.plan)).unwrap_or_default(),
             shift: ensemble.shift,
             report,
         }
@@ -412,7 +420,8 @@ fn temper(found: &mut Found, factor: f64) {
         return;
     }
     found.base.iter_mut().for_each(|base| *base *= factor);
-    found.train_scores.iter_mut().flatten().for_each(|score| *score *= factor as f32);
+    let scores = found.train_scores.iter_mut().chain(&mut found.valid_scores).flatten();
+    scores.for_each(|score| *score *= factor as f32);
     for member in &mut found.members {
         let leaves = match &mut member.shape {
             Shape::Ordinary(tree) => &mut tree.leaves,

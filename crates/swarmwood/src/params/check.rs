@@ -2,8 +2,17 @@
 
 use std::ops::Deref;
 
-use super::table::{Booster, Growth, Params, TABLE};
+use super::table::{Booster, Growth, Method, Params, TABLE};
 use crate::error::{Error, Violation};
+
+/// Levels of a tree that is a sequence of rules.
+const DEEPEST: usize = 8;
+
+/// Leaves of a tree that is searched.
+const MOST_LEAVES: usize = 1 << 16;
+
+/// Rules of all trees of one output: longer positions are beyond what a swarm can search.
+const LONGEST: usize = 1 << 16;
 
 /// A value that passed its check. There is no other way to make one.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,7 +58,11 @@ impl Params {
     /// What one parameter asks of another.
     fn check_together(&self, violations: &mut Vec<Violation>) {
         let mut violate = |name: &str, message: String| violations.push(Violation { name: name.to_string(), message });
-        if self.booster != Booster::Gblinear {
+        if self.method == Method::Swarm {
+            self.check_search(&mut violate);
+        } else if self.method != Method::Greedy {
+            self.check_sequences(&mut violate);
+        } else if self.booster != Booster::Gblinear {
             if self.depth == 0 && self.growth != Growth::Leaf {
                 violate("depth", format!("is 0 (no limit), must be at least 1 with growth {}", self.growth.name()));
             }
@@ -62,9 +75,43 @@ impl Params {
         }
     }
 
+    /// What the search asks: a leaf number in two bytes, and leaves enough for at least one tree.
+    fn check_search(&self, violate: &mut dyn FnMut(&str, String)) {
+        let method = self.method.name();
+        if self.max_leaves == 1 || self.max_leaves > MOST_LEAVES {
+            violate(
+                "max_leaves",
+                format!("is {}, must be 0 or from 2 to {MOST_LEAVES} with method {method}", self.max_leaves),
+            );
+        }
+        if self.depth > 16 && self.growth != Growth::Leaf {
+            violate("depth", format!("is {}, must be at most 16 with growth {}", self.depth, self.growth.name()));
+        }
+        if (1..4).contains(&self.total_leaves) {
+            violate("total_leaves", format!("is {}, must be 0 or at least 4", self.total_leaves));
+        }
+    }
+
+    /// What the encoding of the swarm methods asks: trees as sequences of rules, a leaf number in a byte.
+    fn check_sequences(&self, violate: &mut dyn FnMut(&str, String)) {
+        let method = self.method.name();
+        if self.growth == Growth::Leaf {
+            violate("growth", format!("is leaf, must be oblivious or depth with method {method}"));
+        }
+        if !(1..=DEEPEST).contains(&self.depth) {
+            violate("depth", format!("is {}, must be from 1 to {DEEPEST} with method {method}", self.depth));
+            return;
+        }
+        let each = if self.growth == Growth::Oblivious { self.depth } else { (1 << self.depth) - 1 };
+        if self.trees.saturating_mul(each) > LONGEST {
+            let most = LONGEST / each;
+            violate("trees", format!("is {}, must be at most {most} with depth {}", self.trees, self.depth));
+        }
+    }
+
     /// Names of parameters that were changed from their default but have no effect beside the others, with the reason.
     pub fn idle(&self) -> Vec<String> {
-        let default = Params::default();
+        let default = Params::of(self.method);
         TABLE
             .iter()
             .filter(|spec| (spec.show)(self) != (spec.show)(&default))

@@ -3,11 +3,14 @@
 use toml::de::{DeTable, DeValue};
 
 use super::find_beside;
-use super::table::Params;
+use super::spec::Allowed;
 use crate::error::Violation;
 
 /// A key of the front and its words.
 pub(super) type Other = (String, Vec<String>);
+
+/// Sets one parameter by its name from text.
+pub(super) type Setter<'a> = dyn FnMut(&str, &str) -> Result<(), Violation> + 'a;
 
 /// Sets every key of `text`; what is wrong becomes a violation that names the file, the line and the key. Keys in
 /// `others` belong to the front (names of columns and files) and are handed back.
@@ -15,7 +18,7 @@ pub(super) fn apply(
     file: &str,
     text: &str,
     others: &[&str],
-    params: &mut Params,
+    setter: &mut Setter<'_>,
     violations: &mut Vec<Violation>,
 ) -> Vec<Other> {
     let table = match DeTable::parse(text) {
@@ -35,7 +38,7 @@ pub(super) fn apply(
         let (name, value) = (key.get_ref(), value.get_ref());
         let outcome = match others.iter().find(|other| **other == name.replace('_', "-")) {
             Some(other) => words(other, value).map(|words| found.push((other.to_string(), words))),
-            None => set(name, value, others, params),
+            None => set(name, value, others, setter),
         };
         if let Err(violation) = outcome {
             let line = line_of(text, key.span().start);
@@ -46,10 +49,12 @@ pub(super) fn apply(
 }
 
 /// Sets one parameter of the table.
-fn set(name: &str, value: &DeValue<'_>, others: &[&str], params: &mut Params) -> Result<(), Violation> {
+fn set(name: &str, value: &DeValue<'_>, others: &[&str], setter: &mut Setter<'_>) -> Result<(), Violation> {
     let spec = find_beside(name, others)?;
-    match scalar(value) {
-        Some(text) => params.set(name, &text),
+    // What is no switch is not set by a truth value; its text would otherwise be told as a wrong word.
+    let scalar = scalar(value).filter(|_| !matches!(value, DeValue::Boolean(_)) || spec.allowed == Allowed::Switch);
+    match scalar {
+        Some(text) => setter(name, &text),
         None => {
             let message = format!("is {}, must be {}", value.type_str(), spec.allowed);
             Err(Violation { name: spec.name.to_string(), message })
@@ -82,6 +87,7 @@ fn scalar(value: &DeValue<'_>) -> Option<String> {
             i128::from_str_radix(number.as_str(), number.radix()).ok().map(|number| number.to_string())
         }
         DeValue::Float(number) => Some(number.as_str().to_string()),
+        DeValue::Boolean(on) => Some(on.to_string()),
         _ => None,
     }
 }

@@ -1,14 +1,16 @@
 //! Gathers parameters from several places and reports everything that is wrong at once.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::check::Checked;
-use super::config;
-use super::table::Params;
+use super::table::{Params, TABLE};
+use super::{config, find};
 use crate::Result;
 use crate::error::{Error, Violation};
 
-/// Collects values: a configuration file first, flags after it. Later values win; violations add up.
+/// Collects values: a configuration file first, flags after it. Later values win; violations add up. What nobody sets
+/// gets the default of the method, whenever the method is set.
 ///
 /// ```
 /// use swarmwood::params::Gather;
@@ -22,6 +24,8 @@ use crate::error::{Error, Violation};
 #[derive(Debug, Default)]
 pub struct Gather {
     params: Params,
+    /// Names of the parameters that were set.
+    given: BTreeSet<&'static str>,
     violations: Vec<Violation>,
 }
 
@@ -34,7 +38,10 @@ impl Gather {
         let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
         let file = path.display().to_string();
         match String::from_utf8(bytes) {
-            Ok(text) => Ok(config::apply(&file, &text, others, &mut self.params, &mut self.violations)),
+            Ok(text) => {
+                let Gather { params, given, violations } = self;
+                Ok(config::apply(&file, &text, others, &mut |name, text| set(params, given, name, text), violations))
+            }
             Err(_) => {
                 self.violate("config", format!("{file} is not UTF-8 text; save it as UTF-8"));
                 Ok(Vec::new())
@@ -44,7 +51,7 @@ impl Gather {
 
     /// Sets one parameter.
     pub fn set(&mut self, name: &str, text: &str) {
-        if let Err(violation) = self.params.set(name, text) {
+        if let Err(violation) = set(&mut self.params, &mut self.given, name, text) {
             self.violations.push(violation);
         }
     }
@@ -54,14 +61,32 @@ impl Gather {
         self.violations.push(Violation { name: name.to_string(), message: message.into() });
     }
 
-    /// The values so far, not yet checked.
-    pub fn so_far(&self) -> &Params {
-        &self.params
+    /// The values so far, not yet checked; what was not set has the default of the method.
+    pub fn so_far(&self) -> Params {
+        let mut params = Params::of(self.params.method);
+        for spec in TABLE.iter().filter(|spec| self.given.contains(spec.name)) {
+            // A value survives its own text.
+            (spec.read)(&mut params, &(spec.show)(&self.params));
+        }
+        params
     }
 
     /// Checks everything; the error lists all violations.
     pub fn finish(mut self) -> Result<Checked<Params>> {
-        self.violations.extend(self.params.violations());
-        if self.violations.is_empty() { self.params.check() } else { Err(Error::Parameters(self.violations)) }
+        let params = self.so_far();
+        self.violations.extend(params.violations());
+        if self.violations.is_empty() { params.check() } else { Err(Error::Parameters(self.violations)) }
     }
+}
+
+/// Sets a parameter and remembers that somebody did.
+fn set(
+    params: &mut Params,
+    given: &mut BTreeSet<&'static str>,
+    name: &str,
+    text: &str,
+) -> std::result::Result<(), Violation> {
+    params.set(name, text)?;
+    given.insert(find(name)?.name);
+    Ok(())
 }

@@ -24,6 +24,12 @@ pub fn markdown() -> String {
     page
 }
 
+/// The default, and in brackets where a method has another one.
+fn default(spec: &ParamSpec) -> String {
+    let (all, first) = (spec.defaults_text(), spec.default_text());
+    format!("`{first}`{}", all.strip_prefix(&first).unwrap_or_default())
+}
+
 fn section(page: &mut String, group: Group) {
     let specs: Vec<&ParamSpec> = TABLE.iter().filter(|spec| spec.group == group).collect();
     // Writing to a String cannot fail.
@@ -42,7 +48,7 @@ fn section(page: &mut String, group: Group) {
             let aliases: Vec<String> = spec.aliases.iter().map(|alias| format!("`{alias}`")).collect();
             let _ = write!(about, "; also called {}", aliases.join(", "));
         }
-        let _ = writeln!(page, "| `{}` | `{}` | {allowed} | {about} |", spec.name, spec.default_text());
+        let _ = writeln!(page, "| `{}` | {} | {allowed} | {about} |", spec.name, default(spec));
     }
     for spec in specs {
         if let Allowed::Choices(choices) = spec.allowed {

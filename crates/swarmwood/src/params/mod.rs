@@ -5,6 +5,7 @@
 //! way to make them; it reports all violations together.
 
 mod check;
+mod columns;
 mod config;
 mod gather;
 mod markdown;
@@ -19,8 +20,8 @@ pub use check::Checked;
 pub use gather::Gather;
 pub use markdown::markdown;
 pub use spec::{Allowed, Condition, Group, ParamSpec};
-pub use table::{Booster, Growth, Method, MetricChoice, ObjectiveChoice, Params, TABLE};
-pub use value::Choice;
+pub use table::{Booster, FitnessChoice, Growth, Method, MetricChoice, ObjectiveChoice, Params, TABLE};
+pub use value::{Auto, Choice};
 
 use crate::error::Violation;
 use crate::nearest::nearest;
@@ -76,7 +77,8 @@ impl Params {
 
     /// Names and values for the record of a model: everything that may change it.
     pub fn entries(&self) -> Vec<(&'static str, String)> {
-        TABLE.iter().filter(|spec| spec.recorded()).map(|spec| (spec.name, (spec.show)(self))).collect()
+        let matters = |spec: &&ParamSpec| spec.recorded() && spec.applies(self);
+        TABLE.iter().filter(matters).map(|spec| (spec.name, (spec.show)(self))).collect()
     }
 
     /// The greatest depth a tree may have; [`usize::MAX`] if there is no limit.

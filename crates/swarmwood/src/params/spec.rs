@@ -31,6 +31,24 @@ impl ParamSpec {
         (self.show)(&Params::default())
     }
 
+    /// The default and where a method has another one: `100 (6 for sgbdt, sgbdt-bins, psgbdt)`.
+    pub fn defaults_text(&self) -> String {
+        let default = self.default_text();
+        let mut others: Vec<(String, Vec<&str>)> = Vec::new();
+        for &method in Method::ALL {
+            let own = (self.show)(&Params::of(method));
+            match others.iter_mut().find(|(value, _)| *value == own) {
+                // A method is its own name, not a default of another method.
+                _ if own == default || self.name == "method" => {}
+                Some((_, methods)) => methods.push(method.name()),
+                None => others.push((own, vec![method.name()])),
+            }
+        }
+        let others = others.iter().map(|(value, methods)| format!("{value} for {}", methods.join(", ")));
+        let others = others.collect::<Vec<_>>().join("; ");
+        if others.is_empty() { default } else { format!("{default} ({others})") }
+    }
+
     /// The value among others, as text.
     pub fn show(&self, params: &Params) -> String {
         (self.show)(params)
@@ -73,6 +91,8 @@ pub enum Group {
     Objective,
     /// Held-out rows and when to stop.
     Validation,
+    /// The particle swarm.
+    Swarm,
     /// The booster `dart`.
     Dart,
     /// The machine the run is on; not part of a model's record.
@@ -88,6 +108,7 @@ impl Group {
         Group::Sampling,
         Group::Objective,
         Group::Validation,
+        Group::Swarm,
         Group::Dart,
         Group::Machine,
     ];
@@ -101,6 +122,7 @@ impl Group {
             Group::Sampling => "Sampling and bins",
             Group::Objective => "Objective",
             Group::Validation => "Validation and stopping",
+            Group::Swarm => "Particle swarm",
             Group::Dart => "Booster dart",
             Group::Machine => "Machine",
         }
@@ -112,6 +134,8 @@ impl Group {
 pub enum Allowed {
     /// One of these words.
     Choices(&'static [Choice]),
+    /// `true` or `false`; a flag without a value says `true`.
+    Switch,
     /// A whole number in a closed range.
     Whole {
         /// Least.
@@ -160,7 +184,7 @@ impl Allowed {
     /// Whether a number is in the range; words are checked when they are read.
     pub fn holds(&self, value: f64) -> bool {
         match *self {
-            Allowed::Choices(_) => true,
+            Allowed::Choices(_) | Allowed::Switch => true,
             Allowed::Whole { min, max } => value >= min as f64 && value <= max as f64,
             Allowed::Number { min, with_min, max, with_max } => {
                 value.is_finite()
@@ -170,10 +194,11 @@ impl Allowed {
         }
     }
 
-    /// The kind of value: `choice`, `integer` or `number`.
+    /// The kind of value: `choice`, `switch`, `integer` or `number`.
     pub fn kind(&self) -> &'static str {
         match self {
             Allowed::Choices(_) => "choice",
+            Allowed::Switch => "switch",
             Allowed::Whole { .. } => "integer",
             Allowed::Number { .. } => "number",
         }
@@ -190,6 +215,7 @@ impl fmt::Display for Allowed {
                 }
                 f.write_str(&names.join(", "))
             }
+            Allowed::Switch => f.write_str("true or false"),
             Allowed::Whole { min, max } => write!(f, "a whole number from {min} to {max}"),
             Allowed::Number { min, with_min, max, with_max } => {
                 match with_min {

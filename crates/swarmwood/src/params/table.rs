@@ -1,10 +1,11 @@
 //! The table: every parameter, declared once.
 //!
 //! A line gives a field of [`Params`], its default, its check, its command-line flag, its key in a configuration file
-//! and its entry in `docs/parameters.md`. To add a parameter, add a line here and nothing anywhere else.
+//! and its entry in `docs/parameters.md`. To add a parameter, add a line here and nothing anywhere else. Methods whose
+//! defaults differ have a column in `columns`.
 
 use super::spec::{Allowed, Condition, Group, ParamSpec};
-use super::value::{Choice, Value, choices};
+use super::value::{Auto, Choice, Value, choices};
 
 choices! {
     /// How the model is found.
@@ -13,6 +14,12 @@ choices! {
         Swarm = "swarm",
         /// each split is the best one at its node and is never revised
         Greedy = "greedy",
+        /// a discrete particle swarm over every distinct value, as published (SGBDT)
+        Sgbdt = "sgbdt",
+        /// the same swarm over the boundaries of bins (SGBDT-bins)
+        SgbdtBins = "sgbdt-bins",
+        /// the same swarm over the splits of a model that was trained before (PSGBDT)
+        Psgbdt = "psgbdt",
     }
 }
 
@@ -80,6 +87,26 @@ choices! {
     }
 }
 
+choices! {
+    /// What the swarm makes best on the training rows.
+    FitnessChoice {
+        /// accuracy for classes, rmse for numbers, as published
+        Auto = "auto",
+        /// share of rows whose class is right
+        Accuracy = "accuracy",
+        /// root of the mean squared error
+        Rmse = "rmse",
+        /// the mean loss of the objective
+        Loss = "loss",
+    }
+}
+
+const GREEDY: Condition = Condition::Method(&[Method::Greedy]);
+const SEARCH: Condition = Condition::Method(&[Method::Swarm]);
+const LEAVES: Condition = Condition::Method(&[Method::Greedy, Method::Swarm]);
+/// Methods that are told what the default method finds out.
+const FIXED: Condition = Condition::Method(&[Method::Greedy, Method::Sgbdt, Method::SgbdtBins, Method::Psgbdt]);
+const SWARM: Condition = Condition::Method(&[Method::Sgbdt, Method::SgbdtBins, Method::Psgbdt]);
 const TREES: Condition = Condition::Booster(&[Booster::Gbtree, Booster::Dart]);
 const DART: Condition = Condition::Booster(&[Booster::Dart]);
 const LINEAR: Condition = Condition::Booster(&[Booster::Gblinear]);
@@ -105,8 +132,9 @@ macro_rules! table {
             $(#[doc = $help] pub $name: $type,)+
         }
 
-        impl Default for Params {
-            fn default() -> Self {
+        impl Params {
+            /// The defaults of the table, before the column of a method.
+            pub(super) fn of_table() -> Self {
                 Params { $($name: $default,)+ }
             }
         }
@@ -136,15 +164,9 @@ table! {
     /// how the model is found
     method: Method = Method::Greedy,
         Method, Allowed::Choices(Method::CHOICES), aliases [], only [];
-    /// leaves of all trees together, for the search to spend on few large or many small trees; 0 is what trees and leaves say
-    total_leaves: usize = 0,
-        Size, Allowed::whole(0, 1 << 20), aliases [], only [];
-    /// trees that may be grown while searching; 0 is as many as the method wants
-    budget: usize = 0,
-        Size, Allowed::whole(0, 1_000_000_000), aliases [], only [];
     /// what a round adds to the model
     booster: Booster = Booster::Gbtree,
-        Method, Allowed::Choices(Booster::CHOICES), aliases [], only [];
+        Method, Allowed::Choices(Booster::CHOICES), aliases [], only [GREEDY];
     /// order in which a tree grows
     growth: Growth = Growth::Depth,
         Method, Allowed::Choices(Growth::CHOICES), aliases ["grow_policy"], only [TREES];
@@ -157,28 +179,34 @@ table! {
     /// greatest number of leaves; 0 is 31 for leaf growth and what the depth allows for depth growth
     max_leaves: usize = 0,
         Size, Allowed::whole(0, 1 << 20), aliases ["leaves", "num_leaves"],
-        only [TREES, Condition::Growth(&[Growth::Depth, Growth::Leaf])];
+        only [LEAVES, TREES, Condition::Growth(&[Growth::Depth, Growth::Leaf])];
+    /// leaves of all trees together, to be spent on few large or many small trees; 0 keeps to trees and max_leaves
+    total_leaves: usize = 0,
+        Size, Allowed::whole(0, 1 << 20), aliases [], only [SEARCH];
+    /// trees that may be grown while searching, cross-validation included; 0 is as many as the method wants
+    budget: usize = 0,
+        Size, Allowed::whole(0, 1_000_000_000), aliases [], only [SEARCH];
     /// share of each step that is taken
     learning_rate: f64 = 0.1,
-        Shrinkage, Allowed::above(0.0, 1.0), aliases ["eta"], only [];
+        Shrinkage, Allowed::above(0.0, 1.0), aliases ["eta"], only [FIXED];
     /// L2 penalty on leaf values, or on the weights of a linear function
     lambda: f64 = 1.0,
-        Shrinkage, Allowed::from(0.0), aliases ["reg_lambda", "l2"], only [];
+        Shrinkage, Allowed::from(0.0), aliases ["reg_lambda", "l2"], only [FIXED];
     /// L1 penalty on the weights of a linear function
-    alpha: f64 = 0.0,
-        Shrinkage, Allowed::from(0.0), aliases ["reg_alpha", "l1"], only [LINEAR];
+    l1: f64 = 0.0,
+        Shrinkage, Allowed::from(0.0), aliases ["reg_alpha"], only [GREEDY, LINEAR];
     /// gain a split must have to be made
     gamma: f64 = 0.0,
-        Shrinkage, Allowed::from(0.0), aliases ["min_split_gain"], only [TREES];
+        Shrinkage, Allowed::from(0.0), aliases ["min_split_gain"], only [GREEDY, TREES];
     /// least sum of hessians (squared error: of row weights) in a leaf
     min_child_weight: f64 = 1.0,
-        Shrinkage, Allowed::from(0.0), aliases [], only [TREES];
+        Shrinkage, Allowed::from(0.0), aliases [], only [GREEDY, TREES];
     /// share of the rows each tree is grown on
     subsample: f64 = 1.0,
-        Sampling, Allowed::above(0.0, 1.0), aliases [], only [TREES];
+        Sampling, Allowed::above(0.0, 1.0), aliases [], only [GREEDY, TREES];
     /// share of the features each tree may use
     colsample_bytree: f64 = 1.0,
-        Sampling, Allowed::above(0.0, 1.0), aliases ["colsample"], only [TREES];
+        Sampling, Allowed::above(0.0, 1.0), aliases ["colsample"], only [GREEDY, TREES];
     /// greatest number of bins a feature is cut into
     max_bin: usize = 255,
         Sampling, Allowed::whole(2, 255), aliases ["max_bins"], only [TREES];
@@ -201,19 +229,43 @@ table! {
         Validation, Allowed::below(0.0, 1.0), aliases ["validation_fraction"], only [];
     /// rounds without a better validation metric after which training stops; 0 never stops
     early_stopping_rounds: usize = 0,
-        Validation, Allowed::whole(0, 1_000_000), aliases ["early_stopping"], only [];
+        Validation, Allowed::whole(0, 1_000_000), aliases ["early_stopping"], only [GREEDY];
     /// validation metric that early stopping watches
     metric: MetricChoice = MetricChoice::Auto,
-        Validation, Allowed::Choices(MetricChoice::CHOICES), aliases ["eval_metric"], only [];
+        Validation, Allowed::Choices(MetricChoice::CHOICES), aliases ["eval_metric"], only [GREEDY];
+    /// particles of the swarm; auto is 50 for classes and 200 for numbers
+    population: Auto<usize> = Auto::Auto,
+        Swarm, Allowed::whole(1, 1_000_000), aliases [], only [SWARM];
+    /// iterations of the swarm, the initial one counted; the paper does not tell its own number
+    iterations: usize = 100,
+        Swarm, Allowed::whole(1, 1_000_000), aliases [], only [SWARM];
+    /// chance that a dimension takes the value of the particle's own best
+    alpha: f64 = 0.45,
+        Swarm, Allowed::within(0.0, 1.0), aliases [], only [SWARM];
+    /// chance that a dimension takes the value of the global best
+    beta: f64 = 0.45,
+        Swarm, Allowed::within(0.0, 1.0), aliases [], only [SWARM];
+    /// what the swarm makes best on the training rows
+    fitness: FitnessChoice = FitnessChoice::Auto,
+        Swarm, Allowed::Choices(FitnessChoice::CHOICES), aliases [], only [SWARM];
+    /// whether alpha and beta follow the state of the swarm; not in the paper
+    adaptive: bool = false,
+        Swarm, Allowed::Switch, aliases [], only [SWARM];
+    /// chance that a dimension is drawn anew after a move; not in the paper
+    mutation: f64 = 0.0,
+        Swarm, Allowed::within(0.0, 1.0), aliases [], only [SWARM];
+    /// whether one particle starts at trees that were grown greedily; not in the paper
+    greedy_seed: bool = false,
+        Swarm, Allowed::Switch, aliases [], only [SWARM];
     /// chance of each earlier round to be left out
     rate_drop: f64 = 0.1,
-        Dart, Allowed::within(0.0, 1.0), aliases ["drop_rate"], only [DART];
+        Dart, Allowed::within(0.0, 1.0), aliases ["drop_rate"], only [GREEDY, DART];
     /// chance that nothing is left out
     skip_drop: f64 = 0.5,
-        Dart, Allowed::within(0.0, 1.0), aliases [], only [DART];
+        Dart, Allowed::within(0.0, 1.0), aliases [], only [GREEDY, DART];
     /// greatest number of rounds left out at once; 0 is no limit
     max_drop: usize = 50,
-        Dart, Allowed::whole(0, 1_000_000), aliases [], only [DART];
+        Dart, Allowed::whole(0, 1_000_000), aliases [], only [GREEDY, DART];
     /// seconds after which training stops with the best model so far; 0 is no limit
     time_limit: f64 = 0.0,
         Validation, Allowed::from(0.0), aliases [], only [];

@@ -103,7 +103,7 @@ fn strangers_get_a_hint() {
 /// Applies a configuration text and gives the parameters and the violations as lines.
 fn configure(text: &str) -> (Params, Vec<String>) {
     let (mut params, mut violations) = (Params::default(), Vec::new());
-    config::apply("run.toml", text, &["target", "ignore"], &mut params, &mut violations);
+    config::apply("run.toml", text, &["target", "ignore"], &mut |name, text| params.set(name, text), &mut violations);
     (params, violations.iter().map(|v| format!("{}: {}", v.name, v.message)).collect())
 }
 
@@ -135,7 +135,13 @@ fn a_configuration_file_names_file_line_and_key() {
 fn a_configuration_file_holds_what_the_front_asks_for() {
     let (mut params, mut violations) = (Params::default(), Vec::new());
     let text = "target = \"price\"\nignore = [\"id\", \"a,b\"]\ndepth = 3\n";
-    let others = config::apply("run.toml", text, &["target", "ignore"], &mut params, &mut violations);
+    let others = config::apply(
+        "run.toml",
+        text,
+        &["target", "ignore"],
+        &mut |name, text| params.set(name, text),
+        &mut violations,
+    );
     assert!(violations.is_empty() && params.depth == 3);
     let expected = [("target", vec!["price"]), ("ignore", vec!["id", "a,b"])];
     assert_eq!(others, expected.map(|(key, words)| (key.to_string(), words.into_iter().map(String::from).collect())));
@@ -160,6 +166,69 @@ fn the_page_is_fresh() {
     }
     let stored = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(stored == page, "docs/parameters.md is stale: run UPDATE_GOLDEN=1 cargo test -p swarmwood page_is_fresh");
+}
+
+#[test]
+fn what_nobody_sets_follows_the_method_wherever_it_is_set() {
+    let of = |settings: &[(&str, &str)]| {
+        let mut gather = Gather::default();
+        settings.iter().for_each(|(name, text)| gather.set(name, text));
+        gather.finish().unwrap().into_inner()
+    };
+    assert_eq!(of(&[("method", "sgbdt-bins")]), Params::of(Method::SgbdtBins));
+    let params = of(&[("depth", "3"), ("max-bin", "255"), ("method", "sgbdt-bins")]);
+    assert_eq!((params.depth, params.max_bin, params.trees, params.learning_rate), (3, 255, 6, 1.0));
+    // A later method wins with its own column.
+    assert_eq!(of(&[("method", "sgbdt"), ("method", "greedy")]), Params::of(Method::Greedy));
+}
+
+#[test]
+fn defaults_say_where_methods_differ() {
+    let text = |name: &str| find(name).unwrap().defaults_text();
+    assert_eq!(text("trees"), "100 (6 for sgbdt, sgbdt-bins, psgbdt)");
+    assert_eq!(text("max_bin"), "255 (100 for sgbdt-bins)");
+    assert_eq!((text("seed"), text("method")), ("0".to_string(), "greedy".to_string()));
+    for &method in Method::ALL {
+        assert!(Params::of(method).check().is_ok_and(|params| params.method == method), "{}", method.name());
+        assert!(Params::of(method).idle().is_empty(), "{}", method.name());
+    }
+}
+
+#[test]
+fn auto_is_resolved_by_the_target_unless_somebody_chose() {
+    use swarmwood_model::TargetKind;
+    let classes = TargetKind::Classes(vec!["a".into(), "b".into()]);
+    let params = Params::of(Method::Psgbdt);
+    let resolved = params.clone().resolve(&classes);
+    assert_eq!((resolved.population, resolved.fitness), (Auto::Is(50), FitnessChoice::Accuracy));
+    let mut params = params;
+    params.set("population", "7").unwrap();
+    params.set("fitness", "loss").unwrap();
+    assert_eq!(params.clone().resolve(&classes), params);
+    params.set("population", "auto").unwrap();
+    assert_eq!(params.get("population").unwrap(), "auto");
+    assert!(params.set("population", "many").is_err());
+    params.population = Auto::Is(0);
+    assert_eq!(names(params.check().unwrap_err()), ["population"]);
+}
+
+#[test]
+fn sequences_ask_for_shapes_they_can_hold() {
+    let of = |growth, depth, trees| Params { growth, depth, trees, ..Params::of(Method::Sgbdt) };
+    let faults = |params: Params| params.check().map_or_else(names, |_| Vec::new());
+    assert_eq!(faults(of(Growth::Leaf, 9, 6)), ["growth", "depth"]);
+    assert_eq!(faults(of(Growth::Depth, 0, 6)), ["depth"]);
+    assert_eq!(faults(of(Growth::Depth, 8, 257)), Vec::<String>::new());
+    assert_eq!(faults(of(Growth::Depth, 8, 258)), ["trees"]);
+    assert_eq!(faults(of(Growth::Oblivious, 8, 8192)), Vec::<String>::new());
+}
+
+#[test]
+fn switches_are_words_in_flags_and_truth_values_in_files() {
+    let (params, violations) = configure("adaptive = true\ngreedy-seed = \"on\"\nmethod = \"sgbdt\"\n");
+    assert!(violations.is_empty() && params.adaptive && params.greedy_seed, "{violations:?}");
+    let message = Params::default().set("adaptive", "perhaps").unwrap_err().message;
+    assert_eq!(message, "is 'perhaps', must be true or false");
 }
 
 proptest! {

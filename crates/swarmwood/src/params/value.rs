@@ -43,6 +43,57 @@ impl Value for f64 {
     }
 }
 
+impl Value for bool {
+    fn read(text: &str) -> Option<Self> {
+        match text {
+            "true" | "on" | "yes" | "1" => Some(true),
+            "false" | "off" | "no" | "0" => Some(false),
+            _ => None,
+        }
+    }
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+/// A value, or `auto`: what it is then follows from the data, and [`Params::resolve`](super::Params::resolve) says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Auto<T> {
+    /// To be found.
+    #[default]
+    Auto,
+    /// Said by the user, or found.
+    Is(T),
+}
+
+impl<T> Auto<T> {
+    /// The value, or another one where it is still to be found.
+    pub fn unwrap_or(self, other: T) -> T {
+        match self {
+            Auto::Auto => other,
+            Auto::Is(value) => value,
+        }
+    }
+}
+
+impl<T: Value> Value for Auto<T> {
+    fn read(text: &str) -> Option<Self> {
+        if text == "auto" { Some(Auto::Auto) } else { T::read(text).map(Auto::Is) }
+    }
+    fn show(&self) -> String {
+        match self {
+            Auto::Auto => "auto".to_string(),
+            Auto::Is(value) => value.show(),
+        }
+    }
+    fn number(&self) -> Option<f64> {
+        match self {
+            Auto::Auto => None,
+            Auto::Is(value) => value.number(),
+        }
+    }
+}
+
 /// One of the words a parameter may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Choice {

@@ -21,7 +21,7 @@ pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Tra
         rounds: job.params.trees,
         learning_rate: job.params.learning_rate,
         lambda: job.params.lambda,
-        alpha: job.params.alpha,
+        alpha: job.params.l1,
         early_stopping_rounds: job.params.early_stopping_rounds,
         metric: job.metric,
     };
@@ -35,11 +35,13 @@ pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Tra
     let valid_metrics = valid.as_ref().map(|valid| measure(job, &model, valid)).transpose()?.unwrap_or_default();
     Ok(Trained {
         model,
+        params: job.params.clone(),
         bin_seconds: 0.0,
         train_seconds,
         rounds: fitted.rounds,
         train_metrics,
         valid_metrics,
+        search: None,
         warnings,
     })
 }

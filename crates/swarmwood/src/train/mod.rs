@@ -15,6 +15,7 @@ use swarmwood_learn::event::{Event, Flow};
 use swarmwood_learn::metric::{self, Task, Watch};
 use swarmwood_learn::objective::{self, Objective, Spec};
 use swarmwood_learn::pool::Pool;
+use swarmwood_learn::swarm::Report;
 use swarmwood_model::predict::Predictions;
 use swarmwood_model::{Body, Model, Provenance, TargetKind};
 
@@ -28,6 +29,8 @@ use crate::{Error, Result, registry};
 pub struct Trained {
     /// The model.
     pub model: Model,
+    /// The parameters, every `auto` that follows from the data resolved.
+    pub params: Params,
     /// Seconds spent making bins.
     pub bin_seconds: f64,
     /// Seconds spent training.
@@ -38,6 +41,8 @@ pub struct Trained {
     pub train_metrics: Vec<(&'static str, f64)>,
     /// The same on the validation rows, if there are any.
     pub valid_metrics: Vec<(&'static str, f64)>,
+    /// What a search chose, and why.
+    pub search: Option<Report>,
     /// Things the user should know (constant columns, early stop, ...).
     pub warnings: Vec<String>,
 }
@@ -66,6 +71,7 @@ pub fn train(
     params: &Checked<Params>,
     watch: &mut dyn FnMut(&Event) -> Flow,
 ) -> Result<Trained> {
+    let params = &(**params).clone().resolve(&rows.schema.target.kind);
     let spec = registry::objective(params, &rows.schema.target.kind)?;
     let metric = registry::watch(params, &rows.schema.target.kind)?;
     if params.early_stopping_rounds > 0 && valid.is_none() {
@@ -77,16 +83,23 @@ pub fn train(
     let job = Job { rows, valid, params, spec, objective: &*objective, metric, pool: &pool };
     let mut clock = Clock::new(params.time_limit);
     let mut watch = |event: &Event| clock.check(watch(event));
-    let mut trained = match params.booster {
-        _ if params.method == Method::Swarm => swarm::train(&job, &mut watch)?,
-        Booster::Gbtree | Booster::Dart => trees::train(&job, &mut watch)?,
-        Booster::Gblinear => linear::train(&job, &mut watch)?,
+    let mut trained = match (params.method, params.booster) {
+        (Method::Greedy, Booster::Gbtree | Booster::Dart) => trees::train(&job, &mut watch)?,
+        (Method::Greedy, Booster::Gblinear) => linear::train(&job, &mut watch)?,
+        (Method::Swarm, _) => swarm::train(&job, &mut watch)?,
+        (method, _) => return Err(not_there_yet(method)),
     };
     if clock.expired {
         let limit = params.time_limit;
         trained.warnings.push(format!("the time limit of {limit} s ended training after {} rounds", trained.rounds));
     }
     Ok(trained)
+}
+
+/// The swarm methods have their parameters, but no learner yet.
+fn not_there_yet(method: Method) -> Error {
+    let message = format!("is {}, which this version does not train yet; choose greedy", method.name());
+    Error::Parameters(vec![Violation { name: "method".to_string(), message }])
 }
 
 /// What is trained, on what, and how.

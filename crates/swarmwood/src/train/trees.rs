@@ -43,7 +43,17 @@ pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Tra
     let valid_metrics = valid.map_or(Vec::new(), |(target, weight)| {
         job.metrics(&model, &by_row(&fit.valid_scores, fit.shift), &target, &weight)
     });
-    Ok(Trained { model, bin_seconds, train_seconds, rounds: fit.rounds, train_metrics, valid_metrics, warnings })
+    Ok(Trained {
+        model,
+        params: job.params.clone(),
+        bin_seconds,
+        train_seconds,
+        rounds: fit.rounds,
+        train_metrics,
+        valid_metrics,
+        search: None,
+        warnings,
+    })
 }
 
 fn settings(job: &Job<'_>) -> Settings {

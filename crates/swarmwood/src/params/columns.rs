@@ -1,0 +1,62 @@
+//! The columns of the table: defaults that depend on the method, and values that depend on the data.
+//!
+//! A parameter has one default in its line of the table. A method that wants others has an arm in [`Params::of`], which
+//! is its column; help, documents and [`Gather`](super::Gather) follow from it. What depends on the data is `auto` until
+//! [`Params::resolve`] has seen the target, so that reports and models tell the value that was used.
+
+use swarmwood_model::TargetKind;
+
+use super::table::{FitnessChoice, Growth, Method, Params};
+use super::value::Auto;
+
+impl Default for Params {
+    fn default() -> Self {
+        Params::of(Params::of_table().method)
+    }
+}
+
+impl Params {
+    /// The defaults of a method.
+    ///
+    /// ```
+    /// use swarmwood::params::{Method, Params};
+    /// assert_eq!(Params::of(Method::Greedy).trees, 100);
+    /// assert_eq!(Params::of(Method::Sgbdt).trees, 6);
+    /// ```
+    pub fn of(method: Method) -> Params {
+        let base = Params { method, ..Params::of_table() };
+        match method {
+            Method::Greedy => base,
+            Method::Swarm => Params { growth: Growth::Leaf, trees: 6, depth: 0, max_leaves: 32, ..base },
+            // Rao 2022, section 7.1; its trees have no penalty.
+            Method::Sgbdt | Method::Psgbdt => {
+                Params { growth: Growth::Oblivious, trees: 6, depth: 5, learning_rate: 1.0, lambda: 0.0, ..base }
+            }
+            Method::SgbdtBins => Params { method, max_bin: 100, ..Params::of(Method::Sgbdt) },
+        }
+    }
+
+    /// Gives every `auto` that the method uses its value for this target.
+    ///
+    /// ```
+    /// use swarmwood::model::TargetKind;
+    /// use swarmwood::params::{Auto, FitnessChoice, Method, Params};
+    /// let params = Params::of(Method::Sgbdt).resolve(&TargetKind::Number);
+    /// assert_eq!((params.population, params.fitness), (Auto::Is(200), FitnessChoice::Rmse));
+    /// ```
+    #[must_use]
+    pub fn resolve(self, target: &TargetKind) -> Params {
+        if matches!(self.method, Method::Greedy | Method::Swarm) {
+            return self;
+        }
+        let (population, fitness) = match target {
+            TargetKind::Number => (200, FitnessChoice::Rmse),
+            TargetKind::Classes(_) => (50, FitnessChoice::Accuracy),
+        };
+        Params {
+            population: Auto::Is(self.population.unwrap_or(population)),
+            fitness: if self.fitness == FitnessChoice::Auto { fitness } else { self.fitness },
+            ..self
+        }
+    }
+}
