@@ -18,13 +18,27 @@ pub const TASKS: &[(&str, TaskChoice)] = &[
 ];
 
 /// Flags of `train` that a configuration file may hold beside the parameters.
-pub const FILE_KEYS: &[&str] =
-    &["target", "weight", "ignore", "categorical", "delimiter", "task", "positive", "valid", "out"];
+pub const FILE_KEYS: &[&str] = &[
+    "target",
+    "weight",
+    "ignore",
+    "categorical",
+    "delimiter",
+    "task",
+    "positive",
+    "valid",
+    "out",
+    "pretrained",
+    "checkpoint",
+    "trace",
+    "plot",
+];
 
 const ABOUT: &str = "Tree models found by search: train, predict, evaluate, inspect";
 const AFTER: &str = "\
 Examples:
   swarmwood train houses.csv --target price --trees 200 --out model.json
+  swarmwood train wine.csv --target good --method psgbdt --plot run.svg --out model.json
   swarmwood predict model.json new.csv --out predictions.csv
   swarmwood evaluate model.json test.csv --json
   swarmwood inspect model.json
@@ -64,6 +78,15 @@ fn train() -> Command {
         .arg(delimiter())
         .arg(file("valid", "file with validation rows, for early stopping and the report"))
         .arg(file("out", "where the model goes; - for standard output [default: model.json]").short('o'))
+        .arg(file(
+            "pretrained",
+            "model whose splits psgbdt takes its rules from: ours, XGBoost's, LightGBM's, CatBoost's",
+        ))
+        .arg(file("checkpoint", "where a search stores its state, so that it can go on after an unplanned end"))
+        .arg(count("checkpoint-every", "N", "iterations from one checkpoint to the next [default: 10]"))
+        .arg(switch("resume", "go on from the checkpoint if there is one"))
+        .arg(file("trace", "CSV file for one line a step: best, mean, diversity, evaluations, seconds and more"))
+        .arg(file("plot", "SVG file for a picture of the run"))
         .arg(file("config", "TOML file with the same names as these flags; flags win"))
         .args(talk_flags());
     command.args(TABLE.iter().map(flag))

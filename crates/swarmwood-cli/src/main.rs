@@ -1,13 +1,16 @@
 //! The command line: reads arguments, calls the facade, prints.
 
 mod args;
+mod chart;
 mod evaluate;
 mod inspect;
 mod interrupt;
 mod memory;
 mod plan;
+mod plot;
 mod predict;
 mod progress;
+mod record;
 mod talk;
 mod train;
 

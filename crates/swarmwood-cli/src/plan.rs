@@ -4,14 +4,19 @@ use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
 use clap::parser::ValueSource;
-use swarmwood::Result;
+use swarmwood::checkpoint::Keep;
 use swarmwood::params::{Checked, Gather, Params, TABLE};
 use swarmwood::read::{ReadOptions, Source, TaskChoice};
+use swarmwood::train::Aids;
+use swarmwood::{Error, Result, registry};
 
 use crate::args::{self, FILE_KEYS, TASKS};
 
 /// The target of the data that comes with the program.
 const DEMO_TARGET: &str = "quality";
+
+/// Iterations from one checkpoint to the next.
+const EVERY: usize = 10;
 
 /// A training that may begin.
 pub struct Plan {
@@ -23,6 +28,12 @@ pub struct Plan {
     pub valid: Option<Source>,
     /// Where the model goes; `None` is standard output.
     pub out: Option<PathBuf>,
+    /// What the training may start from and where it stores its state.
+    pub aids: Aids,
+    /// The table of steps.
+    pub trace: Option<PathBuf>,
+    /// The picture of the run.
+    pub plot: Option<PathBuf>,
     /// The parameters.
     pub params: Checked<Params>,
 }
@@ -62,7 +73,12 @@ impl Plan {
         if matches!((&source, &valid), (Source::Stdin, Some(Source::Stdin))) {
             gather.violate("valid", "is '-', but the training rows come from standard input already; name a file");
         }
-        Ok(Plan { source, options, valid, out, params: gather.finish()? })
+        let aids = given.aids(&mut gather);
+        let (trace, plot) = (given.path("trace", &mut gather), given.path("plot", &mut gather));
+        if let Err(Error::Parameters(faults)) = registry::check_aids(&gather.so_far(), &aids) {
+            faults.into_iter().for_each(|fault| gather.violate(&fault.name, fault.message));
+        }
+        Ok(Plan { source, options, valid, out, aids, trace, plot, params: gather.finish()? })
     }
 }
 
@@ -105,6 +121,25 @@ impl Given<'_> {
             gather.violate(name, format!("has {} values, must have one", words.len()));
         }
         words.pop().map(PathBuf::from)
+    }
+
+    fn aids(&self, gather: &mut Gather) -> Aids {
+        let every = self.flags.get_one::<u64>("checkpoint-every").copied();
+        let resume = self.flags.get_flag("resume");
+        let Some(path) = self.path("checkpoint", gather) else {
+            for (name, given) in [("checkpoint-every", every.is_some()), ("resume", resume)] {
+                if given {
+                    gather.violate(name, "needs --checkpoint FILE, the file with the state of the run");
+                }
+            }
+            return Aids { pretrained: self.path("pretrained", gather), keep: None };
+        };
+        if every == Some(0) {
+            gather.violate("checkpoint-every", "is 0, must be at least 1");
+        }
+        let every = every.map_or(EVERY, |every| usize::try_from(every).unwrap_or(usize::MAX));
+        let keep = Keep { path, every: every.max(1), resume };
+        Aids { pretrained: self.path("pretrained", gather), keep: Some(keep) }
     }
 
     fn options(&self, gather: &mut Gather) -> ReadOptions {

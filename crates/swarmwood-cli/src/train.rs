@@ -5,10 +5,11 @@ use std::time::Instant;
 use clap::ArgMatches;
 use serde_json::{Map, Value, json};
 use swarmwood::learn::event::{Event, Flow};
+use swarmwood::learn::swarm;
 use swarmwood::model::{Kind, Schema, TargetKind};
 use swarmwood::params::{Allowed, Params, TABLE};
 use swarmwood::read::{self, Rows, Source};
-use swarmwood::train::Trained;
+use swarmwood::train::{FlightReport, Trained};
 use swarmwood::{Result, store, train};
 
 use crate::args::talk_of;
@@ -16,6 +17,7 @@ use crate::interrupt::Interrupt;
 use crate::memory;
 use crate::plan::Plan;
 use crate::progress::Progress;
+use crate::record::Record;
 use crate::talk::{self, Talk, count, metrics_json, short};
 
 /// What a training has to tell.
@@ -31,7 +33,8 @@ struct Report {
 pub fn run(args: &ArgMatches, interrupt: &Interrupt) -> Result<()> {
     let plan = Plan::new(args)?;
     let talk = talk_of(args);
-    if let Some(path) = &plan.out {
+    let keep = plan.aids.keep.as_ref().map(|keep| &keep.path);
+    for path in [plan.out.as_ref(), plan.trace.as_ref(), plan.plot.as_ref(), keep].into_iter().flatten() {
         // A wrong path should cost no training.
         store::probe(path)?;
     }
@@ -71,25 +74,48 @@ fn work(plan: &Plan, talk: Talk, interrupt: &Interrupt) -> Result<Report> {
     talk.warn(&warnings);
 
     interrupt.arm();
-    let mut progress = Progress::new(talk, plan.params.trees);
+    let mut progress = Progress::new(talk);
+    let mut record = Record::default();
     let mut watch = |event: &Event| {
         progress.show(event);
+        record.push(event);
         if interrupt.raised() { Flow::Stop } else { Flow::Continue }
     };
-    let mut trained = train::train(&rows, valid.as_ref(), &plan.params, &mut watch)?;
+    let mut trained = train::train_with(&rows, valid.as_ref(), &plan.params, &plan.aids, &mut watch)?;
     progress.finish();
+    if let Some(path) = &plan.trace {
+        record.write_trace(path)?;
+    }
+    if let Some(path) = &plan.plot {
+        record.write_plot(path, &title(plan, &trained))?;
+    }
 
     let mut late = std::mem::take(&mut trained.warnings);
     if interrupt.raised() {
-        late.push(format!(
-            "interrupted: the model has the best of the rounds that were done, {}",
-            count(trained.rounds, "round")
-        ));
+        let done = match &trained.flight {
+            Some(flight) => count(flight.iterations, "iteration"),
+            None => count(trained.rounds, "round"),
+        };
+        late.push(format!("interrupted: the model has the best of what was done, {done}"));
     }
     talk.warn(&late);
     warnings.extend(late);
     let valid_rows = valid.map_or(0, |valid| valid.rows);
     Ok(Report { trained, rows: rows.rows, valid_rows, read_seconds, warnings })
+}
+
+/// The headline of the picture.
+fn title(plan: &Plan, trained: &Trained) -> String {
+    let source = source_name(&plan.source);
+    let name = source.rsplit(['/', '\\']).next().unwrap_or(&source);
+    let start = format!("{} on {name}", trained.params.method.name());
+    match &trained.flight {
+        Some(flight) => {
+            let (measure, best) = (flight.measure, short(flight.best));
+            format!("{start}: {measure} {best} after {}", count(flight.iterations, "iteration"))
+        }
+        None => format!("{start}: {}", count(trained.rounds, "round")),
+    }
 }
 
 /// One line about the data.
@@ -131,6 +157,10 @@ impl Report {
         let (train, bin) = (trained.train_seconds, trained.bin_seconds);
         let rounds = count(trained.rounds, "round");
         let mut text = format!("{rounds} in {train:.3} s, after {bin:.3} s of binning\n");
+        if let Some(search) = &trained.search {
+            text.push_str(&chosen(search));
+        }
+        text.push_str(&trained.flight.as_ref().map_or(String::new(), flight_text));
         let has_valid = !trained.valid_metrics.is_empty();
         text.push_str(&format!("{:<20} {:>12}", "", "train"));
         text.push_str(if has_valid { "        valid\n" } else { "\n" });
@@ -156,6 +186,7 @@ impl Report {
             TargetKind::Classes(classes) => ("classification", json!(classes)),
         };
         let valid = if self.valid_rows > 0 { metrics_json(&trained.valid_metrics) } else { Value::Null };
+        let search = trained.search.as_ref().map(search_json).or(trained.flight.as_ref().map(flight_json));
         json!({
             "method": trained.params.method.name(),
             "parameters": parameters(&trained.params),
@@ -167,6 +198,7 @@ impl Report {
             "valid_rows": self.valid_rows,
             "features": schema.features.len(),
             "rounds": trained.rounds,
+            "search": search,
             "seconds": {"read": self.read_seconds, "bin": trained.bin_seconds, "train": trained.train_seconds},
             "peak_memory_bytes": memory::peak_bytes(),
             "metrics": {"train": metrics_json(&trained.train_metrics), "valid": valid},
@@ -174,6 +206,73 @@ impl Report {
             "model": plan.out.as_ref().map(|path| path.display().to_string()),
         })
     }
+}
+
+/// How a swarm flew, and how large its space is: tables 11 and 12 of the paper.
+fn flight_text(flight: &FlightReport) -> String {
+    let FlightReport { measure, space, .. } = flight;
+    let mut text = format!(
+        "best {measure} {} after {}, {}, {} known already\n",
+        short(flight.best),
+        count(flight.iterations, "iteration"),
+        count(flight.evaluations as usize, "evaluation"),
+        count(flight.repeats as usize, "position"),
+    );
+    text.push_str(&format!("search space: n = {} rules, n!/(n - r)! is ", space.rules));
+    text.push_str(&format!("{} for r = {} (all rules drawn) and ", space.of(space.drawn), space.drawn));
+    text.push_str(&format!("{} for r = {} (one level less a tree)\n", space.of(space.counted), space.counted));
+    if space.table < space.rules {
+        text.push_str(&format!("the table has {} rules: a feature with more values is cut into bins\n", space.table));
+    }
+    text
+}
+
+fn flight_json(flight: &FlightReport) -> Value {
+    let space = &flight.space;
+    let size = |r: u64| json!({"r": r, "log10": space.log10(r), "size": space.of(r)});
+    json!({
+        "measure": flight.measure,
+        "best": flight.best,
+        "iterations": flight.iterations,
+        "evaluations": flight.evaluations,
+        "repeats": flight.repeats,
+        "space": {
+            "n": space.rules,
+            "table": space.table,
+            "drawn": size(space.drawn),
+            "counted": size(space.counted),
+        },
+    })
+}
+
+/// What a search chose, for people.
+fn chosen(report: &swarm::Report) -> String {
+    let frame = &report.frame;
+    let size = format!("{} of at most {}", count(frame.trees, "tree"), count(frame.max_leaves, "leaf"));
+    let size = size.replace("leafs", "leaves");
+    let gain = if report.searched {
+        format!("{:.1} % lower loss than the best greedy fit on unseen rows", 100.0 * report.gain)
+    } else {
+        "no search arm was better on unseen rows".to_string()
+    };
+    let work = count(report.work, "tree");
+    format!("chosen: {} ({size}): {gain}; {work} grown in all\n", report.chosen)
+}
+
+fn search_json(report: &swarm::Report) -> Value {
+    let compared = report.compared.iter().map(|one| json!({"name": one.name, "score": one.score}));
+    json!({
+        "chosen": report.chosen,
+        "searched": report.searched,
+        "trees": report.frame.trees,
+        "max_leaves": report.frame.max_leaves,
+        "compared": compared.collect::<Vec<_>>(),
+        "gain_over_greedy": report.gain,
+        "noise": report.noise,
+        "calibration": report.factor,
+        "loss": {"greedy": report.greedy_loss, "chosen": report.loss},
+        "trees_grown": report.work,
+    })
 }
 
 /// Every parameter with its type.

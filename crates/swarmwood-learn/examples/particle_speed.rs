@@ -10,7 +10,7 @@ use swarmwood_learn::bins::Layout;
 use swarmwood_learn::data::{Chunk, Column};
 use swarmwood_learn::dataset::Dataset;
 use swarmwood_learn::objective::{Objective, Spec, make};
-use swarmwood_learn::particle::{Evaluator, Fitness, Settings};
+use swarmwood_learn::particle::{Evaluator, Fitness, Form, Settings};
 use swarmwood_learn::pool::Pool;
 use swarmwood_learn::rule_table::RuleTable;
 use swarmwood_model::{Feature, Kind};
@@ -30,9 +30,9 @@ fn main() -> Result<(), String> {
         (Spec::Squared, Fitness::Rmse),
         (Spec::Huber { delta: 1.0 }, Fitness::Loss),
     ] {
-        time(rows, make(&spec).as_ref(), fitness, &pool)?;
+        time(rows, make(&spec).as_ref(), fitness, Form::Oblivious, &pool)?;
     }
-    Ok(())
+    time(rows, make(&Spec::Logistic).as_ref(), Fitness::Loss, Form::Free, &pool)
 }
 
 fn dataset(rows: usize, pool: &Pool) -> Dataset {
@@ -48,19 +48,21 @@ fn dataset(rows: usize, pool: &Pool) -> Dataset {
     Dataset::from_chunk(&chunk, layout, pool)
 }
 
-fn time(rows: usize, objective: &dyn Objective, fitness: Fitness, pool: &Pool) -> Result<(), String> {
+fn time(rows: usize, objective: &dyn Objective, fitness: Fitness, form: Form, pool: &Pool) -> Result<(), String> {
     let data = dataset(rows, pool);
     let table = RuleTable::bins(&data);
-    let settings = Settings { trees: TREES, depth: DEPTH, learning_rate: 1.0, lambda: 1.0, fitness, memory: 1 << 30 };
+    let settings =
+        Settings { trees: TREES, form, depth: DEPTH, learning_rate: 1.0, lambda: 1.0, fitness, memory: 1 << 30 };
+    let each = form.rules(DEPTH);
     let mut stream = Stream::new(4, 5, 6);
-    let mut draw = || (0..TREES * DEPTH).map(|_| stream.below(table.len() as u64) as u32).collect::<Vec<u32>>();
+    let mut draw = || (0..TREES * each).map(|_| stream.below(table.len() as u64) as u32).collect::<Vec<u32>>();
     let particles: Vec<Vec<u32>> = (0..50).map(|_| draw()).collect();
     // Alike in all but their last tree.
     let last: Vec<Vec<u32>> = particles
         .iter()
         .map(|particle| {
             let mut alike = particles[0].clone();
-            alike[(TREES - 1) * DEPTH..].copy_from_slice(&particle[(TREES - 1) * DEPTH..]);
+            alike[(TREES - 1) * each..].copy_from_slice(&particle[(TREES - 1) * each..]);
             alike
         })
         .collect();
@@ -69,15 +71,15 @@ fn time(rows: usize, objective: &dyn Objective, fitness: Fitness, pool: &Pool) -
     let one = fastest(50, |at| _ = black_box(evaluator.evaluate(&particles[at])));
     let all = fastest(1, |_| _ = black_box(evaluator.evaluate_all(&particles)));
     let last = fastest(50, |at| _ = black_box(evaluator.evaluate(&last[at])));
-    let each = 50.0 * rows as f64 * TREES as f64;
+    let work = 50.0 * rows as f64 * TREES as f64;
     println!(
-        "{} {}, {rows} rows, {} threads, ns a row and tree: one by one {:.2}, beside each other {:.2}; \
+        "{} {} {form:?}, {rows} rows, {} threads, ns a row and tree: one by one {:.2}, beside each other {:.2}; \
          a new last tree costs {:.2} of a particle",
         objective.name(),
         fitness.name(),
         pool.threads(),
-        one / each,
-        all / each,
+        one / work,
+        all / work,
         last / one
     );
     Ok(())

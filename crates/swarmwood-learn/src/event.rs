@@ -1,16 +1,90 @@
 //! What a learner tells while it works. Fronts draw it; learners never print.
+//!
+//! A run is one [`Stage`] after another, and a stage is a row of steps: rounds of boosting, iterations of a swarm. One
+//! [`Event`] tells the state after a step. A learner that searches adds a [`Search`]; a new kind of stage needs a new
+//! constant and nothing in any front.
 
-/// The state after one boosting round.
+/// What a learner is doing, in words for people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stage {
+    /// The name of the stage.
+    pub name: &'static str,
+    /// What one of its steps is called.
+    pub step: &'static str,
+}
+
+impl Stage {
+    /// Rounds of boosting.
+    pub const BOOSTING: Stage = Stage { name: "boosting", step: "round" };
+    /// Rounds of boosting whose splits a search will start from.
+    pub const PRETRAINING: Stage = Stage { name: "pre-training", step: "round" };
+    /// Fits that cross-validation compares.
+    pub const COMPARING: Stage = Stage { name: "comparing", step: "fit" };
+    /// Trees of an ensemble, each grown again beside the others.
+    pub const SWEEPS: Stage = Stage { name: "sweeps", step: "tree" };
+    /// Pairs of trees, ruined and grown again.
+    pub const PAIRS: Stage = Stage { name: "pairs", step: "pair" };
+    /// Iterations of a particle swarm.
+    pub const SWARM: Stage = Stage { name: "swarm", step: "iteration" };
+}
+
+/// The state after one step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
-    /// Rounds done.
-    pub round: usize,
-    /// Rounds asked for.
-    pub rounds: usize,
-    /// Mean training loss, in the rounds that tell it.
+    /// What is being done.
+    pub stage: Stage,
+    /// Steps of the stage that are done.
+    pub step: usize,
+    /// Steps asked for; there may be fewer.
+    pub steps: usize,
+    /// Mean training loss, in the steps that tell it.
     pub train: Option<f64>,
     /// Value of the watched metric on the validation rows.
     pub valid: Option<f64>,
+    /// How a search stands.
+    pub search: Option<Search>,
+    /// Seconds since training began. Learners know no clock: whoever runs them fills it in.
+    pub elapsed: f64,
+    /// Whether this was told before: a resumed run tells its past again.
+    pub past: bool,
+}
+
+impl Event {
+    /// A step of which nothing else is known.
+    ///
+    /// ```
+    /// use swarmwood_learn::event::{Event, Stage};
+    /// let event = Event { train: Some(0.5), ..Event::new(Stage::BOOSTING, 3, 100) };
+    /// assert_eq!((event.stage.step, event.step, event.search), ("round", 3, None));
+    /// ```
+    pub fn new(stage: Stage, step: usize, steps: usize) -> Self {
+        Event { stage, step, steps, train: None, valid: None, search: None, elapsed: 0.0, past: false }
+    }
+}
+
+/// How a search stands after a step. What a search does not have is `None`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Search {
+    /// What is searched for, by the name users say: `accuracy`, `rmse`, `loss`.
+    pub measure: &'static str,
+    /// The best value so far.
+    pub best: Option<f64>,
+    /// The share of the best greedy fit's value that the best saves.
+    pub gain: Option<f64>,
+    /// The mean over the candidates of this step.
+    pub mean: Option<f64>,
+    /// How far candidates differ: the mean number of places where two of them do.
+    pub diversity: Option<f64>,
+    /// The evolutionary factor: 0 where the best stands amid the candidates, 1 where it stands apart.
+    pub factor: Option<f64>,
+    /// The pull of a particle's own best in the move that led here.
+    pub alpha: Option<f64>,
+    /// The pull of the global best in the move that led here.
+    pub beta: Option<f64>,
+    /// Candidates evaluated so far.
+    pub evaluations: u64,
+    /// Candidates so far that were known already, and cost nothing.
+    pub repeats: u64,
 }
 
 /// What the listener wants next.
@@ -18,6 +92,6 @@ pub struct Event {
 pub enum Flow {
     /// Go on.
     Continue,
-    /// Stop after this round and keep the best model so far.
+    /// Stop after this step and keep the best model so far.
     Stop,
 }

@@ -12,6 +12,7 @@ pub mod metric;
 pub mod objective;
 pub mod particle;
 pub mod pool;
+pub mod published;
 pub mod ridge;
 pub mod rule_table;
 pub mod shard;

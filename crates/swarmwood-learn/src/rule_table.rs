@@ -75,8 +75,21 @@ impl RuleTable {
     /// The distinct rules of trees, whose bins must be those of the data set. Of rules that differ only in their side
     /// for missing values, and that no row can therefore tell apart, the first counts.
     pub fn pretrained(data: &Dataset, trees: &[Grown]) -> Self {
-        let rules = trees.iter().flat_map(|tree| &tree.nodes).map(|node| node.rule).collect();
-        RuleTable::new(rules, missed_features(data))
+        RuleTable::of_rules(data, trees.iter().flat_map(|tree| &tree.nodes).map(|node| node.rule))
+    }
+
+    /// The table with more rules; those that no row can tell from one of its own are left out. The numbers of rules that
+    /// follow a new one change.
+    #[must_use]
+    pub fn with(self, more: impl IntoIterator<Item = Rule>) -> Self {
+        let mut rules = self.rules;
+        rules.extend(more);
+        RuleTable::new(rules, self.missed)
+    }
+
+    /// A table of these rules, whose bins must be those of the data set.
+    pub fn of_rules(data: &Dataset, rules: impl IntoIterator<Item = Rule>) -> Self {
+        RuleTable::new(rules.into_iter().collect(), missed_features(data))
     }
 
     fn of_layout(data: &Dataset, ask_missing: impl Fn(bool) -> bool) -> Self {
@@ -283,5 +296,8 @@ mod tests {
         assert_eq!(table.index_of(&rule(1, 2, false)), Some(3), "no row misses the second feature");
         assert_eq!(table.index_of(&rule(0, 2, false)), None);
         assert!(RuleTable::pretrained(&data, &[]).is_empty());
+        let more = table.clone().with([rule(1, 2, false), rule(0, 2, false)]);
+        assert_eq!(more.len(), table.len() + 1, "one of them cannot be told from the last rule");
+        assert_eq!(more.index_of(&rule(0, 2, false)), Some(2));
     }
 }

@@ -21,6 +21,14 @@ pub enum Error {
         /// What is wrong with it and how to mend it.
         message: String,
     },
+    /// A checkpoint cannot be resumed.
+    #[error("{path}: {message}", path = .path.display())]
+    Checkpoint {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it and how to mend it.
+        message: String,
+    },
     /// A file could not be opened or read.
     #[error("{path}: cannot read: {source}", path = .path.display())]
     Read {
@@ -92,7 +100,11 @@ impl Error {
     /// 2 where the caller must change parameters or data, 1 where the run itself failed.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Error::Parameters(_) | Error::Data(_) | Error::Model { .. } | Error::Read { .. } => 2,
+            Error::Parameters(_)
+            | Error::Data(_)
+            | Error::Model { .. }
+            | Error::Checkpoint { .. }
+            | Error::Read { .. } => 2,
             Error::Write { .. } | Error::Run(_) => 1,
         }
     }

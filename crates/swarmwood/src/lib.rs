@@ -1,5 +1,6 @@
 //! The facade: read data, check parameters, train, evaluate, store.
 
+pub mod checkpoint;
 pub mod error;
 pub mod evaluate;
 pub mod nearest;

@@ -7,7 +7,8 @@ use swarmwood_learn::objective::Spec;
 use swarmwood_model::TargetKind;
 
 use crate::error::{Error, Violation};
-use crate::params::{MetricChoice, ObjectiveChoice, Params};
+use crate::params::{Method, MetricChoice, ObjectiveChoice, Params};
+use crate::train::Aids;
 use crate::{Result, params};
 
 /// The objective that the parameters ask for, or why it cannot be used for this target.
@@ -58,6 +59,25 @@ pub fn watch(params: &Params, target: &TargetKind) -> Result<Watch> {
         MetricChoice::Accuracy => (Watch::Accuracy, ("classes", classes > 0)),
     };
     fits("metric", params.metric.name(), wanted, classes).map(|()| watch)
+}
+
+/// Refuses what the method cannot use.
+pub fn check_aids(params: &Params, aids: &Aids) -> Result<()> {
+    let method = params.method;
+    let resumes = method != Method::Greedy;
+    let faults = [
+        ("pretrained", aids.pretrained.is_some() && method != Method::Psgbdt, "is for method psgbdt"),
+        ("checkpoint", aids.keep.is_some() && !resumes, "is for methods that search: swarm, sgbdt, sgbdt-bins, psgbdt"),
+    ];
+    let violations: Vec<Violation> = faults
+        .iter()
+        .filter(|(_, wrong, _)| *wrong)
+        .map(|(name, _, what)| Violation {
+            name: (*name).to_string(),
+            message: format!("{what}; the method is {}", method.name()),
+        })
+        .collect();
+    if violations.is_empty() { Ok(()) } else { Err(Error::Parameters(violations)) }
 }
 
 /// The number of classes; 0 for numbers.

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use swarmwood::learn::event::Flow;
 use swarmwood::model::format;
-use swarmwood::params::Params;
+use swarmwood::params::{Method, Params};
 use swarmwood::read::{self, ReadOptions, Source};
 use swarmwood::search::rng::{Stream, fingerprint};
 use swarmwood::train;
@@ -36,7 +36,11 @@ fn table() -> &'static [u8] {
 /// A name for the line, the target, and the parameters that differ from the defaults.
 type Run = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
 
-const RUNS: [Run; 14] = [
+const SMALL: (&str, &str) = ("population", "20");
+const SHORT: (&str, &str) = ("iterations", "12");
+const ADAPTIVE: (&str, &str) = ("adaptive", "true");
+
+const RUNS: [Run; 22] = [
     ("depth", "price", &[]),
     ("leaf", "price", &[("growth", "leaf"), ("depth", "0"), ("max_leaves", "20")]),
     ("oblivious", "price", &[("growth", "oblivious"), ("depth", "5")]),
@@ -51,6 +55,14 @@ const RUNS: [Run; 14] = [
     ("poisson", "price", &[("objective", "poisson")]),
     ("logistic", "bought", &[("growth", "leaf")]),
     ("softmax", "grade", &[("growth", "oblivious"), ("depth", "4")]),
+    ("swarm", "price", &[("method", "swarm"), ("trees", "3"), ("max_leaves", "8")]),
+    ("swarm classes", "bought", &[("method", "swarm"), ("trees", "3"), ("max_leaves", "8"), ("growth", "leaf")]),
+    ("swarm levels", "grade", &[("method", "swarm"), ("trees", "2"), ("growth", "oblivious"), ("depth", "3")]),
+    ("swarm total", "price", &[("method", "swarm"), ("total_leaves", "24"), ("growth", "leaf"), ("depth", "0")]),
+    ("sgbdt", "price", &[("method", "sgbdt"), ("growth", "oblivious"), SMALL, SHORT, ("trees", "4")]),
+    ("sgbdt-bins", "bought", &[("method", "sgbdt-bins"), ("max_bin", "20"), ("depth", "3"), SMALL, SHORT, ADAPTIVE]),
+    ("psgbdt", "price", &[("method", "psgbdt"), ("growth", "oblivious"), ("mutation", "0.05"), SMALL, SHORT]),
+    ("seeded", "grade", &[("method", "psgbdt"), ("greedy_seed", "true"), ("depth", "3"), SMALL, SHORT]),
 ];
 
 #[test]
@@ -61,7 +73,7 @@ fn training_runs_end_where_they_did() {
         let others = ["price", "bought", "grade"].into_iter().filter(|other| *other != target).map(String::from);
         let options = ReadOptions { target: target.into(), ignore: others.collect(), ..ReadOptions::default() };
         let rows = read::training(&Source::Bytes("golden.csv".into(), csv), &options).unwrap();
-        let mut params = Params { trees: 12, learning_rate: 0.3, threads: 2, ..Params::default() };
+        let mut params = Params { trees: 12, learning_rate: 0.3, threads: 2, ..Params::of(Method::Greedy) };
         changes.iter().for_each(|(name, value)| params.set(name, value).unwrap());
         let trained = train::train(&rows, None, &params.check().unwrap(), &mut |_| Flow::Continue).unwrap();
         let json = format::to_json(&trained.model).unwrap();

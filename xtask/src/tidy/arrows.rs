@@ -26,7 +26,7 @@ const LAYERS: &[&[&str]] = &[
     &["ridge", "shard", "rule_table"],
     &["workers"],
     &["greedy", "linear", "particle"],
-    &["swarm"],
+    &["published", "swarm"],
 ];
 
 const LEARN: &str = "crates/swarmwood-learn/src/";

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::scratch::Scratch;
 
 /// A directory with a sample model and its rows as a table with the target `y`.
-fn with_sample(file: &str) -> (Scratch, serde_json::Value) {
+pub fn with_sample(file: &str) -> (Scratch, serde_json::Value) {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../swarmwood-model/tests/imports");
     let name = file.split('.').next().unwrap();
     let expected = std::fs::read_to_string(folder.join(format!("{name}.expected.json"))).unwrap();

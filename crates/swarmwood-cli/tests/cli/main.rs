@@ -3,8 +3,10 @@
 mod bad_data;
 mod bad_models;
 mod bad_params;
+mod checkpoints;
 mod happy;
 mod imports;
 mod outputs;
 mod scratch;
+mod swarms;
 mod tables;

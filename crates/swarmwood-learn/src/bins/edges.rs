@@ -14,6 +14,9 @@ pub struct Edges {
     unbounded: bool,
 }
 
+/// The most thresholds: codes are bytes, and one of them is for missing values.
+pub const MOST: usize = 254;
+
 impl Edges {
     /// Finds at most `max_bin` bins for the values of a sample; NaN is skipped.
     ///
@@ -25,11 +28,32 @@ impl Edges {
     /// ```
     pub fn fit(values: &[f64], max_bin: usize) -> Self {
         let counted = count_distinct(values);
-        let thresholds = thresholds(&counted, max_bin.clamp(2, 255));
+        let unbounded = counted.last().is_some_and(|last| last.0 == f64::INFINITY);
+        Edges::new(thresholds(&counted, max_bin.clamp(2, 255)), unbounded)
+    }
+
+    /// Cuts at given thresholds: those of a model that was trained elsewhere. They must be finite; where there are more
+    /// than 254, so many of them, evenly spread, are kept.
+    ///
+    /// ```
+    /// use swarmwood_learn::bins::edges::Edges;
+    /// let edges = Edges::at(&[2.0, 0.5, 2.0], &[1.0, 3.0]);
+    /// assert_eq!(edges.thresholds(), [0.5, 2.0]);
+    /// ```
+    pub fn at(thresholds: &[f64], values: &[f64]) -> Self {
+        let mut all: Vec<f64> = thresholds.iter().copied().filter(|threshold| threshold.is_finite()).collect();
+        all.sort_by(f64::total_cmp);
+        all.dedup();
+        let kept = all.len().min(MOST);
+        let thinned = (0..kept).map(|at| all[at * all.len() / kept]).collect();
+        Edges::new(thinned, values.contains(&f64::INFINITY))
+    }
+
+    fn new(thresholds: Vec<f64>, unbounded: bool) -> Self {
         let size = (thresholds.len() + 1).next_power_of_two();
         let mut padded = thresholds.clone();
         padded.resize(size, f64::INFINITY);
-        Edges { thresholds, padded, unbounded: counted.last().is_some_and(|last| last.0 == f64::INFINITY) }
+        Edges { thresholds, padded, unbounded }
     }
 
     /// The thresholds, ascending.

@@ -96,13 +96,34 @@ pub struct Conflict {
 impl Layout {
     /// Finds bins and bundles from a sample of rows, handed over feature by feature.
     pub fn fit(sample: impl Fn(usize) -> Column + Sync, features: &[Feature], max_bin: usize, pool: &Pool) -> Self {
+        Layout::fit_by(sample, features, max_bin, |_, values| Edges::fit(values, max_bin), pool)
+    }
+
+    /// Bins cut at given thresholds, feature by feature, in place of those that the rows would ask for.
+    pub fn fit_at(
+        sample: impl Fn(usize) -> Column + Sync,
+        features: &[Feature],
+        thresholds: &[Vec<f64>],
+        pool: &Pool,
+    ) -> Self {
+        let edges = |at: usize, values: &[f64]| Edges::at(thresholds.get(at).map_or(&[], Vec::as_slice), values);
+        Layout::fit_by(sample, features, CODES - 1, edges, pool)
+    }
+
+    fn fit_by(
+        sample: impl Fn(usize) -> Column + Sync,
+        features: &[Feature],
+        max_bin: usize,
+        edges: impl Fn(usize, &[f64]) -> Edges + Sync,
+        pool: &Pool,
+    ) -> Self {
         let fitted = pool.map(features.len(), |at| {
             let column = sample(at);
             let bins = match (&features[at].kind, &column) {
                 (Kind::Category { levels }, Column::Category(values)) => {
                     FeatureBins::Category(Levels::fit(values, levels.len(), max_bin))
                 }
-                (_, Column::Number(values)) => FeatureBins::Number(Edges::fit(values, max_bin)),
+                (_, Column::Number(values)) => FeatureBins::Number(edges(at, values)),
                 _ => unreachable!("a reader gives every column the kind its schema says"),
             };
             let mut codes = Vec::new();
@@ -299,6 +320,22 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn given_thresholds_come_back_from_their_rules() {
+        let (chunk, features) = table(100);
+        let thresholds = vec![vec![0.5], vec![7.25, 60.0], vec![0.5], vec![], vec![0.5]];
+        let pool = Pool::new(1).unwrap();
+        let layout = Layout::fit_at(|at| chunk.columns[at].clone(), &features, &thresholds, &pool);
+        for (feature, thresholds) in (0u32..).zip(&thresholds) {
+            for (code, &threshold) in (1u8..).zip(thresholds) {
+                let rule = Rule { feature, cut: Cut::Above(code), missing_right: false };
+                assert_eq!(layout.split(&rule).test, Test::Above(threshold));
+            }
+        }
+        let many: Vec<f64> = (0..1000).map(f64::from).collect();
+        assert_eq!(Edges::at(&many, &[]).thresholds().len(), 254);
     }
 
     #[test]

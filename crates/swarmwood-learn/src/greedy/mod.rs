@@ -11,7 +11,7 @@ use swarmwood_model::Member;
 use swarmwood_search::rng::Stream;
 
 use crate::dataset::{Dataset, Plan};
-use crate::event::{Event, Flow};
+use crate::event::{Event, Flow, Stage};
 use crate::grown::Grown;
 use crate::metric::{Partial, Watch};
 use crate::objective::Objective;
@@ -183,7 +183,7 @@ impl<'a> Boosting<'a> {
         let train = told.then(|| Watch::Loss.finish(self.workers.sum_training(part(Watch::Loss), merge)));
         let metric = self.settings.metric;
         let valid = self.workers.sum_valid(part(metric), merge).map(|all| metric.finish(all));
-        Event { round, rounds, train, valid }
+        Event { train, valid, ..Event::new(Stage::BOOSTING, round, rounds) }
     }
 
     fn add_tree(&mut self, round: usize, output: usize) {

@@ -294,7 +294,7 @@ fn a_stop_keeps_what_was_grown() {
     let data = data_for(&Spec::Squared, 500);
     let pool = Pool::new(1).unwrap();
     let fit = train(&data, None, &*make(&Spec::Squared), &settings(Growth::Leaf), &pool, &mut |event| {
-        if event.round == 3 { Flow::Stop } else { Flow::Continue }
+        if event.step == 3 { Flow::Stop } else { Flow::Continue }
     });
     assert_eq!((fit.rounds, fit.members.len()), (3, 3));
 }

@@ -25,7 +25,7 @@ mod tests;
 use swarmwood_model::{Linear, Schema};
 
 use crate::data::Chunk;
-use crate::event::{Event, Flow};
+use crate::event::{Event, Flow, Stage};
 use crate::metric::Watch;
 use crate::objective::Objective;
 use design::{Design, Feature, Terms};
@@ -178,7 +178,8 @@ pub fn train(
         if metric.is_some_and(|value| best.value.is_nan() || settings.metric.better(value, best.value)) {
             best = Best { value: metric.unwrap_or(f64::NAN), round, state: state.coefficients() };
         }
-        let flow = watch(&Event { round, rounds: settings.rounds, train: Some(train), valid: metric });
+        let flow =
+            watch(&Event { train: Some(train), valid: metric, ..Event::new(Stage::BOOSTING, round, settings.rounds) });
         let patience = settings.early_stopping_rounds;
         let tired = metric.is_some() && patience > 0 && round - best.round >= patience;
         keep_best |= flow == Flow::Stop;

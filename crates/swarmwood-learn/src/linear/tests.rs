@@ -350,7 +350,7 @@ fn early_stopping_keeps_the_best_round() {
     let error = (0..50).map(|i| (raw(&fitted, &valid, 0, i) - valid.target[i]).powi(2)).sum::<f64>() / 50.0;
     assert!((error.sqrt() - best).abs() < 1e-5, "the model is the one of the best round");
 
-    let stopped = run(&mut |event| if event.round == 2 { Flow::Stop } else { Flow::Continue });
+    let stopped = run(&mut |event| if event.step == 2 { Flow::Stop } else { Flow::Continue });
     assert_eq!(stopped.valid.len(), 2);
 }
 

@@ -1,11 +1,13 @@
 //! Evaluates particles: from a sequence of rule numbers to leaf values and a fitness.
 //!
 //! A particle's position is `trees × depth` numbers of rules in a [`RuleTable`], tree after tree and level after level.
-//! Decoding it is boosting with the structure given (Rao 2022, section 5.4): each tree's leaf values are Newton steps on
+//! Trees whose nodes have rules of their own ([`Form::Free`], the paper's future work) take `2^depth - 1` numbers each,
+//! in heap order: breadth first, as the tree of section 5.1. Decoding it is boosting with the structure given (Rao 2022, section 5.4): each tree's leaf values are Newton steps on
 //! what the trees before it left, `-G / (H + λ)` (eq. 9 for the squared loss), the sum of all trees is the score (eq. 6),
 //! and the fitness is taken on the training rows.
 //!
-//! Where this differs from the paper: the learning rate (one there) and λ (zero there) can be chosen; losses without a
+//! Where this differs from the paper: with three or more classes a round is one tree a class, one after the other in the
+//! position, all fitted to the derivatives before the round; the learning rate (one there) and λ (zero there) can be chosen; losses without a
 //! useful second derivative get quantiles as leaf values; and what the last particle shares with the next, its first
 //! trees, is not computed again, which changes no bit of a result. The paper names the cost of computing gradients for
 //! every particle as its limit; this is one way round it.
@@ -13,13 +15,14 @@
 //! All sums are taken in the order of the shards, so a result does not depend on the number of threads either.
 
 mod fitness;
+mod members;
 mod rows;
 #[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
 
-use swarmwood_model::{Leaf, Level, Member, Oblivious, Shape};
+use swarmwood_model::{Leaf, Member};
 
 use crate::bins::Layout;
 use crate::dataset::{Dataset, Plan};
@@ -29,13 +32,40 @@ use crate::objective::order::weighted_quantile;
 use crate::pool::{Pool, even_ranges};
 use crate::rule_table::RuleTable;
 pub use fitness::Fitness;
-use rows::{Part, Rows, Step};
+use rows::{Part, Rows, Step, Values};
+
+/// The shape of a particle's trees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Form {
+    /// All nodes of a level share a rule, as published.
+    #[default]
+    Oblivious,
+    /// Every node has its own rule.
+    Free,
+}
+
+impl Form {
+    /// The numbers that a tree of so many levels takes.
+    ///
+    /// ```
+    /// use swarmwood_learn::particle::Form;
+    /// assert_eq!([Form::Oblivious.rules(5), Form::Free.rules(5)], [5, 31]);
+    /// ```
+    pub fn rules(self, depth: usize) -> usize {
+        match self {
+            Form::Oblivious => depth,
+            Form::Free => (1 << depth) - 1,
+        }
+    }
+}
 
 /// What the evaluation of particles can be told.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
-    /// Trees of a particle, at least one.
+    /// Rounds of a particle, at least one; each has a tree an output.
     pub trees: usize,
+    /// The shape of the trees.
+    pub form: Form,
     /// Levels of each tree, from 1 to 8.
     pub depth: usize,
     /// Share of each leaf value that is added.
@@ -51,14 +81,6 @@ pub struct Settings {
 /// Why particles cannot be evaluated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParticleError {
-    /// More than one raw output.
-    #[error("the {objective} objective has {outputs} outputs; a particle has one; choose an objective of one output")]
-    Outputs {
-        /// The objective's name.
-        objective: &'static str,
-        /// How many it has.
-        outputs: usize,
-    },
     /// Trees that cannot be.
     #[error("a particle of {trees} trees with {depth} levels each; it must have at least one tree, and 1 to 8 levels")]
     Shape {
@@ -76,14 +98,14 @@ pub enum ParticleError {
         reason: &'static str,
     },
     /// A sequence of the wrong length.
-    #[error("a sequence of {found} rules; {trees} trees with {depth} levels need {}", trees * depth)]
+    #[error("a sequence of {found} rules; {trees} trees with {each} rules each need {}", trees * each)]
     Length {
         /// Its length.
         found: usize,
         /// Trees of a particle.
         trees: usize,
-        /// Levels of a tree.
-        depth: usize,
+        /// Rules of a tree.
+        each: usize,
     },
     /// A number without a rule.
     #[error("rule {index} at position {position}; the table has {rules} rules, numbered from 0")]
@@ -104,9 +126,10 @@ pub struct Evaluation {
     pub fitness: f64,
     /// The number to make small: the share of wrong rows where the fitness is the accuracy, the fitness otherwise.
     pub cost: f64,
-    /// The leaves, tree after tree, `1 << depth` each; the learning rate is in their values.
+    /// The leaves, tree after tree, `1 << depth` each, level `l` deciding bit `l` of a leaf's number; the learning rate is
+    /// in their values.
     pub leaves: Vec<Leaf>,
-    /// How many trees were taken over from the particle before.
+    /// How many rounds were taken over from the particle before.
     pub reused: usize,
 }
 
@@ -115,7 +138,7 @@ pub struct Evaluation {
 /// ```
 /// use swarmwood_learn::bins::Layout;
 /// use swarmwood_learn::data::{Chunk, Column};
-/// use swarmwood_learn::particle::{Evaluator, Fitness, Settings};
+/// use swarmwood_learn::particle::{Evaluator, Fitness, Form, Settings};
 /// use swarmwood_learn::{dataset::Dataset, objective::Squared, pool::Pool, rule_table::RuleTable};
 /// use swarmwood_model::{Feature, Kind};
 ///
@@ -129,10 +152,16 @@ pub struct Evaluation {
 /// let table = RuleTable::distinct(&data);
 ///
 /// let settings = Settings {
-///     trees: 1, depth: 1, learning_rate: 1.0, lambda: 0.0, fitness: Fitness::Rmse, memory: 1 << 20,
+///     trees: 1,
+///     form: Form::Oblivious,
+///     depth: 1,
+///     learning_rate: 1.0,
+///     lambda: 0.0,
+///     fitness: Fitness::Rmse,
+///     memory: 1 << 20,
 /// };
 /// let mut evaluator = Evaluator::new(&data, &table, &Squared, settings, &pool).map_err(|e| e.to_string())?;
-/// assert_eq!(evaluator.base(), 292.5);
+/// assert_eq!(evaluator.base(), [292.5]);
 /// // Rule 1 is "Ind above 150", midway between 100 and 200.
 /// let leaves = evaluator.evaluate(&[1]).map_err(|e| e.to_string())?.leaves;
 /// assert_eq!([leaves[0].value, leaves[1].value], [-195.0, 97.5]);
@@ -154,7 +183,7 @@ struct Frame<'a> {
     plan: Plan,
     questions: Vec<Question>,
     settings: Settings,
-    base: f64,
+    base: Vec<f64>,
     shift: f64,
 }
 
@@ -170,7 +199,7 @@ struct Lane {
     leaves: Vec<Leaf>,
     /// Its fitness.
     fitness: f64,
-    /// After how many trees scores are still there, those after the last one always are.
+    /// After how many rounds scores are still there, those after the last one always are.
     kept: usize,
 }
 
@@ -186,9 +215,9 @@ impl<'a> Evaluator<'a> {
     ) -> Result<Self, ParticleError> {
         check(objective, &settings)?;
         let target: Vec<f64> = data.target.iter().map(|&target| objective.transform_target(target)).collect();
-        let base = objective.start(&target, &data.weight).first().copied().unwrap_or(0.0);
+        let base = objective.start(&target, &data.weight);
         // Losses of the difference alone are learnt around zero, where `f32` is finest.
-        let shift = if objective.shift_invariant() { base } else { 0.0 };
+        let shift = if objective.shift_invariant() { base[0] } else { 0.0 };
         let target: Vec<f32> = target.iter().map(|&y| (y - shift) as f32).collect();
         let weight: Vec<f32> = data.weight.iter().map(|&weight| weight as f32).collect();
         let questions = table.rules().iter().map(|rule| Question::new(&data.layout.route(rule))).collect();
@@ -204,9 +233,10 @@ impl<'a> Evaluator<'a> {
             shift,
         };
         let (targets, weights) = (data.plan.deal(&target), data.plan.deal(&weight));
+        let start: Vec<f32> = (0..frame.outputs()).map(|output| frame.start(output)).collect();
         let rows = pool.map(data.plan.shards, |shard| {
             let (target, weight) = (targets[shard].clone(), weights[shard].clone());
-            Arc::new(Rows::new(data.shards[shard].clone(), target, weight, frame.start(), objective))
+            Arc::new(Rows::new(data.shards[shard].clone(), target, weight, &start, objective))
         });
         let mut evaluator = Evaluator { frame, rows, lanes: Vec::new() };
         evaluator.open_lane();
@@ -215,11 +245,12 @@ impl<'a> Evaluator<'a> {
 
     fn open_lane(&mut self) {
         let settings = &self.frame.settings;
-        let each = self.frame.plan.rows.max(1) * size_of::<f32>() * self.frame.pool.threads();
+        let outputs = self.frame.outputs();
+        let each = self.frame.plan.rows.max(1) * outputs * size_of::<f32>() * self.frame.pool.threads();
         let layers = (settings.memory / each).clamp(1, settings.trees);
-        let leaves = settings.trees << settings.depth;
+        let leaves = (settings.trees * outputs) << settings.depth;
         self.lanes.push(Lane {
-            parts: self.rows.iter().map(|rows| Part::new(rows.clone(), layers)).collect(),
+            parts: self.rows.iter().map(|rows| Part::new(rows.clone(), outputs, layers)).collect(),
             last: Vec::new(),
             sums: vec![[0.0; 2]; leaves],
             leaves: vec![Leaf { value: 0.0, cover: 0.0 }; leaves],
@@ -228,9 +259,19 @@ impl<'a> Evaluator<'a> {
         });
     }
 
-    /// The start value of the raw score.
-    pub fn base(&self) -> f64 {
-        self.frame.base
+    /// The start value of each raw output.
+    pub fn base(&self) -> &[f64] {
+        &self.frame.base
+    }
+
+    /// What is measured.
+    pub fn fitness(&self) -> Fitness {
+        self.frame.settings.fitness
+    }
+
+    /// How many numbers a particle has.
+    pub fn length(&self) -> usize {
+        self.frame.settings.trees * self.frame.each_round()
     }
 
     /// What to add to a training score to get the raw score (see [`Objective::shift_invariant`]).
@@ -273,40 +314,53 @@ impl<'a> Evaluator<'a> {
         Ok(fitness.of_sum(sum, self.rows.iter().map(|rows| rows.total).sum()))
     }
 
-    /// Scores of a particle for the training rows, in row order; [`Evaluator::shift`] makes them raw scores.
-    pub fn training_scores(&mut self, sequence: &[u32]) -> Result<Vec<f32>, ParticleError> {
-        self.evaluate(sequence)?;
-        let scores: Vec<&[f32]> =
-            self.lanes[0].parts.iter().map(|part| part.scores(self.frame.settings.trees)).collect();
-        Ok(self.frame.plan.gather(&scores))
-    }
-
-    /// The trees of a particle as members of a model whose start value is [`Evaluator::base`].
-    pub fn to_members(&mut self, sequence: &[u32]) -> Result<Vec<Member>, ParticleError> {
+    /// Scores of a particle for the training rows, in row order, output after output; [`Evaluator::shift`] makes them raw
+    /// scores.
+    pub fn training_scores(&mut self, sequence: &[u32]) -> Result<Vec<Vec<f32>>, ParticleError> {
         self.evaluate(sequence)?;
         let (frame, lane) = (&self.frame, &self.lanes[0]);
-        let depth = frame.settings.depth;
-        let member = |(tree, rules): (usize, &[u32])| {
-            let own = tree << depth..(tree + 1) << depth;
-            let gains = level_gains(&lane.sums[own.clone()], depth, frame.settings.lambda);
-            let split = |index: u32| frame.layout.split(&frame.table.rules()[index as usize]);
-            let levels = rules.iter().zip(gains).map(|(&index, gain)| Level { split: split(index), gain }).collect();
-            Member { output: 0, shape: Shape::Oblivious(Oblivious { levels, leaves: lane.leaves[own].to_vec() }) }
+        let of_output = |output: usize| {
+            let shard = |part: &'_ usize| {
+                let (scores, rows) = (lane.parts[*part].scores(frame.settings.trees), self.rows[*part].binned.rows);
+                scores[output * rows..(output + 1) * rows].to_vec()
+            };
+            let parts: Vec<Vec<f32>> = (0..lane.parts.len()).map(|part| shard(&part)).collect();
+            frame.plan.gather(&parts.iter().map(Vec::as_slice).collect::<Vec<&[f32]>>())
         };
-        Ok(sequence.chunks_exact(depth).enumerate().map(member).collect())
+        Ok((0..frame.outputs()).map(of_output).collect())
+    }
+
+    /// The trees of a particle as members of a model whose start values are [`Evaluator::base`].
+    pub fn to_members(&mut self, sequence: &[u32]) -> Result<Vec<Member>, ParticleError> {
+        self.evaluate(sequence)?;
+        Ok(members::members(&self.frame, &self.lanes[0], sequence))
     }
 }
 
 impl Frame<'_> {
-    /// The score every row starts from.
-    fn start(&self) -> f32 {
-        (self.base - self.shift) as f32
+    fn outputs(&self) -> usize {
+        self.base.len()
+    }
+
+    /// Rules of a tree.
+    fn each_tree(&self) -> usize {
+        self.settings.form.rules(self.settings.depth)
+    }
+
+    /// Rules of a round.
+    fn each_round(&self) -> usize {
+        self.outputs() * self.each_tree()
+    }
+
+    /// The score of an output that every row starts from.
+    fn start(&self, output: usize) -> f32 {
+        (self.base[output] - self.shift) as f32
     }
 
     fn check_sequence(&self, sequence: &[u32]) -> Result<(), ParticleError> {
-        let Settings { trees, depth, .. } = self.settings;
-        if sequence.len() != trees * depth {
-            return Err(ParticleError::Length { found: sequence.len(), trees, depth });
+        let (trees, each) = (self.settings.trees * self.outputs(), self.each_tree());
+        if sequence.len() != trees * each {
+            return Err(ParticleError::Length { found: sequence.len(), trees, each });
         }
         let rules = self.questions.len();
         match sequence.iter().position(|&index| index as usize >= rules) {
@@ -317,19 +371,22 @@ impl Frame<'_> {
 
     /// Evaluates a checked particle.
     fn evaluate(&self, lane: &mut Lane, sequence: &[u32]) -> Evaluation {
-        let Settings { trees, depth, fitness, .. } = self.settings;
-        let reused = lane.shared_trees(sequence, depth);
-        if reused < trees {
-            for tree in reused..trees {
-                let values = (tree > reused).then(|| self.values(lane, tree - 1));
-                let levels = &sequence[tree * depth..(tree + 1) * depth];
-                let questions: Vec<&Question> = levels.iter().map(|&index| &self.questions[index as usize]).collect();
-                let step = Step { tree, questions: &questions, values: values.as_ref() };
+        let Settings { trees: rounds, fitness, form, depth, .. } = self.settings;
+        let each = self.each_round();
+        let reused = lane.shared_rounds(sequence, each);
+        if reused < rounds {
+            for round in reused..rounds {
+                let values = (round > reused).then(|| self.values(lane, round - 1));
+                let question = |&index: &u32| &self.questions[index as usize];
+                let trees = sequence[round * each..(round + 1) * each].chunks_exact(self.each_tree());
+                let questions: Vec<Vec<&Question>> = trees.map(|tree| tree.iter().map(question).collect()).collect();
+                let leaves = 1 << depth;
+                let step = Step { round, form, leaves, questions: &questions, values: values.as_ref() };
                 self.pool.each(&mut lane.parts, |_, part| part.pass(&step, self.objective));
-                self.settle(lane, tree);
+                self.settle(lane, round);
             }
-            let values = self.values(lane, trees - 1);
-            self.pool.each(&mut lane.parts, |_, part| part.finish(trees, &values, fitness, self.objective));
+            let values = self.values(lane, rounds - 1);
+            self.pool.each(&mut lane.parts, |_, part| part.finish(rounds, &values, fitness, self.objective));
             let sum = lane.parts.iter().map(|part| part.measured).sum();
             lane.fitness = fitness.of_sum(sum, lane.parts.iter().map(Part::total).sum());
             lane.last.clear();
@@ -338,21 +395,28 @@ impl Frame<'_> {
         Evaluation { fitness: lane.fitness, cost: fitness.cost(lane.fitness), leaves: lane.leaves.clone(), reused }
     }
 
-    /// Leaf values of a tree as scores are added: with the start value in those of the first.
-    fn values(&self, lane: &Lane, tree: usize) -> [f32; LEAVES] {
-        let start = if tree == 0 { self.start() } else { 0.0 };
-        let width = 1 << self.settings.depth;
-        let mut values = [0.0; LEAVES];
-        for (value, leaf) in values.iter_mut().zip(&lane.leaves[tree * width..(tree + 1) * width]) {
-            *value = start + leaf.value as f32;
-        }
-        values
+    /// Where the leaves of a round's trees stand.
+    fn leaves_of(&self, round: usize) -> std::ops::Range<usize> {
+        let (outputs, depth) = (self.outputs(), self.settings.depth);
+        (round * outputs) << depth..((round + 1) * outputs) << depth
     }
 
-    /// Merges the sums of a tree in shard order and sets its leaves.
-    fn settle(&self, lane: &mut Lane, tree: usize) {
-        let Settings { depth, learning_rate, lambda, .. } = self.settings;
-        let own = tree << depth..(tree + 1) << depth;
+    /// Leaf values of a round as scores are added: with the start value in those of the first.
+    fn values(&self, lane: &Lane, round: usize) -> Values {
+        let trees = lane.leaves[self.leaves_of(round)].chunks_exact(1 << self.settings.depth).enumerate();
+        let tree = |(output, leaves): (usize, &[Leaf])| {
+            let start = if round == 0 { self.start(output) } else { 0.0 };
+            let mut values = [0.0; LEAVES];
+            values.iter_mut().zip(leaves).for_each(|(value, leaf)| *value = start + leaf.value as f32);
+            values
+        };
+        trees.map(tree).collect()
+    }
+
+    /// Merges the sums of a round in shard order and sets its leaves.
+    fn settle(&self, lane: &mut Lane, round: usize) {
+        let Settings { learning_rate, lambda, .. } = self.settings;
+        let own = self.leaves_of(round);
         let sums = &mut lane.sums[own.clone()];
         sums.fill([0.0; 2]);
         for part in &lane.parts {
@@ -362,17 +426,16 @@ impl Frame<'_> {
             *leaf = newton(sums, lambda);
         }
         if let Some(alpha) = self.objective.leaf_quantile() {
-            self.settle_quantiles(lane, tree, alpha);
+            self.settle_quantiles(lane, round, alpha);
         }
         lane.leaves[own].iter_mut().for_each(|leaf| leaf.value *= learning_rate);
     }
 
-    /// Leaf values of losses whose Newton step is a poor one.
-    fn settle_quantiles(&self, lane: &mut Lane, tree: usize, alpha: f64) {
-        let depth = self.settings.depth;
-        let mut residuals: Vec<Vec<(f32, f32)>> = vec![Vec::new(); 1 << depth];
-        lane.parts.iter().for_each(|part| part.residuals(tree, self.start(), &mut residuals));
-        let own = tree << depth..(tree + 1) << depth;
+    /// Leaf values of losses whose Newton step is a poor one; all of them have a single output.
+    fn settle_quantiles(&self, lane: &mut Lane, round: usize, alpha: f64) {
+        let own = self.leaves_of(round);
+        let mut residuals: Vec<Vec<(f32, f32)>> = vec![Vec::new(); own.len()];
+        lane.parts.iter().for_each(|part| part.residuals(round, self.start(0), &mut residuals));
         for (leaf, residuals) in lane.leaves[own].iter_mut().zip(&mut residuals) {
             leaf.value = weighted_quantile(residuals, alpha).unwrap_or(0.0);
         }
@@ -380,12 +443,12 @@ impl Frame<'_> {
 }
 
 impl Lane {
-    /// How many of its first trees a particle shares with the last one and need not be computed again.
-    fn shared_trees(&self, sequence: &[u32], depth: usize) -> usize {
+    /// How many of its first rounds a particle shares with the last one and need not be computed again.
+    fn shared_rounds(&self, sequence: &[u32], each: usize) -> usize {
         if self.last == sequence {
-            return sequence.len() / depth;
+            return sequence.len() / each;
         }
-        let pairs = self.last.chunks_exact(depth).zip(sequence.chunks_exact(depth));
+        let pairs = self.last.chunks_exact(each).zip(sequence.chunks_exact(each));
         pairs.take(self.kept).take_while(|(last, new)| last == new).count()
     }
 }
@@ -401,27 +464,8 @@ fn newton(&[g, h]: &[f64; 2], lambda: f64) -> Leaf {
     }
 }
 
-/// What each level gained: `½ Σ G² / (H + λ)` over the nodes below it less the same over those above it. A level may
-/// lose something where λ is positive: its rule was not chosen for its gain.
-fn level_gains(sums: &[[f64; 2]], depth: usize, lambda: f64) -> Vec<f64> {
-    let score = |level: usize| -> f64 {
-        let node = |path: usize| {
-            let leaves = sums.iter().skip(path).step_by(1 << level);
-            let [g, h] = leaves.fold([0.0; 2], |sum, leaf| [sum[0] + leaf[0], sum[1] + leaf[1]]);
-            if h + lambda > 0.0 { 0.5 * g * g / (h + lambda) } else { 0.0 }
-        };
-        (0..1 << level).map(node).sum()
-    };
-    let scores: Vec<f64> = (0..=depth).map(score).collect();
-    let gains = scores.windows(2).map(|pair| pair[1] - pair[0]);
-    gains.map(|gain| if gain.is_finite() { gain } else { 0.0 }).collect()
-}
-
 fn check(objective: &dyn Objective, settings: &Settings) -> Result<(), ParticleError> {
     let Settings { trees, depth, fitness, .. } = *settings;
-    if objective.outputs() != 1 {
-        return Err(ParticleError::Outputs { objective: objective.name(), outputs: objective.outputs() });
-    }
     if trees == 0 || !(1..=LEVELS).contains(&depth) {
         return Err(ParticleError::Shape { trees, depth });
     }

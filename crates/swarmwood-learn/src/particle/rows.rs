@@ -3,11 +3,14 @@
 //! What a row is (its codes, target, weight and first derivatives) is shared by all who evaluate; the rest belongs to
 //! one evaluation at a time. Scores are kept after every tree, as far as memory allows, so that a particle which begins
 //! like the last one can go on from there.
+//!
+//! A round adds one tree an output. What belongs to outputs is laid out output after output: the value of row `i` for
+//! output `k` stands at `k * rows + i`.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::Fitness;
+use super::{Fitness, Form};
 use crate::dataset::BinnedRows;
 use crate::kernels::particle::{self, BLOCK, BlockSums, LEAVES, Pair, Question};
 use crate::objective::Objective;
@@ -18,7 +21,7 @@ pub(super) struct Rows {
     pub(super) binned: Arc<BinnedRows>,
     pub(super) target: Vec<f32>,
     pub(super) weight: Vec<f32>,
-    /// Derivatives at the start value: those of every particle's first tree.
+    /// Derivatives at the start values: those of every particle's first round.
     pub(super) first: Vec<Pair>,
     /// Sum of weights.
     pub(super) total: f64,
@@ -29,13 +32,18 @@ impl Rows {
         binned: Arc<BinnedRows>,
         target: Vec<f32>,
         weight: Vec<f32>,
-        start: f32,
+        start: &[f32],
         objective: &dyn Objective,
     ) -> Self {
-        let mut first = vec![[0.0; 2]; binned.rows];
-        objective.derivative_pairs(&vec![start; binned.rows], &target, &weight, &mut first);
+        let rows = binned.rows;
+        let mut first = vec![[0.0; 2]; rows * start.len()];
+        let score: Vec<f32> = start.iter().flat_map(|&start| std::iter::repeat_n(start, rows)).collect();
+        match start.len() {
+            1 => objective.derivative_pairs(&score, &target, &weight, &mut first),
+            _ => derive_all(objective, &score, &target, &weight, &mut first),
+        }
         let total = match weight[..] {
-            [] => binned.rows as f64,
+            [] => rows as f64,
             _ => weight.iter().map(|&weight| f64::from(weight)).sum(),
         };
         Rows { binned, target, weight, first, total }
@@ -49,41 +57,61 @@ impl Rows {
         let rows = self.binned.rows;
         (0..rows).step_by(BLOCK).map(move |start| start..(start + BLOCK).min(rows))
     }
+
+    /// The place of a block's rows for an output.
+    fn of_output(&self, output: usize, block: &Range<usize>) -> Range<usize> {
+        let first = output * self.binned.rows;
+        first + block.start..first + block.end
+    }
+}
+
+/// Derivatives of a loss of several outputs, as pairs.
+fn derive_all(objective: &dyn Objective, score: &[f32], target: &[f32], weight: &[f32], pairs: &mut [Pair]) {
+    let (mut g, mut h) = (vec![0.0; score.len()], vec![0.0; score.len()]);
+    objective.derivatives(score, target, weight, &mut g, &mut h);
+    particle::pair_up(&g, &h, pairs);
 }
 
 /// What one evaluation writes.
 #[derive(Debug)]
 pub(super) struct Part {
     rows: Arc<Rows>,
-    /// Scores after one tree, two trees, and so on; where there are fewer layers than trees, the last one is reused.
+    /// Scores after one round, two rounds, and so on; where there are fewer layers than rounds, the last one is reused.
     layers: Vec<Vec<f32>>,
-    /// Leaf numbers in the latest tree.
+    /// Leaf numbers in the trees of the latest round.
     leaf: Vec<u8>,
     pairs: Vec<Pair>,
     block_sums: BlockSums,
-    /// Sums of derivatives by leaf of the latest tree.
+    /// Sums of derivatives by leaf of the latest round, output after output.
     pub(super) sums: Vec<[f64; 2]>,
     /// What the last evaluation measured.
     pub(super) measured: f64,
 }
 
-/// A pass over the rows for one tree.
+/// Leaf values of the trees of one round.
+pub(super) type Values = Vec<[f32; LEAVES]>;
+
+/// A pass over the rows for one round.
 pub(super) struct Step<'a> {
-    /// How many trees come before it.
-    pub(super) tree: usize,
-    /// Its levels.
-    pub(super) questions: &'a [&'a Question],
-    /// Leaf values of the tree before, if they are not in the scores yet (see [`Part::add_tree`]).
-    pub(super) values: Option<&'a [f32; LEAVES]>,
+    /// How many rounds come before it.
+    pub(super) round: usize,
+    /// The shape of its trees.
+    pub(super) form: Form,
+    /// Leaves of a tree.
+    pub(super) leaves: usize,
+    /// The rules of its trees, one tree an output.
+    pub(super) questions: &'a [Vec<&'a Question>],
+    /// Leaf values of the round before, if they are not in the scores yet (see [`Part::add_round`]).
+    pub(super) values: Option<&'a Values>,
 }
 
 impl Part {
-    pub(super) fn new(rows: Arc<Rows>, layers: usize) -> Self {
+    pub(super) fn new(rows: Arc<Rows>, outputs: usize, layers: usize) -> Self {
         let count = rows.binned.rows;
         Part {
-            layers: vec![vec![0.0; count]; layers.max(1)],
-            leaf: vec![0; count],
-            pairs: vec![[0.0; 2]; BLOCK.min(count)],
+            layers: vec![vec![0.0; count * outputs]; layers.max(1)],
+            leaf: vec![0; count * outputs],
+            pairs: vec![[0.0; 2]; BLOCK.min(count) * outputs],
             block_sums: BlockSums::default(),
             sums: Vec::new(),
             measured: 0.0,
@@ -96,78 +124,113 @@ impl Part {
         self.rows.total
     }
 
-    /// The layer that holds the scores after so many trees, at least one.
-    fn layer(&self, trees: usize) -> usize {
-        trees.min(self.layers.len()) - 1
+    /// The layer that holds the scores after so many rounds, at least one.
+    fn layer(&self, rounds: usize) -> usize {
+        rounds.min(self.layers.len()) - 1
     }
 
-    /// Scores after so many trees, at least one; only the latest are there where layers are reused.
-    pub(super) fn scores(&self, trees: usize) -> &[f32] {
-        &self.layers[self.layer(trees)]
+    /// Scores after so many rounds, at least one; only the latest are there where layers are reused.
+    pub(super) fn scores(&self, rounds: usize) -> &[f32] {
+        &self.layers[self.layer(rounds)]
     }
 
-    /// Sums the derivatives by leaf of a tree.
+    /// Sums the derivatives by leaf of a round's trees.
     pub(super) fn pass(&mut self, step: &Step<'_>, objective: &dyn Objective) {
         let rows = self.rows.clone();
         self.sums.clear();
-        self.sums.resize(1 << step.questions.len(), [0.0; 2]);
+        self.sums.resize(step.leaves * step.questions.len(), [0.0; 2]);
         for block in rows.blocks() {
             if let Some(values) = step.values {
-                self.add_tree(step.tree, values, &block);
+                self.add_round(step.round, values, &block);
             }
-            let layer = if step.tree == 0 { 0 } else { self.layer(step.tree) };
-            let pairs = if step.tree == 0 {
-                &rows.first[block.clone()]
-            } else {
-                let pairs = &mut self.pairs[..block.len()];
-                let score = &self.layers[layer][block.clone()];
-                objective.derivative_pairs(score, &rows.target[block.clone()], rows.weights(&block), pairs);
-                &*pairs
-            };
-            let leaf = &mut self.leaf[block.clone()];
-            particle::leaves(step.questions, |column| &rows.binned.columns[column][block.clone()], leaf);
-            self.block_sums.add(leaf, pairs, &mut self.sums);
+            if step.round > 0 {
+                self.derive(step, &block, objective);
+            }
+            for (output, questions) in step.questions.iter().enumerate() {
+                let place = rows.of_output(output, &block);
+                let pairs = match step.round {
+                    0 => &rows.first[place.clone()],
+                    _ => &self.pairs[output * block.len()..][..block.len()],
+                };
+                let leaf = &mut self.leaf[place];
+                let codes = |column: usize| &rows.binned.columns[column][block.clone()];
+                match step.form {
+                    Form::Oblivious => particle::leaves(questions, codes, leaf),
+                    Form::Free => particle::free_leaves(questions, codes, leaf),
+                }
+                self.block_sums.add(leaf, pairs, &mut self.sums[output * step.leaves..][..step.leaves]);
+            }
         }
     }
 
-    /// Adds the last of `trees` trees to the scores and measures them.
-    pub(super) fn finish(&mut self, trees: usize, values: &[f32; LEAVES], fitness: Fitness, objective: &dyn Objective) {
+    /// The derivatives of a block at the scores before a round that is not the first.
+    fn derive(&mut self, step: &Step<'_>, block: &Range<usize>, objective: &dyn Objective) {
+        let (rows, outputs) = (&self.rows, step.questions.len());
+        let (target, weight) = (&rows.target[block.clone()], rows.weights(block));
+        let scores = &self.layers[step.round.min(self.layers.len()) - 1];
+        let pairs = &mut self.pairs[..outputs * block.len()];
+        if outputs == 1 {
+            objective.derivative_pairs(&scores[block.clone()], target, weight, pairs);
+        } else {
+            let of_block = |output| scores[rows.of_output(output, block)].iter().copied();
+            let score: Vec<f32> = (0..outputs).flat_map(of_block).collect();
+            derive_all(objective, &score, target, weight, pairs);
+        }
+    }
+
+    /// Adds the last of `rounds` rounds to the scores and measures them.
+    pub(super) fn finish(&mut self, rounds: usize, values: &Values, fitness: Fitness, objective: &dyn Objective) {
         let rows = self.rows.clone();
         self.measured = 0.0;
         for block in rows.blocks() {
-            self.add_tree(trees, values, &block);
-            self.measured += self.measure_block(trees, fitness, objective, &block);
+            self.add_round(rounds, values, &block);
+            if values.len() == 1 {
+                self.measured += self.measure_block(rounds, fitness, objective, &block);
+            }
+        }
+        if values.len() > 1 {
+            self.measured = self.measure(rounds, fitness, objective);
         }
     }
 
-    /// Scores after `trees` trees from those before the last of them. The values of a first tree include the start.
-    fn add_tree(&mut self, trees: usize, values: &[f32; LEAVES], block: &Range<usize>) {
-        let leaf = &self.leaf[block.clone()];
-        let layer = self.layer(trees);
-        if trees == 1 {
-            return particle::look_up(leaf, values, &mut self.layers[layer][block.clone()]);
+    /// Scores after `rounds` rounds from those before the last of them. The values of a first round include the start.
+    fn add_round(&mut self, rounds: usize, values: &Values, block: &Range<usize>) {
+        let layer = self.layer(rounds);
+        for (output, values) in values.iter().enumerate() {
+            let place = self.rows.of_output(output, block);
+            let leaf = &self.leaf[place.clone()];
+            if rounds == 1 {
+                particle::look_up(leaf, values, &mut self.layers[layer][place]);
+                continue;
+            }
+            let before = self.layer(rounds - 1);
+            if before == layer {
+                particle::add_values_here(leaf, values, &mut self.layers[layer][place]);
+            } else {
+                let (old, new) = self.layers.split_at_mut(layer);
+                particle::add_values(&old[before][place.clone()], leaf, values, &mut new[0][place]);
+            }
         }
-        let before = self.layer(trees - 1);
-        if before == layer {
-            return particle::add_values_here(leaf, values, &mut self.layers[layer][block.clone()]);
-        }
-        let (old, new) = self.layers.split_at_mut(layer);
-        particle::add_values(&old[before][block.clone()], leaf, values, &mut new[0][block.clone()]);
     }
 
-    /// The weighted sum that a fitness is made of, over all rows, after so many trees.
-    pub(super) fn measure(&self, trees: usize, fitness: Fitness, objective: &dyn Objective) -> f64 {
-        self.rows.blocks().map(|block| self.measure_block(trees, fitness, objective, &block)).sum()
+    /// The weighted sum that a fitness is made of, over all rows, after so many rounds.
+    pub(super) fn measure(&self, rounds: usize, fitness: Fitness, objective: &dyn Objective) -> f64 {
+        if objective.outputs() > 1 {
+            // The scores of a block do not lie beside each other; those of the shard do.
+            return fitness.sum(self.scores(rounds), &self.rows.target, &self.rows.weight, objective);
+        }
+        self.rows.blocks().map(|block| self.measure_block(rounds, fitness, objective, &block)).sum()
     }
 
-    fn measure_block(&self, trees: usize, fitness: Fitness, objective: &dyn Objective, block: &Range<usize>) -> f64 {
-        let score = &self.scores(trees)[block.clone()];
+    fn measure_block(&self, rounds: usize, fitness: Fitness, objective: &dyn Objective, block: &Range<usize>) -> f64 {
+        let score = &self.scores(rounds)[block.clone()];
         fitness.sum(score, &self.rows.target[block.clone()], self.rows.weights(block), objective)
     }
 
-    /// Appends residuals and weights of every row to those of its leaf in the latest tree, the one after `trees` trees.
-    pub(super) fn residuals(&self, trees: usize, start: f32, into: &mut [Vec<(f32, f32)>]) {
-        let scores = if trees == 0 { &[][..] } else { self.scores(trees) };
+    /// Appends residuals and weights of every row to those of its leaf in the latest tree, the one after `rounds`
+    /// rounds; for losses of a single output.
+    pub(super) fn residuals(&self, rounds: usize, start: f32, into: &mut [Vec<(f32, f32)>]) {
+        let scores = if rounds == 0 { &[][..] } else { self.scores(rounds) };
         for (row, (&leaf, &target)) in self.leaf.iter().zip(&self.rows.target).enumerate() {
             let score = scores.get(row).copied().unwrap_or(start);
             let weight = self.rows.weight.get(row).copied().unwrap_or(1.0);

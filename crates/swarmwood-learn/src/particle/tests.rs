@@ -1,15 +1,23 @@
 //! Worked examples of the paper, a plain booster as oracle, and the same bits whatever the threads, the memory and the
 //! particles before.
 
-use swarmwood_model::{Feature, Kind, Value};
+use swarmwood_model::{Feature, Kind, Shape, Value};
 use swarmwood_search::rng::Stream;
 
 use super::*;
 use crate::data::{Chunk, Column, MISSING};
-use crate::objective::{Logistic, Softmax, Spec, Squared, make};
+use crate::objective::{Logistic, Spec, Squared, make};
 
 fn settings(trees: usize, depth: usize) -> Settings {
-    Settings { trees, depth, learning_rate: 1.0, lambda: 0.0, fitness: Fitness::Loss, memory: 1 << 30 }
+    Settings {
+        trees,
+        form: Form::Oblivious,
+        depth,
+        learning_rate: 1.0,
+        lambda: 0.0,
+        fitness: Fitness::Loss,
+        memory: 1 << 30,
+    }
 }
 
 fn binned(chunk: &Chunk, features: &[Feature]) -> Dataset {
@@ -29,6 +37,7 @@ fn table(rows: usize, spec: &Spec, weighted: bool) -> (Chunk, Vec<Feature>) {
         let noisy = signal + stream.normal() * 0.5;
         target.push(match spec {
             Spec::Logistic => f64::from(noisy > 2.5),
+            Spec::Softmax { classes } => noisy.floor().clamp(0.0, *classes as f64 - 1.0),
             Spec::Poisson => noisy.abs().round(),
             Spec::SquaredLog => noisy.abs(),
             _ => noisy,
@@ -78,14 +87,14 @@ fn the_worked_example_of_boosting_comes_out() {
     let (data, pool) = (binned(&chunk, &features), Pool::new(1).unwrap());
     let rules = RuleTable::distinct(&data);
     let mut evaluator = Evaluator::new(&data, &rules, &Squared, settings(1, 1), &pool).unwrap();
-    assert_eq!(evaluator.base(), 292.5, "F0");
+    assert_eq!(evaluator.base(), [292.5], "F0");
     let residuals: Vec<f32> = evaluator.rows[0].first.iter().map(|pair| -pair[0]).collect();
     assert_eq!(residuals, [-277.5, -202.5, -182.5, -112.5, 287.5, 487.5], "table 2");
     // Figure 1 parts rows 0 and 3 from the others: Ind above 150, midway between 100 and 200.
     let found = evaluator.evaluate(&[1]).unwrap();
     assert_eq!(found.leaves, [Leaf { value: -195.0, cover: 2.0 }, Leaf { value: 97.5, cover: 4.0 }]);
     let scores = evaluator.training_scores(&[1]).unwrap();
-    assert_eq!(scores, [-195.0, 97.5, 97.5, -195.0, 97.5, 97.5]);
+    assert_eq!(scores, [[-195.0, 97.5, 97.5, -195.0, 97.5, 97.5]]);
     let Shape::Oblivious(tree) = &evaluator.to_members(&[1]).unwrap()[0].shape else { unreachable!() };
     assert_eq!(tree.levels[0].split.test, swarmwood_model::Test::Above(150.0));
     // ½ (390² / 2 + 390² / 4): the root's sum is zero.
@@ -191,7 +200,7 @@ fn every_objective_of_one_output_equals_the_plain_booster() {
             let scores = evaluator.training_scores(&sequence).unwrap();
             let shift = evaluator.shift();
             let near = |(own, plain): (&f32, &f64)| (f64::from(*own) + shift - plain).abs() < 1e-3;
-            assert!(scores.iter().zip(&expected.score).all(near), "{spec:?}");
+            assert!(scores[0].iter().zip(&expected.score).all(near), "{spec:?}");
         }
     }
 }
@@ -205,10 +214,10 @@ fn members_predict_what_was_trained() {
     let sequence = draw(&mut Stream::new(1, 2, 3), &rules, 30);
     let members = evaluator.to_members(&sequence).unwrap();
     let scores = evaluator.training_scores(&sequence).unwrap();
-    for (row, score) in scores.iter().enumerate() {
+    for (row, score) in scores[0].iter().enumerate() {
         let leaf = |member: &Member| member.shape.leaf_of(|feature| value_of(&chunk, row, feature)) as usize;
         let sum: f64 = members.iter().map(|member| member.shape.leaves()[leaf(member)].value).sum();
-        assert!((evaluator.base() + sum - f64::from(*score)).abs() < 1e-4);
+        assert!((evaluator.base()[0] + sum - f64::from(*score)).abs() < 1e-4);
     }
     // Without a penalty no level can lose, and the levels' gains are the tree's.
     for member in &members {
@@ -241,19 +250,24 @@ fn threads_memory_and_history_change_no_bit() {
     let bits = |found: &Evaluation| -> Vec<u64> {
         found.leaves.iter().map(|leaf| leaf.value.to_bits()).chain([found.fitness.to_bits()]).collect()
     };
-    for spec in [Spec::Logistic, Spec::Absolute] {
+    let kinds =
+        [(Spec::Logistic, Form::Oblivious), (Spec::Absolute, Form::Free), (Spec::Softmax { classes: 3 }, Form::Free)];
+    for (spec, form) in kinds {
+        let settings = |trees, depth| Settings { form, ..settings(trees, depth) };
         let (chunk, features) = table(20_000, &spec, false);
         let data = binned(&chunk, &features);
         let (rules, objective) = (RuleTable::distinct(&data), make(&spec));
         assert!(data.plan.shards > 2);
-        let particles = swarm(&rules, 4, 3);
+        let particles = swarm(&rules, 4, form.rules(3) * objective.outputs());
         let one = Pool::new(1).unwrap();
         let fresh = |particle: &Vec<u32>| {
             let mut evaluator = Evaluator::new(&data, &rules, objective.as_ref(), settings(4, 3), &one).unwrap();
             bits(&evaluator.evaluate(particle).unwrap())
         };
         let expected: Vec<Vec<u64>> = particles.iter().map(fresh).collect();
-        for (threads, memory) in [(1, 1 << 30), (2, 1 << 30), (3, 0), (2, 20_000 * 4 * 2 * 2), (8, 1 << 30)] {
+        for (threads, memory) in
+            [(1, 1 << 30), (2, 1 << 30), (3, 0), (2, 20_000 * 4 * 2 * 2 * objective.outputs()), (8, 1 << 30)]
+        {
             let pool = Pool::new(threads).unwrap();
             let settings = Settings { memory, ..settings(4, 3) };
             let mut evaluator = Evaluator::new(&data, &rules, objective.as_ref(), settings, &pool).unwrap();
@@ -312,7 +326,7 @@ fn fitness_is_the_metric_of_that_name() {
             let target: Vec<f32> = data.target.iter().map(|&y| (y - shift) as f32).collect();
             let weight: Vec<f32> = data.weight.iter().map(|&weight| weight as f32).collect();
             let watch = fitness.watch();
-            let expected = watch.finish(watch.partial(&scores, &target, &weight, objective.as_ref()));
+            let expected = watch.finish(watch.partial(&scores[0], &target, &weight, objective.as_ref()));
             assert!((found.fitness - expected).abs() < 1e-6, "{spec:?} {fitness:?} {} {expected}", found.fitness);
             assert_eq!(found.cost, if fitness == Fitness::Accuracy { 1.0 - found.fitness } else { found.fitness });
             assert_eq!(evaluator.measure(&sequence, fitness), Ok(found.fitness));
@@ -331,13 +345,108 @@ fn what_cannot_be_is_refused() {
     assert!(fault(&Squared, settings(0, 3)).unwrap().contains("at least one tree"));
     assert!(fault(&Squared, settings(1, 0)).is_some() && fault(&Squared, settings(1, 9)).is_some());
     assert!(fault(&Squared, Settings { fitness: Fitness::Accuracy, ..settings(1, 1) }).unwrap().contains("rmse"));
-    assert!(fault(&Softmax { classes: 3 }, settings(1, 1)).unwrap().contains("3 outputs"));
     let mut evaluator = Evaluator::new(&data, &rules, &Squared, settings(2, 2), &pool).unwrap();
     assert_eq!(
         evaluator.evaluate(&[0; 3]).unwrap_err().to_string(),
-        "a sequence of 3 rules; 2 trees with 2 levels need 4"
+        "a sequence of 3 rules; 2 trees with 2 rules each need 4"
     );
     assert_eq!(evaluator.evaluate(&[0, 0, 12, 0]), Err(ParticleError::Rule { index: 12, position: 2, rules: 12 }));
     assert!(evaluator.evaluate_all(&[vec![0; 4], vec![0; 5]]).is_err());
     assert_eq!(evaluator.evaluate_all::<Vec<u32>>(&[]), Ok(Vec::new()));
+}
+
+/// Where a row ends in the trees of one round, walking on values.
+fn walk(chunk: &Chunk, row: usize, splits: &[swarmwood_model::Split], form: Form, depth: usize) -> usize {
+    let (mut node, mut leaf) = (0, 0);
+    for level in 0..depth {
+        let split = &splits[if form == Form::Free { node } else { level }];
+        let right = usize::from(split.goes_right(value_of(chunk, row, split.feature)));
+        leaf |= right << level;
+        node = 2 * node + 1 + right;
+    }
+    leaf
+}
+
+/// Softmax and trees of free nodes, said row by row: every round fits one tree a class to the derivatives before it.
+#[test]
+fn classes_and_free_trees_equal_the_plain_booster() {
+    let pool = Pool::new(2).unwrap();
+    let mut stream = Stream::new(6, 0, 0);
+    let classes = Spec::Softmax { classes: 3 };
+    for (spec, form, weighted) in [
+        (&classes, Form::Oblivious, false),
+        (&classes, Form::Free, true),
+        (&Spec::Squared, Form::Free, false),
+        (&Spec::Logistic, Form::Free, true),
+    ] {
+        let (chunk, features) = table(5000, spec, weighted);
+        let data = binned(&chunk, &features);
+        let (rules, objective, depth, rounds) = (RuleTable::distinct(&data), make(spec), 3, 3);
+        let (outputs, rows) = (objective.outputs(), chunk.rows);
+        let settings = Settings { learning_rate: 0.6, lambda: 1.0, form, ..settings(rounds, depth) };
+        let mut evaluator = Evaluator::new(&data, &rules, objective.as_ref(), settings, &pool).unwrap();
+        let sequence = draw(&mut stream, &rules, evaluator.length());
+        assert_eq!(sequence.len(), rounds * outputs * form.rules(depth));
+        let narrow = |values: &[f64]| -> Vec<f32> { values.iter().map(|&value| value as f32).collect() };
+        let (target, weight) = (narrow(&chunk.target), narrow(&chunk.weight));
+        let start = objective.start(&chunk.target, &chunk.weight);
+        let mut score: Vec<f64> = start.iter().flat_map(|&start| vec![start; rows]).collect();
+        let found = evaluator.evaluate(&sequence).unwrap();
+        let mut trees = sequence.chunks(form.rules(depth)).zip(found.leaves.chunks(1 << depth));
+        for _ in 0..rounds {
+            let (mut g, mut h) = (vec![0.0; score.len()], vec![0.0; score.len()]);
+            objective.derivatives(&narrow(&score), &target, &weight, &mut g, &mut h);
+            for output in 0..outputs {
+                let (tree, leaves) = trees.next().unwrap();
+                let splits: Vec<_> = tree.iter().map(|&at| data.layout.split(&rules.rules()[at as usize])).collect();
+                let mut sums = vec![[0.0; 2]; 1 << depth];
+                let ends: Vec<usize> = (0..rows).map(|row| walk(&chunk, row, &splits, form, depth)).collect();
+                for (row, &leaf) in ends.iter().enumerate() {
+                    sums[leaf][0] += f64::from(g[output * rows + row]);
+                    sums[leaf][1] += f64::from(h[output * rows + row]);
+                }
+                let values: Vec<f64> = sums.iter().map(|[g, h]| -g / (h + 1.0) * 0.6).collect();
+                for (leaf, value) in leaves.iter().zip(&values) {
+                    assert!((leaf.value - value).abs() < 2e-4 * (1.0 + value.abs()), "{spec:?} {form:?}");
+                }
+                ends.iter().enumerate().for_each(|(row, &leaf)| score[output * rows + row] += values[leaf]);
+            }
+        }
+        let total = if weight.is_empty() { rows as f64 } else { chunk.weight.iter().sum() };
+        let loss = objective.loss(&narrow(&score), &target, &weight) / total;
+        assert!((found.fitness - loss).abs() < 1e-4 * (1.0 + loss), "{spec:?} {form:?} {} {loss}", found.fitness);
+
+        // The members of the model give the same scores.
+        let members = evaluator.to_members(&sequence).unwrap();
+        let scores = evaluator.training_scores(&sequence).unwrap();
+        for row in 0..300 {
+            for output in 0..outputs {
+                let own = members.iter().filter(|member| member.output as usize == output);
+                let value = |member: &Member| {
+                    let leaf = member.shape.leaf_of(|feature| value_of(&chunk, row, feature));
+                    member.shape.leaves()[leaf as usize].value
+                };
+                let sum = start[output] + own.map(value).sum::<f64>();
+                assert!((sum - score[output * rows + row]).abs() < 1e-3);
+                assert!((sum - f64::from(scores[output][row]) - evaluator.shift()).abs() < 1e-3);
+            }
+        }
+    }
+}
+
+#[test]
+fn gains_of_free_nodes_add_up_to_the_tree() {
+    let (chunk, features) = table(4000, &Spec::Squared, false);
+    let (data, pool) = (binned(&chunk, &features), Pool::new(1).unwrap());
+    let rules = RuleTable::bins(&data);
+    let settings = Settings { form: Form::Free, ..settings(1, 4) };
+    let mut evaluator = Evaluator::new(&data, &rules, &Squared, settings, &pool).unwrap();
+    let sequence = draw(&mut Stream::new(1, 2, 3), &rules, 15);
+    let Shape::Ordinary(tree) = evaluator.to_members(&sequence).unwrap().remove(0).shape else { unreachable!() };
+    assert_eq!((tree.nodes.len(), tree.leaves.len(), tree.depth()), (15, 16, 4));
+    let whole: f64 = tree.leaves.iter().map(|leaf| 0.5 * leaf.value * leaf.value * leaf.cover).sum();
+    let gains: f64 = tree.nodes.iter().map(|node| node.gain).sum();
+    // The first tree of a squared loss starts at the mean, so the root has nothing to gain.
+    assert!((gains - whole).abs() < 1e-3 * whole, "{gains} {whole}");
+    assert_eq!(tree.nodes[0].cover, 4000.0);
 }

@@ -1,6 +1,7 @@
 //! Rows that stand in the leaves of finished trees, so that a tree can be taken out, put back and fitted again.
 
 use super::Shard;
+use crate::grown::Walker;
 
 /// Sums over the rows of one leaf.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -29,6 +30,11 @@ impl Shard {
             self.order[self.spans[slot].clone()].iter().for_each(|&row| leaves[row as usize] = leaf as u16);
         }
         leaves
+    }
+
+    /// The leaf of every row in any tree.
+    pub fn locate(&self, walker: &Walker) -> Vec<u16> {
+        (0..self.rows.rows).map(|row| walker.leaf(&self.rows.columns, row) as u16).collect()
     }
 
     /// Adds to every row's score what its leaf is given.

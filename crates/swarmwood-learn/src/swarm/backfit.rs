@@ -1,5 +1,7 @@
 //! Backfitting: start greedily, fit all leaves together, then go round and grow each tree again on what the others leave.
 
+use std::ops::Range;
+
 use swarmwood_search::rng::Stream;
 
 use super::ensemble::{Ensemble, falls};
@@ -12,14 +14,33 @@ use crate::pool::Pool;
 /// Passes of fitting the leaves of every tree in turn before trees are grown again.
 const FIRST_FITS: usize = 3;
 
+/// Most passes of the last fit, and the share of the value that a pass must still gain for another one.
+const LAST_FITS: usize = 20;
+const AGREED: f64 = 1e-6;
+
 /// A sweep that lowers the value by less than this share ends the sweeps.
 const LEAST_FALL: f64 = 1e-4;
 
 /// Streams of the order of trees.
 const ORDER_STREAM: u64 = 5 << 32;
 
-/// Starts greedily and sweeps.
+/// Starts greedily, fits all leaves together, and sweeps.
 pub fn backfit<'a>(
+    data: &Dataset,
+    valid: Option<&Dataset>,
+    objective: &'a dyn Objective,
+    (frame, arm): (&Frame, &Arm),
+    pool: &'a Pool,
+    tell: &mut Tell<'_>,
+) -> Ensemble<'a> {
+    let (mut ensemble, _) = start(data, valid, objective, (frame, arm), pool, tell);
+    sweeps(&mut ensemble, 0..arm.sweeps, tell);
+    ensemble
+}
+
+/// Starts greedily and fits all leaves together. A start that ended early would be worse than greedy boosting, so it is
+/// always finished.
+pub fn start<'a>(
     data: &Dataset,
     valid: Option<&Dataset>,
     objective: &'a dyn Objective,
@@ -28,10 +49,11 @@ pub fn backfit<'a>(
     tell: &mut Tell<'_>,
 ) -> (Ensemble<'a>, Flow) {
     let mut ensemble = Ensemble::new(data, valid, objective, frame, arm, pool);
+    let mut flow = Flow::Continue;
     for round in 0..frame.trees {
         ensemble.add_round(arm.start_rate);
         if tell(Stage::Start, round + 1, frame.trees, &ensemble) == Flow::Stop {
-            return (ensemble, Flow::Stop);
+            flow = Flow::Stop;
         }
     }
     for _ in 0..FIRST_FITS {
@@ -40,18 +62,41 @@ pub fn backfit<'a>(
         });
     }
     ensemble.settle();
-    for sweep in 0..arm.sweeps {
+    (ensemble, flow)
+}
+
+/// Goes round all trees until nothing much changes.
+pub fn sweeps(ensemble: &mut Ensemble<'_>, sweeps: Range<usize>, tell: &mut Tell<'_>) -> Flow {
+    let order: Vec<usize> = (0..ensemble.trees.len()).collect();
+    let most = sweeps.end;
+    for sweep in sweeps {
         let before = ensemble.value();
-        let order: Vec<usize> = (0..ensemble.trees.len()).collect();
-        sweep_in(&mut ensemble, &order);
-        if tell(Stage::Sweeps, sweep + 1, arm.sweeps, &ensemble) == Flow::Stop {
-            return (ensemble, Flow::Stop);
+        sweep_in(ensemble, &order);
+        let rests = !falls(ensemble.value(), before - LEAST_FALL * before.abs());
+        // Sweeps that rest are told as done, so that whoever goes on from here does not begin them again.
+        let done = if rests { most } else { sweep + 1 };
+        if tell(Stage::Sweeps, done, most, ensemble) == Flow::Stop {
+            return Flow::Stop;
         }
-        if !falls(ensemble.value(), before - LEAST_FALL * before.abs()) {
+        if rests {
             break;
         }
     }
-    (ensemble, Flow::Continue)
+    Flow::Continue
+}
+
+/// Fits the leaves of all trees in turn until they agree: block by block that is the joint solve.
+pub fn agree(ensemble: &mut Ensemble<'_>) {
+    for _ in 0..LAST_FITS {
+        let before = ensemble.value();
+        (0..ensemble.trees.len()).for_each(|at| {
+            ensemble.refit(at);
+        });
+        ensemble.settle();
+        if !falls(ensemble.value(), before - AGREED * before.abs()) {
+            break;
+        }
+    }
 }
 
 /// Goes round all trees once.

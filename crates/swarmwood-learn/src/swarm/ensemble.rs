@@ -6,6 +6,7 @@
 
 use swarmwood_model::Member;
 
+use super::state::{Carried, Flight};
 use super::{Arm, Frame};
 use crate::dataset::{Dataset, Plan};
 use crate::greedy::{Growth, Settings, grow, oblivious};
@@ -29,7 +30,7 @@ pub struct Placed {
     pub output: usize,
     placement: Placement,
     /// All penalties of the tree.
-    cost: f64,
+    pub cost: f64,
 }
 
 impl Placed {
@@ -304,6 +305,20 @@ impl<'a> Ensemble<'a> {
         self.workers.set_scores(&kept.scores);
         self.trees = kept.trees;
         self.loss = kept.loss;
+    }
+
+    /// Takes over the trees of an earlier run.
+    pub fn resume(&mut self, flight: Flight) {
+        self.trees = flight
+            .trees
+            .into_iter()
+            .map(|Carried { grown, output, cost }| {
+                let placement = self.workers.locate(&grown);
+                Placed { grown, output, placement, cost }
+            })
+            .collect();
+        self.work = flight.work;
+        self.settle();
     }
 
     /// Scores of the training rows in row order, output after output.

@@ -73,7 +73,7 @@ pub fn judge(fold: &Fold, candidate: &Candidate, objective: &dyn Objective, pool
         Way::Search(arm) => {
             let pair = (&candidate.frame, arm);
             let tell = &mut |_: Stage, _: usize, _: usize, _: &Ensemble<'_>| Flow::Continue;
-            let (mut ensemble, _) = backfit::backfit(&fold.train, Some(&fold.test), objective, pair, pool, tell);
+            let mut ensemble = backfit::backfit(&fold.train, Some(&fold.test), objective, pair, pool, tell);
             (ensemble.valid_scores(&fold.test.plan), ensemble.shift, ensemble.work)
         }
         Way::Constant => {

@@ -98,6 +98,11 @@ pub fn greedy_menu(frame: &Frame, facts: &Facts) -> Vec<Candidate> {
     menu
 }
 
+/// Greedy boosting where nothing could be compared.
+pub fn plain_greedy(frame: &Frame) -> Candidate {
+    greedy(frame, size(frame.trees).start_rate, 1.0, 0.0, 1.0, ", smaller leaves")
+}
+
 /// Greedy boosting that pays for splits what chance would gain.
 pub fn priced_greedy(frame: &Frame, facts: &Facts) -> Candidate {
     let rate = size(frame.trees).rates.iter().copied().find(|&rate| rate < 1.0).unwrap_or(0.5);

@@ -5,6 +5,8 @@
 //! times while there is hope. The result stays if the value fell; otherwise everything goes back to where it was. One trajectory of this beats a
 //! population of ensembles at equal work.
 
+use std::ops::Range;
+
 use swarmwood_search::rng::Stream;
 
 use super::backfit::{shuffled, sweep_in};
@@ -36,7 +38,7 @@ fn polish(ensemble: &mut Ensemble<'_>, before: f64, seed: u64, iteration: usize)
 }
 
 /// Does some iterations.
-pub fn search(ensemble: &mut Ensemble<'_>, seed: u64, iterations: std::ops::Range<usize>, tell: &mut Tell<'_>) -> Flow {
+pub fn search(ensemble: &mut Ensemble<'_>, seed: u64, iterations: Range<usize>, tell: &mut Tell<'_>) -> Flow {
     let (trees, features) = (ensemble.trees.len(), ensemble.features());
     for iteration in iterations.clone() {
         let kept = ensemble.keep();

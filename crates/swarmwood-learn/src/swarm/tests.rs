@@ -1,1 +1,276 @@
+//! What the search must keep: its books, its descent, the best of all structures on tiny tables, one answer for any
+//! number of threads, and the sense to fall back on greedy boosting.
 
+use swarmwood_model::{Feature, Kind};
+use swarmwood_search::rng::Stream;
+
+use super::*;
+use crate::bins::layout::Layout;
+use crate::data::{Chunk, Column};
+use crate::objective::{Spec, make};
+
+fn data(columns: Vec<Vec<f64>>, target: Vec<f64>, weight: Vec<f64>) -> Dataset {
+    let rows = target.len();
+    let features: Vec<Feature> =
+        (0..columns.len()).map(|at| Feature { name: format!("x{at}"), kind: Kind::Number }).collect();
+    let chunk = Chunk { columns: columns.into_iter().map(Column::Number).collect(), target, weight, rows };
+    let pool = Pool::new(1).unwrap();
+    let layout = Layout::fit(|at| chunk.columns[at].clone(), &features, 255, &pool);
+    Dataset::from_chunk(&chunk, layout, &pool)
+}
+
+/// Five columns of which three matter together.
+fn planted(rows: usize, noise: f64, answer: impl Fn(f64) -> f64) -> Dataset {
+    let mut stream = Stream::new(7, 0, 0);
+    let columns: Vec<Vec<f64>> = (0..5).map(|_| (0..rows).map(|_| stream.unit()).collect()).collect();
+    let target = (0..rows).map(|row| {
+        let (a, b, c) = (columns[0][row], columns[1][row], columns[2][row]);
+        let signal = (3.0 * a * b).sin() * 4.0 + if c > 0.5 { 2.0 * a } else { -b };
+        answer(signal + noise * stream.normal())
+    });
+    let target = target.collect();
+    data(columns, target, Vec::new())
+}
+
+fn frame(trees: usize, max_leaves: usize, growth: Growth) -> Frame {
+    let depth = if growth == Growth::Leaf { 0 } else { max_leaves.ilog2() as usize };
+    Frame { trees, growth, depth, max_leaves, seed: 3, memory: 1 << 28 }
+}
+
+fn arm() -> Arm {
+    Arm {
+        lambda: 5.0,
+        ridge: Ridge::Hierarchical,
+        kappa: 0.1,
+        gamma: 0.01,
+        min_child_weight: 2.0,
+        start_rate: 0.5,
+        sweeps: 4,
+        pairs: 5,
+    }
+}
+
+const SPECS: [Spec; 8] = [
+    Spec::Squared,
+    Spec::SquaredLog,
+    Spec::Absolute,
+    Spec::Huber { delta: 1.0 },
+    Spec::Quantile { alpha: 0.7 },
+    Spec::Poisson,
+    Spec::Logistic,
+    Spec::Softmax { classes: 3 },
+];
+
+fn for_spec(spec: &Spec, rows: usize) -> Dataset {
+    let classes = |count: f64| move |signal: f64| ((signal + 2.0) / 2.0).floor().clamp(0.0, count - 1.0);
+    match spec {
+        Spec::Logistic => planted(rows, 1.0, classes(2.0)),
+        Spec::Softmax { .. } => planted(rows, 1.0, classes(3.0)),
+        Spec::Poisson | Spec::SquaredLog => planted(rows, 0.5, |signal| signal.abs().round()),
+        _ => planted(rows, 0.5, |signal| signal),
+    }
+}
+
+#[test]
+fn the_value_is_what_a_fresh_sum_gives_and_never_rises() {
+    let pool = Pool::new(2).unwrap();
+    for spec in &SPECS {
+        let (data, objective) = (for_spec(spec, 600), make(spec));
+        for growth in [Growth::Leaf, Growth::Depth, Growth::Oblivious] {
+            let (frame, arm) = (frame(3, 8, growth), arm());
+            let mut last = f64::INFINITY;
+            let mut tell = |stage, _, _, ensemble: &Ensemble<'_>| {
+                if stage != Stage::Start {
+                    let value = ensemble.value();
+                    assert!(value <= last + 1e-5 * value.abs(), "{} {growth:?}: {last} to {value}", objective.name());
+                    last = value;
+                }
+                Flow::Continue
+            };
+            let mut ensemble = backfit::backfit(&data, None, &*objective, (&frame, &arm), &pool, &mut tell);
+            pairs::search(&mut ensemble, 1, 0..arm.pairs, &mut tell);
+            let start = ensemble.loss();
+            for at in 0..ensemble.trees.len() {
+                ensemble.improve(at);
+                let kept = ensemble.value();
+                ensemble.settle();
+                let fresh = ensemble.value();
+                assert!((kept - fresh).abs() <= 1e-5 * fresh.abs(), "{} {kept} {fresh}", objective.name());
+            }
+            let constant = Ensemble::new(&data, None, &*objective, &frame, &arm, &pool).loss();
+            assert!(start < constant, "{} {growth:?}: {start} {constant}", objective.name());
+        }
+    }
+}
+
+/// The least value of two stumps over all pairs of cuts, leaves solved together by Gaussian elimination.
+fn best_pair_of_stumps(columns: &[Vec<f64>], target: &[f64], lambda: f64) -> f64 {
+    let mut cuts: Vec<Vec<bool>> = Vec::new();
+    for column in columns {
+        let mut values = column.clone();
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        cuts.extend(values[1..].iter().map(|&cut| column.iter().map(|&x| x >= cut).collect::<Vec<bool>>()));
+    }
+    let mean = target.iter().sum::<f64>() / target.len() as f64;
+    let mut best = f64::INFINITY;
+    for (at, a) in cuts.iter().enumerate() {
+        for b in &cuts[at..] {
+            best = best.min(solved(&[a, b], target, mean, lambda));
+        }
+    }
+    best
+}
+
+/// Unknowns: root, left, right of each stump.
+fn solved(stumps: &[&Vec<bool>; 2], target: &[f64], mean: f64, lambda: f64) -> f64 {
+    let mut m = [[0.0; 7]; 6];
+    for stump in 0..2 {
+        let root = 3 * stump;
+        m[root][root] += lambda;
+        for leaf in [root + 1, root + 2] {
+            m[leaf][leaf] += lambda;
+            m[root][root] += lambda;
+            m[leaf][root] -= lambda;
+            m[root][leaf] -= lambda;
+        }
+    }
+    let leaf = |stump: usize, row: usize| 3 * stump + 1 + usize::from(stumps[stump][row]);
+    for (row, y) in target.iter().enumerate() {
+        for a in 0..2 {
+            for b in 0..2 {
+                m[leaf(a, row)][leaf(b, row)] += 1.0;
+            }
+            m[leaf(a, row)][6] += y - mean;
+        }
+    }
+    for pivot in 0..6 {
+        for row in 0..6 {
+            if row != pivot {
+                let factor = m[row][pivot] / m[pivot][pivot];
+                for column in pivot..7 {
+                    m[row][column] -= factor * m[pivot][column];
+                }
+            }
+        }
+    }
+    let x: Vec<f64> = (0..6).map(|at| m[at][6] / m[at][at]).collect();
+    let loss = target.iter().enumerate().map(|(row, y)| 0.5 * (y - mean - x[leaf(0, row)] - x[leaf(1, row)]).powi(2));
+    let pulls = [x[0], x[1] - x[0], x[2] - x[0], x[3], x[4] - x[3], x[5] - x[3]];
+    loss.sum::<f64>() + 0.5 * lambda * pulls.iter().map(|pull| pull * pull).sum::<f64>()
+}
+
+#[test]
+fn on_tiny_tables_the_search_finds_the_best_of_all_structures() {
+    let pool = Pool::new(1).unwrap();
+    let objective = make(&Spec::Squared);
+    for seed in 0..6 {
+        let mut stream = Stream::new(seed, 1, 0);
+        let columns: Vec<Vec<f64>> = (0..4).map(|_| (0..30).map(|_| stream.below(5) as f64).collect()).collect();
+        let target: Vec<f64> = (0..30).map(|_| stream.normal()).collect();
+        let lambda = 0.5;
+        let best = best_pair_of_stumps(&columns, &target, lambda);
+        let data = data(columns, target, Vec::new());
+        let frame = Frame { seed, ..frame(2, 2, Growth::Leaf) };
+        let arm = Arm { lambda, kappa: 0.0, gamma: 0.0, min_child_weight: 0.0, sweeps: 10, pairs: 40, ..arm() };
+        let mut quiet = |_: Stage, _: usize, _: usize, _: &Ensemble<'_>| Flow::Continue;
+        let mut ensemble = backfit::backfit(&data, None, &*objective, (&frame, &arm), &pool, &mut quiet);
+        pairs::search(&mut ensemble, seed, 0..arm.pairs, &mut quiet);
+        backfit::agree(&mut ensemble);
+        let found = ensemble.value();
+        assert!(found > best - 1e-4 * best, "nothing is below the best of all: {found} {best}");
+        assert!(found < best + 2e-3 * best, "seed {seed}: found {found}, best {best}");
+    }
+}
+
+#[test]
+fn threads_change_nothing() {
+    for spec in [Spec::Squared, Spec::Softmax { classes: 3 }] {
+        let (data, objective) = (for_spec(&spec, 700), make(&spec));
+        let settings = Settings { frames: vec![frame(3, 8, Growth::Leaf), frame(6, 4, Growth::Leaf)], budget: 0 };
+        let run = |threads: usize| {
+            let pool = Pool::new(threads).unwrap();
+            train(&data, None, &*objective, &settings, &pool, None, &mut |_| Flow::Continue).unwrap()
+        };
+        let (one, two, five) = (run(1), run(2), run(5));
+        assert_eq!((&one.members, &one.base), (&two.members, &two.base));
+        assert_eq!((&one.members, &one.report), (&five.members, &five.report));
+    }
+}
+
+#[test]
+fn signal_is_searched_and_noise_is_left_to_greedy_boosting() {
+    let pool = Pool::new(2).unwrap();
+    let objective = make(&Spec::Squared);
+    let settings = Settings { frames: vec![frame(4, 16, Growth::Leaf)], budget: 0 };
+    let clean = planted(1500, 0.1, |signal| signal);
+    let found = train(&clean, None, &*objective, &settings, &pool, None, &mut |_| Flow::Continue).unwrap();
+    assert!(found.report.searched && found.report.gain > 0.05, "{:?}", found.report);
+    assert!(found.report.loss < found.report.greedy_loss);
+    let noise = planted(1500, 1e6, |signal| signal);
+    let found = train(&noise, None, &*objective, &settings, &pool, None, &mut |_| Flow::Continue).unwrap();
+    assert!(found.report.noise > 0.9, "{:?}", found.report);
+}
+
+#[test]
+fn a_budget_or_a_listener_ends_the_run_with_a_model() {
+    let pool = Pool::new(2).unwrap();
+    let objective = make(&Spec::Squared);
+    let data = planted(800, 0.1, |signal| signal);
+    let mut works = Vec::new();
+    for budget in [1, 100, 400, 0] {
+        let settings = Settings { frames: vec![frame(4, 8, Growth::Leaf)], budget };
+        let found = train(&data, None, &*objective, &settings, &pool, None, &mut |_| Flow::Continue).unwrap();
+        assert_eq!(found.members.len(), 4);
+        works.push(found.report.work);
+    }
+    assert!(works.is_sorted() && works[0] < works[3], "{works:?}");
+    for steps in [1, 5, 20] {
+        let settings = Settings { frames: vec![frame(4, 8, Growth::Leaf)], budget: 0 };
+        let mut left = steps;
+        let mut watch = |_: &Progress<'_>| {
+            left -= 1;
+            if left > 0 { Flow::Continue } else { Flow::Stop }
+        };
+        let found = train(&data, None, &*objective, &settings, &pool, None, &mut watch).unwrap();
+        assert!(!found.members.is_empty() && found.report.loss.is_finite());
+    }
+}
+
+#[test]
+fn validation_rows_are_scored_by_the_trees_that_are_kept() {
+    let pool = Pool::new(1).unwrap();
+    let objective = make(&Spec::Logistic);
+    let data = for_spec(&Spec::Logistic, 900);
+    let rows: Vec<usize> = (0..300).collect();
+    let valid = data.subset(&rows, &pool);
+    let settings = Settings { frames: vec![frame(3, 8, Growth::Leaf)], budget: 0 };
+    let found = train(&data, Some(&valid), &*objective, &settings, &pool, None, &mut |_| Flow::Continue).unwrap();
+    for row in rows {
+        assert!((found.train_scores[0][row] - found.valid_scores[0][row]).abs() < 1e-4);
+    }
+}
+
+#[test]
+fn a_resumed_run_ends_as_if_it_had_never_been_interrupted() {
+    let pool = Pool::new(2).unwrap();
+    for spec in [Spec::Squared, Spec::Logistic] {
+        let (data, objective) = (for_spec(&spec, 600), make(&spec));
+        let settings = Settings { frames: vec![frame(3, 8, Growth::Leaf), frame(6, 4, Growth::Leaf)], budget: 0 };
+        let mut states = Vec::new();
+        let mut listen = |progress: &Progress<'_>| {
+            states.push((progress.state)());
+            Flow::Continue
+        };
+        let whole = train(&data, None, &*objective, &settings, &pool, None, &mut listen).unwrap();
+        for state in states.iter().step_by(3) {
+            let again =
+                train(&data, None, &*objective, &settings, &pool, Some(state), &mut |_| Flow::Continue).unwrap();
+            assert_eq!((&again.members, &again.base, &again.report), (&whole.members, &whole.base, &whole.report));
+            assert_eq!(again.train_scores, whole.train_scores);
+        }
+        let broken = Datum::record([("scores", Datum::Natural(3))]);
+        let refused = train(&data, None, &*objective, &settings, &pool, Some(&broken), &mut |_| Flow::Continue);
+        assert!(matches!(refused, Err(SearchError::State(_))));
+    }
+}

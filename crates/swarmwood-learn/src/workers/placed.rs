@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Workers, sum_shards};
+use crate::grown::Grown;
 use crate::metric::Watch;
 use crate::shard::{LeafSums, Shard};
 
@@ -23,6 +24,13 @@ impl Workers<'_> {
     pub fn place(&self, slots: &[(usize, usize)]) -> Placement {
         let shards: Vec<&Shard> = self.shards().collect();
         Placement { leaves: self.pool.map(shards.len(), |at| Arc::new(shards[at].place(slots))) }
+    }
+
+    /// Where rows stand in any tree.
+    pub fn locate(&self, grown: &Grown) -> Placement {
+        let shards: Vec<&Shard> = self.shards().collect();
+        let walker = grown.walker(&self.layout);
+        Placement { leaves: self.pool.map(shards.len(), |at| Arc::new(shards[at].locate(&walker))) }
     }
 
     /// Adds to every training row's score what its leaf is given.

@@ -162,7 +162,7 @@ macro_rules! table {
 
 table! {
     /// how the model is found
-    method: Method = Method::Greedy,
+    method: Method = Method::Swarm,
         Method, Allowed::Choices(Method::CHOICES), aliases [], only [];
     /// what a round adds to the model
     booster: Booster = Booster::Gbtree,

@@ -46,7 +46,7 @@ fn all_violations_come_together() {
         max_bin: 256,
         quantile: 1.0,
         max_leaves: 1,
-        ..Params::default()
+        ..Params::of(Method::Greedy)
     };
     assert_eq!(
         names(params.check().unwrap_err()),
@@ -64,9 +64,22 @@ fn a_violation_says_what_was_given_and_what_is_allowed() {
 #[test]
 fn no_limit_on_the_depth_is_for_leaf_growth() {
     for growth in [Growth::Depth, Growth::Oblivious] {
-        assert_eq!(names(Params { depth: 0, growth, ..Params::default() }.check().unwrap_err()), ["depth"]);
+        assert_eq!(names(Params { depth: 0, growth, ..Params::of(Method::Greedy) }.check().unwrap_err()), ["depth"]);
     }
-    assert!(Params { depth: 0, growth: Growth::Leaf, ..Params::default() }.check().is_ok());
+    assert!(Params { depth: 0, growth: Growth::Leaf, ..Params::of(Method::Greedy) }.check().is_ok());
+}
+
+#[test]
+fn a_search_takes_any_growth_but_not_any_number_of_leaves() {
+    let of = |growth, max_leaves| Params { growth, max_leaves, ..Params::of(Method::Swarm) }.check();
+    for growth in [Growth::Depth, Growth::Leaf, Growth::Oblivious] {
+        assert!(of(growth, 16).is_ok());
+        assert_eq!(names(of(growth, 1).unwrap_err()), ["max_leaves"]);
+        assert_eq!(names(of(growth, 100_000).unwrap_err()), ["max_leaves"]);
+    }
+    assert_eq!(names(Params { total_leaves: 3, ..Params::default() }.check().unwrap_err()), ["total_leaves"]);
+    let idle = Params { learning_rate: 0.5, ..Params::default() }.idle();
+    assert!(idle[0].starts_with("learning_rate has no effect"), "{idle:?}");
 }
 
 #[test]
@@ -88,7 +101,7 @@ fn the_record_leaves_out_the_machine() {
 
 #[test]
 fn idle_parameters_are_told() {
-    let params = Params { rate_drop: 0.3, ..Params::default() };
+    let params = Params { rate_drop: 0.3, ..Params::of(Method::Greedy) };
     assert_eq!(params.idle(), ["rate_drop has no effect: it is for booster dart"]);
     assert!(Params { booster: Booster::Dart, ..params }.idle().is_empty());
 }
@@ -185,9 +198,9 @@ fn what_nobody_sets_follows_the_method_wherever_it_is_set() {
 #[test]
 fn defaults_say_where_methods_differ() {
     let text = |name: &str| find(name).unwrap().defaults_text();
-    assert_eq!(text("trees"), "100 (6 for sgbdt, sgbdt-bins, psgbdt)");
+    assert_eq!(text("trees"), "6 (100 for greedy)");
     assert_eq!(text("max_bin"), "255 (100 for sgbdt-bins)");
-    assert_eq!((text("seed"), text("method")), ("0".to_string(), "greedy".to_string()));
+    assert_eq!((text("seed"), text("method")), ("0".to_string(), "swarm".to_string()));
     for &method in Method::ALL {
         assert!(Params::of(method).check().is_ok_and(|params| params.method == method), "{}", method.name());
         assert!(Params::of(method).idle().is_empty(), "{}", method.name());

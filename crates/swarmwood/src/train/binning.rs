@@ -16,11 +16,24 @@ type Binned<T> = std::result::Result<T, Conflict>;
 
 /// The training and the validation rows, binned alike.
 pub fn bin(job: &Job<'_>) -> Result<(Dataset, Option<Dataset>)> {
+    until_exclusive(fit(job), &|layout| bin_with(job, layout))
+}
+
+/// The training rows alone, in bins of their own or in given ones.
+pub fn training(job: &Job<'_>, layout: Option<Layout>) -> Result<Dataset> {
+    until_exclusive(layout.unwrap_or_else(|| fit(job)), &|layout| build(job, job.rows, layout))
+}
+
+fn fit(job: &Job<'_>) -> Layout {
     let none = || Column::Number(Vec::new());
     let sample = |feature: usize| job.rows.sample_column(feature).unwrap_or_else(none);
-    let mut layout = Arc::new(Layout::fit(sample, &job.rows.schema.features, job.params.max_bin, job.pool));
+    Layout::fit(sample, &job.rows.schema.features, job.params.max_bin, job.pool)
+}
+
+fn until_exclusive<T>(layout: Layout, bin: &dyn Fn(&Arc<Layout>) -> Result<Binned<T>>) -> Result<T> {
+    let mut layout = Arc::new(layout);
     loop {
-        match bin_with(job, &layout)? {
+        match bin(&layout)? {
             Ok(data) => return Ok(data),
             // Columns that shared a bundle are not exclusive outside the sample: take the bundle apart, begin again.
             Err(conflict) => layout = Arc::new(layout.without_bundle(conflict)),

@@ -42,6 +42,7 @@ pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Tra
         train_metrics,
         valid_metrics,
         search: None,
+        flight: None,
         warnings,
     })
 }

@@ -1,13 +1,21 @@
 //! Trains a model from rows and checked parameters.
 //!
-//! `binning` turns rows into binned shards; the greedy tree booster and the linear booster are called from here, and
-//! what they end with becomes a [`Model`] with its metrics.
+//! `binning` turns rows into binned shards; the greedy tree booster, the linear booster and the published swarms are
+//! called from here, and what they end with becomes a [`Model`] with its metrics.
 
 mod binning;
+mod flight;
+mod history;
+mod keeper;
 mod linear;
+mod pretrained;
+mod published;
+mod search_space;
 mod swarm;
+mod told;
 mod trees;
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use swarmwood_learn::data::Chunk;
@@ -19,10 +27,12 @@ use swarmwood_learn::swarm::Report;
 use swarmwood_model::predict::Predictions;
 use swarmwood_model::{Body, Model, Provenance, TargetKind};
 
+use crate::checkpoint::Keep;
 use crate::error::{DataError, Violation};
 use crate::params::{Booster, Checked, Method, Params};
 use crate::read::Rows;
 use crate::{Error, Result, registry};
+pub use search_space::SearchSpace;
 
 /// A trained model and what there is to say about the run.
 #[derive(Debug)]
@@ -43,8 +53,36 @@ pub struct Trained {
     pub valid_metrics: Vec<(&'static str, f64)>,
     /// What a search chose, and why.
     pub search: Option<Report>,
+    /// How a published swarm flew.
+    pub flight: Option<FlightReport>,
     /// Things the user should know (constant columns, early stop, ...).
     pub warnings: Vec<String>,
+}
+
+/// What a published swarm did.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FlightReport {
+    /// What was searched.
+    pub space: SearchSpace,
+    /// What was made best, by the name users say.
+    pub measure: &'static str,
+    /// Its best value on the training rows.
+    pub best: f64,
+    /// Iterations done.
+    pub iterations: usize,
+    /// Candidates evaluated.
+    pub evaluations: u64,
+    /// Candidates that were known already.
+    pub repeats: u64,
+}
+
+/// What a training may have beside rows and parameters.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Aids {
+    /// A model whose splits a search starts from: ours, XGBoost's, LightGBM's or CatBoost's.
+    pub pretrained: Option<PathBuf>,
+    /// Where the run stores its state.
+    pub keep: Option<Keep>,
 }
 
 /// Trains with the method the parameters name. `watch` hears of every round and may stop the run; the best model so
@@ -52,14 +90,14 @@ pub struct Trained {
 ///
 /// ```
 /// use swarmwood::learn::event::Flow;
-/// use swarmwood::params::Params;
+/// use swarmwood::params::{Method, Params};
 /// use swarmwood::read::{self, ReadOptions, Source};
 /// use swarmwood::train;
 ///
 /// let csv = b"size,price\n1,10\n2,20\n3,30\n4,40\n";
 /// let options = ReadOptions { target: "price".into(), ..ReadOptions::default() };
 /// let rows = read::training(&Source::Bytes("houses.csv".into(), csv), &options)?;
-/// let params = Params { trees: 50, learning_rate: 1.0, lambda: 0.0, ..Params::default() }.check()?;
+/// let params = Params { trees: 50, learning_rate: 1.0, lambda: 0.0, ..Params::of(Method::Greedy) }.check()?;
 /// let trained = train::train(&rows, None, &params, &mut |_| Flow::Continue)?;
 /// let rmse = trained.train_metrics.iter().find(|metric| metric.0 == "rmse").map(|metric| metric.1);
 /// assert!(rmse.is_some_and(|rmse| rmse < 1e-3));
@@ -71,6 +109,17 @@ pub fn train(
     params: &Checked<Params>,
     watch: &mut dyn FnMut(&Event) -> Flow,
 ) -> Result<Trained> {
+    train_with(rows, valid, params, &Aids::default(), watch)
+}
+
+/// The same with a model to start from, or with checkpoints.
+pub fn train_with(
+    rows: &Rows,
+    valid: Option<&Rows>,
+    params: &Checked<Params>,
+    aids: &Aids,
+    watch: &mut dyn FnMut(&Event) -> Flow,
+) -> Result<Trained> {
     let params = &(**params).clone().resolve(&rows.schema.target.kind);
     let spec = registry::objective(params, &rows.schema.target.kind)?;
     let metric = registry::watch(params, &rows.schema.target.kind)?;
@@ -78,28 +127,30 @@ pub fn train(
         let message = "needs validation rows to watch".to_string();
         return Err(Error::Parameters(vec![Violation { name: "early_stopping_rounds".to_string(), message }]));
     }
+    registry::check_aids(params, aids)?;
     let objective = objective::make(&spec);
     let pool = Pool::new(params.threads).map_err(Error::Run)?;
     let job = Job { rows, valid, params, spec, objective: &*objective, metric, pool: &pool };
     let mut clock = Clock::new(params.time_limit);
-    let mut watch = |event: &Event| clock.check(watch(event));
+    let mut watch = |event: &Event| {
+        let elapsed = if event.elapsed > 0.0 { event.elapsed } else { clock.elapsed() };
+        clock.check(watch(&Event { elapsed, ..event.clone() }))
+    };
     let mut trained = match (params.method, params.booster) {
         (Method::Greedy, Booster::Gbtree | Booster::Dart) => trees::train(&job, &mut watch)?,
         (Method::Greedy, Booster::Gblinear) => linear::train(&job, &mut watch)?,
-        (Method::Swarm, _) => swarm::train(&job, &mut watch)?,
-        (method, _) => return Err(not_there_yet(method)),
+        (Method::Sgbdt | Method::SgbdtBins | Method::Psgbdt, _) => published::train(&job, aids, &mut watch)?,
+        (Method::Swarm, _) => swarm::train(&job, aids, &mut watch)?,
     };
     if clock.expired {
         let limit = params.time_limit;
-        trained.warnings.push(format!("the time limit of {limit} s ended training after {} rounds", trained.rounds));
+        let done = match &trained.flight {
+            Some(flight) => format!("{} iterations", flight.iterations),
+            None => format!("{} rounds", trained.rounds),
+        };
+        trained.warnings.push(format!("the time limit of {limit} s ended training after {done}"));
     }
     Ok(trained)
-}
-
-/// The swarm methods have their parameters, but no learner yet.
-fn not_there_yet(method: Method) -> Error {
-    let message = format!("is {}, which this version does not train yet; choose greedy", method.name());
-    Error::Parameters(vec![Violation { name: "method".to_string(), message }])
 }
 
 /// What is trained, on what, and how.
@@ -115,6 +166,7 @@ struct Job<'a> {
 
 /// The one place that looks at the time: an extra stop, which no learner knows of.
 struct Clock {
+    started: Instant,
     until: Option<Instant>,
     expired: bool,
 }
@@ -122,7 +174,16 @@ struct Clock {
 impl Clock {
     fn new(seconds: f64) -> Self {
         let limit = Duration::try_from_secs_f64(seconds).ok().filter(|limit| !limit.is_zero());
-        Clock { until: limit.and_then(|limit| Instant::now().checked_add(limit)), expired: false }
+        Clock {
+            started: Instant::now(),
+            until: limit.and_then(|limit| Instant::now().checked_add(limit)),
+            expired: false,
+        }
+    }
+
+    /// Seconds since training began.
+    fn elapsed(&self) -> f64 {
+        self.started.elapsed().as_secs_f64()
     }
 
     fn check(&mut self, flow: Flow) -> Flow {

@@ -3,33 +3,33 @@
 use std::time::Instant;
 
 use swarmwood_learn::dataset::Dataset;
-use swarmwood_learn::event::{Event, Flow};
+use swarmwood_learn::event::{Event, Flow, Search, Stage};
 use swarmwood_learn::greedy;
-use swarmwood_learn::swarm::{self, Frame, Progress, Settings};
+use swarmwood_learn::swarm::{self, Found, Frame, Progress, SearchError, Settings};
 use swarmwood_model::Body;
 
+use super::keeper::Keeper;
+use super::told::Told;
 use super::trees::{KEPT_BYTES, by_row, constant_columns};
-use super::{Job, Trained, binning};
+use super::{Aids, Job, Trained, binning};
 use crate::params::{Growth, Params};
 use crate::{Error, Result};
 
 /// Leaves of a tree that `total_leaves` may be spent on.
 const TREE_SIZES: [usize; 5] = [32, 64, 16, 8, 4];
 
+/// The version of the payload of this method's checkpoints.
+const PAYLOAD: u64 = 1;
+
 /// Bins and trains.
-pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Trained> {
+pub fn train(job: &Job<'_>, aids: &Aids, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Trained> {
     let started = Instant::now();
     let (data, valid) = binning::bin(job)?;
     job.check_targets(&data.target)?;
     let bin_seconds = started.elapsed().as_secs_f64();
-    let warnings = constant_columns(job, &data);
+    let mut warnings = constant_columns(job, &data);
     let started = Instant::now();
-    let mut listen = |progress: &Progress| {
-        watch(&Event { round: progress.done, rounds: progress.of, train: progress.loss, valid: None })
-    };
-    let settings = settings(job.params);
-    let found = swarm::train(&data, valid.as_ref(), job.objective, &settings, job.pool, &mut listen);
-    let found = found.map_err(Error::Run)?;
+    let found = search(job, aids, (&data, valid.as_ref()), watch, &mut warnings)?;
     let train_seconds = started.elapsed().as_secs_f64();
     let model = job.model(found.base, Body::Trees(found.members));
     // The bins have done their work; metrics want their memory.
@@ -48,8 +48,74 @@ pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Tra
         train_metrics,
         valid_metrics,
         search: Some(found.report),
+        flight: None,
         warnings,
     })
+}
+
+/// Searches, from the beginning or from a checkpoint.
+fn search(
+    job: &Job<'_>,
+    aids: &Aids,
+    (data, valid): (&Dataset, Option<&Dataset>),
+    watch: &mut dyn FnMut(&Event) -> Flow,
+    warnings: &mut Vec<String>,
+) -> Result<Found> {
+    let started = Instant::now();
+    let keeper = aids.keep.as_ref().map(|keep| Keeper::new(keep, job, None)).transpose()?;
+    let past = keeper.as_ref().map(|keeper| keeper.load(PAYLOAD, warnings)).transpose()?.flatten();
+    let mut told = past.as_ref().and_then(|past| past.field("told").ok()).and_then(Told::load).unwrap_or_default();
+    let before = told.tell_again(watch);
+    let (mut steps, mut fault) = (0, None);
+    let mut listen = |progress: &Progress<'_>| {
+        let event = Event { elapsed: before + started.elapsed().as_secs_f64(), ..event(progress) };
+        told.push(&event);
+        let flow = watch(&event);
+        steps += 1;
+        if let Some(keeper) = keeper.as_ref().filter(|keeper| keeper.is_due(steps)) {
+            fault = keeper.save(PAYLOAD, vec![("told", told.save()), ("search", (progress.state)())]).err();
+        }
+        if fault.is_some() { Flow::Stop } else { flow }
+    };
+    let settings = settings(job.params);
+    let state = past.as_ref().and_then(|past| past.field("search").ok());
+    let found = swarm::train(data, valid, job.objective, &settings, job.pool, state, &mut listen);
+    if let Some(fault) = fault {
+        return Err(fault);
+    }
+    found.map_err(|error| match (error, &keeper) {
+        (SearchError::State(message), Some(keeper)) => keeper.refused(message),
+        (SearchError::State(message) | SearchError::Threads(message), _) => Error::Run(message),
+    })
+}
+
+/// A step in the words of events.
+fn event(progress: &Progress<'_>) -> Event {
+    let comparing = progress.stage == swarm::Stage::Compare;
+    let search = Search {
+        measure: if comparing { "cross-validated score" } else { "loss" },
+        best: if comparing { progress.best } else { progress.loss },
+        gain: progress.gain,
+        mean: None,
+        diversity: None,
+        factor: None,
+        alpha: None,
+        beta: None,
+        evaluations: progress.work as u64,
+        repeats: 0,
+    };
+    let event = Event::new(stage(progress.stage), progress.done, progress.of);
+    Event { train: progress.loss, search: Some(search), ..event }
+}
+
+/// The stage in the words of events.
+fn stage(stage: swarm::Stage) -> Stage {
+    match stage {
+        swarm::Stage::Compare => Stage::COMPARING,
+        swarm::Stage::Start => Stage::BOOSTING,
+        swarm::Stage::Sweeps => Stage::SWEEPS,
+        swarm::Stage::Pairs => Stage::PAIRS,
+    }
 }
 
 fn settings(params: &Params) -> Settings {

@@ -52,11 +52,12 @@ pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Tra
         train_metrics,
         valid_metrics,
         search: None,
+        flight: None,
         warnings,
     })
 }
 
-fn settings(job: &Job<'_>) -> Settings {
+pub(super) fn settings(job: &Job<'_>) -> Settings {
     let params: &Params = job.params;
     Settings {
         trees: params.trees,
@@ -90,7 +91,7 @@ fn settings(job: &Job<'_>) -> Settings {
 }
 
 /// Refuses oblivious trees whose deepest level could not be held in memory.
-fn check_memory(params: &Params, data: &Dataset) -> Result<()> {
+pub(super) fn check_memory(params: &Params, data: &Dataset) -> Result<()> {
     if params.growth != Growth::Oblivious {
         return Ok(());
     }

@@ -188,3 +188,58 @@ fn hits_are_rows_on_their_side() {
         assert_eq!(hits(&score, &target, &weight), weighted);
     }
 }
+
+#[test]
+fn leaves_of_free_trees_are_the_ends_of_walks() {
+    let mut draws = Draws(9);
+    for depth in 1..=LEVELS {
+        let nodes = (1 << depth) - 1;
+        let columns: Vec<Vec<u8>> = (0..5).map(|_| draws.bytes(BLOCK, 200)).collect();
+        let questions: Vec<Question> = (0..nodes)
+            .map(|_| {
+                let (cut, column, odd) =
+                    (draws.next() as u8 % 200, draws.next() as usize % 5, draws.next().is_multiple_of(4));
+                let side = route(|code| if odd { code % 3 == cut % 3 } else { code > cut });
+                Question { column, ..Question::new(&side) }
+            })
+            .collect();
+        let all: Vec<&Question> = questions.iter().collect();
+        for n in LENGTHS {
+            let mut leaf = vec![7; n];
+            free_leaves(&all, |column| &columns[column][..n], &mut leaf);
+            for (row, &leaf) in leaf.iter().enumerate() {
+                let (mut node, mut walked) = (0, 0);
+                for level in 0..depth {
+                    let question = &questions[node];
+                    let code = columns[question.column][row];
+                    let right = match &question.side {
+                        Side::Run { first, beyond } => code.wrapping_sub(*first) > *beyond,
+                        Side::Table(right) => right[usize::from(code)] == 1,
+                    };
+                    assert_eq!(usize::from(path_to(node)), walked);
+                    walked |= usize::from(right) << level;
+                    node = 2 * node + 1 + usize::from(right);
+                }
+                assert_eq!(usize::from(leaf), walked, "depth {depth}, row {row}");
+            }
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+#[allow(unsafe_code)]
+fn both_versions_of_the_node_pass_agree() {
+    if !std::arch::is_x86_feature_detected!("avx2") {
+        return;
+    }
+    let mut draws = Draws(10);
+    for n in LENGTHS {
+        let (codes, leaf) = (draws.bytes(n, 256), draws.bytes(n, 8));
+        let (mut portable, mut wide) = (leaf.clone(), leaf);
+        add_run_at::portable(&codes, 30, 90, 5, 8, &mut portable);
+        // SAFETY: the machine runs AVX2 instructions, as was just found.
+        unsafe { add_run_at::avx2(&codes, 30, 90, 5, 8, &mut wide) };
+        assert_eq!(portable, wide);
+    }
+}

@@ -1,0 +1,251 @@
+//! A chart with axes, ticks and lines, as a piece of SVG.
+
+use std::fmt::Write;
+
+/// Where a chart stands on the page, axes and labels included.
+#[derive(Clone, Copy)]
+pub struct Place {
+    pub left: f64,
+    pub top: f64,
+    pub width: f64,
+    pub height: f64,
+}
+
+/// One line of a chart.
+pub struct Line {
+    pub name: String,
+    pub colour: &'static str,
+    pub points: Vec<(f64, f64)>,
+    /// Whether the whole line must be seen; others may leave the chart where they are far off.
+    pub whole: bool,
+}
+
+/// What is drawn.
+pub struct Chart {
+    pub x_label: String,
+    pub y_label: String,
+    pub lines: Vec<Line>,
+}
+
+/// Room for ticks and labels around the plane.
+const LEFT: f64 = 68.0;
+const RIGHT: f64 = 14.0;
+const TOP: f64 = 22.0;
+const BOTTOM: f64 = 42.0;
+
+/// The plane of a chart: pixels and the values they stand for.
+struct Plane {
+    left: f64,
+    top: f64,
+    width: f64,
+    height: f64,
+    x: (f64, f64),
+    y: (f64, f64),
+}
+
+impl Plane {
+    fn x_of(&self, x: f64) -> f64 {
+        self.left + (x - self.x.0) / (self.x.1 - self.x.0) * self.width
+    }
+
+    fn y_of(&self, y: f64) -> f64 {
+        self.top + self.height - (y - self.y.0) / (self.y.1 - self.y.0) * self.height
+    }
+}
+
+impl Chart {
+    /// The chart as SVG elements. `name` is an identifier of its own on the page.
+    pub fn draw(&self, name: &str, place: Place) -> String {
+        let all = || self.lines.iter().flat_map(|line| &line.points);
+        let plane = Plane {
+            left: place.left + LEFT,
+            top: place.top + TOP,
+            width: place.width - LEFT - RIGHT,
+            height: place.height - TOP - BOTTOM,
+            x: range(all().map(|point| point.0), 0.0),
+            y: self.y_range(),
+        };
+        let mut svg = String::new();
+        // Writing to a String cannot fail.
+        let _ = self.draw_axes(&mut svg, &plane);
+        let _ = self.draw_lines(&mut svg, &plane, name);
+        let _ = self.draw_legend(&mut svg, &plane);
+        svg
+    }
+
+    /// Everything that must be seen, and as much of the rest as doubles the height at most.
+    fn y_range(&self) -> (f64, f64) {
+        let whole = self.lines.iter().filter(|line| line.whole).flat_map(|line| &line.points);
+        let (low, high) = range(whole.map(|point| point.1), 0.04);
+        let others = self.lines.iter().flat_map(|line| &line.points).map(|point| point.1).filter(|y| y.is_finite());
+        let span = high - low;
+        others.fold((low, high), |(a, b), y| (a.min(y.max(low - span / 2.0)), b.max(y.min(high + span / 2.0))))
+    }
+
+    fn draw_axes(&self, svg: &mut String, plane: &Plane) -> std::fmt::Result {
+        let (bottom, right) = (plane.top + plane.height, plane.left + plane.width);
+        for tick in ticks(plane.y) {
+            let y = plane.y_of(tick);
+            let left = plane.left;
+            writeln!(svg, "<line x1='{left:.1}' y1='{y:.1}' x2='{right:.1}' y2='{y:.1}' stroke='#e4e4e4'/>")?;
+            let text = label(tick, plane.y);
+            writeln!(svg, "<text x='{:.1}' y='{:.1}' text-anchor='end'>{text}</text>", left - 7.0, y + 4.0)?;
+        }
+        for tick in ticks(plane.x) {
+            let x = plane.x_of(tick);
+            writeln!(svg, "<line x1='{x:.1}' y1='{bottom:.1}' x2='{x:.1}' y2='{:.1}' stroke='#888'/>", bottom + 4.0)?;
+            let text = label(tick, plane.x);
+            writeln!(svg, "<text x='{x:.1}' y='{:.1}' text-anchor='middle'>{text}</text>", bottom + 18.0)?;
+        }
+        writeln!(
+            svg,
+            "<path d='M{:.1} {:.1}V{bottom:.1}H{right:.1}' fill='none' stroke='#888'/>",
+            plane.left, plane.top
+        )?;
+        let middle = plane.left + plane.width / 2.0;
+        let x_label = escape(&self.x_label);
+        writeln!(svg, "<text x='{middle:.1}' y='{:.1}' text-anchor='middle'>{x_label}</text>", bottom + 36.0)?;
+        let (x, y) = (plane.left - 54.0, plane.top + plane.height / 2.0);
+        let y_label = escape(&self.y_label);
+        writeln!(
+            svg,
+            "<text x='{x:.1}' y='{y:.1}' text-anchor='middle' transform='rotate(-90 {x:.1} {y:.1})'>{y_label}</text>"
+        )
+    }
+
+    fn draw_lines(&self, svg: &mut String, plane: &Plane, name: &str) -> std::fmt::Result {
+        let Plane { left, top, width, height, .. } = plane;
+        writeln!(
+            svg,
+            "<clipPath id='{name}'><rect x='{left:.1}' y='{top:.1}' width='{width:.1}' height='{height:.1}'/></clipPath>"
+        )?;
+        for line in &self.lines {
+            let points: Vec<String> = line
+                .points
+                .iter()
+                .filter(|(x, y)| x.is_finite() && y.is_finite())
+                .map(|&(x, y)| format!("{:.1},{:.1}", plane.x_of(x), plane.y_of(y)))
+                .collect();
+            // One point is no line; a dot can be seen.
+            if let [only] = &points[..] {
+                let (x, y) = only.split_once(',').unwrap_or(("0", "0"));
+                writeln!(svg, "<circle cx='{x}' cy='{y}' r='3' fill='{}'/>", line.colour)?;
+                continue;
+            }
+            writeln!(
+                svg,
+                "<polyline points='{}' fill='none' stroke='{}' stroke-width='1.8' clip-path='url(#{name})'/>",
+                points.join(" "),
+                line.colour
+            )?;
+        }
+        Ok(())
+    }
+
+    fn draw_legend(&self, svg: &mut String, plane: &Plane) -> std::fmt::Result {
+        let mut x = plane.left;
+        let y = plane.top - 8.0;
+        for line in self.lines.iter().filter(|_| self.lines.len() > 1) {
+            let end = x + 18.0;
+            writeln!(
+                svg,
+                "<line x1='{x:.1}' y1='{:.1}' x2='{end:.1}' y2='{:.1}' stroke='{}' stroke-width='2.5'/>",
+                y - 4.0,
+                y - 4.0,
+                line.colour
+            )?;
+            writeln!(svg, "<text x='{:.1}' y='{y:.1}'>{}</text>", end + 5.0, escape(&line.name))?;
+            x = end + 20.0 + 7.0 * line.name.chars().count() as f64;
+        }
+        Ok(())
+    }
+}
+
+/// From the least to the greatest number, widened by a share of the distance; never empty.
+fn range(values: impl Iterator<Item = f64>, more: f64) -> (f64, f64) {
+    let finite = values.filter(|value| value.is_finite());
+    let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), value| (a.min(value), b.max(value)));
+    if low > high {
+        return (0.0, 1.0);
+    }
+    if low == high {
+        // A line that never moves runs through the middle.
+        let room = if low == 0.0 { 1.0 } else { low.abs() * 0.05 };
+        return (low - room, high + room);
+    }
+    (low - more * (high - low), high + more * (high - low))
+}
+
+/// Three to ten round numbers in a range: multiples of 1, 2 or 5 times a power of ten.
+fn ticks((low, high): (f64, f64)) -> Vec<f64> {
+    let step = tick_step(low, high);
+    let (first, last) = ((low / step).ceil(), (high / step).floor());
+    let count = (last - first).clamp(0.0, 20.0) as usize;
+    (0..=count).map(|at| (first + at as f64) * step).collect()
+}
+
+fn tick_step(low: f64, high: f64) -> f64 {
+    let rough = (high - low) / 6.0;
+    let power = 10f64.powf(rough.log10().floor());
+    let step = [1.0, 2.0, 5.0, 10.0].into_iter().find(|factor| factor * power >= rough * 0.75).unwrap_or(10.0);
+    step * power
+}
+
+/// A tick's number with as many digits as its distance to the next one needs.
+fn label(tick: f64, (low, high): (f64, f64)) -> String {
+    let step = tick_step(low, high);
+    if tick.abs() >= 1e6 || (tick != 0.0 && high.abs().max(low.abs()) < 1e-3) {
+        return format!("{tick:.2e}");
+    }
+    let digits = (-step.log10().floor()).clamp(0.0, 9.0) as usize;
+    // Minus zero is zero.
+    format!("{:.digits$}", tick + 0.0)
+}
+
+/// Text that may stand in XML.
+pub fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '\'' => escaped.push_str("&#39;"),
+            '"' => escaped.push_str("&quot;"),
+            letter if letter.is_control() => escaped.push('?'),
+            letter => escaped.push(letter),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round_and_inside() {
+        assert_eq!(ticks((0.0, 100.0)), [0.0, 20.0, 40.0, 60.0, 80.0, 100.0]);
+        assert_eq!(ticks((0.93, 0.99)).iter().map(|&t| label(t, (0.93, 0.99))).collect::<Vec<_>>().join(" "), {
+            "0.93 0.94 0.95 0.96 0.97 0.98 0.99"
+        });
+        for (low, high) in [(-3.2, 8.9), (1e-9, 2e-9), (1e12, 1.5e12), (0.0, 1.0)] {
+            let found = ticks((low, high));
+            assert!((3..=10).contains(&found.len()), "{low} {high}: {found:?}");
+            assert!(found.iter().all(|tick| (low..=high).contains(tick)));
+        }
+        assert_eq!(label(-0.0, (-1.0, 1.0)), "0.0");
+    }
+
+    #[test]
+    fn ranges_are_never_empty() {
+        assert_eq!(range([f64::NAN].into_iter(), 0.1), (0.0, 1.0));
+        assert_eq!(range([2.0].into_iter(), 0.0), (1.9, 2.1));
+        assert_eq!(range([1.0, 3.0].into_iter(), 0.5), (0.0, 4.0));
+    }
+
+    #[test]
+    fn names_cannot_leave_their_place() {
+        assert_eq!(escape("a<b>&'\"\n"), "a&lt;b&gt;&amp;&#39;&quot;?");
+    }
+}

@@ -1,0 +1,191 @@
+//! The picture of a run: figures 8 and 9 of Rao 2022, the best fitness against the iteration, and below it how much the
+//! swarm still moves. A run without a search shows its losses.
+
+use swarmwood::learn::event::{Event, Search, Stage};
+
+use crate::chart::{Chart, Line, Place, escape};
+
+const WIDTH: f64 = 820.0;
+const MARGIN: f64 = 10.0;
+const TITLE: f64 = 34.0;
+const TALL: f64 = 330.0;
+const LOW: f64 = 230.0;
+
+const BLUE: &str = "#1f6fb2";
+const ORANGE: &str = "#d9822b";
+const GREEN: &str = "#2b8a5a";
+const RED: &str = "#b3434f";
+
+/// The last stage of a run as an SVG document.
+pub fn draw(title: &str, events: &[Event]) -> String {
+    if events.iter().any(|event| event.search.is_some_and(|search| search.gain.is_some())) {
+        let chart = work(events)
+            .draw("loss", Place { left: MARGIN, top: MARGIN + TITLE, width: WIDTH - 2.0 * MARGIN, height: TALL });
+        return page(title, &chart, MARGIN + TITLE + TALL + MARGIN);
+    }
+    let stage = events.last().map(|event| event.stage);
+    let events: Vec<&Event> = events.iter().filter(|event| Some(event.stage) == stage).collect();
+    let step = stage.map_or("step", |stage| stage.step);
+    let place = |left, top, width, height| Place { left, top, width, height };
+    let searched = events.iter().any(|event| event.search.is_some());
+    let width = WIDTH - 2.0 * MARGIN;
+    let (top, below) = (MARGIN + TITLE, MARGIN + TITLE + TALL);
+    let (body, height) = if searched {
+        let half = width / 2.0;
+        let parts = [
+            fitness(&events, step).draw("best", place(MARGIN, top, width, TALL)),
+            diversity(&events, step).draw("diversity", place(MARGIN, below, half, LOW)),
+            repeats(&events, step).draw("repeats", place(MARGIN + half, below, half, LOW)),
+        ];
+        (parts.concat(), below + LOW + MARGIN)
+    } else {
+        (losses(&events, step).draw("loss", place(MARGIN, top, width, TALL)), below + MARGIN)
+    };
+    page(title, &body, height)
+}
+
+fn page(title: &str, body: &str, height: f64) -> String {
+    format!(
+        "<svg xmlns='http://www.w3.org/2000/svg' width='{WIDTH}' height='{height}' viewBox='0 0 {WIDTH} {height}' \
+         font-family='Helvetica, Arial, sans-serif' font-size='12' fill='#333'>\n\
+         <rect width='100%' height='100%' fill='white'/>\n\
+         <text x='{:.0}' y='{:.0}' text-anchor='middle' font-size='15' fill='#111'>{}</text>\n{body}</svg>\n",
+        WIDTH / 2.0,
+        MARGIN + 16.0,
+        escape(title)
+    )
+}
+
+/// The loss of the fit that became the model against the trees grown for it, beside the best greedy fit's.
+fn work(events: &[Event]) -> Chart {
+    let fit: Vec<(f64, f64, f64)> = events
+        .iter()
+        // The start is greedy boosting by halves, far above both.
+        .filter(|event| event.stage != Stage::BOOSTING)
+        .filter_map(|event| {
+            let search = event.search?;
+            Some((search.evaluations as f64, event.train?, event.train? / (1.0 - search.gain?)))
+        })
+        .collect();
+    // The trees grown before the fit compared candidates.
+    let first = fit.first().map_or(0.0, |point| point.0 - 1.0);
+    let line = |name: &str, colour, points| Line { name: name.to_string(), colour, points, whole: true };
+    Chart {
+        x_label: "trees grown for the final fit".to_string(),
+        y_label: "loss on the training rows".to_string(),
+        lines: vec![
+            line("greedy boosting", ORANGE, fit.iter().map(|point| (point.0 - first, point.2)).collect()),
+            line("search", BLUE, fit.iter().map(|point| (point.0 - first, point.1)).collect()),
+        ],
+    }
+}
+
+/// The points of a value that a search may tell.
+fn of_search(events: &[&Event], value: impl Fn(&Search) -> Option<f64>) -> Vec<(f64, f64)> {
+    let point = |event: &&Event| Some((event.step as f64, event.search.as_ref().and_then(&value)?));
+    events.iter().filter_map(point).collect()
+}
+
+fn fitness(events: &[&Event], step: &str) -> Chart {
+    let measure = events.iter().find_map(|event| event.search).map_or("fitness", |search| search.measure);
+    let best = of_search(events, |search| search.best);
+    let mean = of_search(events, |search| search.mean);
+    Chart {
+        x_label: step.to_string(),
+        y_label: format!("{measure} on the training rows"),
+        lines: vec![
+            Line { name: "mean of the swarm".to_string(), colour: ORANGE, points: mean, whole: false },
+            Line { name: "best so far".to_string(), colour: BLUE, points: best, whole: true },
+        ],
+    }
+}
+
+fn diversity(events: &[&Event], step: &str) -> Chart {
+    let points = of_search(events, |search| search.diversity);
+    Chart {
+        x_label: step.to_string(),
+        y_label: "rules that differ".to_string(),
+        lines: vec![Line { name: "diversity".to_string(), colour: GREEN, points, whole: true }],
+    }
+}
+
+/// The share of positions that were known already, iteration by iteration: every position is evaluated or a repeat.
+fn repeats(events: &[&Event], step: &str) -> Chart {
+    let mut before = (0, 0);
+    let mut points = Vec::new();
+    for (at, search) in events.iter().filter_map(|event| Some((event.step, event.search?))) {
+        let new = search.evaluations.saturating_sub(before.0);
+        let known = search.repeats.saturating_sub(before.1);
+        before = (search.evaluations, search.repeats);
+        if new + known > 0 {
+            points.push((at as f64, 100.0 * known as f64 / (new + known) as f64));
+        }
+    }
+    Chart {
+        x_label: step.to_string(),
+        y_label: "known positions, %".to_string(),
+        lines: vec![Line { name: "repeats".to_string(), colour: RED, points, whole: true }],
+    }
+}
+
+fn losses(events: &[&Event], step: &str) -> Chart {
+    let of = |value: &dyn Fn(&Event) -> Option<f64>| -> Vec<(f64, f64)> {
+        events.iter().filter_map(|event| Some((event.step as f64, value(event)?))).collect()
+    };
+    let line = |name: &str, colour, points| Line { name: name.to_string(), colour, points, whole: true };
+    let lines = vec![
+        line("training loss", BLUE, of(&|event| event.train)),
+        line("validation metric", ORANGE, of(&|event| event.valid)),
+    ];
+    let lines = lines.into_iter().filter(|line| !line.points.is_empty()).collect();
+    Chart { x_label: step.to_string(), y_label: "loss".to_string(), lines }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn iteration(step: usize) -> Event {
+        let search = Search {
+            measure: "accuracy",
+            best: Some(0.9 + step as f64 / 1000.0),
+            gain: None,
+            mean: Some(0.5),
+            diversity: Some(30.0 - step as f64),
+            factor: Some(0.5),
+            alpha: Some(0.45),
+            beta: Some(0.45),
+            evaluations: 50 * step as u64,
+            repeats: step as u64,
+        };
+        Event { search: Some(search), ..Event::new(Stage::SWARM, step, 20) }
+    }
+
+    #[test]
+    fn the_default_method_shows_its_loss_beside_greedy_boosting() {
+        let step = |step: usize| {
+            let mut event = iteration(step);
+            event.train = Some(1.0 - step as f64 / 100.0);
+            event.search = event.search.map(|search| Search { gain: Some(0.2), ..search });
+            event
+        };
+        let events: Vec<Event> = (1..=5).map(step).collect();
+        let svg = draw("t", &events);
+        assert_eq!(svg.matches("<polyline").count(), 2, "{svg}");
+        assert!(svg.contains(">greedy boosting<") && svg.contains(">trees grown for the final fit<"), "{svg}");
+    }
+
+    #[test]
+    fn a_search_has_three_charts_and_a_training_one() {
+        let mut events = vec![Event { train: Some(1.0), ..Event::new(Stage::PRETRAINING, 1, 1) }];
+        events.extend((1..=20).map(iteration));
+        let svg = draw("a <title>", &events);
+        assert_eq!(svg.matches("<polyline").count(), 4, "{svg}");
+        for part in ["a &lt;title&gt;", ">iteration<", ">accuracy on the training rows<", ">best so far<", ">20<"] {
+            assert!(svg.contains(part), "no {part} in {svg}");
+        }
+        let svg = draw("t", &events[..1]);
+        assert!(svg.contains("<circle") && !svg.contains("NaN"), "{svg}");
+        assert!(draw("nothing", &[]).ends_with("</svg>\n"));
+    }
+}

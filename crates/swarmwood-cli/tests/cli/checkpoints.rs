@@ -1,0 +1,103 @@
+//! Runs that are killed and go on: the same bytes as an uninterrupted run, and clear words where that cannot be.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::scratch::Scratch;
+use crate::tables::{binary, regression};
+
+/// A run long enough to be killed in.
+const LINE: &str = "train r.csv --target price --method sgbdt-bins --population 40 --iterations 60 --mutation 0.05 \
+                    --adaptive --greedy-seed --quiet --seed 3";
+
+/// Starts the run and kills it as soon as the checkpoint has changed so many times; whether it was still running then.
+fn killed(dir: &Scratch, line: &str, changes: usize) -> bool {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_swarmwood"))
+        .args(line.split_whitespace())
+        .current_dir(dir.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let checkpoint = dir.path().join("c.bin");
+    let read = |path: &Path| std::fs::read(path).unwrap_or_default();
+    let (mut last, mut seen) = (read(&checkpoint), 0);
+    // A run that hangs must not hang the test.
+    let until = Instant::now() + Duration::from_secs(120);
+    while seen < changes && Instant::now() < until && child.try_wait().unwrap().is_none() {
+        let now = read(&checkpoint);
+        if now != last {
+            (last, seen) = (now, seen + 1);
+        }
+    }
+    // SIGKILL: nothing in the process hears of it.
+    let running = child.try_wait().unwrap().is_none();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    running
+}
+
+#[test]
+fn a_run_killed_again_and_again_ends_with_the_same_bytes() {
+    let dir = Scratch::new();
+    dir.file("r.csv", regression(3000, 1));
+    dir.run(&format!("{LINE} --out whole.json --trace whole.csv")).works();
+    let resumed = format!("{LINE} --checkpoint c.bin --checkpoint-every 1 --resume --out m.json --trace t.csv");
+    let mut kills = 0;
+    for changes in [0, 1, 3, 2, 5, 1] {
+        kills += usize::from(killed(&dir, &format!("{resumed} --threads {}", 1 + kills % 2), changes));
+        assert!(
+            kills == 0 || !dir.names().contains(&"m.json".to_string()) || kills < 6,
+            "a model of an unfinished run"
+        );
+    }
+    assert!(kills >= 3, "only {kills} runs could be killed");
+    dir.run(&resumed).works();
+    assert!(dir.read("m.json") == dir.read("whole.json"), "another model");
+    // The trace tells the whole past, the same but for the time it took.
+    let timeless = |name: &str| -> Vec<String> {
+        dir.read(name).lines().map(|line| line.rsplit_once(',').unwrap().0.to_string()).collect()
+    };
+    let swarm = |name: &str| timeless(name).into_iter().filter(|line| line.starts_with("swarm,")).collect::<Vec<_>>();
+    assert_eq!(swarm("t.csv"), swarm("whole.csv"));
+    // A finished run can be resumed as well, and ends at once with the same.
+    dir.run(&resumed.replace("m.json", "again.json")).works();
+    assert!(dir.read("again.json") == dir.read("whole.json"));
+}
+
+#[test]
+fn checkpoints_of_other_runs_and_damaged_ones_are_refused() {
+    let dir = Scratch::new();
+    dir.file("b.csv", binary(300, 1)).file("other.csv", binary(300, 2));
+    let line = |more: &str| {
+        format!(
+            "train b.csv --target sold --population 10 --iterations 6 --quiet --checkpoint c.bin --out m.json {more}"
+        )
+    };
+    dir.run(&line("--method sgbdt --checkpoint-every 2")).works();
+    dir.run(&line("--method sgbdt --resume --threads 2 --time-limit 100")).works();
+    let again = "belongs to another run, with ";
+    dir.fails(&line("--method sgbdt-bins --resume"), 2, &["c.bin: ", again, "method sgbdt, not sgbdt-bins"]);
+    let parts = ["depth 5, not 3", "seed 0, not 4", "repeat the arguments"];
+    dir.fails(&line("--method sgbdt --resume --depth 3 --seed 4"), 2, &parts);
+    let other = line("--method sgbdt --resume").replace("b.csv", "other.csv");
+    dir.fails(&other, 2, &[again, "other rows"]);
+
+    let mut bytes = std::fs::read(dir.path().join("c.bin")).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    dir.file("c.bin", &bytes);
+    dir.fails(&line("--method sgbdt --resume"), 2, &["c.bin: is damaged", "leave out --resume"]);
+    dir.file("c.bin", &bytes[..middle]);
+    dir.fails(&line("--method sgbdt --resume"), 2, &["c.bin: is damaged"]);
+    dir.file("c.bin", "not a checkpoint");
+    dir.fails(&line("--method sgbdt --resume"), 2, &["c.bin: is no checkpoint"]);
+    // Without --resume the file is begun anew.
+    dir.run(&line("--method sgbdt")).works();
+    std::fs::remove_file(dir.path().join("c.bin")).unwrap();
+    let done = dir.run(&line("--method sgbdt --resume").replace("--quiet", "")).works();
+    assert!(done.err.contains("no checkpoint c.bin yet"), "{done:#?}");
+    dir.fails(&line("--method sgbdt").replace("c.bin", "no/such/c.bin"), 1, &["no/such/c.bin"]);
+}

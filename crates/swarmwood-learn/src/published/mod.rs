@@ -1,0 +1,256 @@
+//! Swarm boosting as published: SGBDT, SGBDT-bins and PSGBDT (Rao 2022, sections 5 and 6).
+//!
+//! The three differ in their table of rules alone ([`RuleTable`]). A particle is a sequence of rule numbers, decoded and
+//! measured by [`Evaluator`]; the discrete swarm of [`swarmwood_search::pso_discrete`] moves it. This module lets the two
+//! work together, one iteration at a time, so that whoever runs it can tell, stop and store between iterations.
+//!
+//! Where this differs from the paper: a position that was evaluated before is not evaluated again, which changes no step
+//! of the swarm, and the search ends before its last iteration once no particle can move any more. Options that the paper
+//! does not have (adaptive weights, mutation, [`seeds`]) are off unless asked for.
+
+pub mod seeds;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+
+use swarmwood_model::Member;
+use swarmwood_search::pso_discrete::{self, Groups, PsoDiscrete, Statistics, point_of, sequence, sequence_space};
+use swarmwood_search::{Engine, Outcome, Snapshot, Trial};
+
+use crate::event::Search;
+use crate::particle::{Evaluator, ParticleError};
+use crate::rule_table::RuleTable;
+
+/// How the swarm is made. The default is what the paper tells of SGBDT for classes, and a hundred iterations.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// Particles.
+    pub population: usize,
+    /// Iterations, the initial swarm being the first.
+    pub iterations: usize,
+    /// The chance that a dimension takes the value of the particle's own best.
+    pub alpha: f64,
+    /// The chance that a dimension takes the value of the global best.
+    pub beta: f64,
+    /// Whether α and β follow the state of the swarm.
+    pub adaptive: bool,
+    /// The chance that a dimension is drawn anew after a move.
+    pub mutation: f64,
+    /// Whether particles start with a feature drawn first and one of its rules then (algorithm 4, SGBDT), or with rules
+    /// drawn from the whole table (PSGBDT).
+    pub by_feature: bool,
+    /// Seed of all draws.
+    pub seed: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            population: 50,
+            iterations: 100,
+            alpha: 0.45,
+            beta: 0.45,
+            adaptive: false,
+            mutation: 0.0,
+            by_feature: true,
+            seed: 0,
+        }
+    }
+}
+
+/// Why a swarm cannot be.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum SwarmError {
+    /// No rule to choose.
+    #[error(
+        "there is no rule to choose from: every feature has one value, or the model to take rules from has no split"
+    )]
+    NoRules,
+    /// The swarm itself.
+    #[error("{0}")]
+    Engine(#[from] swarmwood_search::Error),
+    /// A particle.
+    #[error("{0}")]
+    Particle(#[from] ParticleError),
+    /// Nothing was found.
+    #[error("no particle has a fitness that is a number; are targets or weights too large?")]
+    NoBest,
+}
+
+/// A swarm at work.
+///
+/// ```
+/// use swarmwood_learn::bins::Layout;
+/// use swarmwood_learn::data::{Chunk, Column};
+/// use swarmwood_learn::particle::{self, Evaluator, Fitness, Form};
+/// use swarmwood_learn::published::{Run, Settings};
+/// use swarmwood_learn::{dataset::Dataset, objective::Squared, pool::Pool, rule_table::RuleTable};
+/// use swarmwood_model::{Feature, Kind};
+///
+/// let columns = vec![Column::Number((0..40).map(f64::from).collect())];
+/// let target = (0..40).map(|row| f64::from(u8::from(row > 12)) + f64::from(u8::from(row > 30))).collect();
+/// let chunk = Chunk { columns, target, weight: Vec::new(), rows: 40 };
+/// let features = [Feature { name: "x".into(), kind: Kind::Number }];
+/// let pool = Pool::new(1)?;
+/// let data = Dataset::from_chunk(&chunk, Layout::fit(|at| chunk.columns[at].clone(), &features, 255, &pool), &pool);
+/// let table = RuleTable::distinct(&data);
+/// let trees = particle::Settings {
+///     trees: 1,
+///     form: Form::Oblivious,
+///     depth: 2,
+///     learning_rate: 1.0,
+///     lambda: 0.0,
+///     fitness: Fitness::Rmse,
+///     memory: 0,
+/// };
+/// let evaluator = Evaluator::new(&data, &table, &Squared, trees, &pool).map_err(|e| e.to_string())?;
+/// let swarm = Settings { population: 40, mutation: 0.1, ..Settings::default() };
+/// let mut run = Run::new(evaluator, &table, &swarm, &[]).map_err(|e| e.to_string())?;
+/// while run.step(false).is_some() {}
+/// assert!(run.finish().map_err(|e| e.to_string())?.fitness < 1e-6);
+/// # Ok::<(), String>(())
+/// ```
+pub struct Run<'a> {
+    evaluator: Evaluator<'a>,
+    swarm: PsoDiscrete,
+    /// Positions that the swarm asked for and that were not evaluated yet.
+    open: Vec<Trial>,
+    /// Iterations that are done and were not told yet.
+    done: VecDeque<Statistics>,
+    over: bool,
+    /// The swarm between the answers of an iteration and the questions of the next: the state that can be resumed.
+    settled: Option<PsoDiscrete>,
+}
+
+/// What a run found.
+#[derive(Debug)]
+pub struct Found {
+    /// The best particle.
+    pub sequence: Vec<u32>,
+    /// Its fitness, as people say it.
+    pub fitness: f64,
+    /// Start value of each output.
+    pub base: Vec<f64>,
+    /// Its trees, round after round.
+    pub members: Vec<Member>,
+    /// Scores of the training rows, in row order, output after output.
+    pub scores: Vec<Vec<f32>>,
+    /// What to add to a score to get the raw score.
+    pub shift: f64,
+}
+
+impl<'a> Run<'a> {
+    /// A new swarm. `given` are positions that the first particles start at.
+    pub fn new(
+        evaluator: Evaluator<'a>,
+        table: &RuleTable,
+        settings: &Settings,
+        given: &[Vec<u32>],
+    ) -> Result<Self, SwarmError> {
+        if table.is_empty() {
+            return Err(SwarmError::NoRules);
+        }
+        let space = sequence_space(evaluator.length(), table.len() as u32)?;
+        let sizes: Vec<usize> = table.groups().iter().map(|group| group.rules.len()).collect();
+        let swarm = pso_discrete::Settings {
+            population: settings.population,
+            alpha: settings.alpha,
+            beta: settings.beta,
+            generations: Some(settings.iterations as u64),
+            groups: settings.by_feature.then(|| Groups::of_sizes(&sizes)),
+            given: given.iter().take(settings.population).map(|sequence| point_of(sequence)).collect(),
+            mutation: settings.mutation,
+            adaptive: settings.adaptive,
+            memo: true,
+        };
+        Ok(Run::of(evaluator, PsoDiscrete::new(&space, swarm, settings.seed)?))
+    }
+
+    /// The run whose [`Run::snapshot`] this is. Table and evaluator must be the ones it had.
+    pub fn resume(evaluator: Evaluator<'a>, table: &RuleTable, snapshot: &Snapshot) -> Result<Self, SwarmError> {
+        if table.is_empty() {
+            return Err(SwarmError::NoRules);
+        }
+        let space = sequence_space(evaluator.length(), table.len() as u32)?;
+        Ok(Run::of(evaluator, PsoDiscrete::resume(&space, snapshot)?))
+    }
+
+    fn of(evaluator: Evaluator<'a>, swarm: PsoDiscrete) -> Self {
+        Run { evaluator, swarm, open: Vec::new(), done: VecDeque::new(), over: false, settled: None }
+    }
+
+    /// One iteration: its number, counted from one, and how the search stands after it; `None` after the last one. With
+    /// `keep`, [`Run::snapshot`] has a state to tell afterwards, which costs a copy of the swarm.
+    pub fn step(&mut self, keep: bool) -> Option<(usize, Search)> {
+        loop {
+            if let Some(done) = self.done.pop_front() {
+                return Some((done.generation as usize + 1, self.search(&done)));
+            }
+            if self.over {
+                return None;
+            }
+            if !self.open.is_empty() {
+                self.evaluate();
+                self.settled = keep.then(|| self.swarm.clone());
+            }
+            // The question completes the iteration before it, and others after that whose positions are all known.
+            self.open = self.swarm.ask(usize::MAX);
+            self.over = self.open.is_empty();
+            self.done.extend(self.swarm.take_statistics());
+        }
+    }
+
+    /// Answers all open questions.
+    fn evaluate(&mut self) {
+        let mut trials: Vec<(Vec<u32>, u64)> = std::mem::take(&mut self.open)
+            .into_iter()
+            .map(|trial| (sequence(&trial.point).unwrap_or_default(), trial.id))
+            .collect();
+        // Particles that begin alike share work where they stand beside each other; results are the same in any order.
+        trials.sort();
+        let (sequences, ids): (Vec<Vec<u32>>, Vec<u64>) = trials.into_iter().unzip();
+        let outcomes: Vec<Outcome> = match self.evaluator.evaluate_all(&sequences) {
+            Ok(found) => ids.iter().zip(found).map(|(&id, found)| Outcome::Value { id, loss: found.cost }).collect(),
+            Err(_) => ids.iter().map(|&id| Outcome::Failed { id }).collect(),
+        };
+        self.swarm.tell(&outcomes);
+    }
+
+    fn search(&self, done: &Statistics) -> Search {
+        let fitness = self.evaluator.fitness();
+        // The cost is its own inverse: a share of wrong rows, or the value itself.
+        let said = |cost: Option<f64>| cost.map(|cost| fitness.cost(cost));
+        Search {
+            measure: fitness.name(),
+            best: said(done.best),
+            gain: None,
+            mean: said(done.mean),
+            diversity: Some(done.diversity),
+            factor: done.factor,
+            alpha: Some(done.alpha),
+            beta: Some(done.beta),
+            evaluations: done.evaluations,
+            repeats: done.repeats,
+        }
+    }
+
+    /// Everything that [`Run::resume`] needs to go on from the last iteration that was evaluated, if it was kept. A
+    /// resumed run tells that iteration, and those completed with it, again.
+    pub fn snapshot(&self) -> Option<Snapshot> {
+        self.settled.as_ref().map(Engine::snapshot)
+    }
+
+    /// The best particle as a model.
+    pub fn finish(mut self) -> Result<Found, SwarmError> {
+        let best = self.swarm.best().and_then(|best| sequence(best.point)).ok_or(SwarmError::NoBest)?;
+        Ok(Found {
+            fitness: self.evaluator.evaluate(&best)?.fitness,
+            base: self.evaluator.base().to_vec(),
+            members: self.evaluator.to_members(&best)?,
+            scores: self.evaluator.training_scores(&best)?,
+            shift: self.evaluator.shift(),
+            sequence: best,
+        })
+    }
+}

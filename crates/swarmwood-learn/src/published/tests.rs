@@ -1,0 +1,171 @@
+//! Brute force as a bound, resumed runs, greedy seeds.
+
+use swarmwood_model::{Feature, Kind};
+use swarmwood_search::rng::Stream;
+
+use super::*;
+use crate::bins::Layout;
+use crate::data::{Chunk, Column};
+use crate::dataset::Dataset;
+use crate::event::Flow;
+use crate::greedy;
+use crate::metric::Watch;
+use crate::objective::{Logistic, Objective, Softmax, Squared};
+use crate::particle::{self, Fitness, Form};
+use crate::pool::Pool;
+use crate::split::{Penalties, Ridge};
+
+/// Three columns of which two matter together.
+fn dataset(rows: usize, values: u64, class: impl Fn(f64) -> f64) -> Dataset {
+    let mut stream = Stream::new(3, 1, 4);
+    let mut columns = vec![Vec::new(); 3];
+    let mut target = Vec::new();
+    for _ in 0..rows {
+        let row: Vec<f64> = (0..3).map(|_| stream.below(values) as f64).collect();
+        let half = values as f64 / 2.0;
+        let signal = f64::from((row[0] > half) != (row[1] > half)) + row[2] / values as f64 * 0.4;
+        target.push(class(signal + 0.1 * stream.normal()));
+        columns.iter_mut().zip(row).for_each(|(column, value)| column.push(value));
+    }
+    let columns = columns.into_iter().map(Column::Number).collect();
+    let chunk = Chunk { columns, target, weight: Vec::new(), rows };
+    let features: Vec<Feature> = (0..3).map(|at| Feature { name: format!("x{at}"), kind: Kind::Number }).collect();
+    let pool = Pool::new(1).unwrap();
+    let layout = Layout::fit(|at| chunk.columns[at].clone(), &features, 255, &pool);
+    Dataset::from_chunk(&chunk, layout, &pool)
+}
+
+fn trees(trees: usize, depth: usize, form: Form, fitness: Fitness) -> particle::Settings {
+    particle::Settings { trees, form, depth, learning_rate: 1.0, lambda: 0.0, fitness, memory: 1 << 20 }
+}
+
+/// Runs to the end.
+fn run(mut run: Run<'_>) -> (Found, Vec<(usize, Search)>) {
+    let steps = std::iter::from_fn(|| run.step(false)).collect();
+    (run.finish().unwrap(), steps)
+}
+
+/// Every sequence of so many rules.
+fn all_sequences(rules: u32, length: u32) -> Vec<Vec<u32>> {
+    let digit = |number: u32, place: u32| number / rules.pow(place) % rules;
+    (0..rules.pow(length)).map(|number| (0..length).map(|place| digit(number, place)).collect()).collect()
+}
+
+#[test]
+fn brute_force_bounds_the_swarm_and_mutation_reaches_the_bound() {
+    let pool = Pool::new(1).unwrap();
+    let data = dataset(300, 4, |signal| signal);
+    let table = RuleTable::bins(&data);
+    assert_eq!(table.len(), 9);
+    for (form, rounds, depth) in [(Form::Oblivious, 2, 2), (Form::Oblivious, 1, 3), (Form::Free, 1, 2)] {
+        let settings = trees(rounds, depth, form, Fitness::Rmse);
+        let evaluator = || Evaluator::new(&data, &table, &Squared, settings, &pool).unwrap();
+        let all = all_sequences(9, evaluator().length() as u32);
+        let least = evaluator().evaluate_all(&all).unwrap().iter().map(|found| found.cost).fold(f64::MAX, f64::min);
+        let mut reached = 0;
+        for seed in 0..6 {
+            let published = Settings { population: 20, iterations: 40, seed, ..Settings::default() };
+            let (found, steps) = run(Run::new(evaluator(), &table, &published, &[]).unwrap());
+            assert!(found.fitness >= least - 1e-12, "better than the best there is");
+            let best: Vec<f64> = steps.iter().filter_map(|(_, search)| search.best).collect();
+            assert!(best.windows(2).all(|pair| pair[1] <= pair[0]), "the best never gets worse");
+            assert_eq!(best.last(), Some(&found.fitness));
+            let long = Settings { mutation: 0.7, iterations: 2500, ..published };
+            let (found, _) = run(Run::new(evaluator(), &table, &long, &[]).unwrap());
+            reached += usize::from(found.fitness <= least + 1e-9);
+        }
+        assert_eq!(reached, 6, "{form:?}");
+    }
+}
+
+#[test]
+fn a_resumed_run_ends_as_an_uninterrupted_one() {
+    let pool = Pool::new(2).unwrap();
+    let data = dataset(500, 12, |signal| f64::from(signal > 0.6));
+    let table = RuleTable::distinct(&data);
+    let settings = trees(2, 3, Form::Oblivious, Fitness::Accuracy);
+    let evaluator = || Evaluator::new(&data, &table, &Logistic, settings, &pool).unwrap();
+    let swarm =
+        Settings { population: 12, iterations: 15, adaptive: true, mutation: 0.02, seed: 5, ..Settings::default() };
+    let (whole, steps) = run(Run::new(evaluator(), &table, &swarm, &[]).unwrap());
+    assert_eq!(steps.len(), 15);
+    for stop in 1..=steps.len() {
+        let mut first = Run::new(evaluator(), &table, &swarm, &[]).unwrap();
+        (0..stop).for_each(|_| _ = first.step(true));
+        let snapshot = first.snapshot().expect("a step was kept");
+        let (found, rest) = run(Run::resume(evaluator(), &table, &snapshot).unwrap());
+        assert_eq!(found.sequence, whole.sequence);
+        assert_eq!(rest, steps[steps.len() - rest.len()..], "stopped after {stop}");
+        assert!(rest[0].0 <= stop + 1 && rest.len() >= steps.len() - stop);
+    }
+}
+
+/// A greedy ensemble of the same size.
+fn grow(data: &Dataset, objective: &dyn Objective, trees: &particle::Settings, pool: &Pool) -> greedy::Fit {
+    let growth = if trees.form == Form::Free { greedy::Growth::Depth } else { greedy::Growth::Oblivious };
+    let settings = greedy::Settings {
+        trees: trees.trees,
+        growth,
+        depth: trees.depth,
+        max_leaves: 0,
+        learning_rate: trees.learning_rate,
+        penalties: Penalties { lambda: trees.lambda, ridge: Ridge::Flat, gamma: 0.0, min_child_weight: 0.0 },
+        subsample: 1.0,
+        colsample_bytree: 1.0,
+        dart: None,
+        early_stopping_rounds: 0,
+        metric: Watch::Loss,
+        seed: 0,
+        memory: 1 << 24,
+        tell_every: 0,
+    };
+    greedy::train(data, None, objective, &settings, pool, &mut |_| Flow::Continue)
+}
+
+#[test]
+fn a_seeded_swarm_starts_where_greed_ends() {
+    let pool = Pool::new(1).unwrap();
+    let squared: &dyn Objective = &Squared;
+    let softmax: &dyn Objective = &Softmax { classes: 3 };
+    let numbers = dataset(2000, 30, |signal| signal);
+    let classes = dataset(2000, 30, |signal| (signal * 2.0).floor().clamp(0.0, 2.0));
+    for (data, objective, form) in [
+        (&numbers, squared, Form::Oblivious),
+        (&numbers, squared, Form::Free),
+        (&classes, softmax, Form::Oblivious),
+        (&classes, softmax, Form::Free),
+    ] {
+        // Without a penalty the Newton steps of rare classes are hundreds long, and rounding with them.
+        let settings = particle::Settings { lambda: 1.0, learning_rate: 0.5, ..trees(3, 4, form, Fitness::Loss) };
+        let fit = grow(data, objective, &settings, &pool);
+        let table = RuleTable::bins(data).with(seeds::rules(&fit.grown));
+        let seed = seeds::sequence(&fit.grown, &table, form, 4).expect("every rule is in the table");
+        let evaluator = || Evaluator::new(data, &table, objective, settings, &pool).unwrap();
+        assert_eq!(seed.len(), evaluator().length());
+        // The same structure gives the same scores, but for the rounding of the greedy learner's histograms.
+        let scores = evaluator().training_scores(&seed).unwrap();
+        for (own, greedy) in scores.iter().flatten().zip(fit.train_scores.iter().flatten()) {
+            assert!((own - greedy).abs() < 0.02, "{form:?} {own} {greedy}");
+        }
+        let cost = evaluator().evaluate(&seed).unwrap().cost;
+        let swarm = Settings { population: 10, iterations: 3, ..Settings::default() };
+        let mut seeded = Run::new(evaluator(), &table, &swarm, std::slice::from_ref(&seed)).unwrap();
+        let first = seeded.step(false).and_then(|(_, search)| search.best).unwrap();
+        assert!(first <= cost);
+    }
+    // Rules that the table lacks, and trees of the other form.
+    let fit = grow(&numbers, squared, &trees(1, 4, Form::Free, Fitness::Loss), &pool);
+    let table = RuleTable::of_rules(&numbers, seeds::rules(&fit.grown).take(1));
+    assert_eq!(seeds::sequence(&fit.grown, &table, Form::Free, 4), None);
+    assert_eq!(seeds::sequence(&fit.grown, &RuleTable::bins(&numbers), Form::Oblivious, 4), None);
+}
+
+#[test]
+fn a_swarm_without_rules_says_so() {
+    let pool = Pool::new(1).unwrap();
+    let data = dataset(50, 1, |signal| signal);
+    let table = RuleTable::bins(&data);
+    let evaluator =
+        Evaluator::new(&data, &table, &Squared, trees(1, 1, Form::Oblivious, Fitness::Rmse), &pool).unwrap();
+    assert_eq!(Run::new(evaluator, &table, &Settings::default(), &[]).err(), Some(SwarmError::NoRules));
+}

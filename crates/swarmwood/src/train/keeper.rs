@@ -1,0 +1,64 @@
+//! Stores the state of a run between steps, and finds it again.
+
+use swarmwood_search::Datum;
+
+use super::Job;
+use crate::checkpoint::{Checkpoint, Identity, Keep, refused, snapshot};
+use crate::{Error, Result};
+
+/// The checkpoints of one run.
+pub(super) struct Keeper<'a> {
+    keep: &'a Keep,
+    identity: Identity,
+}
+
+impl<'a> Keeper<'a> {
+    /// The keeper of a run. `pretrained` names the rules that came from a file.
+    pub(super) fn new(keep: &'a Keep, job: &Job<'_>, pretrained: Option<u128>) -> Result<Self> {
+        let mut identity = Identity::of(job.params, job.rows, job.valid)?;
+        if let Some(print) = pretrained {
+            identity.parameters.push(("pretrained".to_string(), format!("{print:032x}")));
+        }
+        Ok(Keeper { keep, identity })
+    }
+
+    /// Whether the state is to be stored after so many steps.
+    pub(super) fn is_due(&self, step: usize) -> bool {
+        step.is_multiple_of(self.keep.every.max(1))
+    }
+
+    /// The stored state, if there is one to go on from; `version` is the one that the method writes.
+    pub(super) fn load(&self, version: u64, warnings: &mut Vec<String>) -> Result<Option<Datum>> {
+        let path = &self.keep.path;
+        if !self.keep.resume {
+            return Ok(None);
+        }
+        if !path.exists() {
+            warnings.push(format!("there is no checkpoint {} yet; the run starts at the beginning", path.display()));
+            return Ok(None);
+        }
+        let checkpoint = Checkpoint::load(path)?;
+        let state = snapshot::decode(checkpoint.payload_for(&self.identity, path)?).ok_or_else(|| self.unread())?;
+        if state.field("payload").and_then(Datum::natural) != Ok(version) {
+            return Err(self.unread());
+        }
+        Ok(Some(state))
+    }
+
+    /// Stores a state.
+    pub(super) fn save(&self, version: u64, fields: Vec<(&str, Datum)>) -> Result<()> {
+        let fields = std::iter::once(("payload", Datum::Natural(version))).chain(fields);
+        let state = Datum::Record(fields.map(|(name, value)| (name.to_string(), value)).collect());
+        Checkpoint { identity: self.identity.clone(), payload: snapshot::encode(&state) }.save(&self.keep.path)
+    }
+
+    /// An error about the stored state.
+    pub(super) fn refused(&self, message: impl Into<String>) -> Error {
+        refused(&self.keep.path, message)
+    }
+
+    /// The error about a state that cannot be read.
+    pub(super) fn unread(&self) -> Error {
+        self.refused("holds a state that this program cannot read; leave out --resume to start anew")
+    }
+}

@@ -1,0 +1,191 @@
+//! The published swarm methods: a table of rules, a swarm over it, and what is kept between iterations.
+//!
+//! SGBDT takes its table from every distinct value, SGBDT-bins from the boundaries of bins, and PSGBDT from the splits of
+//! a model: one from a file, or a greedy run of our own with as many trees, as deep, and with the same learning rate,
+//! but trees of any shape and λ = 1, as XGBoost would grow them.
+
+use std::time::Instant;
+
+use swarmwood_learn::dataset::Dataset;
+use swarmwood_learn::event::{Event, Flow, Stage};
+use swarmwood_learn::greedy;
+use swarmwood_learn::grown::Grown;
+use swarmwood_learn::particle::{self, Evaluator, Fitness, Form};
+use swarmwood_learn::published::{Settings, seeds};
+use swarmwood_learn::rule_table::RuleTable;
+use swarmwood_learn::split::{Penalties, Ridge};
+use swarmwood_model::Body;
+
+use super::flight::{Start, fly};
+use super::keeper::Keeper;
+use super::pretrained::Pretrained;
+use super::search_space::distinct_values;
+use super::{Aids, FlightReport, Job, SearchSpace, Trained, binning, gather, trees};
+use crate::error::Violation;
+use crate::params::{FitnessChoice, Growth, Method, Params};
+use crate::predict::Scorer;
+use crate::{Error, Result};
+
+/// Scores kept for particles that begin alike may take this much memory.
+const KEPT_BYTES: usize = 1 << 30;
+
+/// Bins, makes the table, and lets the swarm fly.
+pub fn train(job: &Job<'_>, aids: &Aids, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Trained> {
+    let started = Instant::now();
+    let pretrained = aids.pretrained.as_deref().map(|path| Pretrained::load(path, &job.rows.schema)).transpose()?;
+    let pretrained_print = pretrained.as_ref().map(Pretrained::fingerprint);
+    let layout = pretrained.as_ref().map(|pretrained| pretrained.layout(job));
+    let data = binning::training(job, layout)?;
+    job.check_targets(&data.target)?;
+    let bin_seconds = started.elapsed().as_secs_f64();
+    let started = Instant::now();
+    let mut warnings = trees::constant_columns(job, &data);
+    let (table, seeds) = prepare(job, &data, pretrained.as_ref(), &mut warnings, watch)?;
+    let space = search_space(job, &table)?;
+    let keeper = aids.keep.as_ref().map(|keep| Keeper::new(keep, job, pretrained_print)).transpose()?;
+    let start = Start { evaluator: evaluator(job, &data, &table)?, table: &table, seeds: &seeds };
+    let (found, history) = fly(job.params, start, keeper.as_ref(), watch, &mut warnings)?;
+    let train_seconds = started.elapsed().as_secs_f64();
+    let (evaluations, repeats) = history.costs();
+    let flight = FlightReport {
+        space,
+        measure: fitness(job).name(),
+        best: found.fitness,
+        iterations: history.steps(),
+        evaluations,
+        repeats,
+    };
+    let mut model = job.model(found.base, Body::Trees(found.members));
+    if let Some(name) = aids.pretrained.as_deref().and_then(|path| path.file_name()) {
+        // The name alone: where the file lay is no part of the model.
+        model.provenance.params.insert("pretrained".to_string(), name.to_string_lossy().into_owned());
+    }
+    let raw = trees::by_row(&found.scores, found.shift);
+    let train_metrics = job.metrics(&model, &raw, &data.target, &data.weight);
+    let valid_metrics = match job.valid {
+        Some(valid) => {
+            let chunk = gather(valid)?;
+            let raw = Scorer::new(&model, None, job.pool.threads())?.raw(&chunk)?;
+            job.metrics(&model, &raw, &chunk.target, &chunk.weight)
+        }
+        None => Vec::new(),
+    };
+    Ok(Trained {
+        rounds: model.rounds(),
+        model,
+        params: job.params.clone(),
+        bin_seconds,
+        train_seconds,
+        train_metrics,
+        valid_metrics,
+        search: None,
+        flight: Some(flight),
+        warnings,
+    })
+}
+
+/// The shape of the trees.
+fn form(job: &Job<'_>) -> Form {
+    if job.params.growth == Growth::Oblivious { Form::Oblivious } else { Form::Free }
+}
+
+/// The table of rules, and the positions that particles start at.
+fn prepare(
+    job: &Job<'_>,
+    data: &Dataset,
+    pretrained: Option<&Pretrained>,
+    warnings: &mut Vec<String>,
+    watch: &mut dyn FnMut(&Event) -> Flow,
+) -> Result<(RuleTable, Vec<Vec<u32>>)> {
+    let mut table = match (job.params.method, pretrained) {
+        (Method::Sgbdt, _) => RuleTable::distinct(data),
+        (Method::Psgbdt, Some(pretrained)) => {
+            let (table, told) = pretrained.table(data, &job.rows.schema)?;
+            warnings.extend(told);
+            table
+        }
+        (Method::Psgbdt, None) => RuleTable::pretrained(data, &grow(job, data, Form::Free, 1.0, watch)),
+        _ => RuleTable::bins(data),
+    };
+    if !job.params.greedy_seed {
+        return Ok((table, Vec::new()));
+    }
+    let (form, depth) = (form(job), job.params.depth);
+    if form == Form::Oblivious {
+        trees::check_memory(job.params, data)?;
+    }
+    let grown = grow(job, data, form, job.params.lambda, watch);
+    table = table.with(seeds::rules(&grown));
+    let seed = seeds::sequence(&grown, &table, form, depth);
+    Ok((table, seed.into_iter().collect()))
+}
+
+/// A greedy ensemble of the size that is searched for.
+fn grow(job: &Job<'_>, data: &Dataset, form: Form, lambda: f64, watch: &mut dyn FnMut(&Event) -> Flow) -> Vec<Grown> {
+    let growth = if form == Form::Free { greedy::Growth::Depth } else { greedy::Growth::Oblivious };
+    let settings = greedy::Settings {
+        growth,
+        max_leaves: 1 << job.params.depth,
+        penalties: Penalties { lambda, ridge: Ridge::Flat, gamma: 0.0, min_child_weight: 1.0 },
+        subsample: 1.0,
+        colsample_bytree: 1.0,
+        dart: None,
+        early_stopping_rounds: 0,
+        ..trees::settings(job)
+    };
+    let mut tell = |event: &Event| watch(&Event { stage: Stage::PRETRAINING, ..event.clone() });
+    greedy::train(data, None, job.objective, &settings, job.pool, &mut tell).grown
+}
+
+/// What makes one particle better than another.
+fn fitness(job: &Job<'_>) -> Fitness {
+    match job.params.fitness {
+        FitnessChoice::Accuracy => Fitness::Accuracy,
+        FitnessChoice::Rmse => Fitness::Rmse,
+        // Every `auto` was resolved with the target.
+        FitnessChoice::Loss | FitnessChoice::Auto => Fitness::Loss,
+    }
+}
+
+fn evaluator<'a>(job: &'a Job<'_>, data: &Dataset, table: &'a RuleTable) -> Result<Evaluator<'a>> {
+    let params = job.params;
+    let settings = particle::Settings {
+        trees: params.trees,
+        form: form(job),
+        depth: params.depth,
+        learning_rate: params.learning_rate,
+        lambda: params.lambda,
+        fitness: fitness(job),
+        memory: KEPT_BYTES,
+    };
+    Evaluator::new(data, table, job.objective, settings, job.pool).map_err(|error| {
+        // Trees and depth were checked with the parameters; the target was not known then.
+        Error::Parameters(vec![Violation { name: "fitness".to_string(), message: error.to_string() }])
+    })
+}
+
+pub(super) fn swarm_settings(params: &Params) -> Settings {
+    Settings {
+        population: params.population.unwrap_or(50),
+        iterations: params.iterations,
+        alpha: params.alpha,
+        beta: params.beta,
+        adaptive: params.adaptive,
+        mutation: params.mutation,
+        by_feature: params.method != Method::Psgbdt,
+        seed: params.seed,
+    }
+}
+
+/// The paper's `r`, as particles are drawn and as table 12 counts: one level less.
+fn search_space(job: &Job<'_>, table: &RuleTable) -> Result<SearchSpace> {
+    let rounds = (job.params.trees * job.objective.outputs()) as u64;
+    let rules = |depth: usize| rounds * form(job).rules(depth) as u64;
+    let table_rules = table.len() as u64;
+    Ok(SearchSpace {
+        rules: if job.params.method == Method::Sgbdt { distinct_values(job.rows)? } else { table_rules },
+        table: table_rules,
+        drawn: rules(job.params.depth),
+        counted: rules(job.params.depth - 1),
+    })
+}

@@ -1,0 +1,93 @@
+//! How large the search space of a swarm is, counted as in the paper's tables 11 and 12.
+
+use std::collections::HashSet;
+
+use swarmwood_learn::data::{Column, MISSING};
+use swarmwood_search::pso_discrete::size::{log10_arrangements, scientific};
+
+use crate::Result;
+use crate::read::Rows;
+
+/// The size of a search space: ordered choices of `r` different rules out of `n`, which are `n! / (n - r)!`.
+///
+/// The paper's algorithm 4 draws `r = m·d` rules for `m` trees of depth `d`; its table 12 counts `r = m·(d - 1)`. Both are
+/// told.
+///
+/// ```
+/// use swarmwood::train::SearchSpace;
+/// let space = SearchSpace { rules: 1384, table: 1384, drawn: 30, counted: 24 };
+/// assert_eq!(space.of(space.counted), "2.00e75"); // Wine in table 12
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SearchSpace {
+    /// The paper's `n`: distinct values, boundaries of bins, or splits of a model (table 11).
+    pub rules: u64,
+    /// Rules of the table that was searched: fewer than `rules` where a feature has more values than bins.
+    pub table: u64,
+    /// `r` as particles are drawn: all rules of all trees.
+    pub drawn: u64,
+    /// `r` as table 12 counts it: one level less a tree.
+    pub counted: u64,
+}
+
+impl SearchSpace {
+    /// `n! / (n - r)!` as a power of ten.
+    pub fn of(&self, r: u64) -> String {
+        scientific(self.log10(r))
+    }
+
+    /// Its logarithm to base ten; minus infinity if there are fewer rules than `r`.
+    pub fn log10(&self, r: u64) -> f64 {
+        log10_arrangements(self.rules, r)
+    }
+}
+
+/// How many distinct values all features have together, missing ones not counted: the length of the paper's index table.
+pub(super) fn distinct_values(rows: &Rows) -> Result<u64> {
+    let mut seen: Vec<HashSet<u64>> = vec![HashSet::new(); rows.schema.features.len()];
+    rows.for_each_chunk(&mut |chunk| {
+        for (seen, column) in seen.iter_mut().zip(&chunk.columns) {
+            match column {
+                // Adding zero makes minus zero zero.
+                Column::Number(values) => {
+                    seen.extend(values.iter().filter(|value| !value.is_nan()).map(|value| (value + 0.0).to_bits()));
+                }
+                Column::Category(codes) => {
+                    seen.extend(codes.iter().filter(|&&code| code != MISSING).map(|&code| u64::from(code)));
+                }
+            }
+        }
+        Ok(())
+    })?;
+    Ok(seen.iter().map(|seen| seen.len() as u64).sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::{self, ReadOptions, Source};
+
+    #[test]
+    fn values_are_counted_once_and_missing_ones_not_at_all() {
+        let csv = b"a,b,c,y\n1,x,0,1\n2,y,-0.0,2\n1,,,3\n2.5,x,7,4\n";
+        let options = ReadOptions { target: "y".into(), ..ReadOptions::default() };
+        let rows = read::training(&Source::Bytes("t.csv".into(), csv), &options).unwrap();
+        assert_eq!(distinct_values(&rows).unwrap(), 3 + 2 + 2);
+    }
+
+    /// Section 5.4: three trees of depth four over 1000 values and over 16 bins, and table 12 from table 11.
+    #[test]
+    fn the_published_sizes_come_out() {
+        let space = |rules: u64, trees: u64, depth: u64| SearchSpace {
+            rules,
+            table: rules,
+            drawn: trees * depth,
+            counted: trees * (depth - 1),
+        };
+        assert!((space(1000, 3, 4).log10(9) - 9.64e26f64.log10()).abs() < 1e-3);
+        assert_eq!(space(16, 3, 4).of(9), "4.15e9");
+        let wine = space(1384, 6, 5);
+        assert_eq!((wine.of(wine.counted).as_str(), wine.drawn), ("2.00e75", 30));
+        assert_eq!(space(8, 6, 5).of(24), "0", "eight rules cannot be 24 different ones");
+    }
+}
