@@ -11,12 +11,14 @@ when the binary has changed. Cells are independent, so workers measure several a
 import argparse
 import hashlib
 import os
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from importlib.util import find_spec
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import wait
 from pathlib import Path
 
 import numpy as np
@@ -151,7 +153,7 @@ def results(jobs: list[Job], workers: int) -> Iterator[tuple[Job, dict | Excepti
             yield job, attempt(job)
         return
     os.environ.update({f"{pool}_NUM_THREADS": "1" for pool in child.POOLS})
-    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=os.nice, initargs=(19,)) as pool:
+    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=be_modest) as pool:
         waiting: dict[Future, Job] = {pool.submit(attempt, job): job for job in jobs}
         try:
             for future in as_completed(waiting):
@@ -161,6 +163,17 @@ def results(jobs: list[Job], workers: int) -> Iterator[tuple[Job, dict | Excepti
                     yield waiting[future], error
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def be_modest() -> None:
+    """A worker yields to everything else, and ends with the run that started it, even if that was killed."""
+    os.nice(19)
+    threading.Thread(target=end_with_parent, daemon=True).start()
+
+
+def end_with_parent() -> None:
+    wait([parent_process().sentinel])
+    os._exit(1)
 
 
 def attempt(job: Job) -> dict | Exception:
