@@ -38,8 +38,9 @@ def run(command: list, threads: int, stdin: str = "", limit: float = 3600.0) -> 
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ChildError(str(error)) from error
     if done.returncode != 0:
-        said = (done.stderr or done.stdout).strip().splitlines()[-3:]
-        raise ChildError(f"exit code {done.returncode}: {' / '.join(said)}")
+        said = (done.stderr or done.stdout).strip().splitlines()
+        told = [line for line in said if line.startswith("error: ")] or said[-3:]  # ours marks what went wrong
+        raise ChildError(f"exit code {done.returncode}: {' / '.join(told)}")
     for text in (done.stdout, (done.stdout.strip().splitlines() or [""])[-1]):
         try:
             return json.loads(text)

@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from datasets import KNOWN, Dataset
-from experiments import parity, planted, predict, speed
+from experiments import equal_size, parity, planted, predict, speed
 from peers import PACKAGES, PEERS
 from record import write
 from session import Session
@@ -22,7 +22,8 @@ from table import render
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-EXPERIMENTS = {"planted": planted, "parity": parity, "speed": speed, "predict": predict}
+EXPERIMENTS = {"planted": planted, "parity": parity, "speed": speed, "predict": predict, "equal-size": equal_size}
+USUAL = ["planted", "parity", "speed", "predict"]  # what runs when nothing is said; the others take hours
 
 
 def arguments(given: list[str]) -> argparse.Namespace:
@@ -34,29 +35,38 @@ def arguments(given: list[str]) -> argparse.Namespace:
     parser.add_argument("--only", action="append", choices=EXPERIMENTS, help="run this experiment (may be repeated)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where the results go (default: bench/runs/<date>)")
     parser.add_argument("--scratch", type=Path, default=HERE / "runs" / "scratch", help="prepared data and models")
-    parser.add_argument("--swarmwood", type=Path, default=ROOT / "target" / "release" / "swarmwood", metavar="PATH")
+    default = ROOT / "target" / "release" / "swarmwood"
+    parser.add_argument("--swarmwood", "--binary", type=Path, default=default, metavar="PATH", help="our binary")
     parser.add_argument("--contenders", default=",".join(["swarmwood", *PEERS]), help="comma-separated names")
     parser.add_argument("--threads", default="1,2", help="thread counts, comma-separated (default: 1,2)")
     parser.add_argument("--rounds", type=int, default=5, help="interleaved rounds of timed experiments (default: 5)")
-    parser.add_argument("--splits", type=int, default=5, help="train/test splits of the parity experiment (default: 5)")
+    parser.add_argument("--splits", type=int, help="train/test splits (default: 5; equal-size: 10, 5 of large sets)")
     parser.add_argument("--sets", metavar="NAMES", help="measure these data sets only, comma-separated")
     parser.add_argument("--rows", type=int, help="use at most so many rows: a trial of the harness, not a result")
     parser.add_argument("--trees", type=int, help="train so many trees: a trial of the harness, not a result")
+    equal_size.add_arguments(parser)
     options = parser.parse_args(given)
     options.contenders = options.contenders.split(",")
-    options.only = options.only or list(EXPERIMENTS)
+    options.only = options.only or USUAL
+    needed = "swarmwood" in options.contenders and options.only != ["equal-size"]
+    if "equal-size" in options.only and options.only != ["equal-size"]:
+        parser.error("--only equal-size runs alone: it has sets of its own")
+    if "equal-size" in options.only:
+        equal_size.check(options, parser.error)
+        needed = needed or equal_size.needs_binary(options)
     try:
         options.threads = [int(count) for count in options.threads.split(",")]
     except ValueError:
         parser.error(f"--threads '{options.threads}': give numbers such as 1,2")
-    options.sets = options.sets.split(",") if options.sets else None
-    unknown = set(options.sets or []) - set(KNOWN)
+    if options.only != ["equal-size"]:
+        options.sets = options.sets.split(",") if options.sets else None
+    unknown = set(options.sets or []) - set(KNOWN) if options.only != ["equal-size"] else set()
     if unknown:
         parser.error(f"--sets: unknown {', '.join(sorted(unknown))}; known are {', '.join(KNOWN)}")
     unknown = set(options.contenders) - {"swarmwood", *PEERS}
     if unknown:
         parser.error(f"--contenders: unknown {', '.join(sorted(unknown))}; known are swarmwood, {', '.join(PEERS)}")
-    if min([options.rounds, options.splits, *options.threads]) < 1:
+    if min([options.rounds, options.splits or 1, *options.threads]) < 1:
         parser.error("--rounds, --splits and --threads must be at least 1")
     if options.csv and not options.task:
         parser.error("--csv needs --task regression, binary or multiclass")
@@ -64,9 +74,10 @@ def arguments(given: list[str]) -> argparse.Namespace:
         parser.error(f"--csv {options.csv}: no such file")
     if not options.csv and options.only != ["planted"] and not (options.data and options.data.is_dir()):
         parser.error("--data: name the directory that holds the data sets, or one file with --csv")
-    if "swarmwood" in options.contenders and not options.swarmwood.is_file():
+    if needed and not options.swarmwood.is_file():
         parser.error(f"--swarmwood {options.swarmwood}: no such file; build it with `cargo build --release`")
-    options.out = options.out or free_name(HERE / "runs" / datetime.date.today().isoformat())
+    name = datetime.date.today().isoformat() + ("-equal-size" if options.only == ["equal-size"] else "")
+    options.out = options.out or free_name(HERE / "runs" / name)
     if options.out.exists() and any(options.out.iterdir()):
         parser.error(f"--out {options.out}: holds results already; name another directory")
     return options
@@ -117,7 +128,7 @@ def provenance(options: argparse.Namespace, given: list[str]) -> str:
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "commit": said(["git", "-C", ROOT, "rev-parse", "--short=12", "HEAD"]) + changed,
         "processor": f"{machine()}; load before the run {os.getloadavg()[0]:.2f}",
-        "rounds, splits, threads": f"{options.rounds}, {options.splits}, {options.threads}",
+        "rounds, splits, threads": f"{options.rounds}, {options.splits or 'as usual'}, {options.threads}",
         "swarmwood": said([options.swarmwood, "--version"]),
         **{name: installed(package) for name, package in PACKAGES.items()},
         "python, numpy": f"{sys.version.split()[0]}, {installed('numpy')}",
@@ -142,6 +153,8 @@ def summary(session: Session) -> str:
         parts += ["## Failures\n", "\n".join(f"- {failure}" for failure in session.failures) + "\n"]
     if demands:
         parts += ["## What is asked for\n", render(["what", "measured", "asked", "verdict"], demands)]
+    if session.notes:
+        tables += ["## What was measured\n", "\n".join(f"- {note}" for note in session.notes) + "\n"]
     return "\n".join(parts + tables)
 
 
@@ -154,13 +167,18 @@ def main(given: list[str]) -> int:
         contenders=options.contenders,
         threads=options.threads,
         rounds=options.rounds,
-        splits=options.splits,
+        splits=options.splits or 5,
         rows=options.rows,
         trees=options.trees,
-        chosen=options.sets,
+        chosen=options.sets if options.only != ["equal-size"] else None,
+        options=options,
     )
     if options.csv:
         session.only_set = Dataset(options.csv.name.split(".")[0], options.csv.name, options.task, None, options.target)
+    if options.tables:
+        equal_size.run(session)
+        print(summary(session))
+        return 0
     readme = provenance(options, given)
     if os.getloadavg()[0] > 0.5 and not options.trees:
         session.say(f"warning: the machine is busy (load {os.getloadavg()[0]:.2f}); times will not mean much")

@@ -16,19 +16,31 @@ def column(path: str, name: str) -> list[float]:
         return [float(row[name]) for row in csv.DictReader(file)]
 
 
+def error(rows: list[float], mean: float) -> float:
+    return (sum((y - mean) ** 2 for y in rows) / len(rows)) ** 0.5
+
+
 def main(command: str, *given: str) -> None:
     options = dict(itertools.pairwise(given))
     if command == "train":
+        if options.get("--method", "greedy") != "greedy":
+            print(f"error: method: is '{options['--method']}', must be greedy\n\nfor more, try --help", file=sys.stderr)
+            sys.exit(2)
         target = column(given[0], options["--target"])
-        Path(options["--out"]).write_text(json.dumps({"mean": sum(target) / len(target)}))
+        mean = sum(target) / len(target)
+        Path(options["--out"]).write_text(json.dumps({"mean": mean}))
         seconds = {"read": 0.5, "bin": 0.25, "train": 1.0 / int(options["--threads"])}
-        print(json.dumps({"rows": len(target), "seconds": seconds, "peak_memory_bytes": 2**20}, indent=2))
+        said = {"rows": len(target), "seconds": seconds, "peak_memory_bytes": 2**20}
+        if "--valid" in options:
+            said["metrics"] = {"valid": {"rmse": error(column(options["--valid"], "target"), mean)}}
+        print(json.dumps(said, indent=2))
         return
     mean, rows = json.loads(Path(given[0]).read_text())["mean"], column(given[1], "target")
     if command == "evaluate":
-        print(json.dumps({"rows": len(rows), "rmse": (sum((y - mean) ** 2 for y in rows) / len(rows)) ** 0.5}))
+        print(json.dumps({"rows": len(rows), "rmse": error(rows, mean)}))
     if command == "predict":
-        Path(options["--out"]).write_text("\n".join(["prediction", *(str(mean) for _ in rows)]) + "\n")
+        header = "raw" if "--raw" in given else "prediction"
+        Path(options["--out"]).write_text("\n".join([header, *(str(mean) for _ in rows)]) + "\n")
         print(json.dumps({"rows": len(rows), "seconds": {"read": 0.1, "predict": 0.002, "write": 0.1}}))
 
 

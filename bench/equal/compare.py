@@ -1,0 +1,89 @@
+"""Two contenders on the same splits: how much better the first is, how surely, and how often.
+
+Positive is better. Errors (RMSE, log loss) are compared in percent of the other's, shares (accuracy, AUC) in points.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from equal.contenders import PEERS
+from equal.sets import SETS
+from metrics import LOWER_IS_BETTER
+
+
+@dataclass(frozen=True)
+class Gap:
+    """The difference on each split that both were measured on."""
+
+    each: np.ndarray
+
+    @property
+    def mean(self) -> float:
+        return float(self.each.mean()) if len(self.each) else math.nan
+
+    @property
+    def error(self) -> float:
+        """Standard error of the mean. The splits overlap, so it is on the small side."""
+        return float(self.each.std(ddof=1) / math.sqrt(len(self.each))) if len(self.each) > 1 else math.nan
+
+    def __str__(self) -> str:
+        if not len(self.each):
+            return "-"
+        spread = f" ± {self.error:.2f}" if math.isfinite(self.error) else ""
+        return f"{self.mean:+.2f}{spread} ({int((self.each > 0).sum())}-{int((self.each < 0).sum())})"
+
+
+@dataclass(frozen=True)
+class Results:
+    """Everything measured at one size: set, contender and split to the value of a metric."""
+
+    values: dict[tuple[str, str, str], dict[int, float]]
+
+    @staticmethod
+    def of(frame: pd.DataFrame, size: str) -> "Results":
+        """From the record, whose data sets are called `set/size`."""
+        values: dict[tuple[str, str, str], dict[int, float]] = {}
+        for row in frame.itertuples():
+            name, _, of_size = row.dataset.partition("/")
+            if of_size == size:
+                values.setdefault((name, row.contender, row.quantity), {})[row.round] = row.value
+        return Results(values)
+
+    def sets(self, *tasks: str) -> list[str]:
+        """The measured sets of these tasks, in the order of their definition."""
+        measured = {name for name, _, _ in self.values}
+        return [name for name, known in SETS.items() if name in measured and known.task in tasks]
+
+    def contenders(self) -> list[str]:
+        return list(dict.fromkeys(contender for _, contender, _ in self.values))
+
+    def mean(self, name: str, contender: str, metric: str) -> float:
+        found = self.values.get((name, contender, metric), {})
+        return float(np.mean(list(found.values()))) if found else math.nan
+
+    def splits(self, name: str, contender: str) -> int:
+        """On how many splits a contender was measured."""
+        return len(self.values.get((name, contender, main_metric(name)), {}))
+
+    def gap(self, name: str, one: str, other: str, metric: str) -> Gap:
+        """By how much `one` is better than `other`."""
+        ours, theirs = (self.values.get((name, who, metric), {}) for who in (one, other))
+        both = sorted(ours.keys() & theirs.keys())
+        a, b = (np.array([found[split] for split in both]) for found in (ours, theirs))
+        return Gap(100 * (1 - a / b) if LOWER_IS_BETTER[metric] else 100 * (a - b))
+
+    def best_peer(self, name: str, metric: str) -> str:
+        """The best in hindsight by the mean, among those measured on the most splits; empty if there is none."""
+        splits = {peer: len(self.values.get((name, peer, metric), {})) for peer in PEERS}
+        most = max(splits.values())
+        sign = 1 if LOWER_IS_BETTER[metric] else -1
+        complete = [peer for peer in PEERS if most and splits[peer] == most]
+        return min(complete, key=lambda peer: sign * self.mean(name, peer, metric), default="")
+
+
+def main_metric(name: str) -> str:
+    """What the contenders are judged by on this set."""
+    return "rmse" if SETS[name].task == "regression" else "accuracy"
