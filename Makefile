@@ -42,8 +42,8 @@ demo: ## Train a model on packaged data, look into it, evaluate it and predict w
 	@$(CARGO) build --quiet --package swarmwood-cli
 	@mkdir -p $(DEMO) && cp $(TARGET)/debug/swarmwood $(DEMO)/ && echo "$$WINES" >$(DEMO)/wines.csv
 	@cd $(DEMO) && PATH="$$PWD:$$PATH" && tell() { printf '\n%s\n$$ %s\n' "$$1" "$$2"; eval "$$2"; } && \
-	tell "1. Train on the red wine data that comes with the program; a fifth of its rows is held back to know when to stop." \
-		"swarmwood train --demo --trees 500 --depth 3 --learning-rate 0.05 --valid-fraction 0.2 --early-stopping-rounds 30 --out wine.json" && \
+	tell "1. Train on the red wine data that comes with the program; a fifth of its rows is held back to be predicted." \
+		"swarmwood train --demo --valid-fraction 0.2 --out wine.json" && \
 	tell "2. Look inside: what matters, and the first tree." "swarmwood inspect wine.json --trees 1" && \
 	tell "3. Predict three made-up wines, one of them with a missing value." "swarmwood predict wine.json wines.csv --out -" && \
 	tell "4. Evaluate rows whose target is known (made up as well: the way counts, not the numbers)." "swarmwood evaluate wine.json wines.csv"

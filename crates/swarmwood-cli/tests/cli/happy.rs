@@ -136,12 +136,15 @@ fn threads_do_not_change_a_byte() {
     let dir = Scratch::new();
     dir.file("r.csv", regression(3000, 8)).file("c.csv", classes(1000, 9));
     let cases = [
-        "train r.csv --target price --trees 20 --subsample 0.7 --colsample-bytree 0.7",
-        "train r.csv --target price --trees 20 --growth leaf --depth 0 --valid-fraction 0.2",
-        "train r.csv --target price --trees 20 --growth oblivious --objective absolute",
-        "train r.csv --target price --trees 20 --booster dart --rate-drop 0.3 --skip-drop 0",
-        "train r.csv --target price --trees 20 --booster gblinear",
-        "train c.csv --target colour --trees 10 --subsample 0.5",
+        "train r.csv --target price --method greedy --trees 20 --subsample 0.7 --colsample-bytree 0.7",
+        "train r.csv --target price --method greedy --trees 20 --growth leaf --depth 0 --valid-fraction 0.2",
+        "train r.csv --target price --method greedy --trees 20 --growth oblivious --objective absolute",
+        "train r.csv --target price --method greedy --trees 20 --booster dart --rate-drop 0.3 --skip-drop 0",
+        "train r.csv --target price --method greedy --trees 20 --booster gblinear",
+        "train c.csv --target colour --method greedy --trees 10 --subsample 0.5",
+        "train r.csv --target price --trees 4 --max-leaves 8",
+        "train r.csv --target price --trees 12 --max-leaves 4 --budget 900",
+        "train c.csv --target colour --trees 2 --max-leaves 8",
     ];
     for case in cases {
         let model = |threads: usize| {
@@ -161,7 +164,7 @@ fn the_seed_matters_where_there_is_chance() {
     let dir = Scratch::new();
     dir.file("r.csv", regression(400, 8));
     let model = |seed: u64| {
-        let line = "train r.csv --target price --trees 5 --subsample 0.5 --out m.json --seed";
+        let line = "train r.csv --target price --method greedy --trees 5 --subsample 0.5 --out m.json --seed";
         dir.run(&format!("{line} {seed}")).works();
         dir.read("m.json")
     };
@@ -175,11 +178,13 @@ fn every_objective_and_growth_trains() {
     dir.file("r.csv", regression(400, 10).replace(",-", ",")).file("b.csv", binary(300, 10));
     for objective in ["squared", "squared-log", "absolute", "huber", "quantile", "poisson"] {
         for growth in ["depth", "leaf", "oblivious"] {
-            let line =
-                format!("train r.csv --target price --trees 30 --objective {objective} --growth {growth} --json");
-            let report = dir.run(&line).works().json();
-            assert!(report["metrics"]["train"]["r2"].as_f64().unwrap() > 0.3, "{line}: {report}");
-            assert_eq!(report["objective"], objective);
+            for method in ["greedy --trees 30", "swarm --trees 3 --max-leaves 8"] {
+                let line = "train r.csv --target price --json --method";
+                let line = format!("{line} {method} --objective {objective} --growth {growth}");
+                let report = dir.run(&line).works().json();
+                assert!(report["metrics"]["train"]["r2"].as_f64().unwrap() > 0.3, "{line}: {report}");
+                assert_eq!(report["objective"], objective);
+            }
         }
     }
     dir.run("train b.csv --target sold --trees 5 --objective logistic").works();
