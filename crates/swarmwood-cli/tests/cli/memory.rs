@@ -38,9 +38,10 @@ fn a_million_classified_rows_take_little_more_than_their_bins() {
     assert!(peak < 60 * ROWS as u64, "{peak} bytes");
 }
 
-/// Numbers as targets take 3 bytes more, and their median error wants all errors at once, when the bins are gone.
+/// Numbers as targets take 3 bytes more, and their median error wants all errors at once, when the bins are gone. Kept
+/// as carelessly as above they have taken 66 bytes a row.
 #[test]
 fn a_million_numbers_take_little_more_than_their_bins() {
     let Some(peak) = peak(|a, b| 3 * a + b, "--task regression") else { return };
-    assert!(peak < 64 * ROWS as u64, "{peak} bytes");
+    assert!(peak < 56 * ROWS as u64, "{peak} bytes");
 }
