@@ -15,6 +15,10 @@ pub struct Progress {
     stage: Option<Stage>,
     said_at: Instant,
     said_step: usize,
+    /// Seconds of the run when the stage began.
+    began: f64,
+    /// Seconds of the run at the last step.
+    last: f64,
     train: Option<f64>,
     /// Seconds and evaluations where this run's own steps begin, to know how fast they go.
     from: Option<(f64, u64)>,
@@ -25,7 +29,17 @@ impl Progress {
     pub fn new(talk: Talk) -> Self {
         let bar = (!talk.quiet && stderr().is_terminal())
             .then(|| ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr()));
-        Progress { talk, bar, stage: None, said_at: Instant::now(), said_step: 0, train: None, from: None }
+        Progress {
+            talk,
+            bar,
+            stage: None,
+            said_at: Instant::now(),
+            said_step: 0,
+            began: 0.0,
+            last: 0.0,
+            train: None,
+            from: None,
+        }
     }
 
     /// Shows the state after a step.
@@ -33,6 +47,7 @@ impl Progress {
         if self.stage != Some(event.stage) {
             self.begin(event);
         }
+        self.last = event.elapsed;
         // The training loss costs a pass over the rows and is not measured in every round; the last one is near enough.
         self.train = event.train.or(self.train);
         if event.past {
@@ -62,6 +77,7 @@ impl Progress {
             self.talk.note(event.stage.name);
         }
         self.stage = Some(event.stage);
+        self.began = self.last;
         self.said_step = 0;
         self.train = None;
         if let Some(bar) = &self.bar {
@@ -85,7 +101,8 @@ impl Progress {
         let known = |name: &str, value: Option<f64>| value.map(|value| format!("{name} {}", short(value)));
         let mut parts = vec![known("train", self.train), known("valid", event.valid)];
         if let Some(search) = &event.search {
-            parts.push(known(&format!("best {}", search.measure), search.best));
+            let news = search.best.filter(|_| search.best != self.train);
+            parts.push(known(&format!("best {}", search.measure), news));
             parts.push(search.gain.map(|gain| format!("{:.1} % below greedy", 100.0 * gain)));
             parts.push(known("mean", search.mean));
             parts.push(self.speed(event, search));
@@ -104,6 +121,6 @@ impl Progress {
     /// Seconds to the end of a search, if its steps go on as they went.
     fn left(&self, event: &Event) -> Option<f64> {
         event.search.filter(|_| event.step > 0 && event.step < event.steps)?;
-        Some(event.elapsed / event.step as f64 * (event.steps - event.step) as f64)
+        Some((event.elapsed - self.began) / event.step as f64 * (event.steps - event.step) as f64)
     }
 }

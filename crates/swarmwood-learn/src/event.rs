@@ -21,7 +21,7 @@ impl Stage {
     /// Fits that cross-validation compares.
     pub const COMPARING: Stage = Stage { name: "comparing", step: "fit" };
     /// Trees of an ensemble, each grown again beside the others.
-    pub const SWEEPS: Stage = Stage { name: "sweeps", step: "tree" };
+    pub const SWEEPS: Stage = Stage { name: "sweeps", step: "sweep" };
     /// Pairs of trees, ruined and grown again.
     pub const PAIRS: Stage = Stage { name: "pairs", step: "pair" };
     /// Iterations of a particle swarm.

@@ -97,7 +97,8 @@ fn event(progress: &Progress<'_>) -> Event {
     let search = Search {
         measure: if comparing { "cross-validated score" } else { "loss" },
         best: if comparing { progress.best } else { progress.loss },
-        gain: progress.gain,
+        // The start is boosting by halves: what it lacks of a whole fit says nothing.
+        gain: progress.gain.filter(|_| progress.stage != swarm::Stage::Start),
         mean: None,
         diversity: None,
         factor: None,
