@@ -41,7 +41,7 @@ def main_table(results: Results, size: str, ours: str) -> str:
     for name in results.sets("regression", "binary", "multiclass"):
         metric = main_metric(name)
         best = "rgf" if size == "192" else results.best_peer(name, metric)
-        splits = f"{results.splits(name, ours)}/{max(results.splits(name, who) for who in names)}"
+        splits = f"{results.splits(name, ours)}/{max((results.splits(name, who) for who in names), default=0)}"
         line = [name, splits, *(shown(metric, results.mean(name, who, metric)) for who in names)]
         pairs = [(ours, "greedy"), (ours, best), ("greedy", best)]
         rows.append([*line, best or "-", *(str(results.gap(name, one, other, metric)) for one, other in pairs)])
