@@ -2,10 +2,10 @@
 //! rows it has not seen.
 //!
 //! 1. Greedy boosting with several learning rates is cross-validated; what the best leaves unexplained is the noise.
-//! 2. Search arms, whose penalties follow from the noise, are cross-validated on the same folds ([`menu`], [`folds`]).
+//! 2. Search arms, whose penalties follow from the noise, are cross-validated on the same folds (`menu`, `folds`).
 //! 3. The winner is fitted to all rows. A search arm starts greedily, fits all leaves together, grows each tree again on
-//!    what the others leave ([`backfit`]), then ruins and recreates pairs of trees ([`pairs`]).
-//! 4. Scores of classes are multiplied by the factor that calibrates them out of fold ([`score`]).
+//!    what the others leave (`backfit`), then ruins and recreates pairs of trees (`pairs`).
+//! 4. Scores of classes are multiplied by the factor that calibrates them out of fold (`score`).
 
 mod backfit;
 mod choose;
