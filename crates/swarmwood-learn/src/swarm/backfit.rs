@@ -5,11 +5,8 @@ use std::ops::Range;
 use swarmwood_search::rng::Stream;
 
 use super::ensemble::{Ensemble, falls};
-use super::{Arm, Frame, Stage, Tell};
-use crate::dataset::Dataset;
+use super::{Stage, Tell};
 use crate::event::Flow;
-use crate::objective::Objective;
-use crate::pool::Pool;
 
 /// Passes of fitting the leaves of every tree in turn before trees are grown again.
 const FIRST_FITS: usize = 3;
@@ -24,35 +21,20 @@ const LEAST_FALL: f64 = 1e-4;
 /// Streams of the order of trees.
 const ORDER_STREAM: u64 = 5 << 32;
 
-/// Starts greedily, fits all leaves together, and sweeps.
-pub fn backfit<'a>(
-    data: &Dataset,
-    valid: Option<&Dataset>,
-    objective: &'a dyn Objective,
-    (frame, arm): (&Frame, &Arm),
-    pool: &'a Pool,
-    tell: &mut Tell<'_>,
-) -> Ensemble<'a> {
-    let (mut ensemble, _) = start(data, valid, objective, (frame, arm), pool, tell);
-    sweeps(&mut ensemble, 0..arm.sweeps, tell);
-    ensemble
+/// Starts greedily, fits all leaves together, and sweeps an ensemble without trees.
+pub fn backfit(ensemble: &mut Ensemble<'_>, tell: &mut Tell<'_>) {
+    start(ensemble, tell);
+    sweeps(ensemble, 0..ensemble.arm().sweeps, tell);
 }
 
 /// Starts greedily and fits all leaves together. A start that ended early would be worse than greedy boosting, so it is
 /// always finished.
-pub fn start<'a>(
-    data: &Dataset,
-    valid: Option<&Dataset>,
-    objective: &'a dyn Objective,
-    (frame, arm): (&Frame, &Arm),
-    pool: &'a Pool,
-    tell: &mut Tell<'_>,
-) -> (Ensemble<'a>, Flow) {
-    let mut ensemble = Ensemble::new(data, valid, objective, frame, arm, pool);
+pub fn start(ensemble: &mut Ensemble<'_>, tell: &mut Tell<'_>) -> Flow {
+    let (rounds, share) = (ensemble.rounds(), ensemble.arm().start_rate);
     let mut flow = Flow::Continue;
-    for round in 0..frame.trees {
-        ensemble.add_round(arm.start_rate);
-        if tell(Stage::Start, round + 1, frame.trees, &ensemble) == Flow::Stop {
+    for round in 0..rounds {
+        ensemble.add_round(share);
+        if tell(Stage::Start, round + 1, rounds, ensemble) == Flow::Stop {
             flow = Flow::Stop;
         }
     }
@@ -62,7 +44,7 @@ pub fn start<'a>(
         });
     }
     ensemble.settle();
-    (ensemble, flow)
+    flow
 }
 
 /// Goes round all trees until nothing much changes.

@@ -48,6 +48,8 @@ struct Tried {
     candidate: Candidate,
     score: f64,
     factor: f64,
+    /// Mean squared error of the prediction.
+    squares: f64,
     work: usize,
 }
 
@@ -130,9 +132,9 @@ impl<'a> Choosing<'a> {
                 self.stopped = true;
                 return;
             }
-            for (candidate, Score { score, factor, work }) in batch.iter().cloned().zip(scores) {
+            for (candidate, Score { score, factor, squares, work }) in batch.iter().cloned().zip(scores) {
                 self.work += work;
-                self.tried.push(Tried { candidate, score, factor, work });
+                self.tried.push(Tried { candidate, score, factor, squares, work });
             }
             done += batch.len();
             if !known {
@@ -157,8 +159,9 @@ impl<'a> Choosing<'a> {
             .map(|_| {
                 let parts: Vec<Judged> = judged.by_ref().take(folds).collect();
                 let work = parts.iter().map(|part| part.work).sum();
-                let (factor, score) = self.score(&merged(parts));
-                Score { score, factor, work }
+                let unseen = merged(parts);
+                let (factor, score) = self.score(&unseen);
+                Score { score, factor, squares: unseen.squares / unseen.weights(), work }
             })
             .collect()
     }
@@ -172,16 +175,9 @@ impl<'a> Choosing<'a> {
 
     /// Noise and dispersion from the best greedy fit against the best constant.
     fn estimate_noise(&mut self) {
-        let Some(best) = best_of(&self.tried).map(|tried| tried.candidate.clone()) else { return };
-        let constant = Candidate { way: Way::Constant, ..best.clone() };
-        let squares = |candidate: &Candidate| {
-            let jobs = self.pool.map(self.folds.len(), |fold| {
-                folds::judge(&self.folds[fold], candidate, self.objective, &self.alone, self.halt)
-            });
-            let unseen = merged(jobs);
-            unseen.squares / unseen.weights()
-        };
-        let (left, all) = (squares(&best), squares(&constant));
+        let Some(best) = best_of(&self.tried) else { return };
+        let constant = Candidate { way: Way::Constant, ..best.candidate.clone() };
+        let (left, all) = (best.squares, self.judge(&[constant])[0].squares);
         self.facts.noise = if all > 0.0 { (left / all).clamp(1e-4, 1.0) } else { 1.0 };
         let quadratic = self.objective.constant_hessian() && self.objective.curvature() == Curvature::Exact;
         self.facts.dispersion = if quadratic { left * self.facts.hessian } else { 1.0 };
@@ -201,7 +197,7 @@ impl<'a> Choosing<'a> {
             (Some(greedy), _) => greedy.clone(),
             (None, _) => {
                 let candidate = menu::plain_greedy(&frame);
-                Tried { candidate, score: f64::NAN, factor: 1.0, work: 0 }
+                Tried { candidate, score: f64::NAN, factor: 1.0, squares: f64::NAN, work: 0 }
             }
         }
     }
@@ -247,7 +243,7 @@ impl<'a> Choosing<'a> {
 
     fn fit_greedy(&mut self, candidate: &Candidate) -> greedy::Fit {
         let Way::Greedy { rate, penalties } = candidate.way else { unreachable!("greedy candidates are greedy") };
-        let settings = folds::greedy_settings(&candidate.frame, rate, penalties);
+        let settings = candidate.frame.growing(rate, penalties);
         self.work += candidate.frame.trees;
         greedy::train(self.data, self.valid, self.objective, &settings, self.pool, &mut |_| folds::flow(self.halt))
     }
@@ -271,21 +267,19 @@ impl<'a> Choosing<'a> {
             let flow = watch(&Progress { stage, done, of, loss: Some(loss), best, gain, work, state: &state });
             if budget > 0 && work >= budget || halt() { Flow::Stop } else { flow }
         };
-        let (mut ensemble, mut swept, mut paired) = match self.past.flight.take() {
-            Some(flight) => {
-                let mut ensemble = Ensemble::new(self.data, self.valid, self.objective, frame, arm, self.pool);
-                let (stage, done) = (flight.stage, flight.done);
+        let mut ensemble = Ensemble::new(self.data, self.valid, self.objective, frame, arm, self.pool);
+        let (mut swept, mut paired) = (0, 0);
+        match self.past.flight.take() {
+            Some(flight) if flight.stage == Stage::Pairs => {
+                (swept, paired) = (arm.sweeps, flight.done);
                 ensemble.resume(flight);
-                let swept = if stage == Stage::Sweeps { done } else { arm.sweeps };
-                (ensemble, swept, if stage == Stage::Pairs { done } else { 0 })
             }
-            None => {
-                let pair = (frame, arm);
-                let begun = backfit::start(self.data, self.valid, self.objective, pair, self.pool, &mut tell);
-                self.stopped |= begun.1 == Flow::Stop;
-                (begun.0, 0, 0)
+            Some(flight) => {
+                swept = flight.done;
+                ensemble.resume(flight);
             }
-        };
+            None => self.stopped |= backfit::start(&mut ensemble, &mut tell) == Flow::Stop,
+        }
         if self.stopped || budget > 0 && before + ensemble.work >= budget {
             (swept, paired) = (arm.sweeps, arm.pairs);
         }
@@ -317,7 +311,10 @@ impl<'a> Choosing<'a> {
 
 /// What a run needs to go on.
 fn state_of(tried: &[Tried], flight: Option<Flight>) -> Datum {
-    let score = |tried: &Tried| Score { score: tried.score, factor: tried.factor, work: tried.work };
+    let score = |tried: &Tried| {
+        let &Tried { score, factor, squares, work, .. } = tried;
+        Score { score, factor, squares, work }
+    };
     Past { scores: tried.iter().map(score).collect(), flight }.save()
 }
 

@@ -11,13 +11,11 @@ use super::{Arm, Frame};
 use crate::dataset::{Dataset, Plan};
 use crate::greedy::{Growth, Settings, grow, oblivious};
 use crate::grown::Grown;
-use crate::metric::Watch;
 use crate::objective::order::weighted_quantile;
 use crate::objective::{Curvature, Objective};
 use crate::pool::Pool;
 use crate::ridge::{self, Solution, Wish};
 use crate::shard::LeafSums;
-use crate::split::Penalties;
 use crate::workers::{Begun, Placement, Scores, TreeSearch, Workers};
 
 /// Newton steps for the leaf values of one tree; squared losses need one.
@@ -96,7 +94,7 @@ impl<'a> Ensemble<'a> {
             workers,
             objective,
             arm: *arm,
-            growing: growing(frame, arm),
+            growing: frame.growing(1.0, arm.penalties()),
             base,
             start,
             shift,
@@ -118,6 +116,16 @@ impl<'a> Ensemble<'a> {
     /// Loss alone.
     pub fn loss(&self) -> f64 {
         self.loss
+    }
+
+    /// How the search goes.
+    pub fn arm(&self) -> Arm {
+        self.arm
+    }
+
+    /// Rounds of the greedy start.
+    pub fn rounds(&self) -> usize {
+        self.growing.trees
     }
 
     /// How many features there are.
@@ -342,31 +350,6 @@ impl<'a> Ensemble<'a> {
             .iter()
             .map(|tree| Member { output: tree.output as u32, shape: tree.grown.to_shape(layout) })
             .collect()
-    }
-}
-
-/// What greedy growth must be told to grow one tree of an arm.
-fn growing(frame: &Frame, arm: &Arm) -> Settings {
-    Settings {
-        trees: frame.trees,
-        growth: frame.growth,
-        depth: frame.depth,
-        max_leaves: frame.max_leaves,
-        learning_rate: 1.0,
-        penalties: Penalties {
-            lambda: arm.lambda,
-            ridge: arm.ridge,
-            gamma: arm.gamma,
-            min_child_weight: arm.min_child_weight,
-        },
-        subsample: 1.0,
-        colsample_bytree: 1.0,
-        dart: None,
-        early_stopping_rounds: 0,
-        metric: Watch::Loss,
-        seed: frame.seed,
-        memory: frame.memory,
-        tell_every: 0,
     }
 }
 

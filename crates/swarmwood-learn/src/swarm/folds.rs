@@ -5,14 +5,13 @@ use swarmwood_search::rng::Stream;
 use super::ensemble::Ensemble;
 use super::menu::{Candidate, Way};
 use super::score::Unseen;
-use super::{Frame, Stage, backfit};
+use super::{Stage, backfit};
 use crate::dataset::Dataset;
 use crate::event::Flow;
 use crate::greedy;
 use crate::metric::Watch;
 use crate::objective::Objective;
 use crate::pool::Pool;
-use crate::split::Penalties;
 
 /// Below this many rows all folds are used, above it two: fits then differ by less than their noise.
 const MANY_ROWS: usize = 30_000;
@@ -73,14 +72,14 @@ pub fn judge(
 ) -> Judged {
     let (scores, shift, work) = match &candidate.way {
         Way::Greedy { rate, penalties } => {
-            let settings = greedy_settings(&candidate.frame, *rate, *penalties);
+            let settings = candidate.frame.growing(*rate, *penalties);
             let fit = greedy::train(&fold.train, Some(&fold.test), objective, &settings, pool, &mut |_| flow(halt));
             (fit.valid_scores, fit.shift, candidate.frame.trees)
         }
         Way::Search(arm) => {
-            let pair = (&candidate.frame, arm);
             let tell = &mut |_: Stage, _: usize, _: usize, _: &Ensemble<'_>| flow(halt);
-            let mut ensemble = backfit::backfit(&fold.train, Some(&fold.test), objective, pair, pool, tell);
+            let mut ensemble = Ensemble::new(&fold.train, Some(&fold.test), objective, &candidate.frame, arm, pool);
+            backfit::backfit(&mut ensemble, tell);
             (ensemble.valid_scores(&fold.test.plan), ensemble.shift, ensemble.work)
         }
         Way::Constant => {
@@ -108,25 +107,5 @@ fn unseen(test: &Dataset, scores: &[Vec<f32>], shift: f64, objective: &dyn Objec
         weight: test.weight.to_vec(),
         loss: Watch::Loss.partial(&flat, &target, &weight, objective).sum,
         squares: Watch::Rmse.partial(&flat, &target, &weight, objective).sum,
-    }
-}
-
-/// What greedy boosting must be told for a candidate.
-pub fn greedy_settings(frame: &Frame, rate: f64, penalties: Penalties) -> greedy::Settings {
-    greedy::Settings {
-        trees: frame.trees,
-        growth: frame.growth,
-        depth: frame.depth,
-        max_leaves: frame.max_leaves,
-        learning_rate: rate,
-        penalties,
-        subsample: 1.0,
-        colsample_bytree: 1.0,
-        dart: None,
-        early_stopping_rounds: 0,
-        metric: Watch::Loss,
-        seed: frame.seed,
-        memory: frame.memory,
-        tell_every: 0,
     }
 }

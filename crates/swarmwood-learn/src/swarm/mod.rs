@@ -23,10 +23,11 @@ use swarmwood_search::Datum;
 
 use crate::dataset::Dataset;
 use crate::event::Flow;
-use crate::greedy::Growth;
+use crate::greedy::{self, Growth};
+use crate::metric::Watch;
 use crate::objective::Objective;
 use crate::pool::Pool;
-use crate::split::Ridge;
+use crate::split::{Penalties, Ridge};
 use ensemble::Ensemble;
 
 /// The size and growth of an ensemble.
@@ -48,6 +49,28 @@ pub struct Frame {
     pub memory: usize,
 }
 
+impl Frame {
+    /// What greedy growth must be told to grow trees of this size.
+    fn growing(&self, learning_rate: f64, penalties: Penalties) -> greedy::Settings {
+        greedy::Settings {
+            trees: self.trees,
+            growth: self.growth,
+            depth: self.depth,
+            max_leaves: self.max_leaves,
+            learning_rate,
+            penalties,
+            subsample: 1.0,
+            colsample_bytree: 1.0,
+            dart: None,
+            early_stopping_rounds: 0,
+            metric: Watch::Loss,
+            seed: self.seed,
+            memory: self.memory,
+            tell_every: 0,
+        }
+    }
+}
+
 /// A way of searching.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Arm {
@@ -67,6 +90,13 @@ pub struct Arm {
     pub sweeps: usize,
     /// Iterations of pair search after the sweeps.
     pub pairs: usize,
+}
+
+impl Arm {
+    fn penalties(&self) -> Penalties {
+        let Arm { lambda, ridge, gamma, min_child_weight, .. } = *self;
+        Penalties { lambda, ridge, gamma, min_child_weight }
+    }
 }
 
 /// Parts of the work.

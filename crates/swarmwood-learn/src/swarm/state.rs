@@ -16,6 +16,7 @@ use crate::grown::{Grown, GrownNode};
 pub struct Score {
     pub score: f64,
     pub factor: f64,
+    pub squares: f64,
     pub work: usize,
 }
 
@@ -59,7 +60,9 @@ impl Past {
     /// As plain data.
     pub fn save(&self) -> Datum {
         let score = |score: &Score| {
-            Datum::List(vec![Datum::Real(score.score), Datum::Real(score.factor), Datum::Natural(score.work as u64)])
+            let &Score { score, factor, squares, work } = score;
+            let reals = [score, factor, squares].map(Datum::Real);
+            Datum::List(reals.into_iter().chain([Datum::Natural(work as u64)]).collect())
         };
         let flight = |flight: &Flight| {
             let tree = |tree: &Carried| {
@@ -87,8 +90,9 @@ impl Past {
     /// From plain data; what does not fit the layout of the rows is refused.
     pub fn load(datum: &Datum, layout: &Layout) -> Result<Past, Error> {
         let score = |datum: &Datum| {
-            let [score, factor, work] = datum.tuple()?;
-            Ok(Score { score: score.real()?, factor: factor.real()?, work: work.natural()? as usize })
+            let [score, factor, squares, work] = datum.tuple()?;
+            let (score, factor, squares) = (score.real()?, factor.real()?, squares.real()?);
+            Ok(Score { score, factor, squares, work: work.natural()? as usize })
         };
         let scores = datum.field("scores")?.list()?.iter().map(score).collect::<Result<_, Error>>()?;
         let flight = match datum.field("flight")?.list()? {

@@ -92,7 +92,8 @@ fn the_value_is_what_a_fresh_sum_gives_and_never_rises() {
                 }
                 Flow::Continue
             };
-            let mut ensemble = backfit::backfit(&data, None, &*objective, (&frame, &arm), &pool, &mut tell);
+            let mut ensemble = Ensemble::new(&data, None, &*objective, &frame, &arm, &pool);
+            backfit::backfit(&mut ensemble, &mut tell);
             pairs::search(&mut ensemble, 1, 0..arm.pairs, &mut tell);
             let start = ensemble.loss();
             for at in 0..ensemble.trees.len() {
@@ -178,7 +179,8 @@ fn on_tiny_tables_the_search_finds_the_best_of_all_structures() {
         let frame = Frame { seed, ..frame(2, 2, Growth::Leaf) };
         let arm = Arm { lambda, kappa: 0.0, gamma: 0.0, min_child_weight: 0.0, sweeps: 10, pairs: 40, ..arm() };
         let mut quiet = |_: Stage, _: usize, _: usize, _: &Ensemble<'_>| Flow::Continue;
-        let mut ensemble = backfit::backfit(&data, None, &*objective, (&frame, &arm), &pool, &mut quiet);
+        let mut ensemble = Ensemble::new(&data, None, &*objective, &frame, &arm, &pool);
+        backfit::backfit(&mut ensemble, &mut quiet);
         pairs::search(&mut ensemble, seed, 0..arm.pairs, &mut quiet);
         backfit::agree(&mut ensemble);
         let found = ensemble.value();

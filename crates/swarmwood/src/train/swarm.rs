@@ -6,11 +6,10 @@ use swarmwood_learn::dataset::Dataset;
 use swarmwood_learn::event::{Event, Flow, Search, Stage};
 use swarmwood_learn::greedy;
 use swarmwood_learn::swarm::{self, Ears, Found, Frame, Progress, SearchError, Settings};
-use swarmwood_model::Body;
 
 use super::keeper::Keeper;
 use super::told::Told;
-use super::trees::{KEPT_BYTES, constant_columns, measure};
+use super::trees::{Ended, KEPT_BYTES, constant_columns};
 use super::{Aids, Job, Trained, binning};
 use crate::params::{Growth, Params};
 use crate::{Error, Result};
@@ -31,13 +30,14 @@ pub fn train(job: &Job<'_>, aids: &Aids, watch: &mut dyn FnMut(&Event) -> Flow) 
     let started = Instant::now();
     let found = search(job, aids, (&data, valid.as_ref()), watch, &mut warnings)?;
     let train_seconds = started.elapsed().as_secs_f64();
-    let model = job.model(found.base, Body::Trees(found.members));
-    // The bins have done their work; metrics want their memory.
-    let answers = |data: Dataset| (data.target, data.weight);
-    let (known, known_valid) = (answers(data), valid.map(answers));
-    let train_metrics = measure(job.tally(), &model, &found.train_scores, found.shift, &known);
-    let of_valid = |known| measure(job.tally(), &model, &found.valid_scores, found.shift, &known);
-    let valid_metrics = known_valid.map_or(Vec::new(), of_valid);
+    let ended = Ended {
+        base: found.base,
+        members: found.members,
+        train_scores: found.train_scores,
+        valid_scores: found.valid_scores,
+        shift: found.shift,
+    };
+    let (model, train_metrics, valid_metrics) = ended.measured(job, data, valid);
     Ok(Trained {
         model,
         params: job.params.clone(),

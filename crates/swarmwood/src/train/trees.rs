@@ -9,7 +9,7 @@ use swarmwood_learn::greedy::oblivious::bytes_needed;
 use swarmwood_learn::greedy::{self, Settings, dart::Dart};
 use swarmwood_learn::metric::Tally;
 use swarmwood_learn::split::{Penalties, Ridge};
-use swarmwood_model::{Body, Model};
+use swarmwood_model::{Body, Member, Model};
 
 use super::{Job, Trained, add_rows, binning};
 use crate::error::Violation;
@@ -40,13 +40,14 @@ pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Tra
     let fit = greedy::train(&data, valid.as_ref(), job.objective, &settings(job), job.pool, watch);
     let train_seconds = started.elapsed().as_secs_f64();
     let notes = job.tell_rounds(fit.rounds, fit.rounds_done);
-    let model = job.model(fit.base, Body::Trees(fit.members));
-    // The bins have done their work; metrics want their memory.
-    let answers = |data: Dataset| (data.target, data.weight);
-    let (known, known_valid) = (answers(data), valid.map(answers));
-    let train_metrics = measure(job.tally(), &model, &fit.train_scores, fit.shift, &known);
-    let of_valid = |known| measure(job.tally(), &model, &fit.valid_scores, fit.shift, &known);
-    let valid_metrics = known_valid.map_or(Vec::new(), of_valid);
+    let ended = Ended {
+        base: fit.base,
+        members: fit.members,
+        train_scores: fit.train_scores,
+        valid_scores: fit.valid_scores,
+        shift: fit.shift,
+    };
+    let (model, train_metrics, valid_metrics) = ended.measured(job, data, valid);
     Ok(Trained {
         model,
         params: job.params.clone(),
@@ -60,6 +61,32 @@ pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Tra
         warnings,
         notes,
     })
+}
+
+/// What a learner of trees ends with.
+pub(super) struct Ended {
+    pub(super) base: Vec<f64>,
+    pub(super) members: Vec<Member>,
+    pub(super) train_scores: Vec<Vec<f32>>,
+    pub(super) valid_scores: Vec<Vec<f32>>,
+    pub(super) shift: f64,
+}
+
+/// Metrics by name.
+type Metrics = Vec<(&'static str, f64)>;
+
+impl Ended {
+    /// The model, and its metrics on the training and the validation rows.
+    pub(super) fn measured(self, job: &Job<'_>, data: Dataset, valid: Option<Dataset>) -> (Model, Metrics, Metrics) {
+        let model = job.model(self.base, Body::Trees(self.members));
+        // The bins have done their work; metrics want their memory.
+        let answers = |data: Dataset| (data.target, data.weight);
+        let (known, known_valid) = (answers(data), valid.map(answers));
+        let of_training = measure(job.tally(), &model, &self.train_scores, self.shift, &known);
+        let of_valid = |known| measure(job.tally(), &model, &self.valid_scores, self.shift, &known);
+        let of_valid = known_valid.map_or(Vec::new(), of_valid);
+        (model, of_training, of_valid)
+    }
 }
 
 pub(super) fn settings(job: &Job<'_>) -> Settings {
