@@ -9,7 +9,7 @@ use swarmwood::learn::swarm;
 use swarmwood::model::{Kind, Schema, TargetKind};
 use swarmwood::params::{Allowed, Params, TABLE};
 use swarmwood::read::{self, Rows, Source};
-use swarmwood::train::{FlightReport, Trained};
+use swarmwood::train::{FlightReport, Trained, TreeReport};
 use swarmwood::{Result, store, train};
 
 use crate::args::talk_of;
@@ -162,6 +162,7 @@ impl Report {
         if let Some(search) = &trained.search {
             text.push_str(&chosen(search));
         }
+        text.push_str(&trained.tree.as_ref().map_or(String::new(), tree_text));
         text.push_str(&trained.flight.as_ref().map_or(String::new(), flight_text));
         let has_valid = !trained.valid_metrics.is_empty();
         text.push_str(&format!("{:<20} {:>12}", "", "train"));
@@ -189,6 +190,7 @@ impl Report {
         };
         let valid = if self.valid_rows > 0 { metrics_json(&trained.valid_metrics) } else { Value::Null };
         let search = trained.search.as_ref().map(search_json).or(trained.flight.as_ref().map(flight_json));
+        let search = search.or(trained.tree.as_ref().map(tree_json));
         json!({
             "method": trained.params.method.name(),
             "parameters": parameters(&trained.params),
@@ -245,6 +247,34 @@ fn flight_json(flight: &FlightReport) -> Value {
             "drawn": size(space.drawn),
             "counted": size(space.counted),
         },
+    })
+}
+
+/// How a single tree was found.
+fn tree_text(tree: &TreeReport) -> String {
+    let leaves = count(tree.leaves, "leaf").replace("leafs", "leaves");
+    let mut text = format!("{leaves}, depth {}, {} {}", tree.depth, tree.measure, short(tree.loss));
+    if let Some(start) = tree.start {
+        let (descents, sweeps) = (count(tree.descents, "descent"), count(tree.sweeps as usize, "sweep"));
+        text.push_str(&format!(" (the greedy tree had {}) after {descents}, {sweeps}", short(start)));
+    }
+    text.push('\n');
+    text
+}
+
+fn tree_json(tree: &TreeReport) -> Value {
+    let size = |&(leaves, error, deviation): &(usize, f64, f64)| {
+        json!({"leaves": leaves, "error": error, "standard_error": deviation})
+    };
+    json!({
+        "leaves": tree.leaves,
+        "depth": tree.depth,
+        "measure": tree.measure,
+        "loss": tree.loss,
+        "greedy_loss": tree.start,
+        "descents": tree.descents,
+        "sweeps": tree.sweeps,
+        "validated": tree.sizes.iter().map(size).collect::<Vec<_>>(),
     })
 }
 

@@ -24,6 +24,8 @@ impl Stage {
     pub const SWEEPS: Stage = Stage { name: "sweeps", step: "sweep" };
     /// Pairs of trees, ruined and grown again.
     pub const PAIRS: Stage = Stage { name: "pairs", step: "pair" };
+    /// Descents of trees that were kicked, all trees of a swarm at a time.
+    pub const DESCENTS: Stage = Stage { name: "descents", step: "descent" };
     /// Iterations of a particle swarm.
     pub const SWARM: Stage = Stage { name: "swarm", step: "iteration" };
 }

@@ -2,12 +2,13 @@
 //!
 //! This is the one place where a choice becomes an algorithm; no front knows any of their names.
 
+use swarmwood_learn::leaf_loss::Loss;
 use swarmwood_learn::metric::Watch;
 use swarmwood_learn::objective::Spec;
 use swarmwood_model::TargetKind;
 
 use crate::error::{Error, Violation};
-use crate::params::{Method, MetricChoice, ObjectiveChoice, Params};
+use crate::params::{Criterion, Method, MetricChoice, ObjectiveChoice, Params};
 use crate::train::Aids;
 use crate::{Result, params};
 
@@ -27,6 +28,7 @@ pub fn objective(params: &Params, target: &TargetKind) -> Result<Spec> {
     let classes = classes(target);
     let spec = match params.objective {
         Choice::Auto => match classes {
+            0 if params.criterion == Criterion::Absolute => Spec::Absolute,
             0 => Spec::Squared,
             2 => Spec::Logistic,
             classes => Spec::Softmax { classes },
@@ -61,10 +63,25 @@ pub fn watch(params: &Params, target: &TargetKind) -> Result<Watch> {
     fits("metric", params.metric.name(), wanted, classes).map(|()| watch)
 }
 
+/// What a single tree is chosen by, or why it cannot be used for this target.
+pub fn leaf_loss(params: &Params, target: &TargetKind) -> Result<Loss> {
+    let classes = classes(target);
+    let loss = match params.criterion {
+        Criterion::Accuracy => Loss::Error,
+        Criterion::Mix => Loss::Mix { share: 0.5 },
+        Criterion::Auto | Criterion::Gini => Loss::Gini,
+        Criterion::Entropy => Loss::Entropy,
+        Criterion::Squared => Loss::Squared,
+        Criterion::Absolute => Loss::Absolute,
+    };
+    let wanted = if loss.is_of_classes() { ("classes", classes > 0) } else { ("numbers", classes == 0) };
+    fits("criterion", params.criterion.name(), wanted, classes).map(|()| loss)
+}
+
 /// Refuses what the method cannot use.
 pub fn check_aids(params: &Params, aids: &Aids) -> Result<()> {
     let method = params.method;
-    let resumes = method != Method::Greedy;
+    let resumes = matches!(method, Method::Swarm | Method::Sgbdt | Method::SgbdtBins | Method::Psgbdt);
     let faults = [
         ("pretrained", aids.pretrained.is_some() && method != Method::Psgbdt, "is for method psgbdt"),
         ("checkpoint", aids.keep.is_some() && !resumes, "is for methods that search: swarm, sgbdt, sgbdt-bins, psgbdt"),

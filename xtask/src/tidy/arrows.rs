@@ -18,15 +18,16 @@ const CRATES: &[(&str, &[&str])] = &[
 const LAYERS: &[&[&str]] = &[
     &["data", "event", "pool"],
     &["bins"],
-    &["dataset"],
+    &["dataset", "ranked"],
+    &["leaf_loss"],
     &["kernels"],
     &["objective"],
     &["metric"],
-    &["split", "grown"],
+    &["split", "grown", "sketch", "sweep"],
     &["ridge", "shard", "rule_table"],
     &["workers"],
-    &["greedy", "linear", "particle"],
-    &["published", "swarm"],
+    &["greedy", "linear", "particle", "cart"],
+    &["published", "swarm", "tree_search"],
 ];
 
 const LEARN: &str = "crates/swarmwood-learn/src/";

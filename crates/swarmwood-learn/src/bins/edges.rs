@@ -104,6 +104,19 @@ impl Edges {
     }
 }
 
+/// The least and the greatest value of each of at most `most` bins, ascending: of each distinct value where there are no
+/// more of them.
+pub(crate) fn bounds(values: &[f64], most: usize) -> Vec<[f64; 2]> {
+    let counted = count_distinct(values);
+    if counted.len() <= most {
+        return counted.into_iter().map(|(value, _)| [value; 2]).collect();
+    }
+    let ends = bin_ends(&counted, most);
+    let starts = std::iter::once(0).chain(ends.iter().copied());
+    let ends = ends.iter().copied().chain([counted.len()]);
+    starts.zip(ends).map(|(start, end)| [counted[start].0, counted[end - 1].0]).collect()
+}
+
 /// Distinct values in ascending order with their counts. Zero and minus zero are one value.
 fn count_distinct(values: &[f64]) -> Vec<(f64, usize)> {
     if let Some(few) = count_few(values) {
@@ -155,7 +168,7 @@ fn thresholds(counted: &[(f64, usize)], max_bin: usize) -> Vec<f64> {
 /// (11.65, not 11.649999999999999). Always finite.
 ///
 /// Shorter ones may lie near the ends of the gap; new values there should not change sides for the sake of a digit.
-fn between(low: f64, high: f64) -> f64 {
+pub(crate) fn between(low: f64, high: f64) -> f64 {
     let middle = low / 2.0 + high / 2.0;
     if !(middle.is_finite() && low <= middle && middle < high) {
         return low.max(f64::MIN);

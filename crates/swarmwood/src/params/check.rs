@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use super::table::{Booster, Growth, Method, Params, TABLE};
+use super::table::{Booster, Criterion, Growth, Method, Params, TABLE};
 use crate::error::{Error, Violation};
 
 /// Levels of a tree that is a sequence of rules.
@@ -61,7 +61,9 @@ impl Params {
     /// What one parameter asks of another.
     fn check_together(&self, violations: &mut Vec<Violation>) {
         let mut violate = |name: &str, message: String| violations.push(Violation { name: name.to_string(), message });
-        if self.method == Method::Swarm {
+        if matches!(self.method, Method::SwarmTree | Method::Cart) {
+            self.check_single(&mut violate);
+        } else if self.method == Method::Swarm {
             self.check_search(&mut violate);
         } else if self.method != Method::Greedy {
             self.check_sequences(&mut violate);
@@ -99,6 +101,19 @@ impl Params {
         }
         if (1..4).contains(&self.total_leaves) {
             violate("total_leaves", format!("is {}, must be 0 or at least 4", self.total_leaves));
+        }
+    }
+
+    /// What one tree asks.
+    fn check_single(&self, violate: &mut dyn FnMut(&str, String)) {
+        if self.max_leaves == 1 || self.max_leaves > MOST_LEAVES {
+            violate("max_leaves", format!("is {}, must be 0 or from 2 to {MOST_LEAVES}", self.max_leaves));
+        }
+        if self.thresholds == 1 {
+            violate("thresholds", "is 1, must be 0 (all) or at least 2".to_string());
+        }
+        if self.method == Method::Cart && self.criterion == Criterion::Accuracy {
+            violate("criterion", "is accuracy, by which no greedy tree can be grown; use gini".to_string());
         }
     }
 

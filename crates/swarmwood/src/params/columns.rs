@@ -6,7 +6,7 @@
 
 use swarmwood_model::TargetKind;
 
-use super::table::{FitnessChoice, Growth, Method, Params};
+use super::table::{Criterion, FitnessChoice, Growth, Method, Params};
 use super::value::Auto;
 
 impl Default for Params {
@@ -33,6 +33,8 @@ impl Params {
                 Params { growth: Growth::Oblivious, trees: 6, depth: 5, learning_rate: 1.0, lambda: 0.0, ..base }
             }
             Method::SgbdtBins => Params { method, max_bin: 100, ..Params::of(Method::Sgbdt) },
+            Method::SwarmTree => Params { depth: 0, min_leaf: 5, ..base },
+            Method::Cart => Params { depth: 0, ..base },
         }
     }
 
@@ -50,6 +52,7 @@ impl Params {
             Method::Swarm => return self,
             Method::Greedy if self.growth == Growth::Auto => return Params { growth: Growth::Depth, ..self },
             Method::Greedy => return self,
+            Method::SwarmTree | Method::Cart => return self.resolve_tree(target),
             Method::Sgbdt | Method::SgbdtBins | Method::Psgbdt => {}
         }
         let (population, fitness) = match target {
@@ -62,5 +65,19 @@ impl Params {
             fitness: if self.fitness == FitnessChoice::Auto { fitness } else { self.fitness },
             ..self
         }
+    }
+
+    fn resolve_tree(self, target: &TargetKind) -> Params {
+        let criterion = match (self.criterion, target, self.method) {
+            (Criterion::Auto, TargetKind::Number, _) => Criterion::Squared,
+            (Criterion::Auto, TargetKind::Classes(_), Method::SwarmTree) => Criterion::Mix,
+            (Criterion::Auto, TargetKind::Classes(_), _) => Criterion::Gini,
+            (said, _, _) => said,
+        };
+        let population = match self.method {
+            Method::SwarmTree => Auto::Is(self.population.unwrap_or(4)),
+            _ => self.population,
+        };
+        Params { criterion, population, ..self }
     }
 }

@@ -20,7 +20,9 @@ pub use check::Checked;
 pub use gather::Gather;
 pub use markdown::markdown;
 pub use spec::{Allowed, Condition, Group, ParamSpec};
-pub use table::{Booster, FitnessChoice, Growth, Method, MetricChoice, ObjectiveChoice, Params, TABLE};
+pub use table::{
+    Booster, Criterion, FitnessChoice, Growth, Method, MetricChoice, ObjectiveChoice, Params, Prune, TABLE,
+};
 pub use value::{Auto, Choice};
 
 use crate::error::Violation;

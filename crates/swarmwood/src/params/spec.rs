@@ -85,6 +85,8 @@ pub enum Group {
     Size,
     /// What keeps the model from following noise.
     Shrinkage,
+    /// A single tree.
+    Tree,
     /// Rows, features, bins and chance.
     Sampling,
     /// What is minimised.
@@ -104,6 +106,7 @@ impl Group {
     pub const ALL: &'static [Group] = &[
         Group::Method,
         Group::Size,
+        Group::Tree,
         Group::Shrinkage,
         Group::Sampling,
         Group::Objective,
@@ -118,6 +121,7 @@ impl Group {
         match self {
             Group::Method => "Method",
             Group::Size => "Size",
+            Group::Tree => "Single tree",
             Group::Shrinkage => "Shrinkage",
             Group::Sampling => "Sampling and bins",
             Group::Objective => "Objective",

@@ -20,6 +20,10 @@ choices! {
         SgbdtBins = "sgbdt-bins",
         /// the same swarm over the splits of a model that was trained before (PSGBDT)
         Psgbdt = "psgbdt",
+        /// one small tree whose rules are searched together
+        SwarmTree = "swarm-tree",
+        /// one tree, grown greedily and cut back by cross-validation (CART)
+        Cart = "cart",
     }
 }
 
@@ -103,9 +107,50 @@ choices! {
     }
 }
 
+choices! {
+    /// What the rules of a single tree are chosen by.
+    Criterion {
+        /// gini for cart and mix for swarm-tree if the target has classes, squared if it is a number
+        Auto = "auto",
+        /// rows of another class than their leaf's
+        Accuracy = "accuracy",
+        /// half accuracy, half Gini impurity
+        Mix = "mix",
+        /// Gini impurity of the leaves
+        Gini = "gini",
+        /// entropy of the leaves, which is the log loss
+        Entropy = "entropy",
+        /// squared error around the mean of the leaf
+        Squared = "squared",
+        /// absolute error around the median of the leaf
+        Absolute = "absolute",
+    }
+}
+
+choices! {
+    /// How far a grown tree is cut back.
+    Prune {
+        /// to the size with the least cross-validated error
+        Best = "best",
+        /// to the smallest size within one standard error of it
+        OneStandardError = "1-se",
+        /// not at all
+        None = "none",
+    }
+}
+
 const GREEDY: Condition = Condition::Method(&[Method::Greedy]);
 const SEARCH: Condition = Condition::Method(&[Method::Swarm]);
-const LEAVES: Condition = Condition::Method(&[Method::Greedy, Method::Swarm]);
+const BUDGET: Condition = Condition::Method(&[Method::Swarm, Method::SwarmTree]);
+const LEAVES: Condition = Condition::Method(&[Method::Greedy, Method::Swarm, Method::SwarmTree, Method::Cart]);
+/// Methods that make an ensemble.
+const ENSEMBLE: Condition =
+    Condition::Method(&[Method::Swarm, Method::Greedy, Method::Sgbdt, Method::SgbdtBins, Method::Psgbdt]);
+/// Methods that make one tree.
+const SINGLE: Condition = Condition::Method(&[Method::SwarmTree, Method::Cart]);
+const CART: Condition = Condition::Method(&[Method::Cart]);
+const POPULATION: Condition =
+    Condition::Method(&[Method::Sgbdt, Method::SgbdtBins, Method::Psgbdt, Method::SwarmTree]);
 /// Methods that are told what the default method finds out.
 const FIXED: Condition = Condition::Method(&[Method::Greedy, Method::Sgbdt, Method::SgbdtBins, Method::Psgbdt]);
 const SWARM: Condition = Condition::Method(&[Method::Sgbdt, Method::SgbdtBins, Method::Psgbdt]);
@@ -171,23 +216,41 @@ table! {
         Method, Allowed::Choices(Booster::CHOICES), aliases [], only [GREEDY];
     /// order in which a tree grows
     growth: Growth = Growth::Auto,
-        Method, Allowed::Choices(Growth::CHOICES), aliases ["grow_policy"], only [TREES];
+        Method, Allowed::Choices(Growth::CHOICES), aliases ["grow_policy"], only [ENSEMBLE, TREES];
     /// rounds; each adds one tree, or one tree a class where there are three or more classes
     trees: usize = 100,
-        Size, Allowed::whole(1, 1_000_000), aliases ["rounds", "n_estimators", "num_rounds"], only [];
+        Size, Allowed::whole(1, 1_000_000), aliases ["rounds", "n_estimators", "num_rounds"], only [ENSEMBLE];
     /// greatest depth of a tree; 0 is no limit, for leaf growth alone; at most 16 for oblivious trees
     depth: usize = 6,
         Size, Allowed::whole(0, 32), aliases ["max_depth"], only [TREES];
-    /// greatest number of leaves; 0 is 31 for leaf growth and what the depth allows for depth growth
+    /// greatest number of leaves; 0 is 31 for leaf growth, what the depth allows, or for swarm-tree the best size on unseen rows
     max_leaves: usize = 0,
         Size, Allowed::whole(0, 1 << 20), aliases ["leaves", "num_leaves"],
         only [LEAVES, TREES, Condition::Growth(&[Growth::Auto, Growth::Depth, Growth::Leaf])];
     /// leaves of all trees together, to be spent on few large or many small trees; 0 keeps to trees and max_leaves
     total_leaves: usize = 0,
         Size, Allowed::whole(0, 1 << 20), aliases [], only [SEARCH];
-    /// trees that may be grown while searching, cross-validation included; 0 is as many as the method wants
+    /// work a search may do: trees grown (swarm) or descents (swarm-tree); 0 is as much as the method wants
     budget: usize = 0,
-        Size, Allowed::whole(0, 1_000_000_000), aliases [], only [SEARCH];
+        Size, Allowed::whole(0, 1_000_000_000), aliases [], only [BUDGET];
+    /// what the rules of a single tree are chosen by
+    criterion: Criterion = Criterion::Auto,
+        Tree, Allowed::Choices(Criterion::CHOICES), aliases [], only [SINGLE];
+    /// whether rows are weighted so that every class counts the same
+    balanced: bool = false,
+        Tree, Allowed::Switch, aliases [], only [SINGLE];
+    /// fewest rows of a leaf
+    min_leaf: usize = 1,
+        Tree, Allowed::whole(1, 1 << 32), aliases ["min_samples_leaf"], only [SINGLE];
+    /// most places where a number may be cut; 0 is between any two values
+    thresholds: usize = 0,
+        Tree, Allowed::whole(0, 65_534), aliases [], only [SINGLE];
+    /// how far a grown tree is cut back
+    prune: Prune = Prune::Best,
+        Tree, Allowed::Choices(Prune::CHOICES), aliases [], only [CART];
+    /// parts of the rows for cross-validation
+    folds: usize = 5,
+        Tree, Allowed::whole(2, 100), aliases [], only [SINGLE];
     /// share of each step that is taken
     learning_rate: f64 = 0.1,
         Shrinkage, Allowed::above(0.0, 1.0), aliases ["eta"], only [FIXED];
@@ -211,13 +274,13 @@ table! {
         Sampling, Allowed::above(0.0, 1.0), aliases ["colsample"], only [GREEDY, TREES];
     /// greatest number of bins a feature is cut into
     max_bin: usize = 255,
-        Sampling, Allowed::whole(2, 255), aliases ["max_bins"], only [TREES];
+        Sampling, Allowed::whole(2, 255), aliases ["max_bins"], only [ENSEMBLE, TREES];
     /// start of every random stream; the same seed gives the same model, whatever the number of threads
     seed: u64 = 0,
         Sampling, Allowed::whole(0, u64::MAX), aliases ["random_state"], only [];
     /// loss that training minimises
     objective: ObjectiveChoice = ObjectiveChoice::Auto,
-        Objective, Allowed::Choices(ObjectiveChoice::CHOICES), aliases ["loss"], only [];
+        Objective, Allowed::Choices(ObjectiveChoice::CHOICES), aliases ["loss"], only [ENSEMBLE];
     /// distance from which the Huber loss is linear
     huber_delta: f64 = 1.0,
         Objective, Allowed::above(0.0, f64::INFINITY), aliases [],
@@ -235,9 +298,9 @@ table! {
     /// validation metric that early stopping watches
     metric: MetricChoice = MetricChoice::Auto,
         Validation, Allowed::Choices(MetricChoice::CHOICES), aliases ["eval_metric"], only [GREEDY];
-    /// particles of the swarm; auto is 50 for classes and 200 for numbers
+    /// members of the swarm; auto is 50 for classes and 200 for numbers, and 4 trees for swarm-tree
     population: Auto<usize> = Auto::Auto,
-        Swarm, Allowed::whole(1, 1_000_000), aliases [], only [SWARM];
+        Swarm, Allowed::whole(1, 1_000_000), aliases [], only [POPULATION];
     /// iterations of the swarm, the initial one counted; the paper does not tell its own number
     iterations: usize = 100,
         Swarm, Allowed::whole(1, 1_000_000), aliases [], only [SWARM];

@@ -42,6 +42,7 @@ pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Tra
         valid_metrics,
         search: None,
         flight: None,
+        tree: None,
         warnings: Vec::new(),
         notes,
     })

@@ -11,6 +11,7 @@ mod linear;
 mod pretrained;
 mod published;
 mod search_space;
+mod single;
 mod swarm;
 mod told;
 mod trees;
@@ -55,6 +56,8 @@ pub struct Trained {
     pub search: Option<Report>,
     /// How a published swarm flew.
     pub flight: Option<FlightReport>,
+    /// How a single tree was found.
+    pub tree: Option<TreeReport>,
     /// What may be wrong and the user should look into (constant columns, ...).
     pub warnings: Vec<String>,
     /// How the run went, with nothing wrong (early stop, time limit, ...).
@@ -76,6 +79,27 @@ pub struct FlightReport {
     pub evaluations: u64,
     /// Candidates that were known already.
     pub repeats: u64,
+}
+
+/// How a single tree was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TreeReport {
+    /// Its leaves.
+    pub leaves: usize,
+    /// Rules on the longest way down.
+    pub depth: usize,
+    /// What was made small, a mean over the training rows, by the name users say.
+    pub measure: &'static str,
+    /// Its value for the tree.
+    pub loss: f64,
+    /// Its value for the greedy tree of the same size limits that a search started from.
+    pub start: Option<f64>,
+    /// Descents of the search, and sweeps of nodes in them.
+    pub descents: usize,
+    /// Sweeps of nodes.
+    pub sweeps: u64,
+    /// What cross-validation said of each size: leaves, error, its standard error.
+    pub sizes: Vec<(usize, f64, f64)>,
 }
 
 /// What a training may have beside rows and parameters.
@@ -144,6 +168,7 @@ pub fn train_with(
         (Method::Greedy, Booster::Gblinear) => linear::train(&job, &mut watch)?,
         (Method::Sgbdt | Method::SgbdtBins | Method::Psgbdt, _) => published::train(&job, aids, &mut watch)?,
         (Method::Swarm, _) => swarm::train(&job, aids, &mut watch)?,
+        (Method::SwarmTree | Method::Cart, _) => single::train(&job, &mut watch)?,
     };
     if clock.expired {
         let limit = params.time_limit;

@@ -75,6 +75,7 @@ pub fn train(job: &Job<'_>, aids: &Aids, watch: &mut dyn FnMut(&Event) -> Flow) 
         valid_metrics,
         search: None,
         flight: Some(flight),
+        tree: None,
         warnings,
         notes: Vec::new(),
     })

@@ -48,6 +48,7 @@ pub fn train(job: &Job<'_>, aids: &Aids, watch: &mut dyn FnMut(&Event) -> Flow) 
         valid_metrics,
         search: Some(found.report),
         flight: None,
+        tree: None,
         warnings,
         notes: Vec::new(),
     })

@@ -58,6 +58,7 @@ pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Tra
         valid_metrics,
         search: None,
         flight: None,
+        tree: None,
         warnings,
         notes,
     })

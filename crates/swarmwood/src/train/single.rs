@@ -1,0 +1,191 @@
+//! One tree: CART, or a search over whole trees.
+
+use std::time::Instant;
+
+use swarmwood_learn::cart::{self, Choice, Growing, Limits, Path};
+use swarmwood_learn::event::{Event, Flow, Search, Stage};
+use swarmwood_learn::leaf_loss::Loss;
+use swarmwood_learn::ranked::{MOST_CODES, Ranked, Target};
+use swarmwood_learn::sketch::{self, Sketch};
+use swarmwood_learn::tree_search::{self, Settings, Standing};
+use swarmwood_model::{Body, TargetKind};
+
+use super::linear::measure;
+use super::{Job, Trained, TreeReport, gather};
+use crate::params::{Criterion, Method, Params, Prune};
+use crate::{Result, registry};
+
+/// Trains on ranks of values, which must all be in memory.
+pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Trained> {
+    let started = Instant::now();
+    let target = &job.rows.schema.target.kind;
+    let loss = registry::leaf_loss(job.params, target)?;
+    let chunk = gather(job.rows)?;
+    let valid = job.valid.map(gather).transpose()?;
+    let classes = match target {
+        TargetKind::Number => None,
+        TargetKind::Classes(names) => Some(names.len()),
+    };
+    let most = if job.params.thresholds == 0 { MOST_CODES } else { job.params.thresholds + 1 };
+    let mut table = Ranked::new(&chunk, &job.rows.schema.features, classes, most);
+    if job.params.balanced {
+        table = balance(table);
+    }
+    let bin_seconds = started.elapsed().as_secs_f64();
+    let started = Instant::now();
+    let (mut tree, report) = match job.params.method {
+        Method::Cart => grow(job, &table, &loss),
+        _ => search(job, &table, &loss, watch),
+    };
+    let members = sketch::members(&mut tree, &table, &loss);
+    let train_seconds = started.elapsed().as_secs_f64();
+    let model = job.model(vec![0.0; members.len()], Body::Trees(members));
+    let train_metrics = measure(job, &model, &chunk)?;
+    let valid_metrics = valid.as_ref().map(|valid| measure(job, &model, valid)).transpose()?.unwrap_or_default();
+    Ok(Trained {
+        model,
+        params: job.params.clone(),
+        bin_seconds,
+        train_seconds,
+        rounds: 1,
+        train_metrics,
+        valid_metrics,
+        search: None,
+        flight: None,
+        tree: Some(report),
+        warnings: Vec::new(),
+        notes: Vec::new(),
+    })
+}
+
+/// Weights under which every class counts the same.
+fn balance(table: Ranked) -> Ranked {
+    let Target::Classes { of_row, count } = table.target() else { return table };
+    let mut totals = vec![0.0; *count];
+    (0..).zip(of_row).for_each(|(row, &class)| totals[usize::from(class)] += table.weight(row));
+    let held = totals.iter().filter(|&&total| total > 0.0).count() as f64;
+    let share = table.total_weight() / held;
+    let weight = (0..).zip(of_row).map(|(row, &class)| table.weight(row) * share / totals[usize::from(class)]).collect();
+    table.with_weight(weight)
+}
+
+fn limits(params: &Params) -> Limits {
+    Limits { leaves: params.max_leaves, depth: params.depth, min_leaf: params.min_leaf }
+}
+
+/// CART.
+fn grow(job: &Job<'_>, table: &Ranked, loss: &Loss) -> (Sketch, TreeReport) {
+    let features: Vec<u32> = (0..table.columns().len() as u32).collect();
+    let growing = Growing { table, loss, limits: limits(job.params), features: &features, pool: job.pool };
+    let path = Path::new(cart::grow(&growing), table, loss);
+    let choice = match job.params.prune {
+        Prune::None => None,
+        Prune::Best => Some(Choice::Best),
+        Prune::OneStandardError => Some(Choice::OneStandardError),
+    };
+    let (alpha, validated) = match choice {
+        None => (-1.0, Vec::new()),
+        Some(choice) => {
+            let folds = cart::deal(table, job.params.folds, job.params.seed, 0);
+            cart::choose_alpha(&growing, &path, &judge(loss), &folds, choice)
+        }
+    };
+    let tree = path.tree(alpha);
+    let sizes = validated.iter().map(|one| (one.leaves, one.error, one.deviation)).collect();
+    let report = TreeReport { sizes, ..told(job, table, loss, &tree) };
+    (tree, report)
+}
+
+/// What errors on unseen rows are counted by.
+fn judge(loss: &Loss) -> Loss {
+    match loss {
+        Loss::Squared | Loss::Absolute | Loss::Costs(_) => loss.clone(),
+        _ => Loss::Error,
+    }
+}
+
+/// A search over whole trees.
+fn search(
+    job: &Job<'_>,
+    table: &Ranked,
+    loss: &Loss,
+    watch: &mut dyn FnMut(&Event) -> Flow,
+) -> (Sketch, TreeReport) {
+    let params = job.params;
+    let descents = match (params.budget, loss.is_of_classes()) {
+        (0, true) => tree_search::DESCENTS,
+        // Kicks follow the noise of a number too well to help on unseen rows.
+        (0, false) => 0,
+        (said, _) => said,
+    };
+    let mut settings = Settings {
+        loss: loss.clone(),
+        limits: limits(params),
+        population: params.population.unwrap_or(1),
+        descents,
+        seed: params.seed,
+    };
+    let halt = || job.until.is_some_and(|until| Instant::now() >= until);
+    let mut sizes = Vec::new();
+    if params.max_leaves == 0 && params.depth == 0 {
+        let folds = cart::deal(table, params.folds, params.seed, 0);
+        let (leaves, judged) = tree_search::choose_size(table, &settings, &judge(loss), &folds, job.pool, &halt);
+        settings.limits.leaves = leaves;
+        sizes = judged;
+    }
+    let weight = table.total_weight();
+    let measure = params.criterion.name();
+    // The squared loss leaves a constant out, which the mean must not.
+    let constant = constant(table, loss);
+    let mut listen = |standing: &Standing| {
+        let mean = |loss: f64| (loss + constant) / weight;
+        let search = Search {
+            measure,
+            best: Some(mean(standing.best)),
+            gain: Some(1.0 - mean(standing.best) / mean(standing.cart)).filter(|gain| gain.is_finite()),
+            mean: Some(mean(standing.mean)),
+            diversity: None,
+            factor: None,
+            alpha: None,
+            beta: None,
+            evaluations: standing.sweeps,
+            repeats: 0,
+        };
+        let event = Event::new(Stage::DESCENTS, standing.descents, standing.of);
+        watch(&Event { train: Some(mean(standing.best)), search: Some(search), ..event })
+    };
+    let found = tree_search::search(table, &settings, job.pool, &mut listen, &halt);
+    let report = TreeReport {
+        start: Some((found.cart.loss + constant) / weight),
+        descents: found.descents,
+        sweeps: found.sweeps,
+        sizes,
+        ..told(job, table, loss, &found.best.sketch)
+    };
+    (found.best.sketch, report)
+}
+
+/// What the squared loss of leaves leaves out.
+fn constant(table: &Ranked, loss: &Loss) -> f64 {
+    match table.target() {
+        Target::Numbers { of_row, .. } if *loss == Loss::Squared => {
+            (0..).zip(of_row).map(|(row, target)| table.weight(row) * target * target).sum()
+        }
+        _ => 0.0,
+    }
+}
+
+fn told(job: &Job<'_>, table: &Ranked, loss: &Loss, tree: &Sketch) -> TreeReport {
+    let (_, leaves) = sketch::fit(tree, table, loss);
+    let total = leaves.iter().map(|leaf| leaf.loss).sum::<f64>() + constant(table, loss);
+    TreeReport {
+        leaves: tree.leaves(),
+        depth: tree.twig(tree.root()).depth(),
+        measure: if job.params.criterion == Criterion::Accuracy { "error" } else { job.params.criterion.name() },
+        loss: total / table.total_weight(),
+        start: None,
+        descents: 0,
+        sweeps: 0,
+        sizes: Vec::new(),
+    }
+}
