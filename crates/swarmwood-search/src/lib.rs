@@ -6,6 +6,7 @@
 
 pub mod apso;
 pub mod contract;
+pub mod de;
 pub mod engine;
 pub mod error;
 pub mod evolution;
@@ -25,6 +26,7 @@ mod test_functions;
 pub mod trial;
 
 pub use apso::Apso;
+pub use de::De;
 pub use engine::{Best, Capabilities, Engine};
 pub use error::Error;
 pub use point::{Point, Value};
