@@ -5,6 +5,7 @@
 //! streams that depend on the seed and on the place where they are used, never on threads or time.
 
 pub mod apso;
+pub mod cmaes;
 pub mod contract;
 pub mod de;
 pub mod engine;
@@ -26,6 +27,7 @@ mod test_functions;
 pub mod trial;
 
 pub use apso::Apso;
+pub use cmaes::CmaEs;
 pub use de::De;
 pub use engine::{Best, Capabilities, Engine};
 pub use error::Error;
