@@ -1,6 +1,6 @@
 //! Plain particle swarm optimisation.
 //!
-//! A swarm ([`particles`](crate::particles)) with fixed coefficients. The default inertia and acceleration are the
+//! A swarm (`particles`) with fixed coefficients. The default inertia and acceleration are the
 //! constriction of Clerc and Kennedy, "The particle swarm: explosion, stability and convergence in a multidimensional
 //! complex space", 2002 (w = 0.7298, c1 = c2 = 1.49618). With a limit of generations the inertia may fall linearly from
 //! one value to another, as in Shi and Eberhart, "A modified particle swarm optimizer", 1998 (0.9 to 0.4 with

@@ -2,7 +2,7 @@
 //!
 //! After every generation the distances between the particles tell the evolutionary factor f and the state of the swarm
 //! ([`evolution`](crate::evolution)). The inertia is a function of f, the accelerations take a small step that the state
-//! decides, and in the convergence state the global best tries a change of one dimension ([`elite`]). Zhan, Zhang, Li,
+//! decides, and in the convergence state the global best tries a change of one dimension (`elite`). Zhan, Zhang, Li,
 //! Chung: "Adaptive particle swarm optimization", IEEE Transactions on Systems, Man and Cybernetics B, 2009, as used by
 //! Jun, Cho, Lee, "Improving tree-based classification rules using a particle swarm optimization", APMS 2012, section 2,
 //! whose settings are the defaults: 100 particles, 500 generations, (w, c1, c2) starting at (0.9, 2, 2).
@@ -10,7 +10,7 @@
 //! Deviations. Distances are measured in the unit cube and not in raw units, so that a parameter with a large range does
 //! not outweigh the others. The change of the global best is evaluated in a round of its own, between two generations,
 //! as in the paper: an ask then gives a single trial. Without a limit of generations its width falls over 500 of them
-//! and stays at its least. Others are in [`evolution`](crate::evolution) and [`particles`](crate::particles).
+//! and stays at its least. Others are in [`evolution`](crate::evolution) and `particles`.
 
 mod elite;
 mod spread;

@@ -41,9 +41,9 @@ mod tests {
         for (got, expected) in means.iter().zip([0.35, 0.4, 0.45]) {
             assert!((got - expected).abs() < 1e-12, "{means:?}");
         }
-        for i in 0..3 {
+        for (i, mean) in means.iter().enumerate() {
             let at_home = distance_of(positions.row(i), Some(i), &positions);
-            assert!((at_home - means[i]).abs() < 1e-12, "a best that stands at home");
+            assert!((at_home - mean).abs() < 1e-12, "a best that stands at home");
         }
         assert!((distance_of(&[0.1, 0.1], None, &positions) - 0.7 / 3.0).abs() < 1e-12);
         let lone = Rows::fill(1, 2, |_, _| 0.5);
