@@ -5,6 +5,7 @@ use crate::point::Point;
 use crate::rng::Stream;
 use crate::space::{Param, Space};
 use crate::trial::Outcome;
+use crate::{Apso, CmaEs, De, Pso, Random, apso, cmaes, de, pso};
 
 /// A function of reals with its lowest value 0 and the bounds it is searched in.
 pub(crate) struct Function {
@@ -108,4 +109,43 @@ fn the_lowest_places_are_known() {
         assert!((function.value)(&[at + 0.1, at, at]) > 1e-3 && function.bounds.0 < at && function.bounds.1 > at);
     }
     assert!(rotated_ellipsoid(&[0.7; 4]) < 1e-20 && rotated_ellipsoid(&[0.8, 0.7, 0.7, 0.7]) > 1.0);
+}
+
+/// Every engine on every function in two and five dimensions with 10,000 evaluations, the median of five searches: far
+/// better than random search everywhere, and solved where the engine is made for it.
+#[test]
+fn every_engine_finds_the_lowest_places() {
+    type Start = fn(&Space, u64) -> Box<dyn Engine>;
+    let engines: [(&str, Start); 5] = [
+        ("random", |space, seed| Box::new(Random::new(space, seed).unwrap())),
+        ("pso", |space, seed| Box::new(Pso::new(space, pso::Settings::default(), seed).unwrap())),
+        ("apso", |space, seed| {
+            let settings = apso::Settings { population: 20, generations: Some(500), ..apso::Settings::default() };
+            Box::new(Apso::new(space, settings, seed).unwrap())
+        }),
+        ("cmaes", |space, seed| Box::new(CmaEs::new(space, cmaes::Settings::default(), seed).unwrap())),
+        ("de", |space, seed| Box::new(De::new(space, de::Settings::default(), seed).unwrap())),
+    ];
+    for (dimensions, function) in [2, 5].into_iter().flat_map(|d| FUNCTIONS.into_iter().map(move |f| (d, f))) {
+        let space = cube(dimensions, function.bounds);
+        let mut medians = [0.0; 5];
+        for (median, (_, start)) in medians.iter_mut().zip(engines) {
+            let search = |seed| minimise(start(&space, seed).as_mut(), &space, function.value, 10_000, 1e-9).0;
+            let mut found: Vec<f64> = (0..5).map(search).collect();
+            found.sort_by(f64::total_cmp);
+            *median = found[2];
+        }
+        let random = medians[0];
+        for ((name, _), median) in engines.iter().zip(medians).skip(1) {
+            let place = format!("{name} on {} in {dimensions} dimensions: {median}", function.name);
+            assert!(median < random / 5.0, "{place}, random search {random}");
+            let solved = match (dimensions, function.name) {
+                (_, "sphere" | "ackley") | (2, "rosenbrock" | "rastrigin") => true,
+                (_, "rosenbrock") => ["cmaes", "de"].contains(name),
+                (_, "rastrigin") | (2, "griewank") => *name == "de",
+                _ => false,
+            };
+            assert!(!solved || median <= 1e-9, "{place}");
+        }
+    }
 }

@@ -33,8 +33,9 @@ use weights::Weights;
 
 /// With fewer samples there is no better half to speak of.
 const LEAST: usize = 4;
-/// The population doubles at most so often.
+/// The population doubles at most so often, and not beyond so many samples.
 const DOUBLINGS: u64 = 9;
+const MOST: usize = 1 << 16;
 /// Keeps a distribution without any width from being divided by.
 const LEAST_SPREAD: f64 = 1e-200;
 
@@ -74,7 +75,7 @@ impl Settings {
     /// λ after so many restarts.
     fn population(&self, n: usize, restarts: u64) -> usize {
         let first = self.population.unwrap_or_else(|| weights::population(n));
-        first.saturating_mul(1 << restarts.min(DOUBLINGS))
+        first.saturating_mul(1 << restarts.min(DOUBLINGS)).min(first.max(MOST))
     }
 }
 
