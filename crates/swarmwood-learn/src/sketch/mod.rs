@@ -202,14 +202,7 @@ impl Sketch {
         (nodes, leaves)
     }
 
-    fn send(
-        &self,
-        table: &Ranked,
-        edge: Edge,
-        rows: &[u32],
-        places: Vec<u32>,
-        visit: &mut dyn FnMut(Edge, &[u32]),
-    ) {
+    fn send(&self, table: &Ranked, edge: Edge, rows: &[u32], places: Vec<u32>, visit: &mut dyn FnMut(Edge, &[u32])) {
         visit(edge, &places);
         let Edge::Node(node) = edge else { return };
         let branch = &self.nodes[node as usize];

@@ -149,8 +149,7 @@ const ENSEMBLE: Condition =
 /// Methods that make one tree.
 const SINGLE: Condition = Condition::Method(&[Method::SwarmTree, Method::Cart]);
 const CART: Condition = Condition::Method(&[Method::Cart]);
-const POPULATION: Condition =
-    Condition::Method(&[Method::Sgbdt, Method::SgbdtBins, Method::Psgbdt, Method::SwarmTree]);
+const POPULATION: Condition = Condition::Method(&[Method::Sgbdt, Method::SgbdtBins, Method::Psgbdt, Method::SwarmTree]);
 /// Methods that are told what the default method finds out.
 const FIXED: Condition = Condition::Method(&[Method::Greedy, Method::Sgbdt, Method::SgbdtBins, Method::Psgbdt]);
 const SWARM: Condition = Condition::Method(&[Method::Sgbdt, Method::SgbdtBins, Method::Psgbdt]);
@@ -245,6 +244,9 @@ table! {
     /// most places where a number may be cut; 0 is between any two values
     thresholds: usize = 0,
         Tree, Allowed::whole(0, 65_534), aliases [], only [SINGLE];
+    /// whether CART's tree is kept where it is better on unseen rows; auto is yes unless a criterion is given
+    guard: Auto<bool> = Auto::Auto,
+        Tree, Allowed::Switch, aliases [], only [Condition::Method(&[Method::SwarmTree])];
     /// how far a grown tree is cut back
     prune: Prune = Prune::Best,
         Tree, Allowed::Choices(Prune::CHOICES), aliases [], only [CART];

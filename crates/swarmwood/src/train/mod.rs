@@ -25,6 +25,7 @@ use swarmwood_learn::metric::{Tally, Task, Watch};
 use swarmwood_learn::objective::{self, Objective, Spec};
 use swarmwood_learn::pool::Pool;
 use swarmwood_learn::swarm::Report;
+use swarmwood_learn::tree_search::Arm;
 use swarmwood_model::predict::Predictions;
 use swarmwood_model::{Body, Model, Provenance, TargetKind};
 
@@ -98,8 +99,10 @@ pub struct TreeReport {
     pub descents: usize,
     /// Sweeps of nodes.
     pub sweeps: u64,
-    /// What cross-validation said of each size: leaves, error, its standard error.
-    pub sizes: Vec<(usize, f64, f64)>,
+    /// Whether the tree was searched; otherwise it is the greedy one.
+    pub searched: bool,
+    /// What cross-validation compared; for a search the chosen way comes first.
+    pub arms: Vec<Arm>,
 }
 
 /// What a training may have beside rows and parameters.
