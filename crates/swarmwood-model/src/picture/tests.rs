@@ -111,3 +111,8 @@ fn the_largest_picture_has_a_limit() {
     let model = single(5, MOST_LEAVES + 1);
     assert_eq!(model.single_tree().unwrap().to_svg(), Err(TooLarge { leaves: MOST_LEAVES + 1 }));
 }
+
+#[test]
+fn names_cannot_leave_their_place() {
+    assert_eq!(escape("a<b>&'\"\n"), "a&lt;b&gt;&amp;&#39;&quot;?");
+}
