@@ -17,7 +17,7 @@ pub(super) const LINE: f64 = 36.0;
 pub(super) const NAME: f64 = 12.0;
 pub(super) const EDGE: f64 = 11.0;
 /// The widest name of a node or label of an edge.
-const MOST_NAME: f64 = 150.0;
+const MOST_NAME: f64 = 180.0;
 const MOST_EDGE: f64 = 120.0;
 /// Room for the curve from a node to its children.
 pub(super) const CURVE: f64 = 24.0;
@@ -71,16 +71,15 @@ impl Layout {
         }
         let name = |feature: u32| fit(&plain(&schema.features[feature as usize].name), NAME, MOST_NAME);
         let names: Vec<String> = tree.nodes.iter().map(|node| name(node.split.feature)).collect();
-        let label = |node: &crate::tree::Node, right| {
-            let missing = if node.split.missing_right == right { " ?" } else { "" };
-            format!("{}{missing}", fit(&side(schema, &node.split, right, true), EDGE, MOST_EDGE))
-        };
+        let label = |node: &crate::tree::Node, right| fit(&side(schema, &node.split, right, true), EDGE, MOST_EDGE);
         let edges: Vec<[String; 2]> = tree.nodes.iter().map(|node| [label(node, false), label(node, true)]).collect();
         let mut columns = vec![Column::default(); tree.depth()];
         for (at, &depth) in depth.iter().enumerate() {
             let column = &mut columns[depth];
             column.nodes = column.nodes.max(width(&names[at], NAME) + 18.0).max(48.0);
-            edges[at].iter().for_each(|edge| column.edges = column.edges.max(width(edge, EDGE) + 8.0));
+            edges[at]
+                .iter()
+                .for_each(|edge| column.edges = column.edges.max(width(edge, EDGE) + width(" ?", EDGE) + 8.0));
         }
         let mut left = 0.0;
         for column in &mut columns {

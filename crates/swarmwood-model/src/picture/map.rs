@@ -271,7 +271,7 @@ impl<'a> Map<'a> {
             writeln!(
                 svg,
                 "<rect x='{left:.2}' y='{top:.2}' width='{:.2}' height='{:.2}' fill='{colour}' \
-                 fill-opacity='{strength:.3}'><title>{}</title></rect>",
+                 fill-opacity='{strength:.3}' shape-rendering='crispEdges'><title>{}</title></rect>",
                 right - left,
                 bottom - top,
                 escape(&self.answer(&says[first]))
@@ -288,7 +288,7 @@ impl<'a> Map<'a> {
             Prediction::Class { class, probabilities } => {
                 let even = 1.0 / probabilities.len().max(1) as f64;
                 let lead = (probabilities.get(*class as usize).copied().unwrap_or(even) - even) / (1.0 - even);
-                (class_colour(*class as usize), 0.25 + 0.7 * lead.clamp(0.0, 1.0))
+                (class_colour(*class as usize), 0.35 + 0.6 * lead.clamp(0.0, 1.0))
             }
         }
     }

@@ -18,7 +18,7 @@ pub use map::MapError;
 
 use crate::predict::Prediction;
 use crate::rules::percent;
-use crate::schema::{Kind, Schema};
+use crate::schema::Schema;
 use crate::single::SingleTree;
 use crate::text::plain;
 use crate::tree::{Child, Split, Test};
@@ -102,18 +102,24 @@ fn side(schema: &Schema, split: &Split, right: bool, digits: bool) -> String {
             format!("{} {number}", if right { ">" } else { "≤" })
         }
         Test::In(set) => {
-            let levels: &[String] = match schema.features.get(split.feature as usize).map(|feature| &feature.kind) {
-                Some(Kind::Category { levels }) => levels,
-                _ => &[],
-            };
-            let names: Vec<_> =
-                set.iter().filter_map(|code| levels.get(code as usize)).map(|name| plain(name)).collect();
+            let levels = schema.features.get(split.feature as usize).map_or(&[][..], |feature| feature.kind.levels());
+            let inside = |code: &usize| set.contains(*code as u32) == right;
+            let count = (0..levels.len()).filter(inside).count();
+            // The side with fewer names speaks for both.
+            let negated = count > levels.len() - count;
+            let named = (0..levels.len()).filter(|code| inside(code) != negated);
+            let names: Vec<_> = named.map(|code| plain(&levels[code])).collect();
             let shown = if digits && names.len() > 3 {
                 format!("{}, {}, +{}", names[0], names[1], names.len() - 2)
             } else {
                 names.join(", ")
             };
-            format!("{}{shown}", if right { "" } else { "not " })
+            match (negated, shown.is_empty()) {
+                (true, true) => "any".to_string(),
+                (false, true) => "none".to_string(),
+                (true, false) => format!("not {shown}"),
+                (false, false) => shown,
+            }
         }
     }
 }

@@ -37,7 +37,8 @@ struct Drawing<'a> {
 pub(super) fn draw(single: &SingleTree<'_>) -> String {
     let layout = Layout::new(single);
     let answers = single.predictions.iter().map(|prediction| width(&answer(single, prediction), NAME + 1.0));
-    let answers = answers.fold(0.0_f64, f64::max).min(MOST_CLASS) + 14.0;
+    // The heading stands above them too.
+    let answers = answers.fold(width("answer", NAME), f64::max).min(MOST_CLASS) + 14.0;
     let page = MARGIN + layout.leaf_x + 10.0 + BAR + 12.0 + answers + 52.0 + 62.0 + MARGIN;
     let page = page.max(width(&single.title(), 16.0) + 2.0 * MARGIN);
     let legend = legend(single, page);
@@ -179,10 +180,11 @@ impl Drawing<'_> {
             writeln!(
                 self.svg,
                 "<text x='{:.1}' y='{:.1}' font-size='{EDGE}' stroke='white' stroke-width='3' paint-order='stroke' \
-                 stroke-linejoin='round'>{}<title>{}</title></text>",
+                 stroke-linejoin='round'>{}{}<title>{}</title></text>",
                 bend + 3.0,
                 end_y - thick / 2.0 - 3.0,
                 escape(&self.layout.edges[at][usize::from(right)]),
+                if missing.is_empty() { "" } else { "<tspan fill='#8a93a0'> ?</tspan>" },
                 escape(&format!("{}{missing}", fit(&whole, EDGE, 2000.0))),
             )?;
         }

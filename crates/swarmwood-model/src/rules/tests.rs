@@ -229,7 +229,11 @@ fn numbers_merge_and_unreachable_leaves_vanish() {
 fn large_grids_are_refused() {
     let features: Vec<Feature> = (0..20).map(|at| number(&format!("x{at}"))).collect();
     let chain = |at: u32| {
-        node(above(at, 0.0, at % 2 == 0), Child::Leaf(at), if at < 19 { Child::Node(at + 1) } else { Child::Leaf(20) })
+        node(
+            above(at, 0.0, at.is_multiple_of(2)),
+            Child::Leaf(at),
+            if at < 19 { Child::Node(at + 1) } else { Child::Leaf(20) },
+        )
     };
     let leaves = (0..21).map(|at| Leaf { value: f64::from(at % 3), cover: 1.0 }).collect();
     let mut model = worked();

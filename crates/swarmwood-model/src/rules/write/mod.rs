@@ -1,7 +1,7 @@
 //! Rules written for people (text, Markdown) and for machines (SQL, Python, JSON).
 //!
 //! Thresholds are written with as many digits as are needed to read the same number again, so that what is written says
-//! what the model says. Machines get exactly the rules; people get their figures too.
+//! what the model says; only predicted numbers are shortened, and only for people.
 
 mod markdown;
 mod python;
@@ -140,15 +140,20 @@ fn figures(rule: &Rule, rows: Option<f64>) -> Vec<String> {
 
 /// A number with four digits, for people.
 pub(crate) fn short(value: f64) -> String {
+    rounded(value, 4)
+}
+
+/// A number with so many digits.
+fn rounded(value: f64, digits: i32) -> String {
     let size = value.abs();
     if value == 0.0 || !value.is_finite() {
         return format!("{value}");
     }
-    if !(1e-4..1e7).contains(&size) {
-        return format!("{value:.2e}");
+    if !(1e-4..1e9).contains(&size) {
+        return format!("{value:.*e}", digits as usize - 2);
     }
     let whole = size.log10().floor() as i32 + 1;
-    let digits = (4 - whole).clamp(0, 7) as usize;
+    let digits = (digits - whole).clamp(0, 9) as usize;
     let text = format!("{value:.digits$}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text }
 }

@@ -1,7 +1,7 @@
 //! Rules as sentences.
 
 use super::super::{Answer, Condition, Holds, Rule, RuleSet};
-use super::{figures, number};
+use super::{figures, number, rounded};
 use crate::schema::Kind;
 use crate::text::plain;
 
@@ -30,7 +30,8 @@ fn conclusion(rules: &RuleSet<'_>, rule: &Rule) -> String {
 /// What a rule says.
 pub(super) fn answer(rules: &RuleSet<'_>, answer: Answer) -> String {
     match answer {
-        Answer::Number(value) => number(value),
+        // Six digits are enough to read; machines get them all.
+        Answer::Number(value) => rounded(value, 6),
         Answer::Class(class) => {
             rules.class_name(answer).map_or_else(|| class.to_string(), |name| plain(name).into_owned())
         }
