@@ -184,7 +184,7 @@ impl Drawing<'_> {
                 bend + 3.0,
                 end_y - thick / 2.0 - 3.0,
                 escape(&self.layout.edges[at][usize::from(right)]),
-                if missing.is_empty() { "" } else { "<tspan fill='#8a93a0'> ?</tspan>" },
+                if missing.is_empty() { "" } else { "<tspan fill='#8a93a0' dx='3'>?</tspan>" },
                 escape(&format!("{}{missing}", fit(&whole, EDGE, 2000.0))),
             )?;
         }
@@ -215,6 +215,12 @@ impl Drawing<'_> {
             x + column.nodes / 2.0,
             y + 2.0,
             escape(&self.layout.names[at])
+        )?;
+        writeln!(
+            self.svg,
+            "<text x='{:.1}' y='{:.1}' text-anchor='end' font-size='9.5' fill='#8a93a0'>{rows}</text>",
+            x + column.nodes - 2.0,
+            y - HALF - 3.0
         )?;
         self.bar(&leaves, (x + 6.0, y + HALF - 8.0), (column.nodes - 12.0, 4.0))?;
         writeln!(self.svg, "</g>")

@@ -14,6 +14,9 @@ use super::space::{Region, Space};
 /// Other leaves a box is tried to be grown around, nearest in the order of the tree first.
 const NEIGHBOURS: usize = 64;
 
+/// Leaves of the largest tree whose boxes are grown and chosen; in a larger one conditions are dropped, and no more.
+pub(super) const MOST_LEAVES: usize = 512;
+
 /// How often the chosen boxes are reduced and grown again.
 const ROUNDS: usize = 8;
 
@@ -39,6 +42,15 @@ impl Task<'_> {
         ];
         let tries = by_score.iter().map(|score| self.improve(self.choose(&candidates, score)));
         tries.min_by_key(|chosen| self.size(chosen)).unwrap_or_default()
+    }
+
+    /// The same for a tree that nobody reads: conditions are dropped, and boxes that become equal are one.
+    pub(super) fn relaxed(&self) -> Vec<Region> {
+        let relaxed = |leaf: &&Region| relax(self.space, leaf, &self.others).into_iter().next();
+        let mut boxes: Vec<Region> = self.own.iter().filter_map(relaxed).collect();
+        boxes.sort();
+        boxes.dedup();
+        boxes
     }
 
     /// Conditions first, then rules.

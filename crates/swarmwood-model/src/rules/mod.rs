@@ -223,7 +223,9 @@ impl<'a> Leaves<'a> {
             wanted.map(|(_, region, _)| region).collect()
         };
         let task = |answer| Task { space: &self.space, own: of(answer, true), others: of(answer, false) };
-        Ok((0..self.answers.len()).map(|answer| task(answer).cover()).collect())
+        let large = self.reached.len() > cover::MOST_LEAVES;
+        let cover = |task: Task<'_>| if large { task.relaxed() } else { task.cover() };
+        Ok((0..self.answers.len()).map(|answer| cover(task(answer))).collect())
     }
 }
 

@@ -107,6 +107,16 @@ proptest! {
     }
 }
 
+/// A tree too large to read still becomes rules that agree with it.
+#[test]
+fn large_trees_agree_too() {
+    let model = single(11, 7, 700);
+    let tree = model.single_tree().unwrap();
+    let rules = tree.rules(Merge::Cover).unwrap();
+    check_agreement(&model, &rules, 5);
+    assert!(rules.size().conditions < rules.paths.conditions / 2);
+}
+
 fn number(name: &str) -> Feature {
     Feature { name: name.into(), kind: Kind::Number }
 }
