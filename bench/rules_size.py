@@ -2,9 +2,9 @@
 
     python3 bench/rules_size.py --data DIR --binary PATH [--splits 5] [--train="--method greedy ..."]
 
-Two thirds of the rows of every set of `DIR` that is there are drawn `--splits` times; one tree of 8 and one of 16 leaves
-is trained on them, and `swarmwood rules` counts the conditions of the tree's paths and of the rules. Numbers become two
-classes at a value of the table below. Needs nothing but Python.
+Two thirds of the rows of every set of `DIR` that is there are drawn `--splits` times; one tree of 8 and one of 16
+leaves is trained on them, and `swarmwood rules` counts the conditions of the tree's paths and of the rules. Numbers
+become two classes at a value of the table below. Needs nothing but Python.
 """
 
 import argparse

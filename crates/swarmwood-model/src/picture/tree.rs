@@ -17,6 +17,8 @@ const TITLE: f64 = 30.0;
 const BAR: f64 = 110.0;
 const BAR_HEIGHT: f64 = 14.0;
 const MOST_CLASS: f64 = 170.0;
+/// Room for the square in the colour of the answer.
+const MARK: f64 = 15.0;
 /// Half the height of a node.
 const HALF: f64 = 14.0;
 const FONT: &str = "Helvetica, Arial, 'DejaVu Sans', sans-serif";
@@ -38,7 +40,7 @@ pub(super) fn draw(single: &SingleTree<'_>) -> String {
     let layout = Layout::new(single);
     let answers = single.predictions.iter().map(|prediction| width(&answer(single, prediction), NAME + 1.0));
     // The heading stands above them too.
-    let answers = answers.fold(width("answer", NAME), f64::max).min(MOST_CLASS) + 14.0;
+    let answers = answers.fold(width("answer", NAME), f64::max).min(MOST_CLASS) + MARK + 14.0;
     let page = MARGIN + layout.leaf_x + 10.0 + BAR + 12.0 + answers + 52.0 + 62.0 + MARGIN;
     let page = page.max(width(&single.title(), 16.0) + 2.0 * MARGIN);
     let legend = legend(single, page);
@@ -302,9 +304,16 @@ impl Drawing<'_> {
         let under = y + LINE / 2.0;
         writeln!(self.svg, "<path d='M{x:.1} {under:.1}H{line_end:.1}' stroke='#eef0f3'/>")?;
         self.bar(&[leaf], (x, y - BAR_HEIGHT / 2.0), (BAR, BAR_HEIGHT))?;
-        let shown = escape(&fit(&name, NAME + 1.0, self.answers - 10.0));
+        let shown = escape(&fit(&name, NAME + 1.0, self.answers - MARK - 10.0));
         let at = x + BAR + 12.0;
-        writeln!(self.svg, "<text x='{at:.1}' y='{:.1}' font-weight='bold'>{shown}</text>", y + 4.5)?;
+        let mark = if let Prediction::Class { class, .. } = prediction {
+            let colour = class_colour(*class as usize);
+            writeln!(self.svg, "<rect x='{at:.1}' y='{:.1}' width='9' height='9' rx='2' fill='{colour}'/>", y - 4.5)?;
+            MARK
+        } else {
+            0.0
+        };
+        writeln!(self.svg, "<text x='{:.1}' y='{:.1}' font-weight='bold'>{shown}</text>", at + mark, y + 4.5)?;
         if let Prediction::Class { class, probabilities } = prediction {
             let share = probabilities.get(*class as usize).copied().unwrap_or(0.0);
             let at = at + self.answers + 40.0;
