@@ -33,7 +33,7 @@ pub enum SingleTreeError {
     /// There is more than one round.
     #[error(
         "the model has {rounds} rounds of trees that add up; only one tree can be shown as rules or as a picture: train \
-         with --trees 1 --learning-rate 1, or with a method that makes one tree"
+         with --method swarm-tree or cart, or with --trees 1 --learning-rate 1"
     )]
     Rounds {
         /// How many rounds.
@@ -42,7 +42,7 @@ pub enum SingleTreeError {
     /// The trees of the classes have different rules.
     #[error(
         "the model has one tree a class and their rules differ; only one tree can be shown as rules or as a picture: \
-         train with a method that makes one tree for all classes"
+         train with --method swarm-tree or cart, which make one tree for all classes"
     )]
     Classes,
 }
