@@ -1,7 +1,7 @@
 //! Few boxes with few conditions that hold exactly the leaves of one answer.
 //!
 //! The leaves of the answer are grown to larger boxes that still meet no leaf of another answer: around other leaves of
-//! the answer where that is possible ([`grow`]), and by dropping conditions ([`relax`](super::relax)). Boxes are chosen
+//! the answer where that is possible (`grow`), and by dropping conditions (`relax`). Boxes are chosen
 //! greedily until every leaf is in one; a box that the others cover together goes; then every box in turn is reduced to
 //! what it alone holds and grown again, as long as conditions fall. These are the steps expand, irredundant and reduce of
 //! ESPRESSO (Brayton et al. 1984), the two-level minimiser of logic circuits. Deviations: whole conditions are dropped by
