@@ -89,10 +89,11 @@ fn cuts_choose_by_spread() {
     assert!(matches!(way(&[f64::MIN, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, f64::MAX]), Way::Search { .. }));
 }
 
-/// More thresholds than one column can count, more leaves than a byte can name, and deep oblivious trees.
+/// More thresholds than one column can count, more leaves than registers hold or a byte can name, and deep oblivious
+/// trees.
 #[test]
 fn oversized_models_agree() {
-    for (leaves, levels) in [(256, 8), (257, 9), (900, 16)] {
+    for (leaves, levels) in [(64, 6), (65, 7), (256, 8), (257, 9), (900, 16)] {
         let size = Size { features: 2, rounds: 12, leaves, levels };
         let mut model = samples::model(3, size);
         let dice = &mut Dice(leaves as u64);
