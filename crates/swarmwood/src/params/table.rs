@@ -5,7 +5,7 @@
 //! defaults differ have a column in `columns`.
 
 use super::spec::{Allowed, Condition, Group, ParamSpec};
-use super::value::{Auto, Choice, Value, choices};
+use super::value::{Auto, Choice, Matrix, Value, choices};
 
 choices! {
     /// How the model is found.
@@ -238,6 +238,9 @@ table! {
     /// whether rows are weighted so that every class counts the same
     balanced: bool = false,
         Tree, Allowed::Switch, aliases [], only [SINGLE];
+    /// what mistakes cost, a row a true class, a column a decision: '0,1;5,0' makes it five times as dear to miss the second
+    costs: Matrix = Matrix::default(),
+        Tree, Allowed::Matrix, aliases [], only [SINGLE];
     /// fewest rows of a leaf
     min_leaf: usize = 1,
         Tree, Allowed::whole(1, 1 << 32), aliases ["min_samples_leaf"], only [SINGLE];
