@@ -1,4 +1,4 @@
-//! Times the evaluation of particles: `cargo run --release --example particle_speed [rows] [threads]`.
+//! Times the evaluation of particles: `cargo run --release --example particle_speed [rows] [threads] [objective]`.
 //!
 //! Six oblivious trees of depth five over 28 columns, as the paper's experiment on higgs; the fastest of many runs, in
 //! nanoseconds a row and tree.
@@ -21,18 +21,25 @@ const TREES: usize = 6;
 const DEPTH: usize = 5;
 
 fn main() -> Result<(), String> {
-    let mut arguments = std::env::args().skip(1).map(|argument| argument.parse::<usize>().map_err(|e| e.to_string()));
-    let rows = arguments.next().unwrap_or(Ok(44_000))?;
-    let pool = Pool::new(arguments.next().unwrap_or(Ok(1))?)?;
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let number = |at: usize, usual: usize| arguments.get(at).map_or(Ok(usual), |text| text.parse::<usize>());
+    let rows = number(0, 44_000).map_err(|error| error.to_string())?;
+    let pool = Pool::new(number(1, 1).map_err(|error| error.to_string())?)?;
+    let wanted = |spec: &Spec| arguments.get(2).is_none_or(|name| name == make(spec).name());
     for (spec, fitness) in [
         (Spec::Logistic, Fitness::Loss),
         (Spec::Logistic, Fitness::Accuracy),
         (Spec::Squared, Fitness::Rmse),
         (Spec::Huber { delta: 1.0 }, Fitness::Loss),
     ] {
-        time(rows, make(&spec).as_ref(), fitness, Form::Oblivious, &pool)?;
+        if wanted(&spec) {
+            time(rows, make(&spec).as_ref(), fitness, Form::Oblivious, &pool)?;
+        }
     }
-    time(rows, make(&Spec::Logistic).as_ref(), Fitness::Loss, Form::Free, &pool)
+    if wanted(&Spec::Logistic) {
+        time(rows, make(&Spec::Logistic).as_ref(), Fitness::Loss, Form::Free, &pool)?;
+    }
+    Ok(())
 }
 
 fn dataset(rows: usize, pool: &Pool) -> Dataset {

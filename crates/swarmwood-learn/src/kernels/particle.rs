@@ -1,4 +1,5 @@
-//! The loops that evaluate a particle: leaf numbers, derivatives as pairs, sums by leaf, leaf values added to scores.
+//! The loops that evaluate a particle: leaf numbers, derivatives as pairs, sums by leaf. Leaf values are added to scores
+//! by [`super::leaf_values`].
 //!
 //! A particle is a sequence of oblivious trees (Rao 2022, section 5.2): level `l` of a tree decides bit `l` of a row's
 //! leaf number, so a leaf number is made by comparing whole columns of codes, without a branch; trees whose nodes have
@@ -13,14 +14,12 @@
 use super::derivatives::logistic_row;
 use super::dispatch::dispatched;
 use super::exp::exp_of_negative;
+use super::leaf_values::LEAVES;
 use crate::bins::CODES;
 use crate::bins::layout::Route;
 
 /// Rows of a block.
 pub const BLOCK: usize = 2048;
-
-/// Leaves a tree may have: a leaf number is a byte.
-pub const LEAVES: usize = 256;
 
 /// Levels a tree may have.
 pub const LEVELS: usize = 8;
@@ -80,27 +79,80 @@ impl Question {
     }
 }
 
-/// The leaf number of each row of a block: bit `l` is the answer to question `l`. `codes` gives a stored column's codes
-/// of the block.
+/// A block's codes, and the run of them that goes left (see [`Side::Run`]).
+#[derive(Debug, Clone, Copy)]
+pub struct Run<'a> {
+    /// The codes of the column.
+    pub codes: &'a [u8],
+    /// The first code that goes left.
+    pub first: u8,
+    /// How many codes after it go left too.
+    pub beyond: u8,
+}
+
+/// The leaf number of each row of a block: bit `l` is the answer to question `l`, of which there are at most [`LEVELS`].
+/// `codes` gives a stored column's codes of the block.
 pub fn leaves<'a>(questions: &[&Question], codes: impl Fn(usize) -> &'a [u8], leaf: &mut [u8]) {
-    leaf.fill(0);
-    for (level, question) in questions.iter().enumerate() {
-        let (codes, bit) = (codes(question.column), 1u8 << level);
-        match &question.side {
-            Side::Run { first, beyond } => add_run(codes, *first, *beyond, bit, leaf),
-            Side::Table(right) => add_table(codes, right, bit, leaf),
+    // All codes lie in this run, so that the bit of a question which is none stays zero until its table is looked up.
+    let mut runs = [Run { codes: &[], first: 0, beyond: 255 }; LEVELS];
+    for (run, question) in runs.iter_mut().zip(questions) {
+        run.codes = codes(question.column);
+        if let Side::Run { first, beyond } = question.side {
+            (run.first, run.beyond) = (first, beyond);
+        }
+    }
+    run_leaves(&runs[..questions.len().min(LEVELS)], leaf);
+    for (level, (question, run)) in questions.iter().zip(&runs).enumerate() {
+        if let Side::Table(right) = &question.side {
+            add_table(run.codes, right, 1 << level, leaf);
         }
     }
 }
 
 dispatched! {
-    /// Sets `bit` of the rows whose code lies outside of the run that goes left.
-    pub fn add_run(codes: &[u8], first: u8, beyond: u8, bit: u8, leaf: &mut [u8]) {
-        let n = leaf.len();
-        let codes = &codes[..n];
-        for i in 0..n {
-            leaf[i] |= if codes[i].wrapping_sub(first) > beyond { bit } else { 0 };
+    /// The leaf number of each row: bit `l` says whether its code lies outside of run `l`.
+    pub wide fn run_leaves(runs: &[Run<'_>], leaf: &mut [u8]) {
+        // One loop a number of levels: the bits of a row stay in a register while all its codes are compared.
+        match runs.len() {
+            1 => outside::<1>(runs, leaf),
+            2 => outside::<2>(runs, leaf),
+            3 => outside::<3>(runs, leaf),
+            4 => outside::<4>(runs, leaf),
+            5 => outside::<5>(runs, leaf),
+            6 => outside::<6>(runs, leaf),
+            7 => outside::<7>(runs, leaf),
+            8 => outside::<8>(runs, leaf),
+            _ => leaf.fill(0),
         }
+    }
+}
+
+/// Rows whose bits stay in registers.
+const TOGETHER: usize = 64;
+
+#[inline(always)]
+fn outside<const RUNS: usize>(runs: &[Run<'_>], leaf: &mut [u8]) {
+    let n = leaf.len();
+    let runs: [Run<'_>; RUNS] = std::array::from_fn(|at| Run { codes: &runs[at].codes[..n], ..runs[at] });
+    let codes = runs.map(|run| run.codes.as_chunks::<TOGETHER>().0);
+    let (parts, rest) = leaf.as_chunks_mut::<TOGETHER>();
+    for (at, part) in parts.iter_mut().enumerate() {
+        let mut bits = [0u8; TOGETHER];
+        for level in 0..RUNS {
+            let (codes, run) = (&codes[level][at], &runs[level]);
+            for i in 0..TOGETHER {
+                bits[i] |= if codes[i].wrapping_sub(run.first) > run.beyond { 1 << level } else { 0 };
+            }
+        }
+        *part = bits;
+    }
+    let done = n - rest.len();
+    for (i, leaf) in rest.iter_mut().enumerate() {
+        let bit = |level: usize| {
+            let run = &runs[level];
+            u8::from(run.codes[done + i].wrapping_sub(run.first) > run.beyond) << level
+        };
+        *leaf = (0..RUNS).map(bit).sum();
     }
 }
 
@@ -164,41 +216,8 @@ pub fn add_table_at(codes: &[u8], right: &[u8; CODES], path: u8, bit: u8, leaf: 
 }
 
 dispatched! {
-    /// The value of each row's leaf.
-    pub fn look_up(leaf: &[u8], values: &[f32; LEAVES], score: &mut [f32]) {
-        let n = leaf.len();
-        let score = &mut score[..n];
-        for i in 0..n {
-            score[i] = values[usize::from(leaf[i])];
-        }
-    }
-}
-
-dispatched! {
-    /// The value of each row's leaf added to the row's old score.
-    pub fn add_values(old: &[f32], leaf: &[u8], values: &[f32; LEAVES], score: &mut [f32]) {
-        let n = leaf.len();
-        let (old, score) = (&old[..n], &mut score[..n]);
-        for i in 0..n {
-            score[i] = old[i] + values[usize::from(leaf[i])];
-        }
-    }
-}
-
-dispatched! {
-    /// The same in place.
-    pub fn add_values_here(leaf: &[u8], values: &[f32; LEAVES], score: &mut [f32]) {
-        let n = leaf.len();
-        let score = &mut score[..n];
-        for i in 0..n {
-            score[i] += values[usize::from(leaf[i])];
-        }
-    }
-}
-
-dispatched! {
     /// Derivatives of the squared loss without weights: `(score - target, 1)`.
-    pub fn squared_pairs(score: &[f32], target: &[f32], pairs: &mut [Pair]) {
+    pub wide fn squared_pairs(score: &[f32], target: &[f32], pairs: &mut [Pair]) {
         let n = pairs.len();
         let (score, target) = (&score[..n], &target[..n]);
         for i in 0..n {
@@ -209,7 +228,7 @@ dispatched! {
 
 dispatched! {
     /// Derivatives of the logistic loss without weights, to the bit those of [`super::derivatives::logistic`].
-    pub fn logistic_pairs(score: &[f32], target: &[f32], pairs: &mut [Pair]) {
+    pub wide fn logistic_pairs(score: &[f32], target: &[f32], pairs: &mut [Pair]) {
         let mut powers = [0.0f32; SHORT];
         let rows = pairs.len();
         for from in (0..rows).step_by(SHORT) {
@@ -301,22 +320,24 @@ fn add_packed(a: u64, b: u64) -> u64 {
     }
 }
 
-/// Adds each row's pair to its leaf; row `i` of the block goes to copy `i` modulo their number.
-pub fn scatter(leaf: &[u8], pairs: &[Pair], copies: &mut Copies) {
-    let pairs = &pairs[..leaf.len()];
-    let (leaf_runs, leaf_rest) = leaf.as_chunks::<COPIES>();
-    let (pair_runs, pair_rest) = pairs.as_chunks::<COPIES>();
-    for (leaf, pair) in leaf_runs.iter().zip(pair_runs) {
-        // One load for eight leaf numbers: loads are what this loop has too many of.
-        let word = u64::from_le_bytes(*leaf);
-        for copy in 0..COPIES {
-            let sum = &mut copies[copy][usize::from((word >> (8 * copy)) as u8)];
-            *sum = add_packed(*sum, packed(pair[copy]));
+dispatched! {
+    /// Adds each row's pair to its leaf; row `i` of the block goes to copy `i` modulo their number.
+    pub fn scatter(leaf: &[u8], pairs: &[Pair], copies: &mut Copies) {
+        let pairs = &pairs[..leaf.len()];
+        let (leaf_runs, leaf_rest) = leaf.as_chunks::<COPIES>();
+        let (pair_runs, pair_rest) = pairs.as_chunks::<COPIES>();
+        for (leaf, pair) in leaf_runs.iter().zip(pair_runs) {
+            // One load for eight leaf numbers: loads are what this loop has too many of.
+            let word = u64::from_le_bytes(*leaf);
+            for copy in 0..COPIES {
+                let sum = &mut copies[copy][usize::from((word >> (8 * copy)) as u8)];
+                *sum = add_packed(*sum, packed(pair[copy]));
+            }
         }
-    }
-    for (copy, (leaf, pair)) in leaf_rest.iter().zip(pair_rest).enumerate() {
-        let sum = &mut copies[copy][usize::from(*leaf)];
-        *sum = add_packed(*sum, packed(*pair));
+        for (copy, (leaf, pair)) in leaf_rest.iter().zip(pair_rest).enumerate() {
+            let sum = &mut copies[copy][usize::from(*leaf)];
+            *sum = add_packed(*sum, packed(*pair));
+        }
     }
 }
 
@@ -335,7 +356,7 @@ pub fn fold(copies: &mut Copies, sums: &mut [[f64; 2]]) {
 
 dispatched! {
     /// The weight of the rows whose class, 0 or 1, is on the side of their score; the score 0 stands for class 0.
-    pub fn hits(score: &[f32], target: &[f32], weight: &[f32]) -> f64 {
+    pub wide fn hits(score: &[f32], target: &[f32], weight: &[f32]) -> f64 {
         let n = target.len();
         let score = &score[..n];
         if weight.is_empty() {
