@@ -264,8 +264,8 @@ dispatched! {
     }
 }
 
-/// The copies of the sums by leaf, each sum a packed pair.
-type Copies = [[u64; STRIDE]; COPIES];
+/// The copies of the sums by leaf.
+type Copies = [[Pair; STRIDE]; COPIES];
 
 /// Sums by leaf over one block, all zero between blocks.
 #[derive(Debug, Clone)]
@@ -275,7 +275,7 @@ pub struct BlockSums {
 
 impl Default for BlockSums {
     fn default() -> Self {
-        BlockSums { copies: Box::new([[0; STRIDE]; COPIES]) }
+        BlockSums { copies: Box::new([[[0.0; 2]; STRIDE]; COPIES]) }
     }
 }
 
@@ -288,35 +288,36 @@ impl BlockSums {
 }
 
 /// The bits of a pair, the first number in the low half.
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn packed(pair: Pair) -> u64 {
     u64::from(pair[0].to_bits()) | u64::from(pair[1].to_bits()) << 32
 }
 
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn unpacked(bits: u64) -> Pair {
     [f32::from_bits(bits as u32), f32::from_bits((bits >> 32) as u32)]
 }
 
-/// Adds packed pairs number by number. Left to itself the compiler loads, adds and stores the two numbers one after the
-/// other, which takes twice as long; half of a vector holds both.
+/// Adds pairs number by number. Left to itself the compiler loads, adds and stores the two numbers one after the other,
+/// which takes twice as long; half of a vector holds both.
 #[inline(always)]
-fn add_packed(a: u64, b: u64) -> u64 {
+fn add_pairs(a: Pair, b: Pair) -> Pair {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_mm_add_ps, _mm_castpd_ps, _mm_castps_pd, _mm_cvtsd_f64, _mm_set_sd};
-        let (a, b) = (f64::from_bits(a), f64::from_bits(b));
+        let (a, b) = (f64::from_bits(packed(a)), f64::from_bits(packed(b)));
         // SAFETY: these work on values alone, and every x86-64 processor has the SSE2 instructions they ask for.
         #[allow(unsafe_code)]
         unsafe {
             let sum = _mm_add_ps(_mm_castpd_ps(_mm_set_sd(a)), _mm_castpd_ps(_mm_set_sd(b)));
-            _mm_cvtsd_f64(_mm_castps_pd(sum)).to_bits()
+            unpacked(_mm_cvtsd_f64(_mm_castps_pd(sum)).to_bits())
         }
     }
     #[cfg(not(target_arch = "x86_64"))]
     {
-        let (a, b) = (unpacked(a), unpacked(b));
-        packed([a[0] + b[0], a[1] + b[1]])
+        [a[0] + b[0], a[1] + b[1]]
     }
 }
 
@@ -331,27 +332,36 @@ dispatched! {
             let word = u64::from_le_bytes(*leaf);
             for copy in 0..COPIES {
                 let sum = &mut copies[copy][usize::from((word >> (8 * copy)) as u8)];
-                *sum = add_packed(*sum, packed(pair[copy]));
+                *sum = add_pairs(*sum, pair[copy]);
             }
         }
         for (copy, (leaf, pair)) in leaf_rest.iter().zip(pair_rest).enumerate() {
             let sum = &mut copies[copy][usize::from(*leaf)];
-            *sum = add_packed(*sum, packed(*pair));
+            *sum = add_pairs(*sum, *pair);
         }
     }
 }
 
-/// Adds the copies to `f64` sums, neighbours first, and clears them.
-pub fn fold(copies: &mut Copies, sums: &mut [[f64; 2]]) {
-    let n = sums.len().min(STRIDE);
-    let [a, b, c, d, e, f, g, h] = copies.each_ref().map(|copy| &copy[..n]);
-    for (leaf, sum) in sums.iter_mut().enumerate().take(n) {
-        let low = add_packed(add_packed(a[leaf], b[leaf]), add_packed(c[leaf], d[leaf]));
-        let high = add_packed(add_packed(e[leaf], f[leaf]), add_packed(g[leaf], h[leaf]));
-        let part = unpacked(add_packed(low, high));
-        *sum = [sum[0] + f64::from(part[0]), sum[1] + f64::from(part[1])];
+dispatched! {
+    /// Adds the copies to `f64` sums, neighbours first, and clears them.
+    pub wide fn fold(copies: &mut Copies, sums: &mut [[f64; 2]]) {
+        let leaves = sums.len().min(STRIDE);
+        let sums = sums[..leaves].as_flattened_mut();
+        let n = sums.len();
+        let [a, b, c, d, e, f, g, h] = &*copies;
+        let (a, b) = (&a.as_flattened()[..n], &b.as_flattened()[..n]);
+        let (c, d) = (&c.as_flattened()[..n], &d.as_flattened()[..n]);
+        let (e, f) = (&e.as_flattened()[..n], &f.as_flattened()[..n]);
+        let (g, h) = (&g.as_flattened()[..n], &h.as_flattened()[..n]);
+        for i in 0..n {
+            let low = (a[i] + b[i]) + (c[i] + d[i]);
+            let high = (e[i] + f[i]) + (g[i] + h[i]);
+            sums[i] += f64::from(low + high);
+        }
+        for copy in copies {
+            copy[..leaves].fill([0.0; 2]);
+        }
     }
-    copies.iter_mut().for_each(|copy| copy[..n].fill(0));
 }
 
 dispatched! {

@@ -148,22 +148,25 @@ impl Part {
             for (round, values) in step.pending {
                 self.add_round(*round, values, &block);
             }
-            if step.round > 0 {
-                self.derive(step, &block, objective);
-            }
             for (output, questions) in step.questions.iter().enumerate() {
-                let place = rows.of_output(output, &block);
-                let pairs = match step.round {
-                    0 => &rows.first[place.clone()],
-                    _ => &self.pairs[output * block.len()..][..block.len()],
-                };
-                let leaf = &mut self.layers[layer][place];
+                let leaf = &mut self.layers[layer][rows.of_output(output, &block)];
                 let codes = |column: usize| &rows.binned.columns[column][block.clone()];
                 match step.form {
                     Form::Oblivious => particle::leaves(questions, codes, leaf),
                     Form::Free => particle::free_leaves(questions, codes, leaf),
                 }
-                self.block_sums.add(leaf, pairs, &mut self.sums[output * step.leaves..][..step.leaves]);
+            }
+            // Derivatives come right before their sums, which find them in the first-level cache then.
+            if step.round > 0 {
+                self.derive(step, &block, objective);
+            }
+            for (output, sums) in self.sums.chunks_exact_mut(step.leaves).enumerate() {
+                let place = rows.of_output(output, &block);
+                let pairs = match step.round {
+                    0 => &rows.first[place.clone()],
+                    _ => &self.pairs[output * block.len()..][..block.len()],
+                };
+                self.block_sums.add(&self.layers[layer][place], pairs, sums);
             }
         }
     }
