@@ -8,6 +8,7 @@
 mod dispatch;
 
 pub mod aligned;
+pub mod cells;
 pub mod derivatives;
 pub mod exp;
 pub mod gains;

@@ -77,6 +77,14 @@ impl Question {
         };
         Question { column: route.column, side }
     }
+
+    /// Whether a code goes right.
+    pub fn right(&self, code: u8) -> bool {
+        match &self.side {
+            Side::Run { first, beyond } => code.wrapping_sub(*first) > *beyond,
+            Side::Table(right) => right[usize::from(code)] == 1,
+        }
+    }
 }
 
 /// A block's codes, and the run of them that goes left (see [`Side::Run`]).

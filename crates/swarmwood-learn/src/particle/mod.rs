@@ -14,8 +14,10 @@
 //!
 //! All sums are taken in the order of the shards, so a result does not depend on the number of threads either.
 
+mod classes;
 mod fitness;
 mod members;
+mod replace;
 mod rows;
 #[cfg(test)]
 mod tests;
@@ -32,7 +34,9 @@ use crate::objective::Objective;
 use crate::objective::order::weighted_quantile;
 use crate::pool::{Pool, even_ranges};
 use crate::rule_table::RuleTable;
+use classes::ClassedGroup;
 pub use fitness::Fitness;
+pub use replace::{Replacement, Replacements};
 use rows::{Part, Rows, Step, Values};
 
 /// The shape of a particle's trees.
@@ -118,6 +122,17 @@ pub enum ParticleError {
         /// Rules of the table.
         rules: usize,
     },
+    /// Trees whose rules cannot be replaced one at a time.
+    #[error("rules can be replaced one at a time in oblivious trees only")]
+    Replace,
+    /// A tree that is not there.
+    #[error("tree {tree}; a particle has {trees}, counted from 0")]
+    Tree {
+        /// Its number.
+        tree: usize,
+        /// Trees of a particle.
+        trees: usize,
+    },
 }
 
 /// What a particle is worth.
@@ -173,6 +188,8 @@ pub struct Evaluator<'a> {
     rows: Vec<Arc<Rows>>,
     /// Evaluations that can run beside each other; the first one is always there.
     lanes: Vec<Lane>,
+    /// Columns as the rules see them; made when replacements are asked for.
+    classed: Vec<ClassedGroup>,
 }
 
 /// What all evaluations share.
@@ -239,7 +256,7 @@ impl<'a> Evaluator<'a> {
             let (target, weight) = (targets[shard].clone(), weights[shard].clone());
             Arc::new(Rows::new(data.shards[shard].clone(), target, weight, &start, objective))
         });
-        let mut evaluator = Evaluator { frame, rows, lanes: Vec::new() };
+        let mut evaluator = Evaluator { frame, rows, lanes: Vec::new(), classed: Vec::new() };
         evaluator.open_lane();
         Ok(evaluator)
     }
@@ -268,6 +285,11 @@ impl<'a> Evaluator<'a> {
     /// What is measured.
     pub fn fitness(&self) -> Fitness {
         self.frame.settings.fitness
+    }
+
+    /// How many trees a particle has, those of all outputs counted.
+    pub fn trees(&self) -> usize {
+        self.frame.settings.trees * self.frame.outputs()
     }
 
     /// How many numbers a particle has.

@@ -69,6 +69,43 @@ impl Rows {
     }
 }
 
+impl Rows {
+    /// Leaf numbers in one tree of the round after those whose values are given, and derivatives of its output there.
+    /// `trees` are the questions of all oblivious trees up to the end of that round.
+    pub(super) fn before(
+        &self,
+        trees: &[Vec<&Question>],
+        values: &[Values],
+        output: usize,
+        objective: &dyn Objective,
+        leaf: &mut [u8],
+        pairs: &mut [Pair],
+    ) {
+        let (outputs, round) = (objective.outputs(), values.len());
+        let (mut score, mut derived) = (vec![0.0; BLOCK * outputs], vec![[0.0; 2]; BLOCK * outputs]);
+        for block in self.blocks() {
+            let (n, codes) = (block.len(), |column: usize| &self.binned.columns[column][block.clone()]);
+            let (leaf, pairs) = (&mut leaf[block.clone()], &mut pairs[block.clone()]);
+            for (at, tree) in trees.iter().take(round * outputs).enumerate() {
+                let (round, output) = (at / outputs, at % outputs);
+                let (values, score) = (&values[round][output], &mut score[output * n..(output + 1) * n]);
+                particle::leaves(tree, codes, leaf);
+                if round == 0 { look_up(leaf, values, score) } else { add_values(leaf, values, score) }
+            }
+            particle::leaves(&trees[round * outputs + output], codes, leaf);
+            let (target, weight) = (&self.target[block.clone()], self.weights(&block));
+            if round == 0 {
+                pairs.copy_from_slice(&self.first[self.of_output(output, &block)]);
+            } else if outputs == 1 {
+                objective.derivative_pairs(&score[..n], target, weight, pairs);
+            } else {
+                derive_all(objective, &score[..n * outputs], target, weight, &mut derived[..n * outputs]);
+                pairs.copy_from_slice(&derived[output * n..(output + 1) * n]);
+            }
+        }
+    }
+}
+
 /// Derivatives of a loss of several outputs, as pairs.
 fn derive_all(objective: &dyn Objective, score: &[f32], target: &[f32], weight: &[f32], pairs: &mut [Pair]) {
     let (mut g, mut h) = (vec![0.0; score.len()], vec![0.0; score.len()]);

@@ -78,6 +78,15 @@ pub(super) fn fly(
         let done = history.steps();
         warnings.push(format!("the swarm came to rest after {done} of {iterations} iterations: no particle can move"));
     }
+    // The state that was stored last is the swarm's end: a run that is interrupted here descends again, the same way.
+    while params.local_search
+        && !stopped
+        && let Some((step, search)) = run.descend().map_err(fault)?
+    {
+        let elapsed = before + started.elapsed().as_secs_f64();
+        let visit = Event { search: Some(search), elapsed, ..Event::new(Stage::LOCAL_SEARCH, step, step) };
+        stopped = watch(&visit) == Flow::Stop;
+    }
     Ok((run.finish().map_err(fault)?, history))
 }
 
