@@ -62,6 +62,11 @@ fn broken(message: String) -> Error {
     Error::Snapshot(message)
 }
 
+/// The error of a snapshot that holds what no engine wrote.
+pub(crate) fn damaged(what: &str) -> Error {
+    broken(format!("holds {what}; it is damaged"))
+}
+
 impl Datum {
     /// A record from names and values.
     pub fn record<const N: usize>(fields: [(&str, Datum); N]) -> Datum {
@@ -127,6 +132,49 @@ impl Datum {
     pub fn to_wide(&self) -> Result<u128, Error> {
         let [low, high] = self.tuple()?;
         Ok(u128::from(high.natural()?) << 64 | u128::from(low.natural()?))
+    }
+
+    /// Yes or no.
+    pub fn flag(value: bool) -> Datum {
+        Datum::Natural(u64::from(value))
+    }
+
+    /// The answer that [`Datum::flag`] stored.
+    pub fn to_flag(&self) -> Result<bool, Error> {
+        match self.natural()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err(damaged("a number where yes or no belongs")),
+        }
+    }
+
+    /// A number or nothing, as a list of one or none.
+    pub fn optional(value: Option<f64>) -> Datum {
+        Datum::List(value.map(Datum::Real).into_iter().collect())
+    }
+
+    /// The number that [`Datum::optional`] stored.
+    pub fn to_optional(&self) -> Result<Option<f64>, Error> {
+        self.list()?.first().map(Datum::real).transpose()
+    }
+
+    /// A sequence of numbers.
+    pub fn reals(values: &[f64]) -> Datum {
+        Datum::List(values.iter().copied().map(Datum::Real).collect())
+    }
+
+    /// The numbers that [`Datum::reals`] stored, all of them finite and `count` in number.
+    pub fn to_reals(&self, count: usize) -> Result<Vec<f64>, Error> {
+        let values = self.list()?.iter().map(Datum::real).collect::<Result<Vec<f64>, Error>>()?;
+        if values.len() != count {
+            return Err(damaged("another number of numbers than belongs"));
+        }
+        if values.iter().all(|value| value.is_finite()) { Ok(values) } else { Err(damaged("numbers without a value")) }
+    }
+
+    /// A natural number as a count of things in memory.
+    pub fn count(&self) -> Result<usize, Error> {
+        usize::try_from(self.natural()?).map_err(|_| damaged("a count beyond all memory"))
     }
 
     /// A point, value by value.

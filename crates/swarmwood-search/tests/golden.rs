@@ -7,7 +7,9 @@ use std::path::Path;
 
 use swarmwood_search::contract::spaces;
 use swarmwood_search::pso_discrete::{Groups, PsoDiscrete, Settings};
-use swarmwood_search::{Engine, Outcome, Point, Random, Space, Trial, Value};
+use swarmwood_search::{
+    Apso, CmaEs, De, Engine, Outcome, Point, Pso, Random, Space, Trial, Value, apso, cmaes, de, pso,
+};
 
 fn text(space: &Space, point: &Point) -> String {
     let one = |(i, value): (usize, &Value)| match *value {
@@ -77,6 +79,30 @@ fn the_discrete_swarm_walks_its_golden_paths() {
             let mut engine = PsoDiscrete::new(&space, settings.clone(), 42).unwrap();
             let file = format!("pso-discrete-{variant}-{}", name.replace(' ', "-"));
             compare(&file, &trajectory(&space, &mut engine));
+        }
+    }
+}
+
+/// Four particles, members or samples, so that an ask of four is a generation, but for the single trials of elitist
+/// learning.
+#[test]
+fn the_continuous_engines_walk_their_golden_paths() {
+    for (name, space) in spaces() {
+        if !["reals", "mixed"].contains(&name) {
+            continue;
+        }
+        let plain = pso::Settings { population: 4, ..pso::Settings::default() };
+        let adaptive = apso::Settings { population: 4, ..apso::Settings::default() };
+        let strategy = cmaes::Settings { population: Some(4), ..cmaes::Settings::default() };
+        let evolution = de::Settings { population: 4, ..de::Settings::default() };
+        let mut engines: [(&str, Box<dyn Engine>); 4] = [
+            ("pso", Box::new(Pso::new(&space, plain, 42).unwrap())),
+            ("apso", Box::new(Apso::new(&space, adaptive, 42).unwrap())),
+            ("cmaes", Box::new(CmaEs::new(&space, strategy, 42).unwrap())),
+            ("de", Box::new(De::new(&space, evolution, 42).unwrap())),
+        ];
+        for (engine_name, engine) in &mut engines {
+            compare(&format!("{engine_name}-{name}"), &trajectory(&space, engine.as_mut()));
         }
     }
 }

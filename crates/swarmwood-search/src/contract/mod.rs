@@ -102,6 +102,7 @@ pub fn spaces() -> Vec<(&'static str, Space)> {
         ("few integers", build(many(2, 3))),
         ("many integers", build(many(24, 999))),
         ("reals", build(vec![Param::real("x", -5.0, 5.0), Param::real("y", 0.0, 1.0)])),
+        ("a fixed real", build(vec![Param::real("fixed", 2.0, 2.0), Param::real("free", -1.0, 1.0)])),
         ("log reals", build(vec![Param::real("rate", 1e-3, 1.0).log(), Param::real("penalty", 1e-6, 1e3).log()])),
         ("lists", build(vec![Param::list("a", &[0.0, 0.5, 1.0]), Param::list("b", &[1.0, 2.0, 4.0, 8.0])])),
         ("choices", build(vec![Param::choice("c", &["x", "y", "z"]), Param::choice("d", &["u", "v", "w", "t"])])),

@@ -22,6 +22,7 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("the order and grouping of outcomes between two asks do not matter", tell_order),
     ("late outcomes are taken, and without open trials the search goes on", late_tells),
     ("failed trials are answers without a value", failures),
+    ("losses of any size, and equal ones, are taken", odd_losses),
     ("unknown and repeated ids are ignored", stray_ids),
     ("the best is the smallest loss told", best_is_smallest),
     ("resumed is the same as uninterrupted", resume_anywhere),
@@ -169,6 +170,30 @@ fn failures(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
         let (trials, odd_best) = partly(odd)?;
         same(&said, &trials, "failures told as losses that are not finite")?;
         ensure(best == odd_best, || format!("best is {odd_best:?} and not {best:?}"))?;
+    }
+    Ok(())
+}
+
+/// Losses at the ends of what a number holds, and losses that are all the same: differences and means of them overflow
+/// or vanish, and the search goes on all the same.
+fn odd_losses(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
+    let huge = |id: u64| [f64::MAX, -f64::MAX, 1e300, f64::MIN_POSITIVE, -0.0][(id % 5) as usize];
+    for (what, odd) in [("huge", &huge as &dyn Fn(u64) -> f64), ("equal", &|_| 7.0)] {
+        let mut engine = start(subject, space, 23)?;
+        let few = space.size().is_some_and(|size| size <= (8 * ROUNDS * BATCH) as u128);
+        let ends = engine.capabilities().ends || (engine.capabilities().distinct && few);
+        let mut least = f64::INFINITY;
+        for round in 0..8 * ROUNDS {
+            let trials = engine.ask(BATCH);
+            ensure(ends || !trials.is_empty(), || format!("no point in round {round} after {what} losses"))?;
+            for trial in &trials {
+                ensure(space.contains(&trial.point), || format!("{:?} lies outside after {what} losses", trial.point))?;
+                least = least.min(odd(trial.id));
+                engine.tell(&[Outcome::Value { id: trial.id, loss: odd(trial.id) }]);
+            }
+            let best = engine.best().map(|best| best.loss);
+            ensure(best == Some(least), || format!("best is {best:?}, told was {least}"))?;
+        }
     }
     Ok(())
 }

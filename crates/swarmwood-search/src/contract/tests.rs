@@ -49,6 +49,7 @@ enum Fault {
     RepeatsPoints,
     IgnoresTheSeed,
     StopsAtFailures,
+    StumblesOverHugeLosses,
 }
 
 /// Random search with one fault, on integers only.
@@ -96,6 +97,9 @@ impl Engine for Faulty {
             Fault::GivesTooFew => at_most.min(5),
             Fault::Deadlocks if self.asks > 30 => 0,
             Fault::ComesBack if self.asks == 41 => 0, // the first ask of the rule with no trial open
+            Fault::StumblesOverHugeLosses if matches!(self.last, Some(Outcome::Value { loss, .. }) if loss > 1e200) => {
+                0
+            }
             Fault::StopsAtFailures if matches!(self.last, Some(Outcome::Failed { .. })) => 0,
             _ => at_most,
         };
@@ -179,6 +183,7 @@ fn every_cheat_is_caught_by_the_rule_against_it() {
         (Fault::ComesBack, "late outcomes are taken, and without open trials the search goes on"),
         (Fault::RepeatsPoints, "no configuration twice with the distinct capability, and an end when all were asked"),
         (Fault::IgnoresTheSeed, "another seed gives another run in a large space"),
+        (Fault::StumblesOverHugeLosses, "losses of any size, and equal ones, are taken"),
         (Fault::StopsAtFailures, "failed trials are answers without a value"),
     ] {
         let caught = breaches_of(fault);

@@ -37,12 +37,12 @@ pub use settings::Settings;
 
 use crate::engine::{Best, Capabilities, Engine};
 use crate::error::Error;
+use crate::evolution::Control;
 use crate::ledger::Ledger;
 use crate::rng::Stream;
 use crate::snapshot::Snapshot;
 use crate::space::Space;
 use crate::trial::{Outcome, Trial};
-use adapt::Control;
 use indices::{decode, encode};
 use spread::Spread;
 use velocity::Operator;
@@ -165,7 +165,7 @@ impl PsoDiscrete {
             first: 0,
             asked: 0,
             memo: BTreeMap::new(),
-            control: Control::new(),
+            control: Control::default(),
             repeats: 0,
             statistics: Vec::new(),
             over: false,
@@ -219,7 +219,7 @@ impl PsoDiscrete {
 
     /// The α and β in force.
     fn weights(&self) -> (f64, f64) {
-        self.control.weights(self.settings.alpha, self.settings.beta)
+        adapt::weights(&self.control, self.settings.alpha, self.settings.beta)
     }
 
     /// Starts a generation at the present positions.

@@ -1,13 +1,11 @@
 //! How far the particles are apart, and where the global best stands among them.
 //!
-//! The mean distance of a particle to all others (equation 22 of Rao 2022, after Zhan et al., "Adaptive particle swarm
-//! optimization", IEEE SMC-B 2009; the Hamming distance takes the place of the Euclidean one, as symbols have no other)
-//! and the evolutionary factor (equation 23), which is small when the swarm has gathered around the global best.
-//!
-//! Deviations. The global best is a remembered position that no particle need stand on: its distance is measured from
-//! that position to all particles but the one that found it, and the extremes are taken over it too, so that the factor
-//! stays within 0 and 1. Where all distances are equal the factor is not defined: 0 for a swarm on one spot, and 1/2 for
-//! one whose particles are all equally far apart, which is how a swarm over a large table begins.
+//! The mean distance of a particle to all others (equation 22 of Rao 2022; the Hamming distance takes the place of the
+//! Euclidean one of Zhan et al., as symbols have no other) and the evolutionary factor (equation 23,
+//! [`evolution`](crate::evolution)), which is small when the swarm has gathered around the global best. A swarm over a
+//! large table begins with all particles equally far apart, where the factor is 1/2.
+
+use crate::evolution::factor;
 
 /// The distances of a swarm.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -51,19 +49,6 @@ fn distance_of(best: &[u64], finder: Option<usize>, positions: &[Vec<u64>]) -> f
     let differing = |position: &Vec<u64>| position.iter().zip(best).filter(|(a, b)| a != b).count();
     let others = || positions.iter().enumerate().filter(|(i, _)| Some(*i) != finder).map(|(_, position)| position);
     others().map(differing).sum::<usize>() as f64 / others().count().max(1) as f64
-}
-
-/// Equation 23.
-fn factor(distances: &[f64], best: f64) -> f64 {
-    let least = distances.iter().copied().fold(best, f64::min);
-    let most = distances.iter().copied().fold(best, f64::max);
-    if most > least {
-        (best - least) / (most - least)
-    } else if most > 0.0 {
-        0.5
-    } else {
-        0.0
-    }
 }
 
 #[cfg(test)]

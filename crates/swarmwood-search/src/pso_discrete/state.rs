@@ -1,18 +1,18 @@
 //! A swarm as plain data and back. What follows from the rest (who is to be asked) is not stored but found again.
 
-use super::adapt::{Control, State};
 use super::indices::{decode, encode};
 use super::{Groups, PsoDiscrete, Settings, Statistics};
 use crate::error::Error;
+use crate::evolution::Control;
 use crate::ledger::Ledger;
-use crate::snapshot::{Datum, Snapshot};
+use crate::snapshot::{Datum, Snapshot, damaged};
 use crate::space::Space;
 
 const VERSION: u64 = 1;
 
 pub(super) fn save(swarm: &PsoDiscrete) -> Snapshot {
     let position = |indices: &Vec<u64>| Datum::point(&decode(&swarm.space, indices));
-    let answer = |answer: &Option<Option<f64>>| list(answer.map(optional));
+    let answer = |answer: &Option<Option<f64>>| list(answer.map(Datum::optional));
     let own = |own: &Option<(f64, Vec<u64>)>| {
         list(own.as_ref().map(|(loss, at)| Datum::List(vec![Datum::Real(*loss), position(at)])))
     };
@@ -28,10 +28,10 @@ pub(super) fn save(swarm: &PsoDiscrete) -> Snapshot {
         ("first", Datum::Natural(swarm.first)),
         ("asked", Datum::Natural(swarm.asked as u64)),
         ("memo", list(swarm.memo.iter().map(known))),
-        ("control", save_control(&swarm.control)),
+        ("control", swarm.control.save()),
         ("repeats", Datum::Natural(swarm.repeats)),
         ("statistics", list(swarm.statistics.iter().map(save_statistics))),
-        ("over", flag(swarm.over)),
+        ("over", Datum::flag(swarm.over)),
     ]);
     Snapshot { engine: PsoDiscrete::NAME.to_owned(), version: VERSION, space: swarm.space.fingerprint(), state }
 }
@@ -45,7 +45,7 @@ pub(super) fn load(space: &Space, snapshot: &Snapshot) -> Result<PsoDiscrete, Er
     super::abilities(&settings).check(PsoDiscrete::NAME, space).map_err(unsound)?;
     settings.check(PsoDiscrete::NAME, space).map_err(unsound)?;
     let position = |datum: &Datum| Ok(encode(space, &datum.to_point(space)?));
-    let answer = |datum: &Datum| datum.list()?.first().map(to_optional).transpose();
+    let answer = |datum: &Datum| datum.list()?.first().map(Datum::to_optional).transpose();
     let own = |datum: &Datum| -> Result<Option<(f64, Vec<u64>)>, Error> {
         let Some(own) = datum.list()?.first() else { return Ok(None) };
         let [loss, at] = own.tuple()?;
@@ -67,10 +67,10 @@ pub(super) fn load(space: &Space, snapshot: &Snapshot) -> Result<PsoDiscrete, Er
         first: 0,
         asked: 0,
         memo: each(state, "memo", known)?.into_iter().collect(),
-        control: load_control(state.field("control")?)?,
+        control: Control::load(state.field("control")?)?,
         repeats: natural("repeats")?,
         statistics: each(state, "statistics", load_statistics)?,
-        over: to_flag(state.field("over")?)?,
+        over: state.field("over")?.to_flag()?,
         prints: Vec::new(),
         sources: Vec::new(),
         queue: Vec::new(),
@@ -89,36 +89,12 @@ pub(super) fn load(space: &Space, snapshot: &Snapshot) -> Result<PsoDiscrete, Er
     Ok(swarm)
 }
 
-fn damaged(what: &str) -> Error {
-    Error::Snapshot(format!("holds {what}; it is damaged"))
-}
-
 fn list(items: impl IntoIterator<Item = Datum>) -> Datum {
     Datum::List(items.into_iter().collect())
 }
 
 fn each<T>(state: &Datum, name: &str, load: impl Fn(&Datum) -> Result<T, Error>) -> Result<Vec<T>, Error> {
     state.field(name)?.list()?.iter().map(load).collect()
-}
-
-fn flag(value: bool) -> Datum {
-    Datum::Natural(u64::from(value))
-}
-
-fn to_flag(datum: &Datum) -> Result<bool, Error> {
-    match datum.natural()? {
-        0 => Ok(false),
-        1 => Ok(true),
-        _ => Err(damaged("a number where yes or no belongs")),
-    }
-}
-
-fn optional(value: Option<f64>) -> Datum {
-    list(value.map(Datum::Real))
-}
-
-fn to_optional(datum: &Datum) -> Result<Option<f64>, Error> {
-    datum.list()?.first().map(Datum::real).transpose()
 }
 
 fn save_settings(settings: &Settings) -> Datum {
@@ -130,8 +106,8 @@ fn save_settings(settings: &Settings) -> Datum {
         ("generations", list(settings.generations.map(Datum::Natural))),
         ("groups", list(settings.groups.as_ref().map(sizes))),
         ("mutation", Datum::Real(settings.mutation)),
-        ("adaptive", flag(settings.adaptive)),
-        ("memo", flag(settings.memo)),
+        ("adaptive", Datum::flag(settings.adaptive)),
+        ("memo", Datum::flag(settings.memo)),
     ])
 }
 
@@ -149,31 +125,18 @@ fn load_settings(data: &Datum) -> Result<Settings, Error> {
         groups: data.field("groups")?.list()?.first().map(groups).transpose()?,
         given: Vec::new(),
         mutation: data.field("mutation")?.real()?,
-        adaptive: to_flag(data.field("adaptive")?)?,
-        memo: to_flag(data.field("memo")?)?,
+        adaptive: data.field("adaptive")?.to_flag()?,
+        memo: data.field("memo")?.to_flag()?,
     })
-}
-
-fn save_control(control: &Control) -> Datum {
-    let state = Datum::Natural(control.state as u64);
-    Datum::List(vec![Datum::Real(control.own), Datum::Real(control.global), state])
-}
-
-fn load_control(data: &Datum) -> Result<Control, Error> {
-    let [own, global, state] = data.tuple()?;
-    let state = usize::try_from(state.natural()?).ok().and_then(|state| State::CYCLE.get(state));
-    let state = *state.ok_or_else(|| damaged("a state of the swarm that does not exist"))?;
-    let control = Control { own: own.real()?, global: global.real()?, state };
-    if control.is_sound() { Ok(control) } else { Err(damaged("coefficients out of bounds")) }
 }
 
 fn save_statistics(of: &Statistics) -> Datum {
     Datum::List(vec![
         Datum::Natural(of.generation),
-        optional(of.best),
-        optional(of.mean),
+        Datum::optional(of.best),
+        Datum::optional(of.mean),
         Datum::Real(of.diversity),
-        optional(of.factor),
+        Datum::optional(of.factor),
         Datum::Real(of.alpha),
         Datum::Real(of.beta),
         Datum::Natural(of.evaluations),
@@ -186,10 +149,10 @@ fn load_statistics(data: &Datum) -> Result<Statistics, Error> {
     let [generation, best, mean, diversity, factor, alpha, beta, evaluations, repeats, failures] = data.tuple()?;
     Ok(Statistics {
         generation: generation.natural()?,
-        best: to_optional(best)?,
-        mean: to_optional(mean)?,
+        best: best.to_optional()?,
+        mean: mean.to_optional()?,
         diversity: diversity.real()?,
-        factor: to_optional(factor)?,
+        factor: factor.to_optional()?,
         alpha: alpha.real()?,
         beta: beta.real()?,
         evaluations: evaluations.natural()?,

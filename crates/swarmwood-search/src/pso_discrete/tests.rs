@@ -316,7 +316,7 @@ fn the_published_swarm_finds_small_optima() {
 fn reals_and_conditions_are_refused() {
     for (name, space) in crate::contract::spaces() {
         let accepted = PsoDiscrete::new(&space, Settings::default(), 1).is_ok();
-        assert_eq!(accepted, !["reals", "log reals", "conditional", "mixed"].contains(&name), "{name}");
+        assert_eq!(accepted, !["reals", "a fixed real", "log reals", "conditional", "mixed"].contains(&name), "{name}");
     }
 }
 

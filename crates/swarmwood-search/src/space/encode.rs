@@ -25,6 +25,32 @@ impl Space {
         self.params.iter().enumerate().map(|(i, param)| encode(&param.domain, value(i))).collect()
     }
 
+    /// The interval of the unit cube whose positions all stand for the same value as `u`; `None` for a continuum. The first
+    /// cell begins at 0 and the last ends at 1; beyond lies nothing.
+    ///
+    /// ```
+    /// use swarmwood_search::{Param, Space};
+    /// let space = Space::new(vec![Param::integer("depth", 1, 4), Param::real("rate", 0.0, 1.0)])?;
+    /// assert_eq!(space.cell(0, 0.3), Some((0.25, 0.5)));
+    /// assert_eq!(space.cell(1, 0.3), None);
+    /// # Ok::<(), swarmwood_search::Error>(())
+    /// ```
+    pub fn cell(&self, parameter: usize, u: f64) -> Option<(f64, f64)> {
+        let domain = &self.params.get(parameter)?.domain;
+        let count = domain.values()?;
+        match (domain, decode(domain, u.clamp(0.0, 1.0))) {
+            (Domain::Integer { low, high, scale: Scale::Log }, Value::Integer(i)) => {
+                let (start, end) = log_ends(*low, *high);
+                let along = |x: f64| (x.ln() - start) / (end - start);
+                let below = if i == *low { 0.0 } else { along(i as f64 - 0.5) };
+                Some((below, if i == *high { 1.0 } else { along(i as f64 + 0.5) }))
+            }
+            (Domain::Integer { low, .. }, Value::Integer(i)) => Some(even_cell(i.abs_diff(*low), count)),
+            (_, Value::Index(i)) => Some(even_cell(i as u64, count)),
+            _ => Some((0.0, 1.0)), // a real number with a single value
+        }
+    }
+
     /// A random point: each active parameter evenly over its values, or evenly over its scale.
     pub fn draw(&self, stream: &mut Stream) -> Point {
         let mut values = Vec::with_capacity(self.len());
@@ -39,6 +65,11 @@ impl Space {
 /// last value get whole cells.
 fn log_ends(low: i64, high: i64) -> (f64, f64) {
     ((low as f64 - 0.5).ln(), (high as f64 + 0.5).ln())
+}
+
+/// The interval of one of `count` equal cells.
+fn even_cell(cell: u64, count: u64) -> (f64, f64) {
+    (cell as f64 / count as f64, (cell + 1) as f64 / count as f64)
 }
 
 fn decode(domain: &Domain, u: f64) -> Value {

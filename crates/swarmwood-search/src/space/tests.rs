@@ -181,3 +181,30 @@ proptest! {
         prop_assert!(space.contains(&space.decode(&position)));
     }
 }
+
+#[test]
+fn cells_hold_what_decodes_alike() {
+    let space = Space::new(vec![
+        Param::integer("i", -3, 6),
+        Param::integer("log", 2, 90).log(),
+        Param::list("l", &[0.5, 2.0, 9.0]),
+        Param::choice("c", &["a", "b"]),
+        Param::integer("one", 5, 5),
+        Param::real("fixed", 2.0, 2.0),
+    ])
+    .unwrap();
+    for parameter in 0..space.len() {
+        for step in 0..=1000 {
+            let u = f64::from(step) / 1000.0;
+            let (low, high) = space.cell(parameter, u).unwrap();
+            let value = |u: f64| space.decode(&vec![u; space.len()])[parameter];
+            assert!(low - 1e-12 <= u && u <= high + 1e-12 && (0.0..=1.0).contains(&low) && high <= 1.0);
+            assert_eq!(value(low + 1e-9), value(u), "parameter {parameter} at {u}");
+            assert_eq!(value(high - 1e-9), value(u), "parameter {parameter} at {u}");
+            assert!(low == 0.0 || value(low - 1e-9) != value(u), "parameter {parameter} at {u}");
+            assert!(high == 1.0 || value(high + 1e-9) != value(u), "parameter {parameter} at {u}");
+        }
+    }
+    assert_eq!(Space::new(vec![Param::real("x", 0.0, 1.0)]).unwrap().cell(0, 0.5), None);
+    assert_eq!(space.cell(0, f64::NAN), Some((0.0, 0.1)));
+}
