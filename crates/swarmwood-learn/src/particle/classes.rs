@@ -37,9 +37,7 @@ pub(super) struct ClassedColumn {
     /// How many classes there are, at most 256.
     pub(super) classes: usize,
     /// How far joint classes lie apart that differ by one in the class of this column.
-    stride: usize,
-    /// The column's class of each joint class.
-    pub(super) of_joint: Vec<u8>,
+    pub(super) stride: usize,
     /// The rules that ask about it.
     pub(super) rules: Vec<ClassedRule>,
 }
@@ -64,7 +62,7 @@ pub(super) fn groups(questions: &[Question], rows: &[Arc<Rows>], pool: &Pool) ->
         let (class_of, classes) = classes(numbers.iter().map(|&number| &questions[number]));
         let rule = |number: usize| ClassedRule { number, right: right(&questions[number], &class_of) };
         let rules = numbers.into_iter().map(rule).collect();
-        let classed = |stride: usize| ClassedColumn { column, class_of, classes, stride, of_joint: Vec::new(), rules };
+        let classed = |stride: usize| ClassedColumn { column, class_of, classes, stride, rules };
         match groups.last_mut() {
             Some(last) if last.classes * classes <= JOINT => {
                 last.columns.push(classed(last.classes));
@@ -74,11 +72,6 @@ pub(super) fn groups(questions: &[Question], rows: &[Arc<Rows>], pool: &Pool) ->
         }
     }
     pool.each(&mut groups, |_, group| {
-        for column in &mut group.columns {
-            // A class is a byte, for there are no more than there are codes.
-            let class = |joint: usize| (joint / column.stride % column.classes) as u8;
-            column.of_joint = (0..group.classes).map(class).collect();
-        }
         group.rows = rows.iter().map(|rows| joint_classes(&group.columns, rows)).collect();
     });
     groups

@@ -136,8 +136,12 @@ impl Evaluator<'_> {
                 worths.iter().enumerate().for_each(|(level, &value)| worth[level * rules + number] = value);
             }
         }
-        // A rule in its own place changes nothing.
-        let (first, own) = (tree * depth, worth[sequence[tree * depth] as usize]);
+        let first = tree * depth;
+        let own = worth[sequence[first] as usize];
+        for level in 0..depth {
+            // A rule in its own place changes nothing, whatever rounding says.
+            worth[level * rules + sequence[first + level] as usize] = own;
+        }
         Ok(Replacements { first, rules, worth, own })
     }
 }
@@ -178,9 +182,11 @@ impl Frame<'_> {
         let mut upto = vec![[0.0; 2]; column.classes + 1];
         for (cell, joint) in joint.chunks_exact(joint.len() / cells).enumerate() {
             upto.fill([0.0; 2]);
-            for (&class, sum) in column.of_joint.iter().zip(joint) {
-                let upto = &mut upto[usize::from(class) + 1];
-                *upto = [upto[0] + sum[0], upto[1] + sum[1]];
+            for joint in joint.chunks_exact(column.stride * column.classes) {
+                for (upto, same) in upto[1..].iter_mut().zip(joint.chunks_exact(column.stride)) {
+                    let sum = same.iter().fold([0.0; 2], |sum, more| [sum[0] + more[0], sum[1] + more[1]]);
+                    *upto = [upto[0] + sum[0], upto[1] + sum[1]];
+                }
             }
             for class in 0..column.classes {
                 upto[class + 1] = [upto[class][0] + upto[class + 1][0], upto[class][1] + upto[class + 1][1]];
