@@ -123,7 +123,9 @@ fn local_search_betters_the_swarm_and_says_so() {
     let told = dir.run(&format!("{line} --local-search --trace t.csv --plot t.svg")).works();
     assert!(told.err.contains("note: local search replaced"), "{told:#?}");
     assert!(dir.read("t.csv").lines().any(|row| row.contains("local search")));
-    dir.fails(&line.replace("m.json", "n.json --local-search --growth depth"), 2, &["local-search", "oblivious"]);
+    let free = dir.run(&format!("{line} --local-search --growth depth")).works();
+    assert!(free.err.contains("warning: local_search has no effect: it is for growth oblivious"), "{free:#?}");
+    assert!(!free.err.contains("replaced"), "{free:#?}");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use super::keeper::Keeper;
 use super::published::swarm_settings;
 use crate::checkpoint::snapshot;
 use crate::error::DataError;
-use crate::params::Params;
+use crate::params::{Growth, Params};
 use crate::{Error, Result};
 
 /// The version of the payload of these methods.
