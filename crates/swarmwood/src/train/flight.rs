@@ -79,7 +79,8 @@ pub(super) fn fly(
         warnings.push(format!("the swarm came to rest after {done} of {iterations} iterations: no particle can move"));
     }
     // The state that was stored last is the swarm's end: a run that is interrupted here descends again, the same way.
-    while params.local_search
+    let descends = params.local_search && params.growth == Growth::Oblivious;
+    while descends
         && !stopped
         && let Some((step, search)) = run.descend().map_err(fault)?
     {
