@@ -141,6 +141,6 @@ mod tests {
                 assert_eq!(runs.iter().any(|run| run.contains(&class)), question.right(code));
             }
         }
-        assert_eq!(right(&questions[1], &class_of), [4..6]);
+        assert_eq!(right(&questions[1], &class_of), std::slice::from_ref(&(4..6)));
     }
 }

@@ -84,10 +84,10 @@ fn leaves_of_any_number_of_levels_are_the_same_in_all_versions() {
             run_leaves(&runs, &mut leaf);
             run_leaves::portable(&runs, &mut plain);
             assert_eq!(leaf, plain);
-            for row in 0..n {
+            for (row, &leaf) in leaf.iter().enumerate() {
                 let right = |run: &Run<'_>| run.codes[row].wrapping_sub(run.first) > run.beyond;
                 let walked = runs.iter().enumerate().map(|(level, run)| u8::from(right(run)) << level).sum::<u8>();
-                assert_eq!(leaf[row], walked);
+                assert_eq!(leaf, walked);
             }
         }
     }
