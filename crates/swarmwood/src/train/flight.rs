@@ -78,17 +78,23 @@ pub(super) fn fly(
         let done = history.steps();
         warnings.push(format!("the swarm came to rest after {done} of {iterations} iterations: no particle can move"));
     }
-    // The state that was stored last is the swarm's end: a run that is interrupted here descends again, the same way.
-    let descends = params.local_search && params.growth == Growth::Oblivious;
-    while descends
-        && !stopped
-        && let Some((step, search)) = run.descend().map_err(fault)?
-    {
-        let elapsed = before + started.elapsed().as_secs_f64();
-        let visit = Event { search: Some(search), elapsed, ..Event::new(Stage::LOCAL_SEARCH, step, step) };
-        stopped = watch(&visit) == Flow::Stop;
+    if params.local_search && params.growth == Growth::Oblivious && !stopped {
+        let elapsed = || before + started.elapsed().as_secs_f64();
+        descend(&mut run, elapsed, watch)?;
     }
     Ok((run.finish().map_err(fault)?, history))
+}
+
+/// Replaces rules of the best particle until that brings nothing, or until the listener has enough. The state that was
+/// stored last is the swarm's end: a run that is interrupted here descends again, the same way.
+fn descend(run: &mut Run<'_>, elapsed: impl Fn() -> f64, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<()> {
+    while let Some((step, search)) = run.descend().map_err(fault)? {
+        let visit = Event::new(Stage::LOCAL_SEARCH, step, step);
+        if watch(&Event { search: Some(search), elapsed: elapsed(), ..visit }) == Flow::Stop {
+            break;
+        }
+    }
+    Ok(())
 }
 
 fn fault(error: SwarmError) -> Error {
