@@ -9,7 +9,7 @@ fn board(rows: usize, seed: u64) -> String {
     let mut csv = String::from("x,y,noise,answer\n");
     for _ in 0..rows {
         let (x, y, noise) = (chance.unit(), chance.unit(), chance.unit());
-        let answer = ((x > 0.4) == (y > 0.7)) != (chance.unit() < 0.02);
+        let answer = ((x > 0.5) == (y > 0.5)) != (chance.unit() < 0.02);
         csv.push_str(&format!("{x:.4},{y:.4},{noise:.4},{}\n", if answer { "yes" } else { "no" }));
     }
     csv

@@ -149,7 +149,6 @@ proptest! {
 /// Many rows with few codes are counted, few rows are sorted: both must see the same.
 #[test]
 fn counting_and_sorting_agree() {
-    let pool = Pool::new(1).unwrap();
     let cells: Vec<(u8, Option<u8>, u8, u8)> = (0..3000_u32)
         .map(|row| {
             let mixed = row.wrapping_mul(2_654_435_761) >> 7;
@@ -157,10 +156,9 @@ fn counting_and_sorting_agree() {
             ((mixed % 6) as u8, missing, (mixed / 7 % 4) as u8, (mixed / 64 % 3) as u8)
         })
         .collect();
-    let sides = (0..3000_u32).map(|row| ((row % 2) as u8, (row / 2 % 3) as u8)).collect();
+    let sides: Vec<(u8, u8)> = (0..3000_u32).map(|row| ((row % 2) as u8, (row / 2 % 3) as u8)).collect();
     for weighted in [false, true] {
-        let case = Case { cells: cells.clone(), sides: Clone::clone(&sides), weighted };
-        let _: &Vec<(u8, u8)> = &case.sides;
+        let case = Case { cells: cells.clone(), sides: sides.clone(), weighted };
         for classes in [None, Some(2), Some(3)] {
             let table = table(&case, classes);
             let lot = lot(&case, &table);

@@ -102,6 +102,18 @@ struct Problem<'a> {
     halt: &'a (dyn Fn() -> bool + Sync),
 }
 
+impl<'a> Problem<'a> {
+    fn new(table: &'a Ranked, settings: &'a Settings, pool: &'a Pool, halt: &'a (dyn Fn() -> bool + Sync)) -> Self {
+        Problem { table, settings, features: (0..table.columns().len() as u32).collect(), pool, halt }
+    }
+
+    /// CART's tree.
+    fn greedy(&self) -> Tried {
+        let sketch = cart::grow(&self.growing(&self.features, self.greedy_loss()));
+        Tried { loss: self.loss(&sketch), sketch }
+    }
+}
+
 impl Problem<'_> {
     fn loss(&self, sketch: &Sketch) -> f64 {
         let (_, leaves) = sketch::fit(sketch, self.table, &self.settings.loss);
@@ -158,11 +170,8 @@ pub fn search(
     watch: &mut dyn FnMut(&Standing) -> Flow,
     halt: &(dyn Fn() -> bool + Sync),
 ) -> Outcome {
-    let features = (0..table.columns().len() as u32).collect();
-    let problem = Problem { table, settings, features, pool, halt };
-    let grown = cart::grow(&problem.growing(&problem.features, problem.greedy_loss()));
-    let loss = problem.loss(&grown);
-    let cart = Tried { sketch: grown, loss };
+    let problem = Problem::new(table, settings, pool, halt);
+    let cart = problem.greedy();
     let (mut swarm, mut sweeps) = problem.start(&cart);
     let mut done = 0;
     // The proven best tree cannot be bettered.
@@ -204,7 +213,7 @@ impl Problem<'_> {
     fn start(&self, cart: &Tried) -> (Vec<Tried>, u64) {
         let population = self.settings.population.max(1);
         let limits = self.settings.limits;
-        let roomy = limits.allow_more(4) && limits.allow_below(2) && self.settings.descents > 0;
+        let roomy = limits.allow_more(4) && limits.allow_below(2);
         let ahead = if roomy { self.best_of_three_levels(population) } else { Vec::new() };
         let mut starts = vec![cart.clone()];
         for twig in ahead {
@@ -222,6 +231,12 @@ impl Problem<'_> {
         let swarm = (0..population).map(|at| tried[at % tried.len()].clone()).collect();
         (swarm, sweeps)
     }
+}
+
+/// The tree that a search would start from, and no search.
+pub fn without_search(table: &Ranked, settings: &Settings, pool: &Pool) -> Outcome {
+    let cart = Problem::new(table, settings, pool, &|| false).greedy();
+    Outcome { best: cart.clone(), cart, descents: 0, sweeps: 0 }
 }
 
 /// The best of the swarm: the least loss, of equals the fewest leaves, of equals the first.

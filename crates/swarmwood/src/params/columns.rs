@@ -33,8 +33,7 @@ impl Params {
                 Params { growth: Growth::Oblivious, trees: 6, depth: 5, learning_rate: 1.0, lambda: 0.0, ..base }
             }
             Method::SgbdtBins => Params { method, max_bin: 100, ..Params::of(Method::Sgbdt) },
-            Method::SwarmTree => Params { depth: 0, min_leaf: 5, ..base },
-            Method::Cart => Params { depth: 0, ..base },
+            Method::SwarmTree | Method::Cart => Params { depth: 0, ..base },
         }
     }
 
@@ -79,9 +78,16 @@ impl Params {
             _ => self.population,
         };
         let guard = match self.method {
-            Method::SwarmTree => Auto::Is(self.guard.unwrap_or(self.criterion == Criterion::Auto)),
+            Method::SwarmTree => {
+                Auto::Is(self.guard.unwrap_or(self.criterion == Criterion::Auto && *target != TargetKind::Number))
+            }
             _ => self.guard,
         };
-        Params { criterion, population, guard, ..self }
+        let min_leaf = Auto::Is(self.min_leaf.unwrap_or(match (self.method, target) {
+            (Method::Cart, _) => 1,
+            (_, TargetKind::Classes(_)) => 5,
+            (_, TargetKind::Number) => 20,
+        }));
+        Params { criterion, population, guard, min_leaf, ..self }
     }
 }

@@ -39,7 +39,7 @@ impl ParamSpec {
             let own = (self.show)(&Params::of(method));
             match others.iter_mut().find(|(value, _)| *value == own) {
                 // A method is its own name, not a default of another method.
-                _ if own == default || self.name == "method" => {}
+                _ if own == default || self.name == "method" || !self.applies(&Params::of(method)) => {}
                 Some((_, methods)) => methods.push(method.name()),
                 None => others.push((own, vec![method.name()])),
             }

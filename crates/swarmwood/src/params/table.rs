@@ -242,13 +242,13 @@ table! {
     /// what mistakes cost, a row a true class, a column a decision: '0,1;5,0' makes it five times as dear to miss the second
     costs: Matrix = Matrix::default(),
         Tree, Allowed::Matrix, aliases [], only [SINGLE];
-    /// fewest rows of a leaf
-    min_leaf: usize = 1,
+    /// fewest rows of a leaf; auto is 1 for cart, and for swarm-tree 5 for classes and 20 for numbers
+    min_leaf: Auto<usize> = Auto::Auto,
         Tree, Allowed::whole(1, 1 << 32), aliases ["min_samples_leaf"], only [SINGLE];
     /// most places where a number may be cut; 0 is between any two values
     thresholds: usize = 0,
         Tree, Allowed::whole(0, 65_534), aliases [], only [SINGLE];
-    /// whether CART's tree is kept where it is better on unseen rows; auto is yes unless a criterion is given
+    /// whether CART's tree is kept unless the search is better on unseen rows; auto is yes for classes without a criterion
     guard: Auto<bool> = Auto::Auto,
         Tree, Allowed::Switch, aliases [], only [Condition::Method(&[Method::SwarmTree])];
     /// how far a grown tree is cut back

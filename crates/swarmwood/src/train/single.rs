@@ -71,7 +71,7 @@ fn balance(table: Ranked) -> Ranked {
 }
 
 fn limits(params: &Params) -> Limits {
-    Limits { leaves: params.max_leaves, depth: params.depth, min_leaf: params.min_leaf }
+    Limits { leaves: params.max_leaves, depth: params.depth, min_leaf: params.min_leaf.unwrap_or(1) }
 }
 
 /// CART.
@@ -140,28 +140,13 @@ fn search(job: &Job<'_>, table: &Ranked, loss: &Loss, watch: &mut dyn FnMut(&Eve
     let name = if matches!(loss, Loss::Costs(_)) { "cost" } else { params.criterion.name() };
     // The squared loss leaves a constant out, which the mean must not.
     let constant = constant(table, loss);
-    let mut listen = |standing: &Standing| {
-        let mean = |loss: f64| (loss + constant) / weight;
-        let search = Search {
-            measure: name,
-            best: Some(mean(standing.best)),
-            gain: Some(1.0 - mean(standing.best) / mean(standing.cart)).filter(|gain| gain.is_finite()),
-            mean: Some(mean(standing.mean)),
-            diversity: None,
-            factor: None,
-            alpha: None,
-            beta: None,
-            evaluations: standing.sweeps,
-            repeats: 0,
-        };
-        let event = Event::new(Stage::DESCENTS, standing.descents, standing.of);
-        watch(&Event { train: Some(mean(standing.best)), search: Some(search), ..event })
+    let mean = |loss: f64| (loss + constant) / weight;
+    let mut listen = |standing: &Standing| watch(&event(standing, name, &mean));
+    let found = match searched {
+        true => tree_search::search(table, &settings, job.pool, &mut listen, &halt),
+        false => tree_search::without_search(table, &settings, job.pool),
     };
-    if !searched {
-        settings.descents = 0;
-    }
-    let found = tree_search::search(table, &settings, job.pool, &mut listen, &halt);
-    let best = if searched { found.best } else { found.cart.clone() };
+    let best = found.best;
     let report = TreeReport {
         start: Some((found.cart.loss + constant) / weight),
         descents: found.descents,
@@ -171,6 +156,24 @@ fn search(job: &Job<'_>, table: &Ranked, loss: &Loss, watch: &mut dyn FnMut(&Eve
         ..told(job, table, loss, &best.sketch)
     };
     (best.sketch, report)
+}
+
+/// A step in the words of events.
+fn event(standing: &Standing, measure: &'static str, mean: &dyn Fn(f64) -> f64) -> Event {
+    let search = Search {
+        measure,
+        best: Some(mean(standing.best)),
+        gain: Some(1.0 - mean(standing.best) / mean(standing.cart)).filter(|gain| gain.is_finite()),
+        mean: Some(mean(standing.mean)),
+        diversity: None,
+        factor: None,
+        alpha: None,
+        beta: None,
+        evaluations: standing.sweeps,
+        repeats: 0,
+    };
+    let event = Event::new(Stage::DESCENTS, standing.descents, standing.of);
+    Event { train: Some(mean(standing.best)), search: Some(search), ..event }
 }
 
 /// What the squared loss of leaves leaves out.
