@@ -11,7 +11,7 @@ use swarmwood_model::Split;
 
 use crate::ranked::{Cut, Ranked, Rule};
 
-pub use members::{Fitted, fit, fit_rows, members};
+pub use members::{Decided, Fitted, fit, fit_rows, members};
 
 /// A tree.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -202,14 +202,7 @@ impl Sketch {
         (nodes, leaves)
     }
 
-    fn send(
-        &self,
-        table: &Ranked,
-        edge: Edge,
-        rows: &[u32],
-        places: Vec<u32>,
-        visit: &mut dyn FnMut(Edge, &[u32]),
-    ) {
+    fn send(&self, table: &Ranked, edge: Edge, rows: &[u32], places: Vec<u32>, visit: &mut dyn FnMut(Edge, &[u32])) {
         visit(edge, &places);
         let Edge::Node(node) = edge else { return };
         let branch = &self.nodes[node as usize];
