@@ -2,12 +2,15 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValue, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use swarmwood::Result;
 use swarmwood::params::{Allowed, ParamSpec, TABLE};
 use swarmwood::read::{Source, TaskChoice};
 
+use swarmwood::model::RuleFormat;
+
+use crate::rules::MERGES;
 use crate::talk::{self, Talk};
 
 /// Words for [`TaskChoice`].
@@ -34,14 +37,15 @@ pub const FILE_KEYS: &[&str] = &[
     "plot",
 ];
 
-const ABOUT: &str = "Tree models found by search: train, predict, evaluate, inspect";
+const ABOUT: &str = "Tree models found by search: train, predict, evaluate, inspect, rules";
 const AFTER: &str = "\
 Examples:
   swarmwood train houses.csv --target price --trees 200 --out model.json
   swarmwood train wine.csv --target good --method psgbdt --plot run.svg --out model.json
   swarmwood predict model.json new.csv --out predictions.csv
   swarmwood evaluate model.json test.csv --json
-  swarmwood inspect model.json
+  swarmwood inspect model.json --plot tree.svg
+  swarmwood rules model.json --format sql
 
 Exit codes: 0 done, 1 the run failed, 2 the arguments or the data must change.";
 
@@ -55,7 +59,7 @@ pub fn command() -> Command {
         .arg_required_else_help(true)
         .args_override_self(true)
         .disable_help_subcommand(true)
-        .subcommands([train(), predict(), evaluate(), inspect(), completions_command()])
+        .subcommands([train(), predict(), evaluate(), inspect(), rules(), completions_command()])
 }
 
 fn train() -> Command {
@@ -131,7 +135,39 @@ fn inspect() -> Command {
         .args_override_self(true)
         .arg(model())
         .arg(count("trees", "N", "trees to print").default_value("1"))
+        .arg(file("plot", "picture of a model of one tree: .svg, or .dot for Graphviz"))
+        .arg(
+            word("map", "FEATURE,FEATURE", "draw what the model says over two features instead of the tree")
+                .action(ArgAction::Append)
+                .value_delimiter(',')
+                .requires("plot"),
+        )
+        .arg(
+            word("at", "FEATURE=VALUE", "value of another feature on the map, ? for missing; repeat the flag")
+                .action(ArgAction::Append)
+                .requires("map"),
+        )
         .arg(switch("json", "print one JSON object"))
+        .arg(switch("quiet", "no notes: results and errors only").short('q'))
+}
+
+fn rules() -> Command {
+    Command::new("rules")
+        .about("Write a model of one tree as a short set of rules in no order")
+        .args_override_self(true)
+        .arg(model())
+        .arg(choice("format", RuleFormat::ALL.map(|(name, _, help)| (name, help)), "how rules are written"))
+        .arg(choice("merge", MERGES.iter().map(|&(name, _, help)| (name, help)), "how leaves become rules"))
+        .arg(file("out", "file for the rules; - for standard output").short('o').default_value("-"))
+        .arg(file(
+            "data",
+            "rows with the target to count support, confidence and lift on [default: as the leaves tell]",
+        ))
+        .arg(word("target", "COLUMN", "column of the target in the data [default: as the model calls it]"))
+        .arg(word("weight", "COLUMN", "column with the weight of each row of the data"))
+        .arg(delimiter())
+        .arg(switch("quiet", "no notes or warnings: results and errors only").short('q'))
+        .after_help("The rules say what the model says on every input, missing values and new categories included.")
 }
 
 fn completions_command() -> Command {
@@ -222,6 +258,27 @@ fn words(name: &'static str, help: &'static str) -> Arg {
 
 fn file(name: &'static str, help: &'static str) -> Arg {
     Arg::new(name).long(name).value_name("FILE").value_parser(value_parser!(PathBuf)).help(help)
+}
+
+/// A flag with a few words to choose from, the first by default.
+fn choice(
+    name: &'static str,
+    words: impl IntoIterator<Item = (&'static str, &'static str)>,
+    help: &'static str,
+) -> Arg {
+    let words: Vec<(&str, &str)> = words.into_iter().collect();
+    let values = words.iter().map(|&(word, help)| PossibleValue::new(word).help(help)).collect::<Vec<_>>();
+    let arg = word(name, "NAME", help).value_parser(PossibleValuesParser::new(values));
+    match words.first() {
+        Some(&(first, _)) => arg.default_value(first),
+        None => arg,
+    }
+}
+
+/// What the word of a [`choice`] stands for.
+pub fn chosen<T>(flags: &ArgMatches, name: &str, words: impl IntoIterator<Item = (&'static str, T)>) -> Option<T> {
+    let given = flags.get_one::<String>(name)?;
+    words.into_iter().find(|(word, _)| word == given).map(|(_, meaning)| meaning)
 }
 
 fn switch(name: &'static str, help: &'static str) -> Arg {

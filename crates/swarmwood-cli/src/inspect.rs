@@ -9,7 +9,8 @@ use swarmwood::model::text::TextOptions;
 use swarmwood::model::{Body, Model};
 use swarmwood::{Result, store};
 
-use crate::talk;
+use crate::args::talk_of;
+use crate::{picture, talk};
 
 /// Features whose importance the text shows; the JSON object has them all.
 const SHOWN: usize = 20;
@@ -22,7 +23,11 @@ const LINES: usize = 500;
 
 /// Runs the command.
 pub fn run(flags: &ArgMatches) -> Result<()> {
-    let model = store::load(&flags.get_one::<PathBuf>("model").cloned().unwrap_or_default())?;
+    let path = flags.get_one::<PathBuf>("model").cloned().unwrap_or_default();
+    let model = store::load(&path)?;
+    if let Some(plot) = picture::draw(flags, &model, &path)? {
+        talk_of(flags).note(&format!("picture written to {}", plot.display()));
+    }
     let importances = ranked(&model);
     if flags.get_flag("json") {
         return talk::json(&object(&model, &importances));

@@ -6,11 +6,13 @@ mod evaluate;
 mod inspect;
 mod interrupt;
 mod memory;
+mod picture;
 mod plan;
 mod plot;
 mod predict;
 mod progress;
 mod record;
+mod rules;
 mod talk;
 mod train;
 
@@ -41,6 +43,7 @@ fn run() -> ExitCode {
         Some(("predict", args)) => predict::run(args, &interrupt),
         Some(("evaluate", args)) => evaluate::run(args),
         Some(("inspect", args)) => inspect::run(args),
+        Some(("rules", args)) => rules::run(args),
         Some(("completions", args)) => args::completions(args),
         // Clap asks for a subcommand and knows no others.
         _ => Ok(()),

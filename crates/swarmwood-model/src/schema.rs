@@ -30,6 +30,16 @@ pub enum Kind {
     },
 }
 
+impl Kind {
+    /// The names of the levels; none for a number.
+    pub fn levels(&self) -> &[String] {
+        match self {
+            Kind::Number => &[],
+            Kind::Category { levels } => levels,
+        }
+    }
+}
+
 /// The predicted column.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Target {
@@ -46,4 +56,14 @@ pub enum TargetKind {
     Number,
     /// Classification; with two classes the second one is the positive class.
     Classes(Vec<String>),
+}
+
+impl TargetKind {
+    /// The names of the classes; none for regression.
+    pub fn classes(&self) -> &[String] {
+        match self {
+            TargetKind::Number => &[],
+            TargetKind::Classes(classes) => classes,
+        }
+    }
 }

@@ -8,6 +8,7 @@ pub mod params;
 pub mod predict;
 pub mod read;
 pub mod registry;
+pub mod rules;
 pub mod store;
 pub mod train;
 pub mod write;

@@ -96,7 +96,7 @@ fn configuration_files_name_file_line_and_key() {
 #[test]
 fn help_is_there_and_is_a_result() {
     let dir = dir();
-    for command in ["", "train ", "predict ", "evaluate ", "inspect ", "completions "] {
+    for command in ["", "train ", "predict ", "evaluate ", "inspect ", "rules ", "completions "] {
         let done = dir.run(&format!("{command}--help")).works();
         assert!(done.out.contains("Usage:") && done.err.is_empty(), "{done:#?}");
     }

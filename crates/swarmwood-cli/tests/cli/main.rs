@@ -8,6 +8,7 @@ mod happy;
 mod imports;
 mod memory;
 mod outputs;
+mod rules;
 mod scratch;
 mod swarms;
 mod tables;

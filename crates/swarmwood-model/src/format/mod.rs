@@ -13,12 +13,15 @@ mod graft;
 mod kind;
 pub mod lightgbm;
 pub mod native;
+mod rules;
 mod ubj;
 pub mod xgboost;
 
 use crate::ensemble::Model;
 use document::Found;
 pub use native::{FormatError, from_json, to_json};
+
+pub(crate) use rules::rules_to_json;
 
 use self::kind::Format;
 

@@ -86,6 +86,16 @@ impl Link {
         }
     }
 
+    /// The prediction that belongs to the raw scores of a row.
+    pub fn prediction(self, raw: &[f64]) -> Prediction {
+        if !self.is_classification() {
+            return Prediction::Number(self.number(raw.first().copied().unwrap_or(0.0)));
+        }
+        let mut probabilities = Vec::new();
+        self.probabilities(raw, &mut probabilities);
+        Prediction::Class { class: self.class(raw), probabilities }
+    }
+
     /// Whether predictions are classes.
     pub fn is_classification(self) -> bool {
         matches!(self, Link::Sigmoid | Link::Softmax)
@@ -128,12 +138,6 @@ impl Model {
     /// assert_eq!(model.predict_row(&[Value::Number(31.0)]), Ok(Prediction::Number(2.5)));
     /// ```
     pub fn predict_row(&self, row: &[Value]) -> Result<Prediction, BlockError> {
-        let raw = self.raw_row(row, None)?;
-        if !self.link.is_classification() {
-            return Ok(Prediction::Number(self.link.number(raw[0])));
-        }
-        let mut probabilities = Vec::new();
-        self.link.probabilities(&raw, &mut probabilities);
-        Ok(Prediction::Class { class: self.link.class(&raw), probabilities })
+        Ok(self.link.prediction(&self.raw_row(row, None)?))
     }
 }

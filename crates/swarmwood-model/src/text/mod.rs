@@ -8,3 +8,5 @@ mod tests;
 
 pub use summary::{BodyKind, Summary};
 pub use trees::TextOptions;
+
+pub(crate) use trees::plain;

@@ -101,7 +101,7 @@ impl Model {
     }
 
     /// The positions of the features some rule asks for, or with a weight that is not zero.
-    fn features_used(&self) -> BTreeSet<usize> {
+    pub fn features_used(&self) -> BTreeSet<usize> {
         match &self.body {
             Body::Trees(members) => {
                 members.iter().flat_map(|member| member.shape.splits()).map(|split| split.feature as usize).collect()

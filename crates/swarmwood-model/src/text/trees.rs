@@ -27,7 +27,7 @@ impl Default for TextOptions {
 }
 
 /// A name on one line, without characters that could drive a terminal.
-pub(super) fn plain(name: &str) -> Cow<'_, str> {
+pub(crate) fn plain(name: &str) -> Cow<'_, str> {
     if name.chars().any(char::is_control) { Cow::Owned(name.escape_debug().to_string()) } else { Cow::Borrowed(name) }
 }
 

@@ -1,0 +1,83 @@
+//! Colours, widths of text, and text that may stand in XML.
+
+/// Colours of classes: distinct for most kinds of colour blindness (after Okabe and Ito 2008, darkened for white paper).
+const CLASSES: [&str; 8] = ["#3f6fb5", "#e08a1e", "#2c9a73", "#b9508f", "#8a6d3b", "#5bb0d8", "#c8502e", "#6d6d6d"];
+
+/// The two ends of the scale of numbers.
+const LOW: [f64; 3] = [222.0, 235.0, 247.0];
+const HIGH: [f64; 3] = [8.0, 69.0, 148.0];
+
+/// The colour of a class.
+pub(super) fn class_colour(class: usize) -> String {
+    if let Some(colour) = CLASSES.get(class) {
+        return (*colour).to_string();
+    }
+    // Steps of the golden angle never come back to the same hue.
+    let hue = (class as f64 * 137.508) % 360.0;
+    let channel = |shift: f64| {
+        let at = ((hue + shift) % 360.0 / 60.0 - 3.0).abs() - 1.0;
+        (70.0 + 120.0 * at.clamp(0.0, 1.0)).round() as u8
+    };
+    format!("#{:02x}{:02x}{:02x}", channel(0.0), channel(240.0), channel(120.0))
+}
+
+/// The colour of a number between the ends of a scale.
+pub(super) fn scale_colour(value: f64, (low, high): (f64, f64)) -> String {
+    let share = position(value, (low, high));
+    let channel = |at: usize| (LOW[at] + (HIGH[at] - LOW[at]) * share).round() as u8;
+    format!("#{:02x}{:02x}{:02x}", channel(0), channel(1), channel(2))
+}
+
+/// Where a number stands between two others, from 0 to 1.
+pub(super) fn position(value: f64, (low, high): (f64, f64)) -> f64 {
+    // The span of huge numbers may be beyond all numbers.
+    let share = (value / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0);
+    if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.5 }
+}
+
+/// How wide a text is about, in the letters of common sans-serif fonts; rather too much than too little.
+pub(super) fn width(text: &str, size: f64) -> f64 {
+    let letter = |letter: char| match letter {
+        'i' | 'j' | 'l' | 't' | 'f' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' | ' ' | '(' | ')' | '[' | ']' => 0.36,
+        'm' | 'w' | 'M' | 'W' | '@' | '%' => 0.93,
+        'A'..='Z' | '≤' | '>' | '<' | '+' => 0.73,
+        letter if (letter as u32) < 0x2000 => 0.63,
+        // Wide scripts and pictures.
+        _ => 1.05,
+    };
+    size * text.chars().map(letter).sum::<f64>()
+}
+
+/// The text, cut to a width.
+pub(super) fn fit(text: &str, size: f64, most: f64) -> String {
+    if width(text, size) <= most {
+        return text.to_string();
+    }
+    let mut kept = String::new();
+    for letter in text.chars() {
+        kept.push(letter);
+        if width(&kept, size) + size > most {
+            break;
+        }
+    }
+    kept.push('…');
+    kept
+}
+
+/// Text that may stand in XML.
+pub fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '\'' => escaped.push_str("&#39;"),
+            '"' => escaped.push_str("&quot;"),
+            // XML has no place for these, not even escaped.
+            letter if letter.is_control() || matches!(letter, '\u{fffe}' | '\u{ffff}') => escaped.push('?'),
+            letter => escaped.push(letter),
+        }
+    }
+    escaped
+}

@@ -1,0 +1,70 @@
+//! Phase 3 of Jun, Cho, Lee 2012: neighbouring cells of the grid with equal answers are merged until none can be.
+//!
+//! All thresholds of a feature cut the whole space, so that a grid has as many cells as the product of the atoms of its
+//! axes; each starts as a rule of its own. Cells that differ on one axis alone and touch there become one. Deviations: the
+//! paper does not say in which order, so axes take turns, in the order of the tree, until a turn changes nothing; a
+//! missing value is a cell like any other; and the answer with the most conditions becomes "otherwise" here too. Kept for
+//! comparison: it makes more rules than the tree had, and the grid explodes.
+
+use std::collections::BTreeMap;
+
+use super::RulesError;
+use super::space::{Region, Space};
+
+/// Cells of the largest grid that is merged.
+pub(super) const MOST_CELLS: usize = 1 << 14;
+
+/// For each answer the boxes that its cells merge into.
+pub(super) fn merge(
+    space: &Space,
+    leaves: &[(&Region, usize)],
+    answers: usize,
+) -> Result<Vec<Vec<Region>>, RulesError> {
+    let sizes = space.sizes();
+    let cells = sizes.iter().fold(1.0, |product, &size| product * size as f64);
+    if cells > MOST_CELLS as f64 {
+        return Err(RulesError::Grid { cells, limit: MOST_CELLS });
+    }
+    let mut merged = vec![Vec::new(); answers];
+    for number in 0..cells as usize {
+        let mut rest = number;
+        let mut digit = |size: &usize| {
+            let atom = rest % size;
+            rest /= size;
+            atom
+        };
+        let atoms: Vec<usize> = sizes.iter().map(&mut digit).collect();
+        let cell = space.cell(&atoms);
+        if let Some((_, answer)) = leaves.iter().find(|(leaf, _)| leaf.contains(&cell)) {
+            merged[*answer].push(cell);
+        }
+    }
+    for boxes in &mut merged {
+        loop {
+            let before = boxes.len();
+            for axis in 0..sizes.len() {
+                *boxes = merge_along(space, axis, std::mem::take(boxes));
+            }
+            if boxes.len() == before {
+                break;
+            }
+        }
+    }
+    Ok(merged)
+}
+
+/// Joins boxes that differ on one axis alone and touch there.
+fn merge_along(space: &Space, axis: usize, boxes: Vec<Region>) -> Vec<Region> {
+    let mut lines: BTreeMap<Region, Vec<Region>> = BTreeMap::new();
+    for region in boxes {
+        let (_, rest) = space.split_off(&region, axis);
+        let line = lines.entry(rest).or_default();
+        // Boxes come in the order of their atoms, so a neighbour is nearly always the last one.
+        let joined = line.iter().rposition(|other| space.join(other, &region, axis).is_some());
+        match joined {
+            Some(at) => line[at] = space.join(&line[at], &region, axis).unwrap_or(region),
+            None => line.push(region),
+        }
+    }
+    lines.into_values().flatten().collect()
+}

@@ -1,0 +1,181 @@
+//! Few boxes with few conditions that hold exactly the leaves of one answer.
+//!
+//! The leaves of the answer are grown to larger boxes that still meet no leaf of another answer: around other leaves of
+//! the answer where that is possible (`grow`), and by dropping conditions (`relax`). Boxes are chosen
+//! greedily until every leaf is in one; a box that the others cover together goes; then every box in turn is reduced to
+//! what it alone holds and grown again, as long as conditions fall. These are the steps expand, irredundant and reduce of
+//! ESPRESSO (Brayton et al. 1984), the two-level minimiser of logic circuits. Deviations: whole conditions are dropped by
+//! an exact search where ESPRESSO raises literals one at a time, and purity is tested against the leaves, which are few,
+//! never against the cells of a grid, which are many.
+
+use super::relax::relax;
+use super::space::{Region, Space};
+
+/// Other leaves a box is tried to be grown around, nearest in the order of the tree first.
+const NEIGHBOURS: usize = 64;
+
+/// Leaves of the largest tree whose boxes are grown and chosen; in a larger one conditions are dropped, and no more.
+pub(super) const MOST_LEAVES: usize = 512;
+
+/// How often the chosen boxes are reduced and grown again.
+const ROUNDS: usize = 8;
+
+/// Pieces of a leaf before a test of being covered gives up, and answers no.
+const PIECES: usize = 4096;
+
+/// The leaves of one answer and of all the others.
+pub(super) struct Task<'a> {
+    pub(super) space: &'a Space,
+    pub(super) own: Vec<&'a Region>,
+    pub(super) others: Vec<&'a Region>,
+}
+
+impl Task<'_> {
+    /// Boxes that hold every own leaf and meet none of the others.
+    pub(super) fn cover(&self) -> Vec<Region> {
+        let candidates = self.candidates();
+        let by_score: [&dyn Fn(usize, usize) -> (usize, usize); 3] = [
+            // New leaves a condition, in parts of a thousand; then the most leaves; then the fewest conditions.
+            &|leaves, conditions| (leaves * 1000 / (conditions + 1), leaves),
+            &|leaves, conditions| (leaves, usize::MAX - conditions),
+            &|leaves, conditions| (usize::MAX - conditions, leaves),
+        ];
+        let tries = by_score.iter().map(|score| self.improve(self.choose(&candidates, score)));
+        tries.min_by_key(|chosen| self.size(chosen)).unwrap_or_default()
+    }
+
+    /// The same for a tree that nobody reads: conditions are dropped, and boxes that become equal are one.
+    pub(super) fn relaxed(&self) -> Vec<Region> {
+        let relaxed = |leaf: &&Region| relax(self.space, leaf, &self.others).into_iter().next();
+        let mut boxes: Vec<Region> = self.own.iter().filter_map(relaxed).collect();
+        boxes.sort();
+        boxes.dedup();
+        boxes
+    }
+
+    /// Conditions first, then rules.
+    pub(super) fn size(&self, chosen: &[Region]) -> (usize, usize) {
+        (chosen.iter().map(|region| self.space.cost(region)).sum(), chosen.len())
+    }
+
+    fn is_pure(&self, region: &Region) -> bool {
+        !self.others.iter().any(|other| self.space.meet(region, other))
+    }
+
+    /// Large boxes around each leaf, in a fixed order.
+    fn candidates(&self) -> Vec<Region> {
+        let mut candidates: Vec<Region> = Vec::new();
+        for at in 0..self.own.len() {
+            self.enlarge(self.own[at], at, &mut candidates);
+        }
+        candidates.sort();
+        candidates.dedup();
+        candidates
+    }
+
+    /// Adds the ways to enlarge a box that is near the leaf `at`.
+    fn enlarge(&self, region: &Region, at: usize, out: &mut Vec<Region>) {
+        let mut seeds = relax(self.space, region, &self.others);
+        for forward in [true, false] {
+            seeds.extend(relax(self.space, &self.grow(region, at, forward), &self.others));
+        }
+        seeds.dedup();
+        for seed in &seeds {
+            out.extend(relax(self.space, &self.grow(seed, at, true), &self.others));
+        }
+        out.extend(seeds);
+    }
+
+    /// The box grown around other leaves of the answer, one after the other, as long as it stays pure.
+    fn grow(&self, region: &Region, at: usize, forward: bool) -> Region {
+        let mut grown = region.clone();
+        for step in 1..=(2 * self.own.len()).min(NEIGHBOURS) {
+            // Alternately to both sides: leaves next to each other in the tree are close in space.
+            let (distance, ahead) = (step.div_ceil(2), (step % 2 == 1) == forward);
+            let neighbour = if ahead { at.checked_add(distance) } else { at.checked_sub(distance) };
+            let Some(leaf) = neighbour.and_then(|leaf| self.own.get(leaf)) else { continue };
+            if !grown.contains(leaf) {
+                let hull = self.space.hull(&grown, leaf);
+                if self.is_pure(&hull) {
+                    grown = hull;
+                }
+            }
+        }
+        grown
+    }
+
+    /// Takes the best candidate, again and again, until every leaf is in one.
+    fn choose(&self, candidates: &[Region], score: &dyn Fn(usize, usize) -> (usize, usize)) -> Vec<Region> {
+        let costs: Vec<usize> = candidates.iter().map(|candidate| self.space.cost(candidate)).collect();
+        let mut open: Vec<&Region> = self.own.clone();
+        let mut chosen = Vec::new();
+        while !open.is_empty() {
+            let gain = |at: usize| {
+                let leaves = open.iter().filter(|leaf| candidates[at].contains(leaf)).count();
+                (leaves > 0).then(|| (score(leaves, costs[at]), std::cmp::Reverse(at)))
+            };
+            // Every leaf is in a candidate that was grown from it.
+            let Some((_, std::cmp::Reverse(best))) = (0..candidates.len()).filter_map(gain).max() else { break };
+            open.retain(|leaf| !candidates[best].contains(leaf));
+            chosen.push(candidates[best].clone());
+        }
+        chosen
+    }
+
+    /// Drops what is covered twice, and reduces and grows boxes again while that saves conditions.
+    fn improve(&self, mut chosen: Vec<Region>) -> Vec<Region> {
+        for _ in 0..ROUNDS {
+            let before = self.size(&chosen);
+            // The costliest first: it is worth most to be rid of.
+            chosen.sort_by_key(|region| (std::cmp::Reverse(self.space.cost(region)), region.clone()));
+            let mut at = 0;
+            while at < chosen.len() {
+                match self.alone(&chosen, at) {
+                    Some(None) => drop(chosen.remove(at)),
+                    Some(Some(reduced)) => {
+                        self.regrow(&mut chosen[at], &reduced);
+                        at += 1;
+                    }
+                    None => at += 1,
+                }
+            }
+            if self.size(&chosen) >= before {
+                break;
+            }
+        }
+        chosen
+    }
+
+    /// The smallest box around what only the box `at` holds; `Some(None)` if that is nothing, `None` if it is not known.
+    fn alone(&self, chosen: &[Region], at: usize) -> Option<Option<Region>> {
+        let mut alone: Option<Region> = None;
+        for leaf in &self.own {
+            let mut pieces: Vec<Region> = self.space.intersection(leaf, &chosen[at]).into_iter().collect();
+            for (_, other) in chosen.iter().enumerate().filter(|(other, _)| *other != at) {
+                let mut rest = Vec::new();
+                pieces.iter().for_each(|piece| self.space.subtract(piece, other, &mut rest));
+                pieces = rest;
+                if pieces.len() > PIECES {
+                    return None;
+                }
+            }
+            for piece in pieces {
+                alone =
+                    Some(alone.map_or_else(|| self.space.hull(&piece, &piece), |hull| self.space.hull(&hull, &piece)));
+            }
+        }
+        Some(alone)
+    }
+
+    /// Replaces a box by one that holds what it must and has fewer conditions, if there is one.
+    fn regrow(&self, region: &mut Region, reduced: &Region) {
+        let near = self.own.iter().position(|leaf| self.space.meet(leaf, reduced)).unwrap_or(0);
+        let mut ways = Vec::new();
+        self.enlarge(reduced, near, &mut ways);
+        if let Some(best) = ways.into_iter().min_by_key(|way| (self.space.cost(way), way.clone()))
+            && self.space.cost(&best) < self.space.cost(region)
+        {
+            *region = best;
+        }
+    }
+}

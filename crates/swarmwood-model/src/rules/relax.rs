@@ -1,0 +1,97 @@
+//! Dropping conditions of a box that stays clear of other boxes.
+//!
+//! A box must not meet certain others (the leaves with other answers). Each of them is kept out by at least one of the
+//! box's conditions, because intervals that meet in pairs have a point in common (Helly's theorem on the line). So the
+//! fewest conditions that suffice are a smallest set of conditions that keeps out every one of the others: a minimum
+//! hitting set, found by branching on the box that the fewest conditions keep out.
+
+use super::space::{Region, Space};
+
+/// Smallest sets that are handed on: they can be worth differently to the cover.
+const KEPT: usize = 6;
+
+/// Steps of the search before it is content with what it has.
+const STEPS: usize = 20_000;
+
+/// The boxes with the fewest conditions of `region` that meet none of `others`; `region` itself must meet none.
+pub(super) fn relax(space: &Space, region: &Region, others: &[&Region]) -> Vec<Region> {
+    let conditions = space.conditions(region);
+    if conditions.len() > 128 {
+        return vec![relax_in_turn(space, &conditions, others)];
+    }
+    let keepers = |other: &&Region| {
+        let keeps = |(at, condition): (usize, &Region)| u128::from(!space.meet(condition, other)) << at;
+        conditions.iter().enumerate().map(keeps).fold(0, |all, bit| all | bit)
+    };
+    let mut masks: Vec<u128> = others.iter().map(keepers).collect();
+    masks.sort_by_key(|mask| (mask.count_ones(), *mask));
+    masks.dedup();
+    // Who keeps out the others of a small set keeps out those of a larger one too.
+    let mut needed: Vec<u128> = Vec::new();
+    for mask in masks {
+        if !needed.iter().any(|small| small & mask == *small) {
+            needed.push(mask);
+        }
+    }
+    let mut search = Search { needed: &needed, found: Vec::new(), size: conditions.len() as u32, steps: STEPS };
+    search.branch(0);
+    let build = |chosen: u128| {
+        let kept = conditions.iter().enumerate().filter(|(at, _)| chosen >> at & 1 == 1);
+        kept.fold(space.everything().clone(), |region, (_, condition)| {
+            space.intersection(&region, condition).unwrap_or(region)
+        })
+    };
+    search.found.into_iter().map(build).collect()
+}
+
+struct Search<'a> {
+    needed: &'a [u128],
+    /// The smallest sets so far, all of one size.
+    found: Vec<u128>,
+    size: u32,
+    steps: usize,
+}
+
+impl Search<'_> {
+    fn branch(&mut self, chosen: u128) {
+        let size = chosen.count_ones();
+        let Some(open) = self.needed.iter().find(|mask| **mask & chosen == 0) else {
+            if size < self.size {
+                self.found.clear();
+                self.size = size;
+            }
+            if self.found.len() < KEPT && !self.found.contains(&chosen) {
+                self.found.push(chosen);
+            }
+            return;
+        };
+        // The first way down is always gone to its end, so that there is an answer.
+        if size >= self.size || (self.steps == 0 && !self.found.is_empty()) {
+            return;
+        }
+        self.steps = self.steps.saturating_sub(1);
+        let mut bits = *open;
+        while bits != 0 {
+            let bit = bits & bits.wrapping_neg();
+            bits ^= bit;
+            self.branch(chosen | bit);
+        }
+    }
+}
+
+/// Drops one condition after the other while the box stays clear: for boxes with very many of them.
+fn relax_in_turn(space: &Space, conditions: &[Region], others: &[&Region]) -> Region {
+    let mut kept: Vec<&Region> = conditions.iter().collect();
+    let clear =
+        |kept: &[&Region]| others.iter().all(|other| kept.iter().any(|condition| !space.meet(condition, other)));
+    let mut at = 0;
+    while at < kept.len() {
+        let dropped = kept.remove(at);
+        if !clear(&kept) {
+            kept.insert(at, dropped);
+            at += 1;
+        }
+    }
+    let all = space.everything().clone();
+    kept.iter().fold(all, |region, condition| space.intersection(&region, condition).unwrap_or(region))
+}

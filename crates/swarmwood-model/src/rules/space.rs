@@ -1,0 +1,343 @@
+//! The space a tree divides, cut no finer than the tree can see, and boxes in it.
+//!
+//! Two values of a feature that every question of the tree answers alike belong to one *atom*: for numbers the interval
+//! between two neighbouring thresholds, for categories the levels that are in the same sets. A missing value is a value
+//! like any other: it belongs to an atom that is answered as it is, or is an atom of its own. A box is a set of atoms a
+//! feature. There are finitely many, so that whatever is shown of boxes holds for every input, infinities, missing values
+//! and levels never seen included.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::rules::{Condition, Holds};
+use crate::schema::{Kind, Schema};
+use crate::tree::{Child, LevelSet, Split, Test, Tree};
+
+/// A box: for each axis a set of atoms, one bit each. Never empty on any axis.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Region(Vec<u64>);
+
+/// What the atoms of an axis hold.
+#[derive(Debug)]
+enum Atoms {
+    /// Thresholds in ascending order: atom `i` has the numbers above threshold `i - 1` up to threshold `i`.
+    Numbers(Vec<f64>),
+    /// The levels of each atom; the last may have none.
+    Levels(Vec<LevelSet>),
+}
+
+/// A feature the tree asks for.
+#[derive(Debug)]
+struct Axis {
+    feature: u32,
+    atoms: Atoms,
+    /// How many atoms there are.
+    count: usize,
+    /// The atom that missing values belong to.
+    missing: usize,
+    /// Where the bits of the axis stand in a region.
+    words: Range<usize>,
+}
+
+/// The axes of a tree, in the order in which their features are first asked for.
+#[derive(Debug)]
+pub(super) struct Space {
+    axes: Vec<Axis>,
+    everything: Region,
+}
+
+impl Axis {
+    fn new(feature: u32, kind: &Kind, splits: &[&Split], first_word: usize) -> Axis {
+        let (atoms, distinct, missing) = match kind {
+            Kind::Number => {
+                let thresholds = thresholds(splits);
+                let atoms = thresholds.len() + 1;
+                let like_missing = |atom: &usize| {
+                    splits.iter().all(|split| number_passes(&thresholds, split, *atom) == split.missing_right)
+                };
+                let missing = (0..atoms).find(like_missing).unwrap_or(atoms);
+                (Atoms::Numbers(thresholds), atoms, missing)
+            }
+            Kind::Category { levels } => {
+                let mut groups: BTreeMap<Vec<bool>, Vec<u32>> = BTreeMap::new();
+                for code in 0..levels.len() as u32 {
+                    groups
+                        .entry(splits.iter().map(|split| level_passes(split, code)).collect())
+                        .or_default()
+                        .push(code);
+                }
+                let unseen: Vec<bool> = splits.iter().map(|split| split.missing_right).collect();
+                let mut atoms: Vec<(LevelSet, bool)> = groups
+                    .into_iter()
+                    .map(|(answers, codes)| (codes.into_iter().collect(), answers == unseen))
+                    .collect();
+                atoms.sort_by_key(|(codes, _)| codes.iter().next());
+                let missing = atoms.iter().position(|(_, like_missing)| *like_missing).unwrap_or(atoms.len());
+                let distinct = atoms.len();
+                let mut sets: Vec<LevelSet> = atoms.into_iter().map(|(codes, _)| codes).collect();
+                sets.resize(distinct.max(missing + 1), LevelSet::default());
+                (Atoms::Levels(sets), distinct, missing)
+            }
+        };
+        let count = distinct.max(missing + 1);
+        Axis { feature, atoms, count, missing, words: first_word..first_word + count.div_ceil(64) }
+    }
+
+    /// The atoms that pass a split on this axis.
+    fn passing(&self, split: &Split) -> Vec<bool> {
+        let passes = |atom: usize| match &self.atoms {
+            Atoms::Numbers(thresholds) if atom <= thresholds.len() => number_passes(thresholds, split, atom),
+            Atoms::Levels(sets) => {
+                sets[atom].iter().next().map_or(split.missing_right, |code| level_passes(split, code))
+            }
+            // The atom of missing values alone.
+            Atoms::Numbers(_) => split.missing_right,
+        };
+        (0..self.count).map(passes).collect()
+    }
+
+    /// How many atoms are intervals, which a box holds without a gap.
+    fn ordered(&self) -> usize {
+        match &self.atoms {
+            Atoms::Numbers(thresholds) => thresholds.len() + 1,
+            Atoms::Levels(_) => 0,
+        }
+    }
+}
+
+/// The distinct thresholds of some splits. Zero and minus zero divide numbers alike and are one.
+fn thresholds(splits: &[&Split]) -> Vec<f64> {
+    let threshold = |split: &&Split| if let Test::Above(threshold) = split.test { Some(threshold) } else { None };
+    let mut thresholds: Vec<f64> = splits.iter().filter_map(threshold).collect();
+    thresholds.sort_by(f64::total_cmp);
+    thresholds.dedup();
+    thresholds
+}
+
+fn number_passes(thresholds: &[f64], split: &Split, atom: usize) -> bool {
+    // The atom's largest number is its upper threshold; the last atom has none and passes every test.
+    matches!(split.test, Test::Above(threshold) if thresholds.get(atom).is_none_or(|&top| top > threshold))
+}
+
+fn level_passes(split: &Split, code: u32) -> bool {
+    matches!(&split.test, Test::In(set) if set.contains(code))
+}
+
+impl Space {
+    /// The space of a tree and the box of each of its leaves; `None` for a leaf that no input reaches.
+    pub(super) fn of(tree: &Tree, schema: &Schema) -> (Space, Vec<Option<Region>>) {
+        let mut order: Vec<u32> = Vec::new();
+        let mut splits: BTreeMap<u32, Vec<&Split>> = BTreeMap::new();
+        for node in &tree.nodes {
+            let of_feature = splits.entry(node.split.feature).or_default();
+            if of_feature.is_empty() {
+                order.push(node.split.feature);
+            }
+            of_feature.push(&node.split);
+        }
+        let mut axes: Vec<Axis> = Vec::new();
+        for feature in order {
+            let first_word = axes.last().map_or(0, |axis| axis.words.end);
+            axes.push(Axis::new(feature, &schema.features[feature as usize].kind, &splits[&feature], first_word));
+        }
+        let words = axes.last().map_or(0, |axis| axis.words.end);
+        let mut everything = Region(vec![0; words]);
+        for axis in &axes {
+            (0..axis.count).for_each(|atom| everything.insert(axis, atom));
+        }
+        let space = Space { axes, everything };
+        let leaves = space.leaves(tree);
+        (space, leaves)
+    }
+
+    fn leaves(&self, tree: &Tree) -> Vec<Option<Region>> {
+        let axis_of: BTreeMap<u32, &Axis> = self.axes.iter().map(|axis| (axis.feature, axis)).collect();
+        let mut regions = vec![None; tree.leaves.len()];
+        // A stack instead of recursion: the depth of a tree has no bound.
+        let mut open = vec![(tree.root(), Some(self.everything.clone()))];
+        while let Some((at, region)) = open.pop() {
+            match at {
+                Child::Leaf(leaf) => regions[leaf as usize] = region,
+                Child::Node(index) => {
+                    let node = &tree.nodes[index as usize];
+                    let axis = axis_of[&node.split.feature];
+                    let passing = axis.passing(&node.split);
+                    let side = |right: bool| {
+                        let mut part = region.clone()?;
+                        (0..axis.count).filter(|&atom| passing[atom] != right).for_each(|atom| part.remove(axis, atom));
+                        (!part.is_empty_on(axis)).then_some(part)
+                    };
+                    open.push((node.right, side(true)));
+                    open.push((node.left, side(false)));
+                }
+            }
+        }
+        regions
+    }
+
+    /// The box of every input.
+    pub(super) fn everything(&self) -> &Region {
+        &self.everything
+    }
+
+    /// Whether some input is in both boxes.
+    pub(super) fn meet(&self, a: &Region, b: &Region) -> bool {
+        self.axes.iter().all(|axis| axis.words.clone().any(|word| a.0[word] & b.0[word] != 0))
+    }
+
+    /// What two boxes share.
+    pub(super) fn intersection(&self, a: &Region, b: &Region) -> Option<Region> {
+        self.meet(a, b).then(|| Region(a.0.iter().zip(&b.0).map(|(a, b)| a & b).collect()))
+    }
+
+    /// The smallest box around two: what lies between two intervals belongs to it.
+    pub(super) fn hull(&self, a: &Region, b: &Region) -> Region {
+        let mut hull = Region(a.0.iter().zip(&b.0).map(|(a, b)| a | b).collect());
+        for axis in &self.axes {
+            let inside = |atom: &usize| hull.has(axis, *atom);
+            let first = (0..axis.ordered()).find(inside);
+            let last = (0..axis.ordered()).rev().find(inside);
+            if let (Some(first), Some(last)) = (first, last) {
+                (first..last).for_each(|atom| hull.insert(axis, atom));
+            }
+        }
+        hull
+    }
+
+    /// Adds to `pieces` boxes that do not meet and make up what is in `a` and not in `b`. A piece may have gaps.
+    pub(super) fn subtract(&self, a: &Region, b: &Region, pieces: &mut Vec<Region>) {
+        if !self.meet(a, b) {
+            pieces.push(a.clone());
+            return;
+        }
+        let mut rest = a.clone();
+        for axis in &self.axes {
+            let mut piece = rest.clone();
+            axis.words.clone().for_each(|word| piece.0[word] &= !b.0[word]);
+            if !piece.is_empty_on(axis) {
+                pieces.push(piece);
+            }
+            axis.words.clone().for_each(|word| rest.0[word] &= b.0[word]);
+        }
+    }
+
+    /// The conditions of a box, each as the box of all that fulfils this condition alone. An interval with two ends is two
+    /// conditions; a set of levels, "is missing" and "is known" are one each.
+    pub(super) fn conditions(&self, region: &Region) -> Vec<Region> {
+        let mut conditions = Vec::new();
+        for axis in self.axes.iter().filter(|axis| !self.is_free(region, axis)) {
+            let Some((first, last)) = interval(region, axis) else {
+                conditions.push(self.everywhere_but_on(axis, |atom| region.has(axis, atom)));
+                continue;
+            };
+            let missing = |atom: usize| atom >= axis.ordered() && region.has(axis, atom);
+            let bounds = [first > 0, last + 1 < axis.ordered()];
+            if bounds[0] || !bounds[1] {
+                conditions.push(
+                    self.everywhere_but_on(axis, |atom| missing(atom) || (first..axis.ordered()).contains(&atom)),
+                );
+            }
+            if bounds[1] {
+                conditions.push(self.everywhere_but_on(axis, |atom| missing(atom) || atom <= last));
+            }
+        }
+        conditions
+    }
+
+    /// How many conditions a box has.
+    pub(super) fn cost(&self, region: &Region) -> usize {
+        self.conditions(region).len()
+    }
+
+    /// The conditions of a box in terms of values.
+    pub(super) fn describe(&self, region: &Region) -> Vec<Condition> {
+        let bound = self.axes.iter().filter(|axis| !self.is_free(region, axis));
+        let describe = |axis: &Axis| {
+            let holds = match &axis.atoms {
+                Atoms::Numbers(thresholds) => match interval(region, axis) {
+                    Some((first, last)) => Holds::Interval {
+                        above: first.checked_sub(1).map(|below| thresholds[below]),
+                        at_most: thresholds.get(last).copied(),
+                    },
+                    None => Holds::Nothing,
+                },
+                Atoms::Levels(sets) => {
+                    let inside = (0..axis.count).filter(|&atom| region.has(axis, atom));
+                    let levels: LevelSet = inside.flat_map(|atom| sets[atom].iter()).collect();
+                    if levels.is_empty() { Holds::Nothing } else { Holds::Levels(levels) }
+                }
+            };
+            Condition { feature: axis.feature, holds, missing: region.has(axis, axis.missing) }
+        };
+        bound.map(describe).collect()
+    }
+
+    /// The number of atoms of each axis.
+    pub(super) fn sizes(&self) -> Vec<usize> {
+        self.axes.iter().map(|axis| axis.count).collect()
+    }
+
+    /// The box of one atom an axis.
+    pub(super) fn cell(&self, atoms: &[usize]) -> Region {
+        let mut cell = Region(vec![0; self.everything.0.len()]);
+        self.axes.iter().zip(atoms).for_each(|(axis, &atom)| cell.insert(axis, atom));
+        cell
+    }
+
+    /// A box split into its set on one axis and the rest.
+    pub(super) fn split_off(&self, region: &Region, axis: usize) -> (Region, Region) {
+        let (mut set, mut rest) = (Region(vec![0; region.0.len()]), region.clone());
+        self.axes[axis].words.clone().for_each(|word| std::mem::swap(&mut set.0[word], &mut rest.0[word]));
+        (set, rest)
+    }
+
+    /// Two boxes that differ on one axis alone as one, if it leaves no gap: neighbouring intervals, or any two sets of
+    /// categories; the atom of missing values alone is everybody's neighbour.
+    pub(super) fn join(&self, a: &Region, b: &Region, axis: usize) -> Option<Region> {
+        let axis = &self.axes[axis];
+        let joined = Region(a.0.iter().zip(&b.0).map(|(a, b)| a | b).collect());
+        match interval(&joined, axis) {
+            Some((first, last)) => (first..=last).all(|atom| joined.has(axis, atom)).then_some(joined),
+            None => Some(joined),
+        }
+    }
+
+    fn is_free(&self, region: &Region, axis: &Axis) -> bool {
+        axis.words.clone().all(|word| region.0[word] == self.everything.0[word])
+    }
+
+    fn everywhere_but_on(&self, axis: &Axis, keeps: impl Fn(usize) -> bool) -> Region {
+        let mut region = self.everything.clone();
+        (0..axis.count).filter(|&atom| !keeps(atom)).for_each(|atom| region.remove(axis, atom));
+        region
+    }
+}
+
+/// The first and the last interval of a box on an axis of numbers.
+fn interval(region: &Region, axis: &Axis) -> Option<(usize, usize)> {
+    let inside = |atom: &usize| region.has(axis, *atom);
+    Some(((0..axis.ordered()).find(inside)?, (0..axis.ordered()).rev().find(inside)?))
+}
+
+impl Region {
+    fn insert(&mut self, axis: &Axis, atom: usize) {
+        self.0[axis.words.start + atom / 64] |= 1 << (atom % 64);
+    }
+
+    fn remove(&mut self, axis: &Axis, atom: usize) {
+        self.0[axis.words.start + atom / 64] &= !(1 << (atom % 64));
+    }
+
+    fn has(&self, axis: &Axis, atom: usize) -> bool {
+        self.0[axis.words.start + atom / 64] >> (atom % 64) & 1 == 1
+    }
+
+    fn is_empty_on(&self, axis: &Axis) -> bool {
+        self.0[axis.words.clone()].iter().all(|word| *word == 0)
+    }
+
+    /// Whether every input of `other` is in this box.
+    pub(super) fn contains(&self, other: &Region) -> bool {
+        self.0.iter().zip(&other.0).all(|(own, other)| other & !own == 0)
+    }
+}

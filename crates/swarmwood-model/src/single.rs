@@ -1,0 +1,204 @@
+//! A model seen as one tree: what people can read, draw and turn into rules.
+//!
+//! A number or two classes take one tree of the model. Three or more classes take one round of as many trees as there are
+//! classes, all with the same rules: together they are one tree whose leaves hold a distribution. Start values are added
+//! to the leaves in the order of prediction, so that a leaf says exactly what the model says of a row in it.
+
+use std::borrow::Cow;
+
+use crate::ensemble::{Body, Member, Model, Shape};
+use crate::predict::Prediction;
+use crate::tree::{Leaf, Tree};
+
+/// One tree with a prediction in each leaf.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SingleTree<'a> {
+    /// The model it is a view of.
+    pub model: &'a Model,
+    /// The rules and where they lead; its leaf values are raw scores without the start value.
+    pub tree: Cow<'a, Tree>,
+    /// What the model predicts in each leaf, in the order of the tree's leaves.
+    pub predictions: Vec<Prediction>,
+    /// The share of the training rows in each leaf, by cover; they sum to 1, or are all 0 where covers are not known.
+    pub shares: Vec<f64>,
+}
+
+/// Why a model is not one tree.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SingleTreeError {
+    /// There are no trees at all.
+    #[error("the model is linear; only one tree can be shown as rules or as a picture")]
+    Linear,
+    /// There is more than one round.
+    #[error(
+        "the model has {rounds} rounds of trees that add up; only one tree can be shown as rules or as a picture: train \
+         with --method swarm-tree or cart, or with --trees 1 --learning-rate 1"
+    )]
+    Rounds {
+        /// How many rounds.
+        rounds: usize,
+    },
+    /// The trees of the classes have different rules.
+    #[error(
+        "the model has one tree a class and their rules differ; only one tree can be shown as rules or as a picture: \
+         train with --method swarm-tree or cart, which make one tree for all classes"
+    )]
+    Classes,
+}
+
+impl Model {
+    /// The model as one tree, if it is one.
+    ///
+    /// ```
+    /// # use swarmwood_model::*;
+    /// # let split = Split { feature: 0, test: Test::Above(30.0), missing_right: true };
+    /// # let leaf = |value| Leaf { value, cover: 1.0 };
+    /// # let node = Node { split, left: Child::Leaf(0), right: Child::Leaf(1), gain: 7.0, cover: 2.0 };
+    /// # let tree = Tree { nodes: vec![node], leaves: vec![leaf(1.0), leaf(2.0)] };
+    /// # let model = Model {
+    /// #     schema: Schema {
+    /// #         features: vec![Feature { name: "age".into(), kind: Kind::Number }],
+    /// #         target: Target { name: "price".into(), kind: TargetKind::Number },
+    /// #     },
+    /// #     link: Link::Identity,
+    /// #     objective: "squared".into(),
+    /// #     base: vec![0.5],
+    /// #     body: Body::Trees(vec![Member { output: 0, shape: Shape::Ordinary(tree) }]),
+    /// #     provenance: Provenance::default(),
+    /// # };
+    /// // A model with one rule: age > 30 adds 2, else 1; it starts from 0.5.
+    /// let single = model.single_tree()?;
+    /// assert_eq!(single.predictions, [Prediction::Number(1.5), Prediction::Number(2.5)]);
+    /// assert_eq!(single.shares, [0.5, 0.5]);
+    /// # Ok::<(), SingleTreeError>(())
+    /// ```
+    pub fn single_tree(&self) -> Result<SingleTree<'_>, SingleTreeError> {
+        let Body::Trees(members) = &self.body else { return Err(SingleTreeError::Linear) };
+        if self.rounds() > 1 {
+            return Err(SingleTreeError::Rounds { rounds: self.rounds() });
+        }
+        let trees: Vec<Cow<'_, Tree>> = members.iter().map(ordinary).collect();
+        let tree = match trees.split_first() {
+            None => Cow::Owned(Tree::leaf(Leaf { value: 0.0, cover: self.provenance.rows as f64 })),
+            Some((first, rest)) if rest.iter().all(|other| same_rules(first, other)) => first.clone(),
+            Some(_) => return Err(SingleTreeError::Classes),
+        };
+        let predictions = (0..tree.leaves.len()).map(|leaf| self.leaf_prediction(&trees, leaf)).collect();
+        let total: f64 = tree.leaves.iter().map(|leaf| leaf.cover).sum();
+        let share = |leaf: &Leaf| if total > 0.0 { leaf.cover / total } else { 0.0 };
+        let shares = tree.leaves.iter().map(share).collect();
+        Ok(SingleTree { model: self, tree, predictions, shares })
+    }
+
+    /// What the model says of a row in one leaf of trees that all share their rules.
+    fn leaf_prediction(&self, trees: &[Cow<'_, Tree>], leaf: usize) -> Prediction {
+        let mut raw = self.base.clone();
+        trees.iter().zip(&mut raw).for_each(|(tree, raw)| *raw += tree.leaves[leaf].value);
+        self.link.prediction(&raw)
+    }
+}
+
+impl SingleTree<'_> {
+    /// How many rows the model was trained on, where that is known.
+    pub fn rows(&self) -> Option<f64> {
+        let rows = self.model.provenance.rows;
+        (rows > 0).then_some(rows as f64)
+    }
+
+    /// The share of each class among the training rows of some leaves with weights, as the leaves tell it; empty for
+    /// numbers. All zero where nothing is known of the rows.
+    pub fn distribution(&self, leaves: impl Iterator<Item = usize>) -> Vec<f64> {
+        let mut sums = vec![0.0; self.classes().len()];
+        let mut total = 0.0;
+        for leaf in leaves {
+            if let Prediction::Class { probabilities, .. } = &self.predictions[leaf] {
+                sums.iter_mut().zip(probabilities).for_each(|(sum, p)| *sum += self.shares[leaf] * p);
+                total += self.shares[leaf];
+            }
+        }
+        if total > 0.0 {
+            sums.iter_mut().for_each(|sum| *sum /= total);
+        }
+        sums
+    }
+
+    /// The names of the classes; none for numbers.
+    pub fn classes(&self) -> &[String] {
+        self.model.schema.target.kind.classes()
+    }
+}
+
+fn ordinary(member: &Member) -> Cow<'_, Tree> {
+    match &member.shape {
+        Shape::Ordinary(tree) => Cow::Borrowed(tree),
+        Shape::Oblivious(tree) => Cow::Owned(tree.to_tree()),
+    }
+}
+
+/// Whether two trees ask the same questions in the same places; values, gains and covers may differ.
+fn same_rules(a: &Tree, b: &Tree) -> bool {
+    let same =
+        |(a, b): (&crate::tree::Node, &crate::tree::Node)| a.split == b.split && a.left == b.left && a.right == b.right;
+    a.nodes.len() == b.nodes.len() && a.nodes.iter().zip(&b.nodes).all(same)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{Dice, Size, model, oblivious};
+    use crate::*;
+
+    fn base() -> Model {
+        let mut model = model(3, Size { features: 5, rounds: 0, leaves: 4, levels: 2 });
+        (model.link, model.base) = (Link::Softmax, vec![0.25, -0.5, 0.0]);
+        model.schema.target.kind = TargetKind::Classes(["a", "b", "c"].map(String::from).to_vec());
+        model.body = Body::Trees(vec![]);
+        model
+    }
+
+    /// A round of three trees with one structure is one tree; its leaves say what the model says.
+    #[test]
+    fn classes_share_their_rules() {
+        let mut model = base();
+        let dice = &mut Dice(7);
+        let tree = oblivious(dice, &model.schema.features, 3);
+        let members = |tree: &Oblivious| -> Vec<Member> {
+            (0..3)
+                .map(|output| {
+                    let mut tree = tree.clone();
+                    tree.leaves
+                        .iter_mut()
+                        .enumerate()
+                        .for_each(|(at, leaf)| leaf.value += (at as f64 * 7.0 + f64::from(output)).sin());
+                    Member { output, shape: Shape::Oblivious(tree) }
+                })
+                .collect()
+        };
+        model.body = Body::Trees(members(&tree));
+        assert_eq!(model.check(), Ok(()));
+        let single = model.single_tree().unwrap();
+        for row in samples::rows(1, &model, 200) {
+            let leaf = model.leaves_row(&row, None).unwrap()[0];
+            assert_eq!(model.predict_row(&row).unwrap(), single.predictions[leaf as usize]);
+        }
+        assert!((single.distribution(0..8).iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        let mut other = model.clone();
+        let Body::Trees(trees) = &mut other.body else { unreachable!() };
+        let Shape::Oblivious(last) = &mut trees[2].shape else { unreachable!() };
+        last.levels[1].split.missing_right ^= true;
+        assert_eq!(other.single_tree().unwrap_err(), SingleTreeError::Classes);
+        other.body = Body::Trees([members(&tree), members(&tree)].concat());
+        assert_eq!(other.single_tree().unwrap_err(), SingleTreeError::Rounds { rounds: 2 });
+    }
+
+    #[test]
+    fn a_constant_is_one_leaf() {
+        let model = base();
+        let single = model.single_tree().unwrap();
+        assert_eq!((single.tree.leaves.len(), single.shares[0]), (1, 1.0));
+        assert!(matches!(single.predictions[0], Prediction::Class { class: 0, .. }));
+        let linear = Model { body: Body::Linear(vec![]), ..model.clone() };
+        assert_eq!(linear.single_tree().unwrap_err(), SingleTreeError::Linear);
+    }
+}

@@ -1,0 +1,48 @@
+//! Counts rows for the rules of a tree.
+
+use swarmwood_learn::data::{Chunk, Column};
+use swarmwood_model::{RuleSet, Value};
+
+use crate::Result;
+use crate::read::Rows;
+
+/// Puts support, confidence and lift as they are on these rows in place of what the leaves of the tree told.
+///
+/// ```
+/// use swarmwood::read::{ReadOptions, Source, training};
+///
+/// let csv = Source::Bytes("pets.csv".into(), b"weight,wild\n4,no\n5,no\n40,yes\n45,yes\n50,no\n");
+/// let rows = training(&csv, &ReadOptions { target: "wild".into(), ..ReadOptions::default() })?;
+/// let text = r#"{"format":"swarmwood","version":1,"objective":"logistic","link":"sigmoid","base":[0.0],
+///     "provenance":{"version":"0.1.0","method":"greedy","rows":5,"params":{}},
+///     "target":{"name":"wild","classes":["no","yes"]},"features":[{"name":"weight"}],
+///     "trees":[{"kind":"ordinary","output":0,"feature":[0],"threshold":[20.0],"missing_right":[0],"left":[-1],
+///     "right":[-2],"gain":[1.0],"cover":[5.0],"leaf":[-2.0,2.0],"leaf_cover":[2.0,3.0]}]}"#;
+/// let model = swarmwood::model::from_json(text.as_bytes()).unwrap();
+/// let tree = model.single_tree().unwrap();
+/// let mut rules = tree.rules(swarmwood::model::Merge::Cover).unwrap();
+/// swarmwood::rules::count(&mut rules, &rows)?;
+/// // Three of five rows weigh more than 20, and two of these are wild.
+/// let yes = if rules.rules[0].conditions[0].is_met_by(swarmwood::model::Value::Number(30.0), rules.schema) {
+///     &rules.rules[0]
+/// } else {
+///     &rules.otherwise
+/// };
+/// assert_eq!((yes.figures.support, yes.figures.confidence), (0.6, Some(2.0 / 3.0)));
+/// # Ok::<(), swarmwood::Error>(())
+/// ```
+pub fn count(rules: &mut RuleSet<'_>, rows: &Rows) -> Result<()> {
+    let mut counts = rules.no_counts();
+    rows.for_each_chunk(&mut |chunk: &Chunk| {
+        for (row, &target) in chunk.target.iter().enumerate() {
+            let value = |feature: u32| match &chunk.columns[feature as usize] {
+                Column::Number(values) => Value::Number(values[row]),
+                Column::Category(codes) => Value::Category(codes[row]),
+            };
+            rules.count(&mut counts, value, target, chunk.weight.get(row).copied().unwrap_or(1.0));
+        }
+        Ok(())
+    })?;
+    rules.set_counts(&counts);
+    Ok(())
+}
