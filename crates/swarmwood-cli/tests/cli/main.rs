@@ -12,3 +12,4 @@ mod rules;
 mod scratch;
 mod swarms;
 mod tables;
+mod tree_swarms;

@@ -8,16 +8,16 @@
 //! Positions are drawn uniformly over the table, as for PSGBDT. In the finished tree rules go that part no row that reaches
 //! them; thresholds stay those of the table.
 
-use swarmwood_model::Split;
+use swarmwood_model::{Split, Test};
 use swarmwood_search::pso_discrete::{self, PsoDiscrete, sequence, sequence_space};
 use swarmwood_search::{Engine, Point};
 
-use super::{FullTreeError, Outcome, Pruner, Settings, by_majority, ends, fitness};
+use super::{FullTreeError, Outcome, Pruner, Settings, by_majority, ends, fitness, middle_split};
 use crate::event::{Event, Flow};
 use crate::iterate::{Before, iterate};
 use crate::merit::Merit;
 use crate::pool::Pool;
-use crate::ranked::{Ranked, Rule};
+use crate::ranked::{Cut, Ranked, Rule};
 
 /// Numbered split points.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,6 +47,16 @@ impl SplitPoints {
         for split in splits {
             let column = &table.columns()[split.feature as usize];
             let rule = Rule::of_split(&split, column);
+            let split = match (&split.test, &rule.cut) {
+                (Test::Above(threshold), Cut::Above(cut)) if column.is_within_code(*threshold) => {
+                    // Where values share a code the threshold moves below them; below all there is no place.
+                    if *cut == 0 {
+                        continue;
+                    }
+                    middle_split(&rule, table)
+                }
+                _ => split,
+            };
             let mut sides = column.codes().iter().map(|&code| rule.right(code));
             let first = sides.next();
             let parts = sides.any(|side| Some(side) != first);

@@ -103,6 +103,25 @@ fn split_points_are_kept_once_and_only_if_they_part_rows() {
 }
 
 #[test]
+fn a_threshold_inside_a_bin_moves_to_its_edge() {
+    let values: Vec<f64> = (0..40).map(f64::from).collect();
+    let target = values.iter().map(|&x| f64::from(u8::from(x > 20.0))).collect();
+    let chunk = Chunk { columns: vec![Column::Number(values)], target, rows: 40, ..Chunk::default() };
+    // Four codes of ten values each.
+    let table = Ranked::new(&chunk, &[Feature { name: "x".into(), kind: Kind::Number }], Some(2), 4);
+    let above = |threshold| Split { feature: 0, test: Test::Above(threshold), missing_right: false };
+    let points = SplitPoints::new([above(3.5), above(19.2), above(22.5), above(45.0)], &table);
+    let run = |points: &SplitPoints| {
+        let pool = Pool::new(1).unwrap();
+        split_points::search(&table, points, &settings(1), MOVES, &pool, &mut |_| Flow::Continue).unwrap()
+    };
+    assert_eq!(points.len(), 1, "the first and the last part no codes, the third is the second");
+    assert_eq!(run(&points).tree.splits, [above(19.2)]);
+    let moved = run(&SplitPoints::new([above(22.5)], &table));
+    assert_eq!((moved.tree.splits, moved.fitness), (vec![above(19.5)], 0.975));
+}
+
+#[test]
 fn no_discrete_swarm_beats_all_trees_of_two_levels_and_a_patient_one_finds_the_best() {
     for seed in 0..4 {
         let table = table(40, 10 + seed);

@@ -204,6 +204,12 @@ impl Ranks {
         }
     }
 
+    /// Whether a threshold lies among the values of one code, so that no rule over codes is quite the same.
+    pub fn is_within_code(&self, threshold: f64) -> bool {
+        let Meaning::Number(bounds) = &self.meaning else { return false };
+        bounds.get(usize::from(self.cut_at(threshold))).is_some_and(|bound| bound[0] <= threshold)
+    }
+
     /// The least and the greatest finite value of a number; none if it has none.
     pub fn finite_range(&self) -> Option<[f64; 2]> {
         let Meaning::Number(bounds) = &self.meaning else { return None };

@@ -35,6 +35,11 @@ impl Params {
             Method::SgbdtBins => Params { method, max_bin: 100, ..Params::of(Method::Sgbdt) },
             Method::SwarmTree => Params { depth: 0, min_leaf: 5, ..base },
             Method::Cart => Params { depth: 0, ..base },
+            // Jun, Cho, Lee 2012, section 4.
+            Method::ApsoTree => Params { depth: 0, iterations: 500, ..base },
+            Method::TsoTree => Params { depth: 3, iterations: 200, ..base },
+            // The model before is that of psgbdt.
+            Method::SplitTree => Params { trees: 6, depth: 4, learning_rate: 1.0, ..base },
         }
     }
 
@@ -53,6 +58,7 @@ impl Params {
             Method::Greedy if self.growth == Growth::Auto => return Params { growth: Growth::Depth, ..self },
             Method::Greedy => return self,
             Method::SwarmTree | Method::Cart => return self.resolve_tree(target),
+            Method::ApsoTree | Method::TsoTree | Method::SplitTree => return self.resolve_tree(target).resolve_flown(),
             Method::Sgbdt | Method::SgbdtBins | Method::Psgbdt => {}
         }
         let (population, fitness) = match target {
@@ -79,5 +85,12 @@ impl Params {
             _ => self.population,
         };
         Params { criterion, population, ..self }
+    }
+
+    /// Swarms over one tree decide between classes.
+    fn resolve_flown(self) -> Params {
+        let population = if self.method == Method::ApsoTree { 100 } else { 50 };
+        let fitness = if self.fitness == FitnessChoice::Auto { FitnessChoice::Accuracy } else { self.fitness };
+        Params { population: Auto::Is(self.population.unwrap_or(population)), fitness, ..self }
     }
 }
