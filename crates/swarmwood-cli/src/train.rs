@@ -6,6 +6,7 @@ use clap::ArgMatches;
 use serde_json::{Map, Value, json};
 use swarmwood::learn::event::{Event, Flow};
 use swarmwood::learn::swarm;
+use swarmwood::learn::tree_search::Arm;
 use swarmwood::model::{Kind, Schema, TargetKind};
 use swarmwood::params::{Allowed, Params, TABLE};
 use swarmwood::read::{self, Rows, Source};
@@ -250,6 +251,9 @@ fn flight_json(flight: &FlightReport) -> Value {
     })
 }
 
+/// Compared ways that people are told of.
+const SHOWN_ARMS: usize = 4;
+
 /// How a single tree was found.
 fn tree_text(tree: &TreeReport) -> String {
     let leaves = count(tree.leaves, "leaf").replace("leafs", "leaves");
@@ -262,9 +266,19 @@ fn tree_text(tree: &TreeReport) -> String {
     }
     if let Some(start) = tree.start {
         let (descents, sweeps) = (count(tree.descents, "descent"), count(tree.sweeps as usize, "sweep"));
-        text.push_str(&format!(" (the greedy tree had {}) after {descents}, {sweeps}", short(start)));
+        text.push_str(&match tree.searched {
+            true => format!(" (the greedy tree had {}) after {descents}, {sweeps}", short(start)),
+            false => ": the greedy tree, for no searched one was better on unseen rows".to_string(),
+        });
     }
     text.push('\n');
+    for arm in tree.arms.iter().take(SHOWN_ARMS) {
+        let (kind, limit) = (if arm.searched { "searched" } else { "greedy" }, arm.leaves);
+        let size =
+            if limit == 0 { String::new() } else { format!(", {}", count(limit, "leaf").replace("leafs", "leaves")) };
+        let (error, deviation) = (short(arm.error), short(arm.deviation));
+        text.push_str(&format!("  on unseen rows: {kind}{size}: error {error} ± {deviation}\n"));
+    }
     text
 }
 
@@ -306,7 +320,10 @@ fn tree_flight_json(flight: &TreeFlight) -> Value {
 }
 
 fn tree_json(tree: &TreeReport) -> Value {
-    let size = |&(leaves, error, deviation): &(usize, f64, f64)| json!({"leaves": leaves, "error": error, "standard_error": deviation});
+    let arm = |arm: &Arm| {
+        let Arm { leaves, searched, error, deviation } = *arm;
+        json!({"leaves": leaves, "searched": searched, "error": error, "standard_error": deviation})
+    };
     json!({
         "leaves": tree.leaves,
         "depth": tree.depth,
@@ -315,7 +332,8 @@ fn tree_json(tree: &TreeReport) -> Value {
         "greedy_loss": tree.start,
         "descents": tree.descents,
         "sweeps": tree.sweeps,
-        "validated": tree.sizes.iter().map(size).collect::<Vec<_>>(),
+        "searched": tree.searched,
+        "compared": tree.arms.iter().map(arm).collect::<Vec<_>>(),
         "flight": tree.flight.as_ref().map(tree_flight_json),
     })
 }

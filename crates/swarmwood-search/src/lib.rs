@@ -23,7 +23,7 @@ pub mod rows;
 pub mod snapshot;
 pub mod space;
 #[cfg(test)]
-mod test_functions;
+mod tests;
 pub mod trial;
 
 pub use apso::Apso;

@@ -127,9 +127,7 @@ fn best_first(growing: &Growing<'_>, starts: Vec<(Vec<u32>, usize)>, most_leaves
 fn assemble(kids: &[Option<(Found, usize, usize)>], key: usize) -> Twig {
     match &kids[key] {
         None => Twig::Leaf,
-        Some((found, left, right)) => {
-            Twig::fork(found.rule.clone(), assemble(kids, *left), assemble(kids, *right))
-        }
+        Some((found, left, right)) => Twig::fork(found.rule.clone(), assemble(kids, *left), assemble(kids, *right)),
     }
 }
 

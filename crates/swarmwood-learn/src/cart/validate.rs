@@ -91,9 +91,7 @@ pub fn errors(tree: &Sketch, train: &Ranked, test: &Ranked, measure: &Loss) -> V
     let (_, leaves) = sketch::fit(tree, train, measure);
     let rows: Vec<u32> = (0..test.rows() as u32).collect();
     let leaf_of = tree.leaves_of(test, tree.root(), &rows);
-    let error = |(&row, &leaf): (&u32, &u32)| {
-        [error_of(&leaves[leaf as usize], test, row, measure), test.weight(row)]
-    };
+    let error = |(&row, &leaf): (&u32, &u32)| [error_of(&leaves[leaf as usize], test, row, measure), test.weight(row)];
     rows.iter().zip(&leaf_of).map(error).collect()
 }
 
@@ -124,4 +122,3 @@ pub fn mean(errors: &[[f64; 2]]) -> (f64, f64) {
     let squares: f64 = errors.iter().map(|error| error[1] * (error[0] - mean).powi(2)).sum();
     (mean, (squares / total / errors.len() as f64).sqrt())
 }
-

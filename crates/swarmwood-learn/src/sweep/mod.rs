@@ -115,7 +115,8 @@ impl<'a> View<'a> {
         if column.top() == 0 {
             return None;
         }
-        let orders = if column.is_category() { order::of_levels(self, feature) } else { vec![(1..=column.top()).collect()] };
+        let orders =
+            if column.is_category() { order::of_levels(self, feature) } else { vec![(1..=column.top()).collect()] };
         let mut best: Option<Found> = None;
         for order in &orders {
             let place = match (&self.groups, &self.start) {

@@ -79,7 +79,9 @@ fn run(lot: &Lot<'_>, books: impl Books, feature: u32, order: &[u16]) -> Option<
     along(lot, books.clone(), &sorted, true, may_part(lot, feature, !missing.is_empty()), &mut best);
     if !missing.is_empty() {
         let mut books = books;
-        missing.iter().for_each(|&at| books.shift(lot.rows[at as usize], lot.right[at as usize], lot.left[at as usize]));
+        missing
+            .iter()
+            .for_each(|&at| books.shift(lot.rows[at as usize], lot.right[at as usize], lot.left[at as usize]));
         along(lot, books, &sorted, false, false, &mut best);
     }
     best.0

@@ -196,12 +196,8 @@ impl<'a, const W: usize, const V: usize> Work<'a, W, V> {
     /// The best tree of two levels for the rows of some tables.
     fn two(&self, tables: &Tables<V>, most_leaves: usize) -> Option<Two> {
         let count = self.axes.len();
-        let mut firsts: Vec<Vec<Forks>> = self
-            .axes
-            .iter()
-            .enumerate()
-            .map(|(at, axis)| self.leaves(tables, at, axis.codes.len()))
-            .collect();
+        let mut firsts: Vec<Vec<Forks>> =
+            self.axes.iter().enumerate().map(|(at, axis)| self.leaves(tables, at, axis.codes.len())).collect();
         let mut pair = 0;
         for first in 0..count {
             for second in first..count {
@@ -403,9 +399,10 @@ impl Axis {
         for &code in &seen {
             let here = counts[usize::from(code)];
             let open = bins - codes.len() + 1;
-            // A bin is full at its share of the rows that are left. Missing values share one with the least numbers: no
-            // threshold lies between them.
-            let full = held * open >= left && codes.last().is_some_and(|last| last != &[0]);
+            // A bin is full at its share of the rows that are left, or at one code where there is a bin a code. Missing
+            // values share one with the least numbers: no threshold lies between them.
+            let full = seen.len() <= bins || held * open >= left;
+            let full = full && codes.last().is_some_and(|last| last != &[0]);
             if held > 0 && full && codes.len() < bins {
                 left -= held;
                 held = 0;

@@ -11,11 +11,11 @@
 //! part of the cost. Related: TAO (Carreira-Perpiñán and Tavallali 2018), which chooses a node's rule without refitting
 //! leaves; evolutionary trees (Grubinger, Zeileis, Pfeiffer 2014).
 
+mod choose;
 mod descend;
 mod lookahead;
 mod moves;
 mod pair;
-mod size;
 #[cfg(test)]
 mod tests;
 
@@ -28,7 +28,7 @@ use crate::pool::Pool;
 use crate::ranked::Ranked;
 use crate::sketch::{self, Sketch};
 
-pub use size::{SIZES, choose_size};
+pub use choose::{Arm, Menu, SIZES, choose};
 
 /// Streams of the swarm: a round is a generation, an item a tree.
 const STREAM: u64 = 6 << 32;

@@ -49,11 +49,8 @@ impl Problem<'_> {
     fn regrown(&self, sketch: &Sketch, node: u32, stream: &mut Stream) -> Sketch {
         let rows = self.rows_at(sketch, node);
         let half = self.features.len().div_ceil(2);
-        let mut features: Vec<u32> = stream
-            .sample_without(self.features.len(), half)
-            .into_iter()
-            .map(|at| self.features[at])
-            .collect();
+        let mut features: Vec<u32> =
+            stream.sample_without(self.features.len(), half).into_iter().map(|at| self.features[at]).collect();
         features.sort_unstable();
         let leaves = sketch.leaves_below(Edge::Node(node)).len();
         let depth = sketch.depths()[node as usize];
@@ -90,7 +87,9 @@ impl Problem<'_> {
                 _ => None,
             };
             let forks = (0..nodes.len()).filter_map(|node| cost(node).map(|cost| (node, cost)));
-            let Some((node, _)) = forks.reduce(|best, other| if other.1 < best.1 { other } else { best }) else { break };
+            let Some((node, _)) = forks.reduce(|best, other| if other.1 < best.1 { other } else { best }) else {
+                break;
+            };
             sketch = sketch.replace(Edge::Node(node as u32), &Twig::Leaf);
         }
         sketch

@@ -34,7 +34,8 @@ pub(super) fn best(
     most_leaves: usize,
     pool: &Pool,
 ) -> Option<Twig> {
-    let features: Vec<u32> = (0..table.columns().len() as u32).filter(|&at| table.columns()[at as usize].top() > 0).collect();
+    let features: Vec<u32> =
+        (0..table.columns().len() as u32).filter(|&at| table.columns()[at as usize].top() > 0).collect();
     let shared = Shared::new(table, rows, loss, min_leaf.max(1), &features);
     let found = pool.map(features.len(), |at| shared.best_first(at, most_leaves));
     let best = found.into_iter().flatten().reduce(|best, other| if other.loss < best.loss { other } else { best })?;

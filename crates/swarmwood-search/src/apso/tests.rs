@@ -5,7 +5,7 @@ use crate::engine::Engine;
 use crate::generational::tests::{abides, harness, plain_start};
 use crate::point::Value;
 use crate::pso::{self, Pso};
-use crate::test_functions::{FUNCTIONS, cube, minimise, sphere};
+use crate::tests::functions::{FUNCTIONS, cube, minimise, sphere};
 use crate::trial::Outcome;
 
 #[test]

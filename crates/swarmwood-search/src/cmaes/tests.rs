@@ -4,7 +4,7 @@ use super::*;
 use crate::engine::Engine;
 use crate::generational::tests::{abides, harness, plain_start};
 use crate::space::Param;
-use crate::test_functions::{FUNCTIONS, cube, minimise, numbers, rosenbrock, rotated_ellipsoid};
+use crate::tests::functions::{FUNCTIONS, cube, minimise, numbers, rosenbrock, rotated_ellipsoid};
 use crate::trial::Outcome;
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::generational::tests::{abides, harness, plain_start};
-use crate::test_functions::{FUNCTIONS, Function, cube, minimise};
+use crate::tests::functions::{FUNCTIONS, Function, cube, minimise};
 
 const CLASSIC: Strategy = Strategy::Classic { factor: 0.5, rate: 0.9 };
 

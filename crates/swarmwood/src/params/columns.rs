@@ -84,7 +84,11 @@ impl Params {
             Method::SwarmTree => Auto::Is(self.population.unwrap_or(4)),
             _ => self.population,
         };
-        Params { criterion, population, ..self }
+        let guard = match self.method {
+            Method::SwarmTree => Auto::Is(self.guard.unwrap_or(self.criterion == Criterion::Auto)),
+            _ => self.guard,
+        };
+        Params { criterion, population, guard, ..self }
     }
 
     /// Swarms over one tree decide between classes.

@@ -300,6 +300,9 @@ table! {
     /// most places where a number may be cut; 0 is between any two values
     thresholds: usize = 0,
         Tree, Allowed::whole(0, 65_534), aliases [], only [SINGLE];
+    /// whether CART's tree is kept where it is better on unseen rows; auto is yes unless a criterion is given
+    guard: Auto<bool> = Auto::Auto,
+        Tree, Allowed::Switch, aliases [], only [Condition::Method(&[Method::SwarmTree])];
     /// how far a grown tree is cut back
     prune: Prune = Prune::Best,
         Tree, Allowed::Choices(Prune::CHOICES), aliases [], only [PRUNED];

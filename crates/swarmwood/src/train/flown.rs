@@ -119,7 +119,8 @@ fn report(tree: &Decided, flight: TreeFlight, start: Option<f64>) -> TreeReport 
         start,
         descents: 0,
         sweeps: 0,
-        sizes: Vec::new(),
+        searched: true,
+        arms: Vec::new(),
         flight: Some(flight),
     }
 }

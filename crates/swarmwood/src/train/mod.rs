@@ -26,6 +26,7 @@ use swarmwood_learn::metric::{Tally, Task, Watch};
 use swarmwood_learn::objective::{self, Objective, Spec};
 use swarmwood_learn::pool::Pool;
 use swarmwood_learn::swarm::Report;
+use swarmwood_learn::tree_search::Arm;
 use swarmwood_model::predict::Predictions;
 use swarmwood_model::{Body, Model, Provenance, TargetKind};
 
@@ -99,8 +100,10 @@ pub struct TreeReport {
     pub descents: usize,
     /// Sweeps of nodes.
     pub sweeps: u64,
-    /// What cross-validation said of each size: leaves, error, its standard error.
-    pub sizes: Vec<(usize, f64, f64)>,
+    /// Whether the tree was searched; otherwise it is the greedy one.
+    pub searched: bool,
+    /// What cross-validation compared; for a search the chosen way comes first.
+    pub arms: Vec<Arm>,
     /// How a particle swarm over one tree flew.
     pub flight: Option<TreeFlight>,
 }
@@ -205,10 +208,9 @@ pub fn train_with(
         (Method::Greedy, Booster::Gblinear) => linear::train(&job, &mut watch)?,
         (Method::Sgbdt | Method::SgbdtBins | Method::Psgbdt, _) => published::train(&job, aids, &mut watch)?,
         (Method::Swarm, _) => swarm::train(&job, aids, &mut watch)?,
-        (
-            Method::SwarmTree | Method::Cart | Method::ApsoTree | Method::TsoTree | Method::SplitTree,
-            _,
-        ) => single::train(&job, aids, &mut watch)?,
+        (Method::SwarmTree | Method::Cart | Method::ApsoTree | Method::TsoTree | Method::SplitTree, _) => {
+            single::train(&job, aids, &mut watch)?
+        }
     };
     if clock.expired {
         let limit = params.time_limit;

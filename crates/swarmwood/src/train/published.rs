@@ -118,7 +118,13 @@ fn prepare(
 }
 
 /// A greedy ensemble of the size that is searched for.
-pub(super) fn grow(job: &Job<'_>, data: &Dataset, form: Form, lambda: f64, watch: &mut dyn FnMut(&Event) -> Flow) -> Vec<Grown> {
+pub(super) fn grow(
+    job: &Job<'_>,
+    data: &Dataset,
+    form: Form,
+    lambda: f64,
+    watch: &mut dyn FnMut(&Event) -> Flow,
+) -> Vec<Grown> {
     let growth = if form == Form::Free { greedy::Growth::Depth } else { greedy::Growth::Oblivious };
     let settings = greedy::Settings {
         growth,

@@ -7,7 +7,7 @@ use swarmwood_learn::event::{Event, Flow, Search, Stage};
 use swarmwood_learn::leaf_loss::Loss;
 use swarmwood_learn::ranked::{MOST_CODES, Ranked, Target};
 use swarmwood_learn::sketch::{self, Sketch};
-use swarmwood_learn::tree_search::{self, Settings, Standing};
+use swarmwood_learn::tree_search::{self, Arm, Menu, Settings, Standing};
 use swarmwood_model::{Body, Member, TargetKind};
 
 use super::linear::measure;
@@ -83,7 +83,8 @@ fn balance(table: Ranked) -> Ranked {
     (0..).zip(of_row).for_each(|(row, &class)| totals[usize::from(class)] += table.weight(row));
     let held = totals.iter().filter(|&&total| total > 0.0).count() as f64;
     let share = table.total_weight() / held;
-    let weight = (0..).zip(of_row).map(|(row, &class)| table.weight(row) * share / totals[usize::from(class)]).collect();
+    let weight =
+        (0..).zip(of_row).map(|(row, &class)| table.weight(row) * share / totals[usize::from(class)]).collect();
     table.with_weight(weight)
 }
 
@@ -113,8 +114,10 @@ fn grow(job: &Job<'_>, table: &Ranked, loss: &Loss) -> (Sketch, TreeReport) {
         }
     };
     let tree = path.tree(alpha);
-    let sizes = validated.iter().map(|one| (one.leaves, one.error, one.deviation)).collect();
-    let report = TreeReport { sizes, ..told(job, table, loss, &tree) };
+    let arm =
+        |one: &cart::Validated| Arm { leaves: one.leaves, searched: false, error: one.error, deviation: one.deviation };
+    let arms = validated.iter().map(arm).collect();
+    let report = TreeReport { arms, ..told(job, table, loss, &tree) };
     (tree, report)
 }
 
@@ -127,12 +130,7 @@ fn judge(loss: &Loss) -> Loss {
 }
 
 /// A search over whole trees.
-fn search(
-    job: &Job<'_>,
-    table: &Ranked,
-    loss: &Loss,
-    watch: &mut dyn FnMut(&Event) -> Flow,
-) -> (Sketch, TreeReport) {
+fn search(job: &Job<'_>, table: &Ranked, loss: &Loss, watch: &mut dyn FnMut(&Event) -> Flow) -> (Sketch, TreeReport) {
     let params = job.params;
     let descents = match (params.budget, loss.is_of_classes()) {
         (0, true) => tree_search::DESCENTS,
@@ -148,21 +146,24 @@ fn search(
         seed: params.seed,
     };
     let halt = || job.until.is_some_and(|until| Instant::now() >= until);
-    let mut sizes = Vec::new();
-    if params.max_leaves == 0 && params.depth == 0 {
-        let folds = cart::deal(table, params.folds, params.seed, 0);
-        let (leaves, judged) = tree_search::choose_size(table, &settings, &judge(loss), &folds, job.pool, &halt);
-        settings.limits.leaves = leaves;
-        sizes = judged;
+    let given = params.max_leaves > 0 || params.depth > 0;
+    let sizes = if given { &[params.max_leaves][..] } else { &tree_search::SIZES };
+    let measure = judge(loss);
+    let menu = Menu { sizes, with_cart: params.guard.unwrap_or(false), measure: &measure, folds: params.folds };
+    let mut arms = Vec::new();
+    if sizes.len() > 1 || menu.with_cart {
+        arms = tree_search::choose(table, &settings, menu, job.pool, &halt);
+        settings.limits.leaves = arms[0].leaves;
     }
+    let searched = arms.first().is_none_or(|arm| arm.searched);
     let weight = table.total_weight();
-    let measure = params.criterion.name();
+    let name = params.criterion.name();
     // The squared loss leaves a constant out, which the mean must not.
     let constant = constant(table, loss);
     let mut listen = |standing: &Standing| {
         let mean = |loss: f64| (loss + constant) / weight;
         let search = Search {
-            measure,
+            measure: name,
             best: Some(mean(standing.best)),
             gain: Some(1.0 - mean(standing.best) / mean(standing.cart)).filter(|gain| gain.is_finite()),
             mean: Some(mean(standing.mean)),
@@ -176,15 +177,20 @@ fn search(
         let event = Event::new(Stage::DESCENTS, standing.descents, standing.of);
         watch(&Event { train: Some(mean(standing.best)), search: Some(search), ..event })
     };
+    if !searched {
+        settings.descents = 0;
+    }
     let found = tree_search::search(table, &settings, job.pool, &mut listen, &halt);
+    let best = if searched { found.best } else { found.cart.clone() };
     let report = TreeReport {
         start: Some((found.cart.loss + constant) / weight),
         descents: found.descents,
         sweeps: found.sweeps,
-        sizes,
-        ..told(job, table, loss, &found.best.sketch)
+        arms,
+        searched,
+        ..told(job, table, loss, &best.sketch)
     };
-    (found.best.sketch, report)
+    (best.sketch, report)
 }
 
 /// What the squared loss of leaves leaves out.
@@ -208,7 +214,8 @@ fn told(job: &Job<'_>, table: &Ranked, loss: &Loss, tree: &Sketch) -> TreeReport
         start: None,
         descents: 0,
         sweeps: 0,
-        sizes: Vec::new(),
+        arms: Vec::new(),
+        searched: job.params.method == Method::SwarmTree,
         flight: None,
     }
 }

@@ -1,0 +1,3 @@
+//! What several engines are tested with.
+
+pub(crate) mod functions;
