@@ -33,6 +33,8 @@ impl Fitness {
 pub struct Merit {
     /// What one right row of each class is worth.
     worth: Vec<f64>,
+    /// What all rows are worth, if all are right.
+    all: f64,
 }
 
 impl Merit {
@@ -46,9 +48,9 @@ impl Merit {
     /// let rows = Ranked::new(&chunk, &[], Some(2), 100);
     /// // All rows in one place, which is called the first class.
     /// let accuracy = Merit::new(&rows, Fitness::Accuracy).unwrap();
-    /// assert_eq!(accuracy.of(&[3.0, 1.0], 0), 0.75);
+    /// assert_eq!(accuracy.fitness(accuracy.of(&[3.0, 1.0], 0)), 0.75);
     /// let recall = Merit::new(&rows, Fitness::Recall { sensitivity: 0.5 }).unwrap();
-    /// assert_eq!(recall.of(&[3.0, 1.0], 0), 0.5);
+    /// assert_eq!(recall.fitness(recall.of(&[3.0, 1.0], 0)), 0.5);
     /// ```
     pub fn new(table: &Ranked, fitness: Fitness) -> Option<Self> {
         let Target::Classes { of_row, count } = table.target() else { return None };
@@ -66,10 +68,15 @@ impl Merit {
         Some(Merit { worth: (0..*count).map(worth).collect() })
     }
 
-    /// What a place adds that holds these weights of the classes and is called `decided`.
+    /// What the rows of a place are worth that holds these weights of the classes and is called `decided`.
     #[inline]
     pub fn of(&self, counts: &[f64], decided: usize) -> f64 {
         counts[decided] * self.worth[decided]
+    }
+
+    /// The fitness of places that are worth so much together.
+    pub fn fitness(&self, worth: f64) -> f64 {
+        if self.all > 0.0 { (worth / self.all).min(1.0) } else { 0.0 }
     }
 
     /// Number of classes.
@@ -105,7 +112,7 @@ mod tests {
         // Four negative rows, two positive; one place with (3, 1) called negative, one with (1, 1) called positive.
         let table = rows(&[0.0, 0.0, 0.0, 0.0, 1.0, 1.0], &[], 2);
         let merit = Merit::new(&table, Fitness::Recall { sensitivity: 0.3 }).unwrap();
-        let found = merit.of(&[3.0, 1.0], 0) + merit.of(&[1.0, 1.0], 1);
+        let found = merit.fitness(merit.of(&[3.0, 1.0], 0) + merit.of(&[1.0, 1.0], 1));
         assert!((found - (0.7 * 3.0 / 4.0 + 0.3 * 1.0 / 2.0)).abs() < 1e-15);
     }
 
@@ -115,7 +122,7 @@ mod tests {
         for fitness in [Fitness::Accuracy, Fitness::Recall { sensitivity: 0.5 }] {
             let merit = Merit::new(&table, fitness).unwrap();
             let all = merit.of(&[2.0, 0.0, 0.0, 0.0], 0) + merit.of(&[0.0, 0.0, 6.0, 0.0], 2);
-            assert!((all - 1.0).abs() < 1e-15 && merit.of(&[0.0; 4], 1) == 0.0, "{fitness:?}");
+            assert!((merit.fitness(all) - 1.0).abs() < 1e-15 && merit.of(&[0.0; 4], 1) == 0.0, "{fitness:?}");
         }
         assert_eq!(majority(&[1.0, 2.0, 2.0]), 1);
     }

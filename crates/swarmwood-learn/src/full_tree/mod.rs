@@ -93,7 +93,7 @@ fn ends(table: &Ranked, places: &Places<'_>, classes: usize) -> Vec<f64> {
 /// The fitness if each place has the class that `decide` tells from its number and its class weights.
 fn fitness(merit: &Merit, counts: &[f64], decide: impl Fn(usize, &[f64]) -> usize) -> f64 {
     let places = counts.chunks(merit.classes()).enumerate();
-    places.map(|(at, counts)| merit.of(counts, decide(at, counts))).sum()
+    merit.fitness(places.map(|(at, counts)| merit.of(counts, decide(at, counts))).sum())
 }
 
 /// The class of most rows, whatever the place.

@@ -39,7 +39,8 @@ impl<'a> Cells<'a> {
 
     /// The fitness if every cell has the class of most of its rows.
     pub fn fitness(&self, cuts: &[Vec<u16>]) -> f64 {
-        self.occupied(cuts).iter().map(|(_, counts)| self.merit.of(counts, majority(counts))).sum()
+        let worth = |(_, counts): (u32, &[f64])| self.merit.of(counts, majority(counts));
+        self.merit.fitness(self.occupied(cuts).iter().map(worth).sum())
     }
 
     /// The cells that hold rows.

@@ -313,7 +313,8 @@ impl Run<'_> {
 
     fn fitness_of(&self, tree: &Sketch) -> f64 {
         let (_, leaves) = sketch::fit(tree, self.table, &Loss::Error);
-        leaves.iter().map(|leaf| self.merit.of(&leaf.sums, majority(&leaf.sums))).sum()
+        let worth = |leaf: &sketch::Fitted| self.merit.of(&leaf.sums, majority(&leaf.sums));
+        self.merit.fitness(leaves.iter().map(worth).sum())
     }
 }
 
