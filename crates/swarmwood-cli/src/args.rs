@@ -195,6 +195,7 @@ fn flag(spec: &'static ParamSpec) -> Arg {
         .value_name(match spec.allowed {
             Allowed::Choices(_) => "NAME",
             Allowed::Switch => "BOOL",
+            Allowed::Matrix => "MATRIX",
             Allowed::Whole { .. } => "INTEGER",
             Allowed::Number { .. } => "NUMBER",
         })

@@ -373,7 +373,7 @@ fn parameters(params: &Params) -> Value {
     let pairs = TABLE.iter().map(|spec| {
         let text = spec.show(params);
         let value = match spec.allowed {
-            Allowed::Choices(_) => Value::String(text),
+            Allowed::Choices(_) | Allowed::Matrix => Value::String(text),
             Allowed::Switch => Value::Bool(text == "true"),
             Allowed::Whole { .. } => text.parse::<u64>().map_or(Value::String(text), Value::from),
             Allowed::Number { .. } => text.parse::<f64>().map_or(Value::String(text), Value::from),

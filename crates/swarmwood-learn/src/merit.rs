@@ -63,9 +63,9 @@ impl Merit {
             Fitness::Recall { .. } => 1.0,
         };
         let all: f64 = (0..*count).map(part).sum();
-        let worth =
-            |class: usize| if totals[class] > 0.0 && all > 0.0 { part(class) / all / totals[class] } else { 0.0 };
-        Some(Merit { worth: (0..*count).map(worth).collect() })
+        // Counts stay whole numbers where rows are counted, so that their sum is exact.
+        let worth = |class: usize| if totals[class] > 0.0 { part(class) / totals[class] } else { 0.0 };
+        Some(Merit { worth: (0..*count).map(worth).collect(), all })
     }
 
     /// What the rows of a place are worth that holds these weights of the classes and is called `decided`.

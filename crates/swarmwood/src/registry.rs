@@ -2,7 +2,7 @@
 //!
 //! This is the one place where a choice becomes an algorithm; no front knows any of their names.
 
-use swarmwood_learn::leaf_loss::Loss;
+use swarmwood_learn::leaf_loss::{Costs, Loss};
 use swarmwood_learn::metric::Watch;
 use swarmwood_learn::objective::Spec;
 use swarmwood_model::TargetKind;
@@ -75,7 +75,18 @@ pub fn leaf_loss(params: &Params, target: &TargetKind) -> Result<Loss> {
         Criterion::Absolute => Loss::Absolute,
     };
     let wanted = if loss.is_of_classes() { ("classes", classes > 0) } else { ("numbers", classes == 0) };
-    fits("criterion", params.criterion.name(), wanted, classes).map(|()| loss)
+    fits("criterion", params.criterion.name(), wanted, classes)?;
+    let costs = params.costs.rows();
+    if costs.is_empty() {
+        return Ok(loss);
+    }
+    if costs.len() != classes {
+        let given = costs.len();
+        let target = if classes == 0 { "numbers".to_string() } else { format!("{classes} classes") };
+        let message = format!("has {given} rows and columns, but the target has {target}; give one for each class");
+        return Err(Error::Parameters(vec![Violation { name: "costs".to_string(), message }]));
+    }
+    Ok(Loss::Costs(Costs::new(classes, costs.concat())))
 }
 
 /// Whether a method that makes one tree can be used for this target.

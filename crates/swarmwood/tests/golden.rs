@@ -40,7 +40,7 @@ const SMALL: (&str, &str) = ("population", "20");
 const SHORT: (&str, &str) = ("iterations", "12");
 const ADAPTIVE: (&str, &str) = ("adaptive", "true");
 
-const RUNS: [Run; 25] = [
+const RUNS: [Run; 30] = [
     ("depth", "price", &[]),
     ("leaf", "price", &[("growth", "leaf"), ("depth", "0"), ("max_leaves", "20")]),
     ("oblivious", "price", &[("growth", "oblivious"), ("depth", "5")]),
@@ -70,6 +70,15 @@ const RUNS: [Run; 25] = [
         "seeded",
         "grade",
         &[("method", "psgbdt"), ("growth", "depth"), ("greedy_seed", "true"), ("depth", "3"), SMALL, SHORT],
+    ),
+    ("cart", "price", &[("method", "cart"), ("max_leaves", "40"), ("depth", "0")]),
+    ("cart classes", "grade", &[("method", "cart"), ("prune", "1-se"), ("criterion", "entropy"), ("depth", "6")]),
+    ("swarm-tree", "grade", &[("method", "swarm-tree"), ("max_leaves", "8"), ("depth", "0"), ("budget", "8")]),
+    ("swarm-tree numbers", "price", &[("method", "swarm-tree"), ("max_leaves", "8"), ("depth", "0")]),
+    (
+        "swarm-tree costs",
+        "bought",
+        &[("method", "swarm-tree"), ("depth", "3"), ("costs", "0,1;5,0"), ("budget", "4"), ("guard", "false")],
     ),
     ("apso-tree", "grade", &[("method", "apso-tree"), ("max_leaves", "8"), ("depth", "0"), SMALL, SHORT]),
     ("tso-tree", "grade", &[("method", "tso-tree"), ("depth", "3"), SMALL, SHORT]),

@@ -124,6 +124,7 @@ fn some_value(spec: &ParamSpec, chance: &mut Chance) -> String {
     match spec.allowed {
         Allowed::Choices(choices) => choices[(chance.unit() * choices.len() as f64) as usize].name.to_string(),
         Allowed::Switch => ["true", "false"][(chance.unit() * 2.0) as usize].to_string(),
+        Allowed::Matrix => ["none", "0,1;5,0"][(chance.unit() * 2.0) as usize].to_string(),
         // More threads and trees than this only take time.
         Allowed::Whole { min, max } => {
             let high = max.min(if spec.is_called("max_leaves") { 1 << 20 } else { 40 });

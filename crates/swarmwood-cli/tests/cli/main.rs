@@ -13,3 +13,4 @@ mod scratch;
 mod swarms;
 mod tables;
 mod tree_swarms;
+mod trees;

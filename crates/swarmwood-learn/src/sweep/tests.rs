@@ -149,7 +149,6 @@ proptest! {
 /// Many rows with few codes are counted, few rows are sorted: both must see the same.
 #[test]
 fn counting_and_sorting_agree() {
-    let pool = Pool::new(1).unwrap();
     let cells: Vec<(u8, Option<u8>, u8, u8)> = (0..3000_u32)
         .map(|row| {
             let mixed = row.wrapping_mul(2_654_435_761) >> 7;

@@ -21,7 +21,7 @@ const DESCENTS: usize = 8;
 const MANY_ROWS: usize = 2000;
 
 /// Standard errors of the difference by which a searched tree must be better than CART's.
-const EVIDENCE: f64 = 0.5;
+const EVIDENCE: f64 = 1.0;
 
 /// One way to make the tree.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -189,11 +189,15 @@ fn cross_validation_keeps_cart_in_noise_and_searches_for_structure() {
         descents: 4,
         seed: 1,
     };
-    let menu = Menu { sizes: &[2, 4, 8], with_cart: true, measure: &Loss::Error, folds: 5 };
+    let menu = Menu { sizes: &[2, 4, 6], with_cart: true, measure: &Loss::Error, folds: 5 };
     let structure = table(&board(400), Some(2), false);
     let arms = choose(&structure, &settings, menu, &pool, &|| false);
-    assert_eq!((arms.len(), arms[0].leaves, arms[0].searched), (6, 8, true), "{arms:?}");
+    assert_eq!((arms.len(), arms[0].leaves, arms[0].searched), (6, 6, true), "{arms:?}");
     assert!(arms[0].error < 0.05 && arms.windows(2).all(|pair| pair[0].error <= pair[1].error));
+    let mut noise = board(200);
+    (0..200).for_each(|row| noise[row].2 = Stream::new(3, 0, row as u64).below(2) as u8);
+    let arms = choose(&table(&noise, Some(2), false), &settings, menu, &pool, &|| false);
+    assert!(!arms[0].searched, "{arms:?}");
 }
 
 #[test]

@@ -115,6 +115,9 @@ impl Params {
         if self.thresholds == 1 {
             violate("thresholds", "is 1, must be 0 (all) or at least 2".to_string());
         }
+        if !self.costs.rows().is_empty() && self.balanced {
+            violate("balanced", "cannot be used with costs, which say what classes weigh".to_string());
+        }
         if self.method == Method::Cart && self.criterion == Criterion::Accuracy {
             violate("criterion", "is accuracy, by which no greedy tree can be grown; use gini".to_string());
         }

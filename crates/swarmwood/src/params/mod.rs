@@ -23,7 +23,7 @@ pub use spec::{Allowed, Condition, Group, ParamSpec};
 pub use table::{
     Booster, Criterion, EmptyCells, FitnessChoice, Growth, Method, MetricChoice, ObjectiveChoice, Params, Prune, TABLE,
 };
-pub use value::{Auto, Choice};
+pub use value::{Auto, Choice, Matrix};
 
 use crate::error::Violation;
 use crate::nearest::nearest;

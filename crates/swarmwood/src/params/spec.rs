@@ -141,6 +141,8 @@ pub enum Allowed {
     Choices(&'static [Choice]),
     /// `true` or `false`; a flag without a value says `true`.
     Switch,
+    /// A square matrix of costs, or `none`.
+    Matrix,
     /// A whole number in a closed range.
     Whole {
         /// Least.
@@ -189,7 +191,7 @@ impl Allowed {
     /// Whether a number is in the range; words are checked when they are read.
     pub fn holds(&self, value: f64) -> bool {
         match *self {
-            Allowed::Choices(_) | Allowed::Switch => true,
+            Allowed::Choices(_) | Allowed::Switch | Allowed::Matrix => true,
             Allowed::Whole { min, max } => value >= min as f64 && value <= max as f64,
             Allowed::Number { min, with_min, max, with_max } => {
                 value.is_finite()
@@ -199,11 +201,12 @@ impl Allowed {
         }
     }
 
-    /// The kind of value: `choice`, `switch`, `integer` or `number`.
+    /// The kind of value: `choice`, `switch`, `matrix`, `integer` or `number`.
     pub fn kind(&self) -> &'static str {
         match self {
             Allowed::Choices(_) => "choice",
             Allowed::Switch => "switch",
+            Allowed::Matrix => "matrix",
             Allowed::Whole { .. } => "integer",
             Allowed::Number { .. } => "number",
         }
@@ -221,6 +224,7 @@ impl fmt::Display for Allowed {
                 f.write_str(&names.join(", "))
             }
             Allowed::Switch => f.write_str("true or false"),
+            Allowed::Matrix => f.write_str("none, or a square matrix of numbers from 0 such as '0,1;5,0'"),
             Allowed::Whole { min, max } => write!(f, "a whole number from {min} to {max}"),
             Allowed::Number { min, with_min, max, with_max } => {
                 match with_min {

@@ -5,7 +5,7 @@
 //! defaults differ have a column in `columns`.
 
 use super::spec::{Allowed, Condition, Group, ParamSpec};
-use super::value::{Auto, Choice, Value, choices};
+use super::value::{Auto, Choice, Matrix, Value, choices};
 
 choices! {
     /// How the model is found.
@@ -209,6 +209,7 @@ const DISCRETE: Condition = Condition::Method(&[Method::Sgbdt, Method::SgbdtBins
 const FIXED: Condition =
     Condition::Method(&[Method::Greedy, Method::Sgbdt, Method::SgbdtBins, Method::Psgbdt, Method::SplitTree]);
 const SWARM: Condition = Condition::Method(&[Method::Sgbdt, Method::SgbdtBins, Method::Psgbdt]);
+const OBLIVIOUS: Condition = Condition::Growth(&[Growth::Oblivious]);
 const TREES: Condition = Condition::Booster(&[Booster::Gbtree, Booster::Dart]);
 const DART: Condition = Condition::Booster(&[Booster::Dart]);
 const LINEAR: Condition = Condition::Booster(&[Booster::Gblinear]);
@@ -294,6 +295,9 @@ table! {
     /// whether rows are weighted so that every class counts the same
     balanced: bool = false,
         Tree, Allowed::Switch, aliases [], only [SINGLE];
+    /// what mistakes cost, a row a true class, a column a decision: '0,1;5,0' makes it five times as dear to miss the second
+    costs: Matrix = Matrix::default(),
+        Tree, Allowed::Matrix, aliases [], only [CHOSEN];
     /// fewest rows of a leaf
     min_leaf: usize = 1,
         Tree, Allowed::whole(1, 1 << 32), aliases ["min_samples_leaf"], only [GROWN];
@@ -392,6 +396,9 @@ table! {
     /// whether one particle starts at trees that were grown greedily; not in the paper
     greedy_seed: bool = false,
         Swarm, Allowed::Switch, aliases [], only [SWARM];
+    /// whether rules of the best particle are then replaced one at a time as long as that helps; not in the paper
+    local_search: bool = false,
+        Swarm, Allowed::Switch, aliases [], only [SWARM, OBLIVIOUS];
     /// chance of each earlier round to be left out
     rate_drop: f64 = 0.1,
         Dart, Allowed::within(0.0, 1.0), aliases ["drop_rate"], only [GREEDY, DART];

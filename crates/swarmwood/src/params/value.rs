@@ -56,6 +56,41 @@ impl Value for bool {
     }
 }
 
+/// A square matrix of numbers, or none.
+///
+/// ```
+/// use swarmwood::params::Matrix;
+/// assert!(Matrix::default().rows().is_empty());
+/// ```
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Matrix(Vec<Vec<f64>>);
+
+impl Matrix {
+    /// Its rows.
+    pub fn rows(&self) -> &[Vec<f64>] {
+        &self.0
+    }
+}
+
+impl Value for Matrix {
+    fn read(text: &str) -> Option<Self> {
+        if text == "none" {
+            return Some(Matrix::default());
+        }
+        let row = |row: &str| row.split(',').map(|cell| f64::read(cell.trim())).collect::<Option<Vec<f64>>>();
+        let rows = text.split(';').map(row).collect::<Option<Vec<_>>>()?;
+        let square = rows.len() > 1 && rows.iter().all(|row| row.len() == rows.len());
+        (square && rows.iter().flatten().all(|&cost| cost >= 0.0)).then_some(Matrix(rows))
+    }
+    fn show(&self) -> String {
+        if self.0.is_empty() {
+            return "none".to_string();
+        }
+        let row = |row: &Vec<f64>| row.iter().map(f64::to_string).collect::<Vec<_>>().join(",");
+        self.0.iter().map(row).collect::<Vec<_>>().join(";")
+    }
+}
+
 /// A value, or `auto`: what it is then follows from the data, and [`Params::resolve`](super::Params::resolve) says it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Auto<T> {

@@ -12,7 +12,7 @@ use swarmwood_model::{Body, Member, TargetKind};
 
 use super::linear::measure;
 use super::{Aids, Job, Trained, TreeReport, flown, gather};
-use crate::params::{Criterion, Method, Params, Prune};
+use crate::params::{Method, Params, Prune};
 use crate::{Result, registry};
 
 /// Trains on ranks of values, which must all be in memory.
@@ -104,8 +104,10 @@ pub(super) fn pruning(params: &Params) -> Option<Choice> {
 /// CART.
 fn grow(job: &Job<'_>, table: &Ranked, loss: &Loss) -> (Sketch, TreeReport) {
     let features: Vec<u32> = (0..table.columns().len() as u32).collect();
-    let growing = Growing { table, loss, limits: limits(job.params), features: &features, pool: job.pool };
-    let path = Path::new(cart::grow(&growing), table, loss);
+    // Costs decide what leaves say; splits that are good for the next ones are found by impurity.
+    let by = if matches!(loss, Loss::Costs(_)) { &Loss::Gini } else { loss };
+    let growing = Growing { table, loss: by, limits: limits(job.params), features: &features, pool: job.pool };
+    let path = Path::new(cart::grow(&growing), table, by);
     let (alpha, validated) = match pruning(job.params) {
         None => (-1.0, Vec::new()),
         Some(choice) => {
@@ -157,7 +159,7 @@ fn search(job: &Job<'_>, table: &Ranked, loss: &Loss, watch: &mut dyn FnMut(&Eve
     }
     let searched = arms.first().is_none_or(|arm| arm.searched);
     let weight = table.total_weight();
-    let name = params.criterion.name();
+    let name = if matches!(loss, Loss::Costs(_)) { "cost" } else { params.criterion.name() };
     // The squared loss leaves a constant out, which the mean must not.
     let constant = constant(table, loss);
     let mut listen = |standing: &Standing| {
@@ -209,7 +211,11 @@ fn told(job: &Job<'_>, table: &Ranked, loss: &Loss, tree: &Sketch) -> TreeReport
     TreeReport {
         leaves: tree.leaves(),
         depth: tree.twig(tree.root()).depth(),
-        measure: if job.params.criterion == Criterion::Accuracy { "error" } else { job.params.criterion.name() },
+        measure: match loss {
+            Loss::Costs(_) => "cost",
+            Loss::Error => "error",
+            _ => job.params.criterion.name(),
+        },
         loss: total / table.total_weight(),
         start: None,
         descents: 0,
