@@ -10,7 +10,7 @@ use swarmwood::learn::tree_search::Arm;
 use swarmwood::model::{Kind, Schema, TargetKind};
 use swarmwood::params::{Allowed, Params, TABLE};
 use swarmwood::read::{self, Rows, Source};
-use swarmwood::train::{FlightReport, Trained, TreeReport};
+use swarmwood::train::{FlightReport, GridReport, Trained, TreeFlight, TreeReport};
 use swarmwood::{Result, store, train};
 
 use crate::args::talk_of;
@@ -258,6 +258,12 @@ const SHOWN_ARMS: usize = 4;
 fn tree_text(tree: &TreeReport) -> String {
     let leaves = count(tree.leaves, "leaf").replace("leafs", "leaves");
     let mut text = format!("{leaves}, depth {}, {} {}", tree.depth, tree.measure, short(tree.loss));
+    if let Some(flight) = &tree.flight {
+        text.push_str(&tree.start.map_or(String::new(), |start| format!(" (the greedy tree had {})", short(start))));
+        text.push('\n');
+        text.push_str(&tree_flight_text(flight));
+        return text;
+    }
     if let Some(start) = tree.start {
         let (descents, sweeps) = (count(tree.descents, "descent"), count(tree.sweeps as usize, "sweep"));
         text.push_str(&match tree.searched {
@@ -276,6 +282,43 @@ fn tree_text(tree: &TreeReport) -> String {
     text
 }
 
+/// How a particle swarm over one tree flew.
+fn tree_flight_text(flight: &TreeFlight) -> String {
+    let (iterations, evaluations) =
+        (count(flight.iterations, "iteration"), count(flight.evaluations as usize, "evaluation"));
+    let mut text = format!("best {} {} after {iterations}, {evaluations}", flight.measure, short(flight.best));
+    match flight.grid {
+        None => text.push_str(&format!(", {} to choose from at a place\n", flight.choices)),
+        Some(grid) => {
+            let thresholds = count(grid.thresholds, "threshold");
+            let (features, cells) = (count(grid.features, "feature"), count(grid.cells, "cell"));
+            text.push_str(&format!("\ngrid: {thresholds} on {features}, {cells}, {} with rows\n", grid.occupied));
+        }
+    }
+    text
+}
+
+fn tree_flight_json(flight: &TreeFlight) -> Value {
+    let grid = |grid: &GridReport| {
+        json!({
+            "features": grid.features,
+            "thresholds": grid.thresholds,
+            "cells": grid.cells,
+            "occupied": grid.occupied,
+            "searched": grid.searched,
+        })
+    };
+    json!({
+        "measure": flight.measure,
+        "best": flight.best,
+        "iterations": flight.iterations,
+        "evaluations": flight.evaluations,
+        "repeats": flight.repeats,
+        "choices": flight.choices,
+        "grid": flight.grid.as_ref().map(grid),
+    })
+}
+
 fn tree_json(tree: &TreeReport) -> Value {
     let arm = |arm: &Arm| {
         let Arm { leaves, searched, error, deviation } = *arm;
@@ -291,6 +334,7 @@ fn tree_json(tree: &TreeReport) -> Value {
         "sweeps": tree.sweeps,
         "searched": tree.searched,
         "compared": tree.arms.iter().map(arm).collect::<Vec<_>>(),
+        "flight": tree.flight.as_ref().map(tree_flight_json),
     })
 }
 

@@ -89,12 +89,20 @@ pub fn leaf_loss(params: &Params, target: &TargetKind) -> Result<Loss> {
     Ok(Loss::Costs(Costs::new(classes, costs.concat())))
 }
 
+/// Whether a method that makes one tree can be used for this target.
+pub fn check_task(params: &Params, target: &TargetKind) -> Result<()> {
+    let classes = classes(target);
+    let numbers_too = matches!(params.method, Method::SwarmTree | Method::Cart);
+    fits("method", params.method.name(), ("classes", numbers_too || classes > 0), classes)
+}
+
 /// Refuses what the method cannot use.
 pub fn check_aids(params: &Params, aids: &Aids) -> Result<()> {
     let method = params.method;
     let resumes = matches!(method, Method::Swarm | Method::Sgbdt | Method::SgbdtBins | Method::Psgbdt);
+    let takes_splits = matches!(method, Method::Psgbdt | Method::SplitTree);
     let faults = [
-        ("pretrained", aids.pretrained.is_some() && method != Method::Psgbdt, "is for method psgbdt"),
+        ("pretrained", aids.pretrained.is_some() && !takes_splits, "is for methods psgbdt and split-tree"),
         ("checkpoint", aids.keep.is_some() && !resumes, "is for methods that search: swarm, sgbdt, sgbdt-bins, psgbdt"),
     ];
     let violations: Vec<Violation> = faults

@@ -23,11 +23,11 @@ const LAYERS: &[&[&str]] = &[
     &["kernels"],
     &["objective"],
     &["metric"],
-    &["split", "grown", "sketch", "sweep"],
+    &["split", "grown", "sketch", "sweep", "merit", "iterate"],
     &["ridge", "shard", "rule_table"],
     &["workers"],
     &["greedy", "linear", "particle", "cart"],
-    &["published", "swarm", "tree_search"],
+    &["published", "swarm", "tree_search", "grid", "full_tree"],
 ];
 
 const LEARN: &str = "crates/swarmwood-learn/src/";

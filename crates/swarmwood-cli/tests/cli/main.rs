@@ -12,4 +12,5 @@ mod rules;
 mod scratch;
 mod swarms;
 mod tables;
+mod tree_swarms;
 mod trees;

@@ -224,7 +224,7 @@ fn bad_pretrained_models_are_refused_with_a_reason() {
     dir.run(&format!("train r.csv --target price --booster gblinear {stumps} --out linear.json")).works();
     dir.fails(&format!("{line} --pretrained linear.json"), 2, &["linear.json: has no split"]);
     let sgbdt = "train r.csv --target price --method sgbdt --out m.json --pretrained far.json";
-    dir.fails(sgbdt, 2, &["pretrained: is for method psgbdt; the method is sgbdt"]);
+    dir.fails(sgbdt, 2, &["pretrained: is for methods psgbdt and split-tree; the method is sgbdt"]);
 }
 
 #[test]

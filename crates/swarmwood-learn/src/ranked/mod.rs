@@ -196,6 +196,28 @@ impl Ranks {
         }
     }
 
+    /// The greatest code of a number whose values all lie at or below a threshold; 0 if there is none.
+    pub fn cut_at(&self, threshold: f64) -> u16 {
+        match &self.meaning {
+            Meaning::Number(bounds) => bounds.partition_point(|bound| bound[1] <= threshold) as u16,
+            Meaning::Category => 0,
+        }
+    }
+
+    /// Whether a threshold lies among the values of one code, so that no rule over codes is quite the same.
+    pub fn is_within_code(&self, threshold: f64) -> bool {
+        let Meaning::Number(bounds) = &self.meaning else { return false };
+        bounds.get(usize::from(self.cut_at(threshold))).is_some_and(|bound| bound[0] <= threshold)
+    }
+
+    /// The least and the greatest finite value of a number; none if it has none.
+    pub fn finite_range(&self) -> Option<[f64; 2]> {
+        let Meaning::Number(bounds) = &self.meaning else { return None };
+        let mut finite = bounds.iter().flatten().copied().filter(|value| value.is_finite());
+        let low = finite.next()?;
+        Some([low, finite.next_back().unwrap_or(low)])
+    }
+
     /// The threshold between two codes of a number, of which the rows at a node hold none in between, and the greatest
     /// code that lies below it.
     pub fn between(&self, low: u16, high: u16) -> (f64, u16) {

@@ -52,6 +52,18 @@ impl CodeSet {
 }
 
 impl Rule {
+    /// The rule over codes that a split over values is. Where a code stands for several values, a threshold among them
+    /// counts as lying below them.
+    pub fn of_split(split: &Split, column: &Ranks) -> Self {
+        let cut = match &split.test {
+            Test::Above(threshold) => Cut::Above(column.cut_at(*threshold)),
+            Test::In(levels) => {
+                Cut::In(CodeSet::new((1..=column.top).filter(|&code| levels.contains(u32::from(code) - 1))))
+            }
+        };
+        Rule { feature: split.feature, cut, missing_right: split.missing_right }
+    }
+
     /// The side of a code.
     #[inline]
     pub fn right(&self, code: u16) -> bool {

@@ -1,6 +1,6 @@
 //! From a sketch to the trees of a model: leaf values, covers, gains.
 
-use swarmwood_model::{Child, Leaf, Member, Node, Shape, Tree};
+use swarmwood_model::{Child, Leaf, Member, Node, Shape, Split, Tree};
 
 use super::{Edge, Sketch};
 use crate::leaf_loss::{Loss, Medians, Sums};
@@ -71,6 +71,29 @@ pub fn fit_rows(table: &Ranked, rows: &[u32], loss: &Loss) -> Fitted {
 /// impossible; the order of the classes stays. Under a matrix of costs the class that costs least has the largest share.
 pub fn members(sketch: &mut Sketch, table: &Ranked, loss: &Loss) -> Vec<Member> {
     let splits = sketch.centre(table);
+    assemble(sketch, splits, None, table, loss)
+}
+
+/// A tree whose thresholds and classes were decided elsewhere, and stay what they are whatever rows say.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decided {
+    /// Its rules over codes.
+    pub sketch: Sketch,
+    /// The same rules over values, node by node.
+    pub splits: Vec<Split>,
+    /// The class of each leaf.
+    pub classes: Vec<u16>,
+}
+
+impl Decided {
+    /// The trees of a model. Shares of classes are those of [`members`], except that the class of a leaf has a row more
+    /// than any other where its rows, or their lack, would not make it the first.
+    pub fn members(&self, table: &Ranked, loss: &Loss) -> Vec<Member> {
+        assemble(&self.sketch, self.splits.clone(), Some(&self.classes), table, loss)
+    }
+}
+
+fn assemble(sketch: &Sketch, splits: Vec<Split>, classes: Option<&[u16]>, table: &Ranked, loss: &Loss) -> Vec<Member> {
     let (nodes, leaves) = fit(sketch, table, loss);
     let child = |edge: Edge| match edge {
         Edge::Node(node) => Child::Node(node),
@@ -94,7 +117,11 @@ pub fn members(sketch: &mut Sketch, table: &Ranked, loss: &Loss) -> Vec<Member> 
         })
         .collect();
     let row_weight = table.total_weight() / (table.rows().max(1) as f64);
-    let values: Vec<Vec<f64>> = leaves.iter().map(|leaf| leaf_values(leaf, table, loss, row_weight)).collect();
+    let value = |(at, leaf): (usize, &Fitted)| match classes {
+        None => leaf_values(leaf, table, loss, row_weight),
+        Some(classes) => decided_values(leaf, usize::from(classes[at]), row_weight),
+    };
+    let values: Vec<Vec<f64>> = leaves.iter().enumerate().map(value).collect();
     let tree = |output: usize| {
         let leaf = |(values, fitted): (&Vec<f64>, &Fitted)| Leaf { value: values[output], cover: fitted.weight(table) };
         let leaves = values.iter().zip(&leaves).map(leaf).collect();
@@ -113,9 +140,25 @@ fn leaf_values(leaf: &Fitted, table: &Ranked, loss: &Loss, row_weight: f64) -> V
         // Costs decide otherwise than shares: the decision must win, if only just.
         counts[decided] = most * (1.0 + 1e-9);
     }
+    debug_assert_eq!(counts.len(), *count);
+    scores(&counts)
+}
+
+/// The raw scores of a leaf whose class is decided.
+fn decided_values(leaf: &Fitted, decided: usize, row_weight: f64) -> Vec<f64> {
+    let mut counts: Vec<f64> = leaf.sums.iter().map(|weight| weight + row_weight).collect();
+    let most = counts.iter().copied().fold(0.0, f64::max);
+    if counts[decided] < most || counts[..decided].contains(&most) {
+        counts[decided] = most + row_weight;
+    }
+    scores(&counts)
+}
+
+/// Log odds of two classes, log shares of more.
+fn scores(counts: &[f64]) -> Vec<f64> {
     let total: f64 = counts.iter().sum();
-    match count {
-        2 => vec![(counts[1] / counts[0]).ln()],
+    match counts {
+        [first, second] => vec![(second / first).ln()],
         _ => counts.iter().map(|share| (share / total).ln()).collect(),
     }
 }

@@ -11,7 +11,7 @@ use swarmwood_model::Split;
 
 use crate::ranked::{Cut, Ranked, Rule};
 
-pub use members::{Fitted, fit, fit_rows, members};
+pub use members::{Decided, Fitted, fit, fit_rows, members};
 
 /// A tree.
 #[derive(Debug, Clone, PartialEq, Default)]

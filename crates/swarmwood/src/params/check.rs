@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use super::table::{Booster, Criterion, Growth, Method, Params, TABLE};
+use super::table::{Booster, Criterion, FitnessChoice, Growth, Method, Params, TABLE};
 use crate::error::{Error, Violation};
 
 /// Levels of a tree that is a sequence of rules.
@@ -63,6 +63,9 @@ impl Params {
         let mut violate = |name: &str, message: String| violations.push(Violation { name: name.to_string(), message });
         if matches!(self.method, Method::SwarmTree | Method::Cart) {
             self.check_single(&mut violate);
+        } else if matches!(self.method, Method::ApsoTree | Method::TsoTree | Method::SplitTree) {
+            self.check_single(&mut violate);
+            self.check_flown(&mut violate);
         } else if self.method == Method::Swarm {
             self.check_search(&mut violate);
         } else if self.method != Method::Greedy {
@@ -120,9 +123,24 @@ impl Params {
         }
     }
 
+    /// What particle swarms over one tree ask.
+    fn check_flown(&self, violate: &mut dyn FnMut(&str, String)) {
+        let method = self.method.name();
+        if self.method != Method::ApsoTree && !(1..=DEEPEST).contains(&self.depth) {
+            violate("depth", format!("is {}, must be from 1 to {DEEPEST} with method {method}", self.depth));
+        }
+        if matches!(self.fitness, FitnessChoice::Rmse | FitnessChoice::Loss) {
+            let fitness = self.fitness.name();
+            violate("fitness", format!("is {fitness}, must be auto, accuracy or recall with method {method}"));
+        }
+    }
+
     /// What the encoding of the swarm methods asks: trees as sequences of rules, a leaf number in a byte.
     fn check_sequences(&self, violate: &mut dyn FnMut(&str, String)) {
         let method = self.method.name();
+        if self.fitness == FitnessChoice::Recall {
+            violate("fitness", format!("is recall, must be auto, accuracy, rmse or loss with method {method}"));
+        }
         if self.growth == Growth::Leaf {
             violate("growth", format!("is {}, must be oblivious or depth with method {method}", self.growth.name()));
         }

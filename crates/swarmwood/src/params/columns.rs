@@ -34,6 +34,11 @@ impl Params {
             }
             Method::SgbdtBins => Params { method, max_bin: 100, ..Params::of(Method::Sgbdt) },
             Method::SwarmTree | Method::Cart => Params { depth: 0, ..base },
+            // Jun, Cho, Lee 2012, section 4.
+            Method::ApsoTree => Params { depth: 0, iterations: 500, ..base },
+            Method::TsoTree => Params { depth: 3, iterations: 200, ..base },
+            // The model before is that of psgbdt.
+            Method::SplitTree => Params { trees: 6, depth: 4, learning_rate: 1.0, ..base },
         }
     }
 
@@ -52,6 +57,7 @@ impl Params {
             Method::Greedy if self.growth == Growth::Auto => return Params { growth: Growth::Depth, ..self },
             Method::Greedy => return self,
             Method::SwarmTree | Method::Cart => return self.resolve_tree(target),
+            Method::ApsoTree | Method::TsoTree | Method::SplitTree => return self.resolve_tree(target).resolve_flown(),
             Method::Sgbdt | Method::SgbdtBins | Method::Psgbdt => {}
         }
         let (population, fitness) = match target {
@@ -84,10 +90,17 @@ impl Params {
             _ => self.guard,
         };
         let min_leaf = Auto::Is(self.min_leaf.unwrap_or(match (self.method, target) {
-            (Method::Cart, _) => 1,
-            (_, TargetKind::Classes(_)) => 5,
-            (_, TargetKind::Number) => 20,
+            (Method::SwarmTree, TargetKind::Classes(_)) => 5,
+            (Method::SwarmTree, TargetKind::Number) => 20,
+            _ => 1,
         }));
         Params { criterion, population, guard, min_leaf, ..self }
+    }
+
+    /// Swarms over one tree decide between classes.
+    fn resolve_flown(self) -> Params {
+        let population = if self.method == Method::ApsoTree { 100 } else { 50 };
+        let fitness = if self.fitness == FitnessChoice::Auto { FitnessChoice::Accuracy } else { self.fitness };
+        Params { population: Auto::Is(self.population.unwrap_or(population)), fitness, ..self }
     }
 }

@@ -21,7 +21,7 @@ pub use gather::Gather;
 pub use markdown::markdown;
 pub use spec::{Allowed, Condition, Group, ParamSpec};
 pub use table::{
-    Booster, Criterion, FitnessChoice, Growth, Method, MetricChoice, ObjectiveChoice, Params, Prune, TABLE,
+    Booster, Criterion, EmptyCells, FitnessChoice, Growth, Method, MetricChoice, ObjectiveChoice, Params, Prune, TABLE,
 };
 pub use value::{Auto, Choice, Matrix};
 

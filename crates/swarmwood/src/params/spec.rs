@@ -36,10 +36,11 @@ impl ParamSpec {
         let default = self.default_text();
         let mut others: Vec<(String, Vec<&str>)> = Vec::new();
         for &method in Method::ALL {
-            let own = (self.show)(&Params::of(method));
+            let params = Params::of(method);
+            let own = (self.show)(&params);
             match others.iter_mut().find(|(value, _)| *value == own) {
-                // A method is its own name, not a default of another method.
-                _ if own == default || self.name == "method" || !self.applies(&Params::of(method)) => {}
+                // A method is its own name, not a default of another method, and has no default of what it does not use.
+                _ if own == default || self.name == "method" || !self.applies(&params) => {}
                 Some((_, methods)) => methods.push(method.name()),
                 None => others.push((own, vec![method.name()])),
             }

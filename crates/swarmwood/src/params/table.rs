@@ -24,6 +24,12 @@ choices! {
         SwarmTree = "swarm-tree",
         /// one tree, grown greedily and cut back by cross-validation (CART)
         Cart = "cart",
+        /// the thresholds of such a tree moved together by an adaptive particle swarm, as published (CART and APSO)
+        ApsoTree = "apso-tree",
+        /// one tree whose every place is won by the symbol of greatest score, as published (TSO)
+        TsoTree = "tso-tree",
+        /// one tree by a discrete particle swarm over the splits of a model that was trained before
+        SplitTree = "split-tree",
     }
 }
 
@@ -100,6 +106,8 @@ choices! {
         Auto = "auto",
         /// share of rows whose class is right
         Accuracy = "accuracy",
+        /// mean share of each class's rows that is right: sensitivity and specificity of two classes; for single trees
+        Recall = "recall",
         /// root of the mean squared error
         Rmse = "rmse",
         /// the mean loss of the objective
@@ -139,19 +147,67 @@ choices! {
     }
 }
 
+choices! {
+    /// What cells of a grid without training rows predict.
+    EmptyCells {
+        /// the class of the cell with rows that the fewest thresholds lie between
+        Nearest = "nearest",
+        /// any class, drawn for each cell, as published
+        Random = "random",
+    }
+}
+
 const GREEDY: Condition = Condition::Method(&[Method::Greedy]);
 const SEARCH: Condition = Condition::Method(&[Method::Swarm]);
 const BUDGET: Condition = Condition::Method(&[Method::Swarm, Method::SwarmTree]);
-const LEAVES: Condition = Condition::Method(&[Method::Greedy, Method::Swarm, Method::SwarmTree, Method::Cart]);
+const LEAVES: Condition =
+    Condition::Method(&[Method::Greedy, Method::Swarm, Method::SwarmTree, Method::Cart, Method::ApsoTree]);
 /// Methods that make an ensemble.
 const ENSEMBLE: Condition =
     Condition::Method(&[Method::Swarm, Method::Greedy, Method::Sgbdt, Method::SgbdtBins, Method::Psgbdt]);
+/// Methods that make an ensemble, and the one that takes the splits of one.
+const BOOSTED: Condition = Condition::Method(&[
+    Method::Swarm,
+    Method::Greedy,
+    Method::Sgbdt,
+    Method::SgbdtBins,
+    Method::Psgbdt,
+    Method::SplitTree,
+]);
 /// Methods that make one tree.
-const SINGLE: Condition = Condition::Method(&[Method::SwarmTree, Method::Cart]);
-const CART: Condition = Condition::Method(&[Method::Cart]);
-const POPULATION: Condition = Condition::Method(&[Method::Sgbdt, Method::SgbdtBins, Method::Psgbdt, Method::SwarmTree]);
+const SINGLE: Condition =
+    Condition::Method(&[Method::SwarmTree, Method::Cart, Method::ApsoTree, Method::TsoTree, Method::SplitTree]);
+/// Methods that choose the rules of one tree by a criterion.
+const CHOSEN: Condition = Condition::Method(&[Method::SwarmTree, Method::Cart]);
+/// Methods that grow one tree node by node, to begin with at least.
+const GROWN: Condition = Condition::Method(&[Method::SwarmTree, Method::Cart, Method::ApsoTree]);
+const PRUNED: Condition = Condition::Method(&[Method::Cart, Method::ApsoTree]);
+const GRID: Condition = Condition::Method(&[Method::ApsoTree]);
+/// Methods that let a particle swarm search for one tree.
+const FLOWN: Condition = Condition::Method(&[Method::ApsoTree, Method::TsoTree, Method::SplitTree]);
+const POPULATION: Condition = Condition::Method(&[
+    Method::Sgbdt,
+    Method::SgbdtBins,
+    Method::Psgbdt,
+    Method::SwarmTree,
+    Method::ApsoTree,
+    Method::TsoTree,
+    Method::SplitTree,
+]);
+/// Methods with particles.
+const PARTICLES: Condition = Condition::Method(&[
+    Method::Sgbdt,
+    Method::SgbdtBins,
+    Method::Psgbdt,
+    Method::ApsoTree,
+    Method::TsoTree,
+    Method::SplitTree,
+]);
+/// Methods whose particles are sequences.
+const DISCRETE: Condition = Condition::Method(&[Method::Sgbdt, Method::SgbdtBins, Method::Psgbdt, Method::SplitTree]);
 /// Methods that are told what the default method finds out.
-const FIXED: Condition = Condition::Method(&[Method::Greedy, Method::Sgbdt, Method::SgbdtBins, Method::Psgbdt]);
+const FIXED: Condition =
+    Condition::Method(&[Method::Greedy, Method::Sgbdt, Method::SgbdtBins, Method::Psgbdt, Method::SplitTree]);
 const SWARM: Condition = Condition::Method(&[Method::Sgbdt, Method::SgbdtBins, Method::Psgbdt]);
 const OBLIVIOUS: Condition = Condition::Growth(&[Growth::Oblivious]);
 const TREES: Condition = Condition::Booster(&[Booster::Gbtree, Booster::Dart]);
@@ -217,9 +273,9 @@ table! {
     /// order in which a tree grows
     growth: Growth = Growth::Auto,
         Method, Allowed::Choices(Growth::CHOICES), aliases ["grow_policy"], only [ENSEMBLE, TREES];
-    /// rounds; each adds one tree, or one tree a class where there are three or more classes
+    /// rounds; each adds one tree, or one tree a class where there are three or more classes; for split-tree of the model before
     trees: usize = 100,
-        Size, Allowed::whole(1, 1_000_000), aliases ["rounds", "n_estimators", "num_rounds"], only [ENSEMBLE];
+        Size, Allowed::whole(1, 1_000_000), aliases ["rounds", "n_estimators", "num_rounds"], only [BOOSTED];
     /// greatest depth of a tree; 0 is no limit, for leaf growth alone; at most 16 for oblivious trees
     depth: usize = 6,
         Size, Allowed::whole(0, 32), aliases ["max_depth"], only [TREES];
@@ -235,16 +291,16 @@ table! {
         Size, Allowed::whole(0, 1_000_000_000), aliases [], only [BUDGET];
     /// what the rules of a single tree are chosen by
     criterion: Criterion = Criterion::Auto,
-        Tree, Allowed::Choices(Criterion::CHOICES), aliases [], only [SINGLE];
+        Tree, Allowed::Choices(Criterion::CHOICES), aliases [], only [CHOSEN];
     /// whether rows are weighted so that every class counts the same
     balanced: bool = false,
         Tree, Allowed::Switch, aliases [], only [SINGLE];
     /// what mistakes cost, a row a true class, a column a decision: '0,1;5,0' makes it five times as dear to miss the second
     costs: Matrix = Matrix::default(),
-        Tree, Allowed::Matrix, aliases [], only [SINGLE];
-    /// fewest rows of a leaf; auto is 1 for cart, and for swarm-tree 5 for classes and 20 for numbers
+        Tree, Allowed::Matrix, aliases [], only [CHOSEN];
+    /// fewest rows of a leaf; auto is 1, and for swarm-tree 5 for classes and 20 for numbers
     min_leaf: Auto<usize> = Auto::Auto,
-        Tree, Allowed::whole(1, 1 << 32), aliases ["min_samples_leaf"], only [SINGLE];
+        Tree, Allowed::whole(1, 1 << 32), aliases ["min_samples_leaf"], only [GROWN];
     /// most places where a number may be cut; 0 is between any two values
     thresholds: usize = 0,
         Tree, Allowed::whole(0, 65_534), aliases [], only [SINGLE];
@@ -253,10 +309,19 @@ table! {
         Tree, Allowed::Switch, aliases [], only [Condition::Method(&[Method::SwarmTree])];
     /// how far a grown tree is cut back
     prune: Prune = Prune::Best,
-        Tree, Allowed::Choices(Prune::CHOICES), aliases [], only [CART];
+        Tree, Allowed::Choices(Prune::CHOICES), aliases [], only [PRUNED];
     /// parts of the rows for cross-validation
     folds: usize = 5,
-        Tree, Allowed::whole(2, 100), aliases [], only [SINGLE];
+        Tree, Allowed::whole(2, 100), aliases [], only [GROWN];
+    /// most thresholds of a grid; a tree with more is refused, as few of its cells would hold rows
+    grid_thresholds: usize = 15,
+        Tree, Allowed::whole(1, 20), aliases [], only [GRID];
+    /// what cells of the grid without training rows predict
+    empty_cells: EmptyCells = EmptyCells::Nearest,
+        Tree, Allowed::Choices(EmptyCells::CHOICES), aliases [], only [GRID];
+    /// grids to search, each after the first on a random half of the features; the one that fits best is kept
+    repeats: usize = 1,
+        Tree, Allowed::whole(1, 1000), aliases [], only [GRID];
     /// share of each step that is taken
     learning_rate: f64 = 0.1,
         Shrinkage, Allowed::above(0.0, 1.0), aliases ["eta"], only [FIXED];
@@ -280,7 +345,7 @@ table! {
         Sampling, Allowed::above(0.0, 1.0), aliases ["colsample"], only [GREEDY, TREES];
     /// greatest number of bins a feature is cut into
     max_bin: usize = 255,
-        Sampling, Allowed::whole(2, 255), aliases ["max_bins"], only [ENSEMBLE, TREES];
+        Sampling, Allowed::whole(2, 255), aliases ["max_bins"], only [BOOSTED, TREES];
     /// start of every random stream; the same seed gives the same model, whatever the number of threads
     seed: u64 = 0,
         Sampling, Allowed::whole(0, u64::MAX), aliases ["random_state"], only [];
@@ -304,27 +369,30 @@ table! {
     /// validation metric that early stopping watches
     metric: MetricChoice = MetricChoice::Auto,
         Validation, Allowed::Choices(MetricChoice::CHOICES), aliases ["eval_metric"], only [GREEDY];
-    /// members of the swarm; auto is 50 for classes and 200 for numbers, and 4 trees for swarm-tree
+    /// members of the swarm; auto is 50 for classes and 200 for numbers, 100 for apso-tree, and 4 trees for swarm-tree
     population: Auto<usize> = Auto::Auto,
         Swarm, Allowed::whole(1, 1_000_000), aliases [], only [POPULATION];
-    /// iterations of the swarm, the initial one counted; the paper does not tell its own number
+    /// iterations of the swarm, the initial one counted; the paper of sgbdt does not tell its own number
     iterations: usize = 100,
-        Swarm, Allowed::whole(1, 1_000_000), aliases [], only [SWARM];
+        Swarm, Allowed::whole(1, 1_000_000), aliases [], only [PARTICLES];
     /// chance that a dimension takes the value of the particle's own best
     alpha: f64 = 0.45,
-        Swarm, Allowed::within(0.0, 1.0), aliases [], only [SWARM];
+        Swarm, Allowed::within(0.0, 1.0), aliases [], only [DISCRETE];
     /// chance that a dimension takes the value of the global best
     beta: f64 = 0.45,
-        Swarm, Allowed::within(0.0, 1.0), aliases [], only [SWARM];
+        Swarm, Allowed::within(0.0, 1.0), aliases [], only [DISCRETE];
     /// what the swarm makes best on the training rows
     fitness: FitnessChoice = FitnessChoice::Auto,
-        Swarm, Allowed::Choices(FitnessChoice::CHOICES), aliases [], only [SWARM];
+        Swarm, Allowed::Choices(FitnessChoice::CHOICES), aliases [], only [PARTICLES];
+    /// part of the sensitivity in the fitness recall if there are two classes; the rest is specificity
+    sensitivity: f64 = 0.5,
+        Swarm, Allowed::within(0.0, 1.0), aliases [], only [FLOWN];
     /// whether alpha and beta follow the state of the swarm; not in the paper
     adaptive: bool = false,
-        Swarm, Allowed::Switch, aliases [], only [SWARM];
+        Swarm, Allowed::Switch, aliases [], only [DISCRETE];
     /// chance that a dimension is drawn anew after a move; not in the paper
     mutation: f64 = 0.0,
-        Swarm, Allowed::within(0.0, 1.0), aliases [], only [SWARM];
+        Swarm, Allowed::within(0.0, 1.0), aliases [], only [DISCRETE];
     /// whether one particle starts at trees that were grown greedily; not in the paper
     greedy_seed: bool = false,
         Swarm, Allowed::Switch, aliases [], only [SWARM];

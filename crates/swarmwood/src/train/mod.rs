@@ -5,6 +5,7 @@
 
 mod binning;
 mod flight;
+mod flown;
 mod history;
 mod keeper;
 mod linear;
@@ -103,6 +104,42 @@ pub struct TreeReport {
     pub searched: bool,
     /// What cross-validation compared; for a search the chosen way comes first.
     pub arms: Vec<Arm>,
+    /// How a particle swarm over one tree flew.
+    pub flight: Option<TreeFlight>,
+}
+
+/// What a particle swarm over one tree did.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TreeFlight {
+    /// What was made best, by the name users say.
+    pub measure: &'static str,
+    /// Its best value on the training rows.
+    pub best: f64,
+    /// Iterations done.
+    pub iterations: usize,
+    /// Candidates evaluated.
+    pub evaluations: u64,
+    /// Candidates that were known already.
+    pub repeats: u64,
+    /// What there was to choose from at each place: symbols or split points; for a grid the thresholds that moved.
+    pub choices: usize,
+    /// The grid, if there is one.
+    pub grid: Option<GridReport>,
+}
+
+/// The grid that a tree was made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GridReport {
+    /// Features that are cut.
+    pub features: usize,
+    /// Different thresholds on them.
+    pub thresholds: usize,
+    /// The cells that they make.
+    pub cells: usize,
+    /// Cells with training rows.
+    pub occupied: usize,
+    /// Grids that were searched.
+    pub searched: usize,
 }
 
 /// What a training may have beside rows and parameters.
@@ -171,12 +208,16 @@ pub fn train_with(
         (Method::Greedy, Booster::Gblinear) => linear::train(&job, &mut watch)?,
         (Method::Sgbdt | Method::SgbdtBins | Method::Psgbdt, _) => published::train(&job, aids, &mut watch)?,
         (Method::Swarm, _) => swarm::train(&job, aids, &mut watch)?,
-        (Method::SwarmTree | Method::Cart, _) => single::train(&job, &mut watch)?,
+        (Method::SwarmTree | Method::Cart | Method::ApsoTree | Method::TsoTree | Method::SplitTree, _) => {
+            single::train(&job, aids, &mut watch)?
+        }
     };
     if clock.expired {
         let limit = params.time_limit;
-        let done = match &trained.flight {
-            Some(flight) => format!("{} iterations", flight.iterations),
+        let of_tree = trained.tree.as_ref().and_then(|tree| tree.flight.as_ref());
+        let flown = trained.flight.as_ref().map(|flight| flight.iterations);
+        let done = match flown.or(of_tree.map(|flight| flight.iterations)) {
+            Some(iterations) => format!("{iterations} iterations"),
             None => format!("{} rounds", trained.rounds),
         };
         trained.notes.push(format!("the time limit of {limit} s ended training after {done}"));

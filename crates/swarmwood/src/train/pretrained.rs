@@ -52,6 +52,11 @@ impl Pretrained {
         fingerprint(format!("{:?}", self.splits).bytes().map(u64::from))
     }
 
+    /// The splits, in the order of the trees.
+    pub(super) fn splits(&self) -> &[Split] {
+        &self.splits
+    }
+
     /// Bins that are cut where the model cuts.
     pub(super) fn layout(&self, job: &Job<'_>) -> Layout {
         let none = || Column::Number(Vec::new());

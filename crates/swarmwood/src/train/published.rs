@@ -124,7 +124,13 @@ fn prepare(
 }
 
 /// A greedy ensemble of the size that is searched for.
-fn grow(job: &Job<'_>, data: &Dataset, form: Form, lambda: f64, watch: &mut dyn FnMut(&Event) -> Flow) -> Vec<Grown> {
+pub(super) fn grow(
+    job: &Job<'_>,
+    data: &Dataset,
+    form: Form,
+    lambda: f64,
+    watch: &mut dyn FnMut(&Event) -> Flow,
+) -> Vec<Grown> {
     let growth = if form == Form::Free { greedy::Growth::Depth } else { greedy::Growth::Oblivious };
     let settings = greedy::Settings {
         growth,
@@ -145,8 +151,8 @@ fn fitness(job: &Job<'_>) -> Fitness {
     match job.params.fitness {
         FitnessChoice::Accuracy => Fitness::Accuracy,
         FitnessChoice::Rmse => Fitness::Rmse,
-        // Every `auto` was resolved with the target.
-        FitnessChoice::Loss | FitnessChoice::Auto => Fitness::Loss,
+        // Every `auto` was resolved with the target; `recall` was refused with the parameters.
+        FitnessChoice::Loss | FitnessChoice::Recall | FitnessChoice::Auto => Fitness::Loss,
     }
 }
 

@@ -8,17 +8,18 @@ use swarmwood_learn::leaf_loss::Loss;
 use swarmwood_learn::ranked::{MOST_CODES, Ranked, Target};
 use swarmwood_learn::sketch::{self, Sketch};
 use swarmwood_learn::tree_search::{self, Arm, Menu, Settings, Standing};
-use swarmwood_model::{Body, TargetKind};
+use swarmwood_model::{Body, Member, TargetKind};
 
 use super::linear::measure;
-use super::{Job, Trained, TreeReport, gather};
+use super::{Aids, Job, Trained, TreeReport, flown, gather};
 use crate::params::{Method, Params, Prune};
 use crate::{Result, registry};
 
 /// Trains on ranks of values, which must all be in memory.
-pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Trained> {
+pub fn train(job: &Job<'_>, aids: &Aids, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Trained> {
     let started = Instant::now();
     let target = &job.rows.schema.target.kind;
+    registry::check_task(job.params, target)?;
     let loss = registry::leaf_loss(job.params, target)?;
     let chunk = gather(job.rows)?;
     let valid = job.valid.map(gather).transpose()?;
@@ -33,11 +34,12 @@ pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Tra
     }
     let bin_seconds = started.elapsed().as_secs_f64();
     let started = Instant::now();
-    let (mut tree, report) = match job.params.method {
-        Method::Cart => grow(job, &table, &loss),
-        _ => search(job, &table, &loss, watch),
+    let found = match job.params.method {
+        Method::Cart => Found::fitted(grow(job, &table, &loss), &table, &loss),
+        Method::ApsoTree | Method::TsoTree | Method::SplitTree => flown::search(job, aids, &table, &loss, watch)?,
+        _ => Found::fitted(search(job, &table, &loss, watch), &table, &loss),
     };
-    let members = sketch::members(&mut tree, &table, &loss);
+    let Found { members, report, warnings, notes } = found;
     let train_seconds = started.elapsed().as_secs_f64();
     let model = job.model(vec![0.0; members.len()], Body::Trees(members));
     let train_metrics = measure(job, &model, &chunk)?;
@@ -53,9 +55,25 @@ pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Tra
         search: None,
         flight: None,
         tree: Some(report),
-        warnings: Vec::new(),
-        notes: Vec::new(),
+        warnings,
+        notes,
     })
+}
+
+/// What a learner of one tree ends with.
+pub(super) struct Found {
+    pub(super) members: Vec<Member>,
+    pub(super) report: TreeReport,
+    pub(super) warnings: Vec<String>,
+    pub(super) notes: Vec<String>,
+}
+
+impl Found {
+    /// A tree whose leaves are still to be fitted.
+    fn fitted((mut tree, report): (Sketch, TreeReport), table: &Ranked, loss: &Loss) -> Self {
+        let members = sketch::members(&mut tree, table, loss);
+        Found { members, report, warnings: Vec::new(), notes: Vec::new() }
+    }
 }
 
 /// Weights under which every class counts the same.
@@ -70,8 +88,17 @@ fn balance(table: Ranked) -> Ranked {
     table.with_weight(weight)
 }
 
-fn limits(params: &Params) -> Limits {
+pub(super) fn limits(params: &Params) -> Limits {
     Limits { leaves: params.max_leaves, depth: params.depth, min_leaf: params.min_leaf.unwrap_or(1) }
+}
+
+/// How far a grown tree is cut back, if it is.
+pub(super) fn pruning(params: &Params) -> Option<Choice> {
+    match params.prune {
+        Prune::None => None,
+        Prune::Best => Some(Choice::Best),
+        Prune::OneStandardError => Some(Choice::OneStandardError),
+    }
 }
 
 /// CART.
@@ -81,12 +108,7 @@ fn grow(job: &Job<'_>, table: &Ranked, loss: &Loss) -> (Sketch, TreeReport) {
     let by = if matches!(loss, Loss::Costs(_)) { &Loss::Gini } else { loss };
     let growing = Growing { table, loss: by, limits: limits(job.params), features: &features, pool: job.pool };
     let path = Path::new(cart::grow(&growing), table, by);
-    let choice = match job.params.prune {
-        Prune::None => None,
-        Prune::Best => Some(Choice::Best),
-        Prune::OneStandardError => Some(Choice::OneStandardError),
-    };
-    let (alpha, validated) = match choice {
+    let (alpha, validated) = match pruning(job.params) {
         None => (-1.0, Vec::new()),
         Some(choice) => {
             let folds = cart::deal(table, job.params.folds, job.params.seed, 0);
@@ -203,5 +225,6 @@ fn told(job: &Job<'_>, table: &Ranked, loss: &Loss, tree: &Sketch) -> TreeReport
         sweeps: 0,
         arms: Vec::new(),
         searched: job.params.method == Method::SwarmTree,
+        flight: None,
     }
 }

@@ -1,0 +1,322 @@
+use swarmwood_model::{Feature, Kind, Test};
+use swarmwood_search::rng::Stream;
+
+use super::*;
+use crate::data::{Chunk, Column};
+use crate::sketch::{Decided, Edge};
+
+fn numbers_table(columns: Vec<Vec<f64>>, target: Vec<f64>, classes: usize) -> Ranked {
+    let feature = |at: usize| Feature { name: format!("x{at}"), kind: Kind::Number };
+    let features: Vec<Feature> = (0..columns.len()).map(feature).collect();
+    let rows = target.len();
+    let columns = columns.into_iter().map(Column::Number).collect();
+    Ranked::new(&Chunk { columns, target, weight: Vec::new(), rows }, &features, Some(classes), 1000)
+}
+
+fn settings() -> Settings {
+    Settings {
+        limits: Limits { leaves: 0, depth: 0, min_leaf: 1 },
+        prune: Some(Choice::Best),
+        folds: 5,
+        population: 30,
+        iterations: 60,
+        fitness: Fitness::Accuracy,
+        empty: Empty::Nearest,
+        repeats: 1,
+        most_thresholds: 15,
+        seed: 3,
+    }
+}
+
+fn find(table: &Ranked, settings: &Settings, threads: usize) -> Result<Outcome, GridError> {
+    search(table, settings, &Pool::new(threads).unwrap(), &mut |_| Flow::Continue)
+}
+
+/// The class that a tree gives a row with these codes.
+fn walk(tree: &Decided, code: impl Fn(u32) -> u16) -> u16 {
+    let mut edge = tree.sketch.root();
+    loop {
+        match edge {
+            Edge::Leaf(leaf) => return tree.classes[leaf as usize],
+            Edge::Node(node) => {
+                let branch = &tree.sketch.nodes()[node as usize];
+                edge = if branch.rule.right(code(branch.rule.feature)) { branch.right } else { branch.left };
+            }
+        }
+    }
+}
+
+/// Ten rows, one threshold on x and two on y, drawn by hand (a cell's rows, and its class in brackets):
+///
+/// ```text
+///        y <= 2.5        2.5 < y <= 4.5   y > 4.5
+/// x<=2.5 0 0     (0)     1 1     (1)      0 0  (0)
+/// x> 2.5 0 2 2   (2)     none             1    (1)
+/// ```
+fn by_hand() -> (Ranked, Vec<Axis>) {
+    let x = vec![1.0, 2.0, 1.0, 2.0, 1.0, 2.0, 3.0, 4.0, 3.0, 4.0];
+    let y = vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 1.0, 2.0, 2.0, 6.0];
+    let classes = vec![0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 2.0, 2.0, 1.0];
+    let axis = |feature, thresholds, high| Axis { feature, thresholds, range: [1.0, high], missing_right: false };
+    (numbers_table(vec![x, y], classes, 3), vec![axis(0, 1, 4.0), axis(1, 2, 6.0)])
+}
+
+#[test]
+fn the_cells_of_the_drawing_are_counted() {
+    let (table, axes) = by_hand();
+    let merit = Merit::new(&table, Fitness::Accuracy).unwrap();
+    let cells = Cells::new(&table, &merit, &axes);
+    // Any threshold between the same two values is the same cut, in any order.
+    let cuts = cells.cuts(&[2.9, 4.0, 2.1]);
+    assert_eq!(cuts, [vec![2], vec![2, 4]]);
+    let mut counted: Vec<(u32, Vec<f64>)> =
+        cells.occupied(&cuts).iter().map(|(cell, counts)| (cell, counts.to_vec())).collect();
+    counted.sort_by_key(|one| one.0);
+    let expected =
+        [(0, [2.0, 0.0, 0.0]), (1, [0.0, 2.0, 0.0]), (2, [2.0, 0.0, 0.0]), (3, [1.0, 0.0, 2.0]), (5, [0.0, 1.0, 0.0])];
+    assert_eq!(counted, expected.map(|(cell, counts)| (cell, counts.to_vec())));
+    assert!((cells.fitness(&cuts) - 0.9).abs() < 1e-12);
+    // The mean of the shares of each class that is right: 4 of 5, 3 of 3, 2 of 2.
+    let recall = Merit::new(&table, Fitness::Recall { sensitivity: 0.5 }).unwrap();
+    assert!((Cells::new(&table, &recall, &axes).fitness(&cuts) - 2.8 / 3.0).abs() < 1e-12);
+}
+
+#[test]
+fn the_cells_of_the_drawing_become_a_tree() {
+    let (table, axes) = by_hand();
+    let merit = Merit::new(&table, Fitness::Accuracy).unwrap();
+    let settings = settings();
+    let pool = Pool::new(1).unwrap();
+    let run = Run { table: &table, settings: &settings, pool: &pool, merit, before: Before::default(), stopped: false };
+    let found = Found { axes: axes.clone(), cuts: vec![vec![2], vec![2, 4]], fitness: 0.9, number: 0 };
+    let grid = run.finish(&found);
+    // Three cells lie one threshold away from the one without rows; the heaviest of them has class 2.
+    assert_eq!((grid.classes.clone(), grid.occupied), (vec![0, 1, 0, 2, 2, 1], 5));
+    let tree = grid.to_tree(&table);
+    let splits: Vec<(u32, f64)> = tree
+        .splits
+        .iter()
+        .map(|split| match split.test {
+            Test::Above(threshold) => (split.feature, threshold),
+            Test::In(_) => unreachable!(),
+        })
+        .collect();
+    assert_eq!(splits, [(0, 2.5), (1, 2.5), (1, 4.5), (1, 4.5)]);
+    assert_eq!(tree.classes, [0, 1, 0, 2, 1], "the empty cell shares a leaf with its neighbour");
+    // Thresholds that met, or lie beyond all values, leave the same cells.
+    let loose = Found { cuts: vec![vec![2], vec![2, 2, 4, 6]], ..found };
+    assert_eq!(run.finish(&loose).classes, grid.classes);
+}
+
+#[test]
+fn a_tree_decides_as_its_grid_on_every_cell() {
+    for round in 0..60 {
+        let mut stream = Stream::new(round, 1, 0);
+        let mut column = || -> Vec<f64> {
+            (0..25).map(|_| if stream.below(6) == 0 { f64::NAN } else { stream.below(7) as f64 }).collect()
+        };
+        let columns = vec![column(), column(), column()];
+        let target = (0..25).map(|_| stream.below(3) as f64).collect();
+        let table = numbers_table(columns, target, 3);
+        let axis = |feature: u32, thresholds: usize, missing_right: bool| Axis {
+            feature,
+            thresholds,
+            range: [0.0, 6.0],
+            missing_right,
+        };
+        let axes = [axis(0, 2, round % 2 == 0), axis(1, 1, round % 3 == 0), axis(2, 3, round % 5 == 0)];
+        let merit = Merit::new(&table, Fitness::Accuracy).unwrap();
+        let thresholds: Vec<f64> = (0..6).map(|_| stream.unit() * 6.0).collect();
+        let cuts = Cells::new(&table, &merit, &axes).cuts(&thresholds);
+        let empty = if round % 2 == 0 { Empty::Nearest } else { Empty::Random };
+        let (settings, pool) = (Settings { empty, ..settings() }, Pool::new(1).unwrap());
+        let fitness = Cells::new(&table, &merit, &axes).fitness(&cuts);
+        let run =
+            Run { table: &table, settings: &settings, pool: &pool, merit, before: Before::default(), stopped: false };
+        let grid = run.finish(&Found { axes: axes.to_vec(), cuts, fitness, number: 0 });
+        let tree = grid.to_tree(&table);
+        let mut right = 0;
+        for row in 0..25 {
+            let code = |feature: u32| table.columns()[feature as usize].codes()[row];
+            let crate::ranked::Target::Classes { of_row, .. } = table.target() else { unreachable!() };
+            right += usize::from(walk(&tree, code) == of_row[row]);
+        }
+        assert!((right as f64 / 25.0 - fitness).abs() < 1e-12, "round {round}");
+        let tops: Vec<u16> = table.columns().iter().map(|column| column.top()).collect();
+        for (a, b, c) in all_codes(&tops) {
+            let code = |feature: u32| [a, b, c][feature as usize];
+            assert_eq!(walk(&tree, code), grid.class(code), "round {round}: {a} {b} {c}");
+        }
+    }
+}
+
+/// All codes of three columns, missing ones included.
+fn all_codes(tops: &[u16]) -> Vec<(u16, u16, u16)> {
+    let mut all = Vec::new();
+    for a in 0..=tops[0] {
+        for b in 0..=tops[1] {
+            all.extend((0..=tops[2]).map(|c| (a, b, c)));
+        }
+    }
+    all
+}
+
+#[test]
+fn empty_cells_take_the_nearest_class_or_any_that_rows_have() {
+    for round in 0..40 {
+        let mut stream = Stream::new(round, 2, 0);
+        let shape: Vec<usize> = (0..1 + stream.below(3)).map(|_| 1 + stream.below(5) as usize).collect();
+        let cells: usize = shape.iter().product();
+        let mut order: Vec<u32> = (0..cells as u32).collect();
+        stream.shuffle(&mut order);
+        let held = 1 + stream.below(cells as u64) as usize;
+        let mut one = |&cell: &u32| empty::Occupied {
+            cell,
+            class: [0, 2, 3][stream.below(3) as usize],
+            weight: 1.0 + stream.below(3) as f64,
+        };
+        let occupied: Vec<empty::Occupied> = order[..held].iter().map(&mut one).collect();
+        let place = |cell: usize| -> Vec<usize> {
+            let mut rest = cell;
+            let mut place: Vec<usize> = shape
+                .iter()
+                .rev()
+                .map(|&intervals| {
+                    let at = rest % intervals;
+                    rest /= intervals;
+                    at
+                })
+                .collect();
+            place.reverse();
+            place
+        };
+        let apart = |a: usize, b: usize| -> usize { place(a).iter().zip(place(b)).map(|(a, b)| a.abs_diff(b)).sum() };
+        let filled = empty::fill(&shape, &occupied, Empty::Nearest, 4, 0);
+        for (cell, &class) in filled.iter().enumerate() {
+            let key = |one: &&empty::Occupied| (apart(cell, one.cell as usize), -(one.weight as i64), one.cell);
+            assert_eq!(Some(class), occupied.iter().min_by_key(key).map(|one| one.class), "round {round} cell {cell}");
+        }
+        let random = |seed| empty::fill(&shape, &occupied, Empty::Random, 4, seed);
+        assert_eq!(random(round), random(round));
+        let seen = |class: &u16| occupied.iter().any(|one| one.class == *class);
+        assert!(random(round).iter().all(seen));
+        assert!(occupied.iter().all(|one| random(round)[one.cell as usize] == one.class));
+    }
+    let occupied = [0, 1].map(|cell| empty::Occupied { cell, class: cell as u16, weight: 1.0 });
+    let drawn = |seed| empty::fill(&[64], &occupied, Empty::Random, 2, seed);
+    assert_ne!(drawn(0), drawn(1));
+}
+
+/// Rows of three numbers whose class follows two of them, with noise.
+fn noisy(rows: usize, seed: u64) -> Ranked {
+    let mut stream = Stream::new(seed, 3, 0);
+    let columns: Vec<Vec<f64>> = (0..3).map(|_| (0..rows).map(|_| stream.below(12) as f64).collect()).collect();
+    let mut class = |row: usize| {
+        let clear = u8::from(columns[0][row] > 4.0) + u8::from(columns[1][row] > 7.0);
+        f64::from(if stream.below(8) == 0 { stream.below(3) as u8 } else { clear })
+    };
+    let target = (0..rows).map(&mut class).collect();
+    numbers_table(columns, target, 3)
+}
+
+#[test]
+fn no_swarm_beats_the_best_of_all_placements_and_a_patient_one_finds_it() {
+    for seed in 0..6 {
+        let table = noisy(30, seed);
+        let limits = Limits { leaves: 4, depth: 0, min_leaf: 1 };
+        let base = Settings { limits, prune: None, seed, ..settings() };
+        let found = find(&table, &base, 1).unwrap();
+        let (axes, start) = axes::of_tree(&found.preliminary, &table);
+        let merit = Merit::new(&table, Fitness::Accuracy).unwrap();
+        let cells = Cells::new(&table, &merit, &axes);
+        // Every placement of so many thresholds among the codes of each axis.
+        let columns: Vec<u16> =
+            axes.iter().flat_map(|axis| vec![table.columns()[axis.feature as usize].top(); axis.thresholds]).collect();
+        let all: usize = columns.iter().map(|&top| usize::from(top)).product();
+        let mut best = 0.0_f64;
+        for number in 0..all {
+            let mut rest = number;
+            let codes: Vec<u16> = columns
+                .iter()
+                .map(|&top| {
+                    let code = rest % usize::from(top);
+                    rest /= usize::from(top);
+                    code as u16 + 1
+                })
+                .collect();
+            let mut codes = codes.as_slice();
+            let cuts: Vec<Vec<u16>> = axes
+                .iter()
+                .map(|axis| {
+                    let (own, others) = codes.split_at(axis.thresholds);
+                    codes = others;
+                    let mut own = own.to_vec();
+                    own.sort_unstable();
+                    own
+                })
+                .collect();
+            best = best.max(cells.fitness(&cuts));
+        }
+        assert!((found.fitness - best).abs() < 1e-12, "seed {seed}: {} of {best}", found.fitness);
+        let hasty = find(&table, &Settings { population: 2, iterations: 1, ..base.clone() }, 1).unwrap();
+        let greedy = cells.fitness(&cells.cuts(&start));
+        assert!(greedy <= hasty.fitness && hasty.fitness <= best, "the greedy thresholds are where it starts");
+        // Cells part rows at least as finely as the leaves of the tree do.
+        assert!(found.preliminary_fitness <= greedy + 1e-12, "{} {greedy}", found.preliminary_fitness);
+    }
+}
+
+#[test]
+fn threads_change_nothing_and_repeats_never_worsen_the_fit() {
+    let table = noisy(150, 9);
+    let small = Settings { population: 12, iterations: 10, most_thresholds: 20, ..settings() };
+    let one = find(&table, &small, 1).unwrap();
+    assert_eq!(find(&table, &small, 2), Ok(one.clone()));
+    assert_eq!(find(&table, &small, 8), Ok(one.clone()));
+    let again = find(&table, &Settings { repeats: 4, ..small.clone() }, 2).unwrap();
+    assert!(again.fitness >= one.fitness && again.repeats + again.refused == 4, "{again:?}");
+    assert_eq!(again.iterations, 10 * again.repeats);
+    let mut told = Vec::new();
+    let stopped = search(&table, &Settings { repeats: 4, ..small }, &Pool::new(1).unwrap(), &mut |event| {
+        told.push((event.step, event.steps));
+        if event.step == 13 { Flow::Stop } else { Flow::Continue }
+    });
+    assert!(stopped.is_ok_and(|stopped| stopped.iterations <= 13));
+    assert_eq!(told, (1..=told.len()).map(|step| (step, 40)).collect::<Vec<_>>());
+}
+
+#[test]
+fn what_no_grid_can_be_made_of_is_refused() {
+    let table = noisy(300, 4);
+    let error = find(&table, &Settings { prune: None, ..settings() }, 1).unwrap_err();
+    let GridError::TooMany { thresholds, limit: 15, features: 3, cells } = error else { panic!("{error:?}") };
+    assert!(thresholds > 15 && cells > 500.0, "{thresholds} {cells}");
+    let chunk =
+        Chunk { columns: vec![Column::Category(vec![0, 1])], target: vec![0.0, 1.0], rows: 2, ..Chunk::default() };
+    let levels = Kind::Category { levels: vec!["a".into(), "b".into()] };
+    let categories = Ranked::new(&chunk, &[Feature { name: "c".into(), kind: levels }], Some(2), 10);
+    assert_eq!(find(&categories, &settings(), 1).unwrap_err(), GridError::Category { feature: 0 });
+    let chunk =
+        Chunk { columns: vec![Column::Number(vec![0.0, 1.0])], target: vec![0.0, 1.0], rows: 2, ..Chunk::default() };
+    let numbers = Ranked::new(&chunk, &[Feature { name: "c".into(), kind: Kind::Number }], None, 10);
+    assert_eq!(find(&numbers, &settings(), 1).unwrap_err(), GridError::NoClasses);
+}
+
+#[test]
+fn a_tree_without_rules_is_a_grid_of_one_cell() {
+    let table = numbers_table(vec![vec![1.0, 2.0, 3.0, 4.0]], vec![1.0; 4], 2);
+    let found = find(&table, &settings(), 1).unwrap();
+    assert_eq!((found.grid.classes.as_slice(), found.fitness, found.iterations), ([1].as_slice(), 1.0, 0));
+    assert_eq!(found.grid.to_tree(&table).classes, [1]);
+}
+
+#[test]
+fn values_without_end_have_a_place() {
+    let mut x: Vec<f64> = vec![f64::NEG_INFINITY, f64::INFINITY, f64::MAX, f64::MIN, f64::NAN];
+    x.extend((0..15).map(f64::from));
+    let target = x.iter().map(|&x| f64::from(u8::from(x > 7.0 || x.is_nan()))).collect();
+    let table = numbers_table(vec![x], target, 2);
+    let found = find(&table, &Settings { prune: None, ..settings() }, 1).unwrap();
+    assert!(found.fitness >= 0.9, "{found:?}");
+    found.grid.to_tree(&table);
+}

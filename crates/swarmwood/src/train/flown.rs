@@ -1,0 +1,187 @@
+//! One tree by a particle swarm, as published: over the thresholds of a grid, over a matrix of symbols, or over the split
+//! points of a model that was trained before.
+
+use swarmwood_learn::event::{Event, Flow};
+use swarmwood_learn::full_tree::split_points::{self, Moves, SplitPoints};
+use swarmwood_learn::full_tree::{self, FullTreeError, symbols};
+use swarmwood_learn::grid::{self, Empty, GridError};
+use swarmwood_learn::leaf_loss::Loss;
+use swarmwood_learn::merit::Fitness;
+use swarmwood_learn::particle::Form;
+use swarmwood_learn::ranked::Ranked;
+use swarmwood_learn::sketch::Decided;
+use swarmwood_model::Split;
+
+use super::pretrained::Pretrained;
+use super::single::{Found, limits, pruning};
+use super::{Aids, GridReport, Job, TreeFlight, TreeReport, binning, published};
+use crate::error::Violation;
+use crate::params::{EmptyCells, FitnessChoice, Method, Params};
+use crate::{Error, Result};
+
+/// Lets the method's swarm fly.
+pub(super) fn search(
+    job: &Job<'_>,
+    aids: &Aids,
+    table: &Ranked,
+    loss: &Loss,
+    watch: &mut dyn FnMut(&Event) -> Flow,
+) -> Result<Found> {
+    if job.params.method == Method::ApsoTree {
+        return of_grid(job, table, loss, watch);
+    }
+    let settings = full_tree::Settings {
+        depth: job.params.depth,
+        population: job.params.population.unwrap_or(50),
+        iterations: job.params.iterations,
+        fitness: fitness(job.params),
+        seed: job.params.seed,
+    };
+    let found = if job.params.method == Method::TsoTree {
+        symbols::search(table, &settings, job.pool, watch)
+    } else {
+        let points = SplitPoints::new(pretrained_splits(job, aids, watch)?, table);
+        let Params { alpha, beta, mutation, adaptive, .. } = *job.params;
+        let moves = Moves { alpha, beta, mutation, adaptive };
+        split_points::search(table, &points, &settings, moves, job.pool, watch)
+    };
+    let found = found.map_err(|error| refused(&error))?;
+    let flight = TreeFlight {
+        measure: settings.fitness.name(),
+        best: found.fitness,
+        iterations: found.iterations,
+        evaluations: found.evaluations,
+        repeats: found.repeats,
+        choices: found.choices,
+        grid: None,
+    };
+    let report = report(&found.tree, flight, None);
+    Ok(Found { members: found.tree.members(table, loss), report, warnings: Vec::new(), notes: Vec::new() })
+}
+
+/// The published three phases.
+fn of_grid(job: &Job<'_>, table: &Ranked, loss: &Loss, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Found> {
+    let params = job.params;
+    let settings = grid::Settings {
+        limits: limits(params),
+        prune: pruning(params),
+        folds: params.folds,
+        population: params.population.unwrap_or(100),
+        iterations: params.iterations,
+        fitness: fitness(params),
+        empty: match params.empty_cells {
+            EmptyCells::Nearest => Empty::Nearest,
+            EmptyCells::Random => Empty::Random,
+        },
+        repeats: params.repeats,
+        most_thresholds: params.grid_thresholds,
+        seed: params.seed,
+    };
+    let found = grid::search(table, &settings, job.pool, watch).map_err(|error| no_grid(job, &error))?;
+    let tree = found.grid.to_tree(table);
+    let flight = TreeFlight {
+        measure: settings.fitness.name(),
+        best: found.fitness,
+        iterations: found.iterations,
+        evaluations: found.evaluations,
+        repeats: 0,
+        choices: found.thresholds,
+        grid: Some(GridReport {
+            features: found.grid.axes.len(),
+            thresholds: found.grid.cuts.iter().map(Vec::len).sum(),
+            cells: found.grid.classes.len(),
+            occupied: found.grid.occupied,
+            searched: found.repeats,
+        }),
+    };
+    let mut warnings = Vec::new();
+    if found.preliminary.leaves() == 1 {
+        let help = "--prune none or --max-leaves keeps more of it";
+        warnings.push(format!(
+            "the preliminary tree was cut back to one leaf, so that no threshold is left to move; {help}"
+        ));
+    }
+    let mut notes = Vec::new();
+    if found.refused > 0 {
+        let limit = params.grid_thresholds;
+        notes.push(format!("{} of the repeats had more than {limit} thresholds and were left out", found.refused));
+    }
+    let report = report(&tree, flight, Some(1.0 - found.preliminary_fitness));
+    Ok(Found { members: tree.members(table, loss), report, warnings, notes })
+}
+
+fn report(tree: &Decided, flight: TreeFlight, start: Option<f64>) -> TreeReport {
+    TreeReport {
+        leaves: tree.sketch.leaves(),
+        depth: tree.sketch.twig(tree.sketch.root()).depth(),
+        measure: if flight.measure == "accuracy" { "error" } else { "1 - recall" },
+        loss: 1.0 - flight.best,
+        start,
+        descents: 0,
+        sweeps: 0,
+        searched: true,
+        arms: Vec::new(),
+        flight: Some(flight),
+    }
+}
+
+fn fitness(params: &Params) -> Fitness {
+    match params.fitness {
+        FitnessChoice::Recall => Fitness::Recall { sensitivity: params.sensitivity },
+        _ => Fitness::Accuracy,
+    }
+}
+
+/// The splits of a model from a file, or of a greedy run of our own.
+fn pretrained_splits(job: &Job<'_>, aids: &Aids, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Vec<Split>> {
+    if let Some(path) = &aids.pretrained {
+        return Ok(Pretrained::load(path, &job.rows.schema)?.splits().to_vec());
+    }
+    let data = binning::training(job, None)?;
+    let grown = published::grow(job, &data, Form::Free, job.params.lambda, watch);
+    let rules = grown.iter().flat_map(|tree| &tree.nodes).map(|node| node.rule);
+    Ok(rules.map(|rule| data.layout.split(&rule)).collect())
+}
+
+fn violation(name: &str, message: String) -> Error {
+    Error::Parameters(vec![Violation { name: name.to_string(), message }])
+}
+
+/// Why there is no tree, and how to mend it.
+fn refused(error: &FullTreeError) -> Error {
+    match error {
+        FullTreeError::TooLong { depth, .. } => {
+            let longest = symbols::LONGEST;
+            violation(
+                "depth",
+                format!("is {depth}, but {error}, more than {longest}; lower it or use --method split-tree"),
+            )
+        }
+        FullTreeError::NoSplits => Error::Run(format!(
+            "{error}: every feature has one value, or the model to take splits from belongs to other data"
+        )),
+        FullTreeError::NoClasses | FullTreeError::Engine(_) => Error::Run(error.to_string()),
+    }
+}
+
+/// Why there is no grid, and how to mend it.
+fn no_grid(job: &Job<'_>, error: &GridError) -> Error {
+    match error {
+        GridError::Category { feature } => {
+            let name = &job.rows.schema.features[*feature as usize].name;
+            let help = format!("leave it out with --ignore '{name}', or use --method swarm-tree");
+            violation(
+                "method",
+                format!("is apso-tree, which cuts numbers into a grid, but column '{name}' holds categories; {help}"),
+            )
+        }
+        GridError::TooMany { limit, .. } => {
+            let help = "cut the tree back with --prune 1-se or --max-leaves 8, or use --method swarm-tree, which needs no grid";
+            violation(
+                "grid_thresholds",
+                format!("is {limit}, but {error}, few of which would hold a training row; {help}"),
+            )
+        }
+        GridError::NoClasses | GridError::Engine(_) => Error::Run(error.to_string()),
+    }
+}
