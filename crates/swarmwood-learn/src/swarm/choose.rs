@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use swarmwood_model::{Link, Shape};
+use swarmwood_model::{Link, Member, Shape};
 use swarmwood_search::Datum;
 
 use super::ensemble::Ensemble;
@@ -60,6 +60,15 @@ pub(super) struct Tried {
     /// Mean squared error of the prediction.
     squares: f64,
     work: usize,
+}
+
+/// A candidate fitted to all rows.
+struct Fitted {
+    base: Vec<f64>,
+    members: Vec<Member>,
+    train_scores: Vec<Vec<f32>>,
+    valid_scores: Vec<Vec<f32>>,
+    shift: f64,
 }
 
 impl Tried {
@@ -259,8 +268,13 @@ impl<'a> Choosing<'a> {
         self.work += self.boost();
         let (greedy, greedy_loss) = (self.best_greedy(), self.greedy_loss());
         let best = self.winner(&greedy);
-        let winner = self.in_hand(&greedy, greedy_loss).unwrap_or_else(|| best.clone());
-        let mut report = Report {
+        let mut winner = self.in_hand(&greedy, greedy_loss).unwrap_or_else(|| best.clone());
+        let (mut fitted, behind) = self.fit(&winner.candidate, greedy_loss, watch);
+        if behind && let Some(held) = self.in_hand(&greedy, greedy_loss) {
+            (fitted, _) = self.fit(&held.candidate, greedy_loss, watch);
+            winner = held;
+        }
+        let report = Report {
             chosen: winner.candidate.name.clone(),
             searched: winner.is_search(),
             frame: winner.candidate.frame,
@@ -274,26 +288,29 @@ impl<'a> Choosing<'a> {
             noise: self.facts.noise,
             factor: winner.factor,
             greedy_loss,
-            loss: 0.0,
-            work: 0,
+            loss: self.loss_of(&fitted.train_scores, fitted.shift),
+            work: self.work,
         };
-        let mut found = match (&winner.candidate.way, self.boosted.take()) {
-            (Way::Search(arm), _) => self.search(&winner.candidate, arm, report.clone(), watch),
-            (_, Some((_, fitted))) => Found {
-                base: fitted.base,
-                members: fitted.members,
-                train_scores: fitted.train_scores,
-                valid_scores: fitted.valid_scores,
-                shift: fitted.shift,
-                report: report.clone(),
-            },
-            (_, None) => unreachable!("the best greedy candidate was fitted above"),
-        };
-        report.loss = self.loss_of(&found.train_scores, found.shift);
-        report.work = self.work;
-        found.report = report;
+        let Fitted { base, members, train_scores, valid_scores, shift } = fitted;
+        let mut found = Found { base, members, train_scores, valid_scores, shift, report };
         temper(&mut found, winner.factor);
         Ok(found)
+    }
+
+    /// Fits a candidate to all rows. Answers as well whether the run ended before the fit came as far as another one in hand.
+    fn fit(
+        &mut self,
+        candidate: &Candidate,
+        greedy_loss: f64,
+        watch: &mut dyn FnMut(&Progress<'_>) -> Flow,
+    ) -> (Fitted, bool) {
+        if let Way::Search(arm) = &candidate.way {
+            return self.search(candidate, arm, greedy_loss, watch);
+        }
+        self.boost();
+        let (_, fit) = self.boosted.take().expect("boosting leaves its fit");
+        let greedy::Fit { base, members, train_scores, valid_scores, shift, .. } = fit;
+        (Fitted { base, members, train_scores, valid_scores, shift }, false)
     }
 
     /// Fits the best greedy candidate so far to all rows, unless that was done; answers how many trees it took. A fit of
@@ -321,17 +338,20 @@ impl<'a> Choosing<'a> {
         &mut self,
         candidate: &Candidate,
         arm: &Arm,
-        report: Report,
+        greedy_loss: f64,
         watch: &mut dyn FnMut(&Progress<'_>) -> Flow,
-    ) -> Found {
+    ) -> (Fitted, bool) {
         let held = self.held.as_ref().filter(|held| held.candidate == *candidate);
         // What the fit in hand has cost was counted when it was made.
         let before = self.work - held.map_or(0, |held| held.flight.work);
         let flight = self.past.flight.take().or(held.map(|held| held.flight.clone()));
-        let (weight, budget, greedy_loss) = (self.weight(), self.settings.budget, report.greedy_loss);
+        let (weight, budget) = (self.weight(), self.settings.budget);
         let (best, halt) = (best_of(&self.tried).map(|tried| tried.score), self.halt);
         let (this, stored) = (&*self, self.held.as_ref().map(Held::stored));
+        let of_stage = |stage, done| if stage == Stage::Pairs { arm.sweeps } else { done };
+        let mut reached = flight.as_ref().map_or(0, |flight| of_stage(flight.stage, flight.done));
         let mut tell = |stage, done, of, ensemble: &Ensemble<'_>| {
+            reached = if stage == Stage::Start { 0 } else { of_stage(stage, done) };
             let work = before + ensemble.work;
             let flight = || (stage != Stage::Start).then(|| Flight::of(stage, done, ensemble));
             let state = || this.state(stored.clone(), flight());
@@ -362,15 +382,18 @@ impl<'a> Choosing<'a> {
         if arm.pairs > 0 {
             backfit::agree(&mut ensemble);
         }
+        let others = self.held.as_ref().filter(|held| held.candidate != *candidate);
+        let behind = others.is_some_and(|held| reached < held.flight.done.min(arm.sweeps));
+        self.stopped |= behind;
         self.work = before + ensemble.work;
-        Found {
+        let fitted = Fitted {
             base: ensemble.base.clone(),
             members: ensemble.members(),
             train_scores: ensemble.training_scores(),
             valid_scores: self.valid.map(|valid| ensemble.valid_scores(&valid.plan)).unwrap_or_default(),
             shift: ensemble.shift,
-            report,
-        }
+        };
+        (fitted, behind)
     }
 
     /// The weight of all rows.

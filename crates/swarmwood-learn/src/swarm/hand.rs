@@ -51,7 +51,7 @@ impl Choosing<'_> {
         if past.is_none() && !wanted {
             return;
         }
-        let candidate = menu::search_menu(&self.settings.frames[0], &self.facts).swap_remove(0);
+        let candidate = menu::likeliest(&self.settings.frames[0], &self.facts);
         let Way::Search(arm) = candidate.way else { return };
         let sweeps = match (exact, all_folds) {
             (true, _) => arm.sweeps,

@@ -5,7 +5,6 @@
 
 mod binning;
 mod flight;
-mod history;
 mod keeper;
 mod linear;
 mod pretrained;
