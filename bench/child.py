@@ -12,7 +12,7 @@ from pathlib import Path
 
 from datasets import Prepared
 from metrics import OF_TASK
-from peers import PEERS
+from peers import PASSES, PEERS
 from shape import Shape
 
 HERE = Path(__file__).resolve().parent
@@ -100,9 +100,13 @@ def model_path(name: str, shape: Shape, folder: Path) -> Path:
 
 
 def predict_ours(binary: Path, shape: Shape, rows: Prepared, model: Path) -> dict[str, float]:
-    """Score a CSV file with the real binary; the time is what it reports for prediction alone."""
+    """The best of PASSES runs of the real binary over a CSV file; the time is what it reports for prediction alone."""
     command = [binary, "predict", model, rows.csv, "--raw", "--threads", shape.threads]
-    said = run([*command, "--quiet", "--json", "--out", model.parent / "predictions.csv"], shape.threads)
-    if said["rows"] != rows.rows:
-        raise ChildError(f"predicted {said['rows']} rows of {rows.rows}")
-    return {"seconds.array": said["seconds"]["predict"], "seconds.read": said["seconds"]["read"]}
+    command += ["--quiet", "--json", "--out", model.parent / "predictions.csv"]
+    passes = []
+    for _ in range(PASSES):
+        said = run(command, shape.threads)
+        if said["rows"] != rows.rows:
+            raise ChildError(f"predicted {said['rows']} rows of {rows.rows}")
+        passes.append((said["seconds"]["predict"], said["seconds"]["read"]))
+    return dict(zip(("seconds.array", "seconds.read"), min(passes), strict=True))

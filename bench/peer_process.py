@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import metrics
-from peers import PEERS
+from peers import PASSES, PEERS
 from shape import Shape
 
 
@@ -55,7 +55,7 @@ def train(job: dict) -> dict:
 
 
 def predict(job: dict) -> dict:
-    """The best of three passes over the rows, for each way the peer has; the model is already loaded."""
+    """The best of PASSES passes over the rows, for each way the peer has; the model is already loaded."""
     peer = PEERS[job["peer"]](Shape(**job["shape"]))
     peer.load(Path(job["model"]))
     with np.load(job["rows"]) as stored:
@@ -63,7 +63,7 @@ def predict(job: dict) -> dict:
     result = {}
     for way, (build, call) in peer.ways(x).items():
         passes = []
-        for _ in range(3):
+        for _ in range(PASSES):
             rows = build()
             started = time.perf_counter()
             call(rows)

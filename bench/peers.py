@@ -16,6 +16,8 @@ from shape import Shape
 
 Ways = dict[str, tuple[Callable, Callable]]
 
+PASSES = 3  # how often a batch is scored for one measurement, by every contender
+
 
 class XGBoost:
     """XGBoost's histogram method, depth-wise or loss-guided."""

@@ -47,12 +47,20 @@ def seconds(work: object) -> float:
     return time.perf_counter() - start
 
 
-def particles(example: Path, threads: int) -> tuple[float, float]:
-    """Nanoseconds a row and tree of a logistic particle, and the share that a new last tree costs."""
-    said = subprocess.run([example, str(ROWS), str(threads)], check=True, capture_output=True, text=True).stdout
-    line = next(line for line in said.splitlines() if line.startswith("logistic loss Oblivious"))
-    beside = float(re.search(r"beside each other ([\d.]+)", line).group(1))
-    return beside, float(re.search(r"costs ([\d.]+)", line).group(1))
+def particles(example: Path, threads: int) -> dict[str, float]:
+    """Nanoseconds a row and tree of a logistic particle, evaluated alone and beside others, the share of it that a new
+    last tree costs, and how many particles all replacements of one rule in a tree cost, for a table of few rules."""
+    line = [example, str(ROWS), str(threads), "logistic"]
+    said = subprocess.run(line, check=True, capture_output=True, text=True).stdout.splitlines()
+    speed = next(line for line in said if line.startswith("logistic loss Oblivious"))
+    replaced = next(line for line in said if line.startswith("logistic loss, "))
+    figures = {
+        "alone": re.search(r"one by one ([\d.]+)", speed),
+        "beside": re.search(r"beside each other ([\d.]+)", speed),
+        "last": re.search(r"costs ([\d.]+)", speed),
+        "replace": re.search(r"cost ([\d.]+)", replaced),
+    }
+    return {name: float(found.group(1)) for name, found in figures.items()}
 
 
 def default_runs(binary: Path, data: Path, threads: int, rounds: int, name: str, task: str) -> dict[str, float]:
@@ -86,11 +94,14 @@ def main(given: list[str]) -> int:
             figures.append(particles(options.particles, threads))
         for name, work in peers.items():
             took[name] = min(took.get(name, np.inf), seconds(work))
-    one, two = (min(figure[0] for figure in own[threads]) for threads in (1, 2))
+    least_of = {threads: {name: min(run[name] for run in runs) for name in runs[0]} for threads, runs in own.items()}
+    alone = least_of[1]["alone"]
     for name, least in took.items():
-        lines.append(f"| {name} / particle, a row and tree, 1 thread | {least * 1e9 / ROWS / TREES / one:.0f} |")
-    lines.append(f"| a new last tree / a particle | {min(figure[1] for figure in own[1]):.2f} |")
-    lines.append(f"| particles, 2 threads over 1 | {one / two:.2f} |")
+        lines.append(f"| {name} / particle, a row and tree, 1 thread | {least * 1e9 / ROWS / TREES / alone:.0f} |")
+    lines.append(f"| ns a row and tree of a particle, 1 thread | {alone:.2f} |")
+    lines.append(f"| a new last tree / a particle | {least_of[1]['last']:.2f} |")
+    lines.append(f"| all replacements of one rule in a tree / a particle | {least_of[1]['replace']:.2f} |")
+    lines.append(f"| particles, 2 threads over 1 | {least_of[1]['beside'] / least_of[2]['beside']:.2f} |")
     for name, task in (("kc_house", "regression"), ("covtype_2", "binary")):
         least = default_runs(options.binary, options.data, 2, 1 if name == "covtype_2" else options.rounds, name, task)
         ratio = least["swarm"] / least["lightgbm"]

@@ -3,7 +3,8 @@
 100 oblivious trees of depth 6 against CatBoost; 100 trees of 63 leaves against XGBoost, LightGBM and scikit-learn. The
 models are trained once on 80 % of the rows; the batch is the other 20 %, repeated to at least 100,000 rows. Raw scores;
 loading and parsing excluded; `prepared` is a peer's own container (CatBoost Pool, XGBoost DMatrix), built untimed. A
-peer reports the best of three passes, ours the one pass of a real run.
+peer reports the best of three passes over rows that stay in memory; ours the best of three runs of the real binary,
+each of which sees its rows for the first time, a chunk at a time.
 """
 
 import math

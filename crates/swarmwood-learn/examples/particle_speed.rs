@@ -1,7 +1,8 @@
-//! Times the evaluation of particles: `cargo run --release --example particle_speed [rows] [threads]`.
+//! Times the evaluation of particles: `cargo run --release --example particle_speed [rows] [threads] [objective]`.
 //!
 //! Six oblivious trees of depth five over 28 columns, as the paper's experiment on higgs; the fastest of many runs, in
-//! nanoseconds a row and tree.
+//! nanoseconds a row and tree. Then all replacements of one rule of a tree, in evaluations of a particle, for tables of
+//! few and of many rules.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -21,21 +22,31 @@ const TREES: usize = 6;
 const DEPTH: usize = 5;
 
 fn main() -> Result<(), String> {
-    let mut arguments = std::env::args().skip(1).map(|argument| argument.parse::<usize>().map_err(|e| e.to_string()));
-    let rows = arguments.next().unwrap_or(Ok(44_000))?;
-    let pool = Pool::new(arguments.next().unwrap_or(Ok(1))?)?;
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let number = |at: usize, usual: usize| arguments.get(at).map_or(Ok(usual), |text| text.parse::<usize>());
+    let rows = number(0, 44_000).map_err(|error| error.to_string())?;
+    let pool = Pool::new(number(1, 1).map_err(|error| error.to_string())?)?;
+    let wanted = |spec: &Spec| arguments.get(2).is_none_or(|name| name == make(spec).name());
     for (spec, fitness) in [
         (Spec::Logistic, Fitness::Loss),
         (Spec::Logistic, Fitness::Accuracy),
         (Spec::Squared, Fitness::Rmse),
         (Spec::Huber { delta: 1.0 }, Fitness::Loss),
     ] {
-        time(rows, make(&spec).as_ref(), fitness, Form::Oblivious, &pool)?;
+        if wanted(&spec) {
+            time(rows, make(&spec).as_ref(), fitness, Form::Oblivious, &pool)?;
+            for bins in [8, 255] {
+                time_replacements(rows, make(&spec).as_ref(), fitness, bins, &pool)?;
+            }
+        }
     }
-    time(rows, make(&Spec::Logistic).as_ref(), Fitness::Loss, Form::Free, &pool)
+    if wanted(&Spec::Logistic) {
+        time(rows, make(&Spec::Logistic).as_ref(), Fitness::Loss, Form::Free, &pool)?;
+    }
+    Ok(())
 }
 
-fn dataset(rows: usize, pool: &Pool) -> Dataset {
+fn dataset(rows: usize, bins: usize, pool: &Pool) -> Dataset {
     let mut stream = Stream::new(1, 2, 3);
     let columns: Vec<Vec<f64>> = (0..COLUMNS).map(|_| (0..rows).map(|_| stream.normal()).collect()).collect();
     let class = |row: usize| f64::from(columns[0][row] + columns[1][row] * columns[2][row] > 0.2);
@@ -44,12 +55,12 @@ fn dataset(rows: usize, pool: &Pool) -> Dataset {
     let chunk = Chunk { columns, target, weight: Vec::new(), rows };
     let features: Vec<Feature> =
         (0..COLUMNS).map(|at| Feature { name: format!("x{at}"), kind: Kind::Number }).collect();
-    let layout = Layout::fit(|at| chunk.columns[at].clone(), &features, 255, pool);
+    let layout = Layout::fit(|at| chunk.columns[at].clone(), &features, bins, pool);
     Dataset::from_chunk(&chunk, layout, pool)
 }
 
 fn time(rows: usize, objective: &dyn Objective, fitness: Fitness, form: Form, pool: &Pool) -> Result<(), String> {
-    let data = dataset(rows, pool);
+    let data = dataset(rows, 255, pool);
     let table = RuleTable::bins(&data);
     let settings =
         Settings { trees: TREES, form, depth: DEPTH, learning_rate: 1.0, lambda: 1.0, fitness, memory: 1 << 30 };
@@ -81,6 +92,38 @@ fn time(rows: usize, objective: &dyn Objective, fitness: Fitness, form: Form, po
         one / work,
         all / work,
         last / one
+    );
+    Ok(())
+}
+
+/// All replacements of one rule in each tree of a particle, beside evaluations of whole particles with the same table.
+fn time_replacements(
+    rows: usize,
+    objective: &dyn Objective,
+    fitness: Fitness,
+    bins: usize,
+    pool: &Pool,
+) -> Result<(), String> {
+    let data = dataset(rows, bins, pool);
+    let table = RuleTable::bins(&data);
+    let (form, memory) = (Form::Oblivious, 1 << 30);
+    let settings = Settings { trees: TREES, form, depth: DEPTH, learning_rate: 1.0, lambda: 1.0, fitness, memory };
+    let mut stream = Stream::new(7, 5, 6);
+    let mut draw = || (0..TREES * DEPTH).map(|_| stream.below(table.len() as u64) as u32).collect::<Vec<u32>>();
+    let particles: Vec<Vec<u32>> = (0..TREES).map(|_| draw()).collect();
+    let mut evaluator = Evaluator::new(&data, &table, objective, settings, pool).map_err(|error| error.to_string())?;
+    let whole = fastest(TREES, |at| _ = black_box(evaluator.evaluate(&particles[at])));
+    // The particle stays the same, so that its own evaluation is not counted again.
+    let replaced = fastest(TREES, |tree| _ = black_box(evaluator.replacements(&particles[0], tree)));
+    println!(
+        "{} {}, {rows} rows, {} threads: all {} replacements of a rule in a tree, {} rules in the table, cost {:.2} \
+         particles",
+        objective.name(),
+        fitness.name(),
+        pool.threads(),
+        DEPTH * table.len(),
+        table.len(),
+        replaced / whole
     );
     Ok(())
 }

@@ -110,15 +110,10 @@ impl Group {
 /// The widest record.
 pub const WIDEST: usize = 32;
 
-/// The narrowest record worth a pass of its own over the rows.
-const NARROWEST: usize = 6;
-
-/// Which columns share a record. Few wide records are the fastest for one thread; several threads want at least one
-/// each. How columns are grouped never changes a sum.
-fn group_ranges(columns: usize, threads: usize) -> Vec<Range<usize>> {
-    let groups = columns.div_ceil(WIDEST * threads) * threads;
-    let most = (columns / NARROWEST).max(columns.div_ceil(WIDEST));
-    even_ranges(columns, groups.min(most)).into_iter().filter(|range| !range.is_empty()).collect()
+/// Which columns share a record: as many as may, because every record costs a pass over the rows. Threads that count by
+/// columns read parts of records. How columns are grouped never changes a sum.
+fn group_ranges(columns: usize) -> Vec<Range<usize>> {
+    even_ranges(columns, columns.div_ceil(WIDEST)).into_iter().filter(|range| !range.is_empty()).collect()
 }
 
 impl BinnedRows {
@@ -192,12 +187,6 @@ impl Dataset {
         builder.seen = rows.len();
         builder.finish(pool)
     }
-
-    /// Which columns share a record.
-    pub fn groups(&self) -> Vec<Range<usize>> {
-        let groups = self.shards.first().map_or(&[][..], |shard| &shard.groups);
-        groups.iter().map(|group| group.first..group.first + group.count).collect()
-    }
 }
 
 /// Bins rows chunk after chunk.
@@ -250,7 +239,7 @@ impl Builder {
     /// The data set; every row announced must have been pushed.
     pub fn finish(mut self, pool: &Pool) -> Dataset {
         assert_eq!(self.seen, self.plan.rows, "the reader delivers the rows it counted");
-        let groups = group_ranges(self.layout.columns().len(), pool.threads());
+        let groups = group_ranges(self.layout.columns().len());
         pool.each(&mut self.shards, |_, rows| rows.group(&groups));
         let shards = self.shards.into_iter().map(Arc::new).collect();
         Dataset { layout: self.layout, plan: self.plan, shards, target: self.target, weight: self.weight }

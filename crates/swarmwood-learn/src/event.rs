@@ -26,6 +26,8 @@ impl Stage {
     pub const PAIRS: Stage = Stage { name: "pairs", step: "pair" };
     /// Iterations of a particle swarm.
     pub const SWARM: Stage = Stage { name: "swarm", step: "iteration" };
+    /// Visits to the trees of the best particle, whose rules are replaced one at a time.
+    pub const LOCAL_SEARCH: Stage = Stage { name: "local search", step: "visit" };
 }
 
 /// The state after one step.
@@ -63,7 +65,7 @@ impl Event {
 }
 
 /// How a search stands after a step. What a search does not have is `None`.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Search {
     /// What is searched for, by the name users say: `accuracy`, `rmse`, `loss`.
     pub measure: &'static str,

@@ -226,16 +226,20 @@ impl Shard {
         right.fold(0u64, |sum, &row| sum.wrapping_add(packed[row as usize]))
     }
 
-    /// Adds the rows of a slot to the tables of some columns, which must be whole groups.
+    /// Adds the rows of a slot to the tables of some columns.
     pub fn histogram(&self, slot: usize, columns: &Range<usize>, tables: &mut [u64]) {
         let (rows, packed) = (&self.order[self.spans[slot].clone()], self.packed());
-        for group in self.rows.groups.iter().filter(|group| columns.contains(&group.first)) {
-            let first = (group.first - columns.start) * TABLE;
-            let tables = &mut tables[first..first + group.count * TABLE];
+        for group in &self.rows.groups {
+            let part = group.first.max(columns.start)..(group.first + group.count).min(columns.end);
+            if part.is_empty() {
+                continue;
+            }
+            let tables = &mut tables[(part.start - columns.start) * TABLE..(part.end - columns.start) * TABLE];
+            let part = part.start - group.first..part.end - group.first;
             if rows.len() == self.rows.rows {
-                histogram::add_all(group, packed, tables);
+                histogram::add_all(group, part, packed, tables);
             } else {
-                histogram::add_listed(group, rows, packed, tables);
+                histogram::add_listed(group, part, rows, packed, tables);
             }
         }
     }

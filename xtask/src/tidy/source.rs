@@ -56,7 +56,7 @@ const BANS: &[Ban] = &[
         except: &[
             "crates/swarmwood-learn/src/kernels",
             "crates/swarmwood-learn/src/pool.rs",
-            "crates/swarmwood-model/src/predict/kernels.rs",
+            "crates/swarmwood-model/src/predict/kernels",
         ],
         reason: "unsafe code lives in the kernels and the pool alone, each use with its reason",
     },

@@ -10,7 +10,7 @@ use crate::tables::{binary, regression};
 /// Runs long enough to be killed in.
 const DEFAULT: &str = "train r.csv --target price --trees 4 --max-leaves 16 --quiet --seed 3";
 const PUBLISHED: &str = "train r.csv --target price --method sgbdt-bins --population 40 --iterations 60 --mutation 0.05 \
-                    --adaptive --greedy-seed --quiet --seed 3";
+                    --adaptive --greedy-seed --local-search --quiet --seed 3";
 
 /// Starts the run and kills it as soon as the checkpoint has changed so many times; whether it was still running then.
 fn killed(dir: &Scratch, line: &str, changes: usize) -> bool {

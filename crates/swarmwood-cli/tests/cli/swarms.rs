@@ -93,6 +93,7 @@ fn threads_change_no_byte() {
         ("b.csv", "sold", "--method sgbdt --adaptive --mutation 0.05"),
         ("b.csv", "sold", "--method psgbdt --growth depth --depth 3 --fitness loss"),
         ("c.csv", "colour", "--method sgbdt-bins --greedy-seed --lambda 1"),
+        ("c.csv", "colour", "--method sgbdt-bins --local-search --lambda 1 --fitness loss"),
     ] {
         let model = |threads: usize| {
             let line = format!("train {file} --target {target} {more} {SMALL} --threads {threads} --out m.json");
@@ -105,6 +106,26 @@ fn threads_change_no_byte() {
         other.works();
         assert!(one != dir.read("o.json"), "another seed, another model: {more}");
     }
+}
+
+#[test]
+fn local_search_betters_the_swarm_and_says_so() {
+    let dir = Scratch::new();
+    dir.file("r.csv", regression(900, 6));
+    let line = "train r.csv --target price --method sgbdt-bins --population 10 --iterations 5 --out m.json";
+    let best = |more: &str| {
+        let report = dir.run(&format!("{line} --json --quiet {more}")).works().json();
+        (report["metrics"]["train"]["rmse"].as_f64().unwrap(), report["search"]["evaluations"].as_u64())
+    };
+    let (swarm, local) = (best(""), best("--local-search"));
+    assert!(local.0 < 0.98 * swarm.0, "{swarm:?} {local:?}");
+    assert!(local.1 > swarm.1, "{swarm:?} {local:?}");
+    let told = dir.run(&format!("{line} --local-search --trace t.csv --plot t.svg")).works();
+    assert!(told.err.contains("note: local search replaced"), "{told:#?}");
+    assert!(dir.read("t.csv").lines().any(|row| row.contains("local search")));
+    let free = dir.run(&format!("{line} --local-search --growth depth")).works();
+    assert!(free.err.contains("warning: local_search has no effect: it is for growth oblivious"), "{free:#?}");
+    assert!(!free.err.contains("replaced"), "{free:#?}");
 }
 
 #[test]

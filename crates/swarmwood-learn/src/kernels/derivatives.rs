@@ -34,7 +34,7 @@ dispatched! {
 
 dispatched! {
     /// Logistic loss of targets 0 and 1: `g = p - target`, `h = p (1 - p)`.
-    pub fn logistic(score: &[f32], target: &[f32], weight: &[f32], g: &mut [f32], h: &mut [f32]) {
+    pub wide fn logistic(score: &[f32], target: &[f32], weight: &[f32], g: &mut [f32], h: &mut [f32]) {
         let n = target.len();
         let (score, g, h) = (&score[..n], &mut g[..n], &mut h[..n]);
         // Two short loops over a block that stays in the first-level cache run faster than one long one, whose chain

@@ -4,20 +4,22 @@
 //! addition sums both, exactly, in any order. The number of columns is a constant of the compiled loop, which is worth a
 //! factor of 1.4 over a run-time one.
 
+use std::ops::Range;
+
 use crate::bins::CODES;
 use crate::dataset::Group;
 
 /// Entries of one column's table. The padding keeps the tables of neighbouring columns out of the same cache sets.
 pub const TABLE: usize = CODES + 8;
 
-/// Adds every row of a group to the tables of its columns.
-pub fn add_all(group: &Group, packed: &[u64], tables: &mut [u64]) {
-    each_width(group, Rows::All, packed, tables);
+/// Adds every row of a group to the tables of some of its columns.
+pub fn add_all(group: &Group, columns: Range<usize>, packed: &[u64], tables: &mut [u64]) {
+    each_count(group, columns, Rows::All, packed, tables);
 }
 
-/// Adds the listed rows of a group to the tables of its columns.
-pub fn add_listed(group: &Group, rows: &[u32], packed: &[u64], tables: &mut [u64]) {
-    each_width(group, Rows::Listed(rows), packed, tables);
+/// Adds the listed rows of a group to the tables of some of its columns.
+pub fn add_listed(group: &Group, columns: Range<usize>, rows: &[u32], packed: &[u64], tables: &mut [u64]) {
+    each_count(group, columns, Rows::Listed(rows), packed, tables);
 }
 
 #[derive(Clone, Copy)]
@@ -26,11 +28,14 @@ enum Rows<'a> {
     Listed(&'a [u32]),
 }
 
-fn each_width(group: &Group, rows: Rows<'_>, packed: &[u64], tables: &mut [u64]) {
+fn each_count(group: &Group, columns: Range<usize>, rows: Rows<'_>, packed: &[u64], tables: &mut [u64]) {
+    let (width, first) = (Group::width(group.count), columns.start);
+    let whole = columns.len() == group.count;
     macro_rules! by_count {
         ($($count:literal: $width:literal),*) => {
-            match group.count {
-                $($count => add::<$count, $width>(&group.records, rows, packed, tables),)*
+            match columns.len() {
+                $($count if whole => add::<$count, $width>(&group.records, rows, packed, tables),
+                $count => add_part::<$count>(&group.records, width, first, rows, packed, tables),)*
                 _ => unreachable!("a group holds 1 to 32 columns"),
             }
         };
@@ -44,8 +49,7 @@ fn each_width(group: &Group, rows: Rows<'_>, packed: &[u64], tables: &mut [u64])
 
 fn add<const COUNT: usize, const WIDTH: usize>(records: &[u8], rows: Rows<'_>, packed: &[u64], tables: &mut [u64]) {
     let (records, _) = records.as_chunks::<WIDTH>();
-    let (tables, _) = tables.as_chunks_mut::<TABLE>();
-    let tables: &mut [[u64; TABLE]; COUNT] = tables.try_into().expect("one table a column");
+    let tables = each_table::<COUNT>(tables);
     match rows {
         Rows::All => {
             for (record, &packed) in records.iter().zip(packed) {
@@ -59,6 +63,36 @@ fn add<const COUNT: usize, const WIDTH: usize>(records: &[u8], rows: Rows<'_>, p
             }
         }
     }
+}
+
+/// The same for some columns of wider records.
+fn add_part<const COUNT: usize>(
+    records: &[u8],
+    width: usize,
+    first: usize,
+    rows: Rows<'_>,
+    packed: &[u64],
+    tables: &mut [u64],
+) {
+    let tables = each_table::<COUNT>(tables);
+    let part = |record: &[u8]| -> [u8; COUNT] { *record.first_chunk().expect("records hold their columns") };
+    match rows {
+        Rows::All => {
+            for (record, &packed) in records.chunks_exact(width).zip(packed) {
+                add_row(&part(&record[first..]), packed, tables);
+            }
+        }
+        Rows::Listed(rows) => {
+            for &row in rows {
+                add_row(&part(&records[row as usize * width + first..]), packed[row as usize], tables);
+            }
+        }
+    }
+}
+
+fn each_table<const COUNT: usize>(tables: &mut [u64]) -> &mut [[u64; TABLE]; COUNT] {
+    let (tables, _) = tables.as_chunks_mut::<TABLE>();
+    tables.try_into().expect("one table a column")
 }
 
 /// A call a row would cost as much as the additions.
@@ -96,23 +130,25 @@ mod tests {
         for count in 1..=32 {
             let width = Group::width(count);
             let group = Group { first: 0, count, records: records(rows, count, width) };
-            let plain = |list: &mut dyn Iterator<Item = usize>| {
-                let mut tables = vec![0u64; count * TABLE];
+            let plain = |columns: Range<usize>, list: &mut dyn Iterator<Item = usize>| {
+                let mut tables = vec![0u64; columns.len() * TABLE];
                 for row in list {
-                    for column in 0..count {
+                    for (at, column) in columns.clone().enumerate() {
                         let code = usize::from(group.records[row * width + column]);
-                        let sum = &mut tables[column * TABLE + code];
+                        let sum = &mut tables[at * TABLE + code];
                         *sum = sum.wrapping_add(packed[row]);
                     }
                 }
                 tables
             };
-            let mut tables = vec![0; count * TABLE];
-            add_all(&group, &packed, &mut tables);
-            assert_eq!(tables, plain(&mut (0..rows)));
-            let mut tables = vec![0; count * TABLE];
-            add_listed(&group, &list, &packed, &mut tables);
-            assert_eq!(tables, plain(&mut list.iter().map(|&r| r as usize)));
+            for columns in [0..count, 0..count.div_ceil(2), count / 3..count] {
+                let mut tables = vec![0; columns.len() * TABLE];
+                add_all(&group, columns.clone(), &packed, &mut tables);
+                assert_eq!(tables, plain(columns.clone(), &mut (0..rows)));
+                let mut tables = vec![0; columns.len() * TABLE];
+                add_listed(&group, columns.clone(), &list, &packed, &mut tables);
+                assert_eq!(tables, plain(columns, &mut list.iter().map(|&r| r as usize)));
+            }
         }
     }
 }

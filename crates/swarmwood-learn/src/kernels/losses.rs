@@ -78,7 +78,7 @@ dispatched! {
 
 dispatched! {
     /// `-ln p` of the target 0 or 1, summed.
-    pub fn logistic(score: &[f32], target: &[f32], weight: &[f32]) -> f64 {
+    pub wide fn logistic(score: &[f32], target: &[f32], weight: &[f32]) -> f64 {
         let rows = target.len();
         let mut lanes = [0.0f64; LANES];
         let mut losses = [0.0f32; BLOCK];

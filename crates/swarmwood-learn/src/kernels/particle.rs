@@ -1,4 +1,5 @@
-//! The loops that evaluate a particle: leaf numbers, derivatives as pairs, sums by leaf, leaf values added to scores.
+//! The loops that evaluate a particle: leaf numbers, derivatives as pairs, sums by leaf. Leaf values are added to scores
+//! by [`super::leaf_values`].
 //!
 //! A particle is a sequence of oblivious trees (Rao 2022, section 5.2): level `l` of a tree decides bit `l` of a row's
 //! leaf number, so a leaf number is made by comparing whole columns of codes, without a branch; trees whose nodes have
@@ -13,14 +14,12 @@
 use super::derivatives::logistic_row;
 use super::dispatch::dispatched;
 use super::exp::exp_of_negative;
+use super::leaf_values::LEAVES;
 use crate::bins::CODES;
 use crate::bins::layout::Route;
 
 /// Rows of a block.
 pub const BLOCK: usize = 2048;
-
-/// Leaves a tree may have: a leaf number is a byte.
-pub const LEAVES: usize = 256;
 
 /// Levels a tree may have.
 pub const LEVELS: usize = 8;
@@ -78,29 +77,90 @@ impl Question {
         };
         Question { column: route.column, side }
     }
+
+    /// Whether a code goes right.
+    pub fn right(&self, code: u8) -> bool {
+        match &self.side {
+            Side::Run { first, beyond } => code.wrapping_sub(*first) > *beyond,
+            Side::Table(right) => right[usize::from(code)] == 1,
+        }
+    }
 }
 
-/// The leaf number of each row of a block: bit `l` is the answer to question `l`. `codes` gives a stored column's codes
-/// of the block.
+/// A block's codes, and the run of them that goes left (see [`Side::Run`]).
+#[derive(Debug, Clone, Copy)]
+pub struct Run<'a> {
+    /// The codes of the column.
+    pub codes: &'a [u8],
+    /// The first code that goes left.
+    pub first: u8,
+    /// How many codes after it go left too.
+    pub beyond: u8,
+}
+
+/// The leaf number of each row of a block: bit `l` is the answer to question `l`, of which there are at most [`LEVELS`].
+/// `codes` gives a stored column's codes of the block.
 pub fn leaves<'a>(questions: &[&Question], codes: impl Fn(usize) -> &'a [u8], leaf: &mut [u8]) {
-    leaf.fill(0);
-    for (level, question) in questions.iter().enumerate() {
-        let (codes, bit) = (codes(question.column), 1u8 << level);
-        match &question.side {
-            Side::Run { first, beyond } => add_run(codes, *first, *beyond, bit, leaf),
-            Side::Table(right) => add_table(codes, right, bit, leaf),
+    // All codes lie in this run, so that the bit of a question which is none stays zero until its table is looked up.
+    let mut runs = [Run { codes: &[], first: 0, beyond: 255 }; LEVELS];
+    for (run, question) in runs.iter_mut().zip(questions) {
+        run.codes = codes(question.column);
+        if let Side::Run { first, beyond } = question.side {
+            (run.first, run.beyond) = (first, beyond);
+        }
+    }
+    run_leaves(&runs[..questions.len().min(LEVELS)], leaf);
+    for (level, (question, run)) in questions.iter().zip(&runs).enumerate() {
+        if let Side::Table(right) = &question.side {
+            add_table(run.codes, right, 1 << level, leaf);
         }
     }
 }
 
 dispatched! {
-    /// Sets `bit` of the rows whose code lies outside of the run that goes left.
-    pub fn add_run(codes: &[u8], first: u8, beyond: u8, bit: u8, leaf: &mut [u8]) {
-        let n = leaf.len();
-        let codes = &codes[..n];
-        for i in 0..n {
-            leaf[i] |= if codes[i].wrapping_sub(first) > beyond { bit } else { 0 };
+    /// The leaf number of each row: bit `l` says whether its code lies outside of run `l`.
+    pub wide fn run_leaves(runs: &[Run<'_>], leaf: &mut [u8]) {
+        // One loop a number of levels: the bits of a row stay in a register while all its codes are compared.
+        match runs.len() {
+            1 => outside::<1>(runs, leaf),
+            2 => outside::<2>(runs, leaf),
+            3 => outside::<3>(runs, leaf),
+            4 => outside::<4>(runs, leaf),
+            5 => outside::<5>(runs, leaf),
+            6 => outside::<6>(runs, leaf),
+            7 => outside::<7>(runs, leaf),
+            8 => outside::<8>(runs, leaf),
+            _ => leaf.fill(0),
         }
+    }
+}
+
+/// Rows whose bits stay in registers.
+const TOGETHER: usize = 64;
+
+#[inline(always)]
+fn outside<const RUNS: usize>(runs: &[Run<'_>], leaf: &mut [u8]) {
+    let n = leaf.len();
+    let runs: [Run<'_>; RUNS] = std::array::from_fn(|at| Run { codes: &runs[at].codes[..n], ..runs[at] });
+    let codes = runs.map(|run| run.codes.as_chunks::<TOGETHER>().0);
+    let (parts, rest) = leaf.as_chunks_mut::<TOGETHER>();
+    for (at, part) in parts.iter_mut().enumerate() {
+        let mut bits = [0u8; TOGETHER];
+        for level in 0..RUNS {
+            let (codes, run) = (&codes[level][at], &runs[level]);
+            for i in 0..TOGETHER {
+                bits[i] |= if codes[i].wrapping_sub(run.first) > run.beyond { 1 << level } else { 0 };
+            }
+        }
+        *part = bits;
+    }
+    let done = n - rest.len();
+    for (i, leaf) in rest.iter_mut().enumerate() {
+        let bit = |level: usize| {
+            let run = &runs[level];
+            u8::from(run.codes[done + i].wrapping_sub(run.first) > run.beyond) << level
+        };
+        *leaf = (0..RUNS).map(bit).sum();
     }
 }
 
@@ -164,41 +224,8 @@ pub fn add_table_at(codes: &[u8], right: &[u8; CODES], path: u8, bit: u8, leaf: 
 }
 
 dispatched! {
-    /// The value of each row's leaf.
-    pub fn look_up(leaf: &[u8], values: &[f32; LEAVES], score: &mut [f32]) {
-        let n = leaf.len();
-        let score = &mut score[..n];
-        for i in 0..n {
-            score[i] = values[usize::from(leaf[i])];
-        }
-    }
-}
-
-dispatched! {
-    /// The value of each row's leaf added to the row's old score.
-    pub fn add_values(old: &[f32], leaf: &[u8], values: &[f32; LEAVES], score: &mut [f32]) {
-        let n = leaf.len();
-        let (old, score) = (&old[..n], &mut score[..n]);
-        for i in 0..n {
-            score[i] = old[i] + values[usize::from(leaf[i])];
-        }
-    }
-}
-
-dispatched! {
-    /// The same in place.
-    pub fn add_values_here(leaf: &[u8], values: &[f32; LEAVES], score: &mut [f32]) {
-        let n = leaf.len();
-        let score = &mut score[..n];
-        for i in 0..n {
-            score[i] += values[usize::from(leaf[i])];
-        }
-    }
-}
-
-dispatched! {
     /// Derivatives of the squared loss without weights: `(score - target, 1)`.
-    pub fn squared_pairs(score: &[f32], target: &[f32], pairs: &mut [Pair]) {
+    pub wide fn squared_pairs(score: &[f32], target: &[f32], pairs: &mut [Pair]) {
         let n = pairs.len();
         let (score, target) = (&score[..n], &target[..n]);
         for i in 0..n {
@@ -209,7 +236,7 @@ dispatched! {
 
 dispatched! {
     /// Derivatives of the logistic loss without weights, to the bit those of [`super::derivatives::logistic`].
-    pub fn logistic_pairs(score: &[f32], target: &[f32], pairs: &mut [Pair]) {
+    pub wide fn logistic_pairs(score: &[f32], target: &[f32], pairs: &mut [Pair]) {
         let mut powers = [0.0f32; SHORT];
         let rows = pairs.len();
         for from in (0..rows).step_by(SHORT) {
@@ -245,8 +272,8 @@ dispatched! {
     }
 }
 
-/// The copies of the sums by leaf, each sum a packed pair.
-type Copies = [[u64; STRIDE]; COPIES];
+/// The copies of the sums by leaf.
+type Copies = [[Pair; STRIDE]; COPIES];
 
 /// Sums by leaf over one block, all zero between blocks.
 #[derive(Debug, Clone)]
@@ -256,7 +283,7 @@ pub struct BlockSums {
 
 impl Default for BlockSums {
     fn default() -> Self {
-        BlockSums { copies: Box::new([[0; STRIDE]; COPIES]) }
+        BlockSums { copies: Box::new([[[0.0; 2]; STRIDE]; COPIES]) }
     }
 }
 
@@ -269,73 +296,85 @@ impl BlockSums {
 }
 
 /// The bits of a pair, the first number in the low half.
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn packed(pair: Pair) -> u64 {
     u64::from(pair[0].to_bits()) | u64::from(pair[1].to_bits()) << 32
 }
 
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn unpacked(bits: u64) -> Pair {
     [f32::from_bits(bits as u32), f32::from_bits((bits >> 32) as u32)]
 }
 
-/// Adds packed pairs number by number. Left to itself the compiler loads, adds and stores the two numbers one after the
-/// other, which takes twice as long; half of a vector holds both.
+/// Adds pairs number by number. Left to itself the compiler loads, adds and stores the two numbers one after the other,
+/// which takes twice as long; half of a vector holds both.
 #[inline(always)]
-fn add_packed(a: u64, b: u64) -> u64 {
+fn add_pairs(a: Pair, b: Pair) -> Pair {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_mm_add_ps, _mm_castpd_ps, _mm_castps_pd, _mm_cvtsd_f64, _mm_set_sd};
-        let (a, b) = (f64::from_bits(a), f64::from_bits(b));
+        let (a, b) = (f64::from_bits(packed(a)), f64::from_bits(packed(b)));
         // SAFETY: these work on values alone, and every x86-64 processor has the SSE2 instructions they ask for.
         #[allow(unsafe_code)]
         unsafe {
             let sum = _mm_add_ps(_mm_castpd_ps(_mm_set_sd(a)), _mm_castpd_ps(_mm_set_sd(b)));
-            _mm_cvtsd_f64(_mm_castps_pd(sum)).to_bits()
+            unpacked(_mm_cvtsd_f64(_mm_castps_pd(sum)).to_bits())
         }
     }
     #[cfg(not(target_arch = "x86_64"))]
     {
-        let (a, b) = (unpacked(a), unpacked(b));
-        packed([a[0] + b[0], a[1] + b[1]])
+        [a[0] + b[0], a[1] + b[1]]
     }
 }
 
-/// Adds each row's pair to its leaf; row `i` of the block goes to copy `i` modulo their number.
-pub fn scatter(leaf: &[u8], pairs: &[Pair], copies: &mut Copies) {
-    let pairs = &pairs[..leaf.len()];
-    let (leaf_runs, leaf_rest) = leaf.as_chunks::<COPIES>();
-    let (pair_runs, pair_rest) = pairs.as_chunks::<COPIES>();
-    for (leaf, pair) in leaf_runs.iter().zip(pair_runs) {
-        // One load for eight leaf numbers: loads are what this loop has too many of.
-        let word = u64::from_le_bytes(*leaf);
-        for copy in 0..COPIES {
-            let sum = &mut copies[copy][usize::from((word >> (8 * copy)) as u8)];
-            *sum = add_packed(*sum, packed(pair[copy]));
+dispatched! {
+    /// Adds each row's pair to its leaf; row `i` of the block goes to copy `i` modulo their number.
+    pub fn scatter(leaf: &[u8], pairs: &[Pair], copies: &mut Copies) {
+        let pairs = &pairs[..leaf.len()];
+        let (leaf_runs, leaf_rest) = leaf.as_chunks::<COPIES>();
+        let (pair_runs, pair_rest) = pairs.as_chunks::<COPIES>();
+        for (leaf, pair) in leaf_runs.iter().zip(pair_runs) {
+            // One load for eight leaf numbers: loads are what this loop has too many of.
+            let word = u64::from_le_bytes(*leaf);
+            for copy in 0..COPIES {
+                let sum = &mut copies[copy][usize::from((word >> (8 * copy)) as u8)];
+                *sum = add_pairs(*sum, pair[copy]);
+            }
+        }
+        for (copy, (leaf, pair)) in leaf_rest.iter().zip(pair_rest).enumerate() {
+            let sum = &mut copies[copy][usize::from(*leaf)];
+            *sum = add_pairs(*sum, *pair);
         }
     }
-    for (copy, (leaf, pair)) in leaf_rest.iter().zip(pair_rest).enumerate() {
-        let sum = &mut copies[copy][usize::from(*leaf)];
-        *sum = add_packed(*sum, packed(*pair));
-    }
 }
 
-/// Adds the copies to `f64` sums, neighbours first, and clears them.
-pub fn fold(copies: &mut Copies, sums: &mut [[f64; 2]]) {
-    let n = sums.len().min(STRIDE);
-    let [a, b, c, d, e, f, g, h] = copies.each_ref().map(|copy| &copy[..n]);
-    for (leaf, sum) in sums.iter_mut().enumerate().take(n) {
-        let low = add_packed(add_packed(a[leaf], b[leaf]), add_packed(c[leaf], d[leaf]));
-        let high = add_packed(add_packed(e[leaf], f[leaf]), add_packed(g[leaf], h[leaf]));
-        let part = unpacked(add_packed(low, high));
-        *sum = [sum[0] + f64::from(part[0]), sum[1] + f64::from(part[1])];
+dispatched! {
+    /// Adds the copies to `f64` sums, neighbours first, and clears them.
+    pub wide fn fold(copies: &mut Copies, sums: &mut [[f64; 2]]) {
+        let leaves = sums.len().min(STRIDE);
+        let sums = sums[..leaves].as_flattened_mut();
+        let n = sums.len();
+        let [a, b, c, d, e, f, g, h] = &*copies;
+        let (a, b) = (&a.as_flattened()[..n], &b.as_flattened()[..n]);
+        let (c, d) = (&c.as_flattened()[..n], &d.as_flattened()[..n]);
+        let (e, f) = (&e.as_flattened()[..n], &f.as_flattened()[..n]);
+        let (g, h) = (&g.as_flattened()[..n], &h.as_flattened()[..n]);
+        for i in 0..n {
+            let low = (a[i] + b[i]) + (c[i] + d[i]);
+            let high = (e[i] + f[i]) + (g[i] + h[i]);
+            sums[i] += f64::from(low + high);
+        }
+        for copy in copies {
+            copy[..leaves].fill([0.0; 2]);
+        }
     }
-    copies.iter_mut().for_each(|copy| copy[..n].fill(0));
 }
 
 dispatched! {
     /// The weight of the rows whose class, 0 or 1, is on the side of their score; the score 0 stands for class 0.
-    pub fn hits(score: &[f32], target: &[f32], weight: &[f32]) -> f64 {
+    pub wide fn hits(score: &[f32], target: &[f32], weight: &[f32]) -> f64 {
         let n = target.len();
         let score = &score[..n];
         if weight.is_empty() {

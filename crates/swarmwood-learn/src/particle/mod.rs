@@ -14,8 +14,10 @@
 //!
 //! All sums are taken in the order of the shards, so a result does not depend on the number of threads either.
 
+mod classes;
 mod fitness;
 mod members;
+mod replace;
 mod rows;
 #[cfg(test)]
 mod tests;
@@ -26,12 +28,15 @@ use swarmwood_model::{Leaf, Member};
 
 use crate::bins::Layout;
 use crate::dataset::{Dataset, Plan};
-use crate::kernels::particle::{LEAVES, LEVELS, Question};
+use crate::kernels::leaf_values::LeafValues;
+use crate::kernels::particle::{LEVELS, Question};
 use crate::objective::Objective;
 use crate::objective::order::weighted_quantile;
 use crate::pool::{Pool, even_ranges};
 use crate::rule_table::RuleTable;
+use classes::ClassedGroup;
 pub use fitness::Fitness;
+pub use replace::{Replacement, Replacements};
 use rows::{Part, Rows, Step, Values};
 
 /// The shape of a particle's trees.
@@ -74,7 +79,7 @@ pub struct Settings {
     pub lambda: f64,
     /// What is measured.
     pub fitness: Fitness,
-    /// Bytes of scores that may be kept for particles that begin alike; less makes it slower, never different.
+    /// Bytes of leaf numbers that may be kept for particles that begin alike; less makes it slower, never different.
     pub memory: usize,
 }
 
@@ -116,6 +121,17 @@ pub enum ParticleError {
         position: usize,
         /// Rules of the table.
         rules: usize,
+    },
+    /// Trees whose rules cannot be replaced one at a time.
+    #[error("rules can be replaced one at a time in oblivious trees only")]
+    Replace,
+    /// A tree that is not there.
+    #[error("tree {tree}; a particle has {trees}, counted from 0")]
+    Tree {
+        /// Its number.
+        tree: usize,
+        /// Trees of a particle.
+        trees: usize,
     },
 }
 
@@ -172,6 +188,8 @@ pub struct Evaluator<'a> {
     rows: Vec<Arc<Rows>>,
     /// Evaluations that can run beside each other; the first one is always there.
     lanes: Vec<Lane>,
+    /// Columns as the rules see them; made when replacements are asked for.
+    classed: Vec<ClassedGroup>,
 }
 
 /// What all evaluations share.
@@ -199,7 +217,7 @@ struct Lane {
     leaves: Vec<Leaf>,
     /// Its fitness.
     fitness: f64,
-    /// After how many rounds scores are still there, those after the last one always are.
+    /// The leaf numbers of how many rounds are still there.
     kept: usize,
 }
 
@@ -238,7 +256,7 @@ impl<'a> Evaluator<'a> {
             let (target, weight) = (targets[shard].clone(), weights[shard].clone());
             Arc::new(Rows::new(data.shards[shard].clone(), target, weight, &start, objective))
         });
-        let mut evaluator = Evaluator { frame, rows, lanes: Vec::new() };
+        let mut evaluator = Evaluator { frame, rows, lanes: Vec::new(), classed: Vec::new() };
         evaluator.open_lane();
         Ok(evaluator)
     }
@@ -246,7 +264,7 @@ impl<'a> Evaluator<'a> {
     fn open_lane(&mut self) {
         let settings = &self.frame.settings;
         let outputs = self.frame.outputs();
-        let each = self.frame.plan.rows.max(1) * outputs * size_of::<f32>() * self.frame.pool.threads();
+        let each = self.frame.plan.rows.max(1) * outputs * self.frame.pool.threads();
         let layers = (settings.memory / each).clamp(1, settings.trees);
         let leaves = (settings.trees * outputs) << settings.depth;
         self.lanes.push(Lane {
@@ -267,6 +285,11 @@ impl<'a> Evaluator<'a> {
     /// What is measured.
     pub fn fitness(&self) -> Fitness {
         self.frame.settings.fitness
+    }
+
+    /// How many trees a particle has, those of all outputs counted.
+    pub fn trees(&self) -> usize {
+        self.frame.settings.trees * self.frame.outputs()
     }
 
     /// How many numbers a particle has.
@@ -309,7 +332,7 @@ impl<'a> Evaluator<'a> {
         suits(fitness, self.frame.objective)?;
         self.evaluate(sequence)?;
         let (frame, lane) = (&self.frame, &self.lanes[0]);
-        let measure = |at: usize| lane.parts[at].measure(frame.settings.trees, fitness, frame.objective);
+        let measure = |at: usize| lane.parts[at].measure(fitness, frame.objective);
         let sum = frame.pool.map(lane.parts.len(), measure).into_iter().sum();
         Ok(fitness.of_sum(sum, self.rows.iter().map(|rows| rows.total).sum()))
     }
@@ -321,7 +344,7 @@ impl<'a> Evaluator<'a> {
         let (frame, lane) = (&self.frame, &self.lanes[0]);
         let of_output = |output: usize| {
             let shard = |part: &'_ usize| {
-                let (scores, rows) = (lane.parts[*part].scores(frame.settings.trees), self.rows[*part].binned.rows);
+                let (scores, rows) = (lane.parts[*part].scores(), self.rows[*part].binned.rows);
                 scores[output * rows..(output + 1) * rows].to_vec()
             };
             let parts: Vec<Vec<f32>> = (0..lane.parts.len()).map(|part| shard(&part)).collect();
@@ -376,17 +399,19 @@ impl Frame<'_> {
         let reused = lane.shared_rounds(sequence, each);
         if reused < rounds {
             for round in reused..rounds {
-                let values = (round > reused).then(|| self.values(lane, round - 1));
+                // The scores are those of the last particle's end: what is shared with it is added up from the start.
+                let missing = if round == reused { 0..round } else { round - 1..round };
+                let pending: Vec<(usize, Values)> = missing.map(|round| (round, self.values(lane, round))).collect();
                 let question = |&index: &u32| &self.questions[index as usize];
                 let trees = sequence[round * each..(round + 1) * each].chunks_exact(self.each_tree());
                 let questions: Vec<Vec<&Question>> = trees.map(|tree| tree.iter().map(question).collect()).collect();
                 let leaves = 1 << depth;
-                let step = Step { round, form, leaves, questions: &questions, values: values.as_ref() };
+                let step = Step { round, form, leaves, questions: &questions, pending: &pending };
                 self.pool.each(&mut lane.parts, |_, part| part.pass(&step, self.objective));
                 self.settle(lane, round);
             }
             let values = self.values(lane, rounds - 1);
-            self.pool.each(&mut lane.parts, |_, part| part.finish(rounds, &values, fitness, self.objective));
+            self.pool.each(&mut lane.parts, |_, part| part.finish(rounds - 1, &values, fitness, self.objective));
             let sum = lane.parts.iter().map(|part| part.measured).sum();
             lane.fitness = fitness.of_sum(sum, lane.parts.iter().map(Part::total).sum());
             lane.last.clear();
@@ -406,9 +431,7 @@ impl Frame<'_> {
         let trees = lane.leaves[self.leaves_of(round)].chunks_exact(1 << self.settings.depth).enumerate();
         let tree = |(output, leaves): (usize, &[Leaf])| {
             let start = if round == 0 { self.start(output) } else { 0.0 };
-            let mut values = [0.0; LEAVES];
-            values.iter_mut().zip(leaves).for_each(|(value, leaf)| *value = start + leaf.value as f32);
-            values
+            LeafValues::new(leaves.iter().map(|leaf| start + leaf.value as f32))
         };
         trees.map(tree).collect()
     }

@@ -1,8 +1,10 @@
-//! One shard's rows while particles are evaluated: scores after each tree, leaf numbers, sums by leaf.
+//! One shard's rows while particles are evaluated: scores, leaf numbers in each tree, sums by leaf.
 //!
 //! What a row is (its codes, target, weight and first derivatives) is shared by all who evaluate; the rest belongs to
-//! one evaluation at a time. Scores are kept after every tree, as far as memory allows, so that a particle which begins
-//! like the last one can go on from there.
+//! one evaluation at a time. Leaf numbers of every tree are kept, as far as memory allows, so that a particle which
+//! begins like the last one can go on from there: its scores are the values of those leaves, added up again. That takes
+//! a quarter of the memory that the scores after each tree would, and looking values up costs less than writing scores
+//! to where no near cache holds them.
 //!
 //! A round adds one tree an output. What belongs to outputs is laid out output after output: the value of row `i` for
 //! output `k` stands at `k * rows + i`.
@@ -12,17 +14,19 @@ use std::sync::Arc;
 
 use super::{Fitness, Form};
 use crate::dataset::BinnedRows;
-use crate::kernels::particle::{self, BLOCK, BlockSums, LEAVES, Pair, Question};
+use crate::kernels::aligned::Aligned;
+use crate::kernels::leaf_values::{LeafValues, add_values, look_up};
+use crate::kernels::particle::{self, BLOCK, BlockSums, Pair, Question};
 use crate::objective::Objective;
 
 /// What no particle changes.
 #[derive(Debug)]
 pub(super) struct Rows {
     pub(super) binned: Arc<BinnedRows>,
-    pub(super) target: Vec<f32>,
+    pub(super) target: Aligned<f32>,
     pub(super) weight: Vec<f32>,
     /// Derivatives at the start values: those of every particle's first round.
-    pub(super) first: Vec<Pair>,
+    pub(super) first: Aligned<Pair>,
     /// Sum of weights.
     pub(super) total: f64,
 }
@@ -36,7 +40,7 @@ impl Rows {
         objective: &dyn Objective,
     ) -> Self {
         let rows = binned.rows;
-        let mut first = vec![[0.0; 2]; rows * start.len()];
+        let mut first = Aligned::zeroed(rows * start.len());
         let score: Vec<f32> = start.iter().flat_map(|&start| std::iter::repeat_n(start, rows)).collect();
         match start.len() {
             1 => objective.derivative_pairs(&score, &target, &weight, &mut first),
@@ -46,7 +50,7 @@ impl Rows {
             [] => rows as f64,
             _ => weight.iter().map(|&weight| f64::from(weight)).sum(),
         };
-        Rows { binned, target, weight, first, total }
+        Rows { binned, target: Aligned::new(target), weight, first, total }
     }
 
     fn weights(&self, block: &Range<usize>) -> &[f32] {
@@ -65,6 +69,43 @@ impl Rows {
     }
 }
 
+impl Rows {
+    /// Leaf numbers in one tree of the round after those whose values are given, and derivatives of its output there.
+    /// `trees` are the questions of all oblivious trees up to the end of that round.
+    pub(super) fn before(
+        &self,
+        trees: &[Vec<&Question>],
+        values: &[Values],
+        output: usize,
+        objective: &dyn Objective,
+        leaf: &mut [u8],
+        pairs: &mut [Pair],
+    ) {
+        let (outputs, round) = (objective.outputs(), values.len());
+        let (mut score, mut derived) = (vec![0.0; BLOCK * outputs], vec![[0.0; 2]; BLOCK * outputs]);
+        for block in self.blocks() {
+            let (n, codes) = (block.len(), |column: usize| &self.binned.columns[column][block.clone()]);
+            let (leaf, pairs) = (&mut leaf[block.clone()], &mut pairs[block.clone()]);
+            for (at, tree) in trees.iter().take(round * outputs).enumerate() {
+                let (round, output) = (at / outputs, at % outputs);
+                let (values, score) = (&values[round][output], &mut score[output * n..(output + 1) * n]);
+                particle::leaves(tree, codes, leaf);
+                if round == 0 { look_up(leaf, values, score) } else { add_values(leaf, values, score) }
+            }
+            particle::leaves(&trees[round * outputs + output], codes, leaf);
+            let (target, weight) = (&self.target[block.clone()], self.weights(&block));
+            if round == 0 {
+                pairs.copy_from_slice(&self.first[self.of_output(output, &block)]);
+            } else if outputs == 1 {
+                objective.derivative_pairs(&score[..n], target, weight, pairs);
+            } else {
+                derive_all(objective, &score[..n * outputs], target, weight, &mut derived[..n * outputs]);
+                pairs.copy_from_slice(&derived[output * n..(output + 1) * n]);
+            }
+        }
+    }
+}
+
 /// Derivatives of a loss of several outputs, as pairs.
 fn derive_all(objective: &dyn Objective, score: &[f32], target: &[f32], weight: &[f32], pairs: &mut [Pair]) {
     let (mut g, mut h) = (vec![0.0; score.len()], vec![0.0; score.len()]);
@@ -76,11 +117,11 @@ fn derive_all(objective: &dyn Objective, score: &[f32], target: &[f32], weight: 
 #[derive(Debug)]
 pub(super) struct Part {
     rows: Arc<Rows>,
-    /// Scores after one round, two rounds, and so on; where there are fewer layers than rounds, the last one is reused.
-    layers: Vec<Vec<f32>>,
-    /// Leaf numbers in the trees of the latest round.
-    leaf: Vec<u8>,
-    pairs: Vec<Pair>,
+    /// Scores after the rounds whose values were added last.
+    scores: Aligned<f32>,
+    /// Leaf numbers in the trees of each round; where there are fewer layers than rounds, the last one is reused.
+    layers: Vec<Aligned<u8>>,
+    pairs: Aligned<Pair>,
     block_sums: BlockSums,
     /// Sums of derivatives by leaf of the latest round, output after output.
     pub(super) sums: Vec<[f64; 2]>,
@@ -88,8 +129,8 @@ pub(super) struct Part {
     pub(super) measured: f64,
 }
 
-/// Leaf values of the trees of one round.
-pub(super) type Values = Vec<[f32; LEAVES]>;
+/// Leaf values of the trees of one round; those of a first round include the start.
+pub(super) type Values = Vec<LeafValues>;
 
 /// A pass over the rows for one round.
 pub(super) struct Step<'a> {
@@ -101,17 +142,17 @@ pub(super) struct Step<'a> {
     pub(super) leaves: usize,
     /// The rules of its trees, one tree an output.
     pub(super) questions: &'a [Vec<&'a Question>],
-    /// Leaf values of the round before, if they are not in the scores yet (see [`Part::add_round`]).
-    pub(super) values: Option<&'a Values>,
+    /// Leaf values of the rounds before that are not in the scores yet.
+    pub(super) pending: &'a [(usize, Values)],
 }
 
 impl Part {
     pub(super) fn new(rows: Arc<Rows>, outputs: usize, layers: usize) -> Self {
         let count = rows.binned.rows;
         Part {
-            layers: vec![vec![0.0; count * outputs]; layers.max(1)],
-            leaf: vec![0; count * outputs],
-            pairs: vec![[0.0; 2]; BLOCK.min(count) * outputs],
+            scores: Aligned::zeroed(count * outputs),
+            layers: (0..layers.max(1)).map(|_| Aligned::zeroed(count * outputs)).collect(),
+            pairs: Aligned::zeroed(BLOCK.min(count) * outputs),
             block_sums: BlockSums::default(),
             sums: Vec::new(),
             measured: 0.0,
@@ -124,14 +165,14 @@ impl Part {
         self.rows.total
     }
 
-    /// The layer that holds the scores after so many rounds, at least one.
-    fn layer(&self, rounds: usize) -> usize {
-        rounds.min(self.layers.len()) - 1
+    /// Leaf numbers in the trees of a round; only the latest are there where layers are reused.
+    fn layer(&self, round: usize) -> usize {
+        round.min(self.layers.len() - 1)
     }
 
-    /// Scores after so many rounds, at least one; only the latest are there where layers are reused.
-    pub(super) fn scores(&self, rounds: usize) -> &[f32] {
-        &self.layers[self.layer(rounds)]
+    /// Scores after all rounds that were added.
+    pub(super) fn scores(&self) -> &[f32] {
+        &self.scores
     }
 
     /// Sums the derivatives by leaf of a round's trees.
@@ -139,26 +180,30 @@ impl Part {
         let rows = self.rows.clone();
         self.sums.clear();
         self.sums.resize(step.leaves * step.questions.len(), [0.0; 2]);
+        let layer = self.layer(step.round);
         for block in rows.blocks() {
-            if let Some(values) = step.values {
-                self.add_round(step.round, values, &block);
-            }
-            if step.round > 0 {
-                self.derive(step, &block, objective);
+            for (round, values) in step.pending {
+                self.add_round(*round, values, &block);
             }
             for (output, questions) in step.questions.iter().enumerate() {
-                let place = rows.of_output(output, &block);
-                let pairs = match step.round {
-                    0 => &rows.first[place.clone()],
-                    _ => &self.pairs[output * block.len()..][..block.len()],
-                };
-                let leaf = &mut self.leaf[place];
+                let leaf = &mut self.layers[layer][rows.of_output(output, &block)];
                 let codes = |column: usize| &rows.binned.columns[column][block.clone()];
                 match step.form {
                     Form::Oblivious => particle::leaves(questions, codes, leaf),
                     Form::Free => particle::free_leaves(questions, codes, leaf),
                 }
-                self.block_sums.add(leaf, pairs, &mut self.sums[output * step.leaves..][..step.leaves]);
+            }
+            // Derivatives come right before their sums, which find them in the first-level cache then.
+            if step.round > 0 {
+                self.derive(step, &block, objective);
+            }
+            for (output, sums) in self.sums.chunks_exact_mut(step.leaves).enumerate() {
+                let place = rows.of_output(output, &block);
+                let pairs = match step.round {
+                    0 => &rows.first[place.clone()],
+                    _ => &self.pairs[output * block.len()..][..block.len()],
+                };
+                self.block_sums.add(&self.layers[layer][place], pairs, sums);
             }
         }
     }
@@ -167,7 +212,7 @@ impl Part {
     fn derive(&mut self, step: &Step<'_>, block: &Range<usize>, objective: &dyn Objective) {
         let (rows, outputs) = (&self.rows, step.questions.len());
         let (target, weight) = (&rows.target[block.clone()], rows.weights(block));
-        let scores = &self.layers[step.round.min(self.layers.len()) - 1];
+        let scores = &self.scores;
         let pairs = &mut self.pairs[..outputs * block.len()];
         if outputs == 1 {
             objective.derivative_pairs(&scores[block.clone()], target, weight, pairs);
@@ -178,60 +223,51 @@ impl Part {
         }
     }
 
-    /// Adds the last of `rounds` rounds to the scores and measures them.
-    pub(super) fn finish(&mut self, rounds: usize, values: &Values, fitness: Fitness, objective: &dyn Objective) {
+    /// Adds the last round to the scores and measures them.
+    pub(super) fn finish(&mut self, round: usize, values: &Values, fitness: Fitness, objective: &dyn Objective) {
         let rows = self.rows.clone();
         self.measured = 0.0;
         for block in rows.blocks() {
-            self.add_round(rounds, values, &block);
+            self.add_round(round, values, &block);
             if values.len() == 1 {
-                self.measured += self.measure_block(rounds, fitness, objective, &block);
+                self.measured += self.measure_block(fitness, objective, &block);
             }
         }
         if values.len() > 1 {
-            self.measured = self.measure(rounds, fitness, objective);
+            self.measured = self.measure(fitness, objective);
         }
     }
 
-    /// Scores after `rounds` rounds from those before the last of them. The values of a first round include the start.
-    fn add_round(&mut self, rounds: usize, values: &Values, block: &Range<usize>) {
-        let layer = self.layer(rounds);
+    /// Adds a round to the scores of those before it; the first one makes them.
+    fn add_round(&mut self, round: usize, values: &Values, block: &Range<usize>) {
+        let layer = self.layer(round);
         for (output, values) in values.iter().enumerate() {
             let place = self.rows.of_output(output, block);
-            let leaf = &self.leaf[place.clone()];
-            if rounds == 1 {
-                particle::look_up(leaf, values, &mut self.layers[layer][place]);
-                continue;
-            }
-            let before = self.layer(rounds - 1);
-            if before == layer {
-                particle::add_values_here(leaf, values, &mut self.layers[layer][place]);
-            } else {
-                let (old, new) = self.layers.split_at_mut(layer);
-                particle::add_values(&old[before][place.clone()], leaf, values, &mut new[0][place]);
-            }
+            let (leaf, scores) = (&self.layers[layer][place.clone()], &mut self.scores[place]);
+            if round == 0 { look_up(leaf, values, scores) } else { add_values(leaf, values, scores) }
         }
     }
 
-    /// The weighted sum that a fitness is made of, over all rows, after so many rounds.
-    pub(super) fn measure(&self, rounds: usize, fitness: Fitness, objective: &dyn Objective) -> f64 {
+    /// The weighted sum that a fitness is made of, over all rows, after the rounds that were added.
+    pub(super) fn measure(&self, fitness: Fitness, objective: &dyn Objective) -> f64 {
         if objective.outputs() > 1 {
             // The scores of a block do not lie beside each other; those of the shard do.
-            return fitness.sum(self.scores(rounds), &self.rows.target, &self.rows.weight, objective);
+            return fitness.sum(&self.scores, &self.rows.target, &self.rows.weight, objective);
         }
-        self.rows.blocks().map(|block| self.measure_block(rounds, fitness, objective, &block)).sum()
+        self.rows.blocks().map(|block| self.measure_block(fitness, objective, &block)).sum()
     }
 
-    fn measure_block(&self, rounds: usize, fitness: Fitness, objective: &dyn Objective, block: &Range<usize>) -> f64 {
-        let score = &self.scores(rounds)[block.clone()];
+    fn measure_block(&self, fitness: Fitness, objective: &dyn Objective, block: &Range<usize>) -> f64 {
+        let score = &self.scores[block.clone()];
         fitness.sum(score, &self.rows.target[block.clone()], self.rows.weights(block), objective)
     }
 
-    /// Appends residuals and weights of every row to those of its leaf in the latest tree, the one after `rounds`
-    /// rounds; for losses of a single output.
-    pub(super) fn residuals(&self, rounds: usize, start: f32, into: &mut [Vec<(f32, f32)>]) {
-        let scores = if rounds == 0 { &[][..] } else { self.scores(rounds) };
-        for (row, (&leaf, &target)) in self.leaf.iter().zip(&self.rows.target).enumerate() {
+    /// Appends residuals and weights of every row to those of its leaf in the latest tree, that of `round`; for losses
+    /// of a single output.
+    pub(super) fn residuals(&self, round: usize, start: f32, into: &mut [Vec<(f32, f32)>]) {
+        let scores = if round == 0 { &[][..] } else { &self.scores[..] };
+        let leaves = &self.layers[self.layer(round)];
+        for (row, (&leaf, &target)) in leaves.iter().zip(self.rows.target.iter()).enumerate() {
             let score = scores.get(row).copied().unwrap_or(start);
             let weight = self.rows.weight.get(row).copied().unwrap_or(1.0);
             into[usize::from(leaf)].push((target - score, weight));

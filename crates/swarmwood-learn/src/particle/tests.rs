@@ -8,7 +8,7 @@ use super::*;
 use crate::data::{Chunk, Column, MISSING};
 use crate::objective::{Logistic, Spec, Squared, make};
 
-fn settings(trees: usize, depth: usize) -> Settings {
+pub(super) fn settings(trees: usize, depth: usize) -> Settings {
     Settings {
         trees,
         form: Form::Oblivious,
@@ -20,14 +20,14 @@ fn settings(trees: usize, depth: usize) -> Settings {
     }
 }
 
-fn binned(chunk: &Chunk, features: &[Feature]) -> Dataset {
+pub(super) fn binned(chunk: &Chunk, features: &[Feature]) -> Dataset {
     let pool = Pool::new(1).unwrap();
     let layout = Layout::fit(|at| chunk.columns[at].clone(), features, 60, &pool);
     Dataset::from_chunk(chunk, layout, &pool)
 }
 
 /// Numbers, missing values, exclusive flags and a category; the target suits the objective.
-fn table(rows: usize, spec: &Spec, weighted: bool) -> (Chunk, Vec<Feature>) {
+pub(super) fn table(rows: usize, spec: &Spec, weighted: bool) -> (Chunk, Vec<Feature>) {
     let mut stream = Stream::new(11, 1, 4);
     let mut columns = vec![Vec::new(); 6];
     let (mut category, mut target, mut weight) = (Vec::new(), Vec::new(), Vec::new());
@@ -59,7 +59,7 @@ fn table(rows: usize, spec: &Spec, weighted: bool) -> (Chunk, Vec<Feature>) {
     (Chunk { columns, target, weight, rows }, features)
 }
 
-fn draw(stream: &mut Stream, table: &RuleTable, length: usize) -> Vec<u32> {
+pub(super) fn draw(stream: &mut Stream, table: &RuleTable, length: usize) -> Vec<u32> {
     (0..length).map(|_| stream.below(table.len() as u64) as u32).collect()
 }
 

@@ -6,8 +6,9 @@
 //!
 //! Where this differs from the paper: a position that was evaluated before is not evaluated again, which changes no step
 //! of the swarm, and the search ends before its last iteration once no particle can move any more. Options that the paper
-//! does not have (adaptive weights, mutation, [`seeds`]) are off unless asked for.
+//! does not have (adaptive weights, mutation, [`seeds`], local search by [`Run::descend`]) are off unless asked for.
 
+mod descent;
 pub mod seeds;
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,7 @@ use swarmwood_search::{Engine, Outcome, Snapshot, Trial};
 use crate::event::Search;
 use crate::particle::{Evaluator, ParticleError};
 use crate::rule_table::RuleTable;
+use descent::Descent;
 
 /// How the swarm is made. The default is what the paper tells of SGBDT for classes, and a hundred iterations.
 #[derive(Debug, Clone, PartialEq)]
@@ -121,6 +123,10 @@ pub struct Run<'a> {
     over: bool,
     /// The swarm between the answers of an iteration and the questions of the next: the state that can be resumed.
     settled: Option<PsoDiscrete>,
+    /// How the search stood when it was told last.
+    told: Option<Search>,
+    /// The local search after the swarm, if it was asked for.
+    descent: Option<Descent>,
 }
 
 /// What a run found.
@@ -138,6 +144,19 @@ pub struct Found {
     pub scores: Vec<Vec<f32>>,
     /// What to add to a score to get the raw score.
     pub shift: f64,
+    /// What the local search did, if there was one.
+    pub descended: Option<Descended>,
+}
+
+/// What a local search did.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Descended {
+    /// Rules that it replaced.
+    pub replaced: usize,
+    /// Particles that it evaluated.
+    pub evaluations: u64,
+    /// The fitness that it began with, as people say it.
+    pub before: f64,
 }
 
 impl<'a> Run<'a> {
@@ -177,7 +196,16 @@ impl<'a> Run<'a> {
     }
 
     fn of(evaluator: Evaluator<'a>, swarm: PsoDiscrete) -> Self {
-        Run { evaluator, swarm, open: Vec::new(), done: VecDeque::new(), over: false, settled: None }
+        Run {
+            evaluator,
+            swarm,
+            open: Vec::new(),
+            done: VecDeque::new(),
+            over: false,
+            settled: None,
+            told: None,
+            descent: None,
+        }
     }
 
     /// One iteration: its number, counted from one, and how the search stands after it; `None` after the last one. With
@@ -185,7 +213,9 @@ impl<'a> Run<'a> {
     pub fn step(&mut self, keep: bool) -> Option<(usize, Search)> {
         loop {
             if let Some(done) = self.done.pop_front() {
-                return Some((done.generation as usize + 1, self.search(&done)));
+                let search = self.search(&done);
+                self.told = Some(search);
+                return Some((done.generation as usize + 1, search));
             }
             if self.over {
                 return None;
@@ -235,6 +265,32 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// One visit of the local search that starts at the best particle of the swarm: its number, counted from one, and how
+    /// the search stands after it; `None` after the last one. Trees must be oblivious.
+    pub fn descend(&mut self) -> Result<Option<(usize, Search)>, SwarmError> {
+        let mut descent = match self.descent.take() {
+            Some(descent) => descent,
+            None => {
+                let best = self.swarm.best().and_then(|best| Some((sequence(best.point)?, best.loss)));
+                let (best, cost) = best.ok_or(SwarmError::NoBest)?;
+                Descent::from(best, cost)
+            }
+        };
+        let visited = descent.visit(&mut self.evaluator);
+        let fitness = self.evaluator.fitness();
+        let told = self.told.unwrap_or_default();
+        let search = Search {
+            measure: fitness.name(),
+            best: Some(fitness.cost(descent.cost)),
+            evaluations: told.evaluations + descent.evaluations,
+            repeats: told.repeats,
+            ..Search::default()
+        };
+        let step = descent.visits;
+        self.descent = Some(descent);
+        Ok(visited?.then_some((step, search)))
+    }
+
     /// Everything that [`Run::resume`] needs to go on from the last iteration that was evaluated, if it was kept. A
     /// resumed run tells that iteration, and those completed with it, again.
     pub fn snapshot(&self) -> Option<Snapshot> {
@@ -243,8 +299,15 @@ impl<'a> Run<'a> {
 
     /// The best particle as a model.
     pub fn finish(mut self) -> Result<Found, SwarmError> {
-        let best = self.swarm.best().and_then(|best| sequence(best.point)).ok_or(SwarmError::NoBest)?;
+        let swarm = self.swarm.best().and_then(|best| Some((sequence(best.point)?, best.loss)));
+        let (mut best, cost) = swarm.ok_or(SwarmError::NoBest)?;
+        let before = self.evaluator.fitness().cost(cost);
+        let descended = self.descent.map(|descent| {
+            best = descent.sequence;
+            Descended { replaced: descent.replaced, evaluations: descent.evaluations, before }
+        });
         Ok(Found {
+            descended,
             fitness: self.evaluator.evaluate(&best)?.fitness,
             base: self.evaluator.base().to_vec(),
             members: self.evaluator.to_members(&best)?,

@@ -169,3 +169,45 @@ fn a_swarm_without_rules_says_so() {
         Evaluator::new(&data, &table, &Squared, trees(1, 1, Form::Oblivious, Fitness::Rmse), &pool).unwrap();
     assert_eq!(Run::new(evaluator, &table, &Settings::default(), &[]).err(), Some(SwarmError::NoRules));
 }
+
+/// Where a local search ends, no replacement of a single rule is better: tried one by one.
+#[test]
+fn local_search_ends_where_no_single_replacement_helps() {
+    let (data, pool) = (dataset(700, 12, |signal| signal), Pool::new(2).unwrap());
+    let table = RuleTable::bins(&data);
+    let short = Settings { population: 4, iterations: 2, seed: 3, ..Settings::default() };
+    let evaluator =
+        || Evaluator::new(&data, &table, &Squared, trees(1, 3, Form::Oblivious, Fitness::Rmse), &pool).unwrap();
+    let swarm = run(Run::new(evaluator(), &table, &short, &[]).unwrap()).0;
+    let mut descending = Run::new(evaluator(), &table, &short, &[]).unwrap();
+    while descending.step(false).is_some() {}
+    let (mut steps, mut last) = (0, f64::INFINITY);
+    while let Some((step, search)) = descending.descend().unwrap() {
+        assert!(step == steps + 1 && search.best.unwrap() <= last && search.evaluations > 0);
+        (steps, last) = (step, search.best.unwrap());
+    }
+    let found = descending.finish().unwrap();
+    let descended = found.descended.unwrap();
+    assert!(descended.replaced > 0 && descended.before == swarm.fitness && found.fitness < swarm.fitness);
+    assert_eq!(found.fitness, last);
+    let mut evaluator = evaluator();
+    for position in 0..3 {
+        for rule in 0..table.len() as u32 {
+            let mut replaced = found.sequence.clone();
+            replaced[position] = rule;
+            assert!(evaluator.evaluate(&replaced).unwrap().fitness >= found.fitness - 1e-12);
+        }
+    }
+}
+
+#[test]
+fn local_search_wants_oblivious_trees() {
+    let (data, pool) = (dataset(100, 4, |signal| signal), Pool::new(1).unwrap());
+    let table = RuleTable::bins(&data);
+    let free = Evaluator::new(&data, &table, &Squared, trees(1, 2, Form::Free, Fitness::Rmse), &pool).unwrap();
+    let few = Settings { population: 2, iterations: 1, ..Settings::default() };
+    let mut run = Run::new(free, &table, &few, &[]).unwrap();
+    while run.step(false).is_some() {}
+    assert_eq!(run.descend(), Err(SwarmError::Particle(ParticleError::Replace)));
+    assert!(run.finish().is_ok());
+}

@@ -11,7 +11,7 @@ use crate::split::{Candidate, NodeTable, Scratch, Search};
 /// Nodes of at least this many rows are counted by rows, a share for each team, and the counts added up. Smaller ones
 /// are counted by columns: every thread reads all rows of the node but fills only tables of its own, so that nothing
 /// needs adding up. A histogram is the same either way.
-const BY_ROWS: usize = 65_536;
+const BY_ROWS: usize = 4096;
 
 impl Workers<'_> {
     /// Counts the small child of each job, subtracts it from the parent, and searches both: the best rules of
@@ -60,13 +60,8 @@ impl Workers<'_> {
         let pieces = if together { self.pool.threads() } else { 1 };
         let search = self.searching();
         let shards: Vec<&Shard> = self.shards().collect();
-        let pieces = even_ranges(self.groups.len(), pieces).into_iter().filter(|piece| !piece.is_empty());
-        let mut tasks: Vec<Task<'_>> = pieces
-            .map(|piece| {
-                let columns = self.groups[piece.start].start..self.groups[piece.end - 1].end;
-                Task { columns, parts: Vec::with_capacity(count), found: Vec::new(), shards: &shards }
-            })
-            .collect();
+        let task = |columns| Task { columns, parts: Vec::with_capacity(count), found: Vec::new(), shards: &shards };
+        let mut tasks: Vec<Task<'_>> = even_ranges(self.layout.columns().len(), pieces).into_iter().map(task).collect();
         for job in jobs.iter_mut() {
             job.deal(&mut tasks);
         }

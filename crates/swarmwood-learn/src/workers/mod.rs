@@ -8,7 +8,6 @@ mod begin;
 mod children;
 mod placed;
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use crate::bins::layout::{Place, Route};
@@ -103,8 +102,6 @@ pub struct Workers<'a> {
     kept_count: usize,
     /// Bytes that kept histograms may take; where they do not suffice, both children of a split are counted.
     memory: usize,
-    /// Columns whose codes are stored together.
-    groups: Vec<Range<usize>>,
 }
 
 impl<'a> Workers<'a> {
@@ -142,7 +139,6 @@ impl<'a> Workers<'a> {
             kept: Vec::new(),
             kept_count: 0,
             memory,
-            groups: data.groups(),
         }
     }
 
@@ -200,7 +196,7 @@ impl<'a> Workers<'a> {
         });
         let total = planted.iter().fold(0u64, |sum, (_, part)| sum.wrapping_add(*part));
         let value = self.node_value(total, 0.0);
-        if want == Want::Sums || self.groups.is_empty() {
+        if want == Want::Sums || self.layout.columns().is_empty() {
             return Seen { total, value, best: None };
         }
         let mut jobs = [Job::new(0, None, [total, 0], [value, 0.0], None)];

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 
 use crate::ensemble::{Member, Shape};
 use crate::predict::columns::{Coding, Column, Cuts, MAX_BYTE_LEVELS, MAX_CUTS};
+use crate::predict::kernels::wide::{Planes, planes};
 use crate::tree::{Child, LevelSet, Split, Test, Tree};
 
 /// Rules, trees and tables of a compiled model.
@@ -28,6 +29,8 @@ pub(super) struct Program {
     pub(super) trees: Vec<Compiled>,
     /// All leaf values, and 256 more numbers so that a table of 256 can start anywhere.
     pub(super) values: Vec<f64>,
+    /// The leaf values of small trees once more, byte by byte.
+    pub(super) planes: Vec<Planes>,
     /// How many byte blocks the longest program needs at once.
     pub(super) slots: usize,
 }
@@ -39,6 +42,8 @@ pub(super) struct Compiled {
     pub(super) form: Form,
     /// Where its leaf values start.
     pub(super) values: usize,
+    /// Where its planes are, if it has any.
+    pub(super) planes: Option<usize>,
     /// How many columns the trees up to and including this one use.
     pub(super) columns: usize,
 }
@@ -91,16 +96,23 @@ pub(super) enum Choice {
     Slots { left: u8, right: u8 },
 }
 
-/// Columns of numbers: one group a feature and side of the missing values.
-type Group = (u32, bool);
+/// What the rules over one feature of numbers ask for.
+#[derive(Default)]
+struct Asked {
+    /// The thresholds, ascending and distinct.
+    thresholds: Vec<f64>,
+    /// Whether there are rules that send missing values left, and right.
+    left: bool,
+    right: bool,
+}
 
 /// A category rule: feature, set, side of the missing values.
 type Membership<'m> = (u32, &'m LevelSet, bool);
 
 struct Compiler<'m> {
     levels: &'m [Option<u32>],
-    thresholds: HashMap<Group, Vec<f64>>,
-    number_columns: HashMap<(Group, usize), u32>,
+    numbers: HashMap<u32, Asked>,
+    number_columns: HashMap<(u32, usize), u32>,
     level_columns: HashMap<u32, u32>,
     memberships: HashMap<Membership<'m>, u32>,
     program: Program,
@@ -110,7 +122,7 @@ struct Compiler<'m> {
 pub(super) fn compile(members: &[Member], levels: &[Option<u32>]) -> Program {
     let mut compiler = Compiler {
         levels,
-        thresholds: collect_thresholds(members),
+        numbers: collect_numbers(members),
         number_columns: HashMap::new(),
         level_columns: HashMap::new(),
         memberships: HashMap::new(),
@@ -124,20 +136,22 @@ pub(super) fn compile(members: &[Member], levels: &[Option<u32>]) -> Program {
     program
 }
 
-/// The thresholds of each group, ascending and distinct.
-fn collect_thresholds(members: &[Member]) -> HashMap<Group, Vec<f64>> {
-    let mut groups: HashMap<Group, Vec<f64>> = HashMap::new();
+/// What the rules ask of each feature of numbers.
+fn collect_numbers(members: &[Member]) -> HashMap<u32, Asked> {
+    let mut numbers: HashMap<u32, Asked> = HashMap::new();
     for split in members.iter().flat_map(|member| member.shape.splits()) {
         if let Test::Above(threshold) = split.test {
-            groups.entry((split.feature, split.missing_right)).or_default().push(threshold);
+            let asked = numbers.entry(split.feature).or_default();
+            asked.thresholds.push(threshold);
+            *(if split.missing_right { &mut asked.right } else { &mut asked.left }) = true;
         }
     }
-    for thresholds in groups.values_mut() {
-        thresholds.sort_unstable_by(f64::total_cmp);
+    for asked in numbers.values_mut() {
+        asked.thresholds.sort_unstable_by(f64::total_cmp);
         // `dedup` takes -0 and 0 for the same, and so does the comparison with a value.
-        thresholds.dedup();
+        asked.thresholds.dedup();
     }
-    groups
+    numbers
 }
 
 impl<'m> Compiler<'m> {
@@ -157,7 +171,11 @@ impl<'m> Compiler<'m> {
         };
         let values = self.program.values.len();
         self.program.values.extend(shape.leaves().iter().map(|leaf| leaf.value));
-        self.program.trees.push(Compiled { form, values, columns: self.program.columns.len() });
+        let planes = planes(self.program.values[values..].iter().copied()).map(|planes| {
+            self.program.planes.push(planes);
+            self.program.planes.len() - 1
+        });
+        self.program.trees.push(Compiled { form, values, planes, columns: self.program.columns.len() });
     }
 
     fn column(&mut self, feature: u32, coding: Coding) -> u32 {
@@ -168,7 +186,7 @@ impl<'m> Compiler<'m> {
     fn rule(&mut self, split: &'m Split) -> Rule {
         let (feature, missing_right) = (split.feature, split.missing_right);
         match &split.test {
-            Test::Above(threshold) => self.number_rule((feature, missing_right), *threshold),
+            Test::Above(threshold) => self.number_rule(feature, missing_right, *threshold),
             Test::In(set) => {
                 let levels = self.levels[feature as usize].unwrap_or(0);
                 let key = (feature, set, missing_right);
@@ -198,22 +216,29 @@ impl<'m> Compiler<'m> {
         }
     }
 
-    fn number_rule(&mut self, group: Group, threshold: f64) -> Rule {
-        // Every threshold was collected before, so the group exists and the threshold is found in it.
-        let thresholds = self.thresholds.get(&group).map_or(&[][..], Vec::as_slice);
-        let place = thresholds.partition_point(|other| *other < threshold);
-        // A group with more thresholds than a byte can count is spread over several columns.
+    fn number_rule(&mut self, feature: u32, missing_right: bool, threshold: f64) -> Rule {
+        // Every threshold was collected before, so the feature is there and the threshold is found.
+        let none = Asked::default();
+        let asked = self.numbers.get(&feature).unwrap_or(&none);
+        let place = asked.thresholds.partition_point(|other| *other < threshold);
+        // A feature with more thresholds than a byte can count is spread over several columns.
         let part = place / MAX_CUTS;
-        let column = match self.number_columns.get(&(group, part)) {
+        // Where missing values go both ways, the values are encoded once and the column for the right side follows.
+        let both = asked.left && asked.right;
+        let column = match self.number_columns.get(&(feature, part)) {
             Some(column) => *column,
             None => {
-                let end = thresholds.len().min((part + 1) * MAX_CUTS);
-                let cuts = Cuts::new(&thresholds[part * MAX_CUTS..end]);
-                let column = self.column(group.0, Coding::Number { cuts, missing_right: group.1 });
-                self.number_columns.insert((group, part), column);
+                let end = asked.thresholds.len().min((part + 1) * MAX_CUTS);
+                let cuts = Cuts::new(&asked.thresholds[part * MAX_CUTS..end]);
+                let column = self.column(feature, Coding::Number { cuts, missing_right: missing_right && !both });
+                if both {
+                    self.column(feature, Coding::Raised);
+                }
+                self.number_columns.insert((feature, part), column);
                 column
             }
         };
+        let column = column + u32::from(both && missing_right);
         Rule { column, cut: (place % MAX_CUTS) as u8, table: None }
     }
 

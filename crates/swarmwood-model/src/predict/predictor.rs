@@ -4,7 +4,9 @@ use std::ops::Range;
 
 use crate::ensemble::{Body, Linear, Member, Model};
 use crate::predict::block::{Block, BlockError, Value, level_counts};
-use crate::predict::compile::{Choice, Form, Place, Program, Rule, Step, compile};
+use crate::predict::columns::{Rest, Rows};
+use crate::predict::compile::{Choice, Compiled, Form, Place, Program, Rule, Step, compile};
+use crate::predict::kernels::wide::{Planes, Side, Wide};
 use crate::predict::kernels::{
     Codes, Instructions, ROWS, Task, add_leaves, choose, choose_leaves, choose_left_leaf, choose_right_leaf, dispatch,
     mark, translate,
@@ -179,6 +181,7 @@ struct Scratch {
     /// Leaf indices of a tree of any size.
     large: [u32; ROWS],
     sums: [f64; ROWS],
+    rest: Rest,
 }
 
 impl Scratch {
@@ -191,26 +194,30 @@ impl Scratch {
             leaves: [[0; ROWS]; GROUP],
             large: [0; ROWS],
             sums: [0.0; ROWS],
+            rest: Rest::new(),
         }
     }
 
     #[inline(always)]
-    fn encode(&mut self, program: &Program, block: &Block<'_>, start: usize) {
+    fn encode(&mut self, wide: Option<Wide>, program: &Program, block: &Block<'_>, start: usize) {
+        let mut rows = Rows { block, start, rest: &mut self.rest };
+        let mut before = None;
         for (column, codes) in program.columns.iter().zip(&mut self.columns) {
-            column.encode(block, start, codes);
+            column.encode(wide, &mut rows, before, codes);
+            before = Some(&*codes);
         }
     }
 
     /// Leaf indices of a tree with at most 256 leaves into `leaves[place]`.
     #[inline(always)]
-    fn find_leaves(&mut self, program: &Program, form: &Form, place: usize) {
+    fn find_leaves(&mut self, wide: Option<Wide>, program: &Program, form: &Form, place: usize) {
         match form {
             Form::Levels { first, count } => {
                 self.mark_levels(program, &program.rules[*first..first + count], place);
             }
             Form::Steps { first, end, slot } => {
                 for step in &program.steps[*first..*end] {
-                    self.step(program, step);
+                    self.step(wide, program, step);
                 }
                 self.leaves[place] = self.slots[*slot];
             }
@@ -220,10 +227,10 @@ impl Scratch {
 
     /// Leaf indices of any tree into `large`; the group of trees must be empty, its places are used.
     #[inline(always)]
-    fn find_large_leaves(&mut self, program: &Program, form: &Form) {
+    fn find_large_leaves(&mut self, wide: Option<Wide>, program: &Program, form: &Form) {
         match form {
             Form::Levels { .. } | Form::Steps { .. } => {
-                self.find_leaves(program, form, 0);
+                self.find_leaves(wide, program, form, 0);
                 self.large.iter_mut().zip(&self.leaves[0]).for_each(|(leaf, low)| *leaf = u32::from(*low));
             }
             Form::ManyLevels { first, count } => {
@@ -297,10 +304,13 @@ impl Scratch {
     }
 
     #[inline(always)]
-    fn step(&mut self, program: &Program, step: &Step) {
+    fn step(&mut self, wide: Option<Wide>, program: &Program, step: &Step) {
         let Step { rule, choice } = step;
         let codes = codes_of(program, rule, &self.columns, &mut self.translated);
         let slots = &mut self.slots;
+        if let Some(wide) = wide {
+            return choose_wide(wide, codes, rule.cut, *choice, slots);
+        }
         match *choice {
             Choice::Leaves { left, right, slot } => {
                 choose_leaves(codes, rule.cut, left, right, &mut slots[slot as usize]);
@@ -316,6 +326,23 @@ impl Scratch {
     }
 }
 
+/// A step with the widest instructions.
+#[inline(always)]
+fn choose_wide(wide: Wide, codes: &Codes, cut: u8, choice: Choice, slots: &mut [Codes]) {
+    let (left, right, slot) = match choice {
+        Choice::Leaves { left, right, slot } => (Side::Leaf(left), Side::Leaf(right), slot),
+        Choice::RightLeaf { slot, right } => (Side::Same, Side::Leaf(right), slot),
+        Choice::LeftLeaf { left, slot } => (Side::Leaf(left), Side::Same, slot),
+        Choice::Slots { left, right } => {
+            if let Ok([left, right]) = slots.get_disjoint_mut([left as usize, right as usize]) {
+                wide.choose(codes, cut, Side::Same, Side::Slot(right), left);
+            }
+            return;
+        }
+    };
+    wide.choose(codes, cut, left, right, &mut slots[slot as usize]);
+}
+
 /// The codes a rule compares with its cut.
 #[inline(always)]
 fn codes_of<'a>(program: &Program, rule: &Rule, columns: &'a [Codes], translated: &'a mut Codes) -> &'a Codes {
@@ -329,11 +356,11 @@ fn codes_of<'a>(program: &Program, rule: &Rule, columns: &'a [Codes], translated
     }
 }
 
-/// The table of leaf values that starts at `first`; see [`Program::values`].
+/// The table of a tree's leaf values; see [`Program::values`].
 #[inline(always)]
-fn table(values: &[f64], first: usize) -> &[f64; 256] {
+fn table<'a>(program: &'a Program, tree: Option<&Compiled>) -> &'a [f64; 256] {
     const NONE: &[f64; 256] = &[0.0; 256];
-    values[first..].first_chunk().unwrap_or(NONE)
+    tree.and_then(|tree| program.values[tree.values..].first_chunk()).unwrap_or(NONE)
 }
 
 /// Raw scores of one block.
@@ -348,36 +375,40 @@ struct RawTask<'a> {
 
 impl Task for RawTask<'_> {
     #[inline(always)]
-    fn run(self) {
+    fn run(self, wide: Option<Wide>) {
         let program = &self.predictor.program;
         let outputs = self.predictor.outputs();
-        self.scratch.encode(program, self.block, self.start);
+        self.scratch.encode(wide, program, self.block, self.start);
         for output in 0..outputs {
             self.scratch.sums = [self.predictor.base[output]; ROWS];
             // The trees of an output in order; the order between outputs is free.
-            let mut group = [0; GROUP];
+            let mut group: [Option<&Compiled>; GROUP] = [None; GROUP];
             let mut held = 0;
             for tree in (output..self.trees).step_by(outputs) {
                 let compiled = &program.trees[tree];
                 if matches!(compiled.form, Form::Levels { .. } | Form::Steps { .. }) {
-                    self.scratch.find_leaves(program, &compiled.form, held);
-                    group[held] = compiled.values;
+                    self.scratch.find_leaves(wide, program, &compiled.form, held);
+                    group[held] = Some(compiled);
                     held += 1;
                     if held == GROUP {
-                        self.scratch.add_group(&program.values, group);
+                        self.scratch.add_group(wide, program, &group);
                         held = 0;
                     }
                 } else {
-                    self.scratch.add_rest(&program.values, &group[..held]);
+                    self.scratch.add_group(wide, program, &group[..held]);
                     held = 0;
-                    self.scratch.find_large_leaves(program, &compiled.form);
+                    self.scratch.find_large_leaves(wide, program, &compiled.form);
                     let values = &program.values[compiled.values..];
                     for (sum, leaf) in self.scratch.sums.iter_mut().zip(&self.scratch.large) {
                         *sum += values[*leaf as usize];
                     }
                 }
             }
-            self.scratch.add_rest(&program.values, &group[..held]);
+            self.scratch.add_group(wide, program, &group[..held]);
+            if outputs == 1 {
+                self.out.copy_from_slice(&self.scratch.sums[..self.out.len()]);
+                return;
+            }
             for (out, sum) in self.out[output..].iter_mut().step_by(outputs).zip(&self.scratch.sums) {
                 *out = *sum;
             }
@@ -386,18 +417,32 @@ impl Task for RawTask<'_> {
 }
 
 impl Scratch {
+    /// Adds the values of a group of trees.
     #[inline(always)]
-    fn add_group(&mut self, values: &[f64], group: [usize; GROUP]) {
-        add_leaves(self.leaves.each_ref(), group.map(|first| table(values, first)), &mut self.sums);
-    }
-
-    #[inline(always)]
-    fn add_rest(&mut self, values: &[f64], group: &[usize]) {
-        for (leaves, first) in self.leaves.iter().zip(group) {
-            add_leaves([leaves], [table(values, *first)], &mut self.sums);
+    fn add_group(&mut self, wide: Option<Wide>, program: &Program, group: &[Option<&Compiled>]) {
+        if let Some(wide) = wide {
+            let mut trees: [(&Codes, &Planes); GROUP] = [(&self.leaves[0], NO_PLANES); GROUP];
+            let mut found = 0;
+            for ((tree, leaves), compiled) in trees.iter_mut().zip(&self.leaves).zip(group) {
+                if let Some(at) = compiled.and_then(|compiled| compiled.planes) {
+                    *tree = (leaves, &program.planes[at]);
+                    found += 1;
+                }
+            }
+            if found == group.len() {
+                return wide.add_leaves(&trees[..found], &mut self.sums);
+            }
+        }
+        if let Ok(group) = <[_; GROUP]>::try_from(group) {
+            return add_leaves(self.leaves.each_ref(), group.map(|tree| table(program, tree)), &mut self.sums);
+        }
+        for (leaves, tree) in self.leaves.iter().zip(group) {
+            add_leaves([leaves], [table(program, *tree)], &mut self.sums);
         }
     }
 }
+
+const NO_PLANES: &Planes = &[[0; 64]; 8];
 
 /// Leaf indices of one block.
 struct LeavesTask<'a> {
@@ -411,11 +456,11 @@ struct LeavesTask<'a> {
 
 impl Task for LeavesTask<'_> {
     #[inline(always)]
-    fn run(self) {
+    fn run(self, wide: Option<Wide>) {
         let program = &self.predictor.program;
-        self.scratch.encode(program, self.block, self.start);
+        self.scratch.encode(wide, program, self.block, self.start);
         for tree in 0..self.trees {
-            self.scratch.find_large_leaves(program, &program.trees[tree].form);
+            self.scratch.find_large_leaves(wide, program, &program.trees[tree].form);
             for (out, leaf) in self.out[tree..].iter_mut().step_by(self.trees).zip(&self.scratch.large) {
                 *out = *leaf;
             }

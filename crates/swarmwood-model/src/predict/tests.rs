@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
-use super::columns::{Cuts, MAX_CUTS};
-use super::kernels::{self, Codes, Instructions, ROWS, Task};
+use super::columns::{Cuts, Encode, MAX_CUTS, Way};
+use super::kernels::{self, Instructions, ROWS};
 use super::*;
 use crate::samples::{self, Dice, Size, any_model, borrowed, columns};
 use crate::*;
@@ -18,7 +18,7 @@ fn agree(model: &Model, rows: &[Vec<Value>], first_rounds: Option<usize>) {
     let expected: Vec<f64> = rows.iter().flat_map(|row| model.raw_row(row, first_rounds).unwrap()).collect();
     let leaves: Vec<u32> = rows.iter().flat_map(|row| model.leaves_row(row, first_rounds).unwrap()).collect();
     let mut predictor = Predictor::new(model);
-    for instructions in [Instructions::Plain, Instructions::detect()] {
+    for instructions in Instructions::all() {
         predictor.set_instructions(instructions);
         let mut raw = vec![f64::NAN; expected.len()];
         predictor.raw(&block, first_rounds, &mut raw).unwrap();
@@ -68,20 +68,12 @@ proptest! {
         values[..3].copy_from_slice(&[f64::NAN, f64::INFINITY, f64::NEG_INFINITY]);
         let expected: Vec<u8> =
             values.iter().map(|value| thresholds.iter().filter(|t| *value > **t).count() as u8).collect();
-        for instructions in [Instructions::Plain, Instructions::detect()] {
+        for instructions in Instructions::all() {
             let mut codes = [0; ROWS];
-            kernels::dispatch(instructions, Encode(&Cuts::new(&thresholds), &values, &mut codes));
+            let cuts = &Cuts::new(&thresholds);
+            kernels::dispatch(instructions, Encode { cuts, values: &values, codes: &mut codes });
             prop_assert_eq!(&codes[..], &expected[..]);
         }
-    }
-}
-
-struct Encode<'a>(&'a Cuts, &'a [f64; ROWS], &'a mut Codes);
-
-impl Task for Encode<'_> {
-    #[inline(always)]
-    fn run(self) {
-        self.0.encode(self.1, self.2);
     }
 }
 
@@ -90,16 +82,18 @@ impl Task for Encode<'_> {
 fn cuts_choose_by_spread() {
     let even: Vec<f64> = (0..100).map(f64::from).collect();
     let skewed: Vec<f64> = (0..100).map(|power| 2_f64.powi(power)).collect();
-    assert!(matches!(Cuts::new(&even[..3]), Cuts::Few(_)));
-    assert!(matches!(Cuts::new(&even), Cuts::Grid(grid) if grid.compares == 1));
-    assert!(matches!(Cuts::new(&skewed), Cuts::Search { first_step: 64, .. }));
-    assert!(matches!(Cuts::new(&[f64::MIN, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, f64::MAX]), Cuts::Search { .. }));
+    let way = |thresholds: &[f64]| Cuts::new(thresholds).way;
+    assert!(matches!(way(&even[..3]), Way::Few(_)));
+    assert!(matches!(way(&even), Way::Grid(grid) if grid.compares == 1));
+    assert!(matches!(way(&skewed), Way::Search { first_step: 64, .. }));
+    assert!(matches!(way(&[f64::MIN, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, f64::MAX]), Way::Search { .. }));
 }
 
-/// More thresholds than one column can count, more leaves than a byte can name, and deep oblivious trees.
+/// More thresholds than one column can count, more leaves than registers hold or a byte can name, and deep oblivious
+/// trees.
 #[test]
 fn oversized_models_agree() {
-    for (leaves, levels) in [(256, 8), (257, 9), (900, 16)] {
+    for (leaves, levels) in [(64, 6), (65, 7), (256, 8), (257, 9), (900, 16)] {
         let size = Size { features: 2, rounds: 12, leaves, levels };
         let mut model = samples::model(3, size);
         let dice = &mut Dice(leaves as u64);

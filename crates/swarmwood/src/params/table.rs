@@ -109,6 +109,7 @@ const LEAVES: Condition = Condition::Method(&[Method::Greedy, Method::Swarm]);
 /// Methods that are told what the default method finds out.
 const FIXED: Condition = Condition::Method(&[Method::Greedy, Method::Sgbdt, Method::SgbdtBins, Method::Psgbdt]);
 const SWARM: Condition = Condition::Method(&[Method::Sgbdt, Method::SgbdtBins, Method::Psgbdt]);
+const OBLIVIOUS: Condition = Condition::Growth(&[Growth::Oblivious]);
 const TREES: Condition = Condition::Booster(&[Booster::Gbtree, Booster::Dart]);
 const DART: Condition = Condition::Booster(&[Booster::Dart]);
 const LINEAR: Condition = Condition::Booster(&[Booster::Gblinear]);
@@ -259,6 +260,9 @@ table! {
     /// whether one particle starts at trees that were grown greedily; not in the paper
     greedy_seed: bool = false,
         Swarm, Allowed::Switch, aliases [], only [SWARM];
+    /// whether rules of the best particle are then replaced one at a time as long as that helps; not in the paper
+    local_search: bool = false,
+        Swarm, Allowed::Switch, aliases [], only [SWARM, OBLIVIOUS];
     /// chance of each earlier round to be left out
     rate_drop: f64 = 0.1,
         Dart, Allowed::within(0.0, 1.0), aliases ["drop_rate"], only [GREEDY, DART];

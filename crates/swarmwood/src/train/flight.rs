@@ -13,7 +13,7 @@ use super::published::swarm_settings;
 use super::told::Told;
 use crate::checkpoint::snapshot;
 use crate::error::DataError;
-use crate::params::Params;
+use crate::params::{Growth, Params};
 use crate::{Error, Result};
 
 /// The version of the payload of these methods.
@@ -75,7 +75,23 @@ pub(super) fn fly(
         let done = told.steps();
         warnings.push(format!("the swarm came to rest after {done} of {iterations} iterations: no particle can move"));
     }
+    if params.local_search && params.growth == Growth::Oblivious && !stopped {
+        let elapsed = || before + started.elapsed().as_secs_f64();
+        descend(&mut run, elapsed, watch)?;
+    }
     Ok((run.finish().map_err(fault)?, told))
+}
+
+/// Replaces rules of the best particle until that brings nothing, or until the listener has enough. The state that was
+/// stored last is the swarm's end: a run that is interrupted here descends again, the same way.
+fn descend(run: &mut Run<'_>, elapsed: impl Fn() -> f64, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<()> {
+    while let Some((step, search)) = run.descend().map_err(fault)? {
+        let visit = Event::new(Stage::LOCAL_SEARCH, step, step);
+        if watch(&Event { search: Some(search), elapsed: elapsed(), ..visit }) == Flow::Stop {
+            break;
+        }
+    }
+    Ok(())
 }
 
 fn fault(error: SwarmError) -> Error {

@@ -11,7 +11,7 @@ use swarmwood_learn::event::{Event, Flow, Stage};
 use swarmwood_learn::greedy;
 use swarmwood_learn::grown::Grown;
 use swarmwood_learn::particle::{self, Evaluator, Fitness, Form};
-use swarmwood_learn::published::{Settings, seeds};
+use swarmwood_learn::published::{Descended, Settings, seeds};
 use swarmwood_learn::rule_table::RuleTable;
 use swarmwood_learn::split::{Penalties, Ridge};
 use swarmwood_model::Body;
@@ -45,7 +45,13 @@ pub fn train(job: &Job<'_>, aids: &Aids, watch: &mut dyn FnMut(&Event) -> Flow) 
     let start = Start { evaluator: evaluator(job, &data, &table)?, table: &table, seeds: &seeds };
     let (found, told) = fly(job.params, start, keeper.as_ref(), watch, &mut warnings)?;
     let train_seconds = started.elapsed().as_secs_f64();
-    let (evaluations, repeats) = told.costs();
+    let (mut evaluations, repeats) = told.costs();
+    let mut notes = Vec::new();
+    if let Some(Descended { replaced, evaluations: more, before }) = found.descended {
+        evaluations += more;
+        let (measure, after) = (fitness(job).name(), found.fitness);
+        notes.push(format!("local search replaced {replaced} rules: {measure} {before:.6} became {after:.6}"));
+    }
     let flight = FlightReport {
         space,
         measure: fitness(job).name(),
@@ -76,7 +82,7 @@ pub fn train(job: &Job<'_>, aids: &Aids, watch: &mut dyn FnMut(&Event) -> Flow) 
         search: None,
         flight: Some(flight),
         warnings,
-        notes: Vec::new(),
+        notes,
     })
 }
 

@@ -68,28 +68,28 @@ fn leaves_are_the_bits_of_the_answers() {
             let bit = |level: usize| sides[level].right[usize::from(columns[level][row])] << level;
             assert_eq!(leaf[row], bit(0) | bit(1) | bit(2));
         }
-        let (mut a, mut b) = (vec![1; n], vec![1; n]);
-        add_run(&columns[0], 250, 60, 4, &mut a);
-        add_run::portable(&columns[0], 250, 60, 4, &mut b);
-        assert_eq!(a, b);
     }
 }
 
 #[test]
-fn values_are_looked_up_and_added() {
-    let mut draws = Draws(2);
-    let values: [f32; LEAVES] = draws.floats(LEAVES, 3.0).try_into().unwrap();
-    for n in LENGTHS {
-        let (leaf, old) = (draws.bytes(n, 256), draws.floats(n, 5.0));
-        let value = |row: usize| values[usize::from(leaf[row])];
-        let mut score = vec![9.0; n];
-        look_up(&leaf, &values, &mut score);
-        assert!((0..n).all(|row| score[row] == value(row)));
-        add_values(&old, &leaf, &values, &mut score);
-        assert!((0..n).all(|row| score[row] == old[row] + value(row)));
-        let mut here = old.clone();
-        add_values_here(&leaf, &values, &mut here);
-        assert_eq!(here, score);
+fn leaves_of_any_number_of_levels_are_the_same_in_all_versions() {
+    let mut draws = Draws(7);
+    for levels in 0..=LEVELS {
+        for n in LENGTHS {
+            let columns: Vec<Vec<u8>> = (0..levels).map(|_| draws.bytes(n, 256)).collect();
+            let side = |codes| (codes, draws.next() as u8, draws.next() as u8);
+            let sides: Vec<(&Vec<u8>, u8, u8)> = columns.iter().map(side).collect();
+            let runs: Vec<Run<'_>> = sides.iter().map(|&(codes, first, beyond)| Run { codes, first, beyond }).collect();
+            let (mut leaf, mut plain) = (vec![9; n], vec![7; n]);
+            run_leaves(&runs, &mut leaf);
+            run_leaves::portable(&runs, &mut plain);
+            assert_eq!(leaf, plain);
+            for (row, &leaf) in leaf.iter().enumerate() {
+                let right = |run: &Run<'_>| run.codes[row].wrapping_sub(run.first) > run.beyond;
+                let walked = runs.iter().enumerate().map(|(level, run)| u8::from(right(run)) << level).sum::<u8>();
+                assert_eq!(leaf, walked);
+            }
+        }
     }
 }
 
@@ -118,6 +118,9 @@ fn pairs_hold_the_derivatives_to_the_bit() {
         let (mut a, mut b) = (vec![[0.0; 2]; n], vec![[0.0; 2]; n]);
         logistic_pairs(&score, &target, &mut a);
         logistic_pairs::portable(&score, &target, &mut b);
+        assert_eq!(a, b);
+        squared_pairs(&score, &target, &mut a);
+        squared_pairs::portable(&score, &target, &mut b);
         assert_eq!(a, b);
     }
 }
@@ -154,21 +157,20 @@ fn sums_by_leaf_are_those_of_a_plain_loop() {
             for (sum, exact) in sums.iter().zip(&exact) {
                 assert!((0..2).all(|part| (sum[part] - exact[part]).abs() < 1e-4));
             }
-            assert!(block.copies.iter().flatten().all(|&bits| bits == 0), "cleared for the next block");
+            assert!(block.copies.iter().flatten().all(|&pair| pair == [0.0; 2]), "cleared for the next block");
         }
     }
 }
 
 #[test]
-fn packed_pairs_add_up_number_by_number() {
+fn pairs_add_up_number_by_number() {
     let mut draws = Draws(6);
     let odd = [0.0, -0.0, f32::INFINITY, f32::MIN_POSITIVE, 1e-42, f32::MAX];
     let values: Vec<f32> = odd.into_iter().chain(draws.floats(60, 1e3)).collect();
     let pairs: Vec<Pair> = values.iter().zip(values.iter().rev()).map(|(&a, &b)| [a, b]).collect();
     for &a in &pairs {
-        assert_eq!(unpacked(packed(a)), a);
         for &b in &pairs {
-            assert_eq!(add_packed(packed(a), packed(b)), packed([a[0] + b[0], a[1] + b[1]]));
+            assert_eq!(add_pairs(a, b).map(f32::to_bits), [a[0] + b[0], a[1] + b[1]].map(f32::to_bits));
         }
     }
 }

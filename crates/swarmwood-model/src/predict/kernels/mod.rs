@@ -1,10 +1,14 @@
 //! The inner loops of batch prediction, over blocks of [`ROWS`] rows, and their run-time choice of instruction set.
 //!
 //! The loops are plain Rust over arrays of fixed length, which the compiler turns into vector instructions. They are
-//! inlined into [`dispatch`], whose two arms differ only in the instructions the compiler may use. No arm may use fused
-//! multiply-add, so both compute the same bits.
+//! inlined into [`dispatch`], whose arms differ in the instructions the compiler may use and, in the widest, in some loops
+//! that are written with them ([`wide`]). No arm may use fused multiply-add, so all compute the same bits.
 //!
-//! **Invariant:** the only `unsafe` of the crate is the call in [`dispatch`].
+//! **Invariant:** the only `unsafe` of the crate is here and in [`wide`].
+
+pub(super) mod wide;
+
+use wide::Wide;
 
 /// Rows of a block: enough that a mispredicted jump between steps is spread thin, few enough that the byte columns of
 /// some dozens of features stay in the nearest caches.
@@ -21,42 +25,62 @@ pub(super) enum Instructions {
     /// AVX2.
     #[cfg(target_arch = "x86_64")]
     Avx2,
+    /// AVX-512 with byte permutations.
+    Wide(Wide),
 }
 
 impl Instructions {
     /// The best this CPU has.
     pub(super) fn detect() -> Self {
+        if let Some(wide) = Wide::detect() {
+            return Instructions::Wide(wide);
+        }
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {
             return Instructions::Avx2;
         }
         Instructions::Plain
     }
+
+    /// All that this CPU has.
+    #[cfg(test)]
+    pub(super) fn all() -> Vec<Self> {
+        let mut all = vec![Instructions::Plain];
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx2") {
+            all.push(Instructions::Avx2);
+        }
+        all.extend(Wide::detect().map(Instructions::Wide));
+        all
+    }
 }
 
 /// Work to be compiled once for each instruction set. `run` and all it calls in its loops must be `#[inline(always)]`.
 pub(super) trait Task {
-    /// Does the work.
-    fn run(self);
+    /// Does the work, with the loops of [`wide`] where the proof for them is given.
+    fn run(self, wide: Option<Wide>);
 }
 
+// Not inlined into wider functions, where the compiler would gather, which is slower than loading one by one.
 #[cfg(target_arch = "x86_64")]
+#[inline(never)]
 #[target_feature(enable = "avx2")]
 fn run_avx2(task: impl Task) {
-    task.run();
+    task.run(None);
 }
 
 /// Runs a task with the given instructions.
 #[allow(unsafe_code)]
 pub(super) fn dispatch(instructions: Instructions, task: impl Task) {
     match instructions {
-        Instructions::Plain => task.run(),
+        Instructions::Plain => task.run(None),
         #[cfg(target_arch = "x86_64")]
         Instructions::Avx2 => {
             assert!(std::arch::is_x86_feature_detected!("avx2"), "the CPU lacks the instructions asked for");
             // SAFETY: the line above made sure that this CPU has AVX2, the only thing the function demands.
             unsafe { run_avx2(task) }
         }
+        Instructions::Wide(wide) => wide.run(task),
     }
 }
 
