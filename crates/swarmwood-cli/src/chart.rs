@@ -172,15 +172,21 @@ impl Chart {
     fn draw_legend(&self, svg: &mut String, plane: &Plane) -> std::fmt::Result {
         let mut x = plane.left;
         let y = plane.top - 8.0;
-        for line in self.lines.iter().filter(|_| self.lines.len() > 1) {
-            let end = x + 18.0;
-            writeln!(
-                svg,
-                "<line x1='{x:.1}' y1='{:.1}' x2='{end:.1}' y2='{:.1}' stroke='{}' stroke-width='2.5'/>",
-                y - 4.0,
-                y - 4.0,
-                line.colour
-            )?;
+        // Lines without a name belong to one that has it.
+        for line in self.lines.iter().filter(|line| self.lines.len() > 1 && !line.name.is_empty()) {
+            let (end, middle) = (x + 18.0, y - 4.0);
+            let dashes = if line.mark == Mark::Dashed { " stroke-dasharray='5 3'" } else { "" };
+            let ends = format!("x1='{x:.1}' y1='{middle:.1}' x2='{end:.1}' y2='{middle:.1}'");
+            match line.mark {
+                Mark::Dots(radius, _) => {
+                    let (x, colour) = (x + 9.0, line.colour);
+                    writeln!(
+                        svg,
+                        "<ellipse cx='{x:.1}' cy='{middle:.1}' rx='{radius}' ry='{radius}' fill='{colour}'/>"
+                    )?;
+                }
+                _ => writeln!(svg, "<line {ends} stroke='{}' stroke-width='2.5'{dashes}/>", line.colour)?,
+            }
             writeln!(svg, "<text x='{:.1}' y='{y:.1}'>{}</text>", end + 5.0, escape(&line.name))?;
             x = end + 20.0 + 7.0 * line.name.chars().count() as f64;
         }
@@ -265,7 +271,12 @@ fn tick_step(low: f64, high: f64) -> f64 {
 /// A tick's number with as many digits as its distance to the next one needs.
 fn label(tick: f64, (low, high): (f64, f64)) -> String {
     let step = tick_step(low, high);
-    if tick.abs() >= 1e6 || (tick != 0.0 && high.abs().max(low.abs()) < 1e-3) {
+    let most = high.abs().max(low.abs());
+    if (1e6..1e9).contains(&most) {
+        let digits = (-(step / 1e6).log10().floor()).clamp(0.0, 9.0) as usize;
+        return format!("{:.digits$} M", tick / 1e6 + 0.0);
+    }
+    if tick.abs() >= 1e6 || (tick != 0.0 && most < 1e-3) {
         return format!("{tick:.2e}");
     }
     let digits = (-step.log10().floor()).clamp(0.0, 9.0) as usize;
@@ -289,6 +300,7 @@ mod tests {
             assert!(found.iter().all(|tick| (low..=high).contains(tick)));
         }
         assert_eq!(label(-0.0, (-1.0, 1.0)), "0.0");
+        assert_eq!(label(5e5, (0.0, 3e6)), "0.5 M");
     }
 
     #[test]

@@ -33,28 +33,32 @@ pub fn draw(title: &str, events: &[Event]) -> String {
     page(title, &body, height)
 }
 
-/// The loss of what there is to end with against the trees grown so far, beside the best greedy fit's: first of the fit in
+/// The loss of what there is to end with against the trees grown so far, beside the best greedy fit's: first of the fits in
 /// hand, then, when candidates were compared, of the one that became the model.
 fn work(events: &[Event]) -> Chart {
-    let fit: Vec<(f64, f64, f64)> = events
-        .iter()
-        // The start is greedy boosting by halves, far above both.
-        .filter(|event| event.stage != Stage::BOOSTING)
-        .filter_map(|event| {
-            let search = event.search?;
-            Some((search.evaluations as f64, event.train?, event.train? / (1.0 - search.gain?)))
-        })
-        .collect();
+    let point = |event: &Event| {
+        let search = event.search?;
+        Some((search.evaluations as f64, event.train?, event.train? / (1.0 - search.gain?)))
+    };
+    // The start is greedy boosting by halves, far above both; it and comparisons are what lies between two fits.
+    let between = |stage: Stage| stage == Stage::BOOSTING || stage == Stage::COMPARING;
+    let chosen = events.iter().rposition(|event| event.stage == Stage::COMPARING).map_or(0, |at| at + 1);
     let line =
         |name: &str, colour, points| Line { name: name.to_string(), colour, points, whole: true, mark: Mark::Line };
-    Chart {
-        x_label: "trees grown".to_string(),
-        y_label: "loss on the training rows".to_string(),
-        lines: vec![
-            line("greedy boosting", ORANGE, fit.iter().map(|point| (point.0, point.2)).collect()),
-            line("search", BLUE, fit.iter().map(|point| (point.0, point.1)).collect()),
-        ],
+    let mut greedy: Vec<(f64, f64)> = Vec::new();
+    for (x, _, y) in events.iter().filter(|event| !between(event.stage)).filter_map(point) {
+        // The best greedy fit stays what it was until there is another.
+        greedy.extend(greedy.last().map(|last| (x, last.1)));
+        greedy.push((x, y));
     }
+    let mut lines = vec![line("greedy boosting", ORANGE, greedy)];
+    for (part, name, colour) in [(&events[..chosen], "search in hand", GREEN), (&events[chosen..], "search", BLUE)] {
+        let fits = part.split(|event| between(event.stage)).map(|fit| fit.iter().filter_map(point));
+        let fits = fits.map(|fit| fit.map(|(x, loss, _)| (x, loss)).collect::<Vec<_>>()).filter(|fit| !fit.is_empty());
+        // The first of a kind stands for all in the legend.
+        lines.extend(fits.enumerate().map(|(at, fit)| line(if at == 0 { name } else { "" }, colour, fit)));
+    }
+    Chart { x_label: "trees grown".to_string(), y_label: "loss on the training rows".to_string(), lines }
 }
 
 /// The points of a value that a search may tell.
@@ -156,6 +160,16 @@ mod tests {
         let events: Vec<Event> = (1..=5).map(step).collect();
         let svg = draw("t", &events);
         assert_eq!(svg.matches("<polyline").count(), 2, "{svg}");
+        // Two fits in hand, and the one that was chosen.
+        let with = |stage| move |at| Event { stage, ..step(at) };
+        let mut events: Vec<Event> = (1..=3).map(with(Stage::SWEEPS)).collect();
+        events.push(with(Stage::BOOSTING)(4));
+        events.extend((5..=6).map(with(Stage::SWEEPS)));
+        events.push(Event { train: None, ..with(Stage::COMPARING)(7) });
+        events.extend((8..=12).map(with(Stage::PAIRS)));
+        let svg = draw("t", &events);
+        assert_eq!(svg.matches("<polyline").count(), 4, "{svg}");
+        assert_eq!(svg.matches(">search in hand<").count(), 1, "{svg}");
         assert!(svg.contains(">greedy boosting<") && svg.contains(">trees grown<"), "{svg}");
     }
 

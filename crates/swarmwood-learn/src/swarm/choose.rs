@@ -71,6 +71,18 @@ struct Fitted {
     shift: f64,
 }
 
+impl Fitted {
+    fn of(mut ensemble: Ensemble<'_>, valid: Option<&Dataset>) -> Self {
+        Fitted {
+            base: ensemble.base.clone(),
+            members: ensemble.members(),
+            train_scores: ensemble.training_scores(),
+            valid_scores: valid.map(|valid| ensemble.valid_scores(&valid.plan)).unwrap_or_default(),
+            shift: ensemble.shift,
+        }
+    }
+}
+
 impl Tried {
     /// A candidate that was never judged.
     fn unjudged(candidate: Candidate) -> Self {
@@ -386,14 +398,7 @@ impl<'a> Choosing<'a> {
         let behind = others.is_some_and(|held| reached < held.flight.done.min(arm.sweeps));
         self.stopped |= behind;
         self.work = before + ensemble.work;
-        let fitted = Fitted {
-            base: ensemble.base.clone(),
-            members: ensemble.members(),
-            train_scores: ensemble.training_scores(),
-            valid_scores: self.valid.map(|valid| ensemble.valid_scores(&valid.plan)).unwrap_or_default(),
-            shift: ensemble.shift,
-        };
-        (fitted, behind)
+        (Fitted::of(ensemble, self.valid), behind)
     }
 
     /// The weight of all rows.
