@@ -123,6 +123,7 @@ fn evaluate() -> Command {
         .arg(data("rows with the target: CSV (plain or gzip), Parquet, or - for standard input").required(true))
         .arg(word("target", "COLUMN", "column to compare with [default: as the model calls it]"))
         .arg(word("weight", "COLUMN", "column with the weight of each row"))
+        .arg(file("plot", "SVG file: how well chances come true, or numbers are met"))
         .arg(first())
         .arg(delimiter())
         .arg(threads())

@@ -20,6 +20,23 @@ pub struct Line {
     pub points: Vec<(f64, f64)>,
     /// Whether the whole line must be seen; others may leave the chart where they are far off.
     pub whole: bool,
+    /// How it is drawn.
+    pub mark: Mark,
+}
+
+/// How the points of a line are drawn.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Mark {
+    /// One after the other.
+    Line,
+    /// The same, in dashes.
+    Dashed,
+    /// Each by itself, with a radius and an opacity.
+    Dots(f64, f64),
+    /// Two by two, as ends of a line.
+    Stems,
+    /// Two by two, as corners of a bar.
+    Bars,
 }
 
 /// What is drawn.
@@ -27,6 +44,34 @@ pub struct Chart {
     pub x_label: String,
     pub y_label: String,
     pub lines: Vec<Line>,
+}
+
+/// The page of a document.
+pub const WIDTH: f64 = 820.0;
+pub const MARGIN: f64 = 10.0;
+pub const TITLE: f64 = 34.0;
+
+/// Heights of charts.
+pub const TALL: f64 = 330.0;
+pub const LOW: f64 = 230.0;
+
+pub const BLUE: &str = "#1f6fb2";
+pub const ORANGE: &str = "#d9822b";
+pub const GREEN: &str = "#2b8a5a";
+pub const RED: &str = "#b3434f";
+pub const GREY: &str = "#8a8a8a";
+
+/// An SVG document with a headline.
+pub fn page(title: &str, body: &str, height: f64) -> String {
+    format!(
+        "<svg xmlns='http://www.w3.org/2000/svg' width='{WIDTH}' height='{height}' viewBox='0 0 {WIDTH} {height}' \
+         font-family='Helvetica, Arial, sans-serif' font-size='12' fill='#333'>\n\
+         <rect width='100%' height='100%' fill='white'/>\n\
+         <text x='{:.0}' y='{:.0}' text-anchor='middle' font-size='15' fill='#111'>{}</text>\n{body}</svg>\n",
+        WIDTH / 2.0,
+        MARGIN + 16.0,
+        escape(title)
+    )
 }
 
 /// Room for ticks and labels around the plane.
@@ -121,45 +166,75 @@ impl Chart {
             svg,
             "<clipPath id='{name}'><rect x='{left:.1}' y='{top:.1}' width='{width:.1}' height='{height:.1}'/></clipPath>"
         )?;
-        for line in &self.lines {
-            let points: Vec<String> = line
-                .points
-                .iter()
-                .filter(|(x, y)| x.is_finite() && y.is_finite())
-                .map(|&(x, y)| format!("{:.1},{:.1}", plane.x_of(x), plane.y_of(y)))
-                .collect();
-            // One point is no line; a dot can be seen.
-            if let [only] = &points[..] {
-                let (x, y) = only.split_once(',').unwrap_or(("0", "0"));
-                writeln!(svg, "<circle cx='{x}' cy='{y}' r='3' fill='{}'/>", line.colour)?;
-                continue;
-            }
-            writeln!(
-                svg,
-                "<polyline points='{}' fill='none' stroke='{}' stroke-width='1.8' clip-path='url(#{name})'/>",
-                points.join(" "),
-                line.colour
-            )?;
-        }
-        Ok(())
+        self.lines.iter().try_for_each(|line| line.draw(svg, plane, name))
     }
 
     fn draw_legend(&self, svg: &mut String, plane: &Plane) -> std::fmt::Result {
         let mut x = plane.left;
         let y = plane.top - 8.0;
-        for line in self.lines.iter().filter(|_| self.lines.len() > 1) {
-            let end = x + 18.0;
-            writeln!(
-                svg,
-                "<line x1='{x:.1}' y1='{:.1}' x2='{end:.1}' y2='{:.1}' stroke='{}' stroke-width='2.5'/>",
-                y - 4.0,
-                y - 4.0,
-                line.colour
-            )?;
+        // Lines without a name belong to one that has it.
+        for line in self.lines.iter().filter(|line| self.lines.len() > 1 && !line.name.is_empty()) {
+            let (end, middle) = (x + 18.0, y - 4.0);
+            let dashes = if line.mark == Mark::Dashed { " stroke-dasharray='5 3'" } else { "" };
+            let ends = format!("x1='{x:.1}' y1='{middle:.1}' x2='{end:.1}' y2='{middle:.1}'");
+            match line.mark {
+                Mark::Dots(radius, _) => {
+                    let (x, colour) = (x + 9.0, line.colour);
+                    writeln!(
+                        svg,
+                        "<ellipse cx='{x:.1}' cy='{middle:.1}' rx='{radius}' ry='{radius}' fill='{colour}'/>"
+                    )?;
+                }
+                _ => writeln!(svg, "<line {ends} stroke='{}' stroke-width='2.5'{dashes}/>", line.colour)?,
+            }
             writeln!(svg, "<text x='{:.1}' y='{y:.1}'>{}</text>", end + 5.0, escape(&line.name))?;
             x = end + 20.0 + 7.0 * line.name.chars().count() as f64;
         }
         Ok(())
+    }
+}
+
+impl Line {
+    fn draw(&self, svg: &mut String, plane: &Plane, name: &str) -> std::fmt::Result {
+        let finite = self.points.iter().filter(|(x, y)| x.is_finite() && y.is_finite());
+        let points: Vec<(f64, f64)> = finite.map(|&(x, y)| (plane.x_of(x), plane.y_of(y))).collect();
+        let (colour, clip) = (self.colour, format!("clip-path='url(#{name})'"));
+        match (self.mark, &points[..]) {
+            (Mark::Dots(radius, opacity), points) => {
+                writeln!(svg, "<g fill='{colour}' fill-opacity='{opacity}' {clip}>")?;
+                for (x, y) in points {
+                    writeln!(svg, "<circle cx='{x:.1}' cy='{y:.1}' r='{radius}'/>")?;
+                }
+                writeln!(svg, "</g>")
+            }
+            (Mark::Stems, points) => points.chunks_exact(2).try_for_each(|ends| {
+                let ((x1, y1), (x2, y2)) = (ends[0], ends[1]);
+                let line = format!("x1='{x1:.1}' y1='{y1:.1}' x2='{x2:.1}' y2='{y2:.1}'");
+                writeln!(svg, "<line {line} stroke='{colour}' stroke-width='2' {clip}/>")
+            }),
+            (Mark::Bars, points) => points.chunks_exact(2).try_for_each(|corners| {
+                let ((x1, y1), (x2, y2)) = (corners[0], corners[1]);
+                // A gap between neighbours.
+                let (width, height) = ((x2 - x1 - 1.0).max(0.5), (y1 - y2).max(0.0));
+                writeln!(
+                    svg,
+                    "<rect x='{x1:.1}' y='{y2:.1}' width='{width:.1}' height='{height:.1}' fill='{colour}' {clip}/>"
+                )
+            }),
+            // One point is no line; a dot can be seen.
+            (Mark::Line | Mark::Dashed, [(x, y)]) => {
+                writeln!(svg, "<circle cx='{x:.1}' cy='{y:.1}' r='3' fill='{colour}'/>")
+            }
+            (Mark::Line | Mark::Dashed, points) => {
+                let points: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+                let dashes = if self.mark == Mark::Dashed { " stroke-dasharray='6 5'" } else { "" };
+                writeln!(
+                    svg,
+                    "<polyline points='{}' fill='none' stroke='{colour}' stroke-width='1.8'{dashes} {clip}/>",
+                    points.join(" ")
+                )
+            }
+        }
     }
 }
 
@@ -196,7 +271,12 @@ fn tick_step(low: f64, high: f64) -> f64 {
 /// A tick's number with as many digits as its distance to the next one needs.
 fn label(tick: f64, (low, high): (f64, f64)) -> String {
     let step = tick_step(low, high);
-    if tick.abs() >= 1e6 || (tick != 0.0 && high.abs().max(low.abs()) < 1e-3) {
+    let most = high.abs().max(low.abs());
+    if (1e6..1e9).contains(&most) {
+        let digits = (-(step / 1e6).log10().floor()).clamp(0.0, 9.0) as usize;
+        return format!("{:.digits$} M", tick / 1e6 + 0.0);
+    }
+    if tick.abs() >= 1e6 || (tick != 0.0 && most < 1e-3) {
         return format!("{tick:.2e}");
     }
     let digits = (-step.log10().floor()).clamp(0.0, 9.0) as usize;
@@ -220,6 +300,7 @@ mod tests {
             assert!(found.iter().all(|tick| (low..=high).contains(tick)));
         }
         assert_eq!(label(-0.0, (-1.0, 1.0)), "0.0");
+        assert_eq!(label(5e5, (0.0, 3e6)), "0.5 M");
     }
 
     #[test]

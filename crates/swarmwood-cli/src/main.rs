@@ -1,6 +1,7 @@
 //! The command line: reads arguments, calls the facade, prints.
 
 mod args;
+mod calibration;
 mod chart;
 mod evaluate;
 mod inspect;

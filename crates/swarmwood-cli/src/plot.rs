@@ -3,18 +3,7 @@
 
 use swarmwood::learn::event::{Event, Search, Stage};
 
-use crate::chart::{Chart, Line, Place, escape};
-
-const WIDTH: f64 = 820.0;
-const MARGIN: f64 = 10.0;
-const TITLE: f64 = 34.0;
-const TALL: f64 = 330.0;
-const LOW: f64 = 230.0;
-
-const BLUE: &str = "#1f6fb2";
-const ORANGE: &str = "#d9822b";
-const GREEN: &str = "#2b8a5a";
-const RED: &str = "#b3434f";
+use crate::chart::{BLUE, Chart, GREEN, LOW, Line, MARGIN, Mark, ORANGE, Place, RED, TALL, TITLE, WIDTH, page};
 
 /// The last stage of a run as an SVG document.
 pub fn draw(title: &str, events: &[Event]) -> String {
@@ -44,40 +33,32 @@ pub fn draw(title: &str, events: &[Event]) -> String {
     page(title, &body, height)
 }
 
-fn page(title: &str, body: &str, height: f64) -> String {
-    format!(
-        "<svg xmlns='http://www.w3.org/2000/svg' width='{WIDTH}' height='{height}' viewBox='0 0 {WIDTH} {height}' \
-         font-family='Helvetica, Arial, sans-serif' font-size='12' fill='#333'>\n\
-         <rect width='100%' height='100%' fill='white'/>\n\
-         <text x='{:.0}' y='{:.0}' text-anchor='middle' font-size='15' fill='#111'>{}</text>\n{body}</svg>\n",
-        WIDTH / 2.0,
-        MARGIN + 16.0,
-        escape(title)
-    )
-}
-
-/// The loss of the fit that became the model against the trees grown for it, beside the best greedy fit's.
+/// The loss of what there is to end with against the trees grown so far, beside the best greedy fit's: first of the fits in
+/// hand, then, when candidates were compared, of the one that became the model.
 fn work(events: &[Event]) -> Chart {
-    let fit: Vec<(f64, f64, f64)> = events
-        .iter()
-        // The start is greedy boosting by halves, far above both.
-        .filter(|event| event.stage != Stage::BOOSTING)
-        .filter_map(|event| {
-            let search = event.search?;
-            Some((search.evaluations as f64, event.train?, event.train? / (1.0 - search.gain?)))
-        })
-        .collect();
-    // The trees grown before the fit compared candidates.
-    let first = fit.first().map_or(0.0, |point| point.0 - 1.0);
-    let line = |name: &str, colour, points| Line { name: name.to_string(), colour, points, whole: true };
-    Chart {
-        x_label: "trees grown for the final fit".to_string(),
-        y_label: "loss on the training rows".to_string(),
-        lines: vec![
-            line("greedy boosting", ORANGE, fit.iter().map(|point| (point.0 - first, point.2)).collect()),
-            line("search", BLUE, fit.iter().map(|point| (point.0 - first, point.1)).collect()),
-        ],
+    let point = |event: &Event| {
+        let search = event.search?;
+        Some((search.evaluations as f64, event.train?, event.train? / (1.0 - search.gain?)))
+    };
+    // The start is greedy boosting by halves, far above both; it and comparisons are what lies between two fits.
+    let between = |stage: Stage| stage == Stage::BOOSTING || stage == Stage::COMPARING;
+    let chosen = events.iter().rposition(|event| event.stage == Stage::COMPARING).map_or(0, |at| at + 1);
+    let line =
+        |name: &str, colour, points| Line { name: name.to_string(), colour, points, whole: true, mark: Mark::Line };
+    let mut greedy: Vec<(f64, f64)> = Vec::new();
+    for (x, _, y) in events.iter().filter(|event| !between(event.stage)).filter_map(point) {
+        // The best greedy fit stays what it was until there is another.
+        greedy.extend(greedy.last().map(|last| (x, last.1)));
+        greedy.push((x, y));
     }
+    let mut lines = vec![line("greedy boosting", ORANGE, greedy)];
+    for (part, name, colour) in [(&events[..chosen], "search in hand", GREEN), (&events[chosen..], "search", BLUE)] {
+        let fits = part.split(|event| between(event.stage)).map(|fit| fit.iter().filter_map(point));
+        let fits = fits.map(|fit| fit.map(|(x, loss, _)| (x, loss)).collect::<Vec<_>>()).filter(|fit| !fit.is_empty());
+        // The first of a kind stands for all in the legend.
+        lines.extend(fits.enumerate().map(|(at, fit)| line(if at == 0 { name } else { "" }, colour, fit)));
+    }
+    Chart { x_label: "trees grown".to_string(), y_label: "loss on the training rows".to_string(), lines }
 }
 
 /// The points of a value that a search may tell.
@@ -94,8 +75,14 @@ fn fitness(events: &[&Event], step: &str) -> Chart {
         x_label: step.to_string(),
         y_label: format!("{measure} on the training rows"),
         lines: vec![
-            Line { name: "mean of the swarm".to_string(), colour: ORANGE, points: mean, whole: false },
-            Line { name: "best so far".to_string(), colour: BLUE, points: best, whole: true },
+            Line {
+                name: "mean of the swarm".to_string(),
+                colour: ORANGE,
+                points: mean,
+                whole: false,
+                mark: Mark::Line,
+            },
+            Line { name: "best so far".to_string(), colour: BLUE, points: best, whole: true, mark: Mark::Line },
         ],
     }
 }
@@ -105,7 +92,7 @@ fn diversity(events: &[&Event], step: &str) -> Chart {
     Chart {
         x_label: step.to_string(),
         y_label: "rules that differ".to_string(),
-        lines: vec![Line { name: "diversity".to_string(), colour: GREEN, points, whole: true }],
+        lines: vec![Line { name: "diversity".to_string(), colour: GREEN, points, whole: true, mark: Mark::Line }],
     }
 }
 
@@ -124,7 +111,7 @@ fn repeats(events: &[&Event], step: &str) -> Chart {
     Chart {
         x_label: step.to_string(),
         y_label: "known positions, %".to_string(),
-        lines: vec![Line { name: "repeats".to_string(), colour: RED, points, whole: true }],
+        lines: vec![Line { name: "repeats".to_string(), colour: RED, points, whole: true, mark: Mark::Line }],
     }
 }
 
@@ -132,7 +119,8 @@ fn losses(events: &[&Event], step: &str) -> Chart {
     let of = |value: &dyn Fn(&Event) -> Option<f64>| -> Vec<(f64, f64)> {
         events.iter().filter_map(|event| Some((event.step as f64, value(event)?))).collect()
     };
-    let line = |name: &str, colour, points| Line { name: name.to_string(), colour, points, whole: true };
+    let line =
+        |name: &str, colour, points| Line { name: name.to_string(), colour, points, whole: true, mark: Mark::Line };
     let lines = vec![
         line("training loss", BLUE, of(&|event| event.train)),
         line("validation metric", ORANGE, of(&|event| event.valid)),
@@ -172,7 +160,17 @@ mod tests {
         let events: Vec<Event> = (1..=5).map(step).collect();
         let svg = draw("t", &events);
         assert_eq!(svg.matches("<polyline").count(), 2, "{svg}");
-        assert!(svg.contains(">greedy boosting<") && svg.contains(">trees grown for the final fit<"), "{svg}");
+        // Two fits in hand, and the one that was chosen.
+        let with = |stage| move |at| Event { stage, ..step(at) };
+        let mut events: Vec<Event> = (1..=3).map(with(Stage::SWEEPS)).collect();
+        events.push(with(Stage::BOOSTING)(4));
+        events.extend((5..=6).map(with(Stage::SWEEPS)));
+        events.push(Event { train: None, ..with(Stage::COMPARING)(7) });
+        events.extend((8..=12).map(with(Stage::PAIRS)));
+        let svg = draw("t", &events);
+        assert_eq!(svg.matches("<polyline").count(), 4, "{svg}");
+        assert_eq!(svg.matches(">search in hand<").count(), 1, "{svg}");
+        assert!(svg.contains(">greedy boosting<") && svg.contains(">trees grown<"), "{svg}");
     }
 
     #[test]

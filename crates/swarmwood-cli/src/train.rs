@@ -343,11 +343,14 @@ fn chosen(report: &swarm::Report) -> String {
     let frame = &report.frame;
     let size = format!("{} of at most {}", count(frame.trees, "tree"), count(frame.max_leaves, "leaf"));
     let size = size.replace("leafs", "leaves");
-    let gain = if report.searched {
-        format!("{:.1} % lower loss than the best greedy fit on unseen rows", 100.0 * report.gain)
-    } else {
-        "no search arm was better on unseen rows".to_string()
+    let saved = 100.0 * (1.0 - report.loss / report.greedy_loss);
+    let gain = match (report.searched, report.gain.is_finite()) {
+        (true, true) => format!("{:.1} % lower loss than the best greedy fit on unseen rows", 100.0 * report.gain),
+        (true, false) => format!("{saved:.1} % lower loss than the best greedy fit on the training rows"),
+        (false, _) if report.finished => "no search arm was better on unseen rows".to_string(),
+        (false, _) => "no search arm was known to be better".to_string(),
     };
+    let gain = if report.finished { gain } else { format!("{gain}; the choice was not finished") };
     let work = count(report.work, "tree");
     format!("chosen: {} ({size}): {gain}; {work} grown in all\n", report.chosen)
 }
@@ -357,6 +360,7 @@ fn search_json(report: &swarm::Report) -> Value {
     json!({
         "chosen": report.chosen,
         "searched": report.searched,
+        "choice_finished": report.finished,
         "trees": report.frame.trees,
         "max_leaves": report.frame.max_leaves,
         "compared": compared.collect::<Vec<_>>(),

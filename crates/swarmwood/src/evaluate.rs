@@ -1,6 +1,7 @@
 //! Measures a model on rows whose target is known.
 
 use swarmwood_learn::data::Chunk;
+use swarmwood_learn::metric::reliability::Reliability;
 use swarmwood_learn::metric::{Tally, Task};
 use swarmwood_learn::objective::Spec;
 use swarmwood_model::predict::Predictions;
@@ -12,12 +13,14 @@ use crate::predict::Scorer;
 use crate::read::Rows;
 
 /// What was measured.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Evaluation {
     /// Rows with a target.
     pub rows: usize,
-    /// Every metric of the task, by name.
+    /// Every metric of the task, by name; for classes the expected calibration error `ece` is among them.
     pub metrics: Vec<(&'static str, f64)>,
+    /// What was predicted beside what happened.
+    pub pairs: Reliability,
 }
 
 /// Predicts the rows and compares with their targets.
@@ -28,17 +31,25 @@ pub fn evaluate(model: &Model, rows: &Rows, first: Option<usize>, threads: usize
         TargetKind::Classes(classes) => (Task::Classes(classes.len()), classes.len()),
     };
     let mut tally = Tally::new(task, spec(model, classes).as_ref());
-    let mut seen = 0;
+    let mut pairs = Reliability::default();
     rows.for_each_chunk(&mut |chunk: &Chunk| {
         let predicted = match scorer.predictions(chunk)? {
             Predictions::Numbers(numbers) => numbers,
             Predictions::Classes { probabilities, .. } => probabilities,
         };
         tally.add(&predicted, &chunk.target, &chunk.weight);
-        seen += chunk.rows;
+        for (row, (said, &target)) in predicted.chunks_exact(classes.max(1)).zip(&chunk.target).enumerate() {
+            let weight = chunk.weight.get(row).copied().unwrap_or(1.0);
+            match classes {
+                0 => pairs.add(said[0], target, weight),
+                _ => pairs.add_classes(said, target, weight),
+            }
+        }
         Ok(())
     })?;
-    Ok(Evaluation { rows: seen, metrics: tally.finish() })
+    let mut metrics = tally.finish();
+    metrics.extend(Some(("ece", pairs.error())).filter(|metric| classes > 0 && metric.1.is_finite()));
+    Ok(Evaluation { rows: pairs.rows(), metrics, pairs })
 }
 
 /// The objective a model was trained for, as its record tells it; `None` for models that came from elsewhere.

@@ -3,12 +3,18 @@
 //! An [`Output`] is written to a temporary file beside its destination and renamed over it by [`Output::commit`]; if it
 //! is dropped before that, nothing is left behind and an older file of that name is untouched. What cannot be renamed
 //! over (a device such as `/dev/null`, a pipe) is written directly.
+//!
+//! A process that is killed cannot clean up. The temporary file is named for its destination and locked while it is
+//! written, so that the next write of the same file finds what was left behind, sees that nobody writes it any more, and
+//! takes it away.
 
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+
+use swarmwood_search::rng::fingerprint;
 
 use crate::{Error, Result};
 
@@ -143,23 +149,66 @@ fn follow_links(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many levels of symbolic links"))
 }
 
-/// Creates a new file in the directory of `place`, under a name nothing else uses.
+/// Creates a new file in the directory of `place`: under the name that belongs to it or, while somebody else writes that
+/// one, under a name nothing else uses.
 fn create_beside(place: &Path) -> io::Result<(File, PathBuf)> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
-    if place.file_name().is_none() {
+    let Some(name) = place.file_name() else {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "is not the name of a file"));
+    };
+    let own = side_name(name);
+    let side = place.with_file_name(format!("{own}.tmp"));
+    if is_left_behind(&side) {
+        // Whatever goes wrong here, there is another name below.
+        let _ = fs::remove_file(&side);
+    }
+    if let Ok(file) = create(&side) {
+        // Between the two steps somebody may have taken the file for one that was left behind.
+        if file.try_lock().is_ok() && is_at(&file, &side) {
+            return Ok((file, side));
+        }
     }
     loop {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        // The name is short and its own, because the destination's may already be as long as a name can be.
-        let name = OsString::from(format!(".swarmwood-{}-{number}.tmp", std::process::id()));
-        let side = place.with_file_name(name);
-        match OpenOptions::new().write(true).create_new(true).open(&side) {
+        let side = place.with_file_name(format!("{own}-{}-{number}.tmp", std::process::id()));
+        match create(&side) {
             Ok(file) => return Ok((file, side)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }
     }
+}
+
+/// The beginning of the names of temporary files: short and its own, because the destination's name may already be as long
+/// as a name can be.
+fn side_name(name: &OsStr) -> String {
+    let print = fingerprint(name.as_encoded_bytes().iter().map(|&byte| u64::from(byte))) as u64;
+    format!(".swarmwood-{print:016x}")
+}
+
+/// Creates a file that was not there; a link in its place is refused.
+fn create(side: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).open(side)
+}
+
+/// Whether a file is there that no process writes: its lock is free, and it is still the one that was asked.
+fn is_left_behind(side: &Path) -> bool {
+    let plain = fs::symlink_metadata(side).is_ok_and(|metadata| metadata.is_file());
+    plain && OpenOptions::new().write(true).open(side).is_ok_and(|file| file.try_lock().is_ok() && is_at(&file, side))
+}
+
+/// Whether an open file is the one of this name.
+#[cfg(unix)]
+fn is_at(file: &File, side: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let place = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+    matches!((file.metadata().map(place), fs::symlink_metadata(side).map(place)), (Ok(a), Ok(b)) if a == b)
+}
+
+/// Whether an open file is the one of this name: elsewhere open files can neither be renamed nor removed.
+#[cfg(not(unix))]
+fn is_at(_: &File, side: &Path) -> bool {
+    side.exists()
 }
 
 #[cfg(test)]
@@ -202,6 +251,29 @@ mod tests {
         });
         assert_eq!(failed.unwrap_err().to_string(), format!("{}: cannot write: stopped", path.display()));
         assert!(names(&directory).is_empty());
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn what_a_killed_write_left_is_taken_away_and_what_is_alive_is_not() {
+        let directory = fresh("left");
+        let path = directory.join("model.json");
+        let side = |name: &str| directory.join(format!("{}.tmp", side_name(OsStr::new(name))));
+        fs::write(side("model.json"), "half").unwrap();
+        fs::write(side("other.json"), "half of another").unwrap();
+        write_atomically(&path, |out| out.write_all(b"whole")).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"whole");
+        let mut left = names(&directory);
+        left.sort();
+        assert_eq!(left, [side("other.json").file_name().unwrap().to_str().unwrap(), "model.json"]);
+        // Two at a time: neither takes the other's file for one that was left behind.
+        let mut slow = Output::create(&path).unwrap();
+        write_atomically(&path, |out| out.write_all(b"quick")).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"quick");
+        slow.write_all(b"slow").unwrap();
+        slow.commit().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"slow");
+        assert_eq!(names(&directory).len(), 2);
         fs::remove_dir_all(directory).unwrap();
     }
 

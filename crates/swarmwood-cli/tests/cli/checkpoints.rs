@@ -77,6 +77,8 @@ fn kill_again_and_again(line: &str) {
     // A finished run can be resumed as well, and ends at once with the same.
     dir.run(&resumed.replace("m.json", "again.json")).works();
     assert!(dir.read("again.json") == dir.read("whole.json"));
+    // What killed writes left beside their files is gone with the next ones.
+    assert!(dir.names().iter().all(|name| !name.starts_with('.')), "{:?}", dir.names());
 }
 
 #[test]

@@ -160,6 +160,23 @@ fn threads_do_not_change_a_byte() {
 }
 
 #[test]
+fn a_budget_that_ends_the_comparison_leaves_a_searched_model() {
+    let dir = Scratch::new();
+    dir.file("r.csv", regression(3000, 8));
+    let line = "train r.csv --target price --trees 4 --max-leaves 8 --out m.json";
+    let of = |budget: usize| dir.run(&format!("{line} --budget {budget} --quiet --json")).works().json();
+    let whole = of(0);
+    assert_eq!((&whole["search"]["choice_finished"], &whole["search"]["searched"]), (&true.into(), &true.into()));
+    let cut = of(60);
+    let search = &cut["search"];
+    assert_eq!((&search["choice_finished"], &search["searched"]), (&false.into(), &true.into()), "{cut}");
+    assert!(search["trees_grown"].as_u64().unwrap() < 100 && search["gain_over_greedy"].is_null(), "{cut}");
+    assert!(search["loss"]["chosen"].as_f64().unwrap() < search["loss"]["greedy"].as_f64().unwrap(), "{cut}");
+    let said = dir.run(&format!("{line} --budget 60")).works().out;
+    assert!(said.contains("than the best greedy fit on the training rows; the choice was not finished"), "{said}");
+}
+
+#[test]
 fn the_seed_matters_where_there_is_chance() {
     let dir = Scratch::new();
     dir.file("r.csv", regression(400, 8));

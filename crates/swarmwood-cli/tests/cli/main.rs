@@ -3,6 +3,7 @@
 mod bad_data;
 mod bad_models;
 mod bad_params;
+mod calibration;
 mod checkpoints;
 mod happy;
 mod imports;

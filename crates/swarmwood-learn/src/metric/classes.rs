@@ -21,7 +21,7 @@ pub fn most_probable(probabilities: &[f64]) -> usize {
 }
 
 /// The class a target stands for, if it stands for one.
-fn class_of(target: f64, classes: usize) -> Option<usize> {
+pub(super) fn class_of(target: f64, classes: usize) -> Option<usize> {
     (target >= 0.0 && target < classes as f64).then_some(target as usize)
 }
 

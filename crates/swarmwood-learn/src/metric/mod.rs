@@ -8,6 +8,7 @@ pub mod classes;
 mod mean;
 pub mod numbers;
 pub mod ranking;
+pub mod reliability;
 mod tally;
 #[cfg(test)]
 mod tests;

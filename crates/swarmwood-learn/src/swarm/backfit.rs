@@ -47,10 +47,10 @@ pub fn start(ensemble: &mut Ensemble<'_>, tell: &mut Tell<'_>) -> Flow {
     flow
 }
 
-/// Goes round all trees until nothing much changes.
+/// Does some of the sweeps of the arm: goes round all trees until nothing much changes.
 pub fn sweeps(ensemble: &mut Ensemble<'_>, sweeps: Range<usize>, tell: &mut Tell<'_>) -> Flow {
     let order: Vec<usize> = (0..ensemble.trees.len()).collect();
-    let most = sweeps.end;
+    let most = ensemble.arm().sweeps;
     for sweep in sweeps {
         let before = ensemble.value();
         sweep_in(ensemble, &order);

@@ -1,13 +1,16 @@
 //! Choosing: candidates are cross-validated, the best is fitted to all rows.
 
-use swarmwood_model::{Link, Shape};
+use std::ops::Range;
+
+use swarmwood_model::{Link, Member, Shape};
 use swarmwood_search::Datum;
 
 use super::ensemble::Ensemble;
 use super::folds::{self, Fold, Judged};
+use super::hand::Held;
 use super::menu::{self, Candidate, Facts, Way};
 use super::score::Unseen;
-use super::state::{Flight, Past, Score};
+use super::state::{Flight, InHand, Past, Score};
 use super::{Arm, Compared, Found, Frame, Progress, Report, SearchError, Settings, Stage, backfit, pairs};
 use crate::dataset::Dataset;
 use crate::event::Flow;
@@ -26,31 +29,69 @@ const LEAST_ROWS: usize = 20;
 const BATCH: usize = 2;
 
 pub(super) struct Choosing<'a> {
-    data: &'a Dataset,
+    pub(super) data: &'a Dataset,
     valid: Option<&'a Dataset>,
-    objective: &'a dyn Objective,
-    settings: &'a Settings,
-    pool: &'a Pool,
-    halt: &'a (dyn Fn() -> bool + Sync),
+    pub(super) objective: &'a dyn Objective,
+    pub(super) settings: &'a Settings,
+    pub(super) pool: &'a Pool,
+    pub(super) halt: &'a (dyn Fn() -> bool + Sync),
     alone: Pool,
-    folds: Vec<Fold>,
-    facts: Facts,
-    tried: Vec<Tried>,
+    pub(super) folds: Vec<Fold>,
+    pub(super) facts: Facts,
+    pub(super) tried: Vec<Tried>,
+    /// The best greedy candidate so far, fitted to all rows.
+    boosted: Option<(Candidate, greedy::Fit)>,
+    /// What there is to end with before the choice is made.
+    pub(super) held: Option<Held>,
     /// What an earlier run found out.
-    past: Past,
-    work: usize,
-    stopped: bool,
+    pub(super) past: Past,
+    pub(super) work: usize,
+    pub(super) stopped: bool,
+    /// Whether some candidates were left out because the run came to its end.
+    cut_short: bool,
 }
 
 /// A candidate with its score.
 #[derive(Debug, Clone)]
-struct Tried {
-    candidate: Candidate,
+pub(super) struct Tried {
+    pub candidate: Candidate,
     score: f64,
     factor: f64,
     /// Mean squared error of the prediction.
     squares: f64,
     work: usize,
+}
+
+/// A candidate fitted to all rows.
+struct Fitted {
+    base: Vec<f64>,
+    members: Vec<Member>,
+    train_scores: Vec<Vec<f32>>,
+    valid_scores: Vec<Vec<f32>>,
+    shift: f64,
+}
+
+impl Fitted {
+    fn of(mut ensemble: Ensemble<'_>, valid: Option<&Dataset>) -> Self {
+        Fitted {
+            base: ensemble.base.clone(),
+            members: ensemble.members(),
+            train_scores: ensemble.training_scores(),
+            valid_scores: valid.map(|valid| ensemble.valid_scores(&valid.plan)).unwrap_or_default(),
+            shift: ensemble.shift,
+        }
+    }
+}
+
+impl Tried {
+    /// A candidate that was never judged.
+    fn unjudged(candidate: Candidate) -> Self {
+        Tried { candidate, score: f64::NAN, factor: 1.0, squares: f64::NAN, work: 0 }
+    }
+
+    fn is_search(&self) -> bool {
+        matches!(self.candidate.way, Way::Search(_))
+    }
 }
 
 impl<'a> Choosing<'a> {
@@ -79,9 +120,12 @@ impl<'a> Choosing<'a> {
             folds: if data.rows() < LEAST_ROWS { Vec::new() } else { folds::deal(data, classes, frame.seed, pool) },
             facts: Facts { classes, rows: data.rows(), hessian, noise: 1.0, dispersion: 1.0 },
             tried: Vec::new(),
+            boosted: None,
+            held: None,
             past: Past::default(),
             work: 0,
             stopped: false,
+            cut_short: false,
         })
     }
 
@@ -95,33 +139,43 @@ impl<'a> Choosing<'a> {
             self.past = Past::load(past, self.data.layout.as_ref()).map_err(unfit)?;
         }
         let frame = self.settings.frames[0];
-        self.compare(menu::greedy_menu(&frame, &self.facts), watch);
+        let greedy = menu::greedy_menu(&frame, &self.facts);
+        // The first candidate tells the noise roughly: enough to search with, should there be no time for more.
+        self.compare(&greedy, 0..1, watch);
         self.estimate_noise();
-        self.compare(vec![menu::priced_greedy(&frame, &self.facts)], watch);
+        self.hold(false, watch);
+        self.compare(&greedy, 1..greedy.len(), watch);
+        self.estimate_noise();
+        self.compare(&[menu::priced_greedy(&frame, &self.facts)], 0..1, watch);
+        self.hold(true, watch);
         let mut arms = menu::search_menu(&frame, &self.facts);
         if self.settings.frames.len() > 1 {
             let first = |frame: &Frame| menu::search_menu(frame, &self.facts).swap_remove(0);
             let sizes: Vec<Candidate> = self.settings.frames.iter().map(first).collect();
             let from = self.tried.len();
-            self.compare(sizes, watch);
+            self.compare(&sizes, 0..sizes.len(), watch);
             let best = best_of(&self.tried[from..]).map_or(frame, |tried| tried.candidate.frame);
             arms = menu::search_menu(&best, &self.facts).split_off(1);
         }
-        self.compare(arms, watch);
+        self.compare(&arms, 0..arms.len(), watch);
         self.finish(watch)
     }
 
-    /// Cross-validates candidates and remembers their scores.
-    fn compare(&mut self, candidates: Vec<Candidate>, watch: &mut dyn FnMut(&Progress<'_>) -> Flow) {
+    /// Whether the run has come to its end.
+    pub(super) fn is_over(&self) -> bool {
+        self.stopped || self.settings.budget > 0 && self.work >= self.settings.budget
+    }
+
+    /// Cross-validates a part of some candidates and remembers their scores.
+    fn compare(&mut self, candidates: &[Candidate], part: Range<usize>, watch: &mut dyn FnMut(&Progress<'_>) -> Flow) {
         let folds = self.folds.len();
         if folds == 0 {
             return;
         }
-        let of = candidates.len();
-        let mut done = 0;
-        for batch in candidates.chunks(BATCH) {
-            let budget = self.settings.budget;
-            if self.stopped || budget > 0 && self.work >= budget {
+        let (mut done, of) = (part.start, candidates.len());
+        for batch in candidates[part].chunks(BATCH) {
+            if self.is_over() {
+                self.cut_short = true;
                 return;
             }
             let known = self.past.scores.len() >= batch.len();
@@ -129,7 +183,7 @@ impl<'a> Choosing<'a> {
                 if known { self.past.scores.drain(..batch.len()).collect() } else { self.judge(batch) };
             if (self.halt)() {
                 // Fits that were cut short say nothing.
-                self.stopped = true;
+                (self.stopped, self.cut_short) = (true, true);
                 return;
             }
             for (candidate, Score { score, factor, squares, work }) in batch.iter().cloned().zip(scores) {
@@ -138,13 +192,22 @@ impl<'a> Choosing<'a> {
             }
             done += batch.len();
             if !known {
-                let state = || state_of(&self.tried, None);
+                let state = || self.state(self.held.as_ref().map(Held::stored), None);
                 let (stage, work) = (Stage::Compare, self.work);
                 let best = best_of(&self.tried).map(|tried| tried.score);
                 let progress = Progress { stage, done, of, loss: None, best, gain: None, work, state: &state };
                 self.stopped = watch(&progress) == Flow::Stop;
             }
         }
+    }
+
+    /// What a run needs to go on.
+    pub(super) fn state(&self, held: Option<InHand>, flight: Option<Flight>) -> Datum {
+        let score = |tried: &Tried| {
+            let &Tried { score, factor, squares, work, .. } = tried;
+            Score { score, factor, squares, work }
+        };
+        Past { scores: self.tried.iter().map(score).collect(), held, flight }.save()
     }
 
     /// Fits every candidate on every fold and scores it on the rows left out.
@@ -183,93 +246,135 @@ impl<'a> Choosing<'a> {
         self.facts.dispersion = if quadratic { left * self.facts.hessian } else { 1.0 };
     }
 
-    /// The winner: the best search arm if it beats the best greedy fit, else that.
-    fn winner(&self) -> Tried {
-        let frame = self.settings.frames[0];
-        let of = |search: bool| {
-            self.tried.iter().filter(move |tried| matches!(tried.candidate.way, Way::Search(_)) == search)
-        };
+    /// The best greedy fit so far; where nothing was compared, a plain one.
+    fn best_greedy(&self) -> Tried {
+        let greedy = self.tried.iter().filter(|tried| !tried.is_search());
+        let best = greedy.min_by(|a, b| a.score.total_cmp(&b.score)).cloned();
+        best.unwrap_or_else(|| Tried::unjudged(menu::plain_greedy(&self.settings.frames[0])))
+    }
+
+    /// Whether a search arm is better than the best greedy fit, on rows that neither has seen.
+    fn beats(&self, search: &Tried, greedy: &Tried) -> bool {
         let margin = if self.facts.classes { 0.0 } else { MARGIN };
-        let greedy = of(false).min_by(|a, b| a.score.total_cmp(&b.score));
-        let search = of(true).min_by(|a, b| a.score.total_cmp(&b.score));
-        match (greedy, search) {
-            (Some(greedy), Some(search)) if search.score < greedy.score - margin * greedy.score.abs() => search.clone(),
-            (Some(greedy), _) => greedy.clone(),
-            (None, _) => {
-                let candidate = menu::plain_greedy(&frame);
-                Tried { candidate, score: f64::NAN, factor: 1.0, squares: f64::NAN, work: 0 }
-            }
+        search.score < greedy.score - margin * greedy.score.abs()
+    }
+
+    /// The winner: the best search arm if it beats the best greedy fit, else that.
+    fn winner(&self, greedy: &Tried) -> Tried {
+        let search = self.tried.iter().filter(|tried| tried.is_search());
+        let search = search.min_by(|a, b| a.score.total_cmp(&b.score));
+        search.filter(|search| self.beats(search, greedy)).unwrap_or(greedy).clone()
+    }
+
+    /// The fit in hand, for a run that has no time to fit the winner: if it is better than the best greedy fit on unseen
+    /// rows or, where that is not known yet, on the training rows.
+    fn in_hand(&self, greedy: &Tried, greedy_loss: f64) -> Option<Tried> {
+        let held = self.held.as_ref().filter(|_| self.is_over())?;
+        match self.tried.iter().find(|tried| tried.candidate == held.candidate) {
+            Some(judged) => self.beats(judged, greedy).then(|| judged.clone()),
+            None => (held.loss < greedy_loss).then(|| Tried::unjudged(held.candidate.clone())),
         }
     }
 
     fn finish(mut self, watch: &mut dyn FnMut(&Progress<'_>) -> Flow) -> Result<Found, SearchError> {
-        let winner = self.winner();
-        let greedy = self.tried.iter().filter(|tried| !matches!(tried.candidate.way, Way::Search(_)));
-        let greedy = greedy.min_by(|a, b| a.score.total_cmp(&b.score)).cloned().unwrap_or_else(|| winner.clone());
-        let fitted = self.fit_greedy(&greedy.candidate);
-        let mut report = Report {
+        self.work += self.boost();
+        let (greedy, greedy_loss) = (self.best_greedy(), self.greedy_loss());
+        let best = self.winner(&greedy);
+        let mut winner = self.in_hand(&greedy, greedy_loss).unwrap_or_else(|| best.clone());
+        let (mut fitted, behind) = self.fit(&winner.candidate, greedy_loss, watch);
+        if behind && let Some(held) = self.in_hand(&greedy, greedy_loss) {
+            (fitted, _) = self.fit(&held.candidate, greedy_loss, watch);
+            winner = held;
+        }
+        let report = Report {
             chosen: winner.candidate.name.clone(),
-            searched: matches!(winner.candidate.way, Way::Search(_)),
+            searched: winner.is_search(),
             frame: winner.candidate.frame,
             compared: self
                 .tried
                 .iter()
                 .map(|tried| Compared { name: tried.candidate.name.clone(), score: tried.score })
                 .collect(),
+            finished: !self.cut_short && winner.candidate == best.candidate,
             gain: 1.0 - winner.score / greedy.score,
             noise: self.facts.noise,
             factor: winner.factor,
-            greedy_loss: self.loss_of(&fitted.train_scores, fitted.shift),
-            loss: 0.0,
-            work: 0,
+            greedy_loss,
+            loss: self.loss_of(&fitted.train_scores, fitted.shift),
+            work: self.work,
         };
-        let mut found = match winner.candidate.way {
-            Way::Search(arm) => self.search(&winner.candidate.frame, &arm, report.clone(), watch)?,
-            _ => Found {
-                base: fitted.base,
-                members: fitted.members,
-                train_scores: fitted.train_scores,
-                valid_scores: fitted.valid_scores,
-                shift: fitted.shift,
-                report: report.clone(),
-            },
-        };
-        report.loss = self.loss_of(&found.train_scores, found.shift);
-        report.work = self.work;
-        found.report = report;
+        let Fitted { base, members, train_scores, valid_scores, shift } = fitted;
+        let mut found = Found { base, members, train_scores, valid_scores, shift, report };
         temper(&mut found, winner.factor);
         Ok(found)
     }
 
-    fn fit_greedy(&mut self, candidate: &Candidate) -> greedy::Fit {
+    /// Fits a candidate to all rows. Answers as well whether the run ended before the fit came as far as another one in hand.
+    fn fit(
+        &mut self,
+        candidate: &Candidate,
+        greedy_loss: f64,
+        watch: &mut dyn FnMut(&Progress<'_>) -> Flow,
+    ) -> (Fitted, bool) {
+        if let Way::Search(arm) = &candidate.way {
+            return self.search(candidate, arm, greedy_loss, watch);
+        }
+        self.boost();
+        let (_, fit) = self.boosted.take().expect("boosting leaves its fit");
+        let greedy::Fit { base, members, train_scores, valid_scores, shift, .. } = fit;
+        (Fitted { base, members, train_scores, valid_scores, shift }, false)
+    }
+
+    /// Fits the best greedy candidate so far to all rows, unless that was done; answers how many trees it took. A fit of
+    /// some of its trees would be no use to anybody, so it is always finished.
+    pub(super) fn boost(&mut self) -> usize {
+        let candidate = self.best_greedy().candidate;
+        if self.boosted.as_ref().is_some_and(|(known, _)| *known == candidate) {
+            return 0;
+        }
         let Way::Greedy { rate, penalties } = candidate.way else { unreachable!("greedy candidates are greedy") };
         let settings = candidate.frame.growing(rate, penalties);
-        self.work += candidate.frame.trees;
-        greedy::train(self.data, self.valid, self.objective, &settings, self.pool, &mut |_| folds::flow(self.halt))
+        let quiet = &mut |_: &_| Flow::Continue;
+        let fit = greedy::train(self.data, self.valid, self.objective, &settings, self.pool, quiet);
+        let trees = candidate.frame.trees;
+        self.boosted = Some((candidate, fit));
+        trees
+    }
+
+    /// Mean training loss of the best greedy fit.
+    pub(super) fn greedy_loss(&self) -> f64 {
+        self.boosted.as_ref().map_or(f64::NAN, |(_, fit)| self.loss_of(&fit.train_scores, fit.shift))
     }
 
     fn search(
         &mut self,
-        frame: &Frame,
+        candidate: &Candidate,
         arm: &Arm,
-        report: Report,
+        greedy_loss: f64,
         watch: &mut dyn FnMut(&Progress<'_>) -> Flow,
-    ) -> Result<Found, SearchError> {
-        let (rows, before, budget) = (self.data.rows() as f64, self.work, self.settings.budget);
-        let (tried, greedy_loss) = (&self.tried, report.greedy_loss);
-        let (best, halt) = (best_of(tried).map(|tried| tried.score), self.halt);
+    ) -> (Fitted, bool) {
+        let held = self.held.as_ref().filter(|held| held.candidate == *candidate);
+        // What the fit in hand has cost was counted when it was made.
+        let before = self.work - held.map_or(0, |held| held.flight.work);
+        let flight = self.past.flight.take().or(held.map(|held| held.flight.clone()));
+        let (weight, budget) = (self.weight(), self.settings.budget);
+        let (best, halt) = (best_of(&self.tried).map(|tried| tried.score), self.halt);
+        let (this, stored) = (&*self, self.held.as_ref().map(Held::stored));
+        let of_stage = |stage, done| if stage == Stage::Pairs { arm.sweeps } else { done };
+        let mut reached = flight.as_ref().map_or(0, |flight| of_stage(flight.stage, flight.done));
         let mut tell = |stage, done, of, ensemble: &Ensemble<'_>| {
+            reached = if stage == Stage::Start { 0 } else { of_stage(stage, done) };
             let work = before + ensemble.work;
             let flight = || (stage != Stage::Start).then(|| Flight::of(stage, done, ensemble));
-            let state = || state_of(tried, flight());
-            let loss = ensemble.loss() / rows;
+            let state = || this.state(stored.clone(), flight());
+            let loss = ensemble.loss() / weight;
             let gain = (greedy_loss > 0.0).then_some(1.0 - loss / greedy_loss);
             let flow = watch(&Progress { stage, done, of, loss: Some(loss), best, gain, work, state: &state });
             if budget > 0 && work >= budget || halt() { Flow::Stop } else { flow }
         };
-        let mut ensemble = Ensemble::new(self.data, self.valid, self.objective, frame, arm, self.pool);
-        let (mut swept, mut paired) = (0, 0);
-        match self.past.flight.take() {
+        let mut ensemble = Ensemble::new(self.data, self.valid, self.objective, &candidate.frame, arm, self.pool);
+        let (mut swept, mut paired, mut stopped) = (0, 0, self.stopped);
+        match flight {
             Some(flight) if flight.stage == Stage::Pairs => {
                 (swept, paired) = (arm.sweeps, flight.done);
                 ensemble.resume(flight);
@@ -278,44 +383,35 @@ impl<'a> Choosing<'a> {
                 swept = flight.done;
                 ensemble.resume(flight);
             }
-            None => self.stopped |= backfit::start(&mut ensemble, &mut tell) == Flow::Stop,
+            None => stopped |= backfit::start(&mut ensemble, &mut tell) == Flow::Stop,
         }
-        if self.stopped || budget > 0 && before + ensemble.work >= budget {
+        if stopped || budget > 0 && before + ensemble.work >= budget {
             (swept, paired) = (arm.sweeps, arm.pairs);
         }
         if backfit::sweeps(&mut ensemble, swept..arm.sweeps, &mut tell) == Flow::Continue {
-            pairs::search(&mut ensemble, frame.seed, paired..arm.pairs, &mut tell);
+            pairs::search(&mut ensemble, candidate.frame.seed, paired..arm.pairs, &mut tell);
         }
         if arm.pairs > 0 {
             backfit::agree(&mut ensemble);
         }
-        self.work += ensemble.work;
-        Ok(Found {
-            base: ensemble.base.clone(),
-            members: ensemble.members(),
-            train_scores: ensemble.training_scores(),
-            valid_scores: self.valid.map(|valid| ensemble.valid_scores(&valid.plan)).unwrap_or_default(),
-            shift: ensemble.shift,
-            report,
-        })
+        let others = self.held.as_ref().filter(|held| held.candidate != *candidate);
+        let behind = others.is_some_and(|held| reached < held.flight.done.min(arm.sweeps));
+        self.stopped |= behind;
+        self.work = before + ensemble.work;
+        (Fitted::of(ensemble, self.valid), behind)
+    }
+
+    /// The weight of all rows.
+    pub(super) fn weight(&self) -> f64 {
+        if self.data.weight.is_empty() { self.data.rows() as f64 } else { self.data.weight.iter().sum() }
     }
 
     fn loss_of(&self, scores: &[Vec<f32>], shift: f64) -> f64 {
         let target: Vec<f32> =
             self.data.target.iter().map(|y| (self.objective.transform_target(y) - shift) as f32).collect();
         let weight: Vec<f32> = self.data.weight.iter().map(|weight| weight as f32).collect();
-        let all: f64 = if weight.is_empty() { target.len() as f64 } else { self.data.weight.iter().sum() };
-        self.objective.loss(&scores.concat(), &target, &weight) / all
+        self.objective.loss(&scores.concat(), &target, &weight) / self.weight()
     }
-}
-
-/// What a run needs to go on.
-fn state_of(tried: &[Tried], flight: Option<Flight>) -> Datum {
-    let score = |tried: &Tried| {
-        let &Tried { score, factor, squares, work, .. } = tried;
-        Score { score, factor, squares, work }
-    };
-    Past { scores: tried.iter().map(score).collect(), flight }.save()
 }
 
 fn merged(parts: Vec<Judged>) -> Unseen {

@@ -15,7 +15,7 @@ use crate::pool::Pool;
 
 /// Below this many rows all folds are used, above it two: fits then differ by less than their noise.
 const MANY_ROWS: usize = 30_000;
-const FOLDS: usize = 5;
+pub const FOLDS: usize = 5;
 
 /// Streams of the dealing of rows.
 const FOLD_STREAM: u64 = 4 << 32;

@@ -1,9 +1,10 @@
 //! The default method: the structure of the whole ensemble is searched, and the search is believed only where it wins on
 //! rows it has not seen.
 //!
-//! 1. Greedy boosting with several learning rates is cross-validated; what the best leaves unexplained is the noise.
+//! 1. Greedy boosting with several learning rates is cross-validated; what the best leaves unexplained is the noise. The
+//!    likeliest search arm is fitted to all rows meanwhile, for runs that are cut short (`hand`).
 //! 2. Search arms, whose penalties follow from the noise, are cross-validated on the same folds (`menu`, `folds`).
-//! 3. The winner is fitted to all rows. A search arm starts greedily, fits all leaves together, grows each tree again on
+//! 3. The winner is fitted to all rows, from the fit in hand if that is it. A search arm starts greedily, fits all leaves together, grows each tree again on
 //!    what the others leave (`backfit`), then ruins and recreates pairs of trees (`pairs`).
 //! 4. Scores of classes are multiplied by the factor that calibrates them out of fold (`score`).
 
@@ -11,6 +12,7 @@ mod backfit;
 mod choose;
 mod ensemble;
 mod folds;
+mod hand;
 mod menu;
 mod pairs;
 mod score;
@@ -104,7 +106,7 @@ impl Arm {
 pub enum Stage {
     /// Cross-validation of candidates.
     Compare,
-    /// Greedy start of the final fit.
+    /// Greedy start of a fit to all rows.
     Start,
     /// Growing every tree again.
     Sweeps,
@@ -123,11 +125,11 @@ pub struct Progress<'p> {
     pub done: usize,
     /// Steps of the stage in all.
     pub of: usize,
-    /// Mean training loss of the final fit, once there is one.
+    /// Mean training loss of the fit in hand or of the final fit, in their stages.
     pub loss: Option<f64>,
     /// The best cross-validated score so far.
     pub best: Option<f64>,
-    /// The share of the training loss of the best greedy fit that the final fit saves, once there is one.
+    /// The share of the training loss of the best greedy fit so far that it saves.
     pub gain: Option<f64>,
     /// Trees grown so far.
     pub work: usize,
@@ -164,7 +166,10 @@ pub struct Report {
     pub frame: Frame,
     /// Every candidate with its score, in the order of the menu.
     pub compared: Vec<Compared>,
-    /// Score of the best greedy candidate less the winner's, as a share of it.
+    /// Whether all candidates were compared and the best of them is the winner. A run that is cut short may end with what
+    /// it had in hand.
+    pub finished: bool,
+    /// Score of the best greedy candidate less the winner's, as a share of it; not a number where one was not compared.
     pub gain: f64,
     /// Share of the variance that greedy boosting leaves unexplained on unseen rows.
     pub noise: f64,

@@ -1,4 +1,5 @@
-//! What an interrupted search needs to go on: the scores of the candidates so far, and the trees of the final fit.
+//! What an interrupted search needs to go on: the scores of the candidates so far, and the trees of the fit in hand and of
+//! the final one.
 //!
 //! Where rows stand in the trees is not kept: the trees tell it again. The state is told when all scores were summed up
 //! anew, so that summing them up once more gives the same bits.
@@ -37,14 +38,30 @@ pub struct Flight {
     pub trees: Vec<Carried>,
 }
 
+/// The fit in hand on its way.
+#[derive(Debug, Clone)]
+pub struct InHand {
+    /// Whether its penalties are the ones that the menu has in the end.
+    pub exact: bool,
+    /// Trees grown for what it took the place of, and to compare it with.
+    pub spent: usize,
+    pub flight: Flight,
+}
+
 /// All of it.
 #[derive(Debug, Clone, Default)]
 pub struct Past {
     pub scores: Vec<Score>,
+    pub held: Option<InHand>,
     pub flight: Option<Flight>,
 }
 
 impl Flight {
+    /// A fit that has not begun.
+    pub fn nothing() -> Self {
+        Flight { stage: Stage::Start, done: 0, work: 0, trees: Vec::new() }
+    }
+
     /// The present state of a fit.
     pub fn of(stage: Stage, done: usize, ensemble: &Ensemble<'_>) -> Self {
         let carried = |tree: &super::ensemble::Placed| Carried {
@@ -64,26 +81,17 @@ impl Past {
             let reals = [score, factor, squares].map(Datum::Real);
             Datum::List(reals.into_iter().chain([Datum::Natural(work as u64)]).collect())
         };
-        let flight = |flight: &Flight| {
-            let tree = |tree: &Carried| {
-                Datum::record([
-                    ("output", Datum::Natural(tree.output as u64)),
-                    ("cost", Datum::Real(tree.cost)),
-                    ("oblivious", Datum::Natural(u64::from(tree.grown.oblivious))),
-                    ("nodes", Datum::List(tree.grown.nodes.iter().map(save_node).collect())),
-                    ("leaves", Datum::List(tree.grown.leaves.iter().map(save_leaf).collect())),
-                ])
-            };
+        let held = |held: &InHand| {
             Datum::record([
-                ("pairs", Datum::Natural(u64::from(flight.stage == Stage::Pairs))),
-                ("done", Datum::Natural(flight.done as u64)),
-                ("work", Datum::Natural(flight.work as u64)),
-                ("trees", Datum::List(flight.trees.iter().map(tree).collect())),
+                ("exact", Datum::Natural(u64::from(held.exact))),
+                ("spent", Datum::Natural(held.spent as u64)),
+                ("flight", save_flight(&held.flight)),
             ])
         };
         Datum::record([
             ("scores", Datum::List(self.scores.iter().map(score).collect())),
-            ("flight", Datum::List(self.flight.iter().map(flight).collect())),
+            ("held", Datum::List(self.held.iter().map(held).collect())),
+            ("flight", Datum::List(self.flight.iter().map(save_flight).collect())),
         ])
     }
 
@@ -99,8 +107,34 @@ impl Past {
             [] => None,
             [flight, ..] => Some(load_flight(flight, layout)?),
         };
-        Ok(Past { scores, flight })
+        let held = match datum.field("held")?.list()? {
+            [] => None,
+            [held, ..] => Some(InHand {
+                exact: held.field("exact")?.natural()? == 1,
+                spent: held.field("spent")?.natural()? as usize,
+                flight: load_flight(held.field("flight")?, layout)?,
+            }),
+        };
+        Ok(Past { scores, held, flight })
     }
+}
+
+fn save_flight(flight: &Flight) -> Datum {
+    let tree = |tree: &Carried| {
+        Datum::record([
+            ("output", Datum::Natural(tree.output as u64)),
+            ("cost", Datum::Real(tree.cost)),
+            ("oblivious", Datum::Natural(u64::from(tree.grown.oblivious))),
+            ("nodes", Datum::List(tree.grown.nodes.iter().map(save_node).collect())),
+            ("leaves", Datum::List(tree.grown.leaves.iter().map(save_leaf).collect())),
+        ])
+    };
+    Datum::record([
+        ("pairs", Datum::Natural(u64::from(flight.stage == Stage::Pairs))),
+        ("done", Datum::Natural(flight.done as u64)),
+        ("work", Datum::Natural(flight.work as u64)),
+        ("trees", Datum::List(flight.trees.iter().map(tree).collect())),
+    ])
 }
 
 fn load_flight(datum: &Datum, layout: &Layout) -> Result<Flight, Error> {

@@ -247,6 +247,86 @@ fn a_budget_or_a_listener_ends_the_run_with_a_model() {
     }
 }
 
+/// The stage of every step of a whole run, and its end.
+fn whole_run(data: &Dataset, objective: &dyn Objective, settings: &Settings, pool: &Pool) -> (Vec<Stage>, Found) {
+    let mut stages = Vec::new();
+    let mut listen = |progress: &Progress<'_>| {
+        stages.push(progress.stage);
+        Flow::Continue
+    };
+    let found = train(data, None, objective, settings, pool, None, ears(&mut listen)).unwrap();
+    (stages, found)
+}
+
+#[test]
+fn a_run_that_is_cut_short_ends_with_the_search_in_hand() {
+    let pool = Pool::new(2).unwrap();
+    for spec in [Spec::Squared, Spec::Logistic] {
+        let objective = make(&spec);
+        let all = match spec {
+            Spec::Squared => planted(3000, 0.1, |signal| signal),
+            _ => planted(3000, 0.1, |signal| f64::from(u8::from(signal > 1.0))),
+        };
+        let data = all.subset(&(0..1500).collect::<Vec<_>>(), &pool);
+        let unseen = all.subset(&(1500..3000).collect::<Vec<_>>(), &pool);
+        let settings = Settings { frames: vec![frame(4, 8, Growth::Leaf)], budget: 0 };
+        let (stages, whole) = whole_run(&data, &*objective, &settings, &pool);
+        assert!(whole.report.finished && whole.report.searched, "{:?}", whole.report);
+        let first = stages.iter().position(|&stage| stage == Stage::Sweeps).unwrap();
+        let compared = stages.iter().rposition(|&stage| stage == Stage::Compare).unwrap();
+        assert!(first < 8, "sweeps come early: {stages:?}");
+        let loss = |found: &Found| {
+            let scores = &found.valid_scores[0];
+            let target: Vec<f32> = unseen.target.iter().map(|y| (y - found.shift) as f32).collect();
+            objective.loss(scores, &target, &[]) / target.len() as f64
+        };
+        let run = |steps: usize| {
+            let halted = std::sync::atomic::AtomicBool::new(false);
+            let mut left = steps;
+            let mut watch = |_: &Progress<'_>| {
+                left -= usize::from(left > 0);
+                halted.store(left == 0, std::sync::atomic::Ordering::Relaxed);
+                if left > 0 { Flow::Continue } else { Flow::Stop }
+            };
+            let halt = || halted.load(std::sync::atomic::Ordering::Relaxed);
+            let ears = Ears { watch: &mut watch, halt: &halt };
+            train(&data, Some(&unseen), &*objective, &settings, &pool, None, ears).unwrap()
+        };
+        let (greedy, end) = (run(1), run(usize::MAX));
+        assert!(!greedy.report.searched && !greedy.report.finished && greedy.members.len() == 4);
+        // The penalties of classes may cost more training loss than the first sweeps gain; then unseen rows must tell.
+        let early = [first + 1, first + 2, (first + compared) / 2].into_iter().filter(|_| spec == Spec::Squared);
+        for steps in early.chain([compared + 1, compared + 3]) {
+            let found = run(steps);
+            assert!(found.report.searched && found.members.len() == 4, "{steps}: {:?}", found.report);
+            let share = (loss(&greedy) - loss(&found)) / (loss(&greedy) - loss(&end));
+            assert!(share > 0.3, "{steps} of {}: {share} of the gain", stages.len());
+        }
+    }
+}
+
+#[test]
+fn the_fit_in_hand_is_gone_on_with_where_its_arm_wins() {
+    let pool = Pool::new(2).unwrap();
+    let objective = make(&Spec::Squared);
+    let data = planted(1500, 0.1, |signal| signal);
+    let settings = Settings { frames: vec![frame(4, 16, Growth::Leaf)], budget: 0 };
+    let (stages, whole) = whole_run(&data, &*objective, &settings, &pool);
+    assert_eq!(whole.report.chosen, "search, ridge 48", "{:?}", whole.report);
+    let last = stages.iter().rposition(|&stage| stage == Stage::Compare).unwrap();
+    assert!(stages[last + 1..].iter().all(|&stage| stage == Stage::Pairs), "{stages:?}");
+    // It is the fit that the arm would have had without it: from the start, all sweeps, all pairs.
+    let (frame, noise) = (whole.report.frame, whole.report.noise);
+    let facts = menu::Facts { classes: false, rows: data.rows(), hessian: 1.0, noise, dispersion: 1.0 };
+    let menu::Way::Search(arm) = menu::search_menu(&frame, &facts)[0].way else { panic!("no search") };
+    let mut quiet = |_: Stage, _: usize, _: usize, _: &Ensemble<'_>| Flow::Continue;
+    let mut ensemble = Ensemble::new(&data, None, &*objective, &frame, &arm, &pool);
+    backfit::backfit(&mut ensemble, &mut quiet);
+    pairs::search(&mut ensemble, frame.seed, 0..arm.pairs, &mut quiet);
+    backfit::agree(&mut ensemble);
+    assert_eq!(ensemble.members(), whole.members);
+}
+
 #[test]
 fn validation_rows_are_scored_by_the_trees_that_are_kept() {
     let pool = Pool::new(1).unwrap();
@@ -264,16 +344,25 @@ fn validation_rows_are_scored_by_the_trees_that_are_kept() {
 #[test]
 fn a_resumed_run_ends_as_if_it_had_never_been_interrupted() {
     let pool = Pool::new(2).unwrap();
-    for spec in [Spec::Squared, Spec::Logistic] {
-        let (data, objective) = (for_spec(&spec, 600), make(&spec));
-        let settings = Settings { frames: vec![frame(3, 8, Growth::Leaf), frame(6, 4, Growth::Leaf)], budget: 0 };
-        let mut states = Vec::new();
+    // The last has too many rows for all folds, so that its fit in hand is begun once.
+    for (spec, rows) in [(Spec::Squared, 600), (Spec::Logistic, 600), (Spec::Logistic, 30_000)] {
+        let (data, objective) = (for_spec(&spec, rows), make(&spec));
+        let settings = match rows {
+            600 => Settings { frames: vec![frame(3, 8, Growth::Leaf), frame(6, 4, Growth::Leaf)], budget: 0 },
+            _ => Settings { frames: vec![frame(2, 4, Growth::Leaf)], budget: 0 },
+        };
+        let (mut states, mut stages) = (Vec::new(), Vec::new());
         let mut listen = |progress: &Progress<'_>| {
             states.push((progress.state)());
+            stages.push(progress.stage);
             Flow::Continue
         };
         let whole = train(&data, None, &*objective, &settings, &pool, None, ears(&mut listen)).unwrap();
-        for state in states.iter().step_by(3) {
+        // Every third state, and every one of the fit in hand.
+        let compared = stages.iter().rposition(|&stage| stage == Stage::Compare).unwrap();
+        let in_hand = |at: usize| at < compared && stages[at] == Stage::Sweeps;
+        assert!(states.iter().enumerate().any(|(at, _)| in_hand(at)));
+        for (_, state) in states.iter().enumerate().filter(|&(at, _)| at % 3 == 0 || in_hand(at)) {
             let again =
                 train(&data, None, &*objective, &settings, &pool, Some(state), ears(&mut |_| Flow::Continue)).unwrap();
             assert_eq!((&again.members, &again.base, &again.report), (&whole.members, &whole.base, &whole.report));

@@ -3,21 +3,21 @@
 use std::time::Instant;
 
 use swarmwood_learn::event::{Event, Flow, Stage};
-use swarmwood_learn::particle::{Evaluator, Fitness};
+use swarmwood_learn::particle::Evaluator;
 use swarmwood_learn::published::{Found, Run, SwarmError};
 use swarmwood_learn::rule_table::RuleTable;
 use swarmwood_search::Snapshot;
 
-use super::history::History;
 use super::keeper::Keeper;
 use super::published::swarm_settings;
+use super::told::Told;
 use crate::checkpoint::snapshot;
 use crate::error::DataError;
 use crate::params::{Growth, Params};
 use crate::{Error, Result};
 
 /// The version of the payload of these methods.
-const PAYLOAD: u64 = 1;
+const PAYLOAD: u64 = 2;
 
 /// What a swarm starts from.
 pub(super) struct Start<'a> {
@@ -34,55 +34,52 @@ pub(super) fn fly(
     keeper: Option<&Keeper<'_>>,
     watch: &mut dyn FnMut(&Event) -> Flow,
     warnings: &mut Vec<String>,
-) -> Result<(Found, History)> {
+) -> Result<(Found, Told)> {
     let iterations = params.iterations;
-    let fitness = start.evaluator.fitness();
-    let stored = keeper.map(|keeper| load(keeper, fitness, warnings)).transpose()?.flatten();
-    let (mut run, mut history) = match stored {
-        Some((snapshot, history)) => {
+    let stored = keeper.map(|keeper| load(keeper, warnings)).transpose()?.flatten();
+    let (mut run, mut told) = match stored {
+        Some((snapshot, told)) => {
             let resumed = Run::resume(start.evaluator, start.table, &snapshot);
             let unfit = |error: SwarmError| match keeper {
                 Some(keeper) => keeper.refused(error.to_string()),
                 None => fault(error),
             };
-            (resumed.map_err(unfit)?, history)
+            (resumed.map_err(unfit)?, told)
         }
         None => {
             let run = Run::new(start.evaluator, start.table, &swarm_settings(params), start.seeds);
-            (run.map_err(fault)?, History::default())
+            (run.map_err(fault)?, Told::default())
         }
     };
     let event =
         |step, search, elapsed| Event { search: Some(search), elapsed, ..Event::new(Stage::SWARM, step, iterations) };
-    for (step, &(search, elapsed)) in (1..).zip(history.iterations()) {
-        watch(&Event { past: true, ..event(step, search, elapsed) });
-    }
-    let (started, before) = (Instant::now(), history.elapsed());
+    let (started, before) = (Instant::now(), told.tell_again(watch));
     let mut stopped = false;
     while !stopped && let Some((step, search)) = run.step(keeper.is_some()) {
         // A resumed run tells the iteration that it was stored after once more.
-        if step <= history.steps() {
+        if step <= told.steps() {
             continue;
         }
         let elapsed = before + started.elapsed().as_secs_f64();
-        history.push(search, elapsed);
-        stopped = watch(&event(step, search, elapsed)) == Flow::Stop;
+        let event = event(step, search, elapsed);
+        told.push(&event);
+        stopped = watch(&event) == Flow::Stop;
         if let Some(keeper) = keeper.filter(|keeper| keeper.is_due(step)) {
-            save(keeper, &run, &history)?;
+            save(keeper, &run, &told)?;
         }
     }
     if let Some(keeper) = keeper {
-        save(keeper, &run, &history)?;
+        save(keeper, &run, &told)?;
     }
-    if !stopped && history.steps() < iterations {
-        let done = history.steps();
+    if !stopped && told.steps() < iterations {
+        let done = told.steps();
         warnings.push(format!("the swarm came to rest after {done} of {iterations} iterations: no particle can move"));
     }
     if params.local_search && params.growth == Growth::Oblivious && !stopped {
         let elapsed = || before + started.elapsed().as_secs_f64();
         descend(&mut run, elapsed, watch)?;
     }
-    Ok((run.finish().map_err(fault)?, history))
+    Ok((run.finish().map_err(fault)?, told))
 }
 
 /// Replaces rules of the best particle until that brings nothing, or until the listener has enough. The state that was
@@ -110,15 +107,15 @@ fn fault(error: SwarmError) -> Error {
 }
 
 /// The stored state of a swarm, if there is one to go on from.
-fn load(keeper: &Keeper<'_>, fitness: Fitness, warnings: &mut Vec<String>) -> Result<Option<(Snapshot, History)>> {
+fn load(keeper: &Keeper<'_>, warnings: &mut Vec<String>) -> Result<Option<(Snapshot, Told)>> {
     let Some(state) = keeper.load(PAYLOAD, warnings)? else { return Ok(None) };
     let swarm = state.field("swarm").ok().and_then(snapshot::of_datum);
-    let history = state.field("history").ok().and_then(|past| History::load(past, fitness));
-    swarm.zip(history).map(Some).ok_or_else(|| keeper.unread())
+    let told = state.field("told").ok().and_then(Told::load);
+    swarm.zip(told).map(Some).ok_or_else(|| keeper.unread())
 }
 
 /// Stores the state after the last iteration that was evaluated. Where nothing was, the stored state is the newest.
-fn save(keeper: &Keeper<'_>, run: &Run<'_>, history: &History) -> Result<()> {
+fn save(keeper: &Keeper<'_>, run: &Run<'_>, told: &Told) -> Result<()> {
     let Some(swarm) = run.snapshot() else { return Ok(()) };
-    keeper.save(PAYLOAD, vec![("history", history.save()), ("swarm", snapshot::to_datum(&swarm))])
+    keeper.save(PAYLOAD, vec![("told", told.save()), ("swarm", snapshot::to_datum(&swarm))])
 }

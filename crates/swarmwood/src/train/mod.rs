@@ -6,7 +6,6 @@
 mod binning;
 mod flight;
 mod flown;
-mod history;
 mod keeper;
 mod linear;
 mod pretrained;

@@ -43,9 +43,9 @@ pub fn train(job: &Job<'_>, aids: &Aids, watch: &mut dyn FnMut(&Event) -> Flow) 
     let space = search_space(job, &table)?;
     let keeper = aids.keep.as_ref().map(|keep| Keeper::new(keep, job, pretrained_print)).transpose()?;
     let start = Start { evaluator: evaluator(job, &data, &table)?, table: &table, seeds: &seeds };
-    let (found, history) = fly(job.params, start, keeper.as_ref(), watch, &mut warnings)?;
+    let (found, told) = fly(job.params, start, keeper.as_ref(), watch, &mut warnings)?;
     let train_seconds = started.elapsed().as_secs_f64();
-    let (mut evaluations, repeats) = history.costs();
+    let (mut evaluations, repeats) = told.costs();
     let mut notes = Vec::new();
     if let Some(Descended { replaced, evaluations: more, before }) = found.descended {
         evaluations += more;
@@ -56,7 +56,7 @@ pub fn train(job: &Job<'_>, aids: &Aids, watch: &mut dyn FnMut(&Event) -> Flow) 
         space,
         measure: fitness(job).name(),
         best: found.fitness,
-        iterations: history.steps(),
+        iterations: told.steps(),
         evaluations,
         repeats,
     };

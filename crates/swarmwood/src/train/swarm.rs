@@ -8,7 +8,7 @@ use swarmwood_learn::greedy;
 use swarmwood_learn::swarm::{self, Ears, Found, Frame, Progress, SearchError, Settings};
 
 use super::keeper::Keeper;
-use super::told::Told;
+use super::told::{SCORE, Told};
 use super::trees::{Ended, KEPT_BYTES, constant_columns};
 use super::{Aids, Job, Trained, binning};
 use crate::params::{Growth, Params};
@@ -18,7 +18,7 @@ use crate::{Error, Result};
 const TREE_SIZES: [usize; 5] = [32, 64, 16, 8, 4];
 
 /// The version of the payload of this method's checkpoints.
-const PAYLOAD: u64 = 1;
+const PAYLOAD: u64 = 2;
 
 /// Bins and trains.
 pub fn train(job: &Job<'_>, aids: &Aids, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Trained> {
@@ -96,7 +96,7 @@ fn search(
 fn event(progress: &Progress<'_>) -> Event {
     let comparing = progress.stage == swarm::Stage::Compare;
     let search = Search {
-        measure: if comparing { "cross-validated score" } else { "loss" },
+        measure: if comparing { SCORE } else { "loss" },
         best: if comparing { progress.best } else { progress.loss },
         // The start is boosting by halves: what it lacks of a whole fit says nothing.
         gain: progress.gain.filter(|_| progress.stage != swarm::Stage::Start),

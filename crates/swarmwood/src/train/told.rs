@@ -1,15 +1,17 @@
-//! What the default method has told so far, kept with its checkpoint so that a resumed run can tell all of its past.
+//! What a search has told so far, kept with its checkpoint so that a resumed run can tell all of its past.
 
 use swarmwood_learn::event::{Event, Flow, Search, Stage};
 use swarmwood_search::Datum;
 
-/// Stages that events may name, and what is measured in them.
-const STAGES: [(Stage, &str); 4] = [
-    (Stage::COMPARING, "cross-validated score"),
-    (Stage::BOOSTING, "loss"),
-    (Stage::SWEEPS, "loss"),
-    (Stage::PAIRS, "loss"),
-];
+/// Stages that events may name; a checkpoint has their places in this list.
+const STAGES: [Stage; 6] =
+    [Stage::COMPARING, Stage::BOOSTING, Stage::SWEEPS, Stage::PAIRS, Stage::SWARM, Stage::PRETRAINING];
+
+/// What events may measure, by place as well.
+const MEASURES: [&str; 4] = [SCORE, "loss", "accuracy", "rmse"];
+
+/// What cross-validation measures, in the words of events.
+pub(super) const SCORE: &str = "cross-validated score";
 
 /// Events in their order.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -18,6 +20,17 @@ pub(super) struct Told(Vec<Event>);
 impl Told {
     pub(super) fn push(&mut self, event: &Event) {
         self.0.push(event.clone());
+    }
+
+    /// How many there are.
+    pub(super) fn steps(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Candidates evaluated, and candidates that were known already.
+    pub(super) fn costs(&self) -> (u64, u64) {
+        let last = self.0.last().and_then(|event| event.search);
+        last.map_or((0, 0), |search| (search.evaluations, search.repeats))
     }
 
     /// Tells everything once more; answers the seconds that it took the first time.
@@ -29,58 +42,83 @@ impl Told {
     }
 
     pub(super) fn save(&self) -> Datum {
-        let maybe = |value: Option<f64>| Datum::List(value.map(Datum::Real).into_iter().collect());
-        let one = |event: &Event| {
-            let stage = STAGES.iter().position(|(stage, _)| *stage == event.stage).unwrap_or(0);
-            let search = event.search.as_ref();
-            Datum::List(vec![
-                Datum::Natural(stage as u64),
-                Datum::Natural(event.step as u64),
-                Datum::Natural(event.steps as u64),
-                maybe(event.train),
-                maybe(search.and_then(|search| search.best)),
-                maybe(search.and_then(|search| search.gain)),
-                Datum::Natural(search.map_or(0, |search| search.evaluations)),
-                Datum::Real(event.elapsed),
-            ])
-        };
-        Datum::List(self.0.iter().map(one).collect())
+        Datum::List(self.0.iter().map(save_event).collect())
     }
 
     /// What [`Told::save`] stored.
     pub(super) fn load(stored: &Datum) -> Option<Self> {
-        let maybe = |datum: &Datum| -> Option<Option<f64>> {
-            match datum.list().ok()? {
-                [] => Some(None),
-                [value] => Some(Some(value.real().ok()?)),
-                _ => None,
-            }
-        };
-        let one = |datum: &Datum| -> Option<Event> {
-            let [stage, step, steps, train, best, gain, evaluations, elapsed] = datum.tuple().ok()?;
-            let (stage, measure) = *STAGES.get(stage.natural().ok()? as usize)?;
-            let search = Search {
-                measure,
-                best: maybe(best)?,
-                gain: maybe(gain)?,
-                mean: None,
-                diversity: None,
-                factor: None,
-                alpha: None,
-                beta: None,
-                evaluations: evaluations.natural().ok()?,
-                repeats: 0,
-            };
-            let event = Event::new(stage, step.natural().ok()? as usize, steps.natural().ok()? as usize);
-            Some(Event { train: maybe(train)?, search: Some(search), elapsed: elapsed.real().ok()?, ..event })
-        };
-        stored.list().ok()?.iter().map(one).collect::<Option<Vec<_>>>().map(Told)
+        stored.list().ok()?.iter().map(load_event).collect::<Option<Vec<_>>>().map(Told)
     }
+}
+
+/// A value that may not be there: a list of it, or of nothing.
+fn save_maybe(value: Option<f64>) -> Datum {
+    Datum::List(value.map(Datum::Real).into_iter().collect())
+}
+
+fn load_maybe(datum: &Datum) -> Option<Option<f64>> {
+    match datum.list().ok()? {
+        [] => Some(None),
+        [value] => Some(Some(value.real().ok()?)),
+        _ => None,
+    }
+}
+
+fn save_event(event: &Event) -> Datum {
+    let place = STAGES.iter().position(|stage| *stage == event.stage).unwrap_or(STAGES.len());
+    Datum::List(vec![
+        Datum::Natural(place as u64),
+        Datum::Natural(event.step as u64),
+        Datum::Natural(event.steps as u64),
+        save_maybe(event.train),
+        save_maybe(event.valid),
+        Datum::List(event.search.iter().map(save_search).collect()),
+        Datum::Real(event.elapsed),
+    ])
+}
+
+fn load_event(datum: &Datum) -> Option<Event> {
+    let [place, step, steps, train, valid, search, elapsed] = datum.tuple().ok()?;
+    let stage = *STAGES.get(place.natural().ok()? as usize)?;
+    let search = match search.list().ok()? {
+        [] => None,
+        [search] => Some(load_search(search)?),
+        _ => return None,
+    };
+    let event = Event::new(stage, step.natural().ok()? as usize, steps.natural().ok()? as usize);
+    let (train, valid, elapsed) = (load_maybe(train)?, load_maybe(valid)?, elapsed.real().ok()?);
+    Some(Event { train, valid, search, elapsed, ..event })
+}
+
+fn save_search(search: &Search) -> Datum {
+    let &Search { measure, best, gain, mean, diversity, factor, alpha, beta, evaluations, repeats } = search;
+    let place = MEASURES.iter().position(|known| *known == measure).unwrap_or(MEASURES.len());
+    let mut fields = vec![Datum::Natural(place as u64)];
+    fields.extend([best, gain, mean, diversity, factor, alpha, beta].map(save_maybe));
+    fields.extend([Datum::Natural(evaluations), Datum::Natural(repeats)]);
+    Datum::List(fields)
+}
+
+fn load_search(datum: &Datum) -> Option<Search> {
+    let [measure, best, gain, mean, diversity, factor, alpha, beta, evaluations, repeats] = datum.tuple().ok()?;
+    Some(Search {
+        measure: MEASURES.get(measure.natural().ok()? as usize)?,
+        best: load_maybe(best)?,
+        gain: load_maybe(gain)?,
+        mean: load_maybe(mean)?,
+        diversity: load_maybe(diversity)?,
+        factor: load_maybe(factor)?,
+        alpha: load_maybe(alpha)?,
+        beta: load_maybe(beta)?,
+        evaluations: evaluations.natural().ok()?,
+        repeats: repeats.natural().ok()?,
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use swarmwood_learn::particle::Fitness;
 
     #[test]
     fn the_past_survives_its_storage() {
@@ -89,23 +127,27 @@ mod tests {
             best: Some(1.5),
             gain: Some(0.1),
             mean: None,
-            diversity: None,
+            diversity: Some(3.0),
             factor: None,
-            alpha: None,
-            beta: None,
+            alpha: Some(0.45),
+            beta: Some(0.5),
             evaluations: 50,
-            repeats: 0,
+            repeats: 2,
         };
         let mut told = Told::default();
         told.push(&Event { train: Some(1.5), search: Some(search), elapsed: 0.25, ..Event::new(Stage::SWEEPS, 1, 8) });
-        told.push(&Event { search: Some(search), elapsed: 0.5, ..Event::new(Stage::PAIRS, 1, 60) });
+        for measure in [SCORE, Fitness::Accuracy.name(), Fitness::Rmse.name(), Fitness::Loss.name()] {
+            let search = Some(Search { measure, evaluations: 100, ..search });
+            told.push(&Event { search, elapsed: 0.5, ..Event::new(Stage::SWARM, 1, 60) });
+        }
+        told.push(&Event { valid: Some(2.0), elapsed: 0.5, ..Event::new(Stage::COMPARING, 1, 60) });
         assert_eq!(Told::load(&told.save()), Some(told.clone()));
         let mut heard = 0;
         let seconds = told.tell_again(&mut |event| {
             heard += usize::from(event.past);
             Flow::Continue
         });
-        assert_eq!((heard, seconds), (2, 0.5));
+        assert_eq!((heard, seconds, told.steps(), told.costs()), (6, 0.5, 6, (0, 0)));
         assert_eq!(Told::load(&Datum::List(vec![Datum::Natural(1)])), None);
     }
 }
