@@ -16,6 +16,11 @@ pub(super) const MOST_CLASSES: usize = 1000;
 const CHUNK_CELLS: usize = 1 << 20;
 const MOST_CHUNK_ROWS: usize = 1 << 14;
 
+/// Rows of a chunk of so many features.
+pub(super) fn chunk_rows(features: usize) -> usize {
+    (CHUNK_CELLS / features.max(1)).clamp(64, MOST_CHUNK_ROWS)
+}
+
 /// A column's position in the file and its name.
 #[derive(Debug, Clone)]
 pub(super) struct Slot {
@@ -52,7 +57,7 @@ pub(super) struct Frame {
 
 impl Frame {
     pub(super) fn new(place: Place, features: Vec<(Slot, Cells)>, target: Option<(Slot, Cells)>) -> Frame {
-        let chunk_rows = (CHUNK_CELLS / features.len().max(1)).clamp(64, MOST_CHUNK_ROWS);
+        let chunk_rows = chunk_rows(features.len());
         Frame {
             place,
             features,

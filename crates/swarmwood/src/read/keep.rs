@@ -3,6 +3,7 @@
 use swarmwood_learn::data::Chunk;
 
 use super::frame::Frame;
+use super::lent::Lent;
 use super::origin::Meter;
 use super::pack::PackedChunk;
 use super::sample::{Batch, Sampler};
@@ -35,6 +36,8 @@ pub(super) enum Kept {
         /// Chunks that have nothing but a target.
         targets: Vec<PackedChunk>,
     },
+    /// None: somebody else has them in memory.
+    Lent(Lent),
 }
 
 /// Takes chunks as they come.
@@ -115,6 +118,7 @@ impl Kept {
             Kept::Sample { batches, targets } => {
                 Box::new(batches.iter_mut().map(|batch| &mut batch.chunk).chain(targets))
             }
+            Kept::Lent(_) => Box::new(std::iter::empty()),
         }
     }
 

@@ -1,4 +1,4 @@
-//! From files to rows: CSV (plain, gzip, standard input) and Parquet.
+//! From files to rows: CSV (plain, gzip, standard input) and Parquet; and from tables in memory ([`lent`]).
 //!
 //! A text file has a header line and fields after RFC 4180, in UTF-8; the delimiter is found among comma, semicolon,
 //! tab and bar. A column is read as numbers if every cell is a number or missing (infinities are numbers and lie
@@ -20,6 +20,7 @@ mod follow;
 mod frame;
 mod keep;
 mod layout;
+mod lent;
 mod levels;
 mod origin;
 mod pack;
@@ -43,6 +44,7 @@ use swarmwood_model::Schema;
 
 #[cfg(feature = "demo")]
 pub use demo::demo;
+pub use lent::{Columns, Field, Part, Picked, lent, lent_matching, lent_scoring};
 pub use rows::Rows;
 
 use crate::Result;

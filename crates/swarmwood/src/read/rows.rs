@@ -8,6 +8,7 @@ use swarmwood_model::{Schema, TargetKind};
 use super::ReadOptions;
 use super::follow::{Answers, follow};
 use super::keep::Kept;
+use super::lent::Picked;
 use super::origin::Origin;
 use super::pack::PackedChunk;
 use super::sample::{append, hash, is_sampled, pick, pick_column, pick_values, threshold};
@@ -53,6 +54,7 @@ impl Store {
                 chunks.iter().map(&mut positions).collect()
             }
             Kept::Sample { batches, .. } => batches.iter().map(|batch| (0..batch.rows.len()).collect()).collect(),
+            Kept::Lent(_) => vec![(0..self.rows).filter(|&row| is_sampled(row as u64, self.threshold)).collect()],
         }
     }
 }
@@ -87,6 +89,13 @@ impl Rows {
         Rows { schema, rows, warnings, store: Arc::new(store), part: None }
     }
 
+    /// Rows that stay where they are.
+    pub(super) fn lent(schema: Schema, rows: usize, warnings: Vec<String>, kept: Kept) -> Rows {
+        let threshold = threshold(rows as u64, super::SAMPLE_ROWS);
+        let store = Store { rows, kept, threshold, sampled: OnceLock::new(), origin: None };
+        Rows { schema, rows, warnings, store: Arc::new(store), part: None }
+    }
+
     /// Whether the rows are read from the source again by every [`Rows::for_each_chunk`].
     pub fn is_streamed(&self) -> bool {
         self.store.origin.is_some()
@@ -108,6 +117,7 @@ impl Rows {
         };
         match (&self.store.kept, &self.store.origin) {
             (Kept::All(chunks), _) => chunks.iter().try_for_each(|chunk| hand_over(&chunk.unpack())),
+            (Kept::Lent(lent), _) => lent.for_each_chunk(&mut hand_over),
             (Kept::Sample { .. }, Some((origin, options))) => {
                 follow(origin.open()?, &self.schema, options, Answers::Needed, &mut hand_over)?;
                 if first == self.store.rows { Ok(()) } else { Err(changed(&self.store)) }
@@ -120,6 +130,9 @@ impl Rows {
     /// The rows that bins are made from, in row order: all of them up to [`super::SAMPLE_ROWS`], otherwise that many
     /// chosen by a fixed hash of the row number. A part of a split has its share of the sample of the whole.
     pub fn sample(&self) -> Chunk {
+        if let Kept::Lent(lent) = &self.store.kept {
+            return lent.chunk(&Picked::At(&self.sampled_here()));
+        }
         let mut sample = Chunk::default();
         self.for_each_sampled(|chunk, indices| {
             let mut columns = (0..self.schema.features.len()).map(|c| pick_column(&chunk.column(c), indices));
@@ -139,6 +152,9 @@ impl Rows {
     /// no such feature.
     pub fn sample_column(&self, feature: usize) -> Option<Column> {
         self.schema.features.get(feature)?;
+        if let Kept::Lent(lent) = &self.store.kept {
+            return Some(lent.column(feature, &Picked::At(&self.sampled_here())));
+        }
         let mut sample: Option<Column> = None;
         self.for_each_sampled(|chunk, indices| {
             let more = pick_column(&chunk.column(feature), indices);
@@ -148,6 +164,13 @@ impl Rows {
             }
         });
         sample
+    }
+
+    /// The numbers of the sample's rows in a table that lies in one piece.
+    fn sampled_here(&self) -> Vec<usize> {
+        let sampled = self.store.sampled.get_or_init(|| self.store.find_sampled());
+        let is_here = |row: &usize| self.part.as_ref().is_none_or(|part| part.has(*row));
+        sampled.iter().flatten().copied().filter(is_here).collect()
     }
 
     /// Hands over every chunk that holds rows of the sample, with their positions in it.
@@ -173,6 +196,8 @@ impl Rows {
                     hand_over(&batch.chunk, positions, &|index| batch.rows[index] as usize);
                 }
             }
+            // Lent tables are in no chunks; whoever wants their sample picks its rows.
+            Kept::Lent(_) => {}
         }
     }
 
@@ -218,11 +243,11 @@ impl Rows {
             return vec![(0..self.store.rows).filter(is_here).map(|row| row as u64).collect()];
         };
         let mut groups = vec![Vec::new(); classes.len()];
-        let chunks = match &self.store.kept {
-            Kept::All(chunks) => chunks,
-            Kept::Sample { targets, .. } => targets,
+        let targets: Box<dyn Iterator<Item = f64>> = match &self.store.kept {
+            Kept::All(chunks) => Box::new(chunks.iter().flat_map(PackedChunk::target)),
+            Kept::Sample { targets, .. } => Box::new(targets.iter().flat_map(PackedChunk::target)),
+            Kept::Lent(lent) => Box::new(lent.targets().into_iter()),
         };
-        let targets = chunks.iter().flat_map(PackedChunk::target);
         for (row, class) in targets.enumerate().filter(|(row, _)| is_here(row)) {
             groups[class as usize].push(row as u64);
         }

@@ -17,6 +17,7 @@ mod told;
 mod trees;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use swarmwood_learn::data::Chunk;
@@ -141,13 +142,32 @@ pub struct GridReport {
     pub searched: usize,
 }
 
+/// Asked inside of long work whether to stop, beside the listener, who is only asked between two steps.
+#[derive(Clone)]
+pub struct Halt(Arc<dyn Fn() -> bool + Send + Sync>);
+
+impl Halt {
+    /// Stops the run as soon as the answer is yes; any thread may ask.
+    pub fn new(ask: impl Fn() -> bool + Send + Sync + 'static) -> Halt {
+        Halt(Arc::new(ask))
+    }
+}
+
+impl std::fmt::Debug for Halt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Halt")
+    }
+}
+
 /// What a training may have beside rows and parameters.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Aids {
     /// A model whose splits a search starts from: ours, XGBoost's, LightGBM's or CatBoost's.
     pub pretrained: Option<PathBuf>,
     /// Where the run stores its state.
     pub keep: Option<Keep>,
+    /// Who else may end the run.
+    pub halt: Option<Halt>,
 }
 
 /// Trains with the method the parameters name. `watch` hears of every round and may stop the run; the best model so
@@ -197,7 +217,8 @@ pub fn train_with(
     let pool = Pool::new(params.threads).map_err(Error::Run)?;
     let mut clock = Clock::new(params.time_limit);
     let until = clock.until;
-    let job = Job { rows, valid, params, spec, objective: &*objective, metric, pool: &pool, until };
+    let halt = aids.halt.as_ref();
+    let job = Job { rows, valid, params, spec, objective: &*objective, metric, pool: &pool, until, halt };
     let mut watch = |event: &Event| {
         let elapsed = if event.elapsed > 0.0 { event.elapsed } else { clock.elapsed() };
         clock.check(watch(&Event { elapsed, ..event.clone() }))
@@ -235,6 +256,8 @@ struct Job<'a> {
     pool: &'a Pool,
     /// When the time is over, for work between two events.
     until: Option<Instant>,
+    /// Who else may end the run.
+    halt: Option<&'a Halt>,
 }
 
 /// The one place that looks at the time: an extra stop, which no learner knows of.
@@ -266,6 +289,11 @@ impl Clock {
 }
 
 impl Job<'_> {
+    /// Whether to stop inside of long work.
+    fn halted(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() >= until) || self.halt.is_some_and(|halt| (halt.0)())
+    }
+
     fn model(&self, base: Vec<f64>, body: Body) -> Model {
         let params = self.params.entries().into_iter().map(|(name, value)| (name.to_string(), value)).collect();
         Model {

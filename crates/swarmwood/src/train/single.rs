@@ -147,7 +147,7 @@ fn search(job: &Job<'_>, table: &Ranked, loss: &Loss, watch: &mut dyn FnMut(&Eve
         descents,
         seed: params.seed,
     };
-    let halt = || job.until.is_some_and(|until| Instant::now() >= until);
+    let halt = || job.halted();
     let given = params.max_leaves > 0 || params.depth > 0;
     let sizes = if given { &[params.max_leaves][..] } else { &tree_search::SIZES };
     let measure = judge(loss);

@@ -80,7 +80,7 @@ fn search(
     };
     let settings = settings(job.params);
     let state = past.as_ref().and_then(|past| past.field("search").ok());
-    let halt = || job.until.is_some_and(|until| Instant::now() >= until);
+    let halt = || job.halted();
     let ears = Ears { watch: &mut listen, halt: &halt };
     let found = swarm::train(data, valid, job.objective, &settings, job.pool, state, ears);
     if let Some(fault) = fault {

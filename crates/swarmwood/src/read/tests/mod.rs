@@ -3,6 +3,7 @@
 mod bad_input;
 mod kept;
 mod known_schema;
+mod lent;
 #[cfg(feature = "parquet")]
 mod parquet_files;
 mod types;

@@ -1,0 +1,417 @@
+//! Columns that somebody else keeps in memory, as rows: nothing is copied but the chunk at hand.
+//!
+//! A caller of another language lends its buffers by [`Columns`]. They are read chunk by chunk, as a file would be, so
+//! that training takes its bins and one chunk of doubles and never a second copy of the table.
+//!
+//! Rows of weight 0 are left out. In a table small enough for its bins to be made from every row, whole weights mean
+//! repeated rows, and are taken so: a row of weight 3 and three equal rows are the same table, hence the same model, bit
+//! for bit, whatever a method does with rows (folds, samples, least sizes of leaves). Repeats have no place of their own
+//! in such a table, so that rows then come in an order that follows from their content; tables without equal rows keep
+//! theirs, and with it the model that a file with the same rows gives.
+
+use std::fmt::Debug;
+use std::ops::Range;
+use std::sync::Arc;
+
+use swarmwood_learn::data::{Chunk, Column, MISSING};
+use swarmwood_model::{Feature, Kind, Schema, Target, TargetKind};
+
+use super::SAMPLE_ROWS;
+use super::frame::chunk_rows;
+use super::keep::Kept;
+use super::levels::{KnownLevels, MOST_LEVELS};
+use super::place::{Place, Unit, listed, shown};
+use super::rows::Rows;
+use super::sample::hash;
+use super::token;
+use crate::Result;
+
+/// Heavier rows are not taken as repeats: the table would grow for nothing.
+const MOST_REPEATS: f64 = 16.0;
+
+/// The seed of the order by content.
+const ORDER_SEED: u64 = 1;
+
+/// Whose cells are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// A feature's, by its position.
+    Feature(usize),
+    /// The target's: numbers, or class numbers.
+    Target,
+    /// The weights.
+    Weight,
+}
+
+/// Which rows are asked for.
+#[derive(Debug, Clone)]
+pub enum Picked<'a> {
+    /// A run of rows.
+    Run(Range<usize>),
+    /// Rows by their numbers.
+    At(&'a [usize]),
+}
+
+/// What a feature of a lent table holds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Field {
+    /// The column's name.
+    pub name: String,
+    /// For categories the texts that codes stand for; `None` for numbers.
+    pub texts: Option<Vec<Option<String>>>,
+}
+
+/// A table that somebody keeps in memory. No method may be called with a row that is not there.
+pub trait Columns: Debug + Send + Sync {
+    /// Number of rows.
+    fn rows(&self) -> usize;
+    /// The features.
+    fn fields(&self) -> &[Field];
+    /// Whether there are weights.
+    fn has_weight(&self) -> bool;
+    /// Adds numbers to `out`, NaN for missing ones.
+    fn numbers(&self, part: Part, rows: &Picked<'_>, out: &mut Vec<f64>);
+    /// Adds codes of a category to `out`, [`MISSING`] for missing ones.
+    fn codes(&self, feature: usize, rows: &Picked<'_>, out: &mut Vec<u32>);
+}
+
+/// A lent table in the terms of a schema.
+#[derive(Debug)]
+pub(super) struct Lent {
+    columns: Arc<dyn Columns>,
+    /// By feature, for categories: from the lender's codes to the schema's.
+    codes: Vec<Option<Vec<u32>>>,
+    /// The rows that are in use, in their order; `None` for all as they lie.
+    order: Option<Vec<usize>>,
+    weighted: bool,
+    answered: bool,
+}
+
+/// Takes a lent table for training; `target` says what its target means.
+///
+/// ```
+/// use std::sync::Arc;
+/// use swarmwood::model::{Target, TargetKind};
+/// use swarmwood::read::{Columns, Field, Part, Picked, lent};
+///
+/// #[derive(Debug)]
+/// struct Squares(Vec<Field>);
+/// impl Columns for Squares {
+///     fn rows(&self) -> usize {
+///         100
+///     }
+///     fn fields(&self) -> &[Field] {
+///         &self.0
+///     }
+///     fn has_weight(&self) -> bool {
+///         false
+///     }
+///     fn numbers(&self, part: Part, rows: &Picked<'_>, out: &mut Vec<f64>) {
+///         let value = |row: usize| if part == Part::Target { (row * row) as f64 } else { row as f64 };
+///         match rows {
+///             Picked::Run(run) => out.extend(run.clone().map(value)),
+///             Picked::At(rows) => out.extend(rows.iter().map(|&row| value(row))),
+///         }
+///     }
+///     fn codes(&self, _: usize, _: &Picked<'_>, _: &mut Vec<u32>) {}
+/// }
+/// let table = Arc::new(Squares(vec![Field { name: "x".into(), texts: None }]));
+/// let rows = lent(table, Target { name: "y".into(), kind: TargetKind::Number })?;
+/// assert_eq!((rows.rows, rows.schema.features[0].name.as_str()), (100, "x"));
+/// # Ok::<(), swarmwood::Error>(())
+/// ```
+pub fn lent(columns: Arc<dyn Columns>, target: Target) -> Result<Rows> {
+    let mut features = Vec::with_capacity(columns.fields().len());
+    let mut codes = Vec::with_capacity(columns.fields().len());
+    for (at, field) in columns.fields().iter().enumerate() {
+        let (kind, map) = match &field.texts {
+            None => (Kind::Number, None),
+            Some(texts) => {
+                let (levels, map) = levels(&*columns, at, texts, &field.name)?;
+                (Kind::Category { levels }, Some(map))
+            }
+        };
+        features.push(Feature { name: field.name.clone(), kind });
+        codes.push(map);
+    }
+    let schema = Schema { features, target };
+    Lent::of(columns, codes).settled(schema, Vec::new())
+}
+
+/// Takes a lent table with targets for validation; its features are those of the schema, in their order.
+pub fn lent_matching(columns: Arc<dyn Columns>, schema: &Schema) -> Result<Rows> {
+    let (lent, warnings) = Lent::following(columns, schema, true)?;
+    lent.answers_of(schema)?;
+    Ok(lent.into_rows(schema.clone(), warnings))
+}
+
+/// Hands over the rows of a lent table, chunk after chunk, in the terms of a model's schema; returns warnings. Features
+/// are those of the schema, in their order; there are no targets.
+pub fn lent_scoring(
+    columns: Arc<dyn Columns>,
+    schema: &Schema,
+    each: &mut dyn FnMut(&Chunk) -> Result<()>,
+) -> Result<Vec<String>> {
+    let (lent, warnings) = Lent::following(columns, schema, false)?;
+    lent.for_each_chunk(each)?;
+    Ok(warnings)
+}
+
+/// How messages name a table that is no file.
+fn place() -> Place {
+    Place { file: "the data".to_string(), unit: Unit::Row }
+}
+
+/// The levels of a category that occur, in the order of their letters, and what the lender's codes become.
+fn levels(
+    columns: &dyn Columns,
+    feature: usize,
+    texts: &[Option<String>],
+    name: &str,
+) -> Result<(Vec<String>, Vec<u32>)> {
+    let mut occurs = vec![false; texts.len()];
+    let mut codes = Vec::new();
+    for run in runs(columns.rows(), 1) {
+        codes.clear();
+        columns.codes(feature, &Picked::Run(run), &mut codes);
+        codes.iter().for_each(|&code| occurs.get_mut(code as usize).into_iter().for_each(|seen| *seen = true));
+    }
+    let known = |text: &Option<String>| text.clone().filter(|text| !token::is_missing(text.as_bytes()));
+    let found = texts.iter().zip(&occurs).filter(|(_, occurs)| **occurs).filter_map(|(text, _)| known(text));
+    let mut levels: Vec<String> = found.collect();
+    levels.sort();
+    levels.dedup();
+    if levels.len() > MOST_LEVELS {
+        let help = "identifiers and free text cannot be learned from; leave the column out";
+        return Err(place().column(name, format!("more than {MOST_LEVELS} different texts"), help));
+    }
+    let code = |text: &Option<String>| {
+        known(text).and_then(|text| levels.binary_search(&text).ok()).map_or(MISSING, |code| code as u32)
+    };
+    let map = texts.iter().map(code).collect();
+    Ok((levels, map))
+}
+
+/// Runs of rows, each a chunk of a table of this width.
+fn runs(rows: usize, width: usize) -> impl Iterator<Item = Range<usize>> {
+    let length = chunk_rows(width);
+    (0..rows).step_by(length).map(move |first| first..(first + length).min(rows))
+}
+
+impl Lent {
+    fn of(columns: Arc<dyn Columns>, codes: Vec<Option<Vec<u32>>>) -> Lent {
+        let weighted = columns.has_weight();
+        Lent { columns, codes, order: None, weighted, answered: true }
+    }
+
+    /// A table whose features must be those of a schema; levels that the schema does not know are told.
+    fn following(columns: Arc<dyn Columns>, schema: &Schema, answered: bool) -> Result<(Lent, Vec<String>)> {
+        let fields = columns.fields();
+        if fields.len() != schema.features.len() {
+            let message = format!("has {} features, but the model wants {}", fields.len(), schema.features.len());
+            return Err(place().fault(message, "give the features of the training data, in their order"));
+        }
+        let (mut codes, mut warnings) = (Vec::with_capacity(fields.len()), Vec::new());
+        for (at, (field, feature)) in fields.iter().zip(&schema.features).enumerate() {
+            codes.push(match (&field.texts, &feature.kind) {
+                (None, Kind::Number) => None,
+                (Some(texts), Kind::Category { levels }) => {
+                    let map = known_codes(texts, levels);
+                    warnings.extend(unseen(&*columns, at, texts, &map, &feature.name));
+                    Some(map)
+                }
+                (Some(_), Kind::Number) => {
+                    let help = "the model was trained with numbers in this column";
+                    return Err(place().column(&feature.name, "holds texts, but must hold numbers", help));
+                }
+                (None, Kind::Category { .. }) => {
+                    let help = "the model was trained with categories in this column; give them as texts or categories";
+                    return Err(place().column(&feature.name, "holds numbers, but must hold categories", help));
+                }
+            });
+        }
+        let weighted = answered && columns.has_weight();
+        Ok((Lent { columns, codes, order: None, weighted, answered }, warnings))
+    }
+
+    /// Checks targets and weights, leaves out what weighs nothing, and takes whole weights as repeats.
+    fn settled(mut self, schema: Schema, warnings: Vec<String>) -> Result<Rows> {
+        let weights = self.answers_of(&schema)?;
+        let rows = self.columns.rows();
+        let repeats = |weight: f64| weight.fract() == 0.0 && weight <= MOST_REPEATS;
+        let whole = weights.iter().all(|&weight| repeats(weight));
+        let total = if weights.is_empty() { rows as f64 } else { weights.iter().sum() };
+        if whole && rows.max(total as usize) <= SAMPLE_ROWS {
+            self.order = self.by_content(&weights);
+            self.weighted = false;
+        } else if weights.contains(&0.0) {
+            self.order = Some((0..rows).filter(|&row| weights[row] > 0.0).collect());
+        }
+        if self.rows() < 2 {
+            let message = format!("only {} of {rows} rows can be learned from (n_samples = {0})", self.rows());
+            return Err(place().fault(message, "give at least two rows that weigh more than 0"));
+        }
+        Ok(self.into_rows(schema, warnings))
+    }
+
+    fn into_rows(self, schema: Schema, warnings: Vec<String>) -> Rows {
+        let rows = self.rows();
+        Rows::lent(schema, rows, warnings, Kept::Lent(self))
+    }
+
+    /// The weights, once they and the targets are found to make sense.
+    fn answers_of(&self, schema: &Schema) -> Result<Vec<f64>> {
+        let rows = self.columns.rows();
+        let classes = match &schema.target.kind {
+            TargetKind::Number => None,
+            TargetKind::Classes(names) => Some(names.len() as f64),
+        };
+        let mut target = Vec::new();
+        for run in runs(rows, 1) {
+            target.clear();
+            self.columns.numbers(Part::Target, &Picked::Run(run.clone()), &mut target);
+            let fits = |value: &f64| match classes {
+                None => value.is_finite(),
+                Some(classes) => value.fract() == 0.0 && (0.0..classes).contains(value),
+            };
+            if let Some(at) = target.iter().position(|value| !fits(value)) {
+                let message = format!("row {}: the target is {}", run.start + at, target[at]);
+                let help = "targets must be finite numbers, or numbers of classes";
+                return Err(place().column(&schema.target.name, message, help));
+            }
+        }
+        let mut weights = Vec::new();
+        if self.weighted {
+            self.columns.numbers(Part::Weight, &Picked::Run(0..rows), &mut weights);
+            let sum: f64 = weights.iter().sum();
+            if !(weights.iter().all(|&weight| weight >= 0.0) && sum > 0.0 && sum.is_finite()) {
+                let help = "every weight must be a finite number, 0 or more, and one of them more than 0";
+                return Err(place().fault(format!("the weights cannot be used: they sum to {sum}"), help));
+            }
+        }
+        Ok(weights)
+    }
+
+    /// The rows with their repeats, in an order that follows from their content; `None` where all rows differ and none
+    /// is left out, and the order at hand is as good as any.
+    fn by_content(&self, weights: &[f64]) -> Option<Vec<usize>> {
+        let mut keys = Vec::with_capacity(self.columns.rows());
+        let _ = self.for_each_chunk(&mut |chunk| {
+            let first = keys.len();
+            keys.extend(chunk.target.iter().map(|&target| mixed(0, target)));
+            for column in &chunk.columns {
+                match column {
+                    Column::Number(values) => {
+                        keys[first..].iter_mut().zip(values).for_each(|(key, &value)| *key = mixed(*key, value));
+                    }
+                    Column::Category(codes) => {
+                        keys[first..].iter_mut().zip(codes).for_each(|(key, &code)| *key = mixed(*key, code.into()));
+                    }
+                }
+            }
+            Ok(())
+        });
+        let copies = |row: usize| weights.get(row).map_or(1, |&weight| weight as usize);
+        let mut order: Vec<usize> = (0..keys.len()).filter(|&row| copies(row) > 0).collect();
+        order.sort_unstable_by_key(|&row| (keys[row], row));
+        let repeated = order.windows(2).any(|pair| keys[pair[0]] == keys[pair[1]]);
+        if repeated || order.iter().any(|&row| copies(row) > 1) {
+            return Some(order.into_iter().flat_map(|row| std::iter::repeat_n(row, copies(row))).collect());
+        }
+        order.sort_unstable();
+        (order.len() < keys.len()).then_some(order)
+    }
+
+    /// How many rows there are.
+    pub(super) fn rows(&self) -> usize {
+        self.order.as_ref().map_or(self.columns.rows(), Vec::len)
+    }
+
+    /// Hands every row over, in chunks.
+    pub(super) fn for_each_chunk(&self, each: &mut dyn FnMut(&Chunk) -> Result<()>) -> Result<()> {
+        for run in runs(self.rows(), self.codes.len()) {
+            each(&self.chunk(&Picked::Run(run)))?;
+        }
+        Ok(())
+    }
+
+    /// Some rows as a chunk.
+    pub(super) fn chunk(&self, rows: &Picked<'_>) -> Chunk {
+        let columns = (0..self.codes.len()).map(|feature| self.column(feature, rows)).collect();
+        let target = if self.answered { self.values(Part::Target, rows) } else { Vec::new() };
+        let weight = if self.weighted { self.values(Part::Weight, rows) } else { Vec::new() };
+        let count = match rows {
+            Picked::Run(run) => run.len(),
+            Picked::At(rows) => rows.len(),
+        };
+        Chunk { columns, target, weight, rows: count }
+    }
+
+    /// Some rows of one feature.
+    pub(super) fn column(&self, feature: usize, rows: &Picked<'_>) -> Column {
+        let Some(map) = &self.codes[feature] else { return Column::Number(self.values(Part::Feature(feature), rows)) };
+        let mut codes = Vec::new();
+        self.lenders(rows, |rows| self.columns.codes(feature, rows, &mut codes));
+        codes.iter_mut().for_each(|code| *code = map.get(*code as usize).copied().unwrap_or(MISSING));
+        Column::Category(codes)
+    }
+
+    /// The targets of all rows.
+    pub(super) fn targets(&self) -> Vec<f64> {
+        self.values(Part::Target, &Picked::Run(0..self.rows()))
+    }
+
+    fn values(&self, part: Part, rows: &Picked<'_>) -> Vec<f64> {
+        let mut values = Vec::new();
+        self.lenders(rows, |rows| self.columns.numbers(part, rows, &mut values));
+        values
+    }
+
+    /// Our rows in the lender's numbers.
+    fn lenders(&self, rows: &Picked<'_>, read: impl FnOnce(&Picked<'_>)) {
+        match (&self.order, rows) {
+            (None, rows) => read(rows),
+            (Some(order), Picked::Run(run)) => read(&Picked::At(&order[run.clone()])),
+            (Some(order), Picked::At(rows)) => {
+                let rows: Vec<usize> = rows.iter().map(|&row| order[row]).collect();
+                read(&Picked::At(&rows));
+            }
+        }
+    }
+}
+
+/// One more value of a row's key; the missing values are one, and so are both zeros.
+fn mixed(key: u64, value: f64) -> u64 {
+    let bits = if value.is_nan() { u64::MAX } else { (value + 0.0).to_bits() };
+    hash(key.rotate_left(17) ^ bits, ORDER_SEED)
+}
+
+/// What the lender's codes are in the schema.
+fn known_codes(texts: &[Option<String>], levels: &[String]) -> Vec<u32> {
+    let known = KnownLevels::new(levels);
+    texts.iter().map(|text| text.as_ref().and_then(|text| known.code(text.as_bytes())).unwrap_or(MISSING)).collect()
+}
+
+/// A warning about levels that occur and the schema does not know.
+fn unseen(columns: &dyn Columns, feature: usize, texts: &[Option<String>], map: &[u32], name: &str) -> Option<String> {
+    let strange = |code: usize| {
+        let text = texts.get(code)?.as_deref()?;
+        (map[code] == MISSING && !token::is_missing(text.as_bytes())).then_some(text)
+    };
+    // Most tables know every level, and are not read for this.
+    (0..texts.len()).find_map(strange)?;
+    let (mut cells, mut first, mut codes) = (0, None, Vec::new());
+    for run in runs(columns.rows(), 1) {
+        codes.clear();
+        columns.codes(feature, &Picked::Run(run), &mut codes);
+        for text in codes.iter().filter_map(|&code| strange(code as usize)) {
+            cells += 1;
+            first.get_or_insert(text);
+        }
+    }
+    let first = listed(&[shown(first?.as_bytes())]);
+    let hold = if cells == 1 { "1 cell holds".to_string() } else { format!("{cells} cells hold") };
+    Some(format!(
+        "column '{name}': {hold} a level that is not in the training data, taken as missing (the first is {first})"
+    ))
+}
