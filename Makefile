@@ -9,7 +9,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 DEMO := $(TARGET)/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help test python demo bench docs generate clean
+.PHONY: help test python package demo bench docs generate clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -20,13 +20,39 @@ test: bench/.venv/ready ## Check everything: format, lints, tests, doctests, lay
 	@$(MAKE) --no-print-directory python
 	@echo "swarmwood: all checks passed"
 
-python: bench/.venv/ready
+python: bench/.venv/ready package
 	@bench/.venv/bin/ruff check --quiet bench && bench/.venv/bin/ruff format --quiet --check bench \
 		|| { echo "FAILED  Python style; bench/.venv/bin/ruff check --fix bench && bench/.venv/bin/ruff format bench"; exit 1; }
 	@echo "  ok  Python style"
 	@bench/.venv/bin/python -m pytest -q bench >bench/.venv/pytest.log 2>&1 \
 		|| { cat bench/.venv/pytest.log; echo "FAILED  Python tests"; exit 1; }
 	@echo "  ok  Python tests"
+
+# The Python package: its wheel in an environment of its own, made anew, which borrows the pinned tools.
+TOOLS := $(abspath $(TARGET))/python-tools
+FRESH := $(abspath $(TARGET))/python
+WHEELS := $(abspath $(TARGET))/wheels
+
+package: $(TOOLS)/ready ## Build the Python package, install and check it
+	@$(TOOLS)/bin/ruff check --quiet python && $(TOOLS)/bin/ruff format --quiet --check python \
+		|| { echo "FAILED  style of the Python package; ruff check --fix python && ruff format python"; exit 1; }
+	@$(CARGO) build --quiet --package swarmwood-cli --all-features
+	@rm -rf $(WHEELS) && CARGO_TARGET_DIR=$(abspath $(TARGET)) $(TOOLS)/bin/maturin build --quiet --profile dev \
+		--interpreter $(TOOLS)/bin/python --out $(WHEELS)
+	@$(TOOLS)/bin/python -m venv --clear --without-pip $(FRESH)
+	@echo $(TOOLS)/lib/python3.*/site-packages >$$(echo $(FRESH)/lib/python3.*/site-packages)/tools.pth
+	@$(TOOLS)/bin/python -m pip --python $(FRESH)/bin/python install --quiet --disable-pip-version-check --no-deps \
+		--ignore-installed $(WHEELS)/*.whl
+	@$(FRESH)/bin/python -m mypy >$(FRESH)/mypy.log || { cat $(FRESH)/mypy.log; echo "FAILED  types of the Python package"; exit 1; }
+	@SWARMWOOD_COMMAND_LINE=$(abspath $(TARGET))/debug/swarmwood $(FRESH)/bin/python -m pytest -q python/tests \
+		>$(FRESH)/pytest.log 2>&1 || { cat $(FRESH)/pytest.log; echo "FAILED  tests of the Python package"; exit 1; }
+	@echo "  ok  Python package"
+
+$(TOOLS)/ready: python/requirements.txt
+	@echo "swarmwood: preparing the tools of the Python package (some minutes the first time)"
+	@$(PYTHON) -m venv $(TOOLS)
+	@$(TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check --requirement python/requirements.txt
+	@touch $@
 
 # Three made-up wines for the demonstration.
 define WINES

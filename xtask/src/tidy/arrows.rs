@@ -10,7 +10,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("swarmwood-learn", &["swarmwood-search", "swarmwood-model"]),
     ("swarmwood", &["swarmwood-search", "swarmwood-model", "swarmwood-learn"]),
     ("swarmwood-cli", &["swarmwood"]),
-    ("swarmwood-py", &["swarmwood"]),
+    ("swarmwood-python", &["swarmwood"]),
     ("xtask", &[]),
 ];
 

@@ -23,7 +23,7 @@ fn the_workspace_is_tidy() {
 fn arrows_between_crates_point_down() {
     let model = "[package]\nname = \"swarmwood-model\"\n[dependencies]\nserde.workspace = true\nswarmwood-learn.workspace = true\n";
     let cli = "[package]\nname = \"swarmwood-cli\"\n[dependencies]\nswarmwood = { workspace = true }\n\
-               [dev-dependencies]\nswarmwood-model = \"1\"\n[target.'cfg(unix)'.dependencies.swarmwood-py]\n";
+               [dev-dependencies]\nswarmwood-model = \"1\"\n[target.'cfg(unix)'.dependencies.swarmwood-python]\n";
     let new = "[package]\nname = \"swarmwood-extra\"\n";
     let files = [("a/Cargo.toml", model), ("b/Cargo.toml", cli), ("c/Cargo.toml", new)];
     assert_eq!(
@@ -31,7 +31,7 @@ fn arrows_between_crates_point_down() {
         [
             "a/Cargo.toml:5: forbidden arrow swarmwood-model → swarmwood-learn",
             "b/Cargo.toml:6: forbidden arrow swarmwood-cli → swarmwood-model",
-            "b/Cargo.toml:7: forbidden arrow swarmwood-cli → swarmwood-py",
+            "b/Cargo.toml:7: forbidden arrow swarmwood-cli → swarmwood-python",
             "c/Cargo.toml: crate 'swarmwood-extra' is not in the table CRATES; add it",
         ]
     );

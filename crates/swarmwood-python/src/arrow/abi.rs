@@ -1,0 +1,296 @@
+//! The structures of the Arrow C data and stream interfaces, and who frees them.
+//!
+//! Reference: the Arrow project's "C data interface" and "C stream interface", whose layouts are fixed for ever. They are
+//! imported by hand because the `arrow` crates would take longer to compile than everything else here.
+//!
+//! **Unsafe code.** Pointers come from a producer that promises to keep to the interface; each is checked for null where
+//! the interface allows null, and everything lives as long as the structure that frees it.
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::Arc;
+
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+/// What an array holds.
+#[repr(C)]
+#[derive(Debug)]
+pub struct ArrowSchema {
+    format: *const c_char,
+    name: *const c_char,
+    metadata: *const c_char,
+    flags: i64,
+    n_children: i64,
+    children: *mut *mut ArrowSchema,
+    dictionary: *mut ArrowSchema,
+    release: Option<unsafe extern "C" fn(*mut ArrowSchema)>,
+    private_data: *mut c_void,
+}
+
+/// The values.
+#[repr(C)]
+#[derive(Debug)]
+pub struct ArrowArray {
+    length: i64,
+    null_count: i64,
+    offset: i64,
+    n_buffers: i64,
+    n_children: i64,
+    buffers: *mut *const c_void,
+    children: *mut *mut ArrowArray,
+    dictionary: *mut ArrowArray,
+    release: Option<unsafe extern "C" fn(*mut ArrowArray)>,
+    private_data: *mut c_void,
+}
+
+/// Arrays of one schema, one after the other.
+#[repr(C)]
+struct ArrowArrayStream {
+    get_schema: Option<unsafe extern "C" fn(*mut ArrowArrayStream, *mut ArrowSchema) -> c_int>,
+    get_next: Option<unsafe extern "C" fn(*mut ArrowArrayStream, *mut ArrowArray) -> c_int>,
+    get_last_error: Option<unsafe extern "C" fn(*mut ArrowArrayStream) -> *const c_char>,
+    release: Option<unsafe extern "C" fn(*mut ArrowArrayStream)>,
+    private_data: *mut c_void,
+}
+
+/// A structure that is freed by its own function.
+#[derive(Debug)]
+pub struct Owned<T: Release>(T);
+
+/// How a structure is freed.
+pub trait Release {
+    /// Frees what the structure points to, once.
+    fn release(&mut self);
+}
+
+macro_rules! release {
+    ($type:ident) => {
+        impl Release for $type {
+            fn release(&mut self) {
+                if let Some(release) = self.release.take() {
+                    // The callback wants to find itself; it sets the field to null again.
+                    self.release = Some(release);
+                    // SAFETY: the structure was filled by its producer and not freed before.
+                    unsafe { release(self) };
+                    self.release = None;
+                }
+            }
+        }
+    };
+}
+release!(ArrowSchema);
+release!(ArrowArray);
+release!(ArrowArrayStream);
+
+impl<T: Release> Drop for Owned<T> {
+    fn drop(&mut self) {
+        self.0.release();
+    }
+}
+
+// SAFETY: the structures are only read after they were filled, and the interface lets any thread free them.
+unsafe impl<T: Release> Send for Owned<T> {}
+// SAFETY: as above.
+unsafe impl<T: Release> Sync for Owned<T> {}
+
+/// A schema and the arrays that came with it.
+pub struct Stream {
+    pub schema: Arc<Owned<ArrowSchema>>,
+    pub batches: Vec<Arc<Owned<ArrowArray>>>,
+}
+
+/// Empties a stream that a capsule holds.
+pub fn drain(capsule: &Bound<'_, PyAny>) -> PyResult<Stream> {
+    let capsule = capsule.cast::<PyCapsule>().map_err(|_| PyTypeError::new_err("an Arrow stream is wanted"))?;
+    let pointer = capsule.pointer_checked(Some(c"arrow_array_stream"))?.cast::<ArrowArrayStream>();
+    // SAFETY: a capsule of this name holds such a structure. It is moved out: with `release` gone the capsule frees
+    // nothing, and a stream that was used up before is seen by its missing function.
+    let mut stream = unsafe {
+        let moved = pointer.read();
+        (*pointer.as_ptr()).release = None;
+        Owned(moved)
+    };
+    if stream.0.release.is_none() {
+        return Err(PyRuntimeError::new_err("the Arrow stream was read before"));
+    }
+    let mut schema = Owned(ArrowSchema::empty());
+    let get_schema = stream.0.get_schema;
+    call(&mut stream.0, |stream| get_schema.map(|get| (get, stream)), &mut schema.0)?;
+    let mut batches = Vec::new();
+    loop {
+        let mut batch = Owned(ArrowArray::empty());
+        let get_next = stream.0.get_next;
+        call(&mut stream.0, |stream| get_next.map(|get| (get, stream)), &mut batch.0)?;
+        if batch.0.release.is_none() {
+            return Ok(Stream { schema: Arc::new(schema), batches });
+        }
+        batches.push(Arc::new(batch));
+    }
+}
+
+/// A function of the stream, and the stream.
+type Getter<T> = (unsafe extern "C" fn(*mut ArrowArrayStream, *mut T) -> c_int, *mut ArrowArrayStream);
+
+fn call<T>(
+    stream: &mut ArrowArrayStream,
+    getter: impl FnOnce(*mut ArrowArrayStream) -> Option<Getter<T>>,
+    out: &mut T,
+) -> PyResult<()> {
+    let wrong = || PyRuntimeError::new_err("the Arrow stream lacks a function");
+    let (get, pointer) = getter(stream).ok_or_else(wrong)?;
+    // SAFETY: both pointers are valid for the call, and the stream was not freed.
+    if unsafe { get(pointer, out) } == 0 {
+        return Ok(());
+    }
+    // SAFETY: as above; the answer is null or a text that lives until the next call.
+    let told = unsafe { stream.get_last_error.map(|ask| ask(pointer)).filter(|text| !text.is_null()) };
+    // SAFETY: a text that is not null ends with a zero byte.
+    let told = told.map(|text| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned());
+    Err(PyRuntimeError::new_err(told.unwrap_or_else(|| "the Arrow stream failed".to_string())))
+}
+
+impl ArrowSchema {
+    fn empty() -> Self {
+        ArrowSchema {
+            format: std::ptr::null(),
+            name: std::ptr::null(),
+            metadata: std::ptr::null(),
+            flags: 0,
+            n_children: 0,
+            children: std::ptr::null_mut(),
+            dictionary: std::ptr::null_mut(),
+            release: None,
+            private_data: std::ptr::null_mut(),
+        }
+    }
+
+    /// The type, as the interface spells it.
+    pub fn format(&self) -> &str {
+        text(self.format)
+    }
+
+    /// The column's name.
+    pub fn name(&self) -> &str {
+        text(self.name)
+    }
+
+    /// The types of the columns of a struct.
+    pub fn children(&self) -> impl Iterator<Item = &ArrowSchema> {
+        // SAFETY: the interface promises as many valid pointers, which live as long as this structure.
+        (0..self.n_children as usize).map(|at| unsafe { &**self.children.add(at) })
+    }
+
+    /// The type of a dictionary's values, if these are codes.
+    pub fn dictionary(&self) -> Option<&ArrowSchema> {
+        // SAFETY: null, or a structure that lives as long as this one.
+        unsafe { self.dictionary.as_ref() }
+    }
+}
+
+fn text<'a>(pointer: *const c_char) -> &'a str {
+    if pointer.is_null() {
+        return "";
+    }
+    // SAFETY: the interface promises text in UTF-8 that ends with a zero byte.
+    unsafe { CStr::from_ptr(pointer) }.to_str().unwrap_or("")
+}
+
+impl Owned<ArrowSchema> {
+    pub fn get(&self) -> &ArrowSchema {
+        &self.0
+    }
+}
+
+impl Owned<ArrowArray> {
+    pub fn get(&self) -> &ArrowArray {
+        &self.0
+    }
+}
+
+impl ArrowArray {
+    fn empty() -> Self {
+        ArrowArray {
+            length: 0,
+            null_count: 0,
+            offset: 0,
+            n_buffers: 0,
+            n_children: 0,
+            buffers: std::ptr::null_mut(),
+            children: std::ptr::null_mut(),
+            dictionary: std::ptr::null_mut(),
+            release: None,
+            private_data: std::ptr::null_mut(),
+        }
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.length as usize
+    }
+
+    /// Where the first row is in the buffers.
+    pub fn offset(&self) -> usize {
+        self.offset as usize
+    }
+
+    /// The columns of a struct.
+    pub fn child(&self, at: usize) -> Option<&ArrowArray> {
+        // SAFETY: the interface promises as many valid pointers, which live as long as this structure.
+        (at < self.n_children as usize).then(|| unsafe { &**self.children.add(at) })
+    }
+
+    /// The values that codes stand for.
+    pub fn dictionary(&self) -> Option<&ArrowArray> {
+        // SAFETY: null, or a structure that lives as long as this one.
+        unsafe { self.dictionary.as_ref() }
+    }
+
+    /// A buffer; null if there is none.
+    pub fn buffer(&self, at: usize) -> *const u8 {
+        if at >= self.n_buffers as usize {
+            return std::ptr::null();
+        }
+        // SAFETY: the interface promises as many pointers.
+        unsafe { (*self.buffers.add(at)).cast() }
+    }
+
+    /// The value number `at` of a buffer of such values.
+    ///
+    /// # Safety
+    /// The buffer must hold values of the type, and more than `at` of them.
+    pub unsafe fn value<T: Copy>(&self, buffer: usize, at: usize) -> T {
+        // SAFETY: the caller's.
+        unsafe { self.buffer(buffer).cast::<T>().add(at).read_unaligned() }
+    }
+
+    /// Whether a place, counted from the start of the buffers, holds a value.
+    pub fn is_valid(&self, place: usize) -> bool {
+        // A count of zero promises that nobody need look; the bits may be missing then.
+        self.null_count == 0 || bit(self.buffer(0), place).unwrap_or(true)
+    }
+
+    /// A bit of a buffer of bits.
+    pub fn bit(&self, buffer: usize, place: usize) -> bool {
+        bit(self.buffer(buffer), place).unwrap_or(false)
+    }
+
+    /// Bytes of a buffer.
+    ///
+    /// # Safety
+    /// The buffer must hold them.
+    pub unsafe fn bytes(&self, buffer: usize, start: usize, length: usize) -> &[u8] {
+        let first = self.buffer(buffer);
+        if first.is_null() || length == 0 {
+            return &[];
+        }
+        // SAFETY: the caller's.
+        unsafe { std::slice::from_raw_parts(first.add(start), length) }
+    }
+}
+
+fn bit(bits: *const u8, place: usize) -> Option<bool> {
+    // SAFETY: a bitmap that is there covers every place of its array.
+    (!bits.is_null()).then(|| unsafe { *bits.add(place / 8) } >> (place % 8) & 1 == 1)
+}

@@ -1,0 +1,318 @@
+"""What all estimators share: from scikit-learn's manners to the calls of the core."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import tempfile
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import assert_all_finite, check_consistent_length, check_random_state, column_or_1d
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from swarmwood import _core, _pretrained
+from swarmwood._naming import PYTHON_NAMES, python_name
+from swarmwood._progress import Progress
+from swarmwood._table import checked, mask_of, readable, table_of
+
+#: Parameters of Python alone, which the core is not told of as texts.
+OWN = {"class_weight", "categorical_features", "pretrained", "importance_type", "verbose", "n_jobs", "random_state"}
+
+#: What `importance_type` may be, and its place in the core's answer.
+IMPORTANCES = {"gain": 0, "cover": 1, "splits": 2}
+
+
+class Estimator(BaseEstimator):
+    """The base of all estimators; each is a `Classifier` or a `Regressor`."""
+
+    _methods: tuple[str, ...] = ()
+
+    # What a subclass has by its parameters.
+    categorical_features: Any
+    importance_type: str
+    n_jobs: int | None
+    random_state: Any
+    verbose: int
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    # -- fitting
+
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        valid: tuple[Any, Any, Any] | None,
+        classes: list[str] | None,
+    ) -> Self:
+        """Train on a checked table and encoded targets."""
+        names = self._names()
+        mask = mask_of(self.categorical_features, names)
+        table = table_of(X, names, mask)
+        table.set_target(readable(y))
+        if sample_weight is not None:
+            table.set_weight(sample_weight)
+        held = None
+        if valid is not None:
+            held = table_of(valid[0], names, mask)
+            held.set_target(readable(valid[1]))
+            if valid[2] is not None:
+                held.set_weight(valid[2])
+        progress = Progress() if self.verbose else None
+        with tempfile.TemporaryDirectory() as folder:
+            pretrained = _pretrained.stored(getattr(self, "pretrained", None), names, Path(folder))
+            try:
+                fitted = _core.train(
+                    table, "target", classes, self._texts(), valid=held, pretrained=pretrained, listener=progress
+                )
+            except _core.ParameterViolations as fault:
+                listed = [f"{python_name(name)}: {_in_python(message)}" for name, message in fault.args[0]]
+                raise ValueError("\n".join(listed)) from None
+            except ValueError as fault:
+                raise ValueError(_in_python(str(fault))) from None
+            finally:
+                if progress is not None:
+                    progress.close()
+        self._take(fitted)
+        return self
+
+    def _take(self, fitted: _core.Fitted) -> None:
+        self._model = fitted.model
+        events = fitted.events()
+        self.n_iter_ = fitted.rounds
+        self.best_iteration_ = fitted.rounds
+        self.evals_result_ = {
+            name: {metric: told}
+            for name, metric, column in (("training", "loss", "train"), ("validation_0", fitted.watched, "valid"))
+            if (told := [value for value in events[column] if value is not None])
+        }
+        self.train_metrics_ = dict(fitted.train_metrics)
+        self.validation_metrics_ = dict(fitted.valid_metrics)
+        self.fit_notes_ = list(fitted.notes)
+        self.search_history_ = _history(events)
+        for warning in fitted.warnings:
+            warnings.warn(_in_python(warning), UserWarning, stacklevel=4)
+        if fitted.interrupted:
+            # The model is usable; whoever loops over fits must still hear of it.
+            raise KeyboardInterrupt
+
+    def _texts(self) -> list[tuple[str, str]]:
+        """Return the parameters that differ from their defaults, as the core reads them."""
+        method = getattr(self, "method", self._methods[0])
+        if method not in self._methods:
+            raise ValueError(f"method: is {method!r}, must be one of {', '.join(self._methods)}")
+        core_names = {python: name for name, python in PYTHON_NAMES.items()}
+        texts = [("method", method), ("threads", str(self._threads())), ("seed", str(self._seed()))]
+        for name, parameter in inspect.signature(type(self).__init__).parameters.items():
+            if name in OWN or name in ("self", "method"):
+                continue
+            value = getattr(self, name)
+            if value is None or (type(value) is type(parameter.default) and value == parameter.default):
+                continue
+            texts.append((core_names.get(name, name), _text(value)))
+        return texts
+
+    def _threads(self) -> int:
+        """Return the number of threads, 0 for one a core."""
+        if self.n_jobs is None or self.n_jobs == -1:
+            return 0
+        if self.n_jobs == 0:
+            raise ValueError("n_jobs: is 0, must be None, a number from 1, or one below 0 that counts from the end")
+        return self.n_jobs if self.n_jobs > 0 else max((os.cpu_count() or 1) + 1 + self.n_jobs, 1)
+
+    def _seed(self) -> int:
+        if self.random_state is None:
+            return 0
+        if isinstance(self.random_state, (int, np.integer)):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+    def _names(self) -> list[str]:
+        """Return the names of the features; those of arrays are counted."""
+        names = getattr(self, "feature_names_in_", None)
+        return [f"x{at}" for at in range(self.n_features_in_)] if names is None else [str(name) for name in names]
+
+    def _checked_y(self, X: Any, y: Any) -> NDArray[Any]:
+        if y is None:
+            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+        y = column_or_1d(y, warn=True)
+        assert_all_finite(y, estimator_name=type(self).__name__, input_name="y")
+        check_consistent_length(X, y)
+        return np.asarray(y)
+
+    def _checked_weight(self, sample_weight: Any, X: Any) -> NDArray[np.float64] | None:
+        if sample_weight is None:
+            return None
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if not np.any(weight):
+            raise ValueError("Sample weights must contain at least one non-zero number.")
+        return np.asarray(weight)
+
+    def _valid_part(self, eval_set: Any, X_val: Any, y_val: Any) -> tuple[Any, Any] | None:
+        """Return the validation rows, whichever way they were given."""
+        if eval_set is not None:
+            if X_val is not None or y_val is not None:
+                raise ValueError("eval_set: cannot be used with X_val and y_val; choose one of the two")
+            pairs = [eval_set] if isinstance(eval_set, tuple) and len(eval_set) == 2 else list(eval_set)
+            if len(pairs) != 1 or len(pairs[0]) != 2:
+                raise ValueError(f"eval_set: one pair (X, y) is wanted, not {len(pairs)}")
+            X_val, y_val = pairs[0]
+        if (X_val is None) != (y_val is None):
+            raise ValueError("X_val, y_val: both are needed")
+        return None if X_val is None else (checked(self, X_val, reset=False), y_val)
+
+    # -- predicting
+
+    def _predict(self, X: Any, wanted: str, first: int | None = None) -> NDArray[Any]:
+        check_is_fitted(self, "_model")
+        X = checked(self, X, reset=False)
+        return self._predict_checked(X, wanted, first)
+
+    def _predict_checked(self, X: Any, wanted: str, first: int | None = None) -> NDArray[Any]:
+        mask = np.array([levels is not None for _, levels in self._model.features], dtype=bool)
+        table = table_of(X, self._names(), mask)
+        data, width, told = self._model.predict(table, wanted, first, self._threads())
+        for warning in told:
+            warnings.warn(warning, UserWarning, stacklevel=4)
+        dtype = np.uint32 if wanted in ("leaves", "classes") else np.float64
+        return np.frombuffer(data, dtype=dtype).reshape(X.shape[0], width)
+
+    def _staged(self, X: Any, wanted: str) -> Iterator[NDArray[Any]]:
+        check_is_fitted(self, "_model")
+        X = checked(self, X, reset=False)
+        for first in range(1, self._model.rounds + 1):
+            yield self._predict_checked(X, wanted, first)
+
+    def _contributions(self, X: Any) -> NDArray[np.float64]:
+        values = self._predict(X, "contributions")
+        if self._model.outputs == 1:
+            return values
+        return values.reshape(len(values), self._model.outputs, -1)
+
+    def apply(self, X: Any) -> NDArray[np.uint32]:
+        """Return the leaf that each row reaches in each tree.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_trees)
+        """
+        return self._predict(X, "leaves")
+
+    # -- looking inside
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """What each feature did for the model, by `importance_type`; they sum to 1."""
+        check_is_fitted(self, "_model")
+        if self.importance_type not in IMPORTANCES:
+            raise ValueError(f"importance_type: is {self.importance_type!r}, must be one of {', '.join(IMPORTANCES)}")
+        place = IMPORTANCES[self.importance_type]
+        values = np.array([one[place] for one in self._model.importances()], dtype=np.float64)
+        total = values.sum()
+        return values / total if total > 0 else values
+
+    def trees_to_dataframe(self) -> Any:
+        """Return every node of every tree as a pandas DataFrame, with XGBoost's names of columns."""
+        check_is_fitted(self, "_model")
+        import pandas as pd
+
+        names = self._names()
+        rows = []
+        for tree, output, node, feature, threshold, levels, missing_right, children, gain, cover in self._model.nodes():
+            ids = [None, None] if children is None else [f"{tree}-{child}" for child in children]
+            rows.append(
+                {
+                    "Tree": tree,
+                    "Output": output,
+                    "Node": node,
+                    "ID": f"{tree}-{node}",
+                    "Feature": "Leaf" if feature is None else names[feature],
+                    "Split": threshold,
+                    "Category": levels,
+                    "Yes": ids[0],
+                    "No": ids[1],
+                    "Missing": ids[1] if missing_right else ids[0],
+                    "Gain": gain,
+                    "Cover": cover,
+                }
+            )
+        return pd.DataFrame(rows)
+
+    def to_text(self) -> str:
+        """Return the trees as text."""
+        check_is_fitted(self, "_model")
+        return self._model.text()
+
+    # -- files
+
+    def save_model(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file that the command line and Rust read too."""
+        check_is_fitted(self, "_model")
+        self._model.save(os.fspath(path))
+
+    def load_model(self, path: str | os.PathLike[str]) -> Self:
+        """Take the model of a file: ours, or one of XGBoost, LightGBM or CatBoost."""
+        self._adopt(_core.Model.load(os.fspath(path)))
+        return self
+
+    def _adopt(self, model: _core.Model) -> None:
+        self._model = model
+        names = [name for name, _ in model.features]
+        self.n_features_in_ = len(names)
+        if names != [f"x{at}" for at in range(len(names))]:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self.n_iter_ = self.best_iteration_ = model.rounds
+        self.evals_result_ = {}
+        self.search_history_ = {}
+
+
+def _history(events: dict[str, list[Any]]) -> dict[str, NDArray[Any]]:
+    """Return the steps of a search, one array a column; columns that the method does not tell are left out."""
+    steps = [at for at, measure in enumerate(events["measure"]) if measure is not None]
+    columns: dict[str, NDArray[Any]] = {}
+    for name in ("stage", "step", "steps", "measure"):
+        columns[name] = np.array([events[name][at] for at in steps])
+    for name in ("elapsed", "evaluations", "repeats", "best", "gain", "mean", "diversity", "factor", "alpha", "beta"):
+        values = np.array([events[name][at] for at in steps], dtype=np.float64)
+        if not np.isnan(values).all():
+            columns[name] = values
+    return columns if steps else {}
+
+
+def _in_python(message: str) -> str:
+    """Call parameters and flags by the names they have in Python."""
+    name, _, rest = message.partition(" has no effect")
+    if rest:
+        return f"{python_name(name)} has no effect{rest}"
+    return re.sub(r"--([a-z][a-z-]*)", lambda flag: python_name(flag[1].replace("-", "_")), message)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    if isinstance(value, (int, np.integer)):
+        return str(int(value))
+    if isinstance(value, (float, np.floating)):
+        # The core asks for whole numbers without a point.
+        return repr(float(value))
+    if isinstance(value, str):
+        return value
+    return ";".join(",".join(repr(float(cell)) for cell in row) for row in np.asarray(value))

@@ -1,0 +1,56 @@
+"""Small tables with planted answers."""
+
+import numpy as np
+import pytest
+from swarmwood import (
+    GreedyBoostClassifier,
+    GreedyBoostRegressor,
+    SwarmBoostClassifier,
+    SwarmBoostRegressor,
+    SwarmTreeClassifier,
+    SwarmTreeRegressor,
+)
+
+CLASSIFIERS = [GreedyBoostClassifier, SwarmBoostClassifier, SwarmTreeClassifier]
+REGRESSORS = [GreedyBoostRegressor, SwarmBoostRegressor, SwarmTreeRegressor]
+
+#: An estimator for every method, with searches as short as they can be without changing their nature.
+METHODS = [
+    (GreedyBoostClassifier, {"n_estimators": 10}),
+    (SwarmBoostClassifier, {"method": "swarm"}),
+    (SwarmBoostClassifier, {"method": "sgbdt", "iterations": 5}),
+    (SwarmBoostClassifier, {"method": "sgbdt-bins", "iterations": 5}),
+    (SwarmBoostClassifier, {"method": "psgbdt", "iterations": 5}),
+    (SwarmTreeClassifier, {"method": "swarm-tree"}),
+    (SwarmTreeClassifier, {"method": "cart"}),
+    (SwarmTreeClassifier, {"method": "apso-tree", "iterations": 5}),
+    (SwarmTreeClassifier, {"method": "tso-tree", "iterations": 5}),
+    (SwarmTreeClassifier, {"method": "split-tree", "iterations": 5}),
+    (GreedyBoostRegressor, {"n_estimators": 10}),
+    (SwarmBoostRegressor, {"method": "swarm"}),
+    (SwarmBoostRegressor, {"method": "sgbdt", "iterations": 5, "population": 20}),
+    (SwarmBoostRegressor, {"method": "sgbdt-bins", "iterations": 5, "population": 20}),
+    (SwarmBoostRegressor, {"method": "psgbdt", "iterations": 5, "population": 20}),
+    (SwarmTreeRegressor, {"method": "swarm-tree"}),
+    (SwarmTreeRegressor, {"method": "cart"}),
+]
+
+
+def name_of(case):
+    """Name a case in the output of pytest."""
+    estimator, parameters = case
+    return f"{estimator.__name__}-{parameters.get('method', 'greedy')}"
+
+
+def is_classifier(estimator):
+    return "Classifier" in (estimator if isinstance(estimator, type) else type(estimator)).__name__
+
+
+@pytest.fixture
+def steps():
+    """300 rows of 4 features; the target is a function of two of them, and their classes follow."""
+    rng = np.random.default_rng(7)
+    X = rng.random((300, 4))
+    numbers = 3.0 * (X[:, 0] > 0.5) + 1.0 * (X[:, 1] > 0.25)
+    classes = np.array(["low", "middle", "high"])[np.digitize(numbers, [1.5, 3.5])]
+    return X, numbers, classes

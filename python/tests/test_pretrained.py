@@ -1,0 +1,82 @@
+"""Live models of other libraries, and their files, as a start of the search."""
+
+import catboost
+import lightgbm
+import numpy as np
+import pandas as pd
+import pytest
+import xgboost
+from sklearn import ensemble, linear_model, tree
+from swarmwood import GreedyBoostClassifier, SwarmBoostClassifier, SwarmTreeClassifier, _core, _pretrained
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(11)
+    X = pd.DataFrame(rng.random((250, 3)), columns=["a", "b", "c"])
+    return X, ((X["a"] > 0.4) & (X["b"] < 0.7)).astype(int).to_numpy()
+
+
+SMALL = {"n_estimators": 4, "max_depth": 2}
+TEACHERS = {
+    "xgboost": lambda: xgboost.XGBClassifier(**SMALL),
+    "lightgbm": lambda: lightgbm.LGBMClassifier(**SMALL, verbose=-1),
+    "catboost": lambda: catboost.CatBoostClassifier(
+        iterations=4, depth=2, verbose=False, allow_writing_files=False, learning_rate=0.5
+    ),
+    "decision tree": lambda: tree.DecisionTreeClassifier(max_depth=2),
+    "forest": lambda: ensemble.RandomForestClassifier(**SMALL, random_state=0),
+    "boosting": lambda: ensemble.GradientBoostingClassifier(**SMALL),
+    "histogram boosting": lambda: ensemble.HistGradientBoostingClassifier(max_iter=4, max_depth=2),
+    "swarmwood": lambda: GreedyBoostClassifier(**SMALL),
+}
+
+
+def thresholds(model):
+    return {(feature, split) for *_, feature, split, _, _, children, _, _ in model.nodes() if children is not None}
+
+
+@pytest.mark.parametrize("with_names", [True, False])
+@pytest.mark.parametrize("teacher", TEACHERS)
+def test_every_split_is_one_of_the_teachers(teacher, with_names, data, tmp_path):
+    X, y = data
+    X = X if with_names else X.to_numpy()
+    live = TEACHERS[teacher]().fit(X, y)
+    names = ["a", "b", "c"] if with_names else ["x0", "x1", "x2"]
+    known = thresholds(_core.Model.load(_pretrained.stored(live, names, tmp_path)))
+    assert known
+    for estimator in (
+        SwarmBoostClassifier(method="psgbdt", n_estimators=2, max_depth=2, iterations=10, pretrained=live),
+        SwarmTreeClassifier(method="split-tree", max_depth=2, iterations=10, pretrained=live),
+    ):
+        model = estimator.fit(X, y)
+        assert thresholds(model._model) <= known
+        assert model.score(X, y) > 0.8
+
+
+def test_boosters_and_files(data, tmp_path):
+    X, y = data
+    live = TEACHERS["xgboost"]().fit(X, y)
+    live.save_model(tmp_path / "teacher.json")
+    settings = {"method": "psgbdt", "n_estimators": 2, "max_depth": 2, "iterations": 5}
+    models = [
+        SwarmBoostClassifier(**settings, pretrained=teacher).fit(X, y)
+        for teacher in (live, live.get_booster(), tmp_path / "teacher.json", str(tmp_path / "teacher.json"))
+    ]
+    for model in models[1:]:
+        np.testing.assert_array_equal(model.predict_proba(X), models[0].predict_proba(X))
+    assert dict(models[0]._model.parameters)["pretrained"] == "xgboost.json"
+
+
+def test_what_is_no_model_of_trees_is_refused(data):
+    X, y = data
+    fit = lambda teacher, **more: SwarmBoostClassifier(method="psgbdt", pretrained=teacher, **more).fit(X, y)  # noqa: E731
+    with pytest.raises(TypeError, match="pretrained: a dict is no model"):
+        fit({})
+    with pytest.raises(TypeError, match="LogisticRegression is not made of trees"):
+        fit(linear_model.LogisticRegression().fit(X, y))
+    with pytest.raises(ValueError, match="is for methods psgbdt and split-tree"):
+        SwarmBoostClassifier(method="swarm", pretrained=TEACHERS["forest"]().fit(X, y)).fit(X, y)
+    other = TEACHERS["xgboost"]().fit(X.rename(columns={"a": "z"})[["z", "b"]], y)
+    with pytest.raises(ValueError, match="asks for the feature 'z'"):
+        fit(other)
