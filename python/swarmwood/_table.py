@@ -34,8 +34,8 @@ def checked(estimator: Any, X: Any, *, reset: bool) -> Any:
     if not is_frame(X):
         return validate_data(estimator, X, reset=reset, dtype="numeric", ensure_all_finite=False)
     if getattr(X, "shape", (1, 1))[0] == 0 or X.shape[1] == 0:
-        what, count = ("sample(s)", 0) if X.shape[0] == 0 else ("feature(s)", 0)
-        raise ValueError(f"Found array with {count} {what} (shape={X.shape}) while a minimum of 1 is required.")
+        what = "sample(s)" if X.shape[0] == 0 else "feature(s)"
+        raise ValueError(f"Found array with 0 {what} (shape={X.shape}) while a minimum of 1 is required.")
     return validate_data(estimator, X, reset=reset, skip_check_array=True)
 
 
@@ -50,9 +50,9 @@ def table_of(X: Any, names: list[str], categorical: NDArray[np.bool_] | None = N
     else:
         table.add_matrix(names, readable(X))
     if categorical is not None:
-        for at in np.flatnonzero(categorical):
+        for at in np.flatnonzero(categorical).tolist():
             if not table.categorical[at]:
-                table.set_codes(int(at), *_codes(_numbers_of(X, int(at))))
+                table.set_codes(at, *_codes(_numbers_of(X, at)))
     return table
 
 
@@ -121,7 +121,7 @@ def _add_series(table: _core.Table, name: str, series: Any) -> None:
 def _add_objects(table: _core.Table, name: str, series: Any) -> None:
     codes, levels = series.factorize()
     words = [isinstance(level, (str, bool, np.bool_)) for level in levels]
-    if any(words) or not len(levels):
+    if any(words):
         table.add_codes(name, codes, [spelled(level) for level in levels])
         return
     # Numbers that pandas keeps as objects; anything else is refused in scikit-learn's words.

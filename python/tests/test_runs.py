@@ -36,7 +36,7 @@ def test_silent_unless_asked(steps, capfd):
     [
         GreedyBoostClassifier(n_estimators=1_000_000, max_depth=8),
         SwarmBoostClassifier(n_estimators=2000, budget=10**9),
-        SwarmBoostClassifier(method="sgbdt-bins", iterations=1_000_000),
+        SwarmBoostClassifier(method="sgbdt-bins", iterations=1_000_000, mutation=0.05),
         SwarmTreeClassifier(max_leaves=40, budget=10**8),
         SwarmTreeClassifier(method="tso-tree", iterations=1_000_000),
     ],

@@ -3,7 +3,8 @@
 //! A caller of another language lends its buffers by [`Columns`]. They are read chunk by chunk, as a file would be, so
 //! that training takes its bins and one chunk of doubles and never a second copy of the table.
 //!
-//! Rows of weight 0 are left out. In a table small enough for its bins to be made from every row, whole weights mean
+//! Rows of weight 0 are left out, and so are those that single precision, in which scores are kept, would not notice beside
+//! the heaviest: they could only fill leaves of their own. In a table small enough for its bins to be made from every row, whole weights mean
 //! repeated rows, and are taken so: a row of weight 3 and three equal rows are the same table, hence the same model, bit
 //! for bit, whatever a method does with rows (folds, samples, least sizes of leaves). Repeats have no place of their own
 //! in such a table, so that rows then come in an order that follows from their content; tables without equal rows keep
@@ -244,8 +245,11 @@ impl Lent {
         if whole && rows.max(total as usize) <= SAMPLE_ROWS {
             self.order = self.by_content(&weights);
             self.weighted = false;
-        } else if weights.contains(&0.0) {
-            self.order = Some((0..rows).filter(|&row| weights[row] > 0.0).collect());
+        } else {
+            let least = weights.iter().copied().fold(0.0, f64::max) * f64::from(f32::EPSILON);
+            let counts = |row: &usize| weights.get(*row).is_none_or(|&weight| weight > 0.0 && weight >= least);
+            let order: Vec<usize> = (0..rows).filter(counts).collect();
+            self.order = (order.len() < rows).then_some(order);
         }
         if self.rows() < 2 {
             let message = format!("only {} of {rows} rows can be learned from (n_samples = {0})", self.rows());

@@ -1,6 +1,7 @@
 //! One tree by a particle swarm, as published: over the thresholds of a grid, over a matrix of symbols, or over the split
 //! points of a model that was trained before.
 
+use swarmwood_learn::bins::Rule;
 use swarmwood_learn::event::{Event, Flow};
 use swarmwood_learn::full_tree::split_points::{self, Moves, SplitPoints};
 use swarmwood_learn::full_tree::{self, FullTreeError, symbols};
@@ -9,6 +10,7 @@ use swarmwood_learn::leaf_loss::Loss;
 use swarmwood_learn::merit::Fitness;
 use swarmwood_learn::particle::Form;
 use swarmwood_learn::ranked::Ranked;
+use swarmwood_learn::rule_table::RuleTable;
 use swarmwood_learn::sketch::Decided;
 use swarmwood_model::Split;
 
@@ -139,8 +141,12 @@ fn pretrained_splits(job: &Job<'_>, aids: &Aids, watch: &mut dyn FnMut(&Event) -
     }
     let data = binning::training(job, None)?;
     let grown = published::grow(job, &data, Form::Free, job.params.lambda, watch);
-    let rules = grown.iter().flat_map(|tree| &tree.nodes).map(|node| node.rule);
-    Ok(rules.map(|rule| data.layout.split(&rule)).collect())
+    let mut rules: Vec<Rule> = grown.iter().flat_map(|tree| &tree.nodes).map(|node| node.rule).collect();
+    if rules.is_empty() {
+        // No split pays in the greedy run, as may be in small or skewed tables; any boundary of bins may then be tried.
+        rules = RuleTable::bins(&data).rules().to_vec();
+    }
+    Ok(rules.iter().map(|rule| data.layout.split(rule)).collect())
 }
 
 fn violation(name: &str, message: String) -> Error {

@@ -28,6 +28,9 @@ use crate::{Error, Result};
 /// Scores kept for particles that begin alike may take this much memory.
 const KEPT_BYTES: usize = 1 << 30;
 
+/// What is said where a greedy run of our own gives no rules: small or skewed tables, where no split pays.
+const NO_SPLIT: &str = "the greedy run before found no split that pays; the rules are the boundaries of bins instead";
+
 /// Bins, makes the table, and lets the swarm fly.
 pub fn train(job: &Job<'_>, aids: &Aids, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Trained> {
     let started = Instant::now();
@@ -38,7 +41,8 @@ pub fn train(job: &Job<'_>, aids: &Aids, watch: &mut dyn FnMut(&Event) -> Flow) 
     job.check_targets(data.target.iter())?;
     let bin_seconds = started.elapsed().as_secs_f64();
     let started = Instant::now();
-    let mut warnings = trees::constant_columns(job, &data);
+    // Bins that were cut where a model cuts say nothing of columns that it does not ask for.
+    let mut warnings = if pretrained.is_some() { Vec::new() } else { trees::constant_columns(job, &data) };
     let (table, seeds) = prepare(job, &data, pretrained.as_ref(), &mut warnings, watch)?;
     let space = search_space(job, &table)?;
     let keeper = aids.keep.as_ref().map(|keep| Keeper::new(keep, job, pretrained_print)).transpose()?;
@@ -107,7 +111,13 @@ fn prepare(
             warnings.extend(told);
             table
         }
-        (Method::Psgbdt, None) => RuleTable::pretrained(data, &grow(job, data, Form::Free, 1.0, watch)),
+        (Method::Psgbdt, None) => {
+            let table = RuleTable::pretrained(data, &grow(job, data, Form::Free, 1.0, watch));
+            if table.is_empty() {
+                warnings.push(NO_SPLIT.to_string());
+            }
+            if table.is_empty() { RuleTable::bins(data) } else { table }
+        }
         _ => RuleTable::bins(data),
     };
     if !job.params.greedy_seed {
