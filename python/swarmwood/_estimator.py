@@ -5,10 +5,8 @@ from __future__ import annotations
 import inspect
 import os
 import re
-import tempfile
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -70,20 +68,19 @@ class Estimator(BaseEstimator):
             if valid[2] is not None:
                 held.set_weight(valid[2])
         progress = Progress() if self.verbose else None
-        with tempfile.TemporaryDirectory() as folder:
-            pretrained = _pretrained.stored(getattr(self, "pretrained", None), names, Path(folder))
-            try:
+        try:
+            with _pretrained.stored(getattr(self, "pretrained", None), names) as pretrained:
                 fitted = _core.train(
                     table, "target", classes, self._texts(), valid=held, pretrained=pretrained, listener=progress
                 )
-            except _core.ParameterViolations as fault:
-                listed = [f"{python_name(name)}: {_in_python(message)}" for name, message in fault.args[0]]
-                raise ValueError("\n".join(listed)) from None
-            except ValueError as fault:
-                raise ValueError(_in_python(str(fault))) from None
-            finally:
-                if progress is not None:
-                    progress.close()
+        except _core.ParameterViolations as fault:
+            listed = [f"{python_name(name)}: {_in_python(message)}" for name, message in fault.args[0]]
+            raise ValueError("\n".join(listed)) from None
+        except ValueError as fault:
+            raise ValueError(_in_python(str(fault))) from None
+        finally:
+            if progress is not None:
+                progress.close()
         self._take(fitted)
         return self
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +15,21 @@ import numpy as np
 from swarmwood import _core
 
 
-def stored(model: Any, names: list[str], folder: Path) -> str | None:
-    """Store a model in our format, its features called as in the data; return the path."""
+@contextmanager
+def stored(model: Any, names: list[str]) -> Iterator[str | None]:
+    """Store a model in our format, its features called as in the data, as long as its path is needed."""
     if model is None:
-        return None
+        yield None
+        return
     library, read = _read(model)
     theirs = [name for name, _ in read.features]
     # A model that was trained on an array counts its features, each library in its own way.
     if not set(theirs) <= set(names) and len(theirs) == len(names):
         read = read.renamed(names)
-    path = folder / f"{library}.json"
-    read.save(str(path))
-    return str(path)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, f"{library}.json")
+        read.save(path)
+        yield path
 
 
 def _read(model: Any) -> tuple[str, _core.Model]:

@@ -38,12 +38,13 @@ def thresholds(model):
 
 @pytest.mark.parametrize("with_names", [True, False])
 @pytest.mark.parametrize("teacher", TEACHERS)
-def test_every_split_is_one_of_the_teachers(teacher, with_names, data, tmp_path):
+def test_every_split_is_one_of_the_teachers(teacher, with_names, data):
     X, y = data
     X = X if with_names else X.to_numpy()
     live = TEACHERS[teacher]().fit(X, y)
     names = ["a", "b", "c"] if with_names else ["x0", "x1", "x2"]
-    known = thresholds(_core.Model.load(_pretrained.stored(live, names, tmp_path)))
+    with _pretrained.stored(live, names) as path:
+        known = thresholds(_core.Model.load(path))
     assert known
     for estimator in (
         SwarmBoostClassifier(method="psgbdt", n_estimators=2, max_depth=2, iterations=10, pretrained=live),

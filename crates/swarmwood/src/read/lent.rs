@@ -247,9 +247,10 @@ impl Lent {
             self.weighted = false;
         } else {
             let least = weights.iter().copied().fold(0.0, f64::max) * f64::from(f32::EPSILON);
-            let counts = |row: &usize| weights.get(*row).is_none_or(|&weight| weight > 0.0 && weight >= least);
-            let order: Vec<usize> = (0..rows).filter(counts).collect();
-            self.order = (order.len() < rows).then_some(order);
+            let counts = |weight: f64| weight > 0.0 && weight >= least;
+            if !weights.iter().all(|&weight| counts(weight)) {
+                self.order = Some((0..rows).filter(|&row| counts(weights[row])).collect());
+            }
         }
         if self.rows() < 2 {
             let message = format!("only {} of {rows} rows can be learned from (n_samples = {0})", self.rows());
