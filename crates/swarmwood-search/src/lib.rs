@@ -1,8 +1,12 @@
 //! Ask/tell search engines. This crate knows no trees, no rows, no clock and no thread.
 //!
-//! A [`Space`] says what may be searched, an [`Engine`] is asked for points of it and told their losses, and
-//! [`contract`] is the test suite that every engine passes. [`rng`] is the source of all randomness of the project:
-//! streams that depend on the seed and on the place where they are used, never on threads or time.
+//! A [`Space`] says what may be searched, an [`Engine`] is asked for points of it and told their losses, [`engines`] has
+//! them all by name, and [`contract`] is the test suite that every one passes. [`rng`] is the source of all randomness of
+//! the project: streams that depend on the seed and on the place where they are used, never on threads or time.
+//!
+//! Two frames make writing an engine short. [`generational`] is for methods that evaluate a whole round before they make
+//! the next ([`Sse`], [`CmaEs`], [`De`], [`Pso`], [`Apso`]); [`steady`] is for those that make one point at a time from
+//! all that is known and never repeat themselves ([`Schemata`], [`Tpe`], [`Ga`], [`Annealing`], [`Grid`]).
 
 pub mod annealing;
 pub mod apso;
@@ -11,6 +15,7 @@ pub mod cmaes;
 pub mod contract;
 pub mod de;
 pub mod engine;
+pub mod engines;
 pub mod error;
 pub mod evolution;
 pub mod fresh;
@@ -18,6 +23,7 @@ pub mod ga;
 pub mod generational;
 pub mod grid;
 pub mod ledger;
+pub mod nearest;
 mod particles;
 pub mod point;
 pub mod pso;

@@ -303,7 +303,9 @@ fn exhaustion(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
             return Err(format!("{:?} was asked twice", twice.point));
         }
     }
-    ensure(may_end_early(engine.as_ref(), space) || seen.len() >= limit, || format!("only {} of {limit} configurations came", seen.len()))?;
+    ensure(may_end_early(engine.as_ref(), space) || seen.len() >= limit, || {
+        format!("only {} of {limit} configurations came", seen.len())
+    })?;
     if space.size().is_some_and(|size| size <= 400) {
         let extra = play_fair(engine.as_mut(), space, 3, BATCH);
         ensure(extra.is_empty(), || format!("{} more after all were asked", extra.len()))?;
