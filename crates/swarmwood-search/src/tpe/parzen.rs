@@ -17,8 +17,10 @@ use crate::space::{Domain, Space};
 
 /// From so many trials on, older ones count less.
 const YOUNG: usize = 25;
-/// A squared distance beyond which a kernel has less than 10⁻¹³ of its height.
-const FAR: f64 = 60.0;
+/// A squared distance beyond which a kernel has less than 10⁻⁸ of its height.
+const FAR: f64 = 40.0;
+/// Up to so many values equal kernels are looked for.
+const FEW: u64 = 256;
 /// How often a number outside of the interval is drawn again.
 const DRAWS: usize = 32;
 /// 1 / √(2π).
@@ -53,30 +55,39 @@ pub(super) struct Mixture {
 impl Mixture {
     /// The mixture around the trials with these coordinates, oldest first; NaN where a parameter has no value.
     pub(super) fn new(space: &Space, parameters: &[usize], rows: &[&[f64]]) -> Self {
-        let choices: Vec<bool> =
-            parameters.iter().map(|&j| matches!(space.params()[j].domain, Domain::Choice(_))).collect();
+        let is_choice = |j: &usize| matches!(space.params()[*j].domain, Domain::Choice(_));
+        let choices: Vec<bool> = parameters.iter().map(is_choice).collect();
         let kernels = rows.len() + 1;
-        let mut factors = Vec::with_capacity(kernels * parameters.len());
+        let least = 1.0 / (1 + kernels).min(100) as f64;
+        let clip = |j: usize, u: f64, width: f64| width.clamp(least, 1.0).max(half_cell(space, j, u));
         let widths = match parameters {
-            [one] => neighbour_widths(rows.iter().map(|row| row[*one])),
+            [_] if choices[0] => vec![0.0; rows.len()],
+            [one] => {
+                let widths = neighbour_widths(rows.iter().map(|row| row[*one]));
+                rows.iter().zip(widths).map(|(row, width)| clip(*one, row[*one], width)).collect()
+            }
             _ => vec![0.2 * (rows.len().max(1) as f64).powf(-1.0 / (parameters.len() + 4) as f64); rows.len()],
         };
-        let least = 1.0 / (1 + kernels).min(100) as f64;
-        for (row, width) in rows.iter().zip(widths) {
+        let mut weights = ages(rows.len());
+        weights.push(1.0);
+        let total: f64 = weights.iter().sum();
+        weights.iter_mut().for_each(|weight| *weight /= total);
+        let mut places: Vec<(&[f64], f64)> = rows.iter().copied().zip(widths).collect();
+        if let [one] = parameters {
+            join(space, *one, &mut places, &mut weights);
+        }
+        let mut factors = Vec::with_capacity((places.len() + 1) * parameters.len());
+        for (row, width) in places {
             for (&j, choice) in parameters.iter().zip(&choices) {
                 factors.push(match choice {
                     true => label(space, j, row[j], kernels),
-                    false => normal(row[j], width.clamp(least, 1.0).max(half_cell(space, j, row[j]))),
+                    false => normal(row[j], clip(j, row[j], width)),
                 });
             }
         }
         for (&j, choice) in parameters.iter().zip(&choices) {
             factors.push(if *choice { label(space, j, f64::NAN, kernels) } else { normal(0.5, 1.0) });
         }
-        let mut weights = ages(rows.len());
-        weights.push(1.0);
-        let total: f64 = weights.iter().sum();
-        weights.iter_mut().for_each(|weight| *weight /= total);
         let sums = weights.iter().scan(0.0, |sum, weight| {
             *sum += weight;
             Some(*sum)
@@ -172,6 +183,28 @@ fn label(space: &Space, parameter: usize, middle: f64, kernels: usize) -> Factor
 
 fn half_cell(space: &Space, parameter: usize, u: f64) -> f64 {
     if u.is_nan() { 0.0 } else { space.cell(parameter, u).map_or(0.0, |(low, high)| (high - low) / 2.0) }
+}
+
+/// Joins equal kernels of a parameter with few values: many trials share a value, and one kernel with their weights is the
+/// same mixture. The prior's weight stays last.
+fn join(space: &Space, parameter: usize, places: &mut Vec<(&[f64], f64)>, weights: &mut Vec<f64>) {
+    if space.params()[parameter].domain.values().is_none_or(|values| values > FEW) {
+        return;
+    }
+    let mut kept = 0;
+    for i in 0..places.len() {
+        let (row, width) = places[i];
+        let same = |other: &(&[f64], f64)| other.0[parameter] == row[parameter] && other.1 == width;
+        match places[..kept].iter().position(same) {
+            Some(at) => weights[at] += weights[i],
+            None => {
+                (places[kept], weights[kept]) = (places[i], weights[i]);
+                kept += 1;
+            }
+        }
+    }
+    weights.drain(kept..places.len());
+    places.truncate(kept);
 }
 
 /// The larger of the distances to the neighbours on both sides, the middle of the interval, where the prior stands, being
@@ -290,6 +323,40 @@ mod tests {
                 let u = space.coordinate(0, Value::Index(l)).unwrap();
                 let mass: f64 = (0..100).map(|s| mixture.density(&[u, at(s), f64::NAN])).sum::<f64>() / 400.0;
                 assert!((share - mass).abs() < 0.012, "label {l}, strip {strip}: {share} and {mass}");
+            }
+        }
+    }
+
+    /// Kernels that were joined give the densities of those that were not.
+    #[test]
+    fn joined_kernels_are_the_same_mixture() {
+        let values: Vec<f64> = (0..8).map(f64::from).collect();
+        let space = Space::new(vec![Param::list("l", &values), Param::choice("c", &["a", "b", "d"])]).unwrap();
+        let rows = rows(&space, 60);
+        for (parameter, most) in [(0, 16), (1, 3)] {
+            let mixture = build(&space, &[parameter], &rows);
+            assert!(mixture.weights.len() <= most + 1, "{}", mixture.weights.len());
+            let widths = if parameter == 0 { neighbour_widths(rows.iter().map(|row| row[0])) } else { vec![0.0; 60] };
+            let (ages, total) = (ages(60), ages(60).iter().sum::<f64>() + 1.0);
+            for x in rows.iter().map(|row| row[parameter]) {
+                let mut sum = 0.0;
+                for ((row, width), age) in rows.iter().zip(&widths).zip(&ages) {
+                    let factor = match parameter {
+                        0 => normal(row[0], width.clamp(1.0 / 62.0, 1.0).max(1.0 / 16.0)),
+                        _ => label(&space, 1, row[1], 61),
+                    };
+                    let z = (x - factor.middle) * factor.inverse;
+                    let at = if parameter == 1 && x != factor.middle { factor.other } else { factor.height };
+                    sum += age * at * (-0.5 * z * z).exp();
+                }
+                sum += if parameter == 0 {
+                    let prior = normal(0.5, 1.0);
+                    prior.height * (-0.5 * (x - 0.5) * (x - 0.5)).exp()
+                } else {
+                    1.0 / 3.0
+                };
+                let density = mixture.density(&[x, x]);
+                assert!((density / (sum / total) - 1.0).abs() < 1e-6, "{density} and {}", sum / total);
             }
         }
     }
