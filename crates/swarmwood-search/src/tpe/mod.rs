@@ -32,7 +32,7 @@ use parzen::Mixture;
 const MOST_GOOD: usize = 25;
 /// So often new candidates are drawn if all were tried before.
 const TRIES: usize = 8;
-const MOST: usize = 1_000_000;
+const MOST: usize = 10_000;
 
 /// The settings of the estimator.
 #[derive(Debug, Clone, PartialEq)]
