@@ -1,13 +1,15 @@
 """What estimators tell of themselves, validation rows, parameters and files."""
 
+import ast
 import json
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
-import swarmwood
 from conftest import CLASSIFIERS, METHODS, is_classifier, name_of
+
+import swarmwood
 from swarmwood import (
     GreedyBoostClassifier,
     GreedyBoostRegressor,
@@ -23,6 +25,19 @@ from swarmwood import (
 def test_the_estimators_are_those_of_the_parameter_table():
     file = Path(swarmwood.__file__).with_name("_estimators.py")
     assert file.read_text(encoding="utf-8") == _generate.source(), "run python -m swarmwood._generate"
+
+
+def test_the_stubs_tell_what_the_compiled_module_has():
+    stub = ast.parse(Path(swarmwood.__file__).with_name("_core.pyi").read_text(encoding="utf-8"))
+    for node in stub.body:
+        if isinstance(node, ast.FunctionDef):
+            assert callable(getattr(_core, node.name))
+        elif isinstance(node, ast.ClassDef):
+            told = {one.name for one in node.body if isinstance(one, ast.FunctionDef)}
+            real = {name for name in vars(getattr(_core, node.name)) if not name.startswith("_")}
+            assert {name for name in told if name != "__init__"} == real, node.name
+    names = {node.name for node in stub.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    assert {name for name in dir(_core) if not name.startswith("_")} == names
 
 
 def test_every_parameter_of_the_table_is_reachable():

@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+
 from swarmwood import GreedyBoostClassifier, GreedyBoostRegressor, SwarmTreeRegressor
 
 

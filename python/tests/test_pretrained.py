@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import xgboost
 from sklearn import ensemble, linear_model, tree
+
 from swarmwood import GreedyBoostClassifier, SwarmBoostClassifier, SwarmTreeClassifier, _core, _pretrained
 
 

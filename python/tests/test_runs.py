@@ -8,10 +8,12 @@ import sys
 import textwrap
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+
 from swarmwood import (
     GreedyBoostClassifier,
     GreedyBoostRegressor,
@@ -19,6 +21,8 @@ from swarmwood import (
     SwarmBoostRegressor,
     SwarmTreeClassifier,
 )
+
+PYTHON = Path(__file__).parents[1]
 
 
 def test_silent_unless_asked(steps, capfd):
@@ -140,10 +144,13 @@ def test_python_and_the_command_line_agree_to_the_bit(tmp_path):
             np.testing.assert_array_equal(model.predict_proba(X), chances)
 
 
-def test_examples_of_the_readme_run(tmp_path):
-    from pathlib import Path
+@pytest.mark.parametrize("script", sorted((PYTHON / "examples").glob("*.py")), ids=lambda path: path.stem)
+def test_examples_run(script, tmp_path):
+    subprocess.run([sys.executable, script], check=True, cwd=tmp_path)
 
-    text = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+
+def test_examples_of_the_readme_run(tmp_path):
+    text = (PYTHON / "README.md").read_text(encoding="utf-8")
     blocks = [part.partition("```")[0] for part in text.split("```python\n")[1:]]
     assert len(blocks) >= 5
     for block in blocks:

@@ -259,6 +259,15 @@ fn everything_that_is_wrong_is_told_together() {
 }
 
 #[test]
+fn where_no_greedy_split_pays_the_boundaries_of_bins_are_searched() {
+    let dir = Scratch::new();
+    dir.file("few.csv", "a,y\n1,no\n2,yes\n3,no\n4,yes\n");
+    let line = "train few.csv --target y --method psgbdt --iterations 3 --out m.json";
+    dir.run(line).ends(0, &["the rules are the boundaries of bins instead"]);
+    dir.run("train few.csv --target y --method split-tree --iterations 3 --out t.json").works();
+}
+
+#[test]
 fn the_trace_and_the_picture_tell_every_iteration() {
     let dir = Scratch::new();
     dir.file("b.csv", binary(400, 2));

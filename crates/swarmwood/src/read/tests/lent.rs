@@ -239,3 +239,14 @@ fn weighted_and_repeated_tables_give_the_same_model_by_every_method() {
         assert_eq!(fit(&weighted), fit(&repeated), "{method:?}");
     }
 }
+
+#[test]
+fn rows_too_light_to_be_noticed_are_left_out() {
+    let x: Vec<f64> = (0..4).map(f64::from).collect();
+    let with = |weight: [f64; 4]| {
+        let table = Memory { weight: weight.to_vec(), ..Memory::of(vec![x.clone()], x.clone()) };
+        whole(&rows_of(table)).target
+    };
+    assert_eq!(with([1000.0, 1e-4, 0.5, 1000.0]), [0.0, 2.0, 3.0]);
+    assert_eq!(with([1e-4, 1e-5, 1e-4, 0.0]), [0.0, 1.0, 2.0]);
+}
