@@ -176,6 +176,8 @@ def test_what_cannot_be_read_is_refused():
         GreedyBoostClassifier().fit(plain, np.ones(120))
     with pytest.raises(ValueError, match=r"(?i)sample_weight|weights"):
         GreedyBoostRegressor().fit(plain, y, sample_weight=-np.ones(120))
+    with pytest.raises(ValueError, match="unique column names"):
+        model_of(plain[["size", "rooms", "rooms"]], y)
     with pytest.raises(TypeError, match=r"[Ss]parse"):
         import scipy.sparse as sparse
 

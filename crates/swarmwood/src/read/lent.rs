@@ -3,12 +3,14 @@
 //! A caller of another language lends its buffers by [`Columns`]. They are read chunk by chunk, as a file would be, so
 //! that training takes its bins and one chunk of doubles and never a second copy of the table.
 //!
-//! Rows of weight 0 are left out, and so are those that single precision, in which scores are kept, would not notice beside
-//! the heaviest: they could only fill leaves of their own. In a table small enough for its bins to be made from every row, whole weights mean
-//! repeated rows, and are taken so: a row of weight 3 and three equal rows are the same table, hence the same model, bit
-//! for bit, whatever a method does with rows (folds, samples, least sizes of leaves). Repeats have no place of their own
-//! in such a table, so that rows then come in an order that follows from their content; tables without equal rows keep
-//! theirs, and with it the model that a file with the same rows gives.
+//! Rows of weight 0 are left out, and so are those that single precision, in which scores are kept, would not notice
+//! beside the heaviest: they could only fill leaves of their own.
+//!
+//! In a table small enough for its bins to be made from every row, whole weights mean repeated rows, and are taken so: a
+//! row of weight 3 and three equal rows are the same table, hence the same model, bit for bit, whatever a method does
+//! with rows (folds, samples, least sizes of leaves). Repeats have no place of their own in such a table, so that rows
+//! then come in an order that follows from their content; tables without equal rows keep theirs, and with it the model
+//! that a file with the same rows gives.
 
 use std::fmt::Debug;
 use std::ops::Range;
@@ -122,6 +124,11 @@ pub(super) struct Lent {
 /// # Ok::<(), swarmwood::Error>(())
 /// ```
 pub fn lent(columns: Arc<dyn Columns>, target: Target) -> Result<Rows> {
+    let mut names: Vec<&str> = columns.fields().iter().map(|field| field.name.as_str()).collect();
+    names.sort_unstable();
+    if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(place().column(twice[0], "two features have this name", "give each a name of its own"));
+    }
     let mut features = Vec::with_capacity(columns.fields().len());
     let mut codes = Vec::with_capacity(columns.fields().len());
     for (at, field) in columns.fields().iter().enumerate() {
@@ -334,7 +341,9 @@ impl Lent {
 
     /// Hands every row over, in chunks.
     pub(super) fn for_each_chunk(&self, each: &mut dyn FnMut(&Chunk) -> Result<()>) -> Result<()> {
-        for run in runs(self.rows(), self.codes.len()) {
+        // Bins are made beside a chunk, and all that is wanted of it is to be small; predictions want long runs.
+        let shrink = if self.answered { 4 } else { 1 };
+        for run in runs(self.rows(), self.codes.len() * shrink) {
             each(&self.chunk(&Picked::Run(run)))?;
         }
         Ok(())

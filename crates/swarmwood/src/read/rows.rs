@@ -37,6 +37,8 @@ struct Store {
     threshold: u64,
     /// Their positions, chunk by chunk, found when they are first asked for.
     sampled: OnceLock<Vec<Vec<usize>>>,
+    /// The same for a lent table, as a set: it stays in memory beside the bins.
+    sampled_set: OnceLock<Part>,
     origin: Option<(Origin, ReadOptions)>,
 }
 
@@ -54,7 +56,8 @@ impl Store {
                 chunks.iter().map(&mut positions).collect()
             }
             Kept::Sample { batches, .. } => batches.iter().map(|batch| (0..batch.rows.len()).collect()).collect(),
-            Kept::Lent(_) => vec![(0..self.rows).filter(|&row| is_sampled(row as u64, self.threshold)).collect()],
+            // Lent tables are in no chunks.
+            Kept::Lent(_) => Vec::new(),
         }
     }
 }
@@ -71,6 +74,15 @@ impl Part {
     fn set(&mut self, row: usize) {
         self.0[row / 64] |= 1 << (row % 64);
     }
+
+    /// The rows in the set, in order.
+    fn rows(&self) -> impl Iterator<Item = usize> + '_ {
+        self.0.iter().enumerate().flat_map(|(at, &word)| {
+            let next = |left: &u64| Some(left & (left - 1)).filter(|left| *left != 0);
+            let words = std::iter::successors(Some(word).filter(|word| *word != 0), next);
+            words.map(move |left| 64 * at + left.trailing_zeros() as usize)
+        })
+    }
 }
 
 impl Rows {
@@ -85,14 +97,15 @@ impl Rows {
         // Rows in memory make the source dispensable, and with it a stored copy of standard input.
         let origin = matches!(kept, Kept::Sample { .. }).then_some((origin, options));
         let threshold = threshold(rows as u64, super::SAMPLE_ROWS);
-        let store = Store { rows, kept, threshold, sampled: OnceLock::new(), origin };
+        let store = Store { rows, kept, threshold, sampled: OnceLock::new(), sampled_set: OnceLock::new(), origin };
         Rows { schema, rows, warnings, store: Arc::new(store), part: None }
     }
 
     /// Rows that stay where they are.
     pub(super) fn lent(schema: Schema, rows: usize, warnings: Vec<String>, kept: Kept) -> Rows {
         let threshold = threshold(rows as u64, super::SAMPLE_ROWS);
-        let store = Store { rows, kept, threshold, sampled: OnceLock::new(), origin: None };
+        let store =
+            Store { rows, kept, threshold, sampled: OnceLock::new(), sampled_set: OnceLock::new(), origin: None };
         Rows { schema, rows, warnings, store: Arc::new(store), part: None }
     }
 
@@ -168,9 +181,13 @@ impl Rows {
 
     /// The numbers of the sample's rows in a table that lies in one piece.
     fn sampled_here(&self) -> Vec<usize> {
-        let sampled = self.store.sampled.get_or_init(|| self.store.find_sampled());
-        let is_here = |row: &usize| self.part.as_ref().is_none_or(|part| part.has(*row));
-        sampled.iter().flatten().copied().filter(is_here).collect()
+        let store = &self.store;
+        let sampled = store.sampled_set.get_or_init(|| {
+            let mut set = Part(vec![0; store.rows.div_ceil(64)]);
+            (0..store.rows).filter(|&row| is_sampled(row as u64, store.threshold)).for_each(|row| set.set(row));
+            set
+        });
+        sampled.rows().filter(|&row| self.part.as_ref().is_none_or(|part| part.has(row))).collect()
     }
 
     /// Hands over every chunk that holds rows of the sample, with their positions in it.

@@ -144,6 +144,10 @@ fn refuses_answers_that_make_no_sense() {
     }
     assert!(with([1.0, f64::NAN, 1.0], [1.0; 3]).unwrap_err().contains("row 1: the target is NaN"));
     assert!(with([1.0; 3], [1.0, 0.0, 0.0]).unwrap_err().contains("only 1 of 3 rows"));
+    let mut twins = Memory::of(vec![x[0].clone(), x[0].clone()], vec![1.0, 2.0, 3.0]);
+    twins.fields[1].name = "x0".into();
+    let message = lent(Arc::new(twins), numbers_target()).unwrap_err().to_string();
+    assert!(message.contains("'x0': two features have this name"), "{message}");
     let classes = Target { name: "y".into(), kind: TargetKind::Classes(vec!["a".into(), "b".into()]) };
     let table = Memory::of(x, vec![0.0, 1.0, 2.0]);
     assert!(lent(Arc::new(table), classes).unwrap_err().to_string().contains("row 2: the target is 2"));
@@ -175,14 +179,17 @@ fn rows_that_differ_keep_their_order() {
     assert_eq!((chunk.target, chunk.weight), (vec![3.0, 1.0, 2.0], Vec::new()));
 }
 
+/// Two features, a target and a weight.
+type Twin = (u8, u8, u8, usize);
+
 /// A table with few distinct rows, their whole weights, and the same with rows repeated, in another order.
 fn twins() -> impl Strategy<Value = (Memory, Memory)> {
     let row = (0..4_u8, 0..3_u8, 0..3_u8, 0..4_usize);
     (prop::collection::vec(row, 8..40), any::<u64>()).prop_map(|(rows, seed)| {
-        let column = |value: &dyn Fn(&(u8, u8, u8, usize)) -> f64| rows.iter().map(value).collect::<Vec<f64>>();
-        let (a, b) = (column(&|row| row.0.into()), column(&|row| row.1.into()));
-        let mut weighted = Memory::of(vec![a, b], column(&|row| row.2.into()));
-        weighted.weight = column(&|row| row.3 as f64);
+        let column = |value: fn(&Twin) -> f64| rows.iter().map(value).collect::<Vec<f64>>();
+        let (a, b) = (column(|row| row.0.into()), column(|row| row.1.into()));
+        let mut weighted = Memory::of(vec![a, b], column(|row| row.2.into()));
+        weighted.weight = column(|row| row.3 as f64);
         let mut repeats: Vec<usize> =
             rows.iter().enumerate().flat_map(|(at, row)| std::iter::repeat_n(at, row.3)).collect();
         repeats.sort_by_key(|&at| crate::read::sample::hash(at as u64, seed));
