@@ -1,25 +1,25 @@
 //! Training: texts of parameters in, a model and the story of the run out.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::ThreadId;
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use swarmwood::learn::event::{Event, Flow, Search};
+use swarmwood::learn::pool::Pool;
 use swarmwood::model::{Target, TargetKind};
 use swarmwood::params::{Gather, Params};
 use swarmwood::train::{Aids, Halt, Trained, train_with};
-use swarmwood::{Result, read};
+use swarmwood::{Error, Result, read};
 
 use crate::fault::{guarded, raised};
 use crate::model::Model;
 use crate::table::Table;
 
-/// Milliseconds between two looks at Python's signals.
-const PATIENCE: u64 = 50;
+/// The time between two looks at Python's signals.
+const PATIENCE: Duration = Duration::from_millis(50);
 
 /// A trained model and the story of its run.
 #[pyclass(module = "swarmwood._core", frozen)]
@@ -33,43 +33,73 @@ pub struct Fitted {
 }
 
 /// Ctrl-C, as far as Python lets us know, and what a listener raised.
+#[derive(Default)]
 struct Signals {
-    began: Instant,
-    looked: AtomicU64,
-    /// Only the thread that called us hears of signals.
-    caller: ThreadId,
     stopped: AtomicBool,
     raised: Mutex<Option<PyErr>>,
+    done: Mutex<bool>,
+    bell: Condvar,
 }
 
 impl Signals {
-    fn new() -> Self {
-        Signals {
-            began: Instant::now(),
-            looked: AtomicU64::new(0),
-            caller: std::thread::current().id(),
-            stopped: AtomicBool::new(false),
-            raised: Mutex::new(None),
-        }
-    }
-
-    /// Whether to stop; looks for signals now and then.
+    /// Whether to stop.
     fn stopped(&self) -> bool {
-        if self.caller == std::thread::current().id() {
-            let now = self.began.elapsed().as_millis() as u64;
-            if now >= self.looked.load(Ordering::Relaxed) + PATIENCE {
-                self.looked.store(now, Ordering::Relaxed);
-                self.note(Python::attach(|py| py.check_signals()));
-            }
-        }
         self.stopped.load(Ordering::Relaxed)
     }
 
     fn note(&self, outcome: PyResult<()>) {
         if let Err(error) = outcome {
-            self.raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+            lock(&self.raised).get_or_insert(error);
             self.stopped.store(true, Ordering::Relaxed);
         }
+    }
+
+    /// Looks at Python's signals now and then until the work is done. Only the thread that Python called hears of them.
+    fn watch(&self) {
+        let mut done = lock(&self.done);
+        while !*done {
+            done = self.bell.wait_timeout(done, PATIENCE).unwrap_or_else(PoisonError::into_inner).0;
+            self.note(Python::attach(|py| py.check_signals()));
+        }
+    }
+
+    fn end(&self) {
+        *lock(&self.done) = true;
+        self.bell.notify_all();
+    }
+}
+
+/// A lock whose holder panicked protects nothing that could be half-done here.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Works on another thread while this one listens for signals.
+fn beside<T: Send>(signals: &Signals, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    let caller = std::thread::current().id();
+    let (work, answer) = (Mutex::new(Some(work)), Mutex::new(None));
+    let pool = Pool::new(2).map_err(Error::Run)?;
+    // Two pieces for two threads: whoever is not the caller works. If that thread takes both, nobody need listen any more.
+    pool.map(2, |_| {
+        if std::thread::current().id() == caller {
+            return signals.watch();
+        }
+        if let Some(work) = lock(&work).take() {
+            let ended = Ended(signals);
+            *lock(&answer) = Some(work());
+            drop(ended);
+        }
+    });
+    let answer = lock(&answer).take();
+    answer.unwrap_or_else(|| Err(Error::Run("the run ended without a result".to_string())))
+}
+
+/// Tells the listener of the end, even if that is a panic.
+struct Ended<'a>(&'a Signals);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        self.0.end();
     }
 }
 
@@ -91,7 +121,7 @@ pub fn train(
         let lending = Arc::clone(&table.lending);
         let valid = valid.map(|valid| Arc::clone(&valid.lending));
         let target = Target { name: target, kind: classes.map_or(TargetKind::Number, TargetKind::Classes) };
-        let signals = Arc::new(Signals::new());
+        let signals = Arc::new(Signals::default());
         let heard = Arc::clone(&signals);
         let halt = Some(Halt::new(move || heard.stopped()));
         let mut events = Vec::new();
@@ -121,8 +151,8 @@ pub fn train(
             warnings.extend(trained.warnings.iter().cloned());
             Ok((trained, warnings, watched))
         };
-        let (trained, warnings, watched) = py.detach(run).map_err(raised)?;
-        let error = signals.raised.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let (trained, warnings, watched) = py.detach(|| beside(&signals, run)).map_err(raised)?;
+        let error = lock(&signals.raised).take();
         let interrupted = match error {
             Some(error) if error.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py) => true,
             Some(error) => return Err(error),

@@ -63,17 +63,26 @@ pub fn choose(
         (0..repeats).flat_map(|repeat| cart::deal(table, menu.folds, settings.seed, repeat)).collect();
     // Both trees of a size come from one search, which starts with CART's.
     let judged = pool.map(folds.len() * menu.sizes.len(), |at| {
+        if halt() {
+            return None;
+        }
         let (fold, leaves) = (&folds[at / menu.sizes.len()], menu.sizes[at % menu.sizes.len()]);
         let (train, test) = (table.subset(&fold.train), table.subset(&fold.test));
         let mut settings = settings.clone();
         settings.limits.leaves = leaves;
         settings.descents = settings.descents.min(DESCENTS);
         let found = search(&train, &settings, pool, &mut |_| Flow::Continue, halt);
-        [found.best, found.cart].map(|mut tried| {
+        Some([found.best, found.cart].map(|mut tried| {
             tried.sketch.centre(&train);
             cart::errors(&tried.sketch, &train, &test, menu.measure)
-        })
+        }))
     });
+    // A run that was halted goes on with the folds that it has for every size; without any, sizes are not told apart.
+    let whole = judged.chunks(menu.sizes.len()).take_while(|fold| fold.iter().all(Option::is_some));
+    let judged: Vec<[Vec<[f64; 2]>; 2]> = whole.flatten().flatten().cloned().collect();
+    if judged.is_empty() {
+        return vec![Arm { leaves: menu.sizes[0], searched: true, error: f64::NAN, deviation: f64::NAN }];
+    }
     let mut arms = Vec::new();
     for (size, &leaves) in menu.sizes.iter().enumerate() {
         for (which, searched) in [(0, true), (1, false)] {

@@ -172,6 +172,9 @@ pub fn search(
 ) -> Outcome {
     let problem = Problem::new(table, settings, pool, halt);
     let cart = problem.greedy();
+    if halt() {
+        return Outcome { best: cart.clone(), cart, descents: 0, sweeps: 0 };
+    }
     let (mut swarm, mut sweeps) = problem.start(&cart);
     let mut done = 0;
     // The proven best tree cannot be bettered.
