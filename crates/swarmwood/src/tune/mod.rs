@@ -1,5 +1,19 @@
 //! Tuning: an engine proposes configurations, an objective judges them, a study remembers.
+//!
+//! A [`Study`] is one sequence of trials. Which configuration trial `t` has depends on the study's [`Head`] and on the
+//! outcomes of the trials before it, never on threads, processes or time, so a study that was killed goes on as if
+//! nothing had happened.
 
+pub mod engine;
+pub mod head;
 pub mod objective;
+pub mod race;
+mod schedule;
+pub mod sequence;
+pub mod study;
+pub mod trial;
 
+pub use head::{Head, Measure, Task};
 pub use objective::{Objective, Piece, Proposal};
+pub use study::{Ended, Limits, News, Outcome, Standing, Study, TuneEvent};
+pub use trial::{Ending, TrialRecord};
