@@ -6,14 +6,18 @@
 
 pub mod engine;
 pub mod head;
+mod journal;
+pub mod named;
 pub mod objective;
 pub mod race;
 mod schedule;
 pub mod sequence;
+pub mod space_file;
 pub mod study;
 pub mod trial;
 
 pub use head::{Head, Measure, Task};
+pub use journal::{Recorded, read as read_study};
 pub use objective::{Objective, Piece, Proposal};
 pub use study::{Ended, Limits, News, Outcome, Standing, Study, TuneEvent};
 pub use trial::{Ending, TrialRecord};
