@@ -1,13 +1,18 @@
 //! From the name of a search engine to the engine.
 
-use swarmwood_search::{Engine, Random, Space};
+use swarmwood_search::{Engine, Space, engines};
 
 use crate::error::Violation;
 use crate::nearest::nearest;
 use crate::{Error, Result};
 
+/// Who proposes configurations unless somebody else is named.
+pub const DEFAULT: &str = "tpe";
+
 /// Every engine by name, with a line of help.
-pub const ENGINES: &[(&str, &str)] = &[("random", "random search without repeats")];
+pub fn names() -> Vec<(&'static str, &'static str)> {
+    engines::NAMES.iter().map(|named| (named.name, named.help)).collect()
+}
 
 /// The engine of a name. A name that is not known and a space that the engine cannot search are told apart.
 ///
@@ -19,17 +24,16 @@ pub const ENGINES: &[(&str, &str)] = &[("random", "random search without repeats
 /// # Ok::<(), swarmwood::Error>(())
 /// ```
 pub fn make(name: &str, space: &Space, seed: u64) -> Result<Box<dyn Engine>> {
-    let made = match name {
-        Random::NAME => Random::new(space, seed).map(|engine| Box::new(engine) as Box<dyn Engine>),
-        _ => return Err(fault(unknown(name))),
-    };
-    made.map_err(|error| fault(error.to_string()))
+    if !names().iter().any(|(known, _)| *known == name) {
+        return Err(fault(unknown(name)));
+    }
+    engines::create(name, space, seed).map_err(|error| fault(error.to_string()))
 }
 
 fn unknown(name: &str) -> String {
-    let names = ENGINES.iter().map(|&(name, _)| name);
-    let meant = nearest(name, names.clone()).map_or(String::new(), |near| format!(", perhaps {near}"));
-    format!("is '{name}'{meant}; must be one of {}", names.collect::<Vec<_>>().join(", "))
+    let names: Vec<&str> = names().into_iter().map(|(name, _)| name).collect();
+    let meant = nearest(name, names.iter().copied()).map_or(String::new(), |near| format!(", perhaps {near}"));
+    format!("is '{name}'{meant}; must be one of {}", names.join(", "))
 }
 
 fn fault(message: String) -> Error {

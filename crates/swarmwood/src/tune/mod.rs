@@ -4,8 +4,10 @@
 //! outcomes of the trials before it, never on threads, processes or time, so a study that was killed goes on as if
 //! nothing had happened.
 
+pub mod command;
 pub mod engine;
 pub mod head;
+pub mod importance;
 mod journal;
 pub mod named;
 pub mod objective;
