@@ -132,14 +132,14 @@ impl Given<'_> {
                     gather.violate(name, "needs --checkpoint FILE, the file with the state of the run");
                 }
             }
-            return Aids { pretrained: self.path("pretrained", gather), keep: None };
+            return Aids { pretrained: self.path("pretrained", gather), ..Aids::default() };
         };
         if every == Some(0) {
             gather.violate("checkpoint-every", "is 0, must be at least 1");
         }
         let every = every.map_or(EVERY, |every| usize::try_from(every).unwrap_or(usize::MAX));
         let keep = Keep { path, every: every.max(1), resume };
-        Aids { pretrained: self.path("pretrained", gather), keep: Some(keep) }
+        Aids { pretrained: self.path("pretrained", gather), keep: Some(keep), ..Aids::default() }
     }
 
     fn options(&self, gather: &mut Gather) -> ReadOptions {
