@@ -37,4 +37,4 @@ pub use pso_discrete::PsoDiscrete;
 pub use random::Random;
 pub use snapshot::{Datum, Snapshot};
 pub use space::{Domain, Param, Scale, Space};
-pub use trial::{Outcome, Trial};
+pub use trial::{Adopted, Outcome, Trial};

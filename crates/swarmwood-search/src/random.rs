@@ -13,7 +13,7 @@ use crate::point::Point;
 use crate::rng::Stream;
 use crate::snapshot::{Datum, Snapshot};
 use crate::space::Space;
-use crate::trial::{Outcome, Trial};
+use crate::trial::{Adopted, Outcome, Trial};
 
 /// After so many draws in vain the walk is cheaper.
 const DRAWS: usize = 32;
@@ -90,6 +90,10 @@ impl Engine for Random {
 
     fn tell(&mut self, outcomes: &[Outcome]) {
         self.ledger.tell(outcomes);
+    }
+
+    fn adopt(&mut self, trial: Adopted) {
+        self.ledger.adopt(&self.space, trial);
     }
 
     fn best(&self) -> Option<Best<'_>> {

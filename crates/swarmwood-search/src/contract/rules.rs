@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::Subject;
 use super::run::{loss, play, play_fair, same, value};
+use super::{Subject, adoption};
 use crate::engine::Engine;
 use crate::rng::Stream;
 use crate::snapshot::Datum;
@@ -27,17 +27,20 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("the best is the smallest loss told", best_is_smallest),
     ("resumed is the same as uninterrupted", resume_anywhere),
     ("a snapshot that does not fit is refused", refuse_misfits),
+    ("adopted trials are seen, may be the best, and disturb no ids", adoption::taken),
+    ("resumed with adopted trials is the same as uninterrupted", adoption::resumed),
+    ("no adopted configuration is asked with the distinct capability", adoption::never_asked),
     ("no configuration twice with the distinct capability, and an end when all were asked", exhaustion),
 ];
 
 const ROUNDS: usize = 12;
 const BATCH: usize = 4;
 
-fn start(subject: &Subject<'_>, space: &Space, seed: u64) -> Result<Box<dyn Engine>, String> {
+pub(super) fn start(subject: &Subject<'_>, space: &Space, seed: u64) -> Result<Box<dyn Engine>, String> {
     (subject.start)(space, seed).map_err(|error| format!("did not start: {error}"))
 }
 
-fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), String> {
+pub(super) fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(otherwise()) }
 }
 

@@ -42,7 +42,7 @@ use crate::ledger::Ledger;
 use crate::rng::Stream;
 use crate::snapshot::Snapshot;
 use crate::space::Space;
-use crate::trial::{Outcome, Trial};
+use crate::trial::{Adopted, Outcome, Trial};
 use indices::{decode, encode};
 use spread::Spread;
 use velocity::Operator;
@@ -412,6 +412,10 @@ impl Engine for PsoDiscrete {
 
     fn tell(&mut self, outcomes: &[Outcome]) {
         self.ledger.tell(outcomes);
+    }
+
+    fn adopt(&mut self, trial: Adopted) {
+        self.ledger.adopt(&self.space, trial);
     }
 
     fn best(&self) -> Option<Best<'_>> {
