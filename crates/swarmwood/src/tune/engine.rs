@@ -9,6 +9,14 @@ use crate::{Error, Result};
 /// Every engine by name, with a line of help.
 pub const ENGINES: &[(&str, &str)] = &[("random", "random search without repeats")];
 
+/// Who proposes configurations unless somebody else is named.
+pub const DEFAULT: &str = "random";
+
+/// Every engine by name, with a line of help.
+pub fn names() -> Vec<(&'static str, &'static str)> {
+    ENGINES.to_vec()
+}
+
 /// The engine of a name. A name that is not known and a space that the engine cannot search are told apart.
 ///
 /// ```
