@@ -9,7 +9,7 @@ use swarmwood::params::{Checked, Gather, Method, Params, TABLE, find};
 use swarmwood::read::{self, ReadOptions, Rows, Source};
 use swarmwood::search::Space;
 use swarmwood::tune::spaces::{SPACES, built_in, refuse_given};
-use swarmwood::tune::{Common, Finish, Head, Limits, Measure, Native, Score, Study, Task, TuneEvent, engine};
+use swarmwood::tune::{Common, Finish, Head, Limits, Measure, Native, Score, Study, Task, TuneEvent, engine, space_file};
 use swarmwood::{Result, store};
 
 use super::progress::Progress;
@@ -101,7 +101,7 @@ impl Plan {
         if SPACES.iter().any(|(name, _)| *name == self.space) || !Path::new(&self.space).exists() {
             return built_in(&self.space, &self.params, &self.given);
         }
-        let space = built_in(&self.space, &self.params, &self.given)?;
+        let space = space_file::read(Path::new(&self.space))?;
         refuse_given(&space, &self.given)?;
         Ok(space)
     }

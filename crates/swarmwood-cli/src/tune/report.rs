@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 use swarmwood::tune::finish::Untouched;
-use swarmwood::tune::{Ended, Figure, Finished, Head, Outcome, Score, TuneEvent, native};
+use swarmwood::tune::{Ended, Figure, Finished, Head, Outcome, Score, TuneEvent, named};
 
 use crate::memory;
 use crate::talk::{count, metrics_json, short};
@@ -55,9 +55,9 @@ pub(super) struct Report {
 
 impl Report {
     /// The configuration that was chosen: what was tuned.
-    fn chosen(&self) -> Vec<(String, String)> {
+    fn chosen(&self) -> Map<String, Value> {
         let best = self.outcome.trials.iter().find(|trial| trial.id == self.finished.best);
-        best.map_or(Vec::new(), |trial| native::describe(&self.head.space, &trial.point))
+        best.map_or(Map::new(), |trial| named::json(&self.head.space, &trial.point))
     }
 
     pub(super) fn text(&self) -> String {
@@ -71,7 +71,11 @@ impl Report {
             tally.failed,
             ended(self.outcome.ended),
         );
-        let chosen: Vec<String> = self.chosen().iter().map(|(name, value)| format!("{name} {value}")).collect();
+        let chosen: Vec<String> = self
+            .chosen()
+            .iter()
+            .map(|(name, value)| format!("{name} {}", value.as_str().map_or(value.to_string(), str::to_string)))
+            .collect();
         text.push_str(&format!("best is trial {}: {}\n", self.finished.best, chosen.join(", ")));
         text.push_str(&format!("{:<34} {:>12} {:>10}\n", "", self.score.name, "± error"));
         let mut line = |name: &str, figure: Figure| {
@@ -101,13 +105,6 @@ impl Report {
 
     pub(super) fn json(&self) -> Value {
         let (tally, finished) = (&self.outcome.tally, &self.finished);
-        let chosen = self.chosen().into_iter().map(|(name, value)| {
-            let number = value.parse::<f64>().ok().map(|number| match value.parse::<i64>() {
-                Ok(whole) => Value::from(whole),
-                Err(_) => Value::from(number),
-            });
-            (name, number.unwrap_or(Value::String(value)))
-        });
         let improvements = self.improvements.iter().map(|new| {
             json!({
                 "trial": new.id,
@@ -130,7 +127,7 @@ impl Report {
             "trials_raced": tally.raced,
             "trials_failed": tally.failed,
             "ended": ended_name(self.outcome.ended),
-            "best": {"trial": finished.best, "parameters": chosen.collect::<Map<_, _>>()},
+            "best": {"trial": finished.best, "parameters": self.chosen()},
             "parameters": parameters(&finished.params),
             "tuned": figure(finished.tuned),
             "untouched": finished.untouched.as_ref().map(untouched),

@@ -14,7 +14,7 @@ use swarmwood_learn::event::Flow;
 use swarmwood_learn::pool::Pool;
 use swarmwood_search::{Point, Space, rng};
 
-use super::native_space::{self, text_of};
+use super::native_space;
 use super::objective::{Objective, Piece, Proposal};
 use super::score::Score;
 use crate::checkpoint::Identity;
@@ -221,10 +221,4 @@ impl Objective for Native {
         let stops = params.method == Method::Greedy && params.early_stopping_rounds > 0;
         Ok(Piece { loss, rounds: stops.then_some(fit.rounds) })
     }
-}
-
-/// The configuration for people: names and values of what is active.
-pub fn describe(space: &Space, point: &Point) -> Vec<(String, String)> {
-    let named = space.params().iter().enumerate();
-    named.filter_map(|(i, param)| Some((param.name.clone(), text_of(space, i, point[i])?))).collect()
 }

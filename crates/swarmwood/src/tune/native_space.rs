@@ -2,8 +2,9 @@
 //!
 //! A space that is wrong is refused before the first fit, with every fault at once.
 
-use swarmwood_search::{Domain, Point, Space, Value};
+use swarmwood_search::{Domain, Point, Space};
 
+use super::named::text;
 use crate::error::Violation;
 use crate::params::{Allowed, Checked, ParamSpec, Params, find};
 use crate::{Error, Result};
@@ -99,17 +100,11 @@ fn corner_faults(space: &Space, fixed: &Params) -> Vec<Violation> {
 pub fn params(fixed: &Params, space: &Space, point: &Point) -> Result<Checked<Params>> {
     let mut params = fixed.clone();
     for (i, param) in space.params().iter().enumerate() {
-        if let Some(text) = point.0.get(i).and_then(|&value| text_of(space, i, value)) {
+        if let Some(text) = point.0.get(i).and_then(|&value| text(space, i, value)) {
             params.set(&param.name, &text).map_err(|violation| Error::Parameters(vec![violation]))?;
         }
     }
     params.check()
-}
-
-/// A value as the table reads it; `None` if the parameter is not active.
-pub fn text_of(space: &Space, parameter: usize, value: Value) -> Option<String> {
-    let label = space.label(parameter, value).map(str::to_string);
-    label.or_else(|| space.number(parameter, value).map(|number| number.to_string()))
 }
 
 /// The labels that a parameter may have in the space; none if it is not tuned.

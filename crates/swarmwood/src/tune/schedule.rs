@@ -27,6 +27,7 @@ pub(super) struct Finished {
 /// Where trials lie until they are evaluated, and results until they are fetched.
 pub(super) struct Desk {
     pieces: usize,
+    threads: usize,
     state: Mutex<State>,
     /// Rings when there is work, or none will come any more.
     work: Condvar,
@@ -51,6 +52,8 @@ struct Job {
     judged: usize,
     /// Pieces up to here are needed in any case.
     certain: usize,
+    /// Pieces under way.
+    busy: usize,
     dropped: Arc<AtomicBool>,
 }
 
@@ -73,7 +76,8 @@ pub(super) fn with_crew<T>(
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
     let threads = if threads == 0 { cores } else { threads };
     let (state, halted) = (Mutex::default(), AtomicBool::new(false));
-    let desk = Desk { pieces: objective.pieces().max(1), state, work: Condvar::new(), news: Condvar::new(), halted };
+    let desk =
+        Desk { pieces: objective.pieces().max(1), threads, state, work: Condvar::new(), news: Condvar::new(), halted };
     std::thread::scope(|scope| {
         // Closes the desk also where the lead panics, or the scope would wait for ever.
         let _closing = Closing(&desk);
@@ -100,6 +104,11 @@ impl Drop for Closing<'_> {
 }
 
 impl Desk {
+    /// How many pieces can be under way at a time.
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
     /// Puts a trial on the desk whose first pieces are judged already.
     pub fn put(&self, id: u64, point: &Point, judged: usize, certain: usize) {
         let job = Job {
@@ -107,6 +116,7 @@ impl Desk {
             next: judged,
             judged,
             certain,
+            busy: 0,
             dropped: Arc::new(AtomicBool::new(false)),
         };
         lock(&self.state).jobs.insert(id, job);
@@ -150,10 +160,14 @@ impl Desk {
             let proposal = Proposal { id: unit.id, space, point: &unit.point };
             let caught = catch_unwind(AssertUnwindSafe(|| objective.piece(&proposal, unit.at, &halt)));
             let result = caught.unwrap_or_else(|panic| Err(format!("panicked: {}", words_of(&*panic))));
+            let mut state = lock(&self.state);
+            if let Some(job) = state.jobs.get_mut(&unit.id) {
+                job.busy -= 1;
+            }
             // What was asked to give up says nothing about the configuration.
             if !halt() {
                 let seconds = started.elapsed().as_secs_f64();
-                lock(&self.state).results.push(Finished { id: unit.id, at: unit.at, result, seconds });
+                state.results.push(Finished { id: unit.id, at: unit.at, result, seconds });
                 self.news.notify_all();
             }
         }
@@ -177,11 +191,15 @@ impl Desk {
 impl State {
     fn take(&mut self, pieces: usize) -> Option<Unit> {
         let needed = |job: &Job| job.next < job.certain || job.next == job.judged;
-        let open = |job: &Job| job.next < pieces;
-        let mut ids = self.jobs.iter().filter(|(_, job)| open(job) && needed(job)).map(|(id, _)| *id);
-        let id = ids.next().or_else(|| self.jobs.iter().find(|(_, job)| open(job)).map(|(id, _)| *id))?;
+        // Where all earlier pieces are done, whether this one is needed will be known in a moment.
+        let helps = |job: &Job| job.busy > 0;
+        let find = |fits: &dyn Fn(&Job) -> bool| {
+            self.jobs.iter().find(|(_, job)| job.next < pieces && fits(job)).map(|(id, _)| *id)
+        };
+        let id = find(&needed).or_else(|| find(&helps))?;
         let job = self.jobs.get_mut(&id)?;
         job.next += 1;
+        job.busy += 1;
         Some(Unit { id, at: job.next - 1, point: Arc::clone(&job.point), dropped: Arc::clone(&job.dropped) })
     }
 }

@@ -174,11 +174,12 @@ impl Sequence {
         true
     }
 
-    /// Ends an open trial; false if there is no such trial.
-    pub fn end(&mut self, id: u64, ending: Ending) -> bool {
+    /// Ends an open trial that took so many seconds in all; false if there is no such trial.
+    pub fn end(&mut self, id: u64, ending: Ending, seconds: f64) -> bool {
         let most = self.pieces;
         let Some(trial) = self.open(id) else { return false };
         trial.ending = Some(ending);
+        trial.seconds = seconds;
         let (whole, left) = (trial.whole(), most - trial.pieces.len());
         let (failed, raced) = match &trial.ending {
             Some(Ending::Failed { .. }) => (1, 0),

@@ -1,10 +1,14 @@
 //! A study: a sequence of trials, who evaluates them, and the journal that remembers them.
 
+mod keep;
 mod run;
+#[cfg(test)]
+mod tests;
 
 use std::path::Path;
 
 use swarmwood_learn::event::Flow;
+use swarmwood_search::Engine;
 
 use super::engine;
 use super::head::Head;
@@ -13,6 +17,7 @@ use super::schedule;
 use super::sequence::{Sequence, Tally};
 use super::trial::{TrialRecord, best};
 use crate::{Error, Result};
+use keep::Keeper;
 
 /// A study. With a path it lives in a journal, which other processes may share and a later one can go on with; without
 /// one it is in memory.
@@ -52,6 +57,9 @@ pub struct Study {
     head: Head,
     sequence: Sequence,
     notes: Vec<String>,
+    keeper: Option<Keeper>,
+    /// Whether a run could not be written down: what is in memory is not what is in the journal.
+    spoilt: bool,
 }
 
 /// When to stop, and how many hands there are.
@@ -134,12 +142,21 @@ impl Outcome {
 }
 
 impl Study {
-    /// Opens the study of a journal, or makes one. A journal with another head is refused.
+    /// Opens the study of a journal, or makes one. A journal with another head is refused; the journal's directory must
+    /// be writable, for every process that works on a study has a lock file there.
     pub fn open(path: Option<&Path>, head: Head) -> Result<Study> {
         let made = engine::make(&head.engine, &head.space, head.seed)?;
-        let sequence = Sequence::new(&head, made);
-        let _ = path;
-        Ok(Study { head, sequence, notes: Vec::new() })
+        Study::with_engine(path, head, made)
+    }
+
+    /// The same with an engine of one's own, fresh and made from the head's space and seed.
+    pub fn with_engine(path: Option<&Path>, head: Head, engine: Box<dyn Engine>) -> Result<Study> {
+        let sequence = Sequence::new(&head, engine);
+        let mut study = Study { head, sequence, notes: Vec::new(), keeper: None, spoilt: false };
+        if let Some(path) = path {
+            study.keeper = Some(Keeper::open(path, &study.head, &mut study.sequence, &mut study.notes)?);
+        }
+        Ok(study)
     }
 
     /// What it is about.
@@ -168,10 +185,13 @@ impl Study {
             let (has, said) = (objective.pieces(), self.head.pieces);
             return Err(Error::Run(format!("the objective has {has} pieces, but the study says {said}")));
         }
+        if self.spoilt {
+            return Err(Error::Run("the last run could not be written down; open the study again".to_string()));
+        }
         let space = self.head.space.clone();
-        let ended = schedule::with_crew(objective, &space, limits.threads, |desk| {
-            run::Run::new(self, desk, limits).go(listen)
-        })?;
+        let ended =
+            schedule::with_crew(objective, &space, limits.threads, |desk| run::Run::new(self, desk, limits).go(listen));
+        let ended = ended.inspect_err(|_| self.spoilt = true)?;
         let trials = self.sequence.trials().cloned().collect();
         Ok(Outcome { trials, tally: self.sequence.tally(), ended })
     }

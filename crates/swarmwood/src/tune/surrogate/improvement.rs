@@ -55,7 +55,11 @@ mod tests {
         let at = |mean: f64| expected(&Belief { mean, deviation: 1.0 }, 0.0);
         let values: Vec<f64> = (0..120).map(|i| at(f64::from(i) * 0.1)).collect();
         assert!(values.windows(2).all(|pair| pair[0] > pair[1] && pair[1] > 0.0));
-        let beliefs = [Belief { mean: 1.0, deviation: 0.0 }, Belief { mean: 1.0, deviation: 2.0 }, Belief { mean: 1.0, deviation: 0.5 }];
+        let beliefs = [
+            Belief { mean: 1.0, deviation: 0.0 },
+            Belief { mean: 1.0, deviation: 2.0 },
+            Belief { mean: 1.0, deviation: 0.5 },
+        ];
         assert_eq!(by_improvement(&beliefs, 0.0).collect::<Vec<_>>(), [1, 2, 0]);
     }
 }

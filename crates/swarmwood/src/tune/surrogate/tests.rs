@@ -18,9 +18,7 @@ fn the_forest_keeps_the_contract() {
 fn the_booster_keeps_the_contract_with_ranks_and_with_losses() {
     for targets in [Targets::Ranks, Targets::Losses] {
         check(&Subject {
-            start: &|space, seed| {
-                Ok(Box::new(Gbrt::new(space, Settings { targets, ..Settings::default() }, seed)?))
-            },
+            start: &|space, seed| Ok(Box::new(Gbrt::new(space, Settings { targets, ..Settings::default() }, seed)?)),
             resume: &|space, snapshot| Ok(Box::new(Gbrt::resume(space, snapshot)?)),
         })
         .unwrap();
@@ -79,7 +77,10 @@ fn mixed() -> Space {
 fn loss(space: &Space, point: &Point) -> f64 {
     let u = space.encode(point);
     let step = [0.0, 0.5, 0.1][((u[0] * 3.0) as usize).min(2)] + if u[6] > 0.5 { 0.3 } else { 0.0 };
-    let bowl: f64 = [(1, 0.6), (2, 0.35), (3, 0.8), (4, 0.5), (5, 0.3)].map(|(i, at): (usize, f64)| (u[i] - at).powi(2)).iter().sum();
+    let bowl: f64 = [(1, 0.6), (2, 0.35), (3, 0.8), (4, 0.5), (5, 0.3)]
+        .map(|(i, at): (usize, f64)| (u[i] - at).powi(2))
+        .iter()
+        .sum();
     let wall = if u[1] > 0.9 { 100.0 } else { 0.0 };
     step + bowl + wall
 }
@@ -96,9 +97,8 @@ fn best_of(mut engine: Box<dyn Engine>, space: &Space, trials: usize) -> f64 {
 #[test]
 fn both_engines_leave_random_search_behind() {
     let space = mixed();
-    let mean = |make: &dyn Fn(u64) -> Box<dyn Engine>| {
-        (0..4).map(|seed| best_of(make(seed), &space, 60)).sum::<f64>() / 4.0
-    };
+    let mean =
+        |make: &dyn Fn(u64) -> Box<dyn Engine>| (0..4).map(|seed| best_of(make(seed), &space, 60)).sum::<f64>() / 4.0;
     let random = mean(&|seed| Box::new(Random::new(&space, seed).unwrap()));
     let forest = mean(&|seed| Box::new(Forest::new(&space, Settings::default(), seed).unwrap()));
     let gbrt = mean(&|seed| Box::new(Gbrt::new(&space, Settings::default(), seed).unwrap()));
