@@ -50,7 +50,11 @@ pub fn command() -> Command {
         .args(args::reading())
         .args(search())
         .arg(args::number("holdout", "SHARE", "share of the rows that no trial sees; 0 for none [default: 0.2]"))
-        .arg(args::count("folds", "N", "folds of the cross-validation [default: 5]"))
+        .arg(args::count(
+            "folds",
+            "N",
+            "folds of the cross-validation; 1 is a single split with a quarter for validation [default: 5]",
+        ))
         .arg(args::word(
             "metric",
             "NAME",

@@ -9,7 +9,9 @@ use swarmwood::params::{Checked, Gather, Method, Params, TABLE, find};
 use swarmwood::read::{self, ReadOptions, Rows, Source};
 use swarmwood::search::Space;
 use swarmwood::tune::spaces::{SPACES, built_in, refuse_given};
-use swarmwood::tune::{Common, Finish, Head, Limits, Measure, Native, Score, Study, Task, TuneEvent, engine, space_file};
+use swarmwood::tune::{
+    Common, Finish, Head, Limits, Measure, Native, Score, Study, Task, TuneEvent, engine, space_file,
+};
 use swarmwood::{Result, store};
 
 use super::progress::Progress;
@@ -71,7 +73,7 @@ impl Plan {
         let word =
             |name: &str, default: &str| flags.get_one::<String>(name).map_or(default, String::as_str).to_string();
         let path = |name: &str| flags.get_one::<PathBuf>(name).cloned();
-        let (folds, trials) = (at_least("folds", FOLDS, 2, &mut gather), at_least("trials", TRIALS, 1, &mut gather));
+        let (folds, trials) = (at_least("folds", FOLDS, 1, &mut gather), at_least("trials", TRIALS, 1, &mut gather));
         let lag = at_least("parallel", PARALLEL, 1, &mut gather);
         let ensemble = at_least("ensemble", 1, 1, &mut gather);
         let out = path("out").unwrap_or_else(|| PathBuf::from("model.json"));
@@ -217,8 +219,8 @@ fn opening(plan: &Plan, all: &Rows, held: Option<&Rows>, head: &Head) -> String 
     let names: Vec<&str> = head.space.params().iter().map(|param| param.name.as_str()).collect();
     let canonical = names.iter().filter_map(|name| find(name).ok()).map(|spec| spec.name).collect::<Vec<_>>();
     format!(
-        "{seen} for {} folds, {held} held out; {} tunes {} of {} by {}",
-        plan.folds,
+        "{seen} for {}, {held} held out; {} tunes {} of {} by {}",
+        count(plan.folds, "fold"),
         head.engine,
         canonical.join(", "),
         plan.params.method.name(),

@@ -82,7 +82,7 @@ impl Report {
             let error = figure.error.map_or("?".to_string(), short);
             text.push_str(&format!("{name:<34} {:>12} {error:>10}\n", short(figure.value)));
         };
-        line(&format!("tuned score ({} folds)", self.folds), self.finished.tuned);
+        line(&format!("tuned score ({})", count(self.folds, "fold")), self.finished.tuned);
         if let Some(untouched) = &self.finished.untouched {
             line(&format!("untouched score ({})", count(untouched.rows, "row")), untouched.best);
             line("optimism of the tuned score", untouched.optimism);

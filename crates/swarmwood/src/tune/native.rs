@@ -24,6 +24,9 @@ use crate::train::fold::{self, FoldFit};
 use crate::train::{Aids, train_with};
 use crate::{Error, Result, evaluate};
 
+/// One part in so many validates where there is a single split.
+const SINGLE: usize = 4;
+
 /// What every trial of a tuning has in common.
 #[derive(Debug, Clone)]
 pub struct Common {
@@ -31,7 +34,7 @@ pub struct Common {
     pub params: Params,
     /// What configurations are judged by.
     pub score: Score,
-    /// Folds of the cross-validation.
+    /// Folds of the cross-validation; 1 is a single split, a quarter of the rows for validation.
     pub folds: usize,
     /// Threads for what is done once; 0 is one a core.
     pub threads: usize,
@@ -80,7 +83,8 @@ impl Native {
         native_space::check(space, &common.params)?;
         let mut common = common;
         common.params.metric = common.score.watched();
-        let folds = rows.folds(common.folds, common.params.seed)?;
+        let cuts = if common.folds == 1 { SINGLE } else { common.folds };
+        let folds = rows.folds(cuts, common.params.seed)?;
         let native = Native {
             rows,
             common,
@@ -101,6 +105,11 @@ impl Native {
     /// The rows that trials see.
     pub fn rows(&self) -> &Rows {
         &self.rows
+    }
+
+    /// The fold of each row.
+    pub fn folds(&self) -> &[usize] {
+        &self.folds
     }
 
     /// What trials have in common.
