@@ -16,6 +16,7 @@ mod record;
 mod rules;
 mod talk;
 mod train;
+mod tune;
 
 use std::process::ExitCode;
 
@@ -41,6 +42,7 @@ fn run() -> ExitCode {
     let interrupt = Interrupt::default();
     let outcome = match matches.subcommand() {
         Some(("train", args)) => train::run(args, &interrupt),
+        Some(("tune", args)) => tune::run(args, &interrupt),
         Some(("predict", args)) => predict::run(args, &interrupt),
         Some(("evaluate", args)) => evaluate::run(args),
         Some(("inspect", args)) => inspect::run(args),
