@@ -15,3 +15,4 @@ mod swarms;
 mod tables;
 mod tree_swarms;
 mod trees;
+mod tune;
