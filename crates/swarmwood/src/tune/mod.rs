@@ -7,10 +7,12 @@
 //! [`Native`] is the objective of our own learners, [`spaces`] are what may be tried, and [`finish`] turns the best trial
 //! into a model and honest figures.
 
+pub mod command;
 pub mod engine;
 pub mod ensemble;
 pub mod finish;
 pub mod head;
+pub mod importance;
 mod journal;
 pub mod named;
 pub mod native;

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use swarmwood_search::rng::hash;
-use swarmwood_search::{Best, Capabilities, De, Outcome as Told, Param, Random, Snapshot, Space, Trial};
+use swarmwood_search::{Adopted, Best, Capabilities, De, Outcome as Told, Param, Random, Snapshot, Space, Trial};
 
 use super::*;
 use crate::tune::{Ending, Measure, Piece, Proposal, Task, read_study};
@@ -162,6 +162,9 @@ impl Engine for Witness {
     fn tell(&mut self, outcomes: &[Told]) {
         self.told.extend(outcomes.iter().map(Told::id));
         self.engine.tell(outcomes);
+    }
+    fn adopt(&mut self, trial: Adopted) {
+        self.engine.adopt(trial);
     }
     fn best(&self) -> Option<Best<'_>> {
         self.engine.best()
