@@ -44,9 +44,12 @@ fn from_a_file_to_a_model_and_honest_figures() {
 fn people_are_told_both_figures() {
     let dir = Scratch::new();
     dir.file("train.csv", binary(400, 3)).file("space.toml", SPACE);
-    let line = "tune train.csv --target sold --space space.toml --trials 4 --trees 10 --folds 2 --engine random --out m.json";
+    let line =
+        "tune train.csv --target sold --space space.toml --trials 4 --trees 10 --folds 2 --engine random --out m.json";
     let told = dir.run(line).works();
-    for part in ["logloss", "tuned score (2 folds)", "untouched score (80 rows)", "optimism", "without tuning", "m.json"] {
+    for part in
+        ["logloss", "tuned score (2 folds)", "untouched score (80 rows)", "optimism", "without tuning", "m.json"]
+    {
         assert!(told.out.contains(part), "no '{part}' in {told:#?}");
     }
     let told = dir.run(&format!("{line} --holdout 0 --metric auc")).works();
@@ -59,8 +62,10 @@ fn threads_change_nothing() {
     dir.file("train.csv", regression(300, 2)).file("space.toml", SPACE);
     let line = "tune train.csv --target price --space space.toml --trials 9 --trees 10 --folds 3 --json --quiet";
     let run = |threads: usize| {
-        let mut report =
-            dir.run(&format!("{line} --threads {threads} --out m{threads}.json --study s{threads}.jsonl")).works().json();
+        let mut report = dir
+            .run(&format!("{line} --threads {threads} --out m{threads}.json --study s{threads}.jsonl"))
+            .works()
+            .json();
         let keep = ["best", "tuned", "untouched", "fits", "fits_spared", "trials_raced"];
         keep.map(|key| report[key].take())
     };
@@ -72,7 +77,8 @@ fn threads_change_nothing() {
 fn published_ranges_and_other_methods() {
     let dir = Scratch::new();
     dir.file("train.csv", binary(300, 4));
-    let line = "tune train.csv --target sold --trials 5 --folds 2 --metric accuracy --out m.json --json --quiet --seed 2";
+    let line =
+        "tune train.csv --target sold --trials 5 --folds 2 --metric accuracy --out m.json --json --quiet --seed 2";
     let report = dir.run(&format!("{line} --space paper-b --trees 5 --engine sse")).works().json();
     assert!(report["best"]["parameters"]["booster"].is_string(), "{report}");
     assert_eq!(report["trials_failed"], 0);
