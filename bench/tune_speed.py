@@ -63,8 +63,9 @@ def peer(options: argparse.Namespace, name: str, folds: np.ndarray, seed: int, a
     parts = []
     for fold in range(FOLDS):
         test = folds == fold
-        kept = xgboost.QuantileDMatrix(x[~test], label=y[~test], max_bin=255, nthread=THREADS)
-        parts.append((kept, xgboost.QuantileDMatrix(x[test], label=y[test], ref=kept, nthread=THREADS), y[test]))
+        bins = {"max_bin": 255, "nthread": THREADS}
+        kept = xgboost.QuantileDMatrix(x[~test], label=y[~test], **bins)
+        parts.append((kept, xgboost.QuantileDMatrix(x[test], label=y[test], ref=kept, **bins), y[test]))
 
     def objective(trial: optuna.Trial) -> float:
         params = {**fixed, **suggest(trial)}
