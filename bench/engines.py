@@ -5,10 +5,10 @@
 
 A cell is a set, a range (A or B of the schemata paper), a seed and an engine: a hundred trials, one after the other,
 none given up early. The seed draws the fifth of the rows that no trial sees, the validation rows (a quarter of the
-rest) that trials are judged by, and the engine's own randomness. Two figures count: the tuned score, and the score of the
-chosen configuration on the rows that no trial saw. Sets above 4200 rows are cut to a fixed sample of that size. Optuna
-drives our own learner through `--judge`, the example `evaluate_configs` of the facade, so that nothing but the engine
-differs (`pip install optuna==5.0.0`).
+rest) that trials are judged by, and the engine's own randomness. Two figures count: the tuned score, and the score of
+the chosen configuration on the rows that no trial saw. Sets above 4200 rows are cut to a fixed sample of that size.
+Optuna drives our own learner through `--judge`, the example `evaluate_configs` of the facade, so that nothing but the
+engine differs (`pip install optuna==5.0.0`).
 
 `FILE` gets one JSON line a cell; cells that are there are not run again, so a run can be stopped and goes on later.
 `--quick` is a trial of the harness: two sets, two seeds, three engines, 15 trials of 10 trees.

@@ -3,11 +3,11 @@
     bench/.venv/bin/python bench/tune_speed.py --data DIR --binary PATH --judge PATH --out DIR [--rounds 3] [--quick]
 
 `--judge` is the example `evaluate_configs` of the facade (`cargo build --release -p swarmwood --examples`); it tells
-the folds, so that both sides judge on the same rows. Both search range A of the schemata paper with 100 trees and 255 bins,
-by cross-validated RMSE or log loss, with two threads. The peer is Optuna's default sampler with XGBoost's histogram
-trees, its quantile matrices made once for each fold and kept for all trials; it runs twice, once with both threads in
-XGBoost and once with two trials at a time on one thread each, and the faster of the two counts. Sides take turns, round
-after round, each with its own seed. Optuna is not among the requirements: `pip install optuna==5.0.0`.
+the folds, so that both sides judge on the same rows. Both search range A of the schemata paper with 100 trees and 255
+bins, by cross-validated RMSE or log loss, with two threads. The peer is Optuna's default sampler with XGBoost's
+histogram trees, its quantile matrices made once for each fold and kept for all trials; it runs twice, once with both
+threads in XGBoost and once with two trials at a time on one thread each, and the faster of the two counts. Sides take
+turns, round after round, each with its own seed. Optuna is not among the requirements: `pip install optuna==5.0.0`.
 
 A round asks: after how many seconds was our best score so far at least as good as the peer's final one, reading the
 file included? If a hundred trials do not get there, ours goes on for as long as the peer took. Writes summary.md and
@@ -63,8 +63,9 @@ def peer(options: argparse.Namespace, name: str, folds: np.ndarray, seed: int, a
     parts = []
     for fold in range(FOLDS):
         test = folds == fold
-        kept = xgboost.QuantileDMatrix(x[~test], label=y[~test], max_bin=255, nthread=THREADS)
-        parts.append((kept, xgboost.QuantileDMatrix(x[test], label=y[test], ref=kept, nthread=THREADS), y[test]))
+        bins = {"max_bin": 255, "nthread": THREADS}
+        kept = xgboost.QuantileDMatrix(x[~test], label=y[~test], **bins)
+        parts.append((kept, xgboost.QuantileDMatrix(x[test], label=y[test], ref=kept, **bins), y[test]))
 
     def objective(trial: optuna.Trial) -> float:
         params = {**fixed, **suggest(trial)}

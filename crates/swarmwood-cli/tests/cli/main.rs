@@ -16,3 +16,4 @@ mod swarms;
 mod tables;
 mod tree_swarms;
 mod trees;
+mod tune;

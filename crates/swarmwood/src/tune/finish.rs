@@ -301,3 +301,6 @@ fn no_trial(outcome: &Outcome) -> Error {
     let count = outcome.trials.len();
     Error::Run(format!("none of {count} trials was evaluated to the end{}", reason.unwrap_or_default()))
 }
+
+#[cfg(test)]
+mod tests;

@@ -209,6 +209,9 @@ impl Native {
     }
 }
 
+#[cfg(test)]
+mod tests;
+
 impl Objective for Native {
     fn pieces(&self) -> usize {
         self.common.folds
