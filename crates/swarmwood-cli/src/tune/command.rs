@@ -212,7 +212,8 @@ fn text(head: &Head, outcome: &Outcome, seconds: f64, path: Option<&PathBuf>) ->
     if let Some(best) = outcome.best() {
         let value = best.whole().map_or(String::new(), |loss| short(head.task.measure.figure(loss)));
         text.push_str(&format!("best is trial {}: {} {value}\n", best.id, head.task.measure.name));
-        for (name, value) in named::json(&head.space, &best.point) {
+        let values = named::json(&head.space, &best.point);
+        for (name, value) in head.space.params().iter().filter_map(|p| Some((&p.name, values.get(&p.name)?))) {
             text.push_str(&format!("  {name} = {value}\n"));
         }
     }

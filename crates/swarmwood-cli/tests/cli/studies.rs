@@ -193,9 +193,10 @@ fn a_full_disk_leaves_the_journal_whole() {
     let line = arguments("--trials 30 --study s.jsonl --seed 5 --quiet");
     let quoted: Vec<String> = line.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''"))).collect();
     let script = format!("trap '' XFSZ; ulimit -f 4; exec {} {}", env!("CARGO_BIN_EXE_swarmwood"), quoted.join(" "));
-    let child = Command::new("sh").args(["-c", &script]).current_dir(dir.path()).stdin(Stdio::null());
-    let child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    ended(child).ends(1, &["s.jsonl: cannot write", "make room and start the same command again"]);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &script]).current_dir(dir.path()).stdin(Stdio::null());
+    ended(shell.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+        .ends(1, &["s.jsonl: cannot write", "make room and start the same command again"]);
     let text = dir.read("s.jsonl");
     assert!(text.ends_with('\n') && text.len() > 512, "half a line was left: {text}");
     dir.run("study show s.jsonl").works();

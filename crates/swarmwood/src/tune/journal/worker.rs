@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 use super::Locked;
 use crate::{Error, Result};
 
+/// As many processes as hardly ever work on one journal.
+const SWEPT: u64 = 64;
+
 /// A process's number; the file goes with [`Worker::leave`].
 pub(in crate::tune) struct Worker {
     pub number: u64,
@@ -37,6 +40,17 @@ impl Worker {
                 Ok(()) => return Ok(Worker { number, path, _file: file }),
                 Err(std::fs::TryLockError::WouldBlock) => number += 1,
                 Err(std::fs::TryLockError::Error(source)) => return Err(fault(source)),
+            }
+        }
+    }
+
+    /// Removes what processes that were killed left beside the journal; their numbers are free, their trials stay open.
+    pub fn sweep(&self, journal: &Locked<'_>) {
+        for number in (0..SWEPT).filter(|&number| number != self.number) {
+            let path = path_of(journal.path(), number);
+            if path.exists() && !is_alive(journal.path(), number) {
+                // A file that cannot be removed harms nobody.
+                let _ = std::fs::remove_file(path);
             }
         }
     }

@@ -61,6 +61,7 @@ impl Keeper {
                 .map_err(|message| fault(path, number, &message, &created_by))?;
         }
         let worker = Worker::join(&locked)?;
+        worker.sweep(&locked);
         drop(locked);
         let highest = highest.max(worker.number);
         Ok(Keeper { journal, worker: Some(worker), highest, created_by })

@@ -299,15 +299,17 @@ fn two_at_one_journal_lose_and_repeat_nothing() {
 fn open_trials_of_the_dead_are_taken_over_once() {
     let dir = Scratch::new();
     let whole = run(Some(&dir.journal()), &Made::new(3), 12, 1);
-    // The second half belongs to a process 5 that is gone after one piece of each.
+    // The first four belong to a process 5 that is gone.
     let text = fs::read_to_string(dir.journal()).unwrap();
     let head_line = text.lines().next().unwrap();
     let asks: Vec<&str> = text.lines().filter(|line| line.contains("\"event\":\"ask\"")).take(4).collect();
     let asks = asks.join("\n").replace("\"worker\":0", "\"worker\":5");
     fs::write(dir.journal(), format!("{head_line}\n{asks}\n")).unwrap();
+    fs::write(dir.0.join("s.jsonl.worker-5"), "").unwrap();
     let made = Made::new(3);
     let resumed = run(Some(&dir.journal()), &made, 12, 2);
     assert_eq!(timeless(&resumed.trials), timeless(&whole.trials));
+    assert_eq!(fs::read_dir(&dir.0).unwrap().count(), 1, "the lock file of a dead process was left behind");
     assert!(resumed.trials.iter().all(|trial| trial.worker == 0));
     let takes = fs::read_to_string(dir.journal()).unwrap().matches("\"event\":\"take\"").count();
     assert_eq!(takes, 4);
