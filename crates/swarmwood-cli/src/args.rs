@@ -12,7 +12,7 @@ use swarmwood::model::RuleFormat;
 
 use crate::rules::MERGES;
 use crate::talk::{self, Talk};
-use crate::tune;
+use crate::{study, tune};
 
 /// Words for [`TaskChoice`].
 pub const TASKS: &[(&str, TaskChoice)] = &[
@@ -38,12 +38,13 @@ pub const FILE_KEYS: &[&str] = &[
     "plot",
 ];
 
-const ABOUT: &str = "Tree models found by search: train, tune, predict, evaluate, inspect, rules";
+const ABOUT: &str = "Tree models found by search: train, tune, study, predict, evaluate, inspect, rules";
 const AFTER: &str = "\
 Examples:
   swarmwood train houses.csv --target price --trees 200 --out model.json
   swarmwood train wine.csv --target good --method psgbdt --plot run.svg --out model.json
   swarmwood tune houses.csv --target price --trials 100 --out model.json
+  swarmwood study plot study.jsonl --kind slice --out slice.svg
   swarmwood predict model.json new.csv --out predictions.csv
   swarmwood evaluate model.json test.csv --json
   swarmwood inspect model.json --plot tree.svg
@@ -61,7 +62,16 @@ pub fn command() -> Command {
         .arg_required_else_help(true)
         .args_override_self(true)
         .disable_help_subcommand(true)
-        .subcommands([train(), tune::command(), predict(), evaluate(), inspect(), rules(), completions_command()])
+        .subcommands([
+            train(),
+            tune::command(),
+            study::command(),
+            predict(),
+            evaluate(),
+            inspect(),
+            rules(),
+            completions_command(),
+        ])
 }
 
 fn train() -> Command {
@@ -240,7 +250,7 @@ fn threads() -> Arg {
 }
 
 fn model() -> Arg {
-    Arg::new("model").value_name("MODEL").required(true).value_parser(value_parser!(PathBuf)).help("model file")
+    path("model", "MODEL", "model file")
 }
 
 /// The file with the rows.
@@ -257,13 +267,18 @@ fn words(name: &'static str, help: &'static str) -> Arg {
     word(name, "COLUMNS", help).action(ArgAction::Append).value_delimiter(',')
 }
 
+/// A file that must be named, by its place.
+pub fn path(name: &'static str, value: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).value_name(value).required(true).value_parser(value_parser!(PathBuf)).help(help)
+}
+
 /// A flag with the name of a file.
 pub fn file(name: &'static str, help: &'static str) -> Arg {
     Arg::new(name).long(name).value_name("FILE").value_parser(value_parser!(PathBuf)).help(help)
 }
 
 /// A flag with a few words to choose from, the first by default.
-fn choice(
+pub fn choice(
     name: &'static str,
     words: impl IntoIterator<Item = (&'static str, &'static str)>,
     help: &'static str,

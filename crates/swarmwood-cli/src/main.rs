@@ -14,6 +14,7 @@ mod predict;
 mod progress;
 mod record;
 mod rules;
+mod study;
 mod talk;
 mod train;
 mod tune;
@@ -43,6 +44,7 @@ fn run() -> ExitCode {
     let outcome = match matches.subcommand() {
         Some(("train", args)) => train::run(args, &interrupt),
         Some(("tune", args)) => tune::run(args, &interrupt),
+        Some(("study", args)) => study::run(args),
         Some(("predict", args)) => predict::run(args, &interrupt),
         Some(("evaluate", args)) => evaluate::run(args),
         Some(("inspect", args)) => inspect::run(args),

@@ -24,11 +24,8 @@ Examples:
   swarmwood study plot study.jsonl --kind slice --out slice.svg";
 
 /// How the best configuration is written.
-const FORMATS: [(&str, &str); 3] = [
-    ("toml", "a line a parameter: a file for --config"),
-    ("json", "an object"),
-    ("flags", "flags for a command line"),
-];
+const FORMATS: [(&str, &str); 3] =
+    [("toml", "a line a parameter: a file for --config"), ("json", "an object"), ("flags", "flags for a command line")];
 
 /// What can be drawn.
 const KINDS: [(&str, &str); 4] = [

@@ -87,10 +87,7 @@ impl Panel {
                 (false, true) => (BLUE, 3.0, 0.5),
                 (false, false) => (GREY, 2.2, 0.5),
             };
-            writeln!(
-                svg,
-                "<circle cx='{x:.1}' cy='{y:.1}' r='{radius}' fill='{colour}' fill-opacity='{opacity}'/>"
-            )?;
+            writeln!(svg, "<circle cx='{x:.1}' cy='{y:.1}' r='{radius}' fill='{colour}' fill-opacity='{opacity}'/>")?;
         }
         Ok(())
     }

@@ -25,7 +25,8 @@ pub(super) fn best(study: &Recorded) -> String {
     };
     let mut lines = vec![dots("trials", BLUE, points(false), 0.5), dots("given up early", GREY, points(true), 0.5)];
     lines.retain(|line| !line.points.is_empty());
-    let best = Line { name: "best so far".to_string(), colour: ORANGE, points: steps(study), whole: true, mark: Mark::Line };
+    let best =
+        Line { name: "best so far".to_string(), colour: ORANGE, points: steps(study), whole: true, mark: Mark::Line };
     lines.push(best);
     let chart = Chart { x_label: "trial".to_string(), y_label: study.head.task.measure.name.clone(), lines };
     let place = Place { left: MARGIN, top: MARGIN + TITLE, width: WIDTH - 2.0 * MARGIN, height: TALL };

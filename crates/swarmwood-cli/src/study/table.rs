@@ -66,7 +66,8 @@ pub(super) fn show(study: &Recorded, top: Option<usize>) -> String {
 
 fn space_text(study: &Recorded) -> String {
     let space = &study.head.space;
-    let size = space.size().map_or("a continuum of configurations".to_string(), |size| format!("{size} configurations"));
+    let size =
+        space.size().map_or("a continuum of configurations".to_string(), |size| format!("{size} configurations"));
     format!("{}, {size}", count(space.len(), "parameter"))
 }
 

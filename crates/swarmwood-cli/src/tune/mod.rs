@@ -1,5 +1,6 @@
 //! `swarmwood tune`: find good parameters, and say honestly how good they are.
 
+mod command;
 mod native;
 mod progress;
 mod report;
@@ -33,6 +34,7 @@ Examples:
   swarmwood tune houses.csv --target price --study study.jsonl --out model.json
   swarmwood tune wine.csv --target quality --space paper-a --metric r2 --trials 200
   swarmwood tune wine.csv --target quality --early-stopping-rounds 20 --trees 2000 --ensemble 5
+  swarmwood tune --command 'python train.py --rate {rate} --depth {depth}' --space space.toml --study study.jsonl
 
 Flags of training parameters fix them; everything in the space is tuned. A fifth of the rows is never shown to the tuner;
 the report tells both the score that configurations were chosen by and the score on these untouched rows. Ctrl-C ends the
@@ -42,10 +44,13 @@ goes on where it stopped.";
 /// The subcommand.
 pub fn command() -> Command {
     Command::new("tune")
-        .about("Tune the parameters of a model on a CSV or Parquet file")
+        .about("Tune the parameters of a model on a CSV or Parquet file, or of any program")
         .after_help(AFTER)
         .args_override_self(true)
-        .arg(args::data("training data: CSV (plain or gzip), Parquet, or - for standard input").required(true))
+        .arg(
+            args::data("training data: CSV (plain or gzip), Parquet, or - for standard input")
+                .required_unless_present("command"),
+        )
         .arg(args::word("target", "COLUMN", "column to predict"))
         .args(args::reading())
         .args(search())
@@ -66,6 +71,7 @@ pub fn command() -> Command {
             "keep the mean of the K best configurations instead of the best [default: 1]",
         ))
         .arg(args::file("out", "where the model goes; - for none [default: model.json]").short('o'))
+        .args(command::flags())
         .args(args::talk_flags())
         .args(TABLE.iter().filter(|spec| !OWN.contains(&spec.name)).map(fixed))
 }
@@ -82,7 +88,7 @@ fn search() -> Vec<Arg> {
         args::count(
             "parallel",
             "N",
-            "configurations under way at a time; changes which are tried, unlike --threads [default: 4]",
+            "configurations under way at a time; changes which are tried, unlike --threads [default: 4; 1 for a program]",
         ),
         args::file("study", "journal of the search: it can be stopped at any moment, and goes on from there"),
         args::number("time-limit", "SECONDS", "seconds after which the search stops with the best so far"),
@@ -104,5 +110,8 @@ fn fixed(spec: &'static ParamSpec) -> Arg {
 
 /// Runs the command.
 pub fn run(flags: &ArgMatches, interrupt: &Interrupt) -> Result<()> {
-    native::run(flags, interrupt)
+    match flags.get_one::<String>("command") {
+        Some(text) => command::run(flags, text, interrupt),
+        None => native::run(flags, interrupt),
+    }
 }

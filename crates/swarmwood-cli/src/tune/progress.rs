@@ -39,8 +39,11 @@ impl Progress {
         let best = tally
             .best
             .map(|(id, loss)| format!("best {} {} (trial {id})", self.measure.name, short(self.measure.figure(loss))));
-        let fits = format!("{}, {} spared", count(tally.pieces, "fit"), tally.spared);
-        let state = best.into_iter().chain([fits]).collect::<Vec<_>>().join(", ");
+        // A program is one piece, of which nothing can be spared.
+        let fits =
+            (tally.pieces > tally.ended).then(|| format!("{}, {} spared", count(tally.pieces, "fit"), tally.spared));
+        let failed = (tally.failed > 0).then(|| format!("{} failed", tally.failed));
+        let state = [best, fits, failed].into_iter().flatten().collect::<Vec<_>>().join(", ");
         if let Some(bar) = &self.bar {
             bar.set_length(trials as u64);
             bar.set_position(tally.ended as u64);

@@ -159,7 +159,7 @@ fn untouched(untouched: &Untouched) -> Value {
 }
 
 /// Why the search ended, if it is worth a word.
-fn ended(ended: Ended) -> &'static str {
+pub(super) fn ended(ended: Ended) -> &'static str {
     match ended {
         Ended::Trials => "",
         Ended::Exhausted => "; there was nothing more to try",
@@ -168,7 +168,8 @@ fn ended(ended: Ended) -> &'static str {
     }
 }
 
-fn ended_name(ended: Ended) -> &'static str {
+/// The same in one word.
+pub(super) fn ended_name(ended: Ended) -> &'static str {
     match ended {
         Ended::Trials => "trials",
         Ended::Exhausted => "exhausted",

@@ -11,6 +11,7 @@ mod memory;
 mod outputs;
 mod rules;
 mod scratch;
+mod studies;
 mod swarms;
 mod tables;
 mod tree_swarms;

@@ -141,7 +141,7 @@ mod on_unix {
         let looks = AtomicUsize::new(0);
         let halt = || looks.fetch_add(1, Ordering::Relaxed) > 5 || halted.load(Ordering::Relaxed);
         let stopped = try_out("trap : TERM; while :; do sleep 0.05; done", Settings::default(), &halt);
-        assert_eq!(stopped, Err("stopped".to_string()));
+        assert!(stopped.as_ref().is_err_and(|reason| reason.starts_with("stopped")), "{stopped:?}");
     }
 
     #[test]

@@ -61,8 +61,8 @@ impl ValueFrom {
                 let path = path.replace(TRIAL, &trial.to_string());
                 let text = fs::read_to_string(&path).map_err(|fault| format!("cannot read {path}: {fault}"))?;
                 let json: Value = serde_json::from_str(&text).map_err(|fault| format!("{path}: {fault}"))?;
-                let keys = key.iter().flat_map(|key| key.split('.'));
-                let found = keys.fold(Some(&json), |value, key| value.and_then(|value| value.get(key)));
+                let mut keys = key.iter().flat_map(|key| key.split('.'));
+                let found = keys.try_fold(&json, |value, key| value.get(key));
                 let place = key.as_ref().map_or(String::new(), |key| format!(" at '{key}'"));
                 found.and_then(Value::as_f64).ok_or_else(|| format!("{path}: no number{place}"))
             }
