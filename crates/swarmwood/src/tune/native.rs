@@ -83,6 +83,11 @@ impl Native {
         native_space::check(space, &common.params)?;
         let mut common = common;
         common.params.metric = common.score.watched();
+        // Fits run side by side; threads within them would only take the cores from each other.
+        common.params.threads = 1;
+        if common.params.method != Method::Greedy {
+            common.params.early_stopping_rounds = 0;
+        }
         let cuts = if common.folds == 1 { SINGLE } else { common.folds };
         let folds = rows.folds(cuts, common.params.seed)?;
         let native = Native {

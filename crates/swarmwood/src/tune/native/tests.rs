@@ -10,15 +10,15 @@ use crate::params::{Growth, ObjectiveChoice};
 use crate::read::{ReadOptions, Source, TaskChoice, training};
 use crate::tune::{Finish, Head, Limits, Measure, Study, Task, TrialRecord, named};
 
-/// Rows whose target depends on three features at once: no tree of depth 1 or 2 can tell.
-fn parity(rows: usize, seed: u64, held_noise: f64, held: &dyn Fn(usize) -> bool) -> String {
+/// Rows whose target is high where three features are all high: no tree of depth 1 or 2 can tell.
+fn corner(rows: usize, seed: u64, held_noise: f64, held: &dyn Fn(usize) -> bool) -> String {
     let mut stream = Stream::new(seed, 0, 0);
     let mut csv = "a,b,c,d,y\n".to_string();
     for row in 0..rows {
         let x: Vec<f64> = (0..4).map(|_| stream.unit()).collect();
-        let odd = x[..3].iter().filter(|&&x| x > 0.5).count() % 2;
+        let high = 2.0 * f64::from(x[..3].iter().all(|&x| x > 0.3));
         let noise = 0.2 * stream.normal() + if held(row) { held_noise } else { 0.0 };
-        let _ = writeln!(csv, "{},{},{},{},{}", x[0], x[1], x[2], x[3], odd as f64 + noise);
+        let _ = writeln!(csv, "{},{},{},{},{}", x[0], x[1], x[2], x[3], high + noise);
     }
     csv
 }
@@ -74,18 +74,18 @@ fn decided(trials: &[TrialRecord]) -> Vec<(u64, u128, Vec<f64>, Option<f64>)> {
 #[test]
 fn a_planted_depth_is_found_and_beats_the_rest() {
     let space = depth_space();
-    let native = native(read(parity(600, 1, 0.0, &|_| false)), fixed(), "rmse", 3, &space);
+    let native = native(read(corner(600, 1, 0.0, &|_| false)), fixed(), "rmse", 3, &space);
     let trials = run(&native, &space, "grid", 10, 2);
     let best = crate::tune::trial::best(&trials).unwrap();
     let chosen = named::json(&space, &best.point);
     assert!(chosen["depth"].as_i64().unwrap() >= 3 && chosen["learning_rate"] == 0.3, "{chosen:?}");
-    assert!(best.whole().unwrap() < 0.4, "{best:?}");
+    assert!(best.whole().unwrap() < 0.35, "{best:?}");
 }
 
 #[test]
 fn rows_held_out_influence_no_trial() {
     let space = depth_space();
-    let whole = read(parity(400, 2, 0.0, &|_| false));
+    let whole = read(corner(400, 2, 0.0, &|_| false));
     let (rows, held) = whole.clone().holdout(0.25, 9).unwrap();
     // Which rows were held out, by their place in the file.
     let mut kept = Vec::new();
@@ -103,7 +103,7 @@ fn rows_held_out_influence_no_trial() {
         .unwrap();
     let is_held: Vec<bool> = all.iter().map(|y| !kept.contains(y)).collect();
     assert_eq!(is_held.iter().filter(|held| **held).count(), held.rows);
-    let changed = read(parity(400, 2, 1000.0, &|row| is_held[row]));
+    let changed = read(corner(400, 2, 1000.0, &|row| is_held[row]));
     let (other, other_held) = changed.clone().holdout(0.25, 9).unwrap();
 
     let (a, b) = (native(rows, fixed(), "rmse", 3, &space), native(other, fixed(), "rmse", 3, &space));
@@ -135,7 +135,7 @@ fn threads_change_no_trial() {
         Param::list("subsample", &[0.5, 0.75, 1.0]),
     ])
     .unwrap();
-    let native = native(read(parity(500, 3, 0.0, &|_| false)), fixed(), "r2", 4, &space);
+    let native = native(read(corner(500, 3, 0.0, &|_| false)), fixed(), "r2", 4, &space);
     let one = run(&native, &space, "tpe", 20, 1);
     assert_eq!(decided(&one), decided(&run(&native, &space, "tpe", 20, 8)));
     assert!(one.iter().any(|trial| trial.pieces.len() < 4), "racing spares fits");
@@ -143,7 +143,7 @@ fn threads_change_no_trial() {
 
 #[test]
 fn a_fold_is_trained_and_measured_as_any_other_rows() {
-    let rows = read(parity(300, 4, 0.0, &|_| false));
+    let rows = read(corner(300, 4, 0.0, &|_| false));
     let space = Space::new(vec![Param::integer("depth", 3, 3)]).unwrap();
     let point = space.nth(0).unwrap();
     for (method, booster) in
@@ -163,7 +163,7 @@ fn a_fold_is_trained_and_measured_as_any_other_rows() {
 
 #[test]
 fn every_other_method_can_be_tuned() {
-    let csv = parity(200, 5, 0.0, &|_| false);
+    let csv = corner(200, 5, 0.0, &|_| false);
     for method in [Method::Swarm, Method::Cart, Method::SgbdtBins] {
         let space = Space::new(vec![Param::integer("depth", 2, 3)]).unwrap();
         let params = Params { trees: 2, iterations: 5, budget: 20, ..Params::of(method) };
@@ -229,7 +229,7 @@ fn targets_that_a_loss_cannot_have_are_refused_before_the_first_trial() {
 fn rounds_of_early_stopping_are_told_and_used() {
     let space = Space::new(vec![Param::list("learning_rate", &[0.3, 0.5])]).unwrap();
     let params = Params { trees: 300, early_stopping_rounds: 5, depth: 3, ..Params::of(Method::Greedy) };
-    let rows = read(parity(300, 6, 0.0, &|_| false));
+    let rows = read(corner(300, 6, 0.0, &|_| false));
     let native = native(rows.clone(), params, "rmse", 3, &space);
     let trials = run(&native, &space, "grid", 2, 1);
     let best = crate::tune::trial::best(&trials).unwrap();
@@ -249,7 +249,7 @@ fn rounds_of_early_stopping_are_told_and_used() {
 fn bins_are_cut_once_for_every_number_of_them() {
     let space = Space::new(vec![Param::list("max_bin", &[4.0, 64.0])]).unwrap();
     let native =
-        native(read(parity(400, 8, 0.0, &|_| false)), Params { growth: Growth::Leaf, ..fixed() }, "rmse", 2, &space);
+        native(read(corner(400, 8, 0.0, &|_| false)), Params { growth: Growth::Leaf, ..fixed() }, "rmse", 2, &space);
     let loss = |number: u128| {
         let point = space.nth(number).unwrap();
         native.piece(&Proposal { id: 0, space: &space, point: &point }, 0, &|| false).unwrap().loss
@@ -264,7 +264,7 @@ fn bins_are_cut_once_for_every_number_of_them() {
 #[test]
 fn halting_ends_a_fit_without_a_figure() {
     let space = depth_space();
-    let native = native(read(parity(200, 1, 0.0, &|_| false)), fixed(), "rmse", 2, &space);
+    let native = native(read(corner(200, 1, 0.0, &|_| false)), fixed(), "rmse", 2, &space);
     let point = space.nth(0).unwrap();
     assert!(native.piece(&Proposal { id: 0, space: &space, point: &point }, 0, &|| true).is_err());
 }

@@ -14,7 +14,7 @@ use swarmwood_search::rng::Stream;
 
 use super::{Belief, Cube, Regressor};
 
-/// Trees.
+/// Trees, unless said otherwise.
 const TREES: usize = 30;
 
 /// Share of the parameters that a split looks at.
@@ -24,16 +24,32 @@ const SHARE: f64 = 0.7;
 const LEAF: usize = 2;
 
 /// The forest.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct RandomForest;
+#[derive(Debug, Clone, Copy)]
+pub struct RandomForest {
+    trees: usize,
+}
+
+impl Default for RandomForest {
+    fn default() -> Self {
+        Self::of_trees(TREES)
+    }
+}
 
 impl Regressor for RandomForest {
     const NAME: &'static str = "forest";
 
+    fn of_trees(trees: usize) -> Self {
+        RandomForest { trees: trees.max(1) }
+    }
+
+    fn trees(&self) -> usize {
+        self.trees
+    }
+
     fn believe(&self, known: &Cube, target: &[f64], asked: &Cube, stream: &mut Stream) -> Vec<Belief> {
         let mut forest = Growing::new(known, target, asked);
-        (0..TREES).for_each(|_| forest.tree(stream));
-        let count = TREES as f64;
+        (0..self.trees).for_each(|_| forest.tree(stream));
+        let count = self.trees as f64;
         let belief = |(&sum, &squares): (&f64, &f64)| {
             let mean = sum / count;
             Belief { mean, deviation: (squares / count - mean * mean).max(0.0).sqrt() }

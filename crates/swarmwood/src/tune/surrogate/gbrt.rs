@@ -33,19 +33,39 @@ const BINS: usize = 64;
 /// Bytes of histograms that may be kept: enough for every node of a tree of depth 3.
 const MEMORY: usize = 1 << 24;
 
+/// Trees for each quantile, unless said otherwise.
+const TREES: usize = 30;
+
 /// Three quantiles.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Quantiles;
+#[derive(Debug, Clone, Copy)]
+pub struct Quantiles {
+    trees: usize,
+}
+
+impl Default for Quantiles {
+    fn default() -> Self {
+        Self::of_trees(TREES)
+    }
+}
 
 impl Regressor for Quantiles {
     const NAME: &'static str = "gbrt";
+
+    fn of_trees(trees: usize) -> Self {
+        Quantiles { trees: trees.max(1) }
+    }
+
+    fn trees(&self) -> usize {
+        self.trees
+    }
 
     fn believe(&self, known: &Cube, target: &[f64], asked: &Cube, _: &mut Stream) -> Vec<Belief> {
         let Ok(pool) = Pool::new(1) else { return vec![Belief { mean: 0.0, deviation: 1.0 }; asked.rows] };
         let (data, candidates) = binned(known, target, asked, &pool);
         let predict = |alpha: f64| -> Vec<f64> {
             let objective = Quantile { alpha };
-            let fit = train(&data, Some(&candidates), &objective, &settings(), &pool, &mut |_| Flow::Continue);
+            let fit =
+                train(&data, Some(&candidates), &objective, &settings(self.trees), &pool, &mut |_| Flow::Continue);
             fit.valid_scores[0].iter().map(|&score| f64::from(score) + fit.shift).collect()
         };
         let [low, middle, high] = QUANTILES.map(predict);
@@ -54,9 +74,9 @@ impl Regressor for Quantiles {
     }
 }
 
-fn settings() -> Settings {
+fn settings(trees: usize) -> Settings {
     Settings {
-        trees: 30,
+        trees,
         growth: Growth::Depth,
         depth: 3,
         max_leaves: 8,

@@ -26,7 +26,7 @@ use improvement::by_improvement;
 /// Trials before the first model.
 const OPENING: usize = 10;
 
-/// Configurations that a model chooses from.
+/// Configurations that a model chooses from, unless said otherwise.
 const CANDIDATES: usize = 1000;
 
 /// The forest as an engine.
@@ -79,17 +79,29 @@ impl Cube {
 pub trait Regressor: Clone + Send + Default {
     /// The engine's name.
     const NAME: &'static str;
+    /// A model of so many trees.
+    fn of_trees(trees: usize) -> Self;
+    /// How many trees it has.
+    fn trees(&self) -> usize;
     /// Learns from known configurations and says what it expects of others. All randomness comes from the stream.
     fn believe(&self, known: &Cube, target: &[f64], asked: &Cube, stream: &mut Stream) -> Vec<Belief>;
 }
 
 /// The settings of a surrogate engine.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Settings<R> {
     /// The model.
     pub regressor: R,
     /// What it learns.
     pub targets: Targets,
+    /// Configurations that it chooses from.
+    pub candidates: usize,
+}
+
+impl<R: Default> Default for Settings<R> {
+    fn default() -> Self {
+        Settings { regressor: R::default(), targets: Targets::default(), candidates: CANDIDATES }
+    }
 }
 
 /// The trials told so far and the model that is fitted to them.
@@ -140,7 +152,7 @@ impl<R: Regressor> Method for Surrogate<R> {
         let pending: Vec<&Point> = place.ledger.pending().collect();
         let target = self.targets(pending.len());
         let known = Cube::new(place.space, self.told.iter().map(|(point, _)| point).chain(pending));
-        let candidates: Vec<Point> = (0..CANDIDATES).map(|_| place.space.draw(&mut stream)).collect();
+        let candidates: Vec<Point> = (0..self.settings.candidates).map(|_| place.space.draw(&mut stream)).collect();
         let asked = Cube::new(place.space, candidates.iter());
         let least = target[..self.told.len()].iter().copied().fold(f64::INFINITY, f64::min);
         let beliefs = self.settings.regressor.believe(&known, &target, &asked, &mut stream);
@@ -152,17 +164,21 @@ impl<R: Regressor> Method for Surrogate<R> {
         let told = self.told.iter().map(|(point, loss)| Datum::List(vec![Datum::point(point), Datum::Real(*loss)]));
         Datum::record([
             ("losses", Datum::flag(self.settings.targets == Targets::Losses)),
+            ("trees", Datum::Natural(self.settings.regressor.trees() as u64)),
+            ("candidates", Datum::Natural(self.settings.candidates as u64)),
             ("told", Datum::List(told.collect())),
         ])
     }
 
     fn load(space: &Space, data: &Datum) -> Result<Self, Error> {
         let targets = if data.field("losses")?.to_flag()? { Targets::Losses } else { Targets::Ranks };
+        let regressor = R::of_trees(data.field("trees")?.count()?);
+        let candidates = data.field("candidates")?.count()?;
         let told = data.field("told")?.list()?.iter().map(|datum| {
             let [point, loss] = datum.tuple()?;
             Ok((point.to_point(space)?, loss.real()?))
         });
         let told = told.collect::<Result<Vec<_>, Error>>()?;
-        Ok(Surrogate { settings: Settings { regressor: R::default(), targets }, told })
+        Ok(Surrogate { settings: Settings { regressor, targets, candidates }, told })
     }
 }
