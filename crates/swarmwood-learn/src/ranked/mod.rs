@@ -123,6 +123,35 @@ impl Ranked {
         if self.weight.is_empty() { self.rows as f64 } else { self.weight.iter().sum() }
     }
 
+    /// The levels of a category in the order of a mean over some rows, of which the score is given by place; levels without
+    /// a row come last.
+    pub fn levels_by_mean(&self, feature: u32, rows: &[u32], score: impl Fn(usize) -> f64) -> Vec<u16> {
+        let column = &self.columns[feature as usize];
+        let mut sums = vec![[0.0_f64; 2]; usize::from(column.top) + 1];
+        for (at, &row) in rows.iter().enumerate() {
+            let weight = self.weight(row);
+            let sum = &mut sums[usize::from(column.codes[row as usize])];
+            *sum = [sum[0] + weight, sum[1] + weight * score(at)];
+        }
+        let mean = |code: u16| match sums[usize::from(code)] {
+            [weight, sum] if weight > 0.0 => sum / weight,
+            _ => f64::INFINITY,
+        };
+        let mut order: Vec<u16> = (1..=column.top).collect();
+        order.sort_by(|&a, &b| mean(a).total_cmp(&mean(b)));
+        order
+    }
+
+    /// The same in the order of the mean target, or of the share of the first class.
+    pub fn levels_by_target(&self, feature: u32, rows: &[u32]) -> Vec<u16> {
+        match &self.target {
+            Target::Numbers { of_row, .. } => self.levels_by_mean(feature, rows, |at| of_row[rows[at] as usize]),
+            Target::Classes { of_row, .. } => {
+                self.levels_by_mean(feature, rows, |at| f64::from(u8::from(of_row[rows[at] as usize] == 0)))
+            }
+        }
+    }
+
     /// Some of the rows with the codes that they have here.
     #[must_use]
     pub fn subset(&self, rows: &[u32]) -> Self {

@@ -24,24 +24,7 @@ pub(super) fn of_levels(view: &View<'_>, feature: u32) -> Vec<Vec<u16>> {
     if lot.leaves > 2 {
         scores.extend(advantage(view));
     }
-    scores.iter().map(|score| order_by(view, feature, score)).collect()
-}
-
-fn order_by(view: &View<'_>, feature: u32, score: &dyn Fn(usize) -> f64) -> Vec<u16> {
-    let column = &view.lot.table.columns()[feature as usize];
-    let mut sums = vec![[0.0_f64; 2]; usize::from(column.top()) + 1];
-    for (at, &row) in view.lot.rows.iter().enumerate() {
-        let weight = view.lot.table.weight(row);
-        let sum = &mut sums[usize::from(column.codes()[row as usize])];
-        *sum = [sum[0] + weight, sum[1] + weight * score(at)];
-    }
-    let mean = |code: u16| match sums[usize::from(code)] {
-        [weight, sum] if weight > 0.0 => sum / weight,
-        _ => f64::INFINITY,
-    };
-    let mut order: Vec<u16> = (1..=column.top()).collect();
-    order.sort_by(|&a, &b| mean(a).total_cmp(&mean(b)));
-    order
+    scores.iter().map(|score| lot.table.levels_by_mean(feature, &lot.rows, score)).collect()
 }
 
 /// What a row costs more on the left than on the right, with the leaves as the node's rows would make them on each side

@@ -73,11 +73,9 @@ impl Problem<'_> {
     /// Gives a node the best rule for the tree as it is; what that saves, if anything.
     fn rechoose_node(&self, sketch: &mut Sketch, node: u32) -> Option<f64> {
         let lot = self.lot(sketch, node);
-        let below = sketch.leaves_below(Edge::Node(node));
         let current = self.loss_of_rule(sketch, node, &lot);
         let demand = Demand { loss: &self.settings.loss, min_leaf: self.settings.limits.min_leaf };
         let found = lot.best(demand, &self.features, self.pool)?;
-        debug_assert_eq!(below.len(), usize::from(lot.leaves));
         if !self.better(found.loss, current) {
             return None;
         }
@@ -155,20 +153,24 @@ impl Problem<'_> {
         if limits.leaves == 0 || now.sketch.leaves() < 3 {
             return false;
         }
-        let (nodes, leaves) = sketch::fit(&now.sketch, self.table, &self.settings.loss);
-        let cost = |(node, branch): (usize, &sketch::Branch)| match (branch.left, branch.right) {
+        let Some(weakest) = self.weakest_fork(&now.sketch) else { return false };
+        let pruned = now.sketch.replace(weakest, &Twig::Leaf);
+        let grown = cart::regrow(&self.growing(&self.features, &self.settings.loss), &pruned);
+        self.accept(now, grown)
+    }
+
+    /// The pair of leaves that saves least.
+    pub(super) fn weakest_fork(&self, sketch: &Sketch) -> Option<Edge> {
+        let (nodes, leaves) = sketch::fit(sketch, self.table, &self.settings.loss);
+        let saved = |(node, branch): (usize, &sketch::Branch)| match (branch.left, branch.right) {
             (Edge::Leaf(left), Edge::Leaf(right)) => {
                 Some((node, nodes[node].loss - leaves[left as usize].loss - leaves[right as usize].loss))
             }
             _ => None,
         };
-        let forks = now.sketch.nodes().iter().enumerate().filter_map(cost);
-        let Some((weakest, _)) = forks.reduce(|best, other| if other.1 < best.1 { other } else { best }) else {
-            return false;
-        };
-        let pruned = now.sketch.replace(Edge::Node(weakest as u32), &Twig::Leaf);
-        let grown = cart::regrow(&self.growing(&self.features, &self.settings.loss), &pruned);
-        self.accept(now, grown)
+        let forks = sketch.nodes().iter().enumerate().filter_map(saved);
+        let weakest = forks.reduce(|best, other| if other.1 < best.1 { other } else { best });
+        weakest.map(|(node, _)| Edge::Node(node as u32))
     }
 
     /// Puts the best twig of two levels wherever the bottom of the tree has room for one.

@@ -391,7 +391,10 @@ impl Axis {
             return None;
         }
         if column.is_category() {
-            order_by_target(table, rows, feature, &mut seen);
+            // Missing values stay in front.
+            let levels = table.levels_by_target(feature, rows);
+            let held = |code: &u16| counts[usize::from(*code)] > 0;
+            seen = std::iter::once(0).chain(levels).filter(held).collect();
         }
         let mut bin_of = vec![0_u8; counts.len()];
         let mut codes: Vec<Vec<u16>> = vec![Vec::new()];
@@ -417,20 +420,4 @@ impl Axis {
         let of = rows.iter().map(|&row| bin_of[usize::from(column.codes()[row as usize])]).collect();
         (codes.len() > 1).then_some(Axis { feature, of, codes })
     }
-}
-
-/// Orders the levels of a category by their mean target, or by the share of the first class.
-fn order_by_target(table: &Ranked, rows: &[u32], feature: u32, codes: &mut [u16]) {
-    let column = &table.columns()[feature as usize];
-    let mut sums = vec![[0.0_f64; 2]; usize::from(column.top()) + 1];
-    for &row in rows {
-        let value = match table.target() {
-            Target::Classes { of_row, .. } => f64::from(u8::from(of_row[row as usize] == 0)),
-            Target::Numbers { of_row, .. } => of_row[row as usize],
-        };
-        let sum = &mut sums[usize::from(column.codes()[row as usize])];
-        *sum = [sum[0] + table.weight(row), sum[1] + table.weight(row) * value];
-    }
-    let mean = |code: u16| sums[usize::from(code)][1] / sums[usize::from(code)][0];
-    codes.sort_by(|&a, &b| (a > 0).cmp(&(b > 0)).then(mean(a).total_cmp(&mean(b))));
 }

@@ -5,7 +5,7 @@ use swarmwood_search::rng::Stream;
 use super::{Problem, Tried};
 use crate::cart;
 use crate::ranked::{CodeSet, Cut, Rule};
-use crate::sketch::{self, Edge, Sketch, Twig};
+use crate::sketch::{Edge, Sketch, Twig};
 
 impl Problem<'_> {
     /// A changed copy of a tree of the swarm: a random rule, a twig regrown on half of the features, or a twig of another
@@ -79,18 +79,8 @@ impl Problem<'_> {
             sketch = Sketch::new(&sketch.twig_but(sketch.root(), &mut |edge| too_deep(edge).then_some(Twig::Leaf)));
         }
         while limits.leaves > 0 && sketch.leaves() > limits.leaves {
-            let (nodes, leaves) = sketch::fit(&sketch, self.table, &self.settings.loss);
-            let cost = |node: usize| match (sketch.nodes()[node].left, sketch.nodes()[node].right) {
-                (Edge::Leaf(left), Edge::Leaf(right)) => {
-                    Some(nodes[node].loss - leaves[left as usize].loss - leaves[right as usize].loss)
-                }
-                _ => None,
-            };
-            let forks = (0..nodes.len()).filter_map(|node| cost(node).map(|cost| (node, cost)));
-            let Some((node, _)) = forks.reduce(|best, other| if other.1 < best.1 { other } else { best }) else {
-                break;
-            };
-            sketch = sketch.replace(Edge::Node(node as u32), &Twig::Leaf);
+            let Some(weakest) = self.weakest_fork(&sketch) else { break };
+            sketch = sketch.replace(weakest, &Twig::Leaf);
         }
         sketch
     }

@@ -103,7 +103,7 @@ impl<'a> Shared<'a> {
         let weights: Vec<f64> = rows.iter().map(|&row| table.weight(row)).collect();
         let mut axes = Vec::new();
         for &feature in features {
-            axes.extend(Axis::of_feature(table, rows, feature, &classes, &weights));
+            axes.extend(Axis::of_feature(table, rows, feature));
         }
         Shared { table, cost, classes, weights, min_leaf, axes, features: features.to_vec() }
     }
@@ -218,26 +218,15 @@ fn cheapest(leaf: [f64; 2], fork: [f64; 2], most_leaves: usize) -> (f64, [bool; 
 
 impl Axis {
     /// The axis of a feature; two where values are missing, which lie first on one and last on the other.
-    fn of_feature(table: &Ranked, rows: &[u32], feature: u32, classes: &[u16], weights: &[f64]) -> Vec<Axis> {
+    fn of_feature(table: &Ranked, rows: &[u32], feature: u32) -> Vec<Axis> {
         let column = &table.columns()[feature as usize];
         let codes = |at: usize| column.codes()[rows[at] as usize];
         let mut seen: Vec<u16> = (0..rows.len()).map(codes).filter(|&code| code > 0).collect();
         seen.sort_unstable();
         seen.dedup();
         if column.is_category() {
-            let share = |code: u16| {
-                let of_code = (0..rows.len()).filter(|&at| codes(at) == code);
-                let (mut first, mut all) = (0.0, 0.0);
-                for at in of_code {
-                    all += weights[at];
-                    first += if classes[at] == 0 { weights[at] } else { 0.0 };
-                }
-                if all > 0.0 { first / all } else { 0.0 }
-            };
-            let shares: Vec<f64> = seen.iter().map(|&code| share(code)).collect();
-            let mut order: Vec<usize> = (0..seen.len()).collect();
-            order.sort_by(|&a, &b| shares[a].total_cmp(&shares[b]));
-            seen = order.into_iter().map(|at| seen[at]).collect();
+            let held = |code: &u16| seen.binary_search(code).is_ok();
+            seen = table.levels_by_target(feature, rows).into_iter().filter(held).collect();
         }
         let any_missing = (0..rows.len()).any(|at| codes(at) == 0);
         let mut place = vec![0_u16; usize::from(column.top()) + 1];
