@@ -191,7 +191,7 @@ impl<'a> Growing<'a> {
         let column = &self.known.columns[parameter];
         let (mut left_weight, mut left_sum) = (0, 0.0);
         let (mut score, mut found) = (floor, None);
-        let Some((&first, rest)) = order.split_first() else { return None };
+        let (&first, rest) = order.split_first()?;
         let (mut row, mut value) = (first as usize, column[first as usize]);
         for (before, &next) in rest.iter().enumerate() {
             let (draws, targets) = self.tree.weighed[row];
