@@ -194,6 +194,7 @@ fn fruitless(outcome: &Outcome) -> String {
         _ => None,
     });
     match last {
+        Some((_, reason)) if outcome.tally.failed == 1 => format!("the only trial failed: {reason}"),
         Some((id, reason)) => {
             format!("all {} failed, the last one, trial {id}: {reason}", count(outcome.tally.failed, "trial"))
         }
