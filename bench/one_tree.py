@@ -130,7 +130,11 @@ def main(given: list[str]) -> int:
     if options.out:
         options.out.mkdir(parents=True, exist_ok=True)
         place = ("set", "split", "size", "contender", "build")
-        raw = [[*(line[key] for key in place), *item] for line in lines for item in line["found"].items()]
+        raw = [
+            [*(line[key] for key in place), name, float(f"{value:.7g}")]
+            for line in lines
+            for name, value in line["found"].items()
+        ]
         write(pd.DataFrame(raw, columns=[*place, "quantity", "value"]).to_csv(index=False), options.out / "raw.csv")
         builds = sorted({line["build"] for line in lines if line["build"]})
         write(provenance(given, options, ", ".join(builds)), options.out / "README.md")
