@@ -50,6 +50,9 @@ pub struct Facts {
     pub dispersion: f64,
 }
 
+/// Leaves of all trees together that count as few.
+const FEW_LEAVES: usize = 512;
+
 /// Numbers that go with the number of trees.
 struct Size {
     rates: &'static [f64],
@@ -58,10 +61,14 @@ struct Size {
     pairs: usize,
 }
 
-fn size(trees: usize) -> Size {
-    match trees {
+fn size(frame: &Frame) -> Size {
+    match frame.trees {
         0..=11 => Size { rates: &[1.0, 0.5, 0.3, 0.15], start_rate: 0.5, sweeps: 8, pairs: 60 },
         12..=31 => Size { rates: &[0.5, 0.3, 0.15], start_rate: 0.3, sweeps: 4, pairs: 16 },
+        // Many trees of few leaves are quickly grown again.
+        trees if trees * frame.max_leaves <= FEW_LEAVES => {
+            Size { rates: &[0.3, 0.15, 0.08], start_rate: 0.15, sweeps: 8, pairs: 16 }
+        }
         _ => Size { rates: &[0.3, 0.15, 0.08], start_rate: 0.15, sweeps: 3, pairs: 0 },
     }
 }
@@ -76,7 +83,7 @@ fn greedy(frame: &Frame, rate: f64, lambda: f64, gamma: f64, min_child_weight: f
 
 /// Greedy candidates. The ones with a price on splits need the noise and come with [`search`].
 pub fn greedy_menu(frame: &Frame, facts: &Facts) -> Vec<Candidate> {
-    let size = size(frame.trees);
+    let size = size(frame);
     let h = facts.hessian;
     // A row counts one hessian where it is constant; for classes the recipe counts hessians of a quarter.
     let least = if facts.classes { 5.0 * 0.25 } else { 5.0 * h };
@@ -90,6 +97,12 @@ pub fn greedy_menu(frame: &Frame, facts: &Facts) -> Vec<Candidate> {
         }
         for &rate in size.rates.iter().filter(|&&rate| rate < 1.0).take(2) {
             menu.push(greedy(frame, rate, 10.0, 0.0, least, ", lambda 10"));
+        }
+        if let Some(frame) = oblivious(frame).filter(|_| frame.trees >= MANY_TREES) {
+            // Oblivious trees overfit less, so they bear larger steps.
+            for rate in [0.5, 0.3] {
+                menu.push(greedy(&frame, rate, 1.0, 0.0, 1.0, ", oblivious trees"));
+            }
         }
     } else {
         for &rate in size.rates {
@@ -124,12 +137,12 @@ const DEEPEST: usize = 8;
 
 /// Greedy boosting where nothing could be compared.
 pub fn plain_greedy(frame: &Frame) -> Candidate {
-    greedy(frame, size(frame.trees).start_rate, 1.0, 0.0, 1.0, ", smaller leaves")
+    greedy(frame, size(frame).start_rate, 1.0, 0.0, 1.0, ", smaller leaves")
 }
 
 /// Greedy boosting that pays for splits what chance would gain.
 pub fn priced_greedy(frame: &Frame, facts: &Facts) -> Candidate {
-    let rate = size(frame.trees).rates.iter().copied().find(|&rate| rate < 1.0).unwrap_or(0.5);
+    let rate = size(frame).rates.iter().copied().find(|&rate| rate < 1.0).unwrap_or(0.5);
     let (lambda, least) = if facts.classes { (1.0, 1.25) } else { (facts.hessian, 5.0 * facts.hessian) };
     greedy(frame, rate, lambda, price(facts), least, ", priced splits")
 }
@@ -151,7 +164,7 @@ pub fn likeliest(frame: &Frame, facts: &Facts) -> Candidate {
 
 /// The search arms.
 pub fn search_menu(frame: &Frame, facts: &Facts) -> Vec<Candidate> {
-    let size = size(frame.trees);
+    let size = size(frame);
     let m = frame.trees as f64;
     let arm = |name: String, lambda: f64, kappa: f64, gamma: f64| {
         let (least, pairs) = if facts.classes { (1.0, 0) } else { (5.0 * facts.hessian * (1.0 + kappa), size.pairs) };
@@ -185,4 +198,36 @@ pub fn search_menu(frame: &Frame, facts: &Facts) -> Vec<Candidate> {
         }
     }
     menu
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(trees: usize, max_leaves: usize) -> Frame {
+        Frame { trees, growth: Growth::Leaf, or_oblivious: true, depth: 0, max_leaves, seed: 1, memory: 1 << 20 }
+    }
+
+    const CLASSES: Facts = Facts { classes: true, rows: 1000, hessian: 0.25, noise: 0.3, dispersion: 1.0 };
+
+    #[test]
+    fn oblivious_trees_are_tried_where_there_are_many_and_they_are_allowed() {
+        for facts in [CLASSES, Facts { classes: false, ..CLASSES }] {
+            let tried = |frame: Frame| {
+                let menu = greedy_menu(&frame, &facts);
+                menu.iter().filter(|candidate| candidate.frame.growth == Growth::Oblivious).count()
+            };
+            assert_eq!((tried(frame(6, 32)), tried(frame(64, 64))), (0, 2));
+            assert_eq!(tried(Frame { or_oblivious: false, ..frame(64, 64) }), 0);
+        }
+    }
+
+    #[test]
+    fn pairs_of_many_trees_are_ruined_while_these_are_small() {
+        let pairs = |frame: Frame| match &search_menu(&frame, &Facts { classes: false, ..CLASSES })[0].way {
+            Way::Search(arm) => arm.pairs,
+            _ => 0,
+        };
+        assert_eq!((pairs(frame(48, 4)), pairs(frame(64, 64))), (16, 0));
+    }
 }
