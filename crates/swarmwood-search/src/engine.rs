@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::point::Point;
 use crate::snapshot::Snapshot;
 use crate::space::{Domain, Scale, Space};
-use crate::trial::{Outcome, Trial};
+use crate::trial::{Adopted, Outcome, Trial};
 
 /// A search engine: it is asked for points and told their losses, and never evaluates anything itself.
 ///
@@ -16,6 +16,10 @@ use crate::trial::{Outcome, Trial};
 ///   answer without a value.
 /// - With trials open an engine may give fewer points than asked, or none, and so wait for answers. With no trial open,
 ///   no answer to an ask of at least one means that the search is over.
+/// - Several searches may share their work: what one asked, the others adopt. An adopted configuration counts as asked,
+///   its loss may be the best, and an engine that never repeats itself does not ask for it. Adopted trials are learned
+///   from in the order of adoption, after the own ones told since the last ask; how own answers and adoptions are
+///   interleaved does not matter. Configurations outside the space are ignored.
 /// - All randomness comes from the seed; `snapshot` holds everything, so that resumed ≡ uninterrupted.
 ///
 /// ```
@@ -39,7 +43,11 @@ pub trait Engine: Send {
     fn ask(&mut self, at_most: usize) -> Vec<Trial>;
     /// What came of trials.
     fn tell(&mut self, outcomes: &[Outcome]);
-    /// The trial with the smallest loss told so far; of equals the one asked first.
+    /// What somebody else asked. Engines that work in rounds count it as seen and take none of it into their population;
+    /// the discrete swarm follows it if it is the best.
+    fn adopt(&mut self, trial: Adopted);
+    /// The trial with the smallest loss so far; of equals the one asked first, and adopted ones after the own. Ids of
+    /// adopted trials begin at [`FIRST_ADOPTED`](crate::trial::FIRST_ADOPTED).
     fn best(&self) -> Option<Best<'_>>;
     /// Everything needed to continue, open trials included.
     fn snapshot(&self) -> Snapshot;

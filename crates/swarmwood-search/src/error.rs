@@ -1,4 +1,4 @@
-//! What can be wrong with a space, an engine's settings or a snapshot.
+//! What can be wrong with a space, an engine's name or settings, or a snapshot.
 
 use std::fmt;
 
@@ -23,6 +23,15 @@ pub enum Error {
         engine: &'static str,
         /// What is wrong.
         faults: Vec<Fault>,
+    },
+    /// No engine has this name.
+    Unknown {
+        /// The name that was given.
+        name: String,
+        /// The names there are.
+        known: Vec<&'static str>,
+        /// The one that was probably meant.
+        near: Option<&'static str>,
     },
     /// The snapshot does not fit.
     Snapshot(String),
@@ -52,6 +61,10 @@ impl fmt::Display for Error {
                 let line =
                     |fault: &Fault| format!("setting '{}' of engine '{engine}': {}", fault.parameter, fault.message);
                 write!(f, "{}", faults.iter().map(line).collect::<Vec<_>>().join("\n"))
+            }
+            Error::Unknown { name, known, near } => {
+                let hint = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
+                write!(f, "no engine '{name}', must be one of {}{hint}", known.join(", "))
             }
             Error::Snapshot(message) => write!(f, "snapshot: {message}"),
         }

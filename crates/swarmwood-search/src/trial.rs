@@ -11,6 +11,35 @@ pub struct Trial {
     pub point: Point,
 }
 
+/// The ids of adopted trials begin here, so that they never meet those of an engine's own.
+pub const FIRST_ADOPTED: u64 = 1 << 63;
+
+/// A trial that somebody else asked, told to an engine so that it knows and learns.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Adopted {
+    /// Somebody is working on it.
+    Open {
+        /// The configuration.
+        point: Point,
+    },
+    /// It has been evaluated. If the configuration was adopted as open before, this settles it.
+    Done {
+        /// The configuration.
+        point: Point,
+        /// Its loss; `None` if the trial failed. A loss that is not finite counts as a failure.
+        loss: Option<f64>,
+    },
+}
+
+impl Adopted {
+    /// The configuration.
+    pub fn point(&self) -> &Point {
+        match self {
+            Adopted::Open { point } | Adopted::Done { point, .. } => point,
+        }
+    }
+}
+
 /// What came of a trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Outcome {

@@ -3,7 +3,6 @@
 pub mod checkpoint;
 pub mod error;
 pub mod evaluate;
-pub mod nearest;
 pub mod params;
 pub mod predict;
 pub mod read;
@@ -17,6 +16,7 @@ pub use error::{Error, Result};
 pub use swarmwood_learn as learn;
 pub use swarmwood_model as model;
 pub use swarmwood_search as search;
+pub use swarmwood_search::nearest;
 
 /// The README's examples, compiled and run with the doctests.
 #[cfg(doctest)]

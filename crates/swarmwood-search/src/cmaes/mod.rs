@@ -27,6 +27,7 @@ use crate::point::Point;
 use crate::rows::Rows;
 use crate::snapshot::{Datum, damaged};
 use crate::space::Space;
+use crate::steps::mirror;
 use distribution::Distribution;
 use stagnation::Watch;
 use weights::Weights;
@@ -209,12 +210,6 @@ impl Strategy {
         self.distribution.update(&self.weights, &self.scales, &ranks, &ys);
         self.keep_margin();
     }
-}
-
-/// Folds the line into the unit interval, as between two mirrors.
-fn mirror(x: f64) -> f64 {
-    let folded = x.rem_euclid(2.0);
-    if folded > 1.0 { 2.0 - folded } else { folded }
 }
 
 impl Method for Strategy {

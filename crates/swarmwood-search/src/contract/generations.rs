@@ -7,7 +7,7 @@ use crate::ledger::Ledger;
 use crate::rng::Stream;
 use crate::snapshot::{Datum, Snapshot};
 use crate::space::Space;
-use crate::trial::{Outcome, Trial};
+use crate::trial::{Adopted, Outcome, Trial};
 
 const SIZE: u64 = 6;
 
@@ -106,6 +106,10 @@ impl Engine for Generations {
 
     fn tell(&mut self, outcomes: &[Outcome]) {
         self.ledger.tell(outcomes);
+    }
+
+    fn adopt(&mut self, trial: Adopted) {
+        self.ledger.adopt(&self.space, trial);
     }
 
     fn best(&self) -> Option<Best<'_>> {

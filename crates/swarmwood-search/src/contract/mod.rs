@@ -15,6 +15,7 @@
 //! Each rule runs on every test space the engine accepts, with a loss that depends on the point alone. The result lists
 //! every breach with the rule, the space and what was seen.
 
+mod adoption;
 #[cfg(test)]
 mod generations;
 mod rules;

@@ -6,7 +6,7 @@ use crate::engine::{Best, Capabilities};
 use crate::point::Value;
 use crate::random::Random;
 use crate::snapshot::Datum;
-use crate::trial::{Outcome, Trial};
+use crate::trial::{Adopted, Outcome, Trial};
 
 #[test]
 fn random_search_keeps_every_rule() {
@@ -50,6 +50,9 @@ enum Fault {
     IgnoresTheSeed,
     StopsAtFailures,
     StumblesOverHugeLosses,
+    IgnoresOthers,
+    AsksWhatOthersAsked,
+    ForgetsOthersOnResume,
 }
 
 /// Random search with one fault, on integers only.
@@ -77,6 +80,15 @@ impl Faulty {
         let mut engine = Faulty::new(space, 17, fault)?;
         match fault {
             Fault::RestartsOnResume => drop(Random::resume(space, snapshot)?),
+            Fault::ForgetsOthersOnResume => {
+                let mut state = snapshot.clone();
+                if let Datum::Record(fields) = &mut state.state
+                    && let Datum::Record(ledger) = &mut fields[1].1
+                {
+                    ledger.retain(|(name, _)| name != "adopted");
+                }
+                engine.inner = Random::resume(space, &state).or(Random::new(space, 17))?;
+            }
             Fault::ResumesAnything => engine.inner = Random::resume(space, snapshot).or(Random::new(space, 1))?,
             _ => engine.inner = Random::resume(space, snapshot)?,
         }
@@ -139,6 +151,14 @@ impl Engine for Faulty {
         self.inner.tell(outcomes);
     }
 
+    fn adopt(&mut self, trial: Adopted) {
+        match (self.fault, trial) {
+            (Fault::IgnoresOthers, _) => (),
+            (Fault::AsksWhatOthersAsked, Adopted::Open { .. }) => (),
+            (_, trial) => self.inner.adopt(trial),
+        }
+    }
+
     fn best(&self) -> Option<Best<'_>> {
         if let Some((id, loss, point)) = &self.forged {
             return Some(Best { id: *id, loss: *loss, point });
@@ -184,6 +204,9 @@ fn every_cheat_is_caught_by_the_rule_against_it() {
         (Fault::RepeatsPoints, "no configuration twice with the distinct capability, and an end when all were asked"),
         (Fault::IgnoresTheSeed, "another seed gives another run in a large space"),
         (Fault::StumblesOverHugeLosses, "losses of any size, and equal ones, are taken"),
+        (Fault::IgnoresOthers, "adopted trials are seen, may be the best, and disturb no ids"),
+        (Fault::AsksWhatOthersAsked, "no adopted configuration is asked with the distinct capability"),
+        (Fault::ForgetsOthersOnResume, "resumed with adopted trials is the same as uninterrupted"),
         (Fault::StopsAtFailures, "failed trials are answers without a value"),
     ] {
         let caught = breaches_of(fault);

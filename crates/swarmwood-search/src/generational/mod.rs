@@ -24,7 +24,7 @@ use crate::rng::Stream;
 use crate::rows::Rows;
 use crate::snapshot::{Datum, Snapshot, damaged};
 use crate::space::Space;
-use crate::trial::{Outcome, Trial};
+use crate::trial::{Adopted, Outcome, Trial};
 
 const VERSION: u64 = 1;
 /// The most members a population may have.
@@ -219,6 +219,10 @@ impl<M: Method> Engine for Generational<M> {
 
     fn tell(&mut self, outcomes: &[Outcome]) {
         self.ledger.tell(outcomes);
+    }
+
+    fn adopt(&mut self, trial: Adopted) {
+        self.ledger.adopt(&self.space, trial);
     }
 
     fn best(&self) -> Option<Best<'_>> {

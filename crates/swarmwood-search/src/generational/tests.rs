@@ -77,7 +77,7 @@ pub(crate) fn harness<M: Method>(settings: &dyn Fn(&Space) -> M::Settings) {
 }
 
 /// Replaces every part of the data by something else, one at a time.
-fn damaged(data: &Datum) -> Vec<Datum> {
+pub(crate) fn damaged(data: &Datum) -> Vec<Datum> {
     let mut all = vec![Datum::Text("x".to_owned())];
     match data {
         Datum::Record(fields) => {

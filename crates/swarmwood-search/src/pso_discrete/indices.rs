@@ -1,8 +1,14 @@
 //! Points as sequences of indices: the swarm copies and counts values, and never computes with them.
+//!
+//! A real parameter has no values to copy, so its scale is cut into 64 steps, and a step stands for its middle. A parameter
+//! whose condition does not hold has an index all the same, which says what it will be when the condition holds.
 
 use crate::error::Error;
 use crate::point::{Point, Value};
 use crate::space::{Domain, Param, Space};
+
+/// Into how many steps the scale of a real parameter is cut.
+const STEPS: u64 = 64;
 
 /// The space of sequences of `length` indices into a table of `table` entries.
 ///
@@ -34,24 +40,42 @@ pub fn point_of(sequence: &[u32]) -> Point {
     Point(sequence.iter().map(|&i| Value::Integer(i64::from(i))).collect())
 }
 
-/// Which value of its parameter each value of the point is, counted from 0.
-pub(super) fn encode(space: &Space, point: &Point) -> Vec<u64> {
-    let index = |(param, value): (&Param, &Value)| match (&param.domain, *value) {
+/// How many values of a parameter the swarm tells apart.
+pub(super) fn count(param: &Param) -> u64 {
+    param.domain.values().unwrap_or(STEPS)
+}
+
+/// Which value of its parameter this is, counted from 0; 0 where there is none.
+pub(super) fn index(space: &Space, parameter: usize, value: Value) -> u64 {
+    match (&space.params()[parameter].domain, value) {
         (Domain::Integer { low, .. }, Value::Integer(i)) => i.abs_diff(*low),
+        (domain @ Domain::Real { .. }, Value::Real(_)) if domain.values().is_none() => {
+            let u = space.coordinate(parameter, value).unwrap_or(0.5);
+            ((u * STEPS as f64) as u64).min(STEPS - 1)
+        }
         (_, Value::Index(i)) => i as u64,
         _ => 0,
-    };
-    space.params().iter().zip(&point.0).map(index).collect()
+    }
+}
+
+/// Which value of its parameter each value of the point is, counted from 0.
+pub(super) fn encode(space: &Space, point: &Point) -> Vec<u64> {
+    point.0.iter().enumerate().map(|(j, value)| index(space, j, *value)).collect()
 }
 
 /// The point with these indices.
 pub(super) fn decode(space: &Space, indices: &[u64]) -> Point {
-    let value = |(param, &index): (&Param, &u64)| match param.domain {
-        Domain::Integer { low, .. } => Value::Integer(low.saturating_add_unsigned(index)),
-        Domain::Real { low, .. } => Value::Real(low),
-        Domain::List(_) | Domain::Choice(_) => Value::Index(index as usize),
-    };
-    Point(space.params().iter().zip(indices).map(value).collect())
+    let mut values = Vec::with_capacity(indices.len());
+    for (j, (param, &index)) in space.params().iter().zip(indices).enumerate() {
+        let value = match param.domain {
+            _ if !space.is_active(j, &values) => Value::Absent,
+            Domain::Integer { low, .. } => Value::Integer(low.saturating_add_unsigned(index)),
+            Domain::Real { .. } => space.value_at(j, (index as f64 + 0.5) / STEPS as f64),
+            Domain::List(_) | Domain::Choice(_) => Value::Index(index as usize),
+        };
+        values.push(value);
+    }
+    Point(values)
 }
 
 #[cfg(test)]
@@ -74,6 +98,23 @@ mod tests {
             assert!(indices.iter().zip([6, 4, 2, 3]).all(|(index, count)| *index < count));
             assert_eq!(decode(&space, &indices), point);
             assert!(seen.insert(indices));
+        }
+    }
+
+    #[test]
+    fn reals_have_steps_and_hidden_parameters_indices() {
+        let space = Space::new(vec![
+            Param::choice("c", &["a", "b"]),
+            Param::real("rate", 1e-4, 1.0).log().when("c", &["b"]),
+            Param::real("fixed", 3.0, 3.0),
+        ])
+        .unwrap();
+        assert_eq!(space.params().iter().map(count).collect::<Vec<_>>(), [2, 64, 1]);
+        for step in 0..64 {
+            let shown = decode(&space, &[1, step, 0]);
+            assert!(space.contains(&shown));
+            assert_eq!(encode(&space, &shown), [1, step, 0]);
+            assert_eq!(decode(&space, &[0, step, 0])[1], Value::Absent);
         }
     }
 

@@ -8,7 +8,8 @@
 //! Deviations, all where the paper is silent. A position must be better, not as good, to become a best. A particle whose
 //! trials all failed follows the global best alone; while there is no global best, positions are drawn anew. The paper's
 //! limitation 2, early convergence, can be met with options that are off by default: mutation, adaptive weights
-//! ([`Settings::adaptive`]) and given starting positions.
+//! ([`Settings::adaptive`]) and given starting positions. Spaces that the paper does not know: real parameters are cut
+//! into 64 steps, and parameters whose condition does not hold are moved along unseen (`indices`).
 //!
 //! A converged swarm asks for the same positions again and again. [`PsoDiscrete::repeats`] counts them, and with
 //! [`Settings::memo`] they are not asked but take the value that is known. A failure is not remembered, since a lost
@@ -39,11 +40,12 @@ use crate::engine::{Best, Capabilities, Engine};
 use crate::error::Error;
 use crate::evolution::Control;
 use crate::ledger::Ledger;
+use crate::point::Value;
 use crate::rng::Stream;
 use crate::snapshot::Snapshot;
 use crate::space::Space;
-use crate::trial::{Outcome, Trial};
-use indices::{decode, encode};
+use crate::trial::{Adopted, Outcome, Trial};
+use indices::{decode, encode, index};
 use spread::Spread;
 use velocity::Operator;
 
@@ -147,7 +149,7 @@ impl PsoDiscrete {
     /// The name in registries and snapshots.
     pub const NAME: &str = "pso-discrete";
 
-    /// A new swarm on a space of integers, lists and choices without conditions.
+    /// A new swarm. Given positions are moved to the middle of their step where parameters are real.
     pub fn new(space: &Space, mut settings: Settings, seed: u64) -> Result<Self, Error> {
         abilities(&settings).check(Self::NAME, space)?;
         settings.check(Self::NAME, space)?;
@@ -213,8 +215,23 @@ impl PsoDiscrete {
     fn draw(&self, stream: &mut Stream) -> Vec<u64> {
         match &self.settings.groups {
             Some(groups) => (0..self.space.len()).map(|_| groups.draw(stream)).collect(),
-            None => encode(&self.space, &self.space.draw(stream)),
+            None => {
+                let point = self.space.draw(stream);
+                let mut indices = encode(&self.space, &point);
+                for j in (0..indices.len()).filter(|&j| point[j] == Value::Absent) {
+                    indices[j] = index(&self.space, j, self.space.draw_value(j, stream));
+                }
+                indices
+            }
         }
+    }
+
+    /// The global best. Indices of its inactive parameters are those of the particle that found it.
+    fn global(&self) -> Option<Vec<u64>> {
+        let best = self.ledger.best()?;
+        let found = |own: &&(f64, Vec<u64>)| own.0 == best.loss && decode(&self.space, &own.1) == *best.point;
+        let own = self.own.iter().flatten().find(found).map(|(_, own)| own.clone());
+        Some(own.unwrap_or_else(|| encode(&self.space, best.point)))
     }
 
     /// The α and β in force.
@@ -273,7 +290,7 @@ impl PsoDiscrete {
     /// Learns from a generation whose losses are all known, and moves.
     fn complete(&mut self) {
         self.take_losses();
-        let global = self.ledger.best().map(|best| encode(&self.space, best.point));
+        let global = self.global();
         let spread = self.spread(global.as_deref());
         self.record(&spread);
         if let Some(factor) = spread.factor.filter(|_| self.settings.adaptive) {
@@ -384,8 +401,6 @@ impl PsoDiscrete {
 
 fn abilities(settings: &Settings) -> Capabilities {
     Capabilities {
-        real: false,
-        conditional: false,
         batch: false,
         distinct: false,
         ends: settings.memo || settings.generations.is_some(),
@@ -412,6 +427,10 @@ impl Engine for PsoDiscrete {
 
     fn tell(&mut self, outcomes: &[Outcome]) {
         self.ledger.tell(outcomes);
+    }
+
+    fn adopt(&mut self, trial: Adopted) {
+        self.ledger.adopt(&self.space, trial);
     }
 
     fn best(&self) -> Option<Best<'_>> {

@@ -1,6 +1,6 @@
 //! A swarm as plain data and back. What follows from the rest (who is to be asked) is not stored but found again.
 
-use super::indices::{decode, encode};
+use super::indices::{count, decode, encode};
 use super::{Groups, PsoDiscrete, Settings, Statistics};
 use crate::error::Error;
 use crate::evolution::Control;
@@ -11,7 +11,10 @@ use crate::space::Space;
 const VERSION: u64 = 1;
 
 pub(super) fn save(swarm: &PsoDiscrete) -> Snapshot {
-    let position = |indices: &Vec<u64>| Datum::point(&decode(&swarm.space, indices));
+    let position = |indices: &Vec<u64>| match has_hidden(&swarm.space) {
+        true => list(indices.iter().copied().map(Datum::Natural)),
+        false => Datum::point(&decode(&swarm.space, indices)),
+    };
     let answer = |answer: &Option<Option<f64>>| list(answer.map(Datum::optional));
     let own = |own: &Option<(f64, Vec<u64>)>| {
         list(own.as_ref().map(|(loss, at)| Datum::List(vec![Datum::Real(*loss), position(at)])))
@@ -44,7 +47,10 @@ pub(super) fn load(space: &Space, snapshot: &Snapshot) -> Result<PsoDiscrete, Er
     let unsound = |error: Error| Error::Snapshot(format!("holds settings that make no sense: {error}"));
     super::abilities(&settings).check(PsoDiscrete::NAME, space).map_err(unsound)?;
     settings.check(PsoDiscrete::NAME, space).map_err(unsound)?;
-    let position = |datum: &Datum| Ok(encode(space, &datum.to_point(space)?));
+    let position = |datum: &Datum| match has_hidden(space) {
+        true => load_indices(space, datum),
+        false => Ok(encode(space, &datum.to_point(space)?)),
+    };
     let answer = |datum: &Datum| datum.list()?.first().map(Datum::to_optional).transpose();
     let own = |datum: &Datum| -> Result<Option<(f64, Vec<u64>)>, Error> {
         let Some(own) = datum.list()?.first() else { return Ok(None) };
@@ -89,6 +95,17 @@ pub(super) fn load(space: &Space, snapshot: &Snapshot) -> Result<PsoDiscrete, Er
     Ok(swarm)
 }
 
+/// Whether a point may lack parameters of a position, so that the indices themselves have to be stored.
+fn has_hidden(space: &Space) -> bool {
+    space.params().iter().any(|param| param.condition.is_some())
+}
+
+fn load_indices(space: &Space, data: &Datum) -> Result<Vec<u64>, Error> {
+    let indices = data.list()?.iter().map(Datum::natural).collect::<Result<Vec<u64>, Error>>()?;
+    let inside = indices.iter().zip(space.params()).all(|(index, param)| *index < count(param));
+    if inside && indices.len() == space.len() { Ok(indices) } else { Err(damaged("a position outside the space")) }
+}
+
 fn list(items: impl IntoIterator<Item = Datum>) -> Datum {
     Datum::List(items.into_iter().collect())
 }
@@ -112,13 +129,13 @@ fn save_settings(settings: &Settings) -> Datum {
 }
 
 fn load_settings(data: &Datum) -> Result<Settings, Error> {
-    let count = |datum: &Datum| datum.natural().map(|count| usize::try_from(count).unwrap_or(usize::MAX));
+    let whole = |datum: &Datum| datum.natural().map(|count| usize::try_from(count).unwrap_or(usize::MAX));
     let groups = |datum: &Datum| -> Result<Groups, Error> {
-        let sizes = datum.list()?.iter().map(count).collect::<Result<Vec<usize>, Error>>()?;
+        let sizes = datum.list()?.iter().map(whole).collect::<Result<Vec<usize>, Error>>()?;
         Ok(Groups::of_sizes(&sizes))
     };
     Ok(Settings {
-        population: count(data.field("population")?)?,
+        population: whole(data.field("population")?)?,
         alpha: data.field("alpha")?.real()?,
         beta: data.field("beta")?.real()?,
         generations: data.field("generations")?.list()?.first().map(Datum::natural).transpose()?,

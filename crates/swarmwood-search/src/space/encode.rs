@@ -51,6 +51,32 @@ impl Space {
         }
     }
 
+    /// The value of one parameter at a coordinate of the unit interval, whatever the conditions; absent for a parameter
+    /// that is not there.
+    pub fn value_at(&self, parameter: usize, u: f64) -> Value {
+        let u = if u.is_nan() { 0.5 } else { u.clamp(0.0, 1.0) };
+        self.params.get(parameter).map_or(Value::Absent, |param| decode(&param.domain, u))
+    }
+
+    /// The coordinate of one value; `None` where there is none, because the parameter is inactive.
+    ///
+    /// ```
+    /// use swarmwood_search::{Param, Space, Value};
+    /// let space = Space::new(vec![Param::integer("depth", 1, 4)])?;
+    /// assert_eq!(space.coordinate(0, Value::Integer(2)), Some(0.375));
+    /// assert_eq!(space.coordinate(0, Value::Absent), None);
+    /// # Ok::<(), swarmwood_search::Error>(())
+    /// ```
+    pub fn coordinate(&self, parameter: usize, value: Value) -> Option<f64> {
+        let param = self.params.get(parameter)?;
+        (value != Value::Absent).then(|| encode(&param.domain, value))
+    }
+
+    /// A random value of one parameter, whatever the conditions.
+    pub fn draw_value(&self, parameter: usize, stream: &mut Stream) -> Value {
+        self.params.get(parameter).map_or(Value::Absent, |param| draw(&param.domain, stream))
+    }
+
     /// A random point: each active parameter evenly over its values, or evenly over its scale.
     pub fn draw(&self, stream: &mut Stream) -> Point {
         let mut values = Vec::with_capacity(self.len());

@@ -198,10 +198,12 @@ impl Space {
         self.params.iter().position(|param| param.name == name)
     }
 
-    /// Whether parameter `i` has a value, given the values of those before it.
-    fn is_active(&self, i: usize, earlier: &[Value]) -> bool {
-        self.gates[i].as_ref().is_none_or(|gate| match earlier[gate.parent] {
-            Value::Index(label) => gate.open.get(label).copied().unwrap_or(false),
+    /// Whether a parameter has a value, given the values of those before it: what an engine asks that makes points value
+    /// by value.
+    pub fn is_active(&self, parameter: usize, earlier: &[Value]) -> bool {
+        let gate = self.gates.get(parameter).and_then(Option::as_ref);
+        gate.is_none_or(|gate| match earlier.get(gate.parent) {
+            Some(Value::Index(label)) => gate.open.get(*label).copied().unwrap_or(false),
             _ => false,
         })
     }

@@ -1,3 +1,4 @@
 //! What several engines are tested with.
 
 pub(crate) mod functions;
+mod tuning;

@@ -3,7 +3,7 @@
 /// The candidate closest to `word`, if one is close enough to be a slip of the pen.
 ///
 /// ```
-/// use swarmwood::nearest::nearest;
+/// use swarmwood_search::nearest::nearest;
 ///
 /// assert_eq!(nearest("leraning_rate", ["learning_rate", "lambda"]), Some("learning_rate"));
 /// assert_eq!(nearest("colour", ["learning_rate", "lambda"]), None);

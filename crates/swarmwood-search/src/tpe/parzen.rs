@@ -1,0 +1,425 @@
+//! Parzen estimators: a density as a mixture of kernels, one around every trial and one for what is not known.
+//!
+//! A mixture covers one parameter or several. Its kernel around a trial is a product over the parameters: a normal
+//! distribution cut off at the ends of the unit interval for an ordered parameter, and for a choice most of the
+//! probability on the trial's label and a little on all others. A trial that has no value of a parameter, because a
+//! condition does not hold, says nothing of it: there its kernel is even. So a kernel is a distribution over whole
+//! configurations of a space with conditions, whichever parameters the trial had. The prior is one more kernel, as wide as
+//! the interval and even over labels.
+//!
+//! Widths, as in Optuna. For a single parameter: the larger of the distances to the neighbours on both sides. For several:
+//! `0.2 n^(-1/(d+4))` for n trials and d parameters (Scott's rule). Neither below `1 / min(100, n + 2)` of the range
+//! (Bergstra's magic clip), nor below half a cell of a countable parameter, for a kernel cannot tell apart what a cell joins.
+
+use crate::point::{Point, Value};
+use crate::rng::Stream;
+use crate::space::{Domain, Space};
+
+/// From so many trials on, older ones count less.
+const YOUNG: usize = 25;
+/// A squared distance beyond which a kernel has less than 10⁻⁸ of its height.
+const FAR: f64 = 40.0;
+/// Up to so many values equal kernels are looked for.
+const FEW: u64 = 256;
+/// How often a number outside of the interval is drawn again.
+const DRAWS: usize = 32;
+/// 1 / √(2π).
+const HEIGHT: f64 = 0.398_942_280_401_432_7;
+
+/// One factor of a kernel.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Factor {
+    /// The middle; of an even distribution over labels NaN, which is none of them.
+    middle: f64,
+    /// One over the width of an ordered parameter; 0 if the distribution is even.
+    inverse: f64,
+    /// The density at the middle; for choices the probability of the label there.
+    height: f64,
+    /// For choices the probability of each other label.
+    other: f64,
+}
+
+/// A trial as kernels see it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Seen<'a> {
+    /// Its coordinates; NaN where a parameter has no value.
+    pub(super) row: &'a [f64],
+    /// Half the cell around each coordinate ([`half_cells`]).
+    pub(super) halves: &'a [f64],
+}
+
+/// The factors of all kernels for one parameter, by what they consist of, so that loops over kernels are short.
+#[derive(Debug, Clone, PartialEq)]
+struct Axis {
+    parameter: usize,
+    choice: bool,
+    middles: Vec<f64>,
+    inverses: Vec<f64>,
+    heights: Vec<f64>,
+    others: Vec<f64>,
+}
+
+/// Memory that densities are computed in, to be used again.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Scratch {
+    products: Vec<f64>,
+    distances: Vec<f64>,
+}
+
+/// A mixture of kernels over some parameters.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Mixture {
+    axes: Vec<Axis>,
+    /// The shares of the kernels, and their sums up to each.
+    weights: Vec<f64>,
+    sums: Vec<f64>,
+}
+
+impl Mixture {
+    /// The mixture around some trials, oldest first.
+    pub(super) fn new(space: &Space, parameters: &[usize], trials: &[Seen<'_>]) -> Self {
+        let kernels = trials.len() + 1;
+        let least = 1.0 / (1 + kernels).min(100) as f64;
+        let clip = |j: usize, trial: Seen<'_>, width: f64| width.clamp(least, 1.0).max(trial.halves[j]);
+        let widths = match parameters {
+            [one] if is_choice(space, *one) => vec![0.0; trials.len()],
+            [one] => {
+                let widths = neighbour_widths(trials.iter().map(|trial| trial.row[*one]));
+                trials.iter().zip(widths).map(|(trial, width)| clip(*one, *trial, width)).collect()
+            }
+            _ => vec![0.2 * (trials.len().max(1) as f64).powf(-1.0 / (parameters.len() + 4) as f64); trials.len()],
+        };
+        let mut weights = ages(trials.len());
+        weights.push(1.0);
+        let total: f64 = weights.iter().sum();
+        weights.iter_mut().for_each(|weight| *weight /= total);
+        let mut places: Vec<(Seen<'_>, f64)> = trials.iter().copied().zip(widths).collect();
+        if let [one] = parameters {
+            join(space, *one, &mut places, &mut weights);
+        }
+        let axis = |&j: &usize| {
+            let choice = is_choice(space, j);
+            let factor = |&(trial, width): &(Seen<'_>, f64)| match choice {
+                true => label(space, j, trial.row[j], kernels),
+                false => normal(trial.row[j], clip(j, trial, width)),
+            };
+            let prior = if choice { label(space, j, f64::NAN, kernels) } else { normal(0.5, 1.0) };
+            Axis::new(j, choice, places.iter().map(factor).chain([prior]))
+        };
+        let axes = parameters.iter().map(axis).collect();
+        let sums = weights.iter().scan(0.0, |sum, weight| {
+            *sum += weight;
+            Some(*sum)
+        });
+        Mixture { axes, sums: sums.collect(), weights }
+    }
+
+    /// The density at some coordinates; parameters without a value (NaN) do not count.
+    pub(super) fn density(&self, row: &[f64], scratch: &mut Scratch) -> f64 {
+        let Scratch { products, distances } = scratch;
+        products.clear();
+        products.extend_from_slice(&self.weights);
+        distances.clear();
+        distances.resize(self.weights.len(), 0.0);
+        for axis in self.axes.iter().filter(|axis| !row[axis.parameter].is_nan()) {
+            axis.multiply(row[axis.parameter], products, distances);
+        }
+        let near = products.iter().zip(distances).filter(|(_, distance)| **distance < FAR);
+        near.map(|(product, distance)| product * (-0.5 * *distance).exp()).sum()
+    }
+
+    /// Draws values of the mixture's parameters into the point, and their coordinates into the row; all from one kernel.
+    /// The values of earlier parameters decide which of them are active.
+    pub(super) fn draw(&self, space: &Space, stream: &mut Stream, point: &mut Point, row: &mut [f64]) {
+        let u = stream.unit();
+        let kernel = self.sums.partition_point(|sum| *sum <= u).min(self.weights.len() - 1);
+        for axis in &self.axes {
+            let j = axis.parameter;
+            let active = space.is_active(j, &point.0[..j]);
+            point.0[j] = if active { axis.draw(space, kernel, stream) } else { Value::Absent };
+            row[j] = space.coordinate(j, point[j]).unwrap_or(f64::NAN);
+        }
+    }
+}
+
+impl Axis {
+    fn new(parameter: usize, choice: bool, factors: impl Iterator<Item = Factor>) -> Self {
+        let (middles, inverses, heights, others) = Default::default();
+        let mut axis = Axis { parameter, choice, middles, inverses, heights, others };
+        for factor in factors {
+            axis.middles.push(factor.middle);
+            axis.inverses.push(factor.inverse);
+            axis.heights.push(factor.height);
+            axis.others.push(factor.other);
+        }
+        axis
+    }
+
+    /// Multiplies every kernel by its factor at a coordinate; of normal distributions the exponents are added up.
+    fn multiply(&self, x: f64, products: &mut [f64], distances: &mut [f64]) {
+        let heights = self.middles.iter().zip(&self.heights);
+        if self.choice {
+            for ((product, (middle, height)), other) in products.iter_mut().zip(heights).zip(&self.others) {
+                *product *= if *middle == x { *height } else { *other };
+            }
+            return;
+        }
+        let sums = products.iter_mut().zip(distances);
+        for (((product, distance), (middle, height)), inverse) in sums.zip(heights).zip(&self.inverses) {
+            let z = (x - middle) * inverse;
+            *distance += z * z;
+            *product *= height;
+        }
+    }
+
+    /// A value from one kernel.
+    fn draw(&self, space: &Space, kernel: usize, stream: &mut Stream) -> Value {
+        let (middle, inverse) = (self.middles[kernel], self.inverses[kernel]);
+        if !self.choice && inverse > 0.0 {
+            let inside = (0..DRAWS).map(|_| middle + stream.normal() / inverse).find(|u| (0.0..=1.0).contains(u));
+            let u = inside.unwrap_or_else(|| stream.unit());
+            return space.value_at(self.parameter, u);
+        }
+        if middle.is_nan() || !self.choice {
+            return space.draw_value(self.parameter, stream);
+        }
+        let labels = space.params()[self.parameter].domain.values().unwrap_or(1);
+        match space.value_at(self.parameter, middle) {
+            Value::Index(label) if labels > 1 && stream.unit() >= self.heights[kernel] => {
+                let other = stream.below(labels - 1) as usize;
+                Value::Index(other + usize::from(other >= label))
+            }
+            own => own,
+        }
+    }
+}
+
+fn is_choice(space: &Space, parameter: usize) -> bool {
+    matches!(space.params()[parameter].domain, Domain::Choice(_))
+}
+
+/// A normal distribution cut off at the ends of the unit interval; even where there is no middle.
+fn normal(middle: f64, width: f64) -> Factor {
+    if middle.is_nan() {
+        return Factor { middle: 0.5, inverse: 0.0, height: 1.0, other: 1.0 };
+    }
+    let inverse = 1.0 / width;
+    let inside = 1.0 - tail(middle * inverse) - tail((1.0 - middle) * inverse);
+    Factor { middle, inverse, height: HEIGHT * inverse / inside, other: 0.0 }
+}
+
+/// One of the labels of a choice, smoothed by one trial's worth of all of them among all kernels; even without a label.
+fn label(space: &Space, parameter: usize, middle: f64, kernels: usize) -> Factor {
+    let labels = space.params()[parameter].domain.values().unwrap_or(1) as f64;
+    if middle.is_nan() {
+        return Factor { middle, inverse: 0.0, height: 1.0 / labels, other: 1.0 / labels };
+    }
+    let little = 1.0 / kernels as f64;
+    let total = 1.0 + labels * little;
+    Factor { middle, inverse: 0.0, height: (1.0 + little) / total, other: little / total }
+}
+
+/// Half the cells of the unit interval around some coordinates; 0 where there is none.
+pub(super) fn half_cells(space: &Space, row: &[f64]) -> Vec<f64> {
+    let half = |(j, &u): (usize, &f64)| match space.cell(j, u) {
+        Some((low, high)) if !u.is_nan() => (high - low) / 2.0,
+        _ => 0.0,
+    };
+    row.iter().enumerate().map(half).collect()
+}
+
+/// Joins equal kernels of a parameter with few values: many trials share a value, and one kernel with their weights is the
+/// same mixture. The prior's weight stays last.
+fn join(space: &Space, parameter: usize, places: &mut Vec<(Seen<'_>, f64)>, weights: &mut Vec<f64>) {
+    if space.params()[parameter].domain.values().is_none_or(|values| values > FEW) {
+        return;
+    }
+    let mut kept = 0;
+    for i in 0..places.len() {
+        let (trial, width) = places[i];
+        let same = |other: &(Seen<'_>, f64)| other.0.row[parameter] == trial.row[parameter] && other.1 == width;
+        match places[..kept].iter().position(same) {
+            Some(at) => weights[at] += weights[i],
+            None => {
+                (places[kept], weights[kept]) = (places[i], weights[i]);
+                kept += 1;
+            }
+        }
+    }
+    weights.drain(kept..places.len());
+    places.truncate(kept);
+}
+
+/// The larger of the distances to the neighbours on both sides, the middle of the interval, where the prior stands, being
+/// one; those at the ends have one neighbour.
+fn neighbour_widths(coordinates: impl Iterator<Item = f64>) -> Vec<f64> {
+    let coordinates: Vec<f64> = coordinates.chain([0.5]).collect();
+    let mut order: Vec<usize> = (0..coordinates.len()).collect();
+    order.sort_unstable_by(|&a, &b| coordinates[a].total_cmp(&coordinates[b]).then(a.cmp(&b)));
+    let mut widths = vec![0.0f64; coordinates.len()];
+    for pair in order.windows(2) {
+        let gap = coordinates[pair[1]] - coordinates[pair[0]];
+        widths[pair[0]] = widths[pair[0]].max(gap);
+        widths[pair[1]] = widths[pair[1]].max(gap);
+    }
+    widths.pop();
+    widths
+}
+
+/// How much each of `count` trials counts, oldest first: the young ones fully, the others the less the older.
+fn ages(count: usize) -> Vec<f64> {
+    let old = count.saturating_sub(YOUNG);
+    let least = 1.0 / count.max(1) as f64;
+    let ramp = |i: usize| if old < 2 { least } else { least + (1.0 - least) * i as f64 / (old - 1) as f64 };
+    (0..count).map(|i| if i < old { ramp(i) } else { 1.0 }).collect()
+}
+
+/// The probability of a normal number above `x ≥ 0`: Hastings' polynomial (Abramowitz and Stegun 26.2.17), whose error of
+/// 7.5·10⁻⁸ is plenty for the height of a kernel.
+fn tail(x: f64) -> f64 {
+    if x > 5.5 {
+        return 0.0;
+    }
+    let t = 1.0 / (1.0 + 0.231_641_9 * x);
+    let series =
+        t * (0.319_381_530 + t * (-0.356_563_782 + t * (1.781_477_937 + t * (-1.821_255_978 + t * 1.330_274_429))));
+    HEIGHT * (-0.5 * x * x).exp() * series
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archive::coordinates;
+    use crate::space::Param;
+
+    fn mixed() -> Space {
+        Space::new(vec![
+            Param::choice("c", &["a", "b", "d"]),
+            Param::real("x", 0.0, 1.0),
+            Param::integer("i", 0, 3).when("c", &["a"]),
+        ])
+        .unwrap()
+    }
+
+    fn rows(space: &Space, count: u64) -> Vec<Vec<f64>> {
+        (0..count).map(|i| coordinates(space, &space.draw(&mut Stream::new(1, i, 0)))).collect()
+    }
+
+    fn build(space: &Space, parameters: &[usize], rows: &[Vec<f64>]) -> Mixture {
+        let halves: Vec<Vec<f64>> = rows.iter().map(|row| half_cells(space, row)).collect();
+        let trials: Vec<Seen<'_>> = rows.iter().zip(&halves).map(|(row, halves)| Seen { row, halves }).collect();
+        Mixture::new(space, parameters, &trials)
+    }
+
+    fn density(mixture: &Mixture, row: &[f64]) -> f64 {
+        mixture.density(row, &mut Scratch::default())
+    }
+
+    /// The density of one real parameter sums to one over the interval, whatever the kernels.
+    #[test]
+    fn densities_of_reals_have_the_area_one() {
+        let space = mixed();
+        for count in [0, 1, 7, 40] {
+            let mixture = build(&space, &[1], &rows(&space, count));
+            let steps = 20_000;
+            let area: f64 =
+                (0..steps).map(|s| density(&mixture, &[0.5, (f64::from(s) + 0.5) / f64::from(steps), 0.5])).sum();
+            assert!((area / f64::from(steps) - 1.0).abs() < 1e-5, "{count}: {area}");
+        }
+    }
+
+    /// Labels times reals, over a whole space with a condition: the sum over what exists is one.
+    #[test]
+    fn joint_densities_are_distributions_over_conditional_spaces() {
+        let space = mixed();
+        let mixture = build(&space, &[0, 1, 2], &rows(&space, 12));
+        let label = |l: usize| space.coordinate(0, Value::Index(l)).unwrap();
+        let (mut sum, steps) = (0.0, 400);
+        for s in 0..steps {
+            let x = (f64::from(s) + 0.5) / f64::from(steps);
+            for l in 0..3 {
+                if l == 0 {
+                    // The mass of a value is the density at its middle times its width: a quarter, roughly.
+                    sum += (0..64)
+                        .map(|k| density(&mixture, &[label(l), x, (f64::from(k) + 0.5) / 64.0]) / 64.0)
+                        .sum::<f64>();
+                } else {
+                    sum += density(&mixture, &[label(l), x, f64::NAN]);
+                }
+            }
+        }
+        assert!((sum / f64::from(steps) - 1.0).abs() < 1e-3, "{sum}");
+    }
+
+    /// Draws fall where the density says.
+    #[test]
+    fn draws_follow_the_density() {
+        let space = mixed();
+        let mixture = build(&space, &[0, 1, 2], &rows(&space, 9));
+        let mut stream = Stream::new(5, 0, 0);
+        let (mut point, mut row) = (Point(vec![Value::Absent; 3]), vec![f64::NAN; 3]);
+        let draws = 40_000;
+        let mut counts = [[0.0; 4]; 3];
+        for _ in 0..draws {
+            mixture.draw(&space, &mut stream, &mut point, &mut row);
+            assert!(space.contains(&point));
+            let Value::Index(label) = point[0] else { panic!() };
+            counts[label][(row[1] * 4.0).min(3.0) as usize] += 1.0 / f64::from(draws);
+        }
+        for (l, strips) in counts.iter().enumerate() {
+            for (strip, share) in strips.iter().enumerate() {
+                let at = |s: i32| (strip as f64 + (f64::from(s) + 0.5) / 100.0) / 4.0;
+                let u = space.coordinate(0, Value::Index(l)).unwrap();
+                let mass: f64 = (0..100).map(|s| density(&mixture, &[u, at(s), f64::NAN])).sum::<f64>() / 400.0;
+                assert!((share - mass).abs() < 0.012, "label {l}, strip {strip}: {share} and {mass}");
+            }
+        }
+    }
+
+    /// Kernels that were joined give the densities of those that were not.
+    #[test]
+    fn joined_kernels_are_the_same_mixture() {
+        let values: Vec<f64> = (0..8).map(f64::from).collect();
+        let space = Space::new(vec![Param::list("l", &values), Param::choice("c", &["a", "b", "d"])]).unwrap();
+        let rows = rows(&space, 60);
+        for (parameter, most) in [(0, 16), (1, 3)] {
+            let mixture = build(&space, &[parameter], &rows);
+            assert!(mixture.weights.len() <= most + 1, "{}", mixture.weights.len());
+            let widths = if parameter == 0 { neighbour_widths(rows.iter().map(|row| row[0])) } else { vec![0.0; 60] };
+            let (ages, total) = (ages(60), ages(60).iter().sum::<f64>() + 1.0);
+            for x in rows.iter().map(|row| row[parameter]) {
+                let mut sum = 0.0;
+                for ((row, width), age) in rows.iter().zip(&widths).zip(&ages) {
+                    let factor = match parameter {
+                        0 => normal(row[0], width.clamp(1.0 / 62.0, 1.0).max(1.0 / 16.0)),
+                        _ => label(&space, 1, row[1], 61),
+                    };
+                    let z = (x - factor.middle) * factor.inverse;
+                    let at = if parameter == 1 && x != factor.middle { factor.other } else { factor.height };
+                    sum += age * at * (-0.5 * z * z).exp();
+                }
+                sum += if parameter == 0 {
+                    let prior = normal(0.5, 1.0);
+                    prior.height * (-0.5 * (x - 0.5) * (x - 0.5)).exp()
+                } else {
+                    1.0 / 3.0
+                };
+                let density = density(&mixture, &[x, x]);
+                assert!((density / (sum / total) - 1.0).abs() < 1e-6, "{density} and {}", sum / total);
+            }
+        }
+    }
+
+    #[test]
+    fn widths_by_hand() {
+        let widths = neighbour_widths([0.1, 0.9, 0.2].into_iter());
+        let close = |a: f64, b: f64| (a - b).abs() < 1e-15;
+        assert!(close(widths[0], 0.1) && close(widths[1], 0.4) && close(widths[2], 0.3), "{widths:?}");
+        assert_eq!(ages(3), [1.0; 3]);
+        let ages = ages(45);
+        assert!(close(ages[0], 1.0 / 45.0) && close(ages[19], 1.0) && ages[20..].iter().all(|age| *age == 1.0));
+        for (x, share) in [(0.0, 0.5), (1.0, 0.158_655_253_9), (1.96, 0.024_997_895_1), (4.0, 3.167_124_2e-5)] {
+            assert!((tail(x) - share).abs() < 1e-7, "{x}");
+        }
+    }
+}
