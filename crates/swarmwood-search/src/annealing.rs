@@ -27,7 +27,7 @@ const MORE: f64 = 0.05;
 /// The first and the least usual length of a step, as a share of the range.
 const WIDEST: f64 = 0.25;
 const NARROWEST: f64 = 0.02;
-const MOST: usize = 1_000_000;
+const MOST: usize = 10_000;
 
 /// The settings of annealing.
 #[derive(Debug, Clone, PartialEq)]

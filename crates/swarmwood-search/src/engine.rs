@@ -43,7 +43,8 @@ pub trait Engine: Send {
     fn ask(&mut self, at_most: usize) -> Vec<Trial>;
     /// What came of trials.
     fn tell(&mut self, outcomes: &[Outcome]);
-    /// What somebody else asked. Engines that work in rounds take it as seen but not into their population.
+    /// What somebody else asked. Engines that work in rounds count it as seen and take none of it into their population;
+    /// the discrete swarm follows it if it is the best.
     fn adopt(&mut self, trial: Adopted);
     /// The trial with the smallest loss so far; of equals the one asked first, and adopted ones after the own. Ids of
     /// adopted trials begin at [`FIRST_ADOPTED`](crate::trial::FIRST_ADOPTED).

@@ -1,7 +1,7 @@
 //! The engines by name, with the settings that suit tuning: spaces of any kind, and a budget of tens to hundreds of trials.
 //!
 //! Populations are small, for a hundred trials must hold several generations. `pso` is the discrete swarm
-//! ([`pso_discrete`](crate::pso_discrete)) with a memo, so that it spends no trial on what it knows, and some mutation, so
+//! ([`pso_discrete`]) with a memo, so that it spends no trial on what it knows, and some mutation, so
 //! that it can reach values nobody started with. Engines that think in the unit cube (`cmaes`, `de`, `apso`) see a choice
 //! as cells in the order of its labels. Those and `sse` may ask for a configuration again
 //! ([`Capabilities::distinct`](crate::Capabilities) tells); whoever evaluates may answer from memory.

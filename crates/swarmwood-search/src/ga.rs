@@ -23,7 +23,7 @@ use crate::steps::{WIDTH, vary};
 const TRIES: usize = 60;
 /// By how much each such time raises the mutation rate.
 const MORE: f64 = 0.05;
-const MOST: usize = 1_000_000;
+const MOST: usize = 10_000;
 
 /// The settings of the genetic algorithm.
 #[derive(Debug, Clone, PartialEq)]

@@ -8,7 +8,8 @@ use std::path::Path;
 use swarmwood_search::contract::spaces;
 use swarmwood_search::pso_discrete::{Groups, PsoDiscrete, Settings};
 use swarmwood_search::{
-    Apso, CmaEs, De, Engine, Outcome, Point, Pso, Random, Space, Trial, Value, apso, cmaes, de, pso,
+    Annealing, Apso, CmaEs, De, Engine, Ga, Grid, Outcome, Point, Pso, Random, Schemata, Space, Sse, Tpe, Trial, Value,
+    annealing, apso, cmaes, de, ga, grid, pso, schemata, sse, tpe,
 };
 
 fn text(space: &Space, point: &Point) -> String {
@@ -100,6 +101,34 @@ fn the_continuous_engines_walk_their_golden_paths() {
             ("apso", Box::new(Apso::new(&space, adaptive, 42).unwrap())),
             ("cmaes", Box::new(CmaEs::new(&space, strategy, 42).unwrap())),
             ("de", Box::new(De::new(&space, evolution, 42).unwrap())),
+        ];
+        for (engine_name, engine) in &mut engines {
+            compare(&format!("{engine_name}-{name}"), &trajectory(&space, engine.as_mut()));
+        }
+    }
+}
+
+/// Four individuals, or four points before anything is learned from.
+#[test]
+fn the_tuning_engines_walk_their_golden_paths() {
+    for (name, space) in spaces() {
+        if !["conditional", "mixed"].contains(&name) {
+            continue;
+        }
+        let published = sse::Settings { population: 4, ..sse::Settings::default() };
+        let steady = schemata::Settings { start: 4, subsets: 4, ..schemata::Settings::default() };
+        let joint = tpe::Settings { start: 4, ..tpe::Settings::default() };
+        let single = tpe::Settings { multivariate: false, ..joint.clone() };
+        let genetic = ga::Settings { population: 4, ..ga::Settings::default() };
+        let walk = annealing::Settings { start: 4, ..annealing::Settings::default() };
+        let mut engines: [(&str, Box<dyn Engine>); 7] = [
+            ("sse", Box::new(Sse::new(&space, published, 42).unwrap())),
+            ("schemata", Box::new(Schemata::new(&space, steady, 42).unwrap())),
+            ("tpe", Box::new(Tpe::new(&space, joint, 42).unwrap())),
+            ("tpe-univariate", Box::new(Tpe::new(&space, single, 42).unwrap())),
+            ("ga", Box::new(Ga::new(&space, genetic, 42).unwrap())),
+            ("annealing", Box::new(Annealing::new(&space, walk, 42).unwrap())),
+            ("grid", Box::new(Grid::new(&space, grid::Settings::default(), 42).unwrap())),
         ];
         for (engine_name, engine) in &mut engines {
             compare(&format!("{engine_name}-{name}"), &trajectory(&space, engine.as_mut()));

@@ -5,9 +5,10 @@
 //! asked before is made again with more mutation, which turns the child of {best} into a look around the best. There are
 //! no generations: every answer counts from the next ask on, and nobody waits.
 //!
-//! The method is that of Makino and Kita 2024 ([`sse`](crate::sse)), changed where measurements said so: repeats cost it
-//! the most, then small and random starts; with both mended it reached Optuna's TPE on surrogates of real tasks, with
-//! about a hundredth of the computation. Mutation is a Cauchy step along ordered parameters and another label of choices.
+//! The method is that of Makino and Kita 2024 ([`sse`](crate::sse)), changed where measurements on surrogates of tuning
+//! tasks said so: repeats cost it the most, then starts that are few. Mended, it drew level there with Optuna's TPE at a
+//! small part of the computation; on real fits the two were hard to tell apart, and from random search too. Mutation is a
+//! Cauchy step along ordered parameters and another label of choices.
 //!
 //! [`Settings::smoothing`] ranks the head by losses averaged over neighbours, in case losses are noisy (`smooth`).
 

@@ -23,16 +23,17 @@ use crate::generational::{Faults, unsound};
 use crate::ledger::Settled;
 use crate::point::{Point, Value};
 use crate::rng::Stream;
+use crate::rows::Rows;
 use crate::snapshot::Datum;
 use crate::space::Space;
 use crate::steady::{Method, Place, Steady};
-use parzen::Mixture;
+use parzen::{Mixture, Scratch, Seen, half_cells};
 
 /// At most so many trials are good.
 const MOST_GOOD: usize = 25;
 /// So often new candidates are drawn if all were tried before.
 const TRIES: usize = 8;
-const MOST: usize = 1_000_000;
+const MOST: usize = 10_000;
 
 /// The settings of the estimator.
 #[derive(Debug, Clone, PartialEq)]
@@ -92,6 +93,8 @@ pub type Tpe = Steady<Estimator>;
 pub struct Estimator {
     settings: Settings,
     archive: Archive,
+    /// What kernels need to know of each trial beside its coordinates.
+    halves: Rows,
 }
 
 /// The densities of good and other trials.
@@ -102,8 +105,8 @@ struct Pair {
 
 impl Pair {
     /// How promising some coordinates are.
-    fn promise(&self, row: &[f64]) -> f64 {
-        self.good.density(row).ln() - self.other.density(row).ln()
+    fn promise(&self, row: &[f64], scratch: &mut Scratch) -> f64 {
+        self.good.density(row, scratch).ln() - self.other.density(row, scratch).ln()
     }
 }
 
@@ -115,7 +118,11 @@ impl Estimator {
 
     /// The best new configuration among candidates.
     fn choose(&self, place: Place<'_>, stream: &mut Stream) -> Option<Point> {
-        let pending: Vec<Vec<f64>> = place.ledger.pending().map(|point| coordinates(place.space, point)).collect();
+        let seen = |point: &Point| {
+            let row = coordinates(place.space, point);
+            (half_cells(place.space, &row), row)
+        };
+        let pending: Vec<(Vec<f64>, Vec<f64>)> = place.ledger.pending().map(seen).collect();
         let (good, other) = self.split(&pending);
         let parameters: Vec<usize> = (0..place.space.len()).collect();
         let found = if self.settings.multivariate {
@@ -134,15 +141,16 @@ impl Estimator {
         found.or_else(|| place.fresh(stream))
     }
 
-    /// The coordinates of the good trials and of all others, oldest first; what is pending is not good.
-    fn split<'a>(&'a self, pending: &'a [Vec<f64>]) -> (Vec<&'a [f64]>, Vec<&'a [f64]>) {
+    /// The good trials and all others, oldest first; what is pending, its half cells and its coordinates, is not good.
+    fn split<'a>(&'a self, pending: &'a [(Vec<f64>, Vec<f64>)]) -> (Vec<Seen<'a>>, Vec<Seen<'a>>) {
         let mut is_good = vec![false; self.archive.len()];
         self.archive.ranked()[..self.good()].iter().for_each(|&trial| is_good[trial] = true);
         let (mut good, mut other) = (Vec::new(), Vec::with_capacity(is_good.len() + pending.len()));
         for (trial, is_good) in is_good.into_iter().enumerate() {
-            if is_good { good.push(self.archive.row(trial)) } else { other.push(self.archive.row(trial)) }
+            let seen = Seen { row: self.archive.row(trial), halves: self.halves.row(trial) };
+            if is_good { good.push(seen) } else { other.push(seen) }
         }
-        other.extend(pending.iter().map(Vec::as_slice));
+        other.extend(pending.iter().map(|(halves, row)| Seen { row, halves }));
         (good, other)
     }
 
@@ -150,24 +158,24 @@ impl Estimator {
     fn together(&self, place: Place<'_>, pair: &Pair, stream: &mut Stream) -> Option<Point> {
         let width = place.space.len();
         let mut candidates: Vec<(f64, Point)> = Vec::with_capacity(self.settings.candidates);
-        let mut row = vec![f64::NAN; width];
+        let (mut row, mut scratch) = (vec![f64::NAN; width], Scratch::default());
         for _ in 0..self.settings.candidates {
             let mut point = Point(vec![Value::Absent; width]);
             pair.good.draw(place.space, stream, &mut point, &mut row);
-            candidates.push((pair.promise(&row), point));
+            candidates.push((pair.promise(&row, &mut scratch), point));
         }
         candidates.sort_by(|a, b| b.0.total_cmp(&a.0));
         candidates.into_iter().map(|(_, point)| point).find(|point| !place.ledger.has_seen(point))
     }
 }
 
-fn pair(space: &Space, parameters: &[usize], good: &[&[f64]], other: &[&[f64]]) -> Pair {
+fn pair(space: &Space, parameters: &[usize], good: &[Seen<'_>], other: &[Seen<'_>]) -> Pair {
     Pair { good: Mixture::new(space, parameters, good), other: Mixture::new(space, parameters, other) }
 }
 
 /// The trials that have a value of the parameter.
-fn having<'a>(rows: &[&'a [f64]], parameter: usize) -> Vec<&'a [f64]> {
-    rows.iter().copied().filter(|row| !row[parameter].is_nan()).collect()
+fn having<'a>(trials: &[Seen<'a>], parameter: usize) -> Vec<Seen<'a>> {
+    trials.iter().copied().filter(|trial| !trial.row[parameter].is_nan()).collect()
 }
 
 /// Draws candidates parameter by parameter and keeps the most promising of each. Estimators of parameters that are active
@@ -180,7 +188,7 @@ fn one_by_one(
     stream: &mut Stream,
 ) -> Point {
     let mut point = Point(vec![Value::Absent; space.len()]);
-    let mut row = vec![f64::NAN; space.len()];
+    let (mut row, mut scratch) = (vec![f64::NAN; space.len()], Scratch::default());
     for (j, pair) in pairs.iter_mut().enumerate() {
         if !space.is_active(j, &point.0[..j]) {
             continue;
@@ -189,7 +197,7 @@ fn one_by_one(
         let mut best: Option<(f64, Value)> = None;
         for _ in 0..candidates {
             pair.good.draw(space, stream, &mut point, &mut row);
-            let promise = pair.promise(&row);
+            let promise = pair.promise(&row, &mut scratch);
             if best.is_none_or(|(most, _)| promise > most) {
                 best = Some((promise, point[j]));
             }
@@ -205,11 +213,12 @@ impl Method for Estimator {
 
     fn begin(space: &Space, settings: Settings, _seed: u64) -> Result<Self, Error> {
         settings.check()?;
-        Ok(Estimator { settings, archive: Archive::new(space) })
+        Ok(Estimator { settings, archive: Archive::new(space), halves: Rows::new(space.len()) })
     }
 
     fn learn(&mut self, space: &Space, _seed: u64, settled: Settled) {
         self.archive.push(space, settled);
+        self.halves.push(&half_cells(space, self.archive.row(self.archive.len() - 1)));
     }
 
     fn propose(&mut self, place: Place<'_>) -> Option<Point> {
@@ -238,7 +247,10 @@ impl Method for Estimator {
             candidates: data.field("candidates")?.count()?,
             multivariate: data.field("multivariate")?.to_flag()?,
         };
-        settings.check().map_err(unsound)?;
-        Ok(Estimator { settings, archive: Archive::load(space, data.field("archive")?)? })
+        let mut estimator = Estimator::begin(space, settings, 0).map_err(unsound)?;
+        for settled in Archive::trials(space, data.field("archive")?)? {
+            estimator.learn(space, 0, settled);
+        }
+        Ok(estimator)
     }
 }

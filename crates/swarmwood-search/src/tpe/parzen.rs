@@ -17,8 +17,10 @@ use crate::space::{Domain, Space};
 
 /// From so many trials on, older ones count less.
 const YOUNG: usize = 25;
-/// A squared distance beyond which a kernel has less than 10⁻¹³ of its height.
-const FAR: f64 = 60.0;
+/// A squared distance beyond which a kernel has less than 10⁻⁸ of its height.
+const FAR: f64 = 40.0;
+/// Up to so many values equal kernels are looked for.
+const FEW: u64 = 256;
 /// How often a number outside of the interval is drawn again.
 const DRAWS: usize = 32;
 /// 1 / √(2π).
@@ -27,9 +29,9 @@ const HEIGHT: f64 = 0.398_942_280_401_432_7;
 /// One factor of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Factor {
-    /// The middle; NaN for an even distribution.
+    /// The middle; of an even distribution over labels NaN, which is none of them.
     middle: f64,
-    /// One over the width of an ordered parameter.
+    /// One over the width of an ordered parameter; 0 if the distribution is even.
     inverse: f64,
     /// The density at the middle; for choices the probability of the label there.
     height: f64,
@@ -37,76 +39,93 @@ struct Factor {
     other: f64,
 }
 
+/// A trial as kernels see it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Seen<'a> {
+    /// Its coordinates; NaN where a parameter has no value.
+    pub(super) row: &'a [f64],
+    /// Half the cell around each coordinate ([`half_cells`]).
+    pub(super) halves: &'a [f64],
+}
+
+/// The factors of all kernels for one parameter, by what they consist of, so that loops over kernels are short.
+#[derive(Debug, Clone, PartialEq)]
+struct Axis {
+    parameter: usize,
+    choice: bool,
+    middles: Vec<f64>,
+    inverses: Vec<f64>,
+    heights: Vec<f64>,
+    others: Vec<f64>,
+}
+
+/// Memory that densities are computed in, to be used again.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Scratch {
+    products: Vec<f64>,
+    distances: Vec<f64>,
+}
+
 /// A mixture of kernels over some parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Mixture {
-    parameters: Vec<usize>,
-    /// Whether the parameter of each factor is a choice.
-    choices: Vec<bool>,
-    /// Kernel after kernel, a factor for each parameter.
-    factors: Vec<Factor>,
+    axes: Vec<Axis>,
     /// The shares of the kernels, and their sums up to each.
     weights: Vec<f64>,
     sums: Vec<f64>,
 }
 
 impl Mixture {
-    /// The mixture around the trials with these coordinates, oldest first; NaN where a parameter has no value.
-    pub(super) fn new(space: &Space, parameters: &[usize], rows: &[&[f64]]) -> Self {
-        let choices: Vec<bool> =
-            parameters.iter().map(|&j| matches!(space.params()[j].domain, Domain::Choice(_))).collect();
-        let kernels = rows.len() + 1;
-        let mut factors = Vec::with_capacity(kernels * parameters.len());
-        let widths = match parameters {
-            [one] => neighbour_widths(rows.iter().map(|row| row[*one])),
-            _ => vec![0.2 * (rows.len().max(1) as f64).powf(-1.0 / (parameters.len() + 4) as f64); rows.len()],
-        };
+    /// The mixture around some trials, oldest first.
+    pub(super) fn new(space: &Space, parameters: &[usize], trials: &[Seen<'_>]) -> Self {
+        let kernels = trials.len() + 1;
         let least = 1.0 / (1 + kernels).min(100) as f64;
-        for (row, width) in rows.iter().zip(widths) {
-            for (&j, choice) in parameters.iter().zip(&choices) {
-                factors.push(match choice {
-                    true => label(space, j, row[j], kernels),
-                    false => normal(row[j], width.clamp(least, 1.0).max(half_cell(space, j, row[j]))),
-                });
+        let clip = |j: usize, trial: Seen<'_>, width: f64| width.clamp(least, 1.0).max(trial.halves[j]);
+        let widths = match parameters {
+            [one] if is_choice(space, *one) => vec![0.0; trials.len()],
+            [one] => {
+                let widths = neighbour_widths(trials.iter().map(|trial| trial.row[*one]));
+                trials.iter().zip(widths).map(|(trial, width)| clip(*one, *trial, width)).collect()
             }
-        }
-        for (&j, choice) in parameters.iter().zip(&choices) {
-            factors.push(if *choice { label(space, j, f64::NAN, kernels) } else { normal(0.5, 1.0) });
-        }
-        let mut weights = ages(rows.len());
+            _ => vec![0.2 * (trials.len().max(1) as f64).powf(-1.0 / (parameters.len() + 4) as f64); trials.len()],
+        };
+        let mut weights = ages(trials.len());
         weights.push(1.0);
         let total: f64 = weights.iter().sum();
         weights.iter_mut().for_each(|weight| *weight /= total);
+        let mut places: Vec<(Seen<'_>, f64)> = trials.iter().copied().zip(widths).collect();
+        if let [one] = parameters {
+            join(space, *one, &mut places, &mut weights);
+        }
+        let axis = |&j: &usize| {
+            let choice = is_choice(space, j);
+            let factor = |&(trial, width): &(Seen<'_>, f64)| match choice {
+                true => label(space, j, trial.row[j], kernels),
+                false => normal(trial.row[j], clip(j, trial, width)),
+            };
+            let prior = if choice { label(space, j, f64::NAN, kernels) } else { normal(0.5, 1.0) };
+            Axis::new(j, choice, places.iter().map(factor).chain([prior]))
+        };
+        let axes = parameters.iter().map(axis).collect();
         let sums = weights.iter().scan(0.0, |sum, weight| {
             *sum += weight;
             Some(*sum)
         });
-        Mixture { parameters: parameters.to_vec(), choices, factors, sums: sums.collect(), weights }
+        Mixture { axes, sums: sums.collect(), weights }
     }
 
     /// The density at some coordinates; parameters without a value (NaN) do not count.
-    pub(super) fn density(&self, row: &[f64]) -> f64 {
-        let mut sum = 0.0;
-        for (kernel, weight) in self.factors.chunks_exact(self.parameters.len().max(1)).zip(&self.weights) {
-            let (mut product, mut distance) = (*weight, 0.0);
-            for ((factor, &j), choice) in kernel.iter().zip(&self.parameters).zip(&self.choices) {
-                let x = row[j];
-                if x.is_nan() {
-                    continue;
-                }
-                if *choice {
-                    product *= if factor.middle == x { factor.height } else { factor.other };
-                } else if !factor.middle.is_nan() {
-                    let z = (x - factor.middle) * factor.inverse;
-                    distance += z * z;
-                    product *= factor.height;
-                }
-            }
-            if distance < FAR {
-                sum += product * (-0.5 * distance).exp();
-            }
+    pub(super) fn density(&self, row: &[f64], scratch: &mut Scratch) -> f64 {
+        let Scratch { products, distances } = scratch;
+        products.clear();
+        products.extend_from_slice(&self.weights);
+        distances.clear();
+        distances.resize(self.weights.len(), 0.0);
+        for axis in self.axes.iter().filter(|axis| !row[axis.parameter].is_nan()) {
+            axis.multiply(row[axis.parameter], products, distances);
         }
-        sum
+        let near = products.iter().zip(distances).filter(|(_, distance)| **distance < FAR);
+        near.map(|(product, distance)| product * (-0.5 * *distance).exp()).sum()
     }
 
     /// Draws values of the mixture's parameters into the point, and their coordinates into the row; all from one kernel.
@@ -114,45 +133,75 @@ impl Mixture {
     pub(super) fn draw(&self, space: &Space, stream: &mut Stream, point: &mut Point, row: &mut [f64]) {
         let u = stream.unit();
         let kernel = self.sums.partition_point(|sum| *sum <= u).min(self.weights.len() - 1);
-        let width = self.parameters.len();
-        for (f, &j) in self.parameters.iter().enumerate() {
-            let value = if space.is_active(j, &point.0[..j]) {
-                self.factors[kernel * width + f].draw(space, j, self.choices[f], stream)
-            } else {
-                Value::Absent
-            };
-            point.0[j] = value;
-            row[j] = space.coordinate(j, value).unwrap_or(f64::NAN);
+        for axis in &self.axes {
+            let j = axis.parameter;
+            let active = space.is_active(j, &point.0[..j]);
+            point.0[j] = if active { axis.draw(space, kernel, stream) } else { Value::Absent };
+            row[j] = space.coordinate(j, point[j]).unwrap_or(f64::NAN);
         }
     }
 }
 
-impl Factor {
-    fn draw(&self, space: &Space, parameter: usize, choice: bool, stream: &mut Stream) -> Value {
-        if self.middle.is_nan() {
-            return space.draw_value(parameter, stream);
+impl Axis {
+    fn new(parameter: usize, choice: bool, factors: impl Iterator<Item = Factor>) -> Self {
+        let (middles, inverses, heights, others) = Default::default();
+        let mut axis = Axis { parameter, choice, middles, inverses, heights, others };
+        for factor in factors {
+            axis.middles.push(factor.middle);
+            axis.inverses.push(factor.inverse);
+            axis.heights.push(factor.height);
+            axis.others.push(factor.other);
         }
-        if choice {
-            let own = space.value_at(parameter, self.middle);
-            let (labels, Value::Index(label)) = (space.params()[parameter].domain.values().unwrap_or(1), own) else {
-                return own;
-            };
-            if labels < 2 || stream.unit() < self.height {
-                return own;
-            }
-            let other = stream.below(labels - 1) as usize;
-            return Value::Index(other + usize::from(other >= label));
-        }
-        let inside = (0..DRAWS).map(|_| self.middle + stream.normal() / self.inverse).find(|u| (0.0..=1.0).contains(u));
-        let u = inside.unwrap_or_else(|| stream.unit());
-        space.value_at(parameter, u)
+        axis
     }
+
+    /// Multiplies every kernel by its factor at a coordinate; of normal distributions the exponents are added up.
+    fn multiply(&self, x: f64, products: &mut [f64], distances: &mut [f64]) {
+        let heights = self.middles.iter().zip(&self.heights);
+        if self.choice {
+            for ((product, (middle, height)), other) in products.iter_mut().zip(heights).zip(&self.others) {
+                *product *= if *middle == x { *height } else { *other };
+            }
+            return;
+        }
+        let sums = products.iter_mut().zip(distances);
+        for (((product, distance), (middle, height)), inverse) in sums.zip(heights).zip(&self.inverses) {
+            let z = (x - middle) * inverse;
+            *distance += z * z;
+            *product *= height;
+        }
+    }
+
+    /// A value from one kernel.
+    fn draw(&self, space: &Space, kernel: usize, stream: &mut Stream) -> Value {
+        let (middle, inverse) = (self.middles[kernel], self.inverses[kernel]);
+        if !self.choice && inverse > 0.0 {
+            let inside = (0..DRAWS).map(|_| middle + stream.normal() / inverse).find(|u| (0.0..=1.0).contains(u));
+            let u = inside.unwrap_or_else(|| stream.unit());
+            return space.value_at(self.parameter, u);
+        }
+        if middle.is_nan() || !self.choice {
+            return space.draw_value(self.parameter, stream);
+        }
+        let labels = space.params()[self.parameter].domain.values().unwrap_or(1);
+        match space.value_at(self.parameter, middle) {
+            Value::Index(label) if labels > 1 && stream.unit() >= self.heights[kernel] => {
+                let other = stream.below(labels - 1) as usize;
+                Value::Index(other + usize::from(other >= label))
+            }
+            own => own,
+        }
+    }
+}
+
+fn is_choice(space: &Space, parameter: usize) -> bool {
+    matches!(space.params()[parameter].domain, Domain::Choice(_))
 }
 
 /// A normal distribution cut off at the ends of the unit interval; even where there is no middle.
 fn normal(middle: f64, width: f64) -> Factor {
     if middle.is_nan() {
-        return Factor { middle, inverse: 0.0, height: 1.0, other: 1.0 };
+        return Factor { middle: 0.5, inverse: 0.0, height: 1.0, other: 1.0 };
     }
     let inverse = 1.0 / width;
     let inside = 1.0 - tail(middle * inverse) - tail((1.0 - middle) * inverse);
@@ -170,8 +219,35 @@ fn label(space: &Space, parameter: usize, middle: f64, kernels: usize) -> Factor
     Factor { middle, inverse: 0.0, height: (1.0 + little) / total, other: little / total }
 }
 
-fn half_cell(space: &Space, parameter: usize, u: f64) -> f64 {
-    if u.is_nan() { 0.0 } else { space.cell(parameter, u).map_or(0.0, |(low, high)| (high - low) / 2.0) }
+/// Half the cells of the unit interval around some coordinates; 0 where there is none.
+pub(super) fn half_cells(space: &Space, row: &[f64]) -> Vec<f64> {
+    let half = |(j, &u): (usize, &f64)| match space.cell(j, u) {
+        Some((low, high)) if !u.is_nan() => (high - low) / 2.0,
+        _ => 0.0,
+    };
+    row.iter().enumerate().map(half).collect()
+}
+
+/// Joins equal kernels of a parameter with few values: many trials share a value, and one kernel with their weights is the
+/// same mixture. The prior's weight stays last.
+fn join(space: &Space, parameter: usize, places: &mut Vec<(Seen<'_>, f64)>, weights: &mut Vec<f64>) {
+    if space.params()[parameter].domain.values().is_none_or(|values| values > FEW) {
+        return;
+    }
+    let mut kept = 0;
+    for i in 0..places.len() {
+        let (trial, width) = places[i];
+        let same = |other: &(Seen<'_>, f64)| other.0.row[parameter] == trial.row[parameter] && other.1 == width;
+        match places[..kept].iter().position(same) {
+            Some(at) => weights[at] += weights[i],
+            None => {
+                (places[kept], weights[kept]) = (places[i], weights[i]);
+                kept += 1;
+            }
+        }
+    }
+    weights.drain(kept..places.len());
+    places.truncate(kept);
 }
 
 /// The larger of the distances to the neighbours on both sides, the middle of the interval, where the prior stands, being
@@ -230,7 +306,13 @@ mod tests {
     }
 
     fn build(space: &Space, parameters: &[usize], rows: &[Vec<f64>]) -> Mixture {
-        Mixture::new(space, parameters, &rows.iter().map(Vec::as_slice).collect::<Vec<_>>())
+        let halves: Vec<Vec<f64>> = rows.iter().map(|row| half_cells(space, row)).collect();
+        let trials: Vec<Seen<'_>> = rows.iter().zip(&halves).map(|(row, halves)| Seen { row, halves }).collect();
+        Mixture::new(space, parameters, &trials)
+    }
+
+    fn density(mixture: &Mixture, row: &[f64]) -> f64 {
+        mixture.density(row, &mut Scratch::default())
     }
 
     /// The density of one real parameter sums to one over the interval, whatever the kernels.
@@ -241,7 +323,7 @@ mod tests {
             let mixture = build(&space, &[1], &rows(&space, count));
             let steps = 20_000;
             let area: f64 =
-                (0..steps).map(|s| mixture.density(&[0.5, (f64::from(s) + 0.5) / f64::from(steps), 0.5])).sum();
+                (0..steps).map(|s| density(&mixture, &[0.5, (f64::from(s) + 0.5) / f64::from(steps), 0.5])).sum();
             assert!((area / f64::from(steps) - 1.0).abs() < 1e-5, "{count}: {area}");
         }
     }
@@ -259,10 +341,10 @@ mod tests {
                 if l == 0 {
                     // The mass of a value is the density at its middle times its width: a quarter, roughly.
                     sum += (0..64)
-                        .map(|k| mixture.density(&[label(l), x, (f64::from(k) + 0.5) / 64.0]) / 64.0)
+                        .map(|k| density(&mixture, &[label(l), x, (f64::from(k) + 0.5) / 64.0]) / 64.0)
                         .sum::<f64>();
                 } else {
-                    sum += mixture.density(&[label(l), x, f64::NAN]);
+                    sum += density(&mixture, &[label(l), x, f64::NAN]);
                 }
             }
         }
@@ -288,8 +370,42 @@ mod tests {
             for (strip, share) in strips.iter().enumerate() {
                 let at = |s: i32| (strip as f64 + (f64::from(s) + 0.5) / 100.0) / 4.0;
                 let u = space.coordinate(0, Value::Index(l)).unwrap();
-                let mass: f64 = (0..100).map(|s| mixture.density(&[u, at(s), f64::NAN])).sum::<f64>() / 400.0;
+                let mass: f64 = (0..100).map(|s| density(&mixture, &[u, at(s), f64::NAN])).sum::<f64>() / 400.0;
                 assert!((share - mass).abs() < 0.012, "label {l}, strip {strip}: {share} and {mass}");
+            }
+        }
+    }
+
+    /// Kernels that were joined give the densities of those that were not.
+    #[test]
+    fn joined_kernels_are_the_same_mixture() {
+        let values: Vec<f64> = (0..8).map(f64::from).collect();
+        let space = Space::new(vec![Param::list("l", &values), Param::choice("c", &["a", "b", "d"])]).unwrap();
+        let rows = rows(&space, 60);
+        for (parameter, most) in [(0, 16), (1, 3)] {
+            let mixture = build(&space, &[parameter], &rows);
+            assert!(mixture.weights.len() <= most + 1, "{}", mixture.weights.len());
+            let widths = if parameter == 0 { neighbour_widths(rows.iter().map(|row| row[0])) } else { vec![0.0; 60] };
+            let (ages, total) = (ages(60), ages(60).iter().sum::<f64>() + 1.0);
+            for x in rows.iter().map(|row| row[parameter]) {
+                let mut sum = 0.0;
+                for ((row, width), age) in rows.iter().zip(&widths).zip(&ages) {
+                    let factor = match parameter {
+                        0 => normal(row[0], width.clamp(1.0 / 62.0, 1.0).max(1.0 / 16.0)),
+                        _ => label(&space, 1, row[1], 61),
+                    };
+                    let z = (x - factor.middle) * factor.inverse;
+                    let at = if parameter == 1 && x != factor.middle { factor.other } else { factor.height };
+                    sum += age * at * (-0.5 * z * z).exp();
+                }
+                sum += if parameter == 0 {
+                    let prior = normal(0.5, 1.0);
+                    prior.height * (-0.5 * (x - 0.5) * (x - 0.5)).exp()
+                } else {
+                    1.0 / 3.0
+                };
+                let density = density(&mixture, &[x, x]);
+                assert!((density / (sum / total) - 1.0).abs() < 1e-6, "{density} and {}", sum / total);
             }
         }
     }
