@@ -77,6 +77,8 @@ struct Growing<'a> {
 struct Sample {
     /// How often each row was drawn.
     draws: Vec<u32>,
+    /// The same beside the target so many times: one look a row.
+    weighed: Vec<(u32, f64)>,
     /// The drawn rows in the order of each parameter, node after node.
     orders: Vec<Vec<u32>>,
     /// The candidates, node after node.
@@ -130,6 +132,8 @@ impl<'a> Growing<'a> {
         tree.draws.clear();
         tree.draws.resize(rows, 0);
         (0..rows).for_each(|_| tree.draws[stream.below(rows as u64) as usize] += 1);
+        tree.weighed.clear();
+        tree.weighed.extend(tree.draws.iter().zip(self.target).map(|(&draws, y)| (draws, f64::from(draws) * y)));
         tree.orders.resize(self.sorted.len(), Vec::new());
         for (order, sorted) in tree.orders.iter_mut().zip(&self.sorted) {
             order.clear();
@@ -156,8 +160,8 @@ impl<'a> Growing<'a> {
     fn sums(&self, node: &Node) -> (usize, f64) {
         let rows = self.tree.orders.first().map_or(&[][..], |order| &order[node.rows.clone()]);
         rows.iter().fold((0, 0.0), |(weight, sum), &row| {
-            let draws = self.tree.draws[row as usize];
-            (weight + draws as usize, sum + f64::from(draws) * self.target[row as usize])
+            let (draws, targets) = self.tree.weighed[row as usize];
+            (weight + draws as usize, sum + targets)
         })
     }
 
@@ -187,12 +191,15 @@ impl<'a> Growing<'a> {
         let column = &self.known.columns[parameter];
         let (mut left_weight, mut left_sum) = (0, 0.0);
         let (mut score, mut found) = (floor, None);
-        for (before, pair) in order.windows(2).enumerate() {
-            let (row, next) = (pair[0] as usize, pair[1] as usize);
-            let draws = self.tree.draws[row];
+        let Some((&first, rest)) = order.split_first() else { return None };
+        let (mut row, mut value) = (first as usize, column[first as usize]);
+        for (before, &next) in rest.iter().enumerate() {
+            let (draws, targets) = self.tree.weighed[row];
             left_weight += draws as usize;
-            left_sum += f64::from(draws) * self.target[row];
-            if left_weight < LEAF || column[row] == column[next] {
+            left_sum += targets;
+            let here = value;
+            (row, value) = (next as usize, column[next as usize]);
+            if left_weight < LEAF || here == value {
                 continue;
             }
             let right_weight = weight - left_weight;
@@ -200,10 +207,10 @@ impl<'a> Growing<'a> {
                 break;
             }
             let right_sum = sum - left_sum;
-            let here =
+            let both =
                 left_sum * left_sum * self.inverse[left_weight] + right_sum * right_sum * self.inverse[right_weight];
-            if here > score {
-                (score, found) = (here, Some((before + 1, 0.5 * (column[row] + column[next]))));
+            if both > score {
+                (score, found) = (both, Some((before + 1, 0.5 * (here + value))));
             }
         }
         found.map(|(left, threshold)| Split { score, parameter, left, threshold })
@@ -242,7 +249,7 @@ impl<'a> Growing<'a> {
 }
 
 /// Moves the entries that stay to the front, both kinds in their order; answers how many stay.
-fn part_stably(entries: &mut [u32], waiting: &mut Vec<u32>, stays: impl Fn(u32) -> bool) -> usize {
+pub(super) fn part_stably(entries: &mut [u32], waiting: &mut Vec<u32>, stays: impl Fn(u32) -> bool) -> usize {
     if waiting.len() < entries.len() {
         waiting.resize(entries.len(), 0);
     }

@@ -26,6 +26,9 @@ use improvement::by_improvement;
 /// Trials before the first model.
 const OPENING: usize = 10;
 
+/// Of more trials than this the latest are modelled: what is known about so many needs no older ones.
+const MODELLED: usize = 2000;
+
 /// Configurations that a model chooses from, unless said otherwise.
 const CANDIDATES: usize = 1000;
 
@@ -112,9 +115,14 @@ pub struct Surrogate<R> {
 }
 
 impl<R: Regressor> Surrogate<R> {
+    /// The trials that are modelled.
+    fn recent(&self) -> &[(Point, f64)] {
+        &self.told[self.told.len().saturating_sub(MODELLED)..]
+    }
+
     /// What the model learns: trials told, then one value for each trial under way.
     fn targets(&self, pending: usize) -> Vec<f64> {
-        let losses: Vec<f64> = self.told.iter().map(|&(_, loss)| loss).collect();
+        let losses: Vec<f64> = self.recent().iter().map(|&(_, loss)| loss).collect();
         let mut targets = match self.settings.targets {
             Targets::Ranks => normal::scores(&losses),
             Targets::Losses => losses,
@@ -151,10 +159,10 @@ impl<R: Regressor> Method for Surrogate<R> {
         }
         let pending: Vec<&Point> = place.ledger.pending().collect();
         let target = self.targets(pending.len());
-        let known = Cube::new(place.space, self.told.iter().map(|(point, _)| point).chain(pending));
+        let known = Cube::new(place.space, self.recent().iter().map(|(point, _)| point).chain(pending));
         let candidates: Vec<Point> = (0..self.settings.candidates).map(|_| place.space.draw(&mut stream)).collect();
         let asked = Cube::new(place.space, candidates.iter());
-        let least = target[..self.told.len()].iter().copied().fold(f64::INFINITY, f64::min);
+        let least = target[..self.recent().len()].iter().copied().fold(f64::INFINITY, f64::min);
         let beliefs = self.settings.regressor.believe(&known, &target, &asked, &mut stream);
         let new = by_improvement(&beliefs, least).find(|&at| !place.ledger.has_seen(&candidates[at]));
         new.map(|at| candidates[at].clone()).or_else(|| place.fresh(&mut stream))
