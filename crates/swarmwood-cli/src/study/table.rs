@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use swarmwood::tune::importance::{ranked, shown};
+use swarmwood::tune::importance::ranked;
 use swarmwood::tune::{Ending, Head, Recorded, TrialRecord, named};
 use swarmwood::{Error, Result};
 
@@ -17,6 +17,12 @@ fn state(trial: &TrialRecord) -> &'static str {
         Some(Ending::Raced { .. }) => "raced",
         Some(Ending::Failed { .. }) => "failed",
     }
+}
+
+/// A value of a trial; empty where there is none.
+fn shown(head: &Head, trial: &TrialRecord, parameter: usize) -> String {
+    let value = trial.point.0.get(parameter).copied();
+    value.and_then(|value| named::text(&head.space, parameter, value)).unwrap_or_default()
 }
 
 fn figure(head: &Head, trial: &TrialRecord) -> Option<f64> {
@@ -79,7 +85,7 @@ fn grid(head: &Head, trials: &[&TrialRecord]) -> String {
     for trial in trials {
         let value = figure(head, trial).map_or(String::new(), short);
         let mut row = vec![trial.id.to_string(), state(trial).to_string(), value, format!("{:.2}", trial.seconds)];
-        row.extend((0..head.space.len()).map(|at| brief(&shown(&head.space, trial, at))));
+        row.extend((0..head.space.len()).map(|at| brief(&shown(head, trial, at))));
         if !reason(trial).is_empty() {
             row.push(reason(trial).to_string());
         }
@@ -160,7 +166,7 @@ pub(super) fn csv(study: &Recorded) -> String {
         let mut cells = vec![trial.id.to_string(), state(trial).to_string(), known(figure(&study.head, trial))];
         cells.extend([known(loss), trial.seconds.to_string(), trial.worker.to_string(), reason(trial).to_string()]);
         cells.extend((0..*pieces).map(|at| known(trial.pieces.get(at).map(|piece| piece.loss))));
-        cells.extend((0..space.len()).map(|at| shown(space, trial, at)));
+        cells.extend((0..space.len()).map(|at| shown(&study.head, trial, at)));
         text.push_str(&row(&cells));
     }
     text

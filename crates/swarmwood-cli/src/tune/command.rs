@@ -1,6 +1,6 @@
 //! Tuning any program: what is asked for, the search, the report.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::{Arg, ArgMatches};
@@ -79,59 +79,31 @@ impl Plan {
         }
         let study = flags.get_one::<PathBuf>("study").cloned();
         // What is not said is as the study has it.
-        let known = match &study {
-            Some(path) if std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() > 0) => {
-                Some(read_study(path)?.head)
-            }
-            _ => None,
-        };
-        let whole = |name: &str, gather: &mut Gather| {
-            let value = flags.get_one::<u64>(name).map(|&value| usize::try_from(value).unwrap_or(usize::MAX));
-            if value == Some(0) && name != "retries" {
-                gather.violate(name, "is 0, must be at least 1");
-            }
-            value
-        };
-        let lag = whole("parallel", &mut gather).or(known.as_ref().map(|head| head.lag)).unwrap_or(1);
-        let trials = whole("trials", &mut gather).unwrap_or(TRIALS as usize);
-        let retries = whole("retries", &mut gather).unwrap_or(0);
-        let (timeout, seconds) = (seconds("timeout", flags, &mut gather), seconds("time-limit", flags, &mut gather));
-        let space = flags.get_one::<String>("space").map(PathBuf::from);
-        if space.is_none() && known.is_none() {
+        let known = known(study.as_ref())?;
+        let lag = whole("parallel", flags, &mut gather).or(known.as_ref().map(|head| head.lag)).unwrap_or(1);
+        let trials = whole("trials", flags, &mut gather).unwrap_or(TRIALS as usize);
+        let time_limit = seconds("time-limit", flags, &mut gather);
+        let settings = settings(flags, &mut gather);
+        if lag > 1 && settings.value.is_shared() {
+            let message = "is the same for all trials, of which several run at a time; put {trial} in it";
+            gather.violate("value-file", message);
+        }
+        let file = flags.get_one::<String>("space").map(PathBuf::from);
+        if file.is_none() && known.is_none() {
             gather.violate("space", "is missing; name the TOML or JSON file with the parameters of the program");
         }
-        let seed_given = flags.get_one::<String>("seed").is_some();
         let params = gather.finish()?;
-        let space = match (&space, &known) {
-            (Some(path), _) => space_file::read(path)?,
+        let space = match (&file, &known) {
             (None, Some(head)) => head.space.clone(),
-            // The violation above has ended the run.
-            (None, None) => return Err(Error::Run("there is no space".to_string())),
-        };
-        let word = |name: &str| flags.get_one::<String>(name).cloned();
-        let value = match word("value-file") {
-            Some(path) => ValueFrom::File { path, key: word("value-key") },
-            None => ValueFrom::LastLine,
-        };
-        let settings = Settings {
-            value,
-            maximize: flags.get_flag("maximize"),
-            timeout: timeout.map(Duration::from_secs_f64),
-            retries,
+            // There is a file, or the violation above has ended this.
+            (file, _) => space_file::read(file.as_deref().unwrap_or(Path::new("")))?,
         };
         let program = Program::new(command, &space, settings)?;
-        if lag > 1 && program.shares_value_file() {
-            let mut gather = Gather::default();
-            gather
-                .violate("value-file", "is the same for all trials, of which several run at a time; put {trial} in it");
-            gather.finish()?;
-        }
-        let of_study = |what: fn(&Head) -> String| known.as_ref().map(what);
-        let engine = word("engine").or(of_study(|head| head.engine.clone()));
-        let seed = known.as_ref().map(|head| head.seed).filter(|_| !seed_given).unwrap_or(params.seed);
+        let engine = flags.get_one::<String>("engine").or(known.as_ref().map(|head| &head.engine)).cloned();
+        let seed_of_study = known.as_ref().map(|head| head.seed).filter(|_| !flags.contains_id("seed"));
         let head = Head {
             engine: engine.unwrap_or_else(|| engine::DEFAULT.to_string()),
-            seed,
+            seed: seed_of_study.unwrap_or(params.seed),
             space,
             lag,
             pieces: 1,
@@ -139,8 +111,38 @@ impl Plan {
             task: program.task(),
         };
         let threads = if params.threads == 0 { lag } else { params.threads };
-        Ok(Plan { program, head, study, limits: Limits { trials, seconds, threads } })
+        Ok(Plan { program, head, study, limits: Limits { trials, seconds: time_limit, threads } })
     }
+}
+
+/// The head of a study that was begun.
+fn known(study: Option<&PathBuf>) -> Result<Option<Head>> {
+    let begun = |path: &&PathBuf| std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() > 0);
+    study.filter(begun).map(|path| Ok(read_study(path)?.head)).transpose()
+}
+
+/// How the program is run and heard.
+fn settings(flags: &ArgMatches, gather: &mut Gather) -> Settings {
+    let word = |name: &str| flags.get_one::<String>(name).cloned();
+    let value = match word("value-file") {
+        Some(path) => ValueFrom::File { path, key: word("value-key") },
+        None => ValueFrom::LastLine,
+    };
+    Settings {
+        value,
+        maximize: flags.get_flag("maximize"),
+        timeout: seconds("timeout", flags, gather).map(Duration::from_secs_f64),
+        retries: whole("retries", flags, gather).unwrap_or(0),
+    }
+}
+
+/// The count of a flag.
+fn whole(name: &str, flags: &ArgMatches, gather: &mut Gather) -> Option<usize> {
+    let value = flags.get_one::<u64>(name).map(|&value| usize::try_from(value).unwrap_or(usize::MAX));
+    if value == Some(0) && name != "retries" {
+        gather.violate(name, "is 0, must be at least 1");
+    }
+    value
 }
 
 /// The seconds of a flag.
@@ -194,6 +196,7 @@ fn fruitless(outcome: &Outcome) -> String {
         _ => None,
     });
     match last {
+        Some((_, reason)) if outcome.tally.failed == 1 => format!("the only trial failed: {reason}"),
         Some((id, reason)) => {
             format!("all {} failed, the last one, trial {id}: {reason}", count(outcome.tally.failed, "trial"))
         }

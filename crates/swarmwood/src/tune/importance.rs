@@ -10,7 +10,6 @@
 
 use swarmwood_search::{Space, Value};
 
-use super::named;
 use super::trial::TrialRecord;
 
 /// Groups of a parameter with many values, each with as many trials.
@@ -85,11 +84,6 @@ pub fn ranked(space: &Space, trials: &[TrialRecord]) -> Vec<(String, Option<f64>
     let mut found: Vec<(String, Option<f64>)> = names.zip(importances(space, trials)).collect();
     found.sort_by(|a, b| b.1.unwrap_or(-1.0).total_cmp(&a.1.unwrap_or(-1.0)));
     found
-}
-
-/// A value of a trial as text, for tables; empty where there is none.
-pub fn shown(space: &Space, trial: &TrialRecord, parameter: usize) -> String {
-    trial.point.0.get(parameter).and_then(|&value| named::text(space, parameter, value)).unwrap_or_default()
 }
 
 #[cfg(test)]

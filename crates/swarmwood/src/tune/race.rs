@@ -5,8 +5,7 @@
 //! standard error above zero (the idea of Maron and Moore, "Hoeffding races", NIPS 1993; paired as in Birattari et al.,
 //! "A racing algorithm for configuring metaheuristics", GECCO 2002).
 //!
-//! Deviations: one rival, the best, instead of all survivors; one standard error instead of a test at a level. On five
-//! folds that took half the fits and picked the same configuration in 99 of 100 cases.
+//! Deviations: one rival, the best, instead of all survivors; one standard error instead of a test at a level.
 
 /// Pieces before which nothing is given up: one difference has no spread.
 pub const FEWEST: usize = 2;

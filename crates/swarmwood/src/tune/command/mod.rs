@@ -77,11 +77,6 @@ impl Program {
         }
     }
 
-    /// Whether two trials at a time would write their values to the same file.
-    pub fn shares_value_file(&self) -> bool {
-        self.settings.value.is_shared()
-    }
-
     fn attempt(&self, trial: &Proposal<'_>, halt: &dyn Fn() -> bool) -> std::result::Result<f64, String> {
         let words = self.template.fill(trial);
         self.settings.value.forget(trial.id)?;

@@ -34,8 +34,8 @@ impl ValueFrom {
         }
     }
 
-    /// Whether all trials write the same file.
-    pub(super) fn is_shared(&self) -> bool {
+    /// Whether all trials write the same file, so that two at a time would take each other's value.
+    pub fn is_shared(&self) -> bool {
         matches!(self, ValueFrom::File { path, .. } if !path.contains(TRIAL))
     }
 
