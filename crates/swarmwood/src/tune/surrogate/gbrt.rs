@@ -6,8 +6,8 @@
 //! unsure that is.
 //!
 //! The loop is our booster's in small: its histograms, gains and leaf quantiles, for one loss whose gradient has two
-//! values, so that a node is known by two counts a code. The booster itself is made for more rows than trials: it gave the
-//! same models at five milliseconds an ask. As in the forest no tree is stored: the candidates are parted with the rows.
+//! values, so that a node is known by two counts a code. The booster itself is made for more rows than there are trials and
+//! took five milliseconds an ask. As in the forest no tree is stored: the candidates are parted with the rows.
 //!
 //! Deviation: normal scores of ranks are learned instead of losses, which was much better in our experiments;
 //! [`Targets::Losses`](super::Targets::Losses) is as published.
