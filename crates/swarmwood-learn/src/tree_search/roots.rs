@@ -127,8 +127,9 @@ impl<'a, const L: usize, const STRICT: bool> Lanes<'a, L, STRICT> {
         let mut best = min(total[0], total[1]);
         let least = self.rows.min_leaf as f32;
         for ((sides, counts), &(_, bins)) in below.iter().zip(&single).zip(axes) {
-            for cut in 0..bins - 1 {
-                let low = [counts[0][cut], counts[1][cut]];
+            let of_classes = counts[0].iter().zip(&counts[1]).take(bins - 1);
+            for (cut, (&one, &other)) in of_classes.enumerate() {
+                let low = [one, other];
                 let high = [total[0] - low[0], total[1] - low[1]];
                 if low[0] + low[1] >= least && high[0] + high[1] >= least {
                     let of_low = min(sides.low[cut], min(low[0], low[1]));
