@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use swarmwood::Result;
-use swarmwood::params::{Allowed, ParamSpec, TABLE};
+use swarmwood::params::{Allowed, Gather, ParamSpec, TABLE};
 use swarmwood::read::{Source, TaskChoice};
 
 use swarmwood::model::RuleFormat;
 
 use crate::rules::MERGES;
 use crate::talk::{self, Talk};
+use crate::{study, tune};
 
 /// Words for [`TaskChoice`].
 pub const TASKS: &[(&str, TaskChoice)] = &[
@@ -37,11 +38,13 @@ pub const FILE_KEYS: &[&str] = &[
     "plot",
 ];
 
-const ABOUT: &str = "Tree models found by search: train, predict, evaluate, inspect, rules";
+const ABOUT: &str = "Tree models found by search: train, tune, study, predict, evaluate, inspect, rules";
 const AFTER: &str = "\
 Examples:
   swarmwood train houses.csv --target price --trees 200 --out model.json
   swarmwood train wine.csv --target good --method psgbdt --plot run.svg --out model.json
+  swarmwood tune houses.csv --target price --trials 100 --out model.json
+  swarmwood study plot study.jsonl --kind slice --out slice.svg
   swarmwood predict model.json new.csv --out predictions.csv
   swarmwood evaluate model.json test.csv --json
   swarmwood inspect model.json --plot tree.svg
@@ -59,7 +62,16 @@ pub fn command() -> Command {
         .arg_required_else_help(true)
         .args_override_self(true)
         .disable_help_subcommand(true)
-        .subcommands([train(), predict(), evaluate(), inspect(), rules(), completions_command()])
+        .subcommands([
+            train(),
+            tune::command(),
+            study::command(),
+            predict(),
+            evaluate(),
+            inspect(),
+            rules(),
+            completions_command(),
+        ])
 }
 
 fn train() -> Command {
@@ -74,12 +86,7 @@ fn train() -> Command {
         )
         .arg(switch("demo", "train on the red wine quality data that comes with the program").conflicts_with("data"))
         .arg(word("target", "COLUMN", "column to predict"))
-        .arg(word("weight", "COLUMN", "column with the weight of each row"))
-        .arg(words("ignore", "columns that are no features; repeat the flag or separate names with commas"))
-        .arg(words("categorical", "columns of numbers to read as categories"))
-        .arg(task())
-        .arg(word("positive", "CLASS", "class that counts as positive where there are two"))
-        .arg(delimiter())
+        .args(reading())
         .arg(file("valid", "file with validation rows, for early stopping and the report"))
         .arg(file("out", "where the model goes; - for standard output [default: model.json]").short('o'))
         .arg(file(
@@ -187,7 +194,7 @@ pub fn completions(args: &ArgMatches) -> Result<()> {
 }
 
 /// A flag from the table. Every text is taken here, so that all violations can be reported together later.
-fn flag(spec: &'static ParamSpec) -> Arg {
+pub fn flag(spec: &'static ParamSpec) -> Arg {
     let names = spec.aliases.iter().copied().chain([spec.name]);
     let aliases = names.flat_map(|name| [name.to_string(), name.replace('_', "-")]).filter(|name| *name != spec.flag());
     let arg = Arg::new(spec.name)
@@ -243,14 +250,16 @@ fn threads() -> Arg {
 }
 
 fn model() -> Arg {
-    Arg::new("model").value_name("MODEL").required(true).value_parser(value_parser!(PathBuf)).help("model file")
+    path("model", "MODEL", "model file")
 }
 
-fn data(help: &'static str) -> Arg {
+/// The file with the rows.
+pub fn data(help: &'static str) -> Arg {
     Arg::new("data").value_name("DATA").value_parser(value_parser!(PathBuf)).help(help)
 }
 
-fn word(name: &'static str, value: &'static str, help: &'static str) -> Arg {
+/// A flag with one word.
+pub fn word(name: &'static str, value: &'static str, help: &'static str) -> Arg {
     Arg::new(name).long(name).value_name(value).help(help)
 }
 
@@ -258,12 +267,18 @@ fn words(name: &'static str, help: &'static str) -> Arg {
     word(name, "COLUMNS", help).action(ArgAction::Append).value_delimiter(',')
 }
 
-fn file(name: &'static str, help: &'static str) -> Arg {
+/// A file that must be named, by its place.
+pub fn path(name: &'static str, value: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).value_name(value).required(true).value_parser(value_parser!(PathBuf)).help(help)
+}
+
+/// A flag with the name of a file.
+pub fn file(name: &'static str, help: &'static str) -> Arg {
     Arg::new(name).long(name).value_name("FILE").value_parser(value_parser!(PathBuf)).help(help)
 }
 
 /// A flag with a few words to choose from, the first by default.
-fn choice(
+pub fn choice(
     name: &'static str,
     words: impl IntoIterator<Item = (&'static str, &'static str)>,
     help: &'static str,
@@ -283,11 +298,40 @@ pub fn chosen<T>(flags: &ArgMatches, name: &str, words: impl IntoIterator<Item =
     words.into_iter().find(|(word, _)| word == given).map(|(_, meaning)| meaning)
 }
 
-fn switch(name: &'static str, help: &'static str) -> Arg {
+/// A flag without a value.
+pub fn switch(name: &'static str, help: &'static str) -> Arg {
     Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
 }
 
-fn count(name: &'static str, value: &'static str, help: &'static str) -> Arg {
+/// A flag with a number; the text is read later, so that all faults can be told together.
+pub fn number(name: &'static str, value: &'static str, help: &'static str) -> Arg {
+    word(name, value, help).allow_negative_numbers(true)
+}
+
+/// The number of a flag, if it is there; a text that is none is a violation.
+pub fn number_of(flags: &ArgMatches, name: &str, gather: &mut Gather) -> Option<f64> {
+    let text = flags.get_one::<String>(name)?;
+    let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
+    if number.is_none() {
+        gather.violate(name, format!("is '{text}', must be a number"));
+    }
+    number
+}
+
+/// How a file with a target is read.
+pub fn reading() -> [Arg; 6] {
+    [
+        word("weight", "COLUMN", "column with the weight of each row"),
+        words("ignore", "columns that are no features; repeat the flag or separate names with commas"),
+        words("categorical", "columns of numbers to read as categories"),
+        task(),
+        word("positive", "CLASS", "class that counts as positive where there are two"),
+        delimiter(),
+    ]
+}
+
+/// A flag with a whole number.
+pub fn count(name: &'static str, value: &'static str, help: &'static str) -> Arg {
     Arg::new(name).long(name).value_name(value).value_parser(value_parser!(u64)).help(help)
 }
 
@@ -304,7 +348,8 @@ fn task() -> Arg {
     word("task", "TASK", "what the target is").help(format!("what the target is: {names} [default: auto]"))
 }
 
-fn talk_flags() -> [Arg; 2] {
+/// How much is told.
+pub fn talk_flags() -> [Arg; 2] {
     [
         switch("json", "print the report as one JSON object on standard output"),
         switch("quiet", "no progress, notes or warnings: results and errors only").short('q'),

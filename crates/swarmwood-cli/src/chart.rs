@@ -254,7 +254,7 @@ fn range(values: impl Iterator<Item = f64>, more: f64) -> (f64, f64) {
 }
 
 /// Three to ten round numbers in a range: multiples of 1, 2 or 5 times a power of ten.
-fn ticks((low, high): (f64, f64)) -> Vec<f64> {
+pub fn ticks((low, high): (f64, f64)) -> Vec<f64> {
     let step = tick_step(low, high);
     let (first, last) = ((low / step).ceil(), (high / step).floor());
     let count = (last - first).clamp(0.0, 20.0) as usize;
@@ -269,7 +269,7 @@ fn tick_step(low: f64, high: f64) -> f64 {
 }
 
 /// A tick's number with as many digits as its distance to the next one needs.
-fn label(tick: f64, (low, high): (f64, f64)) -> String {
+pub fn label(tick: f64, (low, high): (f64, f64)) -> String {
     let step = tick_step(low, high);
     let most = high.abs().max(low.abs());
     if (1e6..1e9).contains(&most) {

@@ -14,8 +14,10 @@ mod predict;
 mod progress;
 mod record;
 mod rules;
+mod study;
 mod talk;
 mod train;
+mod tune;
 
 use std::process::ExitCode;
 
@@ -41,6 +43,8 @@ fn run() -> ExitCode {
     let interrupt = Interrupt::default();
     let outcome = match matches.subcommand() {
         Some(("train", args)) => train::run(args, &interrupt),
+        Some(("tune", args)) => tune::run(args, &interrupt),
+        Some(("study", args)) => study::run(args),
         Some(("predict", args)) => predict::run(args, &interrupt),
         Some(("evaluate", args)) => evaluate::run(args),
         Some(("inspect", args)) => inspect::run(args),

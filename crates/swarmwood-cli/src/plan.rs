@@ -39,7 +39,7 @@ pub struct Plan {
 }
 
 /// The flags and, behind them, the configuration file.
-struct Given<'a> {
+pub struct Given<'a> {
     flags: &'a ArgMatches,
     file: Vec<(String, Vec<String>)>,
 }
@@ -93,7 +93,12 @@ fn check_validation(has_file: bool, gather: &mut Gather) {
     }
 }
 
-impl Given<'_> {
+impl<'a> Given<'a> {
+    /// Flags without a configuration file.
+    pub fn of_flags(flags: &'a ArgMatches) -> Self {
+        Given { flags, file: Vec::new() }
+    }
+
     /// The words of a flag, or of the file if the flag is not there.
     fn words(&self, name: &str) -> Vec<String> {
         if self.flags.value_source(name) == Some(ValueSource::CommandLine) {
@@ -132,19 +137,20 @@ impl Given<'_> {
                     gather.violate(name, "needs --checkpoint FILE, the file with the state of the run");
                 }
             }
-            return Aids { pretrained: self.path("pretrained", gather), keep: None, halt: None };
+            return Aids { pretrained: self.path("pretrained", gather), ..Aids::default() };
         };
         if every == Some(0) {
             gather.violate("checkpoint-every", "is 0, must be at least 1");
         }
         let every = every.map_or(EVERY, |every| usize::try_from(every).unwrap_or(usize::MAX));
         let keep = Keep { path, every: every.max(1), resume };
-        Aids { pretrained: self.path("pretrained", gather), keep: Some(keep), halt: None }
+        Aids { pretrained: self.path("pretrained", gather), keep: Some(keep), ..Aids::default() }
     }
 
-    fn options(&self, gather: &mut Gather) -> ReadOptions {
+    /// How the rows are read.
+    pub fn options(&self, gather: &mut Gather) -> ReadOptions {
         let target = self.word("target", gather).unwrap_or_else(|| {
-            if !self.flags.get_flag("demo") {
+            if !self.flags.try_get_one::<bool>("demo").ok().flatten().copied().unwrap_or(false) {
                 gather.violate("target", "is missing; name the column to predict with --target COLUMN");
             }
             DEMO_TARGET.to_string()

@@ -34,10 +34,10 @@ impl Talk {
     }
 }
 
-/// Tells an error; each violation of a parameter stands on its own line.
+/// Tells an error; each violation of a parameter and each fault of a space stands on its own line.
 pub fn error(error: &Error) {
     let text = match error {
-        Error::Parameters(_) => error.to_string().replace('\n', "\nerror: "),
+        Error::Parameters(_) | Error::Space(_) => error.to_string().replace('\n', "\nerror: "),
         _ => error.to_string(),
     };
     let _ = writeln!(io::stderr(), "error: {text}");

@@ -373,7 +373,7 @@ fn search_json(report: &swarm::Report) -> Value {
 }
 
 /// Every parameter with its type.
-fn parameters(params: &Params) -> Value {
+pub fn parameters(params: &Params) -> Value {
     let pairs = TABLE.iter().map(|spec| {
         let text = spec.show(params);
         let value = match spec.allowed {

@@ -4,6 +4,7 @@ pub mod bins;
 pub mod cart;
 pub mod data;
 pub mod dataset;
+pub mod dealing;
 pub mod event;
 pub mod full_tree;
 pub mod greedy;

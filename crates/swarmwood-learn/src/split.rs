@@ -223,9 +223,19 @@ impl Search<'_> {
         }
     }
 
+    /// Whether a node with this packed sum is large enough for two children; if not, no rule will be found.
+    pub fn can_split(&self, total: u64) -> bool {
+        f64::from(hessian(total)) >= 2.0 * self.least()
+    }
+
+    /// The least hessian of a child in integer units.
+    fn least(&self) -> f64 {
+        (self.penalties.min_child_weight / self.scale.h).max(1.0)
+    }
+
     /// λ and the least child in integer units: for the parent, and for the children of a split on this feature.
     fn limits(&self, feature: u32) -> (Limits, Limits) {
-        let least = (self.penalties.min_child_weight / self.scale.h).max(1.0);
+        let least = self.least();
         let limits = Limits { lambda: self.penalties.lambda / self.scale.h, least, from: 0.0 };
         let many = match &self.layout.features()[feature as usize] {
             FeatureBins::Category(levels) => levels.bins() > FEW_LEVELS,

@@ -132,7 +132,7 @@ pub fn train(
             }
             if signals.stopped() { Flow::Stop } else { Flow::Continue }
         };
-        let aids = Aids { pretrained, keep: None, halt };
+        let aids = Aids { pretrained, halt, ..Aids::default() };
         let run = || -> Result<(Trained, Vec<String>, &'static str)> {
             let mut gather = Gather::default();
             parameters.iter().for_each(|(name, text)| gather.set(name, text));

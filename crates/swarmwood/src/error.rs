@@ -29,6 +29,17 @@ pub enum Error {
         /// What is wrong with it and how to mend it.
         message: String,
     },
+    /// A journal of a study cannot be used.
+    #[error("{path}: {message}", path = .path.display())]
+    Study {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it and how to mend it.
+        message: String,
+    },
+    /// A search space makes no sense; every fault has its place.
+    #[error("{}", .0.join("\n"))]
+    Space(Vec<String>),
     /// A file could not be opened or read.
     #[error("{path}: cannot read: {source}", path = .path.display())]
     Read {
@@ -104,6 +115,8 @@ impl Error {
             | Error::Data(_)
             | Error::Model { .. }
             | Error::Checkpoint { .. }
+            | Error::Study { .. }
+            | Error::Space(_)
             | Error::Read { .. } => 2,
             Error::Write { .. } | Error::Run(_) => 1,
         }

@@ -10,6 +10,7 @@ pub mod registry;
 pub mod rules;
 pub mod store;
 pub mod train;
+pub mod tune;
 pub mod write;
 
 pub use error::{Error, Result};

@@ -50,6 +50,29 @@ pub fn objective(params: &Params, target: &TargetKind) -> Result<Spec> {
     fits("objective", params.objective.name(), wanted, classes).map(|()| spec)
 }
 
+/// Like [`objective`], but a tuning may try losses of numbers on two classes too, as published: the class is the number
+/// 0 or 1, and the prediction is cut at one half.
+///
+/// ```
+/// use swarmwood::learn::objective::Spec;
+/// use swarmwood::model::TargetKind;
+/// use swarmwood::params::{Method, ObjectiveChoice, Params};
+/// use swarmwood::registry;
+///
+/// let classes = TargetKind::Classes(vec!["no".into(), "yes".into()]);
+/// let params = Params { objective: ObjectiveChoice::Squared, ..Params::of(Method::Greedy) };
+/// assert!(registry::objective(&params, &classes).is_err());
+/// assert_eq!(registry::objective_or_cut(&params, &classes).unwrap(), Spec::Cut { log: false });
+/// ```
+pub fn objective_or_cut(params: &Params, target: &TargetKind) -> Result<Spec> {
+    let cut = params.method == Method::Greedy && classes(target) == 2;
+    match params.objective {
+        ObjectiveChoice::Squared if cut => Ok(Spec::Cut { log: false }),
+        ObjectiveChoice::SquaredLog if cut => Ok(Spec::Cut { log: true }),
+        _ => objective(params, target),
+    }
+}
+
 /// The metric that early stopping watches, or why it cannot be used for this target.
 pub fn watch(params: &Params, target: &TargetKind) -> Result<Watch> {
     let classes = classes(target);

@@ -16,7 +16,7 @@ const CRATES: &[(&str, &[&str])] = &[
 
 /// The modules of `learn`, lowest first. A module may import from lower rows only, never from its own row.
 const LAYERS: &[&[&str]] = &[
-    &["data", "event", "pool"],
+    &["data", "event", "pool", "dealing"],
     &["bins"],
     &["dataset", "ranked"],
     &["leaf_loss"],

@@ -1,7 +1,8 @@
-//! Rows dealt to folds, every class in equal shares.
+//! Rows dealt to folds, every class in equal shares, numbers in the order of their size.
 
 use swarmwood_search::rng::Stream;
 
+use crate::dealing::Dealing;
 use crate::ranked::{Ranked, Target};
 
 /// Streams of the dealing of rows.
@@ -18,20 +19,11 @@ pub struct Fold {
 
 /// Deals the rows to `count` folds; `repeat` names the dealing.
 pub fn deal(table: &Ranked, count: usize, seed: u64, repeat: u64) -> Vec<Fold> {
-    let mut order: Vec<u32> = (0..table.rows() as u32).collect();
-    Stream::new(seed, STREAM, repeat).shuffle(&mut order);
-    match table.target() {
-        Target::Classes { of_row, .. } => order.sort_by_key(|&row| of_row[row as usize]),
-        Target::Numbers { of_row, .. } => {
-            order.sort_by(|&a, &b| of_row[a as usize].total_cmp(&of_row[b as usize]));
-        }
-    }
     let count = count.clamp(2, table.rows().max(2));
-    let pick = |number: usize, test: bool| {
-        let of_fold = order.iter().enumerate().filter(|(at, _)| (at % count == number) == test);
-        let mut rows: Vec<u32> = of_fold.map(|(_, &row)| row).collect();
-        rows.sort_unstable();
-        rows
-    };
-    (0..count).map(|number| Fold { train: pick(number, false), test: pick(number, true) }).collect()
+    let dealing = Dealing::new(table.rows(), count, Stream::new(seed, STREAM, repeat), |a, b| match table.target() {
+        Target::Classes { of_row, .. } => of_row[a].cmp(&of_row[b]),
+        Target::Numbers { of_row, .. } => of_row[a].total_cmp(&of_row[b]),
+    });
+    let short = |rows: Vec<usize>| rows.into_iter().map(|row| row as u32).collect();
+    (0..count).map(|fold| Fold { train: short(dealing.rows_but(fold)), test: short(dealing.rows_of(fold)) }).collect()
 }

@@ -90,7 +90,7 @@ impl Own {
             Spec::Huber { .. } => "huber",
             Spec::Quantile { .. } => "pinball",
             Spec::Poisson => "poisson_deviance",
-            Spec::Squared | Spec::Absolute | Spec::Logistic | Spec::Softmax { .. } => return None,
+            Spec::Squared | Spec::Absolute | Spec::Logistic | Spec::Softmax { .. } | Spec::Cut { .. } => return None,
         };
         Some(Own { spec: *spec, name, mean: Mean::default(), outside: false })
     }
@@ -104,7 +104,7 @@ impl Own {
             Spec::Poisson => {
                 (p > 0.0 && y >= 0.0).then(|| 2.0 * (if y > 0.0 { y * (y / p).ln() } else { 0.0 } - y + p))
             }
-            Spec::Squared | Spec::Absolute | Spec::Logistic | Spec::Softmax { .. } => None,
+            Spec::Squared | Spec::Absolute | Spec::Logistic | Spec::Softmax { .. } | Spec::Cut { .. } => None,
         };
         match value {
             Some(value) => self.mean.add(value, weight),

@@ -5,6 +5,7 @@
 
 mod absolute;
 pub mod contract;
+mod cut;
 mod huber;
 mod logistic;
 pub mod order;
@@ -23,6 +24,7 @@ use swarmwood_model::Link;
 use crate::kernels::particle::{Pair, pair_up};
 
 pub use absolute::Absolute;
+pub use cut::Cut;
 pub use huber::Huber;
 pub(crate) use huber::huber_loss;
 pub use logistic::Logistic;

@@ -1,6 +1,6 @@
 //! The list of objectives: what users can name, and how each is made.
 
-use super::{Absolute, Huber, Logistic, Objective, Poisson, Quantile, Softmax, Squared, SquaredLog};
+use super::{Absolute, Cut, Huber, Logistic, Objective, Poisson, Quantile, Softmax, Squared, SquaredLog};
 
 /// An objective with its parameters, as plain data.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,9 +30,14 @@ pub enum Spec {
         /// Number of classes.
         classes: usize,
     },
+    /// [`Cut`]; no name leads here, because nobody asks for it but a tuning of losses of numbers on two classes.
+    Cut {
+        /// Whether the number is taken as `ln(1 + y)`.
+        log: bool,
+    },
 }
 
-/// The names users say, in the order of [`Spec`].
+/// The names users say, in the order of [`Spec`] as far as they have one.
 pub const NAMES: [&str; 8] =
     ["squared", "squared-log", "absolute", "huber", "quantile", "poisson", "logistic", "softmax"];
 
@@ -60,7 +65,7 @@ impl Spec {
 
     /// Whether the target is a class.
     pub fn is_classification(&self) -> bool {
-        matches!(self, Spec::Logistic | Spec::Softmax { .. })
+        matches!(self, Spec::Logistic | Spec::Softmax { .. } | Spec::Cut { .. })
     }
 
     /// Whether the parameters are in range; the message says what is allowed.
@@ -99,5 +104,6 @@ pub fn make(spec: &Spec) -> Box<dyn Objective> {
         Spec::Poisson => Box::new(Poisson),
         Spec::Logistic => Box::new(Logistic),
         Spec::Softmax { classes } => Box::new(Softmax { classes }),
+        Spec::Cut { log } => Box::new(Cut { log }),
     }
 }

@@ -19,6 +19,8 @@ fn specs() -> Vec<Spec> {
         Spec::Logistic,
         Spec::Softmax { classes: CLASSES },
         Spec::Softmax { classes: 2 },
+        Spec::Cut { log: false },
+        Spec::Cut { log: true },
     ]
 }
 
@@ -28,7 +30,7 @@ fn target_for(spec: &Spec, row: usize, value: f64) -> f64 {
     match spec {
         Spec::SquaredLog => value.abs() - 0.5,
         Spec::Poisson => value.abs(),
-        Spec::Logistic => f64::from(value > 2.0),
+        Spec::Logistic | Spec::Cut { .. } => f64::from(value > 2.0),
         Spec::Softmax { classes } => (value.abs() as usize % classes) as f64,
         _ => value,
     }
@@ -182,4 +184,28 @@ fn squared_log_is_the_loss_on_the_logarithm() {
     assert_eq!(objective.link(), Link::ExpM1);
     assert!(objective.check_target(-1.0).is_err());
     assert!(objective.check_target(-0.5).is_ok());
+}
+
+#[test]
+fn a_cut_score_decides_as_the_number_does() {
+    // Seven of ten rows are of the second class: the squared loss predicts .7, the squared-log one 2^.7 - 1 = .62.
+    let target = [0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0];
+    for (number, log) in [(Spec::Squared, false), (Spec::SquaredLog, true)] {
+        for rows in [&target[..], &target[..2], &target[6..7], &target[2..7]] {
+            let (number, cut) = (make(&number), make(&Spec::Cut { log }));
+            let start = |objective: &dyn Objective| {
+                let seen: Vec<f64> = rows.iter().map(|&y| objective.transform_target(y)).collect();
+                objective.start(&seen, &[])[0]
+            };
+            let predicted = number.link().number(start(&*number));
+            let mut chances = Vec::new();
+            cut.link().probabilities(&[start(&*cut)], &mut chances);
+            assert!(
+                (predicted - 0.5).abs() < 1e-12 || (predicted > 0.5) == (chances[1] > 0.5),
+                "{predicted} {chances:?}"
+            );
+            // Near one half the chance is the prediction.
+            assert!((predicted - chances[1]).abs() < 0.1 * (predicted - 0.5).abs() + 1e-9 || predicted < 0.1);
+        }
+    }
 }

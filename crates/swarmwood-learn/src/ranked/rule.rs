@@ -7,7 +7,7 @@ use swarmwood_model::{Split, Test};
 use super::{Meaning, Ranks};
 
 /// A question about the code of one feature.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Rule {
     /// Which column.
     pub feature: u32,
@@ -18,7 +18,7 @@ pub struct Rule {
 }
 
 /// The test of a rule.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Cut {
     /// Codes greater than this one pass.
     Above(u16),
@@ -27,7 +27,7 @@ pub enum Cut {
 }
 
 /// A set of codes.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CodeSet(Arc<[u64]>);
 
 impl CodeSet {

@@ -1,5 +1,7 @@
 //! Cross-validation: every candidate is fitted on parts of the rows and judged on rows it has not seen.
 
+use std::cmp::Ordering;
+
 use swarmwood_search::rng::Stream;
 
 use super::ensemble::Ensemble;
@@ -7,6 +9,7 @@ use super::menu::{Candidate, Way};
 use super::score::Unseen;
 use super::{Stage, backfit};
 use crate::dataset::Dataset;
+use crate::dealing::Dealing;
 use crate::event::Flow;
 use crate::greedy;
 use crate::metric::Watch;
@@ -37,26 +40,16 @@ pub struct Judged {
 
 /// Deals rows to folds: every class in equal shares.
 pub fn deal(data: &Dataset, classes: bool, seed: u64, pool: &Pool) -> Vec<Fold> {
-    let rows = data.rows();
-    let mut order: Vec<usize> = (0..rows).collect();
-    Stream::new(seed, FOLD_STREAM, 0).shuffle(&mut order);
-    if classes {
-        let target = data.target.to_vec();
-        order.sort_by(|&a, &b| target[a].total_cmp(&target[b]));
-    }
-    let used = if rows < MANY_ROWS { FOLDS } else { 2 };
-    let fold = |number: usize| {
-        let of = |test: bool| {
-            let mut rows: Vec<usize> = order
-                .iter()
-                .enumerate()
-                .filter(|(at, _)| (at % FOLDS == number) == test)
-                .map(|(_, &row)| row)
-                .collect();
-            rows.sort_unstable();
-            data.subset(&rows, pool)
-        };
-        Fold { train: of(false), test: of(true) }
+    let target = if classes { data.target.to_vec() } else { Vec::new() };
+    let stream = Stream::new(seed, FOLD_STREAM, 0);
+    let dealing = Dealing::new(data.rows(), FOLDS, stream, |a, b| match classes {
+        true => target[a].total_cmp(&target[b]),
+        false => Ordering::Equal,
+    });
+    let used = if data.rows() < MANY_ROWS { FOLDS } else { 2 };
+    let fold = |number: usize| Fold {
+        train: data.subset(&dealing.rows_but(number), pool),
+        test: data.subset(&dealing.rows_of(number), pool),
     };
     (0..used).map(fold).collect()
 }

@@ -1,14 +1,24 @@
 //! Descent to a tree that no single change betters.
 
+use std::collections::HashMap;
+use std::sync::{MutexGuard, PoisonError};
+
 use swarmwood_search::rng::Stream;
 
 use super::{Problem, Tried, pair};
 use crate::cart;
+use crate::ranked::Rule;
 use crate::sketch::{self, Edge, Sketch, Twig};
 use crate::sweep::{Demand, Lot};
 
 /// Rows up to which the proven best twig is looked for at the bottom of a tree; above, one over coarse cuts.
 const FEW_ROWS: usize = 2000;
+
+/// Solved bottoms that are kept at a time.
+const MOST_BOTTOMS: usize = 1 << 14;
+
+/// Where a twig of two levels may stand: the rules above, each with the side, and the leaves it may have.
+pub(super) type Bottom = (Vec<(Rule, bool)>, usize);
 
 impl Problem<'_> {
     /// Betters a tree until no rule, no move of a leaf and no twig of two levels betters it further. Also tells how many
@@ -71,7 +81,7 @@ impl Problem<'_> {
     }
 
     /// Gives a node the best rule for the tree as it is; what that saves, if anything.
-    fn rechoose_node(&self, sketch: &mut Sketch, node: u32) -> Option<f64> {
+    pub(super) fn rechoose_node(&self, sketch: &mut Sketch, node: u32) -> Option<f64> {
         let lot = self.lot(sketch, node);
         let current = self.loss_of_rule(sketch, node, &lot);
         let demand = Demand { loss: &self.settings.loss, min_leaf: self.settings.limits.min_leaf };
@@ -111,19 +121,10 @@ impl Problem<'_> {
 
     /// The rows that come to a node.
     pub(super) fn rows_at(&self, sketch: &Sketch, node: u32) -> Vec<u32> {
-        let parents = sketch.parents();
-        let mut way = vec![node];
-        let mut at = node;
-        while at != 0 {
-            at = parents[at as usize];
-            way.push(at);
-        }
         let mut rows: Vec<u32> = (0..self.table.rows() as u32).collect();
-        for step in way.windows(2).rev() {
-            let branch = &sketch.nodes()[step[1] as usize];
-            let to_right = branch.right == Edge::Node(step[0]);
-            let codes = self.table.columns()[branch.rule.feature as usize].codes();
-            rows.retain(|&row| branch.rule.right(codes[row as usize]) == to_right);
+        for (rule, to_right) in way_to(sketch, node) {
+            let codes = self.table.columns()[rule.feature as usize].codes();
+            rows.retain(|&row| rule.right(codes[row as usize]) == to_right);
         }
         rows
     }
@@ -186,14 +187,7 @@ impl Problem<'_> {
             if twig.depth() > 2 || held < 2 || room < 3 || !deep_enough || (self.halt)() {
                 continue;
             }
-            let rows = self.rows_at(&now.sketch, node);
-            let small = exact && (node == 0 || rows.len() <= FEW_ROWS);
-            let best = if small {
-                pair::best(self.table, &rows, &self.settings.loss, limits.min_leaf, room.min(4), self.pool)
-            } else {
-                self.best_of_two_levels(&rows, room.min(4))
-            };
-            if let Some(best) = best {
+            if let Some(best) = self.best_bottom(&now.sketch, node, room.min(4), exact) {
                 let tried = now.sketch.replace(Edge::Node(node), &best);
                 if self.accept(now, tried) {
                     return true;
@@ -201,6 +195,33 @@ impl Problem<'_> {
             }
         }
         false
+    }
+
+    /// The best twig of two levels below a node. Descents come to the same places again and again, so that what was found
+    /// is kept: it depends on nothing but the rows, and they follow from the rules above.
+    fn best_bottom(&self, sketch: &Sketch, node: u32, leaves: usize, exact: bool) -> Option<Twig> {
+        let place: Bottom = (way_to(sketch, node), leaves);
+        if let Some(known) = self.bottoms().get(&place) {
+            return known.clone();
+        }
+        let rows = self.rows_at(sketch, node);
+        let small = exact && (node == 0 || rows.len() <= FEW_ROWS);
+        let best = if small {
+            pair::best(self.table, &rows, &self.settings.loss, self.settings.limits.min_leaf, leaves, self.pool)
+        } else {
+            self.best_of_two_levels(&rows, leaves)
+        };
+        let mut bottoms = self.bottoms();
+        if bottoms.len() >= MOST_BOTTOMS {
+            bottoms.clear();
+        }
+        bottoms.insert(place, best.clone());
+        best
+    }
+
+    /// The bottoms that were solved. A thread that panicked while it held them cannot have left half of an entry.
+    fn bottoms(&self) -> MutexGuard<'_, HashMap<Bottom, Option<Twig>>> {
+        self.bottoms.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn accept(&self, now: &mut Tried, sketch: Sketch) -> bool {
@@ -211,6 +232,20 @@ impl Problem<'_> {
         }
         accepted
     }
+}
+
+/// The rules above a node, each with the side that leads to it, from the root down.
+fn way_to(sketch: &Sketch, node: u32) -> Vec<(Rule, bool)> {
+    let parents = sketch.parents();
+    let mut way = Vec::new();
+    let mut at = node;
+    while at != 0 {
+        let above = &sketch.nodes()[parents[at as usize] as usize];
+        way.push((above.rule.clone(), above.right == Edge::Node(at)));
+        at = parents[at as usize];
+    }
+    way.reverse();
+    way
 }
 
 /// A change at a node concerns the nodes above and below it.

@@ -8,7 +8,7 @@
 //! What is found is exact for the coarse cuts, and a start for descents, which know all cuts. Missing values lie below all
 //! others here; levels of a category are ordered by their mean target.
 
-use super::Problem;
+use super::{Problem, roots};
 use crate::leaf_loss::Loss;
 use crate::ranked::{CodeSet, Cut, Ranked, Rule, Target};
 use crate::sketch::Twig;
@@ -58,12 +58,33 @@ impl Problem<'_> {
     pub(super) fn best_of_three_levels(&self, count: usize) -> Vec<Twig> {
         let rows: Vec<u32> = (0..self.table.rows() as u32).collect();
         let Some(axes) = self.axes(&rows, bins_for(rows.len())) else { return Vec::new() };
-        let roots = self.dispatch(&axes, &rows, |work| work.three_levels(self.pool)).unwrap_or_default();
-        let twig = |(place, below, _): &(Place, [Option<Two>; 2], f64)| {
+        let quick = self.mistakes_of_roots(&axes);
+        let roots = self.dispatch(&axes, &rows, |work| match &quick {
+            Some(quick) => work.these_roots(quick.iter().take(count).copied().collect()),
+            None => work.three_levels(self.pool),
+        });
+        let twig = |(place, below, _): &Root| {
             let side = |two: &Option<Two>| two.as_ref().map_or(Twig::Leaf, |two| two.twig(self.table, &axes));
             Twig::fork(rule(self.table, &axes, *place), side(&below[0]), side(&below[1]))
         };
-        roots.iter().take(count).map(twig).collect()
+        roots.unwrap_or_default().iter().take(count).map(twig).collect()
+    }
+
+    /// All roots of three levels, the best first, where counting mistakes by lanes can tell; equals stay in order.
+    fn mistakes_of_roots(&self, axes: &[Axis]) -> Option<Vec<Place>> {
+        let Target::Classes { of_row, count: 2 } = self.table.target() else { return None };
+        let few = self.table.rows() < roots::MOST_ROWS && axes.iter().all(|axis| axis.codes.len() <= ROOT_BINS);
+        if self.settings.loss != Loss::Error || self.table.is_weighted() || !few {
+            return None;
+        }
+        let binned = roots::Binned {
+            axes: axes.iter().map(|axis| (&axis.of[..], axis.codes.len())).collect(),
+            second_class: of_row.iter().map(|&class| class == 1).collect(),
+            min_leaf: self.settings.limits.min_leaf.max(1),
+        };
+        let mut found = roots::mistakes(&binned, self.pool);
+        found.sort_by(|a, b| a.2.total_cmp(&b.2));
+        Some(found.into_iter().map(|(axis, bin, _)| (axis as u8, bin as u8)).collect())
     }
 
     fn axes(&self, rows: &[u32], bins: usize) -> Option<Vec<Axis>> {
@@ -102,10 +123,16 @@ fn bins_for(rows: usize) -> usize {
     ((rows as f64).sqrt() / 2.0).clamp(6.0, ROOT_BINS as f64) as usize
 }
 
-/// The two questions, whatever the width of the sums.
+/// A root of three levels with the best two levels on its sides and the loss of them all.
+type Root = (Place, [Option<Two>; 2], f64);
+
+/// The questions, whatever the width of the sums.
 trait Levels {
     fn two_levels(&self, most_leaves: usize) -> Option<Two>;
-    fn three_levels(&self, pool: &crate::pool::Pool) -> Vec<(Place, [Option<Two>; 2], f64)>;
+    /// All roots, the best first.
+    fn three_levels(&self, pool: &crate::pool::Pool) -> Vec<Root>;
+    /// Some roots, in the order given.
+    fn these_roots(&self, places: Vec<Place>) -> Vec<Root>;
 }
 
 /// Rows with what they carry: `W` sums of the loss, and one for the number of rows.
@@ -222,6 +249,24 @@ impl<'a, const W: usize, const V: usize> Work<'a, W, V> {
         best
     }
 
+    /// A root, given the tables of the rows on its left; none if a side has too few rows.
+    fn root(&self, place: Place, left: &Tables<V>, all: &Tables<V>) -> Option<Root> {
+        let mut right = all.clone();
+        for (cell, gone) in right.cells.iter_mut().zip(&left.cells) {
+            (0..V).for_each(|at| cell[at] -= gone[at]);
+        }
+        (0..V).for_each(|at| right.total[at] -= left.total[at]);
+        if left.total[W] < self.min_leaf || right.total[W] < self.min_leaf {
+            return None;
+        }
+        let sides = [self.two(left, 4), self.two(&right, 4)];
+        let cost = |two: &Option<Two>, total: &[f64; V]| {
+            two.as_ref().map_or(f64::INFINITY, |two| two.loss).min(self.leaf(total))
+        };
+        let loss = cost(&sides[0], &left.total) + cost(&sides[1], &right.total);
+        Some((place, sides, loss))
+    }
+
     /// What both sides of each cut of an axis cost as leaves.
     fn leaves(&self, tables: &Tables<V>, axis: usize, bins: usize) -> Vec<Forks> {
         // The table of an axis with itself has its rows on the diagonal.
@@ -304,9 +349,9 @@ impl<const W: usize, const V: usize> Levels for Work<'_, W, V> {
         self.two(&self.all(), most_leaves)
     }
 
-    fn three_levels(&self, pool: &crate::pool::Pool) -> Vec<(Place, [Option<Two>; 2], f64)> {
+    fn three_levels(&self, pool: &crate::pool::Pool) -> Vec<Root> {
         let all = self.all();
-        let mut roots: Vec<_> = pool
+        let mut roots: Vec<Root> = pool
             .map(self.axes.len(), |axis| {
                 let bins = self.axes[axis].codes.len();
                 let mut of_bin = vec![Vec::new(); bins];
@@ -315,20 +360,7 @@ impl<const W: usize, const V: usize> Levels for Work<'_, W, V> {
                 let mut found = Vec::new();
                 for (bin, rows) in of_bin.iter().enumerate().take(bins - 1) {
                     rows.iter().for_each(|&row| self.add(&mut left, row));
-                    let mut right = all.clone();
-                    for (cell, gone) in right.cells.iter_mut().zip(&left.cells) {
-                        (0..V).for_each(|at| cell[at] -= gone[at]);
-                    }
-                    (0..V).for_each(|at| right.total[at] -= left.total[at]);
-                    if left.total[W] < self.min_leaf || right.total[W] < self.min_leaf {
-                        continue;
-                    }
-                    let sides = [self.two(&left, 4), self.two(&right, 4)];
-                    let cost = |two: &Option<Two>, total: &[f64; V]| {
-                        two.as_ref().map_or(f64::INFINITY, |two| two.loss).min(self.leaf(total))
-                    };
-                    let loss = cost(&sides[0], &left.total) + cost(&sides[1], &right.total);
-                    found.push(((axis as u8, bin as u8), sides, loss));
+                    found.extend(self.root((axis as u8, bin as u8), &left, &all));
                 }
                 found
             })
@@ -337,6 +369,17 @@ impl<const W: usize, const V: usize> Levels for Work<'_, W, V> {
             .collect();
         roots.sort_by(|a, b| a.2.total_cmp(&b.2));
         roots
+    }
+
+    fn these_roots(&self, places: Vec<Place>) -> Vec<Root> {
+        let all = self.all();
+        let root = |place: Place| {
+            let of = &self.axes[usize::from(place.0)].of;
+            let mut left = self.empty();
+            (0..of.len()).filter(|&row| of[row] <= place.1).for_each(|row| self.add(&mut left, row));
+            self.root(place, &left, &all)
+        };
+        places.into_iter().filter_map(root).collect()
     }
 }
 
@@ -419,5 +462,48 @@ impl Axis {
         }
         let of = rows.iter().map(|&row| bin_of[usize::from(column.codes()[row as usize])]).collect();
         (codes.len() > 1).then_some(Axis { feature, of, codes })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use swarmwood_model::{Feature, Kind};
+
+    use super::*;
+    use crate::cart::Limits;
+    use crate::data::{Chunk, Column};
+    use crate::pool::Pool;
+    use crate::tree_search::Settings;
+
+    proptest! {
+        /// Counting mistakes by lanes orders roots as the tables of sums do.
+        #[test]
+        fn roots_by_lanes_equal_roots_by_tables(
+            cells in prop::collection::vec((0u8..14, 0u8..14, 0u8..3, any::<bool>()), 8..80),
+            min_leaf in 1usize..4,
+            bins in prop_oneof![Just(6_usize), Just(8), Just(13)],
+        ) {
+            let number = |of: fn(&(u8, u8, u8, bool)) -> u8| Column::Number(cells.iter().map(|cell| f64::from(of(cell))).collect());
+            let columns = vec![number(|cell| cell.0), number(|cell| cell.1), number(|cell| cell.2)];
+            let target = cells.iter().map(|cell| f64::from(u8::from(cell.3))).collect();
+            let chunk = Chunk { columns, target, rows: cells.len(), ..Chunk::default() };
+            let features = ["x", "y", "z"].map(|name| Feature { name: name.into(), kind: Kind::Number });
+            let table = Ranked::new(&chunk, &features, Some(2), 100);
+            let limits = Limits { leaves: 0, depth: 3, min_leaf };
+            let settings = Settings { loss: Loss::Error, limits, population: 1, descents: 0, seed: 0 };
+            let pool = Pool::new(1).unwrap();
+            let problem = Problem::new(&table, &settings, &pool, &|| false);
+            let rows: Vec<u32> = (0..table.rows() as u32).collect();
+            if let Some(axes) = problem.axes(&rows, bins) {
+                let slow = problem.dispatch(&axes, &rows, |work| work.three_levels(&pool)).unwrap();
+                let quick = problem.mistakes_of_roots(&axes).unwrap();
+                prop_assert_eq!(&quick, &slow.iter().map(|root| root.0).collect::<Vec<_>>());
+                let again = problem.dispatch(&axes, &rows, |work| work.these_roots(quick.clone())).unwrap();
+                for (one, other) in again.iter().zip(&slow) {
+                    prop_assert_eq!(format!("{one:?}"), format!("{other:?}"));
+                }
+            }
+        }
     }
 }

@@ -16,8 +16,12 @@ mod descend;
 mod lookahead;
 mod moves;
 mod pair;
+mod roots;
 #[cfg(test)]
 mod tests;
+
+use std::collections::HashMap;
+use std::sync::Mutex;
 
 use swarmwood_search::rng::Stream;
 
@@ -26,7 +30,7 @@ use crate::event::Flow;
 use crate::leaf_loss::Loss;
 use crate::pool::Pool;
 use crate::ranked::Ranked;
-use crate::sketch::{self, Sketch};
+use crate::sketch::{self, Sketch, Twig};
 
 pub use choose::{Arm, Menu, SIZES, choose};
 
@@ -100,11 +104,14 @@ struct Problem<'a> {
     features: Vec<u32>,
     pool: &'a Pool,
     halt: &'a (dyn Fn() -> bool + Sync),
+    /// The best twigs of two levels that were found so far: they change what a search costs and nothing else.
+    bottoms: Mutex<HashMap<descend::Bottom, Option<Twig>>>,
 }
 
 impl<'a> Problem<'a> {
     fn new(table: &'a Ranked, settings: &'a Settings, pool: &'a Pool, halt: &'a (dyn Fn() -> bool + Sync)) -> Self {
-        Problem { table, settings, features: (0..table.columns().len() as u32).collect(), pool, halt }
+        let features = (0..table.columns().len() as u32).collect();
+        Problem { table, settings, features, pool, halt, bottoms: Mutex::default() }
     }
 
     /// CART's tree.
@@ -234,6 +241,16 @@ impl Problem<'_> {
         let swarm = (0..population).map(|at| tried[at % tried.len()].clone()).collect();
         (swarm, sweeps)
     }
+}
+
+/// One pass of a descent: the rule of every node chosen anew once, from the root down. What descents are made of, for those
+/// who want to know what it costs.
+pub fn pass(table: &Ranked, settings: &Settings, pool: &Pool, mut tree: Tried) -> Tried {
+    let problem = Problem::new(table, settings, pool, &|| false);
+    for node in 0..tree.sketch.nodes().len() as u32 {
+        tree.loss -= problem.rechoose_node(&mut tree.sketch, node).unwrap_or(0.0);
+    }
+    tree
 }
 
 /// The tree that a search would start from, and no search.

@@ -118,7 +118,7 @@ proptest! {
             let limits = Limits { leaves: 0, depth: 2, min_leaf };
             let settings = Settings { loss: loss.clone(), limits, population: 1, descents: 0, seed: 0 };
             let pool = Pool::new(1).unwrap();
-            let problem = Problem { table: &table, settings: &settings, features: vec![0, 1], pool: &pool, halt: &|| false };
+            let problem = Problem::new(&table, &settings, &pool, &|| false);
             let rows: Vec<u32> = (0..table.rows() as u32).collect();
             let expected = brute_force(&table, &loss, min_leaf);
             let whole = sketch::fit_rows(&table, &rows, &loss).loss;
@@ -126,6 +126,24 @@ proptest! {
             prop_assert!((found - expected).abs() < 1e-9, "{:?} {} {}", loss, found, expected);
         }
     }
+}
+
+/// A pass lowers the loss by what it says, and chooses as the brute force over one node would.
+#[test]
+fn a_pass_chooses_every_rule_anew() {
+    let table = table(&board(160), Some(2), false);
+    let limits = Limits { leaves: 0, depth: 2, min_leaf: 1 };
+    let settings = Settings { loss: Loss::Error, limits, population: 1, descents: 0, seed: 0 };
+    let pool = Pool::new(1).unwrap();
+    let rule = |feature, cut| Rule { feature, cut: Cut::Above(cut), missing_right: false };
+    // Both second rules ask for the right feature at the wrong place; the first one is right.
+    let second = |cut| Twig::fork(rule(1, cut), Twig::Leaf, Twig::Leaf);
+    let sketch = Sketch::new(&Twig::fork(rule(0, 2), second(1), second(3)));
+    let problem = Problem::new(&table, &settings, &pool, &|| false);
+    let start = Tried { loss: problem.loss(&sketch), sketch };
+    assert!(start.loss > 0.0);
+    let found = pass(&table, &settings, &pool, start);
+    assert_eq!((found.loss, problem.loss(&found.sketch)), (0.0, 0.0));
 }
 
 /// The class is whether two numbers lie on the same side of their middle: no first split helps by itself.
@@ -205,7 +223,7 @@ fn twigs_of_others_fit_into_the_limits() {
     let limits = Limits { leaves: 3, depth: 2, min_leaf: 1 };
     let settings = Settings { loss: Loss::Error, limits, population: 1, descents: 0, seed: 0 };
     let pool = Pool::new(1).unwrap();
-    let problem = Problem { table: &table, settings: &settings, features: vec![0, 1], pool: &pool, halt: &|| false };
+    let problem = Problem::new(&table, &settings, &pool, &|| false);
     let rule = |feature, cut| Rule { feature, cut: Cut::Above(cut), missing_right: false };
     let deep = Twig::fork(
         rule(0, 2),

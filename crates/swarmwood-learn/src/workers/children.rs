@@ -98,19 +98,20 @@ impl Workers<'_> {
         }
     }
 
-    /// Keeps the histograms of a job's children for later subtraction.
-    pub(super) fn keep_jobs(&mut self, jobs: impl IntoIterator<Item = Job>) {
+    /// Keeps the histograms of those children, small and large, that may be split, for later subtraction. The others go
+    /// back at once: the next job finds them in the cache.
+    pub(super) fn keep_jobs(&mut self, jobs: impl IntoIterator<Item = (Job, [bool; 2])>) {
         let most = self.memory / (self.table_size().max(1) * 8);
-        for job in jobs {
+        for (job, [small, large]) in jobs {
             for (team, tables) in job.counted.into_iter().enumerate() {
-                if team == 0 && self.kept_count < most {
+                if small && team == 0 && self.kept_count < most {
                     self.keep(job.small, tables);
                 } else {
                     self.teams[team].spare.push(tables);
                 }
             }
             match (job.large, job.parent) {
-                (Some(large), Some(tables)) if self.kept_count < most => self.keep(large, tables),
+                (Some(slot), Some(tables)) if large && self.kept_count < most => self.keep(slot, tables),
                 (_, Some(tables)) => self.teams[0].spare.push(tables),
                 _ => {}
             }
@@ -245,30 +246,34 @@ impl Task<'_> {
     fn run(&mut self, search: &Search<'_>, want: Want) {
         let mut scratch = Scratch::default();
         self.found = vec![[None, None]; self.parts.len()];
-        for part in &mut self.parts {
-            part.fill(self.shards, &self.columns);
+        if want == Want::Shared {
+            self.parts.iter_mut().for_each(|part| part.fill(self.shards, &self.columns));
+            self.found[0][0] = self.shared(search, &mut scratch);
+            return;
         }
-        for (at, column) in self.columns.clone().enumerate() {
-            if want == Want::Shared {
-                let nodes: Vec<NodeTable<'_>> = self
-                    .parts
-                    .iter()
-                    .flat_map(|part| part.nodes(at))
-                    .flatten()
-                    .filter(|node| node.total != 0)
-                    .collect();
-                let best = &mut self.found[0][0];
-                *best = Candidate::best([*best, search.column(column, &nodes, &mut scratch)]);
-                continue;
-            }
-            for (part, found) in self.parts.iter().zip(&mut self.found) {
-                for (node, found) in part.nodes(at).into_iter().zip(found) {
-                    if let Some(node) = node {
+        // One part after the other, so that its tables are still in the cache when they are searched.
+        for (part, found) in self.parts.iter_mut().zip(&mut self.found) {
+            part.fill(self.shards, &self.columns);
+            for (at, column) in self.columns.clone().enumerate() {
+                for (node, found) in part.nodes(at).into_iter().zip(found.iter_mut()) {
+                    if let Some(node) = node
+                        && search.can_split(node.total)
+                    {
                         *found = Candidate::best([*found, search.column(column, &[node], &mut scratch)]);
                     }
                 }
             }
         }
+    }
+
+    /// The best rule for all nodes together.
+    fn shared(&self, search: &Search<'_>, scratch: &mut Scratch) -> Option<Candidate> {
+        let of_column = |(at, column): (usize, usize)| {
+            let nodes: Vec<NodeTable<'_>> =
+                self.parts.iter().flat_map(|part| part.nodes(at)).flatten().filter(|node| node.total != 0).collect();
+            search.column(column, &nodes, scratch)
+        };
+        Candidate::best(self.columns.clone().enumerate().map(of_column).collect::<Vec<_>>())
     }
 }
 

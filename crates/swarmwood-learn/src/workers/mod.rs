@@ -31,6 +31,9 @@ const ALONE_ROWS: usize = 2048;
 /// Below this many table entries, so is a question about histograms.
 const ALONE_CODES: usize = 2048;
 
+/// A single thread looks at so many bytes of histograms at a time: they should not leave the cache meanwhile.
+const CACHED: usize = 1 << 19;
+
 type Histogram = Box<[u64]>;
 
 #[derive(Debug, Default)]
@@ -147,9 +150,11 @@ impl<'a> Workers<'a> {
         &self.layout
     }
 
-    /// How many splits one question may hold, so that the histograms of all children fit into memory.
+    /// How many splits one question may hold, so that the histograms of all children fit into memory; for a single
+    /// thread, which gains nothing by long questions, into the cache.
     pub fn most_orders(&self) -> usize {
-        (self.memory / 4 / (2 * 8 * self.table_size().max(1))).max(1)
+        let bytes = if self.pool.threads() == 1 { CACHED.min(self.memory / 4) } else { self.memory / 4 };
+        (bytes / (2 * 8 * self.table_size().max(1))).max(1)
     }
 
     /// Integer units of the tree being grown.
@@ -201,7 +206,7 @@ impl<'a> Workers<'a> {
         }
         let mut jobs = [Job::new(0, None, [total, 0], [value, 0.0], None)];
         let best = self.look(&mut jobs, want, true)[0][0];
-        self.keep_jobs(jobs);
+        self.keep_jobs(jobs.map(|job| (job, [true, true])));
         Seen { total, value, best }
     }
 
@@ -232,9 +237,15 @@ impl<'a> Workers<'a> {
             orders.iter().for_each(|order| self.recycle(order.slot));
             return seen;
         }
+        // A split whose children are both too small to be split again needs no look at them.
+        let search = self.searching();
+        let open = |&at: &usize| want == Want::Shared || seen[at].iter().any(|child| search.can_split(child.total));
+        let (looked, over): (Vec<usize>, Vec<usize>) = (0..orders.len()).partition(open);
+        over.iter().for_each(|&at| self.recycle(orders[at].slot));
         // The smaller child is counted; the larger one is the parent less the smaller.
-        let mut jobs: Vec<Job> = Vec::with_capacity(orders.len());
-        for (order, &[left, right]) in orders.iter().zip(&seen) {
+        let mut jobs: Vec<Job> = Vec::with_capacity(looked.len());
+        for &at in &looked {
+            let (order, [left, right]) = (&orders[at], seen[at]);
             let left_is_small = self.count(order.left) <= self.count(order.right);
             let (small, large) = if left_is_small { (order.left, order.right) } else { (order.right, order.left) };
             let sides = if left_is_small { [left, right] } else { [right, left] };
@@ -245,12 +256,15 @@ impl<'a> Workers<'a> {
         let codes: usize = self.layout.columns().iter().map(|column| column.codes).sum();
         let together = together || jobs.len() * codes >= ALONE_CODES;
         let found = self.look(&mut jobs, want, together);
-        for ((seen, order), (job, found)) in seen.iter_mut().zip(orders).zip(jobs.iter().zip(found)) {
+        let mut kept = Vec::with_capacity(jobs.len());
+        for ((&at, job), found) in looked.iter().zip(&jobs).zip(found) {
             let [small, large] = found;
-            let [left, right] = if job.small == order.left { [small, large] } else { [large, small] };
-            (seen[0].best, seen[1].best) = (left, right);
+            let [left, right] = if job.small == orders[at].left { [small, large] } else { [large, small] };
+            (seen[at][0].best, seen[at][1].best) = (left, right);
+            // Only what has a rule of its own, or shares one with its level, is ever split.
+            kept.push(found.map(|best| best.is_some() || want == Want::Shared));
         }
-        self.keep_jobs(jobs);
+        self.keep_jobs(jobs.into_iter().zip(kept));
         seen
     }
 

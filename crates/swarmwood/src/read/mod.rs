@@ -16,6 +16,7 @@ mod cells;
 mod delimiter;
 #[cfg(feature = "demo")]
 mod demo;
+mod folds;
 mod follow;
 mod frame;
 mod keep;

@@ -15,7 +15,7 @@ use super::sample::{append, hash, is_sampled, pick, pick_column, pick_values, th
 use crate::{Error, Result};
 
 /// Rows with their schema, ready for training: kept in memory if small, read again from the source if not.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Rows {
     /// Features and target as they were read.
     pub schema: Schema,
@@ -64,14 +64,19 @@ impl Store {
 
 /// A set of rows: one bit each.
 #[derive(Debug, Clone)]
-struct Part(Vec<u64>);
+pub(super) struct Part(Vec<u64>);
 
 impl Part {
+    /// No row of so many.
+    pub(super) fn empty(rows: usize) -> Part {
+        Part(vec![0; rows.div_ceil(64)])
+    }
+
     fn has(&self, row: usize) -> bool {
         self.0[row / 64] >> (row % 64) & 1 == 1
     }
 
-    fn set(&mut self, row: usize) {
+    pub(super) fn set(&mut self, row: usize) {
         self.0[row / 64] |= 1 << (row % 64);
     }
 
@@ -227,7 +232,7 @@ impl Rows {
             return Err(Error::Run(message));
         }
         let mut groups = self.rows_by_class();
-        let mut held = Part(vec![0; self.store.rows.div_ceil(64)]);
+        let mut held = Part::empty(self.store.rows);
         let mut count = 0;
         let stratified = groups.len() > 1;
         for group in &mut groups {
@@ -243,19 +248,30 @@ impl Rows {
         }
         let rest = self.without(&held);
         let rows = self.rows - count;
-        let part = |rows, part, warnings| Rows {
-            schema: self.schema.clone(),
-            rows,
-            warnings,
-            store: Arc::clone(&self.store),
-            part: Some(Arc::new(part)),
-        };
-        Ok((part(rows, rest, self.warnings.clone()), part(count, held, Vec::new())))
+        let mut kept = self.with_part(Arc::new(rest), rows);
+        kept.warnings = self.warnings.clone();
+        Ok((kept, self.with_part(Arc::new(held), count)))
+    }
+
+    /// A part of the same store, without warnings.
+    pub(super) fn with_part(&self, part: Arc<Part>, rows: usize) -> Rows {
+        let store = Arc::clone(&self.store);
+        Rows { schema: self.schema.clone(), rows, warnings: Vec::new(), store, part: Some(part) }
+    }
+
+    /// Whether a row of the store belongs here.
+    pub(super) fn is_here(&self, row: usize) -> bool {
+        self.part.as_ref().is_none_or(|part| part.has(row))
+    }
+
+    /// Rows of the store.
+    pub(super) fn stored(&self) -> usize {
+        self.store.rows
     }
 
     /// Row numbers, in one group a class, or in one group altogether.
-    fn rows_by_class(&self) -> Vec<Vec<u64>> {
-        let is_here = |row: &usize| self.part.as_ref().is_none_or(|part| part.has(*row));
+    pub(super) fn rows_by_class(&self) -> Vec<Vec<u64>> {
+        let is_here = |row: &usize| self.is_here(*row);
         let TargetKind::Classes(classes) = &self.schema.target.kind else {
             return vec![(0..self.store.rows).filter(is_here).map(|row| row as u64).collect()];
         };
@@ -272,9 +288,8 @@ impl Rows {
     }
 
     fn without(&self, held: &Part) -> Part {
-        let mut rest = Part(vec![0; held.0.len()]);
-        let is_here = |row: &usize| self.part.as_ref().is_none_or(|part| part.has(*row));
-        (0..self.store.rows).filter(is_here).filter(|&row| !held.has(row)).for_each(|row| rest.set(row));
+        let mut rest = Part::empty(self.store.rows);
+        (0..self.store.rows).filter(|&row| self.is_here(row) && !held.has(row)).for_each(|row| rest.set(row));
         rest
     }
 }

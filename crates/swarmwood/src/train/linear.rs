@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use swarmwood_learn::data::Chunk;
 use swarmwood_learn::event::{Event, Flow};
-use swarmwood_learn::linear::{self, Settings};
+use swarmwood_learn::linear::{self, Fitted, Settings};
 use swarmwood_model::{Body, Model};
 
 use super::{Job, Trained, add_rows, gather};
@@ -17,16 +17,7 @@ pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Tra
     let chunk = gather(job.rows)?;
     let valid = job.valid.map(gather).transpose()?;
     job.check_targets(chunk.target.iter().copied())?;
-    let settings = Settings {
-        rounds: job.params.trees,
-        learning_rate: job.params.learning_rate,
-        lambda: job.params.lambda,
-        alpha: job.params.l1,
-        early_stopping_rounds: job.params.early_stopping_rounds,
-        metric: job.metric,
-    };
-    let fitted = linear::train(&chunk, valid.as_ref(), &job.rows.schema, job.objective, &settings, watch)
-        .map_err(|error| Error::Run(error.to_string()))?;
+    let fitted = fit(job, &chunk, valid.as_ref(), watch)?;
     let train_seconds = started.elapsed().as_secs_f64();
     let notes = job.tell_rounds(fitted.rounds, fitted.train.len());
     let model = job.model(fitted.base, Body::Linear(fitted.outputs));
@@ -46,6 +37,25 @@ pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Tra
         warnings: Vec::new(),
         notes,
     })
+}
+
+/// Fits rows that are all in memory.
+pub(super) fn fit(
+    job: &Job<'_>,
+    chunk: &Chunk,
+    valid: Option<&Chunk>,
+    watch: &mut dyn FnMut(&Event) -> Flow,
+) -> Result<Fitted> {
+    let settings = Settings {
+        rounds: job.params.trees,
+        learning_rate: job.params.learning_rate,
+        lambda: job.params.lambda,
+        alpha: job.params.l1,
+        early_stopping_rounds: job.params.early_stopping_rounds,
+        metric: job.metric,
+    };
+    linear::train(chunk, valid, &job.rows.schema, job.objective, &settings, watch)
+        .map_err(|error| Error::Run(error.to_string()))
 }
 
 /// Metrics of a model on rows that are all in memory.

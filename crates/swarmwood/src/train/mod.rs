@@ -6,6 +6,7 @@
 mod binning;
 mod flight;
 mod flown;
+pub(crate) mod fold;
 mod keeper;
 mod linear;
 mod pretrained;
@@ -168,6 +169,8 @@ pub struct Aids {
     pub keep: Option<Keep>,
     /// Who else may end the run.
     pub halt: Option<Halt>,
+    /// Whether losses of numbers may be used on two classes (see [`registry::objective_or_cut`]).
+    pub cut: bool,
 }
 
 /// Trains with the method the parameters name. `watch` hears of every round and may stop the run; the best model so
@@ -206,8 +209,7 @@ pub fn train_with(
     watch: &mut dyn FnMut(&Event) -> Flow,
 ) -> Result<Trained> {
     let params = &(**params).clone().resolve(&rows.schema.target.kind);
-    let spec = registry::objective(params, &rows.schema.target.kind)?;
-    let metric = registry::watch(params, &rows.schema.target.kind)?;
+    let (spec, metric) = aims(params, &rows.schema.target.kind, aids.cut)?;
     if params.early_stopping_rounds > 0 && valid.is_none() {
         let message = "needs validation rows to watch".to_string();
         return Err(Error::Parameters(vec![Violation { name: "early_stopping_rounds".to_string(), message }]));
@@ -243,6 +245,14 @@ pub fn train_with(
         trained.notes.push(format!("the time limit of {limit} s ended training after {done}"));
     }
     Ok(trained)
+}
+
+/// What is minimised, and what early stopping watches.
+fn aims(params: &Params, target: &TargetKind, cut: bool) -> Result<(Spec, Watch)> {
+    let spec = if cut { registry::objective_or_cut(params, target) } else { registry::objective(params, target) }?;
+    let metric = registry::watch(params, target)?;
+    // The scores of a cut loss are read as chances only in the end; while it is minimised it is its own measure.
+    Ok((spec, if matches!(spec, Spec::Cut { .. }) { Watch::Loss } else { metric }))
 }
 
 /// What is trained, on what, and how.

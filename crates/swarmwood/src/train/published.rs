@@ -70,7 +70,7 @@ pub fn train(job: &Job<'_>, aids: &Aids, watch: &mut dyn FnMut(&Event) -> Flow) 
         model.provenance.params.insert("pretrained".to_string(), name.to_string_lossy().into_owned());
     }
     let known = (data.target, data.weight);
-    let train_metrics = trees::measure(job.tally(), &model, &found.scores, found.shift, &known);
+    let train_metrics = trees::measure(job.tally(), &model, &found.scores, found.shift, (&known.0, &known.1));
     let valid_metrics = match job.valid {
         Some(valid) => linear::measure(job, &model, &gather(valid)?)?,
         None => Vec::new(),

@@ -83,9 +83,11 @@ impl Ended {
         // The bins have done their work; metrics want their memory.
         let answers = |data: Dataset| (data.target, data.weight);
         let (known, known_valid) = (answers(data), valid.map(answers));
-        let of_training = measure(job.tally(), &model, &self.train_scores, self.shift, &known);
-        let of_valid = |known| measure(job.tally(), &model, &self.valid_scores, self.shift, &known);
-        let of_valid = known_valid.map_or(Vec::new(), of_valid);
+        let measured = |scores: &[Vec<f32>], (target, weight): &(Values, Values)| {
+            measure(job.tally(), &model, scores, self.shift, (target, weight))
+        };
+        let of_training = measured(&self.train_scores, &known);
+        let of_valid = known_valid.map_or(Vec::new(), |known| measured(&self.valid_scores, &known));
         (model, of_training, of_valid)
     }
 }
@@ -167,7 +169,7 @@ pub(super) fn measure(
     model: &Model,
     scores: &[Vec<f32>],
     shift: f64,
-    (target, weight): &(Values, Values),
+    (target, weight): (&Values, &Values),
 ) -> Vec<(&'static str, f64)> {
     for from in (0..target.len()).step_by(MEASURED_ROWS) {
         let rows = from..(from + MEASURED_ROWS).min(target.len());

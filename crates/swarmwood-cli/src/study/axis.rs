@@ -1,0 +1,131 @@
+//! The values of a parameter along a line from 0 to 1, with ticks.
+
+use swarmwood::search::{Domain, Scale, Space, Value};
+
+use crate::chart;
+use crate::talk::short;
+
+/// Labels of a list or a choice that have room.
+const ROOM: usize = 8;
+
+/// A parameter as an axis.
+pub(super) struct Axis<'a> {
+    space: &'a Space,
+    parameter: usize,
+}
+
+impl<'a> Axis<'a> {
+    pub(super) fn new(space: &'a Space, parameter: usize) -> Self {
+        Axis { space, parameter }
+    }
+
+    pub(super) fn name(&self) -> &'a str {
+        &self.domain().0.name
+    }
+
+    fn domain(&self) -> (&'a swarmwood::search::Param, &'a Domain) {
+        let param = &self.space.params()[self.parameter];
+        (param, &param.domain)
+    }
+
+    /// Where a value stands; `None` if there is none.
+    pub(super) fn place(&self, value: Value) -> Option<f64> {
+        match (self.domain().1, value) {
+            (Domain::List(values), Value::Index(at)) => Some(cell(at, values.len())),
+            (Domain::Choice(labels), Value::Index(at)) => Some(cell(at, labels.len())),
+            _ => self.space.number(self.parameter, value).map(|number| self.along(number)),
+        }
+    }
+
+    /// Where a number stands between the bounds.
+    fn along(&self, number: f64) -> f64 {
+        let share = |low: f64, high: f64, x: f64| if high > low { (x - low) / (high - low) } else { 0.5 };
+        match *self.domain().1 {
+            Domain::Integer { low, high, scale } => self.scaled(low as f64, high as f64, scale, number, share),
+            Domain::Real { low, high, scale } => self.scaled(low, high, scale, number, share),
+            _ => 0.5,
+        }
+    }
+
+    fn scaled(&self, low: f64, high: f64, scale: Scale, x: f64, share: impl Fn(f64, f64, f64) -> f64) -> f64 {
+        match scale {
+            Scale::Linear => share(low, high, x),
+            Scale::Log => share(low.ln(), high.ln(), x.ln()),
+        }
+    }
+
+    /// Places with what stands there.
+    pub(super) fn ticks(&self) -> Vec<(f64, String)> {
+        match self.domain().1 {
+            Domain::List(values) => spread(values.len(), |at| short(values[at])),
+            Domain::Choice(labels) => spread(labels.len(), |at| labels[at].clone()),
+            Domain::Integer { low, high, scale } => self.numbers(*low as f64, *high as f64, *scale, true),
+            Domain::Real { low, high, scale } => self.numbers(*low, *high, *scale, false),
+        }
+    }
+
+    fn numbers(&self, low: f64, high: f64, scale: Scale, whole: bool) -> Vec<(f64, String)> {
+        let numbers: Vec<f64> = match scale {
+            _ if low == high => vec![low],
+            Scale::Linear => {
+                let ticks = chart::ticks((low, high));
+                ticks.into_iter().filter(|tick| !whole || tick.fract() == 0.0).collect()
+            }
+            Scale::Log => decades(low, high),
+        };
+        numbers.into_iter().map(|number| (self.along(number), plain(number))).collect()
+    }
+}
+
+/// A number on an axis: no digits that rounding left behind.
+fn plain(number: f64) -> String {
+    let rounded = format!("{number:.6e}").parse().unwrap_or(number);
+    if rounded != 0.0 && f64::abs(rounded) < 1e-3 { format!("{rounded:e}") } else { short(rounded) }
+}
+
+/// Powers of ten between two numbers, or, where these are few, the bounds and round numbers as well.
+fn decades(low: f64, high: f64) -> Vec<f64> {
+    let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
+    let inside = |x: &f64| *x >= low * 0.999 && *x <= high * 1.001;
+    let steps: &[f64] = if last - first <= 3 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+    let all = (first..=last).flat_map(|power| steps.iter().map(move |step| step * 10f64.powi(power)));
+    let found: Vec<f64> = all.filter(inside).collect();
+    if found.is_empty() { vec![low, high] } else { found }
+}
+
+fn cell(at: usize, count: usize) -> f64 {
+    (at as f64 + 0.5) / count as f64
+}
+
+/// Labels of cells; where there are too many, some.
+fn spread(count: usize, label: impl Fn(usize) -> String) -> Vec<(f64, String)> {
+    let step = count.div_ceil(ROOM).max(1);
+    (0..count).step_by(step).map(|at| (cell(at, count), label(at))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use swarmwood::search::Param;
+
+    #[test]
+    fn ticks_stand_where_their_values_do() {
+        let space = Space::new(vec![
+            Param::real("rate", 0.001, 1.0).log(),
+            Param::integer("depth", 1, 11),
+            Param::list("bins", &[16.0, 64.0]),
+            Param::choice("kind", &["a", "b"]),
+            Param::integer("fixed", 4, 4),
+        ])
+        .unwrap();
+        let ticks = |at: usize| Axis::new(&space, at).ticks();
+        let rates = ticks(0);
+        assert_eq!(rates.first().map(|tick| tick.1.as_str()), Some("0.001"));
+        assert!(rates.iter().any(|(at, label)| label == "0.1" && (at - 2.0 / 3.0).abs() < 1e-9), "{rates:?}");
+        assert!(ticks(1).iter().any(|(at, label)| label == "6" && *at == 0.5), "{:?}", ticks(1));
+        assert_eq!(ticks(2), [(0.25, "16".to_string()), (0.75, "64".to_string())]);
+        assert_eq!(Axis::new(&space, 3).place(Value::Index(1)), Some(0.75));
+        assert_eq!(Axis::new(&space, 3).place(Value::Absent), None);
+        assert_eq!(ticks(4), [(0.5, "4".to_string())]);
+    }
+}

@@ -1,0 +1,136 @@
+//! `swarmwood study`: looks into the journal of a study, also while it is being written.
+
+mod axis;
+mod panels;
+mod parallel;
+mod pictures;
+mod table;
+
+use std::path::{Path, PathBuf};
+
+use clap::{ArgMatches, Command};
+use swarmwood::tune::{self, Recorded};
+use swarmwood::write::write_atomically;
+use swarmwood::{Result, store};
+
+use crate::args::{self, talk_of};
+use crate::talk;
+
+const AFTER: &str = "\
+Examples:
+  swarmwood study show study.jsonl
+  swarmwood study best study.jsonl --format flags
+  swarmwood study export study.jsonl --out trials.csv
+  swarmwood study plot study.jsonl --kind slice --out slice.svg";
+
+/// How the best configuration is written.
+const FORMATS: [(&str, &str); 3] =
+    [("toml", "a line a parameter: a file for --config"), ("json", "an object"), ("flags", "flags for a command line")];
+
+/// What can be drawn.
+const KINDS: [(&str, &str); 4] = [
+    ("best", "every trial, and the best so far"),
+    ("slice", "a chart a parameter: its values and what came of them"),
+    ("parallel", "a line a trial across all parameters"),
+    ("importance", "the share of the differences that each parameter alone explains"),
+];
+
+/// The subcommand.
+pub fn command() -> Command {
+    let study = || args::path("study", "STUDY", "the journal of a study");
+    Command::new("study")
+        .about("Show, export and draw the trials of a study")
+        .after_help(AFTER)
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .disable_help_subcommand(true)
+        .subcommand(
+            Command::new("show")
+                .about("What the study is about and how its trials went")
+                .args_override_self(true)
+                .arg(study())
+                .arg(args::count("top", "N", "show the N best trials").default_value("20").conflicts_with("all"))
+                .arg(args::switch("all", "show all trials, in order"))
+                .args(args::talk_flags()),
+        )
+        .subcommand(
+            Command::new("best")
+                .about("The best configuration")
+                .args_override_self(true)
+                .arg(study())
+                .arg(args::choice("format", FORMATS, "how it is written"))
+                .arg(args::switch("quiet", "no notes: results and errors only").short('q')),
+        )
+        .subcommand(
+            Command::new("export")
+                .about("All trials as CSV")
+                .args_override_self(true)
+                .arg(study())
+                .arg(args::file("out", "file for the table; - for standard output").short('o').default_value("-"))
+                .arg(args::switch("quiet", "no notes: results and errors only").short('q')),
+        )
+        .subcommand(
+            Command::new("plot")
+                .about("Draw the trials as SVG")
+                .args_override_self(true)
+                .arg(study())
+                .arg(args::choice("kind", KINDS, "what is drawn"))
+                .arg(args::file("out", "file for the picture; - for standard output").short('o').required(true))
+                .arg(args::switch("quiet", "no notes: results and errors only").short('q')),
+        )
+}
+
+/// Runs the command.
+pub fn run(flags: &ArgMatches) -> Result<()> {
+    let Some((what, flags)) = flags.subcommand() else { return Ok(()) };
+    let path = flags.get_one::<PathBuf>("study").cloned().unwrap_or_default();
+    let out = flags.try_get_one::<PathBuf>("out").ok().flatten().filter(|path| path.as_os_str() != "-");
+    if let Some(out) = out {
+        store::probe(out)?;
+    }
+    let study = tune::read_study(&path)?;
+    talk_of(flags).tell(&study.notes);
+    let text = match what {
+        "show" if flags.get_flag("json") => return talk::json(&table::json(&study)),
+        "show" => {
+            let top = flags.get_one::<u64>("top").map_or(usize::MAX, |&top| usize::try_from(top).unwrap_or(usize::MAX));
+            table::show(&study, if flags.get_flag("all") { None } else { Some(top) })
+        }
+        "best" => {
+            let format = flags.get_one::<String>("format").map_or("toml", String::as_str);
+            table::best(&study, &path, format)?
+        }
+        "export" => table::csv(&study),
+        _ => picture(&study, flags.get_one::<String>("kind").map_or("best", String::as_str)),
+    };
+    match out {
+        Some(out) => {
+            write_atomically(out, |file| file.write_all(text.as_bytes()))?;
+            talk_of(flags).note(&format!("{} written to {}", noun(what), out.display()));
+            Ok(())
+        }
+        None => talk::result(&text),
+    }
+}
+
+fn noun(what: &str) -> &'static str {
+    if what == "plot" { "picture" } else { "table" }
+}
+
+fn picture(study: &Recorded, kind: &str) -> String {
+    match kind {
+        "slice" => panels::draw(study),
+        "parallel" => parallel::draw(study),
+        "importance" => pictures::importance(study),
+        _ => pictures::best(study),
+    }
+}
+
+/// The headline of every picture.
+fn title(study: &Recorded) -> String {
+    let text = &study.head.task.text;
+    let first = text.split_whitespace().next().unwrap_or("study");
+    let name = Path::new(first).file_name().map_or(first.into(), |name| name.to_string_lossy());
+    let short = if text.chars().count() <= 60 { text.clone() } else { format!("{name} …") };
+    format!("{short}: {} by {}", talk::count(study.trials.len(), "trial"), study.head.engine)
+}

@@ -1,0 +1,213 @@
+//! Trials as tables: for people, as CSV, as JSON, and the best one alone.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use swarmwood::tune::importance::ranked;
+use swarmwood::tune::{Ending, Head, Recorded, TrialRecord, named};
+use swarmwood::{Error, Result};
+
+use crate::talk::{count, short};
+
+/// One word for how a trial stands.
+fn state(trial: &TrialRecord) -> &'static str {
+    match &trial.ending {
+        None => "open",
+        Some(Ending::Whole { .. }) => "done",
+        Some(Ending::Raced { .. }) => "raced",
+        Some(Ending::Failed { .. }) => "failed",
+    }
+}
+
+/// A value of a trial; empty where there is none.
+fn shown(head: &Head, trial: &TrialRecord, parameter: usize) -> String {
+    let value = trial.point.0.get(parameter).copied();
+    value.and_then(|value| named::text(&head.space, parameter, value)).unwrap_or_default()
+}
+
+fn figure(head: &Head, trial: &TrialRecord) -> Option<f64> {
+    trial.ending.as_ref().and_then(Ending::loss).map(|loss| head.task.measure.figure(loss))
+}
+
+fn reason(trial: &TrialRecord) -> &str {
+    match &trial.ending {
+        Some(Ending::Failed { reason }) => reason,
+        _ => "",
+    }
+}
+
+/// What a study is about and its trials: the best ones, or all in order.
+pub(super) fn show(study: &Recorded, top: Option<usize>) -> String {
+    let Head { engine, seed, lag, pieces, race, task, space } = &study.head;
+    let states = ["done", "raced", "failed", "open"];
+    let with = |name: &str| study.trials.iter().filter(|trial| state(trial) == name).count();
+    let counts: Vec<String> =
+        states.iter().filter(|name| with(name) > 0).map(|name| format!("{} {name}", with(name))).collect();
+    let racing = if *race { ", racing" } else { "" };
+    let better = if task.measure.from.is_some() { "larger" } else { "smaller" };
+    let mut text = format!("task      {}\n", task.text);
+    text.push_str(&format!("measure   {}, {better} is better\n", task.measure.name));
+    text.push_str(&format!("search    {engine}, seed {seed}, {lag} at a time, {}{racing}\n", count(*pieces, "piece")));
+    text.push_str(&format!("space     {}\n", space_text(study)));
+    let spent: f64 = study.trials.iter().map(|trial| trial.seconds).sum();
+    text.push_str(&format!("trials    {} ({}), {spent:.1} s of work\n", study.trials.len(), counts.join(", ")));
+    let important: Vec<String> = ranked(space, &study.trials)
+        .into_iter()
+        .filter_map(|(name, share)| Some(format!("{name} {:.0} %", 100.0 * share?)))
+        .collect();
+    if !important.is_empty() {
+        text.push_str(&format!("explains  {}\n", important.join(", ")));
+    }
+    text.push_str(&format!("written   by {}\n\n", study.created_by));
+    let mut trials: Vec<&TrialRecord> = study.trials.iter().collect();
+    if let Some(top) = top {
+        // Whole trials first: the loss of a raced one is a guess.
+        let loss = |trial: &TrialRecord| trial.ending.as_ref().and_then(Ending::loss).unwrap_or(f64::INFINITY);
+        trials.sort_by(|a, b| a.whole().is_none().cmp(&b.whole().is_none()).then(loss(a).total_cmp(&loss(b))));
+        trials.truncate(top);
+    }
+    text.push_str(&grid(&study.head, &trials));
+    text
+}
+
+fn space_text(study: &Recorded) -> String {
+    let space = &study.head.space;
+    let size =
+        space.size().map_or("a continuum of configurations".to_string(), |size| format!("{size} configurations"));
+    format!("{}, {size}", count(space.len(), "parameter"))
+}
+
+/// Columns as wide as what is in them.
+fn grid(head: &Head, trials: &[&TrialRecord]) -> String {
+    let names = head.space.params().iter().map(|param| param.name.clone());
+    let heads = ["trial", "state", &head.task.measure.name, "seconds"].map(str::to_string).into_iter().chain(names);
+    let mut rows: Vec<Vec<String>> = vec![heads.collect()];
+    for trial in trials {
+        let value = figure(head, trial).map_or(String::new(), short);
+        let mut row = vec![trial.id.to_string(), state(trial).to_string(), value, format!("{:.2}", trial.seconds)];
+        row.extend((0..head.space.len()).map(|at| brief(&shown(head, trial, at))));
+        if !reason(trial).is_empty() {
+            row.push(reason(trial).to_string());
+        }
+        rows.push(row);
+    }
+    let columns = rows[0].len();
+    let width = |at: usize| rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max();
+    let widths: Vec<usize> = (0..columns).map(|at| width(at).unwrap_or(0)).collect();
+    let line = |row: &Vec<String>| {
+        // Reasons stand behind the columns and are as long as they are.
+        let cells = row.iter().enumerate().map(|(at, cell)| match widths.get(at) {
+            Some(&width) => format!("{cell:>width$}"),
+            None => cell.clone(),
+        });
+        format!("{}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
+    };
+    rows.iter().map(line).collect()
+}
+
+/// A number with no more digits than a table needs; labels as they are.
+fn brief(text: &str) -> String {
+    match text.parse::<f64>() {
+        Ok(number) if text.len() > 8 => short(number),
+        _ => text.to_string(),
+    }
+}
+
+/// The best configuration in one of the formats.
+pub(super) fn best(study: &Recorded, path: &Path, format: &str) -> Result<String> {
+    let none = || Error::Study { path: path.to_path_buf(), message: "no trial is done yet".to_string() };
+    let trial = study.best().ok_or_else(none)?;
+    let space = &study.head.space;
+    let values = named::json(space, &trial.point);
+    if format == "json" {
+        return Ok(format!("{}\n", Value::Object(values)));
+    }
+    let pairs = space.params().iter().filter_map(|param| Some((&param.name, values.get(&param.name)?)));
+    if format == "flags" {
+        let flag = |(name, value): (&String, &Value)| {
+            let text = value.as_str().map_or(value.to_string(), quote);
+            format!("--{} {text}", name.replace('_', "-"))
+        };
+        return Ok(format!("{}\n", pairs.map(flag).collect::<Vec<_>>().join(" ")));
+    }
+    let measure = &study.head.task.measure;
+    let value = figure(&study.head, trial).map_or(String::new(), short);
+    let mut text = format!("# trial {}: {} {value}\n", trial.id, measure.name);
+    for (name, value) in pairs {
+        // A string in JSON's quotes and escapes is one in TOML too.
+        text.push_str(&format!("{} = {value}\n", key(name)));
+    }
+    Ok(text)
+}
+
+/// A key of TOML, in quotes where it needs them.
+fn key(name: &str) -> String {
+    let bare = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    if bare { name.to_string() } else { Value::from(name).to_string() }
+}
+
+/// A word for a shell.
+fn quote(word: &str) -> String {
+    let plain = !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "_-.:/+".contains(c));
+    if plain { word.to_string() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}
+
+/// All trials as CSV.
+pub(super) fn csv(study: &Recorded) -> String {
+    let Head { space, pieces, .. } = &study.head;
+    let mut header: Vec<String> =
+        ["trial", "state", "value", "loss", "seconds", "worker", "reason"].map(str::to_string).to_vec();
+    header.extend((0..*pieces).map(|at| format!("piece_{at}")));
+    header.extend(space.params().iter().map(|param| param.name.clone()));
+    let mut text = row(&header);
+    for trial in &study.trials {
+        let known = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+        let loss = trial.ending.as_ref().and_then(Ending::loss);
+        let mut cells = vec![trial.id.to_string(), state(trial).to_string(), known(figure(&study.head, trial))];
+        cells.extend([known(loss), trial.seconds.to_string(), trial.worker.to_string(), reason(trial).to_string()]);
+        cells.extend((0..*pieces).map(|at| known(trial.pieces.get(at).map(|piece| piece.loss))));
+        cells.extend((0..space.len()).map(|at| shown(&study.head, trial, at)));
+        text.push_str(&row(&cells));
+    }
+    text
+}
+
+fn row(cells: &[String]) -> String {
+    let cell = |cell: &String| match cell.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", cell.replace('"', "\"\"")),
+        false => cell.clone(),
+    };
+    format!("{}\n", cells.iter().map(cell).collect::<Vec<_>>().join(","))
+}
+
+/// Everything.
+pub(super) fn json(study: &Recorded) -> Value {
+    let head = &study.head;
+    let trial = |trial: &TrialRecord| {
+        json!({
+            "id": trial.id,
+            "state": state(trial),
+            "value": figure(head, trial),
+            "pieces": trial.pieces.iter().map(|piece| piece.loss).collect::<Vec<_>>(),
+            "seconds": trial.seconds,
+            "worker": trial.worker,
+            "reason": Some(reason(trial)).filter(|reason| !reason.is_empty()),
+            "parameters": named::json(&head.space, &trial.point),
+        })
+    };
+    json!({
+        "task": head.task.text,
+        "measure": head.task.measure.name,
+        "larger_is_better": head.task.measure.from.is_some(),
+        "engine": head.engine,
+        "seed": head.seed,
+        "parallel": head.lag,
+        "pieces": head.pieces,
+        "race": head.race,
+        "space": swarmwood::tune::space_file::to_json(&head.space),
+        "created_by": study.created_by,
+        "best": study.best().map(|best| best.id),
+        "importance": ranked(&head.space, &study.trials).into_iter().map(|(name, share)| json!({"parameter": name, "share": share})).collect::<Vec<_>>(),
+        "trials": study.trials.iter().map(trial).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,250 @@
+//! Tuning any program: what is asked for, the search, the report.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use clap::{Arg, ArgMatches};
+use serde_json::{Value, json};
+use swarmwood::learn::event::Flow;
+use swarmwood::params::{Gather, TABLE};
+use swarmwood::tune::command::{Program, Settings, ValueFrom};
+use swarmwood::tune::{Ended, Ending, Head, Limits, Outcome, Study, engine, named, read_study, space_file};
+use swarmwood::{Error, Result};
+
+use super::progress::Progress;
+use super::report::{ended, ended_name};
+use super::{OWN, TRIALS};
+use crate::args::{self, talk_of};
+use crate::interrupt::Interrupt;
+use crate::talk::{self, count, short};
+
+/// Flags of the table that mean something here.
+const SHARED: &[&str] = &["seed", "threads"];
+
+/// Flags that belong to the tuning of our own learners.
+const NATIVE: &[&str] = &[
+    "data",
+    "target",
+    "weight",
+    "ignore",
+    "categorical",
+    "task",
+    "positive",
+    "delimiter",
+    "holdout",
+    "folds",
+    "metric",
+    "ensemble",
+    "out",
+    "no-race",
+];
+
+/// The flags of a program.
+pub(super) fn flags() -> Vec<Arg> {
+    let table = TABLE.iter().map(|spec| spec.name);
+    let foreign = table.filter(|name| !SHARED.contains(name) && !OWN.contains(name)).chain(NATIVE.iter().copied());
+    let text = "program to tune instead of a model: a command with {name} where the value of parameter 'name' belongs, \
+                {params_json} for all of them, {trial} for the number of the trial; it is started without a shell and \
+                prints its value on the last line";
+    let own = [
+        args::number("timeout", "SECONDS", "seconds after which the program is ended and the trial has failed"),
+        args::count("retries", "N", "starts after a failure before the trial has failed [default: 0]"),
+        args::switch("maximize", "larger values are better"),
+        args::word("value-file", "FILE", "JSON file with the value, instead of the last line; {trial} is the trial"),
+        args::word("value-key", "KEY", "where the value is in that file: keys with dots between")
+            .requires("value-file"),
+    ];
+    let command = args::word("command", "COMMAND", text).conflicts_with_all(foreign.collect::<Vec<_>>());
+    std::iter::once(command)
+        .chain(own.into_iter().map(|arg| arg.requires("command")))
+        .map(|arg| arg.help_heading("Any program"))
+        .collect()
+}
+
+/// A tuning that may begin.
+struct Plan {
+    program: Program,
+    head: Head,
+    study: Option<PathBuf>,
+    limits: Limits,
+}
+
+impl Plan {
+    fn new(flags: &ArgMatches, command: &str) -> Result<Plan> {
+        let mut gather = Gather::default();
+        for name in SHARED {
+            if let Some(text) = flags.get_one::<String>(name) {
+                gather.set(name, text);
+            }
+        }
+        let study = flags.get_one::<PathBuf>("study").cloned();
+        // What is not said is as the study has it.
+        let known = known(study.as_ref())?;
+        let lag = whole("parallel", flags, &mut gather).or(known.as_ref().map(|head| head.lag)).unwrap_or(1);
+        let trials = whole("trials", flags, &mut gather).unwrap_or(TRIALS as usize);
+        let time_limit = seconds("time-limit", flags, &mut gather);
+        let settings = settings(flags, &mut gather);
+        if lag > 1 && settings.value.is_shared() {
+            let message = "is the same for all trials, of which several run at a time; put {trial} in it";
+            gather.violate("value-file", message);
+        }
+        let file = flags.get_one::<String>("space").map(PathBuf::from);
+        if file.is_none() && known.is_none() {
+            gather.violate("space", "is missing; name the TOML or JSON file with the parameters of the program");
+        }
+        let params = gather.finish()?;
+        let space = match (&file, &known) {
+            (None, Some(head)) => head.space.clone(),
+            // There is a file, or the violation above has ended this.
+            (file, _) => space_file::read(file.as_deref().unwrap_or(Path::new("")))?,
+        };
+        let program = Program::new(command, &space, settings)?;
+        let engine = flags.get_one::<String>("engine").or(known.as_ref().map(|head| &head.engine)).cloned();
+        let seed_of_study = known.as_ref().map(|head| head.seed).filter(|_| !flags.contains_id("seed"));
+        let head = Head {
+            engine: engine.unwrap_or_else(|| engine::DEFAULT.to_string()),
+            seed: seed_of_study.unwrap_or(params.seed),
+            space,
+            lag,
+            pieces: 1,
+            race: false,
+            task: program.task(),
+        };
+        let threads = if params.threads == 0 { lag } else { params.threads };
+        Ok(Plan { program, head, study, limits: Limits { trials, seconds: time_limit, threads } })
+    }
+}
+
+/// The head of a study that was begun.
+fn known(study: Option<&PathBuf>) -> Result<Option<Head>> {
+    let begun = |path: &&PathBuf| std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() > 0);
+    study.filter(begun).map(|path| Ok(read_study(path)?.head)).transpose()
+}
+
+/// How the program is run and heard.
+fn settings(flags: &ArgMatches, gather: &mut Gather) -> Settings {
+    let word = |name: &str| flags.get_one::<String>(name).cloned();
+    let value = match word("value-file") {
+        Some(path) => ValueFrom::File { path, key: word("value-key") },
+        None => ValueFrom::LastLine,
+    };
+    Settings {
+        value,
+        maximize: flags.get_flag("maximize"),
+        timeout: seconds("timeout", flags, gather).map(Duration::from_secs_f64),
+        retries: whole("retries", flags, gather).unwrap_or(0),
+    }
+}
+
+/// The count of a flag.
+fn whole(name: &str, flags: &ArgMatches, gather: &mut Gather) -> Option<usize> {
+    let value = flags.get_one::<u64>(name).map(|&value| usize::try_from(value).unwrap_or(usize::MAX));
+    if value == Some(0) && name != "retries" {
+        gather.violate(name, "is 0, must be at least 1");
+    }
+    value
+}
+
+/// The seconds of a flag.
+fn seconds(name: &str, flags: &ArgMatches, gather: &mut Gather) -> Option<f64> {
+    let number = args::number_of(flags, name, gather)?;
+    if !(number > 0.0 && number < 1e9) {
+        gather.violate(name, format!("is {number}, must be a number of seconds above 0"));
+        return None;
+    }
+    Some(number)
+}
+
+/// Runs the command.
+pub(super) fn run(flags: &ArgMatches, command: &str, interrupt: &Interrupt) -> Result<()> {
+    let talk = talk_of(flags);
+    let Plan { program, head, study: path, limits } = Plan::new(flags, command)?;
+    let mut study = Study::open(path.as_deref(), head)?;
+    talk.tell(study.notes());
+    let head = study.head().clone();
+    let known = study.trials().count();
+    talk.note(&format!(
+        "{} tunes {}, {} at a time, seed {}{}",
+        head.engine,
+        count(head.space.len(), "parameter"),
+        head.lag,
+        head.seed,
+        if known > 0 { format!("; the study has {} already", count(known, "trial")) } else { String::new() }
+    ));
+    interrupt.arm();
+    let mut progress = Progress::new(talk, head.task.measure.clone());
+    let started = Instant::now();
+    let outcome = study.run(&program, &limits, &mut |event| {
+        progress.show(event);
+        if interrupt.raised() { Flow::Stop } else { Flow::Continue }
+    })?;
+    progress.finish();
+    let seconds = started.elapsed().as_secs_f64();
+    if outcome.best().is_none() {
+        return Err(Error::Run(fruitless(&outcome)));
+    }
+    match flags.get_flag("json") {
+        true => talk::json(&report(&head, &outcome, seconds)),
+        false => talk::result(&text(&head, &outcome, seconds, path.as_ref())),
+    }
+}
+
+/// Why there is no best trial.
+fn fruitless(outcome: &Outcome) -> String {
+    let last = outcome.trials.iter().rev().find_map(|trial| match &trial.ending {
+        Some(Ending::Failed { reason }) => Some((trial.id, reason)),
+        _ => None,
+    });
+    match last {
+        Some((_, reason)) if outcome.tally.failed == 1 => format!("the only trial failed: {reason}"),
+        Some((id, reason)) => {
+            format!("all {} failed, the last one, trial {id}: {reason}", count(outcome.tally.failed, "trial"))
+        }
+        None => "no trial was finished".to_string(),
+    }
+}
+
+fn text(head: &Head, outcome: &Outcome, seconds: f64, path: Option<&PathBuf>) -> String {
+    let tally = &outcome.tally;
+    let mut text = format!(
+        "{} in {seconds:.1} s, {} failed{}\n",
+        { count(tally.ended, "trial") },
+        tally.failed,
+        ended(outcome.ended)
+    );
+    if let Some(best) = outcome.best() {
+        let value = best.whole().map_or(String::new(), |loss| short(head.task.measure.figure(loss)));
+        text.push_str(&format!("best is trial {}: {} {value}\n", best.id, head.task.measure.name));
+        let values = named::json(&head.space, &best.point);
+        for (name, value) in head.space.params().iter().filter_map(|p| Some((&p.name, values.get(&p.name)?))) {
+            text.push_str(&format!("  {name} = {value}\n"));
+        }
+    }
+    let unfinished = matches!(outcome.ended, Ended::Time | Ended::Stopped);
+    if let Some(path) = path.filter(|_| unfinished) {
+        text.push_str(&format!("the same command goes on from {}\n", path.display()));
+    }
+    text
+}
+
+fn report(head: &Head, outcome: &Outcome, seconds: f64) -> Value {
+    let measure = &head.task.measure;
+    let best = outcome.best().map(|best| {
+        json!({
+            "trial": best.id,
+            "value": best.whole().map(|loss| measure.figure(loss)),
+            "parameters": named::json(&head.space, &best.point),
+        })
+    });
+    json!({
+        "engine": head.engine,
+        "seed": head.seed,
+        "parallel": head.lag,
+        "measure": measure.name,
+        "trials": outcome.tally.ended,
+        "failed": outcome.tally.failed,
+        "ended": ended_name(outcome.ended),
+        "best": best,
+        "seconds": seconds,
+    })
+}

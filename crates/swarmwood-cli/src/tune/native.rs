@@ -1,0 +1,229 @@
+//! Tuning our own learners: what is asked for, the search, the model in the end.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::ArgMatches;
+use swarmwood::learn::event::Flow;
+use swarmwood::params::{Checked, Gather, Method, Params, TABLE, find};
+use swarmwood::read::{self, ReadOptions, Rows, Source};
+use swarmwood::search::Space;
+use swarmwood::tune::spaces::{SPACES, built_in, refuse_given};
+use swarmwood::tune::{
+    Common, Finish, Head, Limits, Measure, Native, Score, Study, Task, TuneEvent, engine, space_file,
+};
+use swarmwood::{Result, store};
+
+use super::progress::Progress;
+use super::report::{Improvement, Report, Seconds};
+use super::{FOLDS, HOLDOUT, OWN, PARALLEL, TRIALS};
+use crate::args::{self, talk_of};
+use crate::interrupt::Interrupt;
+use crate::plan::Given;
+use crate::talk::{self, Talk, count};
+
+/// A tuning that may begin.
+pub(super) struct Plan {
+    source: Source,
+    options: ReadOptions,
+    params: Checked<Params>,
+    /// Names of the parameters that were fixed.
+    given: Vec<&'static str>,
+    space: String,
+    engine: String,
+    metric: String,
+    folds: usize,
+    holdout: f64,
+    ensemble: usize,
+    lag: usize,
+    race: bool,
+    study: Option<PathBuf>,
+    limits: Limits,
+    pub(super) out: Option<PathBuf>,
+}
+
+impl Plan {
+    fn new(flags: &ArgMatches) -> Result<Plan> {
+        let mut gather = Gather::default();
+        gather.set("method", Method::Greedy.name());
+        let mut given = Vec::new();
+        for spec in TABLE.iter().filter(|spec| !OWN.contains(&spec.name)) {
+            if let Some(text) = flags.get_one::<String>(spec.name) {
+                gather.set(spec.name, text);
+                given.push(spec.name);
+            }
+        }
+        let options = Given::of_flags(flags).options(&mut gather);
+        let whole = |name: &str, default: u64| flags.get_one::<u64>(name).copied().unwrap_or(default);
+        let at_least = |name: &str, default: u64, least: u64, gather: &mut Gather| {
+            let value = whole(name, default);
+            if value < least {
+                gather.violate(name, format!("is {value}, must be at least {least}"));
+            }
+            usize::try_from(value).unwrap_or(usize::MAX)
+        };
+        let holdout = args::number_of(flags, "holdout", &mut gather).unwrap_or(HOLDOUT);
+        if !(0.0..1.0).contains(&holdout) {
+            gather.violate("holdout", format!("is {holdout}, must be a number from 0, below 1"));
+        }
+        let seconds = args::number_of(flags, "time-limit", &mut gather);
+        if seconds.is_some_and(|seconds| seconds <= 0.0) {
+            gather.violate("time-limit", "must be above 0");
+        }
+        let word =
+            |name: &str, default: &str| flags.get_one::<String>(name).map_or(default, String::as_str).to_string();
+        let path = |name: &str| flags.get_one::<PathBuf>(name).cloned();
+        let (folds, trials) = (at_least("folds", FOLDS, 1, &mut gather), at_least("trials", TRIALS, 1, &mut gather));
+        let lag = at_least("parallel", PARALLEL, 1, &mut gather);
+        let ensemble = at_least("ensemble", 1, 1, &mut gather);
+        let out = path("out").unwrap_or_else(|| PathBuf::from("model.json"));
+        let source = args::source(flags.get_one::<PathBuf>("data").map_or(Path::new("-"), PathBuf::as_path));
+        let params = gather.finish()?;
+        Ok(Plan {
+            source,
+            options,
+            given,
+            space: word("space", "default"),
+            engine: word("engine", engine::DEFAULT),
+            metric: word("metric", "auto"),
+            folds,
+            holdout,
+            ensemble,
+            lag,
+            race: !flags.get_flag("no-race"),
+            study: path("study"),
+            limits: Limits { trials, seconds, threads: params.threads },
+            out: (out != Path::new("-")).then_some(out),
+            params,
+        })
+    }
+
+    /// The space: one of ours, or a file.
+    fn space(&self) -> Result<Space> {
+        if SPACES.iter().any(|(name, _)| *name == self.space) || !Path::new(&self.space).exists() {
+            return built_in(&self.space, &self.params, &self.given);
+        }
+        let space = space_file::read(Path::new(&self.space))?;
+        refuse_given(&space, &self.given)?;
+        Ok(space)
+    }
+}
+
+/// Runs the command.
+pub(super) fn run(flags: &ArgMatches, interrupt: &Interrupt) -> Result<()> {
+    let plan = Plan::new(flags)?;
+    let talk = talk_of(flags);
+    if let Some(path) = &plan.out {
+        // A wrong path should cost no tuning.
+        store::probe(path)?;
+    }
+    let report = work(&plan, talk, interrupt)?;
+    if let Some(path) = &plan.out {
+        store::save(&report.finished.model, path)?;
+    }
+    if flags.get_flag("json") { talk::json(&report.json()) } else { talk::result(&report.text()) }
+}
+
+/// Reads, searches, finishes.
+fn work(plan: &Plan, talk: Talk, interrupt: &Interrupt) -> Result<Report> {
+    let started = Instant::now();
+    let space = plan.space()?;
+    let all = read::training(&plan.source, &plan.options)?;
+    let mut warnings = plan.params.idle();
+    warnings.extend(all.warnings.iter().cloned());
+    talk.warn(&warnings);
+    let score = Score::named(&plan.metric, &all.schema.target.kind)?;
+    let (rows, held) = hold_out(&all, plan)?;
+    let common = Common { params: (*plan.params).clone(), score, folds: plan.folds, threads: plan.params.threads };
+    let native = Native::new(rows, common, &space)?;
+    let mut study = Study::open(plan.study.as_deref(), head(plan, &native, space, score)?)?;
+    let mut notes = study.notes().to_vec();
+    talk.tell(&notes);
+    let seconds = Seconds { read: started.elapsed().as_secs_f64(), ..Seconds::default() };
+    talk.note(&opening(plan, &all, held.as_ref(), study.head()));
+
+    interrupt.arm();
+    let mut progress = Progress::new(talk, study.head().task.measure.clone());
+    let mut improvements = Vec::new();
+    let started = Instant::now();
+    let outcome = study.run(&native, &plan.limits, &mut |event: &TuneEvent<'_>| {
+        progress.show(event);
+        Improvement::note(&mut improvements, event);
+        if interrupt.raised() { Flow::Stop } else { Flow::Continue }
+    })?;
+    progress.finish();
+    let seconds = Seconds { tune: started.elapsed().as_secs_f64(), ..seconds };
+
+    let started = Instant::now();
+    let finish = Finish {
+        native: &native,
+        all: &all,
+        held: held.as_ref(),
+        ensemble: plan.ensemble,
+        threads: plan.params.threads,
+    };
+    // A second Ctrl-C ends the program; the first one has done its work.
+    let mut finished = finish.finish(&outcome, &mut |_| Flow::Continue)?;
+    notes.append(&mut finished.notes);
+    talk.tell(&notes);
+    let seconds = Seconds { finish: started.elapsed().as_secs_f64(), ..seconds };
+    Ok(Report {
+        head: study.head().clone(),
+        outcome,
+        finished,
+        improvements,
+        score,
+        folds: plan.folds,
+        rows: all.rows,
+        seconds,
+        out: plan.out.clone(),
+        warnings,
+        notes,
+    })
+}
+
+/// The rows that trials see, and those that none does.
+fn hold_out(all: &Rows, plan: &Plan) -> Result<(Rows, Option<Rows>)> {
+    if plan.holdout == 0.0 {
+        return Ok((all.clone(), None));
+    }
+    let (rows, held) = all.clone().holdout(plan.holdout, plan.params.seed)?;
+    Ok((rows, Some(held)))
+}
+
+fn head(plan: &Plan, native: &Native, space: Space, score: Score) -> Result<Head> {
+    let schema = &native.rows().schema;
+    let text = format!(
+        "method {} on {} rows, target {}, {} folds",
+        plan.params.method.name(),
+        native.rows().rows,
+        schema.target.name,
+        plan.folds
+    );
+    let measure = Measure { name: score.name.to_string(), from: score.higher_is_better.then_some(1.0) };
+    Ok(Head {
+        engine: plan.engine.clone(),
+        seed: plan.params.seed,
+        space,
+        lag: plan.lag,
+        pieces: plan.folds,
+        race: plan.race,
+        task: Task { text, fingerprint: native.fingerprint()?, measure },
+    })
+}
+
+/// One line about what begins.
+fn opening(plan: &Plan, all: &Rows, held: Option<&Rows>, head: &Head) -> String {
+    let held = held.map_or(0, |held| held.rows);
+    let (seen, held) = (count(all.rows - held, "row"), count(held, "row"));
+    let names: Vec<&str> = head.space.params().iter().map(|param| param.name.as_str()).collect();
+    let canonical = names.iter().filter_map(|name| find(name).ok()).map(|spec| spec.name).collect::<Vec<_>>();
+    format!(
+        "{seen} for {}, {held} held out; {} tunes {} of {} by {}",
+        count(plan.folds, "fold"),
+        head.engine,
+        canonical.join(", "),
+        plan.params.method.name(),
+        head.task.measure.name
+    )
+}

@@ -1,0 +1,110 @@
+//! Tuning our own learners from the command line.
+
+use crate::scratch::Scratch;
+use crate::tables::{binary, regression};
+
+/// A space small enough for a test.
+const SPACE: &str = "[depth]\ntype = \"integer\"\nlow = 1\nhigh = 4\n\n\
+                     [learning_rate]\ntype = \"list\"\nvalues = [0.001, 0.1, 0.3]\n";
+
+#[test]
+fn from_a_file_to_a_model_and_honest_figures() {
+    let dir = Scratch::new();
+    dir.file("train.csv", regression(500, 1)).file("space.toml", SPACE);
+    let line = "tune train.csv --target price --space space.toml --trials 10 --trees 20 --folds 3 --seed 5 \
+                --study study.jsonl --out best.json --ensemble 2 --json";
+    let report = dir.run(line).works().json();
+    assert_eq!((report["method"].as_str(), report["metric"].as_str()), (Some("greedy"), Some("rmse")));
+    assert_eq!((report["trials"].as_u64(), report["rows"].as_u64()), (Some(10), Some(500)));
+    assert_eq!(report["untouched"]["rows"], 100);
+    let chosen = &report["best"]["parameters"];
+    assert!(chosen["learning_rate"].as_f64().unwrap() > 0.01, "{report}");
+    assert_eq!(report["parameters"]["depth"], chosen["depth"]);
+    let figure = |name: &str| report[name]["score"].as_f64().unwrap();
+    assert!(figure("tuned") > 0.0 && figure("untouched") > 0.0 && report["tuned"]["error"].as_f64().unwrap() > 0.0);
+    let optimism = report["untouched"]["optimism"]["score"].as_f64().unwrap();
+    assert!((optimism - (figure("untouched") - figure("tuned"))).abs() < 1e-9);
+    let fits = report["fits"].as_u64().unwrap() + report["fits_spared"].as_u64().unwrap();
+    assert_eq!(fits, 30, "every fit was done or spared");
+    assert_eq!(report["ensemble"].as_array().unwrap().len(), 2);
+
+    // The model is of all rows, and as good as a model can be.
+    let metrics = dir.run("evaluate best.json train.csv --json").works().json();
+    assert_eq!(metrics["rows"], 500);
+    assert!(metrics["r2"].as_f64().unwrap() > 0.7, "{metrics}");
+
+    // The same study once more has nothing left to do and says the same.
+    let again = dir.run(line).works().json();
+    assert_eq!((&again["best"], &again["tuned"]), (&report["best"], &report["tuned"]));
+    // Another seed is another study.
+    dir.run(&line.replace("--seed 5", "--seed 6")).ends(2, &["seed"]);
+}
+
+#[test]
+fn people_are_told_both_figures() {
+    let dir = Scratch::new();
+    dir.file("train.csv", binary(400, 3)).file("space.toml", SPACE);
+    let line =
+        "tune train.csv --target sold --space space.toml --trials 4 --trees 10 --folds 2 --engine random --out m.json";
+    let told = dir.run(line).works();
+    for part in
+        ["logloss", "tuned score (2 folds)", "untouched score (80 rows)", "optimism", "without tuning", "m.json"]
+    {
+        assert!(told.out.contains(part), "no '{part}' in {told:#?}");
+    }
+    let told = dir.run(&format!("{line} --holdout 0 --metric auc")).works();
+    assert!(told.out.contains("no rows were held out") && told.out.contains("auc"), "{told:#?}");
+}
+
+#[test]
+fn threads_change_nothing() {
+    let dir = Scratch::new();
+    dir.file("train.csv", regression(300, 2)).file("space.toml", SPACE);
+    let line = "tune train.csv --target price --space space.toml --trials 9 --trees 10 --folds 3 --json --quiet";
+    let run = |threads: usize| {
+        let mut report = dir
+            .run(&format!("{line} --threads {threads} --out m{threads}.json --study s{threads}.jsonl"))
+            .works()
+            .json();
+        let keep = ["best", "tuned", "untouched", "fits", "fits_spared", "trials_raced"];
+        keep.map(|key| report[key].take())
+    };
+    assert_eq!(run(1), run(8));
+    assert_eq!(dir.read("m1.json"), dir.read("m8.json"));
+}
+
+#[test]
+fn published_ranges_and_other_methods() {
+    let dir = Scratch::new();
+    dir.file("train.csv", binary(300, 4));
+    let line =
+        "tune train.csv --target sold --trials 5 --folds 2 --metric accuracy --out m.json --json --quiet --seed 2";
+    let report = dir.run(&format!("{line} --space paper-b --trees 5 --engine sse")).works().json();
+    assert!(report["best"]["parameters"]["booster"].is_string(), "{report}");
+    assert_eq!(report["trials_failed"], 0);
+    dir.run("evaluate m.json train.csv").works();
+    let report = dir.run(&format!("{line} --method cart")).works().json();
+    assert_eq!(report["method"], "cart");
+    assert!(report["best"]["parameters"]["max_leaves"].is_u64(), "{report}");
+}
+
+#[test]
+fn what_is_wrong_is_said_before_any_fit() {
+    let dir = Scratch::new();
+    dir.file("train.csv", regression(60, 2))
+        .file("unknown.toml", "[dept]\ntype = \"integer\"\nlow = 1\nhigh = 3\n")
+        .file("range.toml", "[learning_rate]\ntype = \"real\"\nlow = 0.1\nhigh = 7\n");
+    let tune = |more: &str| dir.run(&format!("tune train.csv --target price {more}"));
+    tune("--space unknown.toml").ends(2, &["dept", "did you mean 'depth'?"]);
+    tune("--space range.toml").ends(2, &["learning_rate: may be 7"]);
+    tune("--space paper-a --depth 3").ends(2, &["depth: is tuned and cannot be fixed"]);
+    tune("--space paper-c").ends(2, &["space: is 'paper-c', perhaps paper-"]);
+    tune("--engine tpee").ends(2, &["engine", "tpe"]);
+    tune("--metric accuracy").ends(2, &["metric: is 'accuracy'", "rmse"]);
+    tune("--holdout 1.5 --folds 0 --trials 0 --learning-rate 5")
+        .ends(2, &["holdout: is 1.5", "folds: is 0", "trials: is 0", "learning_rate: is 5"]);
+    tune("--folds 1000").ends(1, &["cannot be cut into 1000 folds"]);
+    dir.run("tune train.csv").ends(2, &["target: is missing"]);
+    tune("--out nowhere/m.json").ends(1, &["nowhere"]);
+    assert!(!dir.path().join("model.json").exists());
+}

@@ -1,0 +1,79 @@
+//! Times a descent beside greedy growth: `cargo run --release --example descent_speed [rows] [columns] [threads]`.
+//!
+//! A table of normal numbers, and a tree of depth four. Growth chooses the rules of 15 nodes from their rows; a pass of a
+//! descent chooses all of them again, each with the whole tree below it in place. Both in turns, five rounds each, with
+//! all values as ranks and with 255 of them, for classes by half mistakes, half impurity, and for numbers.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use swarmwood_learn::cart::{self, Growing, Limits};
+use swarmwood_learn::data::{Chunk, Column};
+use swarmwood_learn::leaf_loss::Loss;
+use swarmwood_learn::pool::Pool;
+use swarmwood_learn::ranked::{MOST_CODES, Ranked};
+use swarmwood_learn::tree_search::{self, Settings};
+use swarmwood_model::{Feature, Kind};
+use swarmwood_search::rng::Stream;
+
+const ROUNDS: usize = 5;
+
+fn main() -> Result<(), String> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let number = |at: usize, usual: usize| match arguments.get(at) {
+        Some(text) => text.parse::<usize>().map_err(|error| format!("{text}: {error}")),
+        None => Ok(usual),
+    };
+    let (rows, columns, threads) = (number(0, 100_000)?, number(1, 30)?, number(2, 1)?);
+    let pool = Pool::new(threads)?;
+    println!("{rows} rows, {columns} columns, {threads} threads; seconds of growth and of a pass, {ROUNDS} rounds");
+    for classes in [Some(2), None] {
+        let (chunk, features) = table(rows, columns, classes.is_some());
+        for codes in [MOST_CODES, 255] {
+            let table = Ranked::new(&chunk, &features, classes, codes);
+            time(&table, if classes.is_some() { Loss::Mix { share: 0.5 } } else { Loss::Squared }, codes, &pool);
+        }
+    }
+    Ok(())
+}
+
+/// Five columns matter, two of them together.
+fn table(rows: usize, columns: usize, classes: bool) -> (Chunk, Vec<Feature>) {
+    let mut stream = Stream::new(1, 2, 3);
+    let values: Vec<Vec<f64>> = (0..columns).map(|_| (0..rows).map(|_| stream.normal()).collect()).collect();
+    let at = |column: usize, row: usize| values[column % columns][row];
+    let truth = |row: usize| at(0, row) * at(1, row) + at(2, row).abs() - 0.5 * at(3, row) + 0.3 * at(4, row);
+    let noisy: Vec<f64> = (0..rows).map(|row| truth(row) + 0.5 * stream.normal()).collect();
+    let target = noisy.into_iter().map(|value| if classes { f64::from(value > 0.8) } else { value }).collect();
+    let features = (0..columns).map(|at| Feature { name: format!("x{at}"), kind: Kind::Number }).collect();
+    (Chunk { columns: values.into_iter().map(Column::Number).collect(), target, rows, ..Chunk::default() }, features)
+}
+
+fn time(table: &Ranked, loss: Loss, codes: usize, pool: &Pool) {
+    let limits = Limits { leaves: 0, depth: 4, min_leaf: 5 };
+    let features: Vec<u32> = (0..table.columns().len() as u32).collect();
+    let by = if loss == Loss::Squared { Loss::Squared } else { Loss::Gini };
+    let growing = Growing { table, loss: &by, limits, features: &features, pool };
+    let settings = Settings { loss, limits, population: 1, descents: 0, seed: 0 };
+    let start = tree_search::without_search(table, &settings, pool).best;
+    let mut spent = [Vec::new(), Vec::new()];
+    let mut after = start.loss;
+    for _ in 0..ROUNDS {
+        let started = Instant::now();
+        black_box(cart::grow(&growing));
+        spent[0].push(started.elapsed().as_secs_f64());
+        let started = Instant::now();
+        after = tree_search::pass(table, &settings, pool, start.clone()).loss;
+        spent[1].push(started.elapsed().as_secs_f64());
+    }
+    let least = spent.each_ref().map(|all| all.iter().copied().fold(f64::INFINITY, f64::min));
+    println!(
+        "{:?}, {codes} codes: growth {:.3?}, pass {:.3?}; least over least {:.2}; {} leaves, loss {:.1} to {after:.1}",
+        settings.loss,
+        spent[0],
+        spent[1],
+        least[1] / least[0],
+        start.sketch.leaves(),
+        start.loss,
+    );
+}

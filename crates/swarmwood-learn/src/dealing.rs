@@ -1,0 +1,50 @@
+//! Rows dealt to folds for cross-validation: at random, and rows alike in turns to different folds.
+
+use std::cmp::Ordering;
+
+use swarmwood_search::rng::Stream;
+
+/// All rows in the order in which they are dealt, one fold after the other.
+#[derive(Debug, Clone)]
+pub struct Dealing {
+    order: Vec<usize>,
+    folds: usize,
+}
+
+impl Dealing {
+    /// Draws the order; rows that `alike` orders are dealt in that order, so that every fold gets its share of each kind.
+    ///
+    /// ```
+    /// use swarmwood_learn::dealing::Dealing;
+    /// use swarmwood_search::rng::Stream;
+    ///
+    /// let class = [0, 1, 0, 1, 0, 0, 1, 0, 1];
+    /// let dealing = Dealing::new(9, 3, Stream::new(1, 2, 3), |a, b| class[a].cmp(&class[b]));
+    /// let (fit, judged) = (dealing.rows_but(0), dealing.rows_of(0));
+    /// assert_eq!((fit.len(), judged.len()), (6, 3));
+    /// assert!(judged.iter().all(|row| !fit.contains(row)));
+    /// assert!((0..3).all(|fold| dealing.rows_of(fold).iter().any(|&row| class[row] == 1)));
+    /// ```
+    pub fn new(rows: usize, folds: usize, mut stream: Stream, alike: impl Fn(usize, usize) -> Ordering) -> Self {
+        let mut order: Vec<usize> = (0..rows).collect();
+        stream.shuffle(&mut order);
+        order.sort_by(|&a, &b| alike(a, b));
+        Dealing { order, folds }
+    }
+
+    /// The rows of a fold, ascending.
+    pub fn rows_of(&self, fold: usize) -> Vec<usize> {
+        self.pick(|at| at % self.folds == fold)
+    }
+
+    /// The rows of all other folds, ascending.
+    pub fn rows_but(&self, fold: usize) -> Vec<usize> {
+        self.pick(|at| at % self.folds != fold)
+    }
+
+    fn pick(&self, wanted: impl Fn(usize) -> bool) -> Vec<usize> {
+        let mut rows: Vec<usize> = (0..).zip(&self.order).filter(|&(at, _)| wanted(at)).map(|(_, &row)| row).collect();
+        rows.sort_unstable();
+        rows
+    }
+}

@@ -1,0 +1,166 @@
+//! The journal of a study: one line of JSON an event, only ever added to.
+//!
+//! The first line is the study's head ([`head`]), every other an event ([`record`]). Several processes may write one
+//! journal. Whoever writes holds the file's lock, has read everything before, adds whole lines with one write and
+//! brings them to the disk before letting go, so the journal has one order that all agree on.
+//!
+//! A process that is killed while it writes leaves a line without an end; the next one that holds the lock cuts it off. A
+//! write that fails half-way, on a full disk say, is taken back. Everything else that does not fit is refused with its
+//! line: a journal is never mended by guessing.
+
+pub(super) mod head;
+pub(super) mod record;
+mod view;
+pub(super) mod worker;
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+pub use view::{Recorded, read};
+
+use crate::{Error, Result};
+
+/// How every journal begins.
+pub(super) const MAGIC: &str = "{\"swarmwood_study\":";
+
+/// An open journal.
+pub(super) struct Journal {
+    path: PathBuf,
+    file: File,
+    /// Bytes that were read or written by this process: all lines up to here are known.
+    known: u64,
+    /// Lines up to there.
+    lines: usize,
+}
+
+/// A journal that no other process writes to until this is dropped.
+pub(super) struct Locked<'a> {
+    journal: &'a mut Journal,
+    /// Whether the line of a killed process was cut off.
+    pub mended: bool,
+}
+
+impl Journal {
+    /// Opens a journal or makes an empty one.
+    pub fn open(path: &Path) -> Result<Journal> {
+        let fault = |source| Error::Write { path: path.to_path_buf(), source };
+        if let Ok(metadata) = std::fs::metadata(path)
+            && !metadata.is_file()
+        {
+            return Err(Error::Study { path: path.to_path_buf(), message: "is not a file".to_string() });
+        }
+        let file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(fault)?;
+        if let Some(directory) = path.parent() {
+            // So that the name outlives a crash of the machine; what cannot be opened cannot be helped.
+            let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+            let _ = File::open(directory).and_then(|directory| directory.sync_all());
+        }
+        Ok(Journal { path: path.to_path_buf(), file, known: 0, lines: 0 })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether somebody added to it since it was last read.
+    pub fn has_grown(&self) -> bool {
+        self.file.metadata().is_ok_and(|metadata| metadata.len() != self.known)
+    }
+
+    /// Waits until no other process writes.
+    pub fn lock(&mut self) -> Result<Locked<'_>> {
+        self.file.lock().map_err(|source| Error::Write { path: self.path.clone(), source })?;
+        Ok(Locked { journal: self, mended: false })
+    }
+}
+
+impl Locked<'_> {
+    /// The lines that were added since the last look, with their numbers, counted from 1.
+    pub fn news(&mut self) -> Result<Vec<(usize, String)>> {
+        let journal = &mut *self.journal;
+        let fault = |path: &Path, source| Error::Read { path: path.to_path_buf(), source };
+        let length = journal.file.metadata().map_err(|source| fault(&journal.path, source))?.len();
+        if length < journal.known {
+            return Err(journal.fault("was cut by somebody else while it was in use; end all runs and start again"));
+        }
+        let mut bytes = Vec::new();
+        journal
+            .file
+            .seek(SeekFrom::Start(journal.known))
+            .and_then(|_| journal.file.read_to_end(&mut bytes))
+            .map_err(|source| fault(&journal.path, source))?;
+        if journal.known == 0 {
+            check_beginning(&bytes).map_err(|message| journal.fault(message))?;
+        }
+        let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        if whole < bytes.len() {
+            let source = journal.file.set_len(journal.known + whole as u64);
+            source.map_err(|source| Error::Write { path: journal.path.clone(), source })?;
+            self.mended = true;
+            bytes.truncate(whole);
+        }
+        let mut lines = Vec::new();
+        for line in bytes.split_inclusive(|&byte| byte == b'\n') {
+            journal.lines += 1;
+            let text = std::str::from_utf8(&line[..line.len() - 1])
+                .map_err(|_| journal.fault(&format!("line {}: is damaged: not UTF-8", journal.lines)))?;
+            lines.push((journal.lines, text.to_owned()));
+        }
+        journal.known += whole as u64;
+        Ok(lines)
+    }
+
+    /// Adds lines: all of them or none. Needs everything before them to be read, see [`Locked::news`].
+    pub fn append(&mut self, lines: &[String]) -> Result<()> {
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let journal = &mut *self.journal;
+        let mut bytes = lines.join("\n").into_bytes();
+        bytes.push(b'\n');
+        let written = journal.file.write_all(&bytes).and_then(|()| journal.file.sync_data());
+        if let Err(source) = written {
+            // Part of it may be there. If it cannot be taken away either, the next to open the journal cuts it off.
+            let _ = journal.file.set_len(journal.known);
+            return Err(Error::Write { path: journal.path.clone(), source: with_help(source) });
+        }
+        journal.known += bytes.len() as u64;
+        journal.lines += lines.len();
+        Ok(())
+    }
+
+    /// Where the journal is.
+    pub fn path(&self) -> &Path {
+        &self.journal.path
+    }
+}
+
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        // The lock goes with the file if it cannot be given back.
+        let _ = self.journal.file.unlock();
+    }
+}
+
+impl Journal {
+    fn fault(&self, message: &str) -> Error {
+        Error::Study { path: self.path.clone(), message: message.to_string() }
+    }
+}
+
+/// Whether bytes can be the beginning of a journal, so that nobody's data is cut or added to by mistake.
+fn check_beginning(bytes: &[u8]) -> std::result::Result<(), &'static str> {
+    let shorter = bytes.len().min(MAGIC.len());
+    match bytes[..shorter] == MAGIC.as_bytes()[..shorter] {
+        true => Ok(()),
+        false => Err("is not a study; name another file"),
+    }
+}
+
+/// What to do about a journal that cannot be written.
+fn with_help(source: io::Error) -> io::Error {
+    let help = "the study is whole up to here: make room and start the same command again to go on";
+    io::Error::new(source.kind(), format!("{source}; {help}"))
+}

@@ -1,0 +1,147 @@
+//! An event as a line of a journal.
+
+use serde_json::{Map, Value, json};
+use swarmwood_search::{Point, Space};
+
+use crate::tune::named;
+use crate::tune::objective::Piece;
+use crate::tune::trial::Ending;
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::tune) enum Record {
+    /// A process asked for the next trial and evaluates it.
+    Ask { id: u64, point: Point, worker: u64 },
+    /// A process evaluates the trial of one that died.
+    Take { id: u64, worker: u64 },
+    /// The next piece of a trial.
+    Piece { id: u64, at: usize, piece: Piece, seconds: f64 },
+    /// The end of a trial.
+    Tell { id: u64, ending: Ending, seconds: f64 },
+}
+
+impl Record {
+    /// The record as a line, without its end.
+    pub fn line(&self, space: &Space) -> String {
+        let value = match self {
+            Record::Ask { id, point, worker } => {
+                json!({"event": "ask", "id": id, "point": named::json(space, point), "worker": worker})
+            }
+            Record::Take { id, worker } => json!({"event": "take", "id": id, "worker": worker}),
+            Record::Piece { id, at, piece, seconds } => json!({
+                "event": "piece", "id": id, "piece": at, "loss": piece.loss, "rounds": piece.rounds, "seconds": seconds,
+            }),
+            Record::Tell { id, ending, seconds } => {
+                let mut value = json!({"event": "tell", "id": id, "seconds": seconds});
+                match ending {
+                    Ending::Whole { loss } => value["loss"] = json!(loss),
+                    Ending::Raced { loss } => {
+                        value["loss"] = json!(loss);
+                        value["raced"] = json!(true);
+                    }
+                    Ending::Failed { reason } => value["failed"] = json!(reason),
+                }
+                value
+            }
+        };
+        value.to_string()
+    }
+
+    /// The record of a line; the error says what is wrong with it.
+    pub fn parse(line: &str, space: &Space) -> Result<Record, String> {
+        let value: Value = serde_json::from_str(line).map_err(|error| format!("is damaged: {error}"))?;
+        let fields = value.as_object().ok_or("is damaged: not an object")?;
+        let id = natural(fields, "id")?;
+        match fields.get("event").and_then(Value::as_str).ok_or_else(|| damaged("event"))? {
+            "ask" => {
+                let point = fields.get("point").and_then(Value::as_object).ok_or_else(|| damaged("point"))?;
+                Ok(Record::Ask { id, point: named::parse(space, point)?, worker: natural(fields, "worker")? })
+            }
+            "take" => Ok(Record::Take { id, worker: natural(fields, "worker")? }),
+            "piece" => {
+                let rounds = fields.get("rounds").and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
+                let at = usize::try_from(natural(fields, "piece")?).map_err(|_| damaged("piece"))?;
+                let piece = Piece { loss: number(fields, "loss")?, rounds };
+                Ok(Record::Piece { id, at, piece, seconds: number(fields, "seconds")? })
+            }
+            "tell" => Ok(Record::Tell { id, ending: ending(fields)?, seconds: number(fields, "seconds")? }),
+            other => Err(format!("has the event '{other}', which this program does not know; use a newer one")),
+        }
+    }
+}
+
+fn ending(fields: &Map<String, Value>) -> Result<Ending, String> {
+    if let Some(reason) = fields.get("failed").and_then(Value::as_str) {
+        return Ok(Ending::Failed { reason: reason.to_owned() });
+    }
+    let loss = number(fields, "loss")?;
+    let raced = fields.get("raced").and_then(Value::as_bool).unwrap_or(false);
+    Ok(if raced { Ending::Raced { loss } } else { Ending::Whole { loss } })
+}
+
+fn damaged(field: &str) -> String {
+    format!("is damaged: no usable '{field}'")
+}
+
+fn natural(fields: &Map<String, Value>, name: &str) -> Result<u64, String> {
+    fields.get(name).and_then(Value::as_u64).ok_or_else(|| damaged(name))
+}
+
+fn number(fields: &Map<String, Value>, name: &str) -> Result<f64, String> {
+    fields.get(name).and_then(Value::as_f64).ok_or_else(|| damaged(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use swarmwood_search::Param;
+    use swarmwood_search::rng::Stream;
+
+    fn space() -> Space {
+        Space::new(vec![
+            Param::choice("booster", &["tree", "lin\"ear\n"]),
+            Param::integer("depth", -4, 9).when("booster", &["tree"]),
+            Param::real("rate", 1e-7, 1.0).log(),
+            Param::list("bins", &[0.1, 16.0, 64.5]),
+        ])
+        .unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn every_record_comes_back(seed in proptest::num::u64::ANY, loss in -1e300..1e300f64, reason in ".*") {
+            let point = space().draw(&mut Stream::new(seed, 0, 0));
+            for record in [
+                Record::Ask { id: 7, point, worker: 1 },
+                Record::Take { id: u64::MAX, worker: 0 },
+                Record::Piece { id: 7, at: 3, piece: Piece { loss, rounds: Some(9) }, seconds: loss.abs() },
+                Record::Piece { id: 7, at: 3, piece: Piece { loss, rounds: None }, seconds: 0.0 },
+                Record::Tell { id: 7, ending: Ending::Whole { loss }, seconds: 0.25 },
+                Record::Tell { id: 7, ending: Ending::Raced { loss }, seconds: 0.25 },
+                Record::Tell { id: 7, ending: Ending::Failed { reason: reason.clone() }, seconds: 0.25 },
+            ] {
+                let line = record.line(&space());
+                prop_assert!(!line.contains('\n'));
+                prop_assert_eq!(Record::parse(&line, &space()), Ok(record));
+            }
+        }
+    }
+
+    #[test]
+    fn lines_that_make_no_sense_are_told_apart() {
+        for (line, words) in [
+            ("{", "is damaged"),
+            ("[]", "not an object"),
+            ("{\"event\":\"ask\"}", "no usable 'id'"),
+            ("{\"event\":\"sing\",\"id\":1}", "'sing'"),
+            ("{\"event\":\"tell\",\"id\":1,\"seconds\":1}", "no usable 'loss'"),
+            ("{\"event\":\"ask\",\"id\":1,\"worker\":0,\"point\":{\"x\":1}}", "'x' is no parameter"),
+            ("{\"event\":\"ask\",\"id\":1,\"worker\":0,\"point\":{\"bins\":2}}", "'bins' is 2"),
+            ("{\"event\":\"ask\",\"id\":1,\"worker\":0,\"point\":{\"bins\":16}}", "does not lie in the space"),
+        ] {
+            let fault = Record::parse(line, &space()).unwrap_err();
+            assert!(fault.contains(words), "{line}: {fault}");
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! A journal for who only looks: no engine, no lock files, and nothing is mended.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use super::record::Record;
+use super::{check_beginning, head};
+use crate::tune::head::Head;
+use crate::tune::trial::{TrialRecord, best};
+use crate::{Error, Result};
+
+/// What a journal holds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recorded {
+    /// What the study is about.
+    pub head: Head,
+    /// The program that began it.
+    pub created_by: String,
+    /// All trials, in order.
+    pub trials: Vec<TrialRecord>,
+    /// What was odd about the file, for people.
+    pub notes: Vec<String>,
+}
+
+impl Recorded {
+    /// The best whole trial.
+    pub fn best(&self) -> Option<&TrialRecord> {
+        best(&self.trials)
+    }
+}
+
+/// Reads a journal, which others may be writing to.
+pub fn read(path: &Path) -> Result<Recorded> {
+    let fault = |source| Error::Read { path: path.to_path_buf(), source };
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|mut file| {
+            // Where files cannot be locked, a line that is being written looks like one that was cut.
+            let _ = file.lock_shared();
+            file.read_to_end(&mut bytes)
+        })
+        .map_err(fault)?;
+    let wrong = |message: String| Error::Study { path: path.to_path_buf(), message };
+    check_beginning(&bytes).map_err(|message| wrong(message.to_string()))?;
+    let mut notes = Vec::new();
+    let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+    if whole < bytes.len() {
+        notes.push("the last line is not finished and was left out".to_string());
+    }
+    let text = std::str::from_utf8(&bytes[..whole]).map_err(|_| wrong("is damaged: not UTF-8".to_string()))?;
+    let mut lines = text.lines().enumerate();
+    let (_, first) = lines.next().ok_or_else(|| wrong("is empty: no study was begun".to_string()))?;
+    let (head, created_by) = head::parse(first).map_err(|message| wrong(format!("line 1: {message}")))?;
+    let mut trials: Vec<TrialRecord> = Vec::new();
+    for (at, line) in lines {
+        let fault = |message: String| wrong(format!("line {}: {message}", at + 1));
+        let record = Record::parse(line, &head.space).map_err(fault)?;
+        apply(&mut trials, record).map_err(|message| fault(message.to_string()))?;
+    }
+    Ok(Recorded { head, created_by, trials, notes })
+}
+
+fn open(trials: &mut [TrialRecord], id: u64) -> std::result::Result<&mut TrialRecord, &'static str> {
+    let trial = usize::try_from(id).ok().and_then(|id| trials.get_mut(id));
+    trial.filter(|trial| trial.ending.is_none()).ok_or("is about a trial that is not open")
+}
+
+fn apply(trials: &mut Vec<TrialRecord>, record: Record) -> std::result::Result<(), &'static str> {
+    let known = trials.len() as u64;
+    match record {
+        Record::Ask { id, .. } if id != known => return Err("asks a trial out of order"),
+        Record::Ask { id, point, worker } => {
+            trials.push(TrialRecord { id, point, worker, pieces: Vec::new(), ending: None, seconds: 0.0 });
+        }
+        Record::Take { id, worker } => open(trials, id)?.worker = worker,
+        Record::Piece { id, at, piece, seconds } => {
+            let trial = open(trials, id)?;
+            if trial.pieces.len() != at {
+                return Err("has a piece out of order");
+            }
+            trial.pieces.push(piece);
+            trial.seconds += seconds;
+        }
+        Record::Tell { id, ending, seconds } => {
+            let trial = open(trials, id)?;
+            trial.ending = Some(ending);
+            trial.seconds = seconds;
+        }
+    }
+    Ok(())
+}

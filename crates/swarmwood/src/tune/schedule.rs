@@ -1,0 +1,216 @@
+//! The crew: threads that evaluate pieces of trials, and the desk where they take them.
+//!
+//! Whoever runs a study puts trials on the desk and takes results from it; the threads take pieces of the oldest trials
+//! first, those before all that are needed whatever happens, then, rather than idle, those that racing may make
+//! superfluous. What a trial comes to does not depend on that order.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use swarmwood_search::{Point, Space};
+
+use super::objective::{Objective, Piece, Proposal};
+use crate::{Error, Result};
+
+/// What came of a piece.
+pub(super) struct Finished {
+    pub id: u64,
+    pub at: usize,
+    pub result: std::result::Result<Piece, String>,
+    pub seconds: f64,
+}
+
+/// Where trials lie until they are evaluated, and results until they are fetched.
+pub(super) struct Desk {
+    pieces: usize,
+    threads: usize,
+    state: Mutex<State>,
+    /// Rings when there is work, or none will come any more.
+    work: Condvar,
+    /// Rings when there are results.
+    news: Condvar,
+    halted: AtomicBool,
+}
+
+#[derive(Default)]
+struct State {
+    jobs: BTreeMap<u64, Job>,
+    results: Vec<Finished>,
+    closed: bool,
+}
+
+/// A trial on the desk.
+struct Job {
+    point: Arc<Point>,
+    /// The next piece to hand out.
+    next: usize,
+    /// Pieces up to here are judged, and the trial goes on.
+    judged: usize,
+    /// Pieces up to here are needed in any case.
+    certain: usize,
+    /// Pieces under way.
+    busy: usize,
+    dropped: Arc<AtomicBool>,
+}
+
+/// A piece that a thread has taken.
+struct Unit {
+    id: u64,
+    at: usize,
+    point: Arc<Point>,
+    dropped: Arc<AtomicBool>,
+}
+
+/// Runs `lead` on this thread while a crew of others evaluates what it puts on the desk. The crew is gone when this
+/// returns, whatever happens.
+pub(super) fn with_crew<T>(
+    objective: &dyn Objective,
+    space: &Space,
+    threads: usize,
+    lead: impl FnOnce(&Desk) -> Result<T>,
+) -> Result<T> {
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
+    let threads = if threads == 0 { cores } else { threads };
+    let (state, halted) = (Mutex::default(), AtomicBool::new(false));
+    let desk =
+        Desk { pieces: objective.pieces().max(1), threads, state, work: Condvar::new(), news: Condvar::new(), halted };
+    std::thread::scope(|scope| {
+        // Closes the desk also where the lead panics, or the scope would wait for ever.
+        let _closing = Closing(&desk);
+        for started in 0..threads {
+            let crew = std::thread::Builder::new().name(format!("tune-{started}"));
+            if let Err(fault) = crew.spawn_scoped(scope, || desk.serve(objective, space))
+                && started == 0
+            {
+                return Err(Error::Run(format!("cannot start a thread: {fault}")));
+            }
+        }
+        lead(&desk)
+    })
+}
+
+struct Closing<'a>(&'a Desk);
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        self.0.halt();
+        lock(&self.0.state).closed = true;
+        self.0.work.notify_all();
+    }
+}
+
+impl Desk {
+    /// How many pieces can be under way at a time.
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// Puts a trial on the desk whose first pieces are judged already.
+    pub fn put(&self, id: u64, point: &Point, judged: usize, certain: usize) {
+        let job = Job {
+            point: Arc::new(point.clone()),
+            next: judged,
+            judged,
+            certain,
+            busy: 0,
+            dropped: Arc::new(AtomicBool::new(false)),
+        };
+        lock(&self.state).jobs.insert(id, job);
+        self.work.notify_all();
+    }
+
+    /// Says that pieces up to here were judged and the trial goes on.
+    pub fn go_on(&self, id: u64, judged: usize) {
+        if let Some(job) = lock(&self.state).jobs.get_mut(&id) {
+            job.judged = judged;
+        }
+        self.work.notify_all();
+    }
+
+    /// Takes a trial away; pieces of it under way are asked to give up.
+    pub fn drop(&self, id: u64) {
+        if let Some(job) = lock(&self.state).jobs.remove(&id) {
+            job.dropped.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Asks all pieces under way to give up, and hands out no more.
+    pub fn halt(&self) {
+        self.halted.store(true, Ordering::Relaxed);
+        lock(&self.state).jobs.clear();
+    }
+
+    /// The results since the last call; waits a while if there are none.
+    pub fn results(&self, patience: Duration) -> Vec<Finished> {
+        let state = lock(&self.state);
+        let idle = |state: &mut State| state.results.is_empty();
+        let waited = self.news.wait_timeout_while(state, patience, idle);
+        std::mem::take(&mut waited.unwrap_or_else(PoisonError::into_inner).0.results)
+    }
+
+    /// What a thread of the crew does all its life.
+    fn serve(&self, objective: &dyn Objective, space: &Space) {
+        while let Some(unit) = self.next_unit() {
+            let started = Instant::now();
+            let halt = || self.halted.load(Ordering::Relaxed) || unit.dropped.load(Ordering::Relaxed);
+            let proposal = Proposal { id: unit.id, space, point: &unit.point };
+            let caught = catch_unwind(AssertUnwindSafe(|| objective.piece(&proposal, unit.at, &halt)));
+            let result = caught.unwrap_or_else(|panic| Err(format!("panicked: {}", words_of(&*panic))));
+            let mut state = lock(&self.state);
+            if let Some(job) = state.jobs.get_mut(&unit.id) {
+                job.busy -= 1;
+            }
+            // What was asked to give up says nothing about the configuration.
+            if !halt() {
+                let seconds = started.elapsed().as_secs_f64();
+                state.results.push(Finished { id: unit.id, at: unit.at, result, seconds });
+                self.news.notify_all();
+            }
+        }
+    }
+
+    /// Waits for a piece; `None` once the desk is closed.
+    fn next_unit(&self) -> Option<Unit> {
+        let mut state = lock(&self.state);
+        loop {
+            if state.closed {
+                return None;
+            }
+            if let Some(unit) = state.take(self.pieces) {
+                return Some(unit);
+            }
+            state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+impl State {
+    fn take(&mut self, pieces: usize) -> Option<Unit> {
+        let needed = |job: &Job| job.next < job.certain || job.next == job.judged;
+        // Where all earlier pieces are done, whether this one is needed will be known in a moment.
+        let helps = |job: &Job| job.busy > 0;
+        let find = |fits: &dyn Fn(&Job) -> bool| {
+            self.jobs.iter().find(|(_, job)| job.next < pieces && fits(job)).map(|(id, _)| *id)
+        };
+        let id = find(&needed).or_else(|| find(&helps))?;
+        let job = self.jobs.get_mut(&id)?;
+        job.next += 1;
+        job.busy += 1;
+        Some(Unit { id, at: job.next - 1, point: Arc::clone(&job.point), dropped: Arc::clone(&job.dropped) })
+    }
+}
+
+/// What a panic said.
+fn words_of(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("without a word")
+}
+
+/// A lock whose holder panicked protects nothing that could be half-done here.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,186 @@
+//! Spaces that come with the program: the published ranges, and for every method a sensible one.
+//!
+//! The ranges A and B are those of Makino and Kita's experiments with XGBoost (2024; always 100 trees; see
+//! `docs/tuning.md`). Range B adds the booster and the loss; what only trees have is there only where there are trees.
+
+use swarmwood_search::{Param, Space};
+
+use crate::error::Violation;
+use crate::nearest::nearest;
+use crate::params::{Params, find};
+use crate::{Error, Result};
+
+/// The spaces by name, with a line of help.
+pub const SPACES: &[(&str, &str)] = &[
+    ("default", "what matters for the method, in ranges that rarely disappoint"),
+    ("paper-a", "range A of the published experiments: learning rate, depth, child weight, rows, features"),
+    ("paper-b", "range B: A with the booster and the loss"),
+];
+
+/// The space of a name.
+///
+/// ```
+/// use swarmwood::params::{Method, Params};
+/// use swarmwood::tune::spaces::built_in;
+/// let space = built_in("paper-a", &Params::of(Method::Greedy), &[])?;
+/// assert_eq!(space.size(), Some(15 * 20 * 20 * 15 * 15));
+/// # Ok::<(), swarmwood::Error>(())
+/// ```
+///
+/// `given` are the names of parameters that the user fixed: the default space leaves them out; a published one is what it
+/// is and refuses them.
+pub fn built_in(name: &str, fixed: &Params, given: &[&str]) -> Result<Space> {
+    let params = match name {
+        "default" => default_params(fixed, given),
+        "paper-a" => paper_a(),
+        "paper-b" => paper_b(),
+        _ => {
+            let names = SPACES.iter().map(|&(name, _)| name);
+            let meant = nearest(name, names.clone()).map_or(String::new(), |near| format!(", perhaps {near}"));
+            let names = names.collect::<Vec<_>>().join(", ");
+            return Err(fault("space", format!("is '{name}'{meant}; must be a file or one of {names}")));
+        }
+    };
+    let space = Space::new(params).map_err(|error| fault("space", error.to_string()))?;
+    if space.is_empty() {
+        return Err(fault("space", format!("leaves nothing to tune for method {}; give a file", fixed.method.name())));
+    }
+    refuse_given(&space, given)?;
+    Ok(space)
+}
+
+/// Refuses parameters that are tuned and fixed at once.
+pub fn refuse_given(space: &Space, given: &[&str]) -> Result<()> {
+    let twice = space.params().iter().filter(|param| find(&param.name).is_ok_and(|spec| given.contains(&spec.name)));
+    let message = "is tuned and cannot be fixed as well; leave out the flag, or take it out of the space";
+    let violations: Vec<Violation> =
+        twice.map(|param| Violation { name: param.name.clone(), message: message.to_string() }).collect();
+    if violations.is_empty() { Ok(()) } else { Err(Error::Parameters(violations)) }
+}
+
+fn fault(name: &str, message: String) -> Error {
+    Error::Parameters(vec![Violation { name: name.to_string(), message }])
+}
+
+/// `from, from + step, …, to`, every value the nearest number to its two decimals.
+fn hundredths(from: u32, to: u32, step: usize) -> Vec<f64> {
+    (from..=to).step_by(step).map(|value| f64::from(value) / 100.0).collect()
+}
+
+/// Search range A.
+fn paper_a() -> Vec<Param> {
+    let shares = hundredths(30, 100, 5);
+    vec![
+        Param::list("learning_rate", &hundredths(2, 30, 2)),
+        Param::integer("depth", 1, 20),
+        Param::integer("min_child_weight", 1, 20),
+        Param::list("subsample", &shares),
+        Param::list("colsample_bytree", &shares),
+    ]
+}
+
+/// Search range B.
+fn paper_b() -> Vec<Param> {
+    let mut params = vec![
+        Param::choice("booster", &["gbtree", "gblinear", "dart"]),
+        Param::choice("objective", &["squared", "squared-log"]),
+    ];
+    params.extend(paper_a().into_iter().map(|param| match param.name.as_str() {
+        "learning_rate" => param,
+        _ => param.when("booster", &["gbtree", "dart"]),
+    }));
+    params
+}
+
+/// What is worth tuning, if the table says that it has an effect beside the fixed parameters.
+fn worth_tuning() -> Vec<Param> {
+    let whole = |name, low, high| Param::integer(name, low, high).log();
+    vec![
+        Param::real("learning_rate", 0.02, 0.5).log(),
+        whole("trees", 2, 32),
+        Param::integer("depth", 2, 10),
+        whole("max_leaves", 4, 64),
+        whole("min_leaf", 1, 64),
+        Param::real("min_child_weight", 0.5, 64.0).log(),
+        Param::real("subsample", 0.4, 1.0),
+        Param::real("colsample_bytree", 0.3, 1.0),
+        Param::real("lambda", 0.01, 100.0).log(),
+        Param::real("l1", 0.001, 100.0).log(),
+        Param::real("rate_drop", 0.01, 0.3).log(),
+        Param::real("alpha", 0.1, 0.9),
+        Param::real("beta", 0.1, 0.9),
+    ]
+}
+
+/// The parameters of [`worth_tuning`] that the method has a use for and nobody fixed.
+fn default_params(fixed: &Params, given: &[&str]) -> Vec<Param> {
+    use crate::params::Method as M;
+    let ensemble = matches!(fixed.method, M::Greedy | M::Swarm | M::Sgbdt | M::SgbdtBins | M::Psgbdt);
+    let sequence = matches!(fixed.method, M::Sgbdt | M::SgbdtBins | M::Psgbdt | M::TsoTree | M::SplitTree);
+    let wanted = |param: &Param| match param.name.as_str() {
+        // A hundred greedy trees are settled by the learning rate; few trees that are searched together are not.
+        "trees" => ensemble && fixed.method != M::Greedy,
+        // One limit of size is enough: depth where trees are full, leaves where they are not.
+        "depth" => sequence || fixed.method == M::Greedy,
+        "max_leaves" => !sequence && fixed.method != M::Greedy,
+        _ => true,
+    };
+    let applies =
+        |param: &Param| find(&param.name).is_ok_and(|spec| spec.applies(fixed) && !given.contains(&spec.name));
+    worth_tuning()
+        .into_iter()
+        .filter(|param| wanted(param) && applies(param))
+        .map(|param| if param.name == "depth" && sequence { Param::integer("depth", 2, 6) } else { param })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::{Booster, Method};
+    use crate::tune::native_space;
+    use swarmwood_search::Domain;
+
+    #[test]
+    fn the_published_ranges_have_their_size() {
+        let fixed = Params::of(Method::Greedy);
+        let a = built_in("paper-a", &fixed, &[]).unwrap();
+        let b = built_in("paper-b", &fixed, &[]).unwrap();
+        assert_eq!(a.size(), Some(1_350_000));
+        assert_eq!(b.size(), Some(2 * 15 * (2 * 20 * 20 * 15 * 15 + 1)));
+        let rates = match &a.params()[0].domain {
+            Domain::List(values) => values.clone(),
+            _ => Vec::new(),
+        };
+        assert_eq!((rates.len(), rates[0], rates[7], rates[14]), (15, 0.02, 0.16, 0.3));
+        for space in [&a, &b] {
+            native_space::check(space, &fixed).unwrap();
+        }
+    }
+
+    #[test]
+    fn every_method_has_a_default_space_that_passes_its_own_checks() {
+        for &method in Method::ALL {
+            let fixed = Params::of(method);
+            let space = built_in("default", &fixed, &[]).unwrap();
+            native_space::check(&space, &fixed).unwrap_or_else(|error| panic!("{method:?}: {error}"));
+            for param in space.params() {
+                assert!(find(&param.name).unwrap().applies(&fixed), "{method:?} {}", param.name);
+            }
+        }
+        let linear = Params { booster: Booster::Gblinear, ..Params::of(Method::Greedy) };
+        let names = |space: Space| space.params().iter().map(|param| param.name.clone()).collect::<Vec<_>>();
+        assert_eq!(names(built_in("default", &linear, &[]).unwrap()), ["learning_rate", "lambda", "l1"]);
+        let fewer = names(built_in("default", &Params::of(Method::Greedy), &["depth", "lambda"]).unwrap());
+        assert_eq!(fewer, ["learning_rate", "min_child_weight", "subsample", "colsample_bytree"]);
+    }
+
+    #[test]
+    fn fixed_and_unknown_names_are_refused() {
+        let fixed = Params::of(Method::Greedy);
+        let text = built_in("paper-a", &fixed, &["depth"]).unwrap_err().to_string();
+        assert!(text.starts_with("depth: is tuned and cannot be fixed"), "{text}");
+        let text = built_in("paper_a", &fixed, &[]).unwrap_err().to_string();
+        assert!(text.contains("perhaps paper-a"), "{text}");
+    }
+}

@@ -1,0 +1,198 @@
+//! A study: a sequence of trials, who evaluates them, and the journal that remembers them.
+
+mod keep;
+mod run;
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+use swarmwood_learn::event::Flow;
+use swarmwood_search::Engine;
+
+use super::engine;
+use super::head::Head;
+use super::objective::Objective;
+use super::schedule;
+use super::sequence::{Sequence, Tally};
+use super::trial::{TrialRecord, best};
+use crate::{Error, Result};
+use keep::Keeper;
+
+/// A study. With a path it lives in a journal, which other processes may share and a later one can go on with; without
+/// one it is in memory.
+///
+/// ```
+/// use swarmwood::learn::event::Flow;
+/// use swarmwood::search::{Param, Space};
+/// use swarmwood::tune::{Head, Limits, Measure, Objective, Piece, Proposal, Study, Task};
+///
+/// struct Parabola;
+/// impl Objective for Parabola {
+///     fn pieces(&self) -> usize {
+///         1
+///     }
+///     fn piece(&self, trial: &Proposal<'_>, _: usize, _: &(dyn Fn() -> bool + Sync)) -> Result<Piece, String> {
+///         let x = trial.space.number(0, trial.point[0]).ok_or("no x")?;
+///         Ok(Piece { loss: (x - 3.0).powi(2), rounds: None })
+///     }
+/// }
+/// let measure = Measure { name: "loss".into(), from: None };
+/// let head = Head {
+///     engine: "random".into(),
+///     seed: 1,
+///     space: Space::new(vec![Param::integer("x", -10, 10)]).unwrap(),
+///     lag: 4,
+///     pieces: 1,
+///     race: false,
+///     task: Task { text: "a parabola".into(), fingerprint: 0, measure },
+/// };
+/// let mut study = Study::open(None, head)?;
+/// let limits = Limits { trials: 21, ..Limits::default() };
+/// let outcome = study.run(&Parabola, &limits, &mut |_| Flow::Continue)?;
+/// assert_eq!(outcome.best().and_then(|best| best.whole()), Some(0.0));
+/// # Ok::<(), swarmwood::Error>(())
+/// ```
+pub struct Study {
+    head: Head,
+    sequence: Sequence,
+    notes: Vec<String>,
+    keeper: Option<Keeper>,
+    /// Whether a run could not be written down: what is in memory is not what is in the journal.
+    spoilt: bool,
+}
+
+/// When to stop, and how many hands there are.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limits {
+    /// Trials of the whole study, those of earlier runs and of other processes included.
+    pub trials: usize,
+    /// Seconds of this run; trials under way are given up and stay open.
+    pub seconds: Option<f64>,
+    /// Threads of this process; 0 is one a core. They change nothing but how long it takes.
+    pub threads: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { trials: 100, seconds: None, threads: 0 }
+    }
+}
+
+/// Something that happened in a study.
+#[derive(Debug, Clone, Copy)]
+pub struct TuneEvent<'a> {
+    /// What is new.
+    pub news: News<'a>,
+    /// How the study stands.
+    pub standing: Standing,
+}
+
+/// What is new.
+#[derive(Debug, Clone, Copy)]
+pub enum News<'a> {
+    /// The run begins; the standing tells what was there already.
+    Begin,
+    /// A trial ended, here or in another process.
+    Trial(&'a TrialRecord),
+    /// Nothing: the listener may want to stop. Comes several times a second.
+    Nothing,
+}
+
+/// How a study stands.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Standing {
+    /// Trials and pieces.
+    pub tally: Tally,
+    /// Trials it shall have.
+    pub trials: usize,
+    /// Seconds since this run began.
+    pub elapsed: f64,
+}
+
+/// Why a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// All trials are done.
+    Trials,
+    /// The engine had nothing more to ask: all configurations were tried, or it reached an end of its own.
+    Exhausted,
+    /// The time is up.
+    Time,
+    /// The listener wanted to stop.
+    Stopped,
+}
+
+/// What a run came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// All trials of the study, in order.
+    pub trials: Vec<TrialRecord>,
+    /// Trials and pieces.
+    pub tally: Tally,
+    /// Why it ended.
+    pub ended: Ended,
+}
+
+impl Outcome {
+    /// The best whole trial; `None` if all failed.
+    pub fn best(&self) -> Option<&TrialRecord> {
+        best(&self.trials)
+    }
+}
+
+impl Study {
+    /// Opens the study of a journal, or makes one. A journal with another head is refused; the journal's directory must
+    /// be writable, for every process that works on a study has a lock file there.
+    pub fn open(path: Option<&Path>, head: Head) -> Result<Study> {
+        let made = engine::make(&head.engine, &head.space, head.seed)?;
+        Study::with_engine(path, head, made)
+    }
+
+    /// The same with an engine of one's own, fresh and made from the head's space and seed.
+    pub fn with_engine(path: Option<&Path>, head: Head, engine: Box<dyn Engine>) -> Result<Study> {
+        let sequence = Sequence::new(&head, engine);
+        let mut study = Study { head, sequence, notes: Vec::new(), keeper: None, spoilt: false };
+        if let Some(path) = path {
+            study.keeper = Some(Keeper::open(path, &study.head, &mut study.sequence, &mut study.notes)?);
+        }
+        Ok(study)
+    }
+
+    /// What it is about.
+    pub fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// What was found out while it was opened, for people.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// All trials so far, in order.
+    pub fn trials(&self) -> impl Iterator<Item = &TrialRecord> {
+        self.sequence.trials()
+    }
+
+    /// Evaluates trials until a limit is reached or the listener wants to stop.
+    pub fn run(
+        &mut self,
+        objective: &dyn Objective,
+        limits: &Limits,
+        listen: &mut dyn FnMut(&TuneEvent<'_>) -> Flow,
+    ) -> Result<Outcome> {
+        if objective.pieces() != self.head.pieces {
+            let (has, said) = (objective.pieces(), self.head.pieces);
+            return Err(Error::Run(format!("the objective has {has} pieces, but the study says {said}")));
+        }
+        if self.spoilt {
+            return Err(Error::Run("the last run could not be written down; open the study again".to_string()));
+        }
+        let space = self.head.space.clone();
+        let ended =
+            schedule::with_crew(objective, &space, limits.threads, |desk| run::Run::new(self, desk, limits).go(listen));
+        let ended = ended.inspect_err(|_| self.spoilt = true)?;
+        let trials = self.sequence.trials().cloned().collect();
+        Ok(Outcome { trials, tally: self.sequence.tally(), ended })
+    }
+}

@@ -1,0 +1,175 @@
+//! A study's journal in use: replays what is there, adds what is new, sees who else is at work.
+
+use std::path::Path;
+
+use crate::tune::head::Head;
+use crate::tune::journal::record::Record;
+use crate::tune::journal::worker::{Worker, is_alive};
+use crate::tune::journal::{Journal, head};
+use crate::tune::sequence::{Next, Sequence};
+use crate::{Error, Result};
+
+/// The journal and this process's place in it.
+pub(super) struct Keeper {
+    journal: Journal,
+    /// `None` only while it is dropped.
+    worker: Option<Worker>,
+    /// The greatest number of a process seen in the journal.
+    highest: u64,
+    created_by: String,
+}
+
+/// The other processes.
+pub(super) struct Company<'a> {
+    journal: &'a Path,
+    pub own: u64,
+    highest: u64,
+}
+
+impl Company<'_> {
+    /// Whether a process lives.
+    pub fn is_alive(&self, number: u64) -> bool {
+        number == self.own || is_alive(self.journal, number)
+    }
+
+    /// Whether nobody else is at work. A process that has asked for nothing yet has the least free number, which is at
+    /// most one above all that were seen.
+    pub fn is_alone(&self) -> bool {
+        (0..=self.highest + 1).all(|number| number == self.own || !is_alive(self.journal, number))
+    }
+}
+
+impl Keeper {
+    /// Opens or begins a journal and replays it into the sequence.
+    pub fn open(path: &Path, asked: &Head, sequence: &mut Sequence, notes: &mut Vec<String>) -> Result<Keeper> {
+        let mut journal = Journal::open(path)?;
+        let mut locked = journal.lock()?;
+        let mut lines = locked.news()?.into_iter();
+        if locked.mended {
+            notes.push(torn(path));
+        }
+        let created_by = match lines.next() {
+            Some((_, first)) => check_head(path, &first, asked)?,
+            None => {
+                locked.append(&[head::line(asked)])?;
+                head::program()
+            }
+        };
+        let mut highest = 0;
+        for (number, line) in lines {
+            replay(&line, asked, sequence, &mut highest)
+                .map_err(|message| fault(path, number, &message, &created_by))?;
+        }
+        let worker = Worker::join(&locked)?;
+        worker.sweep(&locked);
+        drop(locked);
+        let highest = highest.max(worker.number);
+        Ok(Keeper { journal, worker: Some(worker), highest, created_by })
+    }
+
+    /// This process's number.
+    pub fn number(&self) -> u64 {
+        self.worker.as_ref().map_or(0, |worker| worker.number)
+    }
+
+    /// Whether somebody added to the journal since the last exchange.
+    pub fn has_grown(&self) -> bool {
+        self.journal.has_grown()
+    }
+
+    /// Brings the sequence up to date, lets `work` ask, and adds the records that come of that, all while nobody else
+    /// can. Returns the trials that others ended.
+    pub fn exchange(
+        &mut self,
+        head: &Head,
+        sequence: &mut Sequence,
+        notes: &mut Vec<String>,
+        work: impl FnOnce(&mut Sequence, &Company<'_>) -> Vec<Record>,
+    ) -> Result<Vec<u64>> {
+        let own = self.number();
+        let Keeper { journal, highest, created_by, .. } = self;
+        let path = journal.path().to_path_buf();
+        let mut locked = journal.lock()?;
+        let mut ended = Vec::new();
+        for (number, line) in locked.news()? {
+            let end = replay(&line, head, sequence, highest);
+            ended.extend(end.map_err(|message| fault(&path, number, &message, created_by))?);
+        }
+        if locked.mended {
+            notes.push(torn(&path));
+        }
+        let records = work(sequence, &Company { journal: &path, own, highest: *highest });
+        let lines: Vec<String> = records.iter().map(|record| record.line(&head.space)).collect();
+        locked.append(&lines)?;
+        Ok(ended)
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        if let (Some(worker), Ok(locked)) = (self.worker.take(), self.journal.lock()) {
+            worker.leave(&locked);
+        }
+    }
+}
+
+fn torn(path: &Path) -> String {
+    format!("{}: the last line was not finished and was cut off", path.display())
+}
+
+fn fault(path: &Path, line: usize, message: &str, created_by: &str) -> Error {
+    let program = head::program();
+    let other = match created_by == program {
+        true => String::new(),
+        false => format!(" (the study was begun by {created_by}, this is {program})"),
+    };
+    Error::Study { path: path.to_path_buf(), message: format!("line {line}: {message}{other}") }
+}
+
+/// Who wrote the head, if it is the one that is asked for.
+fn check_head(path: &Path, line: &str, asked: &Head) -> Result<String> {
+    let wrong = |message: String| Error::Study { path: path.to_path_buf(), message };
+    let (study, created_by) = head::parse(line).map_err(|message| wrong(format!("line 1: {message}")))?;
+    let differences = head::differences(&study, asked);
+    if !differences.is_empty() {
+        let message = format!("cannot go on with this study: {}; ask for the same, or name a new file", {
+            differences.join("; ")
+        });
+        return Err(wrong(message));
+    }
+    Ok(created_by)
+}
+
+/// Takes one record into the sequence; the trial it ended, or what is wrong with it.
+fn replay(
+    line: &str,
+    head: &Head,
+    sequence: &mut Sequence,
+    highest: &mut u64,
+) -> std::result::Result<Option<u64>, String> {
+    let mut ended = None;
+    let fits = match Record::parse(line, &head.space)? {
+        Record::Ask { id, point, worker } => {
+            *highest = (*highest).max(worker);
+            let next = if id == sequence.len() as u64 { sequence.ask(worker) } else { Next::Wait };
+            if next != Next::Trial(id) {
+                return Err(format!("trial {id} does not follow from what stands before it"));
+            }
+            if sequence.trial(id).is_none_or(|trial| trial.point != point) {
+                let engine = &head.engine;
+                return Err(format!("trial {id} is not the one that engine '{engine}' of this program asks for here"));
+            }
+            true
+        }
+        Record::Take { id, worker } => {
+            *highest = (*highest).max(worker);
+            sequence.hand_over(id, worker)
+        }
+        Record::Piece { id, at, piece, seconds } => sequence.add(id, at, piece, seconds),
+        Record::Tell { id, ending, seconds } => {
+            ended = Some(id);
+            sequence.end(id, ending, seconds)
+        }
+    };
+    if fits { Ok(ended) } else { Err("does not follow from what stands before it".to_string()) }
+}
