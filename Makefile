@@ -38,7 +38,8 @@ package: $(TOOLS)/ready ## Build the Python package, install and check it
 		|| { echo "FAILED  style of the Python package; ruff check --fix python && ruff format python"; exit 1; }
 	@$(CARGO) build --quiet --package swarmwood-cli --all-features
 	@rm -rf $(WHEELS) && CARGO_TARGET_DIR=$(abspath $(TARGET)) $(TOOLS)/bin/maturin build --quiet --profile dev \
-		--interpreter $(TOOLS)/bin/python --out $(WHEELS)
+		--interpreter $(TOOLS)/bin/python --out $(WHEELS) >$(TOOLS)/maturin.log 2>&1 \
+		|| { cat $(TOOLS)/maturin.log; echo "FAILED  wheel of the Python package"; exit 1; }
 	@$(TOOLS)/bin/python -m venv --clear --without-pip $(FRESH)
 	@echo $(TOOLS)/lib/python3.*/site-packages >$$(echo $(FRESH)/lib/python3.*/site-packages)/tools.pth
 	@$(TOOLS)/bin/python -m pip --python $(FRESH)/bin/python install --quiet --disable-pip-version-check --no-deps \
