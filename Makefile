@@ -36,7 +36,7 @@ WHEELS := $(abspath $(TARGET))/wheels
 package: $(TOOLS)/ready ## Build the Python package, install and check it
 	@$(TOOLS)/bin/ruff check --quiet python && $(TOOLS)/bin/ruff format --quiet --check python \
 		|| { echo "FAILED  style of the Python package; ruff check --fix python && ruff format python"; exit 1; }
-	@$(CARGO) build --quiet --package swarmwood-cli --all-features
+	@$(CARGO) build --quiet --workspace --all-features
 	@rm -rf $(WHEELS) && CARGO_TARGET_DIR=$(abspath $(TARGET)) $(TOOLS)/bin/maturin build --quiet --profile dev \
 		--interpreter $(TOOLS)/bin/python --out $(WHEELS) >$(TOOLS)/maturin.log 2>&1 \
 		|| { cat $(TOOLS)/maturin.log; echo "FAILED  wheel of the Python package"; exit 1; }
