@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from swarmwood import _core
 from swarmwood._estimator import Estimator
-from swarmwood._table import checked, spelled
+from swarmwood._table import spelled
 
 
 class Classifier(ClassifierMixin, Estimator):
@@ -21,40 +21,9 @@ class Classifier(ClassifierMixin, Estimator):
 
     class_weight: Any
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        eval_set: Any = None,
-        X_val: Any = None,
-        y_val: Any = None,
-        sample_weight_val: Any = None,
-    ) -> Self:
-        """Train.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            The rows; NaN and null are missing values, texts and categories need no preparation.
-        y : array-like of shape (n_samples,)
-            The classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-        eval_set : (X, y) or [(X, y)], default=None
-            Validation rows, as XGBoost takes them.
-        X_val, y_val, sample_weight_val : default=None
-            The same, as scikit-learn takes them.
-
-        Returns
-        -------
-        self
-        """
-        X = checked(self, X, reset=True)
+    def _encoded(self, X: Any, y: Any, weight: Any) -> tuple[NDArray[np.int32], Any, list[str]]:
         y = self._checked_y(X, y)
         check_classification_targets(y)
-        weight = self._checked_weight(sample_weight, X)
         classes, codes = np.unique(y, return_inverse=True)
         held = np.unique(codes if weight is None else codes[weight > 0])
         if len(held) < 2:
@@ -66,13 +35,9 @@ class Classifier(ClassifierMixin, Estimator):
         if self.class_weight is not None:
             balance = compute_sample_weight(self.class_weight, y)
             weight = balance if weight is None else weight * balance
-        valid = None
-        part = self._valid_part(eval_set, X_val, y_val)
-        if part is not None:
-            valid = (part[0], self._codes_of(*part), self._checked_weight(sample_weight_val, part[0]))
-        return self._fit(X, codes.astype(np.int32), weight, valid, [spelled(name) for name in classes])
+        return codes.astype(np.int32), weight, [spelled(name) for name in classes]
 
-    def _codes_of(self, X: Any, y: Any) -> NDArray[np.int32]:
+    def _later(self, X: Any, y: Any) -> NDArray[np.int32]:
         y = self._checked_y(X, y)
         codes = np.searchsorted(self.classes_, y)
         codes = np.minimum(codes, len(self.classes_) - 1)

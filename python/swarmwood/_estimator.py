@@ -46,6 +46,52 @@ class Estimator(BaseEstimator):
 
     # -- fitting
 
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        eval_set: Any = None,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: Any = None,
+    ) -> Self:
+        """Train.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            The rows; NaN and null are missing values, texts and categories need no preparation.
+        y : array-like of shape (n_samples,)
+            The classes, or the numbers, to predict.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+        eval_set : (X, y) or [(X, y)], default=None
+            Validation rows, as XGBoost takes them.
+        X_val, y_val, sample_weight_val : default=None
+            The same, as scikit-learn takes them.
+
+        Returns
+        -------
+        self
+        """
+        X = checked(self, X, reset=True)
+        y, weight, classes = self._encoded(X, y, self._checked_weight(sample_weight, X))
+        valid = None
+        part = self._valid_part(eval_set, X_val, y_val)
+        if part is not None:
+            valid = (part[0], self._later(*part), self._checked_weight(sample_weight_val, part[0]))
+        return self._fit(X, y, weight, valid, classes)
+
+    def _encoded(self, X: Any, y: Any, weight: Any) -> tuple[NDArray[Any], Any, list[str] | None]:
+        """Return the targets as the core takes them, the weights of the rows, and the names of the classes."""
+        raise NotImplementedError
+
+    def _later(self, X: Any, y: Any) -> NDArray[Any]:
+        """Return the targets of further rows as the core takes them."""
+        raise NotImplementedError
+
     def _fit(
         self,
         X: Any,

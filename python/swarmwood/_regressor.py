@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,52 +11,15 @@ from sklearn.base import RegressorMixin
 
 from swarmwood import _core
 from swarmwood._estimator import Estimator
-from swarmwood._table import checked
 
 
 class Regressor(RegressorMixin, Estimator):
     """The base of the regressors."""
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        eval_set: Any = None,
-        X_val: Any = None,
-        y_val: Any = None,
-        sample_weight_val: Any = None,
-    ) -> Self:
-        """Train.
+    def _encoded(self, X: Any, y: Any, weight: Any) -> tuple[NDArray[Any], Any, None]:
+        return self._later(X, y), weight, None
 
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            The rows; NaN and null are missing values, texts and categories need no preparation.
-        y : array-like of shape (n_samples,)
-            The numbers to predict.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-        eval_set : (X, y) or [(X, y)], default=None
-            Validation rows, as XGBoost takes them.
-        X_val, y_val, sample_weight_val : default=None
-            The same, as scikit-learn takes them.
-
-        Returns
-        -------
-        self
-        """
-        X = checked(self, X, reset=True)
-        y = self._numbers(X, y)
-        weight = self._checked_weight(sample_weight, X)
-        valid = None
-        part = self._valid_part(eval_set, X_val, y_val)
-        if part is not None:
-            valid = (part[0], self._numbers(*part), self._checked_weight(sample_weight_val, part[0]))
-        return self._fit(X, y, weight, valid, None)
-
-    def _numbers(self, X: Any, y: Any) -> NDArray[Any]:
+    def _later(self, X: Any, y: Any) -> NDArray[Any]:
         y = self._checked_y(X, y)
         return y if y.dtype.kind in "fiu" else y.astype(np.float64)
 

@@ -24,6 +24,7 @@ pub mod generational;
 pub mod grid;
 pub mod ledger;
 pub mod nearest;
+pub mod normal;
 mod particles;
 pub mod point;
 pub mod pso;

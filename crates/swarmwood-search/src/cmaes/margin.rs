@@ -15,7 +15,7 @@
 //! Here `ℓ` are the borders of the cell that holds the mean, and `q(p)` the bound that a standard normal number exceeds
 //! with probability `p` (the paper's `√χ²ppf(1 - 2p)`).
 
-use super::normal::{above, quantile_above};
+use crate::normal::{above, quantile_above};
 use crate::space::Space;
 
 /// Probabilities next to one half have no bound away from the border.

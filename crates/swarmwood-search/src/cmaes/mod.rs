@@ -15,7 +15,6 @@
 mod distribution;
 mod eigen;
 mod margin;
-mod normal;
 mod stagnation;
 #[cfg(test)]
 mod tests;

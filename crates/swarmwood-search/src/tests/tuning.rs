@@ -61,7 +61,6 @@ fn every_engine_that_learns_beats_random_search() {
     for named in NAMES {
         let runs = runs(named.name);
         let distinct = runs.iter().map(|run| run.1).min().unwrap();
-        println!("{:10} {:.4} ({distinct} different at least)", named.name, mean(&runs));
         let without_repeats = create(named.name, &space, 0).unwrap().capabilities().distinct;
         assert!(!without_repeats || distinct == 100, "{}: {distinct}", named.name);
         let learns = !["random", "grid"].contains(&named.name);

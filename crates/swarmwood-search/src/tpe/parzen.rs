@@ -11,6 +11,7 @@
 //! `0.2 n^(-1/(d+4))` for n trials and d parameters (Scott's rule). Neither below `1 / min(100, n + 2)` of the range
 //! (Bergstra's magic clip), nor below half a cell of a countable parameter, for a kernel cannot tell apart what a cell joins.
 
+use crate::normal::roughly_above;
 use crate::point::{Point, Value};
 use crate::rng::Stream;
 use crate::space::{Domain, Space};
@@ -274,16 +275,9 @@ fn ages(count: usize) -> Vec<f64> {
     (0..count).map(|i| if i < old { ramp(i) } else { 1.0 }).collect()
 }
 
-/// The probability of a normal number above `x ≥ 0`: Hastings' polynomial (Abramowitz and Stegun 26.2.17), whose error of
-/// 7.5·10⁻⁸ is plenty for the height of a kernel.
+/// The probability of a normal number above `x ≥ 0`, for the height of a kernel.
 fn tail(x: f64) -> f64 {
-    if x > 5.5 {
-        return 0.0;
-    }
-    let t = 1.0 / (1.0 + 0.231_641_9 * x);
-    let series =
-        t * (0.319_381_530 + t * (-0.356_563_782 + t * (1.781_477_937 + t * (-1.821_255_978 + t * 1.330_274_429))));
-    HEIGHT * (-0.5 * x * x).exp() * series
+    if x > 5.5 { 0.0 } else { roughly_above(x) }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! From the name of a search engine to the engine: those of the search crate, and those that need our learners.
 
-use swarmwood_search::{Engine, Snapshot, Space, engines};
+use swarmwood_search::{Engine, Space, engines};
 
 use super::surrogate::{Forest, Gbrt, Settings};
 use crate::error::Violation;
@@ -41,16 +41,6 @@ pub fn make(name: &str, space: &Space, seed: u64) -> Result<Box<dyn Engine>> {
         _ => engines::create(name, space, seed),
     };
     made.map_err(|error| fault(error.to_string()))
-}
-
-/// The engine that wrote a snapshot.
-pub fn resume(space: &Space, snapshot: &Snapshot) -> Result<Box<dyn Engine>> {
-    let resumed = match snapshot.engine.as_str() {
-        Forest::NAME => Forest::resume(space, snapshot).map(|engine| Box::new(engine) as Box<dyn Engine>),
-        Gbrt::NAME => Gbrt::resume(space, snapshot).map(|engine| Box::new(engine) as Box<dyn Engine>),
-        _ => engines::resume(space, snapshot),
-    };
-    resumed.map_err(|error| fault(error.to_string()))
 }
 
 fn unknown(name: &str) -> String {

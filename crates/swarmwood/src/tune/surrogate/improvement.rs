@@ -3,8 +3,10 @@
 //! With mean `m`, deviation `s` and the least value `f`, and `z = (f - m) / s`, it is `s (z Φ(z) + φ(z))`
 //! (Jones, Schonlau and Welch 1998, eq. 15).
 
+use swarmwood_search::normal::density;
+
 use super::Belief;
-use super::normal::{below, density};
+use super::normal::below;
 
 /// Even a model that is sure of itself may be wrong by this much.
 const LEAST_DEVIATION: f64 = 0.01;

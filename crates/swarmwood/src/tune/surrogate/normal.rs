@@ -1,15 +1,10 @@
 //! The standard normal distribution, fast rather than exact to the last digit: trees ask for an order, not for digits.
 
-/// The density at `x`.
-pub(super) fn density(x: f64) -> f64 {
-    (-x * x / 2.0).exp() / std::f64::consts::TAU.sqrt()
-}
+use swarmwood_search::normal::roughly_above;
 
-/// The probability of a number below `x`; absolute error below 1e-7 (Abramowitz and Stegun 26.2.17).
+/// The probability of a number below `x`; absolute error below 1e-7.
 pub(super) fn below(x: f64) -> f64 {
-    let t = 1.0 / (1.0 + 0.231_641_9 * x.abs());
-    let series = [1.330_274_429, -1.821_255_978, 1.781_477_937, -0.356_563_782, 0.319_381_530];
-    let tail = density(x) * series.iter().fold(0.0, |sum, c| (sum + c) * t);
+    let tail = roughly_above(x.abs());
     if x < 0.0 { tail } else { 1.0 - tail }
 }
 
