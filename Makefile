@@ -5,14 +5,18 @@ CARGO ?= cargo
 DATA ?=
 # More options for the benchmark: make bench DATA=... BENCH="--only speed --rounds 3"
 BENCH ?=
+# What make reproduce runs, where its page goes, and more options, such as REPRODUCE="--repeats 3 --workers 2"
+EXPERIMENT ?= all
+OUT ?= $(TARGET)/evidence
+REPRODUCE ?=
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 DEMO := $(TARGET)/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help test python package demo bench docs generate clean
+.PHONY: help test python package demo bench reproduce reproduce-quick evidence evidence-tools docs generate clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 test: bench/.venv/ready ## Check everything: format, lints, tests, doctests, layers, Python
 	@echo "swarmwood: checking (the first time also compiles the dependencies, some minutes)"
@@ -80,6 +84,23 @@ demo: ## Train a model on packaged data, look into it, evaluate it and predict w
 bench: bench/.venv/ready ## Compare with the peers: make bench DATA=directory
 	@$(CARGO) build --quiet --release --package swarmwood-cli
 	@bench/.venv/bin/python bench/run.py $(if $(DATA),--data $(DATA)) --swarmwood $(TARGET)/release/swarmwood $(BENCH)
+
+# The binary that is measured, and what judges the proposals of other tuners.
+evidence-tools: bench/.venv/ready
+	@$(CARGO) build --quiet --release --package swarmwood-cli
+	@$(CARGO) build --quiet --release --package swarmwood --example evaluate_configs
+
+REPRODUCE_WITH = bench/.venv/bin/python bench/reproduce.py --binary $(TARGET)/release/swarmwood \
+	--judge $(TARGET)/release/examples/evaluate_configs
+
+reproduce: evidence-tools ## Make a paper's tables again: make reproduce EXPERIMENT=tree DATA=directory OUT=directory
+	@$(REPRODUCE_WITH) $(EXPERIMENT) $(if $(DATA),--data $(DATA)) --out $(OUT) $(REPRODUCE)
+
+reproduce-quick: evidence-tools ## Try all experiments in small, without any data directory
+	@$(REPRODUCE_WITH) all --quick --out $(TARGET)/evidence-quick
+
+evidence: reproduce-quick ## For the night: the trial, then with DATA=directory everything in full
+	@$(if $(DATA),$(MAKE) --no-print-directory reproduce EXPERIMENT=all,echo "give DATA=directory to run everything in full")
 
 bench/.venv/ready: bench/requirements.txt
 	@echo "swarmwood: preparing the Python tools in bench/.venv (some minutes the first time)"

@@ -21,8 +21,8 @@ import pandas as pd
 
 from child import ChildError
 from equal import cache
+from provenance import ROOT, installed, machine, said
 from record import write
-from run import ROOT, installed, machine, said
 from single.measure import PARTS, SIZES, Job, measure, planned
 from single.sets import SETS
 from single.tables import summary

@@ -58,6 +58,9 @@ class XGBoost:
     def load(self, path: Path) -> None:
         self.model = self.lib.Booster({"nthread": self.shape.threads}, model_file=path)
 
+    def leaves(self) -> list[int]:
+        return [tree.count("leaf=") for tree in self.model.get_dump()]
+
     def ways(self, x: np.ndarray) -> Ways:
         return {
             "array": (lambda: x, lambda rows: self.model.inplace_predict(rows, predict_type="margin")),
@@ -108,6 +111,9 @@ class LightGBM:
 
     def load(self, path: Path) -> None:
         self.model = self.lib.Booster(model_file=path)
+
+    def leaves(self) -> list[int]:
+        return [tree["num_leaves"] for tree in self.model.dump_model()["tree_info"]]
 
     def ways(self, x: np.ndarray) -> Ways:
         options = {"raw_score": True, "num_threads": self.shape.threads}
@@ -160,6 +166,9 @@ class CatBoost:
 
     def load(self, path: Path) -> None:
         self.model = self.lib.CatBoost().load_model(str(path))
+
+    def leaves(self) -> list[int]:
+        return [int(count) for count in self.model.get_tree_leaf_counts()]
 
     def ways(self, x: np.ndarray) -> Ways:
         options = {"prediction_type": "RawFormulaVal", "thread_count": self.shape.threads}

@@ -8,22 +8,19 @@ See bench/README.md for what each experiment answers and how to read its tables.
 import argparse
 import datetime
 import os
-import subprocess
 import sys
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from datasets import KNOWN, Dataset
-from experiments import equal_size, parity, planted, predict, speed
+from experiments import parity, planted, predict, speed
 from peers import PACKAGES, PEERS
+from provenance import ROOT, installed, machine, said
 from record import write
 from session import Session
 from table import render
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent
-EXPERIMENTS = {"planted": planted, "parity": parity, "speed": speed, "predict": predict, "equal-size": equal_size}
-USUAL = ["planted", "parity", "speed", "predict"]  # what runs when nothing is said; the others take hours
+EXPERIMENTS = {"planted": planted, "parity": parity, "speed": speed, "predict": predict}
 
 
 def arguments(given: list[str]) -> argparse.Namespace:
@@ -40,33 +37,25 @@ def arguments(given: list[str]) -> argparse.Namespace:
     parser.add_argument("--contenders", default=",".join(["swarmwood", *PEERS]), help="comma-separated names")
     parser.add_argument("--threads", default="1,2", help="thread counts, comma-separated (default: 1,2)")
     parser.add_argument("--rounds", type=int, default=5, help="interleaved rounds of timed experiments (default: 5)")
-    parser.add_argument("--splits", type=int, help="train/test splits (default: 5; equal-size: 10, 5 of large sets)")
+    parser.add_argument("--splits", type=int, default=5, help="train/test splits (default: 5)")
     parser.add_argument("--sets", metavar="NAMES", help="measure these data sets only, comma-separated")
     parser.add_argument("--rows", type=int, help="use at most so many rows: a trial of the harness, not a result")
     parser.add_argument("--trees", type=int, help="train so many trees: a trial of the harness, not a result")
-    equal_size.add_arguments(parser)
     options = parser.parse_args(given)
     options.contenders = options.contenders.split(",")
-    options.only = options.only or USUAL
-    needed = "swarmwood" in options.contenders and options.only != ["equal-size"]
-    if "equal-size" in options.only and options.only != ["equal-size"]:
-        parser.error("--only equal-size runs alone: it has sets of its own")
-    if "equal-size" in options.only:
-        equal_size.check(options, parser.error)
-        needed = needed or equal_size.needs_binary(options)
+    options.only = options.only or list(EXPERIMENTS)
     try:
         options.threads = [int(count) for count in options.threads.split(",")]
     except ValueError:
         parser.error(f"--threads '{options.threads}': give numbers such as 1,2")
-    if options.only != ["equal-size"]:
-        options.sets = options.sets.split(",") if options.sets else None
-    unknown = set(options.sets or []) - set(KNOWN) if options.only != ["equal-size"] else set()
+    options.sets = options.sets.split(",") if options.sets else None
+    unknown = set(options.sets or []) - set(KNOWN)
     if unknown:
         parser.error(f"--sets: unknown {', '.join(sorted(unknown))}; known are {', '.join(KNOWN)}")
     unknown = set(options.contenders) - {"swarmwood", *PEERS}
     if unknown:
         parser.error(f"--contenders: unknown {', '.join(sorted(unknown))}; known are swarmwood, {', '.join(PEERS)}")
-    if min([options.rounds, options.splits or 1, *options.threads]) < 1:
+    if min([options.rounds, options.splits, *options.threads]) < 1:
         parser.error("--rounds, --splits and --threads must be at least 1")
     if options.csv and not options.task:
         parser.error("--csv needs --task regression, binary or multiclass")
@@ -74,10 +63,9 @@ def arguments(given: list[str]) -> argparse.Namespace:
         parser.error(f"--csv {options.csv}: no such file")
     if not options.csv and options.only != ["planted"] and not (options.data and options.data.is_dir()):
         parser.error("--data: name the directory that holds the data sets, or one file with --csv")
-    if needed and not options.swarmwood.is_file():
+    if "swarmwood" in options.contenders and not options.swarmwood.is_file():
         parser.error(f"--swarmwood {options.swarmwood}: no such file; build it with `cargo build --release`")
-    name = datetime.date.today().isoformat() + ("-equal-size" if options.only == ["equal-size"] else "")
-    options.out = options.out or free_name(HERE / "runs" / name)
+    options.out = options.out or free_name(HERE / "runs" / datetime.date.today().isoformat())
     if options.out.exists() and any(options.out.iterdir()):
         parser.error(f"--out {options.out}: holds results already; name another directory")
     return options
@@ -92,33 +80,6 @@ def free_name(wanted: Path) -> Path:
     return path
 
 
-def said(command: list) -> str:
-    """One line of output of a command, or a dash: the record must not fail for want of git."""
-    try:
-        done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=True)
-        return done.stdout.strip() or "-"
-    except (OSError, subprocess.CalledProcessError):
-        return "-"
-
-
-def installed(package: str) -> str:
-    """The version of a package; a run may leave contenders out, and so may their environment."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "-"
-
-
-def machine() -> str:
-    """The processor's name and the number of processors."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return "unknown"
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return f"{len(names)} x {names[0]}" if names else "unknown"
-
-
 def provenance(options: argparse.Namespace, given: list[str]) -> str:
     """README of a run: how it was made. Paths are shortened to their last part, so that no machine's layout is kept."""
     command = " ".join(Path(part).name if "/" in part else part for part in given)
@@ -128,7 +89,7 @@ def provenance(options: argparse.Namespace, given: list[str]) -> str:
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "commit": said(["git", "-C", ROOT, "rev-parse", "--short=12", "HEAD"]) + changed,
         "processor": f"{machine()}; load before the run {os.getloadavg()[0]:.2f}",
-        "rounds, splits, threads": f"{options.rounds}, {options.splits or 'as usual'}, {options.threads}",
+        "rounds, splits, threads": f"{options.rounds}, {options.splits}, {options.threads}",
         "swarmwood": said([options.swarmwood, "--version"]),
         **{name: installed(package) for name, package in PACKAGES.items()},
         "python, numpy": f"{sys.version.split()[0]}, {installed('numpy')}",
@@ -153,8 +114,6 @@ def summary(session: Session) -> str:
         parts += ["## Failures\n", "\n".join(f"- {failure}" for failure in session.failures) + "\n"]
     if demands:
         parts += ["## What is asked for\n", render(["what", "measured", "asked", "verdict"], demands)]
-    if session.notes:
-        tables += ["## What was measured\n", "\n".join(f"- {note}" for note in session.notes) + "\n"]
     return "\n".join(parts + tables)
 
 
@@ -167,18 +126,13 @@ def main(given: list[str]) -> int:
         contenders=options.contenders,
         threads=options.threads,
         rounds=options.rounds,
-        splits=options.splits or 5,
+        splits=options.splits,
         rows=options.rows,
         trees=options.trees,
-        chosen=options.sets if options.only != ["equal-size"] else None,
-        options=options,
+        chosen=options.sets,
     )
     if options.csv:
         session.only_set = Dataset(options.csv.name.split(".")[0], options.csv.name, options.task, None, options.target)
-    if options.tables:
-        equal_size.run(session)
-        print(summary(session))
-        return 0
     readme = provenance(options, given)
     if os.getloadavg()[0] > 0.5 and not options.trees:
         session.say(f"warning: the machine is busy (load {os.getloadavg()[0]:.2f}); times will not mean much")

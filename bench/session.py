@@ -1,6 +1,5 @@
 """One run of the harness: its settings, what it has measured, and the few things every experiment does."""
 
-import argparse
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -32,8 +31,6 @@ class Session:
     chosen: list[str] | None = None
     measured: list[tuple] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    options: argparse.Namespace = field(default_factory=argparse.Namespace)
 
     def say(self, text: str) -> None:
         print(text, file=sys.stderr, flush=True)

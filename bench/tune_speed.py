@@ -7,7 +7,7 @@ the folds, so that both sides judge on the same rows. Both search range A of the
 bins, by cross-validated RMSE or log loss, with two threads. The peer is Optuna's default sampler with XGBoost's
 histogram trees, its quantile matrices made once for each fold and kept for all trials; it runs twice, once with both
 threads in XGBoost and once with two trials at a time on one thread each, and the faster of the two counts. Sides take
-turns, round after round, each with its own seed. Optuna is not among the requirements: `pip install optuna==5.0.0`.
+turns, round after round, each with its own seed.
 
 A round asks: after how many seconds was our best score so far at least as good as the peer's final one, reading the
 file included? If a hundred trials do not get there, ours goes on for as long as the peer took. Writes summary.md and

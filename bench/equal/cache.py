@@ -14,14 +14,23 @@ def key(line: dict) -> tuple:
     return (line["set"], line["split"], line["size"], line["contender"], line.get("limit"))
 
 
+def usual(line: dict) -> dict:
+    """The line itself; lines of the comparison of engines used to have names of their own for the parts of the key."""
+    if "engine" not in line:
+        return line
+    line = dict(line)
+    place = {"set": line.pop("set"), "split": line.pop("seed"), "contender": line.pop("engine"), "build": ""}
+    return place | {"size": f"{line.pop('range')}/{line.pop('budget')}"} | line
+
+
 def read(path: Path) -> dict[tuple, dict]:
     """The newest line of every key. A last line that was cut off when a run was killed is passed over."""
     found = {}
     for text in path.read_text().splitlines() if path.is_file() else []:
         try:
-            line = json.loads(text)
+            line = usual(json.loads(text))
             found[key(line)] = line
-        except (json.JSONDecodeError, KeyError):
+        except (json.JSONDecodeError, KeyError, TypeError):
             continue
     return found
 
@@ -39,9 +48,11 @@ def add(path: Path, line: dict) -> None:
 
 
 def quantities(line: dict) -> Iterable[tuple[str, float]]:
-    """What goes into the record of a run: the metrics (log loss and AUC of the setting chosen by log loss) and time."""
+    """The metrics (log loss and AUC of the setting chosen by log loss), the leaves if they were counted, and time."""
     shown = line["metrics"] | {name: value for name, value in line.get("by_loss", {}).items() if name != "accuracy"}
     for name in ("rmse", "accuracy", "logloss", "auc"):
         if name in shown:
             yield name, shown[name]
+    if "leaves" in line:
+        yield "leaves", line["leaves"]
     yield "seconds", sum(line["seconds"].values())

@@ -1,39 +1,19 @@
-"""Two contenders on the same splits: how much better the first is, how surely, and how often.
+"""What was measured at one size, and how much better one contender is than another.
 
 Positive is better. Errors (RMSE, log loss) are compared in percent of the other's, shares (accuracy, AUC) in points.
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
+from equal import cache
 from equal.contenders import PEERS
 from equal.sets import SETS
 from metrics import LOWER_IS_BETTER
-
-
-@dataclass(frozen=True)
-class Gap:
-    """The difference on each split that both were measured on."""
-
-    each: np.ndarray
-
-    @property
-    def mean(self) -> float:
-        return float(self.each.mean()) if len(self.each) else math.nan
-
-    @property
-    def error(self) -> float:
-        """Standard error of the mean. The splits overlap, so it is on the small side."""
-        return float(self.each.std(ddof=1) / math.sqrt(len(self.each))) if len(self.each) > 1 else math.nan
-
-    def __str__(self) -> str:
-        if not len(self.each):
-            return "-"
-        spread = f" ± {self.error:.2f}" if math.isfinite(self.error) else ""
-        return f"{self.mean:+.2f}{spread} ({int((self.each > 0).sum())}-{int((self.each < 0).sum())})"
+from paired import Gap
 
 
 @dataclass(frozen=True)
@@ -43,13 +23,12 @@ class Results:
     values: dict[tuple[str, str, str], dict[int, float]]
 
     @staticmethod
-    def of(frame: pd.DataFrame, size: str) -> "Results":
-        """From the record, whose data sets are called `set/size`."""
+    def of(lines: Iterable[dict], size: str) -> "Results":
+        """From lines of the cache."""
         values: dict[tuple[str, str, str], dict[int, float]] = {}
-        for row in frame.itertuples():
-            name, _, of_size = row.dataset.partition("/")
-            if of_size == size:
-                values.setdefault((name, row.contender, row.quantity), {})[row.round] = row.value
+        for line in (line for line in lines if line["size"] == size):
+            for quantity, value in cache.quantities(line):
+                values.setdefault((line["set"], line["contender"], quantity), {})[line["split"]] = value
         return Results(values)
 
     def sets(self, *tasks: str) -> list[str]:

@@ -9,7 +9,7 @@ import itertools
 from dataclasses import dataclass
 
 LAMBDAS = (1.0, 10.0, 50.0)
-POPULATION = {"regression": 200, "binary": 50, "multiclass": 50}  # Rao 2022, section 6
+POPULATION = {"regression": 200, "binary": 50, "multiclass": 50}  # of the swarms of Rao 2022, section 7.1
 
 
 @dataclass(frozen=True)
@@ -24,13 +24,17 @@ class Size:
     total: int = 0
 
 
+RATES = (1.0, 0.5, 0.3, 0.15)
 SIZES = {
-    "6": Size("6 trees of at most 32 leaves", 6, 32, 5, (1.0, 0.5, 0.3, 0.15)),
-    "16": Size("16 trees of at most 64 leaves", 16, 64, 6, (1.0, 0.5, 0.3, 0.15)),
+    "1": Size("1 tree of at most 32 leaves", 1, 32, 5, RATES),
+    "2": Size("2 trees of at most 32 leaves", 2, 32, 5, RATES),
+    "4": Size("4 trees of at most 32 leaves", 4, 32, 5, RATES),
+    "6": Size("6 trees of at most 32 leaves", 6, 32, 5, RATES),
+    "16": Size("16 trees of at most 64 leaves", 16, 64, 6, RATES),
     "64": Size("64 trees of at most 64 leaves", 64, 64, 6, (0.5, 0.3, 0.15, 0.08)),
     "192": Size("192 leaves in all", total=192),
 }
-BOOSTERS = ("6", "16", "64")
+BOOSTERS = ("1", "2", "4", "6", "16", "64")
 
 
 @dataclass(frozen=True)
@@ -57,19 +61,12 @@ class Contender:
             return [{"l2": l2} for l2 in (1.0, 0.1, 0.01)]
         return [{"learning_rate": rate, "lambda": l2} for rate, l2 in itertools.product(size.rates, LAMBDAS)]
 
-    def words(self, size: Size, task: str, setting: dict[str, float]) -> list[str]:
+    def words(self, size: Size, setting: dict[str, float]) -> list[str]:
         """The part of our command line that makes this contender: flags with their places filled, then the setting."""
-        places = {"trees": size.trees, "leaves": size.leaves, "depth": size.depth, "population": POPULATION[task]}
+        places = {"trees": size.trees, "leaves": size.leaves}
         flags = self.flags if not size.total else TOTAL
         words = [word.format(**places, total=size.total) for word in flags]
         return words + [str(part) for name, value in setting.items() for part in (f"--{name.replace('_', '-')}", value)]
-
-
-def published(method: str, *more: str) -> Contender:
-    """A method of Rao 2022 with the settings of its section 6: depth 5 at 6 trees, learning rate 1."""
-    flags = ("--method", method, "--trees", "{trees}", "--depth", "{depth}", "--learning-rate", "1")
-    flags += ("--population", "{population}", *more)
-    return Contender(method, "ours", flags=flags, sizes=("6",), tasks=("regression", "binary"), tuned=False)
 
 
 SWARM = ("--method", "swarm", "--trees", "{trees}", "--max-leaves", "{leaves}")
@@ -84,14 +81,10 @@ CONTENDERS = {
         Contender("xgboost-leaf", "xgboost", "leaf"),
         Contender("lightgbm", "lightgbm", "leaf"),
         Contender("catboost", "catboost", "oblivious"),
-        published("sgbdt"),
-        published("sgbdt-bins", "--max-bin", "100"),
-        published("psgbdt"),
         Contender("rgf", "rgf", sizes=("192",), tasks=("regression",)),
     ]
 }
 PEERS = ("xgboost", "xgboost-leaf", "lightgbm", "catboost")
-PUBLISHED = ("sgbdt", "sgbdt-bins", "psgbdt")
 
 
 def variant(text: str) -> Contender:

@@ -5,6 +5,7 @@ accuracies are parted by log loss. For log loss and AUC the setting with the low
 another one. Every fit runs on one thread.
 """
 
+import json
 import math
 import os
 import tempfile
@@ -19,6 +20,7 @@ import pandas as pd
 
 import child
 import metrics
+from equal import latency
 from equal.cell import Cell, cell
 from equal.contenders import SIZES, Contender
 from peers import PACKAGES, PEERS
@@ -41,6 +43,7 @@ class Job:
     limit: int | None = None
     binary: Path | None = None
     build: str = ""
+    is_timed: bool = False
 
     @property
     def key(self) -> tuple:
@@ -51,7 +54,7 @@ class PeerFits:
     """A peer of `peers.py`; the rows of a part are binned once and shared by all its settings."""
 
     def __init__(self, job: Job, rows: Cell):
-        self.job, self.rows, self.binned = job, rows, {}
+        self.job, self.rows, self.binned, self.found = job, rows, {}, {}
 
     def model(self, part: str, setting: dict[str, float]):
         contender, size = self.job.contender, SIZES[self.job.size]
@@ -77,7 +80,12 @@ class PeerFits:
         return peer
 
     def score(self, part: str, setting: dict[str, float], judged: str) -> dict[str, float]:
-        prepare, raw = self.model(part, setting).ways(self.rows.x(judged))["array"]
+        peer = self.model(part, setting)
+        if judged == "test":
+            self.found = {"leaves": sum(peer.leaves())}
+            if self.job.is_timed:
+                self.found["nanoseconds"] = latency.of_peer(peer, self.rows)
+        prepare, raw = peer.ways(self.rows.x(judged))["array"]
         return metrics.score(self.rows.task, raw(prepare()), self.rows.y(judged))
 
 
@@ -88,7 +96,7 @@ class ForestFits:
     """
 
     def __init__(self, job: Job, rows: Cell):
-        self.job, self.rows = job, rows
+        self.job, self.rows, self.found = job, rows, {}
         own = rows.folder.parent / f"rgf-{os.getpid()}"
         own.mkdir(parents=True, exist_ok=True)
         tempfile.tempdir = str(own)
@@ -109,7 +117,7 @@ class OurFits:
     scores, by the same code as the peers'."""
 
     def __init__(self, job: Job, rows: Cell):
-        self.job, self.rows, self.told = job, rows, {}
+        self.job, self.rows, self.told, self.found = job, rows, {}, {}
 
     def score(self, part: str, setting: dict[str, float], judged: str) -> dict[str, float]:
         job, task = self.job, self.rows.task
@@ -119,6 +127,9 @@ class OurFits:
             if judged == "valid":
                 return child.run([*command, "--valid", self.rows.csv("valid")], 1)["metrics"]["valid"]
             self.told = child.run(command, 1, limit=4 * 3600.0)
+            self.found = {"leaves": sum(len(tree["leaf"]) for tree in json.loads(model.read_text()).get("trees", []))}
+            if job.is_timed:
+                self.found["nanoseconds"] = latency.of_ours(job.binary, model, self.rows)
             return metrics.score(task, raw_scores(job.binary, model, self.rows), self.rows.y("test"))
         finally:
             model.unlink(missing_ok=True)
@@ -129,7 +140,7 @@ def train_words(contender: Contender, size: str, task: str, setting: dict, data:
     words = ["train", data, "--target", "target"]
     words += ["--task", "regression"] if task == "regression" else ["--task", "classification"]
     words += ["--positive", "1"] if task == "binary" else []
-    words += contender.words(SIZES[size], task, setting)
+    words += contender.words(SIZES[size], setting)
     return [*words, "--seed", 0, "--threads", 1, "--quiet", "--json", "--out", model]
 
 
@@ -175,7 +186,7 @@ def measure(job: Job) -> dict:
         raise ValueError(f"predictions that cannot be judged: {found}")
     line = {"set": job.name, "split": job.split, "size": job.size, "contender": job.contender.name}
     line |= {"limit": job.limit, "build": job.build or built(job.contender), "rows": len(rows.table.y)}
-    line |= {"metrics": found, "chosen": grid[by_metric]}
+    line |= {"metrics": found, "chosen": grid[by_metric]} | fits.found
     line |= {"seconds": {"tune": round(tuned - started, 3), "fit": round(time.perf_counter() - tuned, 3)}}
     if rows.task != "regression":
         line["by_loss"] = found if by_loss == by_metric else fits.score("train", grid[by_loss], "test")

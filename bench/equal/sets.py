@@ -25,7 +25,8 @@ class Set:
     """A question with its number of rows; either a file with the column `target`, or a function that draws the rows.
 
     `positive` makes one class 1 and the others 0, `at_least` does so with a threshold. An `extra` set is shown and
-    guarded like the others, but does not count in means: its rows are those of another set.
+    guarded like the others, but does not count in means: its rows are those of another set. A `packaged` set comes with
+    scikit-learn; it is there for trials of the harness and in no list of results.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Set:
     positive: int | None = None
     at_least: int | None = None
     extra: bool = False
+    packaged: bool = False
 
     @property
     def splits(self) -> int:
@@ -70,6 +72,18 @@ def hastie(rows: int) -> tuple[np.ndarray, np.ndarray]:
     return x, (np.sum(x**2, axis=1) > 9.34).astype(np.int64)
 
 
+def packaged(name: str) -> Callable[[int], tuple[np.ndarray, np.ndarray]]:
+    """The first rows of a set that comes with scikit-learn."""
+
+    def read(rows: int) -> tuple[np.ndarray, np.ndarray]:
+        from sklearn import datasets as library
+
+        x, y = getattr(library, f"load_{name}")(return_X_y=True)
+        return x[:rows], y[:rows]
+
+    return read
+
+
 SETS = {
     known.name: known
     for known in [
@@ -89,6 +103,8 @@ SETS = {
         Set("higgs", "binary", 55_800, "higgs.csv.gz"),
         Set("covtype_2", "binary", 58_101, "covtype.csv.gz", positive=2),
         Set("covtype_7", "multiclass", 58_101, "covtype.csv.gz", extra=True),
+        Set("diabetes", "regression", 442, draw=packaged("diabetes"), extra=True, packaged=True),
+        Set("breast_cancer", "binary", 569, draw=packaged("breast_cancer"), extra=True, packaged=True),
     ]
 }
 

@@ -5,7 +5,7 @@ import statistics
 
 import numpy as np
 
-from equal.compare import Gap
+from paired import Gap
 from single.measure import SIZES
 from single.sets import SETS
 from table import demand, render

@@ -2,13 +2,19 @@
 """A stand-in for the binary, as far as the harness talks to it: it predicts the mean target, whatever it is asked.
 
 It checks the order of the arguments loosely and the JSON contract exactly, so that the harness is tested without Rust.
+With `STAND_IN_KILLS=FILE:N` in the environment its Nth call, counted in the file, kills whoever called.
 """
 
 import csv
 import itertools
 import json
+import os
+import signal
 import sys
 from pathlib import Path
+
+PUBLISHED = ("sgbdt", "sgbdt-bins", "psgbdt")
+TRACE = "stage,step,measure,best\nswarm,0,rmse,2.5\nswarm,1,rmse,1.5\nswarm,2,rmse,1.5\n"
 
 
 def column(path: str, name: str) -> list[float]:
@@ -20,11 +26,22 @@ def error(rows: list[float], mean: float) -> float:
     return (sum((y - mean) ** 2 for y in rows) / len(rows)) ** 0.5
 
 
+def kill_if_told() -> None:
+    path, _, count = os.environ.get("STAND_IN_KILLS", "").rpartition(":")
+    if path:
+        with open(path, "a") as calls:
+            calls.write(".")
+        if Path(path).stat().st_size == int(count):
+            os.kill(os.getppid(), signal.SIGKILL)
+
+
 def main(command: str, *given: str) -> None:
     options = dict(itertools.pairwise(given))
+    method = options.get("--method", "greedy")
+    kill_if_told()
     if command == "train":
-        if options.get("--method", "greedy") != "greedy":
-            print(f"error: method: is '{options['--method']}', must be greedy\n\nfor more, try --help", file=sys.stderr)
+        if method not in ("greedy", *PUBLISHED):
+            print(f"error: method: is '{method}', must be greedy\n\nfor more, try --help", file=sys.stderr)
             sys.exit(2)
         target = column(given[0], options["--target"])
         mean = sum(target) / len(target)
@@ -33,6 +50,10 @@ def main(command: str, *given: str) -> None:
         said = {"rows": len(target), "seconds": seconds, "peak_memory_bytes": 2**20}
         if "--valid" in options:
             said["metrics"] = {"valid": {"rmse": error(column(options["--valid"], "target"), mean)}}
+        if method in PUBLISHED:
+            space = {"n": len(target), "counted": {"log10": 24.0}, "drawn": {"log10": 30.0}}
+            said["search"] = {"best": 1.5, "iterations": 2, "evaluations": 5, "repeats": 1, "space": space}
+            Path(options["--trace"]).write_text(TRACE)
         print(json.dumps(said, indent=2))
         return
     mean, rows = json.loads(Path(given[0]).read_text())["mean"], column(given[1], "target")

@@ -1,0 +1,161 @@
+"""Test metric against size: who is ahead at which size, who is never behind, and what a model of that size costs."""
+
+import math
+
+import numpy as np
+
+from equal.compare import Results, main_metric
+from equal.contenders import PEERS, SIZES
+from equal.sets import SETS
+from evidence.figures import Panel, draw
+from table import number, render
+
+OURS = "swarm"
+ALL = (OURS, "greedy", *PEERS)
+TASKS = ("regression", "binary", "multiclass")
+NAMES = {
+    "swarm": "Swarmwood",
+    "greedy": "Swarmwood greedy",
+    "xgboost": "XGBoost",
+    "xgboost-leaf": "XGBoost leaf-wise",
+    "lightgbm": "LightGBM",
+    "catboost": "CatBoost",
+}
+NOTE = """Means over the splits; RMSE (lower is better) or accuracy in percent (higher is better). Across: leaves of the
+whole model, counted where they were, else the greatest number allowed (trees times leaves a tree)."""
+DOMINANCE = """One contender dominates another on a set if it is behind at no size on the mean over the splits, and
+ahead at one of them by more than two standard errors of the paired difference. `clear` counts sizes where Swarmwood's
+search is ahead of the best peer of that size, chosen in hindsight, by more than two standard errors, and behind by as
+much."""
+TREES = """The fewest trees with which the best peer, chosen in hindsight, reaches on the mean what Swarmwood reaches
+with so many (the leaves of a tree are those of the size). More than 64 were not measured."""
+LEAVES = "Mean number of leaves of all trees together, as counted; a dash where only the limit is known."
+LATENCY = """The first split's model, a batch of 50,000 rows on one thread, the best of three passes. A peer scores an
+array in memory; ours is what the binary reports for prediction alone."""
+NOT_TIMED = "Not measured: the machine was busy with other work."
+
+
+def leaves_at(results: Results, name: str, contender: str, size: str) -> float:
+    """Leaves of a model: as counted, else as many as are allowed."""
+    counted = results.mean(name, contender, "leaves")
+    trees = SIZES[size].trees * (7 if SETS[name].task == "multiclass" else 1)
+    return counted if math.isfinite(counted) else float(trees * SIZES[size].leaves)
+
+
+def sets_of(by_size: dict[str, Results]) -> list[str]:
+    measured = {name for results in by_size.values() for name in results.sets(*TASKS)}
+    return [name for name in SETS if name in measured]
+
+
+def draw_frontiers(by_size: dict[str, Results]) -> tuple[str, str] | None:
+    """A panel a set."""
+    panels = []
+    for name in sets_of(by_size):
+        metric = main_metric(name)
+        share = 100 if metric == "accuracy" else 1
+        panel = Panel(name, "leaves", "accuracy, %" if metric == "accuracy" else "RMSE", is_logarithmic=True)
+        for contender in ALL:
+            points = [
+                (leaves_at(results, name, contender, size), share * results.mean(name, contender, metric))
+                for size, results in by_size.items()
+            ]
+            points = [point for point in points if math.isfinite(point[1])]
+            if points:
+                panel.curves[NAMES[contender]] = tuple(map(list, zip(*points, strict=True)))
+        if panel.curves:
+            panels.append(panel)
+    return draw(panels, "Test metric against the leaves of the model") if panels else None
+
+
+def summary(by_size: dict[str, Results]) -> str:
+    """Swarmwood against the best peer in hindsight: a column a size."""
+    rows = []
+    for name in sets_of(by_size):
+        metric = main_metric(name)
+        row = [name]
+        for results in by_size.values():
+            best = results.best_peer(name, metric)
+            gap = results.gap(name, OURS, best, metric)
+            row.append(f"{gap.told()} {best}" if len(gap.each) else "-")
+        rows.append(row)
+    return render(["set", *(SIZES[size].title.replace(" of at most ", " of ") for size in by_size)], rows)
+
+
+def dominates(by_size: dict[str, Results], name: str, one: str, other: str) -> bool:
+    """Whether one contender is behind at no size and clearly ahead at one; sizes that both were measured at."""
+    gaps = [results.gap(name, one, other, main_metric(name)) for results in by_size.values()]
+    gaps = [gap for gap in gaps if len(gap.each)]
+    return bool(gaps) and all(gap.mean >= 0 for gap in gaps) and any(gap.is_clear and gap.mean > 0 for gap in gaps)
+
+
+def dominance_table(by_size: dict[str, Results]) -> str:
+    """Whom Swarmwood's search dominates, by whom it is dominated, and where it is clearly ahead or behind."""
+    rows = []
+    for name in sets_of(by_size):
+        metric = main_metric(name)
+        below = [NAMES[other] for other in ALL[1:] if dominates(by_size, name, OURS, other)]
+        above = [NAMES[other] for other in ALL[1:] if dominates(by_size, name, other, OURS)]
+        gaps = [results.gap(name, OURS, results.best_peer(name, metric), metric) for results in by_size.values()]
+        gaps = [gap for gap in gaps if len(gap.each)]
+        ahead, behind = (sum(gap.is_clear and sign * gap.mean > 0 for gap in gaps) for sign in (1, -1))
+        among = [
+            f"{NAMES[one]} > {NAMES[other]}"
+            for one in PEERS
+            for other in PEERS
+            if one != other and dominates(by_size, name, one, other)
+        ]
+        counts = f"{ahead} ahead, {behind} behind of {len(gaps)}"
+        rows.append([name, ", ".join(below) or "none", ", ".join(above) or "none", counts, ", ".join(among) or "none"])
+    return render(["set", "dominated by Swarmwood", "dominate Swarmwood", "clear", "among the peers"], rows)
+
+
+def trees_table(by_size: dict[str, Results]) -> str:
+    """For each size of ours the smallest size at which the best peer is as good."""
+    sizes = list(by_size)
+    rows = []
+    for name in sets_of(by_size):
+        metric = main_metric(name)
+        sign = -1 if metric == "rmse" else 1
+        row = [name]
+        for size in sizes:
+            ours = sign * by_size[size].mean(name, OURS, metric)
+            reached = [
+                other
+                for other in sizes
+                if any(sign * by_size[other].mean(name, peer, metric) >= ours for peer in PEERS)
+            ]
+            row.append("-" if not math.isfinite(ours) else reached[0] if reached else "more")
+        rows.append(row)
+    return render(["set", *(f"ours with {size}" for size in sizes)], rows)
+
+
+def leaves_table(by_size: dict[str, Results]) -> str:
+    """Counted leaves, set by set, for every contender the sizes one after the other."""
+    rows = []
+    for name in sets_of(by_size):
+        row = [name]
+        for contender in ALL:
+            found = [results.mean(name, contender, "leaves") for results in by_size.values()]
+            row.append(" / ".join(f"{count:.0f}" if math.isfinite(count) else "-" for count in found))
+        rows.append(row)
+    told = [cell for row in rows for cell in row[1:]]
+    if not any(any(letter.isdigit() for letter in cell) for cell in told):
+        return ""
+    return render(["set, with " + " / ".join(by_size) + " trees", *(NAMES[contender] for contender in ALL)], rows)
+
+
+def latency_table(lines: list[dict]) -> str:
+    """Nanoseconds a row, a line a set and size."""
+    timed = [line for line in lines if "nanoseconds" in line and SIZES[line["size"]].trees]
+    rows = []
+    for name in (name for name in SETS if any(line["set"] == name for line in timed)):
+        for size in SIZES:
+            found = {
+                line["contender"]: line["nanoseconds"] for line in timed if (line["set"], line["size"]) == (name, size)
+            }
+            if found:
+                row = [number(found.get(contender, math.nan)) for contender in ALL]
+                peers = [found[peer] for peer in PEERS if peer in found]
+                ratio = found[OURS] / min(peers) if OURS in found and peers else np.nan
+                rows.append([f"{name}, {size} trees", *row, number(ratio)])
+    return render(["set, size", *(NAMES[contender] for contender in ALL), "ours / fastest peer"], rows) if rows else ""

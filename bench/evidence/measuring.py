@@ -1,0 +1,85 @@
+"""Measures the cells that are not known yet and keeps each as soon as it is there.
+
+Cells are independent of each other, so several can be measured at a time, each with one thread; and a run that was
+killed goes on where it was.
+"""
+
+import os
+import threading
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import wait
+
+import child
+from equal import cache
+from evidence.request import Job, Request, say
+
+
+def measure(request: Request, planned: Iterable[Job]) -> list[str]:
+    """Measures what is missing; what failed, in words. A contender that fails does not end the run."""
+    known = cache.read(request.cells)
+    jobs = [job for job in planned if not job.is_known(known)]
+    say(f"{request.experiment}: {len(jobs)} cells to measure, {len(known)} lines in the cache")
+    failures = []
+    for done, (job, result) in enumerate(results(jobs, request.workers), 1):
+        if isinstance(result, Exception):
+            failures.append(f"{job.label}: {result}")
+            say(f"  FAILED {failures[-1]}")
+            continue
+        cache.add(request.cells, result)
+        figures = {name: value for name, value in figures_of(result).items() if not name.startswith("after ")}
+        say(f"  {done}/{len(jobs)} {job.label} " + " ".join(f"{name}={value:.5g}" for name, value in figures.items()))
+    return failures
+
+
+def results(jobs: list[Job], workers: int) -> Iterator[tuple[Job, dict | Exception]]:
+    """Each job with its line or with what went wrong, as they finish."""
+    if not workers:
+        for job in jobs:
+            yield job, attempt(job)
+        return
+    os.environ.update({f"{pool}_NUM_THREADS": "1" for pool in child.POOLS})
+    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=be_modest) as pool:
+        waiting: dict[Future, Job] = {pool.submit(attempt, job): job for job in jobs}
+        try:
+            for future in as_completed(waiting):
+                try:
+                    yield waiting[future], future.result()
+                except BrokenProcessPool as error:
+                    yield waiting[future], error
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def be_modest() -> None:
+    """A worker yields to everything else, and ends with the run that started it, even if that was killed."""
+    os.nice(19)
+    threading.Thread(target=end_with_parent, daemon=True).start()
+
+
+def end_with_parent() -> None:
+    wait([parent_process().sentinel])
+    os._exit(1)
+
+
+def attempt(job: Job) -> dict | Exception:
+    """One contender that fails must not end the run, whichever library's kind of error it is."""
+    try:
+        return job.line()
+    except Exception as error:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+
+
+def figures_of(line: dict) -> dict[str, float]:
+    """The numbers of a line: those of its metrics, and what else was found; a curve as its steps."""
+    if "metrics" in line:
+        found = dict(cache.quantities(line))
+    else:
+        found = {name: value for name, value in line.items() if isinstance(value, int | float)}
+        found = {name: value for name, value in found.items() if name not in ("split", "limit", "rows")}
+    found |= {f"space.{name}": value for name, value in line.get("space", {}).items()}
+    chosen = {name: value for name, value in line.get("parameters", {}).items() if isinstance(value, int | float)}
+    found |= {f"chosen.{name}": value for name, value in chosen.items()}
+    return found | {f"after {step}": value for step, value in line.get("curve") or line.get("marks", {}).items()}

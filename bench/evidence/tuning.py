@@ -1,0 +1,241 @@
+"""Makino and Kita 2024, figures 3 and 4 and tables 5 to 8: which engine finds the best parameters, and how soon?
+
+A cell is a set, a range (A or B of the paper, tables 3 and 4), a seed and an engine: a hundred trials of a hundred
+trees, one after the other, none given up early. The paper chooses configurations by the rows it reports them on. Here
+the seed draws a fifth of the rows that no trial sees and the validation rows (a quarter of the rest) that trials are
+judged by, and two figures are told: the tuned score, which is the paper's, and the score on the rows that no trial
+saw. Sets above 4200 rows are cut to a fixed sample of that size. Optuna and scikit-optimize drive our own learner
+through `--judge`, the example `evaluate_configs` of the facade, so that nothing but the engine differs.
+"""
+
+import json
+import math
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache, partial
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import child
+import datasets
+from equal.sets import SETS as DRAWN
+from evidence.request import Job, Request, say
+
+SETS = {"mozilla4": "accuracy", "eeg_eye_state": "accuracy", "abalone": "r2", "wine_quality": "r2"}
+QUICK_SETS = {"breast_cancer": "accuracy", "diabetes": "r2"}
+METRICS = SETS | QUICK_SETS
+RANGES = ("a", "b")
+PLAIN = ("random", "grid", "annealing", "ga", "de", "cmaes", "pso", "apso")
+ENGINES = (*PLAIN, "sse", "schemata", "tpe", "forest", "gbrt")
+# Engines of others, each with the packages it needs.
+PEERS = {"optuna": ("optuna",), "optuna-cmaes": ("optuna", "cmaes"), "skopt-gbrt": ("skopt",)}
+QUICK_ENGINES = ("random", "sse", "tpe", "forest", *PEERS)
+MOST_ROWS, MARKS, REPEATS = 4200, (20, 50, 100), 20
+BUDGET, QUICK_BUDGET = (100, 100), (12, 10)  # trials, trees of each
+
+
+def budget_of(request: Request) -> tuple[int, int]:
+    return QUICK_BUDGET if request.quick else BUDGET
+
+
+def size_of(request: Request, search: str) -> str:
+    """How the cache calls a range and a budget."""
+    trials, trees = budget_of(request)
+    return f"{search}/{trials}x{trees}"
+
+
+def plan(request: Request) -> Iterator[Job]:
+    """Every engine on every set and range, seeds outermost, so that a run stopped early is balanced."""
+    engines = request.contenders or (QUICK_ENGINES if request.quick else (*PEERS, *ENGINES))
+    engines = [engine for engine in engines if is_able(request, engine)]
+    names = request.sets or (QUICK_SETS if request.quick else SETS)
+    there = [name for name in names if name in QUICK_SETS or request.has(name, f"{name}.csv")]
+    for seed in range(request.repeats or (2 if request.quick else REPEATS)):
+        for name in there:
+            for search in (search for search in RANGES if request.wants("sizes", search)):
+                for engine in engines:
+                    yield Job(name, seed, size_of(request, search), engine, request, measure, engine not in PEERS)
+
+
+def is_able(request: Request, engine: str) -> bool:
+    """Whether an engine of others can be asked: its packages must be there, and who judges what it proposes."""
+    if engine not in PEERS:
+        return True
+    for package in PEERS[engine]:
+        if find_spec(package) is None:
+            say(f"skip {engine}: {package} is not installed")
+            return False
+    if not (request.judge and request.judge.is_file()):
+        say(f"skip {engine}: no --judge; build it with `cargo build --release -p swarmwood --examples`")
+        return False
+    return True
+
+
+@lru_cache
+def sample(folder: Path, scratch: Path, name: str) -> Path:
+    """The set, cut to a fixed sample, as a file; written once by each process, to the side, as others may be
+    reading."""
+    cut = scratch / "tuning" / f"{name}.csv"
+    cut.parent.mkdir(parents=True, exist_ok=True)
+    if name in QUICK_SETS:
+        x, y = DRAWN[name].draw(DRAWN[name].rows)
+        frame = pd.DataFrame(x, columns=[f"x{column}" for column in range(x.shape[1])]).assign(target=y)
+    else:
+        frame = datasets.read(folder / f"{name}.csv")
+    aside = cut.with_suffix(f".{os.getpid()}.part")
+    frame.iloc[datasets.sample(len(frame), MOST_ROWS)].to_csv(aside, index=False)
+    os.replace(aside, cut)
+    return cut
+
+
+def task_of(name: str) -> str:
+    return "classification" if METRICS[name] == "accuracy" else "regression"
+
+
+def measure(job: Job) -> dict:
+    """One search."""
+    file = sample(job.request.folder, job.request.scratch, job.name)
+    return run_ours(job, file) if job.ours else run_peer(job, file)
+
+
+def at_marks(curve: list[tuple[int, float]], trials: int) -> dict[str, float]:
+    """The best score after some numbers of trials."""
+    best = {}
+    for mark in sorted({min(mark, trials) for mark in MARKS} | {trials}):
+        known = [score for ended, score in curve if ended <= mark]
+        best[str(mark)] = known[-1] if known else math.nan
+    return best
+
+
+def run_ours(job: Job, file: Path) -> dict:
+    """An engine of ours."""
+    (trials, trees), search = budget_of(job.request), job.size[0]
+    line = [job.request.binary, "tune", file, "--target", "target", "--task", task_of(job.name)]
+    line += ["--space", f"paper-{search}", "--metric", METRICS[job.name], "--folds", 1, "--holdout", 0.2]
+    line += ["--seed", job.split, "--engine", job.contender, "--trials", trials, "--trees", trees]
+    line += ["--parallel", 1, "--threads", 1, "--no-race", "--out", "-", "--json", "--quiet"]
+    told = child.run(line, 1)
+    curve = [(step["trials_ended"], step["score"]) for step in told["improvements"]]
+    return {
+        "tuned": told["tuned"]["score"],
+        "untouched": told["untouched"]["score"],
+        "marks": at_marks(curve, told["trials"]),
+        "curve": curve,
+        "parameters": told["best"]["parameters"],
+        "trials": told["trials"],
+        "seconds": told["seconds"]["tune"],
+    }
+
+
+@contextmanager
+def judge_of(job: Job, file: Path) -> Iterator[Callable[[dict], dict]]:
+    """Somebody to ask how good a configuration is: our own learner on the rows of this seed."""
+    search = f"paper-{job.size[0]}"
+    line = [job.request.judge, file, "target", task_of(job.name), METRICS[job.name], search, 1, 0.2, job.split]
+    words = [str(word) for word in [*line, budget_of(job.request)[1]]]
+    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def ask(question: dict) -> dict:
+        process.stdin.write(json.dumps(question) + "\n")
+        process.stdin.flush()
+        answer = json.loads(process.stdout.readline())
+        if "fault" in answer:
+            raise RuntimeError(answer["fault"])
+        return answer
+
+    try:
+        yield ask
+    finally:
+        process.stdin.close()
+        process.wait()
+
+
+def run_peer(job: Job, file: Path) -> dict:
+    """An engine of others on our learner. It is asked one by one and sees every outcome before the next trial."""
+    trials, search = budget_of(job.request)[0], job.size[0]
+    propose = {"skopt-gbrt": search_with_skopt}.get(job.contender, partial(search_with_optuna, job.contender))
+    chosen, scores, started = [], [], time.perf_counter()
+    with judge_of(job, file) as ask:
+
+        def loss(configuration: dict) -> float:
+            found = ask({"evaluate": configuration})["loss"]
+            chosen.append(configuration)
+            scores.append(1.0 - found)
+            return found
+
+        propose(search, job.split, trials, loss)
+        seconds = time.perf_counter() - started
+        best = int(np.argmax(scores))
+        untouched = ask({"untouched": chosen[best]})["score"]
+    rises = [place for place in range(len(scores)) if scores[place] > max(scores[:place], default=-math.inf)]
+    curve = [(place + 1, scores[place]) for place in rises]
+    found = {"tuned": scores[best], "untouched": untouched, "marks": at_marks(curve, len(scores)), "curve": curve}
+    package = {"skopt-gbrt": "scikit-optimize"}.get(job.contender, "optuna")
+    return found | {
+        "parameters": chosen[best],
+        "trials": len(scores),
+        "seconds": seconds,
+        "build": version(package),
+    }
+
+
+def suggest(trial, search: str) -> dict:
+    """A configuration of a range, as Optuna says it."""
+    chosen = {}
+    if search == "b":
+        chosen["booster"] = trial.suggest_categorical("booster", ["gbtree", "gblinear", "dart"])
+        chosen["objective"] = trial.suggest_categorical("objective", ["squared", "squared-log"])
+    chosen["learning_rate"] = round(trial.suggest_float("learning_rate", 0.02, 0.30, step=0.02), 2)
+    if chosen.get("booster") != "gblinear":
+        chosen["depth"] = trial.suggest_int("depth", 1, 20)
+        chosen["min_child_weight"] = trial.suggest_int("min_child_weight", 1, 20)
+        chosen["subsample"] = round(trial.suggest_float("subsample", 0.30, 1.00, step=0.05), 2)
+        chosen["colsample_bytree"] = round(trial.suggest_float("colsample_bytree", 0.30, 1.00, step=0.05), 2)
+    return chosen
+
+
+def search_with_optuna(engine: str, search: str, seed: int, trials: int, loss: Callable[[dict], float]) -> None:
+    """Optuna's TPE or CMA-ES with their defaults."""
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    if engine == "optuna-cmaes":
+        sampler = optuna.samplers.CmaEsSampler(seed=seed, warn_independent_sampling=False)
+    else:
+        sampler = optuna.samplers.TPESampler(seed=seed)
+    study = optuna.create_study(direction="minimize", sampler=sampler)
+    study.optimize(lambda trial: loss(suggest(trial, search)), n_trials=trials)
+
+
+def search_with_skopt(search: str, seed: int, trials: int, loss: Callable[[dict], float]) -> None:
+    """scikit-optimize with boosted trees as the model of the losses, ten initial points; it has no conditions."""
+    from skopt import Optimizer
+    from skopt.space import Categorical, Integer
+
+    steps = {"learning_rate": (1, 15), "depth": (1, 20), "min_child_weight": (1, 20)}
+    steps |= {"subsample": (6, 20), "colsample_bytree": (6, 20)}
+    places = [Integer(*ends, name=name) for name, ends in steps.items()]
+    if search == "b":
+        places += [Categorical(["gbtree", "gblinear", "dart"]), Categorical(["squared", "squared-log"])]
+    optimizer = Optimizer(places, base_estimator="GBRT", n_initial_points=10, random_state=seed)
+    for _ in range(trials):
+        point = optimizer.ask()
+        optimizer.tell(point, loss(configuration(point, search)))
+
+
+def configuration(point: list, search: str) -> dict:
+    """A point of scikit-optimize as our learner knows it: numbers of steps become values."""
+    rate, depth, weight, rows, columns = (int(place) for place in point[:5])
+    of_trees = {"depth": depth, "min_child_weight": weight}
+    of_trees |= {"subsample": round(0.05 * rows, 2), "colsample_bytree": round(0.05 * columns, 2)}
+    chosen = {"learning_rate": round(0.02 * rate, 2)}
+    if search == "b":
+        chosen |= {"booster": str(point[5]), "objective": str(point[6])}
+    return chosen if chosen.get("booster") == "gblinear" else chosen | of_trees

@@ -1,0 +1,277 @@
+"""The page of `tuning`: scores of the engines against each other and against trials, and what they chose."""
+
+import math
+from collections import Counter
+
+import numpy as np
+
+from evidence.figures import Panel, draw, steps
+from evidence.page import Page
+from evidence.request import Request
+from evidence.tuning import ENGINES, MARKS, PEERS, RANGES, budget_of, size_of, task_of
+from paired import Gap, mean_and_deviation
+from table import number, render
+
+RIVAL, YARDSTICK = "optuna", "random"
+NAMES = {"optuna": "Optuna TPE", "optuna-cmaes": "Optuna CMA-ES", "skopt-gbrt": "scikit-optimize GBRT"}
+PAPERS = {"sse": "SSEopt_nor", "skopt-gbrt": "GBRT", "optuna": "TPE", "optuna-cmaes": "CMA-ES", "random": "Random"}
+# Tables 6 and 8: mean seconds in the order of PAPERS.
+SECONDS = {
+    ("mozilla4", "a"): (137.2, 150.0, 137.0, 95.9, 80.7),
+    ("mozilla4", "b"): (440.3, 408.7, 422.1, 184.0, 179.0),
+    ("eeg_eye_state", "a"): (199.4, 203.6, 205.7, 138.0, 121.2),
+    ("eeg_eye_state", "b"): (434.7, 451.6, 526.8, 269.3, 249.4),
+    ("abalone", "a"): (33.5, 71.5, 34.3, 48.7, 49.9),
+    ("abalone", "b"): (41.0, 77.8, 58.0, 45.3, 41.9),
+    ("wine_quality", "a"): (167.3, 173.7, 146.0, 77.3, 74.7),
+    ("wine_quality", "b"): (228.3, 131.7, 250.5, 67.0, 65.5),
+}
+# Table 7, regression: learning rate, depth, child weight, rows, columns. Table 5 is not in our copy of the paper.
+CHOSEN = {
+    ("abalone", "a", "sse"): (0.088, 4.8, 9.7, 0.560, 0.885),
+    ("abalone", "a", "skopt-gbrt"): (0.128, 7.2, 9.0, 0.435, 0.920),
+    ("abalone", "a", "optuna"): (0.064, 5.5, 13.7, 0.475, 0.890),
+    ("abalone", "a", "optuna-cmaes"): (0.050, 10.2, 11.8, 0.520, 0.850),
+    ("abalone", "a", "random"): (0.086, 6.2, 15.2, 0.560, 0.825),
+    ("abalone", "b", "sse"): (0.110, 4.6, 8.6, 0.635, 0.855),
+    ("abalone", "b", "skopt-gbrt"): (0.068, 8.1, 19.4, 0.325, 0.870),
+    ("abalone", "b", "optuna"): (0.068, 5.9, 11.6, 0.515, 0.725),
+    ("abalone", "b", "optuna-cmaes"): (0.054, 9.7, 10.9, 0.545, 0.810),
+    ("abalone", "b", "random"): (0.086, 5.3, 9.8, 0.570, 0.745),
+    ("wine_quality", "a", "sse"): (0.074, 16.5, 2.4, 0.905, 0.585),
+    ("wine_quality", "a", "skopt-gbrt"): (0.070, 18.7, 1.6, 0.955, 0.540),
+    ("wine_quality", "a", "optuna"): (0.068, 18.0, 1.7, 0.910, 0.585),
+    ("wine_quality", "a", "optuna-cmaes"): (0.136, 12.0, 9.6, 0.920, 0.640),
+    ("wine_quality", "a", "random"): (0.086, 18.2, 3.4, 0.890, 0.740),
+    ("wine_quality", "b", "sse"): (0.088, 17.4, 2.8, 0.910, 0.590),
+    ("wine_quality", "b", "skopt-gbrt"): (0.074, 18.1, 2.0, 0.920, 0.585),
+    ("wine_quality", "b", "optuna"): (0.074, 16.0, 1.9, 0.840, 0.675),
+    ("wine_quality", "b", "optuna-cmaes"): (0.132, 10.6, 9.3, 0.875, 0.730),
+    ("wine_quality", "b", "random"): (0.100, 15.8, 4.6, 0.820, 0.635),
+}
+PARAMETERS = ("learning_rate", "depth", "min_child_weight", "subsample", "colsample_bytree")
+TITLE = "Tuning: Makino and Kita 2024, figures 3 and 4, tables 5 to 8"
+SEEDS = "seed k draws the rows that no trial sees, the validation rows and the engine's own randomness"
+
+Task = tuple[str, str]
+Cells = dict[tuple[str, str, int, str], dict]
+
+
+def cells_of(lines: list[dict], request: Request) -> Cells:
+    """The cells of the asked budget by set, range, seed and engine."""
+    ranges = {size_of(request, search): search for search in RANGES}
+    kept = [line for line in lines if line["size"] in ranges and "tuned" in line]
+    return {(line["set"], ranges[line["size"]], line["split"], line["contender"]): line for line in kept}
+
+
+def titled(task: Task) -> str:
+    return f"{task[0]}/{task[1].upper()}"
+
+
+def gap(cells: Cells, task: Task, engine: str, other: str, what: str) -> Gap:
+    """By how much an engine's score is better than another's, seed by seed, in thousandths."""
+    seeds = sorted(key[2] for key in cells if (*key[:2], key[3]) == (*task, engine))
+    both = [seed for seed in seeds if (*task, seed, other) in cells]
+    return Gap(np.array([1000 * (cells[(*task, s, engine)][what] - cells[(*task, s, other)][what]) for s in both]))
+
+
+def of(cells: Cells, task: Task, engine: str) -> list[dict]:
+    return [cell for key, cell in cells.items() if (*key[:2], key[3]) == (*task, engine)]
+
+
+def scores_table(cells: Cells, tasks: list[Task], engines: list[str], what: str) -> str:
+    """Mean ± deviation."""
+    rows = []
+    for engine in engines:
+        found = [mean_and_deviation([cell[what] for cell in of(cells, task, engine)]) for task in tasks]
+        told = [f"{mean:.4f} ± {number(spread, 2)}" if math.isfinite(mean) else "-" for mean, spread in found]
+        rows.append([NAMES.get(engine, engine), *told])
+    return render(["engine", *map(titled, tasks)], rows)
+
+
+def differences_table(cells: Cells, tasks: list[Task], engines: list[str], other: str, what: str) -> str:
+    """Differences to one engine with wins, ties, losses and the p-value; then how often it is clear."""
+    rows = []
+    for engine in engines:
+        gaps = [gap(cells, task, engine, other, what) for task in tasks]
+        if engine == other or not any(len(found.each) for found in gaps):
+            continue
+        told = [f"{g.mean:+.1f} ({g.record()}; {g.chance()})" if len(g.each) else "-" for g in gaps]
+        ahead, behind = (sum(g.p_value < 0.05 and sign * g.mean > 0 for g in gaps) for sign in (1, -1))
+        overall = np.mean([g.mean for g in gaps if len(g.each)])
+        rows.append([NAMES.get(engine, engine), *told, f"{overall:+.1f}", f"{ahead}/{behind}"])
+    return render(["engine", *map(titled, tasks), "mean", "ahead/behind, p < .05"], rows) if rows else ""
+
+
+def marks_table(cells: Cells, tasks: list[Task], engines: list[str]) -> str:
+    """0 is random search at the first mark, 1 the best mean of any engine at the end."""
+    at = sorted({int(mark) for cell in cells.values() for mark in cell["marks"]})
+
+    def mean(task: Task, engine: str, mark: int) -> float:
+        found = [cell["marks"].get(str(mark), math.nan) for cell in of(cells, task, engine)]
+        known = [score for score in found if math.isfinite(score)]
+        return float(np.mean(known)) if known else math.nan
+
+    rows = []
+    for engine in engines:
+        row = [NAMES.get(engine, engine)]
+        for mark in at:
+            shares = []
+            for task in tasks:
+                floor, tops = mean(task, YARDSTICK, at[0]), [mean(task, other, at[-1]) for other in engines]
+                top = max((top for top in tops if math.isfinite(top)), default=math.nan)
+                if top > floor and math.isfinite(mean(task, engine, mark)):
+                    shares.append((mean(task, engine, mark) - floor) / (top - floor))
+            row.append(number(float(np.mean(shares)), 3) if shares else "-")
+        rows.append(row)
+    return render(["engine", *(f"after {mark}" for mark in at)], rows)
+
+
+def curves(cells: Cells, tasks: list[Task], engines: list[str], what: str, length: int) -> tuple[str, str] | None:
+    """Figures 3 and 4: the mean best score after each trial; at the marks alone where no more was kept."""
+    panels = []
+    for task in tasks:
+        panel = Panel(titled(task), "trials", "best score so far")
+        for engine in engines:
+            found = of(cells, task, engine)
+            if found and all("curve" in cell for cell in found):
+                each = np.array([steps([tuple(step) for step in cell["curve"]], length + 1) for cell in found])[:, 1:]
+                known = np.isfinite(each).all(axis=0)
+                places = (np.arange(1, length + 1)[known]).tolist()
+                panel.curves[NAMES.get(engine, engine)] = (places, each[:, known].mean(axis=0).tolist())
+            elif found:
+                marks = sorted({int(mark) for cell in found for mark in cell["marks"]})
+                means = [float(np.mean([cell["marks"][str(mark)] for cell in found])) for mark in marks]
+                panel.curves[NAMES.get(engine, engine)] = (marks, means)
+        if panel.curves:
+            panels.append(panel)
+    return draw(panels, what) if panels else None
+
+
+def chosen_table(cells: Cells, tasks: list[Task], engines: list[str]) -> str:
+    """Tables 5 and 7: mean ± deviation of the chosen parameters, the paper's mean in brackets."""
+    rows = []
+    for task in tasks:
+        for engine in engines:
+            found = [cell["parameters"] for cell in of(cells, task, engine) if "parameters" in cell]
+            if not found:
+                continue
+            row = [f"{titled(task)} {NAMES.get(engine, engine)}"]
+            for place, name in enumerate(PARAMETERS):
+                known = [float(chosen[name]) for chosen in found if chosen.get(name) is not None]
+                mean, spread = mean_and_deviation(known)
+                paper = CHOSEN.get((*task, engine))
+                told = f"{number(mean, 3)} ± {number(spread, 2)}" if known else "-"
+                row.append(told + (f" ({paper[place]:g})" if paper else ""))
+            for name in ("booster", "objective"):
+                counts = Counter(str(chosen[name]) for chosen in found if chosen.get(name) is not None)
+                shares = [f"{100 * count / len(found):.0f} % {value}" for value, count in sorted(counts.items())]
+                row.append(", ".join(shares) or "-")
+            rows.append(row)
+    return render(["task, engine", *PARAMETERS, "booster", "objective"], rows) if rows else ""
+
+
+def seconds_table(cells: Cells, tasks: list[Task], engines: list[str]) -> str:
+    """Tables 6 and 8: mean seconds of a search as multiples of random search's, the paper's in brackets."""
+    rows = []
+    for task in tasks:
+        means = {
+            engine: np.mean([cell["seconds"] for cell in found])
+            for engine in engines
+            if (found := of(cells, task, engine))
+        }
+        base = means.get(YARDSTICK, math.nan)
+        row = [f"{titled(task)}: random {number(base)} s"]
+        for engine in engines:
+            told = number(means[engine] / base, 3) if engine in means else "-"
+            if engine in PAPERS and task in SECONDS:
+                paper = SECONDS[task]
+                told += f" ({paper[list(PAPERS).index(engine)] / paper[-1]:.2f})"
+            row.append(told)
+        rows.append(row)
+    return render(["task", *(NAMES.get(engine, engine) for engine in engines)], rows)
+
+
+def claims_table(cells: Cells, tasks: list[Task]) -> str:
+    """The sentences of section 4.4 that compare, by the tuned score as in the paper and on rows that no trial saw."""
+    classes = [task for task in tasks if task_of(task[0]) == "classification"]
+    numbers = [task for task in tasks if task not in classes]
+    both = [
+        ("SSEopt is better than random search", "sse", "random", tasks),
+        ("SSEopt is better than CMA-ES", "sse", "optuna-cmaes", tasks),
+        ("TPE is better than random search", "optuna", "random", tasks),
+        ("GBRT is better than random search", "skopt-gbrt", "random", tasks),
+        ("classification, range A: TPE finds better than SSEopt", "optuna", "sse", [t for t in classes if t[1] == "a"]),
+        (
+            "classification, range A: GBRT finds better than SSEopt",
+            "skopt-gbrt",
+            "sse",
+            [t for t in classes if t[1] == "a"],
+        ),
+        ("classification, range B: SSEopt finds better than TPE", "sse", "optuna", [t for t in classes if t[1] == "b"]),
+        (
+            "classification, range B: SSEopt finds better than GBRT",
+            "sse",
+            "skopt-gbrt",
+            [t for t in classes if t[1] == "b"],
+        ),
+        ("regression, range B: SSEopt is better than GBRT", "sse", "skopt-gbrt", [t for t in numbers if t[1] == "b"]),
+        ("(ours) the default engine, forest, is better than random search", "forest", "random", tasks),
+        ("(ours) the default engine, forest, is better than Optuna's TPE", "forest", "optuna", tasks),
+    ]
+    rows = []
+    for what, one, other, over in both:
+        row = [what]
+        for score in ("tuned", "untouched"):
+            gaps = [found for task in over if len((found := gap(cells, task, one, other, score)).each)]
+            if not gaps:
+                row += ["-", "not measured"]
+                continue
+            better = sum(found.mean > 0 for found in gaps)
+            clear = [sum(found.p_value < 0.05 and sign * found.mean > 0 for found in gaps) for sign in (1, -1)]
+            verdict = (
+                "confirmed"
+                if better == len(gaps) and clear[0]
+                else "in part"
+                if better > len(gaps) / 2
+                else "not confirmed"
+            )
+            row += [f"{better} of {len(gaps)}; p < .05: {clear[0]} for, {clear[1]} against", verdict]
+        rows.append(row)
+    return render(["claim", "tuned score", "verdict", "untouched rows", "verdict"], rows)
+
+
+def tell(lines: list[dict], request: Request) -> Page:
+    """The whole page."""
+    page, cells = Page(TITLE, SEEDS), cells_of(lines, request)
+    tasks = sorted({key[:2] for key in cells})
+    engines = [engine for engine in (*PEERS, *ENGINES) if any(key[3] == engine for key in cells)]
+    classes = [task for task in tasks if task_of(task[0]) == "classification"]
+    numbers = [task for task in tasks if task not in classes]
+    length = budget_of(request)[0]
+    note = """The tuned score (accuracy or R²) is the one that configurations were chosen by, as in the paper; the
+other one is that of the chosen configuration on a fifth of the rows that no trial saw."""
+    page.section("What is left of the claims", note, claims_table(cells, tasks))
+    for number_of, over, metric in ((3, classes, "accuracy"), (4, numbers, "R²")):
+        drawn = curves(cells, over, engines, f"Figure {number_of}: mean best {metric} by trials", length)
+        if drawn:
+            shown = page.figure(f"figure-{number_of}.svg", drawn)
+            page.section(f"Figure {number_of}: mean best {metric} after each trial", shown)
+    for what in ("tuned", "untouched"):
+        page.section(f"The {what} score: mean ± standard deviation", scores_table(cells, tasks, engines, what))
+        for other in (RIVAL, YARDSTICK):
+            title = f"The {what} score less that of {NAMES.get(other, other)}, in thousandths"
+            told = "Seed by seed: mean (wins-ties-losses; p of Wilcoxon's signed-rank test, two-sided, not corrected)."
+            table = differences_table(cells, tasks, engines, other, what)
+            page.section(title, *([told, table] if table else []))
+    share = (
+        f"0 is random search after {MARKS[0]} trials (or at the end, if there are fewer), 1 the best mean at the end."
+    )
+    page.section("Tuned score by trials, mean over the tasks", share, marks_table(cells, tasks, engines))
+    table = chosen_table(cells, tasks, engines)
+    told = "The paper's means in brackets. Table 5, of the classification sets, is not in our copy of the paper."
+    page.section("Tables 5 and 7: chosen parameters", *([told, table] if table else []))
+    if not request.busy:
+        told = "Multiples of random search's seconds, fits included; the paper's multiples in brackets."
+        page.section("Tables 6 and 8: time of a search", told, seconds_table(cells, tasks, engines))
+    return page

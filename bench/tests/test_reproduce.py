@@ -1,0 +1,174 @@
+"""The front of the evidence: statistics, pages, figures, and runs that are killed, with a stand-in for the binary."""
+
+import itertools
+import math
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import reproduce
+from equal import cache
+from equal.sets import SETS
+from evidence import boosting, boosting_tables, page
+from evidence.boosting import SIZE
+from evidence.figures import Panel, draw, steps
+from evidence.request import SOURCES, Request
+from paired import Gap, mean_and_deviation
+
+STAND_IN = Path(__file__).with_name("stand_in.py")
+
+
+def by_all_signs(values: np.ndarray) -> float:
+    """The p-value of the signed-rank test by definition: the share of all signs whose sum is as far from the middle."""
+    ranks = stats.rankdata(np.abs(values))
+    middle = ranks.sum() / 2
+    sums = np.array([np.dot(signs, ranks) for signs in itertools.product((0, 1), repeat=len(values))])
+    far = abs(ranks[values > 0].sum() - middle)
+    return float(np.mean(np.abs(sums - middle) >= far - 1e-9))
+
+
+def test_the_p_value_is_that_of_all_signs_and_of_scipy():
+    random = np.random.default_rng(3)
+    for count in (3, 5, 8, 10):
+        values = random.normal(0.5, 1.0, count)
+        assert Gap(values).p_value == pytest.approx(by_all_signs(values))
+        assert Gap(values).p_value == pytest.approx(stats.wilcoxon(values, method="exact").pvalue)
+    tied = np.array([1.0, 1.0, -1.0, 2.0, 2.0, 3.0])
+    assert Gap(tied).p_value == pytest.approx(by_all_signs(tied))
+    # Equal splits are left out, and a difference in the last bit is no difference.
+    assert Gap(np.array([0.0, 1e-12, *tied])).p_value == Gap(tied).p_value
+    assert Gap(100 * (np.array([0.91, 0.95]) - np.array([0.9, 0.94]))).p_value == 0.5
+    assert Gap(np.zeros(4)).p_value == 1.0 and math.isnan(Gap(np.array([])).p_value)
+
+
+def test_wins_ties_and_losses():
+    gap = Gap(np.array([1.0, 0.0, -2.0, 3.0, 1e-12]))
+    assert gap.counts == (2, 2, 1) and gap.record() == "2-2-1" and not gap.is_clear
+    assert Gap(np.array([1.0, 1.1, 0.9])).is_clear and not Gap(np.array([1.0])).is_clear
+    assert gap.told() == "+0.40 ± 0.81 (2-2-1; 0.750)" and Gap(np.array([])).told() == "-"
+    assert Gap(np.linspace(1, 2, 40)).chance() == "<.001"
+    assert mean_and_deviation([1.0, 3.0]) == (2.0, pytest.approx(2**0.5))
+    assert mean_and_deviation([1.0])[0] == 1.0 and math.isnan(mean_and_deviation([1.0])[1])
+
+
+def test_figures_are_the_same_bytes_and_keep_their_words():
+    panel = Panel("one", "x", "y", {"a": ([1, 2], [3, 4]), "b": ([1, 2], [4, 3])}, {"a": ([2, 3], [4, 5])})
+    (alt, svg), (_, again) = draw([panel], "What"), draw([panel], "What")
+    assert alt == "What: one; curves: a, b" and svg == again
+    assert svg.startswith("<?xml") and ">one</text>" in svg and ">b</text>" in svg
+
+
+def test_a_curve_keeps_its_last_value():
+    assert steps([(1, 5.0), (3, 7.0)], 5).tolist()[1:] == [5.0, 5.0, 7.0, 7.0]
+    assert math.isnan(steps([(1, 5.0)], 3)[0])
+
+
+def flown(name: str, method: str, score: float, split: int) -> dict:
+    line = {"set": name, "split": split, "size": SIZE, "contender": method, "build": "1", "score": score}
+    space = {"n": 61, "log10 counted": 40.57, "log10 drawn": 50.0}
+    flight = {"curve": [(0, 0.5), (7, 0.9)], "iterations": 50, "evaluations": 30, "repeats": 10, "space": space}
+    return line | (flight if "sgbdt" in method else {})
+
+
+def test_the_papers_figures_stand_beside_ours(tmp_path):
+    lines = []
+    for split in range(6):
+        lines += [flown("banknote", "psgbdt", 0.97 + split / 1000, split), flown("banknote", "catboost", 0.96, split)]
+        lines += [flown("kc_house", "psgbdt", 2e5, split), flown("kc_house", "catboost", 1.5e5 + split, split)]
+    told = boosting_tables.tell(lines, Request("boosting", tmp_path, tmp_path, tmp_path, tmp_path))
+    text = "\n".join(told.sections)
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("|")]
+    expected = ["banknote (6)", "PSGBDT", "99.00 ± 1.00", "97.25 ± 0.19", "6-0-0", "0.031", "-", "-"]
+    assert expected in rows
+    claim = next(row for row in rows if row[0].startswith("PSGBDT outperforms CatBoost"))
+    assert claim[1:] == ["1 of 2", "banknote", "kc_house", "not confirmed"]
+    sizes = next(row for row in rows if row[0] == "banknote" and row[-1] == "40.6")
+    assert sizes[9:13] == ["61", "61", "40.6", "40.6"]
+    assert ["banknote", "PSGBDT", "7", "7", "50", "25 %"] in rows
+    assert set(told.figures) == {"figure-8.svg", "figure-9.svg"}
+
+
+def test_every_file_of_a_set_has_a_source():
+    assert {known.file for known in SETS.values() if known.file} <= set(SOURCES)
+    assert all(f"{name}.csv" in SOURCES for name in ("parkinsons", "pima", "transfusion", "abalone"))
+
+
+def asked(folder: Path, *more: str) -> list[str]:
+    words = ["boosting", "--quick", "--out", folder, "--scratch", folder / "scratch", "--binary", STAND_IN]
+    words += ["--workers", "0", "--sets", "diabetes", "--contenders", "cart;xgboost;sgbdt;psgbdt"]
+    return [str(word) for word in words] + list(more)
+
+
+def pages(folder: Path) -> dict[str, str]:
+    """Everything that a run writes but how and when it was made."""
+    names = ("summary.md", "raw.csv")
+    return {path.name: path.read_text() for path in folder.iterdir() if path.suffix == ".svg" or path.name in names}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> Path:
+    """A run that nobody disturbed."""
+    folder = tmp_path_factory.mktemp("whole")
+    assert reproduce.main(asked(folder)) == 0
+    return folder
+
+
+def test_a_run_that_was_killed_ends_with_the_same_page(whole, tmp_path):
+    undisturbed = pages(whole)
+    assert set(undisturbed) == {"summary.md", "raw.csv", "figure-9.svg"}
+    assert "| diabetes (2) |" in undisturbed["summary.md"]
+    # Each cell of ours calls twice: the fourth call is within the second cell.
+    told = os.environ | {"STAND_IN_KILLS": f"{tmp_path / 'calls'}:4"}
+    script = Path(reproduce.__file__)
+    done = subprocess.run([sys.executable, script, *asked(tmp_path)], env=told, capture_output=True, check=False)
+    assert done.returncode == -9 and not (tmp_path / "summary.md").exists()
+    assert 0 < len(cache.read(tmp_path / "cells.jsonl")) < 8
+    with (tmp_path / "cells.jsonl").open("a") as file:
+        file.write('{"set": "diab')
+    assert reproduce.main(asked(tmp_path)) == 0
+    assert pages(tmp_path) == undisturbed
+
+
+def test_what_was_measured_in_another_order_gives_the_same_page(whole, tmp_path):
+    lines = (whole / "cells.jsonl").read_text().splitlines()
+    (tmp_path / "cells.jsonl").write_text("\n".join(reversed(lines)) + "\n")
+    assert reproduce.main(asked(tmp_path, "--tables", "--note", "cells of the first build are older")) == 0
+    assert pages(tmp_path) == pages(whole)
+    # How it was made tells the notes and keeps no path.
+    text = (tmp_path / "README.md").read_text()
+    assert str(tmp_path) not in text and "- cells of the first build are older" in text
+    assert "`bench/reproduce.py boosting --quick" in text and "stand-in 0.0.0" in text and "xgboost-cpu" in text
+    assert page.shortened(["--out", "/deep/in/there", "a b"]) == "--out there 'a b'"
+
+
+def test_cells_of_another_binary_are_measured_again(whole, tmp_path):
+    request = reproduce.request_of(reproduce.arguments(asked(whole)), "boosting")
+    known = cache.read(whole / "cells.jsonl")
+    planned = list(boosting.plan(request))
+    assert len(planned) == 8 and all(job.is_known(known) for job in planned)
+    newer = boosting.plan(replace(request, build="newer"))
+    assert [job.contender for job in newer if not job.is_known(known)] == ["sgbdt", "psgbdt"] * 2
+
+
+def test_bad_arguments_end_with_code_two(tmp_path, capsys):
+    usual = ["small-models", "--data", str(tmp_path), "--out", str(tmp_path), "--binary", str(STAND_IN)]
+    for given, words in [
+        ([*usual, "--sets", "abalon"], "--sets: unknown abalon"),
+        ([*usual, "--sizes", "7"], "--sizes: unknown 7"),
+        ([*usual, "--contenders", "xgb"], "--contenders: unknown xgb"),
+        ([*usual, "--variant", "greedy=--x 1"], "not taken"),
+        ([*usual, "--binary", "none"], "cargo build --release"),
+        ([*usual, "--repeats", "0"], "--repeats must be at least 1"),
+        (["tree", "--out", str(tmp_path)], "--data: name the directory"),
+        (["all", "--quick", "--out", str(tmp_path), "--sets", "hastie"], "belongs to one experiment"),
+    ]:
+        with pytest.raises(SystemExit) as ended:
+            reproduce.main(given)
+        assert ended.value.code == 2
+        assert words in capsys.readouterr().err

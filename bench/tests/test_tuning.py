@@ -1,0 +1,79 @@
+"""The page of the comparison of engines, on cells whose figures are known, and configurations of other tuners."""
+
+import json
+import math
+
+import pytest
+
+from equal import cache
+from evidence import tuning, tuning_tables
+from evidence.request import Request
+
+
+def old(engine: str, seed: int, tuned: float, search: str = "a", **more) -> dict:
+    """A line as the comparison of engines wrote it before it became an experiment of `reproduce.py`."""
+    marks = {"20": tuned - 0.1, "100": tuned}
+    base = {"set": "abalone", "range": search, "seed": seed, "engine": engine, "budget": "100x100"}
+    return {**base, "tuned": tuned, "untouched": tuned - 0.05, "marks": marks, "trials": 100, "seconds": 1.0, **more}
+
+
+def request(folder, **more) -> Request:
+    return Request("tuning", folder, folder / "cells.jsonl", folder, folder, **more)
+
+
+def kept(folder, cells: list[dict], torn: str = "") -> list[dict]:
+    path = folder / "cells.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in cells) + torn)
+    return list(cache.read(path).values())
+
+
+def test_differences_are_paired_by_seed(tmp_path):
+    cells = [old("optuna", seed, 0.5 + seed / 10) for seed in range(4)]
+    cells += [old("forest", seed, 0.51 + seed / 10) for seed in range(3)]
+    known = tuning_tables.cells_of(kept(tmp_path, cells), request(tmp_path))
+    gap = tuning_tables.gap(known, ("abalone", "a"), "forest", "optuna", "tuned")
+    assert gap.mean == pytest.approx(10.0) and gap.error < 1e-9 and gap.counts == (3, 0, 0)
+
+
+def test_the_page_tells_every_engine_and_skips_other_budgets(tmp_path):
+    cells = [old(name, seed, 0.5 + 0.1 * seed) for name in ("optuna", "random", "tpe") for seed in range(3)]
+    cells.append(old("schemata", 0, 0.9, budget="15x10"))
+    page = tuning_tables.tell(kept(tmp_path, cells, torn='{"set": "abalo'), request(tmp_path))
+    text = "\n".join(page.sections)
+    assert "| tpe " in text and "| schemata" not in text and "+0.0 (0-3-0; 1.000)" in text
+    assert "figure-4.svg" in page.figures and "figure-3.svg" not in page.figures
+    assert "time of a search" in text
+    busy = tuning_tables.tell(kept(tmp_path, cells), request(tmp_path, busy=True))
+    assert "time of a search" not in "\n".join(busy.sections)
+
+
+def test_a_claim_needs_every_task_and_a_clear_one(tmp_path):
+    cells = [old("sse", seed, 0.6 + seed / 100, search) for seed in range(8) for search in "ab"]
+    cells += [old("random", seed, 0.5 + seed / 90, search) for seed in range(8) for search in "ab"]
+    known = tuning_tables.cells_of(kept(tmp_path, cells), request(tmp_path))
+    rows = tuning_tables.claims_table(known, [("abalone", "a"), ("abalone", "b")]).splitlines()
+    row = [cell.strip() for cell in rows[2].split("|")[1:-1]]
+    assert row[:3] == ["SSEopt is better than random search", "2 of 2; p < .05: 2 for, 0 against", "confirmed"]
+    assert [cell.strip() for cell in rows[3].split("|")[1:-1]][2] == "not measured"
+
+
+def test_chosen_parameters_stand_beside_the_papers(tmp_path):
+    chosen = {"learning_rate": 0.1, "depth": 5, "booster": "dart"}
+    cells = [old("sse", seed, 0.6, parameters=chosen, curve=[[1, 0.2], [40, 0.6]]) for seed in range(2)]
+    known = tuning_tables.cells_of(kept(tmp_path, cells), request(tmp_path))
+    row = tuning_tables.chosen_table(known, [("abalone", "a")], ["sse"]).splitlines()[2]
+    assert "0.100 ± 0 (0.088)" in row and "5.00 ± 0 (4.8)" in row and "100 % dart" in row
+
+
+def test_marks_take_the_best_known_by_then():
+    curve = [(3, 0.1), (30, 0.4), (99, 0.6)]
+    assert tuning.at_marks(curve, 100) == {"20": 0.1, "50": 0.4, "100": 0.6}
+    assert tuning.at_marks(curve, 40) == {"20": 0.1, "40": 0.4}
+    assert math.isnan(tuning.at_marks([(30, 0.4)], 100)["20"])
+
+
+def test_points_of_others_are_configurations_of_the_ranges():
+    ends = tuning.configuration([15, 20, 1, 6, 20], "a")
+    assert ends == {"learning_rate": 0.3, "depth": 20, "min_child_weight": 1, "subsample": 0.3, "colsample_bytree": 1.0}
+    linear = tuning.configuration([1, 5, 5, 10, 10, "gblinear", "squared-log"], "b")
+    assert linear == {"learning_rate": 0.02, "booster": "gblinear", "objective": "squared-log"}
