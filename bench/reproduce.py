@@ -135,7 +135,8 @@ def reproduce(request: Request, given: list[str], notes: list[str]) -> int:
     cells, tables = EXPERIMENTS[request.experiment]
     failures = [] if request.tables else measure(request, cells.plan(request))
     lines = [line for line in cache.read(request.cells).values() if line.get("limit") == request.rows]
-    lines = page.in_order(line for line in lines if request.wants("sets", line["set"]))
+    lines = [line for line in lines if request.wants("sets", line["set"]) and cells.asked_for(line, request)]
+    lines = page.in_order(lines)
     told = tables.tell(lines, request)
     path = page.store(request, told, lines, given, failures, notes)
     say(f"wrote {path}")

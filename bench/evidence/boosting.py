@@ -49,6 +49,11 @@ def plan(request: Request) -> Iterator[Job]:
                     yield Job(name, split, SIZE, method, request, measure, method in OURS)
 
 
+def asked_for(line: dict, request: Request) -> bool:
+    """Whether a line of the cache belongs on the page."""
+    return line["size"] == SIZE and line["contender"] in METHODS
+
+
 def measure(job: Job) -> dict:
     """The main metric on the test rows; of a swarm also its flight and the size of what it searched."""
     request = job.request

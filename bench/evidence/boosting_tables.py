@@ -6,7 +6,7 @@ import numpy as np
 
 from equal.compare import Results, main_metric
 from equal.sets import SETS
-from evidence.boosting import ITERATIONS, METHODS, OURS, PAPER_SETS, SIZE
+from evidence.boosting import ITERATIONS, METHODS, OURS, PAPER_SETS
 from evidence.figures import Panel, draw, steps
 from evidence.page import Page
 from evidence.request import Request
@@ -83,10 +83,8 @@ def scores(lines: list[dict]) -> Results:
     """The main metric of every cell."""
     values: dict[tuple[str, str, str], dict[int, float]] = {}
     for line in lines:
-        if line["size"] == SIZE:
-            values.setdefault((line["set"], line["contender"], main_metric(line["set"])), {})[line["split"]] = line[
-                "score"
-            ]
+        place = (line["set"], line["contender"], main_metric(line["set"]))
+        values.setdefault(place, {})[line["split"]] = line["score"]
     return Results(values)
 
 
@@ -97,7 +95,7 @@ def shown(metric: str, mean: float, deviation: float) -> str:
     if metric == "accuracy":
         mean, deviation, digits = 100 * mean, 100 * deviation, 2
     else:
-        digits = 3 if mean < 10 else 0
+        digits = 3 if mean < 10 else 2 if mean < 1000 else 0
     spread = f" ± {deviation:.{digits}f}" if math.isfinite(deviation) else ""
     return f"{mean:.{digits}f}{spread}"
 

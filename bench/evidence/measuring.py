@@ -25,7 +25,7 @@ def measure(request: Request, planned: Iterable[Job]) -> list[str]:
     failures = []
     for done, (job, result) in enumerate(results(jobs, request.workers), 1):
         if isinstance(result, Exception):
-            failures.append(f"{job.label}: {result}")
+            failures.append(" ".join(f"{job.label}: {result}".split()))
             say(f"  FAILED {failures[-1]}")
             continue
         cache.add(request.cells, result)

@@ -126,7 +126,6 @@ def asked_for(line: dict, request: Request) -> bool:
 def tell(lines: list[dict], request: Request) -> Page:
     """The frontiers of all sizes first, then one size after the other, and what is asked of the search."""
     page = Page(TITLE, SEEDS)
-    lines = [line for line in lines if asked_for(line, request)]
     results = {size: Results.of(lines, size) for size in SIZES}
     results = {size: found for size, found in results.items() if found.values}
     boosters = {size: found for size, found in results.items() if SIZES[size].trees}

@@ -87,6 +87,11 @@ def plan(request: Request) -> Iterator[Job]:
                     yield Job(name, repetition, SIZE, contender, request, measure, contender in OURS)
 
 
+def asked_for(line: dict, request: Request) -> bool:
+    """Whether a line of the cache belongs on the page."""
+    return line["size"] == SIZE and line["contender"] in CONTENDERS
+
+
 def rows_of(known: Set, folder: Path, repetition: int) -> pd.DataFrame:
     """The rows of a set; an artificial one is drawn anew for each repetition."""
     if not known.variance:

@@ -64,6 +64,12 @@ def plan(request: Request) -> Iterator[Job]:
                     yield Job(name, seed, size_of(request, search), engine, request, measure, engine not in PEERS)
 
 
+def asked_for(line: dict, request: Request) -> bool:
+    """Whether a line of the cache belongs on the page: searches of this budget alone."""
+    ranges = [search for search in RANGES if request.wants("sizes", search)]
+    return line["size"] in [size_of(request, search) for search in ranges] and "tuned" in line
+
+
 def is_able(request: Request, engine: str) -> bool:
     """Whether an engine of others can be asked: its packages must be there, and who judges what it proposes."""
     if engine not in PEERS:
@@ -216,15 +222,31 @@ def search_with_optuna(engine: str, search: str, seed: int, trials: int, loss: C
 
 def search_with_skopt(search: str, seed: int, trials: int, loss: Callable[[dict], float]) -> None:
     """scikit-optimize with boosted trees as the model of the losses, ten initial points; it has no conditions."""
+    from sklearn.ensemble import GradientBoostingRegressor
     from skopt import Optimizer
+    from skopt.learning import GradientBoostingQuantileRegressor
     from skopt.space import Categorical, Integer
 
+    class Quantiles(GradientBoostingQuantileRegressor):
+        """What "GBRT" stands for, mended for libraries that are newer than it: scikit-learn must be told that it is a
+        regressor, and its own way to the 16th, 50th and 84th percentile calls what numpy no longer has."""
+
+        def __sklearn_tags__(self):
+            tags = super().__sklearn_tags__()
+            tags.estimator_type = "regressor"
+            return tags
+
+        def predict(self, x, return_std=False, return_quantiles=False):
+            low, middle, high = (one.predict(x) for one in self.regressors_)
+            return (middle, (high - low) / 2) if return_std else middle
+
+    model = Quantiles(base_estimator=GradientBoostingRegressor(n_estimators=30, loss="quantile"))
     steps = {"learning_rate": (1, 15), "depth": (1, 20), "min_child_weight": (1, 20)}
     steps |= {"subsample": (6, 20), "colsample_bytree": (6, 20)}
     places = [Integer(*ends, name=name) for name, ends in steps.items()]
     if search == "b":
         places += [Categorical(["gbtree", "gblinear", "dart"]), Categorical(["squared", "squared-log"])]
-    optimizer = Optimizer(places, base_estimator="GBRT", n_initial_points=10, random_state=seed)
+    optimizer = Optimizer(places, base_estimator=model, n_initial_points=10, random_state=seed)
     for _ in range(trials):
         point = optimizer.ask()
         optimizer.tell(point, loss(configuration(point, search)))

@@ -8,13 +8,14 @@ import numpy as np
 from evidence.figures import Panel, draw, steps
 from evidence.page import Page
 from evidence.request import Request
-from evidence.tuning import ENGINES, MARKS, PEERS, RANGES, budget_of, size_of, task_of
+from evidence.tuning import ENGINES, MARKS, PEERS, asked_for, budget_of, task_of
 from paired import Gap, mean_and_deviation
 from table import number, render
 
 RIVAL, YARDSTICK = "optuna", "random"
 NAMES = {"optuna": "Optuna TPE", "optuna-cmaes": "Optuna CMA-ES", "skopt-gbrt": "scikit-optimize GBRT"}
 PAPERS = {"sse": "SSEopt_nor", "skopt-gbrt": "GBRT", "optuna": "TPE", "optuna-cmaes": "CMA-ES", "random": "Random"}
+DRAWN = (*PAPERS, "forest", "schemata", "gbrt")  # as many as can be told apart in a figure
 # Tables 6 and 8: mean seconds in the order of PAPERS.
 SECONDS = {
     ("mozilla4", "a"): (137.2, 150.0, 137.0, 95.9, 80.7),
@@ -58,10 +59,9 @@ Cells = dict[tuple[str, str, int, str], dict]
 
 
 def cells_of(lines: list[dict], request: Request) -> Cells:
-    """The cells of the asked budget by set, range, seed and engine."""
-    ranges = {size_of(request, search): search for search in RANGES}
-    kept = [line for line in lines if line["size"] in ranges and "tuned" in line]
-    return {(line["set"], ranges[line["size"]], line["split"], line["contender"]): line for line in kept}
+    """The cells by set, range, seed and engine."""
+    kept = [line for line in lines if asked_for(line, request)]
+    return {(line["set"], line["size"][0], line["split"], line["contender"]): line for line in kept}
 
 
 def titled(task: Task) -> str:
@@ -128,15 +128,18 @@ def marks_table(cells: Cells, tasks: list[Task], engines: list[str]) -> str:
 
 
 def curves(cells: Cells, tasks: list[Task], engines: list[str], what: str, length: int) -> tuple[str, str] | None:
-    """Figures 3 and 4: the mean best score after each trial; at the marks alone where no more was kept."""
-    panels = []
+    """Figures 3 and 4: the mean best score after each trial; at the marks alone where no more was kept.
+
+    The first trials are left out: they say little and would press all others together.
+    """
+    panels, first = [], max(1, length // 20)
     for task in tasks:
         panel = Panel(titled(task), "trials", "best score so far")
         for engine in engines:
             found = of(cells, task, engine)
             if found and all("curve" in cell for cell in found):
                 each = np.array([steps([tuple(step) for step in cell["curve"]], length + 1) for cell in found])[:, 1:]
-                known = np.isfinite(each).all(axis=0)
+                known = np.isfinite(each).all(axis=0) & (np.arange(1, length + 1) >= first)
                 places = (np.arange(1, length + 1)[known]).tolist()
                 panel.curves[NAMES.get(engine, engine)] = (places, each[:, known].mean(axis=0).tolist())
             elif found:
@@ -253,7 +256,13 @@ def tell(lines: list[dict], request: Request) -> Page:
 other one is that of the chosen configuration on a fifth of the rows that no trial saw."""
     page.section("What is left of the claims", note, claims_table(cells, tasks))
     for number_of, over, metric in ((3, classes, "accuracy"), (4, numbers, "R²")):
-        drawn = curves(cells, over, engines, f"Figure {number_of}: mean best {metric} by trials", length)
+        drawn = curves(
+            cells,
+            over,
+            [engine for engine in DRAWN if engine in engines],
+            f"Figure {number_of}: mean best {metric} by trials",
+            length,
+        )
         if drawn:
             shown = page.figure(f"figure-{number_of}.svg", drawn)
             page.section(f"Figure {number_of}: mean best {metric} after each trial", shown)
