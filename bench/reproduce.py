@@ -32,7 +32,7 @@ EXPERIMENTS: dict[str, tuple[ModuleType, ModuleType]] = {
 }
 KNOWN_SETS = {"boosting": SETS, "tree": tree.SETS, "tuning": tuning.METRICS, "small-models": SETS}
 KNOWN_SIZES = {"boosting": (boosting.SIZE,), "tree": (tree.SIZE,), "tuning": tuning.RANGES, "small-models": SIZES}
-QUICK_ROWS = 600
+QUICK_ROWS, TUNING_ROWS = 600, 1000
 
 
 def arguments(given: list[str]) -> argparse.Namespace:
@@ -53,7 +53,7 @@ def arguments(given: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--variant", action="append", default=[], metavar="NAME=FLAGS", help="the search with more flags"
     )
-    parser.add_argument("--rows", type=int, help="use at most so many rows: a trial of the harness, not a result")
+    parser.add_argument("--rows", type=int, help="at most so many rows: a trial; of tuning the sample (default: 1000)")
     parser.add_argument("--workers", type=int, default=1, help="cells at a time (default: 1; more: no times)")
     parser.add_argument("--busy", action="store_true", help="other work runs on this machine: take and tell no times")
     parser.add_argument("--tables", action="store_true", help="measure nothing, write the page of what is known")
@@ -122,7 +122,8 @@ def request_of(options: argparse.Namespace, experiment: str) -> Request:
         busy=options.busy or options.workers > 1,
         tables=options.tables,
         workers=options.workers,
-        rows=options.rows or (QUICK_ROWS if is_limited else None),
+        rows=None if experiment == "tuning" else options.rows or (QUICK_ROWS if is_limited else None),
+        sample=options.rows or TUNING_ROWS,
         sets=options.sets,
         sizes=options.sizes,
         contenders=options.contenders,

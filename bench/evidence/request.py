@@ -33,7 +33,7 @@ def say(text: str) -> None:
 
 @dataclass(frozen=True)
 class Request:
-    """The command line, checked. `rows` limits the sets of a trial; `busy` says that times would mean nothing."""
+    """The command line, checked. `rows` limits the sets of a trial, `sample` those of tuning; `busy` means no times."""
 
     experiment: str
     out: Path
@@ -49,6 +49,7 @@ class Request:
     tables: bool = False
     workers: int = 1
     rows: int | None = None
+    sample: int = 1000
     sets: tuple[str, ...] = ()
     sizes: tuple[str, ...] = ()
     contenders: tuple[str, ...] = ()

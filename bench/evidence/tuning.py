@@ -4,8 +4,8 @@ A cell is a set, a range (A or B of the paper, tables 3 and 4), a seed and an en
 trees, one after the other, none given up early. The paper chooses configurations by the rows it reports them on. Here
 the seed draws a fifth of the rows that no trial sees and the validation rows (a quarter of the rest) that trials are
 judged by, and two figures are told: the tuned score, which is the paper's, and the score on the rows that no trial
-saw. Sets above 4200 rows are cut to a fixed sample of that size. Optuna and scikit-optimize drive our own learner
-through `--judge`, the example `evaluate_configs` of the facade, so that nothing but the engine differs.
+saw. Larger sets are cut to a fixed sample of as many rows as `--rows` says. Optuna and scikit-optimize drive our own
+learner through `--judge`, the example `evaluate_configs` of the facade, so that nothing but the engine differs.
 """
 
 import json
@@ -37,7 +37,7 @@ ENGINES = (*PLAIN, "sse", "schemata", "tpe", "forest", "gbrt")
 # Engines of others, each with the packages it needs.
 PEERS = {"optuna": ("optuna",), "optuna-cmaes": ("optuna", "cmaes"), "skopt-gbrt": ("skopt",)}
 QUICK_ENGINES = ("random", "sse", "tpe", "forest", *PEERS)
-MOST_ROWS, MARKS, REPEATS = 4200, (20, 50, 100), 20
+MARKS, REPEATS = (20, 50, 100), 20
 BUDGET, QUICK_BUDGET = (100, 100), (12, 10)  # trials, trees of each
 
 
@@ -46,9 +46,9 @@ def budget_of(request: Request) -> tuple[int, int]:
 
 
 def size_of(request: Request, search: str) -> str:
-    """How the cache calls a range and a budget."""
+    """How the cache calls a range and a budget: trials, trees of each, and at most so many rows."""
     trials, trees = budget_of(request)
-    return f"{search}/{trials}x{trees}"
+    return f"{search}/{trials}x{trees}x{request.sample}"
 
 
 def plan(request: Request) -> Iterator[Job]:
@@ -85,10 +85,10 @@ def is_able(request: Request, engine: str) -> bool:
 
 
 @lru_cache
-def sample(folder: Path, scratch: Path, name: str) -> Path:
+def sample(folder: Path, scratch: Path, name: str, rows: int) -> Path:
     """The set, cut to a fixed sample, as a file; written once by each process, to the side, as others may be
     reading."""
-    cut = scratch / "tuning" / f"{name}.csv"
+    cut = scratch / "tuning" / f"{name}-{rows}.csv"
     cut.parent.mkdir(parents=True, exist_ok=True)
     if name in QUICK_SETS:
         x, y = DRAWN[name].draw(DRAWN[name].rows)
@@ -96,7 +96,7 @@ def sample(folder: Path, scratch: Path, name: str) -> Path:
     else:
         frame = datasets.read(folder / f"{name}.csv")
     aside = cut.with_suffix(f".{os.getpid()}.part")
-    frame.iloc[datasets.sample(len(frame), MOST_ROWS)].to_csv(aside, index=False)
+    frame.iloc[datasets.sample(len(frame), rows)].to_csv(aside, index=False)
     os.replace(aside, cut)
     return cut
 
@@ -107,7 +107,7 @@ def task_of(name: str) -> str:
 
 def measure(job: Job) -> dict:
     """One search."""
-    file = sample(job.request.folder, job.request.scratch, job.name)
+    file = sample(job.request.folder, job.request.scratch, job.name, job.request.sample)
     return run_ours(job, file) if job.ours else run_peer(job, file)
 
 

@@ -13,7 +13,7 @@ from evidence.request import Request
 def old(engine: str, seed: int, tuned: float, search: str = "a", **more) -> dict:
     """A line as the comparison of engines wrote it before it became an experiment of `reproduce.py`."""
     marks = {"20": tuned - 0.1, "100": tuned}
-    base = {"set": "abalone", "range": search, "seed": seed, "engine": engine, "budget": "100x100"}
+    base = {"set": "abalone", "range": search, "seed": seed, "engine": engine, "budget": "100x100x1000"}
     return {**base, "tuned": tuned, "untouched": tuned - 0.05, "marks": marks, "trials": 100, "seconds": 1.0, **more}
 
 
@@ -37,7 +37,7 @@ def test_differences_are_paired_by_seed(tmp_path):
 
 def test_the_page_tells_every_engine_and_skips_other_budgets(tmp_path):
     cells = [old(name, seed, 0.5 + 0.1 * seed) for name in ("optuna", "random", "tpe") for seed in range(3)]
-    cells.append(old("schemata", 0, 0.9, budget="15x10"))
+    cells.append(old("schemata", 0, 0.9, budget="15x10x1000"))
     page = tuning_tables.tell(kept(tmp_path, cells, torn='{"set": "abalo'), request(tmp_path))
     text = "\n".join(page.sections)
     assert "| tpe " in text and "| schemata" not in text and "+0.0 (0-3-0; 1.000)" in text
