@@ -194,20 +194,22 @@ def convergence_table(lines: list[dict]) -> str:
 
 def claim(results: Results, what: str, ours: str, others: tuple[str, ...], names: tuple[str, ...]) -> list[str]:
     """A claim that one method is better than others on some sets, and what is left of it."""
-    better, clear, worse, pairs = 0, [], [], 0
+    better, clear, worse, pairs, measured = 0, [], [], 0, set()
     for name in names:
         for other in others:
             gap = results.gap(name, ours, other, main_metric(name))
             if not len(gap.each):
                 continue
             pairs += 1
+            measured.add(name)
             better += gap.mean > 0
             if gap.p_value < 0.05:
                 (clear if gap.mean > 0 else worse).append(name if len(others) == 1 else f"{name} / {NAMES[other]}")
     if not pairs:
         return [what, "-", "-", "-", "not measured"]
     verdict = "confirmed" if better == pairs and not worse else "not confirmed" if better <= pairs / 2 else "in part"
-    return [what, f"{better} of {pairs}", ", ".join(clear) or "none", ", ".join(worse) or "none", verdict]
+    on = "" if len(measured) == len(names) else f" ({len(measured)} of {len(names)} sets)"
+    return [what, f"{better} of {pairs}{on}", ", ".join(clear) or "none", ", ".join(worse) or "none", verdict]
 
 
 def claims_table(results: Results) -> str:

@@ -48,8 +48,9 @@ class Page:
 
 
 def shortened(words: list[str]) -> str:
-    """A command whose paths are their last parts, so that no machine's layout is kept."""
-    return shlex.join(Path(word).name if "/" in word else word for word in words)
+    """A command whose paths are their last parts, so that no machine's layout is kept, without the notes told below."""
+    told = [word for place, word in enumerate(words) if "--note" not in (word, words[place - 1] if place else "")]
+    return shlex.join(Path(word).name if "/" in word else word for word in told)
 
 
 def provenance(request: Request, page: Page, lines: list[dict], given: list[str], notes: Iterable[str]) -> str:

@@ -87,7 +87,7 @@ def test_the_papers_figures_stand_beside_ours(tmp_path):
     expected = ["banknote (6)", "PSGBDT", "99.00 ± 1.00", "97.25 ± 0.19", "6-0-0", "0.031", "-", "-"]
     assert expected in rows
     claim = next(row for row in rows if row[0].startswith("PSGBDT outperforms CatBoost"))
-    assert claim[1:] == ["1 of 2", "banknote", "kc_house", "not confirmed"]
+    assert claim[1:] == ["1 of 2 (2 of 7 sets)", "banknote", "kc_house", "not confirmed"]
     sizes = next(row for row in rows if row[0] == "banknote" and row[-1] == "40.6")
     assert sizes[9:13] == ["61", "61", "40.6", "40.6"]
     assert ["banknote", "PSGBDT", "7", "7", "50", "25 %"] in rows
@@ -144,7 +144,7 @@ def test_what_was_measured_in_another_order_gives_the_same_page(whole, tmp_path)
     text = (tmp_path / "README.md").read_text()
     assert str(tmp_path) not in text and "- cells of the first build are older" in text
     assert "`bench/reproduce.py boosting --quick" in text and "stand-in 0.0.0" in text and "xgboost-cpu" in text
-    assert page.shortened(["--out", "/deep/in/there", "a b"]) == "--out there 'a b'"
+    assert page.shortened(["--out", "/deep/in/there", "--note", "told below", "a b"]) == "--out there 'a b'"
 
 
 def test_cells_of_another_binary_are_measured_again(whole, tmp_path):
