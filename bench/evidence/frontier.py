@@ -28,7 +28,7 @@ ahead at one of them by more than two standard errors of the paired difference. 
 search is ahead of the best peer of that size, chosen in hindsight, by more than two standard errors, and behind by as
 much."""
 TREES = """The fewest trees with which the best peer, chosen in hindsight, reaches on the mean what Swarmwood reaches
-with so many (the leaves of a tree are those of the size). More than 64 were not measured."""
+with so many (the leaves of a tree are those of the size); `more` than were measured."""
 LEAVES = "Mean number of leaves of all trees together, as counted; a dash where only the limit is known."
 LATENCY = """The first split's model, a batch of 50,000 rows on one thread, the best of three passes. A peer scores an
 array in memory; ours is what the binary reports for prediction alone."""
