@@ -1,0 +1,344 @@
+"""Optuna's own cases for samplers, and what ours promise beyond them."""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import textwrap
+import warnings
+
+import optuna
+import pytest
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.testing.pytest_samplers import (
+    BasicSamplerTestCase,
+    RelativeSamplerTestCase,
+    SingleOnlySamplerTestCase,
+)
+from optuna.trial import TrialState
+
+from swarmwood import engines
+from swarmwood.optuna import EngineSampler, SchemataSampler, SwarmSampler, _samplers, load_study
+
+optuna.logging.set_verbosity(optuna.logging.WARNING)
+
+SAMPLERS = [SchemataSampler, SwarmSampler]
+
+
+class TestSchemataSampler(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase):
+    @pytest.fixture
+    def sampler(self):
+        return SchemataSampler
+
+
+class TestSwarmSampler(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase):
+    @pytest.fixture
+    def sampler(self):
+        return SwarmSampler
+
+
+class TestForestSampler(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase):
+    @pytest.fixture
+    def sampler(self):
+        return EngineSampler
+
+
+def planted(trial):
+    """The least value, 0, is at x 7, y 0.1, kind "b", step 0.5."""
+    x = trial.suggest_int("x", -20, 20)
+    y = trial.suggest_float("y", 1e-3, 1.0, log=True)
+    kind = trial.suggest_categorical("kind", ["a", "b", None])
+    step = trial.suggest_float("step", 0.0, 1.0, step=0.25)
+    return abs(x - 7) + 10 * abs(y - 0.1) + (0 if kind == "b" else 5) + 4 * abs(step - 0.5)
+
+
+def params_of(study):
+    return [trial.params for trial in study.trials]
+
+
+def study_of(sampler, direction="minimize", **more):
+    return optuna.create_study(sampler=sampler, direction=direction, **more)
+
+
+@pytest.mark.parametrize("engine", list(engines()))
+def test_every_engine_learns_and_the_same_seed_gives_the_same_trials(engine):
+    study = study_of(EngineSampler(engine, seed=3))
+    study.optimize(planted, n_trials=60)
+    assert study.best_value < 9
+    assert len({tuple(params.items()) for params in params_of(study)}) == 60
+    again = study_of(EngineSampler(engine, seed=3), direction="maximize")
+    again.optimize(lambda trial: -planted(trial), n_trials=60)
+    assert params_of(again) == params_of(study)
+    other = study_of(EngineSampler(engine, seed=4))
+    other.optimize(planted, n_trials=12)
+    assert params_of(other) != params_of(study)[:12]
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_a_study_that_stops_goes_on_as_if_it_had_not(sampler, tmp_path):
+    whole = study_of(sampler(seed=1))
+    whole.optimize(planted, n_trials=50)
+    where = {"storage": f"sqlite:///{tmp_path / 'study.db'}", "study_name": "s"}
+    for part in (7, 20, 23):
+        study = optuna.create_study(sampler=sampler(seed=1), load_if_exists=True, **where)
+        study.optimize(planted, n_trials=part)
+    assert params_of(study) == params_of(whole)
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_it_beats_random_search(sampler):
+    def best(one):
+        study = study_of(one)
+        study.optimize(planted, n_trials=100)
+        return study.best_value
+
+    ours = sorted(best(sampler(seed=seed)) for seed in range(5))[2]
+    theirs = sorted(best(optuna.samplers.RandomSampler(seed=seed)) for seed in range(5))[2]
+    assert ours < theirs
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_all_configurations_come_once_before_any_comes_twice(sampler):
+    def objective(trial):
+        return trial.suggest_int("x", 0, 4) * trial.suggest_categorical("y", [1, 2, 3])
+
+    study = study_of(sampler(seed=0))
+    study.optimize(objective, n_trials=15)
+    assert len({tuple(params.items()) for params in params_of(study)}) == 15
+    study.optimize(objective, n_trials=5)
+    assert len(study.trials) == 20
+
+
+def test_trials_that_are_asked_together_differ_and_failures_are_answers():
+    space = {"x": IntDistribution(0, 5), "y": CategoricalDistribution(["p", "q"])}
+    study = study_of(SchemataSampler(seed=0, search_space=space))
+    asked = [study.ask(space) for _ in range(12)]
+    assert len({tuple(trial.params.items()) for trial in asked}) == 12
+    for at, trial in enumerate(asked):
+        study.tell(trial, state=TrialState.FAIL) if at % 2 else study.tell(trial, at)
+    assert study.best_value == 0
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_a_swarm_outlives_workers_that_never_answer(sampler):
+    space = {"x": IntDistribution(-20, 20), "y": IntDistribution(-20, 20)}
+    study = study_of(sampler(seed=5, search_space=space))
+    lost = study.ask(space)
+    for _ in range(100):
+        trial = study.ask(space)
+        study.tell(trial, abs(trial.params["x"] - 3) + abs(trial.params["y"] + 8))
+    assert study.best_value <= 4
+    assert lost.params not in [trial.params for trial in study.trials[1:]]
+    late = study.tell(lost, -1.0)  # the answer comes after all
+    trial = study.ask(space)
+    assert study.best_value == -1.0 and late.params != trial.params
+
+
+def test_enqueued_added_and_pruned_trials_are_taken_in():
+    study = study_of(SchemataSampler(seed=2))
+    study.enqueue_trial({"x": 6, "y": 0.1, "kind": "b", "step": 0.5})
+    study.enqueue_trial({"x": 7})
+    study.optimize(planted, n_trials=2)
+    assert study.trials[0].params["x"] == 6 and study.trials[0].value == 1.0
+    assert study.trials[1].params["x"] == 7 and set(study.trials[1].params) == set(study.trials[0].params)
+    study.add_trial(study.trials[0])
+
+    def sometimes(trial):
+        value = planted(trial)
+        trial.report(value - 100, 0)
+        if trial.number % 3 == 0:
+            raise optuna.TrialPruned
+        return value
+
+    study.optimize(sometimes, n_trials=40)
+    states = [trial.state for trial in study.trials]
+    assert states.count(TrialState.PRUNED) == 14
+    # Pruned trials look a hundred better than they are, and must not lead the search astray.
+    assert study.best_value <= 1.0
+    assert len({tuple(trial.params.items()) for trial in study.trials}) == len(study.trials) - 1
+
+
+def test_threads_share_one_search():
+    study = study_of(SwarmSampler(seed=0))
+    study.optimize(planted, n_trials=60, n_jobs=4)
+    assert all(trial.state == TrialState.COMPLETE for trial in study.trials) and len(study.trials) == 60
+    assert len({tuple(params.items()) for params in params_of(study)}) == 60
+    turns = sorted(
+        trial.system_attrs["swarmwood:record"]["turn"]
+        for trial in study.trials
+        if "turn" in trial.system_attrs["swarmwood:record"]
+    )
+    assert turns == list(range(len(turns))) and len(turns) >= 50
+
+
+def test_samplers_without_a_seed_find_that_of_the_study(tmp_path):
+    where = {"storage": f"sqlite:///{tmp_path / 'study.db'}", "study_name": "s"}
+    for _ in range(2):
+        study = optuna.create_study(sampler=SwarmSampler(), load_if_exists=True, **where)
+        study.optimize(planted, n_trials=5)
+    searches = {trial.system_attrs["swarmwood:record"].get("by") for trial in study.trials} - {None}
+    assert len(searches) == 1
+    other = study_of(SwarmSampler())
+    other.optimize(planted, n_trials=5)
+    assert params_of(other) != params_of(study)[:5]
+
+
+def test_spaces_that_change_fall_back_on_what_is_common():
+    def objective(trial):
+        x = trial.suggest_int("x", 0, 1000)
+        kind = trial.suggest_categorical("kind", ["a", "b"])
+        more = trial.suggest_float("deep", 0, 1) if kind == "a" else trial.suggest_int("wide", 1, 10**15, log=True) / 1e15
+        return abs(x - 300) + more
+
+    study = study_of(SchemataSampler(seed=1))
+    study.optimize(objective, n_trials=80)
+    assert study.best_value < 30
+    deep = [trial.params["deep"] for trial in study.trials if "deep" in trial.params]
+    assert len(set(deep)) == len(deep) > 5
+    again = study_of(SchemataSampler(seed=1))
+    again.optimize(objective, n_trials=80)
+    assert params_of(again) == params_of(study)
+
+
+def test_hyperband_and_copies_and_faults():
+    def objective(trial):
+        for step in range(4):
+            trial.report(planted(trial) + 4 - step, step)
+            if trial.should_prune():
+                raise optuna.TrialPruned
+        return planted(trial)
+
+    study = study_of(SchemataSampler(seed=1), pruner=optuna.pruners.HyperbandPruner(max_resource=4))
+    study.optimize(objective, n_trials=30)
+    assert study.best_value < 15
+    study.sampler = pickle.loads(pickle.dumps(study.sampler))
+    study.optimize(objective, n_trials=5)
+    assert str(study.sampler) == "SchemataSampler"
+    with pytest.raises(ValueError, match="engine: is 'tep'"):
+        EngineSampler("tep")
+    with pytest.raises(ValueError, match="seed: is -1"):
+        SchemataSampler(seed=-1)
+    with pytest.raises(ValueError, match="SwarmSampler minimises or maximises one value, and the study has 2"):
+        optuna.create_study(directions=["minimize"] * 2, sampler=SwarmSampler()).ask()
+
+
+def test_a_trial_without_a_record_is_not_waited_for_long(monkeypatch):
+    monkeypatch.setattr(_samplers, "LONGEST_WAIT", 0.05)
+    space = {"x": FloatDistribution(0, 1)}
+    study = study_of(SchemataSampler(seed=1, search_space=space))
+    dead = study._storage.create_new_trial(study._study_id)  # its worker died before it chose a configuration
+    for _ in range(5):
+        study.tell(study.ask(space), 1.0)
+    assert study._storage.get_trial(dead).state == TrialState.RUNNING and len(study.trials) == 6
+
+
+WORKER = """
+import sys, time
+import optuna
+from swarmwood.optuna import SchemataSampler, SwarmSampler
+optuna.logging.set_verbosity(optuna.logging.ERROR)
+path, name, trials, stuck = sys.argv[1:]
+storage = optuna.storages.RDBStorage(f"sqlite:///{path}", engine_kwargs={"connect_args": {"timeout": 60}})
+sampler = {"schemata": SchemataSampler, "pso": SwarmSampler}[name](seed=9)
+study = optuna.load_study(study_name="s", storage=storage, sampler=sampler)
+
+def objective(trial):
+    x, y = trial.suggest_int("x", 0, 5), trial.suggest_int("y", 0, 5)
+    if stuck == "yes" and trial.number >= 3:
+        print("stuck", flush=True)
+        time.sleep(600)
+    return (x - 2) ** 2 + (y - 4) ** 2
+
+study.optimize(objective, n_trials=int(trials))
+"""
+
+
+def start(path, name, trials, stuck="no"):
+    words = [sys.executable, "-c", textwrap.dedent(WORKER), str(path), name, str(trials), stuck]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("name", ["schemata", "pso"])
+def test_processes_share_a_study_and_one_that_is_killed_harms_nobody(name, tmp_path):
+    path = tmp_path / "study.db"
+    study = optuna.create_study(study_name="s", storage=f"sqlite:///{path}")
+    victim = start(path, name, 9, "yes")
+    assert victim.stdout.readline() == "stuck\n"
+    os.kill(victim.pid, signal.SIGKILL)
+    victim.wait()
+    victim.stdout.close()
+    workers = [start(path, name, 16) for _ in range(2)]
+    assert [worker.wait() for worker in workers] == [0, 0]
+    for worker in workers:
+        worker.stdout.close()
+    trials = study.trials
+    assert [trial.number for trial in trials] == list(range(36))
+    states = [trial.state for trial in trials]
+    assert states == [TrialState.RUNNING if number == 3 else TrialState.COMPLETE for number in range(36)]
+    # 36 configurations, 36 trials: every one was asked, and none twice.
+    assert len({(trial.params["x"], trial.params["y"]) for trial in trials}) == 36
+    assert all(
+        trial.value == (trial.params["x"] - 2) ** 2 + (trial.params["y"] - 4) ** 2
+        for trial in trials
+        if trial.state == TrialState.COMPLETE
+    )
+
+
+JOURNAL = """\
+{"swarmwood_study":1,"created_by":"swarmwood 0.1.0","engine":"random","seed":3,"lag":1,"pieces":2,"race":true,\
+"task":{"text":"t","fingerprint":"00"},"measure":{"name":"accuracy","from":1.0},\
+"space":[{"name":"booster","type":"choice","values":["tree","linear"]},\
+{"high":9,"low":1,"name":"depth","scale":"linear","type":"integer","when":{"booster":["tree"]}},\
+{"high":1.0,"low":0.01,"name":"rate","scale":"log","type":"real"},{"name":"bins","type":"list","values":[16.0,64.0]}],\
+"space_fingerprint":"FINGERPRINT"}
+{"event":"ask","id":0,"point":{"bins":16,"booster":"tree","depth":4,"rate":0.5},"worker":0}
+{"event":"piece","id":0,"piece":0,"loss":0.25,"rounds":null,"seconds":0.5}
+{"event":"piece","id":0,"piece":1,"loss":0.75,"rounds":null,"seconds":0.5}
+{"event":"tell","id":0,"loss":0.5,"seconds":1.0}
+{"event":"ask","id":1,"point":{"bins":64,"booster":"linear","rate":0.25},"worker":0}
+{"event":"tell","id":1,"failed":"no luck","seconds":1.0}
+{"event":"ask","id":2,"point":{"bins":64,"booster":"linear","rate":0.125},"worker":0}
+{"event":"piece","id":2,"piece":0,"loss":1.0,"rounds":null,"seconds":0.5}
+{"event":"tell","id":2,"loss":0.875,"raced":true,"seconds":0.5}
+{"event":"ask","id":3,"point":{"bins":64,"booster":"linear","rate":0.75},"worker":0}
+"""
+
+
+def test_studies_of_the_command_line_come_into_optuna(tmp_path):
+    path = tmp_path / "study.jsonl"
+    path.write_text(JOURNAL)
+    with pytest.raises(ValueError, match="fingerprint"):
+        load_study(path)
+    path.write_text(JOURNAL.replace("FINGERPRINT", FINGERPRINT))
+    study = load_study(path, storage=f"sqlite:///{tmp_path / 'study.db'}", study_name="wine")
+    assert study.direction == optuna.study.StudyDirection.MAXIMIZE and study.best_value == 0.5
+    assert study.best_params == {"bins": 16.0, "booster": "tree", "depth": 4, "rate": 0.5}
+    assert [trial.state.name for trial in study.trials] == ["COMPLETE", "FAIL", "PRUNED"]
+    assert study.trials[0].intermediate_values == {0: 0.75, 1: 0.25}
+    assert study.trials[1].user_attrs["reason"] == "no luck" and study.trials[2].value == 0.125
+    assert study.user_attrs["swarmwood_measure"] == "accuracy"
+    study.sampler = SchemataSampler(seed=1)
+    study.optimize(lambda trial: trial.suggest_float("rate", 0.01, 1.0, log=True), n_trials=5)
+    assert len(study.trials) == 8
+    with pytest.raises(FileNotFoundError):
+        load_study(tmp_path / "none.jsonl")
+
+
+#: The fingerprint of the space in the journal above.
+FINGERPRINT = "?"
+
+
+def test_without_optuna_the_error_says_what_to_install(tmp_path):
+    (tmp_path / "optuna.py").write_text("raise ImportError('not there')")
+    code = "import swarmwood.optuna"
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    assert done.returncode == 1 and "pip install swarmwood[optuna]" in done.stderr
+
+
+def test_nothing_warns():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        study = study_of(SchemataSampler(seed=1))
+        study.optimize(planted, n_trials=5)
