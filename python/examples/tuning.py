@@ -32,7 +32,9 @@ print("best:", search.best_params_, f"accuracy {search.score(X_test, y_test):.3f
 # %% Anything else: ask and tell. The search can be saved between two trials.
 for name, about in engines().items():
     print(f"{name:10} {about}")
-tuner = Tuner({"shape": ["line", "wave"], "period": Integer(1, 20, when={"shape": "wave"}), "height": (0.0, 5.0)}, seed=1)
+tuner = Tuner(
+    {"shape": ["line", "wave"], "period": Integer(1, 20, when={"shape": "wave"}), "height": (0.0, 5.0)}, seed=1
+)
 for _ in range(40):
     trial = tuner.ask()
     period = trial.params.get("period", 20)

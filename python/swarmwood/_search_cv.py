@@ -36,8 +36,8 @@ class SchemataSearchCV(BaseSearchCV):
     engine : str, default="schemata"
         Who proposes configurations: one of `swarmwood.engines()`.
     batch_size : int, default=4
-        Configurations that are evaluated together, all folds side by side; the engine learns after each batch. More keep
-        more processors busy, fewer learn sooner. Results depend on it and never on `n_jobs`.
+        Configurations that are evaluated together, all folds side by side; the engine learns after each batch. More
+        keep more processors busy, fewer learn sooner. Results depend on it and never on `n_jobs`.
     scoring, n_jobs, refit, cv, verbose, pre_dispatch, error_score, return_train_score
         As in scikit-learn. With several metrics the search follows the one that `refit` names, or else the first.
     random_state : int, RandomState instance or None, default=None
@@ -52,9 +52,10 @@ class SchemataSearchCV(BaseSearchCV):
 
     Notes
     -----
-    A configuration whose mean score is not finite, because a fit failed and `error_score` is NaN, is told to the engine as
-    a failure; another `error_score` counts as the score it is. An engine that asks for a configuration again is answered
-    from memory. If all fits of the whole search fail, the error is raised as scikit-learn raises it.
+    A configuration whose mean score is not finite, because a fit failed and `error_score` is NaN, is told to the
+    engine as a failure; another `error_score` counts as the score it is. An engine that asks for a configuration
+    again is answered from memory. If all fits of the whole search fail, the error is raised as scikit-learn raises
+    it.
 
     Examples
     --------

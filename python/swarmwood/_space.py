@@ -1,8 +1,8 @@
 """What may be searched, in Python's manner: from a dictionary to a space of the core, and values to and fro.
 
-A space is a dictionary from names to `(low, high)`, `(low, high, "log")`, a list of values, `Integer`, `Real`, `Choice`,
-`Ordered`, or a frozen `randint`, `uniform` or `loguniform` of SciPy. The core knows numbers and labels; what a choice of
-Python objects stands for is kept here.
+A space is a dictionary from names to `(low, high)`, `(low, high, "log")`, a list of values, `Integer`, `Real`,
+`Choice`, `Ordered`, or a frozen `randint`, `uniform` or `loguniform` of SciPy. The core knows numbers and labels;
+what a choice of Python objects stands for is kept here.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real as RealNumber
+from numbers import Integral
+from numbers import Real as RealNumber
 from typing import Any
 
 from swarmwood import _core
@@ -27,8 +28,8 @@ When = Mapping[str, Any] | None
 class Integer:
     """A whole number from `low` to `high`, both included.
 
-    With `log=True` equal ratios are equally far. `when={"name": values}` makes the parameter exist only while the choice
-    of that name has one of these values.
+    With `log=True` equal ratios are equally far. `when={"name": values}` makes the parameter exist only while the
+    choice of that name has one of these values.
 
     >>> Integer(1, 64, log=True)
     Integer(low=1, high=64, log=True, when=None)
@@ -84,9 +85,7 @@ class Space:
                 faults.append(f"parameter {name!r}: {fault}")
         if faults:
             raise ValueError("\n".join(faults))
-        self._labels = {
-            name: _labels(one.values) for name, one in self.parameters.items() if isinstance(one, Choice)
-        }
+        self._labels = {name: _labels(one.values) for name, one in self.parameters.items() if isinstance(one, Choice)}
         described = {}
         for name, one in self.parameters.items():
             try:
@@ -112,15 +111,14 @@ class Space:
             entry["when"] = {parent: self._labels_under(parent, values) for parent, values in one.when.items()}
         return entry
 
-    def _labels_under(self, parent: str, values: Any) -> list[str]:
+    def _labels_under(self, parent: str, values: list[Any]) -> list[str]:
         """Return what the core calls the values of a choice that a condition names."""
         choice = self.parameters.get(parent)
         if not isinstance(choice, Choice):
             there = "is no choice" if parent in self.parameters else "is no parameter"
             raise ValueError(f"depends on {parent!r}, which {there}")
-        wanted = list(values) if isinstance(values, (list, tuple, set, frozenset)) else [values]
         labels = []
-        for value in wanted:
+        for value in values:
             at = _position(choice.values, value)
             if at is None:
                 known = ", ".join(repr(one) for one in choice.values)
@@ -160,14 +158,10 @@ class Space:
         return configuration
 
     def document(self) -> list[dict[str, Any]] | None:
-        """Return the space as JSON data that `from_document` takes; None if it holds objects that JSON has no word for."""
+        """Return the space as JSON data that `from_document` takes; None if JSON has no word for something in it."""
         kept = []
         for name, one in self.parameters.items():
-            entry = {"name": name, "type": type(one).__name__, **vars(one)}
-            entry["when"] = None if one.when is None else dict(one.when)
-            if isinstance(one, (Choice, Ordered)):
-                entry["values"] = list(one.values)
-            kept.append(entry)
+            kept.append({"name": name, "type": type(one).__name__, **vars(one)})
         try:
             same = json.loads(json.dumps(kept, allow_nan=False))
         except (TypeError, ValueError):
@@ -210,11 +204,13 @@ def _equal(one: Any, other: Any) -> bool:
 
 
 def _labels(values: Sequence[Any]) -> list[str]:
-    """Return a text for every value of a choice, the plainest that tells them apart."""
+    """Return a text for every value of a choice, which is the same in every process."""
     if all(isinstance(value, str) for value in values):
         return [str(value) for value in values]
-    texts = [repr(value) for value in values]
-    return texts if len(set(texts)) == len(texts) else [f"{at}: {text}" for at, text in enumerate(texts)]
+    plain = (str, bool, int, float, type(None))
+    # Other objects may say where they lie in memory.
+    texts = [repr(value) if isinstance(value, plain) else f"value {at}" for at, value in enumerate(values)]
+    return texts if len(set(texts)) == len(texts) else [f"value {at}" for at in range(len(texts))]
 
 
 def _is_number(value: Any) -> bool:
@@ -226,16 +222,16 @@ def _parameter(name: str, given: Any) -> Parameter:
     if not isinstance(name, str) or not name:
         raise ValueError("names must be texts")
     if isinstance(given, (Integer, Real)):
-        return _bounded(given, given.low, given.high, given.log, given.when)
+        return _bounded(given, given.low, given.high, given.log, _condition(given.when))
     if isinstance(given, (Choice, Ordered)):
-        return type(given)(_several(given.values), given.when)
+        return type(given)(_several(given.values), _condition(given.when))
     if hasattr(given, "dist") and hasattr(given, "support"):
         return _of_scipy(given)
     if isinstance(given, tuple) and len(given) in (2, 3) and all(_is_number(bound) for bound in given[:2]):
         if len(given) == 3 and given[2] not in ("log", "linear"):
             raise ValueError(f"has {given[2]!r} as its third entry, must be 'log' or 'linear'")
         return _bounded(None, given[0], given[1], len(given) == 3 and given[2] == "log", None)
-    if isinstance(given, (list, range)) or type(given).__module__ == "numpy" and getattr(given, "ndim", 0) == 1:
+    if isinstance(given, (list, range)) or (type(given).__module__ == "numpy" and getattr(given, "ndim", 0) == 1):
         values = _several(given)
         # Numbers in a list have an order, whichever they are written in.
         return Ordered(sorted(values)) if all(_is_number(value) for value in values) else Choice(values)
@@ -243,6 +239,16 @@ def _parameter(name: str, given: Any) -> Parameter:
         f"is {given!r}, must be (low, high), a list of values, Integer, Real, Choice, Ordered, or a frozen randint, "
         "uniform or loguniform of SciPy"
     )
+
+
+def _condition(when: When) -> dict[str, list[Any]] | None:
+    """Return a condition with a list of values, however they were given."""
+    if when is None:
+        return None
+    if not isinstance(when, Mapping) or len(when) != 1:
+        raise ValueError(f"has the condition {when!r}, must be one name of a choice and its values: {{'name': [...]}}")
+    several = (list, tuple, set, frozenset)
+    return {parent: list(values) if isinstance(values, several) else [values] for parent, values in when.items()}
 
 
 def _bounded(kind: Any, low: Any, high: Any, log: bool, when: When) -> Parameter:
@@ -261,7 +267,10 @@ def _several(values: Any) -> list[Any]:
     """Return the values of a list, none of them twice."""
     if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
         raise ValueError(f"has the values {values!r}, must be a list of values")
-    listed = [value.item() if type(value).__module__ == "numpy" and getattr(value, "ndim", 1) == 0 else value for value in values]
+    listed = [
+        value.item() if type(value).__module__ == "numpy" and getattr(value, "ndim", 1) == 0 else value
+        for value in values
+    ]
     if not listed:
         raise ValueError("has no values, must have at least one")
     for at, value in enumerate(listed):

@@ -46,9 +46,9 @@ class Tuner:
     Parameters
     ----------
     space : dict
-        Names, and what they may be: `(low, high)` (whole numbers if both are, else real), `(low, high, "log")`, a list of
-        values (numbers in a list have an order, other values have none), `Integer`, `Real`, `Choice`, `Ordered` with their
-        `log=` and `when=`, or a frozen `randint`, `uniform`, `loguniform` of SciPy.
+        Names, and what they may be: `(low, high)` (whole numbers if both are, else real), `(low, high, "log")`, a
+        list of values (numbers in a list have an order, other values have none), `Integer`, `Real`, `Choice`,
+        `Ordered` with their `log=` and `when=`, or a frozen `randint`, `uniform`, `loguniform` of SciPy.
     engine : str, default="forest"
         Who proposes: one of `swarmwood.engines()`.
     seed : int, default=0
@@ -61,8 +61,8 @@ class Tuner:
 
     Examples
     --------
-    >>> from swarmwood import Choice, Integer, Tuner
-    >>> space = {"kernel": ["linear", "poly"], "degree": Integer(2, 5, when={"kernel": "poly"}), "C": (0.01, 100.0, "log")}
+    >>> from swarmwood import Integer, Tuner
+    >>> space = {"kernel": ["linear", "poly"], "degree": Integer(2, 5, when={"kernel": "poly"}), "C": (0.01, 99, "log")}
     >>> tuner = Tuner(space, engine="tpe", seed=1)
     >>> for _ in range(30):
     ...     trial = tuner.ask()
@@ -94,8 +94,8 @@ class Tuner:
     def ask(self, n: int | None = None) -> Trial | list[Trial]:
         """Return the next trial, or a list of up to `n`.
 
-        A single ask raises `NothingToAsk` where a list would be empty: if the engine works in rounds and needs the answers
-        of this one first, or if the search is over.
+        A single ask raises `NothingToAsk` where a list would be empty: if the engine works in rounds and needs the
+        answers of this one first, or if the search is over.
         """
         if n is not None and n < 1:
             raise ValueError(f"n: is {n!r}, must be at least 1")
@@ -136,7 +136,7 @@ class Tuner:
 
     @property
     def trials(self) -> list[tuple[dict[str, Any], float | None]]:
-        """Parameters and values of all that was told, in the order of asking, what was added last; None where it failed."""
+        """Parameters and values (None for a failure) of all that was told, as it was asked; what was added is last."""
         own = [(self._asked[number], self._told[number]) for number in sorted(self._told)]
         return [(dict(params), value) for params, value in own + self._added]
 

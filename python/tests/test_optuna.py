@@ -188,7 +188,9 @@ def test_spaces_that_change_fall_back_on_what_is_common():
     def objective(trial):
         x = trial.suggest_int("x", 0, 1000)
         kind = trial.suggest_categorical("kind", ["a", "b"])
-        more = trial.suggest_float("deep", 0, 1) if kind == "a" else trial.suggest_int("wide", 1, 10**15, log=True) / 1e15
+        more = (
+            trial.suggest_float("deep", 0, 1) if kind == "a" else trial.suggest_int("wide", 1, 10**15, log=True) / 1e15
+        )
         return abs(x - 300) + more
 
     study = study_of(SchemataSampler(seed=1))

@@ -98,7 +98,7 @@ def test_failed_fits_are_told_as_failures():
         alone = SchemataSearchCV(Planted(fail_above=0.5), SPACE, n_iter=40, cv=2, batch_size=1).fit(*ROWS)
     scores = search.cv_results_["mean_test_score"]
     failed = np.array([params["x"] > 0.5 for params in search.cv_results_["params"]])
-    assert 0 < failed.sum() and np.isnan(scores[failed]).all() and not np.isnan(scores[~failed]).any()
+    assert failed.sum() > 0 and np.isnan(scores[failed]).all() and not np.isnan(scores[~failed]).any()
     assert len(scores) + len(search.failed_params_) == 40 and search.best_params_["x"] <= 0.5
     # One at a time every failure is a call in which all fits fail: none may end the search.
     assert alone.failed_params_ and all(params["x"] > 0.5 for params in alone.failed_params_)

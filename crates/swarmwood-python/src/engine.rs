@@ -83,7 +83,9 @@ impl Engine {
     /// What came of trials: losses, or `None` where they failed.
     fn tell(&self, py: Python<'_>, outcomes: Vec<(u64, Option<f64>)>) -> PyResult<()> {
         guarded(|| {
-            let outcome = |(id, loss): (u64, Option<f64>)| loss.map_or(Outcome::Failed { id }, |loss| Outcome::Value { id, loss });
+            let outcome = |(id, loss): (u64, Option<f64>)| {
+                loss.map_or(Outcome::Failed { id }, |loss| Outcome::Value { id, loss })
+            };
             let outcomes: Vec<Outcome> = outcomes.into_iter().map(outcome).collect();
             py.detach(|| {
                 self.lock()?.tell(&outcomes);

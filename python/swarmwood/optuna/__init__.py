@@ -1,8 +1,8 @@
 """Search engines of swarmwood as samplers of Optuna; `pip install swarmwood[optuna]`.
 
 `SchemataSampler` exploits what the best trials have in common, `SwarmSampler` is the discrete particle swarm, and
-`EngineSampler` takes any engine by name. What they know is in the study's storage: a study goes on in another process, and
-many processes may work on one. `load_study` brings a study of the command line into Optuna.
+`EngineSampler` takes any engine by name. What they know is in the study's storage: a study goes on in another
+process, and many processes may work on one. `load_study` brings a study of the command line into Optuna.
 """
 
 try:

@@ -111,8 +111,8 @@ def mixed(*parts: object) -> int:
 def alone(seed: int, number: int, name: str, distribution: BaseDistribution) -> Any:
     """Return the value of a parameter that is sampled on its own: it follows from the number of the trial.
 
-    So every process knows what another one's trial will get. A parameter of few values goes through all of them before one
-    comes again, so that the first trials of a study, which know no space yet, differ.
+    So every process knows what another one's trial will get. A parameter of few values goes through all of them
+    before one comes again, so that the first trials of a study, which know no space yet, differ.
     """
     domains = Domains({name: distribution})
     few = _count(distribution)

@@ -1,14 +1,14 @@
 """An engine at the point where the trials of a study have brought it.
 
-Every trial that an engine proposed carries a record in the study's storage: which search proposed it, as which turn of that
-search, the configuration, and what the engine had learned since the turn before. Whoever knows the records can put an
-engine of its own through the same turns, so a study goes on in any process, and any number of processes have the same
-engine. What somebody else proposed is adopted. A process keeps its engine and goes on from there as long as the records are
-those it knows.
+Every trial that an engine proposed carries a record in the study's storage: which search proposed it, as which turn
+of that search, the configuration, and what the engine had learned since the turn before. Whoever knows the records
+can put an engine of its own through the same turns, so a study goes on in any process, and any number of processes
+have the same engine. What somebody else proposed is adopted. A process keeps its engine and goes on from there as
+long as the records are those it knows.
 
-An engine that works in rounds may wait for answers. Nobody waits here: the trial gets a random configuration instead, which
-the engine adopts. If a trial is behind long enough, its worker is taken for dead and the engine is told that it failed;
-should its answer come after all, it is adopted.
+An engine that works in rounds may wait for answers. Nobody waits here: the trial gets a random configuration instead,
+which the engine adopts. If a trial is behind long enough, its worker is taken for dead and the engine is told that it
+failed; should its answer come after all, it is adopted.
 """
 
 from __future__ import annotations

@@ -16,9 +16,7 @@ from swarmwood import _core
 STATES = {"whole": TrialState.COMPLETE, "raced": TrialState.PRUNED, "failed": TrialState.FAIL}
 
 
-def load_study(
-    journal: str | os.PathLike[str], *, storage: Any = None, study_name: str | None = None
-) -> optuna.Study:
+def load_study(journal: str | os.PathLike[str], *, storage: Any = None, study_name: str | None = None) -> optuna.Study:
     """Return the study of a journal, written by `swarmwood tune --study`, as a new study of Optuna.
 
     Parameters
@@ -30,9 +28,9 @@ def load_study(
     study_name : str, default=None
         Its name there; Optuna finds one if None.
 
-    Trials keep their values, larger ones being better where they were. A trial that racing gave up is a pruned one, with
-    what its folds said as intermediate values. Trials that are open are left out. A list of numbers becomes a categorical
-    parameter, since Optuna has no other word for it.
+    Trials keep their values, larger ones being better where they were. A trial that racing gave up is a pruned one,
+    with what its folds said as intermediate values. Trials that are open are left out. A list of numbers becomes a
+    categorical parameter, since Optuna has no other word for it.
     """
     read = _core.read_study(os.fspath(journal))
     distributions = {entry["name"]: _distribution(entry) for entry in json.loads(read["space"])}

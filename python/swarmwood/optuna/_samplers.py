@@ -42,19 +42,19 @@ class EngineSampler(BaseSampler):
     engine : str, default="forest"
         One of `swarmwood.engines()`.
     seed : int or None, default=None
-        The same seed gives the same trials again, as long as trials come one after the other. None draws a seed and keeps
-        it in the study, where samplers of other processes find it.
+        The same seed gives the same trials again, as long as trials come one after the other. None draws a seed and
+        keeps it in the study, where samplers of other processes find it.
     search_space : dict of str to distribution, default=None
-        What is searched, if it is known; else what all trials so far have in common, as in Optuna's own samplers, so that
-        the first trial of a study is random.
+        What is searched, if it is known; else what all trials so far have in common, as in Optuna's own samplers, so
+        that the first trial of a study is random.
 
     Notes
     -----
-    What the sampler knows is in the study's storage: a study goes on where it stopped, and processes that work on one study
-    take turns in one search. No configuration is tried twice while there are others. A worker that dies leaves its trial
-    open; the others go on. Parameters that only some trials have are sampled on their own, at random. A failed trial is
-    told as one, a pruned one counts as no better than the median of those that were completed. Studies with several
-    objectives are refused.
+    What the sampler knows is in the study's storage: a study goes on where it stopped, and processes that work on one
+    study take turns in one search. No configuration is tried twice while there are others. A worker that dies leaves
+    its trial open; the others go on. Parameters that only some trials have are sampled on their own, at random. A
+    failed trial is told as one, a pruned one counts as no better than the median of those that were completed.
+    Studies with several objectives are refused.
     """
 
     def __init__(
@@ -134,9 +134,7 @@ class EngineSampler(BaseSampler):
         self._refuse_many(study)
         return alone(self._seed_of(study), trial.number, param_name, param_distribution)
 
-    def after_trial(
-        self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None
-    ) -> None:
+    def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
         """Forget what is in the storage from now on."""
         self._decided.pop(trial._trial_id, None)
 
@@ -228,7 +226,8 @@ class SchemataSampler(EngineSampler):
     """Optuna's sampler by the exploiter of schemata: children of what the best subsets of trials have in common.
 
     The engine `schemata` of swarmwood, after Makino and Kita 2024, without generations and without repeats; see
-    `EngineSampler` for the parameters. It is cheap: a trial costs well under a millisecond beside what the storage takes.
+    `EngineSampler` for the parameters. It is cheap: a trial costs well under a millisecond beside what the storage
+    takes.
 
     Examples
     --------
@@ -241,17 +240,16 @@ class SchemataSampler(EngineSampler):
     True
     """
 
-    def __init__(
-        self, *, seed: int | None = None, search_space: Mapping[str, BaseDistribution] | None = None
-    ) -> None:
+    def __init__(self, *, seed: int | None = None, search_space: Mapping[str, BaseDistribution] | None = None) -> None:
         super().__init__("schemata", seed=seed, search_space=search_space)
 
 
 class SwarmSampler(EngineSampler):
     """Optuna's sampler by the discrete particle swarm: particles copy values from better ones.
 
-    The engine `pso` of swarmwood, after Rao 2022, with twenty particles, a memo and some mutation; see `EngineSampler` for
-    the parameters. It works in rounds of twenty: trials that come while the last of a round are still running are random.
+    The engine `pso` of swarmwood, after Rao 2022, with twenty particles, a memo and some mutation; see
+    `EngineSampler` for the parameters. It works in rounds of twenty: trials that come while the last of a round are
+    still running are random.
 
     Examples
     --------
@@ -264,7 +262,5 @@ class SwarmSampler(EngineSampler):
     True
     """
 
-    def __init__(
-        self, *, seed: int | None = None, search_space: Mapping[str, BaseDistribution] | None = None
-    ) -> None:
+    def __init__(self, *, seed: int | None = None, search_space: Mapping[str, BaseDistribution] | None = None) -> None:
         super().__init__("pso", seed=seed, search_space=search_space)
