@@ -234,7 +234,8 @@ def test_all_faults_are_told_at_once_and_engines_and_seeds_are_checked():
 
 
 def test_the_core_refuses_what_is_not_of_its_space():
-    engine = _core.Engine(json.dumps({"x": {"type": "integer", "low": 0, "high": 3}}), "random", 1)
+    space = json.dumps({"x": {"type": "integer", "low": 0, "high": 3}})
+    engine = _core.Engine(space, "random", 1)
     assert engine.size == 4 and engine.name == "random" and engine.best() is None
     for configuration in ({"x": 9}, {"x": "a"}, {"y": 1}, {}, {"x": 1, "y": 1}):
         with pytest.raises(ValueError):
@@ -243,7 +244,7 @@ def test_the_core_refuses_what_is_not_of_its_space():
     assert engine.best() == (None, 0.5, {"x": 2})
     engine.tell([(77, 1.0)])  # unknown trials are ignored
     with pytest.raises(ValueError, match="damaged"):
-        _core.Engine.resume("{}", "random", b"")
+        _core.Engine.resume(space, "random", b"")
     assert issubclass(SwarmwoodError, RuntimeError)
 
 

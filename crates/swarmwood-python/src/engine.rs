@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use swarmwood::checkpoint::snapshot::{decode, encode, of_datum, to_datum};
 use swarmwood::search::trial::FIRST_ADOPTED;
-use swarmwood::search::{Adopted, Engine as _, Outcome, Space};
+use swarmwood::search::{Adopted, Outcome, Space};
 use swarmwood::tune::{engine, space_file};
 
 use crate::configuration::{dictionary, point};
@@ -110,10 +110,12 @@ impl Engine {
     /// Number, loss and configuration of the best trial; an adopted one has no number.
     fn best<'py>(&self, py: Python<'py>) -> PyResult<Option<Best<'py>>> {
         guarded(|| {
-            let engine = self.lock()?;
-            let Some(best) = engine.best() else { return Ok(None) };
-            let id = (best.id < FIRST_ADOPTED).then_some(best.id);
-            Ok(Some((id, best.loss, dictionary(py, &self.space, best.point)?)))
+            let best = py.detach(|| {
+                let engine = self.lock()?;
+                Ok::<_, PyErr>(engine.best().map(|best| (best.id, best.loss, best.point.clone())))
+            })?;
+            let Some((id, loss, point)) = best else { return Ok(None) };
+            Ok(Some(((id < FIRST_ADOPTED).then_some(id), loss, dictionary(py, &self.space, &point)?)))
         })
     }
 

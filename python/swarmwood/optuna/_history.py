@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from bisect import insort
 from collections.abc import Iterable, Mapping
+from itertools import count, takewhile
 from typing import Any
 
 from optuna.trial import FrozenTrial, TrialState
@@ -83,10 +84,10 @@ class History:
         turns: dict[int, int] = {}
         for number, trial in trials.items():
             record = record_of(trial)
-            if record is not None and self._is_own(record):
+            if record is not None and self._is_own(record, number):
                 # Two trials can only have one turn if one of them was taken for dead; the other is adopted.
                 turns.setdefault(record["turn"], number)
-        order = [turns[turn] for turn in sorted(turns)]
+        order = [turns[turn] for turn in takewhile(turns.__contains__, count())]
         if order[: len(self._turns)] != self._turns:
             self._start()
         for number in order[len(self._turns) :]:
@@ -109,14 +110,15 @@ class History:
         self._running[key_of(point)] = number
         self._turns.append(number)
 
-    def _is_own(self, record: Record) -> bool:
+    def _is_own(self, record: Record, number: int) -> bool:
+        """Say whether a record is one of this search; copies of trials under other numbers are not."""
         same = record.get("by") == self.by and record.get("space") == self.domains.print
-        return same and "turn" in record
+        return same and record.get("number") == number
 
     def _learn(self, trials: Trials, told: Iterable[int], opened: Iterable[int], lost: Iterable[int]) -> None:
         """Tell the engine what is new: what ended, what others are trying, and who is taken for dead."""
         for number in told:
-            if number in trials and number not in self._told:
+            if number in trials and number not in self._told and trials[number].state.is_finished():
                 self._told.add(number)
                 self._take(trials[number])
         for number in opened:
@@ -204,7 +206,7 @@ class History:
         point = asked[1] if asked is not None else self._anything(trials, number)
         turn = len(self._turns)
         self._begin(number, asked, point)
-        record = {"by": self.by, "space": self.domains.print, "turn": turn, "point": point}
+        record = {"by": self.by, "space": self.domains.print, "number": number, "turn": turn, "point": point}
         return point, {**record, "told": _ranges(told), "open": _ranges(opened), "lost": lost}
 
     def _ask(self) -> tuple[int, Configuration] | None:

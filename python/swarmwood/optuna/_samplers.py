@@ -97,7 +97,8 @@ class EngineSampler(BaseSampler):
         self._refuse_many(study)
         trials = self._when_known(study, trial)
         with self._lock:
-            distributions = {} if is_given(trial) else self._inferred(study)
+            # A trial that is tried again has its values already.
+            distributions = {} if is_given(trial) or trial.params else self._inferred(study)
             if distributions:
                 self._decide(study, trial, trials, distributions)
             else:
@@ -108,7 +109,7 @@ class EngineSampler(BaseSampler):
         decided = self._decided.get(trial._trial_id)
         if decided is not None:
             return dict(decided.distributions)
-        if is_given(trial) or (record_of(study._storage.get_trial(trial._trial_id)) or {}).get("alone") is not None:
+        if "alone" in (record_of(study._storage.get_trial(trial._trial_id)) or {}):
             return {}
         with self._lock:
             return self._inferred(study)
