@@ -15,7 +15,7 @@ X, y = load_breast_cancer(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 space = {"max_depth": (1, 5), "learning_rate": (0.05, 0.5, "log"), "subsample": [0.5, 0.75, 1.0]}
 model = GreedyBoostClassifier(n_estimators=20, n_jobs=1)
-search = SchemataSearchCV(model, space, n_iter=12, cv=3, n_jobs=2, scoring="neg_log_loss", random_state=1)
+search = SchemataSearchCV(model, space, n_iter=12, cv=3, scoring="neg_log_loss", random_state=1)
 search.fit(X_train, y_train)
 print("best:", search.best_params_, f"log loss {-search.best_score_:.3f}, test {-search.score(X_test, y_test):.3f}")
 

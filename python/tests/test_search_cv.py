@@ -5,10 +5,11 @@ import warnings
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import make_classification, make_regression
 from sklearn.decomposition import PCA
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.model_selection import KFold, RandomizedSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.utils.estimator_checks import check_estimator
@@ -49,10 +50,10 @@ ROWS = (np.zeros((12, 2)), np.arange(12) % 2)
     ("estimator", "space"),
     [
         (Ridge(), {"alpha": (0.1, 1.0)}),
-        (LogisticRegression(), {"C": (0.1, 1.0, "log")}),
+        (RidgeClassifier(), {"alpha": (0.1, 1.0, "log")}),
         (Pipeline([("pca", PCA()), ("ridge", Ridge())]), {"ridge__alpha": [0.1, 1.0]}),
     ],
-    ids=["Ridge", "LogisticRegression", "Pipeline"],
+    ids=["Ridge", "RidgeClassifier", "Pipeline"],
 )
 def test_check_estimator_has_no_failures(estimator, space):
     search = SchemataSearchCV(estimator, space, n_iter=2, cv=2, error_score="raise")
@@ -82,10 +83,11 @@ def test_results_do_not_depend_on_the_number_of_jobs():
     X, y = make_regression(80, 4, noise=5, random_state=0)
     model = GreedyBoostRegressor(n_estimators=5, n_jobs=1)
     space = {"max_depth": (1, 5), "learning_rate": (0.05, 0.9, "log")}
-    runs = [
-        SchemataSearchCV(model, space, n_iter=8, cv=3, n_jobs=jobs, random_state=5, engine="tpe").fit(X, y)
-        for jobs in (1, 2)
-    ]
+    with parallel_config("threading"):  # which start sooner than processes and end in any order as well
+        runs = [
+            SchemataSearchCV(model, space, n_iter=16, cv=3, n_jobs=jobs, random_state=5, engine="tpe").fit(X, y)
+            for jobs in (1, 4)
+        ]
     for name in ("params", "mean_test_score", "split2_test_score", "rank_test_score"):
         np.testing.assert_array_equal(runs[0].cv_results_[name], runs[1].cv_results_[name])
     np.testing.assert_array_equal(runs[0].predict(X), runs[1].predict(X))

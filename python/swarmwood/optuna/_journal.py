@@ -8,6 +8,7 @@ from typing import Any
 
 import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from swarmwood import _core
@@ -34,7 +35,7 @@ def load_study(journal: str | os.PathLike[str], *, storage: Any = None, study_na
     """
     read = _core.read_study(os.fspath(journal))
     distributions = {entry["name"]: _distribution(entry) for entry in json.loads(read["space"])}
-    direction = "maximize" if read["maximize"] else "minimize"
+    direction = StudyDirection.MAXIMIZE if read["maximize"] else StudyDirection.MINIMIZE
     study = optuna.create_study(storage=storage, study_name=study_name, direction=direction)
     for name in ("engine", "seed", "task", "measure"):
         study.set_user_attr(f"swarmwood_{name}", read[name])

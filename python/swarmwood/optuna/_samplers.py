@@ -178,11 +178,15 @@ class EngineSampler(BaseSampler):
         """
         started = time.monotonic()
         pause = 0.002
+        others: set[int] = set()
         while True:
             trials = {one.number: one for one in study.get_trials(deepcopy=False)}
-            waited = time.monotonic() - started
-            if waited > LONGEST_WAIT or not any(_is_beginning(one, trial.number) for one in trials.values()):
+            awaited = [one for one in trials.values() if _is_beginning(one, trial.number) and one.number not in others]
+            if not awaited or time.monotonic() - started > LONGEST_WAIT:
                 return trials
+            # Storages read attributes before parameters: only who has parameters and still no record a moment later is
+            # known to be of another sampler.
+            others.update(one.number for one in awaited if one.params)
             time.sleep(pause)
             pause = min(2 * pause, 0.1)
 
@@ -216,7 +220,7 @@ class EngineSampler(BaseSampler):
 
 def _is_beginning(trial: FrozenTrial, before: int) -> bool:
     """Say whether an earlier trial has begun just now and will have a configuration any moment."""
-    if trial.number >= before or trial.state != TrialState.RUNNING or is_given(trial) or trial.params:
+    if trial.number >= before or trial.state != TrialState.RUNNING or is_given(trial):
         return False
     if record_of(trial) is not None or trial.datetime_start is None:
         return False
