@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler
-from optuna.search_space import IntersectionSearchSpace
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
@@ -32,6 +31,29 @@ class _Decided(NamedTuple):
 
     distributions: dict[str, BaseDistribution]
     params: dict[str, Any]
+
+
+class _Common:
+    """The parameters that all completed trials of a study have in common, with one distribution each.
+
+    What Optuna's `IntersectionSearchSpace` finds, from trials that were read already.
+    """
+
+    def __init__(self, of: tuple[Any, ...]) -> None:
+        self.of = of
+        self._seen: set[int] = set()
+        self._space: dict[str, BaseDistribution] | None = None
+
+    def after(self, trials: Mapping[int, FrozenTrial]) -> dict[str, BaseDistribution]:
+        """Return them, in the order of their names."""
+        for number, trial in trials.items():
+            if trial.state != TrialState.COMPLETE or number in self._seen:
+                continue
+            self._seen.add(number)
+            theirs = trial.distributions
+            common = theirs if self._space is None else self._space
+            self._space = {name: common[name] for name in sorted(common) if theirs.get(name) == common[name]}
+        return self._space or {}
 
 
 class EngineSampler(BaseSampler):
@@ -77,7 +99,7 @@ class EngineSampler(BaseSampler):
 
     def _forget(self) -> None:
         self._history: History | None = None
-        self._space: tuple[Any, IntersectionSearchSpace] | None = None
+        self._common: _Common | None = None
         self._seeds: dict[Any, int] = {}
         self._decided: dict[int, _Decided] = {}
 
@@ -98,7 +120,7 @@ class EngineSampler(BaseSampler):
         trials = self._when_known(study, trial)
         with self._lock:
             # A trial that is tried again has its values already.
-            distributions = {} if is_given(trial) or trial.params else self._inferred(study)
+            distributions = {} if is_given(trial) or trial.params else self._inferred(study, trials)
             if distributions:
                 self._decide(study, trial, trials, distributions)
             else:
@@ -111,8 +133,9 @@ class EngineSampler(BaseSampler):
             return dict(decided.distributions)
         if "alone" in (record_of(study._storage.get_trial(trial._trial_id)) or {}):
             return {}
+        trials = {one.number: one for one in study.get_trials(deepcopy=False)}
         with self._lock:
-            return self._inferred(study)
+            return self._inferred(study, trials)
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
@@ -160,15 +183,14 @@ class EngineSampler(BaseSampler):
             self._seeds[of] = storage.get_study_system_attrs(at)[SEED]
         return self._seeds[of]
 
-    def _inferred(self, study: Study) -> dict[str, BaseDistribution]:
-        if self._given is not None:
-            space = self._given
-        else:
-            # Optuna keeps one such object a study.
+    def _inferred(self, study: Study, trials: Mapping[int, FrozenTrial]) -> dict[str, BaseDistribution]:
+        """Return what is searched: what was given, or what all completed trials have in common."""
+        space = self._given
+        if space is None:
             of = (id(study._storage), study.study_name)
-            if self._space is None or self._space[0] != of:
-                self._space = (of, IntersectionSearchSpace(include_pruned=True))
-            space = self._space[1].calculate(study)
+            if self._common is None or self._common.of != of:
+                self._common = _Common(of)
+            space = self._common.after(trials)
         return {name: one for name, one in space.items() if not one.single()}
 
     def _when_known(self, study: Study, trial: FrozenTrial) -> dict[int, FrozenTrial]:
