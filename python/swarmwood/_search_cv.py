@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Sequence
 from numbers import Integral
@@ -9,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.model_selection._search import BaseSearchCV
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from swarmwood import _core
@@ -112,6 +113,16 @@ class SchemataSearchCV(BaseSearchCV):
             error_score=error_score,
             return_train_score=return_train_score,
         )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # What targets are taken, several at once for instance, is up to the estimator.
+        tags.target_tags = copy.deepcopy(get_tags(self.estimator).target_tags)
+        return tags
+
+    def _check_input_parameters(self, X: Any, y: Any, split_params: Any) -> None:
+        if y is None and get_tags(self.estimator).target_tags.required:
+            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
 
     def _run_search(self, evaluate_candidates: Callable[[Sequence[dict[str, Any]]], dict[str, Any]]) -> None:
         space = Space(self.param_distributions)

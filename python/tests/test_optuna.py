@@ -346,3 +346,25 @@ def test_nothing_warns():
         warnings.simplefilter("error")
         study = study_of(SchemataSampler(seed=1))
         study.optimize(planted, n_trials=5)
+
+
+def test_a_trial_that_is_tried_again_keeps_its_values():
+    study = study_of(SchemataSampler(seed=1))
+    study.optimize(planted, n_trials=4)
+    failed = study.ask()
+    planted(failed)
+    study.tell(failed, state=TrialState.FAIL)
+    # As optuna.storages.RetryFailedTrialCallback does, the record of the first attempt included.
+    first = study.trials[-1]
+    study.add_trial(
+        optuna.create_trial(
+            state=TrialState.WAITING,
+            params=first.params,
+            distributions=first.distributions,
+            system_attrs={"failed_trial": first.number, **first.system_attrs},
+        )
+    )
+    study.optimize(planted, n_trials=6)
+    again = study.trials[first.number + 1]
+    assert again.params == first.params and again.state == TrialState.COMPLETE
+    assert len({tuple(trial.params.items()) for trial in study.trials}) == len(study.trials) - 1
