@@ -60,6 +60,9 @@ class History:
         self._maximize = maximize
         #: What a sampler knows it by.
         self.known_as: tuple[Any, ...] = ()
+        #: Ended trials, whose records need no second look, and the turns of those of this search.
+        self._filed: set[int] = set()
+        self._ended: dict[int, int] = {}
         self._start()
 
     def _start(self) -> None:
@@ -81,13 +84,7 @@ class History:
 
     def follow(self, trials: Trials) -> None:
         """Go through all turns that are recorded."""
-        turns: dict[int, int] = {}
-        for number, trial in trials.items():
-            record = record_of(trial)
-            if record is not None and self._is_own(record, number):
-                # Two trials can only have one turn if one of them was taken for dead; the other is adopted.
-                turns.setdefault(record["turn"], number)
-        order = [turns[turn] for turn in takewhile(turns.__contains__, count())]
+        order = self._order(trials)
         if order[: len(self._turns)] != self._turns:
             self._start()
         for number in order[len(self._turns) :]:
@@ -99,6 +96,24 @@ class History:
                 self._engine.tell([(asked[0], None)])
                 asked = None
             self._begin(number, asked, record["point"])
+
+    def _order(self, trials: Trials) -> list[int]:
+        """Return the trials of this search in the order of their turns."""
+        turns = dict(self._ended)
+        for number, trial in trials.items():
+            if number in self._filed:
+                continue
+            record = record_of(trial)
+            own = record is not None and self._is_own(record, number)
+            if record is not None and own:
+                # Two trials can only have one turn if one of them was taken for dead; the other is adopted.
+                turns[record["turn"]] = min(number, turns.get(record["turn"], number))
+            if trial.state.is_finished():
+                # Nothing about it changes any more.
+                self._filed.add(number)
+                if record is not None and own:
+                    self._ended[record["turn"]] = turns[record["turn"]]
+        return [turns[turn] for turn in takewhile(turns.__contains__, count())]
 
     def _begin(self, number: int, asked: tuple[int, Configuration] | None, point: Configuration) -> None:
         """Note the trial of a turn: one that the engine asked, or one that it adopts."""
@@ -189,7 +204,8 @@ class History:
         opened = [
             one
             for one, trial in trials.items()
-            if one not in self._open
+            if one not in self._told
+            and one not in self._open
             and one not in self._adopted
             and one != number
             and trial.state == TrialState.RUNNING

@@ -47,7 +47,7 @@ class _Common:
     def after(self, trials: Mapping[int, FrozenTrial]) -> dict[str, BaseDistribution]:
         """Return them, in the order of their names."""
         for number, trial in trials.items():
-            if trial.state != TrialState.COMPLETE or number in self._seen:
+            if number in self._seen or trial.state != TrialState.COMPLETE:
                 continue
             self._seen.add(number)
             theirs = trial.distributions
@@ -203,7 +203,8 @@ class EngineSampler(BaseSampler):
         others: set[int] = set()
         while True:
             trials = {one.number: one for one in study.get_trials(deepcopy=False)}
-            awaited = [one for one in trials.values() if _is_beginning(one, trial.number) and one.number not in others]
+            running = [one for one in trials.values() if one.state == TrialState.RUNNING and one.number < trial.number]
+            awaited = [one for one in running if one.number not in others and _is_beginning(one)]
             if not awaited or time.monotonic() - started > LONGEST_WAIT:
                 return trials
             # Storages read attributes before parameters: only who has parameters and still no record a moment later is
@@ -240,11 +241,9 @@ class EngineSampler(BaseSampler):
         study._storage.set_trial_system_attr(trial._trial_id, RECORD, record)
 
 
-def _is_beginning(trial: FrozenTrial, before: int) -> bool:
-    """Say whether an earlier trial has begun just now and will have a configuration any moment."""
-    if trial.number >= before or trial.state != TrialState.RUNNING or is_given(trial):
-        return False
-    if record_of(trial) is not None or trial.datetime_start is None:
+def _is_beginning(trial: FrozenTrial) -> bool:
+    """Say whether a running trial has begun just now and will have a configuration any moment."""
+    if is_given(trial) or record_of(trial) is not None or trial.datetime_start is None:
         return False
     return datetime.now(trial.datetime_start.tzinfo) - trial.datetime_start < timedelta(seconds=LONGEST_WAIT)
 
