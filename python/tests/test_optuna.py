@@ -368,3 +368,16 @@ def test_a_trial_that_is_tried_again_keeps_its_values():
     again = study.trials[first.number + 1]
     assert again.params == first.params and again.state == TrialState.COMPLETE
     assert len({tuple(trial.params.items()) for trial in study.trials}) == len(study.trials) - 1
+
+
+def test_a_study_that_was_deleted_is_forgotten(tmp_path):
+    storage, sampler = sqlite_at(tmp_path / "study.db"), SwarmSampler(seed=1)
+    for trials in (6, 3):
+        study = study_of(sampler, storage=storage, study_name="s")
+        study.optimize(planted, n_trials=trials)
+        optuna.delete_study(study_name="s", storage=storage)
+    fresh = study_of(SwarmSampler(seed=1))
+    fresh.optimize(planted, n_trials=6)
+    again = study_of(sampler, storage=storage, study_name="s")
+    again.optimize(planted, n_trials=6)
+    assert params_of(again) == params_of(fresh)

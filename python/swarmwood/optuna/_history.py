@@ -58,12 +58,15 @@ class History:
         self.by = f"{engine}/{seed}"
         self._name, self._seed = engine, seed
         self._maximize = maximize
-        #: What a sampler knows it by.
-        self.known_as: tuple[Any, ...] = ()
+        self._forget()
+        self._start()
+
+    def _forget(self) -> None:
+        #: What the first trial is known by: another one is of another study, of the same name.
+        self._first: tuple[Any, ...] | None = None
         #: Ended trials, whose records need no second look, and the turns of those of this search.
         self._filed: set[int] = set()
         self._ended: dict[int, int] = {}
-        self._start()
 
     def _start(self) -> None:
         self._engine = self.domains.engine(self._name, self._seed)
@@ -84,6 +87,10 @@ class History:
 
     def follow(self, trials: Trials) -> None:
         """Go through all turns that are recorded."""
+        first = next(((trial.number, trial.datetime_start) for trial in trials.values()), None)
+        if first != self._first:
+            self._forget()
+            self._first = first
         order = self._order(trials)
         if order[: len(self._turns)] != self._turns:
             self._start()

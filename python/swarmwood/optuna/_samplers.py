@@ -25,6 +25,9 @@ SEED = "swarmwood:seed"
 #: Seconds that a trial waits for the configuration of one that began before it.
 LONGEST_WAIT = 5.0
 
+#: So many engines are kept between trials, the latest ones.
+MOST_KEPT = 8
+
 
 class _Decided(NamedTuple):
     """The values of a trial, before the objective has asked for them."""
@@ -98,7 +101,7 @@ class EngineSampler(BaseSampler):
         self._forget()
 
     def _forget(self) -> None:
-        self._history: History | None = None
+        self._histories: dict[tuple[Any, ...], History] = {}
         self._common: _Common | None = None
         self._seeds: dict[Any, int] = {}
         self._decided: dict[int, _Decided] = {}
@@ -176,7 +179,7 @@ class EngineSampler(BaseSampler):
         if self.seed is not None:
             return self.seed
         storage, at = study._storage, study._study_id
-        of = (id(storage), study.study_name)
+        of = _place(study)
         if of not in self._seeds:
             if SEED not in storage.get_study_system_attrs(at):
                 storage.set_study_system_attr(at, SEED, random.SystemRandom().getrandbits(53))
@@ -187,7 +190,7 @@ class EngineSampler(BaseSampler):
         """Return what is searched: what was given, or what all completed trials have in common."""
         space = self._given
         if space is None:
-            of = (id(study._storage), study.study_name)
+            of = _place(study)
             if self._common is None or self._common.of != of:
                 self._common = _Common(of)
             space = self._common.after(trials)
@@ -222,23 +225,29 @@ class EngineSampler(BaseSampler):
     ) -> _Decided:
         domains = Domains(distributions)
         maximize = study.direction == StudyDirection.MAXIMIZE
-        history = self._history
-        wanted = (self._seed_of(study), domains.print, maximize, id(study._storage), study.study_name)
-        if history is None or history.known_as != wanted:
-            history = History(self.engine, wanted[0], domains, maximize)
-            history.known_as = wanted
-        # Until the record is written, what is kept here is ahead of the study.
-        self._history = None
+        seed = self._seed_of(study)
+        # With Hyperband every bracket is a study of its own.
+        bracket = getattr(study, "_bracket_id", None)
+        of = (*_place(study), bracket, seed, domains.print, maximize)
+        # Until the record is written, what is kept here would be ahead of the study.
+        history = self._histories.pop(of, None) or History(self.engine, seed, domains, maximize)
         history.follow(trials)
         point, record = history.next(trials, trial.number)
         self._write(study, trial, record)
-        self._history = history
+        self._histories[of] = history
+        if len(self._histories) > MOST_KEPT:
+            del self._histories[next(iter(self._histories))]
         decided = _Decided(copy.copy(distributions), domains.decode(point))
         self._decided[trial._trial_id] = decided
         return decided
 
     def _write(self, study: Study, trial: FrozenTrial, record: dict[str, Any]) -> None:
         study._storage.set_trial_system_attr(trial._trial_id, RECORD, record)
+
+
+def _place(study: Study) -> tuple[Any, ...]:
+    """Return what tells studies apart in this process."""
+    return (study._storage, study._study_id, study.study_name)
 
 
 def _is_beginning(trial: FrozenTrial) -> bool:
