@@ -155,7 +155,8 @@ def test_enqueued_added_and_pruned_trials_are_taken_in():
     assert len({tuple(trial.params.items()) for trial in study.trials}) == len(study.trials) - 1
 
 
-def test_threads_share_one_search():
+def test_threads_share_one_search(monkeypatch):
+    monkeypatch.setattr(_samplers, "LONGEST_WAIT", 600.0)
     study = study_of(SwarmSampler(seed=0))
     study.optimize(planted, n_trials=60, n_jobs=4)
     assert all(trial.state == TrialState.COMPLETE for trial in study.trials) and len(study.trials) == 60
@@ -246,6 +247,7 @@ def sqlite_at(path):
 
 def work(path, sampler, trials, stuck=None):
     """Evaluate trials of the study in a process of its own; one with a number is begun and never ended."""
+    _samplers.LONGEST_WAIT = 600.0  # on a machine that is busy with other things nobody here is dead
     study = optuna.load_study(study_name="s", storage=sqlite_at(path), sampler=sampler(seed=9))
 
     def objective(trial):
