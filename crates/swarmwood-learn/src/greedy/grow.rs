@@ -51,7 +51,7 @@ struct Growing<'w, 'a, 's> {
 impl Growing<'_, '_, '_> {
     fn depth_wise(&mut self) {
         let mut level = vec![0];
-        while !level.is_empty() && self.leaves < self.most_leaves {
+        while !level.is_empty() && self.leaves < self.most_leaves && !self.workers.hurried() {
             let mut chosen: Vec<usize> = level.into_iter().filter(|&at| self.entries[at].best.is_some()).collect();
             // Where the budget does not reach, the splits that gain most are made.
             chosen.sort_by(|&a, &b| self.gain(b).total_cmp(&self.gain(a)).then(a.cmp(&b)));
@@ -64,7 +64,7 @@ impl Growing<'_, '_, '_> {
 
     fn leaf_wise(&mut self) {
         let mut open = vec![0];
-        while self.leaves < self.most_leaves {
+        while self.leaves < self.most_leaves && !self.workers.hurried() {
             // The open leaf that gains most; equal gains go to the older one.
             let better = |&a: &usize, &b: &usize| self.gain(a).total_cmp(&self.gain(b)).then(b.cmp(&a));
             let Some(best) = open.iter().copied().filter(|&at| self.entries[at].best.is_some()).max_by(better) else {
@@ -87,7 +87,9 @@ impl Growing<'_, '_, '_> {
             chosen.iter().partition(|&&at| last || self.entries[at].depth + 1 >= limit);
         for (chosen, want) in [(deepest, Want::Sums), (open, Want::Each)] {
             for some in chosen.chunks(self.workers.most_orders()) {
-                self.split_with(some, want);
+                if !self.workers.hurried() {
+                    self.split_with(some, want);
+                }
             }
         }
     }
