@@ -10,6 +10,8 @@ mod fault;
 mod fit;
 mod model;
 mod parameters;
+mod shown;
+mod study;
 mod table;
 
 /// What `python/swarmwood` is made on.
@@ -23,6 +25,10 @@ mod _core {
     use super::model::Model;
     #[pymodule_export]
     use super::parameters::parameters;
+    #[pymodule_export]
+    use super::shown::{column_shown, tree_shown};
+    #[pymodule_export]
+    use super::study::{parameter_importances, read_study};
     #[pymodule_export]
     use super::table::Table;
 
