@@ -192,8 +192,8 @@ def _axis(model: Any, names: list[str], feature: int, table: _core.Table | None)
     if levels is not None:
         places = np.arange(len(levels), dtype=np.float64)
         return Axis(feature, names[feature], levels, np.arange(len(levels) + 1) - 0.5, places, rows)
-    cuts = [node[4] for node in model._model.nodes() if node[3] == feature]
-    cuts = np.unique([cut for cut in cuts if cut is not None])
+    asked = [node[4] for node in model._model.nodes() if node[3] == feature]
+    cuts: NDArray[np.float64] = np.unique(np.array([cut for cut in asked if cut is not None], dtype=np.float64))
     seen = cuts if rows is None else np.concatenate([cuts, rows[np.isfinite(rows)]])
     low, high = (seen.min(), seen.max()) if len(seen) else (0.0, 1.0)
     share = 0.04 if rows is not None else 0.18
@@ -287,7 +287,7 @@ def _draw_classes(
         x, y, kinds = _spots(pair, target)
         for at, name in enumerate(classes):
             own = kinds == at
-            style = {"marker": MARKERS[at % len(MARKERS)], "color": colour(at)}
+            style: dict[str, Any] = {"marker": MARKERS[at % len(MARKERS)], "color": colour(at)}
             ax.scatter(x[own], y[own], s=20, edgecolors="white", linewidths=0.5, zorder=3, **style)
             entries.append(Line2D([], [], linestyle="", markeredgecolor="white", label=name, **style))
     if entries:
@@ -316,12 +316,13 @@ def _draw_rules(
     ax: Axes, model: Any, pair: tuple[Axis, Axis], held: dict[int, float | str | None], *, always: bool
 ) -> None:
     """Frame the area of every rule that the held values allow."""
+    names = model._names()
     if not isinstance(model, SingleTree):
         raise ValueError("rules: only a single tree has rules; fit a SwarmTreeClassifier or SwarmTreeRegressor")
     rules = model.rules_["rules"]
     if not always and not 2 <= len(rules) <= 9:
         return
-    by_name = {model._names()[feature]: value for feature, value in held.items()}
+    by_name = {names[feature]: value for feature, value in held.items()}
     for number, rule in enumerate(rules, start=1):
         conditions = {one["feature"]: one for one in rule["if"]}
         others = [one for name, one in conditions.items() if name not in {axis.name for axis in pair}]
@@ -332,9 +333,20 @@ def _draw_rules(
             (left, right), (low, high) = (_inside(*span, axis) for span, axis in zip((x, y), pair, strict=True))
             if right <= left or high <= low:
                 continue
-            frame = {"facecolor": "none", "edgecolor": INK, "linewidth": 1.3, "linestyle": (0, (4, 2)), "zorder": 4}
+            frame: dict[str, Any] = {
+                "facecolor": "none",
+                "edgecolor": INK,
+                "linewidth": 1.3,
+                "linestyle": (0, (4, 2)),
+                "zorder": 4,
+            }
             ax.add_patch(Rectangle((left, low), right - left, high - low, gid=f"rule {number}", **frame))
-            badge = {"boxstyle": "round,pad=0.2", "facecolor": "white", "edgecolor": INK, "linewidth": 0.8}
+            badge: dict[str, Any] = {
+                "boxstyle": "round,pad=0.2",
+                "facecolor": "white",
+                "edgecolor": INK,
+                "linewidth": 0.8,
+            }
             ax.annotate(
                 str(number),
                 (left, high),

@@ -19,7 +19,7 @@ from swarmwood.plot._ink import COLOURS, GREY, INK, SCALE, axes, colour, draw_ru
 from swarmwood.plot._trials import Parameter, Trials, is_study, trials_of
 
 #: What one trial looks like.
-DOT = {"s": 18, "linewidths": 0.4, "edgecolors": "white"}
+DOT: dict[str, Any] = {"s": 18, "linewidths": 0.4, "edgecolors": "white"}
 
 
 def tuning_history(
@@ -105,7 +105,7 @@ def _draw_dots(ax: Axes, x: NDArray[Any], trials: Trials) -> None:
     whole = trials.whole
     ax.scatter(x[whole], trials.figures[whole], color=colour(0), alpha=0.75, label="trial", **DOT)
     if not whole.all():
-        style = {**DOT, "edgecolors": colour(0), "facecolors": "none", "linewidths": 0.8}
+        style: dict[str, Any] = {**DOT, "edgecolors": colour(0), "facecolors": "none", "linewidths": 0.8}
         ax.scatter(x[~whole], trials.figures[~whole], alpha=0.75, label="given up early", **style)
 
 
