@@ -99,7 +99,8 @@ def learning_curve(model: Any, *, ax: Axes | None = None) -> Axes:
     >>> from sklearn.datasets import load_iris
     >>> from swarmwood import GreedyBoostClassifier, plot
     >>> X, y = load_iris(return_X_y=True)
-    >>> ax = plot.learning_curve(GreedyBoostClassifier(n_estimators=5).fit(X, y, eval_set=(X, y)))
+    >>> model = GreedyBoostClassifier(n_estimators=5, eval_metric="logloss").fit(X, y, eval_set=(X, y))
+    >>> ax = plot.learning_curve(model)
     >>> [line.get_label() for line in ax.lines]
     ['training: loss', 'validation: logloss']
     """

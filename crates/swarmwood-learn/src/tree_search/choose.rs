@@ -79,7 +79,8 @@ pub fn choose(
         settings.descents = settings.descents.min(DESCENTS);
         let found = search(&train, &settings, pool, &mut |_| Flow::Continue, halt);
         if pool.hurried() {
-            // A tree that was cut short says nothing of whole ones.
+            // A tree that was cut short says nothing of whole ones, and is better than none.
+            take_in_hand(&hand, f64::MAX / found.best.sketch.leaves() as f64, found.best.sketch);
             return None;
         }
         let uncentred = found.best.sketch.clone();
