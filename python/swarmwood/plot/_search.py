@@ -210,8 +210,8 @@ def final(model: Any) -> dict[str, NDArray[Any]]:
     history = model.search_history_
     if not history:
         raise ValueError(
-            f"{type(model).__name__} has no search to show: its method '{model._model.method}' does not search or kept the"
-            " greedy tree, or the model comes from a file; plot.learning_curve shows losses by round"
+            f"{type(model).__name__} has no search to show: its method '{model._model.method}' does not search or kept"
+            " the greedy tree, or the model comes from a file; plot.learning_curve shows losses by round"
         )
     stages = history["stage"]
     compared = np.flatnonzero(stages == "comparing")
