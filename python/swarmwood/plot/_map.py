@@ -191,7 +191,7 @@ def _axis(model: Any, names: list[str], feature: int, table: _core.Table | None)
     rows = None if table is None else _column(table, feature, levels)
     if levels is not None:
         places = np.arange(len(levels), dtype=np.float64)
-        return Axis(feature, names[feature], levels, np.arange(len(levels) + 1) - 0.5, places, rows)
+        return Axis(feature, names[feature], levels, np.append(places, float(len(levels))) - 0.5, places, rows)
     asked = [node[4] for node in model._model.nodes() if node[3] == feature]
     cuts: NDArray[np.float64] = np.unique(np.array([cut for cut in asked if cut is not None], dtype=np.float64))
     seen = cuts if rows is None else np.concatenate([cuts, rows[np.isfinite(rows)]])
