@@ -287,7 +287,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 pub fn hurried_after(threads: usize, questions: usize) -> Pool {
     let asked = AtomicUsize::new(0);
-    Pool::new(threads).unwrap().with_hurry(move || asked.fetch_add(1, Ordering::Relaxed) >= questions)
+    Pool::new(threads)
+        .expect("threads for a test")
+        .with_hurry(move || asked.fetch_add(1, Ordering::Relaxed) >= questions)
 }
 
 /// Cuts `0..length` into at most `pieces` ranges of nearly equal size.

@@ -69,27 +69,8 @@ pub fn choose(
     let hand: Mutex<Option<(f64, Sketch)>> = Mutex::default();
     // Both trees of a size come from one search, which starts with CART's.
     let judged = pool.map(folds.len() * menu.sizes.len(), |at| {
-        if halt() {
-            return None;
-        }
         let (fold, leaves) = (&folds[at / menu.sizes.len()], menu.sizes[at % menu.sizes.len()]);
-        let (train, test) = (table.subset(&fold.train), table.subset(&fold.test));
-        let mut settings = settings.clone();
-        settings.limits.leaves = leaves;
-        settings.descents = settings.descents.min(DESCENTS);
-        let found = search(&train, &settings, pool, &mut |_| Flow::Continue, halt);
-        if pool.hurried() {
-            // A tree that was cut short says nothing of whole ones, and is better than none.
-            take_in_hand(&hand, f64::MAX / found.best.sketch.leaves() as f64, found.best.sketch);
-            return None;
-        }
-        let uncentred = found.best.sketch.clone();
-        let errors = [found.best, found.cart].map(|mut tried| {
-            tried.sketch.centre(&train);
-            cart::errors(&tried.sketch, &train, &test, menu.measure)
-        });
-        take_in_hand(&hand, cart::mean(&errors[0]).0, uncentred);
-        Some(errors)
+        if halt() { None } else { judge(table, settings, (fold, leaves), menu.measure, pool, halt, &hand) }
     });
     let hand = hand.into_inner().unwrap_or_else(PoisonError::into_inner).map(|(_, sketch)| sketch);
     // A run that was halted goes on with the folds that it has for every size; without any, sizes are not told apart.
@@ -124,6 +105,35 @@ pub fn choose(
         }
     }
     (arms, hand)
+}
+
+/// The errors of the searched and of CART's tree of a size on the rows that a fold leaves out; none if there was no time.
+fn judge(
+    table: &Ranked,
+    settings: &Settings,
+    (fold, leaves): (&Fold, usize),
+    measure: &Loss,
+    pool: &Pool,
+    halt: &(dyn Fn() -> bool + Sync),
+    hand: &Mutex<Option<(f64, Sketch)>>,
+) -> Option<[Vec<[f64; 2]>; 2]> {
+    let (train, test) = (table.subset(&fold.train), table.subset(&fold.test));
+    let mut settings = settings.clone();
+    settings.limits.leaves = leaves;
+    settings.descents = settings.descents.min(DESCENTS);
+    let found = search(&train, &settings, pool, &mut |_| Flow::Continue, halt);
+    if pool.hurried() {
+        // A tree that was cut short says nothing of whole ones, and is better than none.
+        take_in_hand(hand, f64::MAX / found.best.sketch.leaves() as f64, found.best.sketch);
+        return None;
+    }
+    let uncentred = found.best.sketch.clone();
+    let errors = [found.best, found.cart].map(|mut tried| {
+        tried.sketch.centre(&train);
+        cart::errors(&tried.sketch, &train, &test, measure)
+    });
+    take_in_hand(hand, cart::mean(&errors[0]).0, uncentred);
+    Some(errors)
 }
 
 /// Keeps the tree of least error. Which of equals it is depends on the threads, so that only cut runs may use it.
