@@ -113,7 +113,7 @@ def _is_pair(thing: Any) -> bool:
 
 
 def _of_file(path: str) -> Trials:
-    study = _core.read_study(path)
+    study = _core.study_shown(path)
     told = [(values, figure, ended == "whole") for values, figure, ended in study["trials"] if figure is not None]
     kinds = {name: (choice, log) for name, choice, log in study["parameters"]}
     return _made(told, kinds, study["higher_is_better"], study["measure"])
