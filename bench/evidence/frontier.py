@@ -21,14 +21,18 @@ NAMES = {
     "lightgbm": "LightGBM",
     "catboost": "CatBoost",
 }
-NOTE = """Means over the splits; RMSE (lower is better) or accuracy in percent (higher is better). Across: leaves of the
-whole model, counted where they were, else the greatest number allowed (trees times leaves a tree)."""
+NOTE = """In the figure means over the splits that all sizes of a set have in common; RMSE (lower is better) or accuracy
+in percent (higher is better). Across: leaves of the whole model, counted where they were, else the greatest number
+allowed (trees times leaves a tree). In the table the search against the best peer of that size, in hindsight, on all
+splits: percent lower RMSE or points of accuracy ± standard error (wins-ties-losses; p of Wilcoxon's signed-rank
+test)."""
 DOMINANCE = """One contender dominates another on a set if it is behind at no size on the mean over the splits, and
 ahead at one of them by more than two standard errors of the paired difference. `clear` counts sizes where Swarmwood's
 search is ahead of the best peer of that size, chosen in hindsight, by more than two standard errors, and behind by as
 much."""
 TREES = """The fewest trees with which the best peer, chosen in hindsight, reaches on the mean what Swarmwood reaches
-with so many (the leaves of a tree are those of the size); `more` than were measured."""
+with so many (the leaves of a tree are those of the size), on the splits that all sizes of a set have in common; `more`
+than were measured."""
 LEAVES = "Mean number of leaves of all trees together, as counted; a dash where only the limit is known."
 LATENCY = """The first split's model, a batch of 50,000 rows on one thread, the best of three passes. A peer scores an
 array in memory; ours is what the binary reports for prediction alone."""
@@ -45,6 +49,20 @@ def leaves_at(results: Results, name: str, contender: str, size: str) -> float:
 def sets_of(by_size: dict[str, Results]) -> list[str]:
     measured = {name for results in by_size.values() for name in results.sets(*TASKS)}
     return [name for name in SETS if name in measured]
+
+
+def on_common_splits(by_size: dict[str, Results]) -> dict[str, Results]:
+    """The results of a set on the splits that all its sizes and contenders have: only those compare across sizes."""
+    kept: dict[str, dict] = {size: {} for size in by_size}
+    for name in sets_of(by_size):
+        place = [(name, contender, main_metric(name)) for contender in ALL]
+        known = [set(results.values[key]) for results in by_size.values() for key in place if key in results.values]
+        common = set.intersection(*known) if known else set()
+        for size, results in by_size.items():
+            for key, found in results.values.items():
+                if key[0] == name:
+                    kept[size][key] = {split: value for split, value in found.items() if split in common}
+    return {size: Results(values) for size, values in kept.items()}
 
 
 def draw_frontiers(by_size: dict[str, Results]) -> tuple[str, str] | None:

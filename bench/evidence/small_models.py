@@ -130,11 +130,12 @@ def tell(lines: list[dict], request: Request) -> Page:
     results = {size: found for size, found in results.items() if found.values}
     boosters = {size: found for size, found in results.items() if SIZES[size].trees}
     if boosters:
-        drawn = frontier.draw_frontiers(boosters)
+        common = frontier.on_common_splits(boosters)
+        drawn = frontier.draw_frontiers(common)
         shown = page.figure("frontiers.svg", drawn) if drawn else ""
         page.section("Test metric against size", frontier.NOTE, shown, frontier.summary(boosters))
         page.section("Who dominates whom", frontier.DOMINANCE, frontier.dominance_table(boosters))
-        page.section("How many trees a peer needs", frontier.TREES, frontier.trees_table(boosters))
+        page.section("How many trees a peer needs", frontier.TREES, frontier.trees_table(common))
         counted = frontier.leaves_table(boosters)
         page.section("Leaves of a model", *([frontier.LEAVES, counted] if counted else []))
         timed = "" if request.busy else frontier.latency_table(lines)

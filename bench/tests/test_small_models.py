@@ -245,6 +245,15 @@ def test_dominance_is_never_behind_and_once_clearly_ahead():
     assert "more" in frontier.trees_table({"1": Results.of(lines[:6], "1")})
 
 
+def test_sizes_are_compared_on_the_splits_they_have_in_common():
+    lines = record(abalone_1={"swarm": [2.0, 4.0], "xgboost": [3.0, 5.0]}, abalone_2={"swarm": [1.0]}, hastie_2={})
+    common = frontier.on_common_splits({size: Results.of(lines, size) for size in ("1", "2")})
+    found = [
+        common[size].mean("abalone", who, "rmse") for size, who in (("1", "swarm"), ("1", "xgboost"), ("2", "swarm"))
+    ]
+    assert found == [2.0, 3.0, 1.0]
+
+
 def test_a_whole_run_skips_what_the_binary_does_not_know_and_measures_nothing_twice(tmp_path, capsys):
     kept = tmp_path / "cache.jsonl"
     given = ["small-models", "--data", tmp_path, "--cells", kept, "--scratch", tmp_path / "scratch"]
