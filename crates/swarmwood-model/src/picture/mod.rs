@@ -37,7 +37,12 @@ pub struct TooLarge {
 impl SingleTree<'_> {
     /// The tree as an SVG document.
     pub fn to_svg(&self) -> Result<String, TooLarge> {
-        self.drawable().map(|()| tree::draw(self))
+        self.to_svg_part("")
+    }
+
+    /// The same as a part of a larger document: `id`, which must be a name in XML, begins every identifier in it.
+    pub fn to_svg_part(&self, id: &str) -> Result<String, TooLarge> {
+        self.drawable().map(|()| tree::draw(self, id))
     }
 
     /// The tree in the language of Graphviz.
