@@ -98,7 +98,7 @@ const BOTTOM: f64 = 42.0;
 const LEGEND: f64 = 17.0;
 const ENTRY: f64 = 38.0;
 
-/// Width of a letter of the legend.
+/// Width of a letter of the legend and of ticks, rather too much than too little.
 const LETTER: f64 = 7.0;
 
 /// The plane of a chart: pixels and the values they stand for.
@@ -207,11 +207,18 @@ impl Chart {
             let text = label(tick, plane.y);
             writeln!(svg, "<text x='{:.1}' y='{:.1}' text-anchor='end'>{text}</text>", left - 7.0, y + 4.0)?;
         }
+        let mut free = f64::NEG_INFINITY;
         for tick in ticks(plane.x) {
             let x = plane.x_of(tick);
             writeln!(svg, "<line x1='{x:.1}' y1='{bottom:.1}' x2='{x:.1}' y2='{:.1}' stroke='#888'/>", bottom + 4.0)?;
             let text = label(tick, plane.x);
-            writeln!(svg, "<text x='{x:.1}' y='{:.1}' text-anchor='middle'>{text}</text>", bottom + 18.0)?;
+            let half = LETTER / 2.0 * text.chars().count() as f64;
+            // The last label must not leave the picture, and none may run into the one before.
+            let x = x.min(right + RIGHT - half);
+            if x - half > free {
+                writeln!(svg, "<text x='{x:.1}' y='{:.1}' text-anchor='middle'>{text}</text>", bottom + 18.0)?;
+                free = x + half + 4.0;
+            }
         }
         writeln!(
             svg,

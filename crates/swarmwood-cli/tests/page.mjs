@@ -165,6 +165,8 @@ async function keys(page) {
 async function visit(browser, name, { width, height, scheme }) {
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme });
   const page = await context.newPage();
+  // A busy machine is no fault of the page.
+  page.setDefaultTimeout(300_000);
   const address = pathToFileURL(join(folder, `${name}.html`)).href;
   const faults = [];
   page.on("console", (message) => faults.push(`console: ${message.text()}`));
@@ -183,6 +185,7 @@ async function visit(browser, name, { width, height, scheme }) {
     await page.emulateMedia({ media: "print", colorScheme: "dark" });
     const paper = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     if (paper !== "rgb(255, 255, 255)") faults.push(`paper is ${paper}`);
+    await page.screenshot({ path: join(folder, `${name}-print.png`), fullPage: true });
     await page.pdf({ path: join(folder, `${name}.pdf`), format: "A4", printBackground: false });
     if (statSync(join(folder, `${name}.pdf`)).size < 10_000) faults.push("there is nothing on the paper");
   }

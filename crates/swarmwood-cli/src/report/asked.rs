@@ -52,7 +52,7 @@ pub fn asked(run: &Run) -> Html {
     facts(&pairs)
         .and(listed)
         .and(details(&headline, false, table("Parameters of the run", &heads, &all)))
-        .and(talk(record))
+        .and(talk(run.trained.as_ref()))
 }
 
 /// What the run told on the way.
@@ -72,17 +72,20 @@ fn task(model: &Model) -> String {
     }
 }
 
-/// The size of a model in words.
-pub fn size(model: &Model) -> String {
+/// Trees, leaves of all of them, and depth. Trees of classes that share their rules are one.
+pub fn trees(model: &Model) -> (u64, u64, usize) {
     let summary = model.summary();
-    match summary.trees {
-        0 => summary.kind.name().to_string(),
-        trees => format!(
-            "{}, {}, depth {} at most",
-            count(trees as u64, "tree"),
-            count(summary.leaves as u64, "leaf"),
-            summary.max_depth
-        ),
+    match model.single_tree() {
+        Ok(single) if summary.trees > 0 => (1, single.tree.leaves.len() as u64, summary.max_depth),
+        _ => (summary.trees as u64, summary.leaves as u64, summary.max_depth),
+    }
+}
+
+/// The size of a model in words.
+fn size(model: &Model) -> String {
+    match trees(model) {
+        (0, _, _) => model.summary().kind.name().to_string(),
+        (trees, leaves, depth) => format!("{}, {}, depth {depth} at most", count(trees, "tree"), count(leaves, "leaf")),
     }
 }
 
@@ -155,7 +158,7 @@ pub fn data(model: &Model, measured: Option<&Measured>, id: &str) -> Result<Html
         return Ok(details(&headline, rows.len() <= LISTED, table));
     };
     let rows = measured.held.rows();
-    let opening = note(&format!("{} of {} with a known target.", words::grouped(rows as u64), measured.file));
+    let opening = note(&format!("{} of {}, with a known target.", count(rows as u64, "row"), measured.file));
     let columns = profile(&measured.rows)?;
     let lines: Vec<Vec<Cell>> = columns.iter().map(|column| line(column, rows)).collect();
     let heads = ["feature", "missing", "least", "mean", "greatest", "most frequent"];

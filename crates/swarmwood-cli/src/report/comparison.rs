@@ -41,6 +41,7 @@ fn loaded<'a>(group: &[&'a Run]) -> impl Iterator<Item = (&'a Run, &'a Loaded)> 
 fn sizes(group: &[&Run]) -> Html {
     let row = |(run, loaded): (&Run, &Loaded)| {
         let summary = loaded.model.summary();
+        let (trees, leaves, depth) = super::asked::trees(&loaded.model);
         let record = run.trained.as_ref();
         let seconds =
             record.and_then(|record| record["seconds"]["train"].as_f64()).map_or(String::new(), words::seconds);
@@ -48,9 +49,9 @@ fn sizes(group: &[&Run]) -> Html {
         vec![
             Cell::text(run.name()),
             Cell::text(summary.method),
-            Cell::number(words::grouped(summary.trees as u64)),
-            Cell::number(words::grouped(summary.leaves as u64)),
-            Cell::number(summary.max_depth.to_string()),
+            Cell::number(words::grouped(trees)),
+            Cell::number(words::grouped(leaves)),
+            Cell::number(depth.to_string()),
             Cell::number(summary.features_used.to_string()),
             Cell::number(gain),
             Cell::number(seconds),

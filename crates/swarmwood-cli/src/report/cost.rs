@@ -46,6 +46,9 @@ pub fn gain(run: &Run) -> Option<(String, String, String)> {
         return Some((name, words::percent(gain), more.to_string()));
     }
     let (loss, greedy) = (search["loss"].as_f64()?, search["greedy_loss"].as_f64()?);
+    if search["searched"].as_bool() == Some(false) {
+        return Some((name, "none".to_string(), "greedy was kept".to_string()));
+    }
     let share = if greedy > 0.0 { 1.0 - loss / greedy } else { 0.0 };
     Some((name, words::percent(share), format!("{} on training rows", search["measure"].as_str().unwrap_or("loss"))))
 }

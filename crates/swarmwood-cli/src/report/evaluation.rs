@@ -66,7 +66,7 @@ pub fn metrics(run: &Run) -> Html {
             "Figures without intervals, as the run recorded them; --data FILE measures the model on rows, with intervals.",
         ),
     };
-    table("Metrics", &heads, &rows).and(hint)
+    table("Every metric of the task", &heads, &rows).and(hint)
 }
 
 /// Where a record keeps metrics.

@@ -9,6 +9,9 @@ use crate::chart::Chart;
 /// size.
 pub const CHART: (f64, f64) = (400.0, 290.0);
 
+/// Letters from which on a cell is a sentence.
+const SENTENCE: usize = 24;
+
 /// Text that may stand on a page as it is.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Html(String);
@@ -74,6 +77,8 @@ impl Cell {
 
     fn html(&self) -> String {
         match self {
+            // A sentence in a narrow column would be a tower of words.
+            Cell::Text(text) if text.chars().count() > SENTENCE => format!("<td class='w'>{}</td>", escape(text)),
             Cell::Text(text) => format!("<td>{}</td>", escape(text)),
             Cell::Number(text) => format!("<td class='n'>{}</td>", escape(text)),
             Cell::Bar(share, text) => format!(

@@ -8,8 +8,8 @@ use swarmwood::model::picture::escape;
 
 use super::html::Html;
 
-/// Headings begin at this level: two are the page's.
-const FIRST: usize = 3;
+/// Headings begin at this level: three are the page's.
+const FIRST: usize = 4;
 
 /// A text as HTML, and the pictures in it.
 pub struct Rendered {
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn tables_scroll_and_headings_step_down() {
         let page = html("# One\n\n###### Six\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n");
-        assert!(page.contains("<h3>One</h3>") && page.contains("<h6>Six</h6>"), "{page}");
+        assert!(page.contains("<h4>One</h4>") && page.contains("<h6>Six</h6>"), "{page}");
         assert!(page.contains("tabindex='0'") && page.contains("<th style=\"text-align: right\">b</th>"), "{page}");
         assert_eq!(page.matches("<div").count(), page.matches("</div>").count());
     }

@@ -199,8 +199,10 @@ impl Run {
 /// Whether a record tells of a model: the same method, rows, target and parameters, the seed among them.
 fn fits(record: &Value, model: &Model) -> bool {
     let made = &model.provenance;
+    // What a tuning left to the data is 'auto' in its record, and has its value in the model.
     let same = |(name, value): (&String, &String)| {
-        record["parameters"].get(name).is_none_or(|told| same_value(&plain(told), value))
+        let told = record["parameters"].get(name).map(plain);
+        told.is_none_or(|told| told == "auto" || same_value(&told, value))
     };
     let target = record.get("target").and_then(Value::as_str);
     record["method"].as_str() == Some(&made.method)

@@ -48,9 +48,9 @@ pub fn add_model(section: &mut Section, run: &Run) -> Result<()> {
 fn headline(run: &Run) -> Vec<(String, String, String)> {
     let mut cards = evaluation::headline(run);
     if let Some(loaded) = &run.model {
-        let summary = loaded.model.summary();
-        let leaves = words::count(summary.leaves as u64, "leaf");
-        cards.push(("trees".to_string(), words::grouped(summary.trees as u64), leaves));
+        let (trees, leaves, _) = asked::trees(&loaded.model);
+        let name = if trees == 1 { "tree" } else { "trees" };
+        cards.push((name.to_string(), words::grouped(trees), words::count(leaves, "leaf")));
     }
     cards.extend(cost::gain(run));
     if let Some(record) = &run.trained {
@@ -69,5 +69,8 @@ fn convergence(section: &mut Section, run: &Run) -> Html {
     };
     let figures: Vec<Html> =
         plot::charts(steps).iter().map(|(_, title, chart)| chart_figure(&section.ids.fresh(), title, chart)).collect();
+    if figures.is_empty() {
+        return note("The trace tells steps, but no loss: this method knows it in the end alone.");
+    }
     gallery(figures)
 }

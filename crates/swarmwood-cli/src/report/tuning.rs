@@ -12,7 +12,7 @@ use super::runs::{Run, plain};
 use super::words::{self, count};
 use super::{asked, evaluation, training};
 use crate::chart::{BLUE, Chart, Line, Mark, inline};
-use crate::study::table::{brief, figure as score, reason, shown, state};
+use crate::study::table::{figure as score, reason, shown, state};
 use crate::study::{panels, parallel, pictures};
 
 /// Trials in the table of the best ones.
@@ -99,7 +99,7 @@ fn searched(run: &Run) -> Html {
             .as_object()
             .into_iter()
             .flatten()
-            .map(|(name, value)| vec![Cell::text(name.clone()), Cell::number(plain(value))])
+            .map(|(name, value)| vec![Cell::text(name.clone()), Cell::number(words::value(&plain(value)))])
             .collect();
         let pairs = [
             ("Method", of("method")),
@@ -141,20 +141,17 @@ fn space(study: &Recorded) -> Html {
     let head = &study.head;
     let best = study.best();
     let row = |(at, param): (usize, &Param)| {
-        let value = best.map_or(String::new(), |best| brief(&shown(head, best, at)));
+        let value = best.map_or(String::new(), |best| words::value(&shown(head, best, at)));
         let condition = param
             .condition
             .as_ref()
             .map_or(String::new(), |condition| format!("if {} is {}", condition.parent, condition.labels.join(" or ")));
-        vec![
-            Cell::text(param.name.clone()),
-            Cell::number(value),
-            Cell::text(domain(&param.domain)),
-            Cell::text(condition),
-        ]
+        let allowed = [domain(&param.domain), condition].into_iter().filter(|text| !text.is_empty());
+        let allowed = allowed.collect::<Vec<_>>().join("; ");
+        vec![Cell::text(param.name.clone()), Cell::number(value), Cell::text(allowed)]
     };
     let rows: Vec<Vec<Cell>> = head.space.params().iter().enumerate().map(row).collect();
-    table("What was searched, and the best of it", &["parameter", "best", "allowed", "when"], &rows)
+    table("What was searched, and the best of it", &["parameter", "best", "allowed"], &rows)
 }
 
 fn domain(domain: &Domain) -> String {
@@ -273,7 +270,7 @@ fn importance(study: &Recorded) -> Html {
 fn slice(study: &Recorded, parameter: usize, id: &str) -> Html {
     let (body, height) = panels::alone(study, parameter, CHART.0);
     let (name, measure) = (&study.head.space.params()[parameter].name, &study.head.task.measure.name);
-    let best = study.best().map_or(String::new(), |best| shown(&study.head, best, parameter));
+    let best = study.best().map_or(String::new(), |best| words::value(&shown(&study.head, best, parameter)));
     let told =
         format!("{measure} of {} against {name}; the best has {best}.", count(study.trials.len() as u64, "trial"));
     figure(
@@ -294,7 +291,7 @@ fn trials(study: &Recorded) -> Html {
         let value = score(head, trial).map_or(String::new(), words::figure);
         let mut cells =
             vec![Cell::number(trial.id.to_string()), Cell::number(value), Cell::number(words::seconds(trial.seconds))];
-        cells.extend((0..head.space.len()).map(|at| Cell::number(brief(&shown(head, trial, at)))));
+        cells.extend((0..head.space.len()).map(|at| Cell::number(words::value(&shown(head, trial, at)))));
         cells
     };
     let rows: Vec<Vec<Cell>> = sorted.iter().take(BEST).map(row).collect();

@@ -69,10 +69,19 @@ pub fn percent(share: f64) -> String {
 /// A time that is easy to grasp.
 pub fn seconds(seconds: f64) -> String {
     match seconds {
+        seconds if seconds < 0.1 => format!("{:.1} ms", 1000.0 * seconds),
         seconds if seconds < 10.0 => format!("{seconds:.2} s"),
         seconds if seconds < 120.0 => format!("{seconds:.0} s"),
         seconds if seconds < 7200.0 => format!("{:.0} min", seconds / 60.0),
         seconds => format!("{:.1} h", seconds / 3600.0),
+    }
+}
+
+/// A value of a parameter: numbers with a point are shortened.
+pub fn value(text: &str) -> String {
+    match text.parse::<f64>() {
+        Ok(number) if text.contains(['.', 'e']) => figure(number),
+        _ => text.to_string(),
     }
 }
 
@@ -120,7 +129,11 @@ mod tests {
     fn words_fit_numbers() {
         assert_eq!((count(1, "leaf"), count(1_234_567, "leaf")), ("1 leaf".into(), "1,234,567 leaves".into()));
         assert_eq!((count(999, "row"), grouped(1000)), ("999 rows".into(), "1,000".into()));
-        assert_eq!([seconds(1.234), seconds(45.2), seconds(600.0)], ["1.23 s", "45 s", "10 min"]);
+        assert_eq!(
+            [seconds(0.0042), seconds(1.234), seconds(45.2), seconds(600.0)],
+            ["4.2 ms", "1.23 s", "45 s", "10 min"]
+        );
+        assert_eq!([value("0.20635871"), value("1"), value("leaf")], ["0.2064", "1", "leaf"]);
         assert_eq!((bytes(2.5e7), percent(0.1234)), ("25 MB".into(), "12.3 %".into()));
         assert_eq!((more_is_better("auc"), more_is_better("?"), meaning("?")), (Some(true), None, ""));
     }

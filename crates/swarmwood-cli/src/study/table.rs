@@ -106,7 +106,7 @@ fn grid(head: &Head, trials: &[&TrialRecord]) -> String {
 }
 
 /// A number with no more digits than a table needs; labels as they are.
-pub(crate) fn brief(text: &str) -> String {
+fn brief(text: &str) -> String {
     match text.parse::<f64>() {
         Ok(number) if text.len() > 8 => short(number),
         _ => text.to_string(),

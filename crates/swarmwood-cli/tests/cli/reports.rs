@@ -164,7 +164,7 @@ fn an_experiment_is_taken_into_the_page() {
     dir.run("report small-models --out page.html").works();
     let page = dir.read("page.html");
     check(&page);
-    has(&page, &["<h3>Sizes</h3>", "<td>wine</td>", "alt='frontier'", "alt='Beside &amp; below'"]);
+    has(&page, &["<h4>Sizes</h4>", "<td>wine</td>", "alt='frontier'", "alt='Beside &amp; below'"]);
     has(&page, &["<code>reproduce.py small-models</code>", "The first 2 of 2 rows in raw.csv", "&lt;script&gt;"]);
     assert_eq!(page.matches("<img").count(), 2, "the picture of the text is not there twice");
 }
