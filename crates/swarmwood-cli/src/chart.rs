@@ -98,8 +98,9 @@ const BOTTOM: f64 = 42.0;
 const LEGEND: f64 = 17.0;
 const ENTRY: f64 = 38.0;
 
-/// Width of a letter of the legend and of ticks, rather too much than too little.
+/// Width of a letter of the legend, and of a digit of a tick: rather too much than too little.
 const LETTER: f64 = 7.0;
+const DIGIT: f64 = 8.0;
 
 /// The plane of a chart: pixels and the values they stand for.
 struct Plane {
@@ -212,7 +213,7 @@ impl Chart {
             let x = plane.x_of(tick);
             writeln!(svg, "<line x1='{x:.1}' y1='{bottom:.1}' x2='{x:.1}' y2='{:.1}' stroke='#888'/>", bottom + 4.0)?;
             let text = label(tick, plane.x);
-            let half = LETTER / 2.0 * text.chars().count() as f64;
+            let half = DIGIT / 2.0 * text.chars().count() as f64;
             // The last label must not leave the picture, and none may run into the one before.
             let x = x.min(right + RIGHT - half);
             if x - half > free {

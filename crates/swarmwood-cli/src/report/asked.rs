@@ -40,7 +40,7 @@ pub fn asked(run: &Run) -> Html {
         ("File", run.model.as_ref().map_or(String::new(), |loaded| loaded.path.display().to_string())),
     ];
     let parameters = parameters(model, record);
-    let other: Vec<Vec<Cell>> = parameters.iter().filter(|one| one.is_other()).map(Parameter::cells).collect();
+    let other: Vec<Vec<Cell>> = parameters.iter().filter(|one| one.is_other()).map(Parameter::in_short).collect();
     let all: Vec<Vec<Cell>> = parameters.iter().map(Parameter::cells).collect();
     let heads = ["parameter", "value", "default", "what it is"];
     let listed = match (all.is_empty(), other.is_empty()) {
@@ -99,6 +99,17 @@ struct Parameter {
 impl Parameter {
     fn is_other(&self) -> bool {
         !self.default.is_empty() && !same_value(&self.value, &self.default)
+    }
+
+    /// As [`Parameter::cells`], with no more digits than people read.
+    fn in_short(&self) -> Vec<Cell> {
+        let short = Parameter {
+            name: self.name.clone(),
+            value: words::value(&self.value),
+            default: self.default.clone(),
+            ..*self
+        };
+        short.cells()
     }
 
     fn cells(&self) -> Vec<Cell> {

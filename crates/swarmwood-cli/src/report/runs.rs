@@ -191,7 +191,8 @@ impl Run {
 
     /// The name people know it by.
     pub fn name(&self) -> String {
-        let named = self.model.as_ref().map_or(&self.path, |loaded| &loaded.path);
+        let model = self.model.as_ref().filter(|_| self.is_training());
+        let named = model.map_or(&self.path, |loaded| &loaded.path);
         named.file_name().unwrap_or(named.as_os_str()).to_string_lossy().into_owned()
     }
 }

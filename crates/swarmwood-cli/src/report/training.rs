@@ -67,10 +67,11 @@ fn convergence(section: &mut Section, run: &Run) -> Html {
     let Some(steps) = &run.trace else {
         return note("No trace was given: 'train --trace FILE' keeps every step of a run.");
     };
-    let figures: Vec<Html> =
-        plot::charts(steps).iter().map(|(_, title, chart)| chart_figure(&section.ids.fresh(), title, chart)).collect();
+    let charts = plot::charts(steps);
+    let told = charts.iter().filter(|(_, _, chart)| chart.lines.iter().any(|line| !line.points.is_empty()));
+    let figures: Vec<Html> = told.map(|(_, title, chart)| chart_figure(&section.ids.fresh(), title, chart)).collect();
     if figures.is_empty() {
-        return note("The trace tells steps, but no loss: this method knows it in the end alone.");
+        return note("The trace tells of no losses on the way: this method knows its loss in the end alone.");
     }
     gallery(figures)
 }

@@ -23,8 +23,7 @@ const FAILED: usize = 10;
 
 /// A tuning, by its study, its record, or both.
 pub fn section(number: usize, run: &Run) -> Result<Section> {
-    let name = run.study.as_ref().map_or_else(|| run.name(), |_| file_name(run));
-    let mut section = Section::new(number, name, "tuning");
+    let mut section = Section::new(number, run.name(), "tuning");
     section.part("", cards(&headline(run)));
     section.part("What was asked", searched(run));
     section.part("Tuned and untouched", scores(run));
@@ -40,10 +39,6 @@ pub fn section(number: usize, run: &Run) -> Result<Section> {
         training::add_model(&mut section, run)?;
     }
     Ok(section)
-}
-
-fn file_name(run: &Run) -> String {
-    run.path.file_name().unwrap_or(run.path.as_os_str()).to_string_lossy().into_owned()
 }
 
 /// The figure and what goes with it.

@@ -102,6 +102,12 @@ impl SingleTree<'_> {
 /// What holds on one side of a split, without the feature's name; `digits` shortens numbers and lists.
 fn side(schema: &Schema, split: &Split, right: bool, digits: bool) -> String {
     match &split.test {
+        // No number lies above but the infinite one: the rule asks whether there is a value.
+        Test::Above(threshold) if digits && *threshold == f64::MAX => match (right, split.missing_right) {
+            (false, _) => "known".to_string(),
+            (true, true) => "missing".to_string(),
+            (true, false) => "infinite".to_string(),
+        },
         Test::Above(threshold) => {
             let number = if digits { crate::rules::short(*threshold) } else { crate::rules::number(*threshold) };
             format!("{} {number}", if right { ">" } else { "≤" })

@@ -1,7 +1,7 @@
 //! Intervals against what theory says, and against each other.
 
 use super::*;
-use crate::read::{ReadOptions, Rows, Source, training};
+use crate::read::{ReadOptions, Rows, Source, matching};
 use swarmwood_model::Model;
 
 /// A model that says `x`, or `yes` where x is above one half, as one rule.
@@ -21,16 +21,19 @@ fn model(classes: bool) -> Model {
     swarmwood_model::from_json(text.as_bytes()).unwrap()
 }
 
-fn table(rows: usize, seed: u64, line: impl Fn(&mut Stream) -> String) -> Rows {
-    let mut stream = Stream::new(seed, 0, 0);
-    let csv: String = std::iter::once("x,y\n".to_string()).chain((0..rows).map(|_| line(&mut stream))).collect();
+fn read(model: &Model, csv: String) -> Rows {
     let source = Source::Bytes("t.csv".into(), csv.leak().as_bytes());
-    training(&source, &ReadOptions { target: "y".into(), ..ReadOptions::default() }).unwrap()
+    matching(&source, &model.schema, &ReadOptions { target: "y".into(), ..ReadOptions::default() }).unwrap()
+}
+
+fn table(model: &Model, rows: usize, seed: u64, line: impl Fn(&mut Stream) -> String) -> Rows {
+    let mut stream = Stream::new(seed, 0, 0);
+    read(model, std::iter::once("x,y\n".to_string()).chain((0..rows).map(|_| line(&mut stream))).collect())
 }
 
 /// Right in so many of a hundred cases.
 fn classes(rows: usize, seed: u64, right: f64) -> Rows {
-    table(rows, seed, |stream| {
+    table(&model(true), rows, seed, |stream| {
         let x = stream.unit();
         let hit = (x > 0.5) == (stream.unit() < right);
         format!("{x},{}\n", if hit { "yes" } else { "no" })
@@ -62,7 +65,7 @@ fn the_interval_holds_the_truth_about_as_often_as_it_says() {
 
 #[test]
 fn threads_change_nothing_and_a_model_differs_from_itself_by_nothing() {
-    let rows = table(200, 5, |stream| format!("{},{}\n", stream.unit(), stream.normal()));
+    let rows = table(&model(false), 200, 5, |stream| format!("{},{}\n", stream.unit(), stream.normal()));
     let held = Held::predict(&model(false), &rows, 1).unwrap();
     let (one, two) = (Bootstrap::new(&held, 1).unwrap(), Bootstrap::new(&held, 3).unwrap());
     assert_eq!(one.draws, two.draws);
@@ -80,13 +83,12 @@ fn threads_change_nothing_and_a_model_differs_from_itself_by_nothing() {
 
 #[test]
 fn what_draws_do_not_define_has_no_interval() {
-    // One row of one class: half of the draws of the other have no AUC.
-    let rows = table(4, 1, |stream| format!("{},no\n", stream.unit()));
+    // Of a single class nothing is ranked; of one row of a class, a third of the draws have none.
+    let rows = table(&model(true), 4, 1, |stream| format!("{},no\n", stream.unit()));
     let held = |rows: &Rows| Held::predict(&model(true), rows, 1).unwrap();
     let drawn = Bootstrap::new(&held(&rows), 1).unwrap();
     assert!(drawn.value("auc").is_none() && drawn.interval("auc").is_none());
-    let csv = Source::Bytes("t.csv".into(), b"x,y\n0.1,no\n0.2,no\n0.9,yes\n");
-    let rows = training(&csv, &ReadOptions { target: "y".into(), ..ReadOptions::default() }).unwrap();
+    let rows = read(&model(true), "x,y\n0.1,no\n0.2,no\n0.9,yes\n".into());
     let drawn = Bootstrap::new(&held(&rows), 1).unwrap();
     assert!(drawn.value("auc").is_some() && drawn.interval("auc").is_none());
 }
