@@ -6,7 +6,7 @@
 A cell is a set, a range (A or B of the schemata paper), a seed and an engine: a hundred trials, one after the other,
 none given up early. The seed draws the fifth of the rows that no trial sees, the validation rows (a quarter of the
 rest) that trials are judged by, and the engine's own randomness. Two figures count: the tuned score, and the score of
-the chosen configuration on the rows that no trial saw. Sets above 4200 rows are cut to a fixed sample of that size.
+the chosen configuration on the rows that no trial saw. Larger sets are cut to a fixed sample of `--rows` rows (1000).
 Optuna drives our own learner through `--judge`, the example `evaluate_configs` of the facade, so that nothing but the
 engine differs (`pip install optuna==5.0.0`).
 
@@ -33,14 +33,14 @@ SETS = {"mozilla4": "accuracy", "eeg_eye_state": "accuracy", "abalone": "r2", "w
 PLAIN = ["random", "grid", "annealing", "ga", "de", "cmaes", "pso", "apso"]
 ENGINES = [*PLAIN, "sse", "schemata", "tpe", "forest", "gbrt"]
 RIVAL, YARDSTICK = "optuna", "random"
-MOST_ROWS, MARKS = 4200, (20, 50, 100)
+MARKS = (20, 50, 100)
 
 
-def sample(data: Path, name: str, scratch: Path) -> Path:
+def sample(data: Path, name: str, rows: int, scratch: Path) -> Path:
     """The set, cut to a fixed sample."""
     cut = scratch / f"{name}.csv"
     frame = datasets.read(data / f"{name}.csv")
-    frame.iloc[datasets.sample(len(frame), MOST_ROWS)].to_csv(cut, index=False)
+    frame.iloc[datasets.sample(len(frame), rows)].to_csv(cut, index=False)
     return cut
 
 
@@ -144,6 +144,11 @@ def known_cells(cache: Path) -> list[dict]:
     return cells
 
 
+def budget_of(options: argparse.Namespace) -> str:
+    """What cells must agree in to stand in one table."""
+    return f"{options.trials}x{options.trees}x{options.rows}"
+
+
 def key_of(cell: dict) -> tuple:
     return cell["set"], cell["range"], cell["seed"], cell["engine"], cell["budget"]
 
@@ -151,7 +156,7 @@ def key_of(cell: dict) -> tuple:
 def measure(options: argparse.Namespace) -> None:
     """Every cell that is not known yet, seeds outermost, so that a run stopped early is balanced."""
     done = {key_of(cell) for cell in known_cells(options.cache)}
-    budget = f"{options.trials}x{options.trees}"
+    budget = budget_of(options)
     cells = [
         (name, search, seed, engine)
         for seed in range(options.seeds)
@@ -163,7 +168,7 @@ def measure(options: argparse.Namespace) -> None:
     print(f"{len(cells)} cells to measure, {len(done)} known", file=sys.stderr)
     lock = threading.Lock()
     with tempfile.TemporaryDirectory() as scratch, options.cache.open("a") as cache:
-        files = {name: sample(options.data, name, Path(scratch)) for name in options.sets}
+        files = {name: sample(options.data, name, options.rows, Path(scratch)) for name in options.sets}
 
         def work(cell: tuple) -> None:
             name, search, seed, engine = cell
@@ -197,7 +202,7 @@ def paired(cells: dict[tuple, dict], task: tuple, engine: str, other: str, what:
 
 def tables(options: argparse.Namespace) -> str:
     """Means, then differences to Optuna and to random search, then who is ahead how often."""
-    budget = f"{options.trials}x{options.trees}"
+    budget = budget_of(options)
     kept = [cell for cell in known_cells(options.cache) if cell["budget"] == budget]
     cells = {key_of(cell)[:4]: cell for cell in kept}
     tasks = sorted({key[:2] for key in cells})
@@ -276,6 +281,7 @@ def main() -> None:
     parse.add_argument("--seeds", type=int, default=20)
     parse.add_argument("--trials", type=int, default=100)
     parse.add_argument("--trees", type=int, default=100)
+    parse.add_argument("--rows", type=int, default=1000)
     parse.add_argument("--workers", type=int, default=2)
     parse.add_argument("--tables", action="store_true", help="print the tables of what is in the cache")
     parse.add_argument("--quick", action="store_true", help="a trial of the harness")

@@ -11,11 +11,12 @@ turns, round after round, each with its own seed. Optuna is not among the requir
 
 A round asks: after how many seconds was our best score so far at least as good as the peer's final one, reading the
 file included? If a hundred trials do not get there, ours goes on for as long as the peer took. Writes summary.md and
-raw.jsonl.
+raw.jsonl; seconds of processor time stand beside those of the clock. `--at-a-time 2` runs the peer in one way only.
 """
 
 import argparse
 import json
+import resource
 import subprocess
 import sys
 import time
@@ -59,7 +60,7 @@ def peer(options: argparse.Namespace, name: str, folds: np.ndarray, seed: int, a
     x, y = frame.drop(columns="target").to_numpy(np.float32), frame["target"].to_numpy(np.float64)
     fixed = {"tree_method": "hist", "max_bin": 255, "nthread": THREADS // at_a_time, "seed": seed, "verbosity": 0}
     fixed["objective"] = "reg:squarederror" if SETS[name] == "regression" else "binary:logistic"
-    start = time.perf_counter()
+    start, worked = time.perf_counter(), time.process_time()
     parts = []
     for fold in range(FOLDS):
         test = folds == fold
@@ -81,7 +82,8 @@ def peer(options: argparse.Namespace, name: str, folds: np.ndarray, seed: int, a
 
     study = optuna.create_study(direction="minimize", sampler=optuna.samplers.TPESampler(seed=seed))
     study.optimize(objective, n_trials=options.trials, n_jobs=at_a_time)
-    return {"seconds": time.perf_counter() - start, "score": study.best_value, "parameters": study.best_params}
+    spent = {"seconds": time.perf_counter() - start, "cpu": time.process_time() - worked}
+    return {**spent, "score": study.best_value, "parameters": study.best_params}
 
 
 def ours(options: argparse.Namespace, name: str, seed: int, more: list) -> dict:
@@ -90,9 +92,15 @@ def ours(options: argparse.Namespace, name: str, seed: int, more: list) -> dict:
     line = [options.binary, "tune", options.data / f"{name}.csv", "--target", "target", "--task", task]
     line += ["--space", "paper-a", "--metric", METRICS[task], "--folds", FOLDS, "--holdout", 0, "--seed", seed]
     line += ["--trees", options.trees, "--threads", THREADS, "--out", "-", "--json", "--quiet", *options.flags, *more]
-    start = time.perf_counter()
+    start, worked = time.perf_counter(), children_time()
     done = subprocess.run([str(word) for word in line], capture_output=True, text=True, check=True)
-    return {**json.loads(done.stdout), "wall": time.perf_counter() - start}
+    return {**json.loads(done.stdout), "wall": time.perf_counter() - start, "cpu": children_time() - worked}
+
+
+def children_time() -> float:
+    """Processor time of the programs that were run."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def reached(told: dict, score: float) -> float | None:
@@ -105,7 +113,7 @@ def reached(told: dict, score: float) -> float | None:
 def round_of(options: argparse.Namespace, name: str, seed: int) -> dict:
     """Both sides once."""
     folds = judged_folds(options, name, seed)
-    peers = {f"{count} at a time": peer(options, name, folds, seed, count) for count in (1, 2)}
+    peers = {f"{count} at a time": peer(options, name, folds, seed, count) for count in options.at_a_time}
     fastest = min(peers.values(), key=lambda one: one["seconds"])
     told = ours(options, name, seed, ["--trials", options.trials])
     soon = reached(told, fastest["score"])
@@ -118,8 +126,10 @@ def round_of(options: argparse.Namespace, name: str, seed: int) -> dict:
         "seed": seed,
         "peers": peers,
         "peer_seconds": fastest["seconds"],
+        "peer_cpu": fastest["cpu"],
         "peer_score": fastest["score"],
         "seconds": told["wall"],
+        "cpu": told["cpu"],
         "score": told["tuned"]["score"],
         "fits": told["fits"],
         "engine": told["engine"],
@@ -140,12 +150,14 @@ def tables(lines: list[dict]) -> str:
 
         ratio = np.median([line["seconds"] / line["peer_seconds"] for line in here])
         worst = max(soon)
-        sides = [middle("peer_seconds"), middle("seconds"), number(float(ratio)), middle("peer_score"), middle("score")]
+        worked = np.median([line["cpu"] / line["peer_cpu"] for line in here])
+        sides = [middle("peer_seconds"), middle("seconds"), number(float(ratio)), number(float(worked))]
+        sides += [middle("peer_score"), middle("score")]
         verdict = "holds" if np.median(soon) <= 1 / 3 else "MISSED"
         last = number(worst) if np.isfinite(worst) else "never"
         rows.append([name, *sides, number(float(np.median(soon))), last, verdict])
-    header = ["set", "Optuna s", "ours s", "ratio", "Optuna score", "our score", "reached at", "worst", "at most 1/3"]
-    return render(header, rows)
+    header = ["set", "Optuna s", "ours s", "ratio", "CPU ratio", "Optuna score", "our score", "reached at", "worst"]
+    return render([*header, "at most 1/3"], rows)
 
 
 def main() -> None:
@@ -156,6 +168,7 @@ def main() -> None:
     parse.add_argument("--rounds", type=int, default=3)
     parse.add_argument("--trials", type=int, default=100)
     parse.add_argument("--trees", type=int, default=TREES)
+    parse.add_argument("--at-a-time", type=int, nargs="*", default=[1, 2], help="how many trials the peer runs at once")
     parse.add_argument("--flags", nargs="*", default=[], help="further flags of our tuner, such as --engine=tpe")
     parse.add_argument("--quick", action="store_true", help="a trial of the harness: 6 trials of 10 trees, one round")
     options = parse.parse_args()

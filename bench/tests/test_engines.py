@@ -9,12 +9,12 @@ import engines
 
 def cell(engine: str, seed: int, tuned: float, search: str = "a", **more) -> dict:
     marks = {"20": tuned - 0.1, "100": tuned}
-    base = {"set": "abalone", "range": search, "seed": seed, "engine": engine, "budget": "100x100"}
+    base = {"set": "abalone", "range": search, "seed": seed, "engine": engine, "budget": "100x100x1000"}
     return {**base, "tuned": tuned, "untouched": tuned - 0.05, "marks": marks, "trials": 100, "seconds": 1.0, **more}
 
 
 def options(cache) -> argparse.Namespace:
-    return argparse.Namespace(cache=cache, trials=100, trees=100)
+    return argparse.Namespace(cache=cache, trials=100, trees=100, rows=1000)
 
 
 def test_differences_are_paired_by_seed():
@@ -30,7 +30,7 @@ def test_differences_are_paired_by_seed():
 def test_tables_tell_every_engine_and_skip_other_budgets(tmp_path):
     cache = tmp_path / "cells.jsonl"
     cells = [cell(name, seed, 0.5 + 0.1 * seed) for name in ("optuna", "random", "tpe") for seed in range(3)]
-    cells.append(cell("forest", 0, 0.9, budget="15x10"))
+    cells.append(cell("forest", 0, 0.9, budget="15x10x1000"))
     torn = '{"set": "abalo'
     cache.write_text("".join(json.dumps(one) + "\n" for one in cells) + torn)
     text = engines.tables(options(cache))

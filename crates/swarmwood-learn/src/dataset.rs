@@ -117,6 +117,16 @@ fn group_ranges(columns: usize) -> Vec<Range<usize>> {
 }
 
 impl BinnedRows {
+    /// The codes of a row in some columns, piece by piece.
+    pub fn pieces(&self, row: usize, columns: &Range<usize>) -> impl Iterator<Item = &[u8]> {
+        let (from, to) = (columns.start, columns.end);
+        self.groups.iter().filter_map(move |group| {
+            let start = row * Group::width(group.count);
+            let part = from.max(group.first)..to.min(group.first + group.count);
+            (!part.is_empty()).then(|| &group.records[start + part.start - group.first..start + part.end - group.first])
+        })
+    }
+
     fn group(&mut self, groups: &[Range<usize>]) {
         self.groups = groups
             .iter()

@@ -2,7 +2,7 @@
 
 use swarmwood_model::{Child, Leaf, Level, Node, Oblivious, Shape, Tree};
 
-use crate::bins::layout::Route;
+use crate::bins::layout::{Beyond, Route};
 use crate::bins::{Layout, Rule};
 
 /// A grown tree. Children come after their parent; leaf values hold the learning rate.
@@ -49,35 +49,66 @@ impl Grown {
         Shape::Ordinary(Tree { nodes: self.nodes.iter().map(node).collect(), leaves })
     }
 
-    /// The tree with a routing table a node, ready to walk over stored codes.
+    /// The tree ready to walk over stored codes.
     pub fn walker(&self, layout: &Layout) -> Walker {
-        let routes = self.nodes.iter().map(|node| layout.route(&node.rule)).collect();
-        let children = self.nodes.iter().map(|node| [node.left, node.right]).collect();
-        Walker { routes, children, oblivious: self.oblivious }
+        let stop = |node: &GrownNode| Stop {
+            question: match layout.beyond(&node.rule) {
+                Some(beyond) => Question::Beyond(beyond),
+                None => Question::Table(Box::new(layout.route(&node.rule))),
+            },
+            children: [node.left, node.right],
+        };
+        Walker { stops: self.nodes.iter().map(stop).collect(), oblivious: self.oblivious }
     }
 }
 
 /// Finds the leaf of a row from its stored codes.
 #[derive(Debug, Clone)]
 pub struct Walker {
-    routes: Vec<Route>,
-    children: Vec<[Child; 2]>,
+    stops: Vec<Stop>,
     oblivious: bool,
+}
+
+/// A node on the way of a row.
+#[derive(Debug, Clone)]
+struct Stop {
+    question: Question,
+    children: [Child; 2],
+}
+
+/// What a node asks. Tables are large: a deep tree of them would not stay in the cache.
+#[derive(Debug, Clone)]
+enum Question {
+    Beyond(Beyond),
+    Table(Box<Route>),
+}
+
+impl Question {
+    #[inline]
+    fn side(&self, columns: &[Vec<u8>], row: usize) -> usize {
+        match self {
+            Question::Beyond(beyond) => usize::from(beyond.right(columns[beyond.column][row])),
+            Question::Table(route) => usize::from(route.right[usize::from(columns[route.column][row])]),
+        }
+    }
 }
 
 impl Walker {
     /// The leaf a row falls into.
     #[inline]
     pub fn leaf(&self, columns: &[Vec<u8>], row: usize) -> usize {
-        let side = |route: &Route| usize::from(route.right[usize::from(columns[route.column][row])]);
         if self.oblivious {
-            return self.routes.iter().enumerate().map(|(level, route)| side(route) << level).sum();
+            let levels = self.stops.iter().enumerate();
+            return levels.map(|(level, stop)| stop.question.side(columns, row) << level).sum();
         }
-        let mut at = if self.routes.is_empty() { Child::Leaf(0) } else { Child::Node(0) };
+        let mut at = if self.stops.is_empty() { Child::Leaf(0) } else { Child::Node(0) };
         loop {
             match at {
                 Child::Leaf(leaf) => return leaf as usize,
-                Child::Node(node) => at = self.children[node as usize][side(&self.routes[node as usize])],
+                Child::Node(node) => {
+                    let stop = &self.stops[node as usize];
+                    at = stop.children[stop.question.side(columns, row)];
+                }
             }
         }
     }

@@ -16,6 +16,7 @@ use crate::kernels::histogram::TABLE;
 use crate::kernels::quantise::{Scale, join, pack};
 use crate::kernels::{histogram, partition, sums};
 use crate::objective::Objective;
+use crate::split::FewRows;
 
 pub use placed::LeafSums;
 
@@ -241,6 +242,26 @@ impl Shard {
             } else {
                 histogram::add_listed(group, part, rows, packed, tables);
             }
+        }
+    }
+
+    /// Takes the rows of a slot, which are few, out of the tables of some columns.
+    pub fn take_away(&self, slot: usize, columns: &Range<usize>, tables: &mut [u64]) {
+        let packed = self.packed();
+        for &row in &self.order[self.spans[slot].clone()] {
+            let codes = self.rows.pieces(row as usize, columns).flatten();
+            for (table, &code) in tables.chunks_exact_mut(TABLE).zip(codes) {
+                let sum = &mut table[usize::from(code)];
+                *sum = sum.wrapping_sub(packed[row as usize]);
+            }
+        }
+    }
+
+    /// Copies the rows of a slot, which are few.
+    pub fn gather(&self, slot: usize, columns: &Range<usize>, into: &mut FewRows) {
+        let packed = self.packed();
+        for &row in &self.order[self.spans[slot].clone()] {
+            into.push(self.rows.pieces(row as usize, columns), packed[row as usize]);
         }
     }
 

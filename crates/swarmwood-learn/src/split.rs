@@ -8,11 +8,15 @@
 //! mean gradient (for a convex loss the best two-way grouping is a cut of that line). Missing values are tried on both
 //! sides.
 
+mod few;
+
 use crate::bins::layout::{FeatureBins, Place};
 use crate::bins::{CODES, CodeSet, Cut, Layout, Rule};
 use crate::kernels::gains::{Limits, Prefix, greatest, score_cuts};
 use crate::kernels::histogram::TABLE;
 use crate::kernels::quantise::{Scale, Sums, gradient, hessian};
+
+pub use few::{FEW, FewRows};
 
 /// Categories with more levels than this are ordered and penalised with care: a lucky level is easily found among many.
 const FEW_LEVELS: usize = 4;
@@ -111,6 +115,7 @@ pub struct Scratch {
     codes: [u64; CODES],
     line: [u64; CODES],
     prefix: Prefix,
+    present: few::Present,
     scores: [f64; CODES],
     missing_right: [f64; CODES],
     missing_left: [f64; CODES],
@@ -122,6 +127,7 @@ impl Default for Scratch {
             codes: [0; CODES],
             line: [0; CODES],
             prefix: Prefix::default(),
+            present: few::Present::default(),
             scores: [0.0; CODES],
             missing_right: [0.0; CODES],
             missing_left: [0.0; CODES],
@@ -189,15 +195,17 @@ impl Search<'_> {
                 (cut, best, missing_right) = (left_cut, left_best, false);
             }
         }
-        let nodes_split = nodes.len() as f64;
-        let unit = self.scale.g * self.scale.g / self.scale.h;
-        let gain = 0.5 * (best - base) * unit - self.penalties.gamma * nodes_split;
-        // Rounding must not make a split out of nothing.
-        if !(gain > 0.0 && best - base > 1e-12 * base) {
-            return None;
-        }
+        let gain = self.gain(best, base, nodes.len())?;
         let cut = self.cut(&order, cut, bins);
         Some(Candidate { rule: Rule { feature, cut, missing_right }, gain })
+    }
+
+    /// What a split that scores so much gains over nodes as they are, in real units; none if it is nothing.
+    fn gain(&self, best: f64, base: f64, nodes: usize) -> Option<f64> {
+        let unit = self.scale.g * self.scale.g / self.scale.h;
+        let gain = 0.5 * (best - base) * unit - self.penalties.gamma * nodes as f64;
+        // Rounding must not make a split out of nothing.
+        (gain > 0.0 && best - base > 1e-12 * base).then_some(gain)
     }
 
     fn can_part_missing(&self, feature: u32) -> bool {

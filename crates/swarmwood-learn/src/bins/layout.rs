@@ -250,7 +250,13 @@ impl Layout {
         let mut right = [0; CODES];
         let column = match self.places[feature] {
             Place::Alone { column } => {
-                (0..=255u8).for_each(|code| right[usize::from(code)] = u8::from(rule.right(code)));
+                match rule.cut {
+                    Cut::Above(last) => {
+                        right[0] = u8::from(rule.missing_right);
+                        right[usize::from(last) + 1..].fill(1);
+                    }
+                    Cut::In(_) => (0..=255u8).for_each(|code| right[usize::from(code)] = u8::from(rule.right(code))),
+                }
                 column
             }
             Place::Bundled { column, default, first } => {
@@ -263,6 +269,18 @@ impl Layout {
             Place::Dropped => unreachable!("no rule is made from a constant feature"),
         };
         Route { column, right }
+    }
+
+    /// The rule as a column and a question about its codes, if two numbers can say it.
+    pub fn beyond(&self, rule: &Rule) -> Option<Beyond> {
+        match (self.places[rule.feature as usize], rule.cut) {
+            // A missing value has code 0; one less is more than any other code.
+            (Place::Alone { column }, Cut::Above(last)) if rule.missing_right => {
+                Some(Beyond { column, less: 1, last: last.checked_sub(1)? })
+            }
+            (Place::Alone { column }, Cut::Above(last)) => Some(Beyond { column, less: 0, last }),
+            _ => None,
+        }
     }
 
     /// The rule as a split over values.
@@ -279,6 +297,23 @@ impl Layout {
             _ => unreachable!("numbers are cut at thresholds and categories by sets"),
         };
         Split { feature: rule.feature, test, missing_right: rule.missing_right }
+    }
+}
+
+/// A rule over the codes of a column that stores one feature of numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Beyond {
+    /// The column.
+    pub column: usize,
+    less: u8,
+    last: u8,
+}
+
+impl Beyond {
+    /// Whether a row with this code goes right.
+    #[inline]
+    pub fn right(self, code: u8) -> bool {
+        code.wrapping_sub(self.less) > self.last
     }
 }
 
@@ -330,6 +365,7 @@ mod tests {
                     for (&code, &value) in codes.iter().zip(values) {
                         let right = if value.is_nan() { missing_right } else { value > threshold };
                         assert_eq!(route.right[usize::from(code)] == 1, right);
+                        assert!(layout.beyond(&rule).is_none_or(|beyond| beyond.right(code) == right));
                     }
                 }
             }

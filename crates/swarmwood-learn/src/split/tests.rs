@@ -97,6 +97,41 @@ fn tables(data: &Small, packed: &[u64], keep: &dyn Fn(usize) -> bool) -> (Vec<[u
     (tables, total)
 }
 
+/// Every column's best rule by the rows of a node is the one by its histogram.
+fn rows_say_the_same(
+    search: &Search<'_>,
+    data: &Small,
+    packed: &[u64],
+    tables: &[[u64; TABLE]],
+    (total, value): (u64, f64),
+) -> Result<(), TestCaseError> {
+    let columns: Vec<Vec<u8>> = (0..tables.len())
+        .map(|column| {
+            let mut codes = vec![0; data.chunk.rows];
+            data.layout.encode(column, &data.chunk, &mut codes).unwrap();
+            codes
+        })
+        .collect();
+    let mut few = FewRows::default();
+    few.clear(columns.len());
+    for (row, &packed) in packed.iter().enumerate() {
+        let codes: Vec<u8> = columns.iter().map(|column| column[row]).collect();
+        few.push(codes.chunks(2), packed);
+    }
+    // One scratch for all: what a column leaves behind must not reach the next.
+    let mut scratch = Scratch::default();
+    for (column, table) in tables.iter().enumerate() {
+        let node = NodeTable { table, total, value };
+        let mut by_table = search.column(column, &[node], &mut scratch);
+        if let Some(found) = &mut by_table {
+            search.settle_missing(&mut found.rule, &[node]);
+        }
+        let by_rows = search.column_of_few(column, column, &few, (total, value), &mut scratch);
+        prop_assert_eq!(by_rows, by_table);
+    }
+    Ok(())
+}
+
 fn check(rows: &[(i8, i8, u8, u8, i8, u8)], penalties: Penalties, level: bool) -> Result<(), TestCaseError> {
     let data = small(rows);
     let abs: f64 = data.g.iter().map(|&g| f64::from(g.abs())).sum();
@@ -118,6 +153,10 @@ fn check(rows: &[(i8, i8, u8, u8, i8, u8)], penalties: Penalties, level: bool) -
             .collect();
         search.column(column, &nodes, &mut scratch)
     }));
+    if !level {
+        let node = (nodes[0].1, value(nodes[0].1));
+        rows_say_the_same(&search, &data, &packed, &nodes[0].0, node)?;
+    }
     // On a level a node that cannot be split adds nothing, and γ is paid for every node.
     let gain = |rule: &Rule| {
         let gains: Vec<_> = keeps.iter().map(|keep| real_gain(&data, rule, penalties, keep)).collect();

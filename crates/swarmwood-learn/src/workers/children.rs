@@ -1,4 +1,6 @@
 //! The histograms of children: counted, merged, subtracted, searched, and kept for their own children.
+//!
+//! A child of few rows has none: it is searched by its rows, and so will be all that comes of it.
 
 use std::ops::Range;
 
@@ -6,7 +8,7 @@ use super::{Histogram, Team, Want, Workers};
 use crate::kernels::histogram::TABLE;
 use crate::pool::even_ranges;
 use crate::shard::Shard;
-use crate::split::{Candidate, NodeTable, Scratch, Search};
+use crate::split::{Candidate, FEW, FewRows, NodeTable, Scratch, Search};
 
 /// Nodes of at least this many rows are counted by rows, a share for each team, and the counts added up. Smaller ones
 /// are counted by columns: every thread reads all rows of the node but fills only tables of its own, so that nothing
@@ -18,16 +20,19 @@ impl Workers<'_> {
     /// `[small, large]`.
     pub(super) fn look(&mut self, jobs: &mut [Job], want: Want, together: bool) -> Vec<[Option<Candidate>; 2]> {
         let rows = jobs.iter().map(|job| self.count(job.small)).max().unwrap_or(0);
-        let whole = jobs.iter().all(|job| job.large.is_none() || job.parent.is_some());
+        if want == Want::Each {
+            jobs.iter_mut().for_each(|job| self.note_few(job));
+        }
+        let whole = jobs.iter().all(|job| !job.has_large_table() || job.parent.is_some());
         if self.teams.len() > 1 && rows >= BY_ROWS && whole {
             self.count_by_rows(jobs);
         }
         for job in jobs.iter_mut() {
-            if job.counted.is_empty() {
+            if job.counted.is_empty() && !job.few[0] {
                 job.counted.push(self.spare_tables());
                 job.count_small = true;
             }
-            if job.large.is_some() && job.parent.is_none() {
+            if job.has_large_table() && job.parent.is_none() {
                 job.parent = Some(self.spare_tables());
                 job.count_large = true;
             }
@@ -35,9 +40,18 @@ impl Workers<'_> {
         self.search_jobs(jobs, want, together)
     }
 
-    /// Every team counts its own rows of the small children.
+    /// Sees which children have few rows, and gives back the parent's histogram if nobody needs it.
+    fn note_few(&mut self, job: &mut Job) {
+        job.few = [self.count(job.small) <= FEW, job.large.is_some_and(|large| self.count(large) <= FEW)];
+        if job.few[1] {
+            self.teams[0].spare.extend(job.parent.take());
+        }
+    }
+
+    /// Every team counts its own rows of the small children that want counting.
     fn count_by_rows(&mut self, jobs: &mut [Job]) {
         let size = self.table_size();
+        let mut jobs: Vec<&mut Job> = jobs.iter_mut().filter(|job| !job.few[0]).collect();
         let slots: Vec<usize> = jobs.iter().map(|job| job.small).collect();
         let mut counted: Vec<(&mut Team, Vec<Histogram>)> =
             self.teams.iter_mut().map(|team| (team, Vec::new())).collect();
@@ -150,6 +164,8 @@ pub(super) struct Job {
     /// Whether the searching threads are to count, each for its own columns.
     count_small: bool,
     count_large: bool,
+    /// Whether the small and the large child are searched by their rows.
+    few: [bool; 2],
 }
 
 impl Job {
@@ -161,20 +177,34 @@ impl Job {
         values: [f64; 2],
         parent: Option<Histogram>,
     ) -> Self {
-        Job { small, large, totals, values, parent, counted: Vec::new(), count_small: false, count_large: false }
+        let (counted, few) = (Vec::new(), [false; 2]);
+        Job { small, large, totals, values, parent, counted, count_small: false, count_large: false, few }
+    }
+
+    /// Whether there is a large child that is searched by its histogram.
+    fn has_large_table(&self) -> bool {
+        self.large.is_some() && !self.few[1]
     }
 
     /// Gives each task the tables of its columns.
     fn deal<'a>(&'a mut self, tasks: &mut [Task<'a>]) {
-        let (first, others) = self.counted.split_first_mut().expect("tables are there before they are dealt");
-        let (mut small_rest, mut large_rest) = (&mut first[..], self.parent.as_deref_mut());
-        let slots = [self.count_small.then_some(self.small), self.large.filter(|_| self.count_large)];
+        let (mut small_rest, others) = match self.counted.split_first_mut() {
+            Some((first, others)) => (Some(&mut first[..]), others),
+            None => (None, &mut [][..]),
+        };
+        let mut large_rest = self.parent.as_deref_mut();
         for task in tasks {
             let span = task.columns.start * TABLE..task.columns.end * TABLE;
-            let small = small_rest.split_off_mut(..span.len()).expect("tasks cover the tables");
-            let large = large_rest.as_mut().and_then(|rest| rest.split_off_mut(..span.len()));
-            let others = others.iter().map(|tables| &tables[span.clone()]).collect();
-            task.parts.push(Part { small, others, large, totals: self.totals, values: self.values, count: slots });
+            task.parts.push(Part {
+                small: small_rest.as_mut().and_then(|rest| rest.split_off_mut(..span.len())),
+                others: others.iter().map(|tables| &tables[span.clone()]).collect(),
+                large: large_rest.as_mut().and_then(|rest| rest.split_off_mut(..span.len())),
+                slots: [Some(self.small), self.large],
+                totals: self.totals,
+                values: self.values,
+                count: [self.count_small, self.count_large],
+                few: self.few,
+            });
         }
     }
 
@@ -203,42 +233,44 @@ struct Task<'a> {
 }
 
 struct Part<'a> {
-    small: &'a mut [u64],
+    small: Option<&'a mut [u64]>,
     others: Vec<&'a [u64]>,
     large: Option<&'a mut [u64]>,
+    /// The small and the large child.
+    slots: [Option<usize>; 2],
     totals: [u64; 2],
     values: [f64; 2],
-    /// Slots to count here: the small child's, the large child's.
-    count: [Option<usize>; 2],
+    /// Which of them are to be counted here.
+    count: [bool; 2],
+    /// Which of them are searched by their rows.
+    few: [bool; 2],
 }
 
 impl Part<'_> {
     /// Brings the tables of both children up to date.
     fn fill(&mut self, shards: &[&Shard], columns: &Range<usize>) {
-        let count = |slot: usize, tables: &mut [u64]| {
+        let count = |slot: Option<usize>, tables: &mut [u64]| {
             tables.fill(0);
-            shards.iter().for_each(|shard| shard.histogram(slot, columns, tables));
+            slot.into_iter().for_each(|slot| shards.iter().for_each(|shard| shard.histogram(slot, columns, tables)));
         };
-        match self.count[0] {
-            Some(slot) => count(slot, self.small),
-            None => self.others.iter().for_each(|other| add(self.small, other)),
+        if let Some(small) = &mut self.small {
+            match self.count[0] {
+                true => count(self.slots[0], small),
+                false => self.others.iter().for_each(|other| add(small, other)),
+            }
         }
-        match (&mut self.large, self.count[1]) {
-            (Some(large), Some(slot)) => count(slot, large),
-            (Some(large), None) => subtract(large, self.small),
-            (None, _) => {}
+        match (&mut self.large, &self.small, self.slots[0]) {
+            (Some(large), _, _) if self.count[1] => count(self.slots[1], large),
+            (Some(large), Some(small), _) => subtract(large, small),
+            (Some(large), None, Some(slot)) => shards.iter().for_each(|shard| shard.take_away(slot, columns, large)),
+            _ => {}
         }
     }
 
-    /// The small and the large child's view of a column.
-    fn nodes(&self, column: usize) -> [Option<NodeTable<'_>>; 2] {
-        let small = NodeTable { table: table(self.small, column), total: self.totals[0], value: self.values[0] };
-        let large = self.large.as_deref().map(|large| NodeTable {
-            table: table(large, column),
-            total: self.totals[1],
-            value: self.values[1],
-        });
-        [Some(small), large]
+    /// A child's view of a column, if it has tables.
+    fn node(&self, side: usize, column: usize) -> Option<NodeTable<'_>> {
+        let tables = [&self.small, &self.large][side].as_deref()?;
+        Some(NodeTable { table: table(tables, column), total: self.totals[side], value: self.values[side] })
     }
 }
 
@@ -251,12 +283,25 @@ impl Task<'_> {
             self.found[0][0] = self.shared(search, &mut scratch);
             return;
         }
+        let mut rows = FewRows::default();
         // One part after the other, so that its tables are still in the cache when they are searched.
         for (part, found) in self.parts.iter_mut().zip(&mut self.found) {
             part.fill(self.shards, &self.columns);
-            for (at, column) in self.columns.clone().enumerate() {
-                for (node, found) in part.nodes(at).into_iter().zip(found.iter_mut()) {
-                    if let Some(node) = node
+            for (side, found) in found.iter_mut().enumerate() {
+                if let Some(slot) = part.slots[side].filter(|_| part.few[side]) {
+                    if search.can_split(part.totals[side]) {
+                        rows.clear(self.columns.len());
+                        self.shards.iter().for_each(|shard| shard.gather(slot, &self.columns, &mut rows));
+                        let node = (part.totals[side], part.values[side]);
+                        let columns = self.columns.clone().enumerate();
+                        let all =
+                            columns.map(|(at, column)| search.column_of_few(column, at, &rows, node, &mut scratch));
+                        *found = Candidate::best(all);
+                    }
+                    continue;
+                }
+                for (at, column) in self.columns.clone().enumerate() {
+                    if let Some(node) = part.node(side, at)
                         && search.can_split(node.total)
                     {
                         *found = Candidate::best([*found, search.column(column, &[node], &mut scratch)]);
@@ -269,8 +314,8 @@ impl Task<'_> {
     /// The best rule for all nodes together.
     fn shared(&self, search: &Search<'_>, scratch: &mut Scratch) -> Option<Candidate> {
         let of_column = |(at, column): (usize, usize)| {
-            let nodes: Vec<NodeTable<'_>> =
-                self.parts.iter().flat_map(|part| part.nodes(at)).flatten().filter(|node| node.total != 0).collect();
+            let sides = self.parts.iter().flat_map(|part| [part.node(0, at), part.node(1, at)]);
+            let nodes: Vec<NodeTable<'_>> = sides.flatten().filter(|node| node.total != 0).collect();
             search.column(column, &nodes, scratch)
         };
         Candidate::best(self.columns.clone().enumerate().map(of_column).collect::<Vec<_>>())

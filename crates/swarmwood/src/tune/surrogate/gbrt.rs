@@ -74,6 +74,8 @@ struct Coded<'a> {
     asked: Vec<Vec<u8>>,
     /// How many codes each parameter has.
     codes: Vec<usize>,
+    /// `1 / n` for every number of rows a side can have.
+    inverse: Vec<f64>,
     candidates: usize,
 }
 
@@ -94,7 +96,9 @@ impl<'a> Coded<'a> {
             columns.iter().zip(&edges).map(of).collect()
         };
         let codes = edges.iter().map(|edges| edges.len() + 1).collect();
-        Coded { target, known: code(&known.columns), asked: code(&asked.columns), codes, candidates: asked.rows }
+        let inverse = (0..=known.rows).map(|rows| 1.0 / rows as f64).collect();
+        let (coded, candidates) = (code(&known.columns), asked.rows);
+        Coded { target, known: coded, asked: code(&asked.columns), codes, inverse, candidates }
     }
 
     /// What the boosted quantile says of every candidate.
@@ -143,9 +147,9 @@ impl<'a> Coded<'a> {
     /// `G = (1 - α) n - a` and the hessian `n`; a split is worth `GL²/nL + GR²/nR - G²/n`.
     fn best_cut(&self, rows: &[u32], above: &[u32], alpha: f64) -> Option<(usize, u8)> {
         let worth = |word: u32| {
-            let (all, above) = (f64::from(word & 0xFFFF), f64::from(word >> 16));
-            let sum = (1.0 - alpha) * all - above;
-            sum * sum / all
+            let (all, above) = (word & 0xFFFF, word >> 16);
+            let sum = (1.0 - alpha) * f64::from(all) - f64::from(above);
+            sum * sum * self.inverse[all as usize]
         };
         let total: u32 = rows.iter().map(|&row| above[row as usize]).sum();
         let (mut best, mut found) = (worth(total) + 1e-9, None);
