@@ -148,7 +148,7 @@ fn swarm(search: &Value) -> Html {
         ("Rules", space["n"].as_u64().map_or(String::new(), words::grouped)),
         ("Size of the space", space["drawn"]["size"].as_str().map_or(String::new(), str::to_string)),
     ];
-    facts(&pairs).and(note("A published swarm begins with random rules: there is no greedy model to compare with."))
+    facts(&pairs).and(note("The run measured no greedy model of the same size to compare with."))
 }
 
 /// Time and memory.
