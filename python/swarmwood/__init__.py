@@ -1,7 +1,8 @@
 """Tree models found by search instead of grown by greed.
 
 The estimators follow scikit-learn: `GreedyBoostClassifier`, `GreedyBoostRegressor`, `SwarmBoostClassifier`,
-`SwarmBoostRegressor`, `SwarmTreeClassifier` and `SwarmTreeRegressor`.
+`SwarmBoostRegressor`, `SwarmTreeClassifier` and `SwarmTreeRegressor`. `SchemataSearchCV` tunes any estimator, `Tuner`
+searches anything, and `swarmwood.optuna` has samplers for Optuna.
 """
 
 from swarmwood._core import SwarmwoodError, __version__
@@ -13,14 +14,26 @@ from swarmwood._estimators import (
     SwarmTreeClassifier,
     SwarmTreeRegressor,
 )
+from swarmwood._search_cv import SchemataSearchCV
+from swarmwood._space import Choice, Integer, Ordered, Real
+from swarmwood._tuner import NothingToAsk, Trial, Tuner, engines
 
 __all__ = [
+    "Choice",
     "GreedyBoostClassifier",
     "GreedyBoostRegressor",
+    "Integer",
+    "NothingToAsk",
+    "Ordered",
+    "Real",
+    "SchemataSearchCV",
     "SwarmBoostClassifier",
     "SwarmBoostRegressor",
     "SwarmTreeClassifier",
     "SwarmTreeRegressor",
     "SwarmwoodError",
+    "Trial",
+    "Tuner",
     "__version__",
+    "engines",
 ]

@@ -1,6 +1,6 @@
 //! From the name of a search engine to the engine: those of the search crate, and those that need our learners.
 
-use swarmwood_search::{Engine, Space, engines};
+use swarmwood_search::{Engine, Snapshot, Space, engines};
 
 use super::surrogate::{Forest, Gbrt, Settings};
 use crate::error::Violation;
@@ -41,6 +41,26 @@ pub fn make(name: &str, space: &Space, seed: u64) -> Result<Box<dyn Engine>> {
         _ => engines::create(name, space, seed),
     };
     made.map_err(|error| fault(error.to_string()))
+}
+
+/// The engine that wrote a snapshot, at the point where it wrote it.
+///
+/// ```
+/// use swarmwood::search::{Engine, Param, Space};
+/// use swarmwood::tune::engine::{make, resume};
+/// let space = Space::new(vec![Param::integer("depth", 1, 8)]).unwrap();
+/// let mut engine = make("forest", &space, 1)?;
+/// engine.ask(3);
+/// assert_eq!(resume(&space, &engine.snapshot())?.ask(2), engine.ask(2));
+/// # Ok::<(), swarmwood::Error>(())
+/// ```
+pub fn resume(space: &Space, snapshot: &Snapshot) -> Result<Box<dyn Engine>> {
+    let resumed = match snapshot.engine.as_str() {
+        Forest::NAME => Forest::resume(space, snapshot).map(|engine| Box::new(engine) as Box<dyn Engine>),
+        Gbrt::NAME => Gbrt::resume(space, snapshot).map(|engine| Box::new(engine) as Box<dyn Engine>),
+        _ => engines::resume(space, snapshot),
+    };
+    resumed.map_err(|error| fault(error.to_string()))
 }
 
 fn unknown(name: &str) -> String {

@@ -1,0 +1,246 @@
+"""Search for everyone: ask for parameters, tell what they are worth."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, overload
+
+from sklearn.exceptions import NotFittedError
+
+from swarmwood import _core
+from swarmwood._space import Space, make_engine
+
+#: The version of files that `Tuner.save` writes.
+VERSION = 1
+
+
+class NothingToAsk(RuntimeError):
+    """There is nothing to ask: the engine waits for answers, or the search is over."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A configuration to evaluate: its number and its parameters."""
+
+    number: int
+    params: dict[str, Any]
+
+
+class Best(NamedTuple):
+    """The best trial so far."""
+
+    params: dict[str, Any]
+    value: float
+
+
+class Tuner:
+    """A search over a space by any engine: `ask` for parameters, `tell` what they are worth.
+
+    Parameters
+    ----------
+    space : dict
+        Names, and what they may be: `(low, high)` (whole numbers if both are, else real), `(low, high, "log")`, a
+        list of values (numbers in a list have an order, other values have none), `Integer`, `Real`, `Choice`,
+        `Ordered` with their `log=` and `when=`, or a frozen `randint`, `uniform`, `loguniform` of SciPy.
+    engine : str, default="forest"
+        Who proposes: one of `swarmwood.engines()`.
+    seed : int, default=0
+        The same seed and the same answers give the same trials.
+    maximize : bool, default=False
+        Whether larger values are better.
+
+    Trials may be asked several at a time and told in any order. Answers between two asks count alike in any order, so
+    trials that are evaluated side by side and told together give the same search again.
+
+    Examples
+    --------
+    >>> from swarmwood import Integer, Tuner
+    >>> space = {"kernel": ["linear", "poly"], "degree": Integer(2, 5, when={"kernel": "poly"}), "C": (0.01, 99, "log")}
+    >>> tuner = Tuner(space, engine="tpe", seed=1)
+    >>> for _ in range(30):
+    ...     trial = tuner.ask()
+    ...     tuner.tell(trial, abs(trial.params["C"] - 1) + trial.params.get("degree", 9))
+    >>> tuner.best_.params["kernel"]
+    'poly'
+    >>> len(tuner.trials)
+    30
+    """
+
+    def __init__(
+        self, space: Mapping[str, Any], *, engine: str = "forest", seed: int = 0, maximize: bool = False
+    ) -> None:
+        self._space = Space(space)
+        self._engine = make_engine(self._space, engine, seed)
+        self.engine = engine
+        self.seed = seed
+        self.maximize = bool(maximize)
+        self._asked: dict[int, dict[str, Any]] = {}
+        self._told: dict[int, float | None] = {}
+        self._added: list[tuple[dict[str, Any], float | None]] = []
+
+    @overload
+    def ask(self) -> Trial: ...
+
+    @overload
+    def ask(self, n: int) -> list[Trial]: ...
+
+    def ask(self, n: int | None = None) -> Trial | list[Trial]:
+        """Return the next trial, or a list of up to `n`.
+
+        A single ask raises `NothingToAsk` where a list would be empty: if the engine works in rounds and needs the
+        answers of this one first, or if the search is over.
+        """
+        if n is not None and n < 1:
+            raise ValueError(f"n: is {n!r}, must be at least 1")
+        trials = []
+        for number, configuration in self._engine.ask(1 if n is None else n):
+            trial = Trial(number, self._space.decode(configuration))
+            self._asked[number] = trial.params
+            trials.append(trial)
+        if n is not None:
+            return trials
+        if trials:
+            return trials[0]
+        if waiting := len(self.open_trials):
+            raise NothingToAsk(f"the engine waits for answers to {waiting} open trials; tell them first")
+        raise NothingToAsk("the search is over: the engine has nothing more to ask")
+
+    def tell(self, trial: Trial | int, value: float | None) -> None:
+        """Tell what a trial is worth. None, and a value that is not finite, say that it failed."""
+        number = trial.number if isinstance(trial, Trial) else int(trial)
+        if number not in self._asked:
+            raise ValueError(f"trial {number} was never asked")
+        if number in self._told:
+            raise ValueError(f"trial {number} was told before")
+        told = _finite(value)
+        self._engine.tell([(number, self._loss(told))])
+        self._told[number] = told
+
+    def fail(self, trial: Trial | int) -> None:
+        """Tell that a trial could not be evaluated: the search goes on without it."""
+        self.tell(trial, None)
+
+    def add(self, params: Mapping[str, Any], value: float | None) -> None:
+        """Tell of parameters that somebody else tried; None as their value says that they failed."""
+        configuration = self._space.encode(params)
+        told = _finite(value)
+        self._engine.adopt(configuration, self._loss(told))
+        self._added.append((self._space.decode(configuration), told))
+
+    @property
+    def trials(self) -> list[tuple[dict[str, Any], float | None]]:
+        """Parameters and values (None for a failure) of all that was told, as it was asked; what was added is last."""
+        own = [(self._asked[number], self._told[number]) for number in sorted(self._told)]
+        return [(dict(params), value) for params, value in own + self._added]
+
+    @property
+    def open_trials(self) -> list[Trial]:
+        """The trials that were asked and not told."""
+        return [Trial(number, params) for number, params in self._asked.items() if number not in self._told]
+
+    @property
+    def best_(self) -> Best:
+        """Parameters and value of the best trial; of equals the first."""
+        best = self._engine.best()
+        if best is None:
+            raise NotFittedError("no trial has a value yet; ask and tell first")
+        _, loss, configuration = best
+        return Best(self._space.decode(configuration), -loss if self.maximize else loss)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to a file, open trials included; `Tuner.load` goes on from there."""
+        document = self._document()
+        document["snapshot"] = base64.b64encode(document["snapshot"]).decode("ascii")
+        target = Path(path)
+        # To the side and renamed: a reader never sees half a file.
+        handle, aside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump(document, file)
+            os.replace(aside, target)
+        except BaseException:
+            os.unlink(aside)
+            raise
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], space: Mapping[str, Any] | None = None) -> Tuner:
+        """Return the tuner of a file. Where a choice holds objects that JSON has no word for, give the space again."""
+        with open(path, encoding="utf-8") as file:
+            try:
+                document = json.load(file)
+            except ValueError:
+                document = None
+        if not isinstance(document, dict) or "swarmwood_tuner" not in document:
+            raise ValueError(f"{os.fspath(path)}: is no file of a Tuner")
+        if document["swarmwood_tuner"] > VERSION:
+            raise ValueError(f"{os.fspath(path)}: was written by a newer swarmwood; update this one")
+        if space is None:
+            if document["space"] is None:
+                raise ValueError(f"{os.fspath(path)}: holds objects that JSON has no word for; give space= again")
+            kept = Space.from_document(document["space"])
+        else:
+            kept = Space(space)
+        document["snapshot"] = base64.b64decode(document["snapshot"])
+        tuner = cls.__new__(cls)
+        tuner._restore(kept, document)
+        return tuner
+
+    def _loss(self, value: float | None) -> float | None:
+        return -value if value is not None and self.maximize else value
+
+    def _document(self) -> dict[str, Any]:
+        """Return everything but the objects of choices, as data."""
+        encode = self._space.encode
+        return {
+            "swarmwood_tuner": VERSION,
+            "engine": self.engine,
+            "seed": int(self.seed),
+            "maximize": self.maximize,
+            "space": self._space.document(),
+            "asked": [[number, encode(params)] for number, params in self._asked.items()],
+            "told": list(self._told.items()),
+            "added": [[encode(params), value] for params, value in self._added],
+            "snapshot": self._engine.snapshot(),
+        }
+
+    def _restore(self, space: Space, document: dict[str, Any]) -> None:
+        self._space = space
+        self.engine = document["engine"]
+        self.seed = document["seed"]
+        self.maximize = document["maximize"]
+        try:
+            self._engine = _core.Engine.resume(space.text, self.engine, document["snapshot"])
+        except _core.ParameterViolations as fault:
+            raise ValueError("; ".join(message for _, message in fault.args[0])) from None
+        self._asked = {number: space.decode(one) for number, one in document["asked"]}
+        self._told = dict(document["told"])
+        self._added = [(space.decode(one), value) for one, value in document["added"]]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"parameters": self._space.parameters, "document": self._document()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._restore(Space(state["parameters"]), state["document"])
+
+
+def _finite(value: Any) -> float | None:
+    if value is None:
+        return None
+    number = float(value)
+    return number if math.isfinite(number) else None
+
+
+def engines() -> dict[str, str]:
+    """Return the search engines by name, with a line about each.
+
+    >>> "schemata" in engines()
+    True
+    """
+    return dict(_core.engines())
