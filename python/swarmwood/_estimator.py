@@ -135,10 +135,16 @@ class Estimator(BaseEstimator):
         events = fitted.events()
         self.n_iter_ = fitted.rounds
         self.best_iteration_ = fitted.rounds
+        columns = (("training", "loss", "train"), ("validation_0", fitted.watched, "valid"))
         self.evals_result_ = {
             name: {metric: told}
-            for name, metric, column in (("training", "loss", "train"), ("validation_0", fitted.watched, "valid"))
+            for name, metric, column in columns
             if (told := [value for value in events[column] if value is not None])
+        }
+        # The training loss is not told after every round.
+        self._rounds_told = {
+            name: [step for step, value in zip(events["step"], events[column], strict=True) if value is not None]
+            for name, _, column in columns
         }
         self.train_metrics_ = dict(fitted.train_metrics)
         self.validation_metrics_ = dict(fitted.valid_metrics)

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
+use swarmwood::train::Halt;
 
 /// Whether somebody asked to stop. Until it is armed, Ctrl-C ends the program as usual: there is nothing to keep yet.
 #[derive(Default)]
@@ -21,6 +22,12 @@ impl Interrupt {
             let _ = flag::register_conditional_shutdown(signal, 130, Arc::clone(&self.raised));
             let _ = flag::register(signal, Arc::clone(&self.raised));
         }
+    }
+
+    /// The same question for who works while others wait.
+    pub fn halt(&self) -> Halt {
+        let raised = Arc::clone(&self.raised);
+        Halt::new(move || raised.load(Ordering::Relaxed))
     }
 
     /// Whether Ctrl-C was pressed since the flag was armed.

@@ -10,7 +10,7 @@ use swarmwood::learn::tree_search::Arm;
 use swarmwood::model::{Kind, Schema, TargetKind};
 use swarmwood::params::{Allowed, Params, TABLE};
 use swarmwood::read::{self, Rows, Source};
-use swarmwood::train::{FlightReport, GridReport, Trained, TreeFlight, TreeReport};
+use swarmwood::train::{Aids, FlightReport, GridReport, Trained, TreeFlight, TreeReport};
 use swarmwood::{Result, store, train};
 
 use crate::args::talk_of;
@@ -83,7 +83,8 @@ fn work(plan: &Plan, talk: Talk, interrupt: &Interrupt) -> Result<Report> {
         record.push(event);
         if interrupt.raised() { Flow::Stop } else { Flow::Continue }
     };
-    let mut trained = train::train_with(&rows, valid.as_ref(), &plan.params, &plan.aids, &mut watch)?;
+    let aids = Aids { halt: Some(interrupt.halt()), ..plan.aids.clone() };
+    let mut trained = train::train_with(&rows, valid.as_ref(), &plan.params, &aids, &mut watch)?;
     progress.finish();
     if let Some(path) = &plan.trace {
         record.write_trace(path)?;

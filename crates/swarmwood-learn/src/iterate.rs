@@ -3,7 +3,7 @@
 //! Methods that let an engine search for one tree differ in the engine and in what a point means; asking, evaluating on all
 //! threads, telling, and saying how it stands are the same. An engine completes an iteration when it is asked for the next.
 
-use swarmwood_search::{Apso, Engine, Outcome, Point, Pso, PsoDiscrete};
+use swarmwood_search::{Apso, Engine, Outcome, Point, Pso, PsoDiscrete, Trial};
 
 use crate::event::{Event, Flow, Search, Stage};
 use crate::pool::Pool;
@@ -100,7 +100,7 @@ impl Iterated for PsoDiscrete {
 }
 
 /// Lets the engine search until it ends or the listener stops it, and tells how it stood at last. `loss` is asked on all
-/// threads; what it says must depend on the point alone.
+/// threads; what it says must depend on the point alone. A hurry ends it amid an iteration, which is then not told.
 pub fn iterate<E: Iterated>(
     engine: &mut E,
     pool: &Pool,
@@ -121,12 +121,19 @@ pub fn iterate<E: Iterated>(
         if trials.is_empty() {
             return last;
         }
-        let losses = pool.map(trials.len(), |at| loss(&trials[at].point));
-        evaluations += trials.len() as u64;
-        mean = Some(losses.iter().sum::<f64>() / losses.len() as f64);
-        let told: Vec<Outcome> =
-            trials.iter().zip(&losses).map(|(trial, &loss)| Outcome::Value { id: trial.id, loss }).collect();
-        engine.tell(&told);
+        // In a hurry the first alone is enough to have a best.
+        let losses = pool.map(trials.len(), |at| (at == 0 || !pool.hurried()).then(|| loss(&trials[at].point)));
+        let known: Vec<f64> = losses.iter().copied().flatten().collect();
+        evaluations += known.len() as u64;
+        mean = Some(known.iter().sum::<f64>() / known.len() as f64);
+        let outcome = |(trial, loss): (&Trial, &Option<f64>)| match *loss {
+            Some(loss) => Outcome::Value { id: trial.id, loss },
+            None => Outcome::Failed { id: trial.id },
+        };
+        engine.tell(&trials.iter().zip(&losses).map(outcome).collect::<Vec<_>>());
+        if known.len() < trials.len() {
+            return Step { best: engine.best().map(|best| best.loss), evaluations, ..last };
+        }
     }
 }
 

@@ -12,8 +12,10 @@ mod fault;
 mod fit;
 mod model;
 mod parameters;
+mod shown;
 mod study;
 mod table;
+mod trials;
 
 /// What `python/swarmwood` is made on.
 #[pyo3::pymodule]
@@ -29,9 +31,13 @@ mod _core {
     #[pymodule_export]
     use super::parameters::parameters;
     #[pymodule_export]
+    use super::shown::{column_shown, tree_shown};
+    #[pymodule_export]
     use super::study::read_study;
     #[pymodule_export]
     use super::table::Table;
+    #[pymodule_export]
+    use super::trials::{parameter_importances, study_shown};
 
     use pyo3::prelude::*;
 

@@ -100,7 +100,7 @@ fn best_first(growing: &Growing<'_>, starts: Vec<(Vec<u32>, usize)>, most_leaves
         buds.push(bud(growing, key, rows, depth, loss));
     }
     let mut leaves = count;
-    while most_leaves == 0 || leaves < most_leaves {
+    while (most_leaves == 0 || leaves < most_leaves) && !growing.pool.hurried() {
         let gain = |bud: &Bud| bud.found.as_ref().map(|found| bud.loss - found.loss);
         let best = (0..buds.len()).filter(|&at| gain(&buds[at]).is_some()).reduce(|best, at| {
             let better = gain(&buds[at]) > gain(&buds[best]);

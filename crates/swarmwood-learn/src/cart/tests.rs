@@ -7,7 +7,7 @@ use swarmwood_search::rng::Stream;
 use super::*;
 use crate::data::{Chunk, Column};
 use crate::leaf_loss::Loss;
-use crate::pool::Pool;
+use crate::pool::{Pool, hurried_after};
 use crate::ranked::{Cut, Ranked};
 use crate::sketch::{self, Edge, Sketch, Twig};
 
@@ -200,4 +200,23 @@ fn cross_validation_finds_the_size_of_a_planted_tree() {
     }
     let pruned = path.tree(f64::INFINITY);
     assert_eq!(pruned.twig(pruned.root()), Twig::Leaf);
+}
+
+#[test]
+fn a_hurry_leaves_the_splits_that_gain_most() {
+    let (columns, values) = waves(600);
+    let table = table(columns, values, None);
+    let features: Vec<u32> = (0..3).collect();
+    let calm = Pool::new(1).unwrap();
+    for questions in [0, 1, 4, 9] {
+        let pool = hurried_after(1, questions);
+        let growing = Growing { table: &table, loss: &Loss::Squared, limits: FREE, features: &features, pool: &pool };
+        let cut = grow(&growing);
+        // A question a split: the tree is the one that so many leaves allow.
+        let limits = Limits { leaves: questions + 1, ..FREE };
+        assert_eq!(cut, grow(&Growing { limits, pool: &calm, ..growing }));
+        let path = Path::new(cut, &table, &Loss::Squared);
+        let folds = deal(&table, 5, 0, 0);
+        assert_eq!(choose_alpha(&growing, &path, &Loss::Squared, &folds, Choice::Best), (-1.0, Vec::new()));
+    }
 }

@@ -31,7 +31,7 @@ pub struct Validated {
 
 /// Validates the nested trees of all rows on folds. The price between two of them is their geometric mean, as the price of
 /// a tree of fewer rows lies anywhere between. Errors are counted by `measure`: mistakes or costs for classes, squared or
-/// absolute errors for numbers.
+/// absolute errors for numbers. In a hurry the folds that were judged must do; without any, nothing is cut back.
 pub fn choose_alpha(
     growing: &Growing<'_>,
     path: &Path,
@@ -46,6 +46,10 @@ pub fn choose_alpha(
     };
     let prices: Vec<f64> = (0..steps.len()).map(price).collect();
     let judged = growing.pool.map(folds.len(), |at| judge(growing, measure, &folds[at], &prices));
+    let judged: Vec<Vec<Vec<[f64; 2]>>> = judged.into_iter().flatten().collect();
+    if judged.is_empty() {
+        return (-1.0, Vec::new());
+    }
     let mut validated = Vec::with_capacity(steps.len());
     for (at, step) in steps.iter().enumerate() {
         let errors: Vec<[f64; 2]> = judged.iter().flat_map(|fold| fold[at].iter().copied()).collect();
@@ -64,14 +68,21 @@ pub fn choose_alpha(
     (steps[chosen].alpha, validated)
 }
 
-/// For each price the error and the weight of every row of a fold.
-fn judge(growing: &Growing<'_>, measure: &Loss, fold: &Fold, prices: &[f64]) -> Vec<Vec<[f64; 2]>> {
+/// For each price the error and the weight of every row of a fold; none if there was no time.
+fn judge(growing: &Growing<'_>, measure: &Loss, fold: &Fold, prices: &[f64]) -> Option<Vec<Vec<[f64; 2]>>> {
+    if growing.pool.hurried() {
+        return None;
+    }
     let (train, test) = (growing.table.subset(&fold.train), growing.table.subset(&fold.test));
     let grown = grow(&Growing { table: &train, ..*growing });
     let path = Path::new(grown, &train, growing.loss);
     let mut last: Option<(usize, Vec<[f64; 2]>)> = None;
     let mut all = Vec::with_capacity(prices.len());
     for &price in prices {
+        // A tree that was cut short says nothing of whole ones.
+        if growing.pool.hurried() {
+            return None;
+        }
         let mut tree = path.tree(price);
         // Trees are nested, so that equal sizes are equal trees.
         if let Some((_, errors)) = last.as_ref().filter(|last| last.0 == tree.leaves()) {
@@ -83,7 +94,7 @@ fn judge(growing: &Growing<'_>, measure: &Loss, fold: &Fold, prices: &[f64]) -> 
         all.push(errors.clone());
         last = Some((tree.leaves(), errors));
     }
-    all
+    Some(all)
 }
 
 /// The error and the weight of every row of a table under a tree that was fitted on another.

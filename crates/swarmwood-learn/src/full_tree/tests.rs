@@ -177,3 +177,14 @@ fn rows_without_features_get_the_most_frequent_class() {
     let found = symbols::search(&table, &settings(2), &Pool::new(1).unwrap(), &mut |_| Flow::Continue).unwrap();
     assert_eq!((found.fitness, found.tree.classes.as_slice()), (0.6, [1].as_slice()));
 }
+
+#[test]
+fn a_hurry_ends_them_with_the_best_so_far() {
+    let table = table(300, 4);
+    for questions in [0, 1, 30, 100, 700] {
+        let pool = crate::pool::hurried_after(2, questions);
+        let found = symbols::search(&table, &settings(2), &pool, &mut |_| Flow::Continue).unwrap();
+        assert!((right(&found.tree, &table) - found.fitness).abs() < 1e-12 && found.fitness > 0.2, "{questions}");
+        assert!(found.evaluations >= 1);
+    }
+}

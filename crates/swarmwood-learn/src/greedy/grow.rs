@@ -51,7 +51,7 @@ struct Growing<'w, 'a, 's> {
 impl Growing<'_, '_, '_> {
     fn depth_wise(&mut self) {
         let mut level = vec![0];
-        while !level.is_empty() && self.leaves < self.most_leaves {
+        while !level.is_empty() && self.leaves < self.most_leaves && !self.cut() {
             let mut chosen: Vec<usize> = level.into_iter().filter(|&at| self.entries[at].best.is_some()).collect();
             // Where the budget does not reach, the splits that gain most are made.
             chosen.sort_by(|&a, &b| self.gain(b).total_cmp(&self.gain(a)).then(a.cmp(&b)));
@@ -64,7 +64,7 @@ impl Growing<'_, '_, '_> {
 
     fn leaf_wise(&mut self) {
         let mut open = vec![0];
-        while self.leaves < self.most_leaves {
+        while self.leaves < self.most_leaves && !self.cut() {
             // The open leaf that gains most; equal gains go to the older one.
             let better = |&a: &usize, &b: &usize| self.gain(a).total_cmp(&self.gain(b)).then(b.cmp(&a));
             let Some(best) = open.iter().copied().filter(|&at| self.entries[at].best.is_some()).max_by(better) else {
@@ -74,6 +74,11 @@ impl Growing<'_, '_, '_> {
             open.retain(|&at| at != best);
             open.extend(self.entries[best].children.into_iter().flatten());
         }
+    }
+
+    /// Whether growth ends here for want of time. The first rule is known by then, and costs next to nothing.
+    fn cut(&self) -> bool {
+        self.leaves > 1 && self.workers.hurried()
     }
 
     fn gain(&self, at: usize) -> f64 {
@@ -87,7 +92,9 @@ impl Growing<'_, '_, '_> {
             chosen.iter().partition(|&&at| last || self.entries[at].depth + 1 >= limit);
         for (chosen, want) in [(deepest, Want::Sums), (open, Want::Each)] {
             for some in chosen.chunks(self.workers.most_orders()) {
-                self.split_with(some, want);
+                if !self.cut() {
+                    self.split_with(some, want);
+                }
             }
         }
     }

@@ -163,7 +163,7 @@ impl<'a> Boosting<'a> {
             }
             let patience = self.settings.early_stopping_rounds;
             let stale = best.as_ref().is_some_and(|best| patience > 0 && round + 1 - best.round >= patience);
-            stopped = watch(&event) == Flow::Stop;
+            stopped = watch(&event) == Flow::Stop || self.workers.hurried();
             if stopped || stale {
                 break;
             }

@@ -37,7 +37,7 @@ pub fn grow(
         most => settings.depth.min(most.ilog2() as usize),
     };
     for level in 0..most_levels {
-        let Some(chosen) = best else { break };
+        let Some(chosen) = best.filter(|_| level == 0 || !workers.hurried()) else { break };
         grown.nodes.push(node(workers, &chosen, seen.total));
         let want = if level + 1 < most_levels { Want::Shared } else { Want::Sums };
         best = split_level(workers, &mut leaves, &chosen, &mut slots, want);

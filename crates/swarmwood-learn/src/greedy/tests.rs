@@ -450,3 +450,22 @@ fn sums_over_shards_equal_sums_over_the_whole() {
     let [_, told] = workers.sides(0, &rule, root.total);
     assert!((workers.scale().unpack(told).g - right).abs() <= 0.5 * 16_384.0 * workers.scale().g);
 }
+
+#[test]
+fn a_hurry_ends_a_round_with_the_tree_so_far() {
+    let (chunk, features) = table(600, 3);
+    let data = binned(&chunk, &features);
+    let objective = make(&Spec::Softmax { classes: 3 });
+    for growth in GROWTHS {
+        let loss = |questions: usize| {
+            let pool = crate::pool::hurried_after(2, questions);
+            let fit = train(&data, None, &*objective, &settings(growth), &pool, &mut |_| Flow::Continue);
+            assert_eq!(fit.members.len(), 3 * fit.rounds_done, "a tree for every class");
+            assert!(fit.rounds_done >= 1 && (questions < 999 || fit.rounds_done == 10));
+            let target: Vec<f32> = data.target.iter().map(|y| y as f32).collect();
+            objective.loss(&fit.train_scores.concat(), &target, &[])
+        };
+        let losses = [0, 3, 12, 40, 9999].map(loss);
+        assert!(losses.windows(2).all(|pair| pair[1] <= pair[0] + 1e-3) && losses[4] < losses[0], "{losses:?}");
+    }
+}

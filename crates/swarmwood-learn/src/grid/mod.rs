@@ -185,7 +185,7 @@ pub fn search(
     let mut best = run.fly(&preliminary, 0, watch)?;
     let (mut repeats, mut refused) = (1, 0);
     for number in 1..settings.repeats {
-        if run.stopped {
+        if run.stopped || pool.hurried() {
             break;
         }
         let mut stream = Stream::new(settings.seed, FEATURE_STREAM, number as u64);
@@ -241,10 +241,16 @@ impl Run<'_> {
         let Settings { limits, prune, folds, seed, .. } = *self.settings;
         let growing = Growing { table: self.table, loss: &Loss::Gini, limits, features, pool: self.pool };
         let path = Path::new(cart::grow(&growing), self.table, &Loss::Gini);
-        let alpha = prune.map_or(-1.0, |choice| {
+        let mut alpha = prune.map_or(-1.0, |choice| {
             let folds = cart::deal(self.table, folds, seed, 0);
             cart::choose_alpha(&growing, &path, &Loss::Error, &folds, choice).0
         });
+        if self.pool.hurried() {
+            // There was no time to find out how far to cut back: as far as a grid must be small.
+            let limit = self.settings.most_thresholds.min(MOST_THRESHOLDS);
+            let small = path.steps().iter().find(|step| step.leaves <= limit + 1);
+            alpha = small.map_or(f64::INFINITY, |step| step.alpha);
+        }
         let mut tree = path.tree(alpha);
         tree.centre(self.table);
         tree

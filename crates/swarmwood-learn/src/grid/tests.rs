@@ -320,3 +320,18 @@ fn values_without_end_have_a_place() {
     assert!(found.fitness >= 0.9, "{found:?}");
     found.grid.to_tree(&table);
 }
+
+#[test]
+fn a_hurry_ends_it_with_a_grid() {
+    let mut stream = Stream::new(2, 0, 0);
+    let columns: Vec<Vec<f64>> = (0..3).map(|_| (0..400).map(|_| (50.0 * stream.unit()).floor()).collect()).collect();
+    let target = (0..400).map(|row| f64::from(u8::from(columns[0][row] + columns[1][row] > 50.0))).collect();
+    let table = numbers_table(columns, target, 2);
+    let settings = Settings { repeats: 3, ..settings() };
+    for questions in [0, 2, 8, 40, 200, 1000] {
+        let pool = crate::pool::hurried_after(2, questions);
+        let found = search(&table, &settings, &pool, &mut |_| Flow::Continue).unwrap();
+        assert!(found.fitness >= 0.5 && found.repeats >= 1, "{questions}: {}", found.fitness);
+        assert_eq!(found.grid.classes.len(), found.grid.cuts.iter().map(|cuts| cuts.len() + 1).product::<usize>());
+    }
+}

@@ -221,6 +221,9 @@ struct Lane {
     kept: usize,
 }
 
+/// What was found of each particle; nothing where there was no time.
+pub type Evaluations = Vec<Option<Evaluation>>;
+
 impl<'a> Evaluator<'a> {
     /// Prepares the rows of a data set. The targets must be in the objective's domain, and the table be made from this
     /// data set or one with the same layout.
@@ -312,6 +315,21 @@ impl<'a> Evaluator<'a> {
     /// Evaluates several particles, every thread working on particles of its own: faster for small data sets, the same
     /// for all. Particles that begin alike should stand beside each other.
     pub fn evaluate_all<S: AsRef<[u32]> + Sync>(&mut self, sequences: &[S]) -> Result<Vec<Evaluation>, ParticleError> {
+        Ok(self.evaluate_while(sequences, || true)?.into_iter().flatten().collect())
+    }
+
+    /// The same as far as there is time: in a hurry every thread ends after the particle that it has. The first of each
+    /// thread is always evaluated.
+    pub fn evaluate_in_time<S: AsRef<[u32]> + Sync>(&mut self, sequences: &[S]) -> Result<Evaluations, ParticleError> {
+        let pool = self.frame.pool;
+        self.evaluate_while(sequences, || !pool.hurried())
+    }
+
+    fn evaluate_while<S: AsRef<[u32]> + Sync>(
+        &mut self,
+        sequences: &[S],
+        go_on: impl Fn() -> bool + Sync,
+    ) -> Result<Evaluations, ParticleError> {
         sequences.iter().try_for_each(|sequence| self.frame.check_sequence(sequence.as_ref()))?;
         let lanes = self.frame.pool.threads().min(sequences.len());
         while self.lanes.len() < lanes {
@@ -319,10 +337,13 @@ impl<'a> Evaluator<'a> {
         }
         let frame = &self.frame;
         let ranges = even_ranges(sequences.len(), lanes.max(1));
-        let mut work: Vec<(&mut Lane, &[S], Vec<Evaluation>)> =
+        let mut work: Vec<(&mut Lane, &[S], Evaluations)> =
             self.lanes.iter_mut().zip(ranges).map(|(lane, range)| (lane, &sequences[range], Vec::new())).collect();
         frame.pool.each(&mut work, |_, (lane, sequences, done)| {
-            done.extend(sequences.iter().map(|sequence| frame.evaluate(lane, sequence.as_ref())));
+            for sequence in *sequences {
+                let wanted = done.is_empty() || go_on();
+                done.push(wanted.then(|| frame.evaluate(lane, sequence.as_ref())));
+            }
         });
         Ok(work.into_iter().flat_map(|(_, _, done)| done).collect())
     }

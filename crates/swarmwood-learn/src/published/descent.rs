@@ -51,7 +51,8 @@ impl Descent {
             sequence
         };
         let mut sequences: Vec<Vec<u32>> = replacements.iter().map(replaced).collect();
-        let costs = evaluator.evaluate_all(&sequences)?.into_iter().map(|found| found.cost);
+        let found = evaluator.evaluate_in_time(&sequences)?.into_iter();
+        let costs = found.map(|found| found.map_or(f64::INFINITY, |found| found.cost));
         self.visits += 1;
         self.evaluations += sequences.len() as u64;
         // Of equal ones the first, which promised most.

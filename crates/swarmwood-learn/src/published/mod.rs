@@ -20,7 +20,7 @@ use swarmwood_search::pso_discrete::{self, Groups, PsoDiscrete, Statistics, poin
 use swarmwood_search::{Engine, Outcome, Snapshot, Trial};
 
 use crate::event::Search;
-use crate::particle::{Evaluator, ParticleError};
+use crate::particle::{Evaluation, Evaluator, ParticleError};
 use crate::rule_table::RuleTable;
 use descent::Descent;
 
@@ -121,6 +121,8 @@ pub struct Run<'a> {
     /// Iterations that are done and were not told yet.
     done: VecDeque<Statistics>,
     over: bool,
+    /// Whether a hurry ended it.
+    cut: bool,
     /// The swarm between the answers of an iteration and the questions of the next: the state that can be resumed.
     settled: Option<PsoDiscrete>,
     /// How the search stood when it was told last.
@@ -202,6 +204,7 @@ impl<'a> Run<'a> {
             open: Vec::new(),
             done: VecDeque::new(),
             over: false,
+            cut: false,
             settled: None,
             told: None,
             descent: None,
@@ -222,6 +225,11 @@ impl<'a> Run<'a> {
             }
             if !self.open.is_empty() {
                 self.evaluate();
+                if self.cut {
+                    // The state that was kept is that of the iteration before, from which a run can go on.
+                    self.over = true;
+                    return None;
+                }
                 self.settled = keep.then(|| self.swarm.clone());
             }
             // The question completes the iteration before it, and others after that whose positions are all known.
@@ -231,7 +239,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Answers all open questions.
+    /// Answers all open questions; those that there is no time for are told as failed, and the run is over.
     fn evaluate(&mut self) {
         let mut trials: Vec<(Vec<u32>, u64)> = std::mem::take(&mut self.open)
             .into_iter()
@@ -240,8 +248,15 @@ impl<'a> Run<'a> {
         // Particles that begin alike share work where they stand beside each other; results are the same in any order.
         trials.sort();
         let (sequences, ids): (Vec<Vec<u32>>, Vec<u64>) = trials.into_iter().unzip();
-        let outcomes: Vec<Outcome> = match self.evaluator.evaluate_all(&sequences) {
-            Ok(found) => ids.iter().zip(found).map(|(&id, found)| Outcome::Value { id, loss: found.cost }).collect(),
+        let outcomes: Vec<Outcome> = match self.evaluator.evaluate_in_time(&sequences) {
+            Ok(found) => {
+                self.cut = found.iter().any(Option::is_none);
+                let outcome = |(&id, found): (&u64, Option<Evaluation>)| match found {
+                    Some(found) => Outcome::Value { id, loss: found.cost },
+                    None => Outcome::Failed { id },
+                };
+                ids.iter().zip(found).map(outcome).collect()
+            }
             Err(_) => ids.iter().map(|&id| Outcome::Failed { id }).collect(),
         };
         self.swarm.tell(&outcomes);
@@ -295,6 +310,11 @@ impl<'a> Run<'a> {
     /// resumed run tells that iteration, and those completed with it, again.
     pub fn snapshot(&self) -> Option<Snapshot> {
         self.settled.as_ref().map(Engine::snapshot)
+    }
+
+    /// Whether a hurry ended the run amid an iteration, of which nothing is told; the best of it counts.
+    pub fn is_cut(&self) -> bool {
+        self.cut
     }
 
     /// The best particle as a model.

@@ -12,7 +12,7 @@ use crate::greedy;
 use crate::metric::Watch;
 use crate::objective::{Logistic, Objective, Softmax, Squared};
 use crate::particle::{self, Fitness, Form};
-use crate::pool::Pool;
+use crate::pool::{Pool, hurried_after};
 use crate::split::{Penalties, Ridge};
 
 /// Three columns of which two matter together.
@@ -210,4 +210,40 @@ fn local_search_wants_oblivious_trees() {
     while run.step(false).is_some() {}
     assert_eq!(run.descend(), Err(SwarmError::Particle(ParticleError::Replace)));
     assert!(run.finish().is_ok());
+}
+
+#[test]
+fn a_hurry_amid_an_iteration_keeps_the_best_and_the_state_before() {
+    let calm = Pool::new(2).unwrap();
+    let data = dataset(400, 12, |signal| f64::from(signal > 0.6));
+    let table = RuleTable::distinct(&data);
+    let settings = trees(2, 3, Form::Oblivious, Fitness::Accuracy);
+    let swarm = Settings { population: 10, iterations: 8, mutation: 0.05, seed: 5, ..Settings::default() };
+    let (whole, _) = run(Run::new(evaluator_in(&data, &table, settings, &calm), &table, &swarm, &[]).unwrap());
+    for questions in [0, 3, 8, 20] {
+        let pool = hurried_after(2, questions);
+        let mut hurried = Run::new(evaluator_in(&data, &table, settings, &pool), &table, &swarm, &[]).unwrap();
+        let told: Vec<(usize, Search)> = std::iter::from_fn(|| hurried.step(true)).collect();
+        assert!(hurried.is_cut() && told.len() < 8, "{questions}: {}", told.len());
+        let snapshot = hurried.snapshot();
+        let found = hurried.finish().unwrap();
+        assert!(told.iter().all(|(_, search)| search.best <= Some(found.fitness)), "{questions}");
+        let mut again = evaluator_in(&data, &table, settings, &calm);
+        assert_eq!(again.evaluate(&found.sequence).unwrap().fitness, found.fitness);
+        // Amid the first iteration there is no state to go on from; else the run goes on as if nothing had happened.
+        assert_eq!(snapshot.is_some(), questions >= 8, "{questions}");
+        if let Some(snapshot) = snapshot {
+            let (resumed, _) = run(Run::resume(again, &table, &snapshot).unwrap());
+            assert_eq!(resumed.sequence, whole.sequence);
+        }
+    }
+}
+
+fn evaluator_in<'a>(
+    data: &Dataset,
+    table: &'a RuleTable,
+    settings: particle::Settings,
+    pool: &'a Pool,
+) -> Evaluator<'a> {
+    Evaluator::new(data, table, &Logistic, settings, pool).unwrap()
 }

@@ -14,6 +14,7 @@ use swarmwood_model::{Feature, Kind};
 
 use crate::bins::edges;
 use crate::data::{Chunk, Column};
+use crate::pool::Pool;
 
 pub use rule::{CodeSet, Cut, Rule};
 
@@ -83,13 +84,46 @@ impl Ranked {
     /// assert_eq!(table.columns()[0].codes(), [2, 0, 1, 2]);
     /// ```
     pub fn new(chunk: &Chunk, features: &[Feature], classes: Option<usize>, most_codes: usize) -> Self {
-        let most = most_codes.clamp(2, MOST_CODES);
-        let columns = chunk.columns.iter().zip(features).map(|(column, feature)| Ranks::new(column, feature, most));
+        Ranked::of_columns(
+            chunk,
+            classes,
+            |most| {
+                let columns = chunk.columns.iter().zip(features);
+                columns.map(|(column, feature)| Ranks::new(column, feature, most)).collect()
+            },
+            most_codes,
+        )
+    }
+
+    /// The same on all threads of a pool. In a hurry columns are left out: they seem to have no value at all, and no rule
+    /// asks for them.
+    pub fn in_pool(
+        chunk: &Chunk,
+        features: &[Feature],
+        classes: Option<usize>,
+        most_codes: usize,
+        pool: &Pool,
+    ) -> Self {
+        let ranks = |at: usize, most: usize| match pool.hurried() {
+            true => Ranks { codes: vec![0; chunk.rows], top: 0, meaning: Meaning::Number(Vec::new()) },
+            false => Ranks::new(&chunk.columns[at], &features[at], most),
+        };
+        let count = chunk.columns.len().min(features.len());
+        Ranked::of_columns(chunk, classes, |most| pool.map(count, |at| ranks(at, most)), most_codes)
+    }
+
+    fn of_columns(
+        chunk: &Chunk,
+        classes: Option<usize>,
+        columns: impl Fn(usize) -> Vec<Ranks>,
+        most_codes: usize,
+    ) -> Self {
+        let columns = columns(most_codes.clamp(2, MOST_CODES));
         let target = match classes {
             Some(count) => Target::Classes { of_row: chunk.target.iter().map(|&class| class as u16).collect(), count },
             None => centred(&chunk.target, &chunk.weight),
         };
-        Ranked { columns: columns.collect(), target, weight: chunk.weight.clone(), rows: chunk.rows }
+        Ranked { columns, target, weight: chunk.weight.clone(), rows: chunk.rows }
     }
 
     /// The columns, in the order of the schema.

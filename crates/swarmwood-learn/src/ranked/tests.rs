@@ -63,3 +63,17 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_pool_ranks_the_same_and_a_hurry_leaves_columns_out() {
+    let features = ["x", "y", "z"].map(|name| Feature { name: name.into(), kind: Kind::Number });
+    let column = |step: usize| Column::Number((0..50).map(|row| (row * step % 17) as f64).collect());
+    let columns = vec![column(3), column(5), column(7)];
+    let chunk = Chunk { columns, target: vec![0.0; 50], rows: 50, weight: Vec::new() };
+    let plain = Ranked::new(&chunk, &features, Some(1), 10);
+    let pooled = Ranked::in_pool(&chunk, &features, Some(1), 10, &Pool::new(2).unwrap());
+    assert!(plain.columns().iter().zip(pooled.columns()).all(|(a, b)| a.codes() == b.codes() && a.top() == b.top()));
+    let hurried = Ranked::in_pool(&chunk, &features, Some(1), 10, &crate::pool::hurried_after(1, 1));
+    assert_eq!(hurried.columns().iter().map(Ranks::top).collect::<Vec<_>>(), [plain.columns()[0].top(), 0, 0]);
+    assert!(hurried.columns().iter().all(|column| column.codes().len() == 50));
+}

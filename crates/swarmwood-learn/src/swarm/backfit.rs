@@ -28,20 +28,21 @@ pub fn backfit(ensemble: &mut Ensemble<'_>, tell: &mut Tell<'_>) {
 }
 
 /// Starts greedily and fits all leaves together. A start that ended early would be worse than greedy boosting, so it is
-/// always finished.
+/// always finished, unless there is a hurry: [`Ensemble::is_whole`] tells.
 pub fn start(ensemble: &mut Ensemble<'_>, tell: &mut Tell<'_>) -> Flow {
     let (rounds, share) = (ensemble.rounds(), ensemble.arm().start_rate);
     let mut flow = Flow::Continue;
     for round in 0..rounds {
+        if ensemble.hurried() {
+            return Flow::Stop;
+        }
         ensemble.add_round(share);
         if tell(Stage::Start, round + 1, rounds, ensemble) == Flow::Stop {
             flow = Flow::Stop;
         }
     }
     for _ in 0..FIRST_FITS {
-        (0..ensemble.trees.len()).for_each(|at| {
-            ensemble.refit(at);
-        });
+        refit_all(ensemble);
     }
     ensemble.settle();
     flow
@@ -54,6 +55,10 @@ pub fn sweeps(ensemble: &mut Ensemble<'_>, sweeps: Range<usize>, tell: &mut Tell
     for sweep in sweeps {
         let before = ensemble.value();
         sweep_in(ensemble, &order);
+        if ensemble.hurried() {
+            // Part of a sweep is no step: what was gained stays, and is not told.
+            return Flow::Stop;
+        }
         let rests = !falls(ensemble.value(), before - LEAST_FALL * before.abs());
         // Sweeps that rest are told as done, so that whoever goes on from here does not begin them again.
         let done = if rests { most } else { sweep + 1 };
@@ -71,21 +76,32 @@ pub fn sweeps(ensemble: &mut Ensemble<'_>, sweeps: Range<usize>, tell: &mut Tell
 pub fn agree(ensemble: &mut Ensemble<'_>) {
     for _ in 0..LAST_FITS {
         let before = ensemble.value();
-        (0..ensemble.trees.len()).for_each(|at| {
-            ensemble.refit(at);
-        });
+        refit_all(ensemble);
         ensemble.settle();
-        if !falls(ensemble.value(), before - AGREED * before.abs()) {
+        if ensemble.hurried() || !falls(ensemble.value(), before - AGREED * before.abs()) {
             break;
         }
     }
 }
 
-/// Goes round all trees once.
+/// Fits the leaves of every tree in turn, as far as there is time.
+fn refit_all(ensemble: &mut Ensemble<'_>) {
+    for at in 0..ensemble.trees.len() {
+        if ensemble.hurried() {
+            return;
+        }
+        ensemble.refit(at);
+    }
+}
+
+/// Goes round all trees once, as far as there is time.
 pub fn sweep_in(ensemble: &mut Ensemble<'_>, order: &[usize]) {
-    order.iter().for_each(|&at| {
+    for &at in order {
+        if ensemble.hurried() {
+            break;
+        }
         ensemble.improve(at);
-    });
+    }
     ensemble.settle();
 }
 

@@ -115,7 +115,7 @@ impl<'a> Choosing<'a> {
             settings,
             pool,
             halt,
-            alone: Pool::new(1).map_err(SearchError::Threads)?,
+            alone: pool.alone().map_err(SearchError::Threads)?,
             // Too few rows to hold any out: one greedy fit is all there is to do.
             folds: if data.rows() < LEAST_ROWS { Vec::new() } else { folds::deal(data, classes, frame.seed, pool) },
             facts: Facts { classes, rows: data.rows(), hessian, noise: 1.0, dispersion: 1.0 },
@@ -246,9 +246,13 @@ impl<'a> Choosing<'a> {
         self.facts.dispersion = if quadratic { left * self.facts.hessian } else { 1.0 };
     }
 
-    /// The best greedy fit so far; where nothing was compared, a plain one.
+    /// The best greedy fit so far; where nothing was compared, a plain one. In a hurry the one that was fitted to all rows.
     fn best_greedy(&self) -> Tried {
         let greedy = self.tried.iter().filter(|tried| !tried.is_search());
+        if let Some((known, _)) = self.boosted.as_ref().filter(|_| self.pool.hurried()) {
+            let judged = greedy.into_iter().find(|tried| tried.candidate == *known).cloned();
+            return judged.unwrap_or_else(|| Tried::unjudged(known.clone()));
+        }
         let best = greedy.min_by(|a, b| a.score.total_cmp(&b.score)).cloned();
         best.unwrap_or_else(|| Tried::unjudged(menu::plain_greedy(&self.settings.frames[0])))
     }
@@ -280,9 +284,12 @@ impl<'a> Choosing<'a> {
         self.work += self.boost();
         let (greedy, greedy_loss) = (self.best_greedy(), self.greedy_loss());
         let best = self.winner(&greedy);
+        self.stopped |= self.pool.hurried();
         let mut winner = self.in_hand(&greedy, greedy_loss).unwrap_or_else(|| best.clone());
         let (mut fitted, behind) = self.fit(&winner.candidate, greedy_loss, watch);
-        if behind && let Some(held) = self.in_hand(&greedy, greedy_loss) {
+        if behind
+            && let Some(held) = self.in_hand(&greedy, greedy_loss).or(self.pool.hurried().then_some(greedy.clone()))
+        {
             (fitted, _) = self.fit(&held.candidate, greedy_loss, watch);
             winner = held;
         }
@@ -325,8 +332,13 @@ impl<'a> Choosing<'a> {
         (Fitted { base, members, train_scores, valid_scores, shift }, false)
     }
 
+    /// Trees of a candidate, those of all outputs counted.
+    pub(super) fn trees_of(&self, candidate: &Candidate) -> usize {
+        candidate.frame.trees * self.objective.outputs()
+    }
+
     /// Fits the best greedy candidate so far to all rows, unless that was done; answers how many trees it took. A fit of
-    /// some of its trees would be no use to anybody, so it is always finished.
+    /// some of its trees is of use only to who is in a hurry, so that it is finished otherwise.
     pub(super) fn boost(&mut self) -> usize {
         let candidate = self.best_greedy().candidate;
         if self.boosted.as_ref().is_some_and(|(known, _)| *known == candidate) {
@@ -337,7 +349,10 @@ impl<'a> Choosing<'a> {
         let quiet = &mut |_: &_| Flow::Continue;
         let fit = greedy::train(self.data, self.valid, self.objective, &settings, self.pool, quiet);
         let trees = candidate.frame.trees;
-        self.boosted = Some((candidate, fit));
+        // A whole fit of another candidate is better than a part of this one.
+        if self.boosted.is_none() || !self.pool.hurried() {
+            self.boosted = Some((candidate, fit));
+        }
         trees
     }
 
@@ -395,7 +410,7 @@ impl<'a> Choosing<'a> {
             backfit::agree(&mut ensemble);
         }
         let others = self.held.as_ref().filter(|held| held.candidate != *candidate);
-        let behind = others.is_some_and(|held| reached < held.flight.done.min(arm.sweeps));
+        let behind = others.is_some_and(|held| reached < held.flight.done.min(arm.sweeps)) || !ensemble.is_whole();
         self.stopped |= behind;
         self.work = before + ensemble.work;
         (Fitted::of(ensemble, self.valid), behind)

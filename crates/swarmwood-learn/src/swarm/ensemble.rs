@@ -108,6 +108,16 @@ impl<'a> Ensemble<'a> {
         }
     }
 
+    /// Whether there is no time left to finish what is begun.
+    pub fn hurried(&self) -> bool {
+        self.workers.hurried()
+    }
+
+    /// Whether the greedy start had the time to grow all its trees.
+    pub fn is_whole(&self) -> bool {
+        self.trees.len() == self.rounds() * self.objective.outputs()
+    }
+
     /// Loss and penalties.
     pub fn value(&self) -> f64 {
         self.loss + self.trees.iter().map(|tree| tree.cost).sum::<f64>()

@@ -75,7 +75,10 @@ impl Choosing<'_> {
         let flow = self.sweep_on(&mut held, begin.flight, sweeps, before.as_ref(), others, watch);
         self.stopped |= flow == Flow::Stop;
         self.work = others + held.spent + held.flight.work;
+        let cut = self.pool.hurried() && held.flight.trees.len() < self.trees_of(&held.candidate);
         self.held = match before {
+            // A part of a start is worth nothing.
+            None if cut => None,
             // A start without a sweep is not better than the sweeps before.
             Some(before) if anew && held.flight.done == 0 => {
                 Some(Held { spent: held.spent + held.flight.work - before.flight.work, ..before })

@@ -57,6 +57,10 @@ pub fn search(ensemble: &mut Ensemble<'_>, seed: u64, iterations: Range<usize>, 
         if !falls(ensemble.value(), before) {
             ensemble.restore(kept);
         }
+        if ensemble.hurried() {
+            // What was cut short is no step, and is not told.
+            return Flow::Stop;
+        }
         if tell(Stage::Pairs, iteration + 1, iterations.end, ensemble) == Flow::Stop {
             return Flow::Stop;
         }

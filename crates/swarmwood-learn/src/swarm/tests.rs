@@ -8,6 +8,7 @@ use super::*;
 use crate::bins::layout::Layout;
 use crate::data::{Chunk, Column};
 use crate::objective::{Spec, make};
+use crate::pool::hurried_after;
 
 fn data(columns: Vec<Vec<f64>>, target: Vec<f64>, weight: Vec<f64>) -> Dataset {
     let rows = target.len();
@@ -372,4 +373,36 @@ fn a_resumed_run_ends_as_if_it_had_never_been_interrupted() {
         let refused = train(&data, None, &*objective, &settings, &pool, Some(&broken), ears(&mut |_| Flow::Continue));
         assert!(matches!(refused, Err(SearchError::State(_))));
     }
+}
+
+#[test]
+fn a_hurry_ends_the_run_anywhere_with_a_model() {
+    let data = planted(700, 0.1, |signal| signal);
+    let objective = make(&Spec::Squared);
+    let settings = Settings { frames: vec![frame(3, 8, Growth::Leaf)], budget: 0 };
+    let constant = data.target.iter().map(|y| y * y).sum::<f64>() / 700.0;
+    let mut losses = Vec::new();
+    for questions in [0, 1, 5, 20, 60, 200, 600, 2000, 6000, 20_000, usize::MAX] {
+        let pool = hurried_after(2, questions);
+        let flow = |hurried: bool| if hurried { Flow::Stop } else { Flow::Continue };
+        let mut told = 0;
+        let mut watch = |progress: &Progress<'_>| {
+            // Whatever is told is whole: a state to go on from has all trees.
+            told += 1;
+            assert!(progress.loss.is_none_or(f64::is_finite));
+            flow(pool.hurried())
+        };
+        let ears = Ears { watch: &mut watch, halt: &|| pool.hurried() };
+        let found = train(&data, None, &*objective, &settings, &pool, None, ears).unwrap();
+        let loss = objective.loss(&found.train_scores[0], &targets(&data, found.shift), &[]) / 700.0;
+        assert!((loss - found.report.loss).abs() < 1e-6 * loss.max(1.0), "the scores are those of the trees");
+        assert!(loss < constant, "{questions}: {loss}");
+        assert!(!found.report.searched || found.members.len() == 3, "a part of a search is no search");
+        losses.push(loss);
+    }
+    assert!(losses[10] < 0.5 * losses[0] && losses[8] < losses[0], "{losses:?}");
+}
+
+fn targets(data: &Dataset, shift: f64) -> Vec<f32> {
+    data.target.iter().map(|y| (y - shift) as f32).collect()
 }

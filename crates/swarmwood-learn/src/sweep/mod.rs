@@ -80,7 +80,8 @@ impl<'a> Lot<'a> {
         let found = if self.rows.len() * features.len() < WORTH_SHARING {
             (0..features.len()).map(search).collect()
         } else {
-            pool.map(features.len(), search)
+            // The best of what was swept is a rule like any other.
+            pool.map(features.len(), |at| if pool.hurried() { None } else { search(at) })
         };
         let better = |best: Found, other: Found| if other.loss < best.loss { other } else { best };
         found.into_iter().flatten().reduce(better)

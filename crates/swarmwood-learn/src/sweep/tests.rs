@@ -177,3 +177,20 @@ fn counting_and_sorting_agree() {
         }
     }
 }
+
+#[test]
+fn a_hurry_leaves_the_best_of_the_features_swept() {
+    // Large enough to be shared between threads; the second feature tells the class.
+    let rows = 20_000;
+    let column = |of: fn(usize) -> usize| Column::Number((0..rows).map(|row| of(row) as f64).collect());
+    let columns = vec![column(|row| row % 7), column(|row| row % 2)];
+    let target = (0..rows).map(|row| (row % 2) as f64).collect();
+    let features = ["x", "y"].map(|name| Feature { name: name.into(), kind: Kind::Number });
+    let table = Ranked::new(&Chunk { columns, target, rows, weight: Vec::new() }, &features, Some(2), 100);
+    let lot = Lot::fresh(&table, (0..rows as u32).collect());
+    let best = |questions: usize| {
+        let demand = Demand { loss: &Loss::Gini, min_leaf: 1 };
+        lot.best(demand, &[0, 1], &crate::pool::hurried_after(1, questions)).map(|found| found.rule.feature)
+    };
+    assert_eq!([best(0), best(1), best(2)], [None, Some(0), Some(1)]);
+}

@@ -4,12 +4,15 @@
 //! noise that does not help on new rows: CART's tree is kept unless the searched one is better by more than chance would
 //! often make it.
 
+use std::sync::{Mutex, PoisonError};
+
 use super::{Settings, search};
 use crate::cart::{self, Fold};
 use crate::event::Flow;
 use crate::leaf_loss::Loss;
 use crate::pool::Pool;
 use crate::ranked::Ranked;
+use crate::sketch::Sketch;
 
 /// The sizes that are compared where none is given.
 pub const SIZES: [usize; 4] = [2, 4, 8, 16];
@@ -51,37 +54,31 @@ pub struct Menu<'a> {
 
 /// Judges every arm on rows that were not fitted. The one to take comes first: the size with the least error, of equals the
 /// smaller one; and CART's tree of that size where the searched one is not clearly better. The rest is ordered by error.
+///
+/// The second answer is the best tree of a fold by its own unseen rows: for a run without the time to make one of all rows.
 pub fn choose(
     table: &Ranked,
     settings: &Settings,
     menu: Menu<'_>,
     pool: &Pool,
     halt: &(dyn Fn() -> bool + Sync),
-) -> Vec<Arm> {
+) -> (Vec<Arm>, Option<Sketch>) {
     let repeats = if table.rows() < MANY_ROWS { 2 } else { 1 };
     let folds: Vec<Fold> =
         (0..repeats).flat_map(|repeat| cart::deal(table, menu.folds, settings.seed, repeat)).collect();
+    let hand: Mutex<Option<(f64, Sketch)>> = Mutex::default();
     // Both trees of a size come from one search, which starts with CART's.
     let judged = pool.map(folds.len() * menu.sizes.len(), |at| {
-        if halt() {
-            return None;
-        }
         let (fold, leaves) = (&folds[at / menu.sizes.len()], menu.sizes[at % menu.sizes.len()]);
-        let (train, test) = (table.subset(&fold.train), table.subset(&fold.test));
-        let mut settings = settings.clone();
-        settings.limits.leaves = leaves;
-        settings.descents = settings.descents.min(DESCENTS);
-        let found = search(&train, &settings, pool, &mut |_| Flow::Continue, halt);
-        Some([found.best, found.cart].map(|mut tried| {
-            tried.sketch.centre(&train);
-            cart::errors(&tried.sketch, &train, &test, menu.measure)
-        }))
+        if halt() { None } else { judge(table, settings, (fold, leaves), menu.measure, pool, halt, &hand) }
     });
+    let hand = hand.into_inner().unwrap_or_else(PoisonError::into_inner).map(|(_, sketch)| sketch);
     // A run that was halted goes on with the folds that it has for every size; without any, sizes are not told apart.
     let whole = judged.chunks(menu.sizes.len()).take_while(|fold| fold.iter().all(Option::is_some));
     let judged: Vec<[Vec<[f64; 2]>; 2]> = whole.flatten().flatten().cloned().collect();
     if judged.is_empty() {
-        return vec![Arm { leaves: menu.sizes[0], searched: true, error: f64::NAN, deviation: f64::NAN }];
+        let arm = Arm { leaves: menu.sizes[0], searched: true, error: f64::NAN, deviation: f64::NAN };
+        return (vec![arm], hand);
     }
     let mut arms = Vec::new();
     for (size, &leaves) in menu.sizes.iter().enumerate() {
@@ -107,5 +104,42 @@ pub fn choose(
             arms[..=at].rotate_right(1);
         }
     }
-    arms
+    (arms, hand)
+}
+
+/// The errors of the searched and of CART's tree of a size on the rows that a fold leaves out; none if there was no time.
+fn judge(
+    table: &Ranked,
+    settings: &Settings,
+    (fold, leaves): (&Fold, usize),
+    measure: &Loss,
+    pool: &Pool,
+    halt: &(dyn Fn() -> bool + Sync),
+    hand: &Mutex<Option<(f64, Sketch)>>,
+) -> Option<[Vec<[f64; 2]>; 2]> {
+    let (train, test) = (table.subset(&fold.train), table.subset(&fold.test));
+    let mut settings = settings.clone();
+    settings.limits.leaves = leaves;
+    settings.descents = settings.descents.min(DESCENTS);
+    let found = search(&train, &settings, pool, &mut |_| Flow::Continue, halt);
+    if pool.hurried() {
+        // A tree that was cut short says nothing of whole ones, and is better than none.
+        take_in_hand(hand, f64::MAX / found.best.sketch.leaves() as f64, found.best.sketch);
+        return None;
+    }
+    let uncentred = found.best.sketch.clone();
+    let errors = [found.best, found.cart].map(|mut tried| {
+        tried.sketch.centre(&train);
+        cart::errors(&tried.sketch, &train, &test, measure)
+    });
+    take_in_hand(hand, cart::mean(&errors[0]).0, uncentred);
+    Some(errors)
+}
+
+/// Keeps the tree of least error. Which of equals it is depends on the threads, so that only cut runs may use it.
+fn take_in_hand(hand: &Mutex<Option<(f64, Sketch)>>, error: f64, sketch: Sketch) {
+    let mut hand = hand.lock().unwrap_or_else(PoisonError::into_inner);
+    if hand.as_ref().is_none_or(|(least, _)| error < *least) {
+        *hand = Some((error, sketch));
+    }
 }

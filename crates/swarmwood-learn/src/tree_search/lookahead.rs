@@ -10,6 +10,7 @@
 
 use super::{Problem, roots};
 use crate::leaf_loss::Loss;
+use crate::pool::Pool;
 use crate::ranked::{CodeSet, Cut, Ranked, Rule, Target};
 use crate::sketch::Twig;
 
@@ -24,6 +25,9 @@ const ROOT_BINS: usize = 16;
 
 /// The most cells of all tables together.
 const MOST_CELLS: usize = 1 << 22;
+
+/// Rows between two questions for the time.
+pub(super) const ASKED: usize = 1 << 10;
 
 /// A feature in bins.
 struct Axis {
@@ -51,7 +55,8 @@ impl Problem<'_> {
     pub(super) fn best_of_two_levels(&self, rows: &[u32], most_leaves: usize) -> Option<Twig> {
         let axes = self.axes(rows, PAIR_BINS.min(bins_for(rows.len()) * 2))?;
         let two = self.dispatch(&axes, rows, |work| work.two_levels(most_leaves))??;
-        Some(two.twig(self.table, &axes))
+        // Tables that were not filled to the end say nothing.
+        (!self.pool.hurried()).then(|| two.twig(self.table, &axes))
     }
 
     /// Twigs of three levels, the best for each of the best roots, at most `count`, the best first.
@@ -61,12 +66,13 @@ impl Problem<'_> {
         let quick = self.mistakes_of_roots(&axes);
         let roots = self.dispatch(&axes, &rows, |work| match &quick {
             Some(quick) => work.these_roots(quick.iter().take(count).copied().collect()),
-            None => work.three_levels(self.pool),
+            None => work.three_levels(),
         });
         let twig = |(place, below, _): &Root| {
             let side = |two: &Option<Two>| two.as_ref().map_or(Twig::Leaf, |two| two.twig(self.table, &axes));
             Twig::fork(rule(self.table, &axes, *place), side(&below[0]), side(&below[1]))
         };
+        let roots = roots.filter(|_| !self.pool.hurried());
         roots.unwrap_or_default().iter().take(count).map(twig).collect()
     }
 
@@ -108,7 +114,7 @@ impl Problem<'_> {
         macro_rules! widths {
             ($($width:literal)*) => {
                 match width {
-                    $($width => Some(call(&Work::<$width, { $width + 1 }>::new(self.table, axes, rows, loss, min_leaf))),)*
+                    $($width => Some(call(&Work::<$width, { $width + 1 }>::new(self, axes, rows, loss, min_leaf))),)*
                     _ => None,
                 }
             };
@@ -130,13 +136,14 @@ type Root = (Place, [Option<Two>; 2], f64);
 trait Levels {
     fn two_levels(&self, most_leaves: usize) -> Option<Two>;
     /// All roots, the best first.
-    fn three_levels(&self, pool: &crate::pool::Pool) -> Vec<Root>;
+    fn three_levels(&self) -> Vec<Root>;
     /// Some roots, in the order given.
     fn these_roots(&self, places: Vec<Place>) -> Vec<Root>;
 }
 
 /// Rows with what they carry: `W` sums of the loss, and one for the number of rows.
 struct Work<'a, const W: usize, const V: usize> {
+    pool: &'a Pool,
     axes: &'a [Axis],
     loss: &'a Loss,
     min_leaf: f64,
@@ -154,7 +161,8 @@ struct Tables<const V: usize> {
 }
 
 impl<'a, const W: usize, const V: usize> Work<'a, W, V> {
-    fn new(table: &Ranked, axes: &'a [Axis], rows: &[u32], loss: &'a Loss, min_leaf: usize) -> Self {
+    fn new(problem: &'a Problem<'_>, axes: &'a [Axis], rows: &[u32], loss: &'a Loss, min_leaf: usize) -> Self {
+        let (table, pool) = (problem.table, problem.pool);
         let load = |&row: &u32| {
             let mut load = [0.0; V];
             let weight = table.weight(row);
@@ -176,7 +184,7 @@ impl<'a, const W: usize, const V: usize> Work<'a, W, V> {
                 cells += axis.codes.len() * other.codes.len();
             }
         }
-        Work { axes, loss, min_leaf: min_leaf as f64, loads: rows.iter().map(load).collect(), starts, cells }
+        Work { pool, axes, loss, min_leaf: min_leaf as f64, loads: rows.iter().map(load).collect(), starts, cells }
     }
 
     fn empty(&self) -> Tables<V> {
@@ -197,9 +205,19 @@ impl<'a, const W: usize, const V: usize> Work<'a, W, V> {
         (0..V).for_each(|at| tables.total[at] += load[at]);
     }
 
+    /// Puts rows into all tables, unless there is no time.
+    fn add_all(&self, tables: &mut Tables<V>, rows: impl Iterator<Item = usize>) {
+        for (count, row) in rows.enumerate() {
+            if count % ASKED == 0 && self.pool.hurried() {
+                return;
+            }
+            self.add(tables, row);
+        }
+    }
+
     fn all(&self) -> Tables<V> {
         let mut tables = self.empty();
-        (0..self.loads.len()).for_each(|row| self.add(&mut tables, row));
+        self.add_all(&mut tables, 0..self.loads.len());
         tables
     }
 
@@ -349,9 +367,10 @@ impl<const W: usize, const V: usize> Levels for Work<'_, W, V> {
         self.two(&self.all(), most_leaves)
     }
 
-    fn three_levels(&self, pool: &crate::pool::Pool) -> Vec<Root> {
+    fn three_levels(&self) -> Vec<Root> {
         let all = self.all();
-        let mut roots: Vec<Root> = pool
+        let mut roots: Vec<Root> = self
+            .pool
             .map(self.axes.len(), |axis| {
                 let bins = self.axes[axis].codes.len();
                 let mut of_bin = vec![Vec::new(); bins];
@@ -359,7 +378,10 @@ impl<const W: usize, const V: usize> Levels for Work<'_, W, V> {
                 let mut left = self.empty();
                 let mut found = Vec::new();
                 for (bin, rows) in of_bin.iter().enumerate().take(bins - 1) {
-                    rows.iter().for_each(|&row| self.add(&mut left, row));
+                    self.add_all(&mut left, rows.iter().copied());
+                    if self.pool.hurried() {
+                        break;
+                    }
                     found.extend(self.root((axis as u8, bin as u8), &left, &all));
                 }
                 found
@@ -376,7 +398,7 @@ impl<const W: usize, const V: usize> Levels for Work<'_, W, V> {
         let root = |place: Place| {
             let of = &self.axes[usize::from(place.0)].of;
             let mut left = self.empty();
-            (0..of.len()).filter(|&row| of[row] <= place.1).for_each(|row| self.add(&mut left, row));
+            self.add_all(&mut left, (0..of.len()).filter(|&row| of[row] <= place.1));
             self.root(place, &left, &all)
         };
         places.into_iter().filter_map(root).collect()
@@ -473,7 +495,6 @@ mod tests {
     use super::*;
     use crate::cart::Limits;
     use crate::data::{Chunk, Column};
-    use crate::pool::Pool;
     use crate::tree_search::Settings;
 
     proptest! {
@@ -496,7 +517,7 @@ mod tests {
             let problem = Problem::new(&table, &settings, &pool, &|| false);
             let rows: Vec<u32> = (0..table.rows() as u32).collect();
             if let Some(axes) = problem.axes(&rows, bins) {
-                let slow = problem.dispatch(&axes, &rows, |work| work.three_levels(&pool)).unwrap();
+                let slow = problem.dispatch(&axes, &rows, |work| work.three_levels()).unwrap();
                 let quick = problem.mistakes_of_roots(&axes).unwrap();
                 prop_assert_eq!(&quick, &slow.iter().map(|root| root.0).collect::<Vec<_>>());
                 let again = problem.dispatch(&axes, &rows, |work| work.these_roots(quick.clone())).unwrap();

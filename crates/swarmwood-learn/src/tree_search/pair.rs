@@ -37,7 +37,11 @@ pub(super) fn best(
     let features: Vec<u32> =
         (0..table.columns().len() as u32).filter(|&at| table.columns()[at as usize].top() > 0).collect();
     let shared = Shared::new(table, rows, loss, min_leaf.max(1), &features);
-    let found = pool.map(features.len(), |at| shared.best_first(at, most_leaves));
+    let found = pool.map(features.len(), |at| shared.best_first(at, most_leaves, pool));
+    if pool.hurried() {
+        // First rules that were not tried with every second one may look better than they are.
+        return None;
+    }
     let best = found.into_iter().flatten().reduce(|best, other| if other.loss < best.loss { other } else { best })?;
     // The second rules are looked for once more, now that only one pair of sides is left.
     let codes = table.columns()[best.rule.feature as usize].codes();
@@ -109,7 +113,7 @@ impl<'a> Shared<'a> {
     }
 
     /// The best tree whose first rule asks for one feature.
-    fn best_first(&self, at: usize, most_leaves: usize) -> Option<First> {
+    fn best_first(&self, at: usize, most_leaves: usize, pool: &Pool) -> Option<First> {
         let feature = self.features[at];
         let mut best: Option<First> = None;
         for axis in self.axes.iter().filter(|axis| axis.feature == feature) {
@@ -117,6 +121,9 @@ impl<'a> Shared<'a> {
             let mut sides = self.leaves(&order);
             let leaves = sides.clone();
             for second in &self.axes {
+                if pool.hurried() {
+                    return None;
+                }
                 self.forks(&order, second, &mut sides);
             }
             for ((&(_, position), leaf), fork) in order.cuts.iter().zip(&leaves).zip(&sides) {

@@ -6,6 +6,7 @@
 //! second feature lie beside each other in lanes, and the four leaves of a pair of cuts serve both as "first feature, then
 //! second" and as "second, then first".
 
+use super::lookahead::ASKED;
 use crate::pool::Pool;
 
 /// The most rows that single precision counts exactly.
@@ -59,12 +60,12 @@ impl<'a, const L: usize, const STRICT: bool> Lanes<'a, L, STRICT> {
 
     fn all(&self, pool: &Pool) -> Vec<(usize, usize, f64)> {
         let mut whole = vec![[[0.0; L]; 2]; self.cells];
-        (0..self.rows.second_class.len()).for_each(|row| self.add(&mut whole, row));
-        let of_axis = pool.map(self.rows.axes.len(), |axis| self.of_axis(axis, &whole));
+        self.add_all(&mut whole, 0..self.rows.second_class.len(), pool);
+        let of_axis = pool.map(self.rows.axes.len(), |axis| self.of_axis(axis, &whole, pool));
         of_axis.into_iter().flatten().collect()
     }
 
-    fn of_axis(&self, axis: usize, whole: &[Counts<L>]) -> Vec<(usize, usize, f64)> {
+    fn of_axis(&self, axis: usize, whole: &[Counts<L>], pool: &Pool) -> Vec<(usize, usize, f64)> {
         let (of, bins) = self.rows.axes[axis];
         let mut of_bin = vec![Vec::new(); bins];
         of.iter().enumerate().for_each(|(row, &bin)| of_bin[usize::from(bin)].push(row));
@@ -72,8 +73,11 @@ impl<'a, const L: usize, const STRICT: bool> Lanes<'a, L, STRICT> {
         let mut held = 0;
         let mut found = Vec::new();
         for (bin, rows) in of_bin.iter().enumerate().take(bins - 1) {
-            rows.iter().for_each(|&row| self.add(&mut left, row));
+            self.add_all(&mut left, rows.iter().copied(), pool);
             held += rows.len();
+            if pool.hurried() {
+                break;
+            }
             if held < self.rows.min_leaf || of.len() - held < self.rows.min_leaf {
                 continue;
             }
@@ -85,6 +89,16 @@ impl<'a, const L: usize, const STRICT: bool> Lanes<'a, L, STRICT> {
             found.push((axis, bin, f64::from(self.two_levels(&left)) + f64::from(self.two_levels(&right))));
         }
         found
+    }
+
+    /// Puts rows into all tables, unless there is no time.
+    fn add_all(&self, cells: &mut [Counts<L>], rows: impl Iterator<Item = usize>, pool: &Pool) {
+        for (count, row) in rows.enumerate() {
+            if count % ASKED == 0 && pool.hurried() {
+                return;
+            }
+            self.add(cells, row);
+        }
     }
 
     /// Puts a row into all tables.

@@ -6,6 +6,7 @@ use swarmwood_model::{Feature, Kind};
 use super::*;
 use crate::data::{Chunk, Column};
 use crate::leaf_loss::Costs;
+use crate::pool::hurried_after;
 use crate::ranked::{Cut, Rule};
 use crate::sketch::Twig;
 
@@ -208,12 +209,12 @@ fn cross_validation_keeps_cart_in_noise_and_searches_for_structure() {
     };
     let menu = Menu { sizes: &[2, 4], with_cart: true, measure: &Loss::Error, folds: 5 };
     let structure = table(&board(400), Some(2), false);
-    let arms = choose(&structure, &settings, menu, &pool, &|| false);
+    let (arms, _) = choose(&structure, &settings, menu, &pool, &|| false);
     assert_eq!((arms.len(), arms[0].leaves, arms[0].searched), (4, 4, true), "{arms:?}");
     assert!(arms[0].error < 0.05 && arms.windows(2).all(|pair| pair[0].error <= pair[1].error));
     let mut noise = board(200);
     (0..200).for_each(|row| noise[row].2 = Stream::new(3, 0, row as u64).below(2) as u8);
-    let arms = choose(&table(&noise, Some(2), false), &settings, menu, &pool, &|| false);
+    let (arms, _) = choose(&table(&noise, Some(2), false), &settings, menu, &pool, &|| false);
     assert!(!arms[0].searched, "{arms:?}");
 }
 
@@ -232,4 +233,32 @@ fn twigs_of_others_fit_into_the_limits() {
     );
     let fitted = problem.fitting(Sketch::new(&Twig::fork(rule(1, 3), deep.clone(), deep)));
     assert!(fitted.leaves() <= 3 && fitted.twig(fitted.root()).depth() <= 2);
+}
+
+#[test]
+fn a_hurry_ends_the_search_anywhere_with_a_tree() {
+    let table = table(&board(1500), Some(2), false);
+    let limits = Limits { leaves: 6, depth: 0, min_leaf: 1 };
+    let settings = Settings { loss: Loss::Mix { share: 0.5 }, limits, population: 2, descents: 6, seed: 0 };
+    let calm = Pool::new(1).unwrap();
+    let one_leaf = Problem::new(&table, &settings, &calm, &|| false).loss(&Sketch::new(&Twig::Leaf));
+    for questions in [0, 1, 3, 10, 30, 100, 1000] {
+        let pool = hurried_after(2, questions);
+        let found = search(&table, &settings, &pool, &mut |_| Flow::Continue, &|| pool.hurried());
+        let problem = Problem::new(&table, &settings, &calm, &|| false);
+        assert_eq!(problem.loss(&found.best.sketch), found.best.loss, "{questions}: the loss is the tree's");
+        assert!(found.best.loss <= found.cart.loss && found.cart.loss <= one_leaf, "{questions}");
+        assert!(found.best.sketch.leaves() <= 6);
+    }
+    // Comparisons that are cut short leave a tree of a fold in hand, once there is one.
+    let menu = Menu { sizes: &[2, 4], with_cart: true, measure: &Loss::Error, folds: 5 };
+    let in_hand = |questions: usize| {
+        let pool = hurried_after(1, questions);
+        choose(&table, &settings, menu, &pool, &|| pool.hurried())
+    };
+    let (arms, hand) = in_hand(0);
+    assert!(hand.is_none() && arms.len() == 1 && arms[0].error.is_nan());
+    let (arms, hand) = in_hand(2000);
+    let hand = hand.expect("a fold was judged");
+    assert!(!arms.is_empty() && (2..=4).contains(&hand.leaves()));
 }

@@ -145,6 +145,11 @@ impl<'a> Workers<'a> {
         }
     }
 
+    /// Whether there is no time left to finish what is begun.
+    pub fn hurried(&self) -> bool {
+        self.pool.hurried()
+    }
+
     /// How values are binned.
     pub fn layout(&self) -> &Layout {
         &self.layout

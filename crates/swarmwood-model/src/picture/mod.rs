@@ -100,7 +100,16 @@ impl SingleTree<'_> {
 }
 
 /// What holds on one side of a split, without the feature's name; `digits` shortens numbers and lists.
-fn side(schema: &Schema, split: &Split, right: bool, digits: bool) -> String {
+///
+/// ```
+/// use swarmwood_model::picture::side;
+/// use swarmwood_model::{Feature, Kind, Schema, Split, Target, TargetKind, Test};
+/// let features = vec![Feature { name: "age".into(), kind: Kind::Number }];
+/// let schema = Schema { features, target: Target { name: "price".into(), kind: TargetKind::Number } };
+/// let split = Split { feature: 0, test: Test::Above(30.000001), missing_right: true };
+/// assert_eq!((side(&schema, &split, false, true), side(&schema, &split, true, false)), ("≤ 30".into(), "> 30.000001".into()));
+/// ```
+pub fn side(schema: &Schema, split: &Split, right: bool, digits: bool) -> String {
     match &split.test {
         // No number lies above but the infinite one: the rule asks whether there is a value.
         Test::Above(threshold) if digits && *threshold == f64::MAX => match (right, split.missing_right) {

@@ -243,7 +243,7 @@ impl Lent {
     }
 
     /// Checks targets and weights, leaves out what weighs nothing, and takes whole weights as repeats.
-    fn settled(mut self, schema: Schema, warnings: Vec<String>) -> Result<Rows> {
+    fn settled(mut self, schema: Schema, mut warnings: Vec<String>) -> Result<Rows> {
         let weights = self.answers_of(&schema)?;
         let rows = self.columns.rows();
         let repeats = |weight: f64| weight.fract() == 0.0 && weight <= MOST_REPEATS;
@@ -253,10 +253,19 @@ impl Lent {
             self.order = self.by_content(&weights);
             self.weighted = false;
         } else {
+            // Learners add weights up in numbers of 24 bits, where lighter rows vanish beside the heaviest.
             let least = weights.iter().copied().fold(0.0, f64::max) * f64::from(f32::EPSILON);
             let counts = |weight: f64| weight > 0.0 && weight >= least;
             if !weights.iter().all(|&weight| counts(weight)) {
                 self.order = Some((0..rows).filter(|&row| counts(weights[row])).collect());
+            }
+            let light = weights.iter().filter(|&&weight| weight > 0.0 && !counts(weight)).count();
+            if light > 0 {
+                let share = f32::EPSILON;
+                warnings.push(format!(
+                    "{light} rows weigh less than {share:.1e} of the heaviest one, too little to count beside it, and are left \
+                     out"
+                ));
             }
         }
         if self.rows() < 2 {

@@ -71,6 +71,7 @@ pub(super) fn fly(
     if let Some(keeper) = keeper {
         save(keeper, &run, &told)?;
     }
+    stopped |= run.is_cut();
     if !stopped && told.steps() < iterations {
         let done = told.steps();
         warnings.push(format!("the swarm came to rest after {done} of {iterations} iterations: no particle can move"));

@@ -18,7 +18,7 @@ mod told;
 mod trees;
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use swarmwood_learn::data::Chunk;
@@ -147,10 +147,20 @@ pub struct GridReport {
 #[derive(Clone)]
 pub struct Halt(Arc<dyn Fn() -> bool + Send + Sync>);
 
+/// How long after the wish to stop work may still be brought to a good end.
+const PATIENCE: Duration = Duration::from_millis(250);
+
 impl Halt {
-    /// Stops the run as soon as the answer is yes; any thread may ask.
+    /// Stops the run as soon as the answer is yes, which must stay one; any thread may ask. For a moment work is still
+    /// brought to a good end, such as a greedy fit of all trees; then it is cut short where it is.
     pub fn new(ask: impl Fn() -> bool + Send + Sync + 'static) -> Halt {
         Halt(Arc::new(ask))
+    }
+
+    /// Whether the moment is over.
+    fn hurry(&self) -> impl Fn() -> bool + Send + Sync + 'static {
+        let (ask, since) = (Arc::clone(&self.0), OnceLock::new());
+        move || ask() && since.get_or_init(Instant::now).elapsed() >= PATIENCE
     }
 }
 
@@ -216,7 +226,10 @@ pub fn train_with(
     }
     registry::check_aids(params, aids)?;
     let objective = objective::make(&spec);
-    let pool = Pool::new(params.threads).map_err(Error::Run)?;
+    let mut pool = Pool::new(params.threads).map_err(Error::Run)?;
+    if let Some(halt) = &aids.halt {
+        pool = pool.with_hurry(halt.hurry());
+    }
     let mut clock = Clock::new(params.time_limit);
     let until = clock.until;
     let halt = aids.halt.as_ref();

@@ -202,7 +202,11 @@ fn search_space(job: &Job<'_>, table: &RuleTable) -> Result<SearchSpace> {
     let rules = |depth: usize| rounds * form(job).rules(depth) as u64;
     let table_rules = table.len() as u64;
     Ok(SearchSpace {
-        rules: if job.params.method == Method::Sgbdt { distinct_values(job.rows)? } else { table_rules },
+        rules: if job.params.method == Method::Sgbdt {
+            distinct_values(job.rows, job.pool)?.unwrap_or(table_rules)
+        } else {
+            table_rules
+        },
         table: table_rules,
         drawn: rules(job.params.depth),
         counted: rules(job.params.depth - 1),

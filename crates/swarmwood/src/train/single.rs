@@ -28,7 +28,7 @@ pub fn train(job: &Job<'_>, aids: &Aids, watch: &mut dyn FnMut(&Event) -> Flow) 
         TargetKind::Classes(names) => Some(names.len()),
     };
     let most = if job.params.thresholds == 0 { MOST_CODES } else { job.params.thresholds + 1 };
-    let mut table = Ranked::new(&chunk, &job.rows.schema.features, classes, most);
+    let mut table = Ranked::in_pool(&chunk, &job.rows.schema.features, classes, most, job.pool);
     if job.params.balanced {
         table = balance(table);
     }
@@ -107,15 +107,17 @@ fn grow(job: &Job<'_>, table: &Ranked, loss: &Loss) -> (Sketch, TreeReport) {
     // Costs decide what leaves say; splits that are good for the next ones are found by impurity.
     let by = if matches!(loss, Loss::Costs(_)) { &Loss::Gini } else { loss };
     let growing = Growing { table, loss: by, limits: limits(job.params), features: &features, pool: job.pool };
-    let path = Path::new(cart::grow(&growing), table, by);
-    let (alpha, validated) = match pruning(job.params) {
-        None => (-1.0, Vec::new()),
+    let grown = cart::grow(&growing);
+    // A tree that was cut short is not cut back as well.
+    let (tree, validated) = match pruning(job.params).filter(|_| !job.pool.hurried()) {
+        None => (grown, Vec::new()),
         Some(choice) => {
+            let path = Path::new(grown, table, by);
             let folds = cart::deal(table, job.params.folds, job.params.seed, 0);
-            cart::choose_alpha(&growing, &path, &judge(loss), &folds, choice)
+            let (alpha, validated) = cart::choose_alpha(&growing, &path, &judge(loss), &folds, choice);
+            (path.tree(alpha), validated)
         }
     };
-    let tree = path.tree(alpha);
     let arm =
         |one: &cart::Validated| Arm { leaves: one.leaves, searched: false, error: one.error, deviation: one.deviation };
     let arms = validated.iter().map(arm).collect();
@@ -152,9 +154,9 @@ fn search(job: &Job<'_>, table: &Ranked, loss: &Loss, watch: &mut dyn FnMut(&Eve
     let sizes = if given { &[params.max_leaves][..] } else { &tree_search::SIZES };
     let measure = judge(loss);
     let menu = Menu { sizes, with_cart: params.guard.unwrap_or(false), measure: &measure, folds: params.folds };
-    let mut arms = Vec::new();
+    let (mut arms, mut hand) = (Vec::new(), None);
     if sizes.len() > 1 || menu.with_cart {
-        arms = tree_search::choose(table, &settings, menu, job.pool, &halt);
+        (arms, hand) = tree_search::choose(table, &settings, menu, job.pool, &halt);
         settings.limits.leaves = arms[0].leaves;
     }
     let searched = arms.first().is_none_or(|arm| arm.searched);
@@ -168,7 +170,11 @@ fn search(job: &Job<'_>, table: &Ranked, loss: &Loss, watch: &mut dyn FnMut(&Eve
         true => tree_search::search(table, &settings, job.pool, &mut listen, &halt),
         false => tree_search::without_search(table, &settings, job.pool),
     };
-    let best = found.best;
+    let mut best = found.best;
+    if let Some(hand) = hand.filter(|_| job.pool.hurried() && found.descents == 0) {
+        // There was no time for a tree of all rows; the rules of one of most of them do as well.
+        best.sketch = hand;
+    }
     let report = TreeReport {
         start: Some((found.cart.loss + constant) / weight),
         descents: found.descents,

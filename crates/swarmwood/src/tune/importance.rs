@@ -15,17 +15,45 @@ use super::trial::TrialRecord;
 /// Groups of a parameter with many values, each with as many trials.
 const GROUPS: usize = 6;
 
+/// The values of one parameter, trial by trial.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Tried {
+    /// Numbers, or numbers of labels; `None` where the parameter has no value.
+    pub values: Vec<Option<f64>>,
+    /// Whether they are labels: those have no order, so none are put together.
+    pub labels: bool,
+}
+
 /// How much each parameter matters, 0 to 1, in the order of the space. `None` where the trials cannot tell.
 pub fn importances(space: &Space, trials: &[TrialRecord]) -> Vec<Option<f64>> {
     let told: Vec<(&TrialRecord, f64)> =
         trials.iter().filter_map(|trial| Some((trial, trial.ending.as_ref()?.loss()?))).collect();
-    let ranks = ranks(&told.iter().map(|(_, loss)| *loss).collect::<Vec<_>>());
-    (0..space.len())
-        .map(|at| {
-            let values: Vec<Value> = told.iter().map(|(trial, _)| trial.point[at]).collect();
-            explained(&groups(space, at, &values), &ranks)
-        })
-        .collect()
+    let losses: Vec<f64> = told.iter().map(|(_, loss)| *loss).collect();
+    let column = |at: usize| {
+        let number = |value: Value| match (space.label(at, value), value) {
+            (Some(_), Value::Index(label)) => Some(label as f64),
+            _ => space.number(at, value),
+        };
+        let values: Vec<Value> = told.iter().map(|(trial, _)| trial.point[at]).collect();
+        let labels = values.iter().any(|&value| space.label(at, value).is_some());
+        Tried { values: values.into_iter().map(number).collect(), labels }
+    };
+    of_columns(&(0..space.len()).map(column).collect::<Vec<_>>(), &losses)
+}
+
+/// The same for trials of anyone: a column of values a parameter, as many as there are losses.
+///
+/// ```
+/// use swarmwood::tune::importance::{Tried, of_columns};
+/// let values = |of: fn(usize) -> f64| Tried { values: (0..60).map(|trial| Some(of(trial))).collect(), labels: false };
+/// let (depth, idle) = (values(|trial| (trial % 4) as f64), values(|trial| (trial / 4 % 5) as f64));
+/// let losses: Vec<f64> = (0..60).map(|trial| (trial % 4) as f64).collect();
+/// let [Some(strong), Some(weak)] = of_columns(&[depth, idle], &losses)[..] else { panic!() };
+/// assert!(strong > 0.99 && weak < 0.01);
+/// ```
+pub fn of_columns(columns: &[Tried], losses: &[f64]) -> Vec<Option<f64>> {
+    let ranks = ranks(losses);
+    columns.iter().map(|column| explained(&groups(column), &ranks)).collect()
 }
 
 /// Ranks from 0, the mean of them where values are equal.
@@ -36,21 +64,13 @@ fn ranks(values: &[f64]) -> Vec<f64> {
 }
 
 /// The group of every value: one a value where there are few, else neighbours together; no value is a group too.
-fn groups(space: &Space, at: usize, values: &[Value]) -> Vec<usize> {
-    let key = |value: Value| match space.label(at, value) {
-        Some(_) => match value {
-            Value::Index(label) => label as f64,
-            _ => f64::NEG_INFINITY,
-        },
-        None => space.number(at, value).unwrap_or(f64::NEG_INFINITY),
-    };
-    let keys: Vec<f64> = values.iter().map(|&value| key(value)).collect();
+fn groups(column: &Tried) -> Vec<usize> {
+    let keys: Vec<f64> = column.values.iter().map(|value| value.unwrap_or(f64::NEG_INFINITY)).collect();
     let mut distinct = keys.clone();
     distinct.sort_by(f64::total_cmp);
     let sorted = distinct.clone();
     distinct.dedup();
-    let is_choice = values.iter().any(|&value| space.label(at, value).is_some());
-    let cuts: Vec<f64> = match is_choice || distinct.len() <= GROUPS {
+    let cuts: Vec<f64> = match column.labels || distinct.len() <= GROUPS {
         true => distinct,
         false => (0..GROUPS).map(|group| sorted[group * sorted.len() / GROUPS]).collect(),
     };

@@ -132,6 +132,18 @@ fn a_known_schema_maps_other_codes_and_tells_of_unseen_levels() {
 }
 
 #[test]
+fn rows_too_light_to_count_are_left_out_and_told() {
+    let table = Memory::of(vec![vec![1.0, 2.0, 3.0, 4.0]], vec![1.0, 2.0, 3.0, 4.0]);
+    let with = |weight: [f64; 4]| rows_of(Memory { weight: weight.to_vec(), ..table.clone() });
+    let rows = with([1e9, 0.5, 0.0, 2e8]);
+    assert_eq!((rows.rows, rows.warnings.len()), (2, 1));
+    assert!(rows.warnings[0].starts_with("1 rows weigh less than 1.2e-7 of the heaviest"), "{:?}", rows.warnings);
+    // What weighs nothing is left out by wish.
+    let rows = with([1.5, 0.5, 0.0, 2.0]);
+    assert_eq!((rows.rows, rows.warnings.len()), (3, 0));
+}
+
+#[test]
 fn refuses_answers_that_make_no_sense() {
     let x = vec![vec![1.0, 2.0, 3.0]];
     let with = |target: [f64; 3], weight: [f64; 3]| {

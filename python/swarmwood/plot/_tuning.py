@@ -1,0 +1,415 @@
+"""How a tuning went: trials in order, along one parameter and along all, and which parameters mattered."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.collections import LineCollection
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, MaxNLocator
+from numpy.typing import NDArray
+
+from swarmwood.plot._ink import COLOURS, GREY, INK, SCALE, axes, colour, draw_runs, legend, tidy, whole_steps
+from swarmwood.plot._trials import Parameter, Trials, is_study, trials_of
+
+#: What one trial looks like.
+DOT: dict[str, Any] = {"s": 18, "linewidths": 0.4, "edgecolors": "white"}
+
+
+def tuning_history(
+    studies: Any,
+    *,
+    ax: Axes | None = None,
+    maximize: bool | None = None,
+    metric: str | None = None,
+    band: str | None = "std",
+) -> Axes:
+    """Draw the trials of a tuning in order, and the best so far; or the mean best so far of several tunings.
+
+    Parameters
+    ----------
+    studies : study, list of studies, or dict of either by name
+        A study is the path of a `study.jsonl` of the command line, a fitted search of scikit-learn's with
+        `cv_results_`, or a list of pairs (parameters, value). A list is repetitions of one: their mean best so far is
+        drawn, and a band. A dictionary compares.
+    ax : Axes, default=None
+        Where to draw; None makes a figure.
+    maximize : bool, default=None
+        Whether more is better in a list of pairs; None is no. Files and searches know it themselves.
+    metric : str, default=None
+        The metric of a search with several; None is the one it refits by.
+    band : str or None, default="std"
+        The band of repetitions: 'std', mean and standard deviation; 'range', from the least to the greatest.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from swarmwood import plot
+    >>> trials = [({"depth": depth}, abs(depth - 4)) for depth in (9, 2, 5, 7, 4)]
+    >>> ax = plot.tuning_history(trials)
+    >>> ax.lines[0].get_ydata().tolist()
+    [5.0, 2.0, 1.0, 1.0, 0.0]
+    """
+    named = dict(studies) if isinstance(studies, dict) else {"": studies}
+    found = {
+        str(name): [trials_of(one, maximize, metric) for one in ([some] if is_study(some) else list(some))]
+        for name, some in named.items()
+    }
+    if not found or not all(found.values()):
+        raise ValueError("there is nothing to draw: no study was given")
+    ax = axes(ax)
+    alone = len(found) == 1 and len(next(iter(found.values()))) == 1
+    if alone:
+        (trials,) = next(iter(found.values()))
+        _draw_dots(ax, np.arange(1, len(trials.figures) + 1), trials)
+        ax.plot(
+            np.arange(1, len(trials.figures) + 1),
+            trials.best_so_far(),
+            drawstyle="steps-post",
+            color=colour(1),
+            linewidth=1.8,
+            label="best so far",
+        )
+        _look_at(ax.set_ylim, trials.figures, trials.best_so_far())
+        ax.legend(frameon=False)
+    else:
+        for at, (name, several) in enumerate(found.items()):
+            runs = [_told(trials) for trials in several]
+            draw_runs(ax, runs, name or f"mean of {len(several)} tunings", colour(at), band)
+        legend(ax, len(found))
+    measure = " or ".join(sorted({trials.measure for several in found.values() for trials in several}))
+    ax.set_xlabel("trial")
+    ax.set_ylabel(measure if alone else f"best {measure}")
+    whole_steps(ax)
+    tidy(ax)
+    return ax
+
+
+def _told(trials: Trials) -> tuple[NDArray[Any], NDArray[Any]]:
+    best = trials.best_so_far()
+    known = ~np.isnan(best)
+    return np.arange(1, len(best) + 1)[known], best[known]
+
+
+def _draw_dots(ax: Axes, x: NDArray[Any], trials: Trials) -> None:
+    """Draw every trial; those that were given up early are hollow, for their figures are estimates."""
+    whole = trials.whole
+    ax.scatter(x[whole], trials.figures[whole], color=colour(0), alpha=0.75, label="trial", **DOT)
+    if not whole.all():
+        style: dict[str, Any] = {**DOT, "edgecolors": colour(0), "facecolors": "none", "linewidths": 0.8}
+        ax.scatter(x[~whole], trials.figures[~whole], alpha=0.75, label="given up early", **style)
+
+
+def _look_at(limit: Any, values: NDArray[np.float64], must: NDArray[np.float64]) -> None:
+    """Leave trials that are far off outside, so that the rest can be told apart; what must be seen is."""
+    low, high = np.nanmin(must), np.nanmax(must)
+    quarters = np.quantile(values, [0.25, 0.75])
+    reach = 3.0 * (quarters[1] - quarters[0])
+    near = values[(values >= quarters[0] - reach) & (values <= quarters[1] + reach)]
+    low, high = min(low, near.min()), max(high, near.max())
+    if low > values.min() or high < values.max():
+        room = 0.05 * (high - low)
+        limit(low - room, high + room)
+
+
+def tuning_slice(
+    study: Any, parameter: str, *, ax: Axes | None = None, maximize: bool | None = None, metric: str | None = None
+) -> Axes:
+    """Draw the figures of the trials along one parameter.
+
+    Parameters
+    ----------
+    study : study
+        As in `tuning_history`; one.
+    parameter : str
+        The parameter across.
+    ax : Axes, default=None
+        Where to draw; None makes a figure.
+    maximize, metric : default=None
+        As in `tuning_history`.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from swarmwood import plot
+    >>> trials = [({"depth": depth, "rate": 0.1}, abs(depth - 4)) for depth in (9, 2, 5, 7, 4)]
+    >>> ax = plot.tuning_slice(trials, "depth")
+    >>> ax.get_xlabel()
+    'depth'
+    """
+    trials = trials_of(study, maximize, metric)
+    return _slice(axes(ax), trials, trials.parameter(parameter))
+
+
+def tuning_slices(
+    study: Any, *, parameters: list[str] | None = None, maximize: bool | None = None, metric: str | None = None
+) -> Figure:
+    """Draw the trials along several parameters, side by side.
+
+    Parameters
+    ----------
+    study : study
+        As in `tuning_history`; one.
+    parameters : list of str, default=None
+        The parameters; None takes the eight that mattered most, in that order.
+    maximize, metric : default=None
+        As in `tuning_history`.
+
+    Returns
+    -------
+    Figure
+    """
+    trials = trials_of(study, maximize, metric)
+    if parameters is None:
+        parameters = [name for name, _ in _ranked(trials)[:8]]
+    if not parameters:
+        raise ValueError("there is nothing to draw: the trials have no parameters")
+    across = min(len(parameters), 4 if len(parameters) > 6 else 3)
+    down = math.ceil(len(parameters) / across)
+    figure = Figure(figsize=(2.9 * across, 2.6 * down), layout="constrained")
+    parts = figure.subplots(down, across, sharey=True, squeeze=False).ravel().tolist()
+    for at, (part, name) in enumerate(zip(parts, parameters, strict=False)):
+        _slice(part, trials, trials.parameter(name))
+        if at % across:
+            part.set_ylabel("")
+    for part in parts[len(parameters) :]:
+        part.remove()
+    return figure
+
+
+def _slice(ax: Axes, trials: Trials, parameter: Parameter) -> Axes:
+    numbers = parameter.numbers()
+    known = ~np.isnan(numbers)
+    if not known.any():
+        raise ValueError(f"parameter: {parameter.name!r} had no value in any trial")
+    places = numbers
+    if parameter.labels:
+        # Beside each other, the same way every time.
+        places = numbers + np.random.default_rng(0).uniform(-0.22, 0.22, len(numbers))
+        words = parameter.words()
+        ax.set_xticks(np.arange(len(words)), words)
+        ax.set_xlim(-0.6, len(words) - 0.4)
+        if sum(map(len, words)) > 18:
+            ax.tick_params(axis="x", rotation=30)
+            for label in ax.get_xticklabels():
+                label.set_horizontalalignment("right")
+    elif parameter.log:
+        ax.set_xscale("log")
+    elif np.all(numbers[known] == np.round(numbers[known])):
+        whole_steps(ax)
+    shown = Trials([], trials.figures[known], trials.whole[known], trials.higher_is_better, trials.measure)
+    _draw_dots(ax, places[known], shown)
+    best = trials.best()
+    if known[best]:
+        ax.scatter(
+            places[best],
+            trials.figures[best],
+            s=90,
+            marker="*",
+            color=colour(1),
+            edgecolors=INK,
+            linewidths=0.6,
+            zorder=4,
+            label="best",
+        )
+    _look_at(ax.set_ylim, trials.figures, trials.figures[[best]])
+    ax.set_xlabel(parameter.name)
+    ax.set_ylabel(trials.measure)
+    tidy(ax)
+    return ax
+
+
+def _ranked(trials: Trials) -> list[tuple[str, float | None]]:
+    found = trials.importances()
+    return sorted(found, key=lambda one: -1.0 if one[1] is None else one[1], reverse=True)
+
+
+def tuning_importance(
+    study: Any, *, ax: Axes | None = None, maximize: bool | None = None, metric: str | None = None
+) -> Axes:
+    """Draw which parameters mattered: the share of the differences between trials that each explains by itself.
+
+    Parameters
+    ----------
+    study : study
+        As in `tuning_history`; one.
+    ax : Axes, default=None
+        Where to draw; None makes a figure.
+    maximize, metric : default=None
+        As in `tuning_history`.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from swarmwood import plot
+    >>> trials = [({"depth": at % 4, "idle": at // 4 % 5}, at % 4) for at in range(60)]
+    >>> ax = plot.tuning_importance(trials)
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['idle', 'depth']
+    """
+    ranked = [(name, value) for name, value in _ranked(trials_of(study, maximize, metric)) if value is not None]
+    if not ranked:
+        raise ValueError("the trials cannot tell which parameters mattered: there are too few, or all are alike")
+    ranked.reverse()
+    ax = axes(ax, (6.4, max(1.6, 0.9 + 0.28 * len(ranked))))
+    bars = ax.barh([name for name, _ in ranked], [100 * value for _, value in ranked], height=0.7, color=colour(0))
+    ax.bar_label(bars, fmt="%.0f", padding=3, color="#555555", fontsize="small")
+    ax.set_xlabel("differences explained by the parameter alone, %")
+    ax.set_xlim(0, max(5.0, 112 * max(value for _, value in ranked)))
+    ax.set_ylim(-0.6, len(ranked) - 0.4)
+    tidy(ax, "x")
+    ax.tick_params(axis="y", length=0)
+    return ax
+
+
+def tuning_parallel(
+    study: Any,
+    *,
+    ax: Axes | None = None,
+    parameters: list[str] | None = None,
+    maximize: bool | None = None,
+    metric: str | None = None,
+) -> Axes:
+    """Draw every trial as a line through its parameters, in the colour of its figure; the best is thick.
+
+    Parameters
+    ----------
+    study : study
+        As in `tuning_history`; one.
+    ax : Axes, default=None
+        Where to draw; None makes a figure.
+    parameters : list of str, default=None
+        The parameters, from left to right; None takes all.
+    maximize, metric : default=None
+        As in `tuning_history`.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from swarmwood import plot
+    >>> trials = [({"depth": at % 4, "kind": "ab"[at % 2]}, at % 4) for at in range(12)]
+    >>> ax = plot.tuning_parallel(trials)
+    >>> [label.get_text() for label in ax.get_xticklabels()]
+    ['depth', 'kind']
+    """
+    trials = trials_of(study, maximize, metric)
+    shown = trials.parameters if parameters is None else [trials.parameter(name) for name in parameters]
+    if not shown:
+        raise ValueError("there is nothing to draw: the trials have no parameters")
+    ax = axes(ax, (max(5.0, 1.6 + 1.25 * len(shown)), 4.2))
+    heights = np.array([_height(parameter) for parameter in shown]).T
+    # The best last, on top of the others.
+    order = np.argsort(-trials.losses(), kind="stable")
+    ranks = np.empty(len(order))
+    ranks[order] = np.arange(len(order)) / max(len(order) - 1, 1)
+    places = np.arange(len(shown))
+    scale = colormaps[f"{SCALE}_r"]
+    lines = [np.column_stack([places, heights[trial]]) for trial in order]
+    inks = [scale(ranks[trial]) for trial in order]
+    alphas = [0.35 + 0.5 * ranks[trial] for trial in order]
+    ax.add_collection(LineCollection(lines, colors=inks, alpha=alphas, linewidths=1.1, zorder=2))
+    best = trials.best()
+    ax.plot(places, heights[best], color=COLOURS[6], linewidth=2.6, zorder=3, label="best")
+    for place, parameter in zip(places, shown, strict=True):
+        _draw_ruler(ax, int(place), parameter, last=place == places[-1])
+    ax.set_xticks(places, [parameter.name for parameter in shown])
+    if max(len(parameter.name) for parameter in shown) > 11:
+        ax.tick_params(axis="x", rotation=12)
+    ax.set_yticks([])
+    ax.set_xlim(-0.35, len(shown) - 0.55)
+    ax.set_ylim(-0.14 if (heights < 0).any() else -0.04, 1.06)
+    ax.spines[:].set_visible(False)
+    ax.tick_params(axis="x", length=0)
+    figure = ax.get_figure()
+    if figure is not None:
+        bar = figure.colorbar(ScalarMappable(Normalize(0, 1), scale), ax=ax, ticks=[0, 0.5, 1])
+        worst, middle, good = (trials.figures[order[int(at * (len(order) - 1))]] for at in (0, 0.5, 1))
+        bar.ax.set_yticklabels([f"{worst:.4g}", f"{middle:.4g}", f"{good:.4g}"])
+        bar.set_label(f"{trials.measure}, by rank; the best is thick")
+    return ax
+
+
+def _place(value: float, known: NDArray[np.float64], log: bool) -> float:
+    """Return where a number stands between the least and the greatest, from 0 to 1."""
+    low, high = float(known.min()), float(known.max())
+    if high <= low:
+        return 0.5
+    return math.log(value / low) / math.log(high / low) if log else (value - low) / (high - low)
+
+
+def _round_values(known: NDArray[np.float64], log: bool) -> list[float]:
+    """Return numbers to write beside a ruler: all of them if they are few, else both ends and round ones between."""
+    distinct = np.unique(known)
+    if len(distinct) <= 6:
+        return [float(value) for value in distinct]
+    low, high = float(distinct[0]), float(distinct[-1])
+    ticks = (
+        LogLocator(subs=(1.0, 3.0))
+        if log
+        else MaxNLocator(nbins=5, integer=bool(np.all(distinct == np.round(distinct))))
+    )
+    inner = [float(value) for value in ticks.tick_values(low, high) if low < value < high]
+    # Ends need room for their own numbers.
+    inner = [value for value in inner if 0.08 < _place(value, known, log) < 0.92]
+    while len(inner) > 5:
+        inner = inner[::2]
+    return [low, *inner, high]
+
+
+def _height(parameter: Parameter) -> NDArray[np.float64]:
+    """Return where a trial crosses the ruler of a parameter, from 0 to 1; below it where the parameter has no value."""
+    numbers = parameter.numbers()
+    numbers = np.log(numbers) if parameter.log else numbers
+    known = ~np.isnan(numbers)
+    if not known.any():
+        return np.full(len(numbers), -0.1)
+    low, high = numbers[known].min(), numbers[known].max()
+    place = (numbers - low) / (high - low) if high > low else np.where(known, 0.5, np.nan)
+    return np.where(known, place, -0.1)
+
+
+def _draw_ruler(ax: Axes, place: int, parameter: Parameter, *, last: bool) -> None:
+    ax.vlines(place, 0, 1, color=GREY, linewidth=1.0, zorder=1)
+    numbers = parameter.numbers()
+    known = numbers[~np.isnan(numbers)]
+    marks: list[tuple[float, str]] = []
+    if parameter.labels:
+        words = parameter.words()
+        marks = [(at / max(len(words) - 1, 1) if len(words) > 1 else 0.5, name) for at, name in enumerate(words)]
+    elif len(known):
+        marks = [(_place(value, known, parameter.log), f"{value:.4g}") for value in _round_values(known, parameter.log)]
+    if np.isnan(numbers).any():
+        marks.append((-0.1, "none"))
+    for height, name in marks:
+        text = name if len(name) <= 12 else f"{name[:11]}…"
+        box = {"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.75}
+        ax.annotate(
+            text,
+            (place, height),
+            (4, 0),
+            textcoords="offset points",
+            fontsize=8,
+            va="center",
+            zorder=5,
+            bbox=box,
+            color=INK,
+            parse_math=False,
+        )
