@@ -13,7 +13,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 DEMO := $(TARGET)/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help test python package demo bench reproduce reproduce-quick evidence evidence-tools docs generate clean
+.PHONY: help test python package page demo bench reproduce reproduce-quick evidence evidence-tools docs generate clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +58,18 @@ $(TOOLS)/ready: python/requirements.txt
 	@$(PYTHON) -m venv $(TOOLS)
 	@$(TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check --requirement python/requirements.txt
 	@touch $@
+
+# Pages of `swarmwood report` in a browser. Too heavy for `make test`: it needs Chromium (a package of the system) and Node.
+BROWSER ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
+PAGES := $(abspath $(TARGET))/pages
+
+page: ## Check the pages of reports in Chromium, if it is there
+	@if [ -z "$(BROWSER)" ] || ! command -v npm >/dev/null; then \
+		echo "skipped: make page needs Chromium (apt-get install chromium, or BROWSER=path) and Node with npm"; exit 0; fi; \
+	$(CARGO) build --quiet --package swarmwood-cli && mkdir -p $(PAGES) && \
+	npm install --silent --no-audit --no-fund --prefix $(PAGES) playwright-core@1.56.1 && \
+	node crates/swarmwood-cli/tests/page.mjs $(TARGET)/debug/swarmwood "$(BROWSER)" $(PAGES) && \
+	echo "pages and screenshots are in $(PAGES)"
 
 # Three made-up wines for the demonstration.
 define WINES

@@ -12,7 +12,7 @@ use swarmwood::model::RuleFormat;
 
 use crate::rules::MERGES;
 use crate::talk::{self, Talk};
-use crate::{study, tune};
+use crate::{report, study, tune};
 
 /// Words for [`TaskChoice`].
 pub const TASKS: &[(&str, TaskChoice)] = &[
@@ -38,7 +38,7 @@ pub const FILE_KEYS: &[&str] = &[
     "plot",
 ];
 
-const ABOUT: &str = "Tree models found by search: train, tune, study, predict, evaluate, inspect, rules";
+const ABOUT: &str = "Tree models found by search: train, tune, study, predict, evaluate, inspect, rules, report";
 const AFTER: &str = "\
 Examples:
   swarmwood train houses.csv --target price --trees 200 --out model.json
@@ -49,6 +49,7 @@ Examples:
   swarmwood evaluate model.json test.csv --json
   swarmwood inspect model.json --plot tree.svg
   swarmwood rules model.json --format sql
+  swarmwood report model.json --data test.csv --out report.html
 
 Exit codes: 0 done, 1 the run failed, 2 the arguments or the data must change.";
 
@@ -70,6 +71,7 @@ pub fn command() -> Command {
             evaluate(),
             inspect(),
             rules(),
+            report::command(),
             completions_command(),
         ])
 }
@@ -244,7 +246,8 @@ impl TypedValueParser for AnyText {
     }
 }
 
-fn threads() -> Arg {
+/// The number of threads.
+pub fn threads() -> Arg {
     let spec = TABLE.iter().find(|spec| spec.is_called("threads")).expect("the table has the number of threads");
     flag(spec).help_heading(None)
 }
@@ -339,7 +342,8 @@ fn first() -> Arg {
     count("first", "K", "use the first K rounds of the model alone")
 }
 
-fn delimiter() -> Arg {
+/// The separator of fields.
+pub fn delimiter() -> Arg {
     word("delimiter", "CHARACTER", "field separator, or 'tab' [default: found in the file]")
 }
 

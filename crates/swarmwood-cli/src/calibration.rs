@@ -4,6 +4,7 @@
 //! what happened against what was predicted, above how large the errors are.
 
 use swarmwood::learn::metric::reliability::{BINS, Bin, Reliability};
+use swarmwood::model::TargetKind;
 
 use crate::chart::{BLUE, Chart, GREY, LOW, Line, MARGIN, Mark, ORANGE, Place, TALL, TITLE, WIDTH, page};
 
@@ -16,12 +17,33 @@ const BARS: usize = 25;
 /// Errors beyond these quantiles are left out of the lower chart.
 const OUTER: f64 = 0.005;
 
+/// What the chances of a model are chances of; numbers have none.
+pub fn judged(target: &TargetKind) -> Option<String> {
+    match target.classes() {
+        [] => None,
+        [_, positive] => Some(format!("'{positive}'")),
+        _ => Some("the predicted class".to_string()),
+    }
+}
+
+/// The two charts of an evaluation, each with what it shows. `judged` says what the chances are chances of; numbers have
+/// none.
+pub fn charts(pairs: &Reliability, judged: Option<&str>) -> [(&'static str, Chart); 2] {
+    match judged {
+        Some(judged) => [
+            ("Whether predicted chances come true", diagram(pairs, judged)),
+            ("How many rows are given which chance", chances(pairs)),
+        ],
+        None => [
+            ("What happened against what was predicted", scatter(pairs)),
+            ("How many rows are off by how much", errors(pairs)),
+        ],
+    }
+}
+
 /// The document. `judged` says what the chances are chances of; numbers have none.
 pub fn draw(title: &str, pairs: &Reliability, judged: Option<&str>) -> String {
-    let (upper, lower) = match judged {
-        Some(judged) => (diagram(pairs, judged), chances(pairs)),
-        None => (scatter(pairs), errors(pairs)),
-    };
+    let [(_, upper), (_, lower)] = charts(pairs, judged);
     let (top, width) = (MARGIN + TITLE, WIDTH - 2.0 * MARGIN);
     let upper = upper.draw("upper", Place { left: MARGIN, top, width, height: TALL * 1.3 });
     let below = top + TALL * 1.3;
@@ -85,6 +107,28 @@ fn scatter(pairs: &Reliability) -> Chart {
     }
 }
 
+/// How far off predictions are, over what was predicted: a good model leaves no pattern.
+pub fn residuals(pairs: &Reliability) -> Chart {
+    let off = |(predicted, actual): (f64, f64)| (predicted, actual - predicted);
+    let line = |name: &str, colour, whole, mark, points| Line { name: name.to_string(), colour, points, whole, mark };
+    let bins = pairs.bins(BINS);
+    let stems = bins.iter().flat_map(|bin| [off((bin.predicted, bin.low)), off((bin.predicted, bin.high))]);
+    let means: Vec<(f64, f64)> = bins.iter().map(|bin| off((bin.predicted, bin.actual))).collect();
+    let dots: Vec<(f64, f64)> = pairs.some(DOTS).into_iter().map(off).collect();
+    let across = dots.iter().chain(&means).map(|pair| pair.0);
+    let (low, high) = across.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| (a.min(x), b.max(x)));
+    Chart {
+        x_label: "predicted".to_string(),
+        y_label: "actual less predicted".to_string(),
+        lines: vec![
+            line("rows", GREY, false, Mark::Dots(1.6, 0.45), dots),
+            line("perfect", GREY, true, Mark::Dashed, vec![(low, 0.0), (high, 0.0)]),
+            line("four in five rows", ORANGE, true, Mark::Stems, stems.collect()),
+            line("means", BLUE, true, Mark::Dots(4.5, 1.0), means),
+        ],
+    }
+}
+
 /// How many rows are off by how much.
 fn errors(pairs: &Reliability) -> Chart {
     let mut errors: Vec<f64> =
@@ -97,7 +141,7 @@ fn errors(pairs: &Reliability) -> Chart {
 }
 
 /// Counts values in equal parts of a range.
-fn bars(values: impl Iterator<Item = f64>, (low, high): (f64, f64), x_label: &str) -> Chart {
+pub fn bars(values: impl Iterator<Item = f64>, (low, high): (f64, f64), x_label: &str) -> Chart {
     let mut counts = [0.0; BARS];
     for value in values.filter(|value| (low..=high).contains(value)) {
         let at = (value - low) / (high - low) * BARS as f64;

@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 pub use swarmwood::model::picture::escape;
 
+use crate::talk::short;
+
 /// Where a chart stands on the page, axes and labels included.
 #[derive(Clone, Copy)]
 pub struct Place {
@@ -74,11 +76,31 @@ pub fn page(title: &str, body: &str, height: f64) -> String {
     )
 }
 
+/// A picture for a page of HTML, which has a style sheet for it: no paper of its own, letters in the page's colour, and a
+/// title and a description for readers that cannot see it. `id` is an identifier of its own on the page.
+pub fn inline(id: &str, title: &str, told: &str, (width, height): (f64, f64), body: &str) -> String {
+    format!(
+        "<svg class='chart' role='img' aria-labelledby='{id}-title {id}-desc' viewBox='0 0 {width:.0} {height:.0}' \
+         width='{width:.0}' height='{height:.0}' font-size='12'>\n\
+         <title id='{id}-title'>{}</title>\n<desc id='{id}-desc'>{}</desc>\n{body}</svg>\n",
+        escape(title),
+        escape(told)
+    )
+}
+
 /// Room for ticks and labels around the plane.
 const LEFT: f64 = 68.0;
 const RIGHT: f64 = 14.0;
 const TOP: f64 = 22.0;
 const BOTTOM: f64 = 42.0;
+
+/// Height of a line of the legend, and the room that an entry takes beside its name.
+const LEGEND: f64 = 17.0;
+const ENTRY: f64 = 38.0;
+
+/// Width of a letter of the legend, and of a digit of a tick: rather too much than too little.
+const LETTER: f64 = 7.0;
+const DIGIT: f64 = 8.0;
 
 /// The plane of a chart: pixels and the values they stand for.
 struct Plane {
@@ -104,11 +126,14 @@ impl Chart {
     /// The chart as SVG elements. `name` is an identifier of its own on the page.
     pub fn draw(&self, name: &str, place: Place) -> String {
         let all = || self.lines.iter().flat_map(|line| &line.points);
+        let width = place.width - LEFT - RIGHT;
+        let legend = self.legend(width);
+        let top = TOP + LEGEND * legend.last().map_or(0.0, |last| last.2);
         let plane = Plane {
             left: place.left + LEFT,
-            top: place.top + TOP,
-            width: place.width - LEFT - RIGHT,
-            height: place.height - TOP - BOTTOM,
+            top: place.top + top,
+            width,
+            height: place.height - top - BOTTOM,
             x: range(all().map(|point| point.0), 0.0),
             y: self.y_range(),
         };
@@ -116,8 +141,53 @@ impl Chart {
         // Writing to a String cannot fail.
         let _ = self.draw_axes(&mut svg, &plane);
         let _ = self.draw_lines(&mut svg, &plane, name);
-        let _ = self.draw_legend(&mut svg, &plane);
+        let _ = draw_legend(&mut svg, &legend, (plane.left, place.top + TOP));
         svg
+    }
+
+    /// What the chart shows, for readers that cannot see it: where each line begins and ends, or what dots and bars range
+    /// over.
+    pub fn tell(&self) -> String {
+        let mut text = format!("{} against {}.", self.y_label, self.x_label);
+        for line in self.lines.iter().filter(|line| !line.name.is_empty()) {
+            let finite = || line.points.iter().filter(|(x, y)| x.is_finite() && y.is_finite());
+            let (Some(first), Some(last)) = (finite().next(), finite().next_back()) else { continue };
+            let (low, high) = finite().fold((first.1, first.1), |(low, high), (_, y)| (low.min(*y), high.max(*y)));
+            let name = &line.name;
+            // Writing to a String cannot fail.
+            let _ = match line.mark {
+                Mark::Line | Mark::Dashed if finite().count() > 1 => {
+                    let (from, to) = (short(first.1), short(last.1));
+                    write!(text, " {name}: from {from} at {} to {to} at {}.", short(first.0), short(last.0))
+                }
+                Mark::Bars => write!(text, " {name}: bars up to {}.", short(high)),
+                _ => write!(text, " {name}: between {} and {}.", short(low), short(high)),
+            };
+        }
+        text
+    }
+
+    /// The chart as a picture for a page of HTML.
+    pub fn inline(&self, id: &str, title: &str, (width, height): (f64, f64)) -> String {
+        let body = self.draw(id, Place { left: 0.0, top: 0.0, width, height });
+        inline(id, title, &self.tell(), (width, height), &body)
+    }
+
+    /// The entries of the legend, each with where it begins and on which line; lines are as wide as the plane.
+    fn legend(&self, width: f64) -> Vec<(&Line, f64, f64)> {
+        let (mut x, mut row) = (0.0, 0.0);
+        let mut entries = Vec::new();
+        // Lines without a name belong to one that has it.
+        for line in self.lines.iter().filter(|line| self.lines.len() > 1 && !line.name.is_empty()) {
+            let room = ENTRY + LETTER * line.name.chars().count() as f64;
+            // What stands behind the last name may leave the plane.
+            if x > 0.0 && x + room - 15.0 > width {
+                (x, row) = (0.0, row + 1.0);
+            }
+            entries.push((line, x, row));
+            x += room;
+        }
+        entries
     }
 
     /// Everything that must be seen, and as much of the rest as doubles the height at most.
@@ -138,11 +208,18 @@ impl Chart {
             let text = label(tick, plane.y);
             writeln!(svg, "<text x='{:.1}' y='{:.1}' text-anchor='end'>{text}</text>", left - 7.0, y + 4.0)?;
         }
+        let mut free = f64::NEG_INFINITY;
         for tick in ticks(plane.x) {
             let x = plane.x_of(tick);
             writeln!(svg, "<line x1='{x:.1}' y1='{bottom:.1}' x2='{x:.1}' y2='{:.1}' stroke='#888'/>", bottom + 4.0)?;
             let text = label(tick, plane.x);
-            writeln!(svg, "<text x='{x:.1}' y='{:.1}' text-anchor='middle'>{text}</text>", bottom + 18.0)?;
+            let half = DIGIT / 2.0 * text.chars().count() as f64;
+            // The last label must not leave the picture, and none may run into the one before.
+            let x = x.min(right + RIGHT - half);
+            if x - half > free {
+                writeln!(svg, "<text x='{x:.1}' y='{:.1}' text-anchor='middle'>{text}</text>", bottom + 18.0)?;
+                free = x + half + 4.0;
+            }
         }
         writeln!(
             svg,
@@ -168,30 +245,24 @@ impl Chart {
         )?;
         self.lines.iter().try_for_each(|line| line.draw(svg, plane, name))
     }
+}
 
-    fn draw_legend(&self, svg: &mut String, plane: &Plane) -> std::fmt::Result {
-        let mut x = plane.left;
-        let y = plane.top - 8.0;
-        // Lines without a name belong to one that has it.
-        for line in self.lines.iter().filter(|line| self.lines.len() > 1 && !line.name.is_empty()) {
-            let (end, middle) = (x + 18.0, y - 4.0);
-            let dashes = if line.mark == Mark::Dashed { " stroke-dasharray='5 3'" } else { "" };
-            let ends = format!("x1='{x:.1}' y1='{middle:.1}' x2='{end:.1}' y2='{middle:.1}'");
-            match line.mark {
-                Mark::Dots(radius, _) => {
-                    let (x, colour) = (x + 9.0, line.colour);
-                    writeln!(
-                        svg,
-                        "<ellipse cx='{x:.1}' cy='{middle:.1}' rx='{radius}' ry='{radius}' fill='{colour}'/>"
-                    )?;
-                }
-                _ => writeln!(svg, "<line {ends} stroke='{}' stroke-width='2.5'{dashes}/>", line.colour)?,
+fn draw_legend(svg: &mut String, entries: &[(&Line, f64, f64)], (left, top): (f64, f64)) -> std::fmt::Result {
+    for (line, x, row) in entries {
+        let (x, y) = (left + x, top - 8.0 + LEGEND * row);
+        let (end, middle) = (x + 18.0, y - 4.0);
+        let dashes = if line.mark == Mark::Dashed { " stroke-dasharray='5 3'" } else { "" };
+        let ends = format!("x1='{x:.1}' y1='{middle:.1}' x2='{end:.1}' y2='{middle:.1}'");
+        match line.mark {
+            Mark::Dots(radius, _) => {
+                let (x, colour) = (x + 9.0, line.colour);
+                writeln!(svg, "<ellipse cx='{x:.1}' cy='{middle:.1}' rx='{radius}' ry='{radius}' fill='{colour}'/>")?;
             }
-            writeln!(svg, "<text x='{:.1}' y='{y:.1}'>{}</text>", end + 5.0, escape(&line.name))?;
-            x = end + 20.0 + 7.0 * line.name.chars().count() as f64;
+            _ => writeln!(svg, "<line {ends} stroke='{}' stroke-width='2.5'{dashes}/>", line.colour)?,
         }
-        Ok(())
+        writeln!(svg, "<text x='{:.1}' y='{y:.1}'>{}</text>", end + 5.0, escape(&line.name))?;
     }
+    Ok(())
 }
 
 impl Line {
@@ -301,6 +372,38 @@ mod tests {
         }
         assert_eq!(label(-0.0, (-1.0, 1.0)), "0.0");
         assert_eq!(label(5e5, (0.0, 3e6)), "0.5 M");
+    }
+
+    fn chart(names: &[&str]) -> Chart {
+        let line = |name: &&str| Line {
+            name: name.to_string(),
+            colour: BLUE,
+            points: vec![(0.0, 1.0), (f64::NAN, 9.0), (4.0, 0.25)],
+            whole: true,
+            mark: Mark::Line,
+        };
+        Chart { x_label: "round".into(), y_label: "loss".into(), lines: names.iter().map(line).collect() }
+    }
+
+    #[test]
+    fn a_legend_that_is_too_wide_goes_on_below() {
+        let rows = |width: f64| -> Vec<f64> {
+            let chart = chart(&["training loss", "", "validation loss", "a third one"]);
+            chart.legend(width).into_iter().map(|(_, _, row)| row).collect()
+        };
+        assert_eq!(rows(800.0), [0.0, 0.0, 0.0]);
+        assert_eq!(rows(300.0), [0.0, 0.0, 1.0]);
+        assert_eq!(rows(10.0), [0.0, 1.0, 2.0]);
+        assert!(chart(&["alone"]).legend(100.0).is_empty());
+    }
+
+    #[test]
+    fn a_picture_of_a_page_tells_what_it_shows() {
+        let svg = chart(&["a & b"]).inline("c7", "a <title>", (400.0, 300.0));
+        assert!(svg.starts_with("<svg class='chart' role='img' aria-labelledby='c7-title c7-desc'"), "{svg}");
+        assert!(svg.contains("<title id='c7-title'>a &lt;title&gt;</title>"), "{svg}");
+        assert!(svg.contains("loss against round. a &amp; b: from 1 at 0 to 0.25 at 4.</desc>"), "{svg}");
+        assert!(svg.contains("<clipPath id='c7'>") && !svg.contains("fill='white'"), "{svg}");
     }
 
     #[test]

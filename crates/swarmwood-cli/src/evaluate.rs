@@ -6,7 +6,7 @@ use clap::ArgMatches;
 use serde_json::{Value, json};
 use swarmwood::evaluate::Evaluation;
 use swarmwood::learn::metric::reliability::BINS;
-use swarmwood::model::{Model, TargetKind};
+use swarmwood::model::Model;
 use swarmwood::write::write_atomically;
 use swarmwood::{Result, evaluate, read, store};
 
@@ -65,15 +65,7 @@ fn picture(file: &Path, model: &Model, found: &Evaluation) -> String {
     };
     let name = file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let rows = talk::count(found.rows, "row");
-    let (judged, told) = match &model.schema.target.kind {
-        TargetKind::Number => (None, told(["rmse", "r2"])),
-        TargetKind::Classes(classes) => {
-            let judged = match &classes[..] {
-                [_, positive] => format!("'{positive}'"),
-                _ => "the predicted class".to_string(),
-            };
-            (Some(judged), told(["ece", "brier"]))
-        }
-    };
+    let judged = calibration::judged(&model.schema.target.kind);
+    let told = if judged.is_some() { told(["ece", "brier"]) } else { told(["rmse", "r2"]) };
     calibration::draw(&format!("{name} on {rows}: {told}"), &found.pairs, judged.as_deref())
 }

@@ -49,7 +49,7 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
 }
 
 /// Features with their importances, the largest gain first.
-fn ranked(model: &Model) -> Vec<(&str, Importance)> {
+pub fn ranked(model: &Model) -> Vec<(&str, Importance)> {
     let names = model.schema.features.iter().map(|feature| feature.name.as_str());
     let mut ranked: Vec<(&str, Importance)> = names.zip(model.importances()).collect();
     ranked.sort_by(|a, b| b.1.gain.total_cmp(&a.1.gain));

@@ -13,6 +13,7 @@ mod plot;
 mod predict;
 mod progress;
 mod record;
+mod report;
 mod rules;
 mod study;
 mod talk;
@@ -49,6 +50,7 @@ fn run() -> ExitCode {
         Some(("evaluate", args)) => evaluate::run(args),
         Some(("inspect", args)) => inspect::run(args),
         Some(("rules", args)) => rules::run(args),
+        Some(("report", args)) => report::run(args),
         Some(("completions", args)) => args::completions(args),
         // Clap asks for a subcommand and knows no others.
         _ => Ok(()),

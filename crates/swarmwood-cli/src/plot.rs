@@ -1,59 +1,61 @@
 //! The picture of a run: figures 8 and 9 of Rao 2022, the best fitness against the iteration, and below it how much the
 //! swarm still moves. A run without a search shows its losses.
 
-use swarmwood::learn::event::{Event, Search, Stage};
+use swarmwood::learn::event::Stage;
 
 use crate::chart::{BLUE, Chart, GREEN, LOW, Line, MARGIN, Mark, ORANGE, Place, RED, TALL, TITLE, WIDTH, page};
+use crate::record::Step;
 
-/// The last stage of a run as an SVG document.
-pub fn draw(title: &str, events: &[Event]) -> String {
-    if events.iter().any(|event| event.search.is_some_and(|search| search.gain.is_some())) {
-        let chart = work(events)
-            .draw("loss", Place { left: MARGIN, top: MARGIN + TITLE, width: WIDTH - 2.0 * MARGIN, height: TALL });
-        return page(title, &chart, MARGIN + TITLE + TALL + MARGIN);
+/// The charts of a run, the most telling one first, each with an identifier and what it shows.
+pub fn charts(steps: &[Step]) -> Vec<(&'static str, &'static str, Chart)> {
+    if steps.iter().any(|step| step.gain.is_some()) {
+        return vec![("loss", "How the loss of the search went beside greedy boosting", work(steps))];
     }
-    let stage = events.last().map(|event| event.stage);
-    let events: Vec<&Event> = events.iter().filter(|event| Some(event.stage) == stage).collect();
-    let step = stage.map_or("step", |stage| stage.step);
-    let place = |left, top, width, height| Place { left, top, width, height };
-    let searched = events.iter().any(|event| event.search.is_some());
+    let stage = steps.last().map(|step| &step.stage);
+    let steps: Vec<&Step> = steps.iter().filter(|step| Some(&step.stage) == stage).collect();
+    let noun = steps.first().map_or("step", |step| &step.noun);
+    if steps.iter().any(|step| step.is_searched()) {
+        return vec![
+            ("best", "The best and the mean of the swarm", fitness(&steps, noun)),
+            ("diversity", "How far particles differ", diversity(&steps, noun)),
+            ("repeats", "Positions that were known already", repeats(&steps, noun)),
+        ];
+    }
+    vec![("loss", "How the loss went", losses(&steps, noun))]
+}
+
+/// The last stage of a run as an SVG document: the first chart in full width, the others beside each other below.
+pub fn draw(title: &str, steps: &[Step]) -> String {
+    let charts = charts(steps);
     let width = WIDTH - 2.0 * MARGIN;
     let (top, below) = (MARGIN + TITLE, MARGIN + TITLE + TALL);
-    let (body, height) = if searched {
-        let half = width / 2.0;
-        let parts = [
-            fitness(&events, step).draw("best", place(MARGIN, top, width, TALL)),
-            diversity(&events, step).draw("diversity", place(MARGIN, below, half, LOW)),
-            repeats(&events, step).draw("repeats", place(MARGIN + half, below, half, LOW)),
-        ];
-        (parts.concat(), below + LOW + MARGIN)
-    } else {
-        (losses(&events, step).draw("loss", place(MARGIN, top, width, TALL)), below + MARGIN)
+    let part = width / charts.len().saturating_sub(1).max(1) as f64;
+    let place = |at: usize| match at {
+        0 => Place { left: MARGIN, top, width, height: TALL },
+        _ => Place { left: MARGIN + part * (at - 1) as f64, top: below, width: part, height: LOW },
     };
-    page(title, &body, height)
+    let body: String = charts.iter().enumerate().map(|(at, (name, _, chart))| chart.draw(name, place(at))).collect();
+    page(title, &body, if charts.len() > 1 { below + LOW + MARGIN } else { below + MARGIN })
 }
 
 /// The loss of what there is to end with against the trees grown so far, beside the best greedy fit's: first of the fits in
 /// hand, then, when candidates were compared, of the one that became the model.
-fn work(events: &[Event]) -> Chart {
-    let point = |event: &Event| {
-        let search = event.search?;
-        Some((search.evaluations as f64, event.train?, event.train? / (1.0 - search.gain?)))
-    };
+fn work(steps: &[Step]) -> Chart {
+    let point = |step: &Step| Some((step.evaluations? as f64, step.train?, step.train? / (1.0 - step.gain?)));
     // The start is greedy boosting by halves, far above both; it and comparisons are what lies between two fits.
-    let between = |stage: Stage| stage == Stage::BOOSTING || stage == Stage::COMPARING;
-    let chosen = events.iter().rposition(|event| event.stage == Stage::COMPARING).map_or(0, |at| at + 1);
+    let between = |step: &Step| step.stage == Stage::BOOSTING.name || step.stage == Stage::COMPARING.name;
+    let chosen = steps.iter().rposition(|step| step.stage == Stage::COMPARING.name).map_or(0, |at| at + 1);
     let line =
         |name: &str, colour, points| Line { name: name.to_string(), colour, points, whole: true, mark: Mark::Line };
     let mut greedy: Vec<(f64, f64)> = Vec::new();
-    for (x, _, y) in events.iter().filter(|event| !between(event.stage)).filter_map(point) {
+    for (x, _, y) in steps.iter().filter(|step| !between(step)).filter_map(point) {
         // The best greedy fit stays what it was until there is another.
         greedy.extend(greedy.last().map(|last| (x, last.1)));
         greedy.push((x, y));
     }
     let mut lines = vec![line("greedy boosting", ORANGE, greedy)];
-    for (part, name, colour) in [(&events[..chosen], "search in hand", GREEN), (&events[chosen..], "search", BLUE)] {
-        let fits = part.split(|event| between(event.stage)).map(|fit| fit.iter().filter_map(point));
+    for (part, name, colour) in [(&steps[..chosen], "search in hand", GREEN), (&steps[chosen..], "search", BLUE)] {
+        let fits = part.split(|step| between(step)).map(|fit| fit.iter().filter_map(point));
         let fits = fits.map(|fit| fit.map(|(x, loss, _)| (x, loss)).collect::<Vec<_>>()).filter(|fit| !fit.is_empty());
         // The first of a kind stands for all in the legend.
         lines.extend(fits.enumerate().map(|(at, fit)| line(if at == 0 { name } else { "" }, colour, fit)));
@@ -61,77 +63,75 @@ fn work(events: &[Event]) -> Chart {
     Chart { x_label: "trees grown".to_string(), y_label: "loss on the training rows".to_string(), lines }
 }
 
-/// The points of a value that a search may tell.
-fn of_search(events: &[&Event], value: impl Fn(&Search) -> Option<f64>) -> Vec<(f64, f64)> {
-    let point = |event: &&Event| Some((event.step as f64, event.search.as_ref().and_then(&value)?));
-    events.iter().filter_map(point).collect()
+/// The points of a value that a step may tell.
+fn of(steps: &[&Step], value: impl Fn(&Step) -> Option<f64>) -> Vec<(f64, f64)> {
+    steps.iter().filter_map(|step| Some((step.step as f64, value(step)?))).collect()
 }
 
-fn fitness(events: &[&Event], step: &str) -> Chart {
-    let measure = events.iter().find_map(|event| event.search).map_or("fitness", |search| search.measure);
-    let best = of_search(events, |search| search.best);
-    let mean = of_search(events, |search| search.mean);
+fn fitness(steps: &[&Step], noun: &str) -> Chart {
+    let measure = steps.iter().find(|step| step.is_searched()).map_or("fitness", |step| &step.measure);
+    let line =
+        |name: &str, colour, points, whole| Line { name: name.to_string(), colour, points, whole, mark: Mark::Line };
     Chart {
-        x_label: step.to_string(),
+        x_label: noun.to_string(),
         y_label: format!("{measure} on the training rows"),
         lines: vec![
-            Line {
-                name: "mean of the swarm".to_string(),
-                colour: ORANGE,
-                points: mean,
-                whole: false,
-                mark: Mark::Line,
-            },
-            Line { name: "best so far".to_string(), colour: BLUE, points: best, whole: true, mark: Mark::Line },
+            line("mean of the swarm", ORANGE, of(steps, |step| step.mean), false),
+            line("best so far", BLUE, of(steps, |step| step.best), true),
         ],
     }
 }
 
-fn diversity(events: &[&Event], step: &str) -> Chart {
-    let points = of_search(events, |search| search.diversity);
+fn diversity(steps: &[&Step], noun: &str) -> Chart {
+    let points = of(steps, |step| step.diversity);
     Chart {
-        x_label: step.to_string(),
+        x_label: noun.to_string(),
         y_label: "rules that differ".to_string(),
         lines: vec![Line { name: "diversity".to_string(), colour: GREEN, points, whole: true, mark: Mark::Line }],
     }
 }
 
 /// The share of positions that were known already, iteration by iteration: every position is evaluated or a repeat.
-fn repeats(events: &[&Event], step: &str) -> Chart {
+fn repeats(steps: &[&Step], noun: &str) -> Chart {
     let mut before = (0, 0);
     let mut points = Vec::new();
-    for (at, search) in events.iter().filter_map(|event| Some((event.step, event.search?))) {
-        let new = search.evaluations.saturating_sub(before.0);
-        let known = search.repeats.saturating_sub(before.1);
-        before = (search.evaluations, search.repeats);
+    for (at, evaluations, repeats) in
+        steps.iter().filter_map(|step| Some((step.step, step.evaluations?, step.repeats?)))
+    {
+        let new = evaluations.saturating_sub(before.0);
+        let known = repeats.saturating_sub(before.1);
+        before = (evaluations, repeats);
         if new + known > 0 {
             points.push((at as f64, 100.0 * known as f64 / (new + known) as f64));
         }
     }
     Chart {
-        x_label: step.to_string(),
+        x_label: noun.to_string(),
         y_label: "known positions, %".to_string(),
         lines: vec![Line { name: "repeats".to_string(), colour: RED, points, whole: true, mark: Mark::Line }],
     }
 }
 
-fn losses(events: &[&Event], step: &str) -> Chart {
-    let of = |value: &dyn Fn(&Event) -> Option<f64>| -> Vec<(f64, f64)> {
-        events.iter().filter_map(|event| Some((event.step as f64, value(event)?))).collect()
-    };
+fn losses(steps: &[&Step], noun: &str) -> Chart {
     let line =
         |name: &str, colour, points| Line { name: name.to_string(), colour, points, whole: true, mark: Mark::Line };
     let lines = vec![
-        line("training loss", BLUE, of(&|event| event.train)),
-        line("validation metric", ORANGE, of(&|event| event.valid)),
+        line("training loss", BLUE, of(steps, |step| step.train)),
+        line("validation metric", ORANGE, of(steps, |step| step.valid)),
     ];
     let lines = lines.into_iter().filter(|line| !line.points.is_empty()).collect();
-    Chart { x_label: step.to_string(), y_label: "loss".to_string(), lines }
+    Chart { x_label: noun.to_string(), y_label: "loss".to_string(), lines }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use swarmwood::learn::event::{Event, Search};
+
+    /// The picture of some events.
+    fn draw(title: &str, events: &[Event]) -> String {
+        super::draw(title, &events.iter().map(Step::from).collect::<Vec<_>>())
+    }
 
     fn iteration(step: usize) -> Event {
         let search = Search {

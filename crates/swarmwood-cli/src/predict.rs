@@ -15,7 +15,7 @@ use crate::args::{self, talk_of};
 use crate::interrupt::Interrupt;
 use crate::talk::{self, count};
 
-/// The options that `predict` and `evaluate` share.
+/// The options that `predict`, `evaluate` and `report` share.
 pub struct Scoring {
     /// The model file.
     pub model: PathBuf,
@@ -37,12 +37,14 @@ impl Scoring {
         let delimiter = flags
             .get_one::<String>("delimiter")
             .and_then(|text| args::separator(text).map_err(|message| gather.violate("delimiter", message)).ok());
-        let first = flags.get_one::<u64>("first").map(|&first| usize::try_from(first).unwrap_or(usize::MAX));
+        // A front may leave out what it has no use for.
+        let first = flags.try_get_one::<u64>("first").ok().flatten();
+        let first = first.map(|&first| usize::try_from(first).unwrap_or(usize::MAX));
         if first == Some(0) {
             gather.violate("first", "is 0, must be a whole number from 1");
         }
         let threads = gather.finish()?.threads;
-        let model = flags.get_one::<PathBuf>("model").cloned().unwrap_or_default();
+        let model = flags.try_get_one::<PathBuf>("model").ok().flatten().cloned().unwrap_or_default();
         Ok(Scoring { model, options: ReadOptions { delimiter, ..ReadOptions::default() }, first, threads })
     }
 }

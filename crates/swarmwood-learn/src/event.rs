@@ -30,6 +30,28 @@ impl Stage {
     pub const SWARM: Stage = Stage { name: "swarm", step: "iteration" };
     /// Visits to the trees of the best particle, whose rules are replaced one at a time.
     pub const LOCAL_SEARCH: Stage = Stage { name: "local search", step: "visit" };
+
+    /// Every stage, for whoever reads their names again.
+    pub const ALL: [Stage; 8] = [
+        Stage::BOOSTING,
+        Stage::PRETRAINING,
+        Stage::COMPARING,
+        Stage::SWEEPS,
+        Stage::PAIRS,
+        Stage::DESCENTS,
+        Stage::SWARM,
+        Stage::LOCAL_SEARCH,
+    ];
+
+    /// The stage with a name.
+    ///
+    /// ```
+    /// use swarmwood_learn::event::Stage;
+    /// assert_eq!(Stage::named("swarm"), Some(Stage::SWARM));
+    /// ```
+    pub fn named(name: &str) -> Option<Stage> {
+        Stage::ALL.into_iter().find(|stage| stage.name == name)
+    }
 }
 
 /// The state after one step.

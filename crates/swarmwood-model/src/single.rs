@@ -6,8 +6,9 @@
 
 use std::borrow::Cow;
 
-use crate::ensemble::{Body, Member, Model, Shape};
+use crate::ensemble::{Body, Link, Member, Model, Provenance, Shape};
 use crate::predict::Prediction;
+use crate::schema::{Schema, Target, TargetKind};
 use crate::tree::{Leaf, Tree};
 
 /// One tree with a prediction in each leaf.
@@ -89,6 +90,23 @@ impl Model {
         let share = |leaf: &Leaf| if total > 0.0 { leaf.cover / total } else { 0.0 };
         let shares = tree.leaves.iter().map(share).collect();
         Ok(SingleTree { model: self, tree, predictions, shares })
+    }
+
+    /// One tree of the model as a model by itself, which says what that tree adds to its raw score: one of many can be
+    /// drawn like a single one. `None` if there is no such tree.
+    ///
+    /// Shares are kept, but not the number of rows: leaves know their rows by weight alone.
+    pub fn tree_alone(&self, at: usize) -> Option<Model> {
+        let member = self.members().get(at)?;
+        let target = Target { name: self.schema.target.name.clone(), kind: TargetKind::Number };
+        Some(Model {
+            schema: Schema { features: self.schema.features.clone(), target },
+            link: Link::Identity,
+            objective: self.objective.clone(),
+            base: vec![0.0],
+            body: Body::Trees(vec![Member { output: 0, shape: member.shape.clone() }]),
+            provenance: Provenance { rows: 0, ..self.provenance.clone() },
+        })
     }
 
     /// What the model says of a row in one leaf of trees that all share their rules.
@@ -190,6 +208,23 @@ mod tests {
         assert_eq!(other.single_tree().unwrap_err(), SingleTreeError::Classes);
         other.body = Body::Trees([members(&tree), members(&tree)].concat());
         assert_eq!(other.single_tree().unwrap_err(), SingleTreeError::Rounds { rounds: 2 });
+    }
+
+    #[test]
+    fn trees_by_themselves_add_up_to_the_raw_score() {
+        let model = model(5, Size { features: 4, rounds: 3, leaves: 6, levels: 2 });
+        let alone: Vec<Model> = (0..).map_while(|at| model.tree_alone(at)).collect();
+        assert_eq!(alone.len(), model.members().len());
+        for row in samples::rows(2, &model, 50) {
+            let mut raw = model.base.clone();
+            for (member, alone) in model.members().iter().zip(&alone) {
+                assert_eq!(alone.check(), Ok(()));
+                raw[member.output as usize] += alone.raw_row(&row, None).unwrap()[0];
+            }
+            let expected = model.raw_row(&row, None).unwrap();
+            assert!(raw.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-9));
+        }
+        assert!(alone.iter().all(|tree| tree.single_tree().is_ok()));
     }
 
     #[test]

@@ -5,6 +5,7 @@ pub mod error;
 pub mod evaluate;
 pub mod params;
 pub mod predict;
+pub mod profile;
 pub mod read;
 pub mod registry;
 pub mod rules;

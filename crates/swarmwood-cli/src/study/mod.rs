@@ -1,10 +1,10 @@
 //! `swarmwood study`: looks into the journal of a study, also while it is being written.
 
 mod axis;
-mod panels;
-mod parallel;
-mod pictures;
-mod table;
+pub mod panels;
+pub mod parallel;
+pub mod pictures;
+pub mod table;
 
 use std::path::{Path, PathBuf};
 

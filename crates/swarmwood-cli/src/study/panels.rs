@@ -27,12 +27,23 @@ pub(super) fn draw(study: &Recorded) -> String {
     for at in 0..space.len() {
         let left = MARGIN + width * (at % COLUMNS) as f64;
         let top = MARGIN + TITLE + HEIGHT * (at / COLUMNS) as f64;
-        let panel = Panel { left: left + LEFT, top: top + TOP, width: width - LEFT - RIGHT, range };
+        let named = at.is_multiple_of(COLUMNS);
+        let panel = Panel { left: left + LEFT, top: top + TOP, width: width - LEFT - RIGHT, range, named };
         // Writing to a String cannot fail.
         let _ = panel.draw(&mut body, study, at);
     }
     let rows = space.len().div_ceil(COLUMNS).max(1);
     chart::page(&title(study), &body, MARGIN + TITLE + HEIGHT * rows as f64 + MARGIN)
+}
+
+/// The panel of one parameter by itself, from the corner on, and how high it is.
+pub(crate) fn alone(study: &Recorded, parameter: usize, width: f64) -> (String, f64) {
+    let range = figures_range(study);
+    let panel = Panel { left: LEFT, top: TOP, width: width - LEFT - RIGHT, range, named: true };
+    let mut body = String::new();
+    // Writing to a String cannot fail.
+    let _ = panel.draw(&mut body, study, parameter);
+    (body, HEIGHT)
 }
 
 /// The figure of a trial that has one.
@@ -59,6 +70,8 @@ struct Panel {
     top: f64,
     width: f64,
     range: (f64, f64),
+    /// Whether the measure stands beside it.
+    named: bool,
 }
 
 impl Panel {
@@ -74,7 +87,7 @@ impl Panel {
 
     fn draw(&self, svg: &mut String, study: &Recorded, parameter: usize) -> std::fmt::Result {
         let axis = Axis::new(&study.head.space, parameter);
-        self.frame(svg, &axis, parameter.is_multiple_of(COLUMNS).then_some(&study.head.task.measure.name))?;
+        self.frame(svg, &axis, self.named.then_some(&study.head.task.measure.name))?;
         let best = study.best().map(|best| best.id);
         let (first, last): (Vec<&TrialRecord>, Vec<&TrialRecord>) =
             study.trials.iter().partition(|trial| Some(trial.id) != best);

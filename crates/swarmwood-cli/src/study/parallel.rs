@@ -19,11 +19,21 @@ const BELOW: f64 = 26.0;
 
 /// The picture.
 pub(super) fn draw(study: &Recorded) -> String {
+    chart::page(&title(study), &body(study), MARGIN + TITLE + HEIGHT + MARGIN)
+}
+
+/// The picture without its headline, from the corner on, and its size.
+pub(crate) fn alone(study: &Recorded) -> (String, (f64, f64)) {
+    let body = format!("<g transform='translate(0 -{TITLE})'>\n{}</g>\n", body(study));
+    (body, (WIDTH, MARGIN + HEIGHT + MARGIN))
+}
+
+fn body(study: &Recorded) -> String {
     let mut body = String::new();
     // Writing to a String cannot fail.
     let _ = lines(&mut body, study);
     let _ = axes(&mut body, study);
-    chart::page(&title(study), &body, MARGIN + TITLE + HEIGHT + MARGIN)
+    body
 }
 
 fn top() -> f64 {

@@ -11,6 +11,12 @@ use crate::chart::{self, BLUE, Chart, GREY, Line, MARGIN, Mark, ORANGE, Place, T
 
 /// Every trial, and the best so far.
 pub(super) fn best(study: &Recorded) -> String {
+    let place = Place { left: MARGIN, top: MARGIN + TITLE, width: WIDTH - 2.0 * MARGIN, height: TALL };
+    chart::page(&title(study), &course(study).draw("best", place), MARGIN + TITLE + TALL + MARGIN)
+}
+
+/// The same as a chart.
+pub(crate) fn course(study: &Recorded) -> Chart {
     let point = |trial: &TrialRecord| Some((trial.id as f64, figure(study, trial)?));
     let points = |raced: bool| -> Vec<(f64, f64)> {
         let kind = |trial: &&TrialRecord| matches!(trial.ending, Some(Ending::Raced { .. })) == raced;
@@ -28,9 +34,7 @@ pub(super) fn best(study: &Recorded) -> String {
     let best =
         Line { name: "best so far".to_string(), colour: ORANGE, points: steps(study), whole: true, mark: Mark::Line };
     lines.push(best);
-    let chart = Chart { x_label: "trial".to_string(), y_label: study.head.task.measure.name.clone(), lines };
-    let place = Place { left: MARGIN, top: MARGIN + TITLE, width: WIDTH - 2.0 * MARGIN, height: TALL };
-    chart::page(&title(study), &chart.draw("best", place), MARGIN + TITLE + TALL + MARGIN)
+    Chart { x_label: "trial".to_string(), y_label: study.head.task.measure.name.clone(), lines }
 }
 
 /// The best figure so far as stairs.

@@ -10,7 +10,7 @@ use swarmwood::{Error, Result};
 use crate::talk::{count, short};
 
 /// One word for how a trial stands.
-fn state(trial: &TrialRecord) -> &'static str {
+pub(crate) fn state(trial: &TrialRecord) -> &'static str {
     match &trial.ending {
         None => "open",
         Some(Ending::Whole { .. }) => "done",
@@ -20,16 +20,16 @@ fn state(trial: &TrialRecord) -> &'static str {
 }
 
 /// A value of a trial; empty where there is none.
-fn shown(head: &Head, trial: &TrialRecord, parameter: usize) -> String {
+pub(crate) fn shown(head: &Head, trial: &TrialRecord, parameter: usize) -> String {
     let value = trial.point.0.get(parameter).copied();
     value.and_then(|value| named::text(&head.space, parameter, value)).unwrap_or_default()
 }
 
-fn figure(head: &Head, trial: &TrialRecord) -> Option<f64> {
+pub(crate) fn figure(head: &Head, trial: &TrialRecord) -> Option<f64> {
     trial.ending.as_ref().and_then(Ending::loss).map(|loss| head.task.measure.figure(loss))
 }
 
-fn reason(trial: &TrialRecord) -> &str {
+pub(crate) fn reason(trial: &TrialRecord) -> &str {
     match &trial.ending {
         Some(Ending::Failed { reason }) => reason,
         _ => "",

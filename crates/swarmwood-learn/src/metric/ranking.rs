@@ -28,9 +28,48 @@ impl Ranks {
     /// Area under the receiver operating characteristic: the chance that a positive row scores higher than a negative
     /// one, where a tie counts half; `None` unless rows of both kinds have weight.
     pub fn auc(self) -> Option<f64> {
+        let (mut positive, mut negative, mut ordered) = (0.0, 0.0, 0.0);
+        self.each_score(|up, down| {
+            ordered += up * (negative + 0.5 * down);
+            positive += up;
+            negative += down;
+        });
+        (positive > 0.0 && negative > 0.0).then(|| ordered / (positive * negative))
+    }
+
+    /// The receiver operating characteristic itself: for every score as a threshold the share of the negative rows above
+    /// it and the share of the positive ones, from (0, 0) to (1, 1); `None` unless rows of both kinds have weight. Rows of
+    /// one score are passed together, so that the area below is [`Ranks::auc`].
+    ///
+    /// ```
+    /// use swarmwood_learn::metric::ranking::Ranks;
+    /// let mut ranks = Ranks::default();
+    /// for (score, positive) in [(0.1, false), (0.4, true), (0.4, false), (0.9, true)] {
+    ///     ranks.add(score, positive, 1.0);
+    /// }
+    /// assert_eq!(ranks.curve().unwrap(), [(0.0, 0.0), (0.0, 0.5), (0.5, 1.0), (1.0, 1.0)]);
+    /// ```
+    pub fn curve(self) -> Option<Vec<(f64, f64)>> {
+        let mut levels = Vec::new();
+        self.each_score(|up, down| levels.push((up, down)));
+        let (positive, negative) = levels.iter().fold((0.0, 0.0), |(p, n), (up, down)| (p + up, n + down));
+        if !(positive > 0.0 && negative > 0.0) {
+            return None;
+        }
+        let (mut ups, mut downs) = (0.0, 0.0);
+        let mut points = vec![(0.0, 0.0)];
+        for (up, down) in levels.into_iter().rev().filter(|(up, down)| up + down > 0.0) {
+            ups += up;
+            downs += down;
+            points.push((f64::min(downs / negative, 1.0), f64::min(ups / positive, 1.0)));
+        }
+        Some(points)
+    }
+
+    /// Tells the weights of the positive and of the negative rows of every score, by rising score.
+    fn each_score(self, mut tell: impl FnMut(f64, f64)) {
         let mut ups = self.positive.sorted().peekable();
         let mut downs = self.negative.sorted().peekable();
-        let (mut positive, mut negative, mut ordered) = (0.0, 0.0, 0.0);
         loop {
             let value = match (ups.peek(), downs.peek()) {
                 (None, None) => break,
@@ -48,10 +87,27 @@ impl Ranks {
             while let Some((_, weight)) = downs.next_if(tied) {
                 down += weight;
             }
-            ordered += up * (negative + 0.5 * down);
-            positive += up;
-            negative += down;
+            tell(up, down);
         }
-        (positive > 0.0 && negative > 0.0).then(|| ordered / (positive * negative))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_area_below_the_curve_is_the_auc(rows in prop::collection::vec((0u8..6, any::<bool>(), 1u8..4), 0..40)) {
+            let mut ranks = Ranks::default();
+            rows.iter().for_each(|&(score, up, weight)| ranks.add(f64::from(score), up, f64::from(weight)));
+            let area = ranks.clone().curve().map(|points| {
+                let trapezes = points.windows(2).map(|ends| (ends[1].0 - ends[0].0) * (ends[0].1 + ends[1].1) / 2.0);
+                trapezes.sum::<f64>()
+            });
+            prop_assert_eq!(area.is_some(), ranks.clone().auc().is_some());
+            prop_assert!((area.unwrap_or(0.0) - ranks.auc().unwrap_or(0.0)).abs() < 1e-12);
+        }
     }
 }

@@ -37,7 +37,12 @@ pub struct TooLarge {
 impl SingleTree<'_> {
     /// The tree as an SVG document.
     pub fn to_svg(&self) -> Result<String, TooLarge> {
-        self.drawable().map(|()| tree::draw(self))
+        self.to_svg_part("")
+    }
+
+    /// The same as a part of a larger document: `id`, which must be a name in XML, begins every identifier in it.
+    pub fn to_svg_part(&self, id: &str) -> Result<String, TooLarge> {
+        self.drawable().map(|()| tree::draw(self, id))
     }
 
     /// The tree in the language of Graphviz.
@@ -106,6 +111,12 @@ impl SingleTree<'_> {
 /// ```
 pub fn side(schema: &Schema, split: &Split, right: bool, digits: bool) -> String {
     match &split.test {
+        // No number lies above but the infinite one: the rule asks whether there is a value.
+        Test::Above(threshold) if digits && *threshold == f64::MAX => match (right, split.missing_right) {
+            (false, _) => "known".to_string(),
+            (true, true) => "missing".to_string(),
+            (true, false) => "infinite".to_string(),
+        },
         Test::Above(threshold) => {
             let number = if digits { crate::rules::short(*threshold) } else { crate::rules::number(*threshold) };
             format!("{} {number}", if right { ">" } else { "≤" })

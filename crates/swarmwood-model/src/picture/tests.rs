@@ -116,3 +116,27 @@ fn the_largest_picture_has_a_limit() {
 fn names_cannot_leave_their_place() {
     assert_eq!(escape("a<b>&'\"\n"), "a&lt;b&gt;&amp;&#39;&quot;?");
 }
+
+#[test]
+fn a_rule_that_asks_for_a_value_says_so() {
+    let schema = Schema {
+        features: vec![Feature { name: "age".into(), kind: Kind::Number }],
+        target: Target { name: "y".into(), kind: TargetKind::Number },
+    };
+    let split = |missing_right| Split { feature: 0, test: Test::Above(f64::MAX), missing_right };
+    let sides = |split: &Split| [false, true].map(|right| side(&schema, split, right, true));
+    assert_eq!(sides(&split(true)), ["known", "missing"]);
+    assert_eq!(sides(&split(false)), ["known", "infinite"]);
+    // Whoever asks for the exact rule is told it.
+    assert!(side(&schema, &split(true), false, false).starts_with("≤ 1.797"));
+}
+
+#[test]
+fn parts_of_a_document_have_names_of_their_own() {
+    let model = single(3, 4);
+    let tree = model.single_tree().unwrap();
+    let svg = tree.to_svg_part("t7-").unwrap();
+    assert!(svg.contains("aria-labelledby='t7-title t7-desc'"), "{svg}");
+    assert!(svg.contains("<title id='t7-title'>") && svg.contains("<desc id='t7-desc'>"), "{svg}");
+    assert_eq!(tree.to_svg().unwrap(), svg.replace("t7-", ""));
+}

@@ -35,8 +35,8 @@ struct Drawing<'a> {
     svg: String,
 }
 
-/// The document.
-pub(super) fn draw(single: &SingleTree<'_>) -> String {
+/// The document; `id` begins the identifiers in it.
+pub(super) fn draw(single: &SingleTree<'_>, id: &str) -> String {
     let layout = Layout::new(single);
     let answers = single.predictions.iter().map(|prediction| width(&answer(single, prediction), NAME + 1.0));
     // The heading stands above them too.
@@ -49,7 +49,7 @@ pub(super) fn draw(single: &SingleTree<'_>) -> String {
     let range = single.number_range();
     let mut drawing = Drawing { single, layout, top, answers, range, svg: String::new() };
     // Writing to a string cannot fail.
-    let _ = drawing.page(page, bottom, &legend.0);
+    let _ = drawing.page(page, bottom, &legend.0, id);
     drawing.svg
 }
 
@@ -87,14 +87,14 @@ fn legend(single: &SingleTree<'_>, page: f64) -> (String, f64) {
 }
 
 impl Drawing<'_> {
-    fn page(&mut self, page: f64, bottom: f64, legend: &str) -> fmt::Result {
+    fn page(&mut self, page: f64, bottom: f64, legend: &str, id: &str) -> fmt::Result {
         let (title, font) = (escape(&self.single.title()), FONT.replace('\'', "&#39;"));
         writeln!(
             self.svg,
             "<svg xmlns='http://www.w3.org/2000/svg' width='{page:.0}' height='{bottom:.0}' viewBox='0 0 {page:.0} \
-             {bottom:.0}' role='img' aria-labelledby='title desc' font-family='{font}' font-size='{NAME}' fill='#222'>"
+             {bottom:.0}' role='img' aria-labelledby='{id}title {id}desc' font-family='{font}' font-size='{NAME}' fill='#222'>"
         )?;
-        writeln!(self.svg, "<title id='title'>{title}</title>\n<desc id='desc'>{}</desc>", self.description())?;
+        writeln!(self.svg, "<title id='{id}title'>{title}</title>\n<desc id='{id}desc'>{}</desc>", self.description())?;
         writeln!(self.svg, "<rect width='100%' height='100%' fill='white'/>")?;
         let baseline = MARGIN + 14.0;
         writeln!(self.svg, "<text x='{MARGIN}' y='{baseline}' font-size='16' font-weight='bold'>{title}</text>")?;

@@ -10,19 +10,16 @@
 
 use std::collections::BTreeSet;
 
-use swarmwood_learn::data::Chunk;
 use swarmwood_learn::event::{Event, Flow};
-use swarmwood_learn::metric::{self, Task};
-use swarmwood_model::predict::Predictions;
-use swarmwood_model::{Model, TargetKind};
+use swarmwood_model::Model;
 use swarmwood_search::rng;
 
 use super::ensemble::average;
 use super::native::Native;
 use super::study::Outcome;
 use super::trial::{TrialRecord, best};
+use crate::evaluate::Held;
 use crate::params::{Booster, Checked, Method, Params};
-use crate::predict::Scorer;
 use crate::read::Rows;
 use crate::train::{Aids, Trained, train_with};
 use crate::{Error, Result, registry};
@@ -230,10 +227,10 @@ impl Finish<'_> {
     fn measure(&self, model: &Model, rows: &Rows) -> Result<(Figure, Vec<(&'static str, f64)>)> {
         let score = self.native.common().score;
         let held = Held::predict(model, rows, self.threads)?;
-        let metrics = held.metrics(|_| true);
+        let metrics = held.metrics(|_| 1.0);
         let value = score.find(&metrics).map_err(Error::Run)?;
         let groups = GROUPS.min(rows.rows);
-        let without = |group: usize| score.find(&held.metrics(|row| held.group(row, groups) != group)).ok();
+        let without = |left: usize| score.find(&held.metrics(|row| f64::from(group(row, groups) != left))).ok();
         let left: Option<Vec<f64>> = (groups > 1).then(|| (0..groups).map(without).collect()).flatten();
         let error = left.map(|left| {
             let count = left.len() as f64;
@@ -244,51 +241,9 @@ impl Finish<'_> {
     }
 }
 
-/// Predictions of rows beside what happened.
-struct Held {
-    task: Task,
-    /// Numbers a row: one, or one a class.
-    width: usize,
-    predicted: Vec<f64>,
-    target: Vec<f64>,
-    weight: Vec<f64>,
-}
-
-impl Held {
-    fn predict(model: &Model, rows: &Rows, threads: usize) -> Result<Held> {
-        let (task, width) = match &model.schema.target.kind {
-            TargetKind::Number => (Task::Regression, 1),
-            TargetKind::Classes(classes) => (Task::Classes(classes.len()), classes.len()),
-        };
-        let scorer = Scorer::new(model, None, threads)?;
-        let mut held = Held { task, width, predicted: Vec::new(), target: Vec::new(), weight: Vec::new() };
-        rows.for_each_chunk(&mut |chunk: &Chunk| {
-            match scorer.predictions(chunk)? {
-                Predictions::Numbers(numbers) => held.predicted.extend(numbers),
-                Predictions::Classes { probabilities, .. } => held.predicted.extend(probabilities),
-            }
-            held.target.extend_from_slice(&chunk.target);
-            held.weight.extend_from_slice(&chunk.weight);
-            Ok(())
-        })?;
-        Ok(held)
-    }
-
-    /// The group of a row: by chance, but always the same, so that a sorted file does no harm.
-    fn group(&self, row: usize, groups: usize) -> usize {
-        (rng::hash(0, 0, row as u64) % groups as u64) as usize
-    }
-
-    /// The metrics of some rows.
-    fn metrics(&self, wanted: impl Fn(usize) -> bool) -> Vec<(&'static str, f64)> {
-        let (mut predicted, mut target, mut weight) = (Vec::new(), Vec::new(), Vec::new());
-        for row in (0..self.target.len()).filter(|&row| wanted(row)) {
-            predicted.extend_from_slice(&self.predicted[row * self.width..(row + 1) * self.width]);
-            target.push(self.target[row]);
-            weight.extend(self.weight.get(row));
-        }
-        metric::evaluate(self.task, &predicted, &target, &weight)
-    }
+/// The group of a row: by chance, but always the same, so that a sorted file does no harm.
+fn group(row: usize, groups: usize) -> usize {
+    (rng::hash(0, 0, row as u64) % groups as u64) as usize
 }
 
 /// Why there is nothing to finish.

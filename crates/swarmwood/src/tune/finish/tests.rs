@@ -6,6 +6,7 @@ use swarmwood_search::rng::Stream;
 use swarmwood_search::{Param, Space};
 
 use super::*;
+use crate::predict::Scorer;
 use crate::read::{ReadOptions, Source, training};
 use crate::tune::sequence::Tally;
 use crate::tune::{Common, Ended, Ending, Piece, Score};

@@ -1,4 +1,10 @@
 //! Measures a model on rows whose target is known.
+//!
+//! [`evaluate`] goes over the rows once and keeps little of them; a [`Held`] keeps every prediction, for whoever asks more:
+//! intervals ([`Bootstrap`]), classes against classes, curves.
+
+mod bootstrap;
+mod held;
 
 use swarmwood_learn::data::Chunk;
 use swarmwood_learn::metric::reliability::Reliability;
@@ -11,6 +17,9 @@ use crate::Result;
 use crate::params::Params;
 use crate::predict::Scorer;
 use crate::read::Rows;
+
+pub use bootstrap::{Bootstrap, Interval};
+pub use held::Held;
 
 /// What was measured.
 #[derive(Debug, Clone)]
@@ -26,10 +35,7 @@ pub struct Evaluation {
 /// Predicts the rows and compares with their targets.
 pub fn evaluate(model: &Model, rows: &Rows, first: Option<usize>, threads: usize) -> Result<Evaluation> {
     let scorer = Scorer::new(model, first, threads)?;
-    let (task, classes) = match &model.schema.target.kind {
-        TargetKind::Number => (Task::Regression, 0),
-        TargetKind::Classes(classes) => (Task::Classes(classes.len()), classes.len()),
-    };
+    let (task, classes) = task_of(model);
     let mut tally = Tally::new(task, spec(model, classes).as_ref());
     let mut pairs = Reliability::default();
     rows.for_each_chunk(&mut |chunk: &Chunk| {
@@ -50,6 +56,14 @@ pub fn evaluate(model: &Model, rows: &Rows, first: Option<usize>, threads: usize
     let mut metrics = tally.finish();
     metrics.extend(Some(("ece", pairs.error())).filter(|metric| classes > 0 && metric.1.is_finite()));
     Ok(Evaluation { rows: pairs.rows(), metrics, pairs })
+}
+
+/// What a model predicts, and how many classes that has; none for numbers.
+fn task_of(model: &Model) -> (Task, usize) {
+    match &model.schema.target.kind {
+        TargetKind::Number => (Task::Regression, 0),
+        TargetKind::Classes(classes) => (Task::Classes(classes.len()), classes.len()),
+    }
 }
 
 /// The objective a model was trained for, as its record tells it; `None` for models that came from elsewhere.

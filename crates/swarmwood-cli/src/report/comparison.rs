@@ -1,0 +1,128 @@
+//! Models of one target beside each other.
+
+use swarmwood::model::{Model, TargetKind};
+
+use super::html::{Cell, Html, note, table};
+use super::page::Section;
+use super::runs::{Loaded, Run};
+use super::words::{self, more_is_better};
+
+/// Metrics that are compared, as far as the task has them.
+const COMPARED: [&str; 8] = ["accuracy", "balanced_accuracy", "auc", "logloss", "rmse", "mae", "r2", "medae"];
+
+/// A section for all models of the first target that has more than one, or `None`.
+pub fn section(number: usize, runs: &[Run]) -> Option<Section> {
+    let models = || runs.iter().filter(|run| run.model.is_some());
+    let group = models().map(|run| same_target(runs, run)).find(|group| group.len() > 1)?;
+    let target =
+        group.first().and_then(|run| run.model.as_ref()).map(|loaded| loaded.model.schema.target.name.clone())?;
+    let mut section = Section::new(number, format!("{} models of {target}", group.len()), "comparison");
+    section.part("Size and cost", sizes(&group));
+    section.part("Metrics side by side", metrics(&group));
+    section.part("Differences in pairs", differences(&group));
+    Some(section)
+}
+
+/// The runs whose models predict what that of a run does.
+fn same_target<'a>(runs: &'a [Run], like: &Run) -> Vec<&'a Run> {
+    let key = |run: &'a Run| run.model.as_ref().map(|loaded| target_of(&loaded.model));
+    let wanted = like.model.as_ref().map(|loaded| target_of(&loaded.model));
+    runs.iter().filter(|run| run.model.is_some() && key(run) == wanted).collect()
+}
+
+fn target_of(model: &Model) -> (&str, &TargetKind) {
+    (&model.schema.target.name, &model.schema.target.kind)
+}
+
+fn loaded<'a>(group: &[&'a Run]) -> impl Iterator<Item = (&'a Run, &'a Loaded)> {
+    group.iter().filter_map(|run| Some((*run, run.model.as_ref()?))).collect::<Vec<_>>().into_iter()
+}
+
+fn sizes(group: &[&Run]) -> Html {
+    let row = |(run, loaded): (&Run, &Loaded)| {
+        let summary = loaded.model.summary();
+        let (trees, leaves, depth) = super::asked::trees(&loaded.model);
+        let record = run.trained.as_ref();
+        let seconds =
+            record.and_then(|record| record["seconds"]["train"].as_f64()).map_or(String::new(), words::seconds);
+        let gain = super::cost::gain(run).map_or(String::new(), |gain| gain.1);
+        vec![
+            Cell::text(run.name()),
+            Cell::text(summary.method),
+            Cell::number(words::grouped(trees)),
+            Cell::number(words::grouped(leaves)),
+            Cell::number(depth.to_string()),
+            Cell::number(summary.features_used.to_string()),
+            Cell::number(gain),
+            Cell::number(seconds),
+        ]
+    };
+    let rows: Vec<Vec<Cell>> = loaded(group).map(row).collect();
+    let heads = ["model", "method", "trees", "leaves", "depth", "features used", "gain over greedy", "training"];
+    table("What the models are made of", &heads, &rows)
+}
+
+/// The metrics that are known of at least one model: with intervals where rows were given, else as recorded.
+fn metrics(group: &[&Run]) -> Html {
+    let shown = |run: &Run, loaded: &Loaded, name: &str| -> Option<String> {
+        if let Some(measured) = &loaded.measured {
+            let (value, interval) = measured.shown(name)?;
+            return Some(if interval.is_empty() { value } else { format!("{value} ({interval})") });
+        }
+        let record = run.trained.as_ref()?;
+        let found =
+            ["valid", "train"].into_iter().find_map(|part| Some((part, record["metrics"][part][name].as_f64()?)));
+        found.map(|(part, value)| format!("{} ({part})", words::figure(value)))
+    };
+    let known: Vec<&str> = COMPARED
+        .into_iter()
+        .filter(|name| loaded(group).any(|(run, model)| shown(run, model, name).is_some()))
+        .collect();
+    let row = |(run, model): (&Run, &Loaded)| {
+        let mut cells = vec![Cell::text(run.name())];
+        cells.extend(known.iter().map(|name| Cell::number(shown(run, model, name).unwrap_or_default())));
+        cells
+    };
+    if known.is_empty() {
+        return note("No metric is known; --data FILE measures all models on the same rows.");
+    }
+    let rows: Vec<Vec<Cell>> = loaded(group).map(row).collect();
+    let heads: Vec<&str> = ["model"].into_iter().chain(known.iter().copied()).collect();
+    let file = loaded(group).find_map(|(_, model)| model.measured.as_ref());
+    let caption = match file {
+        Some(measured) => format!("On {}, with 95 % intervals", measured.file),
+        None => "As the runs recorded them, each on its own rows".to_string(),
+    };
+    table(&caption, &heads, &rows)
+}
+
+/// How much each model is better or worse than the first one on the same draws of the same rows.
+fn differences(group: &[&Run]) -> Html {
+    let measured: Vec<_> = loaded(group).filter_map(|(run, loaded)| Some((run, loaded.measured.as_ref()?))).collect();
+    let Some(((first, base), others)) = measured.split_first() else { return Html::default() };
+    let mut rows = Vec::new();
+    for (run, measured) in others {
+        for name in COMPARED {
+            let Some((value, interval)) = measured.drawn.less(&base.drawn, name) else { continue };
+            let verdict = match (more_is_better(name), interval.low > 0.0, interval.high < 0.0) {
+                (Some(true), true, _) | (Some(false), _, true) => "better",
+                (Some(false), true, _) | (Some(true), _, true) => "worse",
+                _ => "not told apart",
+            };
+            rows.push(vec![
+                Cell::text(run.name()),
+                Cell::text(name),
+                Cell::number(words::signed(value)),
+                Cell::number(words::interval(interval)),
+                Cell::text(verdict),
+            ]);
+        }
+    }
+    let caption = format!("Less what {} has, on the same rows", first.name());
+    let heads = ["model", "metric", "difference", "95 % interval", "verdict"];
+    let hint = note(&format!(
+        "Rows were drawn alike for all models, so that what is common to them is no reason for doubt. {}",
+        base.method()
+    ));
+    if rows.is_empty() { Html::default() } else { table(&caption, &heads, &rows).and(hint) }
+}

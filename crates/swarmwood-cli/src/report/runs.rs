@@ -1,0 +1,318 @@
+//! What a run is: which files tell of it, and which of them belong together.
+//!
+//! Everything is known by its content: a model, the record that `train --json` or `tune --json` printed, the table of
+//! `--trace`, the journal of a study, a directory with the outcome of an experiment. A record and a model belong together
+//! if they have the same method, rows and parameters; a record whose model was not named brings it along if it is where the
+//! record says and is the one it tells of. A record and a study belong together if they have the same search and the same
+//! best trial. A trace knows nothing of its run: it belongs to the one that stands before it.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use swarmwood::model::Model;
+use swarmwood::tune::{self, Recorded};
+use swarmwood::{Error, Result, store};
+
+use super::measured::Measured;
+use crate::record::{COLUMNS, Step, read_trace};
+
+/// How the journal of a study begins.
+const STUDY: &[u8] = b"{\"swarmwood_study\":";
+
+/// Files that make a directory the outcome of an experiment, the most telling one first.
+pub const OUTCOME: [&str; 2] = ["summary.md", "README.md"];
+
+/// A model and where it was.
+#[derive(Debug)]
+pub struct Loaded {
+    pub path: PathBuf,
+    pub model: Model,
+    /// What rows say of it, if there are any.
+    pub measured: Option<Measured>,
+}
+
+/// One run.
+#[derive(Debug, Default)]
+pub struct Run {
+    /// The file it was first named by.
+    pub path: PathBuf,
+    pub model: Option<Loaded>,
+    /// What `train --json` printed.
+    pub trained: Option<Value>,
+    pub trace: Option<Vec<Step>>,
+    /// What `tune --json` printed.
+    pub tuned: Option<Value>,
+    pub study: Option<Recorded>,
+    /// The directory of an experiment.
+    pub outcome: Option<PathBuf>,
+}
+
+/// What one file holds.
+enum Piece {
+    Model(Box<Model>),
+    Trained(Value),
+    Tuned(Value),
+    Trace(Vec<Step>),
+    Study(Box<Recorded>),
+    Outcome,
+}
+
+/// Reads all files and puts together what belongs together, in the order in which they were named. What the user should
+/// know is added to the warnings.
+pub fn read(paths: &[PathBuf], warnings: &mut Vec<String>) -> Result<Vec<Run>> {
+    let mut runs: Vec<Run> = Vec::new();
+    let mut traces = Vec::new();
+    for path in paths {
+        let mut run = Run { path: path.clone(), ..Run::default() };
+        match piece(path)? {
+            Piece::Model(model) => run.model = Some(Loaded { path: path.clone(), model: *model, measured: None }),
+            Piece::Trained(record) => run.trained = Some(record),
+            Piece::Tuned(record) => run.tuned = Some(record),
+            Piece::Study(study) => {
+                warnings.extend(study.notes.iter().map(|note| format!("{}: {note}", path.display())));
+                run.study = Some(*study);
+            }
+            Piece::Outcome => run.outcome = Some(path.clone()),
+            Piece::Trace(steps) => {
+                traces.push((runs.len(), path.clone(), steps));
+                continue;
+            }
+        }
+        runs.push(run);
+    }
+    join(&mut runs, |a, b| matches!((&a.trained, &b.model), (Some(record), Some(has)) if fits(record, &has.model)));
+    join(&mut runs, |a, b| matches!((&a.tuned, &b.study), (Some(record), Some(study)) if tells_of(record, study)));
+    join(&mut runs, |a, b| matches!((&a.tuned, &b.model), (Some(record), Some(has)) if fits(record, &has.model)));
+    for run in &mut runs {
+        fetch_model(run, warnings);
+    }
+    add_traces(&mut runs, traces);
+    Ok(runs)
+}
+
+/// What a file or directory holds.
+fn piece(path: &Path) -> Result<Piece> {
+    let unreadable = |source| Error::Read { path: path.to_path_buf(), source };
+    if std::fs::metadata(path).map_err(unreadable)?.is_dir() {
+        if OUTCOME.iter().any(|name| path.join(name).is_file()) {
+            return Ok(Piece::Outcome);
+        }
+        let message =
+            "is a directory without summary.md; name a model, a record, a trace, a study, or the directory that \
+                       an experiment was written to"
+                .to_string();
+        return Err(Error::Model { path: path.to_path_buf(), message });
+    }
+    let bytes = std::fs::read(path).map_err(unreadable)?;
+    if bytes.starts_with(STUDY) {
+        return tune::read_study(path).map(|study| Piece::Study(Box::new(study)));
+    }
+    if bytes.starts_with(COLUMNS.as_bytes()) {
+        let wrong =
+            |message: String| Error::Model { path: path.to_path_buf(), message: format!("is a trace, but {message}") };
+        return read_trace(&String::from_utf8_lossy(&bytes)).map(Piece::Trace).map_err(wrong);
+    }
+    if let Some(record) = record(&bytes) {
+        return Ok(record);
+    }
+    match store::load(path) {
+        Ok(model) => Ok(Piece::Model(Box::new(model))),
+        Err(Error::Model { path, message }) => {
+            let message = format!(
+                "is no run: neither a model, nor a trace, nor a study, nor what 'train --json' or 'tune --json' printed; \
+                 as a model: {message}"
+            );
+            Err(Error::Model { path, message })
+        }
+        Err(other) => Err(other),
+    }
+}
+
+/// The record of a training or of a tuning, if it is one.
+fn record(bytes: &[u8]) -> Option<Piece> {
+    let value: Value = serde_json::from_slice(bytes).ok()?;
+    let has = |names: &[&str]| names.iter().all(|name| value.get(name).is_some());
+    if has(&["method", "parameters", "metrics", "rounds", "seconds"]) {
+        return Some(Piece::Trained(value));
+    }
+    has(&["engine", "seed", "trials", "best", "ended"]).then_some(Piece::Tuned(value))
+}
+
+/// Puts every pair of runs together of which the first belongs to the second, in the place of the earlier one.
+fn join(runs: &mut Vec<Run>, belongs: impl Fn(&Run, &Run) -> bool) {
+    let mut at = 0;
+    while at < runs.len() {
+        let other = (0..runs.len()).find(|&other| {
+            let (a, b) = (&runs[at], &runs[other]);
+            other != at && a.is_apart(b) && belongs(a, b)
+        });
+        match other {
+            None => at += 1,
+            Some(other) => {
+                let (first, last) = (at.min(other), at.max(other));
+                let taken = runs.remove(last);
+                runs[first].take(taken);
+                at = first;
+            }
+        }
+    }
+}
+
+impl Run {
+    /// Whether nothing of the other run is there twice.
+    fn is_apart(&self, other: &Run) -> bool {
+        let (a, b) = (self.parts(), other.parts());
+        a.iter().zip(b).all(|(a, b)| !(*a && b))
+            && !((self.trained.is_some() && other.tuned.is_some()) || (self.tuned.is_some() && other.trained.is_some()))
+    }
+
+    fn parts(&self) -> [bool; 6] {
+        [
+            self.model.is_some(),
+            self.trained.is_some(),
+            self.trace.is_some(),
+            self.tuned.is_some(),
+            self.study.is_some(),
+            self.outcome.is_some(),
+        ]
+    }
+
+    fn take(&mut self, other: Run) {
+        self.model = self.model.take().or(other.model);
+        self.trained = self.trained.take().or(other.trained);
+        self.tuned = self.tuned.take().or(other.tuned);
+        self.study = self.study.take().or(other.study);
+    }
+
+    /// Whether it is a training: what a trace can belong to.
+    fn is_training(&self) -> bool {
+        self.outcome.is_none() && self.study.is_none() && self.tuned.is_none()
+    }
+
+    /// The name people know it by.
+    pub fn name(&self) -> String {
+        let model = self.model.as_ref().filter(|_| self.is_training());
+        let named = model.map_or(&self.path, |loaded| &loaded.path);
+        named.file_name().unwrap_or(named.as_os_str()).to_string_lossy().into_owned()
+    }
+}
+
+/// Whether a record tells of a model: the same method, rows, target and parameters, the seed among them.
+fn fits(record: &Value, model: &Model) -> bool {
+    let made = &model.provenance;
+    // What a tuning left to the data is 'auto' in its record, and has its value in the model.
+    let same = |(name, value): (&String, &String)| {
+        let told = record["parameters"].get(name).map(plain);
+        told.is_none_or(|told| told == "auto" || same_value(&told, value))
+    };
+    let target = record.get("target").and_then(Value::as_str);
+    record["method"].as_str() == Some(&made.method)
+        && record["rows"].as_u64() == Some(made.rows)
+        && target.is_none_or(|target| target == model.schema.target.name)
+        && made.params.iter().all(same)
+}
+
+/// A value of a record as text.
+pub fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}
+
+/// Whether two texts say the same; numbers may be written differently.
+pub fn same_value(a: &str, b: &str) -> bool {
+    a == b || matches!((a.parse::<f64>(), b.parse::<f64>()), (Ok(a), Ok(b)) if a == b)
+}
+
+/// Whether a record tells of a study: the same search, the same best trial.
+fn tells_of(record: &Value, study: &Recorded) -> bool {
+    let head = &study.head;
+    let measure = record.get("metric").or(record.get("measure")).and_then(Value::as_str);
+    record["engine"].as_str() == Some(&head.engine)
+        && record["seed"].as_u64() == Some(head.seed)
+        && measure == Some(&head.task.measure.name)
+        && record["best"]["trial"].as_u64() == study.best().map(|best| best.id)
+}
+
+/// Brings the model along that a record names: as it is named, or beside the record.
+fn fetch_model(run: &mut Run, warnings: &mut Vec<String>) {
+    let Some(record) = run.trained.as_ref().or(run.tuned.as_ref()).filter(|_| run.model.is_none()) else { return };
+    let Some(named) = record["model"].as_str().map(PathBuf::from) else { return };
+    let beside = run.path.parent().zip(named.file_name()).map(|(folder, name)| folder.join(name));
+    let files = [Some(named.clone()), beside].into_iter().flatten();
+    let found = files.filter_map(|path| store::load(&path).ok().map(|model| (path, model)));
+    let found = found.into_iter().find(|(_, model)| fits(record, model));
+    match found {
+        Some((path, model)) => run.model = Some(Loaded { path, model, measured: None }),
+        None => warnings.push(format!(
+            "{}: the model it tells of, {}, is not there or is of another run; name the model to see its trees",
+            run.path.display(),
+            named.display()
+        )),
+    }
+}
+
+/// Gives every trace to the training before it, or else to the one behind it, or else a section of its own.
+fn add_traces(runs: &mut Vec<Run>, traces: Vec<(usize, PathBuf, Vec<Step>)>) {
+    for (at, path, steps) in traces {
+        let at = at.min(runs.len());
+        let free = |run: &Run| run.is_training() && run.trace.is_none();
+        let before = runs[..at].iter().rposition(free);
+        let owner = before.or_else(|| runs[at..].iter().position(free).map(|behind| at + behind));
+        match owner {
+            Some(owner) => runs[owner].trace = Some(steps),
+            None => runs.push(Run { path, trace: Some(steps), ..Run::default() }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn model(seed: &str) -> Model {
+        let text = format!(
+            r#"{{"format":"swarmwood","version":1,"objective":"squared","link":"identity","base":[0.0],
+            "provenance":{{"version":"0.1.0","method":"greedy","rows":5,"params":{{"seed":"{seed}","lambda":"1"}}}},
+            "target":{{"name":"y"}},"features":[{{"name":"x"}}],"trees":[]}}"#
+        );
+        swarmwood::model::from_json(text.as_bytes()).unwrap()
+    }
+
+    fn of_model(seed: &str) -> Run {
+        let loaded = Loaded { path: format!("{seed}.json").into(), model: model(seed), measured: None };
+        Run { path: loaded.path.clone(), model: Some(loaded), ..Run::default() }
+    }
+
+    fn of_record(seed: u64) -> Run {
+        let record = json!({"method": "greedy", "rows": 5, "target": "y", "parameters": {"seed": seed, "lambda": 1.0}});
+        Run { path: "run.json".into(), trained: Some(record), ..Run::default() }
+    }
+
+    #[test]
+    fn a_record_finds_its_model_by_what_it_tells() {
+        let mut runs = vec![of_record(2), of_model("1"), of_model("2"), of_record(1), of_record(3)];
+        join(&mut runs, |a, b| matches!((&a.trained, &b.model), (Some(record), Some(has)) if fits(record, &has.model)));
+        assert_eq!(runs.iter().map(Run::name).collect::<Vec<_>>(), ["2.json", "1.json", "run.json"]);
+        assert!(runs[..2].iter().all(|run| run.trained.is_some() && run.model.is_some()));
+        let mut other = of_record(1).trained.unwrap();
+        other["rows"] = json!(6);
+        assert!(!fits(&other, &model("1")) && fits(&of_record(1).trained.unwrap(), &model("1")));
+    }
+
+    #[test]
+    fn a_trace_belongs_to_the_training_before_it() {
+        let trace = |at: usize| (at, PathBuf::from("t.csv"), vec![Step::default(); at + 1]);
+        let steps = |run: &Run| run.trace.as_ref().map(Vec::len);
+        let mut runs = vec![of_model("1"), of_model("2")];
+        add_traces(&mut runs, vec![trace(1), trace(2)]);
+        assert_eq!(runs.iter().map(steps).collect::<Vec<_>>(), [Some(2), Some(3)]);
+        let mut runs = vec![of_model("1")];
+        add_traces(&mut runs, vec![trace(0), trace(0)]);
+        assert_eq!(runs.iter().map(steps).collect::<Vec<_>>(), [Some(1), Some(1)]);
+        assert_eq!(runs[1].name(), "t.csv");
+    }
+}

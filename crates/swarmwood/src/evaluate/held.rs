@@ -1,0 +1,115 @@
+//! Predictions of rows beside what happened, kept in memory: what is asked of them more than once.
+
+use swarmwood_learn::data::Chunk;
+use swarmwood_learn::metric::classes::Confusion;
+use swarmwood_learn::metric::ranking::Ranks;
+use swarmwood_learn::metric::reliability::Reliability;
+use swarmwood_learn::metric::{Tally, Task};
+use swarmwood_learn::objective::Spec;
+use swarmwood_model::Model;
+use swarmwood_model::predict::Predictions;
+
+use super::{spec, task_of};
+use crate::Result;
+use crate::predict::Scorer;
+use crate::read::Rows;
+
+/// Rows that a model was not trained on, with what it says of them.
+#[derive(Debug, Clone)]
+pub struct Held {
+    task: Task,
+    spec: Option<Spec>,
+    /// Numbers a row: one, or one a class.
+    width: usize,
+    predicted: Vec<f64>,
+    target: Vec<f64>,
+    weight: Vec<f64>,
+}
+
+impl Held {
+    /// Predicts the rows. `threads` is 0 for one a core.
+    pub fn predict(model: &Model, rows: &Rows, threads: usize) -> Result<Held> {
+        let (task, classes) = task_of(model);
+        let scorer = Scorer::new(model, None, threads)?;
+        let mut held = Held {
+            task,
+            spec: spec(model, classes),
+            width: classes.max(1),
+            predicted: Vec::new(),
+            target: Vec::new(),
+            weight: Vec::new(),
+        };
+        rows.for_each_chunk(&mut |chunk: &Chunk| {
+            match scorer.predictions(chunk)? {
+                Predictions::Numbers(numbers) => held.predicted.extend(numbers),
+                Predictions::Classes { probabilities, .. } => held.predicted.extend(probabilities),
+            }
+            held.target.extend_from_slice(&chunk.target);
+            held.weight.extend_from_slice(&chunk.weight);
+            Ok(())
+        })?;
+        Ok(held)
+    }
+
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        self.target.len()
+    }
+
+    /// How many classes there are; none for numbers.
+    pub fn classes(&self) -> usize {
+        if let Task::Classes(classes) = self.task { classes } else { 0 }
+    }
+
+    /// What happened: numbers, or indices of classes.
+    pub fn targets(&self) -> &[f64] {
+        &self.target
+    }
+
+    /// Every metric that the rows define, each row taken so many times; rows taken no times are left out.
+    pub fn metrics(&self, times: impl Fn(usize) -> f64) -> Vec<(&'static str, f64)> {
+        let mut tally = Tally::new(self.task, self.spec.as_ref());
+        for (row, times) in (0..self.rows()).map(|row| (row, times(row))).filter(|(_, times)| *times > 0.0) {
+            tally.add(self.said(row), &[self.target[row]], &[times * self.weight(row)]);
+        }
+        tally.finish()
+    }
+
+    /// What was predicted beside what happened, for calibration and residuals.
+    pub fn pairs(&self) -> Reliability {
+        let mut pairs = Reliability::default();
+        for row in 0..self.rows() {
+            match self.classes() {
+                0 => pairs.add(self.said(row)[0], self.target[row], self.weight(row)),
+                _ => pairs.add_classes(self.said(row), self.target[row], self.weight(row)),
+            }
+        }
+        pairs
+    }
+
+    /// True classes against predicted ones; empty for numbers.
+    pub fn confusion(&self) -> Confusion {
+        let mut table = Confusion::new(self.classes());
+        for row in (0..self.rows()).filter(|_| self.classes() > 0) {
+            table.add(self.said(row), self.target[row], self.weight(row));
+        }
+        table
+    }
+
+    /// The rows in the order of the chance that they are of a class; none for numbers.
+    pub fn ranks(&self, class: usize) -> Ranks {
+        let mut ranks = Ranks::default();
+        for row in (0..self.rows()).filter(|_| class < self.classes()) {
+            ranks.add(self.said(row)[class], self.target[row] == class as f64, self.weight(row));
+        }
+        ranks
+    }
+
+    fn said(&self, row: usize) -> &[f64] {
+        &self.predicted[row * self.width..(row + 1) * self.width]
+    }
+
+    fn weight(&self, row: usize) -> f64 {
+        self.weight.get(row).copied().unwrap_or(1.0)
+    }
+}
