@@ -108,6 +108,9 @@ impl<'a> Choosing<'a> {
         let mut begun = Begun::new(data, None, objective, pool, frame.memory);
         begun.workers.derive(0.0);
         let hessian = begun.workers.hessian(0) / data.rows() as f64;
+        // Too few rows to hold any out: one greedy fit is all there is to do.
+        let few = data.rows() < LEAST_ROWS;
+        let folds = if few { Vec::new() } else { folds::deal(data, classes, frame.seed, pool) };
         Ok(Choosing {
             data,
             valid,
@@ -116,8 +119,6 @@ impl<'a> Choosing<'a> {
             pool,
             halt,
             alone: pool.alone().map_err(SearchError::Threads)?,
-            // Too few rows to hold any out: one greedy fit is all there is to do.
-            folds: if data.rows() < LEAST_ROWS { Vec::new() } else { folds::deal(data, classes, frame.seed, pool) },
             facts: Facts { classes, rows: data.rows(), hessian, noise: 1.0, dispersion: 1.0 },
             tried: Vec::new(),
             boosted: None,
@@ -125,7 +126,8 @@ impl<'a> Choosing<'a> {
             past: Past::default(),
             work: 0,
             stopped: false,
-            cut_short: false,
+            cut_short: folds.is_empty() && !few,
+            folds,
         })
     }
 
@@ -182,7 +184,6 @@ impl<'a> Choosing<'a> {
             let scores: Vec<Score> =
                 if known { self.past.scores.drain(..batch.len()).collect() } else { self.judge(batch) };
             if (self.halt)() {
-                // Fits that were cut short say nothing.
                 (self.stopped, self.cut_short) = (true, true);
                 return;
             }
@@ -210,8 +211,22 @@ impl<'a> Choosing<'a> {
         Past { scores: self.tried.iter().map(score).collect(), held, flight }.save()
     }
 
-    /// Fits every candidate on every fold and scores it on the rows left out.
+    /// Fits every candidate on every fold and scores it on the rows left out. Once the run is to end there are no scores:
+    /// fits that were cut short say nothing.
     fn judge(&self, candidates: &[Candidate]) -> Vec<Score> {
+        let crossed = self.cross(candidates);
+        if (self.halt)() {
+            return Vec::new();
+        }
+        let scored = |(unseen, work): (Unseen, usize)| {
+            let (factor, score) = self.score(&unseen);
+            Score { score, factor, squares: unseen.squares / unseen.weights(), work }
+        };
+        crossed.into_iter().map(scored).collect()
+    }
+
+    /// What every candidate says of the rows that were left out, and the trees that it grew.
+    fn cross(&self, candidates: &[Candidate]) -> Vec<(Unseen, usize)> {
         let folds = self.folds.len();
         let judged = self.pool.map(candidates.len() * folds, |at| {
             folds::judge(&self.folds[at % folds], &candidates[at / folds], self.objective, &self.alone, self.halt)
@@ -222,25 +237,24 @@ impl<'a> Choosing<'a> {
             .map(|_| {
                 let parts: Vec<Judged> = judged.by_ref().take(folds).collect();
                 let work = parts.iter().map(|part| part.work).sum();
-                let unseen = merged(parts);
-                let (factor, score) = self.score(&unseen);
-                Score { score, factor, squares: unseen.squares / unseen.weights(), work }
+                (merged(parts), work)
             })
             .collect()
     }
 
     fn score(&self, unseen: &Unseen) -> (f64, f64) {
         if self.facts.classes {
-            return unseen.calibrated(self.objective.link());
+            return unseen.calibrated(self.objective.link(), self.pool);
         }
         (1.0, unseen.loss / unseen.weights())
     }
 
     /// Noise and dispersion from the best greedy fit against the best constant.
     fn estimate_noise(&mut self) {
-        let Some(best) = best_of(&self.tried) else { return };
+        let Some(best) = best_of(&self.tried).filter(|_| !self.pool.hurried()) else { return };
         let constant = Candidate { way: Way::Constant, ..best.candidate.clone() };
-        let (left, all) = (best.squares, self.judge(&[constant])[0].squares);
+        let (constant, _) = self.cross(&[constant]).swap_remove(0);
+        let (left, all) = (best.squares, constant.squares / constant.weights());
         self.facts.noise = if all > 0.0 { (left / all).clamp(1e-4, 1.0) } else { 1.0 };
         let quadratic = self.objective.constant_hessian() && self.objective.curvature() == Curvature::Exact;
         self.facts.dispersion = if quadratic { left * self.facts.hessian } else { 1.0 };
