@@ -41,12 +41,14 @@ impl Unseen {
     /// The probability of a row's own class, and its squared distance to the truth, when raw scores are multiplied by
     /// `factor`.
     fn row(&self, row: usize, link: Link, factor: f64) -> (f64, f64) {
-        let outputs = self.raw.len() / self.target.len().max(1);
-        let raw = &self.raw[row * outputs..(row + 1) * outputs];
         match link {
-            Link::Softmax => softmax_row(raw, factor, self.target[row] as usize),
+            Link::Softmax => {
+                let outputs = self.raw.len() / self.target.len().max(1);
+                softmax_row(&self.raw[row * outputs..(row + 1) * outputs], factor, self.target[row] as usize)
+            }
             _ => {
-                let signed = if self.target[row] > 0.5 { raw[0] } else { -raw[0] } * factor;
+                let raw = self.raw[row];
+                let signed = if self.target[row] > 0.5 { raw } else { -raw } * factor;
                 let wrong = 1.0 / (1.0 + signed.exp());
                 (1.0 - wrong, 2.0 * wrong * wrong)
             }
