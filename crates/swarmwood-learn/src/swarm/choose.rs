@@ -39,6 +39,8 @@ pub(super) struct Choosing<'a> {
     pub(super) folds: Vec<Fold>,
     pub(super) facts: Facts,
     pub(super) tried: Vec<Tried>,
+    /// What the first candidate says of unseen rows, until it is scored.
+    unscored: Option<Unseen>,
     /// The best greedy candidate so far, fitted to all rows.
     boosted: Option<(Candidate, greedy::Fit)>,
     /// What there is to end with before the choice is made.
@@ -121,6 +123,7 @@ impl<'a> Choosing<'a> {
             alone: pool.alone().map_err(SearchError::Threads)?,
             facts: Facts { classes, rows: data.rows(), hessian, noise: 1.0, dispersion: 1.0 },
             tried: Vec::new(),
+            unscored: None,
             boosted: None,
             held: None,
             past: Past::default(),
@@ -143,9 +146,9 @@ impl<'a> Choosing<'a> {
         let frame = self.settings.frames[0];
         let greedy = menu::greedy_menu(&frame, &self.facts);
         // The first candidate tells the noise roughly: enough to search with, should there be no time for more.
-        self.compare(&greedy, 0..1, watch);
-        self.estimate_noise();
+        self.begin(&greedy[0]);
         self.hold(false, watch);
+        self.score_first(greedy.len(), watch);
         self.compare(&greedy, 1..greedy.len(), watch);
         self.estimate_noise();
         self.compare(&[menu::priced_greedy(&frame, &self.facts)], 0..1, watch);
@@ -166,6 +169,51 @@ impl<'a> Choosing<'a> {
     /// Whether the run has come to its end.
     pub(super) fn is_over(&self) -> bool {
         self.stopped || self.settings.budget > 0 && self.work >= self.settings.budget
+    }
+
+    /// Cross-validates the first candidate for the noise alone: its score can wait until there is a fit in hand.
+    fn begin(&mut self, first: &Candidate) {
+        if self.folds.is_empty() || self.is_over() {
+            return;
+        }
+        if !self.past.scores.is_empty() {
+            let Score { score, factor, squares, work } = self.past.scores.remove(0);
+            self.work += work;
+            self.tried.push(Tried { candidate: first.clone(), score, factor, squares, work });
+        } else {
+            let (unseen, work) = self.cross(std::slice::from_ref(first)).swap_remove(0);
+            if (self.halt)() {
+                (self.stopped, self.cut_short) = (true, true);
+                return;
+            }
+            self.work += work;
+            let squares = unseen.squares / unseen.weights();
+            self.tried.push(Tried { squares, work, ..Tried::unjudged(first.clone()) });
+            self.unscored = Some(unseen);
+        }
+        self.estimate_noise();
+    }
+
+    /// Scores the first candidate and tells it, unless that was done before or there is no time left.
+    fn score_first(&mut self, of: usize, watch: &mut dyn FnMut(&Progress<'_>) -> Flow) {
+        if self.stopped {
+            return;
+        }
+        let Some(unseen) = self.unscored.take() else { return };
+        let (factor, score) = self.score(&unseen);
+        if let Some(first) = self.tried.first_mut() {
+            (first.factor, first.score) = (factor, score);
+        }
+        self.tell_compared(1, of, watch);
+    }
+
+    /// Tells how candidates stand.
+    fn tell_compared(&mut self, done: usize, of: usize, watch: &mut dyn FnMut(&Progress<'_>) -> Flow) {
+        let state = || self.state(self.held.as_ref().map(Held::stored), None);
+        let (stage, work) = (Stage::Compare, self.work);
+        let best = best_of(&self.tried).map(|tried| tried.score);
+        let progress = Progress { stage, done, of, loss: None, best, gain: None, work, state: &state };
+        self.stopped = watch(&progress) == Flow::Stop;
     }
 
     /// Cross-validates a part of some candidates and remembers their scores.
@@ -193,11 +241,7 @@ impl<'a> Choosing<'a> {
             }
             done += batch.len();
             if !known {
-                let state = || self.state(self.held.as_ref().map(Held::stored), None);
-                let (stage, work) = (Stage::Compare, self.work);
-                let best = best_of(&self.tried).map(|tried| tried.score);
-                let progress = Progress { stage, done, of, loss: None, best, gain: None, work, state: &state };
-                self.stopped = watch(&progress) == Flow::Stop;
+                self.tell_compared(done, of, watch);
             }
         }
     }
@@ -208,7 +252,8 @@ impl<'a> Choosing<'a> {
             let &Tried { score, factor, squares, work, .. } = tried;
             Score { score, factor, squares, work }
         };
-        Past { scores: self.tried.iter().map(score).collect(), held, flight }.save()
+        let scored = if self.unscored.is_some() { &[] } else { &self.tried[..] };
+        Past { scores: scored.iter().map(score).collect(), held, flight }.save()
     }
 
     /// Fits every candidate on every fold and scores it on the rows left out. Once the run is to end there are no scores:
@@ -314,6 +359,7 @@ impl<'a> Choosing<'a> {
             compared: self
                 .tried
                 .iter()
+                .filter(|_| self.unscored.is_none())
                 .map(|tried| Compared { name: tried.candidate.name.clone(), score: tried.score })
                 .collect(),
             finished: !self.cut_short && winner.candidate == best.candidate,
@@ -368,6 +414,13 @@ impl<'a> Choosing<'a> {
             self.boosted = Some((candidate, fit));
         }
         trees
+    }
+
+    /// How many trees [`Choosing::boost`] will grow.
+    pub(super) fn owed(&self) -> usize {
+        let candidate = self.best_greedy().candidate;
+        let known = self.boosted.as_ref().is_some_and(|(known, _)| *known == candidate);
+        if known { 0 } else { candidate.frame.trees }
     }
 
     /// Mean training loss of the best greedy fit.

@@ -14,6 +14,9 @@ use super::state::{Flight, InHand};
 use super::{Progress, Stage, backfit};
 use crate::event::Flow;
 
+/// Below this many rows all greedy trees are grown in some hundredths of a second.
+const QUICK_ROWS: usize = 100_000;
+
 /// A fit to all rows.
 pub struct Held {
     /// What is fitted.
@@ -60,7 +63,9 @@ impl Choosing<'_> {
         };
         let before = self.held.take();
         let others = self.work - before.as_ref().map_or(0, |held| held.spent + held.flight.work);
-        let boosted = self.boost();
+        // Of few rows the search comes first: what to measure it by is then grown as soon as it is in hand.
+        let later = !exact && self.data.rows() < QUICK_ROWS;
+        let boosted = if later { self.owed() } else { self.boost() };
         let begin = match (past, &before) {
             // The trees of the greedy fit were counted the first time.
             (Some(past), _) => Begin { flight: Some(past.flight), spent: past.spent },
@@ -74,6 +79,7 @@ impl Choosing<'_> {
         let mut held = Held { candidate, loss: f64::NAN, flight: Flight::nothing(), exact, spent: begin.spent };
         let flow = self.sweep_on(&mut held, begin.flight, sweeps, before.as_ref(), others, watch);
         self.stopped |= flow == Flow::Stop;
+        self.boost();
         self.work = others + held.spent + held.flight.work;
         let cut = self.pool.hurried() && held.flight.trees.len() < self.trees_of(&held.candidate);
         self.held = match before {
