@@ -1,10 +1,10 @@
 //! The fit in hand: the likeliest search arm is fitted to all rows while candidates are still being compared, so that a run
 //! that is cut short ends with a searched model, not with a greedy one.
 //!
-//! It is begun twice at most. As soon as one greedy fit was cross-validated the noise is known roughly, and half of the sweeps
-//! bring most of what sweeps bring. When all greedy fits were, the arm has its final penalties; if they are others, the fit
-//! begins anew and does all sweeps. If that arm wins in the end, the final fit goes on from here and nothing was lost: the
-//! choice and what comes out of a whole run are the same as without a fit in hand.
+//! It is begun twice at most. As soon as one greedy fit was cross-validated the noise is known roughly; that fit is scored only
+//! when the search is in hand. Half of the sweeps bring most of what sweeps bring. When all greedy fits were judged, the arm has
+//! its final penalties; if they are others, the fit begins anew and does all sweeps. If that arm wins in the end, the final fit
+//! goes on from here and nothing was lost: the choice and what comes out of a whole run are the same as without a fit in hand.
 
 use super::choose::Choosing;
 use super::ensemble::Ensemble;
