@@ -10,8 +10,8 @@ pub fn check() -> Result<(), String> {
     step("lints", "cargo", &lints, &[], "mend what clippy names")?;
     let mend = "read the failure above; cargo test --workspace repeats it";
     if has_nextest() {
-        // Examples are left to the lints: linking each of them takes long and shows nothing more.
-        let tests = ["nextest", "run", "--workspace", "--all-features", "--lib", "--bins", "--tests"];
+        // Everything that has tests; examples are left to the lints, because linking each of them shows nothing more.
+        let tests = ["nextest", "run", "--workspace", "--all-features", "--tests"];
         let quietly = ["--status-level", "fail", "--cargo-quiet"];
         step("tests", "cargo", &[&tests[..], &quietly].concat(), &[], mend)?;
         step("doctests", "cargo", &["test", "--workspace", "--all-features", "--doc", "--quiet"], &[], mend)?;
