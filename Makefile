@@ -39,6 +39,8 @@ python: bench/.venv/ready package
 TOOLS := $(abspath $(TARGET))/python-tools
 FRESH := $(abspath $(TARGET))/python
 WHEELS := $(abspath $(TARGET))/wheels
+# What .cargo/config.toml says, for maturin as well: else it has the extension module compiled anew each time.
+export PYO3_CONFIG_FILE := $(abspath crates/swarmwood-python/interpreter.txt)
 
 package: $(TOOLS)/ready ## Build the Python package, install and check it
 	@$(TOOLS)/bin/ruff check --quiet python && $(TOOLS)/bin/ruff format --quiet --check python \
