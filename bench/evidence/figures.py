@@ -37,10 +37,11 @@ def draw(panels: list[Panel], what: str) -> tuple[str, str]:
 
     options = {"svg.hashsalt": "swarmwood", "svg.fonttype": "none", "font.size": 8, "font.family": "sans-serif"}
     names = list(dict.fromkeys(name for panel in panels for name in panel.curves))
-    columns = min(ACROSS, len(panels))
+    columns = 2 if len(panels) == 4 else min(ACROSS, len(panels))
     rows = math.ceil(len(panels) / columns)
+    beside = min(2 * columns, len(names))  # names in a line of the legend: more would be cut off at the edges
     with pyplot.rc_context(options):
-        size = (WIDTH * columns, HEIGHT * rows + 0.5)
+        size = (WIDTH * columns, HEIGHT * rows + 0.3 + 0.2 * math.ceil(len(names) / beside))
         figure, axes = pyplot.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
         for place in axes.flat[len(panels) :]:
             place.set_axis_off()
@@ -54,7 +55,7 @@ def draw(panels: list[Panel], what: str) -> tuple[str, str]:
             [handles[name] for name in names],
             names,
             loc="outside lower center",
-            ncols=min(6, len(names)),
+            ncols=beside,
             frameon=False,
         )
         text = io.StringIO()

@@ -225,6 +225,10 @@ def test_the_page_holds_every_contender_and_every_size(tmp_path):
     assert page.figures["frontiers.svg"].startswith("<?xml")
     busy = "\n".join(small_models.tell(lines, request(tmp_path, busy=True)).sections)
     assert "Seconds a split" not in busy and "the machine was busy" in busy
+    timed = [line | {"nanoseconds": 8.0} if line["contender"] == "swarm" else line for line in lines]
+    later = "\n".join(small_models.tell(timed, request(tmp_path, busy=True)).sections)
+    told = next(line for line in later.splitlines() if line.startswith("| kc_house, 6 trees "))
+    assert told.split("|")[2].strip() == "8.00", "timed alone, told later"
 
 
 def test_dominance_is_never_behind_and_once_clearly_ahead():

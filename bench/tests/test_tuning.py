@@ -57,6 +57,32 @@ def test_a_claim_needs_every_task_and_a_clear_one(tmp_path):
     assert [cell.strip() for cell in rows[3].split("|")[1:-1]][2] == "not measured"
 
 
+def test_the_default_may_be_behind_on_no_task(tmp_path):
+    shifts = {"optuna": 0.0, "random": -0.01, "tpe": 0.004, "sse": -0.02}
+    jitter = [0.001 * (seed % 3) for seed in range(10)]
+    cells = [
+        old(engine, seed, 0.5 + shift + (jitter[seed] if engine == "optuna" else 0), search)
+        for engine, shift in shifts.items()
+        for seed in range(10)
+        for search in "ab"
+    ]
+    tasks = [("abalone", "a"), ("abalone", "b")]
+
+    def verdicts(cells: list[dict]) -> dict[str, str]:
+        known = tuning_tables.cells_of(kept(tmp_path, cells), request(tmp_path))
+        rows = tuning_tables.demands_table(known, tasks, [*shifts]).splitlines()[2:]
+        told = [[cell.strip() for cell in row.split("|")[1:-1]] for row in rows]
+        return {row[0].split(",")[-1].strip(): row[-1] for row in told}
+
+    told = verdicts(cells)
+    assert told["all seeds"] == "holds" and told["unseen when it became the default"] == "holds"
+    assert told["tpe against random search"] == "holds" and told["sse against random search"] == "MISSED"
+    # One task far ahead does not make up for one behind.
+    moved = {"a": 0.05, "b": -0.03}
+    worse = [one | {"tuned": one["tuned"] + moved[one["range"]]} if one["engine"] == "tpe" else one for one in cells]
+    assert verdicts(worse)["all seeds"] == "MISSED"
+
+
 def test_chosen_parameters_stand_beside_the_papers(tmp_path):
     chosen = {"learning_rate": 0.1, "depth": 5, "booster": "dart"}
     cells = [old("sse", seed, 0.6, parameters=chosen, curve=[[1, 0.2], [40, 0.6]]) for seed in range(2)]

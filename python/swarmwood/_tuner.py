@@ -49,7 +49,7 @@ class Tuner:
         Names, and what they may be: `(low, high)` (whole numbers if both are, else real), `(low, high, "log")`, a
         list of values (numbers in a list have an order, other values have none), `Integer`, `Real`, `Choice`,
         `Ordered` with their `log=` and `when=`, or a frozen `randint`, `uniform`, `loguniform` of SciPy.
-    engine : str, default="forest"
+    engine : str, default="tpe"
         Who proposes: one of `swarmwood.engines()`.
     seed : int, default=0
         The same seed and the same answers give the same trials.
@@ -74,7 +74,7 @@ class Tuner:
     """
 
     def __init__(
-        self, space: Mapping[str, Any], *, engine: str = "forest", seed: int = 0, maximize: bool = False
+        self, space: Mapping[str, Any], *, engine: str = "tpe", seed: int = 0, maximize: bool = False
     ) -> None:
         self._space = Space(space)
         self._engine = make_engine(self._space, engine, seed)

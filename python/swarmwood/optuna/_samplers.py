@@ -64,7 +64,7 @@ class EngineSampler(BaseSampler):
 
     Parameters
     ----------
-    engine : str, default="forest"
+    engine : str, default="tpe"
         One of `swarmwood.engines()`.
     seed : int or None, default=None
         The same seed gives the same trials again, as long as trials come one after the other. None draws a seed and
@@ -84,7 +84,7 @@ class EngineSampler(BaseSampler):
 
     def __init__(
         self,
-        engine: str = "forest",
+        engine: str = "tpe",
         *,
         seed: int | None = None,
         search_space: Mapping[str, BaseDistribution] | None = None,

@@ -4,6 +4,7 @@
 //! once for every `max_bin`, and cut into the same folds for every trial, so that folds of two trials can be compared. A
 //! fit has one thread; many of them run side by side. Bins are made from all rows of the tuning part, their targets
 //! unseen, so the rows of a fold help to place the boundaries that it is then predicted with; the outer holdout does not.
+//! That moves the loss of a fold of few rows, up or down, but does not flatter it (`bench/fold_edges.py`).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
