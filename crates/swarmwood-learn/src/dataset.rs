@@ -190,12 +190,18 @@ impl Dataset {
     pub fn subset(&self, rows: &[usize], pool: &Pool) -> Dataset {
         let mut builder = Builder::new(self.layout.clone(), rows.len());
         let places: Vec<(usize, usize)> = rows.iter().map(|&row| self.plan.local(row)).collect();
-        for column in 0..self.layout.columns().len() {
-            builder.plan.runs(0, rows.len(), |shard, at, length| {
+        let plan = builder.plan;
+        let dealt = pool.map(self.layout.columns().len(), |column| {
+            let mut dealt: Vec<Vec<u8>> = plan.sizes().into_iter().map(Vec::with_capacity).collect();
+            plan.runs(0, rows.len(), |shard, at, length| {
                 let codes =
                     places[at..at + length].iter().map(|&(from, local)| self.shards[from].columns[column][local]);
-                builder.shards[shard].columns[column].extend(codes);
+                dealt[shard].extend(codes);
             });
+            dealt
+        });
+        for (column, dealt) in dealt.into_iter().enumerate() {
+            builder.shards.iter_mut().zip(dealt).for_each(|(shard, codes)| shard.columns[column] = codes);
         }
         let some = |values: &Values| -> Vec<f64> { rows.iter().filter_map(|&row| values.get(row)).collect() };
         builder.target.extend(&some(&self.target));

@@ -4,11 +4,10 @@ use std::cmp::Ordering;
 
 use swarmwood_search::rng::Stream;
 
-/// All rows in the order in which they are dealt, one fold after the other.
+/// The fold that every row was dealt to.
 #[derive(Debug, Clone)]
 pub struct Dealing {
-    order: Vec<usize>,
-    folds: usize,
+    fold: Vec<u32>,
 }
 
 impl Dealing {
@@ -29,22 +28,22 @@ impl Dealing {
         let mut order: Vec<usize> = (0..rows).collect();
         stream.shuffle(&mut order);
         order.sort_by(|&a, &b| alike(a, b));
-        Dealing { order, folds }
+        let mut fold = vec![0; rows];
+        order.into_iter().enumerate().for_each(|(at, row)| fold[row] = (at % folds) as u32);
+        Dealing { fold }
     }
 
     /// The rows of a fold, ascending.
     pub fn rows_of(&self, fold: usize) -> Vec<usize> {
-        self.pick(|at| at % self.folds == fold)
+        self.pick(|of_row| of_row == fold)
     }
 
     /// The rows of all other folds, ascending.
     pub fn rows_but(&self, fold: usize) -> Vec<usize> {
-        self.pick(|at| at % self.folds != fold)
+        self.pick(|of_row| of_row != fold)
     }
 
     fn pick(&self, wanted: impl Fn(usize) -> bool) -> Vec<usize> {
-        let mut rows: Vec<usize> = (0..).zip(&self.order).filter(|&(at, _)| wanted(at)).map(|(_, &row)| row).collect();
-        rows.sort_unstable();
-        rows
+        (0..self.fold.len()).filter(|&row| wanted(self.fold[row] as usize)).collect()
     }
 }

@@ -91,6 +91,35 @@ impl Question {
             Question::Table(route) => usize::from(route.right[usize::from(columns[route.column][row])]),
         }
     }
+
+    /// Parts rows, given from `start` on: those that go left come first, in order; answers how many they are.
+    fn part(&self, columns: &[Vec<u8>], start: usize, rows: &mut [u16], aside: &mut [u16]) -> usize {
+        match self {
+            Question::Beyond(beyond) => {
+                part_by(&columns[beyond.column][start..], |code| beyond.right(code), rows, aside)
+            }
+            Question::Table(route) => {
+                let right = |code: u8| route.right[usize::from(code)] == 1;
+                part_by(&columns[route.column][start..], right, rows, aside)
+            }
+        }
+    }
+}
+
+#[inline]
+fn part_by(codes: &[u8], right: impl Fn(u8) -> bool, rows: &mut [u16], aside: &mut [u16]) -> usize {
+    let (mut left, mut others) = (0, 0);
+    for at in 0..rows.len() {
+        let row = rows[at];
+        let side = usize::from(right(codes[usize::from(row)]));
+        // Both places are written; only one of them counts.
+        rows[left] = row;
+        aside[others] = row;
+        left += 1 - side;
+        others += side;
+    }
+    rows[left..].copy_from_slice(&aside[..others]);
+    left
 }
 
 impl Walker {
@@ -110,6 +139,103 @@ impl Walker {
                     at = stop.children[stop.question.side(columns, row)];
                 }
             }
+        }
+    }
+
+    /// Calls `put(row, leaf)` once for every row. Blocks of rows go down the tree together: a node parts all its rows in a
+    /// loop without a branch that depends on them, which takes a fraction of the time of single walks.
+    pub fn each_leaf(&self, columns: &[Vec<u8>], rows: usize, mut put: impl FnMut(usize, usize)) {
+        if self.oblivious || self.stops.is_empty() || self.stops.len() > MOST_STOPS {
+            (0..rows).for_each(|row| put(row, self.leaf(columns, row)));
+            return;
+        }
+        let (mut order, mut aside) = (vec![0u16; TOGETHER], vec![0u16; TOGETHER]);
+        let mut open = Vec::new();
+        for start in (0..rows).step_by(TOGETHER) {
+            let count = TOGETHER.min(rows - start);
+            (0..count).for_each(|at| order[at] = at as u16);
+            open.push((Child::Node(0), 0..count));
+            while let Some((child, span)) = open.pop() {
+                let node = match child {
+                    Child::Node(node) if !span.is_empty() => node,
+                    Child::Node(_) => continue,
+                    Child::Leaf(leaf) => {
+                        order[span].iter().for_each(|&row| put(start + usize::from(row), leaf as usize));
+                        continue;
+                    }
+                };
+                let stop = &self.stops[node as usize];
+                let middle = span.start + stop.question.part(columns, start, &mut order[span.clone()], &mut aside);
+                open.push((stop.children[0], span.start..middle));
+                open.push((stop.children[1], middle..span.end));
+            }
+        }
+    }
+}
+
+/// Rows that go down a tree together: their codes of a column stay in the cache.
+const TOGETHER: usize = 4096;
+
+/// Trees with more nodes leave too few rows at each for going together.
+const MOST_STOPS: usize = TOGETHER / 16;
+
+#[cfg(test)]
+mod tests {
+    use swarmwood_model::{Feature, Kind};
+    use swarmwood_search::rng::Stream;
+
+    use super::*;
+    use crate::bins::Cut;
+    use crate::data::{Chunk, Column};
+    use crate::dataset::Dataset;
+    use crate::pool::Pool;
+
+    /// A tree of random rules, grown by splitting a random leaf again and again.
+    fn random_tree(splits: usize, layout: &Layout, stream: &mut Stream) -> Grown {
+        let mut grown = Grown { leaves: vec![Leaf::default()], ..Grown::default() };
+        let mut below = |count: usize| stream.below(count as u64) as usize;
+        for node in 0..splits {
+            let feature = below(layout.features().len());
+            let code = 1 + below(layout.features()[feature].bins() - 1) as u8;
+            let rule = Rule { feature: feature as u32, cut: Cut::Above(code), missing_right: below(2) == 1 };
+            let split = Child::Leaf(below(grown.leaves.len()) as u32);
+            for other in &mut grown.nodes {
+                for child in [&mut other.left, &mut other.right] {
+                    if *child == split {
+                        *child = Child::Node(node as u32);
+                    }
+                }
+            }
+            let right = Child::Leaf(grown.leaves.len() as u32);
+            grown.nodes.push(GrownNode { rule, left: split, right, gain: 0.0, cover: 0.0 });
+            grown.leaves.push(Leaf::default());
+        }
+        grown
+    }
+
+    #[test]
+    fn rows_that_go_together_come_where_each_goes_alone() {
+        let rows = TOGETHER + 700;
+        let mut stream = Stream::new(3, 0, 0);
+        let flag = |at: usize| Column::Number((0..rows).map(|row| f64::from(u8::from(row % 5 == at))).collect());
+        let free = (0..rows).map(|_| if stream.unit() < 0.1 { f64::NAN } else { stream.normal() }).collect();
+        // Flags share a column and are asked by tables; the number is asked by a comparison.
+        let columns = vec![flag(0), Column::Number(free), flag(1), flag(2)];
+        let features = ["a", "b", "c", "d"].map(|name| Feature { name: name.into(), kind: Kind::Number });
+        let chunk = Chunk { columns, target: vec![0.0; rows], weight: Vec::new(), rows };
+        let pool = Pool::new(1).unwrap();
+        let layout = Layout::fit(|at| chunk.columns[at].clone(), &features, 255, &pool);
+        let data = Dataset::from_chunk(&chunk, layout, &pool);
+        let shard = &data.shards[0];
+        for splits in [0, 1, 30, MOST_STOPS, MOST_STOPS + 1] {
+            let walker = random_tree(splits, &data.layout, &mut stream).walker(&data.layout);
+            let mut leaves = vec![usize::MAX; shard.rows];
+            walker.each_leaf(&shard.columns, shard.rows, |row, leaf| {
+                assert_eq!(leaves[row], usize::MAX, "a row has one leaf");
+                leaves[row] = leaf;
+            });
+            let alone: Vec<usize> = (0..shard.rows).map(|row| walker.leaf(&shard.columns, row)).collect();
+            assert_eq!(leaves, alone, "{splits}");
         }
     }
 }

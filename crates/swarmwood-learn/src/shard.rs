@@ -304,9 +304,7 @@ impl Shard {
     pub fn add_tree(&mut self, output: usize, values: &[f32], walker: &Walker) {
         let rows = self.rows.rows;
         let score = &mut self.score[output * rows..(output + 1) * rows];
-        for (row, score) in score.iter_mut().enumerate() {
-            *score += values[walker.leaf(&self.rows.columns, row)];
-        }
+        walker.each_leaf(&self.rows.columns, rows, |row, leaf| score[row] += values[leaf]);
     }
 
     /// Residuals (target minus score) and weights of a slot's rows, for leaf values that are quantiles.

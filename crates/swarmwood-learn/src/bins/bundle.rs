@@ -3,6 +3,8 @@
 //! A histogram pass costs by the stored column, so this is the largest single saving on data such as Covertype: 54
 //! columns become 11. Every feature keeps its own bins and is searched on its own.
 
+use crate::pool::Pool;
+
 /// What a feature must show to be a candidate: its codes over the sample.
 pub struct Candidate {
     /// The feature's position.
@@ -27,11 +29,14 @@ pub const MOST_BINS: usize = 16;
 const MOST_TRIES: usize = 64;
 
 /// Bundles of at least two features, found first-fit in feature order.
-pub fn find(candidates: &[Candidate]) -> Vec<Bundle> {
+pub fn find(candidates: &[Candidate], pool: &Pool) -> Vec<Bundle> {
+    let looked_at = pool.map(candidates.len(), |at| {
+        let codes = &candidates[at].codes;
+        let default = most_common(codes);
+        (default, active_rows(codes, default))
+    });
     let mut open: Vec<(Bundle, Vec<u64>, usize)> = Vec::new();
-    for candidate in candidates {
-        let default = most_common(&candidate.codes);
-        let active = active_rows(&candidate.codes, default);
+    for (candidate, (default, active)) in candidates.iter().zip(looked_at) {
         let adds = candidate.bins - 1;
         let member = (candidate.feature, candidate.bins, default);
         let fits = |(_, taken, used): &&mut (Bundle, Vec<u64>, usize)| {
@@ -70,20 +75,21 @@ mod tests {
     #[test]
     fn a_one_hot_block_becomes_one_bundle() {
         let block: Vec<Candidate> = (0..5).map(|at| one_hot(at as u32, at, 5, 300)).collect();
-        let bundles = find(&block);
+        let bundles = find(&block, &Pool::new(2).unwrap());
         assert_eq!(bundles.len(), 1);
         assert_eq!(bundles[0].members, (0..5).map(|f| (f, 2, 1)).collect::<Vec<_>>());
     }
 
     #[test]
     fn overlapping_columns_stay_apart() {
-        assert_eq!(find(&[one_hot(0, 0, 2, 100), one_hot(1, 0, 3, 100)]), []);
+        let columns = [one_hot(0, 0, 2, 100), one_hot(1, 0, 3, 100)];
+        assert_eq!(find(&columns, &Pool::new(1).unwrap()), []);
     }
 
     #[test]
     fn a_bundle_never_outgrows_a_byte() {
         let wide: Vec<Candidate> = (0..300).map(|at| one_hot(at as u32, at, 300, 600)).collect();
-        let bundles = find(&wide);
+        let bundles = find(&wide, &Pool::new(2).unwrap());
         assert_eq!(bundles.len(), 2);
         assert!(bundles.iter().all(|b| b.members.iter().map(|m| m.1 - 1).sum::<usize>() < 256));
     }

@@ -147,7 +147,7 @@ impl Layout {
             }
             bins.push(feature);
         }
-        Layout::place(bins, &constant, &bundle::find(&candidates))
+        Layout::place(bins, &constant, &bundle::find(&candidates, pool))
     }
 
     fn place(features: Vec<FeatureBins>, constant: &[bool], bundles: &[Bundle]) -> Self {

@@ -3,6 +3,7 @@
 use swarmwood_search::rng::Stream;
 
 use crate::dealing::Dealing;
+use crate::pool::Pool;
 use crate::ranked::{Ranked, Target};
 
 /// Streams of the dealing of rows.
@@ -17,13 +18,16 @@ pub struct Fold {
     pub test: Vec<u32>,
 }
 
-/// Deals the rows to `count` folds; `repeat` names the dealing.
-pub fn deal(table: &Ranked, count: usize, seed: u64, repeat: u64) -> Vec<Fold> {
+/// Deals the rows to `count` folds; `repeat` names the dealing. In a hurry there are none.
+pub fn deal(table: &Ranked, count: usize, seed: u64, repeat: u64, pool: &Pool) -> Vec<Fold> {
+    if pool.hurried() {
+        return Vec::new();
+    }
     let count = count.clamp(2, table.rows().max(2));
     let dealing = Dealing::new(table.rows(), count, Stream::new(seed, STREAM, repeat), |a, b| match table.target() {
         Target::Classes { of_row, .. } => of_row[a].cmp(&of_row[b]),
         Target::Numbers { of_row, .. } => of_row[a].total_cmp(&of_row[b]),
     });
     let short = |rows: Vec<usize>| rows.into_iter().map(|row| row as u32).collect();
-    (0..count).map(|fold| Fold { train: short(dealing.rows_but(fold)), test: short(dealing.rows_of(fold)) }).collect()
+    pool.map(count, |fold| Fold { train: short(dealing.rows_but(fold)), test: short(dealing.rows_of(fold)) })
 }

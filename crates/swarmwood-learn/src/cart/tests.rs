@@ -168,7 +168,7 @@ proptest! {
 #[test]
 fn folds_hold_every_row_once_and_classes_in_equal_shares() {
     let table = table(vec![vec![0.0; 50]], (0..50).map(|row| f64::from(u8::from(row < 10))).collect(), Some(2));
-    let folds = deal(&table, 5, 3, 0);
+    let folds = deal(&table, 5, 3, 0, &Pool::new(1).unwrap());
     let mut rows: Vec<u32> = folds.iter().flat_map(|fold| fold.test.clone()).collect();
     rows.sort_unstable();
     assert_eq!(rows, (0..50).collect::<Vec<u32>>());
@@ -190,7 +190,7 @@ fn cross_validation_finds_the_size_of_a_planted_tree() {
     let growing = Growing { table: &table, loss: &Loss::Squared, limits: FREE, features: &features, pool: &pool };
     let path = Path::new(grow(&growing), &table, &Loss::Squared);
     assert!(path.steps()[0].leaves > 100);
-    let folds = deal(&table, 5, 0, 0);
+    let folds = deal(&table, 5, 0, 0, &Pool::new(1).unwrap());
     for choice in [Choice::Best, Choice::OneStandardError] {
         let (alpha, validated) = choose_alpha(&growing, &path, &Loss::Squared, &folds, choice);
         let tree = path.tree(alpha);
@@ -216,7 +216,7 @@ fn a_hurry_leaves_the_splits_that_gain_most() {
         let limits = Limits { leaves: questions + 1, ..FREE };
         assert_eq!(cut, grow(&Growing { limits, pool: &calm, ..growing }));
         let path = Path::new(cut, &table, &Loss::Squared);
-        let folds = deal(&table, 5, 0, 0);
+        let folds = deal(&table, 5, 0, 0, &Pool::new(1).unwrap());
         assert_eq!(choose_alpha(&growing, &path, &Loss::Squared, &folds, Choice::Best), (-1.0, Vec::new()));
     }
 }

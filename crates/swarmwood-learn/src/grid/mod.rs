@@ -242,7 +242,7 @@ impl Run<'_> {
         let growing = Growing { table: self.table, loss: &Loss::Gini, limits, features, pool: self.pool };
         let path = Path::new(cart::grow(&growing), self.table, &Loss::Gini);
         let mut alpha = prune.map_or(-1.0, |choice| {
-            let folds = cart::deal(self.table, folds, seed, 0);
+            let folds = cart::deal(self.table, folds, seed, 0, self.pool);
             cart::choose_alpha(&growing, &path, &Loss::Error, &folds, choice).0
         });
         if self.pool.hurried() {

@@ -35,7 +35,9 @@ impl Shard {
 
     /// The leaf of every row in any tree.
     pub fn locate(&self, walker: &Walker) -> Vec<u16> {
-        (0..self.rows.rows).map(|row| walker.leaf(&self.rows.columns, row) as u16).collect()
+        let mut leaves = vec![0; self.rows.rows];
+        walker.each_leaf(&self.rows.columns, self.rows.rows, |row, leaf| leaves[row] = leaf as u16);
+        leaves
     }
 
     /// Adds to every row's score what its leaf is given.

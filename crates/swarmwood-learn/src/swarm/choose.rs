@@ -39,6 +39,8 @@ pub(super) struct Choosing<'a> {
     pub(super) folds: Vec<Fold>,
     pub(super) facts: Facts,
     pub(super) tried: Vec<Tried>,
+    /// What the first candidate says of unseen rows, until it is scored.
+    unscored: Option<Unseen>,
     /// The best greedy candidate so far, fitted to all rows.
     boosted: Option<(Candidate, greedy::Fit)>,
     /// What there is to end with before the choice is made.
@@ -108,6 +110,9 @@ impl<'a> Choosing<'a> {
         let mut begun = Begun::new(data, None, objective, pool, frame.memory);
         begun.workers.derive(0.0);
         let hessian = begun.workers.hessian(0) / data.rows() as f64;
+        // Too few rows to hold any out: one greedy fit is all there is to do.
+        let few = data.rows() < LEAST_ROWS;
+        let folds = if few { Vec::new() } else { folds::deal(data, classes, frame.seed, pool) };
         Ok(Choosing {
             data,
             valid,
@@ -116,16 +121,16 @@ impl<'a> Choosing<'a> {
             pool,
             halt,
             alone: pool.alone().map_err(SearchError::Threads)?,
-            // Too few rows to hold any out: one greedy fit is all there is to do.
-            folds: if data.rows() < LEAST_ROWS { Vec::new() } else { folds::deal(data, classes, frame.seed, pool) },
             facts: Facts { classes, rows: data.rows(), hessian, noise: 1.0, dispersion: 1.0 },
             tried: Vec::new(),
+            unscored: None,
             boosted: None,
             held: None,
             past: Past::default(),
             work: 0,
             stopped: false,
-            cut_short: false,
+            cut_short: folds.is_empty() && !few,
+            folds,
         })
     }
 
@@ -141,9 +146,9 @@ impl<'a> Choosing<'a> {
         let frame = self.settings.frames[0];
         let greedy = menu::greedy_menu(&frame, &self.facts);
         // The first candidate tells the noise roughly: enough to search with, should there be no time for more.
-        self.compare(&greedy, 0..1, watch);
-        self.estimate_noise();
+        self.begin(&greedy[0]);
         self.hold(false, watch);
+        self.score_first(greedy.len(), watch);
         self.compare(&greedy, 1..greedy.len(), watch);
         self.estimate_noise();
         self.compare(&[menu::priced_greedy(&frame, &self.facts)], 0..1, watch);
@@ -166,6 +171,51 @@ impl<'a> Choosing<'a> {
         self.stopped || self.settings.budget > 0 && self.work >= self.settings.budget
     }
 
+    /// Cross-validates the first candidate for the noise alone: its score can wait until there is a fit in hand.
+    fn begin(&mut self, first: &Candidate) {
+        if self.folds.is_empty() || self.is_over() {
+            return;
+        }
+        if !self.past.scores.is_empty() {
+            let Score { score, factor, squares, work } = self.past.scores.remove(0);
+            self.work += work;
+            self.tried.push(Tried { candidate: first.clone(), score, factor, squares, work });
+        } else {
+            let (unseen, work) = self.cross(std::slice::from_ref(first)).swap_remove(0);
+            if (self.halt)() {
+                (self.stopped, self.cut_short) = (true, true);
+                return;
+            }
+            self.work += work;
+            let squares = unseen.squares / unseen.weights();
+            self.tried.push(Tried { squares, work, ..Tried::unjudged(first.clone()) });
+            self.unscored = Some(unseen);
+        }
+        self.estimate_noise();
+    }
+
+    /// Scores the first candidate and tells it, unless that was done before or there is no time left.
+    fn score_first(&mut self, of: usize, watch: &mut dyn FnMut(&Progress<'_>) -> Flow) {
+        if self.stopped {
+            return;
+        }
+        let Some(unseen) = self.unscored.take() else { return };
+        let (factor, score) = self.score(&unseen);
+        if let Some(first) = self.tried.first_mut() {
+            (first.factor, first.score) = (factor, score);
+        }
+        self.tell_compared(1, of, watch);
+    }
+
+    /// Tells how candidates stand.
+    fn tell_compared(&mut self, done: usize, of: usize, watch: &mut dyn FnMut(&Progress<'_>) -> Flow) {
+        let state = || self.state(self.held.as_ref().map(Held::stored), None);
+        let (stage, work) = (Stage::Compare, self.work);
+        let best = best_of(&self.tried).map(|tried| tried.score);
+        let progress = Progress { stage, done, of, loss: None, best, gain: None, work, state: &state };
+        self.stopped = watch(&progress) == Flow::Stop;
+    }
+
     /// Cross-validates a part of some candidates and remembers their scores.
     fn compare(&mut self, candidates: &[Candidate], part: Range<usize>, watch: &mut dyn FnMut(&Progress<'_>) -> Flow) {
         let folds = self.folds.len();
@@ -182,7 +232,6 @@ impl<'a> Choosing<'a> {
             let scores: Vec<Score> =
                 if known { self.past.scores.drain(..batch.len()).collect() } else { self.judge(batch) };
             if (self.halt)() {
-                // Fits that were cut short say nothing.
                 (self.stopped, self.cut_short) = (true, true);
                 return;
             }
@@ -192,11 +241,7 @@ impl<'a> Choosing<'a> {
             }
             done += batch.len();
             if !known {
-                let state = || self.state(self.held.as_ref().map(Held::stored), None);
-                let (stage, work) = (Stage::Compare, self.work);
-                let best = best_of(&self.tried).map(|tried| tried.score);
-                let progress = Progress { stage, done, of, loss: None, best, gain: None, work, state: &state };
-                self.stopped = watch(&progress) == Flow::Stop;
+                self.tell_compared(done, of, watch);
             }
         }
     }
@@ -207,11 +252,26 @@ impl<'a> Choosing<'a> {
             let &Tried { score, factor, squares, work, .. } = tried;
             Score { score, factor, squares, work }
         };
-        Past { scores: self.tried.iter().map(score).collect(), held, flight }.save()
+        let scored = if self.unscored.is_some() { &[] } else { &self.tried[..] };
+        Past { scores: scored.iter().map(score).collect(), held, flight }.save()
     }
 
-    /// Fits every candidate on every fold and scores it on the rows left out.
+    /// Fits every candidate on every fold and scores it on the rows left out. Once the run is to end there are no scores:
+    /// fits that were cut short say nothing.
     fn judge(&self, candidates: &[Candidate]) -> Vec<Score> {
+        let crossed = self.cross(candidates);
+        if (self.halt)() {
+            return Vec::new();
+        }
+        let scored = |(unseen, work): (Unseen, usize)| {
+            let (factor, score) = self.score(&unseen);
+            Score { score, factor, squares: unseen.squares / unseen.weights(), work }
+        };
+        crossed.into_iter().map(scored).collect()
+    }
+
+    /// What every candidate says of the rows that were left out, and the trees that it grew.
+    fn cross(&self, candidates: &[Candidate]) -> Vec<(Unseen, usize)> {
         let folds = self.folds.len();
         let judged = self.pool.map(candidates.len() * folds, |at| {
             folds::judge(&self.folds[at % folds], &candidates[at / folds], self.objective, &self.alone, self.halt)
@@ -222,25 +282,24 @@ impl<'a> Choosing<'a> {
             .map(|_| {
                 let parts: Vec<Judged> = judged.by_ref().take(folds).collect();
                 let work = parts.iter().map(|part| part.work).sum();
-                let unseen = merged(parts);
-                let (factor, score) = self.score(&unseen);
-                Score { score, factor, squares: unseen.squares / unseen.weights(), work }
+                (merged(parts), work)
             })
             .collect()
     }
 
     fn score(&self, unseen: &Unseen) -> (f64, f64) {
         if self.facts.classes {
-            return unseen.calibrated(self.objective.link());
+            return unseen.calibrated(self.objective.link(), self.pool);
         }
         (1.0, unseen.loss / unseen.weights())
     }
 
     /// Noise and dispersion from the best greedy fit against the best constant.
     fn estimate_noise(&mut self) {
-        let Some(best) = best_of(&self.tried) else { return };
+        let Some(best) = best_of(&self.tried).filter(|_| !self.pool.hurried()) else { return };
         let constant = Candidate { way: Way::Constant, ..best.candidate.clone() };
-        let (left, all) = (best.squares, self.judge(&[constant])[0].squares);
+        let (constant, _) = self.cross(&[constant]).swap_remove(0);
+        let (left, all) = (best.squares, constant.squares / constant.weights());
         self.facts.noise = if all > 0.0 { (left / all).clamp(1e-4, 1.0) } else { 1.0 };
         let quadratic = self.objective.constant_hessian() && self.objective.curvature() == Curvature::Exact;
         self.facts.dispersion = if quadratic { left * self.facts.hessian } else { 1.0 };
@@ -300,6 +359,7 @@ impl<'a> Choosing<'a> {
             compared: self
                 .tried
                 .iter()
+                .filter(|_| self.unscored.is_none())
                 .map(|tried| Compared { name: tried.candidate.name.clone(), score: tried.score })
                 .collect(),
             finished: !self.cut_short && winner.candidate == best.candidate,
@@ -354,6 +414,13 @@ impl<'a> Choosing<'a> {
             self.boosted = Some((candidate, fit));
         }
         trees
+    }
+
+    /// How many trees [`Choosing::boost`] will grow.
+    pub(super) fn owed(&self) -> usize {
+        let candidate = self.best_greedy().candidate;
+        let known = self.boosted.as_ref().is_some_and(|(known, _)| *known == candidate);
+        if known { 0 } else { candidate.frame.trees }
     }
 
     /// Mean training loss of the best greedy fit.

@@ -148,9 +148,9 @@ impl<'a> Ensemble<'a> {
         for output in 0..self.objective.outputs() {
             self.workers.derive(self.arm.kappa);
             let (grown, placement) = self.grow(output, None);
-            let solution = self.step(output, &grown, &placement, None);
-            let values: Vec<f64> = solution.values.iter().map(|value| value * share).collect();
             let sums = self.workers.leaf_sums(output, &placement, grown.leaves.len());
+            let solution = self.step(&grown, &placement, &sums, None);
+            let values: Vec<f64> = solution.values.iter().map(|value| value * share).collect();
             let cost = self.cost(solution.penalty * share * share, &values, &sums, &grown);
             self.workers.shift(output, &placement, &values);
             let mut tree = Placed { grown, output, placement, cost };
@@ -259,8 +259,8 @@ impl<'a> Ensemble<'a> {
 
     /// Fits leaf values to a tree that is out, with derivatives at hand, and puts it in. `out` is the loss without it.
     fn fit(&mut self, output: usize, grown: &Grown, placement: &Placement, out: f64) -> Trial {
-        let mut solution = self.step(output, grown, placement, None);
         let mut sums = self.workers.leaf_sums(output, placement, grown.leaves.len());
+        let mut solution = self.step(grown, placement, &sums, None);
         self.workers.shift(output, placement, &solution.values);
         if self.quadratic {
             let loss = out + self.change(&solution.values, &sums);
@@ -270,28 +270,27 @@ impl<'a> Ensemble<'a> {
         if self.objective.leaf_quantile().is_none() {
             for _ in 1..STEPS {
                 self.workers.derive(self.arm.kappa);
-                let next = self.step(output, grown, placement, Some(&solution.values));
+                sums = self.workers.leaf_sums(output, placement, grown.leaves.len());
+                let next = self.step(grown, placement, &sums, Some(&solution.values));
                 let moved: Vec<f64> = next.values.iter().zip(&solution.values).map(|(new, old)| new - old).collect();
                 self.workers.shift(output, placement, &moved);
                 solution = next;
             }
-            sums = self.workers.leaf_sums(output, placement, grown.leaves.len());
         }
         let loss = self.workers.loss();
         let cost = self.cost(solution.penalty, &solution.values, &sums, grown);
         Trial { values: solution.values, loss, cost }
     }
 
-    /// One step towards the best leaf values: the minimum of the parabola that touches the loss at the present ones.
-    fn step(&self, output: usize, grown: &Grown, placement: &Placement, at: Option<&[f64]>) -> Solution {
-        let count = grown.leaves.len();
+    /// One step towards the best leaf values: the minimum of the parabola that touches the loss at the present ones, which
+    /// the sums over leaves tell.
+    fn step(&self, grown: &Grown, placement: &Placement, sums: &[LeafSums], at: Option<&[f64]>) -> Solution {
         let wishes: Vec<Wish> = match self.objective.leaf_quantile() {
             Some(alpha) => {
-                let residuals = self.workers.leaf_residuals(placement, count).into_iter();
+                let residuals = self.workers.leaf_residuals(placement, grown.leaves.len()).into_iter();
                 residuals.map(|residuals| quantile_wish(residuals, alpha)).collect()
             }
             None => {
-                let sums = self.workers.leaf_sums(output, placement, count);
                 let pull = |leaf: usize, sum: &LeafSums| {
                     at.map_or(0.0, |values| (sum.h - self.arm.kappa * sum.weight) * values[leaf]) - sum.g
                 };

@@ -38,8 +38,11 @@ pub struct Judged {
     pub work: usize,
 }
 
-/// Deals rows to folds: every class in equal shares.
+/// Deals rows to folds: every class in equal shares. In a hurry there are none.
 pub fn deal(data: &Dataset, classes: bool, seed: u64, pool: &Pool) -> Vec<Fold> {
+    if pool.hurried() {
+        return Vec::new();
+    }
     let target = if classes { data.target.to_vec() } else { Vec::new() };
     let stream = Stream::new(seed, FOLD_STREAM, 0);
     let dealing = Dealing::new(data.rows(), FOLDS, stream, |a, b| match classes {
@@ -47,11 +50,10 @@ pub fn deal(data: &Dataset, classes: bool, seed: u64, pool: &Pool) -> Vec<Fold> 
         false => Ordering::Equal,
     });
     let used = if data.rows() < MANY_ROWS { FOLDS } else { 2 };
-    let fold = |number: usize| Fold {
-        train: data.subset(&dealing.rows_but(number), pool),
-        test: data.subset(&dealing.rows_of(number), pool),
-    };
-    (0..used).map(fold).collect()
+    let part = |rows: Vec<usize>| (!pool.hurried()).then(|| data.subset(&rows, pool));
+    let fold =
+        |number: usize| Some(Fold { train: part(dealing.rows_but(number))?, test: part(dealing.rows_of(number))? });
+    (0..used).map(fold).collect::<Option<Vec<Fold>>>().unwrap_or_default()
 }
 
 /// Fits a candidate on a fold's rows and scores the others. One thread does it all: folds and candidates are what runs

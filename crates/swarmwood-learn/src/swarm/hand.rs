@@ -1,10 +1,10 @@
 //! The fit in hand: the likeliest search arm is fitted to all rows while candidates are still being compared, so that a run
 //! that is cut short ends with a searched model, not with a greedy one.
 //!
-//! It is begun twice at most. As soon as one greedy fit was cross-validated the noise is known roughly, and half of the sweeps
-//! bring most of what sweeps bring. When all greedy fits were, the arm has its final penalties; if they are others, the fit
-//! begins anew and does all sweeps. If that arm wins in the end, the final fit goes on from here and nothing was lost: the
-//! choice and what comes out of a whole run are the same as without a fit in hand.
+//! It is begun twice at most. As soon as one greedy fit was cross-validated the noise is known roughly; that fit is scored only
+//! when the search is in hand. Half of the sweeps bring most of what sweeps bring. When all greedy fits were judged, the arm has
+//! its final penalties; if they are others, the fit begins anew and does all sweeps. If that arm wins in the end, the final fit
+//! goes on from here and nothing was lost: the choice and what comes out of a whole run are the same as without a fit in hand.
 
 use super::choose::Choosing;
 use super::ensemble::Ensemble;
@@ -13,6 +13,9 @@ use super::menu::{self, Candidate, Way};
 use super::state::{Flight, InHand};
 use super::{Progress, Stage, backfit};
 use crate::event::Flow;
+
+/// Below this many rows all greedy trees are grown in some hundredths of a second.
+const QUICK_ROWS: usize = 100_000;
 
 /// A fit to all rows.
 pub struct Held {
@@ -60,7 +63,9 @@ impl Choosing<'_> {
         };
         let before = self.held.take();
         let others = self.work - before.as_ref().map_or(0, |held| held.spent + held.flight.work);
-        let boosted = self.boost();
+        // Of few rows the search comes first: what to measure it by is then grown as soon as it is in hand.
+        let later = !exact && self.data.rows() < QUICK_ROWS;
+        let boosted = if later { self.owed() } else { self.boost() };
         let begin = match (past, &before) {
             // The trees of the greedy fit were counted the first time.
             (Some(past), _) => Begin { flight: Some(past.flight), spent: past.spent },
@@ -74,6 +79,7 @@ impl Choosing<'_> {
         let mut held = Held { candidate, loss: f64::NAN, flight: Flight::nothing(), exact, spent: begin.spent };
         let flow = self.sweep_on(&mut held, begin.flight, sweeps, before.as_ref(), others, watch);
         self.stopped |= flow == Flow::Stop;
+        self.boost();
         self.work = others + held.spent + held.flight.work;
         let cut = self.pool.hurried() && held.flight.trees.len() < self.trees_of(&held.candidate);
         self.held = match before {

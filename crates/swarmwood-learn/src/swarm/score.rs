@@ -2,6 +2,8 @@
 
 use swarmwood_model::Link;
 
+use crate::pool::{Pool, even_ranges};
+
 /// Scores of rows that the fit has not seen, with their answers.
 #[derive(Debug, Clone, Default)]
 pub struct Unseen {
@@ -33,38 +35,56 @@ impl Unseen {
 
     /// Sum of weights.
     pub fn weights(&self) -> f64 {
-        (0..self.target.len()).map(|row| self.weight(row)).sum()
+        if self.weight.is_empty() { self.target.len() as f64 } else { self.weight.iter().sum() }
     }
 
-    /// Mean log loss and mean Brier score when raw scores are multiplied by `factor`.
-    fn classes(&self, link: Link, factor: f64) -> (f64, f64) {
-        let outputs = self.raw.len() / self.target.len().max(1);
-        let (mut log, mut brier) = (0.0, 0.0);
-        for (row, raw) in self.raw.chunks_exact(outputs.max(1)).enumerate() {
-            let (own, square) = match link {
-                Link::Softmax => softmax_row(raw, factor, self.target[row] as usize),
-                _ => {
-                    let signed = if self.target[row] > 0.5 { raw[0] } else { -raw[0] } * factor;
-                    let wrong = 1.0 / (1.0 + signed.exp());
-                    (1.0 - wrong, 2.0 * wrong * wrong)
-                }
-            };
-            log -= self.weight(row) * own.max(1e-15).ln();
-            brier += self.weight(row) * square;
+    /// The probability of a row's own class, and its squared distance to the truth, when raw scores are multiplied by
+    /// `factor`.
+    fn row(&self, row: usize, link: Link, factor: f64) -> (f64, f64) {
+        match link {
+            Link::Softmax => {
+                let outputs = self.raw.len() / self.target.len().max(1);
+                softmax_row(&self.raw[row * outputs..(row + 1) * outputs], factor, self.target[row] as usize)
+            }
+            _ => {
+                let raw = self.raw[row];
+                let signed = if self.target[row] > 0.5 { raw } else { -raw } * factor;
+                let wrong = 1.0 / (1.0 + signed.exp());
+                (1.0 - wrong, 2.0 * wrong * wrong)
+            }
         }
-        let all = self.weights();
-        (log / all, brier / all)
     }
 
-    /// The factor on raw scores that gives the least log loss, and the Brier score with it.
-    pub fn calibrated(&self, link: Link) -> (f64, f64) {
+    /// The weighted mean of something over all rows. Rows are looked at side by side and summed in their order.
+    fn mean(&self, pool: &Pool, of_row: impl Fn(usize) -> f64 + Sync) -> f64 {
+        let blocks = even_ranges(self.target.len(), self.target.len().div_ceil(BLOCK));
+        let terms = pool
+            .map(blocks.len(), |at| blocks[at].clone().map(|row| self.weight(row) * of_row(row)).collect::<Vec<f64>>());
+        terms.iter().flatten().sum::<f64>() / self.weights()
+    }
+
+    /// Mean log loss.
+    fn log_loss(&self, link: Link, factor: f64, pool: &Pool) -> f64 {
+        -self.mean(pool, |row| self.row(row, link, factor).0.max(1e-15).ln())
+    }
+
+    /// Mean Brier score.
+    fn brier(&self, link: Link, factor: f64, pool: &Pool) -> f64 {
+        self.mean(pool, |row| self.row(row, link, factor).1)
+    }
+
+    /// The factor on raw scores that gives the least log loss, and the Brier score with it. In a hurry it is found roughly.
+    pub fn calibrated(&self, link: Link, pool: &Pool) -> (f64, f64) {
         // The log loss is convex in the factor; golden section on its logarithm.
         let ratio = (5f64.sqrt() - 1.0) / 2.0;
         let (mut low, mut high) = (LEAST_FACTOR.ln(), MOST_FACTOR.ln());
-        let at = |place: f64| self.classes(link, place.exp()).0;
+        let at = |place: f64| self.log_loss(link, place.exp(), pool);
         let (mut left, mut right) = (high - ratio * (high - low), low + ratio * (high - low));
         let (mut at_left, mut at_right) = (at(left), at(right));
         for _ in 0..25 {
+            if pool.hurried() {
+                break;
+            }
             if at_left <= at_right {
                 (high, right, at_right) = (right, left, at_left);
                 left = high - ratio * (high - low);
@@ -76,9 +96,12 @@ impl Unseen {
             }
         }
         let factor = ((low + high) / 2.0).exp();
-        (factor, self.classes(link, factor).1)
+        (factor, self.brier(link, factor, pool))
     }
 }
+
+/// Rows that are looked at together.
+const BLOCK: usize = 4096;
 
 /// Range of the calibrating factor.
 const LEAST_FACTOR: f64 = 0.2;
@@ -108,9 +131,11 @@ mod tests {
             unseen.raw.push(honest * 2.5);
             unseen.target.push(f64::from(u8::from(hit)));
         }
-        let (factor, brier) = unseen.calibrated(Link::Sigmoid);
+        let pool = Pool::new(1).unwrap();
+        let (factor, brier) = unseen.calibrated(Link::Sigmoid, &pool);
         assert!((factor * 2.5 - 1.0).abs() < 0.03, "{factor}");
-        assert!(brier < unseen.classes(Link::Sigmoid, 1.0).1);
+        assert!(brier < unseen.brier(Link::Sigmoid, 1.0, &pool));
+        assert_eq!((factor, brier), unseen.calibrated(Link::Sigmoid, &Pool::new(3).unwrap()));
     }
 
     #[test]
@@ -119,7 +144,10 @@ mod tests {
         let target = vec![1.0, 0.0, 0.0, 1.0];
         let one = Unseen { raw: raw.to_vec(), target: target.clone(), ..Unseen::default() };
         let two = Unseen { raw: raw.iter().flat_map(|&r| [0.0, r]).collect(), target, ..Unseen::default() };
-        let (a, b) = (one.classes(Link::Sigmoid, 1.7), two.classes(Link::Softmax, 1.7));
-        assert!((a.0 - b.0).abs() < 1e-12 && (a.1 - b.1).abs() < 1e-12);
+        let pool = Pool::new(1).unwrap();
+        let (a, b) = (one.log_loss(Link::Sigmoid, 1.7, &pool), two.log_loss(Link::Softmax, 1.7, &pool));
+        assert!((a - b).abs() < 1e-12);
+        let (a, b) = (one.brier(Link::Sigmoid, 1.7, &pool), two.brier(Link::Softmax, 1.7, &pool));
+        assert!((a - b).abs() < 1e-12);
     }
 }

@@ -398,6 +398,7 @@ fn a_hurry_ends_the_run_anywhere_with_a_model() {
         assert!((loss - found.report.loss).abs() < 1e-6 * loss.max(1.0), "the scores are those of the trees");
         assert!(loss < constant, "{questions}: {loss}");
         assert!(!found.report.searched || found.members.len() == 3, "a part of a search is no search");
+        assert!(questions > 0 || !found.report.finished, "what was not compared is not chosen");
         losses.push(loss);
     }
     assert!(losses[10] < 0.5 * losses[0] && losses[8] < losses[0], "{losses:?}");

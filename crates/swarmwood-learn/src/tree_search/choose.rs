@@ -65,7 +65,7 @@ pub fn choose(
 ) -> (Vec<Arm>, Option<Sketch>) {
     let repeats = if table.rows() < MANY_ROWS { 2 } else { 1 };
     let folds: Vec<Fold> =
-        (0..repeats).flat_map(|repeat| cart::deal(table, menu.folds, settings.seed, repeat)).collect();
+        (0..repeats).flat_map(|repeat| cart::deal(table, menu.folds, settings.seed, repeat, pool)).collect();
     let hand: Mutex<Option<(f64, Sketch)>> = Mutex::default();
     // Both trees of a size come from one search, which starts with CART's.
     let judged = pool.map(folds.len() * menu.sizes.len(), |at| {

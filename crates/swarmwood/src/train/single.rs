@@ -113,7 +113,7 @@ fn grow(job: &Job<'_>, table: &Ranked, loss: &Loss) -> (Sketch, TreeReport) {
         None => (grown, Vec::new()),
         Some(choice) => {
             let path = Path::new(grown, table, by);
-            let folds = cart::deal(table, job.params.folds, job.params.seed, 0);
+            let folds = cart::deal(table, job.params.folds, job.params.seed, 0, job.pool);
             let (alpha, validated) = cart::choose_alpha(&growing, &path, &judge(loss), &folds, choice);
             (path.tree(alpha), validated)
         }
