@@ -18,9 +18,12 @@ DEMO := $(TARGET)/demo
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-test: bench/.venv/ready ## Check everything: format, lints, tests, doctests, layers, Python
+# The tools of Python are unpacked while Rust is compiled: both take minutes the first time.
+test: ## Check everything: format, lints, tests, doctests, layers, Python
 	@echo "swarmwood: checking (the first time also compiles the dependencies, some minutes)"
-	@$(CARGO) xtask check
+	@mkdir -p $(TARGET) && { $(MAKE) --no-print-directory bench/.venv/ready $(TOOLS)/ready >$(TARGET)/tools.log 2>&1 & \
+		tools=$$!; $(CARGO) xtask check; checked=$$?; \
+		wait $$tools || { cat $(TARGET)/tools.log; echo "FAILED  tools of Python"; exit 1; }; exit $$checked; }
 	@$(MAKE) --no-print-directory python
 	@echo "swarmwood: all checks passed"
 
@@ -36,13 +39,15 @@ python: bench/.venv/ready package
 TOOLS := $(abspath $(TARGET))/python-tools
 FRESH := $(abspath $(TARGET))/python
 WHEELS := $(abspath $(TARGET))/wheels
+# What .cargo/config.toml says, for maturin as well: else it has the extension module compiled anew each time.
+export PYO3_CONFIG_FILE := $(abspath crates/swarmwood-python/interpreter.txt)
 
 package: $(TOOLS)/ready ## Build the Python package, install and check it
 	@$(TOOLS)/bin/ruff check --quiet python && $(TOOLS)/bin/ruff format --quiet --check python \
 		|| { echo "FAILED  style of the Python package; ruff check --fix python && ruff format python"; exit 1; }
-	@$(CARGO) build --quiet --workspace --all-features
+	@$(CARGO) build --quiet --workspace --all-features --bin swarmwood
 	@rm -rf $(WHEELS) && CARGO_TARGET_DIR=$(abspath $(TARGET)) $(TOOLS)/bin/maturin build --quiet --profile dev \
-		--interpreter $(TOOLS)/bin/python --out $(WHEELS) >$(TOOLS)/maturin.log 2>&1 \
+		--features as-in-workspace --interpreter $(TOOLS)/bin/python --out $(WHEELS) >$(TOOLS)/maturin.log 2>&1 \
 		|| { cat $(TOOLS)/maturin.log; echo "FAILED  wheel of the Python package"; exit 1; }
 	@$(TOOLS)/bin/python -m venv --clear --without-pip $(FRESH)
 	@echo $(TOOLS)/lib/python3.*/site-packages >$$(echo $(FRESH)/lib/python3.*/site-packages)/tools.pth

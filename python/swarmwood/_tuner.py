@@ -73,9 +73,7 @@ class Tuner:
     30
     """
 
-    def __init__(
-        self, space: Mapping[str, Any], *, engine: str = "tpe", seed: int = 0, maximize: bool = False
-    ) -> None:
+    def __init__(self, space: Mapping[str, Any], *, engine: str = "tpe", seed: int = 0, maximize: bool = False) -> None:
         self._space = Space(space)
         self._engine = make_engine(self._space, engine, seed)
         self.engine = engine

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import CLASSIFIERS, METHODS, is_classifier, name_of
+from sklearn.datasets import load_iris
 
 import swarmwood
 from swarmwood import (
@@ -18,6 +19,7 @@ from swarmwood import (
     SwarmTreeClassifier,
     SwarmTreeRegressor,
     _core,
+    _estimator,
     _generate,
 )
 
@@ -224,3 +226,25 @@ def test_a_panic_is_an_exception_like_any_other():
     assert issubclass(swarmwood.SwarmwoodError, RuntimeError)
     with pytest.raises(swarmwood.SwarmwoodError):
         _core.inject_panic()
+
+
+def test_a_panic_inside_of_fit_and_predict_is_an_exception_too(monkeypatch):
+    X, y = load_iris(return_X_y=True)
+    fitted = GreedyBoostClassifier(n_estimators=2).fit(X, y)
+    whole = _estimator.table_of
+
+    def faulty(*arguments):
+        table = whole(*arguments)
+        _core.inject_panic(table)
+        return table
+
+    monkeypatch.setattr(_estimator, "table_of", faulty)
+    for estimator in (GreedyBoostClassifier(), SwarmBoostClassifier(), SwarmTreeClassifier()):
+        with pytest.raises(swarmwood.SwarmwoodError, match=r"internal error.*injected into a table"):
+            estimator.fit(X, y)
+        assert not hasattr(estimator, "_model")
+    for wanted in (fitted.predict, fitted.predict_proba, fitted.apply):
+        with pytest.raises(swarmwood.SwarmwoodError, match=r"internal error.*injected into a table"):
+            wanted(X)
+    monkeypatch.undo()
+    assert fitted.predict(X).shape == y.shape

@@ -35,6 +35,14 @@ def test_silent_unless_asked(steps, capfd):
     assert out == "" and "round 5 of 5" in err
 
 
+@pytest.fixture
+def interruptible():
+    """Ctrl-C as in a terminal: processes that a shell starts in the background ignore it, and so would our tests."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize(
     "model",
     [
@@ -46,7 +54,7 @@ def test_silent_unless_asked(steps, capfd):
     ],
     ids=["greedy", "swarm", "sgbdt-bins", "swarm-tree", "tso-tree"],
 )
-def test_an_interruption_leaves_a_usable_model(model):
+def test_an_interruption_leaves_a_usable_model(model, interruptible):
     rng = np.random.default_rng(0)
     X = rng.random((3000, 10))
     y = (X.sum(axis=1) + rng.normal(size=3000) > 5).astype(int)

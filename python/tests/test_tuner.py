@@ -254,3 +254,21 @@ def test_the_core_refuses_what_is_not_of_its_space():
 def test_examples_of_docstrings_run(module):
     failed, tried = doctest.testmod(importlib.import_module(module))
     assert not failed and tried
+
+
+def test_a_panic_of_an_engine_is_an_exception_and_the_engine_says_that_it_is_broken():
+    steps = {
+        "ask": lambda tuner, trial: tuner.ask(),
+        "tell": lambda tuner, trial: tuner.tell(trial, 1.0),
+        "adopt": lambda tuner, trial: tuner.add(trial.params, 1.0),
+        "best": lambda tuner, trial: tuner.best_,
+        "snapshot": lambda tuner, trial: pickle.dumps(tuner),
+    }
+    for name, step in steps.items():
+        tuner = Tuner(SPACE, engine="random", seed=1)
+        trial = tuner.ask()
+        _core.inject_panic(tuner._engine)
+        with pytest.raises(SwarmwoodError, match=f"internal error.*injected into {name}"):
+            step(tuner, trial)
+        with pytest.raises(SwarmwoodError, match="failed before and cannot go on"):
+            tuner.ask()

@@ -103,17 +103,23 @@ pub struct Group {
 impl Group {
     /// Bytes of a record of so many columns: whole words, and none for the sake of powers of two.
     pub fn width(count: usize) -> usize {
-        count.next_multiple_of(4)
+        count.next_multiple_of(WORD)
     }
 }
 
 /// The widest record.
 pub const WIDEST: usize = 32;
 
-/// Which columns share a record: as many as may, because every record costs a pass over the rows. Threads that count by
-/// columns read parts of records. How columns are grouped never changes a sum.
+/// Bytes of a word: a record begins where one does.
+const WORD: usize = 4;
+
+/// Which columns share a record: as many as may, because every record costs a pass over the rows. Whole words are dealt
+/// out, so that only the last record has bytes to spare. Threads that count by columns read parts of records. How columns
+/// are grouped never changes a sum.
 fn group_ranges(columns: usize) -> Vec<Range<usize>> {
-    even_ranges(columns, columns.div_ceil(WIDEST)).into_iter().filter(|range| !range.is_empty()).collect()
+    let words = even_ranges(columns.div_ceil(WORD), columns.div_ceil(WIDEST));
+    let range = |words: Range<usize>| words.start * WORD..(words.end * WORD).min(columns);
+    words.into_iter().map(range).filter(|range| !range.is_empty()).collect()
 }
 
 impl BinnedRows {
@@ -278,6 +284,18 @@ mod tests {
             for (shard, part) in dealt.iter().enumerate() {
                 assert!(part.iter().enumerate().all(|(local, &v)| plan.global(shard, local) == v as usize));
             }
+        }
+    }
+
+    #[test]
+    fn records_hold_every_column_once_and_waste_less_than_a_word() {
+        for columns in 0..200 {
+            let ranges = group_ranges(columns);
+            assert_eq!(ranges.iter().cloned().flatten().collect::<Vec<_>>(), (0..columns).collect::<Vec<_>>());
+            assert_eq!(ranges.len(), columns.div_ceil(WIDEST), "{columns}");
+            assert!(ranges.iter().all(|range| range.len() <= WIDEST));
+            let bytes: usize = ranges.iter().map(|range| Group::width(range.len())).sum();
+            assert_eq!(bytes, columns.next_multiple_of(WORD), "{columns}");
         }
     }
 

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use swarmwood::checkpoint::snapshot::{decode, encode, of_datum, to_datum};
 use swarmwood::search::trial::FIRST_ADOPTED;
-use swarmwood::search::{Adopted, Outcome, Space};
+use swarmwood::search::{Adopted, Capabilities, Outcome, Snapshot, Space, Trial};
 use swarmwood::tune::{engine, space_file};
 
 use crate::configuration::{dictionary, point};
@@ -29,6 +29,45 @@ impl Engine {
     fn lock(&self) -> PyResult<MutexGuard<'_, Box<dyn swarmwood::search::Engine>>> {
         let broken = "the engine failed before and cannot go on; load what was saved, or start anew";
         self.engine.lock().map_err(|_| SwarmwoodError::new_err(broken))
+    }
+
+    /// Puts an engine with a fault in the place of the real one, for a test.
+    pub fn fail_when_asked(&self) -> PyResult<()> {
+        *self.lock()? = Box::new(Faulty);
+        Ok(())
+    }
+}
+
+/// An engine that panics in every step.
+struct Faulty;
+
+fn injected(step: &str) -> ! {
+    std::panic::panic_any(format!("injected into {step}"))
+}
+
+impl swarmwood::search::Engine for Faulty {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::ALL
+    }
+
+    fn ask(&mut self, _: usize) -> Vec<Trial> {
+        injected("ask")
+    }
+
+    fn tell(&mut self, _: &[Outcome]) {
+        injected("tell")
+    }
+
+    fn adopt(&mut self, _: Adopted) {
+        injected("adopt")
+    }
+
+    fn best(&self) -> Option<swarmwood::search::Best<'_>> {
+        injected("best")
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        injected("snapshot")
     }
 }
 
@@ -75,7 +114,7 @@ impl Engine {
     fn ask<'py>(&self, py: Python<'py>, at_most: usize) -> PyResult<Vec<(u64, Bound<'py, PyDict>)>> {
         guarded(|| {
             let trials = py.detach(|| Ok::<_, PyErr>(self.lock()?.ask(at_most)))?;
-            let named = |trial: swarmwood::search::Trial| Ok((trial.id, dictionary(py, &self.space, &trial.point)?));
+            let named = |trial: Trial| Ok((trial.id, dictionary(py, &self.space, &trial.point)?));
             trials.into_iter().map(named).collect()
         })
     }
@@ -130,12 +169,12 @@ impl Engine {
 
 /// The engines by name, with a line of help each.
 #[pyfunction]
-pub fn engines() -> Vec<(&'static str, &'static str)> {
-    engine::names()
+pub fn engines() -> PyResult<Vec<(&'static str, &'static str)>> {
+    guarded(|| Ok(engine::names()))
 }
 
 /// The engine of who does not choose.
 #[pyfunction]
-pub fn default_engine() -> &'static str {
-    engine::DEFAULT
+pub fn default_engine() -> PyResult<&'static str> {
+    guarded(|| Ok(engine::DEFAULT))
 }

@@ -1,4 +1,7 @@
 //! Errors and panics as Python's exceptions.
+//!
+//! Everything that Python calls and that does more than hand over a field runs inside of [`guarded`]; a rule of xtask
+//! looks that it does.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -6,6 +9,9 @@ use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::{PyErr, create_exception};
 use swarmwood::Error;
+
+use crate::engine::Engine;
+use crate::table::Table;
 
 create_exception!(
     swarmwood,
@@ -51,10 +57,18 @@ pub fn guarded<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     }
 }
 
-/// Fails as a fault in the core would, on a thread of the pool: a test looks at what Python sees of it.
+/// Fails as a fault in the core would, on a thread of the pool; or makes a table or an engine fail as soon as it is used.
+/// Tests look at what Python sees of it.
 #[pyfunction]
-pub fn inject_panic(py: Python<'_>) -> PyResult<()> {
+#[pyo3(signature = (into=None))]
+pub fn inject_panic(py: Python<'_>, into: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
     guarded(|| {
+        if let Some(table) = into.and_then(|into| into.cast::<Table>().ok()) {
+            return table.borrow_mut().fail_when_read();
+        }
+        if let Some(engine) = into.and_then(|into| into.cast::<Engine>().ok()) {
+            return engine.get().fail_when_asked();
+        }
         py.detach(|| {
             let pool = swarmwood::learn::pool::Pool::new(2).map_err(|error| raised(Error::Run(error)))?;
             pool.map(2, |piece| assert!(piece > 9, "injected"));

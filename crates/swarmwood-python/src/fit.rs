@@ -235,30 +235,32 @@ impl Fitted {
 
     /// Every step of the run: one list a column.
     fn events<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let columns = PyDict::new(py);
-        let column = |name: &str, value: &dyn Fn(&Event) -> Option<f64>| {
-            columns.set_item(name, self.events.iter().map(value).collect::<Vec<_>>())
-        };
-        columns.set_item("stage", self.events.iter().map(|event| event.stage.name).collect::<Vec<_>>())?;
-        columns.set_item("step", self.events.iter().map(|event| event.step).collect::<Vec<_>>())?;
-        columns.set_item("steps", self.events.iter().map(|event| event.steps).collect::<Vec<_>>())?;
-        column("elapsed", &|event| Some(event.elapsed))?;
-        column("train", &|event| event.train)?;
-        column("valid", &|event| event.valid)?;
-        let searched = |event: &Event| event.search.map(|search| search.measure);
-        columns.set_item("measure", self.events.iter().map(searched).collect::<Vec<_>>())?;
-        let of = |name: &str, value: fn(&Search) -> Option<f64>| {
-            column(name, &|event| event.search.as_ref().and_then(value))
-        };
-        of("evaluations", |search| Some(search.evaluations as f64))?;
-        of("repeats", |search| Some(search.repeats as f64))?;
-        of("best", |search| search.best)?;
-        of("gain", |search| search.gain)?;
-        of("mean", |search| search.mean)?;
-        of("diversity", |search| search.diversity)?;
-        of("factor", |search| search.factor)?;
-        of("alpha", |search| search.alpha)?;
-        of("beta", |search| search.beta)?;
-        Ok(columns)
+        guarded(|| {
+            let columns = PyDict::new(py);
+            let column = |name: &str, value: &dyn Fn(&Event) -> Option<f64>| {
+                columns.set_item(name, self.events.iter().map(value).collect::<Vec<_>>())
+            };
+            columns.set_item("stage", self.events.iter().map(|event| event.stage.name).collect::<Vec<_>>())?;
+            columns.set_item("step", self.events.iter().map(|event| event.step).collect::<Vec<_>>())?;
+            columns.set_item("steps", self.events.iter().map(|event| event.steps).collect::<Vec<_>>())?;
+            column("elapsed", &|event| Some(event.elapsed))?;
+            column("train", &|event| event.train)?;
+            column("valid", &|event| event.valid)?;
+            let searched = |event: &Event| event.search.map(|search| search.measure);
+            columns.set_item("measure", self.events.iter().map(searched).collect::<Vec<_>>())?;
+            let of = |name: &str, value: fn(&Search) -> Option<f64>| {
+                column(name, &|event| event.search.as_ref().and_then(value))
+            };
+            of("evaluations", |search| Some(search.evaluations as f64))?;
+            of("repeats", |search| Some(search.repeats as f64))?;
+            of("best", |search| search.best)?;
+            of("gain", |search| search.gain)?;
+            of("mean", |search| search.mean)?;
+            of("diversity", |search| search.diversity)?;
+            of("factor", |search| search.factor)?;
+            of("alpha", |search| search.alpha)?;
+            of("beta", |search| search.beta)?;
+            Ok(columns)
+        })
     }
 }

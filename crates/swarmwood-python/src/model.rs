@@ -82,8 +82,10 @@ impl Model {
 
     /// How pickle and copy make the model again.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
-        let make = py.get_type::<Model>().getattr("from_bytes")?;
-        Ok((make, (PyBytes::new(py, self.to_json()?.as_bytes()),)))
+        guarded(|| {
+            let make = py.get_type::<Model>().getattr("from_bytes")?;
+            Ok((make, (PyBytes::new(py, self.to_json()?.as_bytes()),)))
+        })
     }
 
     /// Names and, for categories, levels of the features.
@@ -98,13 +100,15 @@ impl Model {
 
     /// The same model with other names of its features.
     fn renamed(&self, names: Vec<String>) -> PyResult<Model> {
-        let mut model = (*self.model).clone();
-        if names.len() != model.schema.features.len() {
-            let (given, wanted) = (names.len(), model.schema.features.len());
-            return Err(PyValueError::new_err(format!("{given} names for {wanted} features")));
-        }
-        model.schema.features.iter_mut().zip(names).for_each(|(feature, name)| feature.name = name);
-        Ok(Model { model: Arc::new(model) })
+        guarded(|| {
+            let mut model = (*self.model).clone();
+            if names.len() != model.schema.features.len() {
+                let (given, wanted) = (names.len(), model.schema.features.len());
+                return Err(PyValueError::new_err(format!("{given} names for {wanted} features")));
+            }
+            model.schema.features.iter_mut().zip(names).for_each(|(feature, name)| feature.name = name);
+            Ok(Model { model: Arc::new(model) })
+        })
     }
 
     /// The names of the classes; none for regression.
@@ -150,14 +154,16 @@ impl Model {
     }
 
     /// By feature: gain, cover and number of splits.
-    fn importances(&self) -> Vec<(f64, f64, u64)> {
-        let importances = self.model.importances();
-        importances.iter().map(|feature| (feature.gain, feature.cover, feature.splits)).collect()
+    fn importances(&self) -> PyResult<Vec<(f64, f64, u64)>> {
+        guarded(|| {
+            let importances = self.model.importances();
+            Ok(importances.iter().map(|feature| (feature.gain, feature.cover, feature.splits)).collect())
+        })
     }
 
     /// The trees as text.
-    fn text(&self) -> String {
-        self.model.to_text(&TextOptions::default())
+    fn text(&self) -> PyResult<String> {
+        guarded(|| Ok(self.model.to_text(&TextOptions::default())))
     }
 
     /// A single tree as rules, in the format `text`, `markdown`, `json`, `sql` or `python`.
@@ -173,38 +179,8 @@ impl Model {
     }
 
     /// Every node and leaf of every tree; leaves are numbered after the nodes of their tree.
-    fn nodes(&self) -> Vec<NodeRow> {
-        let mut rows = Vec::new();
-        for (tree, member) in self.model.members().iter().enumerate() {
-            let shape = match &member.shape {
-                Shape::Ordinary(tree) => tree,
-                Shape::Oblivious(oblivious) => &oblivious.to_tree(),
-            };
-            let number = |child: Child| match child {
-                Child::Node(node) => node as usize,
-                Child::Leaf(leaf) => shape.nodes.len() + leaf as usize,
-            };
-            for (at, node) in shape.nodes.iter().enumerate() {
-                let (feature, missing_right) = (node.split.feature, node.split.missing_right);
-                let (threshold, levels) = match &node.split.test {
-                    Test::Above(threshold) => (Some(*threshold), None),
-                    Test::In(set) => {
-                        let names = self.model.schema.features[feature as usize].kind.levels();
-                        let name = |code: u32| names.get(code as usize).cloned();
-                        (None, Some(set.iter().filter_map(name).collect()))
-                    }
-                };
-                let children = Some((number(node.left), number(node.right)));
-                let (gain, cover) = (node.gain, node.cover);
-                let feature = Some(feature);
-                rows.push((tree, member.output, at, feature, threshold, levels, missing_right, children, gain, cover));
-            }
-            for (at, leaf) in shape.leaves.iter().enumerate() {
-                let at = shape.nodes.len() + at;
-                rows.push((tree, member.output, at, None, None, None, false, None, leaf.value, leaf.cover));
-            }
-        }
-        rows
+    fn nodes(&self) -> PyResult<Vec<NodeRow>> {
+        guarded(|| Ok(self.node_rows()))
     }
 
     /// Predicts a table by its first rounds or all; answers the values as bytes (doubles, for leaves and classes 32-bit
@@ -236,6 +212,42 @@ impl Model {
             let width = values.len() / rows.max(1);
             Ok((values.bytes(py)?, width, warnings))
         })
+    }
+}
+
+impl Model {
+    fn node_rows(&self) -> Vec<NodeRow> {
+        let mut rows = Vec::new();
+        for (tree, member) in self.model.members().iter().enumerate() {
+            let shape = match &member.shape {
+                Shape::Ordinary(tree) => tree,
+                Shape::Oblivious(oblivious) => &oblivious.to_tree(),
+            };
+            let number = |child: Child| match child {
+                Child::Node(node) => node as usize,
+                Child::Leaf(leaf) => shape.nodes.len() + leaf as usize,
+            };
+            for (at, node) in shape.nodes.iter().enumerate() {
+                let (feature, missing_right) = (node.split.feature, node.split.missing_right);
+                let (threshold, levels) = match &node.split.test {
+                    Test::Above(threshold) => (Some(*threshold), None),
+                    Test::In(set) => {
+                        let names = self.model.schema.features[feature as usize].kind.levels();
+                        let name = |code: u32| names.get(code as usize).cloned();
+                        (None, Some(set.iter().filter_map(name).collect()))
+                    }
+                };
+                let children = Some((number(node.left), number(node.right)));
+                let (gain, cover) = (node.gain, node.cover);
+                let feature = Some(feature);
+                rows.push((tree, member.output, at, feature, threshold, levels, missing_right, children, gain, cover));
+            }
+            for (at, leaf) in shape.leaves.iter().enumerate() {
+                let at = shape.nodes.len() + at;
+                rows.push((tree, member.output, at, None, None, None, false, None, leaf.value, leaf.cover));
+            }
+        }
+        rows
     }
 }
 

@@ -8,6 +8,7 @@ use swarmwood::read::{Columns, Field, Part, Picked};
 
 use crate::arrow;
 use crate::buffer::{self, Strided};
+use crate::fault::guarded;
 
 /// Where the cells of a column are.
 #[derive(Debug)]
@@ -62,6 +63,8 @@ pub struct Lending {
     features: Vec<Source>,
     target: Option<Source>,
     weight: Option<Source>,
+    /// Whether reading is to panic, for a test.
+    faulty: bool,
 }
 
 impl Columns for Lending {
@@ -78,6 +81,7 @@ impl Columns for Lending {
     }
 
     fn numbers(&self, part: Part, rows: &Picked<'_>, out: &mut Vec<f64>) {
+        assert!(!self.faulty, "injected into a table");
         let source = match part {
             Part::Feature(feature) => self.features.get(feature),
             Part::Target => self.target.as_ref(),
@@ -100,6 +104,12 @@ pub struct Table {
 impl Table {
     fn lending_mut(&mut self) -> PyResult<&mut Lending> {
         Arc::get_mut(&mut self.lending).ok_or_else(|| PyRuntimeError::new_err("the table is in use"))
+    }
+
+    /// Makes the next one who reads a number panic, for a test.
+    pub fn fail_when_read(&mut self) -> PyResult<()> {
+        self.lending_mut()?.faulty = true;
+        Ok(())
     }
 
     fn add(&mut self, name: String, texts: Option<Vec<Option<String>>>, source: Source) -> PyResult<()> {
@@ -132,8 +142,8 @@ fn one(array: &Bound<'_, PyAny>) -> PyResult<Source> {
 impl Table {
     /// A table of so many rows and no columns yet.
     #[new]
-    fn new(rows: usize) -> Table {
-        Table { lending: Arc::new(Lending { rows, ..Lending::default() }) }
+    fn new(rows: usize) -> PyResult<Table> {
+        guarded(|| Ok(Table { lending: Arc::new(Lending { rows, ..Lending::default() }) }))
     }
 
     #[getter]
@@ -148,21 +158,23 @@ impl Table {
 
     /// Features that are the columns of a two-dimensional array of numbers.
     fn add_matrix(&mut self, names: Vec<String>, array: &Bound<'_, PyAny>) -> PyResult<()> {
-        let columns = buffer::columns(array)?;
-        if columns.len() != names.len() {
-            return Err(PyValueError::new_err(format!("{} names for {} columns", names.len(), columns.len())));
-        }
-        names.into_iter().zip(columns).try_for_each(|(name, column)| self.add(name, None, Source::Array(column)))
+        guarded(|| {
+            let columns = buffer::columns(array)?;
+            if columns.len() != names.len() {
+                return Err(PyValueError::new_err(format!("{} names for {} columns", names.len(), columns.len())));
+            }
+            names.into_iter().zip(columns).try_for_each(|(name, column)| self.add(name, None, Source::Array(column)))
+        })
     }
 
     /// A feature that is an array of numbers.
     fn add_numbers(&mut self, name: String, array: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.add(name, None, one(array)?)
+        guarded(|| self.add(name, None, one(array)?))
     }
 
     /// A category: an array of codes, and the texts they stand for; codes below zero are missing.
     fn add_codes(&mut self, name: String, codes: &Bound<'_, PyAny>, texts: Vec<Option<String>>) -> PyResult<()> {
-        self.add(name, Some(texts), one(codes)?)
+        guarded(|| self.add(name, Some(texts), one(codes)?))
     }
 
     /// Whether each feature holds categories.
@@ -173,39 +185,47 @@ impl Table {
 
     /// Puts a category in the place of a feature.
     fn set_codes(&mut self, at: usize, codes: &Bound<'_, PyAny>, texts: Vec<Option<String>>) -> PyResult<()> {
-        let source = one(codes)?;
-        check_rows(self.lending.rows, &source)?;
-        let lending = self.lending_mut()?;
-        if at >= lending.features.len() {
-            return Err(PyValueError::new_err(format!("there is no feature {at}")));
-        }
-        lending.fields[at].texts = Some(texts);
-        lending.features[at] = source;
-        Ok(())
+        guarded(|| {
+            let source = one(codes)?;
+            check_rows(self.lending.rows, &source)?;
+            let lending = self.lending_mut()?;
+            if at >= lending.features.len() {
+                return Err(PyValueError::new_err(format!("there is no feature {at}")));
+            }
+            lending.fields[at].texts = Some(texts);
+            lending.features[at] = source;
+            Ok(())
+        })
     }
 
     /// The columns of a capsule that `__arrow_c_stream__` gave; a stream of one column is called `name`.
     #[pyo3(signature = (capsule, name=None))]
     fn add_arrow(&mut self, capsule: &Bound<'_, PyAny>, name: Option<String>) -> PyResult<()> {
-        for column in arrow::import(capsule, name)? {
-            self.add(column.name, column.texts, column.source)?;
-        }
-        Ok(())
+        guarded(|| {
+            for column in arrow::import(capsule, name)? {
+                self.add(column.name, column.texts, column.source)?;
+            }
+            Ok(())
+        })
     }
 
     /// The targets: numbers, or numbers of classes.
     fn set_target(&mut self, array: &Bound<'_, PyAny>) -> PyResult<()> {
-        let source = one(array)?;
-        check_rows(self.lending.rows, &source)?;
-        self.lending_mut()?.target = Some(source);
-        Ok(())
+        guarded(|| {
+            let source = one(array)?;
+            check_rows(self.lending.rows, &source)?;
+            self.lending_mut()?.target = Some(source);
+            Ok(())
+        })
     }
 
     /// The weights of the rows.
     fn set_weight(&mut self, array: &Bound<'_, PyAny>) -> PyResult<()> {
-        let source = one(array)?;
-        check_rows(self.lending.rows, &source)?;
-        self.lending_mut()?.weight = Some(source);
-        Ok(())
+        guarded(|| {
+            let source = one(array)?;
+            check_rows(self.lending.rows, &source)?;
+            self.lending_mut()?.weight = Some(source);
+            Ok(())
+        })
     }
 }

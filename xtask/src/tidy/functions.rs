@@ -14,7 +14,7 @@ pub fn function_lengths(tree: &Tree) -> Vec<Fault> {
     let mut faults = Vec::new();
     for file in tree.sources() {
         let listed = |name: &str| LONG_FUNCTIONS.iter().any(|(path, long, _)| *path == file.path && *long == name);
-        for (line, name, length) in functions(file) {
+        for Function { line, name, length } in functions(file) {
             if length > LONGEST && !listed(name) {
                 let message = format!("function '{name}' has {length} lines, at most {LONGEST}; take a step out of it");
                 faults.push(Fault::new(&file.path, line, message));
@@ -24,9 +24,19 @@ pub fn function_lengths(tree: &Tree) -> Vec<Fault> {
     faults
 }
 
-/// First line, name and length of every function with a body. Relies on the format check: the closing brace stands
-/// alone, as deep as the signature begins.
-fn functions(file: &File) -> Vec<(usize, &str, usize)> {
+/// A function with a body.
+pub struct Function<'a> {
+    /// Its first line, counted from one.
+    pub line: usize,
+    /// Its name.
+    pub name: &'a str,
+    /// Its lines.
+    pub length: usize,
+}
+
+/// Every function with a body. Relies on the format check: the closing brace stands alone, as deep as the signature
+/// begins.
+pub fn functions(file: &File) -> Vec<Function<'_>> {
     let lines: Vec<(usize, &str)> = file.code().collect();
     let mut found = Vec::new();
     for (start, &(number, line)) in lines.iter().enumerate() {
@@ -37,7 +47,7 @@ fn functions(file: &File) -> Vec<(usize, &str, usize)> {
             depth == indent && (code.trim() == "}" || code.trim_end().ends_with(';') || code.trim_end().ends_with(" }"))
         };
         if let Some(end) = lines[start..].iter().position(|(_, code)| ends(code)) {
-            found.push((number, name, end + 1));
+            found.push(Function { line: number, name, length: end + 1 });
         }
     }
     found

@@ -1,9 +1,11 @@
 //! What the compiler does not check: the arrows between crates and modules, names, lengths, links.
 //!
-//! Each rule is a function from the tracked files to faults, so that its test can plant a fault in a made-up tree. The
-//! test `the_workspace_is_tidy` runs all of them on the real one, so plain `cargo test` guards the house.
+//! Each rule is a function from the tracked files to faults, so that its test can plant a fault in a made-up tree; the one
+//! about features of crates is one from what cargo lists. The test `the_workspace_is_tidy` runs all of them on the real one, so plain `cargo test` guards the house.
 
 mod arrows;
+mod border;
+mod features;
 mod files;
 mod functions;
 mod links;
@@ -48,21 +50,24 @@ const RULES: &[Rule] = &[
     words::file_lengths,
     words::machine_traces,
     functions::function_lengths,
+    border::python_calls_are_guarded,
     source::forbidden_words,
     links::links_exist,
     links::architecture_is_short,
 ];
 
-fn faults(tree: &Tree) -> Vec<Fault> {
-    RULES.iter().flat_map(|rule| rule(tree)).collect()
+fn faults(tree: &Tree) -> Result<Vec<Fault>, String> {
+    let mut faults = features::wheel_is_as_workspace()?;
+    faults.extend(RULES.iter().flat_map(|rule| rule(tree)));
+    Ok(faults)
 }
 
 /// Checks the workspace and lists every fault.
 pub fn tidy() -> Result<(), String> {
     let tree = Tree::of_workspace()?;
-    let faults: Vec<String> = faults(&tree).iter().map(Fault::to_string).collect();
+    let faults: Vec<String> = faults(&tree)?.iter().map(Fault::to_string).collect();
     if faults.is_empty() {
-        println!("  ok  tidy: {} files, {} rules", tree.files.len(), RULES.len());
+        println!("  ok  tidy: {} files, {} rules", tree.files.len(), RULES.len() + 1);
         return Ok(());
     }
     Err(format!("{}\nFAILED  tidy: {} faults", faults.join("\n"), faults.len()))

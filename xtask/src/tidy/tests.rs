@@ -15,8 +15,19 @@ fn found(rule: Rule, files: &[(&str, &str)]) -> Vec<String> {
 #[test]
 fn the_workspace_is_tidy() {
     let tree = Tree::of_workspace().unwrap();
-    let faults: Vec<String> = faults(&tree).iter().map(Fault::to_string).collect();
+    let faults: Vec<String> = faults(&tree).unwrap().iter().map(Fault::to_string).collect();
     assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
+}
+
+#[test]
+fn crates_with_other_features_are_compiled_anew() {
+    let workspace = "a v1: std\nb v2: default,std (*)\na v1: std (*)\n\nc v1: \n";
+    let told = |wheel: &str| features::anew(wheel, workspace).iter().map(Fault::to_string).collect::<Vec<_>>();
+    assert_eq!(told("b v2: default,std\na v1: std\nc v1: \n"), [""; 0]);
+    let manifest = "crates/swarmwood-python/Cargo.toml";
+    let fault =
+        |line: &str| format!("{manifest}: '{line}' is compiled for the wheel alone; mend the feature as-in-workspace");
+    assert_eq!(told("b v2: std\nb v2: std (*)\na v1: std\nd v1: \n"), [fault("b v2: std"), fault("d v1: ")]);
 }
 
 #[test]
@@ -99,6 +110,22 @@ fn long_functions_are_found() {
     );
     let faults = found(functions::function_lengths, &[("crates/a/src/x.rs", &text)]);
     assert_eq!(faults, ["crates/a/src/x.rs:66: function 'long' has 61 lines, at most 60; take a step out of it"]);
+}
+
+#[test]
+fn what_python_calls_is_guarded() {
+    let text = "#[pyfunction]\n#[pyo3(signature = (a))]\npub fn bare(a: u8) -> u8 {\n    a + 1\n}\n\n\
+                #[pyfunction]\nfn safe() -> PyResult<u8> {\n    guarded(|| Ok(1))\n}\n\n\
+                fn inner() {}\n\n\
+                #[pymethods]\nimpl Model {\n    #[getter]\n    fn name(&self) -> u8 {\n        1\n    }\n\n    \
+                /// Says.\n    fn method(&self) -> u8 {\n        2\n    }\n}\n\n\
+                impl Model {\n    fn helper(&self) {\n        work()\n    }\n}\n";
+    let told = found(border::python_calls_are_guarded, &[("crates/swarmwood-python/src/a.rs", text)]);
+    let fault = |line, name| {
+        format!("crates/swarmwood-python/src/a.rs:{line}: Python calls '{name}', which is not guarded against panics")
+    };
+    assert_eq!(told, [fault(3, "bare"), fault(22, "method")]);
+    assert_eq!(found(border::python_calls_are_guarded, &[("crates/swarmwood/src/a.rs", text)]), [""; 0]);
 }
 
 #[test]
