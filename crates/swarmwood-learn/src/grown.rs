@@ -4,6 +4,7 @@ use swarmwood_model::{Child, Leaf, Level, Node, Oblivious, Shape, Tree};
 
 use crate::bins::layout::{Beyond, Route};
 use crate::bins::{Layout, Rule};
+use crate::kernels::partition::partition_by;
 
 /// A grown tree. Children come after their parent; leaf values hold the learning rate.
 #[derive(Debug, Clone, Default)]
@@ -96,30 +97,15 @@ impl Question {
     fn part(&self, columns: &[Vec<u8>], start: usize, rows: &mut [u16], aside: &mut [u16]) -> usize {
         match self {
             Question::Beyond(beyond) => {
-                part_by(&columns[beyond.column][start..], |code| beyond.right(code), rows, aside)
+                let codes = &columns[beyond.column][start..];
+                partition_by(rows, aside, |row| usize::from(beyond.right(codes[usize::from(row)])))
             }
             Question::Table(route) => {
-                let right = |code: u8| route.right[usize::from(code)] == 1;
-                part_by(&columns[route.column][start..], right, rows, aside)
+                let codes = &columns[route.column][start..];
+                partition_by(rows, aside, |row| usize::from(route.right[usize::from(codes[usize::from(row)])]))
             }
         }
     }
-}
-
-#[inline]
-fn part_by(codes: &[u8], right: impl Fn(u8) -> bool, rows: &mut [u16], aside: &mut [u16]) -> usize {
-    let (mut left, mut others) = (0, 0);
-    for at in 0..rows.len() {
-        let row = rows[at];
-        let side = usize::from(right(codes[usize::from(row)]));
-        // Both places are written; only one of them counts.
-        rows[left] = row;
-        aside[others] = row;
-        left += 1 - side;
-        others += side;
-    }
-    rows[left..].copy_from_slice(&aside[..others]);
-    left
 }
 
 impl Walker {
