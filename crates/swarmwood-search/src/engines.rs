@@ -34,7 +34,7 @@ pub const NAMES: &[Named] = &[
     },
     Named {
         name: Grid::NAME,
-        help: "every combination once in a shuffled order, real parameters in ten steps",
+        help: "every combination once, those near the best early, real parameters in ten steps",
         start: |space, seed| boxed(Grid::new(space, grid::Settings::default(), seed)),
     },
     Named {
