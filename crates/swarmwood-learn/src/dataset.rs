@@ -13,7 +13,7 @@ use crate::data::{Chunk, Values};
 use crate::pool::{Pool, even_ranges};
 
 /// Rows are dealt to shards in blocks of this many, so that sorted files spread evenly.
-const BLOCK: usize = 1024;
+pub(crate) const BLOCK: usize = 1024;
 
 /// How rows are dealt to shards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,10 +7,10 @@ mod placed;
 use std::ops::Range;
 use std::sync::Arc;
 
-use swarmwood_search::rng;
+use swarmwood_search::rng::Stream;
 
 use crate::bins::layout::Route;
-use crate::dataset::{BinnedRows, Plan};
+use crate::dataset::{BLOCK as TOGETHER, BinnedRows, Plan};
 use crate::grown::Walker;
 use crate::kernels::histogram::TABLE;
 use crate::kernels::quantise::{Scale, join, pack};
@@ -35,9 +35,24 @@ pub struct Bag {
 }
 
 impl Bag {
-    /// Whether the tree sees the row; depends on seed, round and row alone.
-    fn holds(&self, row: usize) -> bool {
-        (rng::hash(self.seed, self.round, row as u64) >> 11) as f64 * (-53f64).exp2() < self.share
+    /// Puts the rows that the tree sees in front, in order, and the others behind, last first; answers how many it sees.
+    /// That depends on seed, round and row alone: rows that stay together in every shard draw from one stream.
+    fn deal(&self, number: usize, plan: &Plan, order: &mut [u32]) -> usize {
+        let below = (self.share * 32f64.exp2()).round() as u64;
+        let (mut seen, mut draws) = (0, [0; TOGETHER]);
+        let last = order.len().saturating_sub(1);
+        for start in (0..order.len()).step_by(TOGETHER) {
+            let block = plan.global(number, start) / TOGETHER;
+            let count = TOGETHER.min(order.len() - start);
+            Stream::new(self.seed, self.round, block as u64).fill(&mut draws[..count]);
+            for (row, &draw) in (start..).zip(&draws[..count]) {
+                // Both places are free, and the one that is not meant stays so: a branch would be guessed wrong often.
+                order[seen] = row as u32;
+                order[last - (row - seen)] = row as u32;
+                seen += usize::from(u64::from(draw) < below);
+            }
+        }
+        seen
     }
 }
 
@@ -174,19 +189,7 @@ impl Shard {
         self.seen = rows;
         match bag {
             None => self.order.iter_mut().zip(0..).for_each(|(place, row)| *place = row),
-            Some(bag) => {
-                let mut seen = 0;
-                for row in 0..rows {
-                    if bag.holds(plan.global(self.number, row)) {
-                        self.order[seen] = row as u32;
-                        seen += 1;
-                    } else {
-                        // The unseen rows fill the list from its end.
-                        self.order[rows - 1 - (row - seen)] = row as u32;
-                    }
-                }
-                self.seen = seen;
-            }
+            Some(bag) => self.seen = bag.deal(self.number, plan, &mut self.order),
         }
         self.spans.clear();
         self.spans.push(0..self.seen);
@@ -320,5 +323,37 @@ impl Shard {
 fn stiffen(h: &mut [f32], weight: &[f32], extra: f32) {
     for (row, h) in h.iter_mut().enumerate() {
         *h += extra * weight.get(row).copied().unwrap_or(1.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each row is dealt once, the drawn ones first and in order, and however many shards there are, the same are drawn.
+    #[test]
+    fn a_bag_holds_the_same_rows_in_any_shards() {
+        let bag = Bag { share: 0.3, seed: 5, round: 2 };
+        let drawn = |shards: usize, rows: usize| {
+            let plan = Plan { rows, shards };
+            let mut drawn = Vec::new();
+            for shard in 0..shards {
+                let count = (0..rows).filter(|row| row / TOGETHER % shards == shard).count();
+                let mut order = vec![u32::MAX; count];
+                let seen = bag.deal(shard, &plan, &mut order);
+                assert!(order[..seen].is_sorted() && order[seen..].iter().rev().is_sorted());
+                drawn.extend(order[..seen].iter().map(|&row| plan.global(shard, row as usize)));
+                order.sort_unstable();
+                assert!(order.iter().zip(0..).all(|(&row, at)| row == at));
+            }
+            drawn.sort_unstable();
+            drawn
+        };
+        for rows in [0, 1, 7, 1024, 5000, 20_000] {
+            let alone = drawn(1, rows);
+            assert_eq!(alone, drawn(4, rows));
+            let share = alone.len() as f64 / rows.max(1) as f64;
+            assert!(rows < 5000 || (share - 0.3).abs() < 0.02, "{share}");
+        }
     }
 }
