@@ -3,8 +3,9 @@
     bench/.venv/bin/python bench/tune_speed.py --data DIR --binary PATH --judge PATH --out DIR [--rounds 3] [--quick]
 
 `--judge` is the example `evaluate_configs` of the facade (`cargo build --release -p swarmwood --examples`); it tells
-the folds, so that both sides judge on the same rows. Both search range A of the schemata paper with 100 trees and 255
-bins, by cross-validated RMSE or log loss, with two threads. The peer is Optuna's default sampler with XGBoost's
+the folds, so that both sides judge on the same rows. Both search the same space, ours of `--space default` (what `tune`
+searches unless told otherwise) or range A of the schemata paper, with 100 trees and 255 bins, by cross-validated RMSE
+or log loss, with two threads. The peer is Optuna's default sampler with XGBoost's
 histogram trees, its quantile matrices made once for each fold and kept for all trials; it runs twice, once with both
 threads in XGBoost and once with two trials at a time on one thread each, and the faster of the two counts. Sides take
 turns, round after round, each with its own seed.
@@ -37,13 +38,25 @@ FOLDS, TREES, THREADS = 5, 100, 2
 def judged_folds(options: argparse.Namespace, name: str, seed: int) -> np.ndarray:
     """The fold of each row, as our tuner cuts them."""
     task = SETS[name]
-    line = [options.judge, options.data / f"{name}.csv", "target", task, METRICS[task], "paper-a", FOLDS, 0, seed]
+    line = [options.judge, options.data / f"{name}.csv", "target", task, METRICS[task], options.space, FOLDS, 0, seed]
     asked = json.dumps({"folds": True}) + "\n"
     done = subprocess.run([str(word) for word in line], input=asked, capture_output=True, text=True, check=True)
     return np.array(json.loads(done.stdout)["folds"])
 
 
-def suggest(trial: optuna.Trial) -> dict:
+def suggest_default(trial: optuna.Trial) -> dict:
+    """A configuration of our default space."""
+    return {
+        "learning_rate": trial.suggest_float("learning_rate", 0.02, 0.5, log=True),
+        "max_depth": trial.suggest_int("max_depth", 2, 10),
+        "min_child_weight": trial.suggest_float("min_child_weight", 0.5, 64.0, log=True),
+        "subsample": trial.suggest_float("subsample", 0.4, 1.0),
+        "colsample_bytree": trial.suggest_float("colsample_bytree", 0.3, 1.0),
+        "reg_lambda": trial.suggest_float("reg_lambda", 0.01, 100.0, log=True),
+    }
+
+
+def suggest_range_a(trial: optuna.Trial) -> dict:
     """A configuration of range A."""
     return {
         "learning_rate": trial.suggest_float("learning_rate", 0.02, 0.30, step=0.02),
@@ -52,6 +65,9 @@ def suggest(trial: optuna.Trial) -> dict:
         "subsample": trial.suggest_float("subsample", 0.30, 1.00, step=0.05),
         "colsample_bytree": trial.suggest_float("colsample_bytree", 0.30, 1.00, step=0.05),
     }
+
+
+SPACES = {"default": suggest_default, "paper-a": suggest_range_a}
 
 
 def peer(options: argparse.Namespace, name: str, folds: np.ndarray, seed: int, at_a_time: int) -> dict:
@@ -69,7 +85,7 @@ def peer(options: argparse.Namespace, name: str, folds: np.ndarray, seed: int, a
         parts.append((kept, xgboost.QuantileDMatrix(x[test], label=y[test], ref=kept, **bins), y[test]))
 
     def objective(trial: optuna.Trial) -> float:
-        params = {**fixed, **suggest(trial)}
+        params = {**fixed, **SPACES[options.space](trial)}
         losses = []
         for kept, test, truth in parts:
             predicted = xgboost.train(params, kept, options.trees).predict(test)
@@ -90,7 +106,7 @@ def ours(options: argparse.Namespace, name: str, seed: int, more: list) -> dict:
     """One run of our tuner, nothing held out, no model kept."""
     task = SETS[name]
     line = [options.binary, "tune", options.data / f"{name}.csv", "--target", "target", "--task", task]
-    line += ["--space", "paper-a", "--metric", METRICS[task], "--folds", FOLDS, "--holdout", 0, "--seed", seed]
+    line += ["--space", options.space, "--metric", METRICS[task], "--folds", FOLDS, "--holdout", 0, "--seed", seed]
     line += ["--trees", options.trees, "--threads", THREADS, "--out", "-", "--json", "--quiet", *options.flags, *more]
     start, worked = time.perf_counter(), children_time()
     done = subprocess.run([str(word) for word in line], capture_output=True, text=True, check=True)
@@ -123,6 +139,7 @@ def round_of(options: argparse.Namespace, name: str, seed: int) -> dict:
         soon = reached(longer, fastest["score"])
     return {
         "set": name,
+        "space": options.space,
         "seed": seed,
         "peers": peers,
         "peer_seconds": fastest["seconds"],
@@ -165,7 +182,9 @@ def main() -> None:
     for flag in ("--data", "--binary", "--judge", "--out"):
         parse.add_argument(flag, type=Path, required=True)
     parse.add_argument("--sets", nargs="*", default=list(SETS))
+    parse.add_argument("--space", choices=list(SPACES), default="default", help="what both sides search")
     parse.add_argument("--rounds", type=int, default=3)
+    parse.add_argument("--first", type=int, default=0, metavar="SEED", help="the seed of the first round")
     parse.add_argument("--trials", type=int, default=100)
     parse.add_argument("--trees", type=int, default=TREES)
     parse.add_argument("--at-a-time", type=int, nargs="*", default=[1, 2], help="how many trials the peer runs at once")
@@ -178,7 +197,7 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     lines = []
     with (options.out / "raw.jsonl").open("a") as raw:
-        for seed in range(options.rounds):
+        for seed in range(options.first, options.first + options.rounds):
             for name in options.sets:
                 lines.append(round_of(options, name, seed))
                 raw.write(json.dumps(lines[-1]) + "\n")
