@@ -4,6 +4,7 @@ use swarmwood_model::{Child, Leaf, Member, Node, Shape, Split, Tree};
 
 use super::{Edge, Sketch};
 use crate::leaf_loss::{Loss, Medians, Sums};
+use crate::pool::Pool;
 use crate::ranked::{Ranked, Target};
 
 /// What the rows that come to a place say.
@@ -71,7 +72,8 @@ pub fn fit_rows(table: &Ranked, rows: &[u32], loss: &Loss) -> Fitted {
 /// impossible; the order of the classes stays. Under a matrix of costs the class that costs least has the largest share.
 pub fn members(sketch: &mut Sketch, table: &Ranked, loss: &Loss) -> Vec<Member> {
     let splits = sketch.centre(table);
-    assemble(sketch, splits, None, table, loss)
+    let fitted = fit(sketch, table, loss);
+    assemble(sketch, splits, None, fitted, (table, loss))
 }
 
 /// A tree whose thresholds and classes were decided elsewhere, and stay what they are whatever rows say.
@@ -88,13 +90,22 @@ pub struct Decided {
 impl Decided {
     /// The trees of a model. Shares of classes are those of [`members`], except that the class of a leaf has a row more
     /// than any other where its rows, or their lack, would not make it the first.
-    pub fn members(&self, table: &Ranked, loss: &Loss) -> Vec<Member> {
-        assemble(&self.sketch, self.splits.clone(), Some(&self.classes), table, loss)
+    pub fn members(&self, table: &Ranked, loss: &Loss, pool: &Pool) -> Vec<Member> {
+        // A grid has thousands of leaves, and whoever interrupts its search waits for them.
+        let (nodes, leaves) = self.sketch.rows_of_on(table, pool);
+        let fit = |of: &[Vec<u32>]| pool.map(of.len(), |at| fit_rows(table, &of[at], loss));
+        let fitted = (fit(&nodes), fit(&leaves));
+        assemble(&self.sketch, self.splits.clone(), Some(&self.classes), fitted, (table, loss))
     }
 }
 
-fn assemble(sketch: &Sketch, splits: Vec<Split>, classes: Option<&[u16]>, table: &Ranked, loss: &Loss) -> Vec<Member> {
-    let (nodes, leaves) = fit(sketch, table, loss);
+fn assemble(
+    sketch: &Sketch,
+    splits: Vec<Split>,
+    classes: Option<&[u16]>,
+    (nodes, leaves): (Vec<Fitted>, Vec<Fitted>),
+    (table, loss): (&Ranked, &Loss),
+) -> Vec<Member> {
     let child = |edge: Edge| match edge {
         Edge::Node(node) => Child::Node(node),
         Edge::Leaf(leaf) => Child::Leaf(leaf),

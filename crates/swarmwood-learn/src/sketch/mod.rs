@@ -7,8 +7,12 @@ mod members;
 #[cfg(test)]
 mod tests;
 
+use std::ops::Range;
+
 use swarmwood_model::Split;
 
+use crate::kernels::partition::partition_by;
+use crate::pool::{Pool, even_ranges};
 use crate::ranked::{Cut, Ranked, Rule};
 
 pub use members::{Decided, Fitted, fit, fit_rows, members};
@@ -70,6 +74,9 @@ impl Twig {
         }
     }
 }
+
+/// The rows of each node, and of each leaf.
+pub type RowsOf = (Vec<Vec<u32>>, Vec<Vec<u32>>);
 
 impl Sketch {
     /// Numbers the nodes of a twig.
@@ -139,7 +146,7 @@ impl Sketch {
     }
 
     /// The leaves below an edge: they have consecutive numbers.
-    pub fn leaves_below(&self, edge: Edge) -> std::ops::Range<u32> {
+    pub fn leaves_below(&self, edge: Edge) -> Range<u32> {
         let (mut first, mut last) = (edge, edge);
         while let Edge::Node(node) = first {
             first = self.nodes[node as usize].left;
@@ -192,21 +199,40 @@ impl Sketch {
     }
 
     /// The rows that come to each node, and to each leaf.
-    pub fn rows_of(&self, table: &Ranked) -> (Vec<Vec<u32>>, Vec<Vec<u32>>) {
-        let rows: Vec<u32> = (0..table.rows() as u32).collect();
+    pub fn rows_of(&self, table: &Ranked) -> RowsOf {
+        self.rows_among(table, 0..table.rows())
+    }
+
+    /// The same on all threads of a pool.
+    pub fn rows_of_on(&self, table: &Ranked, pool: &Pool) -> RowsOf {
+        let ranges = even_ranges(table.rows(), pool.threads());
+        let parts = pool.map(ranges.len(), |at| self.rows_among(table, ranges[at].clone()));
+        // Rows keep their order on the way down, so those of later ranges follow.
+        let joined = |(mut nodes, mut leaves): RowsOf, more: RowsOf| {
+            nodes.iter_mut().zip(more.0).for_each(|(rows, more)| rows.extend(more));
+            leaves.iter_mut().zip(more.1).for_each(|(rows, more)| rows.extend(more));
+            (nodes, leaves)
+        };
+        parts.into_iter().reduce(joined).unwrap_or_default()
+    }
+
+    fn rows_among(&self, table: &Ranked, among: Range<usize>) -> RowsOf {
         let (mut nodes, mut leaves) = (vec![Vec::new(); self.nodes.len()], vec![Vec::new(); self.leaves()]);
-        self.send(table, self.root(), &rows, rows.clone(), &mut |edge, places| match edge {
-            Edge::Node(node) => nodes[node as usize] = places.to_vec(),
-            Edge::Leaf(leaf) => leaves[leaf as usize] = places.to_vec(),
+        let rows: Vec<u32> = (among.start as u32..among.end as u32).collect();
+        let places: Vec<u32> = (0..rows.len() as u32).collect();
+        let all = |places: Vec<u32>| places.into_iter().map(|place| place + among.start as u32).collect();
+        self.send(table, self.root(), &rows, places, &mut |edge, places| match edge {
+            Edge::Node(node) => nodes[node as usize] = all(places),
+            Edge::Leaf(leaf) => leaves[leaf as usize] = all(places),
         });
         (nodes, leaves)
     }
 
-    fn send(&self, table: &Ranked, edge: Edge, rows: &[u32], places: Vec<u32>, visit: &mut dyn FnMut(Edge, &[u32])) {
-        visit(edge, &places);
-        let Edge::Node(node) = edge else { return };
+    fn send(&self, table: &Ranked, edge: Edge, rows: &[u32], places: Vec<u32>, visit: &mut dyn FnMut(Edge, Vec<u32>)) {
+        let Edge::Node(node) = edge else { return visit(edge, places) };
         let branch = &self.nodes[node as usize];
         let (left, right) = part(table, &branch.rule, rows, &places);
+        visit(edge, places);
         self.send(table, branch.left, rows, left, visit);
         self.send(table, branch.right, rows, right, visit);
     }
@@ -245,10 +271,9 @@ impl Sketch {
 /// Deals places of rows to the two sides of a rule.
 fn part(table: &Ranked, rule: &Rule, rows: &[u32], places: &[u32]) -> (Vec<u32>, Vec<u32>) {
     let codes = table.columns()[rule.feature as usize].codes();
-    let (mut left, mut right) = (Vec::with_capacity(places.len()), Vec::with_capacity(places.len()));
-    for &place in places {
-        let side = if rule.right(codes[rows[place as usize] as usize]) { &mut right } else { &mut left };
-        side.push(place);
-    }
+    let (mut left, mut aside) = (places.to_vec(), vec![0; places.len()]);
+    let right = |place: u32| usize::from(rule.right(codes[rows[place as usize] as usize]));
+    let middle = partition_by(&mut left, &mut aside, right);
+    let right = left.split_off(middle);
     (left, right)
 }

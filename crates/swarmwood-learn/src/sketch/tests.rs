@@ -66,6 +66,7 @@ proptest! {
         let before = sketch.leaves_of(&ranked, sketch.root(), &rows);
         let members = members(&mut sketch, &ranked, &Loss::Gini);
         prop_assert_eq!(&before, &sketch.leaves_of(&ranked, sketch.root(), &rows), "centring moved a row");
+        prop_assert_eq!(sketch.rows_of(&ranked), sketch.rows_of_on(&ranked, &Pool::new(3).unwrap()));
         let (_, leaves) = fit(&sketch, &ranked, &Loss::Gini);
         let classes = ["a", "b", "c"].map(String::from).to_vec();
         let target = Predicted { name: "t".into(), kind: TargetKind::Classes(classes) };

@@ -58,7 +58,7 @@ pub(super) fn search(
         grid: None,
     };
     let report = report(&found.tree, flight, None);
-    Ok(Found { members: found.tree.members(table, loss), report, warnings: Vec::new(), notes: Vec::new() })
+    Ok(Found { members: found.tree.members(table, loss, job.pool), report, warnings: Vec::new(), notes: Vec::new() })
 }
 
 /// The published three phases.
@@ -109,7 +109,7 @@ fn of_grid(job: &Job<'_>, table: &Ranked, loss: &Loss, watch: &mut dyn FnMut(&Ev
         notes.push(format!("{} of the repeats had more than {limit} thresholds and were left out", found.refused));
     }
     let report = report(&tree, flight, Some(1.0 - found.preliminary_fitness));
-    Ok(Found { members: tree.members(table, loss), report, warnings, notes })
+    Ok(Found { members: tree.members(table, loss, job.pool), report, warnings, notes })
 }
 
 fn report(tree: &Decided, flight: TreeFlight, start: Option<f64>) -> TreeReport {

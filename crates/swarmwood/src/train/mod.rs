@@ -147,8 +147,10 @@ pub struct GridReport {
 #[derive(Clone)]
 pub struct Halt(Arc<dyn Fn() -> bool + Send + Sync>);
 
-/// How long after the wish to stop work may still be brought to a good end.
+/// How long after the wish to stop work may still be brought to a good end: a greedy fit of all trees.
 const PATIENCE: Duration = Duration::from_millis(250);
+/// The same for a single tree, which is of use wherever its growing ends.
+const PATIENCE_OF_ONE: Duration = Duration::from_millis(50);
 
 impl Halt {
     /// Stops the run as soon as the answer is yes, which must stay one; any thread may ask. For a moment work is still
@@ -158,9 +160,9 @@ impl Halt {
     }
 
     /// Whether the moment is over.
-    fn hurry(&self) -> impl Fn() -> bool + Send + Sync + 'static {
+    fn hurry(&self, patience: Duration) -> impl Fn() -> bool + Send + Sync + 'static {
         let (ask, since) = (Arc::clone(&self.0), OnceLock::new());
-        move || ask() && since.get_or_init(Instant::now).elapsed() >= PATIENCE
+        move || ask() && since.get_or_init(Instant::now).elapsed() >= patience
     }
 }
 
@@ -228,7 +230,8 @@ pub fn train_with(
     let objective = objective::make(&spec);
     let mut pool = Pool::new(params.threads).map_err(Error::Run)?;
     if let Some(halt) = &aids.halt {
-        pool = pool.with_hurry(halt.hurry());
+        let of_one = matches!(params.method, Method::SwarmTree | Method::Cart | Method::ApsoTree);
+        pool = pool.with_hurry(halt.hurry(if of_one { PATIENCE_OF_ONE } else { PATIENCE }));
     }
     let mut clock = Clock::new(params.time_limit);
     let until = clock.until;
