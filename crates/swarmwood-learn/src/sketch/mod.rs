@@ -200,13 +200,15 @@ impl Sketch {
 
     /// The rows that come to each node, and to each leaf.
     pub fn rows_of(&self, table: &Ranked) -> RowsOf {
-        self.rows_among(table, 0..table.rows())
+        let rows: Vec<u32> = (0..table.rows() as u32).collect();
+        self.rows_among(table, &rows, 0..rows.len())
     }
 
     /// The same on all threads of a pool.
     pub fn rows_of_on(&self, table: &Ranked, pool: &Pool) -> RowsOf {
-        let ranges = even_ranges(table.rows(), pool.threads());
-        let parts = pool.map(ranges.len(), |at| self.rows_among(table, ranges[at].clone()));
+        let rows: Vec<u32> = (0..table.rows() as u32).collect();
+        let ranges = even_ranges(rows.len(), pool.threads());
+        let parts = pool.map(ranges.len(), |at| self.rows_among(table, &rows, ranges[at].clone()));
         // Rows keep their order on the way down, so those of later ranges follow.
         let joined = |(mut nodes, mut leaves): RowsOf, more: RowsOf| {
             nodes.iter_mut().zip(more.0).for_each(|(rows, more)| rows.extend(more));
@@ -216,14 +218,12 @@ impl Sketch {
         parts.into_iter().reduce(joined).unwrap_or_default()
     }
 
-    fn rows_among(&self, table: &Ranked, among: Range<usize>) -> RowsOf {
+    /// The same for a range of all rows, which are their own places.
+    fn rows_among(&self, table: &Ranked, rows: &[u32], among: Range<usize>) -> RowsOf {
         let (mut nodes, mut leaves) = (vec![Vec::new(); self.nodes.len()], vec![Vec::new(); self.leaves()]);
-        let rows: Vec<u32> = (among.start as u32..among.end as u32).collect();
-        let places: Vec<u32> = (0..rows.len() as u32).collect();
-        let all = |places: Vec<u32>| places.into_iter().map(|place| place + among.start as u32).collect();
-        self.send(table, self.root(), &rows, places, &mut |edge, places| match edge {
-            Edge::Node(node) => nodes[node as usize] = all(places),
-            Edge::Leaf(leaf) => leaves[leaf as usize] = all(places),
+        self.send(table, self.root(), rows, rows[among].to_vec(), &mut |edge, places| match edge {
+            Edge::Node(node) => nodes[node as usize] = places,
+            Edge::Leaf(leaf) => leaves[leaf as usize] = places,
         });
         (nodes, leaves)
     }

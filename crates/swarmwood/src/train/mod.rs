@@ -147,10 +147,18 @@ pub struct GridReport {
 #[derive(Clone)]
 pub struct Halt(Arc<dyn Fn() -> bool + Send + Sync>);
 
-/// How long after the wish to stop work may still be brought to a good end: a greedy fit of all trees.
-const PATIENCE: Duration = Duration::from_millis(250);
-/// The same for a single tree, which is of use wherever its growing ends.
-const PATIENCE_OF_ONE: Duration = Duration::from_millis(50);
+/// How long after the wish to stop work may still be brought to a good end: a greedy fit of all trees, while a single tree
+/// is of use wherever its growing ends.
+fn patience(method: Method) -> Duration {
+    match method {
+        Method::Greedy | Method::Swarm | Method::Sgbdt | Method::SgbdtBins | Method::Psgbdt => {
+            Duration::from_millis(250)
+        }
+        Method::SwarmTree | Method::Cart | Method::ApsoTree | Method::TsoTree | Method::SplitTree => {
+            Duration::from_millis(50)
+        }
+    }
+}
 
 impl Halt {
     /// Stops the run as soon as the answer is yes, which must stay one; any thread may ask. For a moment work is still
@@ -230,8 +238,7 @@ pub fn train_with(
     let objective = objective::make(&spec);
     let mut pool = Pool::new(params.threads).map_err(Error::Run)?;
     if let Some(halt) = &aids.halt {
-        let of_one = matches!(params.method, Method::SwarmTree | Method::Cart | Method::ApsoTree);
-        pool = pool.with_hurry(halt.hurry(if of_one { PATIENCE_OF_ONE } else { PATIENCE }));
+        pool = pool.with_hurry(halt.hurry(patience(params.method)));
     }
     let mut clock = Clock::new(params.time_limit);
     let until = clock.until;
