@@ -10,7 +10,7 @@ use swarmwood_search::{Engine, Outcome, Point};
 
 use super::head::Head;
 use super::objective::Piece;
-use super::race::{self, Verdict};
+use super::race::{self, Rival, Verdict};
 use super::trial::{Ending, TrialRecord};
 
 /// The trials of a study and the engine that proposes them.
@@ -50,8 +50,8 @@ struct Entry {
     record: TrialRecord,
     /// The engine's own number for it.
     known_as: u64,
-    /// The trial it races against: the best whole one when it was asked.
-    rival: Option<u64>,
+    /// The trial it races against, the best whole one when it was asked, and how much differences to it scatter.
+    rival: Option<(u64, f64)>,
 }
 
 /// What comes of asking.
@@ -109,8 +109,18 @@ impl Sequence {
     fn push(&mut self, point: Point, known_as: u64, worker: u64) {
         let id = self.trials.len() as u64;
         let record = TrialRecord { id, point, worker, pieces: Vec::new(), ending: None, seconds: 0.0 };
-        let rival = self.best.map(|(id, _)| id).filter(|_| self.race);
+        let rival = self.best.filter(|_| self.race).and_then(|(best, _)| Some((best, self.noise(best)?)));
         self.trials.push(Entry { record, known_as, rival });
+    }
+
+    /// How much differences to a trial scatter from piece to piece, as far as the engine knows outcomes: not by who was
+    /// faster.
+    fn noise(&self, rival: u64) -> Option<f64> {
+        let known = self.trials[..self.told].iter().map(|entry| &entry.record);
+        let others =
+            known.filter(|trial| trial.id != rival && trial.ending.as_ref().is_some_and(|end| end.loss().is_some()));
+        let others: Vec<Vec<f64>> = others.map(losses).collect();
+        race::noise(&losses(self.trial(rival)?), others.iter().map(Vec::as_slice))
     }
 
     /// Tells the engine the outcome of the first trial it does not know; false if it is open.
@@ -207,9 +217,9 @@ impl Sequence {
     /// How an open trial ends by its pieces so far; `None` if more pieces are needed.
     pub fn verdict(&self, id: u64) -> Option<Ending> {
         let entry = self.trials.get(usize::try_from(id).ok()?)?;
-        let losses = |record: &TrialRecord| record.pieces.iter().map(|piece| piece.loss).collect::<Vec<f64>>();
-        let rival = entry.rival.and_then(|rival| self.trial(rival)).map(losses);
-        match race::judge(&losses(&entry.record), rival.as_deref(), self.pieces) {
+        let rival = entry.rival.and_then(|(rival, noise)| Some((losses(self.trial(rival)?), noise)));
+        let rival = rival.as_ref().map(|(losses, noise)| Rival { losses, noise: *noise });
+        match race::judge(&losses(&entry.record), rival, self.pieces) {
             Verdict::GoOn => None,
             Verdict::Behind { loss } => Some(Ending::Raced { loss }),
             Verdict::Whole { loss } => Some(Ending::Whole { loss }),
@@ -219,6 +229,11 @@ impl Sequence {
     /// Pieces of a trial that are needed whatever their losses are.
     pub fn certain(&self, id: u64) -> usize {
         let races = usize::try_from(id).ok().and_then(|id| self.trials.get(id)).is_some_and(|e| e.rival.is_some());
-        if races { race::FEWEST.min(self.pieces) } else { self.pieces }
+        if races { 1 } else { self.pieces }
     }
+}
+
+/// The losses of a trial's pieces.
+fn losses(trial: &TrialRecord) -> Vec<f64> {
+    trial.pieces.iter().map(|piece| piece.loss).collect()
 }
