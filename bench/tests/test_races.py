@@ -9,7 +9,7 @@ def test_rules_by_hand():
     assert not races.own_error(np.array([1.0]), None)
     assert races.own_error(np.array([1.0, 1.5]), None)
     assert not races.own_error(np.array([2.0, -0.5]), None)
-    # After one of five folds the mean may still move by σ √(4/5).
+    # After one of five folds the mean may still move by √(4/5) deviations.
     assert not races.to_come(1.0)(np.array([0.89]), 1.0)
     assert races.to_come(1.0)(np.array([0.90]), 1.0)
     assert not races.to_come(1.0)(np.array([9.0]), None)
