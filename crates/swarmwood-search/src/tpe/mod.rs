@@ -11,7 +11,7 @@
 //! Deviations. No configuration is tried twice: the best candidate that is new is taken, and if none is, more are drawn.
 //! Failed trials and those somebody is still working on count as not good, so that the engine keeps away from both; that
 //! also spreads the points of a batch. The first points are a Latin hypercube. Conditions are part of the joint kernel
-//! rather than a reason to split the space into groups.
+//! rather than a reason to split the space into groups, and the widths of joint kernels follow the trials.
 
 mod parzen;
 #[cfg(test)]
