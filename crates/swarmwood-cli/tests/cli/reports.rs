@@ -137,7 +137,10 @@ fn a_tuning_shows_both_scores_and_what_mattered() {
     let page = dir.read("page.html");
     check(&page);
     has(&page, &["study.jsonl <small>tuning</small>", ">Tuned and untouched</h3>", "Optimism", ">Untouched score<"]);
-    has(&page, &[">Slices</h3>", "rmse against depth", "Parallel coordinates", ">What mattered</h3>", "best of 12 trials"]);
+    has(
+        &page,
+        &[">Slices</h3>", "rmse against depth", "Parallel coordinates", ">What mattered</h3>", "best of 12 trials"],
+    );
     has(&page, &["0.01 to 1, by ratios", ">Metrics of the model</h3>", ">Trees</h3>"]);
     // Each by itself.
     dir.run("report study.jsonl --out page.html").works();
