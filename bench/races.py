@@ -126,7 +126,12 @@ def main() -> None:
     options = parse.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     seeds = range(options.first, options.first + options.seeds)
-    made = [study(options, name, space, seed) for name in SETS for space in SPACES for seed in seeds]
+    there = [name for name in SETS if any(options.data.glob(f"{name}.csv*"))]
+    for name in SETS.keys() - there:
+        print(f"{name}: not in {options.data}, skipped", file=sys.stderr)
+    if not there:
+        sys.exit(f"none of {', '.join(SETS)} is in {options.data}; give the directory that holds them with --data")
+    made = [study(options, name, space, seed) for name in there for space in SPACES for seed in seeds]
     lines = []
     for name, rule in RULES.items():
         fits, time, worse, wrong = np.mean([replay(*one, rule) for one in made], axis=0)
