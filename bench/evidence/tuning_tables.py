@@ -81,6 +81,12 @@ def of(cells: Cells, task: Task, engine: str) -> list[dict]:
     return [cell for key, cell in cells.items() if (*key[:2], key[3]) == (*task, engine)]
 
 
+def with_all_seeds(cells: Cells, tasks: list[Task], engines: list[str]) -> list[str]:
+    """Engines with as many seeds of each task as any other: means over other seeds cannot be compared."""
+    most = {task: max(len(of(cells, task, engine)) for engine in engines) for task in tasks}
+    return [engine for engine in engines if all(len(of(cells, task, engine)) == most[task] for task in tasks)]
+
+
 def scores_table(cells: Cells, tasks: list[Task], engines: list[str], what: str) -> str:
     """Mean ± deviation."""
     rows = []
@@ -284,7 +290,11 @@ def tell(lines: list[dict], request: Request) -> Page:
     engines = [engine for engine in (*PEERS, *ENGINES) if any(key[3] == engine for key in cells)]
     classes = [task for task in tasks if task_of(task[0]) == "classification"]
     numbers = [task for task in tasks if task not in classes]
-    length = budget_of(request)[0]
+    length, whole = budget_of(request)[0], with_all_seeds(cells, tasks, engines)
+    fewer = ", ".join(NAMES.get(engine, engine) for engine in engines if engine not in whole)
+    left_out = (
+        f"Not of all seeds, so only in differences seed by seed and parameters: {fewer}." if fewer else ""
+    )
     note = """The tuned score (accuracy or R²) is the one that configurations were chosen by, as in the paper; the
 other one is that of the chosen configuration on a fifth of the rows that no trial saw."""
     page.section("What is left of the claims", note, claims_table(cells, tasks))
@@ -295,15 +305,15 @@ other one is that of the chosen configuration on a fifth of the rows that no tri
         drawn = curves(
             cells,
             over,
-            [engine for engine in DRAWN if engine in engines],
+            [engine for engine in DRAWN if engine in whole],
             f"Figure {number_of}: mean best {metric} by trials",
             length,
         )
         if drawn:
             shown = page.figure(f"figure-{number_of}.svg", drawn)
-            page.section(f"Figure {number_of}: mean best {metric} after each trial", shown)
+            page.section(f"Figure {number_of}: mean best {metric} after each trial", left_out, shown)
     for what in ("tuned", "untouched"):
-        page.section(f"The {what} score: mean ± standard deviation", scores_table(cells, tasks, engines, what))
+        page.section(f"The {what} score: mean ± standard deviation", left_out, scores_table(cells, tasks, whole, what))
         for other in (RIVAL, YARDSTICK):
             title = f"The {what} score less that of {NAMES.get(other, other)}, in thousandths"
             told = "Seed by seed: mean (wins-ties-losses; p of Wilcoxon's signed-rank test, two-sided, not corrected)."
@@ -312,7 +322,7 @@ other one is that of the chosen configuration on a fifth of the rows that no tri
     share = (
         f"0 is random search after {MARKS[0]} trials (or at the end, if there are fewer), 1 the best mean at the end."
     )
-    page.section("Tuned score by trials, mean over the tasks", share, marks_table(cells, tasks, engines))
+    page.section("Tuned score by trials, mean over the tasks", share, left_out, marks_table(cells, tasks, whole))
     table = chosen_table(cells, tasks, engines)
     told = "The paper's means in brackets. Table 5, of the classification sets, is not in our copy of the paper."
     page.section("Tables 5 and 7: chosen parameters", *([told, table] if table else []))
