@@ -292,9 +292,7 @@ def tell(lines: list[dict], request: Request) -> Page:
     numbers = [task for task in tasks if task not in classes]
     length, whole = budget_of(request)[0], with_all_seeds(cells, tasks, engines)
     fewer = ", ".join(NAMES.get(engine, engine) for engine in engines if engine not in whole)
-    left_out = (
-        f"Not of all seeds, so only in differences seed by seed and parameters: {fewer}." if fewer else ""
-    )
+    left_out = f"Not of all seeds, so only in differences seed by seed and parameters: {fewer}." if fewer else ""
     note = """The tuned score (accuracy or R²) is the one that configurations were chosen by, as in the paper; the
 other one is that of the chosen configuration on a fifth of the rows that no trial saw."""
     page.section("What is left of the claims", note, claims_table(cells, tasks))
