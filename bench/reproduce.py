@@ -5,8 +5,8 @@
 EXPERIMENT is `boosting` (Rao 2022), `tree` (Jun, Cho, Lee 2012), `tuning` (Makino and Kita 2024), `small-models`, or
 `all`. `--out` gets summary.md, README.md, raw.csv and the figures. Cells are kept in `cells.jsonl` there, or in the
 file given with `--cells`: a run that was stopped goes on where it was, and `--tables` writes the page without
-measuring. `--quick` is a trial of the harness on generated and packaged data. Data that is not there is skipped; it
-is said where to get it.
+measuring. `--known` takes the cells of a page that is there already from its raw.csv. `--quick` is a trial of the
+harness on generated and packaged data. Data that is not there is skipped; it is said where to get it.
 """
 
 import argparse
@@ -15,11 +15,10 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-from equal import cache
 from equal.contenders import SIZES, variant
 from equal.sets import SETS
-from evidence import boosting, boosting_tables, page, small_models, tree, tree_tables, tuning, tuning_tables
-from evidence.measuring import measure
+from evidence import boosting, boosting_tables, page, raw, small_models, tree, tree_tables, tuning, tuning_tables
+from evidence.measuring import known_cells, measure
 from evidence.request import Request, say
 
 HERE = Path(__file__).resolve().parent
@@ -44,6 +43,7 @@ def arguments(given: list[str]) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="a trial of the harness, not a result; needs no data")
     parser.add_argument("--cells", type=Path, metavar="FILE", help="results measured once (default: OUT/cells.jsonl)")
     parser.add_argument("--binary", type=Path, default=RELEASE / "swarmwood", metavar="PATH", help="our binary")
+    parser.add_argument("--known", type=Path, metavar="RAW", help="raw.csv of a page: its cells count as measured")
     judge = RELEASE / "examples" / "evaluate_configs"
     parser.add_argument("--judge", type=Path, default=judge, metavar="PATH", help="judge of others' tuners")
     parser.add_argument("--scratch", type=Path, default=HERE / "runs" / "scratch", help="prepared rows and models")
@@ -75,6 +75,8 @@ def check(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
             parser.error(f"--{flag}: unknown {', '.join(unknown)}; known are {', '.join(known[options.experiment])}")
         setattr(options, flag, names)
     options.contenders = tuple(options.contenders.split(";")) if options.contenders else ()
+    if options.known and options.experiment == "all":
+        parser.error("--known belongs to one experiment; name it instead of all")
     if options.contenders and options.experiment == "all":
         parser.error("--contenders belongs to one experiment; name it instead of all")
     try:
@@ -112,6 +114,7 @@ def request_of(options: argparse.Namespace, experiment: str) -> Request:
         experiment=experiment,
         out=out,
         cells=options.cells or out / "cells.jsonl",
+        known=options.known,
         scratch=options.scratch,
         binary=options.binary.resolve(),
         build=build,
@@ -135,7 +138,7 @@ def reproduce(request: Request, given: list[str], notes: list[str]) -> int:
     """One experiment from its cells to its page; how many cells failed."""
     cells, tables = EXPERIMENTS[request.experiment]
     failures = [] if request.tables else measure(request, cells.plan(request))
-    lines = [line for line in cache.read(request.cells).values() if line.get("limit") == request.rows]
+    lines = [line for line in known_cells(request).values() if line.get("limit") == request.rows]
     lines = [line for line in lines if request.wants("sets", line["set"]) and cells.asked_for(line, request)]
     lines = page.in_order(lines)
     told = tables.tell(lines, request)
@@ -153,6 +156,9 @@ def main(given: list[str]) -> int:
     except KeyboardInterrupt:
         say("interrupted: what was measured is kept, the same command goes on from there")
         return 130
+    except raw.NotAPage as error:
+        say(f"--known {error}")
+        return 2
     return 1 if failed else 0
 
 

@@ -14,21 +14,12 @@ def key(line: dict) -> tuple:
     return (line["set"], line["split"], line["size"], line["contender"], line.get("limit"))
 
 
-def usual(line: dict) -> dict:
-    """The line itself; lines of the comparison of engines used to have names of their own for the parts of the key."""
-    if "engine" not in line:
-        return line
-    line = dict(line)
-    place = {"set": line.pop("set"), "split": line.pop("seed"), "contender": line.pop("engine"), "build": ""}
-    return place | {"size": f"{line.pop('range')}/{line.pop('budget')}"} | line
-
-
 def read(path: Path) -> dict[tuple, dict]:
     """The newest line of every key. A last line that was cut off when a run was killed is passed over."""
     found = {}
     for text in path.read_text().splitlines() if path.is_file() else []:
         try:
-            line = usual(json.loads(text))
+            line = json.loads(text)
             found[key(line)] = line
         except (json.JSONDecodeError, KeyError, TypeError):
             continue
@@ -48,11 +39,12 @@ def add(path: Path, line: dict) -> None:
 
 
 def quantities(line: dict) -> Iterable[tuple[str, float]]:
-    """The metrics (log loss and AUC of the setting chosen by log loss), the leaves if they were counted, and time."""
+    """The metrics (log loss and AUC of the setting chosen by log loss), leaves and time where they are known."""
     shown = line["metrics"] | {name: value for name, value in line.get("by_loss", {}).items() if name != "accuracy"}
     for name in ("rmse", "accuracy", "logloss", "auc"):
         if name in shown:
             yield name, shown[name]
     if "leaves" in line:
         yield "leaves", line["leaves"]
-    yield "seconds", sum(line["seconds"].values())
+    if line["seconds"]:
+        yield "seconds", sum(line["seconds"].values())

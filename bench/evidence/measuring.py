@@ -14,14 +14,15 @@ from multiprocessing.connection import wait
 
 import child
 from equal import cache
+from evidence import raw
 from evidence.request import Job, Request, say
 
 
 def measure(request: Request, planned: Iterable[Job]) -> list[str]:
     """Measures what is missing; what failed, in words. A contender that fails does not end the run."""
-    known = cache.read(request.cells)
+    known = known_cells(request)
     jobs = [job for job in planned if not job.is_known(known)]
-    say(f"{request.experiment}: {len(jobs)} cells to measure, {len(known)} lines in the cache")
+    say(f"{request.experiment}: {len(jobs)} cells to measure, {len(known)} known")
     failures = []
     for done, (job, result) in enumerate(results(jobs, request.workers), 1):
         if isinstance(result, Exception):
@@ -29,9 +30,16 @@ def measure(request: Request, planned: Iterable[Job]) -> list[str]:
             say(f"  FAILED {failures[-1]}")
             continue
         cache.add(request.cells, result)
-        figures = {name: value for name, value in figures_of(result).items() if not name.startswith("after ")}
-        say(f"  {done}/{len(jobs)} {job.label} " + " ".join(f"{name}={value:.5g}" for name, value in figures.items()))
+        figures = {name: value for name, value in raw.figures_of(result).items() if not name.startswith(raw.AFTER)}
+        told = [f"{name}={value if isinstance(value, str) else f'{value:.5g}'}" for name, value in figures.items()]
+        say(f"  {done}/{len(jobs)} {job.label} {' '.join(told)}")
     return failures
+
+
+def known_cells(request: Request) -> dict[tuple, dict]:
+    """What was measured before: the cells of a page, and those of this run, which are newer."""
+    of_page = raw.read(request.known) if request.known else {}
+    return of_page | cache.read(request.cells)
 
 
 def results(jobs: list[Job], workers: int) -> Iterator[tuple[Job, dict | Exception]]:
@@ -70,16 +78,3 @@ def attempt(job: Job) -> dict | Exception:
         return job.line()
     except Exception as error:
         return RuntimeError(f"{type(error).__name__}: {error}")
-
-
-def figures_of(line: dict) -> dict[str, float]:
-    """The numbers of a line: those of its metrics, and what else was found; a curve as its steps."""
-    if "metrics" in line:
-        found = dict(cache.quantities(line))
-    else:
-        found = {name: value for name, value in line.items() if isinstance(value, int | float)}
-        found = {name: value for name, value in found.items() if name not in ("split", "limit", "rows")}
-    found |= {f"space.{name}": value for name, value in line.get("space", {}).items()}
-    chosen = {name: value for name, value in line.get("parameters", {}).items() if isinstance(value, int | float)}
-    found |= {f"chosen.{name}": value for name, value in chosen.items()}
-    return found | {f"after {step}": value for step, value in line.get("curve") or line.get("marks", {}).items()}

@@ -12,17 +12,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pandas as pd
-
-from evidence.measuring import figures_of
+from evidence import raw
 from evidence.request import Request
 from provenance import ROOT, installed, machine, said
 from record import write
 
-COLUMNS = ["set", "split", "size", "contender", "build", "quantity", "value"]
 PACKAGES = ("scikit-learn", "xgboost-cpu", "lightgbm", "catboost", "pycontree", "pystreed", "optuna", "cmaes")
 PACKAGES += ("scikit-optimize", "numpy", "scipy")
-TIMES = ("seconds", "nanoseconds")
 
 
 @dataclass
@@ -72,17 +68,6 @@ def provenance(request: Request, page: Page, lines: list[dict], given: list[str]
     return told + "".join(f"- {note}\n" for note in notes)
 
 
-def raw(lines: list[dict], busy: bool) -> str:
-    """Every number, one a line."""
-    rows = []
-    for line in lines:
-        place = [line[name] for name in COLUMNS[:5]]
-        for quantity, value in figures_of(line).items():
-            if not (busy and quantity.startswith(TIMES)):
-                rows.append([*place, quantity, float(f"{value:.7g}")])
-    return pd.DataFrame(rows, columns=COLUMNS).to_csv(index=False)
-
-
 def in_order(lines: Iterable[dict]) -> list[dict]:
     """Lines by name, whatever the order they were measured in."""
     return sorted(lines, key=lambda line: (line["set"], line["size"], line["contender"], line["split"]))
@@ -92,6 +77,8 @@ def store(
     request: Request, page: Page, lines: list[dict], given: list[str], failures: list[str], notes: list[str]
 ) -> Path:
     """Writes all that belongs to a page, as runs are kept: tables in summary.md, their making in README.md."""
+    # Told before anything is written: the page itself is no local change.
+    how = provenance(request, page, lines, given, notes)
     request.out.mkdir(parents=True, exist_ok=True)
     parts = [f"# {page.title}"]
     if request.quick or request.rows:
@@ -101,8 +88,7 @@ def store(
     parts += page.sections
     for name, svg in page.figures.items():
         write(svg, request.out / name)
-    write(raw(lines, request.busy), request.out / "raw.csv")
-    how = provenance(request, page, lines, given, notes)
+    write(raw.text_of(lines, request.busy), request.out / "raw.csv")
     where = "[summary.md](summary.md) holds the tables and figures, [raw.csv](raw.csv) every single number."
     write(f"# {page.title}\n\n{where}\n\n{how}", request.out / "README.md")
     path = request.out / "summary.md"

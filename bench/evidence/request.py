@@ -41,6 +41,7 @@ class Request:
     scratch: Path
     binary: Path
     build: str = ""
+    known: Path | None = None
     data: Path | None = None
     judge: Path | None = None
     repeats: int | None = None

@@ -37,7 +37,7 @@ ENGINES = (*PLAIN, "sse", "schemata", "tpe", "forest", "gbrt")
 # Engines of others, each with the packages it needs.
 PEERS = {"optuna": ("optuna",), "optuna-cmaes": ("optuna", "cmaes"), "skopt-gbrt": ("skopt",)}
 QUICK_ENGINES = ("random", "sse", "tpe", "forest", *PEERS)
-MARKS, REPEATS = (20, 50, 100), 20
+REPEATS = 20
 BUDGET, QUICK_BUDGET = (100, 100), (12, 10)  # trials, trees of each
 
 
@@ -111,15 +111,6 @@ def measure(job: Job) -> dict:
     return run_ours(job, file) if job.ours else run_peer(job, file)
 
 
-def at_marks(curve: list[tuple[int, float]], trials: int) -> dict[str, float]:
-    """The best score after some numbers of trials."""
-    best = {}
-    for mark in sorted({min(mark, trials) for mark in MARKS} | {trials}):
-        known = [score for ended, score in curve if ended <= mark]
-        best[str(mark)] = known[-1] if known else math.nan
-    return best
-
-
 def run_ours(job: Job, file: Path) -> dict:
     """An engine of ours."""
     (trials, trees), search = budget_of(job.request), job.size[0]
@@ -132,7 +123,6 @@ def run_ours(job: Job, file: Path) -> dict:
     return {
         "tuned": told["tuned"]["score"],
         "untouched": told["untouched"]["score"],
-        "marks": at_marks(curve, told["trials"]),
         "curve": curve,
         "parameters": told["best"]["parameters"],
         "trials": told["trials"],
@@ -182,7 +172,7 @@ def run_peer(job: Job, file: Path) -> dict:
         untouched = ask({"untouched": chosen[best]})["score"]
     rises = [place for place in range(len(scores)) if scores[place] > max(scores[:place], default=-math.inf)]
     curve = [(place + 1, scores[place]) for place in rises]
-    found = {"tuned": scores[best], "untouched": untouched, "marks": at_marks(curve, len(scores)), "curve": curve}
+    found = {"tuned": scores[best], "untouched": untouched, "curve": curve}
     package = {"skopt-gbrt": "scikit-optimize"}.get(job.contender, "optuna")
     return found | {
         "parameters": chosen[best],

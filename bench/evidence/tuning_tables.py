@@ -8,7 +8,7 @@ import numpy as np
 from evidence.figures import Panel, draw, steps
 from evidence.page import Page
 from evidence.request import Request
-from evidence.tuning import ENGINES, MARKS, PEERS, asked_for, budget_of, task_of
+from evidence.tuning import ENGINES, PEERS, asked_for, budget_of, task_of
 from paired import Gap, mean_and_deviation
 from table import number, render
 
@@ -17,6 +17,7 @@ NAMES = {"optuna": "Optuna TPE", "optuna-cmaes": "Optuna CMA-ES", "skopt-gbrt": 
 PAPERS = {"sse": "SSEopt_nor", "skopt-gbrt": "GBRT", "optuna": "TPE", "optuna-cmaes": "CMA-ES", "random": "Random"}
 # What `swarmwood tune` takes if nothing is said. It was chosen when the seeds before `FRESH` were known.
 DEFAULT, FRESH = "tpe", 7
+MARKS = (20, 50, 100)
 DRAWN = (*PAPERS, DEFAULT, "schemata", "forest")  # as many as can be told apart in a figure
 # Tables 6 and 8: mean seconds in the order of PAPERS.
 SECONDS = {
@@ -111,32 +112,44 @@ def differences_table(cells: Cells, tasks: list[Task], engines: list[str], other
     return render(["engine", *map(titled, tasks), "mean", "ahead/behind, p < .05"], rows) if rows else ""
 
 
+def at_marks(curve: list[tuple[int, float]], trials: int) -> dict[int, float]:
+    """The best score after some numbers of trials."""
+    best = {}
+    for mark in sorted({min(mark, trials) for mark in MARKS} | {trials}):
+        known = [score for ended, score in curve if ended <= mark]
+        best[mark] = known[-1] if known else math.nan
+    return best
+
+
 def marks_table(cells: Cells, tasks: list[Task], engines: list[str]) -> str:
     """0 is random search at the first mark, 1 the best mean of any engine at the end."""
-    at = sorted({int(mark) for cell in cells.values() for mark in cell["marks"]})
-
-    def mean(task: Task, engine: str, mark: int) -> float:
-        found = [cell["marks"].get(str(mark), math.nan) for cell in of(cells, task, engine)]
-        known = [score for score in found if math.isfinite(score)]
-        return float(np.mean(known)) if known else math.nan
-
+    best = {key: at_marks(cell["curve"], cell["trials"]) for key, cell in cells.items()}
+    at = sorted({mark for marks in best.values() for mark in marks})
+    means = {}
+    for task in tasks:
+        for engine in engines:
+            found = of(best, task, engine)
+            for mark in at:
+                known = [marks[mark] for marks in found if math.isfinite(marks.get(mark, math.nan))]
+                means[task, engine, mark] = float(np.mean(known)) if known else math.nan
     rows = []
     for engine in engines:
         row = [NAMES.get(engine, engine)]
         for mark in at:
             shares = []
             for task in tasks:
-                floor, tops = mean(task, YARDSTICK, at[0]), [mean(task, other, at[-1]) for other in engines]
+                floor = means.get((task, YARDSTICK, at[0]), math.nan)
+                tops = [means[task, other, at[-1]] for other in engines]
                 top = max((top for top in tops if math.isfinite(top)), default=math.nan)
-                if top > floor and math.isfinite(mean(task, engine, mark)):
-                    shares.append((mean(task, engine, mark) - floor) / (top - floor))
+                if top > floor and math.isfinite(means[task, engine, mark]):
+                    shares.append((means[task, engine, mark] - floor) / (top - floor))
             row.append(number(float(np.mean(shares)), 3) if shares else "-")
         rows.append(row)
     return render(["engine", *(f"after {mark}" for mark in at)], rows)
 
 
 def curves(cells: Cells, tasks: list[Task], engines: list[str], what: str, length: int) -> tuple[str, str] | None:
-    """Figures 3 and 4: the mean best score after each trial; at the marks alone where no more was kept.
+    """Figures 3 and 4: the mean best score after each trial.
 
     The first trials are left out: they say little and would press all others together.
     """
@@ -145,15 +158,11 @@ def curves(cells: Cells, tasks: list[Task], engines: list[str], what: str, lengt
         panel = Panel(titled(task), "trials", "best score so far")
         for engine in engines:
             found = of(cells, task, engine)
-            if found and all("curve" in cell for cell in found):
+            if found:
                 each = np.array([steps([tuple(step) for step in cell["curve"]], length + 1) for cell in found])[:, 1:]
                 known = np.isfinite(each).all(axis=0) & (np.arange(1, length + 1) >= first)
                 places = (np.arange(1, length + 1)[known]).tolist()
                 panel.curves[NAMES.get(engine, engine)] = (places, each[:, known].mean(axis=0).tolist())
-            elif found:
-                marks = sorted({int(mark) for cell in found for mark in cell["marks"]})
-                means = [float(np.mean([cell["marks"][str(mark)] for cell in found])) for mark in marks]
-                panel.curves[NAMES.get(engine, engine)] = (marks, means)
         if panel.curves:
             panels.append(panel)
     return draw(panels, what) if panels else None

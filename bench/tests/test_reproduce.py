@@ -15,13 +15,14 @@ from scipy import stats
 import reproduce
 from equal import cache
 from equal.sets import SETS
-from evidence import boosting, boosting_tables, page
+from evidence import boosting, boosting_tables, page, raw
 from evidence.boosting import SIZE
 from evidence.figures import Panel, draw, steps
 from evidence.request import SOURCES, Request
 from paired import Gap, mean_and_deviation
 
 STAND_IN = Path(__file__).with_name("stand_in.py")
+RESULTS = Path(__file__).resolve().parents[2] / "docs" / "results"
 
 
 def by_all_signs(values: np.ndarray) -> float:
@@ -41,6 +42,10 @@ def test_the_p_value_is_that_of_all_signs_and_of_scipy():
         assert Gap(values).p_value == pytest.approx(stats.wilcoxon(values, method="exact").pvalue)
     tied = np.array([1.0, 1.0, -1.0, 2.0, 2.0, 3.0])
     assert Gap(tied).p_value == pytest.approx(by_all_signs(tied))
+    many = random.normal(0.2, 1.0, 50)
+    assert Gap(many).p_value == pytest.approx(stats.wilcoxon(many, method="exact").pvalue)
+    many = random.integers(-3, 5, 15).astype(float)
+    assert Gap(many).p_value == pytest.approx(by_all_signs(many[many != 0]))
     # Equal splits are left out, and a difference in the last bit is no difference.
     assert Gap(np.array([0.0, 1e-12, *tied])).p_value == Gap(tied).p_value
     assert Gap(100 * (np.array([0.91, 0.95]) - np.array([0.9, 0.94]))).p_value == 0.5
@@ -147,6 +152,54 @@ def test_what_was_measured_in_another_order_gives_the_same_page(whole, tmp_path)
     assert page.shortened(["--out", "/deep/in/there", "--note", "told below", "a b"]) == "--out there 'a b'"
 
 
+def test_a_page_follows_from_its_raw_numbers(whole, tmp_path):
+    told = ["--tables", "--known", str(whole / "raw.csv")]
+    assert reproduce.main(asked(tmp_path, *told)) == 0
+    assert pages(tmp_path) == pages(whole)
+    # What a page knows is not measured again, and what was measured since then counts.
+    assert reproduce.main(asked(tmp_path / "more", "--known", str(whole / "raw.csv"))) == 0
+    assert not (tmp_path / "more" / "cells.jsonl").exists() and pages(tmp_path / "more") == pages(whole)
+    newer = next(iter(raw.read(whole / "raw.csv").values())) | {"score": 123.0}
+    cache.add(tmp_path / "cells.jsonl", newer)
+    assert reproduce.main(asked(tmp_path, *told)) == 0
+    assert ",score,123\n" in (tmp_path / "raw.csv").read_text()
+
+
+def test_cells_survive_the_way_through_a_page(tmp_path):
+    place = {"set": "diabetes", "split": 3, "size": "6", "contender": "a, b", "build": "", "limit": None}
+    shares = {"metrics": {"accuracy": 1 / 3, "logloss": 0.1 + 0.2}, "leaves": 7, "nanoseconds": 12.5}
+    chosen = {"tuned": 0.5, "parameters": {"depth": 3, "booster": "dart"}, "curve": [(1, 0.25), (9, 1e-300)]}
+    flown = {"score": 2.0**60, "space": {"n": 61, "log10 drawn": 50.0}, "iterations": 100, "proven": True}
+    for found in (shares | {"seconds": {"total": 1.5}}, shares | {"seconds": {}}, chosen, flown):
+        line = place | found
+        path = tmp_path / "raw.csv"
+        path.write_text(raw.text_of([line], is_busy=False))
+        assert list(raw.read(path).values()) == [line]
+    trial = place | chosen | {"limit": 600, "seconds": 9.0}
+    path.write_text(raw.text_of([trial], is_busy=True))
+    del trial["seconds"]  # of a busy machine it is not told
+    assert raw.read(path) == {cache.key(trial): trial}
+
+
+@pytest.mark.parametrize("experiment", ["boosting", "small-models"])
+def test_the_committed_pages_are_what_their_numbers_say(experiment, tmp_path):
+    kept = RESULTS / experiment
+    words = [experiment, "--tables", "--busy", "--known", str(kept / "raw.csv"), "--out", str(tmp_path)]
+    assert reproduce.main(words) == 0
+    for name in ("summary.md", "raw.csv"):
+        assert (tmp_path / name).read_text() == (kept / name).read_text()
+
+
+def test_a_file_that_is_no_page_is_refused(tmp_path, capsys):
+    bad = tmp_path / "bad.csv"
+    for text in ("a,b\n1,2\n", "", "set,split,size,contender,build,quantity,value\nabalone,x,6,swarm,,rmse,1\n"):
+        bad.write_text(text)
+        assert reproduce.main(asked(tmp_path, "--known", str(bad))) == 2
+        assert "bad.csv: not the raw.csv of a page" in capsys.readouterr().err
+    assert reproduce.main(asked(tmp_path, "--known", str(tmp_path / "none.csv"))) == 2
+    assert "none.csv: not the raw.csv" in capsys.readouterr().err and not (tmp_path / "summary.md").exists()
+
+
 def test_cells_of_another_binary_are_measured_again(whole, tmp_path):
     request = reproduce.request_of(reproduce.arguments(asked(whole)), "boosting")
     known = cache.read(whole / "cells.jsonl")
@@ -167,6 +220,7 @@ def test_bad_arguments_end_with_code_two(tmp_path, capsys):
         ([*usual, "--repeats", "0"], "--repeats must be at least 1"),
         (["tree", "--out", str(tmp_path)], "--data: name the directory"),
         (["all", "--quick", "--out", str(tmp_path), "--sets", "hastie"], "belongs to one experiment"),
+        (["all", "--quick", "--out", str(tmp_path), "--known", "raw.csv"], "--known belongs to one experiment"),
     ]:
         with pytest.raises(SystemExit) as ended:
             reproduce.main(given)

@@ -10,11 +10,11 @@ from evidence import tuning, tuning_tables
 from evidence.request import Request
 
 
-def old(engine: str, seed: int, tuned: float, search: str = "a", **more) -> dict:
-    """A line as the comparison of engines wrote it before it became an experiment of `reproduce.py`."""
-    marks = {"20": tuned - 0.1, "100": tuned}
-    base = {"set": "abalone", "range": search, "seed": seed, "engine": engine, "budget": "100x100x1000"}
-    return {**base, "tuned": tuned, "untouched": tuned - 0.05, "marks": marks, "trials": 100, "seconds": 1.0, **more}
+def line(engine: str, seed: int, tuned: float, search: str = "a", **more) -> dict:
+    """A cell: a search that found something after 10 and the best after 70 trials."""
+    place = {"set": "abalone", "split": seed, "size": f"{search}/100x100x1000", "contender": engine, "build": "1"}
+    found = {"tuned": tuned, "untouched": tuned - 0.05, "curve": [[10, tuned - 0.1], [70, tuned]]}
+    return {**place, **found, "trials": 100, "seconds": 1.0, **more}
 
 
 def request(folder, **more) -> Request:
@@ -28,16 +28,16 @@ def kept(folder, cells: list[dict], torn: str = "") -> list[dict]:
 
 
 def test_differences_are_paired_by_seed(tmp_path):
-    cells = [old("optuna", seed, 0.5 + seed / 10) for seed in range(4)]
-    cells += [old("forest", seed, 0.51 + seed / 10) for seed in range(3)]
+    cells = [line("optuna", seed, 0.5 + seed / 10) for seed in range(4)]
+    cells += [line("forest", seed, 0.51 + seed / 10) for seed in range(3)]
     known = tuning_tables.cells_of(kept(tmp_path, cells), request(tmp_path))
     gap = tuning_tables.gap(known, ("abalone", "a"), "forest", "optuna", "tuned")
     assert gap.mean == pytest.approx(10.0) and gap.error < 1e-9 and gap.counts == (3, 0, 0)
 
 
 def test_the_page_tells_every_engine_and_skips_other_budgets(tmp_path):
-    cells = [old(name, seed, 0.5 + 0.1 * seed) for name in ("optuna", "random", "tpe") for seed in range(3)]
-    cells.append(old("schemata", 0, 0.9, budget="15x10x1000"))
+    cells = [line(name, seed, 0.5 + 0.1 * seed) for name in ("optuna", "random", "tpe") for seed in range(3)]
+    cells.append(line("schemata", 0, 0.9, size="a/15x10x1000"))
     page = tuning_tables.tell(kept(tmp_path, cells, torn='{"set": "abalo'), request(tmp_path))
     text = "\n".join(page.sections)
     assert "| tpe " in text and "| schemata" not in text and "+0.0 (0-3-0; 1.000)" in text
@@ -47,9 +47,23 @@ def test_the_page_tells_every_engine_and_skips_other_budgets(tmp_path):
     assert "time of a search" not in "\n".join(busy.sections)
 
 
+def test_shares_of_the_way_need_random_search(tmp_path):
+    cells = [line(name, seed, tuned) for name, tuned in (("tpe", 0.8), ("random", 0.6)) for seed in range(2)]
+
+    def shares(cells: list[dict]) -> list[str]:
+        known = tuning_tables.cells_of(kept(tmp_path, cells), request(tmp_path))
+        engines = sorted({key[3] for key in known})
+        row = tuning_tables.marks_table(known, [("abalone", "a")], engines).splitlines()[-1]
+        return [cell.strip() for cell in row.split("|")[1:-1]]
+
+    # Random search has 0.5 after 20 trials, the best 0.8 in the end; `tpe` has 0.7 after 20 and 50.
+    assert shares(cells) == ["tpe", "0.667", "0.667", "1.00"]
+    assert shares(cells[:2]) == ["tpe", "-", "-", "-"]
+
+
 def test_a_claim_needs_every_task_and_a_clear_one(tmp_path):
-    cells = [old("sse", seed, 0.6 + seed / 100, search) for seed in range(8) for search in "ab"]
-    cells += [old("random", seed, 0.5 + seed / 90, search) for seed in range(8) for search in "ab"]
+    cells = [line("sse", seed, 0.6 + seed / 100, search) for seed in range(8) for search in "ab"]
+    cells += [line("random", seed, 0.5 + seed / 90, search) for seed in range(8) for search in "ab"]
     known = tuning_tables.cells_of(kept(tmp_path, cells), request(tmp_path))
     rows = tuning_tables.claims_table(known, [("abalone", "a"), ("abalone", "b")]).splitlines()
     row = [cell.strip() for cell in rows[2].split("|")[1:-1]]
@@ -61,7 +75,7 @@ def test_the_default_may_be_behind_on_no_task(tmp_path):
     shifts = {"optuna": 0.0, "random": -0.01, "tpe": 0.004, "sse": -0.02}
     jitter = [0.001 * (seed % 3) for seed in range(10)]
     cells = [
-        old(engine, seed, 0.5 + shift + (jitter[seed] if engine == "optuna" else 0), search)
+        line(engine, seed, 0.5 + shift + (jitter[seed] if engine == "optuna" else 0), search)
         for engine, shift in shifts.items()
         for seed in range(10)
         for search in "ab"
@@ -79,13 +93,15 @@ def test_the_default_may_be_behind_on_no_task(tmp_path):
     assert told["tpe against random search"] == "holds" and told["sse against random search"] == "MISSED"
     # One task far ahead does not make up for one behind.
     moved = {"a": 0.05, "b": -0.03}
-    worse = [one | {"tuned": one["tuned"] + moved[one["range"]]} if one["engine"] == "tpe" else one for one in cells]
+    worse = [
+        one | {"tuned": one["tuned"] + moved[one["size"][0]]} if one["contender"] == "tpe" else one for one in cells
+    ]
     assert verdicts(worse)["all seeds"] == "MISSED"
 
 
 def test_chosen_parameters_stand_beside_the_papers(tmp_path):
     chosen = {"learning_rate": 0.1, "depth": 5, "booster": "dart"}
-    cells = [old("sse", seed, 0.6, parameters=chosen, curve=[[1, 0.2], [40, 0.6]]) for seed in range(2)]
+    cells = [line("sse", seed, 0.6, parameters=chosen, curve=[[1, 0.2], [40, 0.6]]) for seed in range(2)]
     known = tuning_tables.cells_of(kept(tmp_path, cells), request(tmp_path))
     row = tuning_tables.chosen_table(known, [("abalone", "a")], ["sse"]).splitlines()[2]
     assert "0.100 ± 0 (0.088)" in row and "5.00 ± 0 (4.8)" in row and "100 % dart" in row
@@ -93,9 +109,9 @@ def test_chosen_parameters_stand_beside_the_papers(tmp_path):
 
 def test_marks_take_the_best_known_by_then():
     curve = [(3, 0.1), (30, 0.4), (99, 0.6)]
-    assert tuning.at_marks(curve, 100) == {"20": 0.1, "50": 0.4, "100": 0.6}
-    assert tuning.at_marks(curve, 40) == {"20": 0.1, "40": 0.4}
-    assert math.isnan(tuning.at_marks([(30, 0.4)], 100)["20"])
+    assert tuning_tables.at_marks(curve, 100) == {20: 0.1, 50: 0.4, 100: 0.6}
+    assert tuning_tables.at_marks(curve, 40) == {20: 0.1, 40: 0.4}
+    assert math.isnan(tuning_tables.at_marks([(30, 0.4)], 100)[20])
 
 
 def test_points_of_others_are_configurations_of_the_ranges():
