@@ -252,9 +252,9 @@ def tell(lines: list[dict], request: Request) -> Page:
 and no pair is clearly on the other, not confirmed if in half of the pairs or fewer."""
     page.section("What is left of the claims", judged, claims_table(results))
     note = """Means over the splits; `n` is the number of rules a particle chooses from, `S = n!/(n - r)!` with the
-paper's r = 24 (6 trees, depth 5 less one). SGBDT's n counts distinct values of the training rows as the paper does;
-at most 255 a feature are searched. The paper counts the inner nodes of XGBoost's trees for PSGBDT, we count different
-rules among them."""
+paper's r = 24 (6 trees, depth 5 less one), for seven classes seven times as many. SGBDT's n counts distinct values of
+the training rows as the paper does; at most 255 a feature are searched. The paper counts the inner nodes of XGBoost's
+trees for PSGBDT, we count different rules among them."""
     page.section("Tables 11 and 12: candidates and search spaces", note, candidates_table(flown))
     length = max((line["iterations"] for line in flown), default=ITERATIONS)
     for tasks, name, what in (
