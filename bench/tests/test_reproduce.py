@@ -181,7 +181,7 @@ def test_cells_survive_the_way_through_a_page(tmp_path):
     assert raw.read(path) == {cache.key(trial): trial}
 
 
-@pytest.mark.parametrize("experiment", ["boosting", "small-models", "tree"])
+@pytest.mark.parametrize("experiment", reproduce.EXPERIMENTS)
 def test_the_committed_pages_are_what_their_numbers_say(experiment, tmp_path):
     kept = RESULTS / experiment
     words = [experiment, "--tables", "--busy", "--known", str(kept / "raw.csv"), "--out", str(tmp_path)]
