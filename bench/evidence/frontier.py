@@ -23,7 +23,8 @@ NAMES = {
 }
 NOTE = """In the figure means over the splits that all sizes of a set have in common; RMSE (lower is better) or accuracy
 in percent (higher is better). Across: leaves of the whole model, counted where they were, else the greatest number
-allowed (trees times leaves a tree). In the table the search against the best peer of that size, in hindsight, on all
+allowed (trees times leaves a tree); a line joins the sizes in the order of their trees, and where fewer leaves do, it
+turns back. In the table the search against the best peer of that size, in hindsight, on all
 splits: percent lower RMSE or points of accuracy ± standard error (wins-ties-losses; p of Wilcoxon's signed-rank
 test)."""
 DOMINANCE = """One contender dominates another on a set if it is behind at no size on the mean over the splits, and
