@@ -127,10 +127,10 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     seeds = range(options.first, options.first + options.seeds)
     there = [name for name in SETS if any(options.data.glob(f"{name}.csv*"))]
-    for name in SETS.keys() - there:
+    for name in (name for name in SETS if name not in there):
         print(f"{name}: not in {options.data}, skipped", file=sys.stderr)
     if not there:
-        sys.exit(f"none of {', '.join(SETS)} is in {options.data}; give the directory that holds them with --data")
+        parse.error(f"--data {options.data}: none of {', '.join(SETS)} is there; name the directory that holds them")
     made = [study(options, name, space, seed) for name in there for space in SPACES for seed in seeds]
     lines = []
     for name, rule in RULES.items():

@@ -8,6 +8,8 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+METRICS = ("rmse", "accuracy", "logloss", "auc")
+
 
 def key(line: dict) -> tuple:
     """What a line is the result of; `limit` keeps trials on fewer rows apart from results."""
@@ -41,7 +43,7 @@ def add(path: Path, line: dict) -> None:
 def quantities(line: dict) -> Iterable[tuple[str, float]]:
     """The metrics (log loss and AUC of the setting chosen by log loss), leaves and time where they are known."""
     shown = line["metrics"] | {name: value for name, value in line.get("by_loss", {}).items() if name != "accuracy"}
-    for name in ("rmse", "accuracy", "logloss", "auc"):
+    for name in METRICS:
         if name in shown:
             yield name, shown[name]
     if "leaves" in line:

@@ -16,7 +16,6 @@ COLUMNS = [*PLACE, "quantity", "value"]
 # What a cell says of itself besides figures.
 OTHER = ("split", "limit", "rows")
 SPACE, CHOSEN, AFTER = "space.", "chosen.", "after "
-METRICS = ("rmse", "accuracy", "logloss", "auc")
 
 
 class NotAPage(ValueError):
@@ -26,8 +25,8 @@ class NotAPage(ValueError):
 def figures_of(line: dict) -> dict[str, float | str]:
     """The figures of a cell: those of its metrics, and what else was found; a curve as its steps."""
     if "metrics" in line:
-        found = dict(cache.quantities(line))
-        found |= {name: line[name] for name in ("nanoseconds",) if name in line}
+        timed = {"nanoseconds": line["nanoseconds"]} if "nanoseconds" in line else {}
+        found = dict(cache.quantities(line)) | timed
     else:
         found = {name: value for name, value in line.items() if isinstance(value, int | float) and name not in OTHER}
     found |= {SPACE + name: value for name, value in line.get("space", {}).items()}
@@ -70,9 +69,9 @@ def read(path: Path) -> dict[tuple, dict]:
 
 def cell(place: dict[str, str], told: dict[str, str]) -> dict:
     """A cell as it was measured, but for what no page tells."""
-    values = {quantity: value_of(text) for quantity, text in told.items()}
+    values = {quantity: value_of(value) for quantity, value in told.items()}
     line = place | {"split": int(place["split"]), "limit": values.pop("limit", None)}
-    of_metrics = {name: values.pop(name) for name in METRICS if name in values}
+    of_metrics = {name: values.pop(name) for name in cache.METRICS if name in values}
     if of_metrics:
         taken = values.pop("seconds", None)
         line |= {"metrics": of_metrics, "seconds": {} if taken is None else {"total": taken}}
