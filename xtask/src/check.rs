@@ -6,27 +6,59 @@ use std::time::Instant;
 /// Format, lints, tests and doctests of the whole workspace; the tests contain the tidy checks.
 pub fn check() -> Result<(), String> {
     step("format", "cargo", &["fmt", "--all", "--check"], &[], "cargo fmt --all")?;
-    let lints = ["clippy", "--workspace", "--all-features", "--all-targets", "--quiet", "--", "-D", "warnings"];
+    let lints = [
+        "clippy",
+        "--workspace",
+        "--all-features",
+        "--all-targets",
+        "--quiet",
+        "--",
+        "-D",
+        "warnings",
+    ];
     step("lints", "cargo", &lints, &[], "mend what clippy names")?;
     let mend = "read the failure above; cargo test --workspace repeats it";
     if has_nextest() {
-        // Everything that has tests; examples are left to the lints, because linking each of them shows nothing more.
+        // Everything that has tests; examples are left to the lints, because linking each of them
+        // shows nothing more.
         let tests = ["nextest", "run", "--workspace", "--all-features", "--tests"];
         let quietly = ["--status-level", "fail", "--cargo-quiet"];
         step("tests", "cargo", &[&tests[..], &quietly].concat(), &[], mend)?;
-        step("doctests", "cargo", &["test", "--workspace", "--all-features", "--doc", "--quiet"], &[], mend)?;
+        step(
+            "doctests",
+            "cargo",
+            &["test", "--workspace", "--all-features", "--doc", "--quiet"],
+            &[],
+            mend,
+        )?;
     } else {
-        step("tests and doctests", "cargo", &["test", "--workspace", "--all-features", "--quiet"], &[], mend)?;
+        step(
+            "tests and doctests",
+            "cargo",
+            &["test", "--workspace", "--all-features", "--quiet"],
+            &[],
+            mend,
+        )?;
     }
     let docs = ["doc", "--workspace", "--all-features", "--no-deps", "--quiet"];
-    step("documentation", "cargo", &docs, &[("RUSTDOCFLAGS", "-D warnings")], "mend what rustdoc names")
+    step(
+        "documentation",
+        "cargo",
+        &docs,
+        &[("RUSTDOCFLAGS", "-D warnings")],
+        "mend what rustdoc names",
+    )
 }
 
-/// Runs tests in the mode in which they rewrite the files they would otherwise compare. A test that guards a generated
-/// file has `fresh` in its name, which is how the generated files are told from the golden ones.
+/// Runs tests in the mode in which they rewrite the files they would otherwise compare. A test that
+/// guards a generated file has `fresh` in its name, which is how the generated files are told from
+/// the golden ones.
 pub fn renew(what: &str, packages: &[&str]) -> Result<(), String> {
-    let arguments: Vec<&str> =
-        ["test", "--quiet", "--all-features", "--no-fail-fast"].iter().chain(packages).copied().collect();
+    let arguments: Vec<&str> = ["test", "--quiet", "--all-features", "--no-fail-fast"]
+        .iter()
+        .chain(packages)
+        .copied()
+        .collect();
     step(what, "cargo", &arguments, &[("UPDATE_GOLDEN", "1")], "read the failure above")
 }
 
@@ -37,7 +69,13 @@ fn has_nextest() -> bool {
 }
 
 /// Runs one tool; its output is shown only if it fails.
-fn step(name: &str, program: &str, args: &[&str], env: &[(&str, &str)], mend: &str) -> Result<(), String> {
+fn step(
+    name: &str,
+    program: &str,
+    args: &[&str],
+    env: &[(&str, &str)],
+    mend: &str,
+) -> Result<(), String> {
     let start = Instant::now();
     let output = Command::new(program)
         .args(args)

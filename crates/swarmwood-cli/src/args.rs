@@ -1,4 +1,5 @@
-//! The arguments. Flags of the parameter table are made from the table; only what a front owns is declared here.
+//! The arguments. Flags of the parameter table are made from the table; only what a front owns is
+//! declared here.
 
 use std::path::PathBuf;
 
@@ -38,7 +39,8 @@ pub const FILE_KEYS: &[&str] = &[
     "plot",
 ];
 
-const ABOUT: &str = "Tree models found by search: train, tune, study, predict, evaluate, inspect, rules, report";
+const ABOUT: &str =
+    "Tree models found by search: train, tune, study, predict, evaluate, inspect, rules, report";
 const AFTER: &str = "\
 Examples:
   swarmwood train houses.csv --target price --trees 200 --out model.json
@@ -110,8 +112,15 @@ fn predict() -> Command {
         .about("Predict the rows of a file")
         .args_override_self(true)
         .arg(model())
-        .arg(data("rows to predict: CSV (plain or gzip), Parquet, or - for standard input").required(true))
-        .arg(file("out", "CSV file for the predictions; - for standard output").short('o').default_value("-"))
+        .arg(
+            data("rows to predict: CSV (plain or gzip), Parquet, or - for standard input")
+                .required(true),
+        )
+        .arg(
+            file("out", "CSV file for the predictions; - for standard output")
+                .short('o')
+                .default_value("-"),
+        )
         .arg(switch("raw", "raw scores instead of predictions"))
         .arg(switch("leaves", "index of the leaf each row reaches in each tree"))
         .arg(switch("contributions", "what each feature adds to the raw score (exact SHAP values)"))
@@ -129,7 +138,10 @@ fn evaluate() -> Command {
         .about("Measure a model on rows whose target is known")
         .args_override_self(true)
         .arg(model())
-        .arg(data("rows with the target: CSV (plain or gzip), Parquet, or - for standard input").required(true))
+        .arg(
+            data("rows with the target: CSV (plain or gzip), Parquet, or - for standard input")
+                .required(true),
+        )
         .arg(word("target", "COLUMN", "column to compare with [default: as the model calls it]"))
         .arg(word("weight", "COLUMN", "column with the weight of each row"))
         .arg(file("plot", "SVG file: how well chances come true, or numbers are met"))
@@ -147,15 +159,23 @@ fn inspect() -> Command {
         .arg(count("trees", "N", "trees to print").default_value("1"))
         .arg(file("plot", "picture of a model of one tree: .svg, or .dot for Graphviz"))
         .arg(
-            word("map", "FEATURE,FEATURE", "draw what the model says over two features instead of the tree")
-                .action(ArgAction::Append)
-                .value_delimiter(',')
-                .requires("plot"),
+            word(
+                "map",
+                "FEATURE,FEATURE",
+                "draw what the model says over two features instead of the tree",
+            )
+            .action(ArgAction::Append)
+            .value_delimiter(',')
+            .requires("plot"),
         )
         .arg(
-            word("at", "FEATURE=VALUE", "value of another feature on the map, ? for missing; repeat the flag")
-                .action(ArgAction::Append)
-                .requires("map"),
+            word(
+                "at",
+                "FEATURE=VALUE",
+                "value of another feature on the map, ? for missing; repeat the flag",
+            )
+            .action(ArgAction::Append)
+            .requires("map"),
         )
         .arg(switch("json", "print one JSON object"))
         .arg(switch("quiet", "no notes: results and errors only").short('q'))
@@ -181,9 +201,12 @@ fn rules() -> Command {
 }
 
 fn completions_command() -> Command {
-    Command::new("completions")
-        .about("Print completions for a shell")
-        .arg(Arg::new("shell").required(true).value_parser(value_parser!(clap_complete::Shell)).help("the shell"))
+    Command::new("completions").about("Print completions for a shell").arg(
+        Arg::new("shell")
+            .required(true)
+            .value_parser(value_parser!(clap_complete::Shell))
+            .help("the shell"),
+    )
 }
 
 /// Prints the completions.
@@ -195,10 +218,13 @@ pub fn completions(args: &ArgMatches) -> Result<()> {
     talk::result(&String::from_utf8_lossy(&script))
 }
 
-/// A flag from the table. Every text is taken here, so that all violations can be reported together later.
+/// A flag from the table. Every text is taken here, so that all violations can be reported together
+/// later.
 pub fn flag(spec: &'static ParamSpec) -> Arg {
     let names = spec.aliases.iter().copied().chain([spec.name]);
-    let aliases = names.flat_map(|name| [name.to_string(), name.replace('_', "-")]).filter(|name| *name != spec.flag());
+    let aliases = names
+        .flat_map(|name| [name.to_string(), name.replace('_', "-")])
+        .filter(|name| *name != spec.flag());
     let arg = Arg::new(spec.name)
         .long(spec.flag())
         .aliases(aliases.collect::<Vec<String>>())
@@ -214,7 +240,8 @@ pub fn flag(spec: &'static ParamSpec) -> Arg {
         .allow_negative_numbers(true)
         .value_parser(AnyText(spec));
     match spec.allowed {
-        // The value is optional, so it must not be mistaken for the name of the file that may follow.
+        // The value is optional, so it must not be mistaken for the name of the file that may
+        // follow.
         Allowed::Switch => arg.num_args(0..=1).require_equals(true).default_missing_value("true"),
         _ => arg,
     }
@@ -238,9 +265,9 @@ impl TypedValueParser for AnyText {
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         match self.0.allowed {
-            Allowed::Choices(choices) => {
-                Some(Box::new(choices.iter().map(|choice| PossibleValue::new(choice.name).help(choice.help))))
-            }
+            Allowed::Choices(choices) => Some(Box::new(
+                choices.iter().map(|choice| PossibleValue::new(choice.name).help(choice.help)),
+            )),
             _ => None,
         }
     }
@@ -248,7 +275,10 @@ impl TypedValueParser for AnyText {
 
 /// The number of threads.
 pub fn threads() -> Arg {
-    let spec = TABLE.iter().find(|spec| spec.is_called("threads")).expect("the table has the number of threads");
+    let spec = TABLE
+        .iter()
+        .find(|spec| spec.is_called("threads"))
+        .expect("the table has the number of threads");
     flag(spec).help_heading(None)
 }
 
@@ -287,7 +317,8 @@ pub fn choice(
     help: &'static str,
 ) -> Arg {
     let words: Vec<(&str, &str)> = words.into_iter().collect();
-    let values = words.iter().map(|&(word, help)| PossibleValue::new(word).help(help)).collect::<Vec<_>>();
+    let values =
+        words.iter().map(|&(word, help)| PossibleValue::new(word).help(help)).collect::<Vec<_>>();
     let arg = word(name, "NAME", help).value_parser(PossibleValuesParser::new(values));
     match words.first() {
         Some(&(first, _)) => arg.default_value(first),
@@ -296,7 +327,11 @@ pub fn choice(
 }
 
 /// What the word of a [`choice`] stands for.
-pub fn chosen<T>(flags: &ArgMatches, name: &str, words: impl IntoIterator<Item = (&'static str, T)>) -> Option<T> {
+pub fn chosen<T>(
+    flags: &ArgMatches,
+    name: &str,
+    words: impl IntoIterator<Item = (&'static str, T)>,
+) -> Option<T> {
     let given = flags.get_one::<String>(name)?;
     words.into_iter().find(|(word, _)| word == given).map(|(_, meaning)| meaning)
 }
@@ -325,7 +360,10 @@ pub fn number_of(flags: &ArgMatches, name: &str, gather: &mut Gather) -> Option<
 pub fn reading() -> [Arg; 6] {
     [
         word("weight", "COLUMN", "column with the weight of each row"),
-        words("ignore", "columns that are no features; repeat the flag or separate names with commas"),
+        words(
+            "ignore",
+            "columns that are no features; repeat the flag or separate names with commas",
+        ),
         words("categorical", "columns of numbers to read as categories"),
         task(),
         word("positive", "CLASS", "class that counts as positive where there are two"),
@@ -349,7 +387,8 @@ pub fn delimiter() -> Arg {
 
 fn task() -> Arg {
     let names = TASKS.iter().map(|&(name, _)| name).collect::<Vec<_>>().join(", ");
-    word("task", "TASK", "what the target is").help(format!("what the target is: {names} [default: auto]"))
+    word("task", "TASK", "what the target is")
+        .help(format!("what the target is: {names} [default: auto]"))
 }
 
 /// How much is told.
@@ -376,7 +415,9 @@ pub fn separator(text: &str) -> std::result::Result<u8, String> {
         "tab" | "\\t" => Ok(b'\t'),
         _ => match text.as_bytes() {
             [byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r') => Ok(*byte),
-            _ => Err(format!("is '{text}', must be one ASCII character, not a quote or a line end, or 'tab'")),
+            _ => Err(format!(
+                "is '{text}', must be one ASCII character, not a quote or a line end, or 'tab'"
+            )),
         },
     }
 }

@@ -1,12 +1,15 @@
 //! The picture of an evaluation: whether predictions mean what they say.
 //!
-//! For classes it is the reliability diagram, in bins of equal count, above how many rows are given which chance; for numbers
-//! what happened against what was predicted, above how large the errors are.
+//! For classes it is the reliability diagram, in bins of equal count, above how many rows are given
+//! which chance; for numbers what happened against what was predicted, above how large the errors
+//! are.
 
 use swarmwood::learn::metric::reliability::{BINS, Bin, Reliability};
 use swarmwood::model::TargetKind;
 
-use crate::chart::{BLUE, Chart, GREY, LOW, Line, MARGIN, Mark, ORANGE, Place, TALL, TITLE, WIDTH, page};
+use crate::chart::{
+    BLUE, Chart, GREY, LOW, Line, MARGIN, Mark, ORANGE, Place, TALL, TITLE, WIDTH, page,
+};
 
 /// Dots of single rows.
 const DOTS: usize = 1500;
@@ -26,8 +29,8 @@ pub fn judged(target: &TargetKind) -> Option<String> {
     }
 }
 
-/// The two charts of an evaluation, each with what it shows. `judged` says what the chances are chances of; numbers have
-/// none.
+/// The two charts of an evaluation, each with what it shows. `judged` says what the chances are
+/// chances of; numbers have none.
 pub fn charts(pairs: &Reliability, judged: Option<&str>) -> [(&'static str, Chart); 2] {
     match judged {
         Some(judged) => [
@@ -54,7 +57,13 @@ pub fn draw(title: &str, pairs: &Reliability, judged: Option<&str>) -> String {
 /// Chances and how often they came true.
 fn diagram(pairs: &Reliability, judged: &str) -> Chart {
     let bins = pairs.bins(BINS);
-    let line = |name: &str, colour, mark, points| Line { name: name.to_string(), colour, points, whole: true, mark };
+    let line = |name: &str, colour, mark, points| Line {
+        name: name.to_string(),
+        colour,
+        points,
+        whole: true,
+        mark,
+    };
     let sure = bins.iter().flat_map(|bin| {
         let (low, high) = interval(bin);
         [(bin.predicted, low), (bin.predicted, high)]
@@ -67,16 +76,23 @@ fn diagram(pairs: &Reliability, judged: &str) -> Chart {
         lines: vec![
             line("perfect", GREY, Mark::Dashed, vec![(0.0, 0.0), (1.0, 1.0)]),
             line("95 % interval", ORANGE, Mark::Stems, sure.collect()),
-            line(&format!("{} bins of at most {rows} rows", bins.len()), BLUE, Mark::Dots(4.5, 1.0), means),
+            line(
+                &format!("{} bins of at most {rows} rows", bins.len()),
+                BLUE,
+                Mark::Dots(4.5, 1.0),
+                means,
+            ),
         ],
     }
 }
 
-/// Wilson's interval for a share: never outside 0 and 1, and of some width even where all rows agree.
+/// Wilson's interval for a share: never outside 0 and 1, and of some width even where all rows
+/// agree.
 fn interval(bin: &Bin) -> (f64, f64) {
     let (n, z) = (bin.rows.max(1) as f64, 1.96_f64);
     let middle = (bin.actual + z * z / (2.0 * n)) / (1.0 + z * z / n);
-    let half = z / (1.0 + z * z / n) * (bin.actual * (1.0 - bin.actual) / n + z * z / (4.0 * n * n)).sqrt();
+    let half = z / (1.0 + z * z / n)
+        * (bin.actual * (1.0 - bin.actual) / n + z * z / (4.0 * n * n)).sqrt();
     (middle - half, middle + half)
 }
 
@@ -89,12 +105,19 @@ fn chances(pairs: &Reliability) -> Chart {
 /// What happened against what was predicted.
 fn scatter(pairs: &Reliability) -> Chart {
     let bins = pairs.bins(BINS);
-    let line = |name: &str, colour, whole, mark, points| Line { name: name.to_string(), colour, points, whole, mark };
+    let line = |name: &str, colour, whole, mark, points| Line {
+        name: name.to_string(),
+        colour,
+        points,
+        whole,
+        mark,
+    };
     let stems = bins.iter().flat_map(|bin| [(bin.predicted, bin.low), (bin.predicted, bin.high)]);
     let means: Vec<(f64, f64)> = bins.iter().map(|bin| (bin.predicted, bin.actual)).collect();
     let dots = pairs.some(DOTS);
     let across = dots.iter().chain(&means).map(|pair| pair.0);
-    let (low, high) = across.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| (a.min(x), b.max(x)));
+    let (low, high) =
+        across.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| (a.min(x), b.max(x)));
     Chart {
         x_label: "predicted".to_string(),
         y_label: "actual".to_string(),
@@ -110,13 +133,21 @@ fn scatter(pairs: &Reliability) -> Chart {
 /// How far off predictions are, over what was predicted: a good model leaves no pattern.
 pub fn residuals(pairs: &Reliability) -> Chart {
     let off = |(predicted, actual): (f64, f64)| (predicted, actual - predicted);
-    let line = |name: &str, colour, whole, mark, points| Line { name: name.to_string(), colour, points, whole, mark };
+    let line = |name: &str, colour, whole, mark, points| Line {
+        name: name.to_string(),
+        colour,
+        points,
+        whole,
+        mark,
+    };
     let bins = pairs.bins(BINS);
-    let stems = bins.iter().flat_map(|bin| [off((bin.predicted, bin.low)), off((bin.predicted, bin.high))]);
+    let stems =
+        bins.iter().flat_map(|bin| [off((bin.predicted, bin.low)), off((bin.predicted, bin.high))]);
     let means: Vec<(f64, f64)> = bins.iter().map(|bin| off((bin.predicted, bin.actual))).collect();
     let dots: Vec<(f64, f64)> = pairs.some(DOTS).into_iter().map(off).collect();
     let across = dots.iter().chain(&means).map(|pair| pair.0);
-    let (low, high) = across.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| (a.min(x), b.max(x)));
+    let (low, high) =
+        across.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| (a.min(x), b.max(x)));
     Chart {
         x_label: "predicted".to_string(),
         y_label: "actual less predicted".to_string(),
@@ -134,7 +165,9 @@ fn errors(pairs: &Reliability) -> Chart {
     let mut errors: Vec<f64> =
         pairs.some(usize::MAX).into_iter().map(|(predicted, actual)| actual - predicted).collect();
     errors.sort_unstable_by(f64::total_cmp);
-    let at = |share: f64| errors.get((errors.len().saturating_sub(1) as f64 * share).round() as usize).copied();
+    let at = |share: f64| {
+        errors.get((errors.len().saturating_sub(1) as f64 * share).round() as usize).copied()
+    };
     let (low, high) = at(OUTER).zip(at(1.0 - OUTER)).unwrap_or((0.0, 1.0));
     let (low, high) = if low < high { (low, high) } else { (low - 0.5, low + 0.5) };
     bars(errors.into_iter(), (low, high), "actual less predicted")
@@ -153,7 +186,8 @@ pub fn bars(values: impl Iterator<Item = f64>, (low, high): (f64, f64), x_label:
         [(left, 0.0), (left + width, count)]
     });
     let points = corners.collect();
-    let bars = Line { name: "rows".to_string(), colour: BLUE, points, whole: true, mark: Mark::Bars };
+    let bars =
+        Line { name: "rows".to_string(), colour: BLUE, points, whole: true, mark: Mark::Bars };
     Chart { x_label: x_label.to_string(), y_label: "rows".to_string(), lines: vec![bars] }
 }
 
@@ -167,7 +201,12 @@ mod tests {
         (0..300).for_each(|row| pairs.add(f64::from(row) / 300.0, f64::from(row % 2), 1.0));
         let svg = draw("a & b", &pairs, Some("'yes'"));
         assert_eq!(svg.matches("<circle").count(), BINS, "{svg}");
-        for part in ["a &amp; b", "predicted chance of &#39;yes&#39;", ">perfect<", ">15 bins of at most 20 rows<"] {
+        for part in [
+            "a &amp; b",
+            "predicted chance of &#39;yes&#39;",
+            ">perfect<",
+            ">15 bins of at most 20 rows<",
+        ] {
             assert!(svg.contains(part), "no {part} in {svg}");
         }
         let svg = draw("numbers", &pairs, None);
@@ -175,20 +214,31 @@ mod tests {
         assert!(svg.contains(">actual less predicted<") && !svg.contains("NaN"), "{svg}");
         for judged in [None, Some("x")] {
             let empty = draw("nothing", &Reliability::default(), judged);
-            assert!(empty.ends_with("</svg>\n") && !empty.contains("NaN") && !empty.contains("inf"), "{empty}");
+            assert!(
+                empty.ends_with("</svg>\n") && !empty.contains("NaN") && !empty.contains("inf"),
+                "{empty}"
+            );
         }
     }
 
     #[test]
     fn the_interval_holds_the_share_and_stays_inside() {
         for (rows, actual) in [(1, 1.0), (20, 0.0), (1000, 0.3)] {
-            let bin = Bin { rows, weight: rows as f64, predicted: 0.5, actual, low: 0.0, high: 1.0 };
+            let bin =
+                Bin { rows, weight: rows as f64, predicted: 0.5, actual, low: 0.0, high: 1.0 };
             let (low, high) = interval(&bin);
             assert!(low > -1e-12 && high < 1.0 + 1e-12 && low < high, "{low} {high}");
             assert!((low - 1e-12..=high + 1e-12).contains(&actual));
         }
         // Wilson 1927 for 30 of 100.
-        let (low, high) = interval(&Bin { rows: 100, weight: 100.0, predicted: 0.3, actual: 0.3, low: 0.0, high: 1.0 });
+        let (low, high) = interval(&Bin {
+            rows: 100,
+            weight: 100.0,
+            predicted: 0.3,
+            actual: 0.3,
+            low: 0.0,
+            high: 1.0,
+        });
         assert!((low - 0.2189).abs() < 1e-3 && (high - 0.3958).abs() < 1e-3, "{low} {high}");
     }
 }

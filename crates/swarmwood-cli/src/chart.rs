@@ -76,9 +76,16 @@ pub fn page(title: &str, body: &str, height: f64) -> String {
     )
 }
 
-/// A picture for a page of HTML, which has a style sheet for it: no paper of its own, letters in the page's colour, and a
-/// title and a description for readers that cannot see it. `id` is an identifier of its own on the page.
-pub fn inline(id: &str, title: &str, told: &str, (width, height): (f64, f64), body: &str) -> String {
+/// A picture for a page of HTML, which has a style sheet for it: no paper of its own, letters in
+/// the page's colour, and a title and a description for readers that cannot see it. `id` is an
+/// identifier of its own on the page.
+pub fn inline(
+    id: &str,
+    title: &str,
+    told: &str,
+    (width, height): (f64, f64),
+    body: &str,
+) -> String {
     format!(
         "<svg class='chart' role='img' aria-labelledby='{id}-title {id}-desc' viewBox='0 0 {width:.0} {height:.0}' \
          width='{width:.0}' height='{height:.0}' font-size='12'>\n\
@@ -145,20 +152,28 @@ impl Chart {
         svg
     }
 
-    /// What the chart shows, for readers that cannot see it: where each line begins and ends, or what dots and bars range
-    /// over.
+    /// What the chart shows, for readers that cannot see it: where each line begins and ends, or
+    /// what dots and bars range over.
     pub fn tell(&self) -> String {
         let mut text = format!("{} against {}.", self.y_label, self.x_label);
         for line in self.lines.iter().filter(|line| !line.name.is_empty()) {
             let finite = || line.points.iter().filter(|(x, y)| x.is_finite() && y.is_finite());
-            let (Some(first), Some(last)) = (finite().next(), finite().next_back()) else { continue };
-            let (low, high) = finite().fold((first.1, first.1), |(low, high), (_, y)| (low.min(*y), high.max(*y)));
+            let (Some(first), Some(last)) = (finite().next(), finite().next_back()) else {
+                continue;
+            };
+            let (low, high) = finite()
+                .fold((first.1, first.1), |(low, high), (_, y)| (low.min(*y), high.max(*y)));
             let name = &line.name;
             // Writing to a String cannot fail.
             let _ = match line.mark {
                 Mark::Line | Mark::Dashed if finite().count() > 1 => {
                     let (from, to) = (short(first.1), short(last.1));
-                    write!(text, " {name}: from {from} at {} to {to} at {}.", short(first.0), short(last.0))
+                    write!(
+                        text,
+                        " {name}: from {from} at {} to {to} at {}.",
+                        short(first.0),
+                        short(last.0)
+                    )
                 }
                 Mark::Bars => write!(text, " {name}: bars up to {}.", short(high)),
                 _ => write!(text, " {name}: between {} and {}.", short(low), short(high)),
@@ -173,7 +188,8 @@ impl Chart {
         inline(id, title, &self.tell(), (width, height), &body)
     }
 
-    /// The entries of the legend, each with where it begins and on which line; lines are as wide as the plane.
+    /// The entries of the legend, each with where it begins and on which line; lines are as wide as
+    /// the plane.
     fn legend(&self, width: f64) -> Vec<(&Line, f64, f64)> {
         let (mut x, mut row) = (0.0, 0.0);
         let mut entries = Vec::new();
@@ -194,9 +210,16 @@ impl Chart {
     fn y_range(&self) -> (f64, f64) {
         let whole = self.lines.iter().filter(|line| line.whole).flat_map(|line| &line.points);
         let (low, high) = range(whole.map(|point| point.1), 0.04);
-        let others = self.lines.iter().flat_map(|line| &line.points).map(|point| point.1).filter(|y| y.is_finite());
+        let others = self
+            .lines
+            .iter()
+            .flat_map(|line| &line.points)
+            .map(|point| point.1)
+            .filter(|y| y.is_finite());
         let span = high - low;
-        others.fold((low, high), |(a, b), y| (a.min(y.max(low - span / 2.0)), b.max(y.min(high + span / 2.0))))
+        others.fold((low, high), |(a, b), y| {
+            (a.min(y.max(low - span / 2.0)), b.max(y.min(high + span / 2.0)))
+        })
     }
 
     fn draw_axes(&self, svg: &mut String, plane: &Plane) -> std::fmt::Result {
@@ -204,20 +227,36 @@ impl Chart {
         for tick in ticks(plane.y) {
             let y = plane.y_of(tick);
             let left = plane.left;
-            writeln!(svg, "<line x1='{left:.1}' y1='{y:.1}' x2='{right:.1}' y2='{y:.1}' stroke='#e4e4e4'/>")?;
+            writeln!(
+                svg,
+                "<line x1='{left:.1}' y1='{y:.1}' x2='{right:.1}' y2='{y:.1}' stroke='#e4e4e4'/>"
+            )?;
             let text = label(tick, plane.y);
-            writeln!(svg, "<text x='{:.1}' y='{:.1}' text-anchor='end'>{text}</text>", left - 7.0, y + 4.0)?;
+            writeln!(
+                svg,
+                "<text x='{:.1}' y='{:.1}' text-anchor='end'>{text}</text>",
+                left - 7.0,
+                y + 4.0
+            )?;
         }
         let mut free = f64::NEG_INFINITY;
         for tick in ticks(plane.x) {
             let x = plane.x_of(tick);
-            writeln!(svg, "<line x1='{x:.1}' y1='{bottom:.1}' x2='{x:.1}' y2='{:.1}' stroke='#888'/>", bottom + 4.0)?;
+            writeln!(
+                svg,
+                "<line x1='{x:.1}' y1='{bottom:.1}' x2='{x:.1}' y2='{:.1}' stroke='#888'/>",
+                bottom + 4.0
+            )?;
             let text = label(tick, plane.x);
             let half = DIGIT / 2.0 * text.chars().count() as f64;
             // The last label must not leave the picture, and none may run into the one before.
             let x = x.min(right + RIGHT - half);
             if x - half > free {
-                writeln!(svg, "<text x='{x:.1}' y='{:.1}' text-anchor='middle'>{text}</text>", bottom + 18.0)?;
+                writeln!(
+                    svg,
+                    "<text x='{x:.1}' y='{:.1}' text-anchor='middle'>{text}</text>",
+                    bottom + 18.0
+                )?;
                 free = x + half + 4.0;
             }
         }
@@ -228,7 +267,11 @@ impl Chart {
         )?;
         let middle = plane.left + plane.width / 2.0;
         let x_label = escape(&self.x_label);
-        writeln!(svg, "<text x='{middle:.1}' y='{:.1}' text-anchor='middle'>{x_label}</text>", bottom + 36.0)?;
+        writeln!(
+            svg,
+            "<text x='{middle:.1}' y='{:.1}' text-anchor='middle'>{x_label}</text>",
+            bottom + 36.0
+        )?;
         let (x, y) = (plane.left - 54.0, plane.top + plane.height / 2.0);
         let y_label = escape(&self.y_label);
         writeln!(
@@ -247,7 +290,11 @@ impl Chart {
     }
 }
 
-fn draw_legend(svg: &mut String, entries: &[(&Line, f64, f64)], (left, top): (f64, f64)) -> std::fmt::Result {
+fn draw_legend(
+    svg: &mut String,
+    entries: &[(&Line, f64, f64)],
+    (left, top): (f64, f64),
+) -> std::fmt::Result {
     for (line, x, row) in entries {
         let (x, y) = (left + x, top - 8.0 + LEGEND * row);
         let (end, middle) = (x + 18.0, y - 4.0);
@@ -256,9 +303,14 @@ fn draw_legend(svg: &mut String, entries: &[(&Line, f64, f64)], (left, top): (f6
         match line.mark {
             Mark::Dots(radius, _) => {
                 let (x, colour) = (x + 9.0, line.colour);
-                writeln!(svg, "<ellipse cx='{x:.1}' cy='{middle:.1}' rx='{radius}' ry='{radius}' fill='{colour}'/>")?;
+                writeln!(
+                    svg,
+                    "<ellipse cx='{x:.1}' cy='{middle:.1}' rx='{radius}' ry='{radius}' fill='{colour}'/>"
+                )?;
             }
-            _ => writeln!(svg, "<line {ends} stroke='{}' stroke-width='2.5'{dashes}/>", line.colour)?,
+            _ => {
+                writeln!(svg, "<line {ends} stroke='{}' stroke-width='2.5'{dashes}/>", line.colour)?
+            }
         }
         writeln!(svg, "<text x='{:.1}' y='{y:.1}'>{}</text>", end + 5.0, escape(&line.name))?;
     }
@@ -268,7 +320,8 @@ fn draw_legend(svg: &mut String, entries: &[(&Line, f64, f64)], (left, top): (f6
 impl Line {
     fn draw(&self, svg: &mut String, plane: &Plane, name: &str) -> std::fmt::Result {
         let finite = self.points.iter().filter(|(x, y)| x.is_finite() && y.is_finite());
-        let points: Vec<(f64, f64)> = finite.map(|&(x, y)| (plane.x_of(x), plane.y_of(y))).collect();
+        let points: Vec<(f64, f64)> =
+            finite.map(|&(x, y)| (plane.x_of(x), plane.y_of(y))).collect();
         let (colour, clip) = (self.colour, format!("clip-path='url(#{name})'"));
         match (self.mark, &points[..]) {
             (Mark::Dots(radius, opacity), points) => {
@@ -312,7 +365,8 @@ impl Line {
 /// From the least to the greatest number, widened by a share of the distance; never empty.
 fn range(values: impl Iterator<Item = f64>, more: f64) -> (f64, f64) {
     let finite = values.filter(|value| value.is_finite());
-    let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), value| (a.min(value), b.max(value)));
+    let (low, high) = finite
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), value| (a.min(value), b.max(value)));
     if low > high {
         return (0.0, 1.0);
     }
@@ -335,7 +389,10 @@ pub fn ticks((low, high): (f64, f64)) -> Vec<f64> {
 fn tick_step(low: f64, high: f64) -> f64 {
     let rough = (high - low) / 6.0;
     let power = 10f64.powf(rough.log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0].into_iter().find(|factor| factor * power >= rough * 0.75).unwrap_or(10.0);
+    let step = [1.0, 2.0, 5.0, 10.0]
+        .into_iter()
+        .find(|factor| factor * power >= rough * 0.75)
+        .unwrap_or(10.0);
     step * power
 }
 
@@ -362,9 +419,14 @@ mod tests {
     #[test]
     fn ticks_are_round_and_inside() {
         assert_eq!(ticks((0.0, 100.0)), [0.0, 20.0, 40.0, 60.0, 80.0, 100.0]);
-        assert_eq!(ticks((0.93, 0.99)).iter().map(|&t| label(t, (0.93, 0.99))).collect::<Vec<_>>().join(" "), {
-            "0.93 0.94 0.95 0.96 0.97 0.98 0.99"
-        });
+        assert_eq!(
+            ticks((0.93, 0.99))
+                .iter()
+                .map(|&t| label(t, (0.93, 0.99)))
+                .collect::<Vec<_>>()
+                .join(" "),
+            { "0.93 0.94 0.95 0.96 0.97 0.98 0.99" }
+        );
         for (low, high) in [(-3.2, 8.9), (1e-9, 2e-9), (1e12, 1.5e12), (0.0, 1.0)] {
             let found = ticks((low, high));
             assert!((3..=10).contains(&found.len()), "{low} {high}: {found:?}");
@@ -382,7 +444,11 @@ mod tests {
             whole: true,
             mark: Mark::Line,
         };
-        Chart { x_label: "round".into(), y_label: "loss".into(), lines: names.iter().map(line).collect() }
+        Chart {
+            x_label: "round".into(),
+            y_label: "loss".into(),
+            lines: names.iter().map(line).collect(),
+        }
     }
 
     #[test]
@@ -400,9 +466,15 @@ mod tests {
     #[test]
     fn a_picture_of_a_page_tells_what_it_shows() {
         let svg = chart(&["a & b"]).inline("c7", "a <title>", (400.0, 300.0));
-        assert!(svg.starts_with("<svg class='chart' role='img' aria-labelledby='c7-title c7-desc'"), "{svg}");
+        assert!(
+            svg.starts_with("<svg class='chart' role='img' aria-labelledby='c7-title c7-desc'"),
+            "{svg}"
+        );
         assert!(svg.contains("<title id='c7-title'>a &lt;title&gt;</title>"), "{svg}");
-        assert!(svg.contains("loss against round. a &amp; b: from 1 at 0 to 0.25 at 4.</desc>"), "{svg}");
+        assert!(
+            svg.contains("loss against round. a &amp; b: from 1 at 0 to 0.25 at 4.</desc>"),
+            "{svg}"
+        );
         assert!(svg.contains("<clipPath id='c7'>") && !svg.contains("fill='white'"), "{svg}");
     }
 

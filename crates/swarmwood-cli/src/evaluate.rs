@@ -29,7 +29,8 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
         // A wrong path should cost no work.
         store::probe(path)?;
     }
-    let source = args::source(flags.get_one::<PathBuf>("data").map_or(Path::new("-"), PathBuf::as_path));
+    let source =
+        args::source(flags.get_one::<PathBuf>("data").map_or(Path::new("-"), PathBuf::as_path));
     let rows = read::matching(&source, &model.schema, &scoring.options)?;
     talk.warn(&rows.warnings);
     let found = evaluate::evaluate(&model, &rows, scoring.first, scoring.threads)?;
@@ -53,17 +54,22 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
 /// The bins of the calibration error, for machines.
 fn bins(found: &Evaluation) -> Value {
     let bins = found.pairs.bins(BINS);
-    bins.iter().map(|bin| json!({"rows": bin.rows, "predicted": bin.predicted, "actual": bin.actual})).collect()
+    bins.iter()
+        .map(|bin| json!({"rows": bin.rows, "predicted": bin.predicted, "actual": bin.actual}))
+        .collect()
 }
 
 /// The picture of the evaluation.
 fn picture(file: &Path, model: &Model, found: &Evaluation) -> String {
-    let metric = |name: &str| found.metrics.iter().find(|metric| metric.0 == name).map(|&(_, value)| short(value));
+    let metric = |name: &str| {
+        found.metrics.iter().find(|metric| metric.0 == name).map(|&(_, value)| short(value))
+    };
     let told = |names: [&str; 2]| {
         let known = names.into_iter().filter_map(|name| Some(format!("{name} {}", metric(name)?)));
         known.collect::<Vec<_>>().join(", ")
     };
-    let name = file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let name =
+        file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let rows = talk::count(found.rows, "row");
     let judged = calibration::judged(&model.schema.target.kind);
     let told = if judged.is_some() { told(["ece", "brier"]) } else { told(["rmse", "r2"]) };

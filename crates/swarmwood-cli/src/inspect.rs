@@ -38,7 +38,9 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
         Body::Linear(_) => "share of the absolute weights, number of terms",
     };
     let mut text = format!("{summary}{}", bars(&importances, what));
-    let trees = flags.get_one::<u64>("trees").map_or(0, |&trees| usize::try_from(trees).unwrap_or(usize::MAX));
+    let trees = flags
+        .get_one::<u64>("trees")
+        .map_or(0, |&trees| usize::try_from(trees).unwrap_or(usize::MAX));
     if trees > 0 {
         // The text of a model begins with its summary, which stands above the importances already.
         let body = model.to_text(&TextOptions { trees, lines: LINES });
@@ -65,14 +67,20 @@ fn bars(importances: &[(&str, Importance)], what: &str) -> String {
     }
     // A name must not be able to drive the terminal.
     let plain = |name: &str| name.replace(char::is_control, "?");
-    let shown: Vec<(String, &Importance)> =
-        importances.iter().take(SHOWN).map(|(name, importance)| (plain(name), importance)).collect();
+    let shown: Vec<(String, &Importance)> = importances
+        .iter()
+        .take(SHOWN)
+        .map(|(name, importance)| (plain(name), importance))
+        .collect();
     let width = shown.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     let mut text = format!("\nimportance ({what})\n");
     for (name, importance) in shown {
         let bar = "#".repeat((importance.gain / top * BAR as f64).round() as usize);
         let share = 100.0 * importance.gain / total;
-        text.push_str(&format!("  {name:<width$}  {bar:<BAR$}  {share:>5.1} %  {}\n", importance.splits));
+        text.push_str(&format!(
+            "  {name:<width$}  {bar:<BAR$}  {share:>5.1} %  {}\n",
+            importance.splits
+        ));
     }
     if importances.len() > SHOWN {
         text.push_str(&format!("  and {} more\n", importances.len() - SHOWN));

@@ -7,18 +7,21 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use swarmwood::train::Halt;
 
-/// Whether somebody asked to stop. Until it is armed, Ctrl-C ends the program as usual: there is nothing to keep yet.
+/// Whether somebody asked to stop. Until it is armed, Ctrl-C ends the program as usual: there is
+/// nothing to keep yet.
 #[derive(Default)]
 pub struct Interrupt {
     raised: Arc<AtomicBool>,
 }
 
 impl Interrupt {
-    /// From now on the first Ctrl-C only raises the flag; a second one ends the program with code 130.
+    /// From now on the first Ctrl-C only raises the flag; a second one ends the program with code
+    /// 130.
     pub fn arm(&self) {
         for signal in [SIGINT, SIGTERM] {
-            // The order matters: the second handler raises the flag that the first one looks at. Where a handler cannot
-            // be set, Ctrl-C keeps its usual meaning, which is better than no run.
+            // The order matters: the second handler raises the flag that the first one looks at.
+            // Where a handler cannot be set, Ctrl-C keeps its usual meaning, which is better than
+            // no run.
             let _ = flag::register_conditional_shutdown(signal, 130, Arc::clone(&self.raised));
             let _ = flag::register(signal, Arc::clone(&self.raised));
         }

@@ -58,13 +58,15 @@ fn run() -> ExitCode {
     exit_code(outcome, &interrupt)
 }
 
-/// The one place where an outcome becomes an exit code: 0 done, 1 the run failed, 2 the arguments or the data must
-/// change, 130 interrupted with nothing to keep.
+/// The one place where an outcome becomes an exit code: 0 done, 1 the run failed, 2 the arguments
+/// or the data must change, 130 interrupted with nothing to keep.
 fn exit_code(outcome: Result<()>, interrupt: &Interrupt) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         // Whoever closed the pipe has read enough.
-        Err(Error::Write { source, .. }) if source.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(Error::Write { source, .. }) if source.kind() == std::io::ErrorKind::BrokenPipe => {
+            ExitCode::SUCCESS
+        }
         Err(error) => {
             talk::error(&error);
             ExitCode::from(if interrupt.raised() { 130 } else { error.exit_code() })

@@ -10,17 +10,27 @@ use swarmwood::write::write_atomically;
 use swarmwood::{Error, Result};
 
 /// Draws what the flags ask for; returns the file.
-pub fn draw<'a>(flags: &'a ArgMatches, model: &Model, model_path: &Path) -> Result<Option<&'a PathBuf>> {
+pub fn draw<'a>(
+    flags: &'a ArgMatches,
+    model: &Model,
+    model_path: &Path,
+) -> Result<Option<&'a PathBuf>> {
     let map: Vec<&String> = flags.get_many("map").into_iter().flatten().collect();
     let Some(path) = flags.get_one::<PathBuf>("plot") else { return Ok(None) };
-    let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let ending =
+        path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default();
     let unfit = |message: String| Error::Model { path: model_path.to_path_buf(), message };
     let dot = match ending.as_str() {
         "svg" => false,
         "dot" | "gv" if map.is_empty() => true,
-        "dot" | "gv" => return Err(violation("plot", "a map is drawn as .svg, not as .dot".into())),
+        "dot" | "gv" => {
+            return Err(violation("plot", "a map is drawn as .svg, not as .dot".into()));
+        }
         _ => {
-            let message = format!("'{}' must end in .svg for a picture, or in .dot for Graphviz", path.display());
+            let message = format!(
+                "'{}' must end in .svg for a picture, or in .dot for Graphviz",
+                path.display()
+            );
             return Err(violation("plot", message));
         }
     };
@@ -30,7 +40,10 @@ pub fn draw<'a>(flags: &'a ArgMatches, model: &Model, model_path: &Path) -> Resu
         drawn.map_err(|error| unfit(error.to_string()))?
     } else {
         let [across, up] = map[..] else {
-            let message = format!("needs two features with a comma between them, and was given {}", map.len());
+            let message = format!(
+                "needs two features with a comma between them, and was given {}",
+                map.len()
+            );
             return Err(violation("map", message));
         };
         let (across, up) = (feature(model, "map", across)?, feature(model, "map", up)?);
@@ -49,7 +62,8 @@ fn violation(name: &str, message: String) -> Error {
 fn feature(model: &Model, flag: &str, name: &str) -> Result<usize> {
     let names = || model.schema.features.iter().map(|feature| feature.name.as_str());
     names().position(|other| other == name).ok_or_else(|| {
-        let meant = nearest(name, names()).map_or(String::new(), |near| format!("; did you mean '{near}'?"));
+        let meant = nearest(name, names())
+            .map_or(String::new(), |near| format!("; did you mean '{near}'?"));
         violation(flag, format!("the model has no feature '{name}'{meant}"))
     })
 }
@@ -59,7 +73,10 @@ fn fixed(flags: &ArgMatches, model: &Model) -> Result<Vec<Option<Value>>> {
     let mut fixed = vec![None; model.schema.features.len()];
     for text in flags.get_many::<String>("at").into_iter().flatten() {
         let Some((name, value)) = text.split_once('=') else {
-            return Err(violation("at", format!("is '{text}', must be a feature and its value, such as age=30")));
+            return Err(violation(
+                "at",
+                format!("is '{text}', must be a feature and its value, such as age=30"),
+            ));
         };
         let at = feature(model, "at", name)?;
         fixed[at] = Some(parse(&model.schema.features[at].kind, name, value)?);
@@ -74,14 +91,20 @@ fn parse(kind: &Kind, name: &str, text: &str) -> Result<Value> {
         Kind::Category { .. } if text == "?" => Ok(Value::Category(MISSING)),
         Kind::Number => match text.parse::<f64>() {
             Ok(number) if !number.is_nan() => Ok(Value::Number(number)),
-            _ => Err(violation("at", format!("'{name}' is a number, and '{text}' is none; '?' is a missing value"))),
+            _ => Err(violation(
+                "at",
+                format!("'{name}' is a number, and '{text}' is none; '?' is a missing value"),
+            )),
         },
         Kind::Category { levels } => match levels.iter().position(|level| level == text) {
             Some(code) => Ok(Value::Category(code as u32)),
             None => {
                 let near = nearest(text, levels.iter().map(String::as_str));
                 let meant = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
-                Err(violation("at", format!("'{name}' has no level '{text}'{meant}; '?' is a missing value")))
+                Err(violation(
+                    "at",
+                    format!("'{name}' has no level '{text}'{meant}; '?' is a missing value"),
+                ))
             }
         },
     }

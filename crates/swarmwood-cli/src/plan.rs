@@ -1,4 +1,5 @@
-//! What `train` is asked to do: flags over configuration file over defaults, everything that is wrong told at once.
+//! What `train` is asked to do: flags over configuration file over defaults, everything that is
+//! wrong told at once.
 
 use std::path::{Path, PathBuf};
 
@@ -71,7 +72,10 @@ impl Plan {
             None => swarmwood::read::demo(),
         };
         if matches!((&source, &valid), (Source::Stdin, Some(Source::Stdin))) {
-            gather.violate("valid", "is '-', but the training rows come from standard input already; name a file");
+            gather.violate(
+                "valid",
+                "is '-', but the training rows come from standard input already; name a file",
+            );
         }
         let aids = given.aids(&mut gather);
         let (trace, plot) = (given.path("trace", &mut gather), given.path("plot", &mut gather));
@@ -89,7 +93,10 @@ fn check_validation(has_file: bool, gather: &mut Gather) {
         gather.violate("valid_fraction", "cannot be used with --valid; choose one of them");
     }
     if !has_file && fraction == 0.0 && gather.so_far().early_stopping_rounds > 0 {
-        gather.violate("early_stopping_rounds", "needs validation rows; give --valid FILE or --valid-fraction 0.2");
+        gather.violate(
+            "early_stopping_rounds",
+            "needs validation rows; give --valid FILE or --valid-fraction 0.2",
+        );
     }
 }
 
@@ -104,7 +111,11 @@ impl<'a> Given<'a> {
         if self.flags.value_source(name) == Some(ValueSource::CommandLine) {
             return self.flags.get_many::<String>(name).into_iter().flatten().cloned().collect();
         }
-        self.file.iter().find(|(key, _)| key == name).map(|(_, words)| words.clone()).unwrap_or_default()
+        self.file
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, words)| words.clone())
+            .unwrap_or_default()
     }
 
     /// The one word of a flag or of the file.
@@ -134,7 +145,10 @@ impl<'a> Given<'a> {
         let Some(path) = self.path("checkpoint", gather) else {
             for (name, given) in [("checkpoint-every", every.is_some()), ("resume", resume)] {
                 if given {
-                    gather.violate(name, "needs --checkpoint FILE, the file with the state of the run");
+                    gather.violate(
+                        name,
+                        "needs --checkpoint FILE, the file with the state of the run",
+                    );
                 }
             }
             return Aids { pretrained: self.path("pretrained", gather), ..Aids::default() };
@@ -151,7 +165,10 @@ impl<'a> Given<'a> {
     pub fn options(&self, gather: &mut Gather) -> ReadOptions {
         let target = self.word("target", gather).unwrap_or_else(|| {
             if !self.flags.try_get_one::<bool>("demo").ok().flatten().copied().unwrap_or(false) {
-                gather.violate("target", "is missing; name the column to predict with --target COLUMN");
+                gather.violate(
+                    "target",
+                    "is missing; name the column to predict with --target COLUMN",
+                );
             }
             DEMO_TARGET.to_string()
         });
@@ -161,7 +178,10 @@ impl<'a> Given<'a> {
             ignore: self.words("ignore"),
             categorical: self.words("categorical"),
             delimiter: self.word("delimiter", gather).and_then(|text| separator(&text, gather)),
-            task: self.word("task", gather).and_then(|text| task(&text, gather)).unwrap_or_default(),
+            task: self
+                .word("task", gather)
+                .and_then(|text| task(&text, gather))
+                .unwrap_or_default(),
             positive: self.word("positive", gather),
         }
     }

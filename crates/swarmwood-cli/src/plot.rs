@@ -1,15 +1,21 @@
-//! The picture of a run: figures 8 and 9 of Rao 2022, the best fitness against the iteration, and below it how much the
-//! swarm still moves. A run without a search shows its losses.
+//! The picture of a run: figures 8 and 9 of Rao 2022, the best fitness against the iteration, and
+//! below it how much the swarm still moves. A run without a search shows its losses.
 
 use swarmwood::learn::event::Stage;
 
-use crate::chart::{BLUE, Chart, GREEN, LOW, Line, MARGIN, Mark, ORANGE, Place, RED, TALL, TITLE, WIDTH, page};
+use crate::chart::{
+    BLUE, Chart, GREEN, LOW, Line, MARGIN, Mark, ORANGE, Place, RED, TALL, TITLE, WIDTH, page,
+};
 use crate::record::Step;
 
 /// The charts of a run, the most telling one first, each with an identifier and what it shows.
 pub fn charts(steps: &[Step]) -> Vec<(&'static str, &'static str, Chart)> {
     if steps.iter().any(|step| step.gain.is_some()) {
-        return vec![("loss", "How the loss of the search went beside greedy boosting", work(steps))];
+        return vec![(
+            "loss",
+            "How the loss of the search went beside greedy boosting",
+            work(steps),
+        )];
     }
     let stage = steps.last().map(|step| &step.stage);
     let steps: Vec<&Step> = steps.iter().filter(|step| Some(&step.stage) == stage).collect();
@@ -24,7 +30,8 @@ pub fn charts(steps: &[Step]) -> Vec<(&'static str, &'static str, Chart)> {
     vec![("loss", "How the loss went", losses(&steps, noun))]
 }
 
-/// The last stage of a run as an SVG document: the first chart in full width, the others beside each other below.
+/// The last stage of a run as an SVG document: the first chart in full width, the others beside
+/// each other below.
 pub fn draw(title: &str, steps: &[Step]) -> String {
     let charts = charts(steps);
     let width = WIDTH - 2.0 * MARGIN;
@@ -34,19 +41,34 @@ pub fn draw(title: &str, steps: &[Step]) -> String {
         0 => Place { left: MARGIN, top, width, height: TALL },
         _ => Place { left: MARGIN + part * (at - 1) as f64, top: below, width: part, height: LOW },
     };
-    let body: String = charts.iter().enumerate().map(|(at, (name, _, chart))| chart.draw(name, place(at))).collect();
+    let body: String = charts
+        .iter()
+        .enumerate()
+        .map(|(at, (name, _, chart))| chart.draw(name, place(at)))
+        .collect();
     page(title, &body, if charts.len() > 1 { below + LOW + MARGIN } else { below + MARGIN })
 }
 
-/// The loss of what there is to end with against the trees grown so far, beside the best greedy fit's: first of the fits in
-/// hand, then, when candidates were compared, of the one that became the model.
+/// The loss of what there is to end with against the trees grown so far, beside the best greedy
+/// fit's: first of the fits in hand, then, when candidates were compared, of the one that became
+/// the model.
 fn work(steps: &[Step]) -> Chart {
-    let point = |step: &Step| Some((step.evaluations? as f64, step.train?, step.train? / (1.0 - step.gain?)));
-    // The start is greedy boosting by halves, far above both; it and comparisons are what lies between two fits.
-    let between = |step: &Step| step.stage == Stage::BOOSTING.name || step.stage == Stage::COMPARING.name;
-    let chosen = steps.iter().rposition(|step| step.stage == Stage::COMPARING.name).map_or(0, |at| at + 1);
-    let line =
-        |name: &str, colour, points| Line { name: name.to_string(), colour, points, whole: true, mark: Mark::Line };
+    let point = |step: &Step| {
+        Some((step.evaluations? as f64, step.train?, step.train? / (1.0 - step.gain?)))
+    };
+    // The start is greedy boosting by halves, far above both; it and comparisons are what lies
+    // between two fits.
+    let between =
+        |step: &Step| step.stage == Stage::BOOSTING.name || step.stage == Stage::COMPARING.name;
+    let chosen =
+        steps.iter().rposition(|step| step.stage == Stage::COMPARING.name).map_or(0, |at| at + 1);
+    let line = |name: &str, colour, points| Line {
+        name: name.to_string(),
+        colour,
+        points,
+        whole: true,
+        mark: Mark::Line,
+    };
     let mut greedy: Vec<(f64, f64)> = Vec::new();
     for (x, _, y) in steps.iter().filter(|step| !between(step)).filter_map(point) {
         // The best greedy fit stays what it was until there is another.
@@ -54,13 +76,23 @@ fn work(steps: &[Step]) -> Chart {
         greedy.push((x, y));
     }
     let mut lines = vec![line("greedy boosting", ORANGE, greedy)];
-    for (part, name, colour) in [(&steps[..chosen], "search in hand", GREEN), (&steps[chosen..], "search", BLUE)] {
+    for (part, name, colour) in
+        [(&steps[..chosen], "search in hand", GREEN), (&steps[chosen..], "search", BLUE)]
+    {
         let fits = part.split(|step| between(step)).map(|fit| fit.iter().filter_map(point));
-        let fits = fits.map(|fit| fit.map(|(x, loss, _)| (x, loss)).collect::<Vec<_>>()).filter(|fit| !fit.is_empty());
+        let fits = fits
+            .map(|fit| fit.map(|(x, loss, _)| (x, loss)).collect::<Vec<_>>())
+            .filter(|fit| !fit.is_empty());
         // The first of a kind stands for all in the legend.
-        lines.extend(fits.enumerate().map(|(at, fit)| line(if at == 0 { name } else { "" }, colour, fit)));
+        lines.extend(
+            fits.enumerate().map(|(at, fit)| line(if at == 0 { name } else { "" }, colour, fit)),
+        );
     }
-    Chart { x_label: "trees grown".to_string(), y_label: "loss on the training rows".to_string(), lines }
+    Chart {
+        x_label: "trees grown".to_string(),
+        y_label: "loss on the training rows".to_string(),
+        lines,
+    }
 }
 
 /// The points of a value that a step may tell.
@@ -69,9 +101,15 @@ fn of(steps: &[&Step], value: impl Fn(&Step) -> Option<f64>) -> Vec<(f64, f64)> 
 }
 
 fn fitness(steps: &[&Step], noun: &str) -> Chart {
-    let measure = steps.iter().find(|step| step.is_searched()).map_or("fitness", |step| &step.measure);
-    let line =
-        |name: &str, colour, points, whole| Line { name: name.to_string(), colour, points, whole, mark: Mark::Line };
+    let measure =
+        steps.iter().find(|step| step.is_searched()).map_or("fitness", |step| &step.measure);
+    let line = |name: &str, colour, points, whole| Line {
+        name: name.to_string(),
+        colour,
+        points,
+        whole,
+        mark: Mark::Line,
+    };
     Chart {
         x_label: noun.to_string(),
         y_label: format!("{measure} on the training rows"),
@@ -87,11 +125,18 @@ fn diversity(steps: &[&Step], noun: &str) -> Chart {
     Chart {
         x_label: noun.to_string(),
         y_label: "rules that differ".to_string(),
-        lines: vec![Line { name: "diversity".to_string(), colour: GREEN, points, whole: true, mark: Mark::Line }],
+        lines: vec![Line {
+            name: "diversity".to_string(),
+            colour: GREEN,
+            points,
+            whole: true,
+            mark: Mark::Line,
+        }],
     }
 }
 
-/// The share of positions that were known already, iteration by iteration: every position is evaluated or a repeat.
+/// The share of positions that were known already, iteration by iteration: every position is
+/// evaluated or a repeat.
 fn repeats(steps: &[&Step], noun: &str) -> Chart {
     let mut before = (0, 0);
     let mut points = Vec::new();
@@ -108,13 +153,24 @@ fn repeats(steps: &[&Step], noun: &str) -> Chart {
     Chart {
         x_label: noun.to_string(),
         y_label: "known positions, %".to_string(),
-        lines: vec![Line { name: "repeats".to_string(), colour: RED, points, whole: true, mark: Mark::Line }],
+        lines: vec![Line {
+            name: "repeats".to_string(),
+            colour: RED,
+            points,
+            whole: true,
+            mark: Mark::Line,
+        }],
     }
 }
 
 fn losses(steps: &[&Step], noun: &str) -> Chart {
-    let line =
-        |name: &str, colour, points| Line { name: name.to_string(), colour, points, whole: true, mark: Mark::Line };
+    let line = |name: &str, colour, points| Line {
+        name: name.to_string(),
+        colour,
+        points,
+        whole: true,
+        mark: Mark::Line,
+    };
     let lines = vec![
         line("training loss", BLUE, of(steps, |step| step.train)),
         line("validation metric", ORANGE, of(steps, |step| step.valid)),
@@ -179,7 +235,13 @@ mod tests {
         events.extend((1..=20).map(iteration));
         let svg = draw("a <title>", &events);
         assert_eq!(svg.matches("<polyline").count(), 4, "{svg}");
-        for part in ["a &lt;title&gt;", ">iteration<", ">accuracy on the training rows<", ">best so far<", ">20<"] {
+        for part in [
+            "a &lt;title&gt;",
+            ">iteration<",
+            ">accuracy on the training rows<",
+            ">best so far<",
+            ">20<",
+        ] {
             assert!(svg.contains(part), "no {part} in {svg}");
         }
         let svg = draw("t", &events[..1]);

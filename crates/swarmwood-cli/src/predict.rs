@@ -34,9 +34,9 @@ impl Scoring {
         if let Some(text) = flags.get_one::<String>("threads") {
             gather.set("threads", text);
         }
-        let delimiter = flags
-            .get_one::<String>("delimiter")
-            .and_then(|text| args::separator(text).map_err(|message| gather.violate("delimiter", message)).ok());
+        let delimiter = flags.get_one::<String>("delimiter").and_then(|text| {
+            args::separator(text).map_err(|message| gather.violate("delimiter", message)).ok()
+        });
         // A front may leave out what it has no use for.
         let first = flags.try_get_one::<u64>("first").ok().flatten();
         let first = first.map(|&first| usize::try_from(first).unwrap_or(usize::MAX));
@@ -44,8 +44,14 @@ impl Scoring {
             gather.violate("first", "is 0, must be a whole number from 1");
         }
         let threads = gather.finish()?.threads;
-        let model = flags.try_get_one::<PathBuf>("model").ok().flatten().cloned().unwrap_or_default();
-        Ok(Scoring { model, options: ReadOptions { delimiter, ..ReadOptions::default() }, first, threads })
+        let model =
+            flags.try_get_one::<PathBuf>("model").ok().flatten().cloned().unwrap_or_default();
+        Ok(Scoring {
+            model,
+            options: ReadOptions { delimiter, ..ReadOptions::default() },
+            first,
+            threads,
+        })
     }
 }
 
@@ -55,7 +61,8 @@ pub fn run(flags: &ArgMatches, interrupt: &Interrupt) -> Result<()> {
     let scoring = Scoring::new(flags)?;
     let model = store::load(&scoring.model)?;
     let scorer = Scorer::new(&model, scoring.first, scoring.threads)?;
-    let source = args::source(flags.get_one::<PathBuf>("data").map_or(Path::new("-"), PathBuf::as_path));
+    let source =
+        args::source(flags.get_one::<PathBuf>("data").map_or(Path::new("-"), PathBuf::as_path));
     let request = Request { source: &source, options: &scoring.options, what: what(flags) };
     let go_on = || !interrupt.raised();
     let out = flags.get_one::<PathBuf>("out").filter(|path| path.as_os_str() != "-");
@@ -83,14 +90,22 @@ pub fn run(flags: &ArgMatches, interrupt: &Interrupt) -> Result<()> {
         };
     }
     if let Some(path) = out {
-        talk.note(&format!("{} predicted, written to {}", count(report.rows as usize, "row"), path.display()));
+        talk.note(&format!(
+            "{} predicted, written to {}",
+            count(report.rows as usize, "row"),
+            path.display()
+        ));
     }
     Ok(())
 }
 
 fn what(flags: &ArgMatches) -> What {
-    let table = [("raw", What::Raw), ("leaves", What::Leaves), ("contributions", What::Contributions)];
-    table.into_iter().find(|(name, _)| flags.get_flag(name)).map_or(What::Prediction, |(_, what)| what)
+    let table =
+        [("raw", What::Raw), ("leaves", What::Leaves), ("contributions", What::Contributions)];
+    table
+        .into_iter()
+        .find(|(name, _)| flags.get_flag(name))
+        .map_or(What::Prediction, |(_, what)| what)
 }
 
 fn report_json(report: &Report, out: Option<&PathBuf>) -> serde_json::Value {

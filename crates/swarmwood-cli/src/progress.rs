@@ -48,7 +48,8 @@ impl Progress {
             self.begin(event);
         }
         self.last = event.elapsed;
-        // The training loss costs a pass over the rows and is not measured in every round; the last one is near enough.
+        // The training loss costs a pass over the rows and is not measured in every round; the last
+        // one is near enough.
         self.train = event.train.or(self.train);
         if event.past {
             // Not this run's work: neither fast nor news.
@@ -61,10 +62,17 @@ impl Progress {
             return;
         }
         let tenth = |step: usize| step * 10 / event.steps.max(1);
-        let due = tenth(event.step) > tenth(self.said_step) || self.said_at.elapsed() >= Duration::from_secs(1);
+        let due = tenth(event.step) > tenth(self.said_step)
+            || self.said_at.elapsed() >= Duration::from_secs(1);
         if due {
             let left = self.left(event).map_or(String::new(), |left| format!(", {left:.0} s left"));
-            let line = format!("{} {}/{}: {}{left}", event.stage.step, event.step, event.steps, self.state(event));
+            let line = format!(
+                "{} {}/{}: {}{left}",
+                event.stage.step,
+                event.step,
+                event.steps,
+                self.state(event)
+            );
             self.talk.note(line.trim_end_matches(": "));
             self.said_at = Instant::now();
             self.said_step = event.step;
@@ -81,9 +89,11 @@ impl Progress {
         self.said_step = 0;
         self.train = None;
         if let Some(bar) = &self.bar {
-            let template = format!("{{bar:30}} {{pos}}/{{len}} {}s, {{eta}} left  {{msg}}", event.stage.step);
+            let template =
+                format!("{{bar:30}} {{pos}}/{{len}} {}s, {{eta}} left  {{msg}}", event.stage.step);
             // The fallback is the plain bar: a template that does not parse is no reason to stop.
-            let style = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
+            let style = ProgressStyle::with_template(&template)
+                .unwrap_or_else(|_| ProgressStyle::default_bar());
             bar.set_style(style);
             bar.set_length(event.steps as u64);
             bar.reset();
@@ -98,7 +108,8 @@ impl Progress {
     }
 
     fn state(&self, event: &Event) -> String {
-        let known = |name: &str, value: Option<f64>| value.map(|value| format!("{name} {}", short(value)));
+        let known =
+            |name: &str, value: Option<f64>| value.map(|value| format!("{name} {}", short(value)));
         let mut parts = vec![known("train", self.train), known("valid", event.valid)];
         if let Some(search) = &event.search {
             let news = search.best.filter(|_| search.best != self.train);

@@ -1,7 +1,8 @@
-//! What happened in a run, step by step: kept for a table and a picture when it is over, and read again from the table.
+//! What happened in a run, step by step: kept for a table and a picture when it is over, and read
+//! again from the table.
 //!
-//! Steps are kept in memory and written at the end, to the side and renamed: a run that is resumed tells its past again,
-//! so the files of a run that was killed are whole as soon as it is finished.
+//! Steps are kept in memory and written at the end, to the side and renamed: a run that is resumed
+//! tells its past again, so the files of a run that was killed are whole as soon as it is finished.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -13,8 +14,7 @@ use swarmwood::write::write_atomically;
 use crate::plot;
 
 /// The columns of a trace.
-pub const COLUMNS: &str =
-    "stage,step,train,valid,measure,best,gain,mean,diversity,factor,alpha,beta,evaluations,repeats,seconds";
+pub const COLUMNS: &str = "stage,step,train,valid,measure,best,gain,mean,diversity,factor,alpha,beta,evaluations,repeats,seconds";
 
 /// One line of a trace: the state after a step. What is not known is `None`.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -103,7 +103,8 @@ impl Step {
         if cells.len() != names.len() {
             return Err(format!("has {} columns, must have {}", cells.len(), names.len()));
         }
-        let cell = |name: &str| names.iter().position(|other| *other == name).map_or("", |at| cells[at]);
+        let cell =
+            |name: &str| names.iter().position(|other| *other == name).map_or("", |at| cells[at]);
         let wrong = |name: &str| format!("column '{name}' is '{}', must be a number", cell(name));
         let known = |name: &str| match cell(name) {
             "" => Ok(None),
@@ -138,7 +139,9 @@ impl Step {
 /// The steps of a trace; the error says what is wrong, and on which line.
 pub fn read_trace(text: &str) -> std::result::Result<Vec<Step>, String> {
     let lines = text.lines().enumerate().skip(1).filter(|(_, line)| !line.is_empty());
-    lines.map(|(at, line)| Step::parse(line).map_err(|fault| format!("line {}: {fault}", at + 1))).collect()
+    lines
+        .map(|(at, line)| Step::parse(line).map_err(|fault| format!("line {}: {fault}", at + 1)))
+        .collect()
 }
 
 /// The steps so far.
@@ -177,12 +180,15 @@ mod tests {
     fn a_trace_read_again_is_what_was_written() {
         let mut steps = Vec::new();
         for (at, &stage) in Stage::ALL.iter().enumerate() {
-            let event = Event { train: Some(1.0 / 3.0), elapsed: at as f64, ..Event::new(stage, at, 9) };
-            let search = Search { measure: "rmse", gain: Some(-0.1), evaluations: 7, ..Search::default() };
+            let event =
+                Event { train: Some(1.0 / 3.0), elapsed: at as f64, ..Event::new(stage, at, 9) };
+            let search =
+                Search { measure: "rmse", gain: Some(-0.1), evaluations: 7, ..Search::default() };
             steps.push(Step::from(&event));
             steps.push(Step::from(&Event { search: Some(search), ..event }));
         }
-        let lines: Vec<String> = std::iter::once(COLUMNS.to_string()).chain(steps.iter().map(Step::line)).collect();
+        let lines: Vec<String> =
+            std::iter::once(COLUMNS.to_string()).chain(steps.iter().map(Step::line)).collect();
         assert_eq!(read_trace(&lines.join("\n")).unwrap(), steps);
     }
 

@@ -15,7 +15,11 @@ use crate::talk;
 /// Words for [`Merge`].
 pub const MERGES: &[(&str, Merge, &str)] = &[
     ("cover", Merge::Cover, "few boxes with few conditions cover the leaves of each answer"),
-    ("cells", Merge::Cells, "neighbouring cells of the grid of all thresholds are joined, as published"),
+    (
+        "cells",
+        Merge::Cells,
+        "neighbouring cells of the grid of all thresholds are joined, as published",
+    ),
 ];
 
 /// Runs the command.
@@ -31,19 +35,33 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
     let unfit = |message: String| Error::Model { path: path.clone(), message };
     let tree = model.single_tree().map_err(|error| unfit(error.to_string()))?;
     let merge = args::chosen(flags, "merge", MERGES.iter().map(|&(name, merge, _)| (name, merge)));
-    let violation = |message: String| Error::Parameters(vec![Violation { name: "merge".into(), message }]);
-    let mut found = tree.rules(merge.unwrap_or_default()).map_err(|error| violation(error.to_string()))?;
+    let violation =
+        |message: String| Error::Parameters(vec![Violation { name: "merge".into(), message }]);
+    let mut found =
+        tree.rules(merge.unwrap_or_default()).map_err(|error| violation(error.to_string()))?;
     if let Some(data) = flags.get_one::<PathBuf>("data") {
-        let rows = read::matching(&args::source(data), &model.schema, &options(flags, &model.schema.target.name)?)?;
+        let rows = read::matching(
+            &args::source(data),
+            &model.schema,
+            &options(flags, &model.schema.target.name)?,
+        )?;
         talk.warn(&rows.warnings);
         rules::count(&mut found, &rows)?;
     }
-    let format = args::chosen(flags, "format", RuleFormat::ALL.iter().map(|&(name, format, _)| (name, format)));
+    let format = args::chosen(
+        flags,
+        "format",
+        RuleFormat::ALL.iter().map(|&(name, format, _)| (name, format)),
+    );
     let text = found.to_text(format.unwrap_or_default());
     match out {
         Some(path) => {
             write_atomically(path, |file| file.write_all(text.as_bytes()))?;
-            talk.note(&format!("{} written to {}", talk::count(found.rules.len(), "rule"), path.display()));
+            talk.note(&format!(
+                "{} written to {}",
+                talk::count(found.rules.len(), "rule"),
+                path.display()
+            ));
             Ok(())
         }
         None => talk::result(&text),
@@ -52,12 +70,23 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
 
 /// How the data is read.
 fn options(flags: &ArgMatches, target: &str) -> Result<ReadOptions> {
-    let delimiter = match flags.get_one::<String>("delimiter").map(|text| args::separator(text)).transpose() {
+    let delimiter = match flags
+        .get_one::<String>("delimiter")
+        .map(|text| args::separator(text))
+        .transpose()
+    {
         Ok(delimiter) => delimiter,
-        Err(message) => return Err(Error::Parameters(vec![Violation { name: "delimiter".into(), message }])),
+        Err(message) => {
+            return Err(Error::Parameters(vec![Violation { name: "delimiter".into(), message }]));
+        }
     };
     // Models of other libraries do not know what their target was called.
     let named = flags.get_one::<String>("target").cloned();
     let target = named.unwrap_or_else(|| target.to_string());
-    Ok(ReadOptions { target, weight: flags.get_one::<String>("weight").cloned(), delimiter, ..ReadOptions::default() })
+    Ok(ReadOptions {
+        target,
+        weight: flags.get_one::<String>("weight").cloned(),
+        delimiter,
+        ..ReadOptions::default()
+    })
 }

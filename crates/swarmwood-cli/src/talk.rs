@@ -47,7 +47,8 @@ pub fn error(error: &Error) {
 pub fn internal_error(panic: &str) {
     let what = panic.lines().collect::<Vec<_>>().join(" ");
     let version = env!("CARGO_PKG_VERSION");
-    let _ = writeln!(io::stderr(), "internal error in swarmwood {version}: {what}; please report it");
+    let _ =
+        writeln!(io::stderr(), "internal error in swarmwood {version}: {what}; please report it");
 }
 
 /// Prints a result.
@@ -85,7 +86,11 @@ pub fn short(value: f64) -> String {
     }
     let whole_digits = if value.abs() < 1.0 { 1 } else { value.abs().log10() as usize + 1 };
     let text = format!("{value:.*}", 7_usize.saturating_sub(whole_digits));
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text }
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_string()
+    } else {
+        text
+    }
 }
 
 #[cfg(test)]

@@ -36,7 +36,9 @@ pub fn run(args: &ArgMatches, interrupt: &Interrupt) -> Result<()> {
     let plan = Plan::new(args)?;
     let talk = talk_of(args);
     let keep = plan.aids.keep.as_ref().map(|keep| &keep.path);
-    for path in [plan.out.as_ref(), plan.trace.as_ref(), plan.plot.as_ref(), keep].into_iter().flatten() {
+    for path in
+        [plan.out.as_ref(), plan.trace.as_ref(), plan.plot.as_ref(), keep].into_iter().flatten()
+    {
         // A wrong path should cost no training.
         store::probe(path)?;
     }
@@ -93,7 +95,8 @@ fn work(plan: &Plan, talk: Talk, interrupt: &Interrupt) -> Result<Report> {
         record.write_plot(path, &title(plan, &trained))?;
     }
 
-    let (late, mut notes) = (std::mem::take(&mut trained.warnings), std::mem::take(&mut trained.notes));
+    let (late, mut notes) =
+        (std::mem::take(&mut trained.warnings), std::mem::take(&mut trained.notes));
     if interrupt.raised() {
         let done = match &trained.flight {
             Some(flight) => count(flight.iterations, "iteration"),
@@ -124,8 +127,10 @@ fn title(plan: &Plan, trained: &Trained) -> String {
 
 /// One line about the data.
 fn summary(source: &Source, rows: &Rows, valid: Option<&Rows>) -> String {
-    let categories = rows.schema.features.iter().filter(|f| matches!(f.kind, Kind::Category { .. })).count();
-    let (row_count, features) = (count(rows.rows, "row"), count(rows.schema.features.len(), "feature"));
+    let categories =
+        rows.schema.features.iter().filter(|f| matches!(f.kind, Kind::Category { .. })).count();
+    let (row_count, features) =
+        (count(rows.rows, "row"), count(rows.schema.features.len(), "feature"));
     let mut text = format!("{}: {row_count}, {features}", source_name(source));
     if categories > 0 {
         text.push_str(&format!(" ({categories} of categories)"));
@@ -172,7 +177,8 @@ impl Report {
         for (name, value) in &trained.train_metrics {
             text.push_str(&format!("{name:<20} {:>12}", short(*value)));
             // A metric that the validation rows do not define has an empty place.
-            if let Some((_, value)) = trained.valid_metrics.iter().find(|(other, _)| other == name) {
+            if let Some((_, value)) = trained.valid_metrics.iter().find(|(other, _)| other == name)
+            {
                 text.push_str(&format!(" {:>12}", short(*value)));
             }
             text.push('\n');
@@ -190,8 +196,10 @@ impl Report {
             TargetKind::Number => ("regression", Value::Null),
             TargetKind::Classes(classes) => ("classification", json!(classes)),
         };
-        let valid = if self.valid_rows > 0 { metrics_json(&trained.valid_metrics) } else { Value::Null };
-        let search = trained.search.as_ref().map(search_json).or(trained.flight.as_ref().map(flight_json));
+        let valid =
+            if self.valid_rows > 0 { metrics_json(&trained.valid_metrics) } else { Value::Null };
+        let search =
+            trained.search.as_ref().map(search_json).or(trained.flight.as_ref().map(flight_json));
         let search = search.or(trained.tree.as_ref().map(tree_json));
         json!({
             "method": trained.params.method.name(),
@@ -226,10 +234,21 @@ fn flight_text(flight: &FlightReport) -> String {
         count(flight.repeats as usize, "position"),
     );
     text.push_str(&format!("search space: n = {} rules, n!/(n - r)! is ", space.rules));
-    text.push_str(&format!("{} for r = {} (all rules drawn) and ", space.of(space.drawn), space.drawn));
-    text.push_str(&format!("{} for r = {} (one level less a tree)\n", space.of(space.counted), space.counted));
+    text.push_str(&format!(
+        "{} for r = {} (all rules drawn) and ",
+        space.of(space.drawn),
+        space.drawn
+    ));
+    text.push_str(&format!(
+        "{} for r = {} (one level less a tree)\n",
+        space.of(space.counted),
+        space.counted
+    ));
     if space.table < space.rules {
-        text.push_str(&format!("the table has {} rules: a feature with more values is cut into bins\n", space.table));
+        text.push_str(&format!(
+            "the table has {} rules: a feature with more values is cut into bins\n",
+            space.table
+        ));
     }
     text
 }
@@ -260,13 +279,18 @@ fn tree_text(tree: &TreeReport) -> String {
     let leaves = count(tree.leaves, "leaf").replace("leafs", "leaves");
     let mut text = format!("{leaves}, depth {}, {} {}", tree.depth, tree.measure, short(tree.loss));
     if let Some(flight) = &tree.flight {
-        text.push_str(&tree.start.map_or(String::new(), |start| format!(" (the greedy tree had {})", short(start))));
+        text.push_str(
+            &tree
+                .start
+                .map_or(String::new(), |start| format!(" (the greedy tree had {})", short(start))),
+        );
         text.push('\n');
         text.push_str(&tree_flight_text(flight));
         return text;
     }
     if let Some(start) = tree.start {
-        let (descents, sweeps) = (count(tree.descents, "descent"), count(tree.sweeps as usize, "sweep"));
+        let (descents, sweeps) =
+            (count(tree.descents, "descent"), count(tree.sweeps as usize, "sweep"));
         text.push_str(&match tree.searched {
             true => format!(" (the greedy tree had {}) after {descents}, {sweeps}", short(start)),
             false => ": the greedy tree, for no searched one was better on unseen rows".to_string(),
@@ -275,8 +299,11 @@ fn tree_text(tree: &TreeReport) -> String {
     text.push('\n');
     for arm in tree.arms.iter().take(SHOWN_ARMS) {
         let (kind, limit) = (if arm.searched { "searched" } else { "greedy" }, arm.leaves);
-        let size =
-            if limit == 0 { String::new() } else { format!(", {}", count(limit, "leaf").replace("leafs", "leaves")) };
+        let size = if limit == 0 {
+            String::new()
+        } else {
+            format!(", {}", count(limit, "leaf").replace("leafs", "leaves"))
+        };
         let (error, deviation) = (short(arm.error), short(arm.deviation));
         text.push_str(&format!("  on unseen rows: {kind}{size}: error {error} ± {deviation}\n"));
     }
@@ -287,13 +314,17 @@ fn tree_text(tree: &TreeReport) -> String {
 fn tree_flight_text(flight: &TreeFlight) -> String {
     let (iterations, evaluations) =
         (count(flight.iterations, "iteration"), count(flight.evaluations as usize, "evaluation"));
-    let mut text = format!("best {} {} after {iterations}, {evaluations}", flight.measure, short(flight.best));
+    let mut text =
+        format!("best {} {} after {iterations}, {evaluations}", flight.measure, short(flight.best));
     match flight.grid {
         None => text.push_str(&format!(", {} to choose from at a place\n", flight.choices)),
         Some(grid) => {
             let thresholds = count(grid.thresholds, "threshold");
             let (features, cells) = (count(grid.features, "feature"), count(grid.cells, "cell"));
-            text.push_str(&format!("\ngrid: {thresholds} on {features}, {cells}, {} with rows\n", grid.occupied));
+            text.push_str(&format!(
+                "\ngrid: {thresholds} on {features}, {cells}, {} with rows\n",
+                grid.occupied
+            ));
         }
     }
     text
@@ -342,12 +373,18 @@ fn tree_json(tree: &TreeReport) -> Value {
 /// What a search chose, for people.
 fn chosen(report: &swarm::Report) -> String {
     let frame = &report.frame;
-    let size = format!("{} of at most {}", count(frame.trees, "tree"), count(frame.max_leaves, "leaf"));
+    let size =
+        format!("{} of at most {}", count(frame.trees, "tree"), count(frame.max_leaves, "leaf"));
     let size = size.replace("leafs", "leaves");
     let saved = 100.0 * (1.0 - report.loss / report.greedy_loss);
     let gain = match (report.searched, report.gain.is_finite()) {
-        (true, true) => format!("{:.1} % lower loss than the best greedy fit on unseen rows", 100.0 * report.gain),
-        (true, false) => format!("{saved:.1} % lower loss than the best greedy fit on the training rows"),
+        (true, true) => format!(
+            "{:.1} % lower loss than the best greedy fit on unseen rows",
+            100.0 * report.gain
+        ),
+        (true, false) => {
+            format!("{saved:.1} % lower loss than the best greedy fit on the training rows")
+        }
         (false, _) if report.finished => "no search arm was better on unseen rows".to_string(),
         (false, _) => "no search arm was known to be better".to_string(),
     };

@@ -1,8 +1,10 @@
-//! Times a descent beside greedy growth: `cargo run --release --example descent_speed [rows] [columns] [threads]`.
+//! Times a descent beside greedy growth:
+//! `cargo run --release --example descent_speed [rows] [columns] [threads]`.
 //!
-//! A table of normal numbers, and a tree of depth four. Growth chooses the rules of 15 nodes from their rows; a pass of a
-//! descent chooses all of them again, each with the whole tree below it in place. Both in turns, five rounds each, with
-//! all values as ranks and with 255 of them, for classes by half mistakes, half impurity, and for numbers.
+//! A table of normal numbers, and a tree of depth four. Growth chooses the rules of 15 nodes from
+//! their rows; a pass of a descent chooses all of them again, each with the whole tree below it in
+//! place. Both in turns, five rounds each, with all values as ranks and with 255 of them, for
+//! classes by half mistakes, half impurity, and for numbers.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -26,12 +28,19 @@ fn main() -> Result<(), String> {
     };
     let (rows, columns, threads) = (number(0, 100_000)?, number(1, 30)?, number(2, 1)?);
     let pool = Pool::new(threads)?;
-    println!("{rows} rows, {columns} columns, {threads} threads; seconds of growth and of a pass, {ROUNDS} rounds");
+    println!(
+        "{rows} rows, {columns} columns, {threads} threads; seconds of growth and of a pass, {ROUNDS} rounds"
+    );
     for classes in [Some(2), None] {
         let (chunk, features) = table(rows, columns, classes.is_some());
         for codes in [MOST_CODES, 255] {
             let table = Ranked::new(&chunk, &features, classes, codes);
-            time(&table, if classes.is_some() { Loss::Mix { share: 0.5 } } else { Loss::Squared }, codes, &pool);
+            time(
+                &table,
+                if classes.is_some() { Loss::Mix { share: 0.5 } } else { Loss::Squared },
+                codes,
+                &pool,
+            );
         }
     }
     Ok(())
@@ -40,13 +49,28 @@ fn main() -> Result<(), String> {
 /// Five columns matter, two of them together.
 fn table(rows: usize, columns: usize, classes: bool) -> (Chunk, Vec<Feature>) {
     let mut stream = Stream::new(1, 2, 3);
-    let values: Vec<Vec<f64>> = (0..columns).map(|_| (0..rows).map(|_| stream.normal()).collect()).collect();
+    let values: Vec<Vec<f64>> =
+        (0..columns).map(|_| (0..rows).map(|_| stream.normal()).collect()).collect();
     let at = |column: usize, row: usize| values[column % columns][row];
-    let truth = |row: usize| at(0, row) * at(1, row) + at(2, row).abs() - 0.5 * at(3, row) + 0.3 * at(4, row);
+    let truth = |row: usize| {
+        at(0, row) * at(1, row) + at(2, row).abs() - 0.5 * at(3, row) + 0.3 * at(4, row)
+    };
     let noisy: Vec<f64> = (0..rows).map(|row| truth(row) + 0.5 * stream.normal()).collect();
-    let target = noisy.into_iter().map(|value| if classes { f64::from(value > 0.8) } else { value }).collect();
-    let features = (0..columns).map(|at| Feature { name: format!("x{at}"), kind: Kind::Number }).collect();
-    (Chunk { columns: values.into_iter().map(Column::Number).collect(), target, rows, ..Chunk::default() }, features)
+    let target = noisy
+        .into_iter()
+        .map(|value| if classes { f64::from(value > 0.8) } else { value })
+        .collect();
+    let features =
+        (0..columns).map(|at| Feature { name: format!("x{at}"), kind: Kind::Number }).collect();
+    (
+        Chunk {
+            columns: values.into_iter().map(Column::Number).collect(),
+            target,
+            rows,
+            ..Chunk::default()
+        },
+        features,
+    )
 }
 
 fn time(table: &Ranked, loss: Loss, codes: usize, pool: &Pool) {

@@ -1,8 +1,9 @@
-//! Times the evaluation of particles: `cargo run --release --example particle_speed [rows] [threads] [objective]`.
+//! Times the evaluation of particles:
+//! `cargo run --release --example particle_speed [rows] [threads] [objective]`.
 //!
-//! Six oblivious trees of depth five over 28 columns, as the paper's experiment on higgs; the fastest of many runs, in
-//! nanoseconds a row and tree. Then all replacements of one rule of a tree, in evaluations of a particle, for tables of
-//! few and of many rules.
+//! Six oblivious trees of depth five over 28 columns, as the paper's experiment on higgs; the
+//! fastest of many runs, in nanoseconds a row and tree. Then all replacements of one rule of a
+//! tree, in evaluations of a particle, for tables of few and of many rules.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -23,7 +24,8 @@ const DEPTH: usize = 5;
 
 fn main() -> Result<(), String> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let number = |at: usize, usual: usize| arguments.get(at).map_or(Ok(usual), |text| text.parse::<usize>());
+    let number =
+        |at: usize, usual: usize| arguments.get(at).map_or(Ok(usual), |text| text.parse::<usize>());
     let rows = number(0, 44_000).map_err(|error| error.to_string())?;
     let pool = Pool::new(number(1, 1).map_err(|error| error.to_string())?)?;
     let wanted = |spec: &Spec| arguments.get(2).is_none_or(|name| name == make(spec).name());
@@ -48,7 +50,8 @@ fn main() -> Result<(), String> {
 
 fn dataset(rows: usize, bins: usize, pool: &Pool) -> Dataset {
     let mut stream = Stream::new(1, 2, 3);
-    let columns: Vec<Vec<f64>> = (0..COLUMNS).map(|_| (0..rows).map(|_| stream.normal()).collect()).collect();
+    let columns: Vec<Vec<f64>> =
+        (0..COLUMNS).map(|_| (0..rows).map(|_| stream.normal()).collect()).collect();
     let class = |row: usize| f64::from(columns[0][row] + columns[1][row] * columns[2][row] > 0.2);
     let target = (0..rows).map(class).collect();
     let columns: Vec<Column> = columns.iter().cloned().map(Column::Number).collect();
@@ -59,14 +62,28 @@ fn dataset(rows: usize, bins: usize, pool: &Pool) -> Dataset {
     Dataset::from_chunk(&chunk, layout, pool)
 }
 
-fn time(rows: usize, objective: &dyn Objective, fitness: Fitness, form: Form, pool: &Pool) -> Result<(), String> {
+fn time(
+    rows: usize,
+    objective: &dyn Objective,
+    fitness: Fitness,
+    form: Form,
+    pool: &Pool,
+) -> Result<(), String> {
     let data = dataset(rows, 255, pool);
     let table = RuleTable::bins(&data);
-    let settings =
-        Settings { trees: TREES, form, depth: DEPTH, learning_rate: 1.0, lambda: 1.0, fitness, memory: 1 << 30 };
+    let settings = Settings {
+        trees: TREES,
+        form,
+        depth: DEPTH,
+        learning_rate: 1.0,
+        lambda: 1.0,
+        fitness,
+        memory: 1 << 30,
+    };
     let each = form.rules(DEPTH);
     let mut stream = Stream::new(4, 5, 6);
-    let mut draw = || (0..TREES * each).map(|_| stream.below(table.len() as u64) as u32).collect::<Vec<u32>>();
+    let mut draw =
+        || (0..TREES * each).map(|_| stream.below(table.len() as u64) as u32).collect::<Vec<u32>>();
     let particles: Vec<Vec<u32>> = (0..50).map(|_| draw()).collect();
     // Alike in all but their last tree.
     let last: Vec<Vec<u32>> = particles
@@ -78,7 +95,8 @@ fn time(rows: usize, objective: &dyn Objective, fitness: Fitness, form: Form, po
         })
         .collect();
 
-    let mut evaluator = Evaluator::new(&data, &table, objective, settings, pool).map_err(|error| error.to_string())?;
+    let mut evaluator = Evaluator::new(&data, &table, objective, settings, pool)
+        .map_err(|error| error.to_string())?;
     let one = fastest(50, |at| _ = black_box(evaluator.evaluate(&particles[at])));
     let all = fastest(1, |_| _ = black_box(evaluator.evaluate_all(&particles)));
     let last = fastest(50, |at| _ = black_box(evaluator.evaluate(&last[at])));
@@ -96,7 +114,8 @@ fn time(rows: usize, objective: &dyn Objective, fitness: Fitness, form: Form, po
     Ok(())
 }
 
-/// All replacements of one rule in each tree of a particle, beside evaluations of whole particles with the same table.
+/// All replacements of one rule in each tree of a particle, beside evaluations of whole particles
+/// with the same table.
 fn time_replacements(
     rows: usize,
     objective: &dyn Objective,
@@ -107,14 +126,26 @@ fn time_replacements(
     let data = dataset(rows, bins, pool);
     let table = RuleTable::bins(&data);
     let (form, memory) = (Form::Oblivious, 1 << 30);
-    let settings = Settings { trees: TREES, form, depth: DEPTH, learning_rate: 1.0, lambda: 1.0, fitness, memory };
+    let settings = Settings {
+        trees: TREES,
+        form,
+        depth: DEPTH,
+        learning_rate: 1.0,
+        lambda: 1.0,
+        fitness,
+        memory,
+    };
     let mut stream = Stream::new(7, 5, 6);
-    let mut draw = || (0..TREES * DEPTH).map(|_| stream.below(table.len() as u64) as u32).collect::<Vec<u32>>();
+    let mut draw = || {
+        (0..TREES * DEPTH).map(|_| stream.below(table.len() as u64) as u32).collect::<Vec<u32>>()
+    };
     let particles: Vec<Vec<u32>> = (0..TREES).map(|_| draw()).collect();
-    let mut evaluator = Evaluator::new(&data, &table, objective, settings, pool).map_err(|error| error.to_string())?;
+    let mut evaluator = Evaluator::new(&data, &table, objective, settings, pool)
+        .map_err(|error| error.to_string())?;
     let whole = fastest(TREES, |at| _ = black_box(evaluator.evaluate(&particles[at])));
     // The particle stays the same, so that its own evaluation is not counted again.
-    let replaced = fastest(TREES, |tree| _ = black_box(evaluator.replacements(&particles[0], tree)));
+    let replaced =
+        fastest(TREES, |tree| _ = black_box(evaluator.replacements(&particles[0], tree)));
     println!(
         "{} {}, {rows} rows, {} threads: all {} replacements of a rule in a tree, {} rules in the table, cost {:.2} \
          particles",
@@ -128,7 +159,8 @@ fn time_replacements(
     Ok(())
 }
 
-/// Nanoseconds of all pieces, each the fastest of many times, so that other work on the machine counts for little.
+/// Nanoseconds of all pieces, each the fastest of many times, so that other work on the machine
+/// counts for little.
 fn fastest(pieces: usize, mut run: impl FnMut(usize)) -> f64 {
     let mut least = vec![f64::INFINITY; pieces];
     for _ in 0..40 {

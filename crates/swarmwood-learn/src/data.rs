@@ -5,7 +5,8 @@
 pub struct Chunk {
     /// One entry a feature, all of [`Chunk::rows`] length.
     pub columns: Vec<Column>,
-    /// Regression: the value. Classification: the class index. Empty where there is no target (prediction).
+    /// Regression: the value. Classification: the class index. Empty where there is no target
+    /// (prediction).
     pub target: Vec<f64>,
     /// Row weights; empty if every row weighs one.
     pub weight: Vec<f64>,
@@ -56,8 +57,9 @@ impl Column {
 /// The code of a missing level.
 pub const MISSING: u32 = u32::MAX;
 
-/// A long column of numbers in the narrowest form that gives back the very same values: targets are class numbers or
-/// short decimals more often than not, and they stay in memory as long as the bins do.
+/// A long column of numbers in the narrowest form that gives back the very same values: targets are
+/// class numbers or short decimals more often than not, and they stay in memory as long as the bins
+/// do.
 ///
 /// ```
 /// use swarmwood_learn::data::Values;
@@ -118,7 +120,9 @@ impl Values {
 
     /// Adds values, and makes room for all of them where the present form is too narrow.
     pub fn extend(&mut self, more: &[f64]) {
-        let fits = |narrow: &dyn Fn(f64) -> f64| more.iter().all(|&value| narrow(value).to_bits() == value.to_bits());
+        let fits = |narrow: &dyn Fn(f64) -> f64| {
+            more.iter().all(|&value| narrow(value).to_bits() == value.to_bits())
+        };
         if matches!(self.form, Form::Bytes(_)) && !fits(&|value| f64::from(value as u8)) {
             self.form = Form::Singles(self.widened(|value| value as f32));
         }
@@ -190,7 +194,10 @@ mod tests {
             all.bytes()
         };
         assert_eq!(bytes(&[0.0, 255.0]), 2);
-        assert_eq!([bytes(&[256.0]), bytes(&[-0.0]), bytes(&[0.5]), bytes(&[f64::INFINITY])], [4; 4]);
+        assert_eq!(
+            [bytes(&[256.0]), bytes(&[-0.0]), bytes(&[0.5]), bytes(&[f64::INFINITY])],
+            [4; 4]
+        );
         assert_eq!(bytes(&[0.1]), 8);
     }
 }

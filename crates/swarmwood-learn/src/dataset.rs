@@ -1,7 +1,7 @@
 //! Binned rows, dealt out to shards.
 //!
-//! The [`Plan`] decides how many shards there are and which rows each holds; it looks at the number of rows alone, never
-//! at the machine, so that sums over shards come out the same everywhere.
+//! The [`Plan`] decides how many shards there are and which rows each holds; it looks at the number
+//! of rows alone, never at the machine, so that sums over shards come out the same everywhere.
 
 use std::convert::Infallible;
 use std::ops::Range;
@@ -25,7 +25,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The plan for this many rows: a shard for every 4096, at most 8, and more only for millions of rows.
+    /// The plan for this many rows: a shard for every 4096, at most 8, and more only for millions
+    /// of rows.
     pub fn new(rows: usize) -> Self {
         let most = (rows >> 17).clamp(8, 64);
         let wanted = (rows / 4096).clamp(1, most);
@@ -44,7 +45,8 @@ impl Plan {
         (block % self.shards, block / self.shards * BLOCK + row % BLOCK)
     }
 
-    /// Calls `each(shard, first row, number of rows)` for every run of rows that stays together, in row order.
+    /// Calls `each(shard, first row, number of rows)` for every run of rows that stays together, in
+    /// row order.
     fn runs(&self, from: usize, count: usize, mut each: impl FnMut(usize, usize, usize)) {
         let mut at = from;
         while at < from + count {
@@ -64,7 +66,9 @@ impl Plan {
     /// Deals a column of values to the shards.
     pub fn deal<T: Copy>(&self, values: &[T]) -> Vec<Vec<T>> {
         let mut dealt = vec![Vec::with_capacity(values.len() / self.shards + BLOCK); self.shards];
-        self.runs(0, values.len(), |shard, at, length| dealt[shard].extend_from_slice(&values[at..at + length]));
+        self.runs(0, values.len(), |shard, at, length| {
+            dealt[shard].extend_from_slice(&values[at..at + length])
+        });
         dealt
     }
 
@@ -72,7 +76,9 @@ impl Plan {
     pub fn gather<T: Copy + Default>(&self, dealt: &[&[T]]) -> Vec<T> {
         let mut values = vec![T::default(); self.rows];
         for (shard, part) in dealt.iter().enumerate() {
-            part.iter().enumerate().for_each(|(local, &value)| values[self.global(shard, local)] = value);
+            part.iter()
+                .enumerate()
+                .for_each(|(local, &value)| values[self.global(shard, local)] = value);
         }
         values
     }
@@ -113,9 +119,9 @@ pub const WIDEST: usize = 32;
 /// Bytes of a word: a record begins where one does.
 const WORD: usize = 4;
 
-/// Which columns share a record: as many as may, because every record costs a pass over the rows. Whole words are dealt
-/// out, so that only the last record has bytes to spare. Threads that count by columns read parts of records. How columns
-/// are grouped never changes a sum.
+/// Which columns share a record: as many as may, because every record costs a pass over the rows.
+/// Whole words are dealt out, so that only the last record has bytes to spare. Threads that count
+/// by columns read parts of records. How columns are grouped never changes a sum.
 fn group_ranges(columns: usize) -> Vec<Range<usize>> {
     let words = even_ranges(columns.div_ceil(WORD), columns.div_ceil(WIDEST));
     let range = |words: Range<usize>| words.start * WORD..(words.end * WORD).min(columns);
@@ -129,7 +135,9 @@ impl BinnedRows {
         self.groups.iter().filter_map(move |group| {
             let start = row * Group::width(group.count);
             let part = from.max(group.first)..to.min(group.first + group.count);
-            (!part.is_empty()).then(|| &group.records[start + part.start - group.first..start + part.end - group.first])
+            (!part.is_empty()).then(|| {
+                &group.records[start + part.start - group.first..start + part.end - group.first]
+            })
         })
     }
 
@@ -143,8 +151,9 @@ impl BinnedRows {
                 for start in (0..self.rows).step_by(BLOCK) {
                     let end = (start + BLOCK).min(self.rows);
                     for (at, column) in self.columns[range.clone()].iter().enumerate() {
-                        for (record, &code) in
-                            records[start * width..end * width].chunks_exact_mut(width).zip(&column[start..end])
+                        for (record, &code) in records[start * width..end * width]
+                            .chunks_exact_mut(width)
+                            .zip(&column[start..end])
                         {
                             record[at] = code;
                         }
@@ -192,18 +201,26 @@ impl Dataset {
         let places: Vec<(usize, usize)> = rows.iter().map(|&row| self.plan.local(row)).collect();
         let plan = builder.plan;
         let dealt = pool.map(self.layout.columns().len(), |column| {
-            let mut dealt: Vec<Vec<u8>> = plan.sizes().into_iter().map(Vec::with_capacity).collect();
+            let mut dealt: Vec<Vec<u8>> =
+                plan.sizes().into_iter().map(Vec::with_capacity).collect();
             plan.runs(0, rows.len(), |shard, at, length| {
-                let codes =
-                    places[at..at + length].iter().map(|&(from, local)| self.shards[from].columns[column][local]);
+                let codes = places[at..at + length]
+                    .iter()
+                    .map(|&(from, local)| self.shards[from].columns[column][local]);
                 dealt[shard].extend(codes);
             });
             dealt
         });
         for (column, dealt) in dealt.into_iter().enumerate() {
-            builder.shards.iter_mut().zip(dealt).for_each(|(shard, codes)| shard.columns[column] = codes);
+            builder
+                .shards
+                .iter_mut()
+                .zip(dealt)
+                .for_each(|(shard, codes)| shard.columns[column] = codes);
         }
-        let some = |values: &Values| -> Vec<f64> { rows.iter().filter_map(|&row| values.get(row)).collect() };
+        let some = |values: &Values| -> Vec<f64> {
+            rows.iter().filter_map(|&row| values.get(row)).collect()
+        };
         builder.target.extend(&some(&self.target));
         builder.weight.extend(&some(&self.weight));
         builder.seen = rows.len();
@@ -226,9 +243,13 @@ impl Builder {
     /// A builder for exactly `rows` rows.
     pub fn new(layout: Arc<Layout>, rows: usize) -> Self {
         let plan = Plan::new(rows);
-        let columns = |rows: usize| (0..layout.columns().len()).map(|_| Vec::with_capacity(rows)).collect();
-        let shards =
-            plan.sizes().into_iter().map(|rows| BinnedRows { columns: columns(rows), groups: Vec::new(), rows });
+        let columns =
+            |rows: usize| (0..layout.columns().len()).map(|_| Vec::with_capacity(rows)).collect();
+        let shards = plan.sizes().into_iter().map(|rows| BinnedRows {
+            columns: columns(rows),
+            groups: Vec::new(),
+            rows,
+        });
         Builder {
             plan,
             shards: shards.collect(),
@@ -249,7 +270,8 @@ impl Builder {
         for (column, codes) in encoded.into_iter().enumerate() {
             let codes = codes?;
             plan.runs(seen, chunk.rows, |shard, at, length| {
-                self.shards[shard].columns[column].extend_from_slice(&codes[at - seen..at - seen + length]);
+                self.shards[shard].columns[column]
+                    .extend_from_slice(&codes[at - seen..at - seen + length]);
             });
         }
         self.target.extend(&chunk.target);
@@ -264,7 +286,13 @@ impl Builder {
         let groups = group_ranges(self.layout.columns().len());
         pool.each(&mut self.shards, |_, rows| rows.group(&groups));
         let shards = self.shards.into_iter().map(Arc::new).collect();
-        Dataset { layout: self.layout, plan: self.plan, shards, target: self.target, weight: self.weight }
+        Dataset {
+            layout: self.layout,
+            plan: self.plan,
+            shards,
+            target: self.target,
+            weight: self.weight,
+        }
     }
 }
 
@@ -282,7 +310,11 @@ mod tests {
             let dealt = plan.deal(&values);
             assert_eq!(plan.gather(&dealt.iter().map(Vec::as_slice).collect::<Vec<_>>()), values);
             for (shard, part) in dealt.iter().enumerate() {
-                assert!(part.iter().enumerate().all(|(local, &v)| plan.global(shard, local) == v as usize));
+                assert!(
+                    part.iter()
+                        .enumerate()
+                        .all(|(local, &v)| plan.global(shard, local) == v as usize)
+                );
             }
         }
     }
@@ -291,7 +323,10 @@ mod tests {
     fn records_hold_every_column_once_and_waste_less_than_a_word() {
         for columns in 0..200 {
             let ranges = group_ranges(columns);
-            assert_eq!(ranges.iter().cloned().flatten().collect::<Vec<_>>(), (0..columns).collect::<Vec<_>>());
+            assert_eq!(
+                ranges.iter().cloned().flatten().collect::<Vec<_>>(),
+                (0..columns).collect::<Vec<_>>()
+            );
             assert_eq!(ranges.len(), columns.div_ceil(WIDEST), "{columns}");
             assert!(ranges.iter().all(|range| range.len() <= WIDEST));
             let bytes: usize = ranges.iter().map(|range| Group::width(range.len())).sum();
@@ -330,12 +365,21 @@ mod tests {
         for (x, y) in a.shards.iter().zip(&b.shards) {
             assert_eq!(x.columns, y.columns);
             assert_eq!(x.groups[0].records, y.groups[0].records);
-            assert!(x.groups[0].records.chunks(4).zip(&x.columns[0]).all(|(record, &code)| record[0] == code));
+            assert!(
+                x.groups[0]
+                    .records
+                    .chunks(4)
+                    .zip(&x.columns[0])
+                    .all(|(record, &code)| record[0] == code)
+            );
         }
         let chosen: Vec<usize> = (0..rows as usize).rev().step_by(3).collect();
         let part = a.subset(&chosen, &pool);
-        let whole_codes = a.plan.gather(&a.shards.iter().map(|shard| &shard.columns[0][..]).collect::<Vec<_>>());
-        let part_codes = part.plan.gather(&part.shards.iter().map(|shard| &shard.columns[0][..]).collect::<Vec<_>>());
+        let whole_codes =
+            a.plan.gather(&a.shards.iter().map(|shard| &shard.columns[0][..]).collect::<Vec<_>>());
+        let part_codes = part
+            .plan
+            .gather(&part.shards.iter().map(|shard| &shard.columns[0][..]).collect::<Vec<_>>());
         assert_eq!(part_codes, chosen.iter().map(|&row| whole_codes[row]).collect::<Vec<_>>());
         assert_eq!(part.target.to_vec(), chosen.iter().map(|&row| values[row]).collect::<Vec<_>>());
     }

@@ -11,7 +11,8 @@ pub struct Dealing {
 }
 
 impl Dealing {
-    /// Draws the order; rows that `alike` orders are dealt in that order, so that every fold gets its share of each kind.
+    /// Draws the order; rows that `alike` orders are dealt in that order, so that every fold gets
+    /// its share of each kind.
     ///
     /// ```
     /// use swarmwood_learn::dealing::Dealing;
@@ -24,7 +25,12 @@ impl Dealing {
     /// assert!(judged.iter().all(|row| !fit.contains(row)));
     /// assert!((0..3).all(|fold| dealing.rows_of(fold).iter().any(|&row| class[row] == 1)));
     /// ```
-    pub fn new(rows: usize, folds: usize, mut stream: Stream, alike: impl Fn(usize, usize) -> Ordering) -> Self {
+    pub fn new(
+        rows: usize,
+        folds: usize,
+        mut stream: Stream,
+        alike: impl Fn(usize, usize) -> Ordering,
+    ) -> Self {
         let mut order: Vec<usize> = (0..rows).collect();
         stream.shuffle(&mut order);
         order.sort_by(|&a, &b| alike(a, b));

@@ -1,8 +1,8 @@
 //! What a learner tells while it works. Fronts draw it; learners never print.
 //!
-//! A run is one [`Stage`] after another, and a stage is a row of steps: rounds of boosting, iterations of a swarm. One
-//! [`Event`] tells the state after a step. A learner that searches adds a [`Search`]; a new kind of stage needs a new
-//! constant and nothing in any front.
+//! A run is one [`Stage`] after another, and a stage is a row of steps: rounds of boosting,
+//! iterations of a swarm. One [`Event`] tells the state after a step. A learner that searches adds
+//! a [`Search`]; a new kind of stage needs a new constant and nothing in any front.
 
 /// What a learner is doing, in words for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,7 +84,16 @@ impl Event {
     /// assert_eq!((event.stage.step, event.step, event.search), ("round", 3, None));
     /// ```
     pub fn new(stage: Stage, step: usize, steps: usize) -> Self {
-        Event { stage, step, steps, train: None, valid: None, search: None, elapsed: 0.0, past: false }
+        Event {
+            stage,
+            step,
+            steps,
+            train: None,
+            valid: None,
+            search: None,
+            elapsed: 0.0,
+            past: false,
+        }
     }
 }
 
@@ -101,7 +110,8 @@ pub struct Search {
     pub mean: Option<f64>,
     /// How far candidates differ: the mean number of places where two of them do.
     pub diversity: Option<f64>,
-    /// The evolutionary factor: 0 where the best stands amid the candidates, 1 where it stands apart.
+    /// The evolutionary factor: 0 where the best stands amid the candidates, 1 where it stands
+    /// apart.
     pub factor: Option<f64>,
     /// The pull of a particle's own best in the move that led here.
     pub alpha: Option<f64>,

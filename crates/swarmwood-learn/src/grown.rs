@@ -13,7 +13,8 @@ pub struct Grown {
     pub nodes: Vec<GrownNode>,
     /// Leaf values with the hessian sum of their rows.
     pub leaves: Vec<Leaf>,
-    /// Whether all nodes of a level share their rule; `nodes` then holds one node a level, whose children are not used.
+    /// Whether all nodes of a level share their rule; `nodes` then holds one node a level, whose
+    /// children are not used.
     pub oblivious: bool,
 }
 
@@ -37,8 +38,12 @@ impl Grown {
     pub fn to_shape(&self, layout: &Layout) -> Shape {
         let leaves = self.leaves.clone();
         if self.oblivious {
-            let level = |node: &GrownNode| Level { split: layout.split(&node.rule), gain: node.gain };
-            return Shape::Oblivious(Oblivious { levels: self.nodes.iter().map(level).collect(), leaves });
+            let level =
+                |node: &GrownNode| Level { split: layout.split(&node.rule), gain: node.gain };
+            return Shape::Oblivious(Oblivious {
+                levels: self.nodes.iter().map(level).collect(),
+                leaves,
+            });
         }
         let node = |node: &GrownNode| Node {
             split: layout.split(&node.rule),
@@ -89,12 +94,21 @@ impl Question {
     fn side(&self, columns: &[Vec<u8>], row: usize) -> usize {
         match self {
             Question::Beyond(beyond) => usize::from(beyond.right(columns[beyond.column][row])),
-            Question::Table(route) => usize::from(route.right[usize::from(columns[route.column][row])]),
+            Question::Table(route) => {
+                usize::from(route.right[usize::from(columns[route.column][row])])
+            }
         }
     }
 
-    /// Parts rows, given from `start` on: those that go left come first, in order; answers how many they are.
-    fn part(&self, columns: &[Vec<u8>], start: usize, rows: &mut [u16], aside: &mut [u16]) -> usize {
+    /// Parts rows, given from `start` on: those that go left come first, in order; answers how many
+    /// they are.
+    fn part(
+        &self,
+        columns: &[Vec<u8>],
+        start: usize,
+        rows: &mut [u16],
+        aside: &mut [u16],
+    ) -> usize {
         match self {
             Question::Beyond(beyond) => {
                 let codes = &columns[beyond.column][start..];
@@ -102,7 +116,9 @@ impl Question {
             }
             Question::Table(route) => {
                 let codes = &columns[route.column][start..];
-                partition_by(rows, aside, |row| usize::from(route.right[usize::from(codes[usize::from(row)])]))
+                partition_by(rows, aside, |row| {
+                    usize::from(route.right[usize::from(codes[usize::from(row)])])
+                })
             }
         }
     }
@@ -128,8 +144,9 @@ impl Walker {
         }
     }
 
-    /// Calls `put(row, leaf)` once for every row. Blocks of rows go down the tree together: a node parts all its rows in a
-    /// loop without a branch that depends on them, which takes a fraction of the time of single walks.
+    /// Calls `put(row, leaf)` once for every row. Blocks of rows go down the tree together: a node
+    /// parts all its rows in a loop without a branch that depends on them, which takes a fraction
+    /// of the time of single walks.
     pub fn each_leaf(&self, columns: &[Vec<u8>], rows: usize, mut put: impl FnMut(usize, usize)) {
         if self.oblivious || self.stops.is_empty() || self.stops.len() > MOST_STOPS {
             (0..rows).for_each(|row| put(row, self.leaf(columns, row)));
@@ -146,12 +163,15 @@ impl Walker {
                     Child::Node(node) if !span.is_empty() => node,
                     Child::Node(_) => continue,
                     Child::Leaf(leaf) => {
-                        order[span].iter().for_each(|&row| put(start + usize::from(row), leaf as usize));
+                        order[span]
+                            .iter()
+                            .for_each(|&row| put(start + usize::from(row), leaf as usize));
                         continue;
                     }
                 };
                 let stop = &self.stops[node as usize];
-                let middle = span.start + stop.question.part(columns, start, &mut order[span.clone()], &mut aside);
+                let middle = span.start
+                    + stop.question.part(columns, start, &mut order[span.clone()], &mut aside);
                 open.push((stop.children[0], span.start..middle));
                 open.push((stop.children[1], middle..span.end));
             }
@@ -183,7 +203,11 @@ mod tests {
         for node in 0..splits {
             let feature = below(layout.features().len());
             let code = 1 + below(layout.features()[feature].bins() - 1) as u8;
-            let rule = Rule { feature: feature as u32, cut: Cut::Above(code), missing_right: below(2) == 1 };
+            let rule = Rule {
+                feature: feature as u32,
+                cut: Cut::Above(code),
+                missing_right: below(2) == 1,
+            };
             let split = Child::Leaf(below(grown.leaves.len()) as u32);
             for other in &mut grown.nodes {
                 for child in [&mut other.left, &mut other.right] {
@@ -203,11 +227,16 @@ mod tests {
     fn rows_that_go_together_come_where_each_goes_alone() {
         let rows = TOGETHER + 700;
         let mut stream = Stream::new(3, 0, 0);
-        let flag = |at: usize| Column::Number((0..rows).map(|row| f64::from(u8::from(row % 5 == at))).collect());
-        let free = (0..rows).map(|_| if stream.unit() < 0.1 { f64::NAN } else { stream.normal() }).collect();
+        let flag = |at: usize| {
+            Column::Number((0..rows).map(|row| f64::from(u8::from(row % 5 == at))).collect())
+        };
+        let free = (0..rows)
+            .map(|_| if stream.unit() < 0.1 { f64::NAN } else { stream.normal() })
+            .collect();
         // Flags share a column and are asked by tables; the number is asked by a comparison.
         let columns = vec![flag(0), Column::Number(free), flag(1), flag(2)];
-        let features = ["a", "b", "c", "d"].map(|name| Feature { name: name.into(), kind: Kind::Number });
+        let features =
+            ["a", "b", "c", "d"].map(|name| Feature { name: name.into(), kind: Kind::Number });
         let chunk = Chunk { columns, target: vec![0.0; rows], weight: Vec::new(), rows };
         let pool = Pool::new(1).unwrap();
         let layout = Layout::fit(|at| chunk.columns[at].clone(), &features, 255, &pool);
@@ -220,7 +249,8 @@ mod tests {
                 assert_eq!(leaves[row], usize::MAX, "a row has one leaf");
                 leaves[row] = leaf;
             });
-            let alone: Vec<usize> = (0..shard.rows).map(|row| walker.leaf(&shard.columns, row)).collect();
+            let alone: Vec<usize> =
+                (0..shard.rows).map(|row| walker.leaf(&shard.columns, row)).collect();
             assert_eq!(leaves, alone, "{splits}");
         }
     }

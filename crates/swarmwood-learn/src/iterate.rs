@@ -1,7 +1,8 @@
 //! A swarm and whoever evaluates its points, iteration after iteration.
 //!
-//! Methods that let an engine search for one tree differ in the engine and in what a point means; asking, evaluating on all
-//! threads, telling, and saying how it stands are the same. An engine completes an iteration when it is asked for the next.
+//! Methods that let an engine search for one tree differ in the engine and in what a point means;
+//! asking, evaluating on all threads, telling, and saying how it stands are the same. An engine
+//! completes an iteration when it is asked for the next.
 
 use swarmwood_search::{Apso, Engine, Outcome, Point, Pso, PsoDiscrete, Trial};
 
@@ -30,7 +31,8 @@ pub struct Step {
 }
 
 impl Step {
-    /// What a listener is told: losses as the fitness that users know, the iterations as part of a longer run.
+    /// What a listener is told: losses as the fitness that users know, the iterations as part of a
+    /// longer run.
     pub fn event(&self, measure: &'static str, before: Before, steps: usize) -> Event {
         let fitness = |loss: Option<f64>| loss.map(|loss| 1.0 - loss);
         let best = [fitness(self.best), before.best].into_iter().flatten().reduce(f64::max);
@@ -46,7 +48,10 @@ impl Step {
             evaluations: before.evaluations + self.evaluations,
             repeats: self.repeats,
         };
-        Event { search: Some(search), ..Event::new(Stage::SWARM, before.iterations + self.iteration, steps) }
+        Event {
+            search: Some(search),
+            ..Event::new(Stage::SWARM, before.iterations + self.iteration, steps)
+        }
     }
 }
 
@@ -71,7 +76,11 @@ impl Iterated for Apso {
     fn completed(&mut self, done: usize) -> Vec<Step> {
         let standing = self.method().standing();
         // A trial of elitist learning is a round of its own, but no iteration.
-        let step = Step { iteration: standing.generation as usize, factor: standing.factor, ..Step::default() };
+        let step = Step {
+            iteration: standing.generation as usize,
+            factor: standing.factor,
+            ..Step::default()
+        };
         if step.iteration > done { vec![step] } else { Vec::new() }
     }
 }
@@ -99,8 +108,9 @@ impl Iterated for PsoDiscrete {
     }
 }
 
-/// Lets the engine search until it ends or the listener stops it, and tells how it stood at last. `loss` is asked on all
-/// threads; what it says must depend on the point alone. A hurry ends it amid an iteration, which is then not told.
+/// Lets the engine search until it ends or the listener stops it, and tells how it stood at last.
+/// `loss` is asked on all threads; what it says must depend on the point alone. A hurry ends it
+/// amid an iteration, which is then not told.
 pub fn iterate<E: Iterated>(
     engine: &mut E,
     pool: &Pool,
@@ -122,7 +132,8 @@ pub fn iterate<E: Iterated>(
             return last;
         }
         // In a hurry the first alone is enough to have a best.
-        let losses = pool.map(trials.len(), |at| (at == 0 || !pool.hurried()).then(|| loss(&trials[at].point)));
+        let losses = pool
+            .map(trials.len(), |at| (at == 0 || !pool.hurried()).then(|| loss(&trials[at].point)));
         let known: Vec<f64> = losses.iter().copied().flatten().collect();
         evaluations += known.len() as u64;
         mean = Some(known.iter().sum::<f64>() / known.len() as f64);
@@ -158,35 +169,45 @@ mod tests {
 
     #[test]
     fn every_iteration_is_told_once() {
-        let settings = apso::Settings { population: 8, generations: Some(40), ..apso::Settings::default() };
+        let settings =
+            apso::Settings { population: 8, generations: Some(40), ..apso::Settings::default() };
         let mut heard = Vec::new();
         let mut engine = Apso::new(&space(), settings, 1).unwrap();
         let last = iterate(&mut engine, &Pool::new(2).unwrap(), far, &mut |step| {
             heard.push(*step);
             Flow::Continue
         });
-        assert_eq!(heard.iter().map(|step| step.iteration).collect::<Vec<_>>(), (1..=40).collect::<Vec<_>>());
+        assert_eq!(
+            heard.iter().map(|step| step.iteration).collect::<Vec<_>>(),
+            (1..=40).collect::<Vec<_>>()
+        );
         assert!(heard.iter().all(|step| step.factor.is_some() && step.mean >= step.best));
         assert!(heard.windows(2).all(|pair| pair[1].best <= pair[0].best), "{heard:?}");
         assert_eq!(heard.last(), Some(&last));
         assert!(last.best.is_some_and(|best| best < 0.01), "{last:?}");
-        let settings = pso::Settings { population: 8, generations: Some(5), ..pso::Settings::default() };
-        let last = iterate(&mut Pso::new(&space(), settings, 1).unwrap(), &Pool::new(1).unwrap(), far, &mut |_| {
-            Flow::Continue
-        });
+        let settings =
+            pso::Settings { population: 8, generations: Some(5), ..pso::Settings::default() };
+        let last = iterate(
+            &mut Pso::new(&space(), settings, 1).unwrap(),
+            &Pool::new(1).unwrap(),
+            far,
+            &mut |_| Flow::Continue,
+        );
         assert_eq!((last.iteration, last.evaluations), (5, 40));
     }
 
     #[test]
     fn a_listener_stops_it_and_a_discrete_swarm_tells_its_pulls() {
-        let settings = pso_discrete::Settings { generations: Some(50), ..pso_discrete::Settings::default() };
+        let settings =
+            pso_discrete::Settings { generations: Some(50), ..pso_discrete::Settings::default() };
         let mut engine = PsoDiscrete::new(&sequence_space(3, 9).unwrap(), settings, 2).unwrap();
         let sum = |point: &Point| sequence(point).unwrap().iter().sum::<u32>().into();
         let last = iterate(&mut engine, &Pool::new(1).unwrap(), sum, &mut |step| {
             if step.iteration == 3 { Flow::Stop } else { Flow::Continue }
         });
         assert_eq!((last.iteration, last.pulls, last.evaluations), (3, Some([0.45; 2]), 150));
-        let told = last.event("accuracy", Before { iterations: 10, evaluations: 7, best: Some(0.5) }, 60);
+        let told =
+            last.event("accuracy", Before { iterations: 10, evaluations: 7, best: Some(0.5) }, 60);
         assert_eq!((told.step, told.steps), (13, 60));
         assert_eq!(told.search.map(|search| search.evaluations), Some(157));
     }

@@ -1,8 +1,10 @@
-//! How good the decisions of a tree or a grid are, from the classes of the rows that each place holds.
+//! How good the decisions of a tree or a grid are, from the classes of the rows that each place
+//! holds.
 //!
-//! Accuracy, or "a mixture of sensitivity and specificity" (Jun, Cho, Lee 2012, section 2): of two classes the share of
-//! each class's rows that is decided right, mixed; of more classes the mean of those shares. All are the same sum, of the
-//! weight that is decided right times a number that belongs to the class.
+//! Accuracy, or "a mixture of sensitivity and specificity" (Jun, Cho, Lee 2012, section 2): of two
+//! classes the share of each class's rows that is decided right, mixed; of more classes the mean of
+//! those shares. All are the same sum, of the weight that is decided right times a number that
+//! belongs to the class.
 
 use crate::ranked::{Ranked, Target};
 
@@ -13,7 +15,8 @@ pub enum Fitness {
     Accuracy,
     /// The mean share of each class's rows that is right.
     Recall {
-        /// The part of the second of two classes, the sensitivity; the rest is that of the first, the specificity.
+        /// The part of the second of two classes, the sensitivity; the rest is that of the first,
+        /// the specificity.
         sensitivity: f64,
     },
 }
@@ -59,16 +62,20 @@ impl Merit {
         let part = |class: usize| match fitness {
             Fitness::Accuracy => totals[class],
             Fitness::Recall { .. } if totals[class] <= 0.0 => 0.0,
-            Fitness::Recall { sensitivity } if *count == 2 => [1.0 - sensitivity, sensitivity][class],
+            Fitness::Recall { sensitivity } if *count == 2 => {
+                [1.0 - sensitivity, sensitivity][class]
+            }
             Fitness::Recall { .. } => 1.0,
         };
         let all: f64 = (0..*count).map(part).sum();
         // Counts stay whole numbers where rows are counted, so that their sum is exact.
-        let worth = |class: usize| if totals[class] > 0.0 { part(class) / totals[class] } else { 0.0 };
+        let worth =
+            |class: usize| if totals[class] > 0.0 { part(class) / totals[class] } else { 0.0 };
         Some(Merit { worth: (0..*count).map(worth).collect(), all })
     }
 
-    /// What the rows of a place are worth that holds these weights of the classes and is called `decided`.
+    /// What the rows of a place are worth that holds these weights of the classes and is called
+    /// `decided`.
     #[inline]
     pub fn of(&self, counts: &[f64], decided: usize) -> f64 {
         counts[decided] * self.worth[decided]
@@ -103,13 +110,19 @@ mod tests {
     use crate::data::Chunk;
 
     fn rows(target: &[f64], weight: &[f64], classes: usize) -> Ranked {
-        let chunk = Chunk { target: target.to_vec(), weight: weight.to_vec(), rows: target.len(), ..Chunk::default() };
+        let chunk = Chunk {
+            target: target.to_vec(),
+            weight: weight.to_vec(),
+            rows: target.len(),
+            ..Chunk::default()
+        };
         Ranked::new(&chunk, &[], Some(classes), 10)
     }
 
     #[test]
     fn sensitivity_and_specificity_are_mixed_as_said() {
-        // Four negative rows, two positive; one place with (3, 1) called negative, one with (1, 1) called positive.
+        // Four negative rows, two positive; one place with (3, 1) called negative, one with (1, 1)
+        // called positive.
         let table = rows(&[0.0, 0.0, 0.0, 0.0, 1.0, 1.0], &[], 2);
         let merit = Merit::new(&table, Fitness::Recall { sensitivity: 0.3 }).unwrap();
         let found = merit.fitness(merit.of(&[3.0, 1.0], 0) + merit.of(&[1.0, 1.0], 1));
@@ -122,7 +135,10 @@ mod tests {
         for fitness in [Fitness::Accuracy, Fitness::Recall { sensitivity: 0.5 }] {
             let merit = Merit::new(&table, fitness).unwrap();
             let all = merit.of(&[2.0, 0.0, 0.0, 0.0], 0) + merit.of(&[0.0, 0.0, 6.0, 0.0], 2);
-            assert!((merit.fitness(all) - 1.0).abs() < 1e-15 && merit.of(&[0.0; 4], 1) == 0.0, "{fitness:?}");
+            assert!(
+                (merit.fitness(all) - 1.0).abs() < 1e-15 && merit.of(&[0.0; 4], 1) == 0.0,
+                "{fitness:?}"
+            );
         }
         assert_eq!(majority(&[1.0, 2.0, 2.0]), 1);
     }

@@ -1,11 +1,12 @@
 //! The one place that owns threads.
 //!
-//! Everything above asks a [`Pool`] to run independent pieces of work; the pieces and the order in which their results
-//! are used never depend on how many threads there are.
+//! Everything above asks a [`Pool`] to run independent pieces of work; the pieces and the order in
+//! which their results are used never depend on how many threads there are.
 //!
-//! Growing a tree asks thousands of questions of some twenty microseconds each. A general pool that puts idle threads to
-//! sleep spends as long waking them; these threads watch for work a while before they sleep, and the asking thread takes
-//! pieces itself, so nothing ever waits for a thread that has not woken up.
+//! Growing a tree asks thousands of questions of some twenty microseconds each. A general pool that
+//! puts idle threads to sleep spends as long waking them; these threads watch for work a while
+//! before they sleep, and the asking thread takes pieces itself, so nothing ever waits for a thread
+//! that has not woken up.
 
 use std::any::Any;
 use std::ops::Range;
@@ -44,7 +45,8 @@ struct Shared {
     next: AtomicU64,
     question: Mutex<Option<Question>>,
     done: AtomicUsize,
-    /// Whether a question is being answered; a second one asked meanwhile is answered by its asker alone.
+    /// Whether a question is being answered; a second one asked meanwhile is answered by its asker
+    /// alone.
     busy: AtomicBool,
     closed: AtomicBool,
     sleepers: AtomicUsize,
@@ -62,8 +64,8 @@ struct Question {
     pieces: u64,
 }
 
-// SAFETY: the pointer leads to a function that may be called from any thread, and is followed only as `Shared::answer`
-// says.
+// SAFETY: the pointer leads to a function that may be called from any thread, and is followed only
+// as `Shared::answer` says.
 #[allow(unsafe_code)]
 unsafe impl Send for Question {}
 
@@ -101,8 +103,11 @@ impl Pool {
         let mut pool = Pool { shared, threads: Vec::new(), hurry: None };
         for number in 1..threads {
             let shared = pool.shared.clone();
-            let thread = std::thread::Builder::new().name(format!("swarmwood-{number}")).spawn(move || shared.serve());
-            pool.threads.push(thread.map_err(|error| format!("cannot start {threads} threads: {error}"))?);
+            let thread = std::thread::Builder::new()
+                .name(format!("swarmwood-{number}"))
+                .spawn(move || shared.serve());
+            pool.threads
+                .push(thread.map_err(|error| format!("cannot start {threads} threads: {error}"))?);
         }
         Ok(pool)
     }
@@ -128,9 +133,10 @@ impl Pool {
         Ok(alone)
     }
 
-    /// Whether whoever waits for the run has no patience left. Work that would take long by itself asks now and then, and
-    /// ends with what it has: a smaller tree, some of the particles. A listener's stop, in contrast, lets it end well. Runs
-    /// that nobody interrupts are never in a hurry, so that asking changes no result.
+    /// Whether whoever waits for the run has no patience left. Work that would take long by itself
+    /// asks now and then, and ends with what it has: a smaller tree, some of the particles. A
+    /// listener's stop, in contrast, lets it end well. Runs that nobody interrupts are never in a
+    /// hurry, so that asking changes no result.
     pub fn hurried(&self) -> bool {
         self.hurry.as_ref().is_some_and(|hurry| (hurry.0)())
     }
@@ -140,9 +146,11 @@ impl Pool {
         self.threads.len() + 1
     }
 
-    /// Runs `work(0), …, work(pieces - 1)`, each once, on whatever thread is free, and returns when all are done.
+    /// Runs `work(0), …, work(pieces - 1)`, each once, on whatever thread is free, and returns when
+    /// all are done.
     fn run(&self, pieces: usize, work: &(dyn Fn(usize) + Sync)) {
-        let alone = self.threads.is_empty() || pieces < 2 || self.shared.busy.swap(true, Ordering::Acquire);
+        let alone =
+            self.threads.is_empty() || pieces < 2 || self.shared.busy.swap(true, Ordering::Acquire);
         if alone {
             (0..pieces).for_each(work);
             return;
@@ -179,7 +187,8 @@ impl Drop for Pool {
         self.shared.closed.store(true, Ordering::SeqCst);
         self.shared.ring();
         for thread in self.threads.drain(..) {
-            // A thread's faults were handed to the asker; there is nothing more to say about them here.
+            // A thread's faults were handed to the asker; there is nothing more to say about them
+            // here.
             let _ = thread.join();
         }
     }
@@ -188,11 +197,12 @@ impl Drop for Pool {
 impl Shared {
     /// Publishes a question, takes pieces of it, and waits for those that others took.
     fn ask(&self, pieces: usize, work: &(dyn Fn(usize) + Sync)) {
-        // SAFETY: only the pointer's claimed lifetime changes. It is followed only for a claimed piece, a piece can only
-        // be claimed while `next` carries this question's number, and this function returns (the borrow ends) only when
-        // every piece has been claimed and is done.
+        // SAFETY: only the pointer's claimed lifetime changes. It is followed only for a claimed
+        // piece, a piece can only be claimed while `next` carries this question's number, and this
+        // function returns (the borrow ends) only when every piece has been claimed and is done.
         #[allow(unsafe_code)]
-        let work = unsafe { std::mem::transmute::<*const (dyn Fn(usize) + Sync + '_), *const Work>(work) };
+        let work =
+            unsafe { std::mem::transmute::<*const (dyn Fn(usize) + Sync + '_), *const Work>(work) };
         let number = (self.next.load(Ordering::Relaxed) >> 32) + 1;
         let question = Question { work, number, pieces: pieces as u64 };
         self.done.store(0, Ordering::Relaxed);
@@ -210,7 +220,8 @@ impl Shared {
 
     fn ring(&self) {
         if self.sleepers.load(Ordering::SeqCst) > 0 || self.closed.load(Ordering::SeqCst) {
-            // Taking the lock makes sure that a thread on its way to sleep either sees the question or hears the bell.
+            // Taking the lock makes sure that a thread on its way to sleep either sees the question
+            // or hears the bell.
             drop(lock(&self.bell_lock));
             self.bell.notify_all();
         }
@@ -219,7 +230,8 @@ impl Shared {
     /// Takes pieces until none is left.
     fn answer(&self, question: &Question) {
         while let Some(piece) = self.claim(question) {
-            // SAFETY: the piece is claimed and not done, so `ask` has not returned and its borrow is alive.
+            // SAFETY: the piece is claimed and not done, so `ask` has not returned and its borrow
+            // is alive.
             #[allow(unsafe_code)]
             let work = unsafe { &*question.work };
             if let Err(fault) = catch_unwind(AssertUnwindSafe(|| work(piece))) {
@@ -237,7 +249,12 @@ impl Shared {
             if number != question.number || piece >= question.pieces {
                 return None;
             }
-            match self.next.compare_exchange_weak(seen, seen + 1, Ordering::AcqRel, Ordering::Acquire) {
+            match self.next.compare_exchange_weak(
+                seen,
+                seen + 1,
+                Ordering::AcqRel,
+                Ordering::Acquire,
+            ) {
                 Ok(_) => return Some(piece as usize),
                 Err(now) => seen = now,
             }
@@ -249,7 +266,8 @@ impl Shared {
         let mut answered = 0;
         while self.wait_for_news(answered) {
             let question = *lock(&self.question);
-            // A question that ended before it was read leaves its number behind, so that it is not waited for again.
+            // A question that ended before it was read leaves its number behind, so that it is not
+            // waited for again.
             answered = self.next.load(Ordering::Acquire) >> 32;
             if let Some(question) = question {
                 answered = question.number;
@@ -260,7 +278,9 @@ impl Shared {
 
     /// Waits for a question with another number; false once the pool is closed.
     fn wait_for_news(&self, answered: u64) -> bool {
-        let news = || self.next.load(Ordering::SeqCst) >> 32 != answered || self.closed.load(Ordering::SeqCst);
+        let news = || {
+            self.next.load(Ordering::SeqCst) >> 32 != answered || self.closed.load(Ordering::SeqCst)
+        };
         for _ in 0..self.looks {
             if news() {
                 return !self.closed.load(Ordering::SeqCst);
@@ -307,7 +327,10 @@ mod tests {
         for length in [0, 1, 7, 64] {
             for pieces in [1, 2, 5, 100] {
                 let ranges = even_ranges(length, pieces);
-                assert_eq!(ranges.iter().flat_map(|r| r.clone()).collect::<Vec<_>>(), (0..length).collect::<Vec<_>>());
+                assert_eq!(
+                    ranges.iter().flat_map(|r| r.clone()).collect::<Vec<_>>(),
+                    (0..length).collect::<Vec<_>>()
+                );
             }
         }
     }
@@ -320,7 +343,11 @@ mod tests {
                 let pieces = question % 7;
                 let mut counts = vec![0usize; pieces];
                 pool.each(&mut counts, |at, count| *count += at + question);
-                assert_eq!(counts, (0..pieces).map(|at| at + question).collect::<Vec<_>>(), "{threads} {question}");
+                assert_eq!(
+                    counts,
+                    (0..pieces).map(|at| at + question).collect::<Vec<_>>(),
+                    "{threads} {question}"
+                );
             }
         }
     }
@@ -344,7 +371,8 @@ mod tests {
     #[test]
     fn a_panic_reaches_the_asker_and_the_pool_goes_on() {
         let pool = Pool::new(3).unwrap();
-        let fault = catch_unwind(AssertUnwindSafe(|| pool.map(20, |i| assert!(i != 13, "thirteen"))));
+        let fault =
+            catch_unwind(AssertUnwindSafe(|| pool.map(20, |i| assert!(i != 13, "thirteen"))));
         assert!(fault.is_err());
         assert_eq!(pool.map(3, |i| i), [0, 1, 2]);
     }

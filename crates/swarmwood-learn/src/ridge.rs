@@ -1,10 +1,12 @@
 //! The best leaf values of a tree whose structure is known.
 //!
-//! Rows of a leaf want the value that minimises `½ h x² - b x`; the penalty pulls. Under a flat penalty every leaf is on
-//! its own: `x = b / (h + λ)`. Under the hierarchical one, every node has a value and pays `λ/2` times the square of its
-//! deviation from its parent's value (the root's parent has the value zero). That is a quadratic on a tree, so two
-//! passes solve it exactly: upwards, a node tells its parent what is left of its quadratic once its own value is chosen
-//! as well as it can be, `(h, b) · λ/(h + λ)`; downwards, a node takes `x = (b + λ x_parent) / (h + λ)`.
+//! Rows of a leaf want the value that minimises `½ h x² - b x`; the penalty pulls. Under a flat
+//! penalty every leaf is on its own: `x = b / (h + λ)`. Under the hierarchical one, every node has
+//! a value and pays `λ/2` times the square of its deviation from its parent's value (the root's
+//! parent has the value zero). That is a quadratic on a tree, so two passes solve it exactly:
+//! upwards, a node tells its parent what is left of its quadratic once its own value is chosen as
+//! well as it can be, `(h, b) · λ/(h + λ)`; downwards, a node takes
+//! `x = (b + λ x_parent) / (h + λ)`.
 
 use swarmwood_model::Child;
 
@@ -108,7 +110,9 @@ fn nodes(tree: &Grown, wishes: &[Wish], lambda: f64) -> Solution {
         let value = settle(&inner[at], parents[at]);
         for child in [node.left, node.right] {
             match child {
-                Child::Leaf(leaf) => solution.values[leaf as usize] = settle(&wishes[leaf as usize], value),
+                Child::Leaf(leaf) => {
+                    solution.values[leaf as usize] = settle(&wishes[leaf as usize], value)
+                }
                 Child::Node(node) => parents[node as usize] = value,
             }
         }
@@ -122,15 +126,22 @@ fn levels(depth: usize, wishes: &[Wish], lambda: f64) -> Solution {
     for level in (0..depth).rev() {
         let below = &stack[stack.len() - 1];
         let width = 1 << level;
-        let both = |j: usize| add(passed_on(&below[j], lambda), passed_on(&below[j + width], lambda));
+        let both =
+            |j: usize| add(passed_on(&below[j], lambda), passed_on(&below[j + width], lambda));
         stack.push((0..width).map(both).collect());
     }
     let mut parents = vec![0.0];
     let mut penalty = 0.0;
     for (level, wishes) in stack.iter().rev().enumerate() {
         let of_parent = |j: usize| parents[if level == 0 { 0 } else { j % (1 << (level - 1)) }];
-        let values: Vec<f64> = wishes.iter().enumerate().map(|(j, wish)| settled(wish, lambda, of_parent(j))).collect();
-        penalty += 0.5 * lambda * values.iter().enumerate().map(|(j, v)| (v - of_parent(j)).powi(2)).sum::<f64>();
+        let values: Vec<f64> = wishes
+            .iter()
+            .enumerate()
+            .map(|(j, wish)| settled(wish, lambda, of_parent(j)))
+            .collect();
+        penalty += 0.5
+            * lambda
+            * values.iter().enumerate().map(|(j, v)| (v - of_parent(j)).powi(2)).sum::<f64>();
         parents = values;
     }
     Solution { values: parents, penalty }

@@ -1,17 +1,18 @@
 //! The index table: the rules a particle may be made of, each known by its number.
 //!
-//! A particle of swarm boosting is a sequence of numbers, and each stands for a rule "feature above threshold" in this
-//! table (Rao 2022, section 5.1, tables 4 and 5). There are three sources: every distinct value ([`RuleTable::distinct`],
-//! SGBDT), the boundaries of bins ([`RuleTable::bins`], SGBDT-bins), and the splits of trees that were grown before
-//! ([`RuleTable::pretrained`], PSGBDT).
+//! A particle of swarm boosting is a sequence of numbers, and each stands for a rule "feature above
+//! threshold" in this table (Rao 2022, section 5.1, tables 4 and 5). There are three sources: every
+//! distinct value ([`RuleTable::distinct`], SGBDT), the boundaries of bins ([`RuleTable::bins`],
+//! SGBDT-bins), and the splits of trees that were grown before ([`RuleTable::pretrained`], PSGBDT).
 //!
 //! Where this differs from the paper:
-//! - Rules are cuts between the bins of the layout, so `distinct` is exact while a feature has at most 255 distinct
-//!   values, and thins out the values of a feature that has more.
-//! - Rules stand in ascending order of their thresholds; the paper's table 5 takes values as they come.
-//! - The paper's data have no missing values and no categories. Here a missing value fails every test, except that of
-//!   the greatest value of a feature, which asks whether the value is missing. A category has one rule a level, "is it
-//!   this one", or a single one if there are but two.
+//! - Rules are cuts between the bins of the layout, so `distinct` is exact while a feature has at
+//!   most 255 distinct values, and thins out the values of a feature that has more.
+//! - Rules stand in ascending order of their thresholds; the paper's table 5 takes values as they
+//!   come.
+//! - The paper's data have no missing values and no categories. Here a missing value fails every
+//!   test, except that of the greatest value of a feature, which asks whether the value is missing.
+//!   A category has one rule a level, "is it this one", or a single one if there are but two.
 
 use std::ops::Range;
 
@@ -45,7 +46,8 @@ use crate::grown::Grown;
 pub struct RuleTable {
     rules: Vec<Rule>,
     groups: Vec<FeatureRules>,
-    /// Whether some training row misses the feature: only then does a rule's side for missing values matter.
+    /// Whether some training row misses the feature: only then does a rule's side for missing
+    /// values matter.
     missed: Vec<bool>,
 }
 
@@ -59,27 +61,29 @@ pub struct FeatureRules {
 }
 
 impl RuleTable {
-    /// A rule for every value: it parts this value and lower ones from higher ones. The greatest value of a feature has
-    /// a rule too, as in the paper's table 5, so that the length is the paper's `n` (section 5.4, table 11); the rule
-    /// parts missing values from all others, and nothing where none is missing.
+    /// A rule for every value: it parts this value and lower ones from higher ones. The greatest
+    /// value of a feature has a rule too, as in the paper's table 5, so that the length is the
+    /// paper's `n` (section 5.4, table 11); the rule parts missing values from all others, and
+    /// nothing where none is missing.
     pub fn distinct(data: &Dataset) -> Self {
         RuleTable::of_layout(data, |_| true)
     }
 
-    /// A rule for every boundary between two bins. The question whether a value is missing is asked of the features
-    /// that some row misses.
+    /// A rule for every boundary between two bins. The question whether a value is missing is asked
+    /// of the features that some row misses.
     pub fn bins(data: &Dataset) -> Self {
         RuleTable::of_layout(data, |missed| missed)
     }
 
-    /// The distinct rules of trees, whose bins must be those of the data set. Of rules that differ only in their side
-    /// for missing values, and that no row can therefore tell apart, the first counts.
+    /// The distinct rules of trees, whose bins must be those of the data set. Of rules that differ
+    /// only in their side for missing values, and that no row can therefore tell apart, the first
+    /// counts.
     pub fn pretrained(data: &Dataset, trees: &[Grown]) -> Self {
         RuleTable::of_rules(data, trees.iter().flat_map(|tree| &tree.nodes).map(|node| node.rule))
     }
 
-    /// The table with more rules; those that no row can tell from one of its own are left out. The numbers of rules that
-    /// follow a new one change.
+    /// The table with more rules; those that no row can tell from one of its own are left out. The
+    /// numbers of rules that follow a new one change.
     #[must_use]
     pub fn with(self, more: impl IntoIterator<Item = Rule>) -> Self {
         let mut rules = self.rules;
@@ -102,7 +106,11 @@ impl RuleTable {
             let (feature, count) = (at as u32, bins.bins() as u8);
             match bins {
                 FeatureBins::Number(edges) => {
-                    let cut = |code| Rule { feature, cut: Cut::Above(code), missing_right: code == count };
+                    let cut = |code| Rule {
+                        feature,
+                        cut: Cut::Above(code),
+                        missing_right: code == count,
+                    };
                     rules.extend((1..count).map(cut));
                     // No threshold lies above an infinite value.
                     if edges.bounded() && ask_missing(missed[at]) {
@@ -110,9 +118,14 @@ impl RuleTable {
                     }
                 }
                 FeatureBins::Category(_) => {
-                    // Of two levels, each is the other's complement; one alone differs from missing values only.
+                    // Of two levels, each is the other's complement; one alone differs from missing
+                    // values only.
                     let levels = if count == 2 && !missed[at] { 1..=1 } else { 1..=count };
-                    rules.extend(levels.map(|code| Rule { feature, cut: only(code), missing_right: false }));
+                    rules.extend(levels.map(|code| Rule {
+                        feature,
+                        cut: only(code),
+                        missing_right: false,
+                    }));
                 }
             }
         }
@@ -155,17 +168,21 @@ impl RuleTable {
     /// The number of a rule, or of one that no training row can tell from it.
     pub fn index_of(&self, rule: &Rule) -> Option<u32> {
         let wanted = told(rule, &self.missed);
-        self.rules.binary_search_by_key(&wanted, |rule| told(rule, &self.missed)).ok().map(|at| at as u32)
+        self.rules
+            .binary_search_by_key(&wanted, |rule| told(rule, &self.missed))
+            .ok()
+            .map(|at| at as u32)
     }
 
-    /// The rules by feature, ascending, for the two-level draw of the paper's algorithm 4: a feature, then one of its
-    /// rules.
+    /// The rules by feature, ascending, for the two-level draw of the paper's algorithm 4: a
+    /// feature, then one of its rules.
     pub fn groups(&self) -> &[FeatureRules] {
         &self.groups
     }
 }
 
-/// The rule as far as training rows can tell: the side of missing values counts only where there are some.
+/// The rule as far as training rows can tell: the side of missing values counts only where there
+/// are some.
 fn told(rule: &Rule, missed: &[bool]) -> Rule {
     let matters = missed.get(rule.feature as usize).copied().unwrap_or(true);
     Rule { missing_right: rule.missing_right && matters, ..*rule }
@@ -180,7 +197,9 @@ fn only(code: u8) -> Cut {
 /// Which features some row misses. A feature that shares a column never is missing.
 fn missed_features(data: &Dataset) -> Vec<bool> {
     let missed = |place: &Place| match *place {
-        Place::Alone { column } => data.shards.iter().any(|shard| shard.columns[column].contains(&MISSING_CODE)),
+        Place::Alone { column } => {
+            data.shards.iter().any(|shard| shard.columns[column].contains(&MISSING_CODE))
+        }
         Place::Bundled { .. } | Place::Dropped => false,
     };
     data.layout.places().iter().map(missed).collect()
@@ -217,7 +236,9 @@ mod tests {
 
     /// The rule that the paper writes as `(feature, value)`.
     fn above(data: &Dataset, feature: u32, value: f64) -> Rule {
-        let FeatureBins::Number(edges) = &data.layout.features()[feature as usize] else { unreachable!() };
+        let FeatureBins::Number(edges) = &data.layout.features()[feature as usize] else {
+            unreachable!()
+        };
         Rule { feature, cut: Cut::Above(edges.code(value)), missing_right: false }
     }
 
@@ -226,10 +247,13 @@ mod tests {
         let data = table_3();
         let table = RuleTable::distinct(&data);
         assert_eq!(table.len(), 11, "table 5");
-        // Breadth first; the paper's "(F3, 0.3)" is a slip for (F1, 0.3), the only value 0.3 there is.
+        // Breadth first; the paper's "(F3, 0.3)" is a slip for (F1, 0.3), the only value 0.3 there
+        // is.
         let tree = [(1, 130.0), (0, 0.8), (0, 0.2), (0, 0.1), (0, 0.3), (1, 100.0), (2, -1.8)];
-        let sequence: Vec<u32> =
-            tree.iter().map(|&(feature, value)| table.index_of(&above(&data, feature, value)).unwrap()).collect();
+        let sequence: Vec<u32> = tree
+            .iter()
+            .map(|&(feature, value)| table.index_of(&above(&data, feature, value)).unwrap())
+            .collect();
         assert_eq!(sequence, [5, 3, 1, 0, 2, 4, 7]);
         let rules: Vec<Rule> = sequence.iter().map(|&index| *table.rule(index).unwrap()).collect();
         for (rule, (feature, value)) in rules.iter().zip(tree) {
@@ -251,12 +275,16 @@ mod tests {
 
     #[test]
     fn bins_are_boundaries_and_ask_about_missing_values_where_there_are_some() {
-        let data = numbers(&[&[1.0, 2.0, f64::NAN, 3.0], &[4.0, 5.0, 6.0, 7.0], &[9.0, 9.0, 9.0, 9.0]]);
+        let data =
+            numbers(&[&[1.0, 2.0, f64::NAN, 3.0], &[4.0, 5.0, 6.0, 7.0], &[9.0, 9.0, 9.0, 9.0]]);
         let table = RuleTable::bins(&data);
         let lengths: Vec<(u32, usize)> =
             table.groups().iter().map(|group| (group.feature, group.rules.len())).collect();
         assert_eq!(lengths, [(0, 3), (1, 3)], "the constant has none");
-        assert_eq!(table.rule(2), Some(&Rule { feature: 0, cut: Cut::Above(3), missing_right: true }));
+        assert_eq!(
+            table.rule(2),
+            Some(&Rule { feature: 0, cut: Cut::Above(3), missing_right: true })
+        );
         // No threshold above infinity.
         let data = numbers(&[&[1.0, 2.0, f64::NAN, f64::INFINITY]]);
         assert_eq!(RuleTable::bins(&data).len(), 2);
@@ -265,11 +293,14 @@ mod tests {
 
     #[test]
     fn categories_have_a_rule_a_level() {
-        let levels = |count: usize| Kind::Category { levels: (0..count).map(|level| level.to_string()).collect() };
+        let levels = |count: usize| Kind::Category {
+            levels: (0..count).map(|level| level.to_string()).collect(),
+        };
         let three = Column::Category(vec![0, 1, 2, 1]);
         let two = Column::Category(vec![0, 1, 1, 0]);
         let two_and_missing = Column::Category(vec![0, 1, MISSING, 0]);
-        let data = dataset(vec![three, two, two_and_missing], vec![levels(3), levels(2), levels(2)]);
+        let data =
+            dataset(vec![three, two, two_and_missing], vec![levels(3), levels(2), levels(2)]);
         let table = RuleTable::bins(&data);
         let lengths: Vec<usize> = table.groups().iter().map(|group| group.rules.len()).collect();
         assert_eq!(lengths, [3, 1, 2]);
@@ -281,10 +312,16 @@ mod tests {
     #[test]
     fn pretrained_keeps_each_rule_that_rows_can_tell_once() {
         let data = numbers(&[&[1.0, 2.0, f64::NAN, 3.0], &[4.0, 5.0, 6.0, 7.0]]);
-        let rule = |feature, code, missing_right| Rule { feature, cut: Cut::Above(code), missing_right };
+        let rule =
+            |feature, code, missing_right| Rule { feature, cut: Cut::Above(code), missing_right };
         let tree = |rules: &[Rule]| {
-            let node =
-                |&rule: &Rule| GrownNode { rule, left: Child::Leaf(0), right: Child::Leaf(0), gain: 0.0, cover: 0.0 };
+            let node = |&rule: &Rule| GrownNode {
+                rule,
+                left: Child::Leaf(0),
+                right: Child::Leaf(0),
+                gain: 0.0,
+                cover: 0.0,
+            };
             Grown { nodes: rules.iter().map(node).collect(), ..Grown::default() }
         };
         let trees = [
@@ -292,7 +329,10 @@ mod tests {
             tree(&[rule(0, 1, true), rule(1, 2, false), rule(1, 1, false), rule(0, 1, true)]),
         ];
         let table = RuleTable::pretrained(&data, &trees);
-        assert_eq!(table.rules(), [rule(0, 1, false), rule(0, 1, true), rule(1, 1, false), rule(1, 2, true)]);
+        assert_eq!(
+            table.rules(),
+            [rule(0, 1, false), rule(0, 1, true), rule(1, 1, false), rule(1, 2, true)]
+        );
         assert_eq!(table.index_of(&rule(1, 2, false)), Some(3), "no row misses the second feature");
         assert_eq!(table.index_of(&rule(0, 2, false)), None);
         assert!(RuleTable::pretrained(&data, &[]).is_empty());

@@ -1,4 +1,5 @@
-//! One shard's rows at work: scores, derivatives, and the rows of each node of the tree being grown.
+//! One shard's rows at work: scores, derivatives, and the rows of each node of the tree being
+//! grown.
 //!
 //! A shard answers questions about its own rows alone; what it answers are sums that merge.
 
@@ -20,7 +21,8 @@ use crate::split::FewRows;
 
 pub use placed::LeafSums;
 
-/// Rows handled between two looks at the cache: scores, derivatives and targets of a block stay in L1.
+/// Rows handled between two looks at the cache: scores, derivatives and targets of a block stay in
+/// L1.
 const BLOCK: usize = 2048;
 
 /// Which rows a tree may see.
@@ -35,8 +37,9 @@ pub struct Bag {
 }
 
 impl Bag {
-    /// Puts the rows that the tree sees in front, in order, and the others behind, last first; answers how many it sees.
-    /// That depends on seed, round and row alone: rows that stay together in every shard draw from one stream.
+    /// Puts the rows that the tree sees in front, in order, and the others behind, last first;
+    /// answers how many it sees. That depends on seed, round and row alone: rows that stay together
+    /// in every shard draw from one stream.
     fn deal(&self, number: usize, plan: &Plan, order: &mut [u32]) -> usize {
         let below = (self.share * 32f64.exp2()).round() as u64;
         let (mut seen, mut draws) = (0, [0; TOGETHER]);
@@ -46,7 +49,8 @@ impl Bag {
             let count = TOGETHER.min(order.len() - start);
             Stream::new(self.seed, self.round, block as u64).fill(&mut draws[..count]);
             for (row, &draw) in (start..).zip(&draws[..count]) {
-                // Both places are free, and the one that is not meant stays so: a branch would be guessed wrong often.
+                // Both places are free, and the one that is not meant stays so: a branch would be
+                // guessed wrong often.
                 order[seen] = row as u32;
                 order[last - (row - seen)] = row as u32;
                 seen += usize::from(u64::from(draw) < below);
@@ -80,8 +84,8 @@ pub struct Shard {
     target: Vec<f32>,
     weight: Vec<f32>,
     score: Vec<f32>,
-    /// Both derivatives of a row in one word, output after output: joined `f32` until a tree is planted on the output,
-    /// packed integers from then on, unless they are to be kept.
+    /// Both derivatives of a row in one word, output after output: joined `f32` until a tree is
+    /// planted on the output, packed integers from then on, unless they are to be kept.
     words: Vec<u64>,
     /// The packed integers of the growing tree's output, where derivatives are kept.
     packed: Vec<u64>,
@@ -96,7 +100,13 @@ pub struct Shard {
 
 impl Shard {
     /// A shard with the scores every row starts from, one an output.
-    pub fn new(rows: Arc<BinnedRows>, number: usize, target: Vec<f32>, weight: Vec<f32>, start: &[f32]) -> Self {
+    pub fn new(
+        rows: Arc<BinnedRows>,
+        number: usize,
+        target: Vec<f32>,
+        weight: Vec<f32>,
+        start: &[f32],
+    ) -> Self {
         let score = start.iter().flat_map(|&start| std::iter::repeat_n(start, rows.rows)).collect();
         Shard {
             rows,
@@ -134,24 +144,27 @@ impl Shard {
         &self.weight
     }
 
-    /// Derivatives of the loss at the present scores; answers their sizes, one an output. Every hessian gets `extra`
-    /// times the row's weight on top.
+    /// Derivatives of the loss at the present scores; answers their sizes, one an output. Every
+    /// hessian gets `extra` times the row's weight on top.
     pub fn derive(&mut self, objective: &dyn Objective, extra: f32) -> Vec<Sizes> {
         let rows = self.rows.rows;
         let outputs = objective.outputs();
         self.words.resize(rows * outputs, 0);
         let mut sizes = vec![Sizes::default(); outputs];
-        let (mut score, mut g, mut h) = (Vec::new(), vec![0.0; BLOCK * outputs], vec![0.0; BLOCK * outputs]);
+        let (mut score, mut g, mut h) =
+            (Vec::new(), vec![0.0; BLOCK * outputs], vec![0.0; BLOCK * outputs]);
         for start in (0..rows).step_by(BLOCK) {
             let block = start..(start + BLOCK).min(rows);
             let count = block.len();
             let of_output = |output: usize| output * rows + block.start..output * rows + block.end;
-            // The objective wants the scores of its rows output after output; a single output lies so already.
+            // The objective wants the scores of its rows output after output; a single output lies
+            // so already.
             let score = if outputs == 1 {
                 &self.score[block.clone()]
             } else {
                 score.clear();
-                (0..outputs).for_each(|output| score.extend_from_slice(&self.score[of_output(output)]));
+                (0..outputs)
+                    .for_each(|output| score.extend_from_slice(&self.score[of_output(output)]));
                 &score[..]
             };
             let weight = if self.weight.is_empty() { &[][..] } else { &self.weight[block.clone()] };
@@ -171,9 +184,9 @@ impl Shard {
         sizes
     }
 
-    /// Starts a tree on one output: gradients become integers, and every row the bag holds belongs to slot 0. Answers
-    /// their packed sum. The derivatives of an output serve one tree, unless they are kept; the next one wants them
-    /// derived again.
+    /// Starts a tree on one output: gradients become integers, and every row the bag holds belongs
+    /// to slot 0. Answers their packed sum. The derivatives of an output serve one tree, unless
+    /// they are kept; the next one wants them derived again.
     pub fn plant(&mut self, output: usize, scale: Scale, bag: Option<Bag>, plan: &Plan) -> u64 {
         let rows = self.rows.rows;
         self.output = output;
@@ -196,7 +209,9 @@ impl Shard {
         let packed = self.packed();
         match bag {
             None => packed.iter().fold(0u64, |sum, &packed| sum.wrapping_add(packed)),
-            Some(_) => self.order[..self.seen].iter().fold(0u64, |sum, &row| sum.wrapping_add(packed[row as usize])),
+            Some(_) => self.order[..self.seen]
+                .iter()
+                .fold(0u64, |sum, &row| sum.wrapping_add(packed[row as usize])),
         }
     }
 
@@ -208,7 +223,8 @@ impl Shard {
         &self.words[self.output * self.rows.rows..(self.output + 1) * self.rows.rows]
     }
 
-    /// Keeps derivatives for those who ask after a tree has grown (see [`Shard::leaf_sums`]), at eight bytes a row.
+    /// Keeps derivatives for those who ask after a tree has grown (see [`Shard::leaf_sums`]), at
+    /// eight bytes a row.
     pub fn keep_derivatives(&mut self) {
         self.keeps = true;
     }
@@ -238,7 +254,8 @@ impl Shard {
             if part.is_empty() {
                 continue;
             }
-            let tables = &mut tables[(part.start - columns.start) * TABLE..(part.end - columns.start) * TABLE];
+            let tables = &mut tables
+                [(part.start - columns.start) * TABLE..(part.end - columns.start) * TABLE];
             let part = part.start - group.first..part.end - group.first;
             if rows.len() == self.rows.rows {
                 histogram::add_all(group, part, packed, tables);
@@ -268,9 +285,15 @@ impl Shard {
         }
     }
 
-    /// Splits a slot's rows between two new slots; answers how many went left. `scratch` may hold anything and serves
-    /// one shard after the other.
-    pub fn split(&mut self, slot: usize, route: &Route, [left, right]: [usize; 2], scratch: &mut Vec<u32>) -> usize {
+    /// Splits a slot's rows between two new slots; answers how many went left. `scratch` may hold
+    /// anything and serves one shard after the other.
+    pub fn split(
+        &mut self,
+        slot: usize,
+        route: &Route,
+        [left, right]: [usize; 2],
+        scratch: &mut Vec<u32>,
+    ) -> usize {
         let span = self.spans[slot].clone();
         let column = &self.rows.columns[route.column];
         if scratch.len() < span.len() {
@@ -290,13 +313,22 @@ impl Shard {
         self.spans[slot].len()
     }
 
-    /// Adds leaf values: to the rows of each leaf's slot, and to rows outside the bag by walking the tree.
-    pub fn add_leaves(&mut self, output: usize, slots: &[(usize, usize)], values: &[f32], walker: &Walker) {
+    /// Adds leaf values: to the rows of each leaf's slot, and to rows outside the bag by walking
+    /// the tree.
+    pub fn add_leaves(
+        &mut self,
+        output: usize,
+        slots: &[(usize, usize)],
+        values: &[f32],
+        walker: &Walker,
+    ) {
         let rows = self.rows.rows;
         let score = &mut self.score[output * rows..(output + 1) * rows];
         for &(slot, leaf) in slots {
             let value = values[leaf];
-            self.order[self.spans[slot].clone()].iter().for_each(|&row| score[row as usize] += value);
+            self.order[self.spans[slot].clone()]
+                .iter()
+                .for_each(|&row| score[row as usize] += value);
         }
         for &row in &self.order[self.seen..] {
             score[row as usize] += values[walker.leaf(&self.rows.columns, row as usize)];
@@ -310,11 +342,15 @@ impl Shard {
         walker.each_leaf(&self.rows.columns, rows, |row, leaf| score[row] += values[leaf]);
     }
 
-    /// Residuals (target minus score) and weights of a slot's rows, for leaf values that are quantiles.
+    /// Residuals (target minus score) and weights of a slot's rows, for leaf values that are
+    /// quantiles.
     pub fn residuals(&self, slot: usize, into: &mut Vec<(f32, f32)>) {
         for &row in &self.order[self.spans[slot].clone()] {
             let row = row as usize;
-            into.push((self.target[row] - self.score[row], self.weight.get(row).copied().unwrap_or(1.0)));
+            into.push((
+                self.target[row] - self.score[row],
+                self.weight.get(row).copied().unwrap_or(1.0),
+            ));
         }
     }
 }
@@ -330,7 +366,8 @@ fn stiffen(h: &mut [f32], weight: &[f32], extra: f32) {
 mod tests {
     use super::*;
 
-    /// Each row is dealt once, the drawn ones first and in order, and however many shards there are, the same are drawn.
+    /// Each row is dealt once, the drawn ones first and in order, and however many shards there
+    /// are, the same are drawn.
     #[test]
     fn a_bag_holds_the_same_rows_in_any_shards() {
         let bag = Bag { share: 0.3, seed: 5, round: 2 };

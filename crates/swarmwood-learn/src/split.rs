@@ -1,12 +1,13 @@
 //! Finds the best rule in a histogram.
 //!
-//! The gain of a rule is `½ [GL²/(HL+λ) + GR²/(HR+λ) - (GL+GR)²/(HL+HR+λ)] - γ`, or, where children are shrunk towards
-//! their parent's value `u`, `½ [(GL+HL·u)²/(HL+λ) + (GR+HR·u)²/(HR+λ)] - γ`. Sums are packed integers (see
-//! [`crate::kernels::quantise`]); scores are compared in integer units and gains told in real ones.
+//! The gain of a rule is `½ [GL²/(HL+λ) + GR²/(HR+λ) - (GL+GR)²/(HL+HR+λ)] - γ`, or, where children
+//! are shrunk towards their parent's value `u`, `½ [(GL+HL·u)²/(HL+λ) + (GR+HR·u)²/(HR+λ)] - γ`.
+//! Sums are packed integers (see [`crate::kernels::quantise`]); scores are compared in integer
+//! units and gains told in real ones.
 //!
-//! A feature's codes are scanned along a line: numbers in their own order, levels of a category in the order of their
-//! mean gradient (for a convex loss the best two-way grouping is a cut of that line). Missing values are tried on both
-//! sides.
+//! A feature's codes are scanned along a line: numbers in their own order, levels of a category in
+//! the order of their mean gradient (for a convex loss the best two-way grouping is a cut of that
+//! line). Missing values are tried on both sides.
 
 mod few;
 
@@ -18,7 +19,8 @@ use crate::kernels::quantise::{Scale, Sums, gradient, hessian};
 
 pub use few::{FEW, FewRows};
 
-/// Categories with more levels than this are ordered and penalised with care: a lucky level is easily found among many.
+/// Categories with more levels than this are ordered and penalised with care: a lucky level is
+/// easily found among many.
 const FEW_LEVELS: usize = 4;
 /// Hessian added when levels are ordered by their mean gradient.
 const LEVEL_SMOOTHING: f64 = 10.0;
@@ -31,8 +33,8 @@ pub enum Ridge {
     /// Every leaf value is pulled towards zero.
     #[default]
     Flat,
-    /// The value of every node is pulled towards its parent's, the root's towards zero: rows that a deep leaf lacks it
-    /// borrows from its kin.
+    /// The value of every node is pulled towards its parent's, the root's towards zero: rows that a
+    /// deep leaf lacks it borrows from its kin.
     Hierarchical,
 }
 
@@ -50,7 +52,8 @@ pub struct Penalties {
 }
 
 impl Penalties {
-    /// The value a node has while its tree grows, given its parent's; zero where values are not passed on.
+    /// The value a node has while its tree grows, given its parent's; zero where values are not
+    /// passed on.
     pub fn node_value(&self, sums: Sums, parent: f64) -> f64 {
         let divisor = sums.h + self.lambda;
         match self.ridge {
@@ -70,10 +73,15 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// The better of two; equal gains go to the earlier feature, so that the order of the search does not matter.
+    /// The better of two; equal gains go to the earlier feature, so that the order of the search
+    /// does not matter.
     fn better(a: Option<Candidate>, b: Option<Candidate>) -> Option<Candidate> {
         match (a, b) {
-            (Some(a), Some(b)) if b.gain > a.gain || b.gain == a.gain && b.rule.feature < a.rule.feature => Some(b),
+            (Some(a), Some(b))
+                if b.gain > a.gain || b.gain == a.gain && b.rule.feature < a.rule.feature =>
+            {
+                Some(b)
+            }
             (None, b) => b,
             (a, _) => a,
         }
@@ -142,9 +150,14 @@ enum Order {
 }
 
 impl Search<'_> {
-    /// The best rule over the features of one stored column for one node, or for the nodes of a level that must share
-    /// the rule (gains add up).
-    pub fn column(&self, column: usize, nodes: &[NodeTable<'_>], scratch: &mut Scratch) -> Option<Candidate> {
+    /// The best rule over the features of one stored column for one node, or for the nodes of a
+    /// level that must share the rule (gains add up).
+    pub fn column(
+        &self,
+        column: usize,
+        nodes: &[NodeTable<'_>],
+        scratch: &mut Scratch,
+    ) -> Option<Candidate> {
         let features = self.layout.columns()[column].features.iter();
         Candidate::best(
             features
@@ -153,7 +166,12 @@ impl Search<'_> {
         )
     }
 
-    fn feature(&self, feature: u32, nodes: &[NodeTable<'_>], scratch: &mut Scratch) -> Option<Candidate> {
+    fn feature(
+        &self,
+        feature: u32,
+        nodes: &[NodeTable<'_>],
+        scratch: &mut Scratch,
+    ) -> Option<Candidate> {
         let bins = self.layout.features()[feature as usize].bins();
         let order = self.order(feature, nodes, scratch);
         let (parent, children) = self.limits(feature);
@@ -164,8 +182,8 @@ impl Search<'_> {
             scratch.missing_left[..bins].fill(0.0);
         }
         for node in nodes {
-            // A node that is not split keeps its value: under a flat penalty that is worth its score, and a value that
-            // children deviate from is where they start counting.
+            // A node that is not split keeps its value: under a flat penalty that is worth its
+            // score, and a value that children deviate from is where they start counting.
             let score = match self.penalties.ridge {
                 Ridge::Flat => score(node.total, parent),
                 Ridge::Hierarchical => 0.0,
@@ -178,14 +196,27 @@ impl Search<'_> {
                 (Place::Alone { .. }, Order::Natural) => &node.table[1..=bins],
                 _ => &scratch.line[..bins],
             };
-            let scan = Scan { line, total: node.total, limits: children, parent: score, only: nodes.len() == 1 };
+            let scan = Scan {
+                line,
+                total: node.total,
+                limits: children,
+                parent: score,
+                only: nodes.len() == 1,
+            };
             scan.add(0, &mut scratch.prefix, &mut scratch.scores, &mut scratch.missing_right);
-            // Without missing values both sides score the same, but the sum over a level needs both.
+            // Without missing values both sides score the same, but the sum over a level needs
+            // both.
             if missing != 0 || nodes.len() > 1 {
-                scan.add(missing, &mut scratch.prefix, &mut scratch.scores, &mut scratch.missing_left);
+                scan.add(
+                    missing,
+                    &mut scratch.prefix,
+                    &mut scratch.scores,
+                    &mut scratch.missing_left,
+                );
             }
         }
-        // The last cut sends every value left; it says something only where the missing ones go right.
+        // The last cut sends every value left; it says something only where the missing ones go
+        // right.
         let cuts = if any_missing && self.can_part_missing(feature) { bins } else { bins - 1 };
         let (mut cut, mut best) = greatest(&scratch.missing_right, cuts);
         let mut missing_right = true;
@@ -200,7 +231,8 @@ impl Search<'_> {
         Some(Candidate { rule: Rule { feature, cut, missing_right }, gain })
     }
 
-    /// What a split that scores so much gains over nodes as they are, in real units; none if it is nothing.
+    /// What a split that scores so much gains over nodes as they are, in real units; none if it is
+    /// nothing.
     fn gain(&self, best: f64, base: f64, nodes: usize) -> Option<f64> {
         let unit = self.scale.g * self.scale.g / self.scale.h;
         let gain = 0.5 * (best - base) * unit - self.penalties.gamma * nodes as f64;
@@ -231,7 +263,8 @@ impl Search<'_> {
         }
     }
 
-    /// Whether a node with this packed sum is large enough for two children; if not, no rule will be found.
+    /// Whether a node with this packed sum is large enough for two children; if not, no rule will
+    /// be found.
     pub fn can_split(&self, total: u64) -> bool {
         f64::from(hessian(total)) >= 2.0 * self.least()
     }
@@ -241,7 +274,8 @@ impl Search<'_> {
         (self.penalties.min_child_weight / self.scale.h).max(1.0)
     }
 
-    /// λ and the least child in integer units: for the parent, and for the children of a split on this feature.
+    /// λ and the least child in integer units: for the parent, and for the children of a split on
+    /// this feature.
     fn limits(&self, feature: u32) -> (Limits, Limits) {
         let least = self.least();
         let limits = Limits { lambda: self.penalties.lambda / self.scale.h, least, from: 0.0 };
@@ -255,7 +289,9 @@ impl Search<'_> {
 
     /// The order in which codes are scanned.
     fn order(&self, feature: u32, nodes: &[NodeTable<'_>], scratch: &mut Scratch) -> Order {
-        let FeatureBins::Category(levels) = &self.layout.features()[feature as usize] else { return Order::Natural };
+        let FeatureBins::Category(levels) = &self.layout.features()[feature as usize] else {
+            return Order::Natural;
+        };
         let bins = levels.bins();
         let mut sums = [(0.0, 0.0); CODES];
         for node in nodes {
@@ -273,11 +309,19 @@ impl Search<'_> {
         Order::Sorted { codes }
     }
 
-    /// Writes the node's sums in scan order, unless the table itself is in that order, and returns the sum of missing
-    /// values.
-    fn line(&self, feature: u32, node: &NodeTable<'_>, order: &Order, scratch: &mut Scratch) -> u64 {
+    /// Writes the node's sums in scan order, unless the table itself is in that order, and returns
+    /// the sum of missing values.
+    fn line(
+        &self,
+        feature: u32,
+        node: &NodeTable<'_>,
+        order: &Order,
+        scratch: &mut Scratch,
+    ) -> u64 {
         let bins = self.layout.features()[feature as usize].bins();
-        if let (Place::Alone { .. }, Order::Natural) = (self.layout.places()[feature as usize], order) {
+        if let (Place::Alone { .. }, Order::Natural) =
+            (self.layout.places()[feature as usize], order)
+        {
             return node.table[0];
         }
         self.codes(feature, node, &mut scratch.codes);
@@ -285,7 +329,10 @@ impl Search<'_> {
         match order {
             Order::Natural => line[..bins].copy_from_slice(&codes[1..=bins]),
             Order::Sorted { codes: order } => {
-                line[..bins].iter_mut().zip(order.iter()).for_each(|(sum, &code)| *sum = codes[usize::from(code)]);
+                line[..bins]
+                    .iter_mut()
+                    .zip(order.iter())
+                    .for_each(|(sum, &code)| *sum = codes[usize::from(code)]);
             }
         }
         codes[0]
@@ -354,7 +401,13 @@ struct Scan<'a> {
 
 impl Scan<'_> {
     /// Adds the scores of all cuts to `kept`, or writes them there if this is the only node.
-    fn add(&self, missing_left: u64, prefix: &mut Prefix, scores: &mut [f64; CODES], kept: &mut [f64; CODES]) {
+    fn add(
+        &self,
+        missing_left: u64,
+        prefix: &mut Prefix,
+        scores: &mut [f64; CODES],
+        kept: &mut [f64; CODES],
+    ) {
         let mut sum = missing_left;
         for ((&code, g), h) in self.line.iter().zip(&mut prefix.g).zip(&mut prefix.h) {
             sum = sum.wrapping_add(code);

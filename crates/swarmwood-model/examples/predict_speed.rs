@@ -1,4 +1,5 @@
-//! Times batch and one-row prediction on random models: `cargo run --release --example predict_speed`.
+//! Times batch and one-row prediction on random models:
+//! `cargo run --release --example predict_speed`.
 //!
 //! Prints the minimum over repetitions, in nanoseconds a row and tree.
 
@@ -38,7 +39,11 @@ impl Dice {
 }
 
 fn split(dice: &mut Dice, skewed: bool) -> Split {
-    Split { feature: dice.below(FEATURES) as u32, test: Test::Above(dice.value(skewed)), missing_right: false }
+    Split {
+        feature: dice.below(FEATURES) as u32,
+        test: Test::Above(dice.value(skewed)),
+        missing_right: false,
+    }
 }
 
 fn leaf(dice: &mut Dice) -> Leaf {
@@ -97,17 +102,21 @@ fn shortest(repetitions: usize, mut run: impl FnMut()) -> f64 {
 
 fn time(name: &str, model: &Model, rows: usize, skewed: bool) {
     let dice = &mut Dice(7);
-    let data: Vec<Vec<f64>> = (0..FEATURES).map(|_| (0..rows).map(|_| dice.value(skewed)).collect()).collect();
+    let data: Vec<Vec<f64>> =
+        (0..FEATURES).map(|_| (0..rows).map(|_| dice.value(skewed)).collect()).collect();
     let columns: Vec<Values<'_>> = data.iter().map(|column| Values::Number(column)).collect();
     let block = Block { columns: &columns, rows };
     let predictor = Predictor::new(model);
     let mut raw = vec![0.0; rows];
-    let batch = shortest(200, || predictor.raw(&block, None, black_box(&mut raw)).expect("the block fits"));
+    let batch =
+        shortest(200, || predictor.raw(&block, None, black_box(&mut raw)).expect("the block fits"));
     let row: Vec<Value> = data.iter().map(|column| Value::Number(column[0])).collect();
     let one = shortest(300, || drop(black_box(model.raw_row(black_box(&row), None))));
     let few = shortest(300, || drop(black_box(model.raw_row(black_box(&row), Some(6)))));
     let per_tree = batch / rows as f64 / model.rounds() as f64;
-    println!("{name:<28} {per_tree:>6.2} ns/row/tree   one row: all {one:>6.0} ns, 6 trees {few:>4.0} ns");
+    println!(
+        "{name:<28} {per_tree:>6.2} ns/row/tree   one row: all {one:>6.0} ns, 6 trees {few:>4.0} ns"
+    );
 }
 
 fn main() {

@@ -1,7 +1,7 @@
 //! What must hold for a model to be a model.
 //!
-//! Everything else in the crate may rely on these invariants; a reader of files calls [`Model::check`] before it hands
-//! a model on.
+//! Everything else in the crate may rely on these invariants; a reader of files calls
+//! [`Model::check`] before it hands a model on.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,8 @@ use crate::tree::{Child, Leaf, MAX_LEVELS, Oblivious, Split, Test, Tree};
 #[cfg(test)]
 mod tests;
 
-/// Why a value of type [`Model`] is not a model. Features, trees, nodes and leaves are counted from 0.
+/// Why a value of type [`Model`] is not a model. Features, trees, nodes and leaves are counted from
+/// 0.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
@@ -82,7 +83,9 @@ pub enum ModelError {
         outputs: usize,
     },
     /// There must be one term a feature.
-    #[error("linear function {output} has {terms} terms for {features} features; there must be one a feature")]
+    #[error(
+        "linear function {output} has {terms} terms for {features} features; there must be one a feature"
+    )]
     LinearTerms {
         /// Which function.
         output: usize,
@@ -109,7 +112,9 @@ pub enum ModelError {
 #[non_exhaustive]
 pub enum TreeError {
     /// The tree adds to the wrong output.
-    #[error("adds to output {found}, but trees take the outputs in turn and this one's is {expected}")]
+    #[error(
+        "adds to output {found}, but trees take the outputs in turn and this one's is {expected}"
+    )]
     Output {
         /// What the tree says.
         found: u32,
@@ -153,7 +158,9 @@ pub enum TreeError {
         leaves: usize,
     },
     /// A rule asks for a feature that does not exist.
-    #[error("rule {rule} asks for feature {feature}, but there are only {features} features, counted from 0")]
+    #[error(
+        "rule {rule} asks for feature {feature}, but there are only {features} features, counted from 0"
+    )]
     Feature {
         /// Node or level.
         rule: usize,
@@ -163,7 +170,9 @@ pub enum TreeError {
         features: usize,
     },
     /// A rule compares a category or looks for a number in a set of levels.
-    #[error("rule {rule} does not fit feature `{feature}`: numbers take a threshold, categories a set of levels")]
+    #[error(
+        "rule {rule} does not fit feature `{feature}`: numbers take a threshold, categories a set of levels"
+    )]
     WrongTest {
         /// Node or level.
         rule: usize,
@@ -171,7 +180,9 @@ pub enum TreeError {
         feature: String,
     },
     /// A set holds a level the feature does not have.
-    #[error("rule {rule} names level {code} of feature `{feature}`, which has only {levels} levels, counted from 0")]
+    #[error(
+        "rule {rule} names level {code} of feature `{feature}`, which has only {levels} levels, counted from 0"
+    )]
     Level {
         /// Node or level.
         rule: usize,
@@ -205,7 +216,8 @@ pub enum TreeError {
 }
 
 impl Model {
-    /// Checks every invariant the rest of the crate relies on, and reports the first one that does not hold.
+    /// Checks every invariant the rest of the crate relies on, and reports the first one that does
+    /// not hold.
     ///
     /// ```
     /// use swarmwood_model::*;
@@ -276,7 +288,10 @@ impl Model {
     fn check_linear(&self, functions: &[Linear]) -> Result<(), ModelError> {
         let features = &self.schema.features;
         if functions.len() != self.base.len() {
-            return Err(ModelError::LinearOutputs { functions: functions.len(), outputs: self.base.len() });
+            return Err(ModelError::LinearOutputs {
+                functions: functions.len(),
+                outputs: self.base.len(),
+            });
         }
         for (output, function) in functions.iter().enumerate() {
             if function.terms.len() != features.len() {
@@ -285,9 +300,12 @@ impl Model {
             }
             for (term, feature) in function.terms.iter().zip(features) {
                 let fits = match (term, &feature.kind) {
-                    (Term::Number { weight, centre }, Kind::Number) => weight.is_finite() && centre.is_finite(),
+                    (Term::Number { weight, centre }, Kind::Number) => {
+                        weight.is_finite() && centre.is_finite()
+                    }
                     (Term::Category { weights }, Kind::Category { levels }) => {
-                        weights.len() == levels.len() && weights.iter().all(|weight| weight.is_finite())
+                        weights.len() == levels.len()
+                            && weights.iter().all(|weight| weight.is_finite())
                     }
                     _ => false,
                 };
@@ -314,7 +332,10 @@ fn check_schema(schema: &Schema) -> Result<(), ModelError> {
         if let Kind::Category { levels } = &feature.kind
             && let Some(level) = repeated(levels.iter())
         {
-            return Err(ModelError::DuplicateLevel { feature: feature.name.clone(), level: level.clone() });
+            return Err(ModelError::DuplicateLevel {
+                feature: feature.name.clone(),
+                level: level.clone(),
+            });
         }
     }
     if let TargetKind::Classes(classes) = &schema.target.kind
@@ -348,7 +369,8 @@ fn check_tree(features: &[Feature], tree: &Tree) -> Result<(), TreeError> {
         check_rule_number("gain", index, node.gain)?;
         check_rule_number("cover", index, node.cover)?;
     }
-    // Each of the 2n edges leads to another one of the 2n places below the root, so every place has been reached.
+    // Each of the 2n edges leads to another one of the 2n places below the root, so every place has
+    // been reached.
     check_leaves(&tree.leaves)
 }
 
@@ -374,9 +396,12 @@ fn check_split(features: &[Feature], rule: usize, split: &Split) -> Result<(), T
     match (&split.test, &feature.kind) {
         (Test::Above(threshold), Kind::Number) => check_rule_number("threshold", rule, *threshold),
         (Test::In(set), Kind::Category { levels }) => match set.iter().next_back() {
-            Some(code) if code as usize >= levels.len() => {
-                Err(TreeError::Level { rule, feature: feature.name.clone(), code, levels: levels.len() })
-            }
+            Some(code) if code as usize >= levels.len() => Err(TreeError::Level {
+                rule,
+                feature: feature.name.clone(),
+                code,
+                levels: levels.len(),
+            }),
             _ => Ok(()),
         },
         _ => Err(TreeError::WrongTest { rule, feature: feature.name.clone() }),

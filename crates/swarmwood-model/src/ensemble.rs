@@ -1,4 +1,5 @@
-//! The model: a start value, a body of trees (or a linear function), and a link from raw score to prediction.
+//! The model: a start value, a body of trees (or a linear function), and a link from raw score to
+//! prediction.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +37,8 @@ impl Model {
         }
     }
 
-    /// How many rounds of boosting the model holds: a round is one tree an output. A linear model has none.
+    /// How many rounds of boosting the model holds: a round is one tree an output. A linear model
+    /// has none.
     pub fn rounds(&self) -> usize {
         self.members().len() / self.outputs().max(1)
     }
@@ -44,8 +46,9 @@ impl Model {
     /// The trees of the first `first_rounds` rounds, or all of them.
     pub fn first_members(&self, first_rounds: Option<usize>) -> &[Member] {
         let members = self.members();
-        let kept =
-            first_rounds.map_or(members.len(), |rounds| rounds.saturating_mul(self.outputs()).min(members.len()));
+        let kept = first_rounds.map_or(members.len(), |rounds| {
+            rounds.saturating_mul(self.outputs()).min(members.len())
+        });
         &members[..kept]
     }
 }

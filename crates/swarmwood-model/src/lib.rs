@@ -1,7 +1,7 @@
 //! Tree models as plain values.
 //!
-//! A [`Model`] predicts, explains and prints itself. This crate knows no training and does no I/O: the formats turn a
-//! model into text and back, and somebody else owns the file.
+//! A [`Model`] predicts, explains and prints itself. This crate knows no training and does no I/O:
+//! the formats turn a model into text and back, and somebody else owns the file.
 
 pub mod check;
 pub mod ensemble;
@@ -24,7 +24,9 @@ pub use explain::{ExplainError, Explainer, Importance};
 pub use format::{FormatError, from_json, to_json};
 pub use picture::{MapError, TooLarge};
 pub use predict::{Block, BlockError, MISSING, Prediction, Predictions, Predictor, Value, Values};
-pub use rules::{Answer, Condition, Counts, Figures, Holds, Merge, Rule, RuleFormat, RuleSet, RulesError};
+pub use rules::{
+    Answer, Condition, Counts, Figures, Holds, Merge, Rule, RuleFormat, RuleSet, RulesError,
+};
 pub use schema::{Feature, Kind, Schema, Target, TargetKind};
 pub use single::{SingleTree, SingleTreeError};
 pub use text::{BodyKind, Summary, TextOptions};

@@ -42,20 +42,26 @@ pub(crate) struct Size {
     pub(crate) levels: usize,
 }
 
-/// Thresholds and values from a small stock, so that ties happen, and from all scales, so that grids get crowded.
+/// Thresholds and values from a small stock, so that ties happen, and from all scales, so that
+/// grids get crowded.
 fn number(dice: &mut Dice, feature: usize) -> f64 {
     match feature % 4 {
         0 => dice.below(9) as f64 - 4.0,
         1 => dice.unit(),
         2 => dice.unit() * 10_f64.powi(dice.below(600) as i32 - 300),
-        _ => [0.0, -0.0, f64::MAX, f64::MIN, f64::MIN_POSITIVE, 5e-324, 1.0, 1.0 + f64::EPSILON][dice.below(8)],
+        _ => [0.0, -0.0, f64::MAX, f64::MIN, f64::MIN_POSITIVE, 5e-324, 1.0, 1.0 + f64::EPSILON]
+            [dice.below(8)],
     }
 }
 
 fn feature(dice: &mut Dice, index: usize) -> Feature {
     let kind = match index % 6 {
-        4 => Kind::Category { levels: (0..1 + dice.below(9)).map(|level| format!("level {level}")).collect() },
-        5 => Kind::Category { levels: (0..250 + dice.below(60)).map(|level| format!("l{level}")).collect() },
+        4 => Kind::Category {
+            levels: (0..1 + dice.below(9)).map(|level| format!("level {level}")).collect(),
+        },
+        5 => Kind::Category {
+            levels: (0..250 + dice.below(60)).map(|level| format!("l{level}")).collect(),
+        },
         _ => Kind::Number,
     };
     Feature { name: format!("feature {index}"), kind }
@@ -83,7 +89,8 @@ pub(crate) fn tree(dice: &mut Dice, features: &[Feature], leaves: usize) -> Tree
     // Where the edge to each leaf is: a node and a side.
     let mut edges: Vec<Option<(usize, bool)>> = vec![None];
     while tree.leaves.len() < leaves && !features.is_empty() {
-        let grown = if dice.chance(30) { tree.leaves.len() - 1 } else { dice.below(tree.leaves.len()) };
+        let grown =
+            if dice.chance(30) { tree.leaves.len() - 1 } else { dice.below(tree.leaves.len()) };
         let (node, new) = (tree.nodes.len(), tree.leaves.len());
         if let Some((parent, right)) = edges[grown] {
             let parent = &mut tree.nodes[parent];
@@ -112,8 +119,10 @@ pub(crate) fn oblivious(dice: &mut Dice, features: &[Feature], levels: usize) ->
 pub(crate) fn model(seed: u64, size: Size) -> Model {
     let dice = &mut Dice(seed);
     let features: Vec<Feature> = (0..size.features).map(|index| feature(dice, index)).collect();
-    let link = [Link::Identity, Link::Exp, Link::ExpM1, Link::Sigmoid, Link::Softmax][dice.below(5)];
-    let classes = |count| TargetKind::Classes((0..count).map(|class| format!("class {class}")).collect());
+    let link =
+        [Link::Identity, Link::Exp, Link::ExpM1, Link::Sigmoid, Link::Softmax][dice.below(5)];
+    let classes =
+        |count| TargetKind::Classes((0..count).map(|class| format!("class {class}")).collect());
     let (kind, outputs) = match link {
         Link::Sigmoid => (classes(2), 1),
         Link::Softmax => (classes(3), 3),
@@ -133,7 +142,11 @@ pub(crate) fn model(seed: u64, size: Size) -> Model {
             }
         };
         let trees = size.rounds * outputs;
-        Body::Trees((0..trees).map(|tree| Member { output: (tree % outputs) as u32, shape: shape(dice) }).collect())
+        Body::Trees(
+            (0..trees)
+                .map(|tree| Member { output: (tree % outputs) as u32, shape: shape(dice) })
+                .collect(),
+        )
     };
     let provenance = Provenance {
         version: "0.1.0".into(),
@@ -142,44 +155,65 @@ pub(crate) fn model(seed: u64, size: Size) -> Model {
         params: [("depth".into(), "6".into()), ("learning_rate".into(), "0.1".into())].into(),
     };
     let target = Target { name: "target".into(), kind };
-    Model { schema: Schema { features, target }, link, objective: "random".into(), base, body, provenance }
+    Model {
+        schema: Schema { features, target },
+        link,
+        objective: "random".into(),
+        base,
+        body,
+        provenance,
+    }
 }
 
 fn linear(dice: &mut Dice, features: &[Feature]) -> Linear {
     let term = |feature: &Feature| match &feature.kind {
         Kind::Number => Term::Number { weight: dice.unit(), centre: dice.unit() },
-        Kind::Category { levels } => Term::Category { weights: levels.iter().map(|_| dice.unit()).collect() },
+        Kind::Category { levels } => {
+            Term::Category { weights: levels.iter().map(|_| dice.unit()).collect() }
+        }
     };
     Linear { terms: features.iter().map(term).collect() }
 }
 
-/// Rows for a model, with missing values, unknown levels, infinities and the model's own thresholds.
+/// Rows for a model, with missing values, unknown levels, infinities and the model's own
+/// thresholds.
 pub(crate) fn rows(seed: u64, model: &Model, count: usize) -> Vec<Vec<Value>> {
     let dice = &mut Dice(seed ^ 0xABCD);
-    let splits: Vec<&Split> = model.members().iter().flat_map(|member| member.shape.splits()).collect();
+    let splits: Vec<&Split> =
+        model.members().iter().flat_map(|member| member.shape.splits()).collect();
     let mut value = |index: usize, feature: &Feature| match &feature.kind {
-        Kind::Category { levels } => {
-            Value::Category(if dice.chance(10) { MISSING } else { dice.below(levels.len() + 2) as u32 })
-        }
+        Kind::Category { levels } => Value::Category(if dice.chance(10) {
+            MISSING
+        } else {
+            dice.below(levels.len() + 2) as u32
+        }),
         Kind::Number => Value::Number(match dice.below(12) {
             0 => f64::NAN,
             1 => [f64::INFINITY, f64::NEG_INFINITY][dice.below(2)],
             2..6 if !splits.is_empty() => match splits[dice.below(splits.len())].test {
-                Test::Above(threshold) => [threshold, threshold.next_up(), threshold.next_down()][dice.below(3)],
+                Test::Above(threshold) => {
+                    [threshold, threshold.next_up(), threshold.next_down()][dice.below(3)]
+                }
                 Test::In(_) => number(dice, index),
             },
             _ => number(dice, index),
         }),
     };
     let features = &model.schema.features;
-    (0..count).map(|_| features.iter().enumerate().map(|(index, feature)| value(index, feature)).collect()).collect()
+    (0..count)
+        .map(|_| {
+            features.iter().enumerate().map(|(index, feature)| value(index, feature)).collect()
+        })
+        .collect()
 }
 
 /// Sizes and seeds of random models.
 pub(crate) fn any_model() -> impl Strategy<Value = Model> {
-    let size = (0_usize..14, 0_usize..8, select(vec![2_usize, 8, 64, 300]), select(vec![2_usize, 6, 10]));
-    (any::<u64>(), size)
-        .prop_map(|(seed, (features, rounds, leaves, levels))| model(seed, Size { features, rounds, leaves, levels }))
+    let size =
+        (0_usize..14, 0_usize..8, select(vec![2_usize, 8, 64, 300]), select(vec![2_usize, 6, 10]));
+    (any::<u64>(), size).prop_map(|(seed, (features, rounds, leaves, levels))| {
+        model(seed, Size { features, rounds, leaves, levels })
+    })
 }
 
 /// Owned columns of some rows.
@@ -194,9 +228,17 @@ pub(crate) fn columns(model: &Model, rows: &[Vec<Value>]) -> Vec<Owned> {
     let code = |value: &Value| if let Value::Category(code) = value { *code } else { MISSING };
     let column = |index: usize, kind: &Kind| match kind {
         Kind::Number => Owned::Number(rows.iter().map(|row| number(&row[index])).collect()),
-        Kind::Category { .. } => Owned::Category(rows.iter().map(|row| code(&row[index])).collect()),
+        Kind::Category { .. } => {
+            Owned::Category(rows.iter().map(|row| code(&row[index])).collect())
+        }
     };
-    model.schema.features.iter().enumerate().map(|(index, feature)| column(index, &feature.kind)).collect()
+    model
+        .schema
+        .features
+        .iter()
+        .enumerate()
+        .map(|(index, feature)| column(index, &feature.kind))
+        .collect()
 }
 
 /// Borrowed columns.

@@ -1,8 +1,9 @@
 //! A model seen as one tree: what people can read, draw and turn into rules.
 //!
-//! A number or two classes take one tree of the model. Three or more classes take one round of as many trees as there are
-//! classes, all with the same rules: together they are one tree whose leaves hold a distribution. Start values are added
-//! to the leaves in the order of prediction, so that a leaf says exactly what the model says of a row in it.
+//! A number or two classes take one tree of the model. Three or more classes take one round of as
+//! many trees as there are classes, all with the same rules: together they are one tree whose
+//! leaves hold a distribution. Start values are added to the leaves in the order of prediction, so
+//! that a leaf says exactly what the model says of a row in it.
 
 use std::borrow::Cow;
 
@@ -20,7 +21,8 @@ pub struct SingleTree<'a> {
     pub tree: Cow<'a, Tree>,
     /// What the model predicts in each leaf, in the order of the tree's leaves.
     pub predictions: Vec<Prediction>,
-    /// The share of the training rows in each leaf, by cover; they sum to 1, or are all 0 where covers are not known.
+    /// The share of the training rows in each leaf, by cover; they sum to 1, or are all 0 where
+    /// covers are not known.
     pub shares: Vec<f64>,
 }
 
@@ -82,18 +84,21 @@ impl Model {
         let trees: Vec<Cow<'_, Tree>> = members.iter().map(ordinary).collect();
         let tree = match trees.split_first() {
             None => Cow::Owned(Tree::leaf(Leaf { value: 0.0, cover: self.provenance.rows as f64 })),
-            Some((first, rest)) if rest.iter().all(|other| same_rules(first, other)) => first.clone(),
+            Some((first, rest)) if rest.iter().all(|other| same_rules(first, other)) => {
+                first.clone()
+            }
             Some(_) => return Err(SingleTreeError::Classes),
         };
-        let predictions = (0..tree.leaves.len()).map(|leaf| self.leaf_prediction(&trees, leaf)).collect();
+        let predictions =
+            (0..tree.leaves.len()).map(|leaf| self.leaf_prediction(&trees, leaf)).collect();
         let total: f64 = tree.leaves.iter().map(|leaf| leaf.cover).sum();
         let share = |leaf: &Leaf| if total > 0.0 { leaf.cover / total } else { 0.0 };
         let shares = tree.leaves.iter().map(share).collect();
         Ok(SingleTree { model: self, tree, predictions, shares })
     }
 
-    /// One tree of the model as a model by itself, which says what that tree adds to its raw score: one of many can be
-    /// drawn like a single one. `None` if there is no such tree.
+    /// One tree of the model as a model by itself, which says what that tree adds to its raw score:
+    /// one of many can be drawn like a single one. `None` if there is no such tree.
     ///
     /// Shares are kept, but not the number of rows: leaves know their rows by weight alone.
     pub fn tree_alone(&self, at: usize) -> Option<Model> {
@@ -124,14 +129,16 @@ impl SingleTree<'_> {
         (rows > 0).then_some(rows as f64)
     }
 
-    /// The share of each class among the training rows of some leaves with weights, as the leaves tell it; empty for
-    /// numbers. All zero where nothing is known of the rows.
+    /// The share of each class among the training rows of some leaves with weights, as the leaves
+    /// tell it; empty for numbers. All zero where nothing is known of the rows.
     pub fn distribution(&self, leaves: impl Iterator<Item = usize>) -> Vec<f64> {
         let mut sums = vec![0.0; self.classes().len()];
         let mut total = 0.0;
         for leaf in leaves {
             if let Prediction::Class { probabilities, .. } = &self.predictions[leaf] {
-                sums.iter_mut().zip(probabilities).for_each(|(sum, p)| *sum += self.shares[leaf] * p);
+                sums.iter_mut()
+                    .zip(probabilities)
+                    .for_each(|(sum, p)| *sum += self.shares[leaf] * p);
                 total += self.shares[leaf];
             }
         }
@@ -154,10 +161,12 @@ fn ordinary(member: &Member) -> Cow<'_, Tree> {
     }
 }
 
-/// Whether two trees ask the same questions in the same places; values, gains and covers may differ.
+/// Whether two trees ask the same questions in the same places; values, gains and covers may
+/// differ.
 fn same_rules(a: &Tree, b: &Tree) -> bool {
-    let same =
-        |(a, b): (&crate::tree::Node, &crate::tree::Node)| a.split == b.split && a.left == b.left && a.right == b.right;
+    let same = |(a, b): (&crate::tree::Node, &crate::tree::Node)| {
+        a.split == b.split && a.left == b.left && a.right == b.right
+    };
     a.nodes.len() == b.nodes.len() && a.nodes.iter().zip(&b.nodes).all(same)
 }
 
@@ -185,10 +194,9 @@ mod tests {
             (0..3)
                 .map(|output| {
                     let mut tree = tree.clone();
-                    tree.leaves
-                        .iter_mut()
-                        .enumerate()
-                        .for_each(|(at, leaf)| leaf.value += (at as f64 * 7.0 + f64::from(output)).sin());
+                    tree.leaves.iter_mut().enumerate().for_each(|(at, leaf)| {
+                        leaf.value += (at as f64 * 7.0 + f64::from(output)).sin()
+                    });
                     Member { output, shape: Shape::Oblivious(tree) }
                 })
                 .collect()

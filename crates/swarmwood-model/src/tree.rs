@@ -1,4 +1,5 @@
-//! Trees: ordinary ones, where each node has its own rule, and oblivious ones, where each level has.
+//! Trees: ordinary ones, where each node has its own rule, and oblivious ones, where each level
+//! has.
 
 /// A question about one feature with a side for "yes" (right) and a side for missing values.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,8 +23,9 @@ pub enum Test {
 
 /// A set of category codes.
 ///
-/// The codes are kept as a sorted list, so that a set costs memory in proportion to what is in it, never in proportion
-/// to the largest code: a file cannot make its reader allocate much with one large number.
+/// The codes are kept as a sorted list, so that a set costs memory in proportion to what is in it,
+/// never in proportion to the largest code: a file cannot make its reader allocate much with one
+/// large number.
 ///
 /// ```
 /// use swarmwood_model::LevelSet;
@@ -74,7 +76,8 @@ impl FromIterator<u32> for LevelSet {
     }
 }
 
-/// An ordinary binary tree. Node 0 is the root unless the tree is a single leaf; children come after their parent.
+/// An ordinary binary tree. Node 0 is the root unless the tree is a single leaf; children come
+/// after their parent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tree {
     /// Inner nodes; empty if the tree is one leaf.
@@ -116,7 +119,8 @@ pub struct Leaf {
     pub cover: f64,
 }
 
-/// An oblivious tree: all nodes of one level share a rule. Level `l` decides bit `l` of the leaf's index.
+/// An oblivious tree: all nodes of one level share a rule. Level `l` decides bit `l` of the leaf's
+/// index.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Oblivious {
     /// The rules, first level first.
@@ -164,21 +168,38 @@ impl Tree {
 }
 
 impl Oblivious {
-    /// The same function as an ordinary tree: leaf `i` stays leaf `i`, the nodes of a level share its gain equally, and
-    /// a node's cover is the sum over its leaves.
+    /// The same function as an ordinary tree: leaf `i` stays leaf `i`, the nodes of a level share
+    /// its gain equally, and a node's cover is the sum over its leaves.
     pub fn to_tree(&self) -> Tree {
         let depth = self.levels.len();
         let mut nodes = Vec::with_capacity((1 << depth) - 1);
         for (level, rule) in self.levels.iter().enumerate() {
             for path in 0..1_u32 << level {
-                // The node is reached with the leaf index bits of `path`; level by level the nodes lie one after the other.
+                // The node is reached with the leaf index bits of `path`; level by level the nodes
+                // lie one after the other.
                 let child = |side: u32| {
                     let path = path | side << level;
-                    if level + 1 == depth { Child::Leaf(path) } else { Child::Node((1 << (level + 1)) - 1 + path) }
+                    if level + 1 == depth {
+                        Child::Leaf(path)
+                    } else {
+                        Child::Node((1 << (level + 1)) - 1 + path)
+                    }
                 };
-                let cover = self.leaves.iter().skip(path as usize).step_by(1 << level).map(|leaf| leaf.cover).sum();
+                let cover = self
+                    .leaves
+                    .iter()
+                    .skip(path as usize)
+                    .step_by(1 << level)
+                    .map(|leaf| leaf.cover)
+                    .sum();
                 let gain = rule.gain / f64::from(1_u32 << level);
-                nodes.push(Node { split: rule.split.clone(), left: child(0), right: child(1), gain, cover });
+                nodes.push(Node {
+                    split: rule.split.clone(),
+                    left: child(0),
+                    right: child(1),
+                    gain,
+                    cover,
+                });
             }
         }
         Tree { nodes, leaves: self.leaves.clone() }

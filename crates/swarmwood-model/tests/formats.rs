@@ -1,6 +1,7 @@
-//! Files written once can be read forever: each sample of `tests/formats/v1` still gives the predictions stored beside
-//! it, to the bit. `UPDATE_GOLDEN=1 cargo test -p swarmwood-model --test formats` writes the samples anew, which is right
-//! for a new sample and wrong for an old one.
+//! Files written once can be read forever: each sample of `tests/formats/v1` still gives the
+//! predictions stored beside it, to the bit.
+//! `UPDATE_GOLDEN=1 cargo test -p swarmwood-model --test formats` writes the samples anew, which is
+//! right for a new sample and wrong for an old one.
 
 use std::path::PathBuf;
 
@@ -10,7 +11,9 @@ use swarmwood_model::*;
 const NAMES: [&str; 5] = ["regression", "binary", "softmax", "oblivious", "linear"];
 
 fn path(name: &str, ending: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/formats/v1").join(format!("{name}{ending}"))
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/formats/v1")
+        .join(format!("{name}{ending}"))
 }
 
 fn number(name: &str) -> Feature {
@@ -35,27 +38,42 @@ fn among(feature: u32, codes: &[u32], missing_right: bool) -> Split {
 /// Three leaves: `first` decides between leaf 2 and `second`.
 fn three(first: Split, second: Split, values: [f64; 3]) -> Shape {
     let leaves = values.map(|value| Leaf { value, cover: 10.0 + value.abs() }).to_vec();
-    let root = Node { split: first, left: Child::Node(1), right: Child::Leaf(2), gain: 3.5, cover: 30.0 };
-    let inner = Node { split: second, left: Child::Leaf(0), right: Child::Leaf(1), gain: 1.25, cover: 20.0 };
+    let root =
+        Node { split: first, left: Child::Node(1), right: Child::Leaf(2), gain: 3.5, cover: 30.0 };
+    let inner = Node {
+        split: second,
+        left: Child::Leaf(0),
+        right: Child::Leaf(1),
+        gain: 1.25,
+        cover: 20.0,
+    };
     Shape::Ordinary(Tree { nodes: vec![root, inner], leaves })
 }
 
 fn oblivious(splits: Vec<Split>) -> Shape {
     let count = 1_u32 << splits.len();
-    let leaf = |index| Leaf { value: f64::from(index * 7 % 11) / 3.0 - 1.0, cover: f64::from(index) };
+    let leaf =
+        |index| Leaf { value: f64::from(index * 7 % 11) / 3.0 - 1.0, cover: f64::from(index) };
     let level = |(index, split)| Level { split, gain: 1.0 / (index as f64 + 3.0) };
     let levels = splits.into_iter().enumerate().map(level).collect();
     Shape::Oblivious(Oblivious { levels, leaves: (0..count).map(leaf).collect() })
 }
 
 fn sample(name: &str) -> Model {
-    let features = vec![number("age"), number("income \"net\""), category("colour", &["red", "grün", "blue, dark"])];
-    let classes = |names: &[&str]| TargetKind::Classes(names.iter().map(|name| name.to_string()).collect());
+    let features = vec![
+        number("age"),
+        number("income \"net\""),
+        category("colour", &["red", "grün", "blue, dark"]),
+    ];
+    let classes =
+        |names: &[&str]| TargetKind::Classes(names.iter().map(|name| name.to_string()).collect());
     let third = 1.0 / 3.0;
     let (link, objective, kind, base) = match name {
         "regression" => (Link::Exp, "poisson", TargetKind::Number, vec![0.1 + 0.2]),
         "binary" => (Link::Sigmoid, "logistic", classes(&["no", "yes"]), vec![-0.7]),
-        "softmax" => (Link::Softmax, "softmax", classes(&["a", "b", "c"]), vec![0.1, -third, 1e-300]),
+        "softmax" => {
+            (Link::Softmax, "softmax", classes(&["a", "b", "c"]), vec![0.1, -third, 1e-300])
+        }
         "oblivious" => (Link::Identity, "squared", TargetKind::Number, vec![5e-324]),
         _ => (Link::ExpM1, "squared-log", TargetKind::Number, vec![2.0]),
     };
@@ -64,32 +82,51 @@ fn sample(name: &str) -> Model {
     let dark = || three(above(1, 1e-300, false), among(2, &[1], false), [third, 1e10, -1e10]);
     let stump = || Shape::Ordinary(Tree::leaf(Leaf { value: 0.3, cover: 0.0 }));
     let shapes = match name {
-        "regression" => vec![old(), stump(), three(above(1, 5e4, false), above(0, 18.0, false), [0.5, 0.25, -0.1])],
+        "regression" => vec![
+            old(),
+            stump(),
+            three(above(1, 5e4, false), above(0, 18.0, false), [0.5, 0.25, -0.1]),
+        ],
         "binary" => vec![old(), bright(), dark()],
         "softmax" => vec![old(), bright(), stump(), dark(), stump(), old()],
         _ => vec![
             oblivious(vec![above(0, 30.5, true), among(2, &[1, 2], false), above(1, 5e4, true)]),
             oblivious(vec![]),
-            oblivious((0..9).map(|level| above(level % 2, f64::from(level) * 11.0, level % 3 == 0)).collect()),
+            oblivious(
+                (0..9)
+                    .map(|level| above(level % 2, f64::from(level) * 11.0, level % 3 == 0))
+                    .collect(),
+            ),
         ],
     };
     let outputs = base.len();
     let member = |(index, shape)| Member { output: (index % outputs) as u32, shape };
     let body = if name == "linear" {
-        let numbers = [(0.01, 40.0), (-1e-6, 5e4)].map(|(weight, centre)| Term::Number { weight, centre });
-        let terms = numbers.into_iter().chain([Term::Category { weights: vec![0.1, 0.0, -third] }]).collect();
+        let numbers =
+            [(0.01, 40.0), (-1e-6, 5e4)].map(|(weight, centre)| Term::Number { weight, centre });
+        let terms = numbers
+            .into_iter()
+            .chain([Term::Category { weights: vec![0.1, 0.0, -third] }])
+            .collect();
         Body::Linear(vec![Linear { terms }])
     } else {
         Body::Trees(shapes.into_iter().enumerate().map(member).collect())
     };
-    let params = [("learning_rate", "0.1"), ("trees", "3")].map(|(key, value)| (key.into(), value.into())).into();
+    let params = [("learning_rate", "0.1"), ("trees", "3")]
+        .map(|(key, value)| (key.into(), value.into()))
+        .into();
     Model {
         schema: Schema { features, target: Target { name: "target".into(), kind } },
         link,
         objective: objective.into(),
         base,
         body,
-        provenance: Provenance { version: "0.1.0".into(), method: "greedy".into(), rows: 1234, params },
+        provenance: Provenance {
+            version: "0.1.0".into(),
+            method: "greedy".into(),
+            rows: 1234,
+            params,
+        },
     }
 }
 
@@ -122,8 +159,13 @@ fn value(feature: &Feature, stored: &Json) -> Value {
 fn results(model: &Model, rows: &Json) -> Json {
     let results = rows.as_array().expect("rows are a list").iter().map(|row| {
         let row = row.as_array().expect("a row is a list");
-        let row: Vec<Value> =
-            model.schema.features.iter().zip(row).map(|(feature, stored)| value(feature, stored)).collect();
+        let row: Vec<Value> = model
+            .schema
+            .features
+            .iter()
+            .zip(row)
+            .map(|(feature, stored)| value(feature, stored))
+            .collect();
         let raw = model.raw_row(&row, None).expect("the row fits");
         let prediction = match model.predict_row(&row).expect("the row fits") {
             Prediction::Number(number) => vec![number],
@@ -146,7 +188,8 @@ fn stored_models_give_stored_predictions() {
         if std::env::var_os("UPDATE_GOLDEN").is_some() {
             let expected = json!({ "rows": rows(), "results": results(&model, &rows()) });
             let text = serde_json::to_string_pretty(&expected).expect("JSON") + "\n";
-            std::fs::write(path(name, ".json"), to_json(&model).expect("a valid model")).expect("a writable file");
+            std::fs::write(path(name, ".json"), to_json(&model).expect("a valid model"))
+                .expect("a writable file");
             std::fs::write(path(name, ".expected.json"), text).expect("a writable file");
         }
         let bytes = std::fs::read(path(name, ".json")).expect("the stored model");
@@ -154,10 +197,18 @@ fn stored_models_give_stored_predictions() {
         let expected: Json = serde_json::from_slice(&expected).expect("JSON");
         let stored = from_json(&bytes).expect("a stored model can be read forever");
         assert_eq!(stored, model, "{name}");
-        assert_eq!(to_json(&stored).expect("a valid model").as_bytes(), bytes, "{name}: writing has changed");
+        assert_eq!(
+            to_json(&stored).expect("a valid model").as_bytes(),
+            bytes,
+            "{name}: writing has changed"
+        );
         let found = results(&stored, &expected["rows"]);
-        for (row, (found, expected)) in
-            found.as_array().into_iter().flatten().zip(expected["results"].as_array().into_iter().flatten()).enumerate()
+        for (row, (found, expected)) in found
+            .as_array()
+            .into_iter()
+            .flatten()
+            .zip(expected["results"].as_array().into_iter().flatten())
+            .enumerate()
         {
             for key in ["raw", "raw_first_round", "leaves"] {
                 assert_eq!(found[key], expected[key], "{name}, row {row}");
@@ -169,8 +220,12 @@ fn stored_models_give_stored_predictions() {
                 .flatten()
                 .zip(expected["prediction"].as_array().into_iter().flatten())
             {
-                let (found, expected) = (found.as_f64().unwrap_or(f64::NAN), expected.as_f64().unwrap_or(f64::NAN));
-                assert!(found == expected || (found - expected).abs() <= 1e-14 * expected.abs(), "{name}, row {row}");
+                let (found, expected) =
+                    (found.as_f64().unwrap_or(f64::NAN), expected.as_f64().unwrap_or(f64::NAN));
+                assert!(
+                    found == expected || (found - expected).abs() <= 1e-14 * expected.abs(),
+                    "{name}, row {row}"
+                );
             }
         }
         assert_eq!(found.as_array().map(Vec::len), expected["results"].as_array().map(Vec::len));
@@ -187,9 +242,16 @@ fn batch_agrees(name: &str, model: &Model, expected: &Json) {
     let mut codes: Vec<Vec<u32>> = Vec::new();
     for (index, feature) in model.schema.features.iter().enumerate() {
         let column = || all().map(|row| value(feature, &row[index]));
-        numbers
-            .push(column().filter_map(|v| if let Value::Number(number) = v { Some(number) } else { None }).collect());
-        codes.push(column().filter_map(|v| if let Value::Category(code) = v { Some(code) } else { None }).collect());
+        numbers.push(
+            column()
+                .filter_map(|v| if let Value::Number(number) = v { Some(number) } else { None })
+                .collect(),
+        );
+        codes.push(
+            column()
+                .filter_map(|v| if let Value::Category(code) = v { Some(code) } else { None })
+                .collect(),
+        );
     }
     let kinds = model.schema.features.iter().map(|feature| &feature.kind);
     let columns: Vec<Values<'_>> = kinds
@@ -201,7 +263,9 @@ fn batch_agrees(name: &str, model: &Model, expected: &Json) {
         .collect();
     let count = rows.len() * COPIES;
     let mut raw = vec![0.0; count * model.outputs()];
-    Predictor::new(model).raw(&Block { columns: &columns, rows: count }, None, &mut raw).expect("the block fits");
+    Predictor::new(model)
+        .raw(&Block { columns: &columns, rows: count }, None, &mut raw)
+        .expect("the block fits");
     let stored: Vec<f64> = expected["results"]
         .as_array()
         .into_iter()
@@ -220,7 +284,11 @@ fn batch_agrees(name: &str, model: &Model, expected: &Json) {
 fn documented_example_is_true() {
     let page = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/model-format.md");
     let page = std::fs::read_to_string(page).expect("the page is part of the repository");
-    let example = page.split("```json\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+    let example = page
+        .split("```json\n")
+        .nth(1)
+        .and_then(|rest| rest.split("```").next())
+        .expect("an example");
     let model = from_json(example.as_bytes()).expect("the example is a model");
     assert_eq!(to_json(&model).expect("a valid model"), example);
     let row = [Value::Number(20.0), Value::Category(2)];

@@ -1,8 +1,8 @@
 //! Models of other libraries predict here what they predict there.
 //!
-//! `tests/imports` holds small models with rows and their library's own predictions, made by `bench/import_samples.py`.
-//! With `SWARMWOOD_IMPORTS=DIR` the samples of that directory and of those in it are tested instead, so that many more
-//! than git should hold can be made and tested.
+//! `tests/imports` holds small models with rows and their library's own predictions, made by
+//! `bench/import_samples.py`. With `SWARMWOOD_IMPORTS=DIR` the samples of that directory and of
+//! those in it are tested instead, so that many more than git should hold can be made and tested.
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,8 @@ fn kept() -> PathBuf {
 
 fn samples_in(folder: &Path, samples: &mut Vec<Sample>) {
     let entries = std::fs::read_dir(folder).expect("a readable directory");
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("a readable entry").path()).collect();
+    let mut paths: Vec<PathBuf> =
+        entries.map(|entry| entry.expect("a readable entry").path()).collect();
     paths.sort();
     for path in paths {
         if path.is_dir() {
@@ -31,7 +32,8 @@ fn samples_in(folder: &Path, samples: &mut Vec<Sample>) {
         } else if path.to_string_lossy().ends_with(".expected.json") {
             let text = std::fs::read(&path).expect("a readable file");
             let expected: Json = serde_json::from_slice(&text).expect("JSON");
-            let model = path.with_file_name(expected["model"].as_str().expect("the name of the model file"));
+            let model = path
+                .with_file_name(expected["model"].as_str().expect("the name of the model file"));
             let bytes = std::fs::read(&model).expect("a readable file");
             samples.push(Sample { name: model.display().to_string(), bytes, expected });
         }
@@ -62,18 +64,27 @@ fn value(feature: &Feature, stored: &Json) -> Value {
 
 fn rows(model: &Model, expected: &Json) -> Vec<Vec<Value>> {
     let rows = expected["rows"].as_array().expect("rows").iter();
-    let row = |row: &Json| model.schema.features.iter().enumerate().map(|(i, f)| value(f, &row[i])).collect();
+    let row = |row: &Json| {
+        model.schema.features.iter().enumerate().map(|(i, f)| value(f, &row[i])).collect()
+    };
     rows.map(row).collect()
 }
 
 fn numbers(list: &Json) -> Vec<f64> {
-    list.as_array().expect("a list").iter().map(|number| number.as_f64().expect("a number")).collect()
+    list.as_array()
+        .expect("a list")
+        .iter()
+        .map(|number| number.as_f64().expect("a number"))
+        .collect()
 }
 
 fn agrees(place: &str, found: &[f64], expected: &[f64]) {
     assert_eq!(found.len(), expected.len(), "{place}");
     for (found, expected) in found.iter().zip(expected) {
-        assert!((found - expected).abs() <= 1e-6 * expected.abs().max(1.0), "{place}: {found} instead of {expected}");
+        assert!(
+            (found - expected).abs() <= 1e-6 * expected.abs().max(1.0),
+            "{place}: {found} instead of {expected}"
+        );
     }
 }
 
@@ -81,7 +92,8 @@ fn agrees(place: &str, found: &[f64], expected: &[f64]) {
 fn predictions_are_the_library_s_own() {
     for Sample { name, bytes, expected } in samples() {
         let model = format::read(&bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
-        let names: Vec<&str> = model.schema.features.iter().map(|feature| feature.name.as_str()).collect();
+        let names: Vec<&str> =
+            model.schema.features.iter().map(|feature| feature.name.as_str()).collect();
         let columns: Vec<&str> =
             expected["columns"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
         assert_eq!(names, columns, "{name}");
@@ -102,7 +114,11 @@ fn predictions_are_the_library_s_own() {
         }
         batch_agrees(&name, &model, &expected);
         let json = to_json(&model).expect("a checked model can be written");
-        assert_eq!(from_json(json.as_bytes()).expect("what is written can be read"), model, "{name}");
+        assert_eq!(
+            from_json(json.as_bytes()).expect("what is written can be read"),
+            model,
+            "{name}"
+        );
     }
 }
 
@@ -110,9 +126,12 @@ fn predictions_are_the_library_s_own() {
 fn batch_agrees(name: &str, model: &Model, expected: &Json) {
     let rows = rows(model, expected);
     let copies = || std::iter::repeat_n(&rows, 10).flatten();
-    let number = |feature: usize| copies().map(move |row| if let Value::Number(x) = row[feature] { x } else { 0.0 });
-    let code =
-        |feature: usize| copies().map(move |row| if let Value::Category(code) = row[feature] { code } else { 0 });
+    let number = |feature: usize| {
+        copies().map(move |row| if let Value::Number(x) = row[feature] { x } else { 0.0 })
+    };
+    let code = |feature: usize| {
+        copies().map(move |row| if let Value::Category(code) = row[feature] { code } else { 0 })
+    };
     let features = model.schema.features.len();
     let values: Vec<Vec<f64>> = (0..features).map(|feature| number(feature).collect()).collect();
     let codes: Vec<Vec<u32>> = (0..features).map(|feature| code(feature).collect()).collect();
@@ -123,7 +142,9 @@ fn batch_agrees(name: &str, model: &Model, expected: &Json) {
     let columns: Vec<Values<'_>> = (0..features).map(column).collect();
     let count = rows.len() * 10;
     let mut raw = vec![0.0; count * model.outputs()];
-    Predictor::new(model).raw(&Block { columns: &columns, rows: count }, None, &mut raw).expect("the block fits");
+    Predictor::new(model)
+        .raw(&Block { columns: &columns, rows: count }, None, &mut raw)
+        .expect("the block fits");
     for (row, found) in copies().zip(raw.chunks(model.outputs())) {
         assert_eq!(found, model.raw_row(row, None).expect("the row fits"), "{name}");
     }
@@ -132,9 +153,13 @@ fn batch_agrees(name: &str, model: &Model, expected: &Json) {
 #[test]
 fn truncated_files_are_errors() {
     for Sample { name, bytes, .. } in samples() {
-        // LightGBM tells what it was called with after the model; only names of categories are missed there.
-        let end = |mark: &[u8]| bytes.windows(mark.len()).position(|window| window == mark).map(|at| at + mark.len());
-        let mark: &[u8] = if name.contains("_categor") { b"end of parameters" } else { b"end of trees" };
+        // LightGBM tells what it was called with after the model; only names of categories are
+        // missed there.
+        let end = |mark: &[u8]| {
+            bytes.windows(mark.len()).position(|window| window == mark).map(|at| at + mark.len())
+        };
+        let mark: &[u8] =
+            if name.contains("_categor") { b"end of parameters" } else { b"end of trees" };
         let needed = end(mark).unwrap_or(bytes.trim_ascii_end().len());
         for end in (0..needed).step_by(1 + needed / 300).chain([needed - 1]) {
             let error = format::read(&bytes[..end]).expect_err(&name);
@@ -205,18 +230,43 @@ fn what_is_not_read_is_named() {
     let xgboost = "xgboost_regression.json";
     let catboost = "catboost_regression.json";
     for (file, from, to, message) in [
-        (xgboost, "reg:squarederror", "binary:hinge", "objective 'binary:hinge' has no counterpart"),
+        (
+            xgboost,
+            "reg:squarederror",
+            "binary:hinge",
+            "objective 'binary:hinge' has no counterpart",
+        ),
         (xgboost, "reg:squarederror", "multi:softprob", "does not fit 1 classes"),
         (xgboost, "\"gbtree\"", "\"gblinear\"", "booster 'gblinear'"),
         (xgboost, "\"num_target\":\"1\"", "\"num_target\":\"2\"", "several targets"),
-        (xgboost, "\"num_feature\":\"3\",\"num_target", "\"num_feature\":\"99999999999\",\"num_target", "features"),
+        (
+            xgboost,
+            "\"num_feature\":\"3\",\"num_target",
+            "\"num_feature\":\"99999999999\",\"num_target",
+            "features",
+        ),
         (xgboost, "\"num_class\":\"0\"", "\"num_class\":\"99999999999\"", "does not fit"),
         (xgboost, "\"size_leaf_vector\":\"1\"", "\"size_leaf_vector\":\"3\"", "several values"),
         (xgboost, "\"left_children\":[1,", "\"left_children\":[0,", "tree 0: "),
-        (xgboost, "\"left_children\":[1,", "\"left_children\":[1e9,", "there is no node 1000000000"),
+        (
+            xgboost,
+            "\"left_children\":[1,",
+            "\"left_children\":[1e9,",
+            "there is no node 1000000000",
+        ),
         (xgboost, "\"base_score\":\"[", "\"base_score\":\"[x", "base_score"),
-        (catboost, "\"type\":\"RMSE\"", "\"type\":\"MultiClassOneVsAll\"", "loss 'MultiClassOneVsAll'"),
-        (catboost, "\"split_type\":\"FloatFeature\"", "\"split_type\":\"OnlineCtr\"", "OnlineCtr asks for categories"),
+        (
+            catboost,
+            "\"type\":\"RMSE\"",
+            "\"type\":\"MultiClassOneVsAll\"",
+            "loss 'MultiClassOneVsAll'",
+        ),
+        (
+            catboost,
+            "\"split_type\":\"FloatFeature\"",
+            "\"split_type\":\"OnlineCtr\"",
+            "OnlineCtr asks for categories",
+        ),
     ] {
         // CatBoost's own spacing differs between versions; samples are compared without.
         let error = altered_plain(file, from, to);
@@ -239,10 +289,14 @@ fn categories_that_cannot_be_are_refused() {
     let file = "xgboost_categories.json";
     let error = altered(file, "114,101,100,", "-61,-68,100,");
     assert!(error.contains("beyond ASCII"), "{error}");
-    assert!(altered(file, "\"categories\":[", "\"categories\":[4294967295,").contains("xgboost model: "));
+    assert!(
+        altered(file, "\"categories\":[", "\"categories\":[4294967295,")
+            .contains("xgboost model: ")
+    );
 }
 
-/// XGBoost 1.0 wrote truth values as such, one start value without brackets, and no word of categories.
+/// XGBoost 1.0 wrote truth values as such, one start value without brackets, and no word of
+/// categories.
 #[test]
 fn files_of_old_versions_are_read() {
     let bytes = sample("xgboost_missing.json");

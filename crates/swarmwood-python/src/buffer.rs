@@ -1,8 +1,9 @@
 //! Columns of arrays that Python keeps, read where they lie.
 //!
-//! **Unsafe code.** A column is an address, a step and a number of rows, taken from a buffer that the interpreter has
-//! exported and that stays exported as long as the column lives; every read is inside of what the buffer's shape allows.
-//! What Python may do to the values in the meantime is on the caller, as with every library that releases the lock.
+//! **Unsafe code.** A column is an address, a step and a number of rows, taken from a buffer that
+//! the interpreter has exported and that stays exported as long as the column lives; every read is
+//! inside of what the buffer's shape allows. What Python may do to the values in the meantime is on
+//! the caller, as with every library that releases the lock.
 #![allow(unsafe_code)]
 
 use std::sync::Arc;
@@ -39,7 +40,8 @@ pub struct Strided {
     cell: Cell,
 }
 
-// SAFETY: the memory behind the pointer is only ever read, and stays exported until `_owner` is dropped.
+// SAFETY: the memory behind the pointer is only ever read, and stays exported until `_owner` is
+// dropped.
 unsafe impl Send for Strided {}
 // SAFETY: as above; reading from several threads at once is fine.
 unsafe impl Sync for Strided {}
@@ -83,7 +85,9 @@ fn cell_of(buffer: &PyUntypedBuffer) -> PyResult<Cell> {
         ElementType::UnsignedInteger { bytes: 8 } => Cell::U64,
         _ => {
             let format = buffer.format().to_string_lossy();
-            return Err(PyTypeError::new_err(format!("arrays of the type '{format}' cannot be read")));
+            return Err(PyTypeError::new_err(format!(
+                "arrays of the type '{format}' cannot be read"
+            )));
         }
     })
 }
@@ -123,17 +127,24 @@ impl Strided {
             Cell::U64 | Cell::F32 | Cell::F64 => {
                 let mut numbers = Vec::new();
                 self.numbers(rows, &mut numbers);
-                // Casts saturate, and nothing that is not there is read from a code that is too large.
-                out.extend(numbers.into_iter().map(|value| if value >= 0.0 { value as u32 } else { MISSING }));
+                // Casts saturate, and nothing that is not there is read from a code that is too
+                // large.
+                out.extend(
+                    numbers
+                        .into_iter()
+                        .map(|value| if value >= 0.0 { value as u32 } else { MISSING }),
+                );
             }
         }
     }
 
     fn each<T: Copy, U>(&self, rows: &Picked<'_>, out: &mut Vec<U>, convert: impl Fn(T) -> U) {
         let value = |row: usize| {
-            // SAFETY: `row` is checked by the callers below, so the address is that of a cell of the buffer; the cell has
-            // the type of its format, and may lie at any address.
-            convert(unsafe { self.start.offset(self.step * row as isize).cast::<T>().read_unaligned() })
+            // SAFETY: `row` is checked by the callers below, so the address is that of a cell of
+            // the buffer; the cell has the type of its format, and may lie at any address.
+            convert(unsafe {
+                self.start.offset(self.step * row as isize).cast::<T>().read_unaligned()
+            })
         };
         match rows {
             Picked::Run(run) => {

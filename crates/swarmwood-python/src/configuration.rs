@@ -1,4 +1,5 @@
-//! Configurations as dictionaries: integers, floats, numbers of lists, labels of choices. What has no value is left out.
+//! Configurations as dictionaries: integers, floats, numbers of lists, labels of choices. What has
+//! no value is left out.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -6,7 +7,11 @@ use pyo3::types::PyDict;
 use swarmwood::search::{Domain, Point, Space, Value};
 
 /// A configuration as a dictionary.
-pub fn dictionary<'py>(py: Python<'py>, space: &Space, point: &Point) -> PyResult<Bound<'py, PyDict>> {
+pub fn dictionary<'py>(
+    py: Python<'py>,
+    space: &Space,
+    point: &Point,
+) -> PyResult<Bound<'py, PyDict>> {
     let named = PyDict::new(py);
     for (i, (param, &value)) in space.params().iter().zip(&point.0).enumerate() {
         match value {
@@ -33,7 +38,10 @@ pub fn point(space: &Space, named: &Bound<'_, PyDict>) -> PyResult<Point> {
         };
         known += 1;
         let value = value(&param.domain, &given).ok_or_else(|| {
-            PyValueError::new_err(format!("parameter '{}': is {given}, which the space does not have", param.name))
+            PyValueError::new_err(format!(
+                "parameter '{}': is {given}, which the space does not have",
+                param.name
+            ))
         })?;
         values.push(value);
     }
@@ -41,7 +49,8 @@ pub fn point(space: &Space, named: &Bound<'_, PyDict>) -> PyResult<Point> {
     if known == named.len() && space.contains(&point) {
         return Ok(point);
     }
-    let message = "the configuration does not lie in the space: a bound, a condition or a name does not fit";
+    let message =
+        "the configuration does not lie in the space: a bound, a condition or a name does not fit";
     Err(PyValueError::new_err(format!("{named}: {message}")))
 }
 

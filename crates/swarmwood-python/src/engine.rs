@@ -27,7 +27,8 @@ pub struct Engine {
 impl Engine {
     /// The engine, unless a fault left it half-way through a step.
     fn lock(&self) -> PyResult<MutexGuard<'_, Box<dyn swarmwood::search::Engine>>> {
-        let broken = "the engine failed before and cannot go on; load what was saved, or start anew";
+        let broken =
+            "the engine failed before and cannot go on; load what was saved, or start anew";
         self.engine.lock().map_err(|_| SwarmwoodError::new_err(broken))
     }
 
@@ -92,7 +93,9 @@ impl Engine {
     fn resume(py: Python<'_>, space: &str, name: String, snapshot: &[u8]) -> PyResult<Engine> {
         guarded(|| {
             let space = parsed(space)?;
-            let damaged = || PyValueError::new_err("the snapshot is damaged; start anew, or take another one");
+            let damaged = || {
+                PyValueError::new_err("the snapshot is damaged; start anew, or take another one")
+            };
             let snapshot = decode(snapshot).as_ref().and_then(of_datum).ok_or_else(damaged)?;
             let engine = py.detach(|| engine::resume(&space, &snapshot)).map_err(raised)?;
             Ok(Engine { space, name, engine: Mutex::new(engine) })
@@ -110,8 +113,13 @@ impl Engine {
         self.space.size()
     }
 
-    /// Up to so many numbers of trials and their configurations; fewer while it waits for answers or if it is over.
-    fn ask<'py>(&self, py: Python<'py>, at_most: usize) -> PyResult<Vec<(u64, Bound<'py, PyDict>)>> {
+    /// Up to so many numbers of trials and their configurations; fewer while it waits for answers
+    /// or if it is over.
+    fn ask<'py>(
+        &self,
+        py: Python<'py>,
+        at_most: usize,
+    ) -> PyResult<Vec<(u64, Bound<'py, PyDict>)>> {
         guarded(|| {
             let trials = py.detach(|| Ok::<_, PyErr>(self.lock()?.ask(at_most)))?;
             let named = |trial: Trial| Ok((trial.id, dictionary(py, &self.space, &trial.point)?));
@@ -135,7 +143,13 @@ impl Engine {
 
     /// What somebody else tried, or, if it is open, is trying.
     #[pyo3(signature = (configuration, loss=None, open=false))]
-    fn adopt(&self, py: Python<'_>, configuration: &Bound<'_, PyDict>, loss: Option<f64>, open: bool) -> PyResult<()> {
+    fn adopt(
+        &self,
+        py: Python<'_>,
+        configuration: &Bound<'_, PyDict>,
+        loss: Option<f64>,
+        open: bool,
+    ) -> PyResult<()> {
         guarded(|| {
             let point = point(&self.space, configuration)?;
             let trial = if open { Adopted::Open { point } } else { Adopted::Done { point, loss } };
@@ -154,14 +168,19 @@ impl Engine {
                 Ok::<_, PyErr>(engine.best().map(|best| (best.id, best.loss, best.point.clone())))
             })?;
             let Some((id, loss, point)) = best else { return Ok(None) };
-            Ok(Some(((id < FIRST_ADOPTED).then_some(id), loss, dictionary(py, &self.space, &point)?)))
+            Ok(Some((
+                (id < FIRST_ADOPTED).then_some(id),
+                loss,
+                dictionary(py, &self.space, &point)?,
+            )))
         })
     }
 
     /// Everything needed to go on.
     fn snapshot<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         guarded(|| {
-            let bytes = py.detach(|| Ok::<_, PyErr>(encode(&to_datum(&self.lock()?.snapshot()))))?;
+            let bytes =
+                py.detach(|| Ok::<_, PyErr>(encode(&to_datum(&self.lock()?.snapshot()))))?;
             Ok(PyBytes::new(py, &bytes))
         })
     }

@@ -54,7 +54,8 @@ impl Signals {
         }
     }
 
-    /// Looks at Python's signals now and then until the work is done. Only the thread that Python called hears of them.
+    /// Looks at Python's signals now and then until the work is done. Only the thread that Python
+    /// called hears of them.
     fn watch(&self) {
         let mut done = lock(&self.done);
         while !*done {
@@ -79,7 +80,8 @@ fn beside<T: Send>(signals: &Signals, work: impl FnOnce() -> Result<T> + Send) -
     let caller = std::thread::current().id();
     let (work, answer) = (Mutex::new(Some(work)), Mutex::new(None));
     let pool = Pool::new(2).map_err(Error::Run)?;
-    // Two pieces for two threads: whoever is not the caller works. If that thread takes both, nobody need listen any more.
+    // Two pieces for two threads: whoever is not the caller works. If that thread takes both,
+    // nobody need listen any more.
     pool.map(2, |_| {
         if std::thread::current().id() == caller {
             return signals.watch();
@@ -103,7 +105,8 @@ impl Drop for Ended<'_> {
     }
 }
 
-/// Trains on a table. `listener` is called with every step and may raise. An interruption leaves the best model so far.
+/// Trains on a table. `listener` is called with every step and may raise. An interruption leaves
+/// the best model so far.
 #[pyfunction]
 #[pyo3(signature = (table, target, classes, parameters, valid=None, pretrained=None, listener=None))]
 #[allow(clippy::too_many_arguments)] // One call that Python alone makes, by name.
@@ -120,7 +123,8 @@ pub fn train(
     guarded(|| {
         let lending = Arc::clone(&table.lending);
         let valid = valid.map(|valid| Arc::clone(&valid.lending));
-        let target = Target { name: target, kind: classes.map_or(TargetKind::Number, TargetKind::Classes) };
+        let target =
+            Target { name: target, kind: classes.map_or(TargetKind::Number, TargetKind::Classes) };
         let signals = Arc::new(Signals::default());
         let heard = Arc::clone(&signals);
         let halt = Some(Halt::new(move || heard.stopped()));
@@ -139,7 +143,8 @@ pub fn train(
             let params = gather.finish()?;
             let mut warnings = params.idle();
             let mut rows = read::lent(lending, target)?;
-            let mut held = valid.map(|valid| read::lent_matching(valid, &rows.schema)).transpose()?;
+            let mut held =
+                valid.map(|valid| read::lent_matching(valid, &rows.schema)).transpose()?;
             if params.valid_fraction > 0.0 && held.is_none() {
                 let (rest, part) = rows.holdout(params.valid_fraction, params.seed)?;
                 (rows, held) = (rest, Some(part));
@@ -154,7 +159,9 @@ pub fn train(
         let (trained, warnings, watched) = py.detach(|| beside(&signals, run)).map_err(raised)?;
         let error = lock(&signals.raised).take();
         let interrupted = match error {
-            Some(error) if error.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py) => true,
+            Some(error) if error.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py) => {
+                true
+            }
             Some(error) => return Err(error),
             None => false,
         };
@@ -240,9 +247,16 @@ impl Fitted {
             let column = |name: &str, value: &dyn Fn(&Event) -> Option<f64>| {
                 columns.set_item(name, self.events.iter().map(value).collect::<Vec<_>>())
             };
-            columns.set_item("stage", self.events.iter().map(|event| event.stage.name).collect::<Vec<_>>())?;
-            columns.set_item("step", self.events.iter().map(|event| event.step).collect::<Vec<_>>())?;
-            columns.set_item("steps", self.events.iter().map(|event| event.steps).collect::<Vec<_>>())?;
+            columns.set_item(
+                "stage",
+                self.events.iter().map(|event| event.stage.name).collect::<Vec<_>>(),
+            )?;
+            columns
+                .set_item("step", self.events.iter().map(|event| event.step).collect::<Vec<_>>())?;
+            columns.set_item(
+                "steps",
+                self.events.iter().map(|event| event.steps).collect::<Vec<_>>(),
+            )?;
             column("elapsed", &|event| Some(event.elapsed))?;
             column("train", &|event| event.train)?;
             column("valid", &|event| event.valid)?;

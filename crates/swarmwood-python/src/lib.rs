@@ -1,8 +1,8 @@
 //! The compiled part of the Python package: the facade behind Python's types, and nothing else.
 //!
-//! `python/swarmwood` is what users import. It checks arrays and names as scikit-learn does, and calls in here with
-//! tables ([`table`]), texts of parameters ([`fit`]) and models ([`model`]), or with spaces for a search ([`engine`]). No
-//! algorithm lives on this side of the facade either.
+//! `python/swarmwood` is what users import. It checks arrays and names as scikit-learn does, and
+//! calls in here with tables ([`table`]), texts of parameters ([`fit`]) and models ([`model`]), or
+//! with spaces for a search ([`engine`]). No algorithm lives on this side of the facade either.
 
 mod arrow;
 mod buffer;

@@ -45,10 +45,20 @@ impl Wanted {
     }
 }
 
-/// One row of [`Model::nodes`]: tree, output, number, feature, threshold, levels, whether missing goes right, children,
-/// gain or leaf value, cover.
-type NodeRow =
-    (usize, u32, usize, Option<u32>, Option<f64>, Option<Vec<String>>, bool, Option<(usize, usize)>, f64, f64);
+/// One row of [`Model::nodes`]: tree, output, number, feature, threshold, levels, whether missing
+/// goes right, children, gain or leaf value, cover.
+type NodeRow = (
+    usize,
+    u32,
+    usize,
+    Option<u32>,
+    Option<f64>,
+    Option<Vec<String>>,
+    bool,
+    Option<(usize, usize)>,
+    f64,
+    f64,
+);
 
 #[pymethods]
 impl Model {
@@ -56,7 +66,8 @@ impl Model {
     #[staticmethod]
     fn from_bytes(bytes: &[u8]) -> PyResult<Model> {
         guarded(|| {
-            let model = format::read(bytes).map_err(|error| PyValueError::new_err(error.to_string()))?;
+            let model =
+                format::read(bytes).map_err(|error| PyValueError::new_err(error.to_string()))?;
             Ok(Model { model: Arc::new(model) })
         })
     }
@@ -81,7 +92,10 @@ impl Model {
     }
 
     /// How pickle and copy make the model again.
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
         guarded(|| {
             let make = py.get_type::<Model>().getattr("from_bytes")?;
             Ok((make, (PyBytes::new(py, self.to_json()?.as_bytes()),)))
@@ -95,7 +109,12 @@ impl Model {
             core::Kind::Number => None,
             core::Kind::Category { levels } => Some(levels.clone()),
         };
-        self.model.schema.features.iter().map(|feature| (feature.name.clone(), levels(&feature.kind))).collect()
+        self.model
+            .schema
+            .features
+            .iter()
+            .map(|feature| (feature.name.clone(), levels(&feature.kind)))
+            .collect()
     }
 
     /// The same model with other names of its features.
@@ -106,7 +125,12 @@ impl Model {
                 let (given, wanted) = (names.len(), model.schema.features.len());
                 return Err(PyValueError::new_err(format!("{given} names for {wanted} features")));
             }
-            model.schema.features.iter_mut().zip(names).for_each(|(feature, name)| feature.name = name);
+            model
+                .schema
+                .features
+                .iter_mut()
+                .zip(names)
+                .for_each(|(feature, name)| feature.name = name);
             Ok(Model { model: Arc::new(model) })
         })
     }
@@ -150,14 +174,22 @@ impl Model {
     /// The parameters it was trained with, every one that had an effect.
     #[getter]
     fn parameters(&self) -> Vec<(String, String)> {
-        self.model.provenance.params.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
+        self.model
+            .provenance
+            .params
+            .iter()
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect()
     }
 
     /// By feature: gain, cover and number of splits.
     fn importances(&self) -> PyResult<Vec<(f64, f64, u64)>> {
         guarded(|| {
             let importances = self.model.importances();
-            Ok(importances.iter().map(|feature| (feature.gain, feature.cover, feature.splits)).collect())
+            Ok(importances
+                .iter()
+                .map(|feature| (feature.gain, feature.cover, feature.splits))
+                .collect())
         })
     }
 
@@ -169,11 +201,19 @@ impl Model {
     /// A single tree as rules, in the format `text`, `markdown`, `json`, `sql` or `python`.
     fn rules(&self, format: &str) -> PyResult<String> {
         guarded(|| {
-            let Some((_, format, _)) = RuleFormat::ALL.iter().find(|(name, ..)| *name == format) else {
-                return Err(PyValueError::new_err(format!("there is no format '{format}' of rules")));
+            let Some((_, format, _)) = RuleFormat::ALL.iter().find(|(name, ..)| *name == format)
+            else {
+                return Err(PyValueError::new_err(format!(
+                    "there is no format '{format}' of rules"
+                )));
             };
-            let tree = self.model.single_tree().map_err(|error| PyValueError::new_err(error.to_string()))?;
-            let rules = tree.rules(Merge::Cover).map_err(|error| PyValueError::new_err(error.to_string()))?;
+            let tree = self
+                .model
+                .single_tree()
+                .map_err(|error| PyValueError::new_err(error.to_string()))?;
+            let rules = tree
+                .rules(Merge::Cover)
+                .map_err(|error| PyValueError::new_err(error.to_string()))?;
             Ok(rules.to_text(*format))
         })
     }
@@ -183,8 +223,8 @@ impl Model {
         guarded(|| Ok(self.node_rows()))
     }
 
-    /// Predicts a table by its first rounds or all; answers the values as bytes (doubles, for leaves and classes 32-bit
-    /// numbers), how many there are a row, and warnings.
+    /// Predicts a table by its first rounds or all; answers the values as bytes (doubles, for
+    /// leaves and classes 32-bit numbers), how many there are a row, and warnings.
     #[pyo3(signature = (table, wanted, first=None, threads=0))]
     fn predict<'py>(
         &self,
@@ -240,11 +280,33 @@ impl Model {
                 let children = Some((number(node.left), number(node.right)));
                 let (gain, cover) = (node.gain, node.cover);
                 let feature = Some(feature);
-                rows.push((tree, member.output, at, feature, threshold, levels, missing_right, children, gain, cover));
+                rows.push((
+                    tree,
+                    member.output,
+                    at,
+                    feature,
+                    threshold,
+                    levels,
+                    missing_right,
+                    children,
+                    gain,
+                    cover,
+                ));
             }
             for (at, leaf) in shape.leaves.iter().enumerate() {
                 let at = shape.nodes.len() + at;
-                rows.push((tree, member.output, at, None, None, None, false, None, leaf.value, leaf.cover));
+                rows.push((
+                    tree,
+                    member.output,
+                    at,
+                    None,
+                    None,
+                    None,
+                    false,
+                    None,
+                    leaf.value,
+                    leaf.cover,
+                ));
             }
         }
         rows
@@ -259,7 +321,12 @@ struct Values {
 }
 
 impl Values {
-    fn add(&mut self, scorer: &Scorer<'_>, wanted: Wanted, chunk: &swarmwood::learn::data::Chunk) -> Result<()> {
+    fn add(
+        &mut self,
+        scorer: &Scorer<'_>,
+        wanted: Wanted,
+        chunk: &swarmwood::learn::data::Chunk,
+    ) -> Result<()> {
         let unfit = || Error::Run("the model has no such predictions".to_string());
         match wanted {
             Wanted::Raw => self.doubles.extend(scorer.raw(chunk)?),
@@ -270,7 +337,9 @@ impl Values {
                 (Wanted::Probabilities, Predictions::Classes { probabilities, .. }) => {
                     self.doubles.extend(probabilities);
                 }
-                (Wanted::Classes, Predictions::Classes { classes, .. }) => self.numbers.extend(classes),
+                (Wanted::Classes, Predictions::Classes { classes, .. }) => {
+                    self.numbers.extend(classes)
+                }
                 _ => return Err(unfit()),
             },
         }

@@ -6,7 +6,8 @@ use swarmwood::params::{Allowed, Condition, Method, ParamSpec, Params, TABLE};
 
 use crate::fault::guarded;
 
-/// One dictionary a parameter: name, help, kind, allowed values, and by method its default and whether it applies.
+/// One dictionary a parameter: name, help, kind, allowed values, and by method its default and
+/// whether it applies.
 #[pyfunction]
 pub fn parameters(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     guarded(|| {
@@ -20,7 +21,8 @@ pub fn parameters(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
             entry.set_item("kind", spec.allowed.kind())?;
             entry.set_item("allowed", spec.allowed.to_string())?;
             if let Allowed::Choices(choices) = spec.allowed {
-                let words: Vec<(&str, &str)> = choices.iter().map(|choice| (choice.name, choice.help)).collect();
+                let words: Vec<(&str, &str)> =
+                    choices.iter().map(|choice| (choice.name, choice.help)).collect();
                 entry.set_item("choices", words)?;
             }
             let methods = PyDict::new(py);

@@ -14,18 +14,20 @@ use crate::fault::guarded;
 use crate::model::Model;
 use crate::table::Table;
 
-/// A node: feature, what the left and the right way are for, whether missing values go right, and the children. Leaves are
-/// numbered after the nodes.
+/// A node: feature, what the left and the right way are for, whether missing values go right, and
+/// the children. Leaves are numbered after the nodes.
 type NodeShown = (u32, String, String, bool, (usize, usize));
 
-/// A leaf: the number or the class that it says, the chances of the classes if it tells them, and its cover.
+/// A leaf: the number or the class that it says, the chances of the classes if it tells them, and
+/// its cover.
 type LeafShown = (f64, Vec<f64>, f64);
 
-/// Nodes, leaves, the number of training rows (0 where it is not known), and of what output the leaves add to the score.
+/// Nodes, leaves, the number of training rows (0 where it is not known), and of what output the
+/// leaves add to the score.
 type TreeShown = (Vec<NodeShown>, Vec<LeafShown>, u64, Option<u32>);
 
-/// A tree by its number, with raw scores in its leaves; or, without a number, a model that is one tree, with what it
-/// predicts.
+/// A tree by its number, with raw scores in its leaves; or, without a number, a model that is one
+/// tree, with what it predicts.
 #[pyfunction]
 #[pyo3(signature = (model, tree=None))]
 pub fn tree_shown(model: PyRef<'_, Model>, tree: Option<usize>) -> PyResult<TreeShown> {
@@ -33,16 +35,24 @@ pub fn tree_shown(model: PyRef<'_, Model>, tree: Option<usize>) -> PyResult<Tree
         let model = &*model.model;
         let rows = model.provenance.rows;
         let Some(at) = tree else {
-            let single = model.single_tree().map_err(|error| PyValueError::new_err(error.to_string()))?;
+            let single =
+                model.single_tree().map_err(|error| PyValueError::new_err(error.to_string()))?;
             let said = single.predictions.iter().map(|prediction| match prediction {
                 Prediction::Number(number) => (*number, Vec::new()),
-                Prediction::Class { class, probabilities } => (f64::from(*class), probabilities.clone()),
+                Prediction::Class { class, probabilities } => {
+                    (f64::from(*class), probabilities.clone())
+                }
             });
-            let leaves = said.zip(&single.tree.leaves).map(|((value, chances), leaf)| (value, chances, leaf.cover));
+            let leaves = said
+                .zip(&single.tree.leaves)
+                .map(|((value, chances), leaf)| (value, chances, leaf.cover));
             return Ok((nodes(model, &single.tree), leaves.collect(), rows, None));
         };
         let Some(member) = model.members().get(at) else {
-            let message = format!("there is no tree {at}; the model has {}, counted from 0", model.members().len());
+            let message = format!(
+                "there is no tree {at}; the model has {}, counted from 0",
+                model.members().len()
+            );
             return Err(PyValueError::new_err(message));
         };
         let tree = match &member.shape {
@@ -70,7 +80,8 @@ fn nodes(model: &swarmwood::model::Model, tree: &Tree) -> Vec<NodeShown> {
 /// What codes stand for; none for numbers.
 type Texts = Option<Vec<Option<String>>>;
 
-/// A feature of a table as doubles, and, if they are codes, the texts they stand for; missing cells are not a number.
+/// A feature of a table as doubles, and, if they are codes, the texts they stand for; missing cells
+/// are not a number.
 #[pyfunction]
 pub fn column_shown<'py>(
     py: Python<'py>,
@@ -87,7 +98,11 @@ pub fn column_shown<'py>(
         if field.texts.is_some() {
             let mut codes = Vec::new();
             lending.codes(feature, &all, &mut codes);
-            numbers.extend(codes.into_iter().map(|code| if code == MISSING { f64::NAN } else { f64::from(code) }));
+            numbers.extend(
+                codes
+                    .into_iter()
+                    .map(|code| if code == MISSING { f64::NAN } else { f64::from(code) }),
+            );
         } else {
             lending.numbers(Part::Feature(feature), &all, &mut numbers);
         }

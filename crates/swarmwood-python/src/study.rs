@@ -9,7 +9,8 @@ use swarmwood::tune::{Ending, Recorded, TrialRecord, read_study as read, space_f
 use crate::configuration::dictionary;
 use crate::fault::{guarded, raised};
 
-/// The journal of a study as a dictionary: what it is about, its space as the text of a space file, its trials.
+/// The journal of a study as a dictionary: what it is about, its space as the text of a space file,
+/// its trials.
 #[pyfunction]
 pub fn read_study(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
     guarded(|| {
@@ -33,7 +34,11 @@ pub fn read_study(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> 
 }
 
 /// One trial; figures are those that people see.
-fn entry<'py>(py: Python<'py>, recorded: &Recorded, trial: &TrialRecord) -> PyResult<Bound<'py, PyDict>> {
+fn entry<'py>(
+    py: Python<'py>,
+    recorded: &Recorded,
+    trial: &TrialRecord,
+) -> PyResult<Bound<'py, PyDict>> {
     let figure = |loss: f64| recorded.head.task.measure.figure(loss);
     let (state, value, reason) = match &trial.ending {
         Some(Ending::Whole { loss }) => ("whole", Some(figure(*loss)), None),
@@ -47,7 +52,10 @@ fn entry<'py>(py: Python<'py>, recorded: &Recorded, trial: &TrialRecord) -> PyRe
     entry.set_item("state", state)?;
     entry.set_item("value", value)?;
     entry.set_item("reason", reason)?;
-    entry.set_item("pieces", trial.pieces.iter().map(|piece| figure(piece.loss)).collect::<Vec<f64>>())?;
+    entry.set_item(
+        "pieces",
+        trial.pieces.iter().map(|piece| figure(piece.loss)).collect::<Vec<f64>>(),
+    )?;
     entry.set_item("seconds", trial.seconds)?;
     Ok(entry)
 }

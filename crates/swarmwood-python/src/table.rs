@@ -103,7 +103,8 @@ pub struct Table {
 
 impl Table {
     fn lending_mut(&mut self) -> PyResult<&mut Lending> {
-        Arc::get_mut(&mut self.lending).ok_or_else(|| PyRuntimeError::new_err("the table is in use"))
+        Arc::get_mut(&mut self.lending)
+            .ok_or_else(|| PyRuntimeError::new_err("the table is in use"))
     }
 
     /// Makes the next one who reads a number panic, for a test.
@@ -112,7 +113,12 @@ impl Table {
         Ok(())
     }
 
-    fn add(&mut self, name: String, texts: Option<Vec<Option<String>>>, source: Source) -> PyResult<()> {
+    fn add(
+        &mut self,
+        name: String,
+        texts: Option<Vec<Option<String>>>,
+        source: Source,
+    ) -> PyResult<()> {
         let lending = self.lending_mut()?;
         check_rows(lending.rows, &source)?;
         lending.fields.push(Field { name, texts });
@@ -125,7 +131,8 @@ fn check_rows(rows: usize, source: &Source) -> PyResult<()> {
     if source.rows() == rows {
         return Ok(());
     }
-    let message = format!("found columns with inconsistent numbers of rows: {rows} and {}", source.rows());
+    let message =
+        format!("found columns with inconsistent numbers of rows: {rows} and {}", source.rows());
     Err(PyValueError::new_err(message))
 }
 
@@ -161,9 +168,16 @@ impl Table {
         guarded(|| {
             let columns = buffer::columns(array)?;
             if columns.len() != names.len() {
-                return Err(PyValueError::new_err(format!("{} names for {} columns", names.len(), columns.len())));
+                return Err(PyValueError::new_err(format!(
+                    "{} names for {} columns",
+                    names.len(),
+                    columns.len()
+                )));
             }
-            names.into_iter().zip(columns).try_for_each(|(name, column)| self.add(name, None, Source::Array(column)))
+            names
+                .into_iter()
+                .zip(columns)
+                .try_for_each(|(name, column)| self.add(name, None, Source::Array(column)))
         })
     }
 
@@ -173,7 +187,12 @@ impl Table {
     }
 
     /// A category: an array of codes, and the texts they stand for; codes below zero are missing.
-    fn add_codes(&mut self, name: String, codes: &Bound<'_, PyAny>, texts: Vec<Option<String>>) -> PyResult<()> {
+    fn add_codes(
+        &mut self,
+        name: String,
+        codes: &Bound<'_, PyAny>,
+        texts: Vec<Option<String>>,
+    ) -> PyResult<()> {
         guarded(|| self.add(name, Some(texts), one(codes)?))
     }
 
@@ -184,7 +203,12 @@ impl Table {
     }
 
     /// Puts a category in the place of a feature.
-    fn set_codes(&mut self, at: usize, codes: &Bound<'_, PyAny>, texts: Vec<Option<String>>) -> PyResult<()> {
+    fn set_codes(
+        &mut self,
+        at: usize,
+        codes: &Bound<'_, PyAny>,
+        texts: Vec<Option<String>>,
+    ) -> PyResult<()> {
         guarded(|| {
             let source = one(codes)?;
             check_rows(self.lending.rows, &source)?;
@@ -198,7 +222,8 @@ impl Table {
         })
     }
 
-    /// The columns of a capsule that `__arrow_c_stream__` gave; a stream of one column is called `name`.
+    /// The columns of a capsule that `__arrow_c_stream__` gave; a stream of one column is called
+    /// `name`.
     #[pyo3(signature = (capsule, name=None))]
     fn add_arrow(&mut self, capsule: &Bound<'_, PyAny>, name: Option<String>) -> PyResult<()> {
         guarded(|| {

@@ -12,8 +12,9 @@ use swarmwood::tune::{Ending, read_study as read};
 
 use crate::fault::{guarded, raised};
 
-/// A journal as a dictionary: `measure`, `higher_is_better`, `parameters` (name, whether it is a choice, whether its scale
-/// is logarithmic) and `trials` (values by name, the figure or none, how it ended).
+/// A journal as a dictionary: `measure`, `higher_is_better`, `parameters` (name, whether it is a
+/// choice, whether its scale is logarithmic) and `trials` (values by name, the figure or none, how
+/// it ended).
 #[pyfunction]
 pub fn study_shown(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
     guarded(|| {
@@ -52,7 +53,13 @@ pub fn study_shown(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>>
 }
 
 /// Values that are absent are left out.
-fn set_value(values: &Bound<'_, PyDict>, space: &Space, at: usize, name: &str, value: Value) -> PyResult<()> {
+fn set_value(
+    values: &Bound<'_, PyDict>,
+    space: &Space,
+    at: usize,
+    name: &str,
+    value: Value,
+) -> PyResult<()> {
     match value {
         Value::Absent => Ok(()),
         Value::Integer(number) => values.set_item(name, number),
@@ -63,16 +70,21 @@ fn set_value(values: &Bound<'_, PyDict>, space: &Space, at: usize, name: &str, v
     }
 }
 
-/// How much each parameter matters, 0 to 1. A column has the parameter's values, none where a trial has none, and says
-/// whether they are numbers of labels; `losses` has one a trial.
+/// How much each parameter matters, 0 to 1. A column has the parameter's values, none where a trial
+/// has none, and says whether they are numbers of labels; `losses` has one a trial.
 #[pyfunction]
-pub fn parameter_importances(columns: Vec<(Vec<Option<f64>>, bool)>, losses: Vec<f64>) -> PyResult<Vec<Option<f64>>> {
+pub fn parameter_importances(
+    columns: Vec<(Vec<Option<f64>>, bool)>,
+    losses: Vec<f64>,
+) -> PyResult<Vec<Option<f64>>> {
     guarded(|| {
         if let Some((values, _)) = columns.iter().find(|(values, _)| values.len() != losses.len()) {
-            let message = format!("{} values of a parameter for {} trials", values.len(), losses.len());
+            let message =
+                format!("{} values of a parameter for {} trials", values.len(), losses.len());
             return Err(PyValueError::new_err(message));
         }
-        let columns: Vec<Tried> = columns.into_iter().map(|(values, labels)| Tried { values, labels }).collect();
+        let columns: Vec<Tried> =
+            columns.into_iter().map(|(values, labels)| Tried { values, labels }).collect();
         Ok(of_columns(&columns, &losses))
     })
 }

@@ -1,7 +1,9 @@
-//! Times what engines need to think, in microseconds a trial: `cargo run --release --example engine_speed`.
+//! Times what engines need to think, in microseconds a trial:
+//! `cargo run --release --example engine_speed`.
 //!
-//! Seven parameters of every kind, 200 trials asked and told one by one, the fastest of several searches: the mean over all
-//! trials, and over the last fifty, where there is most to think about. The objective costs nothing and is not counted.
+//! Seven parameters of every kind, 200 trials asked and told one by one, the fastest of several
+//! searches: the mean over all trials, and over the last fifty, where there is most to think about.
+//! The objective costs nothing and is not counted.
 
 use std::time::{Duration, Instant};
 
@@ -47,15 +49,16 @@ fn time(space: &Space, mut engine: Box<dyn Engine>) -> (f64, f64) {
 
 fn main() -> Result<(), swarmwood_search::Error> {
     let space = space()?;
-    let report = |name: &str, make: &dyn Fn(u64) -> Result<Box<dyn Engine>, swarmwood_search::Error>| {
-        let mut best = (f64::INFINITY, f64::INFINITY);
-        for seed in 0..SEARCHES {
-            let (all, last) = time(&space, make(seed)?);
-            best = (best.0.min(all), best.1.min(last));
-        }
-        println!("{name:24} {:8.2} µs a trial, {:8.2} µs of the last {LAST}", best.0, best.1);
-        Ok::<(), swarmwood_search::Error>(())
-    };
+    let report =
+        |name: &str, make: &dyn Fn(u64) -> Result<Box<dyn Engine>, swarmwood_search::Error>| {
+            let mut best = (f64::INFINITY, f64::INFINITY);
+            for seed in 0..SEARCHES {
+                let (all, last) = time(&space, make(seed)?);
+                best = (best.0.min(all), best.1.min(last));
+            }
+            println!("{name:24} {:8.2} µs a trial, {:8.2} µs of the last {LAST}", best.0, best.1);
+            Ok::<(), swarmwood_search::Error>(())
+        };
     for named in NAMES {
         report(named.name, &|seed| create(named.name, &space, seed))?;
     }

@@ -1,14 +1,17 @@
-//! Simulated annealing: a walk from a configuration to a neighbour, that now and then goes uphill, and ever more rarely.
+//! Simulated annealing: a walk from a configuration to a neighbour, that now and then goes uphill,
+//! and ever more rarely.
 //!
-//! A neighbour that is not worse is gone to; a worse one with probability `exp(-(difference) / temperature)`. Kirkpatrick,
-//! Gelatt and Vecchi, "Optimization by simulated annealing", Science 1983; acceptance after Metropolis et al. 1953.
+//! A neighbour that is not worse is gone to; a worse one with probability
+//! `exp(-(difference) / temperature)`. Kirkpatrick, Gelatt and Vecchi, "Optimization by simulated
+//! annealing", Science 1983; acceptance after Metropolis et al. 1953.
 //!
-//! Deviations. Losses have no natural unit, so the first temperature is half of what lies between the best and the median
-//! of the first points, which are spread over the space; the walk starts at the best of them. The temperature and the
-//! usual length of a step fall with the number k of steps so far, as `1 / (1 + k/10)` and `1 / (1 + k/30)`, without an
-//! end that would have to be known. No configuration is asked twice. Neighbours that are evaluated at the same time are
-//! all of the place the walk is at when they are asked; they are gone to or not in the order of asking. A failed
-//! neighbour is not gone to.
+//! Deviations. Losses have no natural unit, so the first temperature is half of what lies between
+//! the best and the median of the first points, which are spread over the space; the walk starts at
+//! the best of them. The temperature and the usual length of a step fall with the number k of steps
+//! so far, as `1 / (1 + k/10)` and `1 / (1 + k/30)`, without an end that would have to be known. No
+//! configuration is asked twice. Neighbours that are evaluated at the same time are all of the
+//! place the walk is at when they are asked; they are gone to or not in the order of asking. A
+//! failed neighbour is not gone to.
 
 use crate::error::Error;
 use crate::generational::{Faults, unsound};
@@ -20,7 +23,8 @@ use crate::space::Space;
 use crate::steady::{Method, Place, Steady};
 use crate::steps::vary;
 
-/// A neighbour that was asked before is made again so often before a random configuration takes its place.
+/// A neighbour that was asked before is made again so often before a random configuration takes its
+/// place.
 const TRIES: usize = 60;
 /// By how much each such time raises the probability that a value changes.
 const MORE: f64 = 0.05;
@@ -32,7 +36,8 @@ const MOST: usize = 10_000;
 /// The settings of annealing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// How many configurations are spread over the space before the walk begins at the best of them; 10.
+    /// How many configurations are spread over the space before the walk begins at the best of
+    /// them; 10.
     pub start: usize,
     /// The first temperature, in units of what lies between the best and the median of those; 0.5.
     pub temperature: f64,
@@ -88,7 +93,8 @@ pub struct Walk {
 }
 
 impl Walk {
-    /// Half the present temperature; halves, because the difference of two finite numbers may not be finite.
+    /// Half the present temperature; halves, because the difference of two finite numbers may not
+    /// be finite.
     fn half_temperature(&self) -> f64 {
         self.settings.temperature * self.spread / (1.0 + self.steps as f64 / 10.0)
     }
@@ -156,7 +162,10 @@ impl Method for Walk {
     }
 
     fn save(&self) -> Datum {
-        let here = self.here.iter().map(|(loss, point)| Datum::List(vec![Datum::Real(*loss), Datum::point(point)]));
+        let here = self
+            .here
+            .iter()
+            .map(|(loss, point)| Datum::List(vec![Datum::Real(*loss), Datum::point(point)]));
         Datum::record([
             ("start", Datum::Natural(self.settings.start as u64)),
             ("temperature", Datum::Real(self.settings.temperature)),
@@ -168,8 +177,10 @@ impl Method for Walk {
     }
 
     fn load(space: &Space, data: &Datum) -> Result<Self, Error> {
-        let settings =
-            Settings { start: data.field("start")?.count()?, temperature: data.field("temperature")?.real()? };
+        let settings = Settings {
+            start: data.field("start")?.count()?,
+            temperature: data.field("temperature")?.real()?,
+        };
         settings.check().map_err(unsound)?;
         let here = |datum: &Datum| -> Result<(f64, Point), Error> {
             let [loss, point] = datum.tuple()?;
@@ -201,7 +212,15 @@ mod tests {
 
     #[test]
     fn faults_are_reported_together() {
-        assert_eq!(Settings { start: 0, temperature: f64::NAN }.check().unwrap_err().to_string().lines().count(), 2);
+        assert_eq!(
+            Settings { start: 0, temperature: f64::NAN }
+                .check()
+                .unwrap_err()
+                .to_string()
+                .lines()
+                .count(),
+            2
+        );
     }
 
     #[test]
@@ -215,9 +234,15 @@ mod tests {
         assert_eq!((walk.spread, walk.here.as_ref().map(|(loss, _)| *loss)), (1.0, Some(1.0)));
         // The temperature is 1: one worse has the chance 1/e, and after ten steps 1/e².
         let worse = (-1f64).exp();
-        assert!(walk.accepts(2.0, worse - 1e-9) && !walk.accepts(2.0, worse + 1e-9) && walk.accepts(1.0, 0.999));
+        assert!(
+            walk.accepts(2.0, worse - 1e-9)
+                && !walk.accepts(2.0, worse + 1e-9)
+                && walk.accepts(1.0, 0.999)
+        );
         walk.steps = 10;
-        assert!(walk.accepts(2.0, worse * worse - 1e-9) && !walk.accepts(2.0, worse * worse + 1e-9));
+        assert!(
+            walk.accepts(2.0, worse * worse - 1e-9) && !walk.accepts(2.0, worse * worse + 1e-9)
+        );
         walk.settings.temperature = 0.0;
         assert!(!walk.accepts(1.0 + 1e-9, 0.0) && walk.accepts(1.0, 0.999));
     }

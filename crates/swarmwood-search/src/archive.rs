@@ -24,7 +24,13 @@ pub(crate) struct Archive {
 
 impl Archive {
     pub(crate) fn new(space: &Space) -> Self {
-        Archive { points: Vec::new(), losses: Vec::new(), rows: Rows::new(space.len()), order: Vec::new(), known: 0 }
+        Archive {
+            points: Vec::new(),
+            losses: Vec::new(),
+            rows: Rows::new(space.len()),
+            order: Vec::new(),
+            known: 0,
+        }
     }
 
     /// Adds a trial.
@@ -32,9 +38,8 @@ impl Archive {
         let Settled { point, loss, .. } = settled;
         self.rows.push(&coordinates(space, &point));
         let place = match loss {
-            Some(loss) => {
-                self.order[..self.known].partition_point(|&i| self.losses[i].is_some_and(|other| other <= loss))
-            }
+            Some(loss) => self.order[..self.known]
+                .partition_point(|&i| self.losses[i].is_some_and(|other| other <= loss)),
             None => self.order.len(),
         };
         self.order.insert(place, self.points.len());
@@ -67,12 +72,14 @@ impl Archive {
     }
 
     pub(crate) fn save(&self) -> Datum {
-        let trial =
-            |(point, loss): (&Point, &Option<f64>)| Datum::List(vec![Datum::point(point), Datum::optional(*loss)]);
+        let trial = |(point, loss): (&Point, &Option<f64>)| {
+            Datum::List(vec![Datum::point(point), Datum::optional(*loss)])
+        };
         Datum::List(self.points.iter().zip(&self.losses).map(trial).collect())
     }
 
-    /// The trials that [`Archive::save`] stored, in their order; whoever derives something from them adds them again.
+    /// The trials that [`Archive::save`] stored, in their order; whoever derives something from
+    /// them adds them again.
     pub(crate) fn trials(space: &Space, data: &Datum) -> Result<Vec<Settled>, Error> {
         let trial = |datum: &Datum| {
             let [point, loss] = datum.tuple()?;
@@ -104,7 +111,9 @@ mod tests {
     fn trials_stand_in_order_of_loss_then_age() {
         let space = Space::new(vec![Param::integer("i", 0, 9)]).unwrap();
         let mut archive = Archive::new(&space);
-        for (i, loss) in [Some(2.0), None, Some(1.0), Some(2.0), Some(-1.0), None].into_iter().enumerate() {
+        for (i, loss) in
+            [Some(2.0), None, Some(1.0), Some(2.0), Some(-1.0), None].into_iter().enumerate()
+        {
             let point = Point(vec![Value::Integer(i as i64)]);
             archive.push(&space, Settled { id: i as u64, point, loss });
         }

@@ -6,21 +6,25 @@ use crate::snapshot::Snapshot;
 use crate::space::{Domain, Scale, Space};
 use crate::trial::{Adopted, Outcome, Trial};
 
-/// A search engine: it is asked for points and told their losses, and never evaluates anything itself.
+/// A search engine: it is asked for points and told their losses, and never evaluates anything
+/// itself.
 ///
 /// The rules, checked for every engine by [`contract`](crate::contract):
 /// - Points lie in the space; ids grow and are never given twice.
-/// - Outcomes may come in any order, in any grouping, and late; a trial that got lost is told as failed. Between two
-///   asks their order does not matter: the next points depend on what was told, not on who was faster.
-/// - Unknown ids and second answers to the same id are ignored. A failed trial, or a loss that is not finite, is an
-///   answer without a value.
-/// - With trials open an engine may give fewer points than asked, or none, and so wait for answers. With no trial open,
-///   no answer to an ask of at least one means that the search is over.
-/// - Several searches may share their work: what one asked, the others adopt. An adopted configuration counts as asked,
-///   its loss may be the best, and an engine that never repeats itself does not ask for it. Adopted trials are learned
-///   from in the order of adoption, after the own ones told since the last ask; how own answers and adoptions are
-///   interleaved does not matter. Configurations outside the space are ignored.
-/// - All randomness comes from the seed; `snapshot` holds everything, so that resumed ≡ uninterrupted.
+/// - Outcomes may come in any order, in any grouping, and late; a trial that got lost is told as
+///   failed. Between two asks their order does not matter: the next points depend on what was told,
+///   not on who was faster.
+/// - Unknown ids and second answers to the same id are ignored. A failed trial, or a loss that is
+///   not finite, is an answer without a value.
+/// - With trials open an engine may give fewer points than asked, or none, and so wait for answers.
+///   With no trial open, no answer to an ask of at least one means that the search is over.
+/// - Several searches may share their work: what one asked, the others adopt. An adopted
+///   configuration counts as asked, its loss may be the best, and an engine that never repeats
+///   itself does not ask for it. Adopted trials are learned from in the order of adoption, after
+///   the own ones told since the last ask; how own answers and adoptions are interleaved does not
+///   matter. Configurations outside the space are ignored.
+/// - All randomness comes from the seed; `snapshot` holds everything, so that resumed ≡
+///   uninterrupted.
 ///
 /// ```
 /// use swarmwood_search::{Engine, Outcome, Param, Random, Space};
@@ -43,11 +47,12 @@ pub trait Engine: Send {
     fn ask(&mut self, at_most: usize) -> Vec<Trial>;
     /// What came of trials.
     fn tell(&mut self, outcomes: &[Outcome]);
-    /// What somebody else asked. Engines that work in rounds count it as seen and take none of it into their population;
-    /// the discrete swarm follows it if it is the best.
+    /// What somebody else asked. Engines that work in rounds count it as seen and take none of it
+    /// into their population; the discrete swarm follows it if it is the best.
     fn adopt(&mut self, trial: Adopted);
-    /// The trial with the smallest loss so far; of equals the one asked first, and adopted ones after the own. Ids of
-    /// adopted trials begin at [`FIRST_ADOPTED`](crate::trial::FIRST_ADOPTED).
+    /// The trial with the smallest loss so far; of equals the one asked first, and adopted ones
+    /// after the own. Ids of adopted trials begin at
+    /// [`FIRST_ADOPTED`](crate::trial::FIRST_ADOPTED).
     fn best(&self) -> Option<Best<'_>>;
     /// Everything needed to continue, open trials included.
     fn snapshot(&self) -> Snapshot;
@@ -83,7 +88,8 @@ pub struct Capabilities {
     pub batch: bool,
     /// Never asks for the same configuration twice, and ends when all were asked.
     pub distinct: bool,
-    /// May end before all configurations were asked, for good: at a limit, or when it has nothing new to ask.
+    /// May end before all configurations were asked, for good: at a limit, or when it has nothing
+    /// new to ask.
     pub ends: bool,
 }
 
@@ -112,7 +118,9 @@ impl Capabilities {
                 (matches!(param.domain, Domain::Choice(_)), self.choice, "choice"),
                 (param.condition.is_some(), self.conditional, "conditional"),
             ];
-            if let Some((_, _, ability)) = needs.into_iter().find(|(needed, able, _)| *needed && !able) {
+            if let Some((_, _, ability)) =
+                needs.into_iter().find(|(needed, able, _)| *needed && !able)
+            {
                 return Err(Error::Unsupported { engine, parameter: param.name.clone(), ability });
             }
         }
@@ -121,7 +129,10 @@ impl Capabilities {
 }
 
 fn is_log(domain: &Domain) -> bool {
-    matches!(domain, Domain::Integer { scale: Scale::Log, .. } | Domain::Real { scale: Scale::Log, .. })
+    matches!(
+        domain,
+        Domain::Integer { scale: Scale::Log, .. } | Domain::Real { scale: Scale::Log, .. }
+    )
 }
 
 #[cfg(test)]
@@ -131,10 +142,14 @@ mod tests {
 
     #[test]
     fn a_missing_ability_is_named() {
-        let space = Space::new(vec![Param::integer("a", 1, 2), Param::real("rate", 0.1, 1.0).log()]).unwrap();
+        let space =
+            Space::new(vec![Param::integer("a", 1, 2), Param::real("rate", 0.1, 1.0).log()])
+                .unwrap();
         assert_eq!(Capabilities::ALL.check("swarm", &space), Ok(()));
-        let error = Capabilities { log: false, ..Capabilities::ALL }.check("swarm", &space).unwrap_err();
-        let text = "engine 'swarm' cannot search logarithmic parameters such as 'rate'; choose another";
+        let error =
+            Capabilities { log: false, ..Capabilities::ALL }.check("swarm", &space).unwrap_err();
+        let text =
+            "engine 'swarm' cannot search logarithmic parameters such as 'rate'; choose another";
         assert_eq!(error.to_string(), text);
     }
 }

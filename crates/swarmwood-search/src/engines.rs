@@ -1,10 +1,12 @@
-//! The engines by name, with the settings that suit tuning: spaces of any kind, and a budget of tens to hundreds of trials.
+//! The engines by name, with the settings that suit tuning: spaces of any kind, and a budget of
+//! tens to hundreds of trials.
 //!
-//! Populations are small, for a hundred trials must hold several generations. `pso` is the discrete swarm
-//! ([`pso_discrete`]) with a memo, so that it spends no trial on what it knows, and some mutation, so
-//! that it can reach values nobody started with. Engines that think in the unit cube (`cmaes`, `de`, `apso`) see a choice
-//! as cells in the order of its labels. Those and `sse` may ask for a configuration again
-//! ([`Capabilities::distinct`](crate::Capabilities) tells); whoever evaluates may answer from memory.
+//! Populations are small, for a hundred trials must hold several generations. `pso` is the discrete
+//! swarm ([`pso_discrete`]) with a memo, so that it spends no trial on what it knows, and some
+//! mutation, so that it can reach values nobody started with. Engines that think in the unit cube
+//! (`cmaes`, `de`, `apso`) see a choice as cells in the order of its labels. Those and `sse` may
+//! ask for a configuration again ([`Capabilities::distinct`](crate::Capabilities) tells); whoever
+//! evaluates may answer from memory.
 
 use crate::engine::Engine;
 use crate::error::Error;
@@ -70,7 +72,9 @@ pub const NAMES: &[Named] = &[
     Named {
         name: De::NAME,
         help: "differential evolution with parameters that follow success",
-        start: |space, seed| boxed(De::new(space, de::Settings { population: 10, ..de::Settings::default() }, seed)),
+        start: |space, seed| {
+            boxed(De::new(space, de::Settings { population: 10, ..de::Settings::default() }, seed))
+        },
     },
     Named {
         name: "pso",
@@ -89,7 +93,11 @@ pub const NAMES: &[Named] = &[
         name: Apso::NAME,
         help: "particle swarm in the unit cube with adaptive coefficients",
         start: |space, seed| {
-            boxed(Apso::new(space, apso::Settings { population: 10, ..apso::Settings::default() }, seed))
+            boxed(Apso::new(
+                space,
+                apso::Settings { population: 10, ..apso::Settings::default() },
+                seed,
+            ))
         },
     },
 ];
@@ -113,7 +121,11 @@ pub fn create(name: &str, space: &Space, seed: u64) -> Boxed {
     let known = || NAMES.iter().map(|named| named.name);
     match NAMES.iter().find(|named| named.name == name) {
         Some(named) => (named.start)(space, seed),
-        None => Err(Error::Unknown { name: name.to_owned(), known: known().collect(), near: nearest(name, known()) }),
+        None => Err(Error::Unknown {
+            name: name.to_owned(),
+            known: known().collect(),
+            near: nearest(name, known()),
+        }),
     }
 }
 
@@ -132,9 +144,9 @@ pub fn resume(space: &Space, snapshot: &Snapshot) -> Boxed {
         PsoDiscrete::NAME => boxed(PsoDiscrete::resume(space, snapshot)),
         Pso::NAME => boxed(Pso::resume(space, snapshot)),
         Apso::NAME => boxed(Apso::resume(space, snapshot)),
-        other => {
-            Err(Error::Snapshot(format!("was written by engine '{other}', which is not known; use a newer program")))
-        }
+        other => Err(Error::Snapshot(format!(
+            "was written by engine '{other}', which is not known; use a newer program"
+        ))),
     }
 }
 
@@ -144,13 +156,19 @@ mod tests {
     use crate::contract::{Breach, Subject, check};
     use crate::space::Param;
 
-    /// Under its name and with its settings every engine works on every space and comes back from its snapshots.
+    /// Under its name and with its settings every engine works on every space and comes back from
+    /// its snapshots.
     #[test]
     fn every_named_engine_keeps_every_rule_on_every_space() {
         for named in NAMES {
-            let subject = Subject { start: &|space, seed| create(named.name, space, seed), resume: &resume };
+            let subject =
+                Subject { start: &|space, seed| create(named.name, space, seed), resume: &resume };
             if let Err(breaches) = check(&subject) {
-                panic!("{}\n{}", named.name, breaches.iter().map(Breach::to_string).collect::<Vec<_>>().join("\n"));
+                panic!(
+                    "{}\n{}",
+                    named.name,
+                    breaches.iter().map(Breach::to_string).collect::<Vec<_>>().join("\n")
+                );
             }
             for (name, space) in crate::contract::spaces() {
                 assert!(create(named.name, &space, 1).is_ok(), "{} on '{name}'", named.name);
@@ -167,7 +185,8 @@ mod tests {
                         pso, apso; did you mean 'schemata'?";
         assert_eq!(text, expected);
         assert!(!create("zzzzzz", &space, 1).err().unwrap().to_string().contains("mean"));
-        let snapshot = Snapshot { engine: "none".to_owned(), ..create("tpe", &space, 1).unwrap().snapshot() };
+        let snapshot =
+            Snapshot { engine: "none".to_owned(), ..create("tpe", &space, 1).unwrap().snapshot() };
         assert!(resume(&space, &snapshot).err().unwrap().to_string().contains("engine 'none'"));
     }
 }

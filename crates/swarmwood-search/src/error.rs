@@ -17,7 +17,8 @@ pub enum Error {
         /// The missing ability.
         ability: &'static str,
     },
-    /// The engine's settings make no sense; all faults are listed, each under the name of its setting.
+    /// The engine's settings make no sense; all faults are listed, each under the name of its
+    /// setting.
     Settings {
         /// The engine's name.
         engine: &'static str,
@@ -50,16 +51,22 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Space(faults) => {
-                let lines: Vec<String> =
-                    faults.iter().map(|fault| format!("parameter '{}': {}", fault.parameter, fault.message)).collect();
+                let lines: Vec<String> = faults
+                    .iter()
+                    .map(|fault| format!("parameter '{}': {}", fault.parameter, fault.message))
+                    .collect();
                 write!(f, "{}", lines.join("\n"))
             }
             Error::Unsupported { engine, parameter, ability } => {
-                write!(f, "engine '{engine}' cannot search {ability} parameters such as '{parameter}'; choose another")
+                write!(
+                    f,
+                    "engine '{engine}' cannot search {ability} parameters such as '{parameter}'; choose another"
+                )
             }
             Error::Settings { engine, faults } => {
-                let line =
-                    |fault: &Fault| format!("setting '{}' of engine '{engine}': {}", fault.parameter, fault.message);
+                let line = |fault: &Fault| {
+                    format!("setting '{}' of engine '{engine}': {}", fault.parameter, fault.message)
+                };
                 write!(f, "{}", faults.iter().map(line).collect::<Vec<_>>().join("\n"))
             }
             Error::Unknown { name, known, near } => {

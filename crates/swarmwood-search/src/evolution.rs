@@ -1,16 +1,20 @@
-//! What a swarm is doing, read from where its best particle stands, and the coefficients that follow from it.
+//! What a swarm is doing, read from where its best particle stands, and the coefficients that
+//! follow from it.
 //!
-//! The mean distance of every particle to all others says whether the global best stands amid the swarm or apart. Scaled
-//! to 0..1 it is the evolutionary factor, which speaks for one of four states; the state pushes the acceleration
-//! coefficients c1 (toward the own best) and c2 (toward the global best). Zhan, Zhang, Li, Chung: "Adaptive particle
-//! swarm optimization", IEEE Transactions on Systems, Man and Cybernetics B, 2009, sections III and IV; equations 3 and 4
-//! of Jun, Cho, Lee, "Improving tree-based classification rules using a particle swarm optimization", APMS 2012. The distance itself belongs to the engine:
-//! Euclidean in [`apso`](crate::apso), Hamming in [`pso_discrete`](crate::pso_discrete).
+//! The mean distance of every particle to all others says whether the global best stands amid the
+//! swarm or apart. Scaled to 0..1 it is the evolutionary factor, which speaks for one of four
+//! states; the state pushes the acceleration coefficients c1 (toward the own best) and c2 (toward
+//! the global best). Zhan, Zhang, Li, Chung: "Adaptive particle swarm optimization", IEEE
+//! Transactions on Systems, Man and Cybernetics B, 2009, sections III and IV; equations 3 and 4 of
+//! Jun, Cho, Lee, "Improving tree-based classification rules using a particle swarm optimization",
+//! APMS 2012. The distance itself belongs to the engine: Euclidean in [`apso`](crate::apso),
+//! Hamming in [`pso_discrete`](crate::pso_discrete).
 //!
-//! Deviations. The global best is a remembered position that no particle need stand on: its distance is measured from
-//! that position to all particles but the one that found it, and the extremes are taken over it too, so that the factor
-//! stays within 0 and 1. Where all distances are equal the factor is not defined: 0 for a swarm on one spot, and 1/2 for
-//! one whose particles are all equally far apart. Where two states are possible the paper's rule base is read as: stay,
+//! Deviations. The global best is a remembered position that no particle need stand on: its
+//! distance is measured from that position to all particles but the one that found it, and the
+//! extremes are taken over it too, so that the factor stays within 0 and 1. Where all distances are
+//! equal the factor is not defined: 0 for a swarm on one spot, and 1/2 for one whose particles are
+//! all equally far apart. Where two states are possible the paper's rule base is read as: stay,
 //! else go to the next of the cycle, else to the one with more membership.
 
 use crate::error::Error;
@@ -55,7 +59,8 @@ pub enum State {
 
 impl State {
     /// All states in their order.
-    pub const CYCLE: [State; 4] = [State::Exploration, State::Exploitation, State::Convergence, State::JumpingOut];
+    pub const CYCLE: [State; 4] =
+        [State::Exploration, State::Exploitation, State::Convergence, State::JumpingOut];
 
     fn next(self) -> State {
         Self::CYCLE[(self as usize + 1) % 4]
@@ -72,8 +77,8 @@ impl State {
         }
     }
 
-    /// The state of a factor. Where two states are possible, the swarm stays in its state, or else goes to the next one
-    /// of the cycle, or else to the one with more membership.
+    /// The state of a factor. Where two states are possible, the swarm stays in its state, or else
+    /// goes to the next one of the cycle, or else to the one with more membership.
     pub fn of(f: f64, previous: State) -> State {
         let possible = |state: &State| state.membership(f) > 0.0;
         let usual = [previous, previous.next()].into_iter().find(possible);
@@ -123,12 +128,17 @@ impl Control {
     }
 
     pub(crate) fn save(&self) -> Datum {
-        Datum::List(vec![Datum::Real(self.own), Datum::Real(self.global), Datum::Natural(self.state as u64)])
+        Datum::List(vec![
+            Datum::Real(self.own),
+            Datum::Real(self.global),
+            Datum::Natural(self.state as u64),
+        ])
     }
 
     pub(crate) fn load(data: &Datum) -> Result<Self, Error> {
         let [own, global, state] = data.tuple()?;
-        let state = usize::try_from(state.natural()?).ok().and_then(|state| State::CYCLE.get(state));
+        let state =
+            usize::try_from(state.natural()?).ok().and_then(|state| State::CYCLE.get(state));
         let state = *state.ok_or_else(|| damaged("a state of the swarm that does not exist"))?;
         let control = Control { own: own.real()?, global: global.real()?, state };
         let sound = [control.own, control.global].iter().all(|c| (LEAST..=MOST).contains(c));
@@ -144,14 +154,23 @@ mod tests {
     #[test]
     fn the_factor_is_defined_everywhere() {
         assert_eq!((factor(&[0.0, 0.0], 0.0), factor(&[2.0, 2.0], 2.0)), (0.0, 0.5));
-        assert_eq!((factor(&[1.0, 2.0], 1.0), factor(&[1.0, 2.0], 2.0), factor(&[1.0, 2.0], 9.0)), (0.0, 1.0, 1.0));
+        assert_eq!(
+            (factor(&[1.0, 2.0], 1.0), factor(&[1.0, 2.0], 2.0), factor(&[1.0, 2.0], 9.0)),
+            (0.0, 1.0, 1.0)
+        );
     }
 
     #[test]
     fn memberships_have_the_published_corners() {
         let corners = [
-            (Exploration, [(0.4, 0.0), (0.5, 0.5), (0.6, 1.0), (0.7, 1.0), (0.75, 0.5), (0.8, 0.0)]),
-            (Exploitation, [(0.2, 0.0), (0.25, 0.5), (0.3, 1.0), (0.4, 1.0), (0.5, 0.5), (0.6, 0.0)]),
+            (
+                Exploration,
+                [(0.4, 0.0), (0.5, 0.5), (0.6, 1.0), (0.7, 1.0), (0.75, 0.5), (0.8, 0.0)],
+            ),
+            (
+                Exploitation,
+                [(0.2, 0.0), (0.25, 0.5), (0.3, 1.0), (0.4, 1.0), (0.5, 0.5), (0.6, 0.0)],
+            ),
             (Convergence, [(0.0, 1.0), (0.1, 1.0), (0.2, 0.5), (0.3, 0.0), (0.5, 0.0), (1.0, 0.0)]),
             (JumpingOut, [(0.0, 0.0), (0.7, 0.0), (0.8, 0.5), (0.9, 1.0), (0.95, 1.0), (1.0, 1.0)]),
         ];
@@ -194,7 +213,10 @@ mod tests {
         let (own, global) = after(0.95);
         assert!(own < 0.0 && global > 0.0, "jumping out: {own} {global}");
         let (own, global) = after(0.05);
-        assert!(own.abs() < 0.03 && (own + global).abs() < 1e-12, "convergence keeps the sum: {own} {global}");
+        assert!(
+            own.abs() < 0.03 && (own + global).abs() < 1e-12,
+            "convergence keeps the sum: {own} {global}"
+        );
 
         let mut stream = Stream::new(2, 0, 0);
         let mut control = Control::default();

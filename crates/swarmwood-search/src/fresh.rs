@@ -1,7 +1,7 @@
 //! A random configuration that was not asked yet: what every engine without repeats falls back on.
 //!
-//! Configurations are drawn until there is a new one. When a small space is nearly used up and draws keep failing, the
-//! numbered configurations are walked through from a random one on.
+//! Configurations are drawn until there is a new one. When a small space is nearly used up and
+//! draws keep failing, the numbered configurations are walked through from a random one on.
 
 use crate::ledger::Ledger;
 use crate::point::Point;
@@ -10,8 +10,9 @@ use crate::space::Space;
 
 /// After so many draws in vain the walk is cheaper.
 const DRAWS: usize = 32;
-/// A space without a count cannot be walked, only drawn from; it may have a few heavy configurations that were all asked
-/// (a choice one of whose many labels has a real parameter), so it deserves patience.
+/// A space without a count cannot be walked, only drawn from; it may have a few heavy
+/// configurations that were all asked (a choice one of whose many labels has a real parameter), so
+/// it deserves patience.
 const PATIENT_DRAWS: usize = 10_000;
 
 /// A random configuration that the ledger has not seen; `None` if there is none.
@@ -46,12 +47,15 @@ pub fn is_used_up(space: &Space, ledger: &Ledger) -> bool {
     space.size().is_some_and(|size| ledger.distinct() as u128 >= size)
 }
 
-/// Among one more configurations than were asked there is a new one, so the walk is short while the list is.
+/// Among one more configurations than were asked there is a new one, so the walk is short while the
+/// list is.
 fn walk(space: &Space, size: u128, ledger: &Ledger, stream: &mut Stream) -> Option<Point> {
     let wide = u128::from(stream.next_u64()) << 64 | u128::from(stream.next_u64());
     let start = wide % size;
     let steps = (ledger.distinct() as u128 + 1).min(size);
-    (0..steps).filter_map(|step| space.nth(add_modulo(start, step, size))).find(|point| !ledger.has_seen(point))
+    (0..steps)
+        .filter_map(|step| space.nth(add_modulo(start, step, size)))
+        .find(|point| !ledger.has_seen(point))
 }
 
 /// `(a + b) mod size` for `a, b < size`, also where the sum would not fit.
@@ -70,8 +74,11 @@ mod tests {
     fn heavy_configurations_do_not_end_the_search() {
         let labels: Vec<String> = (0..60).map(|i| i.to_string()).collect();
         let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
-        let space =
-            Space::new(vec![Param::choice("c", &labels), Param::real("x", 0.0, 1.0).when("c", &["59"])]).unwrap();
+        let space = Space::new(vec![
+            Param::choice("c", &labels),
+            Param::real("x", 0.0, 1.0).when("c", &["59"]),
+        ])
+        .unwrap();
         let mut engine = Random::new(&space, 1).unwrap();
         assert_eq!(engine.ask(500).len(), 500);
     }

@@ -1,12 +1,15 @@
-//! A genetic algorithm: children of two good configurations, each value from one of the parents, now and then changed.
+//! A genetic algorithm: children of two good configurations, each value from one of the parents,
+//! now and then changed.
 //!
-//! The population is the best configurations so far. Two parents win a tournament each; their child takes every value
-//! from either with equal chance (uniform crossover: Syswerda, ICGA 1989), and each value takes a random step with a small
-//! probability. The child joins the population if it is better than the worst, which leaves (steady state: Whitley,
-//! "The GENITOR algorithm and selection pressure", ICGA 1989).
+//! The population is the best configurations so far. Two parents win a tournament each; their child
+//! takes every value from either with equal chance (uniform crossover: Syswerda, ICGA 1989), and
+//! each value takes a random step with a small probability. The child joins the population if it is
+//! better than the worst, which leaves (steady state: Whitley, "The GENITOR algorithm and selection
+//! pressure", ICGA 1989).
 //!
-//! Deviations. No configuration is asked twice: a child that was asked is made again with more mutation. A parameter that
-//! is active in the child but in neither parent is drawn. Failed trials join nothing.
+//! Deviations. No configuration is asked twice: a child that was asked is made again with more
+//! mutation. A parameter that is active in the child but in neither parent is drawn. Failed trials
+//! join nothing.
 
 use crate::archive::Archive;
 use crate::error::Error;
@@ -19,7 +22,8 @@ use crate::space::Space;
 use crate::steady::{Method, Place, Steady};
 use crate::steps::{WIDTH, vary};
 
-/// A child that was asked before is made again so often before a random configuration takes its place.
+/// A child that was asked before is made again so often before a random configuration takes its
+/// place.
 const TRIES: usize = 60;
 /// By how much each such time raises the mutation rate.
 const MORE: f64 = 0.05;
@@ -88,14 +92,18 @@ impl Genetic {
     fn parent(&self, stream: &mut Stream) -> &Point {
         let ranked = self.archive.ranked();
         let population = ranked.len().min(self.settings.population) as u64;
-        let rank = (0..self.settings.tournament).map(|_| stream.below(population)).min().unwrap_or(0);
+        let rank =
+            (0..self.settings.tournament).map(|_| stream.below(population)).min().unwrap_or(0);
         self.archive.point(ranked[rank as usize])
     }
 
     fn child(&self, space: &Space, more: f64, stream: &mut Stream) -> Point {
         let (mother, father) = (self.parent(stream), self.parent(stream));
-        let child =
-            if stream.unit() < self.settings.crossover { cross(mother, father, stream) } else { mother.clone() };
+        let child = if stream.unit() < self.settings.crossover {
+            cross(mother, father, stream)
+        } else {
+            mother.clone()
+        };
         let rate = self.settings.mutation.unwrap_or(1.0 / space.len().max(1) as f64);
         vary(space, &child, None, rate + more, WIDTH, stream)
     }
@@ -133,7 +141,9 @@ impl Method for Genetic {
         if self.archive.ranked().is_empty() || place.is_used_up() {
             return place.fresh(&mut stream);
         }
-        place.first_new(TRIES, &mut stream, |before, stream| self.child(place.space, MORE * before as f64, stream))
+        place.first_new(TRIES, &mut stream, |before, stream| {
+            self.child(place.space, MORE * before as f64, stream)
+        })
     }
 
     fn save(&self) -> Datum {
@@ -167,14 +177,16 @@ mod tests {
     #[test]
     fn every_rule_is_kept() {
         abides::<Genetic>(&Settings::default);
-        let small = || Settings { population: 4, tournament: 3, crossover: 0.5, mutation: Some(0.3) };
+        let small =
+            || Settings { population: 4, tournament: 3, crossover: 0.5, mutation: Some(0.3) };
         abides::<Genetic>(&small);
         harness::<Genetic>(&small);
     }
 
     #[test]
     fn faults_are_reported_together() {
-        let settings = Settings { population: 0, tournament: 0, crossover: 2.0, mutation: Some(-1.0) };
+        let settings =
+            Settings { population: 0, tournament: 0, crossover: 2.0, mutation: Some(-1.0) };
         assert_eq!(settings.check().unwrap_err().to_string().lines().count(), 4);
     }
 
@@ -184,13 +196,18 @@ mod tests {
         let mut seen = std::collections::BTreeSet::new();
         for i in 0..100 {
             let child = cross(&point([1, 2, 3]), &point([1, 7, 8]), &mut Stream::new(1, i, 0));
-            assert!(child[0] == Value::Integer(1) && [2, 7].map(Value::Integer).contains(&child[1]));
+            assert!(
+                child[0] == Value::Integer(1) && [2, 7].map(Value::Integer).contains(&child[1])
+            );
             seen.insert(format!("{child:?}"));
         }
         assert_eq!(seen.len(), 4, "every mixture comes");
         let (some, none) = (Point(vec![Value::Integer(4)]), Point(vec![Value::Absent]));
         assert_eq!(
-            (cross(&some, &none, &mut Stream::new(1, 0, 0)), cross(&none, &some, &mut Stream::new(1, 0, 0))),
+            (
+                cross(&some, &none, &mut Stream::new(1, 0, 0)),
+                cross(&none, &some, &mut Stream::new(1, 0, 0))
+            ),
             (some.clone(), some)
         );
     }
@@ -199,9 +216,18 @@ mod tests {
     #[test]
     fn tournaments_favour_the_better() {
         let space = Space::new(vec![Param::integer("i", 0, 99)]).unwrap();
-        let mut ga = Genetic::begin(&space, Settings { population: 4, ..Settings::default() }, 0).unwrap();
+        let mut ga =
+            Genetic::begin(&space, Settings { population: 4, ..Settings::default() }, 0).unwrap();
         for i in 0..10 {
-            ga.learn(&space, 0, Settled { id: i, point: Point(vec![Value::Integer(i as i64)]), loss: Some(i as f64) });
+            ga.learn(
+                &space,
+                0,
+                Settled {
+                    id: i,
+                    point: Point(vec![Value::Integer(i as i64)]),
+                    loss: Some(i as f64),
+                },
+            );
         }
         let mut counts = [0; 10];
         for i in 0..4000 {
@@ -211,7 +237,10 @@ mod tests {
         // Of two draws from four the best has rank 0 with chance 7/16, then 5/16, 3/16 and 1/16.
         let expected = [1750.0, 1250.0, 750.0, 250.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
         assert!(
-            counts.iter().zip(expected).all(|(count, share)| (f64::from(*count) - share).abs() < 120.0),
+            counts
+                .iter()
+                .zip(expected)
+                .all(|(count, share)| (f64::from(*count) - share).abs() < 120.0),
             "{counts:?}"
         );
     }

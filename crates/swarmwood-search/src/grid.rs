@@ -1,16 +1,20 @@
-//! Grid search: every combination of values once, and then the end; what lies near the best is tried early.
+//! Grid search: every combination of values once, and then the end; what lies near the best is
+//! tried early.
 //!
-//! Countable parameters have all their values, and real ones a number of steps that are even over their scale, both ends
-//! included. The combinations are numbered; number `start + k · stride` modulo their count is the k-th of the round, with a
-//! random start and a random stride without a factor in common with the count. So each comes once, and a search that is
-//! stopped early has seen all parts of the grid rather than one corner.
+//! Countable parameters have all their values, and real ones a number of steps that are even over
+//! their scale, both ends included. The combinations are numbered; number `start + k · stride`
+//! modulo their count is the k-th of the round, with a random start and a random stride without a
+//! factor in common with the count. So each comes once, and a search that is stopped early has seen
+//! all parts of the grid rather than one corner.
 //!
-//! Most grids are stopped early: seven parameters have a million combinations. An order that learns nothing is then no
-//! better than random search (docs/results/tuning), so after the first ten trials three of four are combinations near the
-//! best so far that were not tried yet, and every fourth goes on with the round, which leaves those out when it comes to
-//! them. A grid that is searched to its end has seen the same combinations whatever the order.
+//! Most grids are stopped early: seven parameters have a million combinations. An order that learns
+//! nothing is then no better than random search (docs/results/tuning), so after the first ten
+//! trials three of four are combinations near the best so far that were not tried yet, and every
+//! fourth goes on with the round, which leaves those out when it comes to them. A grid that is
+//! searched to its end has seen the same combinations whatever the order.
 //!
-//! A grid with more combinations than 64 bits can count has no end that anybody will see; its points are drawn.
+//! A grid with more combinations than 64 bits can count has no end that anybody will see; its
+//! points are drawn.
 
 use crate::error::Error;
 use crate::generational::{Faults, unsound};
@@ -26,7 +30,8 @@ use crate::steps::{WIDTH, vary};
 const OPENING: u64 = 10;
 /// Of so many trials one goes on with the round.
 const TURN: u64 = 4;
-/// A combination near the best that was asked before is made again so often before the round goes on.
+/// A combination near the best that was asked before is made again so often before the round goes
+/// on.
 const TRIES: usize = 60;
 /// How often a point of an uncountable grid is drawn again if it was asked.
 const DRAWS: usize = 1000;
@@ -117,13 +122,16 @@ impl Walk {
         let coarse = space.params().iter().any(|param| param.domain.values().is_none());
         let listed = |(j, param): (usize, &Param)| match param.domain.values() {
             Some(_) => param.clone(),
-            None => Param { domain: Domain::List(steps(space, j, settings.steps)), ..param.clone() },
+            None => {
+                Param { domain: Domain::List(steps(space, j, settings.steps)), ..param.clone() }
+            }
         };
         let grid = Space::new(space.params().iter().enumerate().map(listed).collect())?;
         Ok(Walk { settings, grid, coarse, order: None, next: 0 })
     }
 
-    /// A combination near the best so far that was not asked yet: one value moved for sure, each other now and then.
+    /// A combination near the best so far that was not asked yet: one value moved for sure, each
+    /// other now and then.
     fn near_best(&self, place: &Place<'_>, stream: &mut Stream) -> Option<Point> {
         let turn = place.ledger.next_id();
         let best = place.ledger.best().filter(|_| turn >= OPENING && !turn.is_multiple_of(TURN))?;
@@ -143,7 +151,10 @@ impl Walk {
 
     /// A point of the grid as one of the space.
     fn point(&self, space: &Space, on_grid: Point) -> Point {
-        let value = |(j, value): (usize, &Value)| match (&space.params()[j].domain, self.grid.number(j, *value)) {
+        let value = |(j, value): (usize, &Value)| match (
+            &space.params()[j].domain,
+            self.grid.number(j, *value),
+        ) {
             (Domain::Real { .. }, Some(number)) => Value::Real(number),
             _ => *value,
         };
@@ -151,9 +162,12 @@ impl Walk {
     }
 }
 
-/// The values of a real parameter, in ascending order and each once: a tiny range may not have as many numbers.
+/// The values of a real parameter, in ascending order and each once: a tiny range may not have as
+/// many numbers.
 fn steps(space: &Space, parameter: usize, count: usize) -> Vec<f64> {
-    let at = |k: usize| space.number(parameter, space.value_at(parameter, k as f64 / (count - 1) as f64));
+    let at = |k: usize| {
+        space.number(parameter, space.value_at(parameter, k as f64 / (count - 1) as f64))
+    };
     let mut values: Vec<f64> = (0..count).filter_map(at).collect();
     values.sort_by(f64::total_cmp);
     values.dedup();
@@ -197,7 +211,9 @@ impl Method for Walk {
     }
 
     fn save(&self) -> Datum {
-        let order = self.order.map(|order| Datum::List([order.start, order.stride].map(Datum::Natural).to_vec()));
+        let order = self
+            .order
+            .map(|order| Datum::List([order.start, order.stride].map(Datum::Natural).to_vec()));
         Datum::record([
             ("steps", Datum::Natural(self.settings.steps as u64)),
             ("order", Datum::List(order.into_iter().collect())),
@@ -206,13 +222,15 @@ impl Method for Walk {
     }
 
     fn load(space: &Space, data: &Datum) -> Result<Self, Error> {
-        let walk = Walk::at(space, Settings { steps: data.field("steps")?.count()? }).map_err(unsound)?;
+        let walk =
+            Walk::at(space, Settings { steps: data.field("steps")?.count()? }).map_err(unsound)?;
         let order = match (walk.count(), data.field("order")?.list()?.first()) {
             (None, None) => None,
             (Some(count), Some(order)) => {
                 let [start, stride] = order.tuple()?;
                 let order = Order { count, start: start.natural()?, stride: stride.natural()? };
-                Some(order).filter(|order| order.start < count && common_factor(order.stride, count) == 1)
+                Some(order)
+                    .filter(|order| order.start < count && common_factor(order.stride, count) == 1)
             }
             _ => None,
         };
@@ -263,11 +281,15 @@ mod tests {
     /// Answers make the order, and still each combination comes once.
     #[test]
     fn near_the_best_comes_early_and_the_rest_after() {
-        let space = Space::new(vec![Param::integer("a", 0, 39), Param::real("x", 0.0, 1.0)]).unwrap();
+        let space =
+            Space::new(vec![Param::integer("a", 0, 39), Param::real("x", 0.0, 1.0)]).unwrap();
         let mut engine = Grid::new(&space, Settings { steps: 21 }, 5).unwrap();
         let (mut seen, mut near) = (std::collections::BTreeSet::new(), 0);
         while let Some(trial) = engine.ask(1).pop() {
-            let (a, x) = (space.number(0, trial.point[0]).unwrap(), space.number(1, trial.point[1]).unwrap());
+            let (a, x) = (
+                space.number(0, trial.point[0]).unwrap(),
+                space.number(1, trial.point[1]).unwrap(),
+            );
             let loss = (a / 39.0 - 0.25).abs() + (x - 0.75).abs();
             near += usize::from(seen.len() < 84 && loss < 0.2); // a tenth of the grid, in which 8 % are so near
             assert!(seen.insert(trial.point.fingerprint()));

@@ -1,8 +1,9 @@
 //! The book-keeping every engine needs: who was asked what, what came back, what is best.
 //!
-//! Outcomes wait here until the engine next asks for them with [`Ledger::settle`], and come out in id order. That is
-//! what makes the order of arrival irrelevant: an engine that learns only from `settle` keeps that rule by itself.
-//! Trials of others ([`Ledger::adopt`]) get ids of their own and come out after them.
+//! Outcomes wait here until the engine next asks for them with [`Ledger::settle`], and come out in
+//! id order. That is what makes the order of arrival irrelevant: an engine that learns only from
+//! `settle` keeps that rule by itself. Trials of others ([`Ledger::adopt`]) get ids of their own
+//! and come out after them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -60,7 +61,8 @@ impl Ledger {
         self.open.len()
     }
 
-    /// The configurations somebody is working on: the own open trials in id order, then those of others.
+    /// The configurations somebody is working on: the own open trials in id order, then those of
+    /// others.
     pub fn pending(&self) -> impl Iterator<Item = &Point> {
         self.open.values().chain(self.foreign.values())
     }
@@ -70,7 +72,8 @@ impl Ledger {
         self.has_seen_print(point.fingerprint())
     }
 
-    /// [`Ledger::has_seen`] for who has the fingerprint already, which is the dear part of a long point.
+    /// [`Ledger::has_seen`] for who has the fingerprint already, which is the dear part of a long
+    /// point.
     pub(crate) fn has_seen_print(&self, print: u128) -> bool {
         self.seen.contains(&print)
     }
@@ -138,8 +141,8 @@ impl Ledger {
         self.best.as_ref().map(|(id, loss, point)| Best { id: *id, loss: *loss, point })
     }
 
-    /// The ledger as plain data. Adopted trials have a field only where there are some: an engine that works alone is
-    /// stored as it always was.
+    /// The ledger as plain data. Adopted trials have a field only where there are some: an engine
+    /// that works alone is stored as it always was.
     pub fn save(&self) -> Datum {
         let entry = |id: u64, point: &Point, loss: Option<f64>| {
             let loss = loss.into_iter().map(Datum::Real).collect();
@@ -147,16 +150,35 @@ impl Ledger {
         };
         let mut data = Datum::record([
             ("next", Datum::Natural(self.next)),
-            ("open", Datum::List(self.open.iter().map(|(id, point)| entry(*id, point, None)).collect())),
-            ("told", Datum::List(self.told.iter().map(|(id, (point, loss))| entry(*id, point, *loss)).collect())),
-            ("best", Datum::List(self.best.iter().map(|(id, loss, point)| entry(*id, point, Some(*loss))).collect())),
+            (
+                "open",
+                Datum::List(self.open.iter().map(|(id, point)| entry(*id, point, None)).collect()),
+            ),
+            (
+                "told",
+                Datum::List(
+                    self.told.iter().map(|(id, (point, loss))| entry(*id, point, *loss)).collect(),
+                ),
+            ),
+            (
+                "best",
+                Datum::List(
+                    self.best
+                        .iter()
+                        .map(|(id, loss, point)| entry(*id, point, Some(*loss)))
+                        .collect(),
+                ),
+            ),
             ("seen", Datum::List(self.seen.iter().map(|print| Datum::wide(*print)).collect())),
         ]);
         if let Datum::Record(fields) = &mut data
             && (self.adopted > 0 || !self.foreign.is_empty())
         {
             let foreign = Datum::List(self.foreign.values().map(Datum::point).collect());
-            fields.push(("adopted".to_owned(), Datum::List(vec![Datum::Natural(self.adopted), foreign])));
+            fields.push((
+                "adopted".to_owned(),
+                Datum::List(vec![Datum::Natural(self.adopted), foreign]),
+            ));
         }
         data
     }
@@ -168,7 +190,9 @@ impl Ledger {
             let loss = loss.list()?.first().map(Datum::real).transpose()?;
             Ok((id.natural()?, (point.to_point(space)?, loss)))
         };
-        let entries = |name: &str| data.field(name)?.list()?.iter().map(entry).collect::<Result<Vec<_>, Error>>();
+        let entries = |name: &str| {
+            data.field(name)?.list()?.iter().map(entry).collect::<Result<Vec<_>, Error>>()
+        };
         let (adopted, foreign) = match data.field("adopted") {
             Ok(datum) => {
                 let [adopted, foreign] = datum.tuple()?;
@@ -182,14 +206,21 @@ impl Ledger {
             open: entries("open")?.into_iter().map(|(id, (point, _))| (id, point)).collect(),
             told: entries("told")?.into_iter().collect(),
             best: entries("best")?.pop().and_then(|(id, (point, loss))| Some((id, loss?, point))),
-            seen: data.field("seen")?.list()?.iter().map(Datum::to_wide).collect::<Result<_, _>>()?,
+            seen: data
+                .field("seen")?
+                .list()?
+                .iter()
+                .map(Datum::to_wide)
+                .collect::<Result<_, _>>()?,
             foreign: foreign.into_iter().map(|point| (point.fingerprint(), point)).collect(),
             adopted,
         };
         let end = FIRST_ADOPTED.saturating_add(ledger.adopted);
         let known = |id: &u64| *id < ledger.next || (FIRST_ADOPTED..end).contains(id);
         if ledger.next > FIRST_ADOPTED || !ledger.open.keys().chain(ledger.told.keys()).all(known) {
-            return Err(Error::Snapshot("holds a trial that was never asked; it is damaged".to_owned()));
+            return Err(Error::Snapshot(
+                "holds a trial that was never asked; it is damaged".to_owned(),
+            ));
         }
         Ok(ledger)
     }
@@ -213,8 +244,11 @@ mod tests {
 
     #[test]
     fn outcomes_settle_in_id_order_whatever_the_order_of_arrival() {
-        let (a, b, c) =
-            (Outcome::Value { id: 0, loss: 2.0 }, Outcome::Failed { id: 1 }, Outcome::Value { id: 3, loss: 2.0 });
+        let (a, b, c) = (
+            Outcome::Value { id: 0, loss: 2.0 },
+            Outcome::Failed { id: 1 },
+            Outcome::Value { id: 3, loss: 2.0 },
+        );
         let mut forward = ledger_with(5);
         forward.tell(&[a, b, c]);
         let mut backward = ledger_with(5);
@@ -223,7 +257,8 @@ mod tests {
         backward.tell(&[a]);
         assert_eq!(forward, backward);
         assert_eq!(forward.best().map(|best| (best.id, best.loss)), Some((0, 2.0)));
-        let ids: Vec<(u64, Option<f64>)> = forward.settle().iter().map(|s| (s.id, s.loss)).collect();
+        let ids: Vec<(u64, Option<f64>)> =
+            forward.settle().iter().map(|s| (s.id, s.loss)).collect();
         assert_eq!(ids, [(0, Some(2.0)), (1, None), (3, Some(2.0))]);
         assert_eq!((forward.settle().len(), forward.open()), (0, 2));
     }
@@ -244,8 +279,12 @@ mod tests {
         assert_eq!(ledger.pending().collect::<Vec<_>>(), [&at(8)]);
         assert_eq!(ledger.best().map(|best| best.id), Some(1), "of equals the own one");
         assert_eq!(Ledger::load(&ledger.save(), &space()), Ok(ledger.clone()));
-        let settled: Vec<(u64, Option<f64>)> = ledger.settle().iter().map(|s| (s.id, s.loss)).collect();
-        assert_eq!(settled, [(0, Some(1.0)), (1, Some(0.5)), (FIRST_ADOPTED, Some(0.5)), (FIRST_ADOPTED + 1, None)]);
+        let settled: Vec<(u64, Option<f64>)> =
+            ledger.settle().iter().map(|s| (s.id, s.loss)).collect();
+        assert_eq!(
+            settled,
+            [(0, Some(1.0)), (1, Some(0.5)), (FIRST_ADOPTED, Some(0.5)), (FIRST_ADOPTED + 1, None)]
+        );
         let Datum::Record(mut fields) = ledger.save() else { panic!() };
         fields[5].1 = Datum::Natural(1);
         assert!(Ledger::load(&Datum::Record(fields), &space()).is_err());
@@ -254,7 +293,10 @@ mod tests {
     #[test]
     fn a_ledger_survives_storage_and_refuses_nonsense() {
         let mut ledger = ledger_with(6);
-        ledger.tell(&[Outcome::Value { id: 2, loss: -1.5 }, Outcome::Value { id: 4, loss: f64::NAN }]);
+        ledger.tell(&[
+            Outcome::Value { id: 2, loss: -1.5 },
+            Outcome::Value { id: 4, loss: f64::NAN },
+        ]);
         let data = ledger.save();
         assert_eq!(Ledger::load(&data, &space()), Ok(ledger));
         let Datum::Record(fields) = &data else { panic!() };

@@ -1,12 +1,14 @@
 //! Ask/tell search engines. This crate knows no trees, no rows, no clock and no thread.
 //!
-//! A [`Space`] says what may be searched, an [`Engine`] is asked for points of it and told their losses, [`engines`] has
-//! them all by name, and [`contract`] is the test suite that every one passes. [`rng`] is the source of all randomness of
-//! the project: streams that depend on the seed and on the place where they are used, never on threads or time.
+//! A [`Space`] says what may be searched, an [`Engine`] is asked for points of it and told their
+//! losses, [`engines`] has them all by name, and [`contract`] is the test suite that every one
+//! passes. [`rng`] is the source of all randomness of the project: streams that depend on the seed
+//! and on the place where they are used, never on threads or time.
 //!
-//! Two frames make writing an engine short. [`generational`] is for methods that evaluate a whole round before they make
-//! the next ([`Sse`], [`CmaEs`], [`De`], [`Pso`], [`Apso`]); [`steady`] is for those that make one point at a time from
-//! all that is known and never repeat themselves ([`Schemata`], [`Tpe`], [`Ga`], [`Annealing`], [`Grid`]).
+//! Two frames make writing an engine short. [`generational`] is for methods that evaluate a whole
+//! round before they make the next ([`Sse`], [`CmaEs`], [`De`], [`Pso`], [`Apso`]); [`steady`] is
+//! for those that make one point at a time from all that is known and never repeat themselves
+//! ([`Schemata`], [`Tpe`], [`Ga`], [`Annealing`], [`Grid`]).
 
 pub mod annealing;
 pub mod apso;

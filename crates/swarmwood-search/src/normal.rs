@@ -1,12 +1,13 @@
-//! The standard normal distribution: how likely a number lies above a bound, and the bound for a likelihood.
+//! The standard normal distribution: how likely a number lies above a bound, and the bound for a
+//! likelihood.
 
 /// The density at `x`.
 pub fn density(x: f64) -> f64 {
     (-x * x / 2.0).exp() / std::f64::consts::TAU.sqrt()
 }
 
-/// [`above`] for `x ≥ 0`, fast rather than exact: Hastings' polynomial (Abramowitz and Stegun 26.2.17), whose error is below
-/// 7.5·10⁻⁸.
+/// [`above`] for `x ≥ 0`, fast rather than exact: Hastings' polynomial (Abramowitz and Stegun
+/// 26.2.17), whose error is below 7.5·10⁻⁸.
 ///
 /// ```
 /// use swarmwood_search::normal::{above, roughly_above};
@@ -14,15 +15,17 @@ pub fn density(x: f64) -> f64 {
 /// ```
 pub fn roughly_above(x: f64) -> f64 {
     let t = 1.0 / (1.0 + 0.231_641_9 * x);
-    let series =
-        t * (0.319_381_530 + t * (-0.356_563_782 + t * (1.781_477_937 + t * (-1.821_255_978 + t * 1.330_274_429))));
+    let series = t
+        * (0.319_381_530
+            + t * (-0.356_563_782
+                + t * (1.781_477_937 + t * (-1.821_255_978 + t * 1.330_274_429))));
     density(x) * series
 }
 
 /// The probability of a number above `x`, accurate in the far tail too.
 ///
-/// Near the middle the series `1/2 - φ(x) (x + x³/3 + x⁵/(3·5) + …)`, whose terms are all positive; far out Laplace's
-/// continued fraction `φ(x) / (x + 1/(x + 2/(x + 3/(x + …))))`.
+/// Near the middle the series `1/2 - φ(x) (x + x³/3 + x⁵/(3·5) + …)`, whose terms are all positive;
+/// far out Laplace's continued fraction `φ(x) / (x + 1/(x + 2/(x + 3/(x + …))))`.
 pub fn above(x: f64) -> f64 {
     if x < 0.0 {
         return 1.0 - above(-x);
@@ -42,9 +45,11 @@ pub fn above(x: f64) -> f64 {
     density(x) / fraction
 }
 
-/// The bound that a number exceeds with this probability, for `0 < p < 1/2`; 0 above, and 38 for the unreachable.
+/// The bound that a number exceeds with this probability, for `0 < p < 1/2`; 0 above, and 38 for
+/// the unreachable.
 ///
-/// Newton's steps on the logarithm of the tail, which is nearly a parabola: a handful from a crude start.
+/// Newton's steps on the logarithm of the tail, which is nearly a parabola: a handful from a crude
+/// start.
 pub fn quantile_above(p: f64) -> f64 {
     if p >= 0.5 || p.is_nan() {
         return 0.0;
@@ -91,6 +96,9 @@ mod tests {
             let x = quantile_above(p);
             assert!((above(x) / p - 1.0).abs() < 1e-9, "{p}: {x}");
         }
-        assert_eq!((quantile_above(0.5), quantile_above(0.0), quantile_above(f64::NAN)), (0.0, 38.0, 0.0));
+        assert_eq!(
+            (quantile_above(0.5), quantile_above(0.0), quantile_above(f64::NAN)),
+            (0.0, 38.0, 0.0)
+        );
     }
 }

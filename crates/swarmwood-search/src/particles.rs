@@ -1,13 +1,15 @@
 //! Particles in the unit cube: where they are, where they are going, and what they remember.
 //!
-//! Every particle is drawn toward the best position it has seen and toward the best that any has seen. Kennedy and
-//! Eberhart, "Particle swarm optimization", 1995, with the inertia of Shi and Eberhart 1998; equations 1 and 2 of Jun,
-//! Cho, Lee 2012. Both particle swarms of the crate fly like this and differ in who sets the coefficients.
+//! Every particle is drawn toward the best position it has seen and toward the best that any has
+//! seen. Kennedy and Eberhart, "Particle swarm optimization", 1995, with the inertia of Shi and
+//! Eberhart 1998; equations 1 and 2 of Jun, Cho, Lee 2012. Both particle swarms of the crate fly
+//! like this and differ in who sets the coefficients.
 //!
-//! Deviations, all where the papers are silent. Positions are those of the unit cube, so that distances and velocities
-//! of parameters with different units and scales compare. Positions and velocities are clamped each for itself; a
-//! particle at the border keeps its velocity. A position must be better, not as good, to become a best. A particle whose
-//! trials all failed follows the global best alone; while there is no global best, positions are drawn anew.
+//! Deviations, all where the papers are silent. Positions are those of the unit cube, so that
+//! distances and velocities of parameters with different units and scales compare. Positions and
+//! velocities are clamped each for itself; a particle at the border keeps its velocity. A position
+//! must be better, not as good, to become a best. A particle whose trials all failed follows the
+//! global best alone; while there is no global best, positions are drawn anew.
 
 use crate::error::Error;
 use crate::generational::{Round, Told};
@@ -64,7 +66,14 @@ impl Particles {
             velocities.push(&row);
         }
         let own = positions.clone();
-        Particles { positions, velocities, own, own_losses: vec![None; count], losses: vec![None; count], global: None }
+        Particles {
+            positions,
+            velocities,
+            own,
+            own_losses: vec![None; count],
+            losses: vec![None; count],
+            global: None,
+        }
     }
 
     /// Takes the losses of the present positions; the start comes before all particles.
@@ -88,19 +97,22 @@ impl Particles {
         improve(&mut self.global, loss, self.positions.row(particle), Some(particle));
     }
 
-    /// Makes a position that no particle found the best of all if it is better; says whether it was.
+    /// Makes a position that no particle found the best of all if it is better; says whether it
+    /// was.
     pub(crate) fn offer(&mut self, loss: f64, position: &[f64]) -> bool {
         improve(&mut self.global, loss, position, None)
     }
 
-    /// The particle with the greatest loss; one without a loss is worse than any, and of equals it is the first.
+    /// The particle with the greatest loss; one without a loss is worse than any, and of equals it
+    /// is the first.
     pub(crate) fn worst(&self) -> Option<usize> {
         let worse = |a: usize, b: usize| match (self.losses[a], self.losses[b]) {
             (None, _) => false,
             (Some(_), None) => true,
             (Some(a), Some(b)) => b > a,
         };
-        (0..self.losses.len()).reduce(|worst, particle| if worse(worst, particle) { particle } else { worst })
+        (0..self.losses.len())
+            .reduce(|worst, particle| if worse(worst, particle) { particle } else { worst })
     }
 
     /// Puts a particle elsewhere, where its loss is known; its velocity stays.
@@ -125,7 +137,8 @@ impl Particles {
                 let (r1, r2) = (stream.unit(), stream.unit());
                 let to_own = own.map_or(0.0, |own| own[k] - *x);
                 let to_global = global.position[k] - *x;
-                *v = flight.inertia * *v + flight.own * r1 * to_own + flight.global * r2 * to_global; // (eq. 2)
+                *v =
+                    flight.inertia * *v + flight.own * r1 * to_own + flight.global * r2 * to_global; // (eq. 2)
                 *v = v.clamp(-flight.limit, flight.limit);
                 *x = (*x + *v).clamp(0.0, 1.0); // (eq. 1)
             }
@@ -133,7 +146,9 @@ impl Particles {
     }
 
     pub(crate) fn save(&self) -> Datum {
-        let losses = |losses: &[Option<f64>]| Datum::List(losses.iter().map(|loss| Datum::optional(*loss)).collect());
+        let losses = |losses: &[Option<f64>]| {
+            Datum::List(losses.iter().map(|loss| Datum::optional(*loss)).collect())
+        };
         let global = |global: &Global| {
             let finder = global.finder.map(|finder| Datum::Natural(finder as u64));
             let finder = Datum::List(finder.into_iter().collect());
@@ -152,8 +167,17 @@ impl Particles {
     pub(crate) fn load(data: &Datum, count: usize, width: usize) -> Result<Self, Error> {
         let rows = |name: &str| Rows::load_exactly(data.field(name)?, count, width);
         let losses = |name: &str| -> Result<Vec<Option<f64>>, Error> {
-            let losses = data.field(name)?.list()?.iter().map(Datum::to_optional).collect::<Result<Vec<_>, Error>>()?;
-            if losses.len() == count { Ok(losses) } else { Err(damaged("another number of losses than particles")) }
+            let losses = data
+                .field(name)?
+                .list()?
+                .iter()
+                .map(Datum::to_optional)
+                .collect::<Result<Vec<_>, Error>>()?;
+            if losses.len() == count {
+                Ok(losses)
+            } else {
+                Err(damaged("another number of losses than particles"))
+            }
         };
         let global = |datum: &Datum| -> Result<Global, Error> {
             let [loss, position, finder] = datum.tuple()?;
@@ -171,7 +195,12 @@ impl Particles {
     }
 }
 
-fn improve(global: &mut Option<Global>, loss: f64, position: &[f64], finder: Option<usize>) -> bool {
+fn improve(
+    global: &mut Option<Global>,
+    loss: f64,
+    position: &[f64],
+    finder: Option<usize>,
+) -> bool {
     let better = global.as_ref().is_none_or(|global| loss < global.loss);
     if better {
         *global = Some(Global { loss, position: position.to_vec(), finder });
@@ -196,15 +225,20 @@ mod tests {
         assert_eq!(swarm.global, Some(Global { loss: 1.0, position: vec![0.5], finder: Some(0) }));
         let flight = Flight { inertia: 0.5, own: 2.0, global: 1.0, limit: 0.2 };
         swarm.fly(flight, round);
-        // Particle 0 stands on both bests: v = .5 · .1. Particle 1: v = .5 · -.2 + r2 · (.5 - .9), not below -.2.
+        // Particle 0 stands on both bests: v = .5 · .1. Particle 1: v = .5 · -.2 + r2 · (.5 - .9),
+        // not below -.2.
         let mut stream = round.stream(1);
         let r2 = [stream.unit(), stream.unit()][1];
         let v = (-0.1 - 0.4 * r2).max(-0.2);
         assert_eq!(swarm.velocities.row(0), [0.05]);
         assert_eq!(swarm.positions.row(0), [0.55]);
-        assert!((swarm.velocities.row(1)[0] - v).abs() < 1e-15 && (swarm.positions.row(1)[0] - 0.9 - v).abs() < 1e-15);
+        assert!(
+            (swarm.velocities.row(1)[0] - v).abs() < 1e-15
+                && (swarm.positions.row(1)[0] - 0.9 - v).abs() < 1e-15
+        );
 
-        // The next losses: particle 0 got worse and is drawn back to its own best, particle 1 has the best of all.
+        // The next losses: particle 0 got worse and is drawn back to its own best, particle 1 has
+        // the best of all.
         swarm.take(Told { losses: &[Some(2.0), Some(0.5)], start: None });
         let (x0, x1) = (swarm.positions.row(0)[0], swarm.positions.row(1)[0]);
         assert_eq!(swarm.own.row(0), [0.5]);
@@ -227,9 +261,19 @@ mod tests {
         swarm.fly(flight, Round { seed: 1, number: 1 });
         assert!(before.iter().zip(swarm.positions.iter()).all(|(a, b)| a != b), "drawn anew");
         swarm.take(Told { losses: &[Some(1.0), None, Some(3.0)], start: None });
-        assert_eq!((swarm.worst(), &swarm.own_losses[..]), (Some(1), &[Some(1.0), None, Some(3.0)][..]));
-        swarm.take(Told { losses: &[Some(1.0), Some(3.0), Some(3.0)], start: Some((&[0.5, 0.5], 1.0)) });
+        assert_eq!(
+            (swarm.worst(), &swarm.own_losses[..]),
+            (Some(1), &[Some(1.0), None, Some(3.0)][..])
+        );
+        swarm.take(Told {
+            losses: &[Some(1.0), Some(3.0), Some(3.0)],
+            start: Some((&[0.5, 0.5], 1.0)),
+        });
         assert_eq!(swarm.worst(), Some(1), "of equals the first");
-        assert_eq!(swarm.global.as_ref().and_then(|global| global.finder), Some(0), "better, not as good");
+        assert_eq!(
+            swarm.global.as_ref().and_then(|global| global.finder),
+            Some(0),
+            "better, not as good"
+        );
     }
 }

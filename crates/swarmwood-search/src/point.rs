@@ -46,7 +46,13 @@ mod tests {
     fn points_are_named_by_value_and_kind() {
         let print = |value| Point(vec![value]).fingerprint();
         assert_eq!(print(Value::Real(0.0)), print(Value::Real(-0.0)));
-        let kinds = [Value::Integer(0), Value::Real(0.0), Value::Index(0), Value::Absent, Value::Integer(1)];
+        let kinds = [
+            Value::Integer(0),
+            Value::Real(0.0),
+            Value::Index(0),
+            Value::Absent,
+            Value::Integer(1),
+        ];
         for (i, a) in kinds.iter().enumerate() {
             assert!(kinds[..i].iter().all(|b| print(*a) != print(*b)));
         }

@@ -1,10 +1,11 @@
 //! Plain particle swarm optimisation.
 //!
 //! A swarm (`particles`) with fixed coefficients. The default inertia and acceleration are the
-//! constriction of Clerc and Kennedy, "The particle swarm: explosion, stability and convergence in a multidimensional
-//! complex space", 2002 (w = 0.7298, c1 = c2 = 1.49618). With a limit of generations the inertia may fall linearly from
-//! one value to another, as in Shi and Eberhart, "A modified particle swarm optimizer", 1998 (0.9 to 0.4 with
-//! c1 = c2 = 2): that is the global swarm that Zhan et al. 2009 compare the adaptive one with ([`Settings::falling`]).
+//! constriction of Clerc and Kennedy, "The particle swarm: explosion, stability and convergence in
+//! a multidimensional complex space", 2002 (w = 0.7298, c1 = c2 = 1.49618). With a limit of
+//! generations the inertia may fall linearly from one value to another, as in Shi and Eberhart, "A
+//! modified particle swarm optimizer", 1998 (0.9 to 0.4 with c1 = c2 = 2): that is the global swarm
+//! that Zhan et al. 2009 compare the adaptive one with ([`Settings::falling`]).
 
 use crate::error::Error;
 use crate::generational::{Faults, Generational, Method, Round, Told, unsound};
@@ -19,12 +20,13 @@ use crate::space::Space;
 pub struct Settings {
     /// How many particles there are; 30.
     pub population: usize,
-    /// After how many generations the search ends, the initial swarm being the first; endless if `None`.
+    /// After how many generations the search ends, the initial swarm being the first; endless if
+    /// `None`.
     pub generations: Option<u64>,
     /// A position that is evaluated first and is the global best until a better one is found.
     pub start: Option<Point>,
-    /// How much of its velocity a particle keeps at first, and at the end; 0.7298 both. Without a limit of generations
-    /// the first one stays.
+    /// How much of its velocity a particle keeps at first, and at the end; 0.7298 both. Without a
+    /// limit of generations the first one stays.
     pub inertia: (f64, f64),
     /// c1, the acceleration toward the own best; 1.49618.
     pub own: f64,
@@ -52,7 +54,14 @@ impl Settings {
     /// Inertia falling from 0.9 to 0.4, c1 = c2 = 2 (Shi and Eberhart 1998).
     pub fn falling(population: usize, generations: u64) -> Self {
         let generations = Some(generations);
-        Settings { population, generations, inertia: (0.9, 0.4), own: 2.0, global: 2.0, ..Settings::default() }
+        Settings {
+            population,
+            generations,
+            inertia: (0.9, 0.4),
+            own: 2.0,
+            global: 2.0,
+            ..Settings::default()
+        }
     }
 
     fn check(&self, space: &Space) -> Result<(), Error> {
@@ -106,7 +115,9 @@ impl Plain {
     fn inertia(&self) -> f64 {
         let (first, last) = self.settings.inertia;
         match self.settings.generations {
-            Some(limit) => first + (last - first) * (self.generation as f64 / limit as f64).min(1.0),
+            Some(limit) => {
+                first + (last - first) * (self.generation as f64 / limit as f64).min(1.0)
+            }
             None => first,
         }
     }
@@ -123,7 +134,8 @@ impl Method for Plain {
     fn begin(space: &Space, mut settings: Settings, round: Round) -> Result<Self, Error> {
         settings.check(space)?;
         settings.start = None;
-        let particles = Particles::scatter(settings.population, space.len(), settings.velocity, round);
+        let particles =
+            Particles::scatter(settings.population, space.len(), settings.velocity, round);
         Ok(Plain { settings, particles, generation: 0 })
     }
 
@@ -152,7 +164,15 @@ impl Method for Plain {
         Datum::record([
             ("population", Datum::Natural(settings.population as u64)),
             ("generations", Datum::List(limit.into_iter().collect())),
-            ("coefficients", Datum::reals(&[settings.inertia.0, settings.inertia.1, settings.own, settings.global])),
+            (
+                "coefficients",
+                Datum::reals(&[
+                    settings.inertia.0,
+                    settings.inertia.1,
+                    settings.own,
+                    settings.global,
+                ]),
+            ),
             ("velocity", Datum::Real(settings.velocity)),
             ("generation", Datum::Natural(self.generation)),
             ("particles", self.particles.save()),
@@ -163,7 +183,12 @@ impl Method for Plain {
         let coefficients = data.field("coefficients")?.to_reals(4)?;
         let settings = Settings {
             population: data.field("population")?.count()?,
-            generations: data.field("generations")?.list()?.first().map(Datum::natural).transpose()?,
+            generations: data
+                .field("generations")?
+                .list()?
+                .first()
+                .map(Datum::natural)
+                .transpose()?,
             start: None,
             inertia: (coefficients[0], coefficients[1]),
             own: coefficients[2],
@@ -171,7 +196,8 @@ impl Method for Plain {
             velocity: data.field("velocity")?.real()?,
         };
         settings.check(space).map_err(unsound)?;
-        let particles = Particles::load(data.field("particles")?, settings.population, space.len())?;
+        let particles =
+            Particles::load(data.field("particles")?, settings.population, space.len())?;
         Ok(Plain { settings, particles, generation: data.field("generation")?.natural()? })
     }
 }
@@ -191,7 +217,11 @@ mod tests {
 
     #[test]
     fn snapshots_and_batches() {
-        harness::<Plain>(&|space| Settings { population: 5, start: plain_start(space), ..Settings::default() });
+        harness::<Plain>(&|space| Settings {
+            population: 5,
+            start: plain_start(space),
+            ..Settings::default()
+        });
     }
 
     #[test]
@@ -208,19 +238,24 @@ mod tests {
         };
         let text = settings.check(&space).unwrap_err().to_string();
         assert_eq!(text.lines().count(), 8, "{text}");
-        assert!(text.starts_with("setting 'population' of engine 'pso': must lie within 1 and 1000000, not 0\n"));
+        assert!(text.starts_with(
+            "setting 'population' of engine 'pso': must lie within 1 and 1000000, not 0\n"
+        ));
         assert!(text.contains("'start' of engine 'pso': lies outside the space"), "{text}");
     }
 
     #[test]
     fn inertia_falls_along_the_run() {
         let space = Space::new(vec![crate::Param::real("x", 0.0, 1.0)]).unwrap();
-        let mut plain = Plain::begin(&space, Settings::falling(2, 10), Round { seed: 1, number: 0 }).unwrap();
+        let mut plain =
+            Plain::begin(&space, Settings::falling(2, 10), Round { seed: 1, number: 0 }).unwrap();
         let at = |plain: &mut Plain, generation| {
             plain.generation = generation;
             plain.inertia()
         };
         assert_eq!(at(&mut plain, 0), 0.9);
-        assert!((at(&mut plain, 5) - 0.65).abs() < 1e-12 && (at(&mut plain, 10) - 0.4).abs() < 1e-12);
+        assert!(
+            (at(&mut plain, 5) - 0.65).abs() < 1e-12 && (at(&mut plain, 10) - 0.4).abs() < 1e-12
+        );
     }
 }

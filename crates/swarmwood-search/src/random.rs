@@ -1,9 +1,11 @@
 //! Random search: the yardstick of all other engines.
 //!
-//! Every trial is drawn independently, each parameter evenly over its values or its scale, and no configuration is asked
-//! twice (Bergstra and Bengio, "Random search for hyper-parameter optimization", JMLR 2012; without repeats).
+//! Every trial is drawn independently, each parameter evenly over its values or its scale, and no
+//! configuration is asked twice (Bergstra and Bengio, "Random search for hyper-parameter
+//! optimization", JMLR 2012; without repeats).
 //!
-//! Trial `t` draws from the stream `(seed, t, 0)` until it meets a configuration that was not asked yet ([`fresh`]).
+//! Trial `t` draws from the stream `(seed, t, 0)` until it meets a configuration that was not asked
+//! yet ([`fresh`]).
 
 use crate::engine::{Best, Capabilities, Engine};
 use crate::error::Error;
@@ -76,7 +78,10 @@ impl Engine for Random {
             engine: Self::NAME.to_owned(),
             version: VERSION,
             space: self.space.fingerprint(),
-            state: Datum::record([("seed", Datum::Natural(self.seed)), ("ledger", self.ledger.save())]),
+            state: Datum::record([
+                ("seed", Datum::Natural(self.seed)),
+                ("ledger", self.ledger.save()),
+            ]),
         }
     }
 }

@@ -1,12 +1,14 @@
 //! Random numbers that depend on where they are used, never on who draws first.
 //!
-//! The generator is Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC 2011,
-//! section 3.3): a keyed bijection of 128-bit counters. There is no state to advance, so a stream is a pure function of
-//! `(seed, round, item)` and any thread may draw from it at any time with the same result. The algorithm lives here, and
-//! not in a dependency, so that no version bump can change a result.
+//! The generator is Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as
+//! 1, 2, 3", SC 2011, section 3.3): a keyed bijection of 128-bit counters. There is no state to
+//! advance, so a stream is a pure function of `(seed, round, item)` and any thread may draw from it
+//! at any time with the same result. The algorithm lives here, and not in a dependency, so that no
+//! version bump can change a result.
 //!
-//! Deviation from the paper's own use: the key is 64 bits and a stream's name has 192, so `(round, item)` is first sent
-//! through the bijection under the seed; its image is the key and the upper counter half of the stream.
+//! Deviation from the paper's own use: the key is 64 bits and a stream's name has 192, so
+//! `(round, item)` is first sent through the bijection under the seed; its image is the key and the
+//! upper counter half of the stream.
 
 use std::collections::HashMap;
 
@@ -23,7 +25,12 @@ fn philox(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
     for _ in 0..ROUNDS {
         let a = u64::from(MULTIPLIER[0]) * u64::from(counter[0]);
         let b = u64::from(MULTIPLIER[1]) * u64::from(counter[2]);
-        counter = [(b >> 32) as u32 ^ counter[1] ^ key[0], b as u32, (a >> 32) as u32 ^ counter[3] ^ key[1], a as u32];
+        counter = [
+            (b >> 32) as u32 ^ counter[1] ^ key[0],
+            b as u32,
+            (a >> 32) as u32 ^ counter[3] ^ key[1],
+            a as u32,
+        ];
         key = [key[0].wrapping_add(WEYL[0]), key[1].wrapping_add(WEYL[1])];
     }
     counter
@@ -56,10 +63,11 @@ pub fn hash(seed: u64, round: u64, item: u64) -> u64 {
     join(a, b)
 }
 
-/// A 128-bit fingerprint of a sequence of words: equal for equal sequences, and for no others in practice.
+/// A 128-bit fingerprint of a sequence of words: equal for equal sequences, and for no others in
+/// practice.
 ///
-/// The sequence is absorbed word by word through the bijection; it names configurations and spaces, it is no defence
-/// against an adversary.
+/// The sequence is absorbed word by word through the bijection; it names configurations and spaces,
+/// it is no defence against an adversary.
 pub fn fingerprint(words: impl IntoIterator<Item = u64>) -> u128 {
     let mut state = [0; 4];
     let mut length = 0;
@@ -73,8 +81,8 @@ pub fn fingerprint(words: impl IntoIterator<Item = u64>) -> u128 {
 
 /// A stream of random numbers that depends on `(seed, round, item)` only.
 ///
-/// A stream is plain data: [`Stream::position`] and the three numbers that made it are all there is to store, and
-/// [`Stream::at`] goes on from there.
+/// A stream is plain data: [`Stream::position`] and the three numbers that made it are all there is
+/// to store, and [`Stream::at`] goes on from there.
 ///
 /// ```
 /// use swarmwood_search::rng::Stream;
@@ -90,7 +98,8 @@ pub struct Stream {
     high: [u32; 2],
     /// How many 32-bit words were drawn.
     position: u64,
-    /// The block that holds the word before `position`; stale while `position` is a multiple of four.
+    /// The block that holds the word before `position`; stale while `position` is a multiple of
+    /// four.
     block: [u32; 4],
 }
 
@@ -132,7 +141,8 @@ impl Stream {
         word
     }
 
-    /// Fills the slice as so many calls of [`Stream::next_u32`] would, faster: what to use for a draw a row.
+    /// Fills the slice as so many calls of [`Stream::next_u32`] would, faster: what to use for a
+    /// draw a row.
     ///
     /// ```
     /// use swarmwood_search::rng::Stream;
@@ -167,8 +177,8 @@ impl Stream {
 
     /// A number in `0..n`, every one equally likely; 0 for `n` = 0.
     ///
-    /// Lemire, "Fast random integer generation in an interval", 2019, algorithm 5: the upper half of a product, drawn
-    /// again in the few cases that would favour some numbers.
+    /// Lemire, "Fast random integer generation in an interval", 2019, algorithm 5: the upper half
+    /// of a product, drawn again in the few cases that would favour some numbers.
     pub fn below(&mut self, n: u64) -> u64 {
         if n == 0 {
             return 0;
@@ -182,14 +192,15 @@ impl Stream {
         }
     }
 
-    /// A number from the standard normal distribution (Box and Muller 1958; the second of the pair is not kept, so that
-    /// a stream's state stays its position).
+    /// A number from the standard normal distribution (Box and Muller 1958; the second of the pair
+    /// is not kept, so that a stream's state stays its position).
     pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt(); // 1 - u lies in (0, 1]
         radius * (std::f64::consts::TAU * self.unit()).cos()
     }
 
-    /// Puts the items into random order, every order equally likely (Fisher and Yates, in Durstenfeld's form).
+    /// Puts the items into random order, every order equally likely (Fisher and Yates, in
+    /// Durstenfeld's form).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             let other = self.below(last as u64 + 1) as usize;
@@ -197,9 +208,11 @@ impl Stream {
         }
     }
 
-    /// `k` different numbers of `0..n`, in random order; all `n` of them if `k` is larger. Costs O(k), whatever `n`.
+    /// `k` different numbers of `0..n`, in random order; all `n` of them if `k` is larger. Costs
+    /// O(k), whatever `n`.
     pub fn sample_without(&mut self, n: usize, k: usize) -> Vec<usize> {
-        // The first k steps of a shuffle; only slots that were swapped away from their own number are kept.
+        // The first k steps of a shuffle; only slots that were swapped away from their own number
+        // are kept.
         let mut moved: HashMap<usize, usize> = HashMap::new();
         (0..k.min(n))
             .map(|slot| {
@@ -222,7 +235,10 @@ mod tests {
         assert_eq!(philox([0; 4], [0; 2]), [0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8]);
         assert_eq!(philox([ones; 4], [ones; 2]), [0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd]);
         let pi = [0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344];
-        assert_eq!(philox(pi, [0xa4093822, 0x299f31d0]), [0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1]);
+        assert_eq!(
+            philox(pi, [0xa4093822, 0x299f31d0]),
+            [0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1]
+        );
     }
 
     /// Pins the way streams are named: a change here changes every trained model.
@@ -233,7 +249,8 @@ mod tests {
         assert_eq!(first, PINNED);
         assert_eq!(hash(0, 0, 0), 0xe169c58d_6627e8d5);
     }
-    const PINNED: [u64; 3] = [500_891_505_732_865_881, 4_112_144_782_894_087_120, 4_159_442_342_978_253_037];
+    const PINNED: [u64; 3] =
+        [500_891_505_732_865_881, 4_112_144_782_894_087_120, 4_159_442_342_978_253_037];
 
     #[test]
     fn a_stream_goes_on_from_any_position() {
@@ -249,7 +266,9 @@ mod tests {
 
     #[test]
     fn filling_equals_drawing() {
-        for (before, length) in (0..9).flat_map(|before| (0..14).map(move |length| (before, length))) {
+        for (before, length) in
+            (0..9).flat_map(|before| (0..14).map(move |length| (before, length)))
+        {
             let mut drawn = Stream::at(3, 2, 1, before);
             let mut filled = drawn.clone();
             let expected: Vec<u32> = (0..length).map(|_| drawn.next_u32()).collect();
@@ -288,7 +307,8 @@ mod tests {
         (0..70_000).for_each(|_| counts[stream.below(7) as usize] += 1.0);
         let chi_squared: f64 = counts.iter().map(|c| (c - 1e4).powi(2) / 1e4).sum();
         assert!(chi_squared < 22.5, "six degrees of freedom, p < .001: {chi_squared}");
-        // A bound just above 2⁶³ rejects nearly half of the draws; a biased method favours the lower half two to one.
+        // A bound just above 2⁶³ rejects nearly half of the draws; a biased method favours the
+        // lower half two to one.
         let bound = (1 << 63) + 1;
         let low = (0..10_000).filter(|_| stream.below(bound) < bound / 2).count();
         assert!((4_800..5_200).contains(&low), "{low}");
@@ -304,8 +324,18 @@ mod tests {
         assert!((mean - 0.5).abs() < 0.005, "{mean}");
         let normals: Vec<f64> = (0..n).map(|_| stream.normal()).collect();
         let moment = |k: i32| normals.iter().map(|x| x.powi(k)).sum::<f64>() / f64::from(n);
-        assert!(moment(1).abs() < 0.015 && (moment(2) - 1.0).abs() < 0.02, "{} {}", moment(1), moment(2));
-        assert!(moment(3).abs() < 0.06 && (moment(4) - 3.0).abs() < 0.15, "{} {}", moment(3), moment(4));
+        assert!(
+            moment(1).abs() < 0.015 && (moment(2) - 1.0).abs() < 0.02,
+            "{} {}",
+            moment(1),
+            moment(2)
+        );
+        assert!(
+            moment(3).abs() < 0.06 && (moment(4) - 3.0).abs() < 0.15,
+            "{} {}",
+            moment(3),
+            moment(4)
+        );
     }
 
     #[test]

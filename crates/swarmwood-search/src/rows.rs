@@ -79,7 +79,11 @@ impl Rows {
     /// [`Rows::load`] of a known number of rows.
     pub(crate) fn load_exactly(data: &Datum, count: usize, width: usize) -> Result<Self, Error> {
         let rows = Rows::load(data, width)?;
-        if rows.len() == count { Ok(rows) } else { Err(damaged("another number of positions than belongs")) }
+        if rows.len() == count {
+            Ok(rows)
+        } else {
+            Err(damaged("another number of positions than belongs"))
+        }
     }
 }
 
@@ -92,9 +96,14 @@ mod tests {
         let mut rows = Rows::fill(2, 3, |row, column| (10 * row + column) as f64);
         rows.row_mut(1)[2] = 0.25;
         rows.push(&[7.0]);
-        assert_eq!(rows.iter().collect::<Vec<_>>(), [[0.0, 1.0, 2.0], [10.0, 11.0, 0.25], [7.0, 0.5, 0.5]]);
+        assert_eq!(
+            rows.iter().collect::<Vec<_>>(),
+            [[0.0, 1.0, 2.0], [10.0, 11.0, 0.25], [7.0, 0.5, 0.5]]
+        );
         assert_eq!(Rows::load_exactly(&rows.save(), 3, 3), Ok(rows.clone()));
-        assert!(Rows::load(&rows.save(), 2).is_err() && Rows::load_exactly(&rows.save(), 4, 3).is_err());
+        assert!(
+            Rows::load(&rows.save(), 2).is_err() && Rows::load_exactly(&rows.save(), 4, 3).is_err()
+        );
         rows.clear();
         assert!(rows.is_empty());
     }

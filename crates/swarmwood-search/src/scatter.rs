@@ -1,8 +1,9 @@
 //! First points that are spread over the whole space: a Latin hypercube.
 //!
-//! Of `count` points every parameter's scale is cut into as many strips, and each strip holds one point; which ones meet
-//! is left to chance. McKay, Beckman and Conover, "A comparison of three methods for selecting values of input variables
-//! in the analysis of output from a computer code", Technometrics 1979.
+//! Of `count` points every parameter's scale is cut into as many strips, and each strip holds one
+//! point; which ones meet is left to chance. McKay, Beckman and Conover, "A comparison of three
+//! methods for selecting values of input variables in the analysis of output from a computer code",
+//! Technometrics 1979.
 
 use crate::rng::Stream;
 
@@ -31,7 +32,8 @@ mod tests {
         for (seed, count) in [(1, 1), (2, 7), (3, 20)] {
             let points: Vec<Vec<f64>> = (0..count).map(|i| position(seed, 5, count, i)).collect();
             for column in 0..5 {
-                let mut strips: Vec<usize> = points.iter().map(|row| (row[column] * count as f64) as usize).collect();
+                let mut strips: Vec<usize> =
+                    points.iter().map(|row| (row[column] * count as f64) as usize).collect();
                 strips.sort_unstable();
                 assert_eq!(strips, (0..count).collect::<Vec<_>>());
             }

@@ -1,7 +1,7 @@
 //! Everything an engine needs to continue, as plain data.
 //!
-//! A small tree of values of its own, rather than a serialisation library: whoever stores snapshots chooses the file
-//! format, and the engines stay without dependencies.
+//! A small tree of values of its own, rather than a serialisation library: whoever stores snapshots
+//! chooses the file format, and the engines stay without dependencies.
 
 use crate::error::Error;
 use crate::point::{Point, Value};
@@ -38,7 +38,8 @@ pub enum Datum {
 }
 
 impl Snapshot {
-    /// Checks that the snapshot was written by this engine, in a layout it can read, for this space.
+    /// Checks that the snapshot was written by this engine, in a layout it can read, for this
+    /// space.
     pub fn check(&self, engine: &str, newest: u64, space: &Space) -> Result<(), Error> {
         if self.engine != engine {
             return Err(broken(format!("was written by engine '{}', not '{engine}'", self.engine)));
@@ -51,7 +52,8 @@ impl Snapshot {
         }
         if self.space != space.fingerprint() {
             return Err(broken(
-                "belongs to another search space; resume with the space it was started with".to_owned(),
+                "belongs to another search space; resume with the space it was started with"
+                    .to_owned(),
             ));
         }
         Ok(())
@@ -76,7 +78,9 @@ impl Datum {
     /// The field of a record.
     pub fn field(&self, name: &str) -> Result<&Datum, Error> {
         match self {
-            Datum::Record(fields) => fields.iter().find(|(field, _)| field == name).map(|(_, value)| value),
+            Datum::Record(fields) => {
+                fields.iter().find(|(field, _)| field == name).map(|(_, value)| value)
+            }
             _ => None,
         }
         .ok_or_else(|| broken(format!("lacks '{name}'; it is damaged")))
@@ -169,7 +173,11 @@ impl Datum {
         if values.len() != count {
             return Err(damaged("another number of numbers than belongs"));
         }
-        if values.iter().all(|value| value.is_finite()) { Ok(values) } else { Err(damaged("numbers without a value")) }
+        if values.iter().all(|value| value.is_finite()) {
+            Ok(values)
+        } else {
+            Err(damaged("numbers without a value"))
+        }
     }
 
     /// A natural number as a count of things in memory.

@@ -1,4 +1,5 @@
-//! A random step along one parameter, to a value near by: how engines look around a good configuration.
+//! A random step along one parameter, to a value near by: how engines look around a good
+//! configuration.
 
 use crate::point::{Point, Value};
 use crate::rng::Stream;
@@ -7,10 +8,16 @@ use crate::space::{Domain, Space};
 /// How far a step usually goes, as a share of the range.
 pub(crate) const WIDTH: f64 = 0.08;
 
-/// Another value of a parameter, near the given one. Along an ordered parameter the step is Cauchy distributed, mostly
-/// about `width` of the range and now and then far, mirrored at the ends, and at least to the neighbour; a choice takes
-/// any other label. A parameter with one value keeps it.
-pub(crate) fn step(space: &Space, parameter: usize, value: Value, width: f64, stream: &mut Stream) -> Value {
+/// Another value of a parameter, near the given one. Along an ordered parameter the step is Cauchy
+/// distributed, mostly about `width` of the range and now and then far, mirrored at the ends, and
+/// at least to the neighbour; a choice takes any other label. A parameter with one value keeps it.
+pub(crate) fn step(
+    space: &Space,
+    parameter: usize,
+    value: Value,
+    width: f64,
+    stream: &mut Stream,
+) -> Value {
     let Some(u) = space.coordinate(parameter, value) else { return value };
     match (&space.params()[parameter].domain, value) {
         (Domain::Choice(labels), Value::Index(label)) => {
@@ -25,8 +32,8 @@ pub(crate) fn step(space: &Space, parameter: usize, value: Value, width: f64, st
     }
 }
 
-/// A configuration near another: each value takes a [`step`] with probability `rate`, and `one` of them for sure. A
-/// parameter that becomes active is drawn.
+/// A configuration near another: each value takes a [`step`] with probability `rate`, and `one` of
+/// them for sure. A parameter that becomes active is drawn.
 pub(crate) fn vary(
     space: &Space,
     point: &Point,
@@ -64,8 +71,12 @@ fn neighbour(domain: &Domain, value: Value, up: bool) -> Value {
         false => at + 1,
     };
     match (domain, value) {
-        (Domain::Integer { low, high, .. }, Value::Integer(i)) => Value::Integer(next(i, *low, *high)),
-        (Domain::List(values), Value::Index(i)) => Value::Index(next(i as i64, 0, values.len() as i64 - 1) as usize),
+        (Domain::Integer { low, high, .. }, Value::Integer(i)) => {
+            Value::Integer(next(i, *low, *high))
+        }
+        (Domain::List(values), Value::Index(i)) => {
+            Value::Index(next(i as i64, 0, values.len() as i64 - 1) as usize)
+        }
         _ => value, // a real number that did not move
     }
 }
@@ -112,7 +123,10 @@ mod tests {
         let mut stream = Stream::new(1, 0, 0);
         assert_eq!(vary(&space, &point, None, 0.0, 0.1, &mut stream), point);
         let other = vary(&space, &point, Some(0), 0.0, 0.1, &mut stream);
-        assert!(space.contains(&other) && other[0] == Value::Index(1) && other[2] != Value::Absent, "{other:?}");
+        assert!(
+            space.contains(&other) && other[0] == Value::Index(1) && other[2] != Value::Absent,
+            "{other:?}"
+        );
         let near = vary(&space, &point, Some(1), 0.0, 0.1, &mut stream);
         assert!(space.contains(&near) && near[0] == point[0] && near[1] != point[1], "{near:?}");
     }

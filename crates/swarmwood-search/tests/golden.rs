@@ -1,6 +1,7 @@
 //! Golden trajectories: the first points of every engine, and its best, must not change unnoticed.
 //!
-//! `UPDATE_GOLDEN=1 cargo test -p swarmwood-search --test golden` rewrites the files; the diff is what a reviewer reads.
+//! `UPDATE_GOLDEN=1 cargo test -p swarmwood-search --test golden` rewrites the files; the diff is
+//! what a reviewer reads.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -8,8 +9,8 @@ use std::path::Path;
 use swarmwood_search::contract::spaces;
 use swarmwood_search::pso_discrete::{Groups, PsoDiscrete, Settings};
 use swarmwood_search::{
-    Annealing, Apso, CmaEs, De, Engine, Ga, Grid, Outcome, Point, Pso, Random, Schemata, Space, Sse, Tpe, Trial, Value,
-    annealing, apso, cmaes, de, ga, grid, pso, schemata, sse, tpe,
+    Annealing, Apso, CmaEs, De, Engine, Ga, Grid, Outcome, Point, Pso, Random, Schemata, Space,
+    Sse, Tpe, Trial, Value, annealing, apso, cmaes, de, ga, grid, pso, schemata, sse, tpe,
 };
 
 fn text(space: &Space, point: &Point) -> String {
@@ -46,12 +47,16 @@ fn trajectory(space: &Space, engine: &mut dyn Engine) -> String {
 }
 
 fn compare(name: &str, got: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(format!("{name}.tsv"));
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(format!("{name}.tsv"));
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(&path, got).unwrap();
     }
     let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(expected, got, "{name}.tsv is out of date; if the change is meant, run with UPDATE_GOLDEN=1");
+    assert_eq!(
+        expected, got,
+        "{name}.tsv is out of date; if the change is meant, run with UPDATE_GOLDEN=1"
+    );
 }
 
 #[test]
@@ -59,7 +64,10 @@ fn random_search_walks_its_golden_paths() {
     for (name, space) in spaces() {
         if ["few integers", "conditional", "mixed"].contains(&name) {
             let mut engine = Random::new(&space, 42).unwrap();
-            compare(&format!("random-{}", name.replace(' ', "-")), &trajectory(&space, &mut engine));
+            compare(
+                &format!("random-{}", name.replace(' ', "-")),
+                &trajectory(&space, &mut engine),
+            );
         }
     }
 }
@@ -69,7 +77,8 @@ fn random_search_walks_its_golden_paths() {
 fn the_discrete_swarm_walks_its_golden_paths() {
     let published = Settings { population: 4, ..Settings::default() };
     let groups = Some(Groups::of_sizes(&[10, 990]));
-    let every_option = Settings { groups, mutation: 0.1, adaptive: true, memo: true, ..published.clone() };
+    let every_option =
+        Settings { groups, mutation: 0.1, adaptive: true, memo: true, ..published.clone() };
     for (name, space) in spaces() {
         let variants = match name {
             "choices" => vec![("published", &published)],
@@ -84,8 +93,8 @@ fn the_discrete_swarm_walks_its_golden_paths() {
     }
 }
 
-/// Four particles, members or samples, so that an ask of four is a generation, but for the single trials of elitist
-/// learning.
+/// Four particles, members or samples, so that an ask of four is a generation, but for the single
+/// trials of elitist learning.
 #[test]
 fn the_continuous_engines_walk_their_golden_paths() {
     for (name, space) in spaces() {

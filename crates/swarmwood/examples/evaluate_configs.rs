@@ -1,14 +1,15 @@
-//! Judges configurations that somebody else proposes, exactly as `swarmwood tune` would: the bridge by which another
-//! tuner can be compared on the same rows, folds and learners.
+//! Judges configurations that somebody else proposes, exactly as `swarmwood tune` would: the bridge
+//! by which another tuner can be compared on the same rows, folds and learners.
 //!
 //! ```text
 //! evaluate_configs DATA TARGET TASK METRIC SPACE FOLDS HOLDOUT SEED [TREES]
 //! ```
 //!
-//! `SPACE` is the name of a built-in space or a file, `TASK` is `regression` or `classification`. Every line of standard
-//! input is a JSON object, every line of standard output the answer to it: `{"evaluate": {…}}` gives `losses`, one a fold,
-//! and their mean `loss`; `{"untouched": {…}}` gives `score`, the figure of that configuration on the held-out rows;
-//! `{"folds": true}` gives `folds`, the fold of each row that is not held out, in file order.
+//! `SPACE` is the name of a built-in space or a file, `TASK` is `regression` or `classification`.
+//! Every line of standard input is a JSON object, every line of standard output the answer to it:
+//! `{"evaluate": {…}}` gives `losses`, one a fold, and their mean `loss`; `{"untouched": {…}}`
+//! gives `score`, the figure of that configuration on the held-out rows; `{"folds": true}` gives
+//! `folds`, the fold of each row that is not held out, in file order.
 
 use std::io::{BufRead, Write, stdin, stdout};
 use std::path::{Path, PathBuf};
@@ -20,7 +21,8 @@ use swarmwood::read::{ReadOptions, Rows, Source, TaskChoice, training};
 use swarmwood::search::{Point, Space};
 use swarmwood::tune::sequence::Tally;
 use swarmwood::tune::{
-    Common, Ended, Ending, Finish, Native, Objective, Outcome, Proposal, Score, TrialRecord, named, space_file, spaces,
+    Common, Ended, Ending, Finish, Native, Objective, Outcome, Proposal, Score, TrialRecord, named,
+    space_file, spaces,
 };
 
 type Fault = Box<dyn std::error::Error>;
@@ -40,7 +42,8 @@ impl Judge {
         };
         let trees = more.first().map_or(Ok(100), |trees| trees.parse())?;
         let params = Params { seed: seed.parse()?, trees, ..Params::of(Method::Greedy) };
-        let task = if task == "regression" { TaskChoice::Regression } else { TaskChoice::Classification };
+        let task =
+            if task == "regression" { TaskChoice::Regression } else { TaskChoice::Classification };
         let options = ReadOptions { target: target.clone(), task, ..ReadOptions::default() };
         let all = training(&Source::File(PathBuf::from(data)), &options)?;
         let space = match Path::new(space).exists() {
@@ -49,7 +52,9 @@ impl Judge {
         };
         let share: f64 = holdout.parse()?;
         let (rows, held) = match share > 0.0 {
-            true => all.clone().holdout(share, params.seed).map(|(rows, held)| (rows, Some(held)))?,
+            true => {
+                all.clone().holdout(share, params.seed).map(|(rows, held)| (rows, Some(held)))?
+            }
             false => (all.clone(), None),
         };
         let score = Score::named(metric, &all.schema.target.kind)?;
@@ -71,8 +76,15 @@ impl Judge {
         let ending = Some(Ending::Whole { loss: 0.0 });
         let pieces = (0..self.native.pieces()).map(|_| piece(0.0)).collect();
         let trial = TrialRecord { id: 0, point, worker: 0, pieces, ending, seconds: 0.0 };
-        let outcome = Outcome { trials: vec![trial], tally: Tally::default(), ended: Ended::Trials };
-        let finish = Finish { native: &self.native, all: &self.all, held: self.held.as_ref(), ensemble: 1, threads: 1 };
+        let outcome =
+            Outcome { trials: vec![trial], tally: Tally::default(), ended: Ended::Trials };
+        let finish = Finish {
+            native: &self.native,
+            all: &self.all,
+            held: self.held.as_ref(),
+            ensemble: 1,
+            threads: 1,
+        };
         let finished = finish.finish(&outcome, &mut |_| Flow::Continue)?;
         let untouched = finished.untouched.ok_or("no rows are held out")?;
         Ok(json!({"score": untouched.best.value, "error": untouched.best.error}))
@@ -80,7 +92,9 @@ impl Judge {
 
     fn answer(&self, line: &str) -> Result<Value, Fault> {
         let question: Map<String, Value> = serde_json::from_str(line)?;
-        let point = |key: &str| question.get(key).and_then(Value::as_object).map(|it| named::parse(&self.space, it));
+        let point = |key: &str| {
+            question.get(key).and_then(Value::as_object).map(|it| named::parse(&self.space, it))
+        };
         if let Some(point) = point("evaluate") {
             let losses = self.losses(&point?)?;
             let loss = losses.iter().sum::<f64>() / losses.len() as f64;
@@ -96,7 +110,8 @@ impl Judge {
 fn main() -> Result<(), Fault> {
     let judge = Judge::new(&std::env::args().skip(1).collect::<Vec<_>>())?;
     for line in stdin().lock().lines() {
-        let answer = judge.answer(&line?).unwrap_or_else(|fault| json!({"fault": fault.to_string()}));
+        let answer =
+            judge.answer(&line?).unwrap_or_else(|fault| json!({"fault": fault.to_string()}));
         writeln!(stdout(), "{answer}")?;
         stdout().flush()?;
     }

@@ -1,5 +1,5 @@
-//! What a trial costs the engines that model losses with trees: microseconds an ask and tell over 200 trials of seven
-//! parameters, for the first hundred, the second, and all.
+//! What a trial costs the engines that model losses with trees: microseconds an ask and tell over
+//! 200 trials of seven parameters, for the first hundred, the second, and all.
 //!
 //! ```text
 //! cargo run --release -p swarmwood --example surrogate_speed [TRIALS] [ENGINE…]

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// What went wrong. `Display` prints one clear message; [`Error::exit_code`] is what a command line should end with.
+/// What went wrong. `Display` prints one clear message; [`Error::exit_code`] is what a command line
+/// should end with.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -103,7 +104,8 @@ impl fmt::Display for DataError {
 }
 
 fn list(violations: &[Violation]) -> String {
-    let lines: Vec<String> = violations.iter().map(|v| format!("{}: {}", v.name, v.message)).collect();
+    let lines: Vec<String> =
+        violations.iter().map(|v| format!("{}: {}", v.name, v.message)).collect();
     lines.join("\n")
 }
 

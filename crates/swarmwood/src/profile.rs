@@ -48,7 +48,8 @@ pub enum Values {
 /// # Ok::<(), swarmwood::Error>(())
 /// ```
 pub fn profile(rows: &Rows) -> Result<Vec<Profile>> {
-    let mut sums: Vec<Sum> = rows.schema.features.iter().map(|feature| Sum::new(&feature.kind)).collect();
+    let mut sums: Vec<Sum> =
+        rows.schema.features.iter().map(|feature| Sum::new(&feature.kind)).collect();
     rows.for_each_chunk(&mut |chunk: &Chunk| {
         sums.iter_mut().zip(&chunk.columns).for_each(|(sum, column)| sum.add(column));
         Ok(())
@@ -76,16 +77,25 @@ struct Sum {
 impl Sum {
     fn new(kind: &Kind) -> Self {
         let levels = vec![0; kind.levels().len()];
-        Sum { missing: 0, count: 0, low: f64::INFINITY, high: f64::NEG_INFINITY, total: 0.0, levels }
+        Sum {
+            missing: 0,
+            count: 0,
+            low: f64::INFINITY,
+            high: f64::NEG_INFINITY,
+            total: 0.0,
+            levels,
+        }
     }
 
     fn add(&mut self, column: &Column) {
         match column {
             Column::Number(values) => values.iter().for_each(|&value| self.add_number(value)),
-            Column::Category(codes) => codes.iter().for_each(|&code| match self.levels.get_mut(code as usize) {
-                Some(count) if code != MISSING => *count += 1,
-                _ => self.missing += 1,
-            }),
+            Column::Category(codes) => {
+                codes.iter().for_each(|&code| match self.levels.get_mut(code as usize) {
+                    Some(count) if code != MISSING => *count += 1,
+                    _ => self.missing += 1,
+                })
+            }
         }
     }
 

@@ -50,8 +50,8 @@ pub fn objective(params: &Params, target: &TargetKind) -> Result<Spec> {
     fits("objective", params.objective.name(), wanted, classes).map(|()| spec)
 }
 
-/// Like [`objective`], but a tuning may try losses of numbers on two classes too, as published: the class is the number
-/// 0 or 1, and the prediction is cut at one half.
+/// Like [`objective`], but a tuning may try losses of numbers on two classes too, as published: the
+/// class is the number 0 or 1, and the prediction is cut at one half.
 ///
 /// ```
 /// use swarmwood::learn::objective::Spec;
@@ -97,7 +97,8 @@ pub fn leaf_loss(params: &Params, target: &TargetKind) -> Result<Loss> {
         Criterion::Squared => Loss::Squared,
         Criterion::Absolute => Loss::Absolute,
     };
-    let wanted = if loss.is_of_classes() { ("classes", classes > 0) } else { ("numbers", classes == 0) };
+    let wanted =
+        if loss.is_of_classes() { ("classes", classes > 0) } else { ("numbers", classes == 0) };
     fits("criterion", params.criterion.name(), wanted, classes)?;
     let costs = params.costs.rows();
     if costs.is_empty() {
@@ -105,8 +106,11 @@ pub fn leaf_loss(params: &Params, target: &TargetKind) -> Result<Loss> {
     }
     if costs.len() != classes {
         let given = costs.len();
-        let target = if classes == 0 { "numbers".to_string() } else { format!("{classes} classes") };
-        let message = format!("has {given} rows and columns, but the target has {target}; give one for each class");
+        let target =
+            if classes == 0 { "numbers".to_string() } else { format!("{classes} classes") };
+        let message = format!(
+            "has {given} rows and columns, but the target has {target}; give one for each class"
+        );
         return Err(Error::Parameters(vec![Violation { name: "costs".to_string(), message }]));
     }
     Ok(Loss::Costs(Costs::new(classes, costs.concat())))
@@ -122,11 +126,20 @@ pub fn check_task(params: &Params, target: &TargetKind) -> Result<()> {
 /// Refuses what the method cannot use.
 pub fn check_aids(params: &Params, aids: &Aids) -> Result<()> {
     let method = params.method;
-    let resumes = matches!(method, Method::Swarm | Method::Sgbdt | Method::SgbdtBins | Method::Psgbdt);
+    let resumes =
+        matches!(method, Method::Swarm | Method::Sgbdt | Method::SgbdtBins | Method::Psgbdt);
     let takes_splits = matches!(method, Method::Psgbdt | Method::SplitTree);
     let faults = [
-        ("pretrained", aids.pretrained.is_some() && !takes_splits, "is for methods psgbdt and split-tree"),
-        ("checkpoint", aids.keep.is_some() && !resumes, "is for methods that search: swarm, sgbdt, sgbdt-bins, psgbdt"),
+        (
+            "pretrained",
+            aids.pretrained.is_some() && !takes_splits,
+            "is for methods psgbdt and split-tree",
+        ),
+        (
+            "checkpoint",
+            aids.keep.is_some() && !resumes,
+            "is for methods that search: swarm, sgbdt, sgbdt-bins, psgbdt",
+        ),
     ];
     let violations: Vec<Violation> = faults
         .iter()
@@ -172,8 +185,8 @@ mod tests {
     fn every_choice_fits_some_target_and_no_choice_fits_all_but_auto() {
         for &choice in ObjectiveChoice::ALL {
             let params = Params { objective: choice, ..Params::default() };
-            let fitting =
-                [TargetKind::Number, of_classes(2), of_classes(3)].map(|target| objective(&params, &target).is_ok());
+            let fitting = [TargetKind::Number, of_classes(2), of_classes(3)]
+                .map(|target| objective(&params, &target).is_ok());
             let count = fitting.iter().filter(|&&fits| fits).count();
             assert_eq!(count, if choice == ObjectiveChoice::Auto { 3 } else { 1 }, "{choice:?}");
         }

@@ -6,7 +6,8 @@ use swarmwood_model::{RuleSet, Value};
 use crate::Result;
 use crate::read::Rows;
 
-/// Puts support, confidence and lift as they are on these rows in place of what the leaves of the tree told.
+/// Puts support, confidence and lift as they are on these rows in place of what the leaves of the
+/// tree told.
 ///
 /// ```
 /// use swarmwood::read::{ReadOptions, Source, training};

@@ -1,12 +1,13 @@
 //! Files that appear whole or not at all.
 //!
-//! An [`Output`] is written to a temporary file beside its destination and renamed over it by [`Output::commit`]; if it
-//! is dropped before that, nothing is left behind and an older file of that name is untouched. What cannot be renamed
-//! over (a device such as `/dev/null`, a pipe) is written directly.
+//! An [`Output`] is written to a temporary file beside its destination and renamed over it by
+//! [`Output::commit`]; if it is dropped before that, nothing is left behind and an older file of
+//! that name is untouched. What cannot be renamed over (a device such as `/dev/null`, a pipe) is
+//! written directly.
 //!
-//! A process that is killed cannot clean up. The temporary file is named for its destination and locked while it is
-//! written, so that the next write of the same file finds what was left behind, sees that nobody writes it any more, and
-//! takes it away.
+//! A process that is killed cannot clean up. The temporary file is named for its destination and
+//! locked while it is written, so that the next write of the same file finds what was left behind,
+//! sees that nobody writes it any more, and takes it away.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
@@ -37,12 +38,14 @@ pub struct Output {
     /// What the user called the file: messages name this one.
     named: PathBuf,
     writer: BufWriter<File>,
-    /// The file at the side and the place it will take; `None` for devices and pipes, and after the commit.
+    /// The file at the side and the place it will take; `None` for devices and pipes, and after the
+    /// commit.
     rename: Option<(PathBuf, PathBuf)>,
 }
 
 impl Output {
-    /// Opens the file beside its destination, so that a wrong path is reported before any work is done.
+    /// Opens the file beside its destination, so that a wrong path is reported before any work is
+    /// done.
     pub fn create(path: &Path) -> Result<Output> {
         Output::open(path).map_err(|source| Error::Write { path: path.to_path_buf(), source })
     }
@@ -52,7 +55,10 @@ impl Output {
         let place = follow_links(path)?;
         let existing = match fs::metadata(&place) {
             Ok(metadata) if metadata.is_dir() => {
-                return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a directory; name a file in it"));
+                return Err(io::Error::new(
+                    io::ErrorKind::IsADirectory,
+                    "is a directory; name a file in it",
+                ));
             }
             Ok(metadata) if !metadata.is_file() => {
                 let file = OpenOptions::new().write(true).open(&place)?;
@@ -67,7 +73,8 @@ impl Output {
             Err(error) => return Err(error),
         };
         let (file, side) = create_beside(&place)?;
-        let output = Output { named, writer: BufWriter::new(file), rename: Some((side.clone(), place)) };
+        let output =
+            Output { named, writer: BufWriter::new(file), rename: Some((side.clone(), place)) };
         if let Some(permissions) = existing {
             fs::set_permissions(&side, permissions)?;
         }
@@ -109,7 +116,8 @@ impl Write for Output {
 impl Drop for Output {
     fn drop(&mut self) {
         if let Some((side, _)) = &self.rename {
-            // Nothing can be done about a failure here, and the destination is untouched either way.
+            // Nothing can be done about a failure here, and the destination is untouched either
+            // way.
             let _ = fs::remove_file(side);
         }
     }
@@ -124,7 +132,10 @@ impl Drop for Output {
 /// # std::fs::remove_file(&path).unwrap();
 /// # Ok::<(), swarmwood::Error>(())
 /// ```
-pub fn write_atomically(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+pub fn write_atomically(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<()> {
     let mut output = Output::create(path)?;
     fill(&mut output).map_err(|source| output.fault(source))?;
     output.commit()
@@ -136,12 +147,14 @@ fn follow_links(path: &Path) -> io::Result<PathBuf> {
     for _ in 0..40 {
         match fs::symlink_metadata(&place) {
             Ok(metadata) if metadata.file_type().is_symlink() => {
-                // A link under /proc or /dev/fd may point at a pipe that has no path: open it under its own name.
+                // A link under /proc or /dev/fd may point at a pipe that has no path: open it under
+                // its own name.
                 if fs::metadata(&place).is_ok_and(|target| !target.is_file() && !target.is_dir()) {
                     return Ok(place);
                 }
                 let target = fs::read_link(&place)?;
-                place = place.parent().map_or_else(|| target.clone(), |parent| parent.join(&target));
+                place =
+                    place.parent().map_or_else(|| target.clone(), |parent| parent.join(&target));
             }
             _ => return Ok(place),
         }
@@ -149,8 +162,8 @@ fn follow_links(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many levels of symbolic links"))
 }
 
-/// Creates a new file in the directory of `place`: under the name that belongs to it or, while somebody else writes that
-/// one, under a name nothing else uses.
+/// Creates a new file in the directory of `place`: under the name that belongs to it or, while
+/// somebody else writes that one, under a name nothing else uses.
 fn create_beside(place: &Path) -> io::Result<(File, PathBuf)> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let Some(name) = place.file_name() else {
@@ -179,8 +192,8 @@ fn create_beside(place: &Path) -> io::Result<(File, PathBuf)> {
     }
 }
 
-/// The beginning of the names of temporary files: short and its own, because the destination's name may already be as long
-/// as a name can be.
+/// The beginning of the names of temporary files: short and its own, because the destination's name
+/// may already be as long as a name can be.
 fn side_name(name: &OsStr) -> String {
     let print = fingerprint(name.as_encoded_bytes().iter().map(|&byte| u64::from(byte))) as u64;
     format!(".swarmwood-{print:016x}")
@@ -191,10 +204,15 @@ fn create(side: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).open(side)
 }
 
-/// Whether a file is there that no process writes: its lock is free, and it is still the one that was asked.
+/// Whether a file is there that no process writes: its lock is free, and it is still the one that
+/// was asked.
 fn is_left_behind(side: &Path) -> bool {
     let plain = fs::symlink_metadata(side).is_ok_and(|metadata| metadata.is_file());
-    plain && OpenOptions::new().write(true).open(side).is_ok_and(|file| file.try_lock().is_ok() && is_at(&file, side))
+    plain
+        && OpenOptions::new()
+            .write(true)
+            .open(side)
+            .is_ok_and(|file| file.try_lock().is_ok() && is_at(&file, side))
 }
 
 /// Whether an open file is the one of this name.
@@ -205,7 +223,8 @@ fn is_at(file: &File, side: &Path) -> bool {
     matches!((file.metadata().map(place), fs::symlink_metadata(side).map(place)), (Ok(a), Ok(b)) if a == b)
 }
 
-/// Whether an open file is the one of this name: elsewhere open files can neither be renamed nor removed.
+/// Whether an open file is the one of this name: elsewhere open files can neither be renamed nor
+/// removed.
 #[cfg(not(unix))]
 fn is_at(_: &File, side: &Path) -> bool {
     side.exists()
@@ -216,7 +235,8 @@ mod tests {
     use super::*;
 
     fn fresh(name: &str) -> PathBuf {
-        let directory = std::env::temp_dir().join(format!("swarmwood-write-{}-{name}", std::process::id()));
+        let directory =
+            std::env::temp_dir().join(format!("swarmwood-write-{}-{name}", std::process::id()));
         let _ = fs::remove_dir_all(&directory);
         fs::create_dir_all(&directory).unwrap();
         directory
@@ -249,7 +269,10 @@ mod tests {
             out.write_all(b"half")?;
             Err(io::Error::other("stopped"))
         });
-        assert_eq!(failed.unwrap_err().to_string(), format!("{}: cannot write: stopped", path.display()));
+        assert_eq!(
+            failed.unwrap_err().to_string(),
+            format!("{}: cannot write: stopped", path.display())
+        );
         assert!(names(&directory).is_empty());
         fs::remove_dir_all(directory).unwrap();
     }

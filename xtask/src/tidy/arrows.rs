@@ -14,7 +14,8 @@ const CRATES: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
-/// The modules of `learn`, lowest first. A module may import from lower rows only, never from its own row.
+/// The modules of `learn`, lowest first. A module may import from lower rows only, never from its
+/// own row.
 const LAYERS: &[&[&str]] = &[
     &["data", "event", "pool", "dealing"],
     &["bins"],
@@ -32,19 +33,28 @@ const LAYERS: &[&[&str]] = &[
 
 const LEARN: &str = "crates/swarmwood-learn/src/";
 
-/// Dependencies between the workspace's crates, development dependencies included, must be in the table.
+/// Dependencies between the workspace's crates, development dependencies included, must be in the
+/// table.
 pub fn between_crates(tree: &Tree) -> Vec<Fault> {
     let mut faults = Vec::new();
     for file in tree.files.iter().filter(|file| file.path.ends_with("/Cargo.toml")) {
         let Some(package) = package_name(&file.text) else { continue };
         let Some((_, allowed)) = CRATES.iter().find(|(name, _)| *name == package) else {
-            faults.push(Fault::new(&file.path, None, format!("crate '{package}' is not in the table CRATES; add it")));
+            faults.push(Fault::new(
+                &file.path,
+                None,
+                format!("crate '{package}' is not in the table CRATES; add it"),
+            ));
             continue;
         };
         for (line, dependency) in dependencies(&file.text) {
             let ours = CRATES.iter().any(|(name, _)| *name == dependency);
             if ours && !allowed.contains(&dependency) {
-                faults.push(Fault::new(&file.path, line, format!("forbidden arrow {package} → {dependency}")));
+                faults.push(Fault::new(
+                    &file.path,
+                    line,
+                    format!("forbidden arrow {package} → {dependency}"),
+                ));
             }
         }
     }
@@ -57,7 +67,8 @@ fn package_name(manifest: &str) -> Option<&str> {
     line.split('"').nth(1)
 }
 
-/// The names in every section whose title ends in `dependencies`, and titles such as `[dependencies.name]`.
+/// The names in every section whose title ends in `dependencies`, and titles such as
+/// `[dependencies.name]`.
 fn dependencies(manifest: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     let mut inside = false;
@@ -83,12 +94,16 @@ fn dependencies(manifest: &str) -> Vec<(usize, &str)> {
 pub fn inside_learn(tree: &Tree) -> Vec<Fault> {
     let mut faults = Vec::new();
     let mut unknown: Vec<&str> = Vec::new();
-    for file in tree.sources().filter(|file| file.path.starts_with(LEARN) && !file.path.ends_with("/lib.rs")) {
+    for file in tree
+        .sources()
+        .filter(|file| file.path.starts_with(LEARN) && !file.path.ends_with("/lib.rs"))
+    {
         let from = module_of(file);
         let Some(height) = layer(from) else {
             if !unknown.contains(&from) {
                 unknown.push(from);
-                let message = format!("module '{from}' is not in the table LAYERS; add it where it belongs");
+                let message =
+                    format!("module '{from}' is not in the table LAYERS; add it where it belongs");
                 faults.push(Fault::new(&file.path, None, message));
             }
             continue;
@@ -96,7 +111,11 @@ pub fn inside_learn(tree: &Tree) -> Vec<Fault> {
         for (line, to) in imports(file) {
             let downwards = layer(to).is_none_or(|other| other < height);
             if to != from && !downwards {
-                faults.push(Fault::new(&file.path, line, format!("forbidden arrow learn::{from} → learn::{to}")));
+                faults.push(Fault::new(
+                    &file.path,
+                    line,
+                    format!("forbidden arrow learn::{from} → learn::{to}"),
+                ));
             }
         }
     }
@@ -116,12 +135,14 @@ fn module_of(file: &File) -> &str {
 /// The top modules a file names. `super` leaves the top module only from the module's own file.
 fn imports(file: &File) -> Vec<(usize, &str)> {
     let inside = &file.path[LEARN.len()..];
-    let own_file = !inside.contains('/') || (inside.ends_with("/mod.rs") && inside.matches('/').count() == 1);
+    let own_file =
+        !inside.contains('/') || (inside.ends_with("/mod.rs") && inside.matches('/').count() == 1);
     let below = inside.matches('/').count() == 1 && !own_file;
     let mut found = Vec::new();
     let mut group = false;
     for (line, code) in file.code() {
-        // The rest of a `use crate::{` that goes over several lines: every item at its top level starts a line.
+        // The rest of a `use crate::{` that goes over several lines: every item at its top level
+        // starts a line.
         if group {
             found.extend(first_name(code.trim_start()).map(|name| (line, name)));
             group = !code.contains("};");

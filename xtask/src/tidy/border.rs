@@ -7,14 +7,18 @@ use super::functions::{Function, functions};
 /// The crate that Python calls.
 const CRATE: &str = "crates/swarmwood-python/src/";
 
-/// Every function and method that Python can call runs inside of `guarded`. Getters hand over what is there, and are free.
+/// Every function and method that Python can call runs inside of `guarded`. Getters hand over what
+/// is there, and are free.
 pub fn python_calls_are_guarded(tree: &Tree) -> Vec<Fault> {
     let mut faults = Vec::new();
     for file in tree.sources().filter(|file| file.path.starts_with(CRATE)) {
         for function in functions(file).iter().filter(|function| is_called(file, function)) {
             let mut body = file.text.lines().skip(function.line - 1).take(function.length);
             if !body.any(|line| line.contains("guarded(")) {
-                let message = format!("Python calls '{}', which is not guarded against panics", function.name);
+                let message = format!(
+                    "Python calls '{}', which is not guarded against panics",
+                    function.name
+                );
                 faults.push(Fault::new(&file.path, function.line, message));
             }
         }
@@ -26,7 +30,8 @@ pub fn python_calls_are_guarded(tree: &Tree) -> Vec<Fault> {
 fn is_called(file: &File, function: &Function<'_>) -> bool {
     let above: Vec<&str> = file.text.lines().take(function.line - 1).collect();
     let own = |line: &&&str| ["#", "///"].iter().any(|start| line.trim_start().starts_with(start));
-    let attributes: Vec<&str> = above.iter().rev().take_while(own).map(|line| line.trim()).collect();
+    let attributes: Vec<&str> =
+        above.iter().rev().take_while(own).map(|line| line.trim()).collect();
     let block = above.iter().rposition(|line| line.starts_with("impl "));
     let is_method = block.is_some_and(|at| {
         let open = !above[at..].contains(&"}");

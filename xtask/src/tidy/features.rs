@@ -1,8 +1,9 @@
 //! The Python package compiles nothing that the rest of the workspace has compiled already.
 //!
-//! Cargo compiles a crate once for every set of features it is asked for, and with it everything above. A wheel is made
-//! for one package alone, whose wishes are fewer than those of the workspace: without care half of the dependencies and
-//! three of our own crates would be compiled a second time by `make test`.
+//! Cargo compiles a crate once for every set of features it is asked for, and with it everything
+//! above. A wheel is made for one package alone, whose wishes are fewer than those of the
+//! workspace: without care half of the dependencies and three of our own crates would be compiled a
+//! second time by `make test`.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -15,7 +16,14 @@ const MANIFEST: &str = "crates/swarmwood-python/Cargo.toml";
 /// What the wheel that `make test` builds would compile anew.
 pub fn wheel_is_as_workspace() -> Result<Vec<Fault>, String> {
     let workspace = listed(&["--workspace", "--all-features", "--edges", "normal,build,dev"])?;
-    let wheel = ["--package", "swarmwood-python", "--features", "as-in-workspace", "--edges", "normal,build"];
+    let wheel = [
+        "--package",
+        "swarmwood-python",
+        "--features",
+        "as-in-workspace",
+        "--edges",
+        "normal,build",
+    ];
     Ok(anew(&listed(&wheel)?, &workspace))
 }
 
@@ -24,7 +32,8 @@ pub fn anew(wheel: &str, workspace: &str) -> Vec<Fault> {
     let known: BTreeSet<&str> = crates(workspace).collect();
     let strange: BTreeSet<&str> = crates(wheel).filter(|line| !known.contains(line)).collect();
     let fault = |line: &str| {
-        let message = format!("'{line}' is compiled for the wheel alone; mend the feature as-in-workspace");
+        let message =
+            format!("'{line}' is compiled for the wheel alone; mend the feature as-in-workspace");
         Fault::new(MANIFEST, None, message)
     };
     strange.into_iter().map(fault).collect()

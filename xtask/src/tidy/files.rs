@@ -18,15 +18,22 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// The files of this workspace: those git knows or would add; all but build results where there is no git.
+    /// The files of this workspace: those git knows or would add; all but build results where there
+    /// is no git.
     pub fn of_workspace() -> Result<Tree, String> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
         let mut paths = git_files(root).unwrap_or_else(|| walk(root));
         paths.sort();
         let read = |path: String| std::fs::read(root.join(&path)).ok().map(|bytes| (path, bytes));
-        let text = |(path, bytes): (String, Vec<u8>)| String::from_utf8(bytes).ok().map(|text| File { path, text });
+        let text = |(path, bytes): (String, Vec<u8>)| {
+            String::from_utf8(bytes).ok().map(|text| File { path, text })
+        };
         let files: Vec<File> = paths.into_iter().filter_map(read).filter_map(text).collect();
-        if files.is_empty() { Err(format!("{}: no files found", root.display())) } else { Ok(Tree { files }) }
+        if files.is_empty() {
+            Err(format!("{}: no files found", root.display()))
+        } else {
+            Ok(Tree { files })
+        }
     }
 
     /// The file at a path.
@@ -51,7 +58,8 @@ impl File {
     /// Whether the whole file is test code.
     pub fn is_test(&self) -> bool {
         let mut parts = self.path.split('/');
-        self.path.ends_with("/tests.rs") || parts.any(|part| ["tests", "benches", "examples"].contains(&part))
+        self.path.ends_with("/tests.rs")
+            || parts.any(|part| ["tests", "benches", "examples"].contains(&part))
     }
 
     /// The numbered lines of code: comments blanked, and nothing from the inline test module on.
@@ -76,7 +84,8 @@ fn git_files(root: &Path) -> Option<Vec<String>> {
     let arguments = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
     let output = Command::new("git").args(arguments).current_dir(root).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
-    let paths: Vec<String> = text.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect();
+    let paths: Vec<String> =
+        text.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect();
     (output.status.success() && !paths.is_empty()).then_some(paths)
 }
 

@@ -13,10 +13,14 @@ const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[];
 pub fn function_lengths(tree: &Tree) -> Vec<Fault> {
     let mut faults = Vec::new();
     for file in tree.sources() {
-        let listed = |name: &str| LONG_FUNCTIONS.iter().any(|(path, long, _)| *path == file.path && *long == name);
+        let listed = |name: &str| {
+            LONG_FUNCTIONS.iter().any(|(path, long, _)| *path == file.path && *long == name)
+        };
         for Function { line, name, length } in functions(file) {
             if length > LONGEST && !listed(name) {
-                let message = format!("function '{name}' has {length} lines, at most {LONGEST}; take a step out of it");
+                let message = format!(
+                    "function '{name}' has {length} lines, at most {LONGEST}; take a step out of it"
+                );
                 faults.push(Fault::new(&file.path, line, message));
             }
         }
@@ -34,8 +38,8 @@ pub struct Function<'a> {
     pub length: usize,
 }
 
-/// Every function with a body. Relies on the format check: the closing brace stands alone, as deep as the signature
-/// begins.
+/// Every function with a body. Relies on the format check: the closing brace stands alone, as deep
+/// as the signature begins.
 pub fn functions(file: &File) -> Vec<Function<'_>> {
     let lines: Vec<(usize, &str)> = file.code().collect();
     let mut found = Vec::new();
@@ -44,7 +48,10 @@ pub fn functions(file: &File) -> Vec<Function<'_>> {
         let Some(name) = function_name(line.trim_start()) else { continue };
         let ends = |code: &str| {
             let depth = code.len() - code.trim_start().len();
-            depth == indent && (code.trim() == "}" || code.trim_end().ends_with(';') || code.trim_end().ends_with(" }"))
+            depth == indent
+                && (code.trim() == "}"
+                    || code.trim_end().ends_with(';')
+                    || code.trim_end().ends_with(" }"))
         };
         if let Some(end) = lines[start..].iter().position(|(_, code)| ends(code)) {
             found.push(Function { line: number, name, length: end + 1 });

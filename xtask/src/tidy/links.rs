@@ -18,12 +18,20 @@ pub fn links_exist(tree: &Tree) -> Vec<Fault> {
     for file in tree.files.iter().filter(|file| file.path.ends_with(".md")) {
         for (line, target) in links(file) {
             if !tree.exists(&resolve(&file.path, target)) {
-                faults.push(Fault::new(&file.path, line, format!("link to '{target}', which does not exist")));
+                faults.push(Fault::new(
+                    &file.path,
+                    line,
+                    format!("link to '{target}', which does not exist"),
+                ));
             }
         }
         for (line, path) in paths(file) {
             if !tree.exists(path) {
-                faults.push(Fault::new(&file.path, line, format!("names '{path}', which does not exist")));
+                faults.push(Fault::new(
+                    &file.path,
+                    line,
+                    format!("names '{path}', which does not exist"),
+                ));
             }
         }
     }
@@ -34,7 +42,10 @@ pub fn links_exist(tree: &Tree) -> Vec<Fault> {
 pub fn architecture_is_short(tree: &Tree) -> Vec<Fault> {
     let lines = tree.file("ARCHITECTURE.md").map_or(0, |file| file.text.lines().count());
     let message = || format!("{lines} lines, at most {MAP_LINES}; move details into the modules");
-    (lines > MAP_LINES).then(|| Fault::new("ARCHITECTURE.md", None, message())).into_iter().collect()
+    (lines > MAP_LINES)
+        .then(|| Fault::new("ARCHITECTURE.md", None, message()))
+        .into_iter()
+        .collect()
 }
 
 /// Lines outside of fenced blocks, where links and code spans are meant.

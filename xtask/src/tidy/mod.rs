@@ -1,7 +1,9 @@
 //! What the compiler does not check: the arrows between crates and modules, names, lengths, links.
 //!
-//! Each rule is a function from the tracked files to faults, so that its test can plant a fault in a made-up tree; the one
-//! about features of crates is one from what cargo lists. The test `the_workspace_is_tidy` runs all of them on the real one, so plain `cargo test` guards the house.
+//! Each rule is a function from the tracked files to faults, so that its test can plant a fault in
+//! a made-up tree; the one about features of crates is one from what cargo lists. The test
+//! `the_workspace_is_tidy` runs all of them on the real one, so plain `cargo test` guards the
+//! house.
 
 mod arrows;
 mod border;

@@ -81,12 +81,19 @@ const BANS: &[Ban] = &[
 pub fn forbidden_words(tree: &Tree) -> Vec<Fault> {
     let mut faults = Vec::new();
     for ban in BANS {
-        let under = |path: &str, prefixes: &[&str]| prefixes.iter().any(|prefix| path.starts_with(prefix));
-        let files = tree.sources().filter(|file| under(&file.path, ban.within) && !under(&file.path, ban.except));
+        let under =
+            |path: &str, prefixes: &[&str]| prefixes.iter().any(|prefix| path.starts_with(prefix));
+        let files = tree
+            .sources()
+            .filter(|file| under(&file.path, ban.within) && !under(&file.path, ban.except));
         for file in files {
             for (line, code) in file.code() {
                 if let Some(word) = ban.words.iter().find(|word| has_word(code, word)) {
-                    faults.push(Fault::new(&file.path, line, format!("`{}` here: {}", word.trim(), ban.reason)));
+                    faults.push(Fault::new(
+                        &file.path,
+                        line,
+                        format!("`{}` here: {}", word.trim(), ban.reason),
+                    ));
                 }
             }
         }
@@ -97,5 +104,6 @@ pub fn forbidden_words(tree: &Tree) -> Vec<Fault> {
 /// Whether the word stands in the code, not as the end of a longer one.
 fn has_word(code: &str, word: &str) -> bool {
     let is_letter = |c: char| c.is_alphanumeric() || c == '_';
-    code.match_indices(word).any(|(at, _)| !word.starts_with(is_letter) || !code[..at].ends_with(is_letter))
+    code.match_indices(word)
+        .any(|(at, _)| !word.starts_with(is_letter) || !code[..at].ends_with(is_letter))
 }

@@ -4,7 +4,8 @@ use super::files::File;
 use super::*;
 
 fn tree(files: &[(&str, &str)]) -> Tree {
-    let file = |(path, text): &(&str, &str)| File { path: path.to_string(), text: text.to_string() };
+    let file =
+        |(path, text): &(&str, &str)| File { path: path.to_string(), text: text.to_string() };
     Tree { files: files.iter().map(file).collect() }
 }
 
@@ -22,12 +23,20 @@ fn the_workspace_is_tidy() {
 #[test]
 fn crates_with_other_features_are_compiled_anew() {
     let workspace = "a v1: std\nb v2: default,std (*)\na v1: std (*)\n\nc v1: \n";
-    let told = |wheel: &str| features::anew(wheel, workspace).iter().map(Fault::to_string).collect::<Vec<_>>();
+    let told = |wheel: &str| {
+        features::anew(wheel, workspace).iter().map(Fault::to_string).collect::<Vec<_>>()
+    };
     assert_eq!(told("b v2: default,std\na v1: std\nc v1: \n"), [""; 0]);
     let manifest = "crates/swarmwood-python/Cargo.toml";
-    let fault =
-        |line: &str| format!("{manifest}: '{line}' is compiled for the wheel alone; mend the feature as-in-workspace");
-    assert_eq!(told("b v2: std\nb v2: std (*)\na v1: std\nd v1: \n"), [fault("b v2: std"), fault("d v1: ")]);
+    let fault = |line: &str| {
+        format!(
+            "{manifest}: '{line}' is compiled for the wheel alone; mend the feature as-in-workspace"
+        )
+    };
+    assert_eq!(
+        told("b v2: std\nb v2: std (*)\na v1: std\nd v1: \n"),
+        [fault("b v2: std"), fault("d v1: ")]
+    );
 }
 
 #[test]
@@ -68,14 +77,26 @@ fn arrows_inside_learn_point_down() {
         ("data.rs", "use super::bins;", "1: forbidden arrow learn::data → learn::bins"),
         ("data/mod.rs", "use super::bins;", "1: forbidden arrow learn::data → learn::bins"),
         ("data/fold.rs", "use super::super::bins;", "1: forbidden arrow learn::data → learn::bins"),
-        ("objective/logistic.rs", "let x = crate::metric::f();", "1: forbidden arrow learn::objective → learn::metric"),
-        ("bins.rs", "use crate::{data::Chunk, shard::Shard};", "1: forbidden arrow learn::bins → learn::shard"),
+        (
+            "objective/logistic.rs",
+            "let x = crate::metric::f();",
+            "1: forbidden arrow learn::objective → learn::metric",
+        ),
+        (
+            "bins.rs",
+            "use crate::{data::Chunk, shard::Shard};",
+            "1: forbidden arrow learn::bins → learn::shard",
+        ),
         (
             "bins.rs",
             "use crate::{\n    data::Chunk,\n    shard::Shard,\n};",
             "3: forbidden arrow learn::bins → learn::shard",
         ),
-        ("linear.rs", "use crate::greedy::Grow;", "1: forbidden arrow learn::linear → learn::greedy"),
+        (
+            "linear.rs",
+            "use crate::greedy::Grow;",
+            "1: forbidden arrow learn::linear → learn::greedy",
+        ),
     ] {
         assert_eq!(check(name, text), [format!("{}:{arrow}", path(name))], "{text}");
     }
@@ -84,10 +105,18 @@ fn arrows_inside_learn_point_down() {
 
 #[test]
 fn empty_names_long_files_and_machine_paths_are_found() {
-    assert_eq!(found(words::file_names, &[("a/utils.rs", ""), ("a/core/x.rs", ""), ("a/score.rs", "")]).len(), 2);
+    assert_eq!(
+        found(words::file_names, &[("a/utils.rs", ""), ("a/core/x.rs", ""), ("a/score.rs", "")])
+            .len(),
+        2
+    );
     let long = "fn f() {}\n".repeat(601);
     let tested = format!("fn f() {{}}\n#[cfg(test)]\nmod tests {{\n{long}}}\n");
-    let files = [("crates/a/src/x.rs", long.as_str()), ("crates/a/src/y.rs", &tested), ("crates/a/tests/z.rs", &long)];
+    let files = [
+        ("crates/a/src/x.rs", long.as_str()),
+        ("crates/a/src/y.rs", &tested),
+        ("crates/a/tests/z.rs", &long),
+    ];
     assert_eq!(found(words::file_lengths, &files).len(), 1);
     let traces = [
         ("a.md", "see /home/ann/x\nand ./work/x, target/tmp/y"),
@@ -109,7 +138,10 @@ fn long_functions_are_found() {
         &body[..body.len() / 59 * 56]
     );
     let faults = found(functions::function_lengths, &[("crates/a/src/x.rs", &text)]);
-    assert_eq!(faults, ["crates/a/src/x.rs:66: function 'long' has 61 lines, at most 60; take a step out of it"]);
+    assert_eq!(
+        faults,
+        ["crates/a/src/x.rs:66: function 'long' has 61 lines, at most 60; take a step out of it"]
+    );
 }
 
 #[test]
@@ -120,12 +152,18 @@ fn what_python_calls_is_guarded() {
                 #[pymethods]\nimpl Model {\n    #[getter]\n    fn name(&self) -> u8 {\n        1\n    }\n\n    \
                 /// Says.\n    fn method(&self) -> u8 {\n        2\n    }\n}\n\n\
                 impl Model {\n    fn helper(&self) {\n        work()\n    }\n}\n";
-    let told = found(border::python_calls_are_guarded, &[("crates/swarmwood-python/src/a.rs", text)]);
+    let told =
+        found(border::python_calls_are_guarded, &[("crates/swarmwood-python/src/a.rs", text)]);
     let fault = |line, name| {
-        format!("crates/swarmwood-python/src/a.rs:{line}: Python calls '{name}', which is not guarded against panics")
+        format!(
+            "crates/swarmwood-python/src/a.rs:{line}: Python calls '{name}', which is not guarded against panics"
+        )
     };
     assert_eq!(told, [fault(3, "bare"), fault(22, "method")]);
-    assert_eq!(found(border::python_calls_are_guarded, &[("crates/swarmwood/src/a.rs", text)]), [""; 0]);
+    assert_eq!(
+        found(border::python_calls_are_guarded, &[("crates/swarmwood/src/a.rs", text)]),
+        [""; 0]
+    );
 }
 
 #[test]
@@ -168,6 +206,12 @@ fn dead_links_and_paths_are_found() {
             "docs/a.md:1: link to '../a.md', which does not exist",
         ]
     );
-    assert_eq!(found(links::architecture_is_short, &[("ARCHITECTURE.md", &"x\n".repeat(301))]).len(), 1);
-    assert_eq!(found(links::architecture_is_short, &[("ARCHITECTURE.md", &"x\n".repeat(300))]).len(), 0);
+    assert_eq!(
+        found(links::architecture_is_short, &[("ARCHITECTURE.md", &"x\n".repeat(301))]).len(),
+        1
+    );
+    assert_eq!(
+        found(links::architecture_is_short, &[("ARCHITECTURE.md", &"x\n".repeat(300))]).len(),
+        0
+    );
 }

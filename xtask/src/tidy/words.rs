@@ -18,7 +18,11 @@ pub fn file_names(tree: &Tree) -> Vec<Fault> {
     for file in &tree.files {
         let parts = file.path.split('/').map(|part| part.split('.').next().unwrap_or_default());
         for part in parts.filter(|part| EMPTY_NAMES.contains(part)) {
-            faults.push(Fault::new(&file.path, None, format!("'{part}' says nothing; name the file after its job")));
+            faults.push(Fault::new(
+                &file.path,
+                None,
+                format!("'{part}' says nothing; name the file after its job"),
+            ));
         }
     }
     faults
@@ -31,7 +35,8 @@ pub fn file_lengths(tree: &Tree) -> Vec<Fault> {
     for file in tree.sources().filter(|file| !listed(&file.path)) {
         let lines = file.code().count();
         if lines > LONGEST {
-            let message = format!("{lines} lines without tests, at most {LONGEST}; split it by steps");
+            let message =
+                format!("{lines} lines without tests, at most {LONGEST}; split it by steps");
             faults.push(Fault::new(&file.path, None, message));
         }
     }
@@ -44,11 +49,15 @@ pub fn machine_traces(tree: &Tree) -> Vec<Fault> {
     let folders = ["work", "root", "home", "tmp", "Users"].map(|folder| format!("/{folder}/"));
     let hosts = ["localhost:", "127.0.0.1", "192.168.", ".internal/"];
     let mut faults = Vec::new();
-    let checked =
-        |path: &str| path != "Cargo.lock" && path != "xtask/src/tidy/words.rs" && path != "xtask/src/tidy/tests.rs";
+    let checked = |path: &str| {
+        path != "Cargo.lock"
+            && path != "xtask/src/tidy/words.rs"
+            && path != "xtask/src/tidy/tests.rs"
+    };
     for file in tree.files.iter().filter(|file| checked(&file.path)) {
         for (i, line) in file.text.lines().enumerate() {
-            let folder = folders.iter().find(|folder| starts_path(line, folder)).map(String::as_str);
+            let folder =
+                folders.iter().find(|folder| starts_path(line, folder)).map(String::as_str);
             let host = hosts.iter().find(|host| line.contains(**host)).copied();
             if let Some(trace) = folder.or(host) {
                 faults.push(Fault::new(
@@ -62,7 +71,8 @@ pub fn machine_traces(tree: &Tree) -> Vec<Fault> {
     faults
 }
 
-/// Whether an absolute path under the folder begins in the line, rather than a relative one going through it.
+/// Whether an absolute path under the folder begins in the line, rather than a relative one going
+/// through it.
 fn starts_path(line: &str, folder: &str) -> bool {
     line.match_indices(folder).any(|(at, _)| {
         let before = line[..at].chars().next_back();

@@ -18,15 +18,20 @@ const LISTED: usize = 12;
 /// Levels of a column that are named.
 const NAMED: usize = 4;
 
-/// What was asked: the facts, the parameters that differ from their defaults, all parameters, what was told.
+/// What was asked: the facts, the parameters that differ from their defaults, all parameters, what
+/// was told.
 pub fn asked(run: &Run) -> Html {
     let model = run.model.as_ref().map(|loaded| &loaded.model);
     let record = run.trained.as_ref().or(run.tuned.as_ref());
-    let of_record = |name: &str| record.and_then(|record| record.get(name)).map_or(String::new(), plain);
+    let of_record =
+        |name: &str| record.and_then(|record| record.get(name)).map_or(String::new(), plain);
     let of_model = |of: &dyn Fn(&Model) -> String| model.map(of);
-    let told = |of: &dyn Fn(&Model) -> String, name: &str| of_model(of).unwrap_or_else(|| of_record(name));
-    let rows = |name: &str| record.and_then(|record| record[name].as_u64()).filter(|rows| *rows > 0);
-    let trained = rows("rows").or(model.map(|model| model.provenance.rows).filter(|rows| *rows > 0));
+    let told =
+        |of: &dyn Fn(&Model) -> String, name: &str| of_model(of).unwrap_or_else(|| of_record(name));
+    let rows =
+        |name: &str| record.and_then(|record| record[name].as_u64()).filter(|rows| *rows > 0);
+    let trained =
+        rows("rows").or(model.map(|model| model.provenance.rows).filter(|rows| *rows > 0));
     let pairs = [
         ("Target", told(&|model| model.schema.target.name.clone(), "target")),
         ("Task", model.map_or_else(|| of_record("task"), task)),
@@ -36,17 +41,26 @@ pub fn asked(run: &Run) -> Html {
         ("Validation rows", rows("valid_rows").map_or(String::new(), words::grouped)),
         ("Features", told(&|model| model.schema.features.len().to_string(), "features")),
         ("Model", model.map_or(String::new(), size)),
-        ("Trained by", of_model(&|model| format!("version {}", model.provenance.version)).unwrap_or_default()),
-        ("File", run.model.as_ref().map_or(String::new(), |loaded| loaded.path.display().to_string())),
+        (
+            "Trained by",
+            of_model(&|model| format!("version {}", model.provenance.version)).unwrap_or_default(),
+        ),
+        (
+            "File",
+            run.model.as_ref().map_or(String::new(), |loaded| loaded.path.display().to_string()),
+        ),
     ];
     let parameters = parameters(model, record);
-    let other: Vec<Vec<Cell>> = parameters.iter().filter(|one| one.is_other()).map(Parameter::in_short).collect();
+    let other: Vec<Vec<Cell>> =
+        parameters.iter().filter(|one| one.is_other()).map(Parameter::in_short).collect();
     let all: Vec<Vec<Cell>> = parameters.iter().map(Parameter::cells).collect();
     let heads = ["parameter", "value", "default", "what it is"];
     let listed = match (all.is_empty(), other.is_empty()) {
         (true, _) => note("The file does not tell with which parameters the model was trained."),
         (false, true) => note("All parameters have the defaults of the method."),
-        (false, false) => table("Parameters that differ from the defaults of the method", &heads, &other),
+        (false, false) => {
+            table("Parameters that differ from the defaults of the method", &heads, &other)
+        }
     };
     let headline = format!("All {}", count(all.len() as u64, "parameter"));
     facts(&pairs)
@@ -66,7 +80,9 @@ fn task(model: &Model) -> String {
     match &model.schema.target.kind {
         TargetKind::Number => "a number (regression)".to_string(),
         TargetKind::Classes(classes) => match &classes[..] {
-            [negative, positive] => format!("two classes: {negative}, and {positive}, the positive one"),
+            [negative, positive] => {
+                format!("two classes: {negative}, and {positive}, the positive one")
+            }
             classes => format!("{} classes", classes.len()),
         },
     }
@@ -85,7 +101,9 @@ pub fn trees(model: &Model) -> (u64, u64, usize) {
 fn size(model: &Model) -> String {
     match trees(model) {
         (0, _, _) => model.summary().kind.name().to_string(),
-        (trees, leaves, depth) => format!("{}, {}, depth {depth} at most", count(trees, "tree"), count(leaves, "leaf")),
+        (trees, leaves, depth) => {
+            format!("{}, {}, depth {depth} at most", count(trees, "tree"), count(leaves, "leaf"))
+        }
     }
 }
 
@@ -122,7 +140,8 @@ impl Parameter {
     }
 }
 
-/// The parameters of a run as its model keeps them, or else its record, each beside the default of the method.
+/// The parameters of a run as its model keeps them, or else its record, each beside the default of
+/// the method.
 fn parameters(model: Option<&Model>, record: Option<&Value>) -> Vec<Parameter> {
     let given: Vec<(String, String)> = match (model, record) {
         (Some(model), _) => model.provenance.params.clone().into_iter().collect(),
@@ -143,8 +162,14 @@ fn parameters(model: Option<&Model>, record: Option<&Value>) -> Vec<Parameter> {
     };
     let spec = |name: &str| TABLE.iter().find(|spec| spec.name == name);
     let parameter = |(name, value): (String, String)| {
-        let default = spec(&name).filter(|_| known && name != "method").map(|spec| spec.show(&defaults));
-        Parameter { help: spec(&name).map_or("", |spec| spec.help), default: default.unwrap_or_default(), name, value }
+        let default =
+            spec(&name).filter(|_| known && name != "method").map(|spec| spec.show(&defaults));
+        Parameter {
+            help: spec(&name).map_or("", |spec| spec.help),
+            default: default.unwrap_or_default(),
+            name,
+            value,
+        }
     };
     given.into_iter().map(parameter).collect()
 }
@@ -159,7 +184,9 @@ pub fn data(model: &Model, measured: Option<&Measured>, id: &str) -> Result<Html
             .map(|feature| {
                 let kind = match &feature.kind {
                     Kind::Number => "number".to_string(),
-                    Kind::Category { levels } => format!("one of {}", count(levels.len() as u64, "level")),
+                    Kind::Category { levels } => {
+                        format!("one of {}", count(levels.len() as u64, "level"))
+                    }
                 };
                 vec![Cell::text(feature.name.clone()), Cell::text(kind)]
             })
@@ -169,13 +196,18 @@ pub fn data(model: &Model, measured: Option<&Measured>, id: &str) -> Result<Html
         return Ok(details(&headline, rows.len() <= LISTED, table));
     };
     let rows = measured.held.rows();
-    let opening = note(&format!("{} of {}, with a known target.", count(rows as u64, "row"), measured.file));
+    let opening =
+        note(&format!("{} of {}, with a known target.", count(rows as u64, "row"), measured.file));
     let columns = profile(&measured.rows)?;
     let lines: Vec<Vec<Cell>> = columns.iter().map(|column| line(column, rows)).collect();
     let heads = ["feature", "missing", "least", "mean", "greatest", "most frequent"];
     let table = table("Features of these rows", &heads, &lines);
     let headline = format!("The {}", count(columns.len() as u64, "feature"));
-    Ok(opening.and(target(model, measured, id)).and(details(&headline, columns.len() <= LISTED, table)))
+    Ok(opening.and(target(model, measured, id)).and(details(
+        &headline,
+        columns.len() <= LISTED,
+        table,
+    )))
 }
 
 fn line(column: &Profile, rows: usize) -> Vec<Cell> {
@@ -193,8 +225,10 @@ fn line(column: &Profile, rows: usize) -> Vec<Cell> {
             cells.extend([Cell::number(""), Cell::number(""), Cell::number("")]);
             let named = levels.iter().take(NAMED);
             let share = |count: usize| words::percent(count as f64 / rows.max(1) as f64);
-            let mut text =
-                named.map(|(name, count)| format!("{name} {}", share(*count))).collect::<Vec<_>>().join(", ");
+            let mut text = named
+                .map(|(name, count)| format!("{name} {}", share(*count)))
+                .collect::<Vec<_>>()
+                .join(", ");
             if levels.len() > NAMED {
                 text.push_str(&format!(", and {} more", levels.len() - NAMED));
             }
@@ -208,7 +242,9 @@ fn line(column: &Profile, rows: usize) -> Vec<Cell> {
 fn target(model: &Model, measured: &Measured, id: &str) -> Html {
     let targets = measured.held.targets();
     let TargetKind::Classes(classes) = &model.schema.target.kind else {
-        let (low, high) = targets.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), y| (a.min(*y), b.max(*y)));
+        let (low, high) = targets
+            .iter()
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), y| (a.min(*y), b.max(*y)));
         let (low, high) = if low < high { (low, high) } else { (low - 0.5, low + 0.5) };
         if !(low.is_finite() && high.is_finite()) {
             return Html::default();
@@ -226,5 +262,9 @@ fn target(model: &Model, measured: &Measured, id: &str) -> Html {
         ]
     };
     let lines: Vec<Vec<Cell>> = classes.iter().enumerate().map(line).collect();
-    details("The classes", lines.len() <= LISTED, table("Classes of these rows", &["class", "rows", "share"], &lines))
+    details(
+        "The classes",
+        lines.len() <= LISTED,
+        table("Classes of these rows", &["class", "rows", "share"], &lines),
+    )
 }

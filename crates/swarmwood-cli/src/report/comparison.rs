@@ -8,15 +8,19 @@ use super::runs::{Loaded, Run};
 use super::words::{self, more_is_better};
 
 /// Metrics that are compared, as far as the task has them.
-const COMPARED: [&str; 8] = ["accuracy", "balanced_accuracy", "auc", "logloss", "rmse", "mae", "r2", "medae"];
+const COMPARED: [&str; 8] =
+    ["accuracy", "balanced_accuracy", "auc", "logloss", "rmse", "mae", "r2", "medae"];
 
 /// A section for all models of the first target that has more than one, or `None`.
 pub fn section(number: usize, runs: &[Run]) -> Option<Section> {
     let models = || runs.iter().filter(|run| run.model.is_some());
     let group = models().map(|run| same_target(runs, run)).find(|group| group.len() > 1)?;
-    let target =
-        group.first().and_then(|run| run.model.as_ref()).map(|loaded| loaded.model.schema.target.name.clone())?;
-    let mut section = Section::new(number, format!("{} models of {target}", group.len()), "comparison");
+    let target = group
+        .first()
+        .and_then(|run| run.model.as_ref())
+        .map(|loaded| loaded.model.schema.target.name.clone())?;
+    let mut section =
+        Section::new(number, format!("{} models of {target}", group.len()), "comparison");
     section.part("Size and cost", sizes(&group));
     section.part("Metrics side by side", metrics(&group));
     section.part("Differences in pairs", differences(&group));
@@ -43,8 +47,9 @@ fn sizes(group: &[&Run]) -> Html {
         let summary = loaded.model.summary();
         let (trees, leaves, depth) = super::asked::trees(&loaded.model);
         let record = run.trained.as_ref();
-        let seconds =
-            record.and_then(|record| record["seconds"]["train"].as_f64()).map_or(String::new(), words::seconds);
+        let seconds = record
+            .and_then(|record| record["seconds"]["train"].as_f64())
+            .map_or(String::new(), words::seconds);
         let gain = super::cost::gain(run).map_or(String::new(), |gain| gain.1);
         vec![
             Cell::text(run.name()),
@@ -58,11 +63,21 @@ fn sizes(group: &[&Run]) -> Html {
         ]
     };
     let rows: Vec<Vec<Cell>> = loaded(group).map(row).collect();
-    let heads = ["model", "method", "trees", "leaves", "depth", "features used", "gain over greedy", "training"];
+    let heads = [
+        "model",
+        "method",
+        "trees",
+        "leaves",
+        "depth",
+        "features used",
+        "gain over greedy",
+        "training",
+    ];
     table("What the models are made of", &heads, &rows)
 }
 
-/// The metrics that are known of at least one model: with intervals where rows were given, else as recorded.
+/// The metrics that are known of at least one model: with intervals where rows were given, else as
+/// recorded.
 fn metrics(group: &[&Run]) -> Html {
     let shown = |run: &Run, loaded: &Loaded, name: &str| -> Option<String> {
         if let Some(measured) = &loaded.measured {
@@ -70,8 +85,9 @@ fn metrics(group: &[&Run]) -> Html {
             return Some(if interval.is_empty() { value } else { format!("{value} ({interval})") });
         }
         let record = run.trained.as_ref()?;
-        let found =
-            ["valid", "train"].into_iter().find_map(|part| Some((part, record["metrics"][part][name].as_f64()?)));
+        let found = ["valid", "train"]
+            .into_iter()
+            .find_map(|part| Some((part, record["metrics"][part][name].as_f64()?)));
         found.map(|(part, value)| format!("{} ({part})", words::figure(value)))
     };
     let known: Vec<&str> = COMPARED
@@ -80,7 +96,9 @@ fn metrics(group: &[&Run]) -> Html {
         .collect();
     let row = |(run, model): (&Run, &Loaded)| {
         let mut cells = vec![Cell::text(run.name())];
-        cells.extend(known.iter().map(|name| Cell::number(shown(run, model, name).unwrap_or_default())));
+        cells.extend(
+            known.iter().map(|name| Cell::number(shown(run, model, name).unwrap_or_default())),
+        );
         cells
     };
     if known.is_empty() {
@@ -98,7 +116,8 @@ fn metrics(group: &[&Run]) -> Html {
 
 /// How much each model is better or worse than the first one on the same draws of the same rows.
 fn differences(group: &[&Run]) -> Html {
-    let measured: Vec<_> = loaded(group).filter_map(|(run, loaded)| Some((run, loaded.measured.as_ref()?))).collect();
+    let measured: Vec<_> =
+        loaded(group).filter_map(|(run, loaded)| Some((run, loaded.measured.as_ref()?))).collect();
     let Some(((first, base), others)) = measured.split_first() else { return Html::default() };
     let mut rows = Vec::new();
     for (run, measured) in others {

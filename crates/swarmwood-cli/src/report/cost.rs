@@ -12,8 +12,12 @@ const SHOWN: usize = 10;
 /// The gain and the cost, as the record tells them; of a trace the last gain alone is known.
 pub fn cost(run: &Run) -> Html {
     let Some(record) = &run.trained else {
-        let gain =
-            run.trace.iter().flatten().rev().find_map(|step| Some((step.gain?, step.evaluations?, step.seconds)));
+        let gain = run
+            .trace
+            .iter()
+            .flatten()
+            .rev()
+            .find_map(|step| Some((step.gain?, step.evaluations?, step.seconds)));
         return match gain {
             Some((gain, trees, seconds)) => paragraph(&format!(
                 "The last step told {} lower loss than the best greedy fit, after {} and {}.",
@@ -50,7 +54,11 @@ pub fn gain(run: &Run) -> Option<(String, String, String)> {
         return Some((name, "none".to_string(), "greedy was kept".to_string()));
     }
     let share = if greedy > 0.0 { 1.0 - loss / greedy } else { 0.0 };
-    Some((name, words::percent(share), format!("{} on training rows", search["measure"].as_str().unwrap_or("loss"))))
+    Some((
+        name,
+        words::percent(share),
+        format!("{} on training rows", search["measure"].as_str().unwrap_or("loss")),
+    ))
 }
 
 /// The default search over ensembles.
@@ -64,12 +72,17 @@ fn ensemble(search: &Value) -> Html {
                 words::percent(gain)
             )
         }
-        (Some(true), None) => format!("Chosen: {chosen}. It was not compared with greedy boosting on unseen rows."),
+        (Some(true), None) => {
+            format!("Chosen: {chosen}. It was not compared with greedy boosting on unseen rows.")
+        }
         _ => format!("Chosen: {chosen}. No search was better than greedy boosting on unseen rows."),
     };
     let unfinished = search["choice_finished"].as_bool() == Some(false);
-    let unfinished =
-        if unfinished { note("The run was cut short, and the choice was not finished.") } else { Html::default() };
+    let unfinished = if unfinished {
+        note("The run was cut short, and the choice was not finished.")
+    } else {
+        Html::default()
+    };
     let pairs = [
         ("Training loss", number(&search["loss"]["chosen"])),
         ("Of greedy boosting", number(&search["loss"]["greedy"])),
@@ -77,13 +90,19 @@ fn ensemble(search: &Value) -> Html {
         ("Unexplained", search["noise"].as_f64().map_or(String::new(), words::percent)),
         (
             "Calibration",
-            search["calibration"].as_f64().filter(|factor| *factor != 1.0).map_or(String::new(), words::figure),
+            search["calibration"]
+                .as_f64()
+                .filter(|factor| *factor != 1.0)
+                .map_or(String::new(), words::figure),
         ),
     ];
     let row = |one: &Value| {
         let name = one["name"].as_str().unwrap_or_default();
         let mark = if name == chosen { "chosen" } else { "" };
-        (one["score"].as_f64(), vec![Cell::text(name), Cell::number(number(&one["score"])), Cell::text(mark)])
+        (
+            one["score"].as_f64(),
+            vec![Cell::text(name), Cell::number(number(&one["score"])), Cell::text(mark)],
+        )
     };
     let mut rows: Vec<(Option<f64>, Vec<Cell>)> =
         search["compared"].as_array().into_iter().flatten().map(row).collect();
@@ -93,7 +112,11 @@ fn ensemble(search: &Value) -> Html {
     let heads = ["candidate", "score on unseen rows", ""];
     let headline = format!("What was compared: {}", count(rows.len() as u64, "candidate"));
     let compared = table("Candidates, the best first; less is better", &heads, &rows);
-    paragraph(&opening).and(unfinished).and(facts(&pairs)).and(details(&headline, rows.len() <= SHOWN, compared))
+    paragraph(&opening).and(unfinished).and(facts(&pairs)).and(details(
+        &headline,
+        rows.len() <= SHOWN,
+        compared,
+    ))
 }
 
 /// The search for one tree.
@@ -129,9 +152,14 @@ fn single(search: &Value) -> Html {
             Cell::number(of("standard_error")),
         ]
     };
-    let rows: Vec<Vec<Cell>> = search["compared"].as_array().into_iter().flatten().map(row).collect();
+    let rows: Vec<Vec<Cell>> =
+        search["compared"].as_array().into_iter().flatten().map(row).collect();
     let heads = ["tree", "leaves at most", "error on unseen rows", "standard error"];
-    paragraph(&opening).and(facts(&pairs)).and(table("What was compared by cross-validation", &heads, &rows))
+    paragraph(&opening).and(facts(&pairs)).and(table(
+        "What was compared by cross-validation",
+        &heads,
+        &rows,
+    ))
 }
 
 /// A published swarm.
@@ -146,14 +174,18 @@ fn swarm(search: &Value) -> Html {
         ("Evaluations", whole("evaluations")),
         ("Known already", whole("repeats")),
         ("Rules", space["n"].as_u64().map_or(String::new(), words::grouped)),
-        ("Size of the space", space["drawn"]["size"].as_str().map_or(String::new(), str::to_string)),
+        (
+            "Size of the space",
+            space["drawn"]["size"].as_str().map_or(String::new(), str::to_string),
+        ),
     ];
     facts(&pairs).and(note("The run measured no greedy model of the same size to compare with."))
 }
 
 /// Time and memory.
 fn spent(record: &Value) -> Html {
-    let seconds = |name: &str| record["seconds"][name].as_f64().map_or(String::new(), words::seconds);
+    let seconds =
+        |name: &str| record["seconds"][name].as_f64().map_or(String::new(), words::seconds);
     facts(&[
         ("Reading", seconds("read")),
         ("Binning", seconds("bin")),
@@ -175,19 +207,27 @@ mod tests {
 
     #[test]
     fn every_kind_of_search_tells_its_gain() {
-        let run = of(json!({"chosen": "<pairs>", "searched": true, "gain_over_greedy": 0.125, "trees_grown": 1234,
-            "loss": {"greedy": 2.0, "chosen": 1.5}, "compared": [{"name": "greedy", "score": 2.0}, {"name": "<pairs>", "score": 1.0}]}));
+        let run = of(
+            json!({"chosen": "<pairs>", "searched": true, "gain_over_greedy": 0.125, "trees_grown": 1234,
+            "loss": {"greedy": 2.0, "chosen": 1.5}, "compared": [{"name": "greedy", "score": 2.0}, {"name": "<pairs>", "score": 1.0}]}),
+        );
         let html = cost(&run);
         for part in ["12.5 % lower loss", "&lt;pairs&gt;", "1,234", "1.50 s", "50 MB", ">chosen<"] {
             assert!(html.as_str().contains(part), "no {part} in {html:?}");
         }
         // The best of the candidates stands first.
-        assert!(html.as_str().find("row'>&lt;pairs&gt;").unwrap() < html.as_str().find("row'>greedy").unwrap());
+        assert!(
+            html.as_str().find("row'>&lt;pairs&gt;").unwrap()
+                < html.as_str().find("row'>greedy").unwrap()
+        );
         assert_eq!(gain(&run).unwrap().1, "12.5 %");
-        let run = of(json!({"measure": "gini", "loss": 0.3, "greedy_loss": 0.4, "searched": true, "descents": 40}));
+        let run = of(
+            json!({"measure": "gini", "loss": 0.3, "greedy_loss": 0.4, "searched": true, "descents": 40}),
+        );
         assert!(cost(&run).as_str().contains("gini 0.3 on the training rows, the greedy one 0.4"));
         assert_eq!(gain(&run).unwrap().1, "25.0 %");
-        let run = of(json!({"measure": "rmse", "best": 0.5, "evaluations": 5000, "space": {"n": 7}}));
+        let run =
+            of(json!({"measure": "rmse", "best": 0.5, "evaluations": 5000, "space": {"n": 7}}));
         assert!(cost(&run).as_str().contains("5,000") && gain(&run).is_none());
         assert!(cost(&of(Value::Null)).as_str().contains("greedy growth itself"));
     }
@@ -196,7 +236,11 @@ mod tests {
     fn without_a_record_the_trace_tells_what_it_can() {
         let step = Step { gain: Some(0.2), evaluations: Some(90), seconds: 3.0, ..Step::default() };
         let run = Run { trace: Some(vec![step, Step::default()]), ..Run::default() };
-        assert!(cost(&run).as_str().contains("20.0 % lower loss than the best greedy fit, after 90 trees and 3.00 s"));
+        assert!(
+            cost(&run)
+                .as_str()
+                .contains("20.0 % lower loss than the best greedy fit, after 90 trees and 3.00 s")
+        );
         assert!(cost(&Run::default()).as_str().contains("train --json"));
     }
 }

@@ -1,4 +1,5 @@
-//! How good a model is: its metrics with intervals, classes against classes, curves, calibration, residuals.
+//! How good a model is: its metrics with intervals, classes against classes, curves, calibration,
+//! residuals.
 
 use serde_json::Value;
 use swarmwood::learn::metric::classes::Confusion;
@@ -27,18 +28,23 @@ pub const MAIN: [&str; 4] = ["accuracy", "auc", "rmse", "r2"];
 /// Every metric on every table that there is.
 pub fn metrics(run: &Run) -> Html {
     let measured = run.model.as_ref().and_then(|loaded| loaded.measured.as_ref());
-    let recorded = |part: &str, name: &str| recorded(run, part, name).map_or(String::new(), words::figure);
+    let recorded =
+        |part: &str, name: &str| recorded(run, part, name).map_or(String::new(), words::figure);
     let mut names: Vec<String> = Vec::new();
     let mut known = |name: &str| {
         if !names.iter().any(|other| other == name) {
             names.push(name.to_string());
         }
     };
-    measured.into_iter().flat_map(|measured| measured.drawn.values()).for_each(|(name, _)| known(name));
+    measured
+        .into_iter()
+        .flat_map(|measured| measured.drawn.values())
+        .for_each(|(name, _)| known(name));
     for part in PARTS {
         metrics_of(run, part).into_iter().flatten().for_each(|(name, _)| known(name));
     }
-    let parts: Vec<&str> = PARTS.into_iter().filter(|part| metrics_of(run, part).is_some()).collect();
+    let parts: Vec<&str> =
+        PARTS.into_iter().filter(|part| metrics_of(run, part).is_some()).collect();
     let row = |name: &String| {
         let mut cells = vec![Cell::text(name.clone())];
         cells.extend(parts.iter().map(|part| Cell::number(recorded(part, name))));
@@ -104,8 +110,14 @@ pub fn headline(run: &Run) -> Vec<(String, String, String)> {
             return Some((name.to_string(), value, more.unwrap_or_default()));
         }
         // The training rows say least.
-        let part = ["untouched", "valid", "train"].into_iter().find(|part| recorded(run, part, name).is_some())?;
-        Some((name.to_string(), words::figure(recorded(run, part, name)?), format!("on the {}", heading(part))))
+        let part = ["untouched", "valid", "train"]
+            .into_iter()
+            .find(|part| recorded(run, part, name).is_some())?;
+        Some((
+            name.to_string(),
+            words::figure(recorded(run, part, name)?),
+            format!("on the {}", heading(part)),
+        ))
     };
     MAIN.iter().filter_map(card).collect()
 }
@@ -129,8 +141,10 @@ pub fn pictures(section: &mut Section, loaded: &Loaded) {
         let error = words::figure(pairs.error());
         note(&format!("The expected calibration error, the mean distance of the dots from the diagonal, is {error}."))
     });
-    let figures: Vec<Html> =
-        charts.iter().map(|(title, chart)| chart_figure(&section.ids.fresh(), title, chart)).collect();
+    let figures: Vec<Html> = charts
+        .iter()
+        .map(|(title, chart)| chart_figure(&section.ids.fresh(), title, chart))
+        .collect();
     let title = if judged.is_some() { "Calibration" } else { "Residuals" };
     section.part(title, gallery(figures).and(ece.unwrap_or_default()));
 }
@@ -147,7 +161,9 @@ fn confusion(table_of: &Confusion, classes: &[String]) -> Html {
             let weight = table_of.cell(truth, predicted);
             Cell::Shade(if total > 0.0 { weight / total } else { 0.0 }, words::figure(weight))
         }));
-        cells.push(Cell::number(table_of.recall(truth).filter(|_| total > 0.0).map_or("–".into(), words::percent)));
+        cells.push(Cell::number(
+            table_of.recall(truth).filter(|_| total > 0.0).map_or("–".into(), words::percent),
+        ));
         cells
     };
     let rows: Vec<Vec<Cell>> = classes.iter().enumerate().map(row).collect();
@@ -161,7 +177,8 @@ fn confusion(table_of: &Confusion, classes: &[String]) -> Html {
 /// The curve of the positive class, or one a class.
 fn roc(model: &Model, measured: &Measured, id: &str) -> Html {
     let classes = model.schema.target.kind.classes();
-    let wanted: Vec<usize> = if classes.len() == 2 { vec![1] } else { (0..classes.len().min(COLOURS.len())).collect() };
+    let wanted: Vec<usize> =
+        if classes.len() == 2 { vec![1] } else { (0..classes.len().min(COLOURS.len())).collect() };
     let diagonal = Line {
         name: "by chance".into(),
         colour: GREY,
@@ -174,7 +191,13 @@ fn roc(model: &Model, measured: &Measured, id: &str) -> Html {
         let ranks = measured.held.ranks(*class);
         let (Some(auc), Some(points)) = (ranks.clone().auc(), ranks.curve()) else { continue };
         let name = format!("{}: AUC {}", classes[*class], words::figure(auc));
-        lines.push(Line { name, colour: COLOURS[at], points: thinned(&points), whole: true, mark: Mark::Line });
+        lines.push(Line {
+            name,
+            colour: COLOURS[at],
+            points: thinned(&points),
+            whole: true,
+            mark: Mark::Line,
+        });
     }
     if lines.len() == 1 {
         return note("Only one class occurs in these rows.");
@@ -185,7 +208,11 @@ fn roc(model: &Model, measured: &Measured, id: &str) -> Html {
         lines,
     };
     let more = match classes.len() > COLOURS.len() && classes.len() > 2 {
-        true => note(&format!("The first {} of {} classes, each against all others.", COLOURS.len(), classes.len())),
+        true => note(&format!(
+            "The first {} of {} classes, each against all others.",
+            COLOURS.len(),
+            classes.len()
+        )),
         false => Html::default(),
     };
     gallery([chart_figure(id, "How well chances order the rows", &chart)]).and(more)
@@ -195,7 +222,8 @@ fn roc(model: &Model, measured: &Measured, id: &str) -> Html {
 fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let mut kept: Vec<(f64, f64)> = Vec::new();
     for (at, &(x, y)) in points.iter().enumerate() {
-        let far = kept.last().is_none_or(|last| (x - last.0).abs() >= NEAR || (y - last.1).abs() >= NEAR);
+        let far =
+            kept.last().is_none_or(|last| (x - last.0).abs() >= NEAR || (y - last.1).abs() >= NEAR);
         if far || at + 1 == points.len() {
             kept.push((x, y));
         }
@@ -209,7 +237,8 @@ mod tests {
 
     #[test]
     fn a_long_curve_is_thinned_and_keeps_its_ends() {
-        let points: Vec<(f64, f64)> = (0..=100_000).map(|at| (f64::from(at) / 1e5, f64::from(at) / 1e5)).collect();
+        let points: Vec<(f64, f64)> =
+            (0..=100_000).map(|at| (f64::from(at) / 1e5, f64::from(at) / 1e5)).collect();
         let kept = thinned(&points);
         assert!(kept.len() <= 502 && kept.len() > 400, "{}", kept.len());
         assert_eq!((kept.first(), kept.last()), (Some(&(0.0, 0.0)), Some(&(1.0, 1.0))));
@@ -219,12 +248,17 @@ mod tests {
     #[test]
     fn cells_are_as_dark_as_their_share_of_the_class() {
         let mut table = Confusion::new(2);
-        for (said, target) in [([0.9, 0.1], 0.0), ([0.9, 0.1], 0.0), ([0.2, 0.8], 0.0), ([0.2, 0.8], 0.0)] {
+        for (said, target) in
+            [([0.9, 0.1], 0.0), ([0.9, 0.1], 0.0), ([0.2, 0.8], 0.0), ([0.2, 0.8], 0.0)]
+        {
             table.add(&said, target, 1.0);
         }
         let html = confusion(&table, &["no".into(), "<yes>".into()]);
         assert_eq!(html.as_str().matches("style='--share:35.0%'>2<").count(), 2, "{html:?}");
-        assert!(html.as_str().contains("<th scope='col' class='n'>said &lt;yes&gt;</th>"), "{html:?}");
+        assert!(
+            html.as_str().contains("<th scope='col' class='n'>said &lt;yes&gt;</th>"),
+            "{html:?}"
+        );
         assert!(html.as_str().contains("50.0 %") && html.as_str().contains("–"), "{html:?}");
     }
 }

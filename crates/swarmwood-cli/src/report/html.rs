@@ -1,12 +1,12 @@
-//! Pieces of HTML. What comes from outside is escaped here and nowhere else: only [`Html`] reaches a page, and text becomes
-//! [`Html`] by being escaped.
+//! Pieces of HTML. What comes from outside is escaped here and nowhere else: only [`Html`] reaches
+//! a page, and text becomes [`Html`] by being escaped.
 
 use swarmwood::model::picture::escape;
 
 use crate::chart::Chart;
 
-/// Width and height of a chart: two stand beside each other on a desk, and one fits a telephone with letters of a legible
-/// size.
+/// Width and height of a chart: two stand beside each other on a desk, and one fits a telephone
+/// with letters of a legible size.
 pub const CHART: (f64, f64) = (400.0, 290.0);
 
 /// Letters from which on a cell is a sentence.
@@ -78,7 +78,9 @@ impl Cell {
     fn html(&self) -> String {
         match self {
             // A sentence in a narrow column would be a tower of words.
-            Cell::Text(text) if text.chars().count() > SENTENCE => format!("<td class='w'>{}</td>", escape(text)),
+            Cell::Text(text) if text.chars().count() > SENTENCE => {
+                format!("<td class='w'>{}</td>", escape(text))
+            }
             Cell::Text(text) => format!("<td>{}</td>", escape(text)),
             Cell::Number(text) => format!("<td class='n'>{}</td>", escape(text)),
             Cell::Bar(share, text) => format!(
@@ -87,18 +89,25 @@ impl Cell {
                 escape(text)
             ),
             Cell::Shade(share, text) => {
-                format!("<td class='n s' style='--share:{:.1}%'>{}</td>", 70.0 * share.clamp(0.0, 1.0), escape(text))
+                format!(
+                    "<td class='n s' style='--share:{:.1}%'>{}</td>",
+                    70.0 * share.clamp(0.0, 1.0),
+                    escape(text)
+                )
             }
         }
     }
 }
 
-/// A table with a caption; the first cell of a row is its heading. Numbers stand below headings at the right edge.
+/// A table with a caption; the first cell of a row is its heading. Numbers stand below headings at
+/// the right edge.
 pub fn table(caption: &str, heads: &[&str], rows: &[Vec<Cell>]) -> Html {
     if rows.is_empty() {
         return Html::default();
     }
-    let numeric = |at: usize| rows.iter().any(|row| matches!(row.get(at), Some(Cell::Number(_) | Cell::Shade(..))));
+    let numeric = |at: usize| {
+        rows.iter().any(|row| matches!(row.get(at), Some(Cell::Number(_) | Cell::Shade(..))))
+    };
     let head = |(at, head): (usize, &&str)| {
         let class = if numeric(at) { " class='n'" } else { "" };
         format!("<th scope='col'{class}>{}</th>", escape(head))
@@ -118,15 +127,23 @@ fn line(row: &[Cell]) -> String {
         Cell::Number(text) => format!("<th scope='row' class='n'>{}</th>", escape(text)),
         other => other.html(),
     };
-    row.iter().enumerate().map(|(at, cell)| if at == 0 { heading(cell) } else { cell.html() }).collect()
+    row.iter()
+        .enumerate()
+        .map(|(at, cell)| if at == 0 { heading(cell) } else { cell.html() })
+        .collect()
 }
 
 /// Names with what they are, one a line; what is empty is left out.
 pub fn facts(pairs: &[(&str, String)]) -> Html {
-    let one =
-        |(name, value): &(&str, String)| format!("<div><dt>{}</dt><dd>{}</dd></div>\n", escape(name), escape(value));
+    let one = |(name, value): &(&str, String)| {
+        format!("<div><dt>{}</dt><dd>{}</dd></div>\n", escape(name), escape(value))
+    };
     let known: String = pairs.iter().filter(|(_, value)| !value.is_empty()).map(one).collect();
-    if known.is_empty() { Html::default() } else { Html(format!("<dl class='facts'>\n{known}</dl>\n")) }
+    if known.is_empty() {
+        Html::default()
+    } else {
+        Html(format!("<dl class='facts'>\n{known}</dl>\n"))
+    }
 }
 
 /// The few figures that stand above all others: name, figure, what goes with it.
@@ -157,8 +174,13 @@ pub fn note(text: &str) -> Html {
 
 /// Remarks as a list.
 pub fn notes<'a>(texts: impl IntoIterator<Item = &'a str>) -> Html {
-    let items: String = texts.into_iter().map(|text| format!("<li>{}</li>\n", escape(text))).collect();
-    if items.is_empty() { Html::default() } else { Html(format!("<ul class='notes'>\n{items}</ul>\n")) }
+    let items: String =
+        texts.into_iter().map(|text| format!("<li>{}</li>\n", escape(text))).collect();
+    if items.is_empty() {
+        Html::default()
+    } else {
+        Html(format!("<ul class='notes'>\n{items}</ul>\n"))
+    }
 }
 
 /// What opens when its headline is asked for.
@@ -173,7 +195,10 @@ pub fn details(headline: &str, open: bool, body: Html) -> Html {
 /// Text as it is, with its spaces.
 pub fn listing(name: &str, text: &str) -> Html {
     let (name, text) = (escape(name), Html::lines(text));
-    Html(format!("<pre class='scroll' role='region' tabindex='0' aria-label='{name}'>{}</pre>\n", text.0))
+    Html(format!(
+        "<pre class='scroll' role='region' tabindex='0' aria-label='{name}'>{}</pre>\n",
+        text.0
+    ))
 }
 
 /// A picture with its caption.
@@ -198,7 +223,11 @@ pub fn wide(svg: &str, caption: &str) -> Html {
 /// Pictures beside each other.
 pub fn gallery(figures: impl IntoIterator<Item = Html>) -> Html {
     let figures: Html = figures.into_iter().collect();
-    if figures.is_empty() { figures } else { Html(format!("<div class='gallery'>\n{}</div>\n", figures.0)) }
+    if figures.is_empty() {
+        figures
+    } else {
+        Html(format!("<div class='gallery'>\n{}</div>\n", figures.0))
+    }
 }
 
 /// A list of addresses, no two equal, for the parts of a page.
@@ -229,8 +258,14 @@ mod tests {
 
     #[test]
     fn whatever_comes_from_outside_is_escaped() {
-        let cells = [Cell::text(EVIL), Cell::number(EVIL), Cell::Bar(0.5, EVIL.into()), Cell::Shade(0.5, EVIL.into())];
-        let rows: Vec<Vec<Cell>> = (0..4).map(|at| vec![cells[at].clone(), cells[(at + 1) % 4].clone()]).collect();
+        let cells = [
+            Cell::text(EVIL),
+            Cell::number(EVIL),
+            Cell::Bar(0.5, EVIL.into()),
+            Cell::Shade(0.5, EVIL.into()),
+        ];
+        let rows: Vec<Vec<Cell>> =
+            (0..4).map(|at| vec![cells[at].clone(), cells[(at + 1) % 4].clone()]).collect();
         let pieces = [
             Html::lines(EVIL),
             table(EVIL, &[EVIL, EVIL], &rows),
@@ -254,13 +289,18 @@ mod tests {
 
     #[test]
     fn tables_have_headings_for_columns_and_rows() {
-        let rows = [vec![Cell::text("rmse"), Cell::number("0.5")], vec![Cell::text("r2"), Cell::number("0.9")]];
+        let rows = [
+            vec![Cell::text("rmse"), Cell::number("0.5")],
+            vec![Cell::text("r2"), Cell::number("0.9")],
+        ];
         let html = table("metrics", &["metric", "value"], &rows);
         assert_eq!(html.as_str().matches("<th scope='col'").count(), 2);
         assert_eq!(html.as_str().matches("<th scope='row'>").count(), 2);
         assert!(html.as_str().contains("<th scope='col' class='n'>value</th>"), "{html:?}");
         assert!(html.as_str().contains("<caption>metrics</caption>"));
-        assert!(table("nothing", &["a"], &[]).is_empty() && facts(&[("a", String::new())]).is_empty());
+        assert!(
+            table("nothing", &["a"], &[]).is_empty() && facts(&[("a", String::new())]).is_empty()
+        );
         assert!(details("nothing", true, Html::default()).is_empty() && gallery([]).is_empty());
     }
 }

@@ -32,9 +32,14 @@ pub fn importances(model: &Model) -> Html {
     }
     let row = |(name, importance): &(&str, Importance)| {
         let share = words::percent(importance.gain / total);
-        vec![Cell::text(*name), Cell::Bar(importance.gain / top, share), Cell::number(importance.splits.to_string())]
+        vec![
+            Cell::text(*name),
+            Cell::Bar(importance.gain / top, share),
+            Cell::number(importance.splits.to_string()),
+        ]
     };
-    let used: Vec<Vec<Cell>> = ranked.iter().filter(|(_, found)| found.splits > 0).map(row).collect();
+    let used: Vec<Vec<Cell>> =
+        ranked.iter().filter(|(_, found)| found.splits > 0).map(row).collect();
     let idle = ranked.len() - used.len();
     let heads = match model.body {
         Body::Trees(_) => ["feature", "share of the gain", "splits"],
@@ -66,7 +71,11 @@ pub fn trees(loaded: &Loaded, ids: &mut Ids) -> Result<Html> {
                 rules::count(&mut found, &measured.rows)?;
             }
             let headline = format!("The tree as {}", count(found.rules.len() as u64, "rule"));
-            details(&headline, true, listing("The rules of the tree", &found.to_text(RuleFormat::Text)))
+            details(
+                &headline,
+                true,
+                listing("The rules of the tree", &found.to_text(RuleFormat::Text)),
+            )
         }
         Err(error) => note(&error.to_string()),
     };
@@ -96,26 +105,44 @@ fn several(model: &Model, ids: &mut Ids) -> Html {
             members.len()
         ),
     };
-    let drawn = small.iter().enumerate().map(|(place, at)| drawn(model, *at, place == 0, ids)).collect::<Html>();
+    let drawn = small
+        .iter()
+        .enumerate()
+        .map(|(place, at)| drawn(model, *at, place == 0, ids))
+        .collect::<Html>();
     note(&format!("{what}{left}")).and(drawn)
 }
 
 /// One tree of several.
 fn drawn(model: &Model, at: usize, open: bool, ids: &mut Ids) -> Html {
     let Some(alone) = model.tree_alone(at) else { return Html::default() };
-    let svg = alone.single_tree().ok().and_then(|tree| tree.to_svg_part(&format!("{}-", ids.fresh())).ok());
+    let svg = alone
+        .single_tree()
+        .ok()
+        .and_then(|tree| tree.to_svg_part(&format!("{}-", ids.fresh())).ok());
     let Some(svg) = svg else { return Html::default() };
     let shape = &model.members()[at].shape;
-    let class = model.schema.target.kind.classes().get(at % model.outputs().max(1)).filter(|_| model.outputs() > 1);
+    let class = model
+        .schema
+        .target
+        .kind
+        .classes()
+        .get(at % model.outputs().max(1))
+        .filter(|_| model.outputs() > 1);
     let class = class.map_or(String::new(), |class| format!(" for {class}"));
-    let headline =
-        format!("Tree {}{class}: {}, depth {}", at + 1, count(shape.leaves().len() as u64, "leaf"), shape.depth());
+    let headline = format!(
+        "Tree {}{class}: {}, depth {}",
+        at + 1,
+        count(shape.leaves().len() as u64, "leaf"),
+        shape.depth()
+    );
     details(&headline, open, wide(&svg, &format!("What tree {} adds to the raw score", at + 1)))
 }
 
 /// The beginning of a model in words.
 fn written(model: &Model, headline: &str) -> Html {
-    let (summary, text) = (model.summary().to_string(), model.to_text(&TextOptions { trees: 1, lines: LINES }));
+    let (summary, text) =
+        (model.summary().to_string(), model.to_text(&TextOptions { trees: 1, lines: LINES }));
     // The text of a model begins with its summary, which stands above already.
     let text = text.strip_prefix(&summary).unwrap_or(&text).trim_start();
     details(headline, false, listing(headline, text))

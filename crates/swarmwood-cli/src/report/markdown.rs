@@ -1,5 +1,5 @@
-//! Markdown as HTML for a page that nobody may add to: raw HTML is shown as text, pictures are taken into the page, and of
-//! links only those to web pages stay.
+//! Markdown as HTML for a page that nobody may add to: raw HTML is shown as text, pictures are
+//! taken into the page, and of links only those to web pages stay.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -41,7 +41,8 @@ pub fn render(text: &str, folder: &Path) -> Rendered {
             }
             Event::Start(Tag::Image { dest_url, .. }) => {
                 let told = told(&mut parser);
-                let found = inside(folder, &dest_url).and_then(|path| Some((picture(&path, &told)?, path)));
+                let found =
+                    inside(folder, &dest_url).and_then(|path| Some((picture(&path, &told)?, path)));
                 match found {
                     Some((figure, path)) => {
                         let figure = Event::Html(CowStr::from(figure.as_str().to_string()));
@@ -55,11 +56,20 @@ pub fn render(text: &str, folder: &Path) -> Rendered {
                 }
             }
             Event::Start(Tag::Heading { level, classes, attrs, .. }) => {
-                events.push(Event::Start(Tag::Heading { level: lower(level), id: None, classes, attrs }));
+                events.push(Event::Start(Tag::Heading {
+                    level: lower(level),
+                    id: None,
+                    classes,
+                    attrs,
+                }));
             }
-            Event::End(TagEnd::Heading(level)) => events.push(Event::End(TagEnd::Heading(lower(level)))),
+            Event::End(TagEnd::Heading(level)) => {
+                events.push(Event::End(TagEnd::Heading(lower(level))))
+            }
             Event::Start(Tag::Table(_)) => {
-                events.push(Event::Html("<div class='scroll' role='region' tabindex='0' aria-label='Table'>".into()));
+                events.push(Event::Html(
+                    "<div class='scroll' role='region' tabindex='0' aria-label='Table'>".into(),
+                ));
                 events.push(event);
             }
             Event::End(TagEnd::Table) => {
@@ -119,16 +129,26 @@ fn lower(level: HeadingLevel) -> HeadingLevel {
 /// A file in a folder or below it; nothing else is taken into the page.
 fn inside(folder: &Path, address: &str) -> Option<PathBuf> {
     let path = Path::new(address);
-    let plain = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    let plain =
+        path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     // As a directory lists it.
-    plain.then(|| folder.join(path.components().filter(|part| *part != Component::CurDir).collect::<PathBuf>()))
+    plain.then(|| {
+        folder
+            .join(path.components().filter(|part| *part != Component::CurDir).collect::<PathBuf>())
+    })
 }
 
-/// An SVG file as a picture: the browser runs nothing in it and fetches nothing for it. `None` if it is none.
+/// An SVG file as a picture: the browser runs nothing in it and fetches nothing for it. `None` if
+/// it is none.
 pub fn picture(path: &Path, told: &str) -> Option<Html> {
-    let bytes = std::fs::read(path).ok().filter(|_| path.extension().is_some_and(|end| end == "svg"))?;
+    let bytes =
+        std::fs::read(path).ok().filter(|_| path.extension().is_some_and(|end| end == "svg"))?;
     let name = path.file_stem()?.to_string_lossy().replace(['-', '_'], " ");
-    let told = if told.is_empty() { title(&String::from_utf8_lossy(&bytes)).unwrap_or(name) } else { told.to_string() };
+    let told = if told.is_empty() {
+        title(&String::from_utf8_lossy(&bytes)).unwrap_or(name)
+    } else {
+        told.to_string()
+    };
     let (told, data) = (escape(&told), percent_encoded(&bytes));
     Some(Html::made(format!(
         "<figure><img alt='{told}' src='data:image/svg+xml,{data}'><figcaption>{told}</figcaption></figure>\n"
@@ -172,9 +192,17 @@ mod tests {
         let page = html(
             "a <script>alert(1)</script>\n\n<img src=x onerror=alert(1)>\n\n[x](javascript:alert(1)) [y](raw.csv)",
         );
-        assert!(!page.contains("<script") && !page.contains("<img") && !page.contains("href"), "{page}");
-        assert!(page.contains("&lt;script&gt;") && page.contains('x') && page.contains('y'), "{page}");
-        assert!(html("[p](https://example.org/a)").contains("<a href=\"https://example.org/a\">p</a>"));
+        assert!(
+            !page.contains("<script") && !page.contains("<img") && !page.contains("href"),
+            "{page}"
+        );
+        assert!(
+            page.contains("&lt;script&gt;") && page.contains('x') && page.contains('y'),
+            "{page}"
+        );
+        assert!(
+            html("[p](https://example.org/a)").contains("<a href=\"https://example.org/a\">p</a>")
+        );
         assert!(!html("![a picture](https://example.org/a.svg)").contains("example.org"));
     }
 
@@ -182,7 +210,11 @@ mod tests {
     fn tables_scroll_and_headings_step_down() {
         let page = html("# One\n\n###### Six\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n");
         assert!(page.contains("<h4>One</h4>") && page.contains("<h6>Six</h6>"), "{page}");
-        assert!(page.contains("tabindex='0'") && page.contains("<th style=\"text-align: right\">b</th>"), "{page}");
+        assert!(
+            page.contains("tabindex='0'")
+                && page.contains("<th style=\"text-align: right\">b</th>"),
+            "{page}"
+        );
         assert_eq!(page.matches("<div").count(), page.matches("</div>").count());
     }
 
@@ -206,7 +238,10 @@ mod tests {
         assert_eq!(inside(folder, "./a.svg"), Some("runs/a.svg".into()));
         assert_eq!(inside(folder, "figures/a.svg"), Some("runs/figures/a.svg".into()));
         assert!(inside(folder, "../a.svg").is_none() && inside(folder, "/etc/a.svg").is_none());
-        assert_eq!(title("<svg><title id='t'>a &amp;lt; b</title></svg>").as_deref(), Some("a &lt; b"));
+        assert_eq!(
+            title("<svg><title id='t'>a &amp;lt; b</title></svg>").as_deref(),
+            Some("a &lt; b")
+        );
         assert_eq!(percent_encoded(b"<a b='\"#%&>\xc3\xa9"), "%3Ca%20b=%27%22%23%25%26%3E%C3%A9");
     }
 }

@@ -34,7 +34,11 @@ pub fn measure(flags: &ArgMatches, data: &Path, model: &Model, talk: Talk) -> Re
     talk.warn(&rows.warnings);
     let held = Held::predict(model, &rows, scoring.threads)?;
     let drawn = Bootstrap::new(&held, scoring.threads)?;
-    let file = if data.as_os_str() == "-" { "standard input".to_string() } else { data.display().to_string() };
+    let file = if data.as_os_str() == "-" {
+        "standard input".to_string()
+    } else {
+        data.display().to_string()
+    };
     Ok(Measured { file, rows, held, drawn })
 }
 

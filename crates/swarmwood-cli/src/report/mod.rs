@@ -1,7 +1,7 @@
 //! `swarmwood report`: runs on one page of HTML that needs nothing else.
 //!
-//! Every section is made from what the files of a run hold; nothing is trained, and nothing on the page depends on when or
-//! where it was made.
+//! Every section is made from what the files of a run hold; nothing is trained, and nothing on the
+//! page depends on when or where it was made.
 
 mod asked;
 mod comparison;
@@ -56,9 +56,17 @@ pub fn command() -> Command {
                 .value_parser(value_parser!(PathBuf))
                 .help("files and directories that tell of a run"),
         )
-        .arg(args::file("out", "HTML file; - for standard output").short('o').default_value("report.html"))
+        .arg(
+            args::file("out", "HTML file; - for standard output")
+                .short('o')
+                .default_value("report.html"),
+        )
         .arg(args::file("data", "rows with the target to measure the models on, with intervals"))
-        .arg(args::word("target", "COLUMN", "column of the target in the data [default: as the model calls it]"))
+        .arg(args::word(
+            "target",
+            "COLUMN",
+            "column of the target in the data [default: as the model calls it]",
+        ))
         .arg(args::word("weight", "COLUMN", "column with the weight of each row of the data"))
         .arg(args::word("title", "TEXT", "headline of the page [default: the names of the runs]"))
         .arg(args::delimiter())
@@ -74,7 +82,8 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
         // A wrong path should cost no work.
         store::probe(out)?;
     }
-    let paths: Vec<PathBuf> = flags.get_many::<PathBuf>("run").into_iter().flatten().cloned().collect();
+    let paths: Vec<PathBuf> =
+        flags.get_many::<PathBuf>("run").into_iter().flatten().cloned().collect();
     let mut warnings = Vec::new();
     let mut runs = runs::read(&paths, &mut warnings)?;
     talk.warn(&warnings);
@@ -85,7 +94,11 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
     match out {
         Some(path) => {
             write_atomically(path, |file| file.write_all(page.as_bytes()))?;
-            talk.note(&format!("report of {} written to {}", talk::count(runs.len(), "run"), path.display()));
+            talk.note(&format!(
+                "report of {} written to {}",
+                talk::count(runs.len(), "run"),
+                path.display()
+            ));
             Ok(())
         }
         None => talk::result(&page),
@@ -94,13 +107,19 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
 
 /// Measures every model on the rows of a file.
 fn measure(flags: &ArgMatches, data: &Path, runs: &mut [Run], talk: Talk) -> Result<()> {
-    let violation = |message: &str| Error::Parameters(vec![Violation { name: "data".into(), message: message.into() }]);
+    let violation = |message: &str| {
+        Error::Parameters(vec![Violation { name: "data".into(), message: message.into() }])
+    };
     let models = runs.iter().filter(|run| run.model.is_some()).count();
     if models == 0 {
-        return Err(violation("is given, but no model to measure on it; name the model file among the runs"));
+        return Err(violation(
+            "is given, but no model to measure on it; name the model file among the runs",
+        ));
     }
     if models > 1 && data.as_os_str() == "-" {
-        return Err(violation("is '-', which can be read once, but there is more than one model; name a file"));
+        return Err(violation(
+            "is '-', which can be read once, but there is more than one model; name a file",
+        ));
     }
     for loaded in runs.iter_mut().filter_map(|run| run.model.as_mut()) {
         loaded.measured = Some(measured::measure(flags, data, &loaded.model, talk)?);

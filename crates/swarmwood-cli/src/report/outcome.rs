@@ -1,4 +1,5 @@
-//! The section of an experiment: a directory with its texts in Markdown, its figures and its raw rows.
+//! The section of an experiment: a directory with its texts in Markdown, its figures and its raw
+//! rows.
 
 use std::path::{Path, PathBuf};
 
@@ -13,10 +14,12 @@ use super::words::count;
 /// Raw rows that are shown.
 const ROWS: usize = 20;
 
-/// An experiment: its texts with the figures they name, the other figures, the beginning of the raw rows.
+/// An experiment: its texts with the figures they name, the other figures, the beginning of the raw
+/// rows.
 pub fn section(number: usize, folder: &Path) -> Result<Section> {
-    let name =
-        folder.file_name().map_or_else(|| folder.display().to_string(), |name| name.to_string_lossy().into_owned());
+    let name = folder
+        .file_name()
+        .map_or_else(|| folder.display().to_string(), |name| name.to_string_lossy().into_owned());
     let mut section = Section::new(number, name, "experiment");
     let mut used: Vec<PathBuf> = Vec::new();
     for (file, title) in OUTCOME.into_iter().zip(["Tables", "About"]) {
@@ -25,7 +28,8 @@ pub fn section(number: usize, folder: &Path) -> Result<Section> {
         used.extend(figures);
         section.part(title, html);
     }
-    let left: Vec<PathBuf> = figures(folder)?.into_iter().filter(|path| !used.contains(path)).collect();
+    let left: Vec<PathBuf> =
+        figures(folder)?.into_iter().filter(|path| !used.contains(path)).collect();
     section.part("Figures", gallery(left.iter().filter_map(|path| markdown::picture(path, ""))));
     if let Some(text) = read(&folder.join("raw.csv"))? {
         section.part("Raw rows", raw(&text));
@@ -46,7 +50,9 @@ fn read(path: &Path) -> Result<Option<String>> {
 fn figures(folder: &Path) -> Result<Vec<PathBuf>> {
     let fault = |source| Error::Read { path: folder.to_path_buf(), source };
     let entries = std::fs::read_dir(folder).map_err(fault)?;
-    let paths = entries.map(|entry| entry.map(|entry| entry.path()).map_err(fault)).collect::<Result<Vec<_>>>()?;
+    let paths = entries
+        .map(|entry| entry.map(|entry| entry.path()).map_err(fault))
+        .collect::<Result<Vec<_>>>()?;
     let mut pictures: Vec<PathBuf> =
         paths.into_iter().filter(|path| path.extension().is_some_and(|end| end == "svg")).collect();
     pictures.sort();
@@ -59,8 +65,11 @@ fn raw(text: &str) -> Html {
     let Some(head) = lines.next() else { return Html::default() };
     let heads = fields(head);
     let all = lines.clone().count();
-    let cell = |text: String| if text.parse::<f64>().is_ok() { Cell::Number(text) } else { Cell::Text(text) };
-    let rows: Vec<Vec<Cell>> = lines.take(ROWS).map(|line| fields(line).into_iter().map(cell).collect()).collect();
+    let cell = |text: String| {
+        if text.parse::<f64>().is_ok() { Cell::Number(text) } else { Cell::Text(text) }
+    };
+    let rows: Vec<Vec<Cell>> =
+        lines.take(ROWS).map(|line| fields(line).into_iter().map(cell).collect()).collect();
     let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
     let caption = format!("The first {} of {} in raw.csv", rows.len(), count(all as u64, "row"));
     details(&caption, false, table(&caption, &heads, &rows))

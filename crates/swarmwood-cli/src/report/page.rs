@@ -25,10 +25,17 @@ impl Section {
     /// A section without parts; `number` is one of its own on the page.
     pub fn new(number: usize, title: impl Into<String>, kind: &'static str) -> Section {
         let id = format!("run-{number}");
-        Section { ids: Ids::new(&format!("{id}-picture")), id, title: title.into(), kind, parts: Vec::new() }
+        Section {
+            ids: Ids::new(&format!("{id}-picture")),
+            id,
+            title: title.into(),
+            kind,
+            parts: Vec::new(),
+        }
     }
 
-    /// Adds a part, unless there is nothing in it. A part without a title has no line in the table of contents.
+    /// Adds a part, unless there is nothing in it. A part without a title has no line in the table
+    /// of contents.
     pub fn part(&mut self, title: &str, body: Html) {
         if !body.is_empty() {
             let id = format!("{}-{}", self.id, self.parts.len() + 1);
@@ -37,8 +44,11 @@ impl Section {
     }
 
     fn contents(&self) -> String {
-        let part = |(id, title, _): &(String, String, Html)| format!("<li><a href='#{id}'>{}</a></li>", escape(title));
-        let parts: String = self.parts.iter().filter(|(_, title, _)| !title.is_empty()).map(part).collect();
+        let part = |(id, title, _): &(String, String, Html)| {
+            format!("<li><a href='#{id}'>{}</a></li>", escape(title))
+        };
+        let parts: String =
+            self.parts.iter().filter(|(_, title, _)| !title.is_empty()).map(part).collect();
         let (id, title) = (&self.id, escape(&self.title));
         format!("<li><a href='#{id}'>{title}</a>\n<ol>{parts}</ol></li>\n")
     }
@@ -48,7 +58,9 @@ impl Section {
             "" => body.as_str().to_string(),
             title => {
                 let (title, body) = (escape(title), body.as_str());
-                format!("<section aria-labelledby='{id}'>\n<h3 id='{id}'>{title}</h3>\n{body}</section>\n")
+                format!(
+                    "<section aria-labelledby='{id}'>\n<h3 id='{id}'>{title}</h3>\n{body}</section>\n"
+                )
             }
         };
         let parts: String = self.parts.iter().map(part).collect();
@@ -95,7 +107,9 @@ mod tests {
             assert_eq!(page.matches(&format!("id='{target}'")).count(), 1, "{target}");
         }
         assert!(page.contains(">Metrics &amp; more</a>") && !page.contains("Nothing"));
-        assert!(!page.contains("http://") && !page.contains("https://") && !page.contains("<script"));
+        assert!(
+            !page.contains("http://") && !page.contains("https://") && !page.contains("<script")
+        );
     }
 
     #[test]

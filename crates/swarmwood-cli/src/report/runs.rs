@@ -1,10 +1,12 @@
 //! What a run is: which files tell of it, and which of them belong together.
 //!
-//! Everything is known by its content: a model, the record that `train --json` or `tune --json` printed, the table of
-//! `--trace`, the journal of a study, a directory with the outcome of an experiment. A record and a model belong together
-//! if they have the same method, rows and parameters; a record whose model was not named brings it along if it is where the
-//! record says and is the one it tells of. A record and a study belong together if they have the same search and the same
-//! best trial. A trace knows nothing of its run: it belongs to the one that stands before it.
+//! Everything is known by its content: a model, the record that `train --json` or `tune --json`
+//! printed, the table of `--trace`, the journal of a study, a directory with the outcome of an
+//! experiment. A record and a model belong together if they have the same method, rows and
+//! parameters; a record whose model was not named brings it along if it is where the record says
+//! and is the one it tells of. A record and a study belong together if they have the same search
+//! and the same best trial. A trace knows nothing of its run: it belongs to the one that stands
+//! before it.
 
 use std::path::{Path, PathBuf};
 
@@ -57,19 +59,22 @@ enum Piece {
     Outcome,
 }
 
-/// Reads all files and puts together what belongs together, in the order in which they were named. What the user should
-/// know is added to the warnings.
+/// Reads all files and puts together what belongs together, in the order in which they were named.
+/// What the user should know is added to the warnings.
 pub fn read(paths: &[PathBuf], warnings: &mut Vec<String>) -> Result<Vec<Run>> {
     let mut runs: Vec<Run> = Vec::new();
     let mut traces = Vec::new();
     for path in paths {
         let mut run = Run { path: path.clone(), ..Run::default() };
         match piece(path)? {
-            Piece::Model(model) => run.model = Some(Loaded { path: path.clone(), model: *model, measured: None }),
+            Piece::Model(model) => {
+                run.model = Some(Loaded { path: path.clone(), model: *model, measured: None })
+            }
             Piece::Trained(record) => run.trained = Some(record),
             Piece::Tuned(record) => run.tuned = Some(record),
             Piece::Study(study) => {
-                warnings.extend(study.notes.iter().map(|note| format!("{}: {note}", path.display())));
+                warnings
+                    .extend(study.notes.iter().map(|note| format!("{}: {note}", path.display())));
                 run.study = Some(*study);
             }
             Piece::Outcome => run.outcome = Some(path.clone()),
@@ -80,9 +85,18 @@ pub fn read(paths: &[PathBuf], warnings: &mut Vec<String>) -> Result<Vec<Run>> {
         }
         runs.push(run);
     }
-    join(&mut runs, |a, b| matches!((&a.trained, &b.model), (Some(record), Some(has)) if fits(record, &has.model)));
-    join(&mut runs, |a, b| matches!((&a.tuned, &b.study), (Some(record), Some(study)) if tells_of(record, study)));
-    join(&mut runs, |a, b| matches!((&a.tuned, &b.model), (Some(record), Some(has)) if fits(record, &has.model)));
+    join(
+        &mut runs,
+        |a, b| matches!((&a.trained, &b.model), (Some(record), Some(has)) if fits(record, &has.model)),
+    );
+    join(
+        &mut runs,
+        |a, b| matches!((&a.tuned, &b.study), (Some(record), Some(study)) if tells_of(record, study)),
+    );
+    join(
+        &mut runs,
+        |a, b| matches!((&a.tuned, &b.model), (Some(record), Some(has)) if fits(record, &has.model)),
+    );
     for run in &mut runs {
         fetch_model(run, warnings);
     }
@@ -108,8 +122,10 @@ fn piece(path: &Path) -> Result<Piece> {
         return tune::read_study(path).map(|study| Piece::Study(Box::new(study)));
     }
     if bytes.starts_with(COLUMNS.as_bytes()) {
-        let wrong =
-            |message: String| Error::Model { path: path.to_path_buf(), message: format!("is a trace, but {message}") };
+        let wrong = |message: String| Error::Model {
+            path: path.to_path_buf(),
+            message: format!("is a trace, but {message}"),
+        };
         return read_trace(&String::from_utf8_lossy(&bytes)).map(Piece::Trace).map_err(wrong);
     }
     if let Some(record) = record(&bytes) {
@@ -138,7 +154,8 @@ fn record(bytes: &[u8]) -> Option<Piece> {
     has(&["engine", "seed", "trials", "best", "ended"]).then_some(Piece::Tuned(value))
 }
 
-/// Puts every pair of runs together of which the first belongs to the second, in the place of the earlier one.
+/// Puts every pair of runs together of which the first belongs to the second, in the place of the
+/// earlier one.
 fn join(runs: &mut Vec<Run>, belongs: impl Fn(&Run, &Run) -> bool) {
     let mut at = 0;
     while at < runs.len() {
@@ -163,7 +180,8 @@ impl Run {
     fn is_apart(&self, other: &Run) -> bool {
         let (a, b) = (self.parts(), other.parts());
         a.iter().zip(b).all(|(a, b)| !(*a && b))
-            && !((self.trained.is_some() && other.tuned.is_some()) || (self.tuned.is_some() && other.trained.is_some()))
+            && !((self.trained.is_some() && other.tuned.is_some())
+                || (self.tuned.is_some() && other.trained.is_some()))
     }
 
     fn parts(&self) -> [bool; 6] {
@@ -197,7 +215,8 @@ impl Run {
     }
 }
 
-/// Whether a record tells of a model: the same method, rows, target and parameters, the seed among them.
+/// Whether a record tells of a model: the same method, rows, target and parameters, the seed among
+/// them.
 fn fits(record: &Value, model: &Model) -> bool {
     let made = &model.provenance;
     // What a tuning left to the data is 'auto' in its record, and has its value in the model.
@@ -238,7 +257,10 @@ fn tells_of(record: &Value, study: &Recorded) -> bool {
 
 /// Brings the model along that a record names: as it is named, or beside the record.
 fn fetch_model(run: &mut Run, warnings: &mut Vec<String>) {
-    let Some(record) = run.trained.as_ref().or(run.tuned.as_ref()).filter(|_| run.model.is_none()) else { return };
+    let Some(record) = run.trained.as_ref().or(run.tuned.as_ref()).filter(|_| run.model.is_none())
+    else {
+        return;
+    };
     let Some(named) = record["model"].as_str().map(PathBuf::from) else { return };
     let beside = run.path.parent().zip(named.file_name()).map(|(folder, name)| folder.join(name));
     let files = [Some(named.clone()), beside].into_iter().flatten();
@@ -254,7 +276,8 @@ fn fetch_model(run: &mut Run, warnings: &mut Vec<String>) {
     }
 }
 
-/// Gives every trace to the training before it, or else to the one behind it, or else a section of its own.
+/// Gives every trace to the training before it, or else to the one behind it, or else a section of
+/// its own.
 fn add_traces(runs: &mut Vec<Run>, traces: Vec<(usize, PathBuf, Vec<Step>)>) {
     for (at, path, steps) in traces {
         let at = at.min(runs.len());
@@ -283,7 +306,8 @@ mod tests {
     }
 
     fn of_model(seed: &str) -> Run {
-        let loaded = Loaded { path: format!("{seed}.json").into(), model: model(seed), measured: None };
+        let loaded =
+            Loaded { path: format!("{seed}.json").into(), model: model(seed), measured: None };
         Run { path: loaded.path.clone(), model: Some(loaded), ..Run::default() }
     }
 
@@ -295,8 +319,14 @@ mod tests {
     #[test]
     fn a_record_finds_its_model_by_what_it_tells() {
         let mut runs = vec![of_record(2), of_model("1"), of_model("2"), of_record(1), of_record(3)];
-        join(&mut runs, |a, b| matches!((&a.trained, &b.model), (Some(record), Some(has)) if fits(record, &has.model)));
-        assert_eq!(runs.iter().map(Run::name).collect::<Vec<_>>(), ["2.json", "1.json", "run.json"]);
+        join(
+            &mut runs,
+            |a, b| matches!((&a.trained, &b.model), (Some(record), Some(has)) if fits(record, &has.model)),
+        );
+        assert_eq!(
+            runs.iter().map(Run::name).collect::<Vec<_>>(),
+            ["2.json", "1.json", "run.json"]
+        );
         assert!(runs[..2].iter().all(|run| run.trained.is_some() && run.model.is_some()));
         let mut other = of_record(1).trained.unwrap();
         other["rows"] = json!(6);

@@ -34,13 +34,15 @@ fn add_data(section: &mut Section, run: &Run) -> Result<()> {
 /// What rows and trees say of a model.
 pub fn add_model(section: &mut Section, run: &Run) -> Result<()> {
     let Some(loaded) = &run.model else {
-        section.part("Model", note("No model was given: its importances and trees are in its file."));
+        section
+            .part("Model", note("No model was given: its importances and trees are in its file."));
         return Ok(());
     };
     evaluation::pictures(section, loaded);
     section.part("What matters", inside::importances(&loaded.model));
     let trees = inside::trees(loaded, &mut section.ids)?;
-    section.part(if loaded.model.single_tree().is_ok() { "Tree and rules" } else { "Trees" }, trees);
+    section
+        .part(if loaded.model.single_tree().is_ok() { "Tree and rules" } else { "Trees" }, trees);
     Ok(())
 }
 
@@ -68,10 +70,15 @@ fn convergence(section: &mut Section, run: &Run) -> Html {
         return note("No trace was given: 'train --trace FILE' keeps every step of a run.");
     };
     let charts = plot::charts(steps);
-    let told = charts.iter().filter(|(_, _, chart)| chart.lines.iter().any(|line| !line.points.is_empty()));
-    let figures: Vec<Html> = told.map(|(_, title, chart)| chart_figure(&section.ids.fresh(), title, chart)).collect();
+    let told = charts
+        .iter()
+        .filter(|(_, _, chart)| chart.lines.iter().any(|line| !line.points.is_empty()));
+    let figures: Vec<Html> =
+        told.map(|(_, title, chart)| chart_figure(&section.ids.fresh(), title, chart)).collect();
     if figures.is_empty() {
-        return note("The trace tells of no losses on the way: this method knows its loss in the end alone.");
+        return note(
+            "The trace tells of no losses on the way: this method knows its loss in the end alone.",
+        );
     }
     gallery(figures)
 }

@@ -1,4 +1,5 @@
-//! The section of a tuning: what was searched, how it went, what mattered, and how much of the score is optimism.
+//! The section of a tuning: what was searched, how it went, what mattered, and how much of the
+//! score is optimism.
 
 use serde_json::Value;
 use swarmwood::Result;
@@ -6,7 +7,10 @@ use swarmwood::search::{Domain, Param, Scale};
 use swarmwood::tune::importance::ranked;
 use swarmwood::tune::{Ending, Recorded, TrialRecord};
 
-use super::html::{CHART, Cell, Html, cards, chart_figure, details, facts, figure, gallery, note, notes, table, wide};
+use super::html::{
+    CHART, Cell, Html, cards, chart_figure, details, facts, figure, gallery, note, notes, table,
+    wide,
+};
 use super::page::Section;
 use super::runs::{Run, plain};
 use super::words::{self, count};
@@ -43,7 +47,9 @@ pub fn section(number: usize, run: &Run) -> Result<Section> {
 
 /// The figure and what goes with it.
 fn told(figure: &Value) -> Option<(String, String)> {
-    let error = figure["error"].as_f64().map_or(String::new(), |error| format!("± {}", words::figure(error)));
+    let error = figure["error"]
+        .as_f64()
+        .map_or(String::new(), |error| format!("± {}", words::figure(error)));
     Some((words::figure(figure["score"].as_f64()?), error))
 }
 
@@ -58,7 +64,9 @@ fn headline(run: &Run) -> Vec<(String, String, String)> {
         (Some((score, error)), _) => cards.push((format!("{measure}, tuned"), score, error)),
         (None, Some(study)) => {
             let best = study.best().and_then(|best| score(&study.head, best));
-            cards.extend(best.map(|best| (format!("best {measure}"), words::figure(best), String::new())));
+            cards.extend(
+                best.map(|best| (format!("best {measure}"), words::figure(best), String::new())),
+            );
         }
         (None, None) => {}
     }
@@ -79,14 +87,21 @@ fn measure(run: &Run) -> String {
         let record = run.tuned.as_ref()?;
         record.get("metric").or(record.get("measure")).map(plain)
     };
-    run.study.as_ref().map(|study| study.head.task.measure.name.clone()).or_else(of_record).unwrap_or_default()
+    run.study
+        .as_ref()
+        .map(|study| study.head.task.measure.name.clone())
+        .or_else(of_record)
+        .unwrap_or_default()
 }
 
 /// What was searched, by whom, and where.
 fn searched(run: &Run) -> Html {
     let record = run.tuned.as_ref();
     let of = |name: &str| {
-        record.and_then(|record| record.get(name)).filter(|value| !value.is_object()).map_or(String::new(), plain)
+        record
+            .and_then(|record| record.get(name))
+            .filter(|value| !value.is_object())
+            .map_or(String::new(), plain)
     };
     let Some(study) = &run.study else {
         let best = record.map_or(&Value::Null, |record| &record["best"]["parameters"]);
@@ -94,7 +109,9 @@ fn searched(run: &Run) -> Html {
             .as_object()
             .into_iter()
             .flatten()
-            .map(|(name, value)| vec![Cell::text(name.clone()), Cell::number(words::value(&plain(value)))])
+            .map(|(name, value)| {
+                vec![Cell::text(name.clone()), Cell::number(words::value(&plain(value)))]
+            })
             .collect();
         let pairs = [
             ("Method", of("method")),
@@ -104,7 +121,9 @@ fn searched(run: &Run) -> Html {
             ("Folds", of("folds")),
             ("Rows", of("rows")),
         ];
-        return facts(&pairs).and(table("The best configuration", &["parameter", "value"], &rows)).and(talk(record));
+        return facts(&pairs)
+            .and(table("The best configuration", &["parameter", "value"], &rows))
+            .and(talk(record));
     };
     let head = &study.head;
     let better = if head.task.measure.from.is_some() { "larger" } else { "smaller" };
@@ -118,7 +137,14 @@ fn searched(run: &Run) -> Html {
         ("Search", head.engine.clone()),
         ("Seed", head.seed.to_string()),
         ("At a time", count(head.lag as u64, "trial")),
-        ("A trial is", format!("{}{}", count(head.pieces as u64, "piece"), if head.race { ", raced" } else { "" })),
+        (
+            "A trial is",
+            format!(
+                "{}{}",
+                count(head.pieces as u64, "piece"),
+                if head.race { ", raced" } else { "" }
+            ),
+        ),
         ("Trials", states.join(", ")),
         ("Work", words::seconds(spent)),
         ("Written by", study.created_by.clone()),
@@ -137,11 +163,11 @@ fn space(study: &Recorded) -> Html {
     let best = study.best();
     let row = |(at, param): (usize, &Param)| {
         let value = best.map_or(String::new(), |best| words::value(&shown(head, best, at)));
-        let condition = param
-            .condition
-            .as_ref()
-            .map_or(String::new(), |condition| format!("if {} is {}", condition.parent, condition.labels.join(" or ")));
-        let allowed = [domain(&param.domain), condition].into_iter().filter(|text| !text.is_empty());
+        let condition = param.condition.as_ref().map_or(String::new(), |condition| {
+            format!("if {} is {}", condition.parent, condition.labels.join(" or "))
+        });
+        let allowed =
+            [domain(&param.domain), condition].into_iter().filter(|text| !text.is_empty());
         let allowed = allowed.collect::<Vec<_>>().join("; ");
         vec![Cell::text(param.name.clone()), Cell::number(value), Cell::text(allowed)]
     };
@@ -156,7 +182,9 @@ fn domain(domain: &Domain) -> String {
         Domain::Real { low, high, scale } => {
             format!("{} to {}{}", words::figure(*low), words::figure(*high), scaled(scale))
         }
-        Domain::List(values) => values.iter().map(|value| words::figure(*value)).collect::<Vec<_>>().join(", "),
+        Domain::List(values) => {
+            values.iter().map(|value| words::figure(*value)).collect::<Vec<_>>().join(", ")
+        }
         Domain::Choice(labels) => labels.join(", "),
     }
 }
@@ -177,8 +205,16 @@ fn scores(run: &Run) -> Html {
             &record["tuned"],
             format!("what configurations were chosen by, {folds}: too good, as the best of many"),
         ),
-        ("Untouched score", untouched, format!("the best configuration on {rows} that no trial has seen")),
-        ("Optimism", &untouched["optimism"], "how much better the tuned score looks than that".to_string()),
+        (
+            "Untouched score",
+            untouched,
+            format!("the best configuration on {rows} that no trial has seen"),
+        ),
+        (
+            "Optimism",
+            &untouched["optimism"],
+            "how much better the tuned score looks than that".to_string(),
+        ),
         (
             "Without tuning",
             &untouched["without_tuning"],
@@ -192,17 +228,25 @@ fn scores(run: &Run) -> Html {
     ];
     let row = |(name, figure, what): &(&str, &Value, String)| {
         let (score, error) = told(figure)?;
-        Some(vec![Cell::text(*name), Cell::number(score), Cell::number(error), Cell::text(what.clone())])
+        Some(vec![
+            Cell::text(*name),
+            Cell::number(score),
+            Cell::number(error),
+            Cell::text(what.clone()),
+        ])
     };
     let rows: Vec<Vec<Cell>> = lines.iter().filter_map(row).collect();
     let heads = [measure(run), "standard error".into(), "what it is".into()];
     let heads: Vec<&str> = ["score"].into_iter().chain(heads.iter().map(String::as_str)).collect();
     let honest = match untouched.is_null() && record.get("tuned").is_some() {
-        true => note("No rows were held out, so nobody knows how good the model is: the tuned score is too good."),
+        true => note(
+            "No rows were held out, so nobody knows how good the model is: the tuned score is too good.",
+        ),
         false => Html::default(),
     };
-    let seconds =
-        |name: &str| record["seconds"][name].as_f64().or(record["seconds"].as_f64().filter(|_| name == "tune"));
+    let seconds = |name: &str| {
+        record["seconds"][name].as_f64().or(record["seconds"].as_f64().filter(|_| name == "tune"))
+    };
     let cost = [
         ("Searching", seconds("tune").map_or(String::new(), words::seconds)),
         ("Finishing", seconds("finish").map_or(String::new(), words::seconds)),
@@ -215,7 +259,8 @@ fn scores(run: &Run) -> Html {
 /// The best score so far against the seconds, as a record keeps it.
 fn improvements(record: &Value) -> Option<Chart> {
     let point = |one: &Value| Some((one["trials_ended"].as_f64()?, one["score"].as_f64()?));
-    let known: Vec<(f64, f64)> = record["improvements"].as_array()?.iter().filter_map(point).collect();
+    let known: Vec<(f64, f64)> =
+        record["improvements"].as_array()?.iter().filter_map(point).collect();
     let end = record["trials"].as_f64()?;
     let mut points: Vec<(f64, f64)> = Vec::new();
     for (at, score) in known {
@@ -223,18 +268,30 @@ fn improvements(record: &Value) -> Option<Chart> {
         points.push((at, score));
     }
     points.extend(points.last().map(|last| (end, last.1)));
-    let line = Line { name: "best so far".into(), colour: BLUE, points, whole: true, mark: Mark::Line };
-    Some(Chart { x_label: "trials".into(), y_label: record.get("metric").map(plain)?, lines: vec![line] })
+    let line =
+        Line { name: "best so far".into(), colour: BLUE, points, whole: true, mark: Mark::Line };
+    Some(Chart {
+        x_label: "trials".into(),
+        y_label: record.get("metric").map(plain)?,
+        lines: vec![line],
+    })
 }
 
 fn add_study(section: &mut Section, study: &Recorded) {
-    let course = chart_figure(&section.ids.fresh(), "Every trial, and the best so far", &pictures::course(study));
+    let course = chart_figure(
+        &section.ids.fresh(),
+        "Every trial, and the best so far",
+        &pictures::course(study),
+    );
     section.part("Course", gallery([course]));
     section.part("What mattered", importance(study));
-    let slices: Vec<Html> = (0..study.head.space.len()).map(|at| slice(study, at, &section.ids.fresh())).collect();
+    let slices: Vec<Html> =
+        (0..study.head.space.len()).map(|at| slice(study, at, &section.ids.fresh())).collect();
     section.part(
         "Slices",
-        gallery(slices).and(note("One dot a trial; the best one is large, those given up early are small and grey.")),
+        gallery(slices).and(note(
+            "One dot a trial; the best one is large, those given up early are small and grey.",
+        )),
     );
     let (body, size) = parallel::alone(study);
     let told = format!(
@@ -258,16 +315,22 @@ fn importance(study: &Recorded) -> Html {
         vec![Cell::text(name.clone()), bar]
     };
     let rows: Vec<Vec<Cell>> = shares.iter().map(row).collect();
-    let caption = "Share of the differences between trials (ranks) that each parameter alone explains";
+    let caption =
+        "Share of the differences between trials (ranks) that each parameter alone explains";
     table(caption, &["parameter", "share"], &rows)
 }
 
 fn slice(study: &Recorded, parameter: usize, id: &str) -> Html {
     let (body, height) = panels::alone(study, parameter, CHART.0);
-    let (name, measure) = (&study.head.space.params()[parameter].name, &study.head.task.measure.name);
-    let best = study.best().map_or(String::new(), |best| words::value(&shown(&study.head, best, parameter)));
-    let told =
-        format!("{measure} of {} against {name}; the best has {best}.", count(study.trials.len() as u64, "trial"));
+    let (name, measure) =
+        (&study.head.space.params()[parameter].name, &study.head.task.measure.name);
+    let best = study
+        .best()
+        .map_or(String::new(), |best| words::value(&shown(&study.head, best, parameter)));
+    let told = format!(
+        "{measure} of {} against {name}; the best has {best}.",
+        count(study.trials.len() as u64, "trial")
+    );
     figure(
         &inline(id, &format!("{measure} against {name}"), &told, (CHART.0, height), &body),
         &format!("{measure} against {name}"),
@@ -277,22 +340,29 @@ fn slice(study: &Recorded, parameter: usize, id: &str) -> Html {
 /// The best trials, and why others failed.
 fn trials(study: &Recorded) -> Html {
     let head = &study.head;
-    let mut sorted: Vec<&TrialRecord> = study.trials.iter().filter(|trial| trial.whole().is_some()).collect();
+    let mut sorted: Vec<&TrialRecord> =
+        study.trials.iter().filter(|trial| trial.whole().is_some()).collect();
     sorted.sort_by(|a, b| {
         let loss = |trial: &TrialRecord| trial.whole().unwrap_or(f64::INFINITY);
         loss(a).total_cmp(&loss(b)).then(a.id.cmp(&b.id))
     });
     let row = |trial: &&TrialRecord| {
         let value = score(head, trial).map_or(String::new(), words::figure);
-        let mut cells =
-            vec![Cell::number(trial.id.to_string()), Cell::number(value), Cell::number(words::seconds(trial.seconds))];
-        cells.extend((0..head.space.len()).map(|at| Cell::number(words::value(&shown(head, trial, at)))));
+        let mut cells = vec![
+            Cell::number(trial.id.to_string()),
+            Cell::number(value),
+            Cell::number(words::seconds(trial.seconds)),
+        ];
+        cells.extend(
+            (0..head.space.len()).map(|at| Cell::number(words::value(&shown(head, trial, at)))),
+        );
         cells
     };
     let rows: Vec<Vec<Cell>> = sorted.iter().take(BEST).map(row).collect();
     let mut heads = vec!["trial", head.task.measure.name.as_str(), "work"];
     heads.extend(head.space.params().iter().map(|param| param.name.as_str()));
-    let headline = format!("The {} best of {}", rows.len(), count(study.trials.len() as u64, "trial"));
+    let headline =
+        format!("The {} best of {}", rows.len(), count(study.trials.len() as u64, "trial"));
     let failed: Vec<Vec<Cell>> = study
         .trials
         .iter()

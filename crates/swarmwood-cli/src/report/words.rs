@@ -45,9 +45,14 @@ pub fn figure(value: f64) -> String {
     }
     let whole = if value.abs() < 1.0 { 0 } else { value.abs().log10() as usize + 1 };
     // A number below a tenth begins behind zeros.
-    let zeros = if value != 0.0 && whole == 0 { (-value.abs().log10()).floor() as usize } else { 0 };
+    let zeros =
+        if value != 0.0 && whole == 0 { (-value.abs().log10()).floor() as usize } else { 0 };
     let text = format!("{value:.*}", (4 + zeros).saturating_sub(whole).min(7));
-    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text };
+    let text = if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_string()
+    } else {
+        text
+    };
     if text == "-0" { "0".to_string() } else { text }
 }
 
@@ -119,15 +124,22 @@ mod tests {
 
     #[test]
     fn figures_have_four_digits_that_count() {
-        let figures = [0.0, 0.5, 0.81234, 0.012345, 12.3456, 1234.56, -2.0, 1e-7, f64::NAN, -1e-17 * 0.0];
+        let figures =
+            [0.0, 0.5, 0.81234, 0.012345, 12.3456, 1234.56, -2.0, 1e-7, f64::NAN, -1e-17 * 0.0];
         let texts = ["0", "0.5", "0.8123", "0.01235", "12.35", "1235", "-2", "1.000e-7", "–", "0"];
         assert_eq!(figures.map(figure), texts.map(String::from));
-        assert_eq!((signed(0.25), signed(-0.25), signed(0.0)), ("+0.25".into(), "-0.25".into(), "0".into()));
+        assert_eq!(
+            (signed(0.25), signed(-0.25), signed(0.0)),
+            ("+0.25".into(), "-0.25".into(), "0".into())
+        );
     }
 
     #[test]
     fn words_fit_numbers() {
-        assert_eq!((count(1, "leaf"), count(1_234_567, "leaf")), ("1 leaf".into(), "1,234,567 leaves".into()));
+        assert_eq!(
+            (count(1, "leaf"), count(1_234_567, "leaf")),
+            ("1 leaf".into(), "1,234,567 leaves".into())
+        );
         assert_eq!((count(999, "row"), grouped(1000)), ("999 rows".into(), "1,000".into()));
         assert_eq!(
             [seconds(0.0042), seconds(1.234), seconds(45.2), seconds(600.0)],
@@ -135,6 +147,9 @@ mod tests {
         );
         assert_eq!([value("0.20635871"), value("1"), value("leaf")], ["0.2064", "1", "leaf"]);
         assert_eq!((bytes(2.5e7), percent(0.1234)), ("25 MB".into(), "12.3 %".into()));
-        assert_eq!((more_is_better("auc"), more_is_better("?"), meaning("?")), (Some(true), None, ""));
+        assert_eq!(
+            (more_is_better("auc"), more_is_better("?"), meaning("?")),
+            (Some(true), None, "")
+        );
     }
 }

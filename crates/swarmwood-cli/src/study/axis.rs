@@ -39,15 +39,25 @@ impl<'a> Axis<'a> {
 
     /// Where a number stands between the bounds.
     fn along(&self, number: f64) -> f64 {
-        let share = |low: f64, high: f64, x: f64| if high > low { (x - low) / (high - low) } else { 0.5 };
+        let share =
+            |low: f64, high: f64, x: f64| if high > low { (x - low) / (high - low) } else { 0.5 };
         match *self.domain().1 {
-            Domain::Integer { low, high, scale } => self.scaled(low as f64, high as f64, scale, number, share),
+            Domain::Integer { low, high, scale } => {
+                self.scaled(low as f64, high as f64, scale, number, share)
+            }
             Domain::Real { low, high, scale } => self.scaled(low, high, scale, number, share),
             _ => 0.5,
         }
     }
 
-    fn scaled(&self, low: f64, high: f64, scale: Scale, x: f64, share: impl Fn(f64, f64, f64) -> f64) -> f64 {
+    fn scaled(
+        &self,
+        low: f64,
+        high: f64,
+        scale: Scale,
+        x: f64,
+        share: impl Fn(f64, f64, f64) -> f64,
+    ) -> f64 {
         match scale {
             Scale::Linear => share(low, high, x),
             Scale::Log => share(low.ln(), high.ln(), x.ln()),
@@ -59,7 +69,9 @@ impl<'a> Axis<'a> {
         match self.domain().1 {
             Domain::List(values) => spread(values.len(), |at| short(values[at])),
             Domain::Choice(labels) => spread(labels.len(), |at| labels[at].clone()),
-            Domain::Integer { low, high, scale } => self.numbers(*low as f64, *high as f64, *scale, true),
+            Domain::Integer { low, high, scale } => {
+                self.numbers(*low as f64, *high as f64, *scale, true)
+            }
             Domain::Real { low, high, scale } => self.numbers(*low, *high, *scale, false),
         }
     }
@@ -83,12 +95,14 @@ fn plain(number: f64) -> String {
     if rounded != 0.0 && f64::abs(rounded) < 1e-3 { format!("{rounded:e}") } else { short(rounded) }
 }
 
-/// Powers of ten between two numbers, or, where these are few, the bounds and round numbers as well.
+/// Powers of ten between two numbers, or, where these are few, the bounds and round numbers as
+/// well.
 fn decades(low: f64, high: f64) -> Vec<f64> {
     let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
     let inside = |x: &f64| *x >= low * 0.999 && *x <= high * 1.001;
     let steps: &[f64] = if last - first <= 3 { &[1.0, 2.0, 5.0] } else { &[1.0] };
-    let all = (first..=last).flat_map(|power| steps.iter().map(move |step| step * 10f64.powi(power)));
+    let all =
+        (first..=last).flat_map(|power| steps.iter().map(move |step| step * 10f64.powi(power)));
     let found: Vec<f64> = all.filter(inside).collect();
     if found.is_empty() { vec![low, high] } else { found }
 }
@@ -121,7 +135,10 @@ mod tests {
         let ticks = |at: usize| Axis::new(&space, at).ticks();
         let rates = ticks(0);
         assert_eq!(rates.first().map(|tick| tick.1.as_str()), Some("0.001"));
-        assert!(rates.iter().any(|(at, label)| label == "0.1" && (at - 2.0 / 3.0).abs() < 1e-9), "{rates:?}");
+        assert!(
+            rates.iter().any(|(at, label)| label == "0.1" && (at - 2.0 / 3.0).abs() < 1e-9),
+            "{rates:?}"
+        );
         assert!(ticks(1).iter().any(|(at, label)| label == "6" && *at == 0.5), "{:?}", ticks(1));
         assert_eq!(ticks(2), [(0.25, "16".to_string()), (0.75, "64".to_string())]);
         assert_eq!(Axis::new(&space, 3).place(Value::Index(1)), Some(0.75));

@@ -24,8 +24,11 @@ Examples:
   swarmwood study plot study.jsonl --kind slice --out slice.svg";
 
 /// How the best configuration is written.
-const FORMATS: [(&str, &str); 3] =
-    [("toml", "a line a parameter: a file for --config"), ("json", "an object"), ("flags", "flags for a command line")];
+const FORMATS: [(&str, &str); 3] = [
+    ("toml", "a line a parameter: a file for --config"),
+    ("json", "an object"),
+    ("flags", "flags for a command line"),
+];
 
 /// What can be drawn.
 const KINDS: [(&str, &str); 4] = [
@@ -49,7 +52,11 @@ pub fn command() -> Command {
                 .about("What the study is about and how its trials went")
                 .args_override_self(true)
                 .arg(study())
-                .arg(args::count("top", "N", "show the N best trials").default_value("20").conflicts_with("all"))
+                .arg(
+                    args::count("top", "N", "show the N best trials")
+                        .default_value("20")
+                        .conflicts_with("all"),
+                )
                 .arg(args::switch("all", "show all trials, in order"))
                 .args(args::talk_flags()),
         )
@@ -66,7 +73,11 @@ pub fn command() -> Command {
                 .about("All trials as CSV")
                 .args_override_self(true)
                 .arg(study())
-                .arg(args::file("out", "file for the table; - for standard output").short('o').default_value("-"))
+                .arg(
+                    args::file("out", "file for the table; - for standard output")
+                        .short('o')
+                        .default_value("-"),
+                )
                 .arg(args::switch("quiet", "no notes: results and errors only").short('q')),
         )
         .subcommand(
@@ -75,7 +86,11 @@ pub fn command() -> Command {
                 .args_override_self(true)
                 .arg(study())
                 .arg(args::choice("kind", KINDS, "what is drawn"))
-                .arg(args::file("out", "file for the picture; - for standard output").short('o').required(true))
+                .arg(
+                    args::file("out", "file for the picture; - for standard output")
+                        .short('o')
+                        .required(true),
+                )
                 .arg(args::switch("quiet", "no notes: results and errors only").short('q')),
         )
 }
@@ -84,7 +99,8 @@ pub fn command() -> Command {
 pub fn run(flags: &ArgMatches) -> Result<()> {
     let Some((what, flags)) = flags.subcommand() else { return Ok(()) };
     let path = flags.get_one::<PathBuf>("study").cloned().unwrap_or_default();
-    let out = flags.try_get_one::<PathBuf>("out").ok().flatten().filter(|path| path.as_os_str() != "-");
+    let out =
+        flags.try_get_one::<PathBuf>("out").ok().flatten().filter(|path| path.as_os_str() != "-");
     if let Some(out) = out {
         store::probe(out)?;
     }
@@ -93,7 +109,9 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
     let text = match what {
         "show" if flags.get_flag("json") => return talk::json(&table::json(&study)),
         "show" => {
-            let top = flags.get_one::<u64>("top").map_or(usize::MAX, |&top| usize::try_from(top).unwrap_or(usize::MAX));
+            let top = flags
+                .get_one::<u64>("top")
+                .map_or(usize::MAX, |&top| usize::try_from(top).unwrap_or(usize::MAX));
             table::show(&study, if flags.get_flag("all") { None } else { Some(top) })
         }
         "best" => {

@@ -28,7 +28,8 @@ pub(super) fn draw(study: &Recorded) -> String {
         let left = MARGIN + width * (at % COLUMNS) as f64;
         let top = MARGIN + TITLE + HEIGHT * (at / COLUMNS) as f64;
         let named = at.is_multiple_of(COLUMNS);
-        let panel = Panel { left: left + LEFT, top: top + TOP, width: width - LEFT - RIGHT, range, named };
+        let panel =
+            Panel { left: left + LEFT, top: top + TOP, width: width - LEFT - RIGHT, range, named };
         // Writing to a String cannot fail.
         let _ = panel.draw(&mut body, study, at);
     }
@@ -51,14 +52,22 @@ pub(super) fn figure(study: &Recorded, trial: &TrialRecord) -> Option<f64> {
     trial.ending.as_ref().and_then(Ending::loss).map(|loss| study.head.task.measure.figure(loss))
 }
 
-/// The figures that are worth seeing: all from the best on, but for the worst tenth where that is far off.
+/// The figures that are worth seeing: all from the best on, but for the worst tenth where that is
+/// far off.
 pub(super) fn figures_range(study: &Recorded) -> (f64, f64) {
-    let mut losses: Vec<f64> =
-        study.trials.iter().filter_map(|trial| trial.ending.as_ref().and_then(Ending::loss)).collect();
+    let mut losses: Vec<f64> = study
+        .trials
+        .iter()
+        .filter_map(|trial| trial.ending.as_ref().and_then(Ending::loss))
+        .collect();
     losses.sort_by(f64::total_cmp);
     let (Some(&best), Some(&worst)) = (losses.first(), losses.last()) else { return (0.0, 1.0) };
     let most = losses[(losses.len() - 1) * 9 / 10];
-    let limit = if worst - best > 2.0 * (most - best) && most > best { best + 1.3 * (most - best) } else { worst };
+    let limit = if worst - best > 2.0 * (most - best) && most > best {
+        best + 1.3 * (most - best)
+    } else {
+        worst
+    };
     let figure = |loss: f64| study.head.task.measure.figure(loss);
     let (a, b) = (figure(best), figure(limit));
     let room = if a == b { a.abs().max(1.0) * 0.05 } else { (a - b).abs() * 0.05 };
@@ -93,46 +102,82 @@ impl Panel {
             study.trials.iter().partition(|trial| Some(trial.id) != best);
         for trial in first.into_iter().chain(last) {
             let value = trial.point.0.get(parameter).copied().unwrap_or(Value::Absent);
-            let (Some(place), Some(figure)) = (axis.place(value), figure(study, trial)) else { continue };
+            let (Some(place), Some(figure)) = (axis.place(value), figure(study, trial)) else {
+                continue;
+            };
             let (x, y) = (self.left + place * self.width, self.y(figure));
-            let (colour, radius, opacity) = match (Some(trial.id) == best, trial.whole().is_some()) {
+            let (colour, radius, opacity) = match (Some(trial.id) == best, trial.whole().is_some())
+            {
                 (true, _) => (ORANGE, 4.5, 1.0),
                 (false, true) => (BLUE, 3.0, 0.5),
                 (false, false) => (GREY, 2.2, 0.5),
             };
-            writeln!(svg, "<circle cx='{x:.1}' cy='{y:.1}' r='{radius}' fill='{colour}' fill-opacity='{opacity}'/>")?;
+            writeln!(
+                svg,
+                "<circle cx='{x:.1}' cy='{y:.1}' r='{radius}' fill='{colour}' fill-opacity='{opacity}'/>"
+            )?;
         }
         Ok(())
     }
 
-    fn frame(&self, svg: &mut String, axis: &Axis<'_>, measure: Option<&String>) -> std::fmt::Result {
-        let (left, top, bottom, right) = (self.left, self.top, self.bottom(), self.left + self.width);
+    fn frame(
+        &self,
+        svg: &mut String,
+        axis: &Axis<'_>,
+        measure: Option<&String>,
+    ) -> std::fmt::Result {
+        let (left, top, bottom, right) =
+            (self.left, self.top, self.bottom(), self.left + self.width);
         for tick in chart::ticks(self.range) {
             let y = self.y(tick);
-            writeln!(svg, "<line x1='{left:.1}' y1='{y:.1}' x2='{right:.1}' y2='{y:.1}' stroke='#e4e4e4'/>")?;
+            writeln!(
+                svg,
+                "<line x1='{left:.1}' y1='{y:.1}' x2='{right:.1}' y2='{y:.1}' stroke='#e4e4e4'/>"
+            )?;
             let label = chart::label(tick, self.range);
             let (x, y) = (left - 6.0, y + 4.0);
-            writeln!(svg, "<text x='{x:.1}' y='{y:.1}' text-anchor='end' font-size='10'>{label}</text>")?;
+            writeln!(
+                svg,
+                "<text x='{x:.1}' y='{y:.1}' text-anchor='end' font-size='10'>{label}</text>"
+            )?;
         }
         let mut free = f64::NEG_INFINITY;
         for (place, label) in axis.ticks() {
             let x = left + place * self.width;
-            writeln!(svg, "<line x1='{x:.1}' y1='{bottom:.1}' x2='{x:.1}' y2='{:.1}' stroke='#888'/>", bottom + 4.0)?;
+            writeln!(
+                svg,
+                "<line x1='{x:.1}' y1='{bottom:.1}' x2='{x:.1}' y2='{:.1}' stroke='#888'/>",
+                bottom + 4.0
+            )?;
             // Labels that would run into each other are left out.
             let half = 3.0 * label.chars().count() as f64;
             if x - half > free {
                 let (y, label) = (bottom + 16.0, escape(&label));
-                writeln!(svg, "<text x='{x:.1}' y='{y:.1}' text-anchor='middle' font-size='10'>{label}</text>")?;
+                writeln!(
+                    svg,
+                    "<text x='{x:.1}' y='{y:.1}' text-anchor='middle' font-size='10'>{label}</text>"
+                )?;
                 free = x + half + 4.0;
             }
         }
-        writeln!(svg, "<path d='M{left:.1} {top:.1}V{bottom:.1}H{right:.1}' fill='none' stroke='#888'/>")?;
+        writeln!(
+            svg,
+            "<path d='M{left:.1} {top:.1}V{bottom:.1}H{right:.1}' fill='none' stroke='#888'/>"
+        )?;
         let (middle, name) = (left + self.width / 2.0, escape(axis.name()));
-        writeln!(svg, "<text x='{middle:.1}' y='{:.1}' text-anchor='middle'>{name}</text>", bottom + 33.0)?;
+        writeln!(
+            svg,
+            "<text x='{middle:.1}' y='{:.1}' text-anchor='middle'>{name}</text>",
+            bottom + 33.0
+        )?;
         if let Some(measure) = measure {
             let (x, y) = (left - 50.0, (top + bottom) / 2.0);
             let turn = format!("transform='rotate(-90 {x:.1} {y:.1})'");
-            writeln!(svg, "<text x='{x:.1}' y='{y:.1}' text-anchor='middle' {turn}>{}</text>", escape(measure))?;
+            writeln!(
+                svg,
+                "<text x='{x:.1}' y='{y:.1}' text-anchor='middle' {turn}>{}</text>",
+                escape(measure)
+            )?;
         }
         Ok(())
     }

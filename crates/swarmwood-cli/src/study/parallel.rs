@@ -1,4 +1,5 @@
-//! Parallel coordinates: a vertical axis a parameter, and a line a trial across them, the better the darker.
+//! Parallel coordinates: a vertical axis a parameter, and a line a trial across them, the better
+//! the darker.
 
 use std::fmt::Write;
 
@@ -62,11 +63,16 @@ fn height(study: &Recorded, figure: f64) -> f64 {
 }
 
 fn lines(svg: &mut String, study: &Recorded) -> std::fmt::Result {
-    let mut told: Vec<(&TrialRecord, f64)> =
-        study.trials.iter().filter_map(|trial| Some((trial, height(study, figure(study, trial)?)))).collect();
+    let mut told: Vec<(&TrialRecord, f64)> = study
+        .trials
+        .iter()
+        .filter_map(|trial| Some((trial, height(study, figure(study, trial)?))))
+        .collect();
     // The better ones are drawn over the others, the best above all.
     let best = study.best().map(|best| best.id);
-    told.sort_by(|a, b| (Some(a.0.id) == best).cmp(&(Some(b.0.id) == best)).then(a.1.total_cmp(&b.1)));
+    told.sort_by(|a, b| {
+        (Some(a.0.id) == best).cmp(&(Some(b.0.id) == best)).then(a.1.total_cmp(&b.1))
+    });
     for (trial, share) in told {
         let mut points = String::new();
         for parameter in 0..study.head.space.len() {
@@ -108,10 +114,17 @@ fn axes(svg: &mut String, study: &Recorded) -> std::fmt::Result {
         };
         // Long names go up by turns, so that neighbours do not meet.
         let above = top() - 12.0 - if parameter % 2 == 1 { 14.0 } else { 0.0 };
-        writeln!(svg, "<text x='{x:.1}' y='{above:.1}' text-anchor='middle'>{}</text>", escape(&name))?;
+        writeln!(
+            svg,
+            "<text x='{x:.1}' y='{above:.1}' text-anchor='middle'>{}</text>",
+            escape(&name)
+        )?;
         for (share, label) in ticks {
             let (y, left) = (y(share), x - 4.0);
-            writeln!(svg, "<line x1='{left:.1}' y1='{y:.1}' x2='{x:.1}' y2='{y:.1}' stroke='#555'/>")?;
+            writeln!(
+                svg,
+                "<line x1='{left:.1}' y1='{y:.1}' x2='{x:.1}' y2='{y:.1}' stroke='#555'/>"
+            )?;
             // A white seam keeps the label readable on the lines.
             writeln!(
                 svg,
@@ -126,12 +139,18 @@ fn axes(svg: &mut String, study: &Recorded) -> std::fmt::Result {
     let conditional = space.params().iter().any(|param| param.condition.is_some());
     let (left, low) = (MARGIN + 4.0, bottom() + BELOW + 4.0);
     if conditional {
-        writeln!(svg, "<text x='{left:.1}' y='{low:.1}' font-size='10' fill='#777'>no value</text>")?;
+        writeln!(
+            svg,
+            "<text x='{left:.1}' y='{low:.1}' font-size='10' fill='#777'>no value</text>"
+        )?;
     }
     Ok(())
 }
 
 fn measure_ticks(study: &Recorded) -> Vec<(f64, String)> {
     let range = figures_range(study);
-    chart::ticks(range).into_iter().map(|tick| (height(study, tick), chart::label(tick, range))).collect()
+    chart::ticks(range)
+        .into_iter()
+        .map(|tick| (height(study, tick), chart::label(tick, range)))
+        .collect()
 }

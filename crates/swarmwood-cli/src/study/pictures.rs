@@ -7,11 +7,14 @@ use swarmwood::tune::{Ending, Recorded, TrialRecord};
 
 use super::panels::figure;
 use super::title;
-use crate::chart::{self, BLUE, Chart, GREY, Line, MARGIN, Mark, ORANGE, Place, TALL, TITLE, WIDTH, escape};
+use crate::chart::{
+    self, BLUE, Chart, GREY, Line, MARGIN, Mark, ORANGE, Place, TALL, TITLE, WIDTH, escape,
+};
 
 /// Every trial, and the best so far.
 pub(super) fn best(study: &Recorded) -> String {
-    let place = Place { left: MARGIN, top: MARGIN + TITLE, width: WIDTH - 2.0 * MARGIN, height: TALL };
+    let place =
+        Place { left: MARGIN, top: MARGIN + TITLE, width: WIDTH - 2.0 * MARGIN, height: TALL };
     chart::page(&title(study), &course(study).draw("best", place), MARGIN + TITLE + TALL + MARGIN)
 }
 
@@ -19,7 +22,8 @@ pub(super) fn best(study: &Recorded) -> String {
 pub(crate) fn course(study: &Recorded) -> Chart {
     let point = |trial: &TrialRecord| Some((trial.id as f64, figure(study, trial)?));
     let points = |raced: bool| -> Vec<(f64, f64)> {
-        let kind = |trial: &&TrialRecord| matches!(trial.ending, Some(Ending::Raced { .. })) == raced;
+        let kind =
+            |trial: &&TrialRecord| matches!(trial.ending, Some(Ending::Raced { .. })) == raced;
         study.trials.iter().filter(kind).filter_map(point).collect()
     };
     let dots = |name: &str, colour, points, opacity| Line {
@@ -29,10 +33,18 @@ pub(crate) fn course(study: &Recorded) -> Chart {
         whole: false,
         mark: Mark::Dots(2.6, opacity),
     };
-    let mut lines = vec![dots("trials", BLUE, points(false), 0.5), dots("given up early", GREY, points(true), 0.5)];
+    let mut lines = vec![
+        dots("trials", BLUE, points(false), 0.5),
+        dots("given up early", GREY, points(true), 0.5),
+    ];
     lines.retain(|line| !line.points.is_empty());
-    let best =
-        Line { name: "best so far".to_string(), colour: ORANGE, points: steps(study), whole: true, mark: Mark::Line };
+    let best = Line {
+        name: "best so far".to_string(),
+        colour: ORANGE,
+        points: steps(study),
+        whole: true,
+        mark: Mark::Line,
+    };
     lines.push(best);
     Chart { x_label: "trial".to_string(), y_label: study.head.task.measure.name.clone(), lines }
 }
@@ -64,19 +76,28 @@ pub(super) fn importance(study: &Recorded) -> String {
     let mut body = String::new();
     let words = "share of the differences between trials (ranks) that the parameter alone explains";
     // Writing to a String cannot fail.
-    let _ = writeln!(body, "<text x='{left:.1}' y='{:.1}' fill='#777'>{words}</text>", MARGIN + TITLE + 12.0);
+    let _ = writeln!(
+        body,
+        "<text x='{left:.1}' y='{:.1}' fill='#777'>{words}</text>",
+        MARGIN + TITLE + 12.0
+    );
     for (at, (name, share)) in shares.iter().enumerate() {
         let y = top + (BAR + 8.0) * at as f64;
         let middle = y + BAR / 2.0 + 4.0;
         let name = escape(name);
-        let _ = writeln!(body, "<text x='{:.1}' y='{middle:.1}' text-anchor='end'>{name}</text>", left - 8.0);
+        let _ = writeln!(
+            body,
+            "<text x='{:.1}' y='{middle:.1}' text-anchor='end'>{name}</text>",
+            left - 8.0
+        );
         let width = share.unwrap_or(0.0) / most * (right - left);
         let _ = writeln!(
             body,
             "<rect x='{left:.1}' y='{y:.1}' width='{:.1}' height='{BAR}' fill='{BLUE}' fill-opacity='0.8'/>",
             width.max(1.0)
         );
-        let text = share.map_or("too few trials".to_string(), |share| format!("{:.1} %", 100.0 * share));
+        let text =
+            share.map_or("too few trials".to_string(), |share| format!("{:.1} %", 100.0 * share));
         let _ = writeln!(body, "<text x='{:.1}' y='{middle:.1}'>{text}</text>", left + width + 8.0);
     }
     chart::page(&title(study), &body, top + (BAR + 8.0) * shares.len() as f64 + MARGIN)

@@ -41,16 +41,26 @@ pub(super) fn show(study: &Recorded, top: Option<usize>) -> String {
     let Head { engine, seed, lag, pieces, race, task, space } = &study.head;
     let states = ["done", "raced", "failed", "open"];
     let with = |name: &str| study.trials.iter().filter(|trial| state(trial) == name).count();
-    let counts: Vec<String> =
-        states.iter().filter(|name| with(name) > 0).map(|name| format!("{} {name}", with(name))).collect();
+    let counts: Vec<String> = states
+        .iter()
+        .filter(|name| with(name) > 0)
+        .map(|name| format!("{} {name}", with(name)))
+        .collect();
     let racing = if *race { ", racing" } else { "" };
     let better = if task.measure.from.is_some() { "larger" } else { "smaller" };
     let mut text = format!("task      {}\n", task.text);
     text.push_str(&format!("measure   {}, {better} is better\n", task.measure.name));
-    text.push_str(&format!("search    {engine}, seed {seed}, {lag} at a time, {}{racing}\n", count(*pieces, "piece")));
+    text.push_str(&format!(
+        "search    {engine}, seed {seed}, {lag} at a time, {}{racing}\n",
+        count(*pieces, "piece")
+    ));
     text.push_str(&format!("space     {}\n", space_text(study)));
     let spent: f64 = study.trials.iter().map(|trial| trial.seconds).sum();
-    text.push_str(&format!("trials    {} ({}), {spent:.1} s of work\n", study.trials.len(), counts.join(", ")));
+    text.push_str(&format!(
+        "trials    {} ({}), {spent:.1} s of work\n",
+        study.trials.len(),
+        counts.join(", ")
+    ));
     let important: Vec<String> = ranked(space, &study.trials)
         .into_iter()
         .filter_map(|(name, share)| Some(format!("{name} {:.0} %", 100.0 * share?)))
@@ -62,8 +72,12 @@ pub(super) fn show(study: &Recorded, top: Option<usize>) -> String {
     let mut trials: Vec<&TrialRecord> = study.trials.iter().collect();
     if let Some(top) = top {
         // Whole trials first: the loss of a raced one is a guess.
-        let loss = |trial: &TrialRecord| trial.ending.as_ref().and_then(Ending::loss).unwrap_or(f64::INFINITY);
-        trials.sort_by(|a, b| a.whole().is_none().cmp(&b.whole().is_none()).then(loss(a).total_cmp(&loss(b))));
+        let loss = |trial: &TrialRecord| {
+            trial.ending.as_ref().and_then(Ending::loss).unwrap_or(f64::INFINITY)
+        };
+        trials.sort_by(|a, b| {
+            a.whole().is_none().cmp(&b.whole().is_none()).then(loss(a).total_cmp(&loss(b)))
+        });
         trials.truncate(top);
     }
     text.push_str(&grid(&study.head, &trials));
@@ -72,19 +86,28 @@ pub(super) fn show(study: &Recorded, top: Option<usize>) -> String {
 
 fn space_text(study: &Recorded) -> String {
     let space = &study.head.space;
-    let size =
-        space.size().map_or("a continuum of configurations".to_string(), |size| format!("{size} configurations"));
+    let size = space.size().map_or("a continuum of configurations".to_string(), |size| {
+        format!("{size} configurations")
+    });
     format!("{}, {size}", count(space.len(), "parameter"))
 }
 
 /// Columns as wide as what is in them.
 fn grid(head: &Head, trials: &[&TrialRecord]) -> String {
     let names = head.space.params().iter().map(|param| param.name.clone());
-    let heads = ["trial", "state", &head.task.measure.name, "seconds"].map(str::to_string).into_iter().chain(names);
+    let heads = ["trial", "state", &head.task.measure.name, "seconds"]
+        .map(str::to_string)
+        .into_iter()
+        .chain(names);
     let mut rows: Vec<Vec<String>> = vec![heads.collect()];
     for trial in trials {
         let value = figure(head, trial).map_or(String::new(), short);
-        let mut row = vec![trial.id.to_string(), state(trial).to_string(), value, format!("{:.2}", trial.seconds)];
+        let mut row = vec![
+            trial.id.to_string(),
+            state(trial).to_string(),
+            value,
+            format!("{:.2}", trial.seconds),
+        ];
         row.extend((0..head.space.len()).map(|at| brief(&shown(head, trial, at))));
         if !reason(trial).is_empty() {
             row.push(reason(trial).to_string());
@@ -92,7 +115,9 @@ fn grid(head: &Head, trials: &[&TrialRecord]) -> String {
         rows.push(row);
     }
     let columns = rows[0].len();
-    let width = |at: usize| rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max();
+    let width = |at: usize| {
+        rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max()
+    };
     let widths: Vec<usize> = (0..columns).map(|at| width(at).unwrap_or(0)).collect();
     let line = |row: &Vec<String>| {
         // Reasons stand behind the columns and are as long as they are.
@@ -115,14 +140,16 @@ fn brief(text: &str) -> String {
 
 /// The best configuration in one of the formats.
 pub(super) fn best(study: &Recorded, path: &Path, format: &str) -> Result<String> {
-    let none = || Error::Study { path: path.to_path_buf(), message: "no trial is done yet".to_string() };
+    let none =
+        || Error::Study { path: path.to_path_buf(), message: "no trial is done yet".to_string() };
     let trial = study.best().ok_or_else(none)?;
     let space = &study.head.space;
     let values = named::json(space, &trial.point);
     if format == "json" {
         return Ok(format!("{}\n", Value::Object(values)));
     }
-    let pairs = space.params().iter().filter_map(|param| Some((&param.name, values.get(&param.name)?)));
+    let pairs =
+        space.params().iter().filter_map(|param| Some((&param.name, values.get(&param.name)?)));
     if format == "flags" {
         let flag = |(name, value): (&String, &Value)| {
             let text = value.as_str().map_or(value.to_string(), quote);
@@ -142,13 +169,15 @@ pub(super) fn best(study: &Recorded, path: &Path, format: &str) -> Result<String
 
 /// A key of TOML, in quotes where it needs them.
 fn key(name: &str) -> String {
-    let bare = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    let bare =
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
     if bare { name.to_string() } else { Value::from(name).to_string() }
 }
 
 /// A word for a shell.
 fn quote(word: &str) -> String {
-    let plain = !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "_-.:/+".contains(c));
+    let plain =
+        !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "_-.:/+".contains(c));
     if plain { word.to_string() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
 
@@ -156,15 +185,23 @@ fn quote(word: &str) -> String {
 pub(super) fn csv(study: &Recorded) -> String {
     let Head { space, pieces, .. } = &study.head;
     let mut header: Vec<String> =
-        ["trial", "state", "value", "loss", "seconds", "worker", "reason"].map(str::to_string).to_vec();
+        ["trial", "state", "value", "loss", "seconds", "worker", "reason"]
+            .map(str::to_string)
+            .to_vec();
     header.extend((0..*pieces).map(|at| format!("piece_{at}")));
     header.extend(space.params().iter().map(|param| param.name.clone()));
     let mut text = row(&header);
     for trial in &study.trials {
         let known = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
         let loss = trial.ending.as_ref().and_then(Ending::loss);
-        let mut cells = vec![trial.id.to_string(), state(trial).to_string(), known(figure(&study.head, trial))];
-        cells.extend([known(loss), trial.seconds.to_string(), trial.worker.to_string(), reason(trial).to_string()]);
+        let mut cells =
+            vec![trial.id.to_string(), state(trial).to_string(), known(figure(&study.head, trial))];
+        cells.extend([
+            known(loss),
+            trial.seconds.to_string(),
+            trial.worker.to_string(),
+            reason(trial).to_string(),
+        ]);
         cells.extend((0..*pieces).map(|at| known(trial.pieces.get(at).map(|piece| piece.loss))));
         cells.extend((0..space.len()).map(|at| shown(&study.head, trial, at)));
         text.push_str(&row(&cells));

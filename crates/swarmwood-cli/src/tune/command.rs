@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 use swarmwood::learn::event::Flow;
 use swarmwood::params::{Gather, TABLE};
 use swarmwood::tune::command::{Program, Settings, ValueFrom};
-use swarmwood::tune::{Ended, Ending, Head, Limits, Outcome, Study, engine, named, read_study, space_file};
+use swarmwood::tune::{
+    Ended, Ending, Head, Limits, Outcome, Study, engine, named, read_study, space_file,
+};
 use swarmwood::{Error, Result};
 
 use super::progress::Progress;
@@ -42,19 +44,34 @@ const NATIVE: &[&str] = &[
 /// The flags of a program.
 pub(super) fn flags() -> Vec<Arg> {
     let table = TABLE.iter().map(|spec| spec.name);
-    let foreign = table.filter(|name| !SHARED.contains(name) && !OWN.contains(name)).chain(NATIVE.iter().copied());
+    let foreign = table
+        .filter(|name| !SHARED.contains(name) && !OWN.contains(name))
+        .chain(NATIVE.iter().copied());
     let text = "program to tune instead of a model: a command with {name} where the value of parameter 'name' belongs, \
                 {params_json} for all of them, {trial} for the number of the trial; it is started without a shell and \
                 prints its value on the last line";
     let own = [
-        args::number("timeout", "SECONDS", "seconds after which the program is ended and the trial has failed"),
-        args::count("retries", "N", "starts after a failure before the trial has failed [default: 0]"),
+        args::number(
+            "timeout",
+            "SECONDS",
+            "seconds after which the program is ended and the trial has failed",
+        ),
+        args::count(
+            "retries",
+            "N",
+            "starts after a failure before the trial has failed [default: 0]",
+        ),
         args::switch("maximize", "larger values are better"),
-        args::word("value-file", "FILE", "JSON file with the value, instead of the last line; {trial} is the trial"),
+        args::word(
+            "value-file",
+            "FILE",
+            "JSON file with the value, instead of the last line; {trial} is the trial",
+        ),
         args::word("value-key", "KEY", "where the value is in that file: keys with dots between")
             .requires("value-file"),
     ];
-    let command = args::word("command", "COMMAND", text).conflicts_with_all(foreign.collect::<Vec<_>>());
+    let command =
+        args::word("command", "COMMAND", text).conflicts_with_all(foreign.collect::<Vec<_>>());
     std::iter::once(command)
         .chain(own.into_iter().map(|arg| arg.requires("command")))
         .map(|arg| arg.help_heading("Any program"))
@@ -80,17 +97,23 @@ impl Plan {
         let study = flags.get_one::<PathBuf>("study").cloned();
         // What is not said is as the study has it.
         let known = known(study.as_ref())?;
-        let lag = whole("parallel", flags, &mut gather).or(known.as_ref().map(|head| head.lag)).unwrap_or(1);
+        let lag = whole("parallel", flags, &mut gather)
+            .or(known.as_ref().map(|head| head.lag))
+            .unwrap_or(1);
         let trials = whole("trials", flags, &mut gather).unwrap_or(TRIALS as usize);
         let time_limit = seconds("time-limit", flags, &mut gather);
         let settings = settings(flags, &mut gather);
         if lag > 1 && settings.value.is_shared() {
-            let message = "is the same for all trials, of which several run at a time; put {trial} in it";
+            let message =
+                "is the same for all trials, of which several run at a time; put {trial} in it";
             gather.violate("value-file", message);
         }
         let file = flags.get_one::<String>("space").map(PathBuf::from);
         if file.is_none() && known.is_none() {
-            gather.violate("space", "is missing; name the TOML or JSON file with the parameters of the program");
+            gather.violate(
+                "space",
+                "is missing; name the TOML or JSON file with the parameters of the program",
+            );
         }
         let params = gather.finish()?;
         let space = match (&file, &known) {
@@ -99,8 +122,10 @@ impl Plan {
             (file, _) => space_file::read(file.as_deref().unwrap_or(Path::new("")))?,
         };
         let program = Program::new(command, &space, settings)?;
-        let engine = flags.get_one::<String>("engine").or(known.as_ref().map(|head| &head.engine)).cloned();
-        let seed_of_study = known.as_ref().map(|head| head.seed).filter(|_| !flags.contains_id("seed"));
+        let engine =
+            flags.get_one::<String>("engine").or(known.as_ref().map(|head| &head.engine)).cloned();
+        let seed_of_study =
+            known.as_ref().map(|head| head.seed).filter(|_| !flags.contains_id("seed"));
         let head = Head {
             engine: engine.unwrap_or_else(|| engine::DEFAULT.to_string()),
             seed: seed_of_study.unwrap_or(params.seed),
@@ -117,7 +142,9 @@ impl Plan {
 
 /// The head of a study that was begun.
 fn known(study: Option<&PathBuf>) -> Result<Option<Head>> {
-    let begun = |path: &&PathBuf| std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() > 0);
+    let begun = |path: &&PathBuf| {
+        std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() > 0)
+    };
     study.filter(begun).map(|path| Ok(read_study(path)?.head)).transpose()
 }
 
@@ -138,7 +165,8 @@ fn settings(flags: &ArgMatches, gather: &mut Gather) -> Settings {
 
 /// The count of a flag.
 fn whole(name: &str, flags: &ArgMatches, gather: &mut Gather) -> Option<usize> {
-    let value = flags.get_one::<u64>(name).map(|&value| usize::try_from(value).unwrap_or(usize::MAX));
+    let value =
+        flags.get_one::<u64>(name).map(|&value| usize::try_from(value).unwrap_or(usize::MAX));
     if value == Some(0) && name != "retries" {
         gather.violate(name, "is 0, must be at least 1");
     }
@@ -169,7 +197,11 @@ pub(super) fn run(flags: &ArgMatches, command: &str, interrupt: &Interrupt) -> R
         count(head.space.len(), "parameter"),
         head.lag,
         head.seed,
-        if known > 0 { format!("; the study has {} already", count(known, "trial")) } else { String::new() }
+        if known > 0 {
+            format!("; the study has {} already", count(known, "trial"))
+        } else {
+            String::new()
+        }
     ));
     interrupt.arm();
     let mut progress = Progress::new(talk, head.task.measure.clone());
@@ -196,9 +228,14 @@ fn fruitless(outcome: &Outcome) -> String {
         _ => None,
     });
     match last {
-        Some((_, reason)) if outcome.tally.failed == 1 => format!("the only trial failed: {reason}"),
+        Some((_, reason)) if outcome.tally.failed == 1 => {
+            format!("the only trial failed: {reason}")
+        }
         Some((id, reason)) => {
-            format!("all {} failed, the last one, trial {id}: {reason}", count(outcome.tally.failed, "trial"))
+            format!(
+                "all {} failed, the last one, trial {id}: {reason}",
+                count(outcome.tally.failed, "trial")
+            )
         }
         None => "no trial was finished".to_string(),
     }
@@ -213,10 +250,13 @@ fn text(head: &Head, outcome: &Outcome, seconds: f64, path: Option<&PathBuf>) ->
         ended(outcome.ended)
     );
     if let Some(best) = outcome.best() {
-        let value = best.whole().map_or(String::new(), |loss| short(head.task.measure.figure(loss)));
+        let value =
+            best.whole().map_or(String::new(), |loss| short(head.task.measure.figure(loss)));
         text.push_str(&format!("best is trial {}: {} {value}\n", best.id, head.task.measure.name));
         let values = named::json(&head.space, &best.point);
-        for (name, value) in head.space.params().iter().filter_map(|p| Some((&p.name, values.get(&p.name)?))) {
+        for (name, value) in
+            head.space.params().iter().filter_map(|p| Some((&p.name, values.get(&p.name)?)))
+        {
             text.push_str(&format!("  {name} = {value}\n"));
         }
     }

@@ -78,9 +78,17 @@ pub fn command() -> Command {
 
 /// What every search has.
 fn search() -> Vec<Arg> {
-    let named = |names: &[(&str, &str)]| names.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-    let space = format!("what is tuned: a TOML or JSON file, or one of {} [default: default]", named(SPACES));
-    let engine = format!("who proposes configurations: {} [default: {}]", named(&engine::names()), engine::DEFAULT);
+    let named =
+        |names: &[(&str, &str)]| names.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    let space = format!(
+        "what is tuned: a TOML or JSON file, or one of {} [default: default]",
+        named(SPACES)
+    );
+    let engine = format!(
+        "who proposes configurations: {} [default: {}]",
+        named(&engine::names()),
+        engine::DEFAULT
+    );
     vec![
         args::word("space", "SPACE", "what is tuned").help(space),
         args::word("engine", "NAME", "who proposes configurations").help(engine),
@@ -90,9 +98,19 @@ fn search() -> Vec<Arg> {
             "N",
             "configurations under way at a time; changes which are tried, unlike --threads [default: 4; 1 for a program]",
         ),
-        args::file("study", "journal of the search: it can be stopped at any moment, and goes on from there"),
-        args::number("time-limit", "SECONDS", "seconds after which the search stops with the best so far"),
-        args::switch("no-race", "evaluate every configuration on all folds, also those that are clearly behind"),
+        args::file(
+            "study",
+            "journal of the search: it can be stopped at any moment, and goes on from there",
+        ),
+        args::number(
+            "time-limit",
+            "SECONDS",
+            "seconds after which the search stops with the best so far",
+        ),
+        args::switch(
+            "no-race",
+            "evaluate every configuration on all folds, also those that are clearly behind",
+        ),
     ]
 }
 

@@ -10,7 +10,8 @@ use swarmwood::read::{self, ReadOptions, Rows, Source};
 use swarmwood::search::Space;
 use swarmwood::tune::spaces::{SPACES, built_in, refuse_given};
 use swarmwood::tune::{
-    Common, Finish, Head, Limits, Measure, Native, Score, Study, Task, TuneEvent, engine, space_file,
+    Common, Finish, Head, Limits, Measure, Native, Score, Study, Task, TuneEvent, engine,
+    space_file,
 };
 use swarmwood::{Result, store};
 
@@ -54,7 +55,8 @@ impl Plan {
             }
         }
         let options = Given::of_flags(flags).options(&mut gather);
-        let whole = |name: &str, default: u64| flags.get_one::<u64>(name).copied().unwrap_or(default);
+        let whole =
+            |name: &str, default: u64| flags.get_one::<u64>(name).copied().unwrap_or(default);
         let at_least = |name: &str, default: u64, least: u64, gather: &mut Gather| {
             let value = whole(name, default);
             if value < least {
@@ -70,14 +72,17 @@ impl Plan {
         if seconds.is_some_and(|seconds| seconds <= 0.0) {
             gather.violate("time-limit", "must be above 0");
         }
-        let word =
-            |name: &str, default: &str| flags.get_one::<String>(name).map_or(default, String::as_str).to_string();
+        let word = |name: &str, default: &str| {
+            flags.get_one::<String>(name).map_or(default, String::as_str).to_string()
+        };
         let path = |name: &str| flags.get_one::<PathBuf>(name).cloned();
-        let (folds, trials) = (at_least("folds", FOLDS, 1, &mut gather), at_least("trials", TRIALS, 1, &mut gather));
+        let (folds, trials) =
+            (at_least("folds", FOLDS, 1, &mut gather), at_least("trials", TRIALS, 1, &mut gather));
         let lag = at_least("parallel", PARALLEL, 1, &mut gather);
         let ensemble = at_least("ensemble", 1, 1, &mut gather);
         let out = path("out").unwrap_or_else(|| PathBuf::from("model.json"));
-        let source = args::source(flags.get_one::<PathBuf>("data").map_or(Path::new("-"), PathBuf::as_path));
+        let source =
+            args::source(flags.get_one::<PathBuf>("data").map_or(Path::new("-"), PathBuf::as_path));
         let params = gather.finish()?;
         Ok(Plan {
             source,
@@ -134,7 +139,12 @@ fn work(plan: &Plan, talk: Talk, interrupt: &Interrupt) -> Result<Report> {
     talk.warn(&warnings);
     let score = Score::named(&plan.metric, &all.schema.target.kind)?;
     let (rows, held) = hold_out(&all, plan)?;
-    let common = Common { params: (*plan.params).clone(), score, folds: plan.folds, threads: plan.params.threads };
+    let common = Common {
+        params: (*plan.params).clone(),
+        score,
+        folds: plan.folds,
+        threads: plan.params.threads,
+    };
     let native = Native::new(rows, common, &space)?;
     let mut study = Study::open(plan.study.as_deref(), head(plan, &native, space, score)?)?;
     let mut notes = study.notes().to_vec();
@@ -200,7 +210,8 @@ fn head(plan: &Plan, native: &Native, space: Space, score: Score) -> Result<Head
         schema.target.name,
         plan.folds
     );
-    let measure = Measure { name: score.name.to_string(), from: score.higher_is_better.then_some(1.0) };
+    let measure =
+        Measure { name: score.name.to_string(), from: score.higher_is_better.then_some(1.0) };
     Ok(Head {
         engine: plan.engine.clone(),
         seed: plan.params.seed,
@@ -217,7 +228,8 @@ fn opening(plan: &Plan, all: &Rows, held: Option<&Rows>, head: &Head) -> String 
     let held = held.map_or(0, |held| held.rows);
     let (seen, held) = (count(all.rows - held, "row"), count(held, "row"));
     let names: Vec<&str> = head.space.params().iter().map(|param| param.name.as_str()).collect();
-    let canonical = names.iter().filter_map(|name| find(name).ok()).map(|spec| spec.name).collect::<Vec<_>>();
+    let canonical =
+        names.iter().filter_map(|name| find(name).ok()).map(|spec| spec.name).collect::<Vec<_>>();
     format!(
         "{seen} for {}, {held} held out; {} tunes {} of {} by {}",
         count(plan.folds, "fold"),

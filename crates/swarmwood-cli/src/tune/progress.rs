@@ -22,7 +22,8 @@ impl Progress {
     pub(super) fn new(talk: Talk, measure: Measure) -> Self {
         let bar = (!talk.quiet && stderr().is_terminal()).then(|| {
             let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
-            let style = ProgressStyle::with_template("{bar:30} {pos}/{len} trials, {eta} left  {msg}");
+            let style =
+                ProgressStyle::with_template("{bar:30} {pos}/{len} trials, {eta} left  {msg}");
             // The fallback is the plain bar: a template that does not parse is no reason to stop.
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
             bar
@@ -36,12 +37,12 @@ impl Progress {
             return;
         }
         let (tally, trials) = (event.standing.tally, event.standing.trials);
-        let best = tally
-            .best
-            .map(|(id, loss)| format!("best {} {} (trial {id})", self.measure.name, short(self.measure.figure(loss))));
+        let best = tally.best.map(|(id, loss)| {
+            format!("best {} {} (trial {id})", self.measure.name, short(self.measure.figure(loss)))
+        });
         // A program is one piece, of which nothing can be spared.
-        let fits =
-            (tally.pieces > tally.ended).then(|| format!("{}, {} spared", count(tally.pieces, "fit"), tally.spared));
+        let fits = (tally.pieces > tally.ended)
+            .then(|| format!("{}, {} spared", count(tally.pieces, "fit"), tally.spared));
         let failed = (tally.failed > 0).then(|| format!("{} failed", tally.failed));
         let state = [best, fits, failed].into_iter().flatten().collect::<Vec<_>>().join(", ");
         if let Some(bar) = &self.bar {
@@ -51,7 +52,8 @@ impl Progress {
             return;
         }
         let tenth = |ended: usize| ended * 10 / trials.max(1);
-        let due = tenth(tally.ended) > tenth(self.said) || self.said_at.elapsed() >= Duration::from_secs(5);
+        let due = tenth(tally.ended) > tenth(self.said)
+            || self.said_at.elapsed() >= Duration::from_secs(5);
         if due {
             self.talk.note(&format!("trial {}/{trials}: {state}", tally.ended));
             (self.said_at, self.said) = (Instant::now(), tally.ended);

@@ -33,7 +33,12 @@ impl Improvement {
         if let Some((id, loss)) = event.standing.tally.best
             && all.last().is_none_or(|last| last.id != id)
         {
-            all.push(Improvement { id, loss, seconds: event.standing.elapsed, ended: event.standing.tally.ended });
+            all.push(Improvement {
+                id,
+                loss,
+                seconds: event.standing.elapsed,
+                ended: event.standing.tally.ended,
+            });
         }
     }
 }
@@ -74,7 +79,9 @@ impl Report {
         let chosen: Vec<String> = self
             .chosen()
             .iter()
-            .map(|(name, value)| format!("{name} {}", value.as_str().map_or(value.to_string(), str::to_string)))
+            .map(|(name, value)| {
+                format!("{name} {}", value.as_str().map_or(value.to_string(), str::to_string))
+            })
             .collect();
         text.push_str(&format!("best is trial {}: {}\n", self.finished.best, chosen.join(", ")));
         text.push_str(&format!("{:<34} {:>12} {:>10}\n", "", self.score.name, "± error"));
@@ -90,7 +97,10 @@ impl Report {
                 line("untouched score without tuning", fixed);
             }
             if let Some(ensemble) = untouched.ensemble {
-                line(&format!("untouched score, mean of {}", self.finished.members.len()), ensemble);
+                line(
+                    &format!("untouched score, mean of {}", self.finished.members.len()),
+                    ensemble,
+                );
             }
         } else {
             text.push_str(
@@ -98,7 +108,11 @@ impl Report {
             );
         }
         if let Some(path) = &self.out {
-            text.push_str(&format!("model of all {} written to {}\n", count(self.rows, "row"), path.display()));
+            text.push_str(&format!(
+                "model of all {} written to {}\n",
+                count(self.rows, "row"),
+                path.display()
+            ));
         }
         text
     }

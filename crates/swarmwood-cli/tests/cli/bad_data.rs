@@ -101,7 +101,11 @@ fn only_constant_columns_still_give_a_model() {
     dir.run(TRAIN).ends(0, &["one value"]);
     let found = column(&dir.run("predict m.json t.csv").works().out, "prediction");
     let mean = (0..50).map(|i| f64::from(i * i)).sum::<f64>() / 50.0;
-    assert!(found.iter().all(|value| (value.parse::<f64>().unwrap() - mean).abs() < 1e-3), "{}", found[0]);
+    assert!(
+        found.iter().all(|value| (value.parse::<f64>().unwrap() - mean).abs() < 1e-3),
+        "{}",
+        found[0]
+    );
 }
 
 #[test]
@@ -156,7 +160,11 @@ fn missing_columns_are_all_named() {
     let dir = with_model();
     dir.file("new.csv", "age,extra\n10,20\n");
     dir.fails("predict m.json new.csv --out p.csv", 2, &["new.csv", "size", "town"]);
-    assert_eq!(dir.run("predict m.json new.csv").ends(2, &["new.csv"]).out, "", "not even a header is printed");
+    assert_eq!(
+        dir.run("predict m.json new.csv").ends(2, &["new.csv"]).out,
+        "",
+        "not even a header is printed"
+    );
     dir.file("new.csv", "size,age,town\n10,20,Ash\n");
     dir.fails("evaluate m.json new.csv", 2, &["new.csv", "sold"]);
 }
@@ -168,7 +176,10 @@ fn columns_may_come_in_another_order() {
     let mut turned = String::new();
     for line in table.lines() {
         let fields = fields(line);
-        turned.push_str(&format!("{},\"{}\",extra,{},{}\n", fields[1], fields[2], fields[0], fields[3]));
+        turned.push_str(&format!(
+            "{},\"{}\",extra,{},{}\n",
+            fields[1], fields[2], fields[0], fields[3]
+        ));
     }
     dir.file("turned.csv", turned);
     let plain = dir.run("predict m.json t.csv").works();
@@ -198,5 +209,9 @@ fn labels_the_model_does_not_know_are_an_error() {
 fn validation_rows_must_fit_the_training_rows() {
     let dir = Scratch::new();
     dir.file("t.csv", regression(100, 1)).file("v.csv", "size,price\n1,2\n3,4\n");
-    dir.fails("train t.csv --target price --valid v.csv --out m.json", 2, &["v.csv", "age", "town"]);
+    dir.fails(
+        "train t.csv --target price --valid v.csv --out m.json",
+        2,
+        &["v.csv", "age", "town"],
+    );
 }

@@ -30,13 +30,19 @@ fn a_newer_version_is_named() {
     let newer = model.replacen("\"version\":1", "\"version\":999", 1);
     assert_ne!(newer, model, "the header says which version of the format it is");
     dir.file("newer.json", newer);
-    dir.fails("predict newer.json t.csv --out p.csv", 2, &["newer.json", "999", "update swarmwood"]);
+    dir.fails(
+        "predict newer.json t.csv --out p.csv",
+        2,
+        &["newer.json", "999", "update swarmwood"],
+    );
 }
 
 #[test]
 fn other_files_are_no_models() {
     let dir = with_model();
-    dir.file("list.json", "[1, 2, 3]").file("object.json", "{}").file("bytes.json", [0xff, 0x00, 0x80]);
+    dir.file("list.json", "[1, 2, 3]")
+        .file("object.json", "{}")
+        .file("bytes.json", [0xff, 0x00, 0x80]);
     for name in ["t.csv", "list.json", "object.json", "bytes.json"] {
         dir.fails(&format!("predict {name} t.csv --out p.csv"), 2, &[name]);
     }

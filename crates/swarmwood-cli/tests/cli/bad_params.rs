@@ -40,19 +40,33 @@ fn all_violations_are_told_together_before_any_data_is_read() {
 fn parameters_that_contradict_each_other() {
     let dir = dir();
     let train = "train t.csv --target price --method greedy --out m.json";
-    dir.fails(&format!("{train} --growth oblivious --depth 17"), 2, &["depth: is 17", "at most 16"]);
+    dir.fails(
+        &format!("{train} --growth oblivious --depth 17"),
+        2,
+        &["depth: is 17", "at most 16"],
+    );
     dir.fails(&format!("{train} --depth 0"), 2, &["depth: is 0"]);
     dir.fails(&format!("{train} --growth leaf --max-leaves 1"), 2, &["max_leaves: is 1"]);
-    dir.fails(&format!("{train} --early-stopping-rounds 5"), 2, &["early_stopping_rounds", "--valid"]);
-    dir.fails(&format!("{train} --valid t.csv --valid-fraction 0.5"), 2, &["valid_fraction", "--valid"]);
+    dir.fails(
+        &format!("{train} --early-stopping-rounds 5"),
+        2,
+        &["early_stopping_rounds", "--valid"],
+    );
+    dir.fails(
+        &format!("{train} --valid t.csv --valid-fraction 0.5"),
+        2,
+        &["valid_fraction", "--valid"],
+    );
     dir.fails("train t.csv --target price --out - --json", 2, &["out: is '-'"]);
-    dir.run(&format!("{train} --rate-drop 0.5 --trees 3")).ends(0, &["warning: rate_drop has no effect"]);
+    dir.run(&format!("{train} --rate-drop 0.5 --trees 3"))
+        .ends(0, &["warning: rate_drop has no effect"]);
 }
 
 #[test]
 fn names_nobody_knows() {
     let dir = dir();
-    dir.run("train t.csv --target price --learning-rat 1").ends(2, &["--learning-rat", "--learning-rate"]);
+    dir.run("train t.csv --target price --learning-rat 1")
+        .ends(2, &["--learning-rat", "--learning-rate"]);
     dir.run("trane t.csv").ends(2, &["trane", "train"]);
     dir.run("train --target price").ends(2, &["DATA"]);
     dir.run("train t.csv --demo").ends(2, &["--demo"]);
@@ -67,7 +81,10 @@ fn aliases_and_underscores_are_understood() {
     let line = "train t.csv --target price --n-estimators 3 --max_depth 2 --eta 0.5 --json";
     let report = dir.run(line).works().json();
     let used = &report["parameters"];
-    assert_eq!((&used["trees"], &used["depth"], &used["learning_rate"]), (&3.into(), &2.into(), &0.5.into()));
+    assert_eq!(
+        (&used["trees"], &used["depth"], &used["learning_rate"]),
+        (&3.into(), &2.into(), &0.5.into())
+    );
     let report = dir.run("train t.csv --target price --trees 9 --trees 2 --json").works().json();
     assert_eq!(report["rounds"], 2, "the last flag wins");
 }
@@ -75,7 +92,10 @@ fn aliases_and_underscores_are_understood() {
 #[test]
 fn configuration_files_name_file_line_and_key() {
     let dir = dir();
-    dir.file("c.toml", "target = \"price\"\ndept = 3\ntrees = \"many\"\nlambda = [1]\nignore = 3\ndepth = 99\n");
+    dir.file(
+        "c.toml",
+        "target = \"price\"\ndept = 3\ntrees = \"many\"\nlambda = [1]\nignore = 3\ndepth = 99\n",
+    );
     dir.fails(
         "train t.csv --config c.toml --out m.json",
         2,
@@ -113,7 +133,10 @@ fn help_is_there_and_is_a_result() {
 fn completions_know_the_table() {
     let dir = dir();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
-        assert!(dir.run(&format!("completions {shell}")).works().out.contains("learning-rate"), "{shell}");
+        assert!(
+            dir.run(&format!("completions {shell}")).works().out.contains("learning-rate"),
+            "{shell}"
+        );
     }
     assert!(dir.run("completions bash").works().out.contains("oblivious"));
     dir.run("completions tcsh").ends(2, &["tcsh"]);
@@ -122,7 +145,9 @@ fn completions_know_the_table() {
 /// A value of a parameter: an end of its range, the default, or something in between.
 fn some_value(spec: &ParamSpec, chance: &mut Chance) -> String {
     match spec.allowed {
-        Allowed::Choices(choices) => choices[(chance.unit() * choices.len() as f64) as usize].name.to_string(),
+        Allowed::Choices(choices) => {
+            choices[(chance.unit() * choices.len() as f64) as usize].name.to_string()
+        }
         Allowed::Switch => ["true", "false"][(chance.unit() * 2.0) as usize].to_string(),
         Allowed::Matrix => ["none", "0,1;5,0"][(chance.unit() * 2.0) as usize].to_string(),
         // More threads and trees than this only take time.
@@ -139,7 +164,8 @@ fn some_value(spec: &ParamSpec, chance: &mut Chance) -> String {
             } else {
                 max - 1e-9
             };
-            [low, high, (low + high) / 2.0, low + (high - low) * chance.unit()][(chance.unit() * 4.0) as usize]
+            [low, high, (low + high) / 2.0, low + (high - low) * chance.unit()]
+                [(chance.unit() * 4.0) as usize]
                 .to_string()
         }
     }
@@ -148,19 +174,24 @@ fn some_value(spec: &ParamSpec, chance: &mut Chance) -> String {
 #[test]
 fn no_mix_of_parameters_ends_badly() {
     let dir = Scratch::new();
-    dir.file("r.csv", regression(120, 1)).file("b.csv", binary(120, 2)).file("c.csv", classes(120, 3));
+    dir.file("r.csv", regression(120, 1))
+        .file("b.csv", binary(120, 2))
+        .file("c.csv", classes(120, 3));
     let mut chance = Chance::new(17);
     let mut trained = 0;
     for _ in 0..200 {
-        let (file, target) =
-            [("r.csv", "price"), ("b.csv", "sold"), ("c.csv", "colour")][(chance.unit() * 3.0) as usize];
+        let (file, target) = [("r.csv", "price"), ("b.csv", "sold"), ("c.csv", "colour")]
+            [(chance.unit() * 3.0) as usize];
         let mut line = format!("train {file} --target {target} --quiet --trees 6 --out m.json");
         for _ in 0..4 {
             let spec = &TABLE[(chance.unit() * TABLE.len() as f64) as usize];
             line.push_str(&format!(" --{}={}", spec.flag(), some_value(spec, &mut chance)));
         }
         let done = dir.run(&line);
-        assert!(matches!(done.code, 0 | 2) && !done.err.contains("internal error"), "{line}: {done:#?}");
+        assert!(
+            matches!(done.code, 0 | 2) && !done.err.contains("internal error"),
+            "{line}: {done:#?}"
+        );
         if done.code == 0 {
             trained += 1;
             let metrics = dir.run(&format!("evaluate m.json {file} --json")).works().json();

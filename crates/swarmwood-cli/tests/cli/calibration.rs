@@ -34,10 +34,20 @@ fn chances_that_come_true_have_a_small_error_and_others_theirs() {
     let bins = same["bins"].as_array().unwrap();
     assert_eq!(bins.len(), 4, "{same}");
     assert_eq!(bins.iter().map(|bin| bin["rows"].as_u64().unwrap()).sum::<u64>(), 6001);
-    assert!(bins.iter().zip([0.1, 0.3, 0.6, 0.9]).all(|(bin, p)| (bin["actual"].as_f64().unwrap() - p).abs() < 0.05));
+    assert!(
+        bins.iter()
+            .zip([0.1, 0.3, 0.6, 0.9])
+            .all(|(bin, p)| (bin["actual"].as_f64().unwrap() - p).abs() < 0.05)
+    );
     let svg = dir.read("same.svg");
     assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n"));
-    for part in ["m.json on 6001 rows: ece 0.0", ", brier 0.1", ">share that came true<", ">rows<", ">95 % interval<"] {
+    for part in [
+        "m.json on 6001 rows: ece 0.0",
+        ", brier 0.1",
+        ">share that came true<",
+        ">rows<",
+        ">95 % interval<",
+    ] {
         assert!(svg.contains(part), "no {part} in {svg}");
     }
     // Four bins and their dots.

@@ -1,4 +1,5 @@
-//! Runs that are killed and go on: the same bytes as an uninterrupted run, and clear words where that cannot be.
+//! Runs that are killed and go on: the same bytes as an uninterrupted run, and clear words where
+//! that cannot be.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -12,7 +13,8 @@ const DEFAULT: &str = "train r.csv --target price --trees 4 --max-leaves 16 --qu
 const PUBLISHED: &str = "train r.csv --target price --method sgbdt-bins --population 40 --iterations 60 --mutation 0.05 \
                     --adaptive --greedy-seed --local-search --quiet --seed 3";
 
-/// Starts the run and kills it as soon as the checkpoint has changed so many times; whether it was still running then.
+/// Starts the run and kills it as soon as the checkpoint has changed so many times; whether it was
+/// still running then.
 fn killed(dir: &Scratch, line: &str, changes: usize) -> bool {
     let mut child = Command::new(env!("CARGO_BIN_EXE_swarmwood"))
         .args(line.split_whitespace())
@@ -54,10 +56,13 @@ fn kill_again_and_again(line: &str) {
     let dir = Scratch::new();
     dir.file("r.csv", regression(3000, 1));
     dir.run(&format!("{line} --out whole.json --trace whole.csv")).works();
-    let resumed = format!("{line} --checkpoint c.bin --checkpoint-every 1 --resume --out m.json --trace t.csv");
+    let resumed = format!(
+        "{line} --checkpoint c.bin --checkpoint-every 1 --resume --out m.json --trace t.csv"
+    );
     let mut kills = 0;
     for changes in [0, 1, 3, 2, 5, 1] {
-        kills += usize::from(killed(&dir, &format!("{resumed} --threads {}", 1 + kills % 2), changes));
+        kills +=
+            usize::from(killed(&dir, &format!("{resumed} --threads {}", 1 + kills % 2), changes));
         assert!(
             kills == 0 || !dir.names().contains(&"m.json".to_string()) || kills < 6,
             "a model of an unfinished run"
@@ -71,8 +76,10 @@ fn kill_again_and_again(line: &str) {
         dir.read(name).lines().map(|line| line.rsplit_once(',').unwrap().0.to_string()).collect()
     };
     // Pre-training and the greedy start are told once more where they are done once more.
-    let repeated = |line: &String| line.starts_with("pre-training,") || line.starts_with("boosting,");
-    let told = |name: &str| timeless(name).into_iter().filter(|line| !repeated(line)).collect::<Vec<_>>();
+    let repeated =
+        |line: &String| line.starts_with("pre-training,") || line.starts_with("boosting,");
+    let told =
+        |name: &str| timeless(name).into_iter().filter(|line| !repeated(line)).collect::<Vec<_>>();
     assert_eq!(told("t.csv"), told("whole.csv"));
     // A finished run can be resumed as well, and ends at once with the same.
     dir.run(&resumed.replace("m.json", "again.json")).works();
@@ -93,7 +100,11 @@ fn checkpoints_of_other_runs_and_damaged_ones_are_refused() {
     dir.run(&line("--method sgbdt --checkpoint-every 2")).works();
     dir.run(&line("--method sgbdt --resume --threads 2 --time-limit 100")).works();
     let again = "belongs to another run, with ";
-    dir.fails(&line("--method sgbdt-bins --resume"), 2, &["c.bin: ", again, "method sgbdt, not sgbdt-bins"]);
+    dir.fails(
+        &line("--method sgbdt-bins --resume"),
+        2,
+        &["c.bin: ", again, "method sgbdt, not sgbdt-bins"],
+    );
     let parts = ["depth 5, not 3", "seed 0, not 4", "repeat the arguments"];
     dir.fails(&line("--method sgbdt --resume --depth 3 --seed 4"), 2, &parts);
     let other = line("--method sgbdt --resume").replace("b.csv", "other.csv");

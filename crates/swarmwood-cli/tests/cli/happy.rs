@@ -13,8 +13,10 @@ fn number(text: &str) -> f64 {
 fn regression_from_file_to_metrics() {
     let dir = Scratch::new();
     dir.file("train.csv", regression(600, 1)).file("test.csv", regression(300, 2));
-    let report =
-        dir.run("train train.csv --target price --method greedy --trees 150 --out model.json --json").works().json();
+    let report = dir
+        .run("train train.csv --target price --method greedy --trees 150 --out model.json --json")
+        .works()
+        .json();
     assert_eq!(report["task"], "regression");
     assert_eq!(report["rows"], 600);
     assert_eq!(report["features"], 3);
@@ -43,7 +45,8 @@ fn regression_from_file_to_metrics() {
     }
     let predictions = column(&dir.read("predictions.csv"), "prediction");
     let truth = last_column(&dir.read("test.csv"));
-    let squares: f64 = predictions.iter().zip(&truth).map(|(p, t)| (number(p) - number(t)).powi(2)).sum();
+    let squares: f64 =
+        predictions.iter().zip(&truth).map(|(p, t)| (number(p) - number(t)).powi(2)).sum();
     let rmse = (squares / 300.0).sqrt();
     assert!((rmse - metrics["rmse"].as_f64().unwrap()).abs() < 1e-6 * rmse, "{rmse} {metrics}");
 }
@@ -52,12 +55,16 @@ fn regression_from_file_to_metrics() {
 fn binary_with_categories_and_missing_values() {
     let dir = Scratch::new();
     dir.file("train.csv", binary(800, 3)).file("test.csv", binary(300, 4));
-    let report = dir.run("train train.csv --target sold --trees 60 --out m.json --json").works().json();
+    let report =
+        dir.run("train train.csv --target sold --trees 60 --out m.json --json").works().json();
     assert_eq!(report["task"], "classification");
     assert_eq!(report["classes"], serde_json::json!(["no", "yes"]));
     let metrics = dir.run("evaluate m.json test.csv --json").works().json();
     assert!(metrics["accuracy"].as_f64().unwrap() > 0.9, "{metrics}");
-    assert!(metrics["auc"].as_f64().unwrap() > 0.95 && metrics["logloss"].as_f64().unwrap() < 0.4, "{metrics}");
+    assert!(
+        metrics["auc"].as_f64().unwrap() > 0.95 && metrics["logloss"].as_f64().unwrap() < 0.4,
+        "{metrics}"
+    );
 
     let done = dir.run("predict m.json test.csv").works();
     assert_eq!(done.out.lines().next(), Some("prediction,probability_no,probability_yes"));
@@ -75,10 +82,15 @@ fn binary_with_categories_and_missing_values() {
 fn the_positive_class_can_be_chosen() {
     let dir = Scratch::new();
     dir.file("train.csv", binary(300, 3));
-    let report = dir.run("train train.csv --target sold --positive no --trees 5 --json").works().json();
+    let report =
+        dir.run("train train.csv --target sold --positive no --trees 5 --json").works().json();
     assert_eq!(report["classes"], serde_json::json!(["yes", "no"]));
     assert!(dir.names().contains(&"model.json".to_string()), "the default name of a model");
-    dir.fails("train train.csv --target sold --positive maybe --out m.json", 2, &["maybe", "no", "yes"]);
+    dir.fails(
+        "train train.csv --target sold --positive maybe --out m.json",
+        2,
+        &["maybe", "no", "yes"],
+    );
 }
 
 #[test]
@@ -110,10 +122,17 @@ fn raw_scores_contributions_leaves_and_first_rounds_agree() {
     dir.run("train train.csv --target price --trees 10 --depth 3 --out m.json").works();
     let plain = dir.run("predict m.json train.csv").works().out;
     let raw = dir.run("predict m.json train.csv --raw").works().out;
-    assert_eq!(plain.replacen("prediction", "raw", 1), raw, "the squared objective's link is the identity");
+    assert_eq!(
+        plain.replacen("prediction", "raw", 1),
+        raw,
+        "the squared objective's link is the identity"
+    );
 
     let contributions = dir.run("predict m.json train.csv --contributions").works().out;
-    assert_eq!(contributions.lines().next(), Some("contribution_size,contribution_age,contribution_town,expected"));
+    assert_eq!(
+        contributions.lines().next(),
+        Some("contribution_size,contribution_age,contribution_town,expected")
+    );
     for (line, raw) in contributions.lines().zip(raw.lines()).skip(1) {
         let sum: f64 = fields(line).iter().map(|text| number(text)).sum();
         assert!((sum - number(raw)).abs() < 1e-6, "{sum} {raw}");
@@ -121,7 +140,13 @@ fn raw_scores_contributions_leaves_and_first_rounds_agree() {
 
     let leaves = dir.run("predict m.json train.csv --leaves").works().out;
     assert_eq!(leaves.lines().next().unwrap().split(',').count(), 10);
-    assert!(leaves.lines().skip(1).flat_map(|line| line.split(',')).all(|leaf| leaf.parse::<u32>().unwrap() < 8));
+    assert!(
+        leaves
+            .lines()
+            .skip(1)
+            .flat_map(|line| line.split(','))
+            .all(|leaf| leaf.parse::<u32>().unwrap() < 8)
+    );
 
     let first = dir.run("predict m.json train.csv --first 3 --leaves").works().out;
     assert_eq!(first.lines().next(), Some("leaf_0,leaf_1,leaf_2"));
@@ -154,7 +179,9 @@ fn threads_do_not_change_a_byte() {
         let one = model(1);
         assert!(model(2) == one && model(8) == one, "{case}");
         let rows = case.split_whitespace().nth(1).unwrap();
-        let predictions = |threads: usize| dir.run(&format!("predict m.json {rows} --threads {threads}")).works().out;
+        let predictions = |threads: usize| {
+            dir.run(&format!("predict m.json {rows} --threads {threads}")).works().out
+        };
         assert_eq!(predictions(1), predictions(8), "{case}");
     }
 }
@@ -164,16 +191,33 @@ fn a_budget_that_ends_the_comparison_leaves_a_searched_model() {
     let dir = Scratch::new();
     dir.file("r.csv", regression(3000, 8));
     let line = "train r.csv --target price --trees 4 --max-leaves 8 --out m.json";
-    let of = |budget: usize| dir.run(&format!("{line} --budget {budget} --quiet --json")).works().json();
+    let of =
+        |budget: usize| dir.run(&format!("{line} --budget {budget} --quiet --json")).works().json();
     let whole = of(0);
-    assert_eq!((&whole["search"]["choice_finished"], &whole["search"]["searched"]), (&true.into(), &true.into()));
+    assert_eq!(
+        (&whole["search"]["choice_finished"], &whole["search"]["searched"]),
+        (&true.into(), &true.into())
+    );
     let cut = of(60);
     let search = &cut["search"];
-    assert_eq!((&search["choice_finished"], &search["searched"]), (&false.into(), &true.into()), "{cut}");
-    assert!(search["trees_grown"].as_u64().unwrap() < 100 && search["gain_over_greedy"].is_null(), "{cut}");
-    assert!(search["loss"]["chosen"].as_f64().unwrap() < search["loss"]["greedy"].as_f64().unwrap(), "{cut}");
+    assert_eq!(
+        (&search["choice_finished"], &search["searched"]),
+        (&false.into(), &true.into()),
+        "{cut}"
+    );
+    assert!(
+        search["trees_grown"].as_u64().unwrap() < 100 && search["gain_over_greedy"].is_null(),
+        "{cut}"
+    );
+    assert!(
+        search["loss"]["chosen"].as_f64().unwrap() < search["loss"]["greedy"].as_f64().unwrap(),
+        "{cut}"
+    );
     let said = dir.run(&format!("{line} --budget 60")).works().out;
-    assert!(said.contains("than the best greedy fit on the training rows; the choice was not finished"), "{said}");
+    assert!(
+        said.contains("than the best greedy fit on the training rows; the choice was not finished"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -199,7 +243,10 @@ fn every_objective_and_growth_trains() {
                 let line = "train r.csv --target price --json --method";
                 let line = format!("{line} {method} --objective {objective} --growth {growth}");
                 let report = dir.run(&line).works().json();
-                assert!(report["metrics"]["train"]["r2"].as_f64().unwrap() > 0.3, "{line}: {report}");
+                assert!(
+                    report["metrics"]["train"]["r2"].as_f64().unwrap() > 0.3,
+                    "{line}: {report}"
+                );
                 assert_eq!(report["objective"], objective);
             }
         }
@@ -242,9 +289,13 @@ fn a_configuration_file_sets_names_and_flags_win() {
     dir.file("r.csv", regression(200, 12));
     dir.file("run.toml", "target = \"price\"\nignore = [\"town\"]\ntrees = 7\nlearning-rate = 0.3\nout = \"m.json\"\n");
     let report = dir.run("train r.csv --config run.toml --json").works().json();
-    assert_eq!((&report["rounds"], &report["parameters"]["learning_rate"]), (&7.into(), &0.3.into()));
+    assert_eq!(
+        (&report["rounds"], &report["parameters"]["learning_rate"]),
+        (&7.into(), &0.3.into())
+    );
     assert_eq!((&report["features"], &report["model"]), (&2.into(), &"m.json".into()));
-    let report = dir.run("train r.csv --config run.toml --trees 3 --out other.json --json").works().json();
+    let report =
+        dir.run("train r.csv --config run.toml --trees 3 --out other.json --json").works().json();
     assert_eq!((&report["rounds"], &report["model"]), (&3.into(), &"other.json".into()));
 }
 
@@ -253,7 +304,13 @@ fn weights_ignored_columns_and_forced_categories() {
     let dir = Scratch::new();
     let mut table = "x,code,w,y\n".to_string();
     for i in 0..200 {
-        table.push_str(&format!("{},{},{},{}\n", i % 10, i % 3, if i < 100 { 1 } else { 0 }, i % 3 + i / 100 * 7));
+        table.push_str(&format!(
+            "{},{},{},{}\n",
+            i % 10,
+            i % 3,
+            if i < 100 { 1 } else { 0 },
+            i % 3 + i / 100 * 7
+        ));
     }
     dir.file("t.csv", &table);
     let line = "train t.csv --target y --task regression --weight w --categorical code --trees 50 --min-child-weight 0";
@@ -267,7 +324,9 @@ fn weights_ignored_columns_and_forced_categories() {
     let weighted = dir.run("evaluate m.json t.csv --weight w --json").works().json();
     let plain = dir.run("evaluate m.json t.csv --json").works().json();
     assert!(weighted["rmse"].as_f64().unwrap() < 0.2 && plain["rmse"].as_f64().unwrap() > 4.0);
-    let report = dir.run("train t.csv --target y --task regression --ignore x,w --ignore code --out m.json --json");
+    let report = dir.run(
+        "train t.csv --target y --task regression --ignore x,w --ignore code --out m.json --json",
+    );
     report.ends(2, &["t.csv"]);
 }
 
@@ -280,7 +339,8 @@ fn early_stopping_keeps_the_best_rounds() {
     assert!(report["rounds"].as_u64().unwrap() < 400, "{report}");
     assert_eq!(report["valid_rows"], 200);
     let told = report["metrics"]["valid"]["rmse"].as_f64().unwrap();
-    let found = dir.run("evaluate m.json valid.csv --json").works().json()["rmse"].as_f64().unwrap();
+    let found =
+        dir.run("evaluate m.json valid.csv --json").works().json()["rmse"].as_f64().unwrap();
     assert!((told - found).abs() < 1e-3 * found, "{told} {found}");
 
     let report = dir.run(&format!("{common} --valid-fraction 0.25 --metric mae")).works().json();
@@ -298,13 +358,23 @@ fn inspect_shows_the_model() {
         assert!(text.contains(part), "no {part} in {text}");
     }
     let object = dir.run("inspect m.json --json").works().json();
-    assert_eq!((&object["trees"], &object["rounds"], &object["task"]), (&4.into(), &4.into(), &"regression".into()));
-    let gains: Vec<f64> =
-        object["importances"].as_array().unwrap().iter().map(|entry| entry["gain"].as_f64().unwrap()).collect();
+    assert_eq!(
+        (&object["trees"], &object["rounds"], &object["task"]),
+        (&4.into(), &4.into(), &"regression".into())
+    );
+    let gains: Vec<f64> = object["importances"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| entry["gain"].as_f64().unwrap())
+        .collect();
     assert!(gains.len() == 3 && gains.is_sorted_by(|a, b| a >= b), "{gains:?}");
     assert!(dir.run("inspect m.json --trees 4").works().out.len() > text.len());
     assert!(dir.run("inspect m.json --trees 0").works().out.len() < text.len());
-    dir.run("train c.csv --target colour --method greedy --trees 2 --booster gblinear --out l.json").works();
+    dir.run(
+        "train c.csv --target colour --method greedy --trees 2 --booster gblinear --out l.json",
+    )
+    .works();
     assert!(dir.run("inspect l.json").works().out.contains("linear"));
     dir.fails(
         "predict l.json c.csv --leaves --first 2 --out p.csv",
@@ -316,7 +386,10 @@ fn inspect_shows_the_model() {
 #[test]
 fn the_demo_needs_nothing() {
     let dir = Scratch::new();
-    let report = dir.run("train --demo --trees 20 --valid-fraction 0.2 --out wine.json --json").works().json();
+    let report = dir
+        .run("train --demo --trees 20 --valid-fraction 0.2 --out wine.json --json")
+        .works()
+        .json();
     assert_eq!(report["rows"].as_u64().unwrap() + report["valid_rows"].as_u64().unwrap(), 1599);
     assert!(report["metrics"]["valid"]["rmse"].as_f64().unwrap() < 0.8, "{report}");
 }

@@ -15,7 +15,9 @@ pub fn with_sample(file: &str) -> (Scratch, serde_json::Value) {
         serde_json::Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    let line = |values: &serde_json::Value| values.as_array().unwrap().iter().map(cell).collect::<Vec<_>>().join(",");
+    let line = |values: &serde_json::Value| {
+        values.as_array().unwrap().iter().map(cell).collect::<Vec<_>>().join(",")
+    };
     let mut table = format!("{},y\n", line(&expected["columns"]));
     for (row, predictions) in
         expected["rows"].as_array().unwrap().iter().zip(expected["predictions"].as_array().unwrap())
@@ -40,13 +42,18 @@ fn every_library_s_models_predict_evaluate_and_print() {
         let (dir, expected) = with_sample(file);
         let out = dir.run(&format!("predict {file} rows.csv --quiet")).works().out;
         let found = out.lines().skip(1).map(|line| line.parse::<f64>().unwrap());
-        let expected = expected["predictions"].as_array().unwrap().iter().map(|row| row[0].as_f64().unwrap());
+        let expected =
+            expected["predictions"].as_array().unwrap().iter().map(|row| row[0].as_f64().unwrap());
         assert_eq!(found.clone().count(), expected.clone().count());
         for (found, expected) in found.zip(expected) {
-            assert!((found - expected).abs() <= 1e-6 * expected.abs().max(1.0), "{file}: {found} {expected}");
+            assert!(
+                (found - expected).abs() <= 1e-6 * expected.abs().max(1.0),
+                "{file}: {found} {expected}"
+            );
         }
         // The target is what the library predicts, so nothing is left to explain.
-        let measured = dir.run(&format!("evaluate {file} rows.csv --target y --json --quiet")).works().json();
+        let measured =
+            dir.run(&format!("evaluate {file} rows.csv --target y --json --quiet")).works().json();
         assert!(measured["rmse"].as_f64().unwrap() < 1e-5, "{file}: {measured}");
         let printed = dir.run(&format!("inspect {file} --trees 2")).works().out;
         assert!(printed.contains(&format!("method {method}")), "{printed}");

@@ -15,7 +15,11 @@ fn unwritable_paths_cost_no_training() {
     let dir = with_model();
     std::fs::create_dir(dir.path().join("folder")).unwrap();
     for out in ["no/such/folder/m.json", "folder"] {
-        let done = dir.fails(&format!("train t.csv --target price --out {out}"), 1, &[out, "cannot write"]);
+        let done = dir.fails(
+            &format!("train t.csv --target price --out {out}"),
+            1,
+            &[out, "cannot write"],
+        );
         assert!(!done.err.contains("round"), "{}", done.err);
         dir.fails(&format!("predict m.json t.csv --out {out}"), 1, &[out, "cannot write"]);
     }
@@ -49,7 +53,10 @@ fn talk_goes_to_standard_error() {
     let dir = with_model();
     let done = dir.run("train t.csv --target price --trees 20 --out m.json").works();
     assert!(done.err.contains("200 rows") && done.err.contains("round 20/20"), "{done:#?}");
-    assert!(done.out.contains("rmse") && done.out.contains("m.json") && !done.out.contains("round 2"), "{done:#?}");
+    assert!(
+        done.out.contains("rmse") && done.out.contains("m.json") && !done.out.contains("round 2"),
+        "{done:#?}"
+    );
     let model = dir.run("train t.csv --target price --trees 20 --out -").works().out;
     assert_eq!(model, dir.read("m.json"));
     let done = dir.run("predict m.json t.csv --json").works();
@@ -69,12 +76,21 @@ mod linux {
     #[test]
     fn a_full_disk_is_told() {
         let dir = with_model();
-        dir.fails("train t.csv --target price --trees 3 --out /dev/full", 1, &["/dev/full", "No space left"]);
+        dir.fails(
+            "train t.csv --target price --trees 3 --out /dev/full",
+            1,
+            &["/dev/full", "No space left"],
+        );
         dir.fails("predict m.json t.csv --out /dev/full", 1, &["/dev/full", "No space left"]);
         for line in ["predict m.json t.csv", "evaluate m.json t.csv --json", "inspect m.json"] {
             let full = File::options().write(true).open("/dev/full").unwrap();
             let mut command = Command::new(env!("CARGO_BIN_EXE_swarmwood"));
-            let done = command.args(line.split(' ')).current_dir(dir.path()).stdout(full).output().unwrap();
+            let done = command
+                .args(line.split(' '))
+                .current_dir(dir.path())
+                .stdout(full)
+                .output()
+                .unwrap();
             let said = String::from_utf8_lossy(&done.stderr);
             assert_eq!(done.status.code(), Some(1), "{line}: {said}");
             assert!(said.contains("standard output: cannot write"), "{line}: {said}");
@@ -86,7 +102,9 @@ mod linux {
         let dir = with_model();
         let full = File::options().write(true).open("/dev/full").unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_swarmwood"));
-        command.args(["train", "t.csv", "--target", "price", "--out", "quiet.json"]).current_dir(dir.path());
+        command
+            .args(["train", "t.csv", "--target", "price", "--out", "quiet.json"])
+            .current_dir(dir.path());
         assert!(command.stderr(full).stdout(Stdio::null()).status().unwrap().success());
         assert!(dir.names().contains(&"quiet.json".to_string()));
     }
@@ -95,7 +113,12 @@ mod linux {
     fn a_closed_pipe_is_no_fault() {
         let dir = with_model();
         dir.file("long.csv", regression(50_000, 2));
-        for line in ["predict m.json long.csv", "inspect m.json --trees 3", "completions bash", "train --help"] {
+        for line in [
+            "predict m.json long.csv",
+            "inspect m.json --trees 3",
+            "completions bash",
+            "train --help",
+        ] {
             let mut child = Command::new(env!("CARGO_BIN_EXE_swarmwood"))
                 .args(line.split(' '))
                 .current_dir(dir.path())
@@ -160,7 +183,13 @@ mod linux {
             assert!(child.try_wait().unwrap().is_none(), "predicting ended without its input");
             std::thread::sleep(std::time::Duration::from_millis(2));
         }
-        assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+        assert!(
+            Command::new("kill")
+                .args(["-INT", &child.id().to_string()])
+                .status()
+                .unwrap()
+                .success()
+        );
         drop(input);
         let done = child.wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&done.stderr);

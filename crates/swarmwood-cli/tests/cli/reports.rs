@@ -3,23 +3,36 @@
 use crate::scratch::Scratch;
 use crate::tables::{binary, regression};
 
-/// Every address on a page leads somewhere, no identifier is there twice, and nothing is fetched or run.
+/// Every address on a page leads somewhere, no identifier is there twice, and nothing is fetched or
+/// run.
 #[track_caller]
 fn check(page: &str) {
     assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"));
     let quoted = |key: &str| -> Vec<String> {
-        page.split(key).skip(1).filter_map(|rest| rest.split('\'').next().map(str::to_string)).collect()
+        page.split(key)
+            .skip(1)
+            .filter_map(|rest| rest.split('\'').next().map(str::to_string))
+            .collect()
     };
     let ids = quoted(" id='");
     for id in &ids {
         assert_eq!(ids.iter().filter(|other| *other == id).count(), 1, "{id} is there twice");
     }
-    for target in quoted("href='#").into_iter().chain(quoted("url(#").iter().map(|id| id.replace(')', ""))) {
+    for target in
+        quoted("href='#").into_iter().chain(quoted("url(#").iter().map(|id| id.replace(')', "")))
+    {
         assert!(ids.contains(&target), "{target} is nowhere");
     }
     let labels = quoted("aria-labelledby='");
-    assert!(labels.iter().flat_map(|label| label.split(' ')).all(|label| ids.iter().any(|id| id == label)));
-    for forbidden in ["<script", "src='http", "href='http", "url(http", "@import", "NaN", "<img src=x"] {
+    assert!(
+        labels
+            .iter()
+            .flat_map(|label| label.split(' '))
+            .all(|label| ids.iter().any(|id| id == label))
+    );
+    for forbidden in
+        ["<script", "src='http", "href='http", "url(http", "@import", "NaN", "<img src=x"]
+    {
         assert!(!page.contains(forbidden), "{forbidden}");
     }
     let pictures = page.matches("<svg class='chart'").count();
@@ -44,15 +57,44 @@ fn a_training_is_told_from_its_record_trace_and_rows() {
         .ends(0, &["report of 1 run written to page.html"]);
     let page = dir.read("page.html");
     check(&page);
-    has(&page, &["<h2 id='run-1'>m.json <small>training</small></h2>", ">What was asked</h3>", ">Data</h3>"]);
-    has(&page, &[">Convergence</h3>", "trees grown", ">95 % interval<", "bootstrap", ">Classes against classes</h3>"]);
-    has(&page, &[">Receiver operating characteristic</h3>", ">Calibration</h3>", ">What matters</h3>", ">Trees</h3>"]);
+    has(
+        &page,
+        &[
+            "<h2 id='run-1'>m.json <small>training</small></h2>",
+            ">What was asked</h3>",
+            ">Data</h3>",
+        ],
+    );
+    has(
+        &page,
+        &[
+            ">Convergence</h3>",
+            "trees grown",
+            ">95 % interval<",
+            "bootstrap",
+            ">Classes against classes</h3>",
+        ],
+    );
+    has(
+        &page,
+        &[
+            ">Receiver operating characteristic</h3>",
+            ">Calibration</h3>",
+            ">What matters</h3>",
+            ">Trees</h3>",
+        ],
+    );
     has(&page, &["gain over greedy", "What was compared", "Tree 1: ", "Cedar, East", "max_leaves"]);
     // The figure on the page is what evaluate tells.
-    let accuracy = dir.run("evaluate m.json test.csv --json").works().json()["accuracy"].as_f64().unwrap();
+    let accuracy =
+        dir.run("evaluate m.json test.csv --json").works().json()["accuracy"].as_f64().unwrap();
     let shown = format!("{accuracy:.4}");
-    assert!(page.contains(&format!("<strong>{}</strong>", shown.trim_end_matches('0'))), "{accuracy}");
-    // The same bytes again, with any number of threads and from the model instead of the record's word for it.
+    assert!(
+        page.contains(&format!("<strong>{}</strong>", shown.trim_end_matches('0'))),
+        "{accuracy}"
+    );
+    // The same bytes again, with any number of threads and from the model instead of the record's
+    // word for it.
     dir.run("report run.json run.csv --data test.csv --out again.html --threads 3").works();
     assert_eq!(page, dir.read("again.html"));
     dir.run("report m.json run.csv run.json --data test.csv --quiet --out again.html").works();
@@ -75,7 +117,13 @@ fn numbers_have_residuals_and_a_tree_its_rules() {
     check(&page);
     has(
         &page,
-        &[">Residuals</h3>", ">Tree and rules</h3>", "The tree as ", "counted on 400 rows", "How the target is spread"],
+        &[
+            ">Residuals</h3>",
+            ">Tree and rules</h3>",
+            "The tree as ",
+            "counted on 400 rows",
+            "How the target is spread",
+        ],
     );
     has(&page, &["on the training rows, the greedy one", "root of the mean squared error"]);
     assert!(!page.contains("Classes against classes"));
@@ -84,7 +132,8 @@ fn numbers_have_residuals_and_a_tree_its_rules() {
 #[test]
 fn what_comes_from_files_is_escaped() {
     let dir = Scratch::new();
-    let mut table = String::from("<script>alert(1)</script>,\"a'b\"\"&c\",<img src=x onerror=alert(2)>\n");
+    let mut table =
+        String::from("<script>alert(1)</script>,\"a'b\"\"&c\",<img src=x onerror=alert(2)>\n");
     for at in 0..200 {
         let (x, town) = (at * 7 % 50, ["<b>Ash</b>", "'Elm'", "\"\"Fir&\"\""][at % 3]);
         let class = if (x > 25) == (at % 3 == 0) { "</title><script>x" } else { "no'" };
@@ -92,12 +141,18 @@ fn what_comes_from_files_is_escaped() {
     }
     dir.file("t.csv", table);
     dir.file("c.toml", "target = \"<img src=x onerror=alert(2)>\"\ntrees = 2\nmax_leaves = 4\n");
-    let record = dir.run("train t.csv --config c.toml --trace t.trace --json --quiet --out m.json").works().out;
+    let record = dir
+        .run("train t.csv --config c.toml --trace t.trace --json --quiet --out m.json")
+        .works()
+        .out;
     dir.file("run.json", &record);
     dir.run("report run.json t.trace --data t.csv --out page.html").works();
     let page = dir.read("page.html");
     check(&page);
-    has(&page, &["&lt;script&gt;alert(1)&lt;/script&gt;", "a&#39;b&quot;&amp;c", "&lt;b&gt;Ash&lt;/b&gt;"]);
+    has(
+        &page,
+        &["&lt;script&gt;alert(1)&lt;/script&gt;", "a&#39;b&quot;&amp;c", "&lt;b&gt;Ash&lt;/b&gt;"],
+    );
     has(&page, &["&lt;/title&gt;&lt;script&gt;x"]);
 }
 
@@ -105,13 +160,23 @@ fn what_comes_from_files_is_escaped() {
 fn models_of_one_target_are_compared_on_the_same_rows() {
     let dir = Scratch::new();
     dir.file("train.csv", regression(500, 1)).file("test.csv", regression(200, 2));
-    let train = |more: &str| dir.run(&format!("train train.csv --target price --method greedy --quiet {more}")).works();
+    let train = |more: &str| {
+        dir.run(&format!("train train.csv --target price --method greedy --quiet {more}")).works()
+    };
     train("--trees 60 --out large.json");
     train("--trees 2 --out small.json");
     dir.run("report large.json small.json --data test.csv --out page.html").works();
     let page = dir.read("page.html");
     check(&page);
-    has(&page, &["2 models of price", ">Differences in pairs</h3>", "Less what large.json has", ">worse</td>"]);
+    has(
+        &page,
+        &[
+            "2 models of price",
+            ">Differences in pairs</h3>",
+            "Less what large.json has",
+            ">worse</td>",
+        ],
+    );
     // A model differs from itself by nothing that could be told.
     dir.run("report large.json large.json --data test.csv --out page.html").works();
     let page = dir.read("page.html");
@@ -136,10 +201,24 @@ fn a_tuning_shows_both_scores_and_what_mattered() {
     dir.run("report study.jsonl tuned.json --out page.html").ends(0, &["report of 1 run"]);
     let page = dir.read("page.html");
     check(&page);
-    has(&page, &["study.jsonl <small>tuning</small>", ">Tuned and untouched</h3>", "Optimism", ">Untouched score<"]);
     has(
         &page,
-        &[">Slices</h3>", "rmse against depth", "Parallel coordinates", ">What mattered</h3>", "best of 12 trials"],
+        &[
+            "study.jsonl <small>tuning</small>",
+            ">Tuned and untouched</h3>",
+            "Optimism",
+            ">Untouched score<",
+        ],
+    );
+    has(
+        &page,
+        &[
+            ">Slices</h3>",
+            "rmse against depth",
+            "Parallel coordinates",
+            ">What mattered</h3>",
+            "best of 12 trials",
+        ],
     );
     has(&page, &["0.01 to 1, by ratios", ">Metrics of the model</h3>", ">Trees</h3>"]);
     // Each by itself.
@@ -147,7 +226,10 @@ fn a_tuning_shows_both_scores_and_what_mattered() {
     check(&dir.read("page.html"));
     has(&dir.read("page.html"), &["the record that &#39;tune --json&#39; prints"]);
     dir.run("report tuned.json --out page.html").works();
-    has(&dir.read("page.html"), &["The best score so far", "The best configuration", ">What matters</h3>"]);
+    has(
+        &dir.read("page.html"),
+        &["The best score so far", "The best configuration", ">What matters</h3>"],
+    );
 }
 
 #[test]
@@ -162,20 +244,32 @@ fn an_experiment_is_taken_into_the_page() {
     );
     file("README.md", "- command: `reproduce.py small-models`\n");
     file("a.svg", "<svg xmlns='http://www.w3.org/2000/svg'><title>A</title></svg>");
-    file("b.svg", "<svg xmlns='http://www.w3.org/2000/svg'><title>Beside &amp; below</title></svg>");
+    file(
+        "b.svg",
+        "<svg xmlns='http://www.w3.org/2000/svg'><title>Beside &amp; below</title></svg>",
+    );
     file("raw.csv", "set,trees,error\nwine,1,0.5\nwine,2,0.4\n");
     dir.run("report small-models --out page.html").works();
     let page = dir.read("page.html");
     check(&page);
     has(&page, &["<h4>Sizes</h4>", "<td>wine</td>", "alt='frontier'", "alt='Beside &amp; below'"]);
-    has(&page, &["<code>reproduce.py small-models</code>", "The first 2 of 2 rows in raw.csv", "&lt;script&gt;"]);
+    has(
+        &page,
+        &[
+            "<code>reproduce.py small-models</code>",
+            "The first 2 of 2 rows in raw.csv",
+            "&lt;script&gt;",
+        ],
+    );
     assert_eq!(page.matches("<img").count(), 2, "the picture of the text is not there twice");
 }
 
 #[test]
 fn what_is_no_run_is_refused_and_nothing_is_left_behind() {
     let dir = Scratch::new();
-    dir.file("r.csv", regression(200, 1)).file("other.csv", "a,b\n1,2\n").file("half.json", "{\"method\": \"greedy\"");
+    dir.file("r.csv", regression(200, 1))
+        .file("other.csv", "a,b\n1,2\n")
+        .file("half.json", "{\"method\": \"greedy\"");
     dir.file(
         "bad.trace",
         "stage,step,train,valid,measure,best,gain,mean,diversity,factor,alpha,beta,evaluations,repeats,seconds\nx\n",
@@ -186,22 +280,35 @@ fn what_is_no_run_is_refused_and_nothing_is_left_behind() {
     dir.fails("report missing.json --out p.html", 2, &["missing.json: cannot read"]);
     dir.fails("report r.csv --out p.html", 2, &["r.csv: is no run: neither a model, nor a trace"]);
     dir.fails("report half.json --out p.html", 2, &["half.json: is no run"]);
-    dir.fails("report bad.trace --out p.html", 2, &["bad.trace: is a trace, but line 2: has 1 columns, must have 15"]);
+    dir.fails(
+        "report bad.trace --out p.html",
+        2,
+        &["bad.trace: is a trace, but line 2: has 1 columns, must have 15"],
+    );
     dir.fails("report cut.jsonl --out p.html", 2, &["cut.jsonl: line 1: is damaged"]);
     dir.fails("report empty --out p.html", 2, &["empty: is a directory without summary.md"]);
     dir.fails("report m.json --data other.csv --out p.html", 2, &["other.csv"]);
-    dir.fails("report m.json m.json --data - --out p.html", 2, &["data: is '-'", "more than one model"]);
+    dir.fails(
+        "report m.json m.json --data - --out p.html",
+        2,
+        &["data: is '-'", "more than one model"],
+    );
     dir.fails("report m.json --data r.csv --delimiter ab --out p.html", 2, &["delimiter: is 'ab'"]);
     dir.fails("report m.json --out no/such/p.html", 1, &["no/such/p.html"]);
     dir.run("report").ends(2, &["RUN"]);
     // Rows need a model to be of use.
-    dir.file("t.trace", dir.read("bad.trace").replace("\nx\n", "\nboosting,1,0.5,,,,,,,,,,,,0.1\n"));
+    dir.file(
+        "t.trace",
+        dir.read("bad.trace").replace("\nx\n", "\nboosting,1,0.5,,,,,,,,,,,,0.1\n"),
+    );
     dir.fails("report t.trace --data r.csv --out p.html", 2, &["data: is given, but no model"]);
     dir.run("report t.trace --out p.html").works();
     check(&dir.read("p.html"));
     // A record whose model is of another run is told without it.
-    let record =
-        dir.run("train r.csv --target price --method greedy --trees 2 --quiet --json --out g.json").works().out;
+    let record = dir
+        .run("train r.csv --target price --method greedy --trees 2 --quiet --json --out g.json")
+        .works()
+        .out;
     dir.file("run.json", &record);
     dir.run("train r.csv --target price --method greedy --trees 3 --quiet --out g.json").works();
     dir.run("report run.json --out p.html")

@@ -1,4 +1,5 @@
-//! One tree as rules and as pictures. What is written for machines is run by them and compared with `predict`.
+//! One tree as rules and as pictures. What is written for machines is run by them and compared with
+//! `predict`.
 
 use std::process::Command;
 
@@ -60,8 +61,14 @@ fn check_machines(dir: &Scratch) -> String {
     dir.run("predict m.json new.csv --out p.csv -q").works();
     dir.run("rules m.json --format python --out rules.py -q").works();
     dir.run("rules m.json --format sql --out rules.sql -q").works();
-    let python = Command::new("python3").args(["-c", COMPARE]).current_dir(dir.path()).output().unwrap();
-    assert!(python.status.success(), "{}\n{}", String::from_utf8_lossy(&python.stderr), dir.read("rules.py"));
+    let python =
+        Command::new("python3").args(["-c", COMPARE]).current_dir(dir.path()).output().unwrap();
+    assert!(
+        python.status.success(),
+        "{}\n{}",
+        String::from_utf8_lossy(&python.stderr),
+        dir.read("rules.py")
+    );
     String::from_utf8_lossy(&python.stdout).into_owned()
 }
 
@@ -125,11 +132,18 @@ fn rules_are_sentences_with_figures() {
     );
     let json = dir.run("rules m.json --format json --data d.csv").works().json();
     assert_eq!((&json["rows"], &json["counted_on_data"]), (&4.0.into(), &true.into()));
-    let rules: Vec<&serde_json::Value> = json["rules"].as_array().unwrap().iter().chain([&json["otherwise"]]).collect();
+    let rules: Vec<&serde_json::Value> =
+        json["rules"].as_array().unwrap().iter().chain([&json["otherwise"]]).collect();
     let green = rules.iter().find(|rule| rule["then"] == "green").unwrap();
-    assert_eq!((&green["support"], &green["confidence"], &green["lift"]), (&0.25.into(), &1.0.into(), &2.0.into()));
+    assert_eq!(
+        (&green["support"], &green["confidence"], &green["lift"]),
+        (&0.25.into(), &1.0.into(), &2.0.into())
+    );
     let markdown = dir.run("rules m.json --format markdown --data d.csv --out r.md").works();
-    assert!(markdown.err.contains("written to r.md") && dir.read("r.md").contains("figures were counted on 4 rows"));
+    assert!(
+        markdown.err.contains("written to r.md")
+            && dir.read("r.md").contains("figures were counted on 4 rows")
+    );
     assert!(dir.run("rules m.json --merge cells").works().out.contains("OTHERWISE"));
 }
 
@@ -138,13 +152,26 @@ fn models_of_many_trees_have_no_rules() {
     let dir = Scratch::new();
     dir.file("b.csv", binary(200, 1)).file("c.csv", classes(200, 1));
     dir.run("train b.csv --target sold --method greedy --trees 3 --out m.json").works();
-    dir.fails("rules m.json --out r.txt", 2, &["m.json: the model has 3 rounds", "--trees 1 --learning-rate 1"]);
+    dir.fails(
+        "rules m.json --out r.txt",
+        2,
+        &["m.json: the model has 3 rounds", "--trees 1 --learning-rate 1"],
+    );
     dir.fails("inspect m.json --plot t.svg", 2, &["m.json: the model has 3 rounds"]);
     dir.run("train c.csv --target colour --method greedy --trees 1 --out m.json").works();
-    dir.fails("rules m.json", 2, &["m.json: the model has one tree a class and their rules differ"]);
-    dir.run("train b.csv --target sold --method greedy --booster gblinear --trees 2 --out m.json").works();
+    dir.fails(
+        "rules m.json",
+        2,
+        &["m.json: the model has one tree a class and their rules differ"],
+    );
+    dir.run("train b.csv --target sold --method greedy --booster gblinear --trees 2 --out m.json")
+        .works();
     dir.fails("rules m.json", 2, &["m.json: the model is linear"]);
-    dir.fails("inspect m.json --plot t.svg --map size,age", 2, &["error: map: the model is linear"]);
+    dir.fails(
+        "inspect m.json --plot t.svg --map size,age",
+        2,
+        &["error: map: the model is linear"],
+    );
 }
 
 #[test]
@@ -159,9 +186,21 @@ fn wrong_words_are_told() {
     dir.fails("rules m.json --data d.csv --delimiter ;;", 2, &["error: delimiter: is ';;'"]);
     dir.fails("inspect m.json --plot t.png", 2, &["error: plot: 't.png' must end in .svg"]);
     dir.fails("inspect m.json --plot t.svg --map size", 2, &["error: map: needs two features"]);
-    dir.fails("inspect m.json --plot t.svg --map size,clas", 2, &["no feature 'clas'; did you mean 'class'?"]);
-    dir.fails("inspect m.json --plot t.svg --map size,class", 2, &["the model also asks for 'to\"wn'", "to\"wn=Ash"]);
-    dir.fails("inspect m.json --plot t.svg --map size,class --at to\"wn=Ush", 2, &["did you mean 'Ash'?"]);
+    dir.fails(
+        "inspect m.json --plot t.svg --map size,clas",
+        2,
+        &["no feature 'clas'; did you mean 'class'?"],
+    );
+    dir.fails(
+        "inspect m.json --plot t.svg --map size,class",
+        2,
+        &["the model also asks for 'to\"wn'", "to\"wn=Ash"],
+    );
+    dir.fails(
+        "inspect m.json --plot t.svg --map size,class --at to\"wn=Ush",
+        2,
+        &["did you mean 'Ash'?"],
+    );
     dir.fails(
         "inspect m.json --plot t.svg --map size,to\"wn --at class=x",
         2,
@@ -178,7 +217,15 @@ fn pictures_are_files() {
     let done = dir.run("inspect m.json --plot t.svg --json").works();
     assert!(done.err.contains("picture written to t.svg") && done.json()["trees"] == 3);
     let svg = dir.read("t.svg");
-    for part in ["<svg ", "Tree for colour: 4 leaves", "it&#39;s", "≤ 30.25", "to&quot;wn", "Birch", "</svg>\n"] {
+    for part in [
+        "<svg ",
+        "Tree for colour: 4 leaves",
+        "it&#39;s",
+        "≤ 30.25",
+        "to&quot;wn",
+        "Birch",
+        "</svg>\n",
+    ] {
         assert!(svg.contains(part), "no {part} in {svg}");
     }
     dir.run("inspect m.json --plot t.dot -q").works();

@@ -46,7 +46,11 @@ pub struct Scratch(PathBuf);
 impl Scratch {
     pub fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
-        let name = format!("swarmwood-cli-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let name = format!(
+            "swarmwood-cli-{}-{}",
+            std::process::id(),
+            NEXT.fetch_add(1, Ordering::Relaxed)
+        );
         let path = std::env::temp_dir().join(name);
         std::fs::create_dir(&path).unwrap();
         Scratch(path)
@@ -69,8 +73,9 @@ impl Scratch {
     /// The names of all files, sorted.
     pub fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(&self.0).unwrap();
-        let mut names: Vec<String> =
-            entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+            .collect();
         names.sort();
         names
     }
@@ -92,7 +97,8 @@ impl Scratch {
             .unwrap();
         let mut stdin = child.stdin.take().unwrap();
         let input = input.to_vec();
-        // A thread of its own, or both sides could wait for each other. A binary that needs no input may close it.
+        // A thread of its own, or both sides could wait for each other. A binary that needs no
+        // input may close it.
         let feeder = std::thread::spawn(move || drop(stdin.write_all(&input)));
         let output = child.wait_with_output().unwrap();
         feeder.join().unwrap();
@@ -103,7 +109,8 @@ impl Scratch {
         }
     }
 
-    /// Runs the binary and asserts that it fails with this code and these words and leaves no file behind.
+    /// Runs the binary and asserts that it fails with this code and these words and leaves no file
+    /// behind.
     #[track_caller]
     pub fn fails(&self, line: &str, code: i32, parts: &[&str]) -> Done {
         let before = self.names();

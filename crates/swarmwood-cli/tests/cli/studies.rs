@@ -1,6 +1,7 @@
 //! Studies of programs: killed, shared, damaged, on a full disk, and what they show afterwards.
 //!
-//! The program is a line of `sh` and `awk`: it writes down that it was started and prints a made-up loss.
+//! The program is a line of `sh` and `awk`: it writes down that it was started and prints a made-up
+//! loss.
 
 use std::collections::BTreeMap;
 use std::process::{Child, Command, Stdio};
@@ -44,7 +45,9 @@ fn study_dir() -> Scratch {
 
 fn arguments(more: &str) -> Vec<String> {
     let mut words: Vec<String> =
-        ["tune", "--command", "sh run.sh {rate} {depth} '' {kind}", "--space", "space.toml"].map(String::from).to_vec();
+        ["tune", "--command", "sh run.sh {rate} {depth} '' {kind}", "--space", "space.toml"]
+            .map(String::from)
+            .to_vec();
     words.extend(more.split_whitespace().map(String::from));
     words
 }
@@ -77,7 +80,10 @@ fn tune(dir: &Scratch, more: &str) -> Done {
 fn trials(dir: &Scratch, study: &str) -> Vec<(Value, Value, Value)> {
     let shown = dir.run(&format!("study show {study} --json --quiet")).works().json();
     let trials = shown["trials"].as_array().unwrap().clone();
-    trials.iter().map(|trial| (trial["state"].clone(), trial["value"].clone(), trial["parameters"].clone())).collect()
+    trials
+        .iter()
+        .map(|trial| (trial["state"].clone(), trial["value"].clone(), trial["parameters"].clone()))
+        .collect()
 }
 
 #[test]
@@ -95,15 +101,22 @@ fn a_study_killed_at_fifty_moments_ends_as_an_undisturbed_one() {
     let mut told: BTreeMap<u64, String> = BTreeMap::new();
     for moment in 0..50u32 {
         let mut child = start(&dir, &line);
-        // Moments that have nothing to do with what the process does just then, and so short that they never suffice to
-        // finish.
+        // Moments that have nothing to do with what the process does just then, and so short that
+        // they never suffice to finish.
         std::thread::sleep(took / 40 * (moment * 37 % 50) / 50);
-        assert!(child.try_wait().unwrap().is_none(), "the run ended before it was killed: {:?}", ended(child));
+        assert!(
+            child.try_wait().unwrap().is_none(),
+            "the run ended before it was killed: {:?}",
+            ended(child)
+        );
         child.kill().unwrap();
         child.wait().unwrap();
         // What was told stays as it was told.
         let now = tells(&dir);
-        assert!(told.iter().all(|(id, line)| now.get(id) == Some(line)), "a finished trial was lost or told again");
+        assert!(
+            told.iter().all(|(id, line)| now.get(id) == Some(line)),
+            "a finished trial was lost or told again"
+        );
         told = now;
     }
     tune(&dir, &line).works();
@@ -130,7 +143,17 @@ fn two_processes_share_a_study_of_500_trials() {
     let dir = study_dir();
     dir.file("fast.toml", "x = { type = 'real', low = 0, high = 1 }");
     // The quickest program there is that says something; the journal says who did what.
-    let words = ["tune", "--command", "echo {x}", "--space", "fast.toml", "--trials", "500", "--parallel", "4"];
+    let words = [
+        "tune",
+        "--command",
+        "echo {x}",
+        "--space",
+        "fast.toml",
+        "--trials",
+        "500",
+        "--parallel",
+        "4",
+    ];
     let more = ["--study", "s.jsonl", "--engine", "random", "--threads", "2", "--json", "--quiet"];
     let start = || {
         Command::new(env!("CARGO_BIN_EXE_swarmwood"))
@@ -146,7 +169,11 @@ fn two_processes_share_a_study_of_500_trials() {
     let (first, second) = (start(), start());
     let (first, second) = (ended(first).works().json(), ended(second).works().json());
     for report in [&first, &second] {
-        assert_eq!((report["trials"].as_u64(), report["failed"].as_u64()), (Some(500), Some(0)), "{report}");
+        assert_eq!(
+            (report["trials"].as_u64(), report["failed"].as_u64()),
+            (Some(500), Some(0)),
+            "{report}"
+        );
     }
     assert_eq!(first["best"], second["best"]);
     let text = dir.read("s.jsonl");
@@ -161,12 +188,18 @@ fn two_processes_share_a_study_of_500_trials() {
         ids.sort_unstable();
         assert_eq!(ids, (0..500).collect::<Vec<_>>(), "{event}");
     }
-    let mut points: Vec<&str> =
-        text.lines().filter_map(|line| line.split_once("\"point\":")).map(|(_, rest)| rest).collect();
+    let mut points: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.split_once("\"point\":"))
+        .map(|(_, rest)| rest)
+        .collect();
     points.sort_unstable();
     points.dedup();
     assert!(points.len() >= 500, "a configuration was repeated");
-    assert!(text.contains("\"worker\":0") && text.contains("\"worker\":1"), "one of them did nothing");
+    assert!(
+        text.contains("\"worker\":0") && text.contains("\"worker\":1"),
+        "one of them did nothing"
+    );
     assert_eq!(dir.names().iter().filter(|name| name.contains("worker")).count(), 0);
 }
 
@@ -188,11 +221,16 @@ fn a_full_disk_leaves_the_journal_whole() {
     let whole = study_dir();
     tune(&whole, "--trials 30 --study s.jsonl --seed 5 --quiet").works();
     let dir = study_dir();
-    // A limit on the size of files fails as a full disk does, in the middle of a write; the signal it sends is ignored.
-    // The shell counts blocks of 512 bytes or of 1024.
+    // A limit on the size of files fails as a full disk does, in the middle of a write; the signal
+    // it sends is ignored. The shell counts blocks of 512 bytes or of 1024.
     let line = arguments("--trials 30 --study s.jsonl --seed 5 --quiet");
-    let quoted: Vec<String> = line.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''"))).collect();
-    let script = format!("trap '' XFSZ; ulimit -f 4; exec {} {}", env!("CARGO_BIN_EXE_swarmwood"), quoted.join(" "));
+    let quoted: Vec<String> =
+        line.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''"))).collect();
+    let script = format!(
+        "trap '' XFSZ; ulimit -f 4; exec {} {}",
+        env!("CARGO_BIN_EXE_swarmwood"),
+        quoted.join(" ")
+    );
     let mut shell = Command::new("sh");
     shell.args(["-c", &script]).current_dir(dir.path()).stdin(Stdio::null());
     ended(shell.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
@@ -233,14 +271,16 @@ fn a_torn_line_is_cut_and_told_and_damage_is_refused() {
     tune(&dir, "--trials 12 --study s.jsonl").ends(2, &["s.jsonl: line 2: is damaged"]);
     dir.run("study show s.jsonl").ends(2, &["s.jsonl: line 2: is damaged"]);
     assert_eq!(dir.read("s.jsonl"), damaged);
-    tune(&dir, "--trials 12 --study space.toml").ends(2, &["space.toml: is not a study; name another file"]);
+    tune(&dir, "--trials 12 --study space.toml")
+        .ends(2, &["space.toml: is not a study; name another file"]);
 }
 
 #[test]
 fn another_run_is_refused_and_what_is_not_said_is_as_before() {
     let dir = study_dir();
     tune(&dir, "--trials 6 --study s.jsonl --engine random --seed 9 --parallel 2 --quiet").works();
-    tune(&dir, "--trials 8 --study s.jsonl --seed 10").ends(2, &["the seed is 9 in the study, not 10"]);
+    tune(&dir, "--trials 8 --study s.jsonl --seed 10")
+        .ends(2, &["the seed is 9 in the study, not 10"]);
     tune(&dir, "--trials 8 --study s.jsonl --maximize").ends(2, &["are not those of the study"]);
     tune(&dir, "--trials 8 --study s.jsonl")
         .ends(0, &["random tunes 3 parameters, 2 at a time, seed 9; the study has 6"]);
@@ -253,12 +293,24 @@ fn failed_trials_are_data_and_nothing_but_failures_is_an_error() {
     dir.file("space.toml", "x = { type = 'integer', low = 0, high = 9 }");
     dir.file("run.sh", "test $1 -gt 3 || { echo too small >&2; exit 7; }\necho $1");
     let report =
-        tune_words(&dir, "sh run.sh {x}", "--trials 50 --maximize --study s.jsonl --json --quiet").works().json();
-    assert_eq!((&report["trials"], &report["failed"], &report["ended"]), (&10.into(), &4.into(), &"exhausted".into()));
-    assert_eq!((&report["best"]["value"], &report["best"]["parameters"]["x"]), (&9.0.into(), &9.into()));
+        tune_words(&dir, "sh run.sh {x}", "--trials 50 --maximize --study s.jsonl --json --quiet")
+            .works()
+            .json();
+    assert_eq!(
+        (&report["trials"], &report["failed"], &report["ended"]),
+        (&10.into(), &4.into(), &"exhausted".into())
+    );
+    assert_eq!(
+        (&report["best"]["value"], &report["best"]["parameters"]["x"]),
+        (&9.0.into(), &9.into())
+    );
     let shown = dir.run("study show s.jsonl --all").works().out;
-    assert!(shown.contains("exit code 7: too small") && shown.contains("larger is better"), "{shown}");
-    tune_words(&dir, "false {x}", "--trials 3").ends(1, &["all 3 trials failed, the last one, trial 2: exit code 1"]);
+    assert!(
+        shown.contains("exit code 7: too small") && shown.contains("larger is better"),
+        "{shown}"
+    );
+    tune_words(&dir, "false {x}", "--trials 3")
+        .ends(1, &["all 3 trials failed, the last one, trial 2: exit code 1"]);
 }
 
 fn tune_words(dir: &Scratch, command: &str, more: &str) -> Done {
@@ -281,12 +333,24 @@ fn time_limits_timeouts_and_interrupts_leave_a_study_to_go_on_with() {
     let late = tune_words(&dir, "sh run.sh {x} 60", "--trials 2 --timeout 0.1");
     late.ends(1, &["all 2 trials failed", "took longer than 0.1 s"]);
     let started = Instant::now();
-    let stopped = tune_words(&dir, "sh run.sh {x} 0.2", "--trials 10 --time-limit 1 --study s.jsonl").works();
-    assert!(stopped.out.contains("the time was up") && stopped.out.contains("goes on from s.jsonl"), "{stopped:?}");
+    let stopped =
+        tune_words(&dir, "sh run.sh {x} 0.2", "--trials 10 --time-limit 1 --study s.jsonl").works();
+    assert!(
+        stopped.out.contains("the time was up") && stopped.out.contains("goes on from s.jsonl"),
+        "{stopped:?}"
+    );
     assert!(started.elapsed() < Duration::from_secs(30), "the program was waited for");
 
     let child = Command::new(env!("CARGO_BIN_EXE_swarmwood"))
-        .args(["tune", "--command", "sh run.sh {x} 30", "--space", "space.toml", "--study", "i.jsonl"])
+        .args([
+            "tune",
+            "--command",
+            "sh run.sh {x} 30",
+            "--space",
+            "space.toml",
+            "--study",
+            "i.jsonl",
+        ])
         .current_dir(dir.path())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -296,7 +360,8 @@ fn time_limits_timeouts_and_interrupts_leave_a_study_to_go_on_with() {
     while !std::fs::read_to_string(dir.path().join("i.jsonl")).unwrap_or_default().contains("ask") {
         std::thread::sleep(Duration::from_millis(5));
     }
-    // Until the handler is set, an interrupt ends the program as it ends any; both are fine for the journal.
+    // Until the handler is set, an interrupt ends the program as it ends any; both are fine for the
+    // journal.
     std::thread::sleep(Duration::from_millis(200));
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     let done = ended(child);
@@ -309,11 +374,26 @@ fn time_limits_timeouts_and_interrupts_leave_a_study_to_go_on_with() {
 fn bad_spaces_and_commands_are_refused_before_anything_runs() {
     let dir = study_dir();
     for (text, words) in [
-        ("x = { type = 'list', values = [] }", "space.toml:1: parameter 'x', key 'values': is empty"),
-        ("[x]\ntype = 'real'\nlow = 2\nhigh = 1", "space.toml:1: parameter 'x': low bound 2 lies above high bound 1"),
-        ("[x]\ntype = 'real'\nlow = 0\nhigh = 1\nscale = 'log'", "a logarithmic scale needs a low bound above 0"),
-        ("x = { type = 'list', values = [1], when = { y = 'a' } }", "depends on 'y', which is no parameter"),
-        ("x = { type = 'choice', values = ['a'], when = { x = 'a' } }", "depends on itself: 'x' → 'x'"),
+        (
+            "x = { type = 'list', values = [] }",
+            "space.toml:1: parameter 'x', key 'values': is empty",
+        ),
+        (
+            "[x]\ntype = 'real'\nlow = 2\nhigh = 1",
+            "space.toml:1: parameter 'x': low bound 2 lies above high bound 1",
+        ),
+        (
+            "[x]\ntype = 'real'\nlow = 0\nhigh = 1\nscale = 'log'",
+            "a logarithmic scale needs a low bound above 0",
+        ),
+        (
+            "x = { type = 'list', values = [1], when = { y = 'a' } }",
+            "depends on 'y', which is no parameter",
+        ),
+        (
+            "x = { type = 'choice', values = ['a'], when = { x = 'a' } }",
+            "depends on itself: 'x' → 'x'",
+        ),
         ("x = {", "space.toml:1: "),
     ] {
         dir.file("space.toml", text);
@@ -341,26 +421,41 @@ fn a_study_shows_itself() {
     let dir = study_dir();
     tune(&dir, "--trials 40 --study s.jsonl --engine random --quiet").works();
     let shown = dir.run("study show s.jsonl --top 3").works().out;
-    for part in ["sh run.sh {rate}", "smaller is better", "random, seed 0, 1 at a time", "40 (40 done)", "explains"] {
+    for part in [
+        "sh run.sh {rate}",
+        "smaller is better",
+        "random, seed 0, 1 at a time",
+        "40 (40 done)",
+        "explains",
+    ] {
         assert!(shown.contains(part), "no {part} in {shown}");
     }
     assert_eq!(shown.lines().filter(|line| line.contains(" done ")).count(), 3);
 
     let json = dir.run("study best s.jsonl --format json").works().json();
     let toml = dir.run("study best s.jsonl").works().out;
-    assert!(toml.starts_with("# trial ") && toml.contains(&format!("rate = {}", json["rate"])), "{toml}");
+    assert!(
+        toml.starts_with("# trial ") && toml.contains(&format!("rate = {}", json["rate"])),
+        "{toml}"
+    );
     let flags = dir.run("study best s.jsonl --format flags").works().out;
     assert!(flags.contains(&format!("--kind {}", json["kind"].as_str().unwrap())), "{flags}");
 
     dir.run("study export s.jsonl --out t.csv").works();
     let table = dir.read("t.csv");
-    assert!(table.starts_with("trial,state,value,loss,seconds,worker,reason,piece_0,kind,rate,depth\n"), "{table}");
+    assert!(
+        table.starts_with("trial,state,value,loss,seconds,worker,reason,piece_0,kind,rate,depth\n"),
+        "{table}"
+    );
     assert_eq!(table.lines().count(), 41);
 
     for kind in ["best", "slice", "parallel", "importance"] {
         dir.run(&format!("study plot s.jsonl --kind {kind} --out p.svg")).works();
         let svg = dir.read("p.svg");
-        assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n") && !svg.contains("NaN"), "{kind}: {svg}");
+        assert!(
+            svg.starts_with("<svg") && svg.ends_with("</svg>\n") && !svg.contains("NaN"),
+            "{kind}: {svg}"
+        );
         assert!(svg.contains("40 trials by random"), "{kind}");
     }
     dir.fails("study show none.jsonl", 2, &["none.jsonl: cannot read"]);

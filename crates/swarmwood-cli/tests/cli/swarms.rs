@@ -10,8 +10,14 @@ const SMALL: &str = "--population 20 --iterations 15 --quiet";
 #[test]
 fn every_method_trains_on_every_task() {
     let dir = Scratch::new();
-    dir.file("r.csv", regression(500, 1)).file("b.csv", binary(500, 2)).file("c.csv", classes(500, 3));
-    let tasks = [("r.csv", "price", "rmse"), ("b.csv", "sold", "accuracy"), ("c.csv", "colour", "accuracy")];
+    dir.file("r.csv", regression(500, 1))
+        .file("b.csv", binary(500, 2))
+        .file("c.csv", classes(500, 3));
+    let tasks = [
+        ("r.csv", "price", "rmse"),
+        ("b.csv", "sold", "accuracy"),
+        ("c.csv", "colour", "accuracy"),
+    ];
     for (file, target, measure) in tasks {
         for method in ["sgbdt", "sgbdt-bins", "psgbdt"] {
             for growth in ["oblivious", "depth"] {
@@ -19,16 +25,26 @@ fn every_method_trains_on_every_task() {
                     "train {file} --target {target} --method {method} --growth {growth} --depth 3 {SMALL} --json --out m.json"
                 );
                 let report = dir.run(&line).works().json();
-                assert_eq!((&report["method"], &report["rounds"]), (&method.into(), &6.into()), "{line}");
+                assert_eq!(
+                    (&report["method"], &report["rounds"]),
+                    (&method.into(), &6.into()),
+                    "{line}"
+                );
                 let search = &report["search"];
                 assert_eq!(search["measure"], measure, "{line}");
-                assert!(search["iterations"].as_u64().is_some_and(|done| (1..=15).contains(&done)), "{search}");
+                assert!(
+                    search["iterations"].as_u64().is_some_and(|done| (1..=15).contains(&done)),
+                    "{search}"
+                );
                 // The search tells what the finished model does on the training rows.
                 let (best, metric) = (&search["best"], &report["metrics"]["train"][measure]);
                 let (best, metric) = (best.as_f64().unwrap(), metric.as_f64().unwrap());
                 assert!((best - metric).abs() < 1e-4 * (1.0 + metric), "{line}: {best} {metric}");
                 let stored = dir.run(&format!("evaluate m.json {file} --json")).works().json();
-                assert!((stored[measure].as_f64().unwrap() - metric).abs() < 1e-4 * (1.0 + metric), "{line}");
+                assert!(
+                    (stored[measure].as_f64().unwrap() - metric).abs() < 1e-4 * (1.0 + metric),
+                    "{line}"
+                );
                 let printed = dir.run("inspect m.json --trees 1").works().out;
                 assert!(printed.contains(&format!("method {method}")), "{printed}");
             }
@@ -40,19 +56,32 @@ fn every_method_trains_on_every_task() {
 fn defaults_are_the_paper_s_and_follow_the_method() {
     let dir = Scratch::new();
     dir.file("r.csv", regression(60, 1)).file("b.csv", binary(60, 2));
-    let of = |line: &str| dir.run(&format!("train {line} --quiet --json --out m.json")).works().json();
+    let of =
+        |line: &str| dir.run(&format!("train {line} --quiet --json --out m.json")).works().json();
     let report = of("r.csv --target price --method sgbdt-bins --iterations 2");
     let parameters = &report["parameters"];
     for (name, value) in [("trees", 6), ("depth", 5), ("max_bin", 100), ("population", 200)] {
         assert_eq!(parameters[name], value, "{name}");
     }
-    assert_eq!((&parameters["growth"], &parameters["fitness"]), (&"oblivious".into(), &"rmse".into()));
-    assert_eq!((parameters["alpha"].as_f64(), parameters["learning_rate"].as_f64()), (Some(0.45), Some(1.0)));
+    assert_eq!(
+        (&parameters["growth"], &parameters["fitness"]),
+        (&"oblivious".into(), &"rmse".into())
+    );
+    assert_eq!(
+        (parameters["alpha"].as_f64(), parameters["learning_rate"].as_f64()),
+        (Some(0.45), Some(1.0))
+    );
     assert_eq!(report["search"]["space"]["drawn"]["r"], 30);
     assert_eq!(report["search"]["space"]["counted"]["r"], 24);
     let parameters = &of("b.csv --target sold --method psgbdt --iterations 1")["parameters"];
-    assert_eq!((&parameters["population"], &parameters["fitness"]), (&50.into(), &"accuracy".into()));
-    assert_eq!((&parameters["adaptive"], &parameters["greedy_seed"]), (&false.into(), &false.into()));
+    assert_eq!(
+        (&parameters["population"], &parameters["fitness"]),
+        (&50.into(), &"accuracy".into())
+    );
+    assert_eq!(
+        (&parameters["adaptive"], &parameters["greedy_seed"]),
+        (&false.into(), &false.into())
+    );
     assert_eq!(
         of("r.csv --target price --method greedy --trees 3")["parameters"]["population"],
         "auto",
@@ -61,7 +90,10 @@ fn defaults_are_the_paper_s_and_follow_the_method() {
     // The model tells the values that were used.
     dir.run("train b.csv --target sold --method sgbdt --iterations 1 --quiet --out s.json").works();
     let model = dir.read("s.json");
-    assert!(model.contains("\"population\":\"50\"") || model.contains("\"population\": \"50\""), "{model}");
+    assert!(
+        model.contains("\"population\":\"50\"") || model.contains("\"population\": \"50\""),
+        "{model}"
+    );
 }
 
 #[test]
@@ -82,7 +114,10 @@ fn the_space_counts_values_bins_or_splits() {
     assert!(space("psgbdt")["n"].as_u64().is_some_and(|n| (1..=6 * 31).contains(&n)));
     let text = dir.run("train d.csv --target y --method sgbdt --iterations 2 --out m.json").works();
     assert!(text.out.contains("search space: n = 302 rules"), "{text:#?}");
-    assert!(text.out.contains("r = 30 (all rules drawn)") && text.out.contains("r = 24"), "{text:#?}");
+    assert!(
+        text.out.contains("r = 30 (all rules drawn)") && text.out.contains("r = 24"),
+        "{text:#?}"
+    );
 }
 
 #[test]
@@ -96,13 +131,16 @@ fn threads_change_no_byte() {
         ("c.csv", "colour", "--method sgbdt-bins --local-search --lambda 1 --fitness loss"),
     ] {
         let model = |threads: usize| {
-            let line = format!("train {file} --target {target} {more} {SMALL} --threads {threads} --out m.json");
+            let line = format!(
+                "train {file} --target {target} {more} {SMALL} --threads {threads} --out m.json"
+            );
             dir.run(&line).works();
             dir.read("m.json")
         };
         let one = model(1);
         assert!(one == model(2) && one == model(8), "{more}");
-        let other = dir.run(&format!("train {file} --target {target} {more} {SMALL} --seed 1 --out o.json"));
+        let other = dir
+            .run(&format!("train {file} --target {target} {more} {SMALL} --seed 1 --out o.json"));
         other.works();
         assert!(one != dir.read("o.json"), "another seed, another model: {more}");
     }
@@ -115,7 +153,10 @@ fn local_search_betters_the_swarm_and_says_so() {
     let line = "train r.csv --target price --method sgbdt-bins --population 10 --iterations 5 --out m.json";
     let best = |more: &str| {
         let report = dir.run(&format!("{line} --json --quiet {more}")).works().json();
-        (report["metrics"]["train"]["rmse"].as_f64().unwrap(), report["search"]["evaluations"].as_u64())
+        (
+            report["metrics"]["train"]["rmse"].as_f64().unwrap(),
+            report["search"]["evaluations"].as_u64(),
+        )
     };
     let (swarm, local) = (best(""), best("--local-search"));
     assert!(local.0 < 0.98 * swarm.0, "{swarm:?} {local:?}");
@@ -124,7 +165,10 @@ fn local_search_betters_the_swarm_and_says_so() {
     assert!(told.err.contains("note: local search replaced"), "{told:#?}");
     assert!(dir.read("t.csv").lines().any(|row| row.contains("local search")));
     let free = dir.run(&format!("{line} --local-search --growth depth")).works();
-    assert!(free.err.contains("warning: local_search has no effect: it is for growth oblivious"), "{free:#?}");
+    assert!(
+        free.err.contains("warning: local_search has no effect: it is for growth oblivious"),
+        "{free:#?}"
+    );
     assert!(!free.err.contains("replaced"), "{free:#?}");
 }
 
@@ -133,13 +177,19 @@ fn a_greedy_seed_is_never_worse_than_greed() {
     let dir = Scratch::new();
     dir.file("r.csv", regression(800, 6));
     for growth in ["oblivious", "depth"] {
-        let shape = format!("--growth {growth} --trees 4 --depth 3 --learning-rate 1 --lambda 0 --quiet --json");
+        let shape = format!(
+            "--growth {growth} --trees 4 --depth 3 --learning-rate 1 --lambda 0 --quiet --json"
+        );
         let rmse = |line: &str| {
-            let report = dir.run(&format!("train r.csv --target price --out m.json {shape} {line}")).works().json();
+            let report = dir
+                .run(&format!("train r.csv --target price --out m.json {shape} {line}"))
+                .works()
+                .json();
             report["metrics"]["train"]["rmse"].as_f64().unwrap()
         };
         let greedy = rmse("--method greedy");
-        let seeded = rmse("--method sgbdt-bins --max-bin 255 --greedy-seed --population 20 --iterations 30");
+        let seeded =
+            rmse("--method sgbdt-bins --max-bin 255 --greedy-seed --population 20 --iterations 30");
         // Greedy histograms are rounded; the swarm's sums are not.
         assert!(seeded <= greedy * (1.0 + 1e-4), "{growth}: {seeded} {greedy}");
     }
@@ -156,8 +206,9 @@ fn rules_come_from_the_models_of_every_library() {
         "catboost_regression.json",
     ] {
         let (dir, _) = with_sample(file);
-        let line =
-            format!("train rows.csv --target y --task regression --method psgbdt --depth 2 {SMALL} --out m.json");
+        let line = format!(
+            "train rows.csv --target y --task regression --method psgbdt --depth 2 {SMALL} --out m.json"
+        );
         let report = dir.run(&format!("{line} --pretrained {file} --json")).works().json();
         let n = report["search"]["space"]["n"].as_u64().unwrap();
         assert!(n > 1, "{file}: {report}");
@@ -171,8 +222,12 @@ fn rules_come_from_the_models_of_every_library() {
 fn thresholds_of_a_model_are_taken_over_exactly() {
     let dir = Scratch::new();
     dir.file("r.csv", regression(400, 8));
-    dir.run("train r.csv --target price --ignore town --trees 3 --depth 2 --quiet --out first.json").works();
-    let line = format!("train r.csv --target price --ignore town --method psgbdt --depth 3 {SMALL}");
+    dir.run(
+        "train r.csv --target price --ignore town --trees 3 --depth 2 --quiet --out first.json",
+    )
+    .works();
+    let line =
+        format!("train r.csv --target price --ignore town --method psgbdt --depth 3 {SMALL}");
     dir.run(&format!("{line} --pretrained first.json --out second.json")).works();
     let thresholds = |name: &str| -> std::collections::BTreeSet<String> {
         let text = dir.read(name);
@@ -195,7 +250,9 @@ fn collect(value: &serde_json::Value, found: &mut std::collections::BTreeSet<Str
                 if name.starts_with("threshold") {
                     let one = std::slice::from_ref(field);
                     let numbers = field.as_array().map_or(one, Vec::as_slice);
-                    found.extend(numbers.iter().filter(|number| !number.is_null()).map(ToString::to_string));
+                    found.extend(
+                        numbers.iter().filter(|number| !number.is_null()).map(ToString::to_string),
+                    );
                 }
                 collect(field, found);
             }
@@ -213,15 +270,26 @@ fn bad_pretrained_models_are_refused_with_a_reason() {
     dir.fails(&format!("{line} --pretrained none.json"), 2, &["none.json", "cannot read"]);
     dir.fails(&format!("{line} --pretrained r.csv"), 2, &["r.csv"]);
     let stumps = "--method greedy --trees 2 --depth 1 --lambda 0 --min-child-weight 0 --quiet";
-    dir.run(&format!("train other.csv --target y --task regression {stumps} --out other.json")).works();
-    let done = dir.fails(&format!("{line} --pretrained other.json"), 2, &["other.json: asks for the feature '"]);
+    dir.run(&format!("train other.csv --target y --task regression {stumps} --out other.json"))
+        .works();
+    let done = dir.fails(
+        &format!("{line} --pretrained other.json"),
+        2,
+        &["other.json: asks for the feature '"],
+    );
     assert!(done.err.contains("matched by name"), "{done:#?}");
     // The same names in other units.
     let far: String = (0..60).map(|row| format!("{},{}\n", 1_000_000 + row, row % 9)).collect();
     dir.file("far.csv", format!("size,price\n{far}"));
-    dir.run(&format!("train far.csv --target price --task regression {stumps} --out far.json")).works();
-    dir.fails(&format!("{line} --pretrained far.json"), 2, &["far.json: none of its", "parts the training rows"]);
-    dir.run(&format!("train r.csv --target price --booster gblinear {stumps} --out linear.json")).works();
+    dir.run(&format!("train far.csv --target price --task regression {stumps} --out far.json"))
+        .works();
+    dir.fails(
+        &format!("{line} --pretrained far.json"),
+        2,
+        &["far.json: none of its", "parts the training rows"],
+    );
+    dir.run(&format!("train r.csv --target price --booster gblinear {stumps} --out linear.json"))
+        .works();
     dir.fails(&format!("{line} --pretrained linear.json"), 2, &["linear.json: has no split"]);
     let sgbdt = "train r.csv --target price --method sgbdt --out m.json --pretrained far.json";
     dir.fails(sgbdt, 2, &["pretrained: is for methods psgbdt and split-tree; the method is sgbdt"]);
@@ -252,10 +320,18 @@ fn everything_that_is_wrong_is_told_together() {
     let line = "train r.csv --target price --method sgbdt --fitness accuracy --quiet";
     dir.fails(line, 2, &["fitness: the fitness accuracy needs classes"]);
     dir.file("same.csv", "a,y\n1,2\n1,3\n1,5\n1,7\n1,9\n");
-    dir.fails("train same.csv --target y --task regression --method sgbdt --quiet", 2, &["no rule to choose from"]);
+    dir.fails(
+        "train same.csv --target y --task regression --method sgbdt --quiet",
+        2,
+        &["no rule to choose from"],
+    );
     let greedy = "train r.csv --target price --method greedy --checkpoint c.bin";
     dir.fails(greedy, 2, &["checkpoint: is for methods that search"]);
-    dir.fails("train r.csv --target price --method sgbdt --trace no/such/t.csv", 1, &["no/such/t.csv"]);
+    dir.fails(
+        "train r.csv --target price --method sgbdt --trace no/such/t.csv",
+        1,
+        &["no/such/t.csv"],
+    );
 }
 
 #[test]
@@ -271,14 +347,21 @@ fn where_no_greedy_split_pays_the_boundaries_of_bins_are_searched() {
 fn the_trace_and_the_picture_tell_every_iteration() {
     let dir = Scratch::new();
     dir.file("b.csv", binary(400, 2));
-    let line = "train b.csv --target sold --method psgbdt --population 20 --iterations 12 --mutation 0.1";
+    let line =
+        "train b.csv --target sold --method psgbdt --population 20 --iterations 12 --mutation 0.1";
     let done = dir.run(&format!("{line} --trace t.csv --plot p.svg --out m.json")).works();
-    assert!(done.err.contains("iteration 12/12: best accuracy ") && done.err.contains(" evaluations, "), "{done:#?}");
+    assert!(
+        done.err.contains("iteration 12/12: best accuracy ") && done.err.contains(" evaluations, "),
+        "{done:#?}"
+    );
     let trace = dir.read("t.csv");
     let mut lines = trace.lines();
     let header: Vec<&str> = lines.next().unwrap().split(',').collect();
     let cell = |line: &str, name: &str| {
-        line.split(',').nth(header.iter().position(|column| *column == name).unwrap()).unwrap().to_string()
+        line.split(',')
+            .nth(header.iter().position(|column| *column == name).unwrap())
+            .unwrap()
+            .to_string()
     };
     let swarm: Vec<&str> = lines.filter(|line| line.starts_with("swarm,")).collect();
     assert_eq!(swarm.len(), 12, "{trace}");
@@ -290,14 +373,20 @@ fn the_trace_and_the_picture_tell_every_iteration() {
     }
     for (at, line) in swarm.iter().enumerate() {
         assert_eq!(number(line, "step"), at as f64 + 1.0);
-        assert!(number(line, "mean") <= number(line, "best") && number(line, "diversity") >= 0.0, "{trace}");
+        assert!(
+            number(line, "mean") <= number(line, "best") && number(line, "diversity") >= 0.0,
+            "{trace}"
+        );
         assert_eq!((number(line, "alpha"), number(line, "beta")), (0.45, 0.45));
         let known = number(line, "evaluations") + number(line, "repeats");
         assert!(known >= number(swarm[0], "evaluations"), "{trace}");
     }
     let svg = dir.read("p.svg");
     assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n") && !svg.contains("NaN"), "{svg}");
-    assert!(svg.contains("psgbdt on b.csv: accuracy ") && svg.contains(" after 12 iterations<"), "{svg}");
+    assert!(
+        svg.contains("psgbdt on b.csv: accuracy ") && svg.contains(" after 12 iterations<"),
+        "{svg}"
+    );
     // Boosting has a trace and a picture too.
     dir.run("train b.csv --target sold --method greedy --trees 30 --trace g.csv --plot g.svg --quiet --out m.json")
         .works();

@@ -47,7 +47,8 @@ fn rows(count: usize, seed: u64) -> Vec<Row> {
 
 fn features(row: &Row) -> String {
     let size = if row.size_known { row.size.to_string() } else { String::new() };
-    let town = if row.town.contains(',') { format!("\"{}\"", row.town) } else { row.town.to_string() };
+    let town =
+        if row.town.contains(',') { format!("\"{}\"", row.town) } else { row.town.to_string() };
     format!("{size},{},{town}", row.age)
 }
 
@@ -114,6 +115,9 @@ pub fn last_column(text: &str) -> Vec<String> {
 pub fn column(text: &str, name: &str) -> Vec<String> {
     let mut lines = text.lines();
     let header = fields(lines.next().unwrap());
-    let place = header.iter().position(|field| field == name).unwrap_or_else(|| panic!("no {name} in {header:?}"));
+    let place = header
+        .iter()
+        .position(|field| field == name)
+        .unwrap_or_else(|| panic!("no {name} in {header:?}"));
     lines.map(|line| fields(line).swap_remove(place)).collect()
 }

@@ -6,9 +6,13 @@ use crate::tables::{Chance, binary, classes, column, regression};
 /// A swarm that takes a moment.
 const SMALL: &str = "--population 20 --iterations 15 --quiet";
 
-/// What each method needs to be content with the tables: a grid has no categories and few thresholds.
-const METHODS: [(&str, &str); 3] =
-    [("apso-tree", "--ignore town --max-leaves 6"), ("tso-tree", "--depth 2"), ("split-tree", "--depth 3")];
+/// What each method needs to be content with the tables: a grid has no categories and few
+/// thresholds.
+const METHODS: [(&str, &str); 3] = [
+    ("apso-tree", "--ignore town --max-leaves 6"),
+    ("tso-tree", "--depth 2"),
+    ("split-tree", "--depth 3"),
+];
 
 #[test]
 fn every_method_trains_on_any_number_of_classes() {
@@ -16,12 +20,25 @@ fn every_method_trains_on_any_number_of_classes() {
     dir.file("b.csv", binary(400, 2)).file("c.csv", classes(400, 3));
     for (file, target) in [("b.csv", "sold"), ("c.csv", "colour")] {
         for (method, more) in METHODS {
-            let line = format!("train {file} --target {target} --method {method} {more} {SMALL} --json --out m.json");
+            let line = format!(
+                "train {file} --target {target} --method {method} {more} {SMALL} --json --out m.json"
+            );
             let report = dir.run(&line).works().json();
-            assert_eq!((&report["method"], &report["rounds"]), (&method.into(), &1.into()), "{line}");
+            assert_eq!(
+                (&report["method"], &report["rounds"]),
+                (&method.into(), &1.into()),
+                "{line}"
+            );
             let (search, flight) = (&report["search"], &report["search"]["flight"]);
-            assert_eq!((&flight["measure"], &search["measure"]), (&"accuracy".into(), &"error".into()), "{line}");
-            assert!(flight["iterations"].as_u64().is_some_and(|done| (1..=15).contains(&done)), "{search}");
+            assert_eq!(
+                (&flight["measure"], &search["measure"]),
+                (&"accuracy".into(), &"error".into()),
+                "{line}"
+            );
+            assert!(
+                flight["iterations"].as_u64().is_some_and(|done| (1..=15).contains(&done)),
+                "{search}"
+            );
             // The fitness of the search is what the stored model does on the training rows.
             let best = flight["best"].as_f64().unwrap();
             let stored = dir.run(&format!("evaluate m.json {file} --json")).works().json();
@@ -41,20 +58,33 @@ fn every_method_trains_on_any_number_of_classes() {
 fn defaults_are_the_paper_s() {
     let dir = Scratch::new();
     dir.file("b.csv", binary(60, 2));
-    let of =
-        |line: &str| dir.run(&format!("train b.csv --target sold {line} --quiet --json --out m.json")).works().json();
+    let of = |line: &str| {
+        dir.run(&format!("train b.csv --target sold {line} --quiet --json --out m.json"))
+            .works()
+            .json()
+    };
     let report = of("--method apso-tree --ignore town --time-limit 0.000001");
     let parameters = &report["parameters"];
-    for (name, value) in
-        [("population", 100), ("iterations", 500), ("folds", 5), ("grid_thresholds", 15), ("repeats", 1)]
-    {
+    for (name, value) in [
+        ("population", 100),
+        ("iterations", 500),
+        ("folds", 5),
+        ("grid_thresholds", 15),
+        ("repeats", 1),
+    ] {
         assert_eq!(parameters[name], value, "{name}");
     }
-    assert_eq!((&parameters["fitness"], &parameters["empty_cells"]), (&"accuracy".into(), &"nearest".into()));
+    assert_eq!(
+        (&parameters["fitness"], &parameters["empty_cells"]),
+        (&"accuracy".into(), &"nearest".into())
+    );
     let note = report["notes"][0].as_str().unwrap_or_default();
     assert!(note.ends_with("ended training after 1 iterations"), "{report}");
     let report = of("--method split-tree --iterations 1");
-    assert_eq!((&report["parameters"]["population"], &report["parameters"]["alpha"]), (&50.into(), &0.45.into()));
+    assert_eq!(
+        (&report["parameters"]["population"], &report["parameters"]["alpha"]),
+        (&50.into(), &0.45.into())
+    );
 }
 
 #[test]
@@ -64,8 +94,9 @@ fn threads_change_no_byte() {
     for (file, target) in [("b.csv", "sold"), ("c.csv", "colour")] {
         for (method, more) in METHODS {
             let model = |how: &str| {
-                let line =
-                    format!("train {file} --target {target} --method {method} {more} {SMALL} {how} --out m.json");
+                let line = format!(
+                    "train {file} --target {target} --method {method} {more} {SMALL} {how} --out m.json"
+                );
                 dir.run(&line).works();
                 dir.read("m.json")
             };
@@ -93,8 +124,14 @@ fn a_grid_is_found_and_told() {
     dir.file("s.csv", squares(300, 7));
     let text =
         dir.run("train s.csv --target class --method apso-tree --population 30 --iterations 30 --out m.json").works();
-    assert!(text.out.contains("grid: 4 thresholds on 2 features, 9 cells, 9 with rows"), "{text:#?}");
-    assert!(text.out.contains("the greedy tree had") && text.out.contains("after 30 iterations"), "{text:#?}");
+    assert!(
+        text.out.contains("grid: 4 thresholds on 2 features, 9 cells, 9 with rows"),
+        "{text:#?}"
+    );
+    assert!(
+        text.out.contains("the greedy tree had") && text.out.contains("after 30 iterations"),
+        "{text:#?}"
+    );
     // The ring needs no more rules than its four sides.
     let report = dir.run(
         "train s.csv --target class --method apso-tree --population 30 --iterations 30 --json --quiet --out m.json",
@@ -109,11 +146,15 @@ fn empty_cells_answer_by_the_nearest_or_by_chance() {
     // Rows in three corners: no row says what the fourth is. The second corner has most rows.
     let mut csv = "x,y,class\n".to_string();
     for (x, y, class, rows) in [(0, 0, "a", 20), (8, 0, "b", 30), (0, 8, "c", 25)] {
-        (0..rows).for_each(|row| csv.push_str(&format!("{},{},{class}\n", x + row % 2, y + row / 2 % 2)));
+        (0..rows).for_each(|row| {
+            csv.push_str(&format!("{},{},{class}\n", x + row % 2, y + row / 2 % 2))
+        });
     }
     dir.file("k.csv", &csv).file("far.csv", "x,y\n-50,-50\n99,-50\n-50,99\n99,99\n");
     let told = |more: &str| {
-        let line = format!("train k.csv --target class --method apso-tree {SMALL} {more} --json --out m.json");
+        let line = format!(
+            "train k.csv --target class --method apso-tree {SMALL} {more} --json --out m.json"
+        );
         let grid = dir.run(&line).works().json()["search"]["flight"]["grid"].clone();
         assert_eq!((&grid["cells"], &grid["occupied"]), (&4.into(), &3.into()), "{grid}");
         dir.run("predict m.json far.csv --out p.csv --quiet").works();
@@ -137,15 +178,27 @@ fn what_cannot_be_done_is_refused_with_a_way_out() {
     let dir = Scratch::new();
     dir.file("r.csv", regression(60, 1)).file("b.csv", binary(300, 2));
     for (method, _) in METHODS {
-        let parts = ["error: method: is", method, "which is for targets of classes, but the target has numbers"];
+        let parts = [
+            "error: method: is",
+            method,
+            "which is for targets of classes, but the target has numbers",
+        ];
         dir.fails(&format!("train r.csv --target price --method {method} --out m.json"), 2, &parts);
     }
     let apso = "train b.csv --target sold --method apso-tree --out m.json";
     let parts = ["column 'town' holds categories", "--ignore 'town'", "--method swarm-tree"];
     dir.fails(apso, 2, &parts);
-    let parts = ["grid_thresholds: is 15, but the preliminary tree has", "--prune 1-se", "--method swarm-tree"];
+    let parts = [
+        "grid_thresholds: is 15, but the preliminary tree has",
+        "--prune 1-se",
+        "--method swarm-tree",
+    ];
     dir.fails(&format!("{apso} --ignore town --prune none"), 2, &parts);
-    dir.fails(&format!("{apso} --fitness rmse"), 2, &["fitness: is rmse, must be auto, accuracy or recall"]);
+    dir.fails(
+        &format!("{apso} --fitness rmse"),
+        2,
+        &["fitness: is rmse, must be auto, accuracy or recall"],
+    );
     dir.fails(&format!("{apso} --grid-thresholds 21"), 2, &["must be a whole number from 1 to 20"]);
     let parts = ["fitness: is recall, must be auto, accuracy, rmse or loss with method sgbdt"];
     dir.fails("train b.csv --target sold --method sgbdt --fitness recall --out m.json", 2, &parts);
@@ -159,7 +212,8 @@ fn what_cannot_be_done_is_refused_with_a_way_out() {
 fn splits_of_a_stored_model_are_what_a_tree_is_made_of() {
     let dir = Scratch::new();
     dir.file("b.csv", binary(400, 8));
-    dir.run("train b.csv --target sold --method greedy --trees 5 --depth 2 --quiet --out g.json").works();
+    dir.run("train b.csv --target sold --method greedy --trees 5 --depth 2 --quiet --out g.json")
+        .works();
     let line = format!(
         "train b.csv --target sold --method split-tree --depth 2 --pretrained g.json {SMALL} --json --out m.json"
     );
@@ -173,7 +227,10 @@ fn splits_of_a_stored_model_are_what_a_tree_is_made_of() {
         words.windows(2).filter(|pair| pair[0] == ">").map(|pair| pair[1].to_string()).collect()
     };
     let (own, theirs) = (thresholds("m.json"), thresholds("g.json"));
-    assert!(!own.is_empty() && own.iter().all(|threshold| theirs.contains(threshold)), "{own:?} {theirs:?}");
+    assert!(
+        !own.is_empty() && own.iter().all(|threshold| theirs.contains(threshold)),
+        "{own:?} {theirs:?}"
+    );
 }
 
 #[test]
@@ -194,7 +251,8 @@ fn recall_minds_the_rare_class() {
         );
         let flight = dir.run(&line).works().json()["search"]["flight"].clone();
         dir.run("predict m.json i.csv --out p.csv --quiet").works();
-        let ill = column(&dir.read("p.csv"), "prediction").iter().filter(|class| *class == "yes").count();
+        let ill =
+            column(&dir.read("p.csv"), "prediction").iter().filter(|class| *class == "yes").count();
         (flight["measure"].as_str().unwrap().to_string(), ill)
     };
     assert_eq!(recall("accuracy"), ("accuracy".to_string(), 0));

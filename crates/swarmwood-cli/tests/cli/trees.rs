@@ -18,17 +18,25 @@ fn board(rows: usize, seed: u64) -> String {
 #[test]
 fn both_methods_train_on_every_task_and_keep_their_limits() {
     let dir = Scratch::new();
-    dir.file("r.csv", regression(300, 1)).file("b.csv", binary(300, 2)).file("c.csv", classes(300, 3));
+    dir.file("r.csv", regression(300, 1))
+        .file("b.csv", binary(300, 2))
+        .file("c.csv", classes(300, 3));
     for (file, target, metric) in
         [("r.csv", "price", "rmse"), ("b.csv", "sold", "accuracy"), ("c.csv", "colour", "accuracy")]
     {
         for method in ["swarm-tree --budget 4", "cart"] {
-            let line =
-                format!("train {file} --target {target} --method {method} --max-leaves 6 --quiet --json --out m.json");
+            let line = format!(
+                "train {file} --target {target} --method {method} --max-leaves 6 --quiet --json --out m.json"
+            );
             let report = dir.run(&line).works().json();
-            assert!(report["search"]["leaves"].as_u64().is_some_and(|leaves| (1..=6).contains(&leaves)), "{line}");
+            assert!(
+                report["search"]["leaves"].as_u64().is_some_and(|leaves| (1..=6).contains(&leaves)),
+                "{line}"
+            );
             let told = report["metrics"]["train"][metric].as_f64().unwrap();
-            let stored = dir.run(&format!("evaluate m.json {file} --json")).works().json()[metric].as_f64().unwrap();
+            let stored = dir.run(&format!("evaluate m.json {file} --json")).works().json()[metric]
+                .as_f64()
+                .unwrap();
             assert!((told - stored).abs() < 1e-9 * (1.0 + told.abs()), "{line}");
             dir.run("rules m.json").works();
             dir.run("inspect m.json --plot t.svg").works();
@@ -42,10 +50,14 @@ fn the_search_finds_what_greed_misses_and_says_so() {
     let dir = Scratch::new();
     dir.file("train.csv", board(600, 1)).file("test.csv", board(600, 2));
     let accuracy = |method: &str| {
-        let line =
-            format!("train train.csv --target answer --method {method} --max-leaves 4 --quiet --json --out m.json");
+        let line = format!(
+            "train train.csv --target answer --method {method} --max-leaves 4 --quiet --json --out m.json"
+        );
         let report = dir.run(&line).works().json();
-        (dir.run("evaluate m.json test.csv --json").works().json()["accuracy"].as_f64().unwrap(), report)
+        (
+            dir.run("evaluate m.json test.csv --json").works().json()["accuracy"].as_f64().unwrap(),
+            report,
+        )
     };
     let (greedy, _) = accuracy("cart --prune none");
     let (searched, report) = accuracy("swarm-tree");
@@ -55,7 +67,11 @@ fn the_search_finds_what_greed_misses_and_says_so() {
     assert!(search["loss"].as_f64() < search["greedy_loss"].as_f64());
     assert!(search["compared"].as_array().is_some_and(|arms| arms.len() == 2), "{search}");
     let told = dir.run("train train.csv --target answer --method swarm-tree --out m.json").works();
-    assert!(told.out.contains("4 leaves") && told.out.contains("the greedy tree had"), "{}", told.out);
+    assert!(
+        told.out.contains("4 leaves") && told.out.contains("the greedy tree had"),
+        "{}",
+        told.out
+    );
 }
 
 #[test]
@@ -96,10 +112,22 @@ fn what_cannot_be_is_refused() {
     dir.file("b.csv", binary(60, 1)).file("r.csv", regression(60, 1));
     let b = "train b.csv --target sold --out m.json --method";
     dir.fails(&format!("{b} cart --criterion accuracy"), 2, &["criterion", "gini"]);
-    dir.fails(&format!("{b} swarm-tree --criterion squared"), 2, &["criterion", "numbers", "2 classes"]);
-    dir.fails(&format!("{b} swarm-tree --costs 0,1,2;1,0,2;1,1,0"), 2, &["costs", "3 rows", "2 classes"]);
+    dir.fails(
+        &format!("{b} swarm-tree --criterion squared"),
+        2,
+        &["criterion", "numbers", "2 classes"],
+    );
+    dir.fails(
+        &format!("{b} swarm-tree --costs 0,1,2;1,0,2;1,1,0"),
+        2,
+        &["costs", "3 rows", "2 classes"],
+    );
     dir.fails(&format!("{b} swarm-tree --costs 0,1;x,0"), 2, &["costs", "matrix"]);
-    dir.fails(&format!("{b} swarm-tree --max-leaves 1 --thresholds 1"), 2, &["max_leaves", "thresholds"]);
+    dir.fails(
+        &format!("{b} swarm-tree --max-leaves 1 --thresholds 1"),
+        2,
+        &["max_leaves", "thresholds"],
+    );
     dir.fails(&format!("{b} swarm-tree --checkpoint s.state"), 2, &["checkpoint", "swarm-tree"]);
     dir.fails(
         "train r.csv --target price --out m.json --method swarm-tree --criterion gini",

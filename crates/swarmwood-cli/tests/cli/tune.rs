@@ -14,14 +14,21 @@ fn from_a_file_to_a_model_and_honest_figures() {
     let line = "tune train.csv --target price --space space.toml --trials 10 --trees 20 --folds 3 --seed 5 \
                 --study study.jsonl --out best.json --ensemble 2 --json";
     let report = dir.run(line).works().json();
-    assert_eq!((report["method"].as_str(), report["metric"].as_str()), (Some("greedy"), Some("rmse")));
+    assert_eq!(
+        (report["method"].as_str(), report["metric"].as_str()),
+        (Some("greedy"), Some("rmse"))
+    );
     assert_eq!((report["trials"].as_u64(), report["rows"].as_u64()), (Some(10), Some(500)));
     assert_eq!(report["untouched"]["rows"], 100);
     let chosen = &report["best"]["parameters"];
     assert!(chosen["learning_rate"].as_f64().unwrap() > 0.01, "{report}");
     assert_eq!(report["parameters"]["depth"], chosen["depth"]);
     let figure = |name: &str| report[name]["score"].as_f64().unwrap();
-    assert!(figure("tuned") > 0.0 && figure("untouched") > 0.0 && report["tuned"]["error"].as_f64().unwrap() > 0.0);
+    assert!(
+        figure("tuned") > 0.0
+            && figure("untouched") > 0.0
+            && report["tuned"]["error"].as_f64().unwrap() > 0.0
+    );
     let optimism = report["untouched"]["optimism"]["score"].as_f64().unwrap();
     assert!((optimism - (figure("untouched") - figure("tuned"))).abs() < 1e-9);
     let fits = report["fits"].as_u64().unwrap() + report["fits_spared"].as_u64().unwrap();
@@ -44,12 +51,16 @@ fn from_a_file_to_a_model_and_honest_figures() {
 fn people_are_told_both_figures() {
     let dir = Scratch::new();
     dir.file("train.csv", binary(400, 3)).file("space.toml", SPACE);
-    let line =
-        "tune train.csv --target sold --space space.toml --trials 4 --trees 10 --folds 2 --engine random --out m.json";
+    let line = "tune train.csv --target sold --space space.toml --trials 4 --trees 10 --folds 2 --engine random --out m.json";
     let told = dir.run(line).works();
-    for part in
-        ["logloss", "tuned score (2 folds)", "untouched score (80 rows)", "optimism", "without tuning", "m.json"]
-    {
+    for part in [
+        "logloss",
+        "tuned score (2 folds)",
+        "untouched score (80 rows)",
+        "optimism",
+        "without tuning",
+        "m.json",
+    ] {
         assert!(told.out.contains(part), "no '{part}' in {told:#?}");
     }
     let told = dir.run(&format!("{line} --holdout 0 --metric auc")).works();
@@ -63,7 +74,9 @@ fn threads_change_nothing() {
     let line = "tune train.csv --target price --space space.toml --trials 9 --trees 10 --folds 3 --json --quiet";
     let run = |threads: usize| {
         let mut report = dir
-            .run(&format!("{line} --threads {threads} --out m{threads}.json --study s{threads}.jsonl"))
+            .run(&format!(
+                "{line} --threads {threads} --out m{threads}.json --study s{threads}.jsonl"
+            ))
             .works()
             .json();
         let keep = ["best", "tuned", "untouched", "fits", "fits_spared", "trials_raced"];
@@ -77,8 +90,7 @@ fn threads_change_nothing() {
 fn published_ranges_and_other_methods() {
     let dir = Scratch::new();
     dir.file("train.csv", binary(300, 4));
-    let line =
-        "tune train.csv --target sold --trials 5 --folds 2 --metric accuracy --out m.json --json --quiet --seed 2";
+    let line = "tune train.csv --target sold --trials 5 --folds 2 --metric accuracy --out m.json --json --quiet --seed 2";
     let report = dir.run(&format!("{line} --space paper-b --trees 5 --engine sse")).works().json();
     assert!(report["best"]["parameters"]["booster"].is_string(), "{report}");
     assert_eq!(report["trials_failed"], 0);

@@ -1,7 +1,7 @@
 //! Puts columns that are never active together (one-hot blocks, mostly) into one stored column.
 //!
-//! A histogram pass costs by the stored column, so this is the largest single saving on data such as Covertype: 54
-//! columns become 11. Every feature keeps its own bins and is searched on its own.
+//! A histogram pass costs by the stored column, so this is the largest single saving on data such
+//! as Covertype: 54 columns become 11. Every feature keeps its own bins and is searched on its own.
 
 use crate::pool::Pool;
 
@@ -61,7 +61,10 @@ fn most_common(codes: &[u8]) -> u8 {
 }
 
 fn active_rows(codes: &[u8], default: u8) -> Vec<u64> {
-    codes.chunks(64).map(|run| run.iter().enumerate().map(|(i, &code)| u64::from(code != default) << i).sum()).collect()
+    codes
+        .chunks(64)
+        .map(|run| run.iter().enumerate().map(|(i, &code)| u64::from(code != default) << i).sum())
+        .collect()
 }
 
 #[cfg(test)]
@@ -69,7 +72,11 @@ mod tests {
     use super::*;
 
     fn one_hot(feature: u32, at: usize, of: usize, rows: usize) -> Candidate {
-        Candidate { feature, bins: 2, codes: (0..rows).map(|row| 1 + u8::from(row % of == at)).collect() }
+        Candidate {
+            feature,
+            bins: 2,
+            codes: (0..rows).map(|row| 1 + u8::from(row % of == at)).collect(),
+        }
     }
 
     #[test]

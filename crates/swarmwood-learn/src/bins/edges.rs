@@ -1,10 +1,11 @@
 //! Cuts a column of numbers into bins.
 //!
-//! Few distinct values: each its own bin. Many: bins of equal row counts, except that a value which holds at least one
-//! bin's share of the rows gets a bin to itself. Plain quantiles would spend several edges on such a value and have too
-//! few left for the rest.
+//! Few distinct values: each its own bin. Many: bins of equal row counts, except that a value which
+//! holds at least one bin's share of the rows gets a bin to itself. Plain quantiles would spend
+//! several edges on such a value and have too few left for the rest.
 
-/// Thresholds between bins, ascending: a value lies above `edges[i]` exactly if its bin is greater than `i`.
+/// Thresholds between bins, ascending: a value lies above `edges[i]` exactly if its bin is greater
+/// than `i`.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Edges {
     thresholds: Vec<f64>,
@@ -32,8 +33,8 @@ impl Edges {
         Edges::new(thresholds(&counted, max_bin.clamp(2, 255)), unbounded)
     }
 
-    /// Cuts at given thresholds: those of a model that was trained elsewhere. They must be finite; where there are more
-    /// than 254, so many of them, evenly spread, are kept.
+    /// Cuts at given thresholds: those of a model that was trained elsewhere. They must be finite;
+    /// where there are more than 254, so many of them, evenly spread, are kept.
     ///
     /// ```
     /// use swarmwood_learn::bins::edges::Edges;
@@ -41,7 +42,8 @@ impl Edges {
     /// assert_eq!(edges.thresholds(), [0.5, 2.0]);
     /// ```
     pub fn at(thresholds: &[f64], values: &[f64]) -> Self {
-        let mut all: Vec<f64> = thresholds.iter().copied().filter(|threshold| threshold.is_finite()).collect();
+        let mut all: Vec<f64> =
+            thresholds.iter().copied().filter(|threshold| threshold.is_finite()).collect();
         all.sort_by(f64::total_cmp);
         all.dedup();
         let kept = all.len().min(MOST);
@@ -61,7 +63,8 @@ impl Edges {
         &self.thresholds
     }
 
-    /// Whether a threshold can lie above all values, so that a split may part the missing ones from all others.
+    /// Whether a threshold can lie above all values, so that a split may part the missing ones from
+    /// all others.
     pub fn bounded(&self) -> bool {
         !self.unbounded
     }
@@ -104,8 +107,8 @@ impl Edges {
     }
 }
 
-/// The least and the greatest value of each of at most `most` bins, ascending: of each distinct value where there are no
-/// more of them.
+/// The least and the greatest value of each of at most `most` bins, ascending: of each distinct
+/// value where there are no more of them.
 pub(crate) fn bounds(values: &[f64], most: usize) -> Vec<[f64; 2]> {
     let counted = count_distinct(values);
     if counted.len() <= most {
@@ -160,22 +163,27 @@ fn from_order_key(key: u64) -> f64 {
 }
 
 fn thresholds(counted: &[(f64, usize)], max_bin: usize) -> Vec<f64> {
-    let ends = if counted.len() <= max_bin { (1..counted.len()).collect() } else { bin_ends(counted, max_bin) };
+    let ends = if counted.len() <= max_bin {
+        (1..counted.len()).collect()
+    } else {
+        bin_ends(counted, max_bin)
+    };
     ends.into_iter().map(|end| between(counted[end - 1].0, counted[end].0)).collect()
 }
 
-/// A number `t` with `low <= t < high`: the shortest decimal in the middle half of the gap, where people would put it
-/// (11.65, not 11.649999999999999). Always finite.
+/// A number `t` with `low <= t < high`: the shortest decimal in the middle half of the gap, where
+/// people would put it (11.65, not 11.649999999999999). Always finite.
 ///
-/// Shorter ones may lie near the ends of the gap; new values there should not change sides for the sake of a digit.
+/// Shorter ones may lie near the ends of the gap; new values there should not change sides for the
+/// sake of a digit.
 pub(crate) fn between(low: f64, high: f64) -> f64 {
     let middle = low / 2.0 + high / 2.0;
     if !(middle.is_finite() && low <= middle && middle < high) {
         return low.max(f64::MIN);
     }
     let quarter = high / 4.0 - low / 4.0;
-    // Of all decimals with so many digits the nearest to the middle is in the middle half if any is. Seventeen digits
-    // tell every number from its neighbours.
+    // Of all decimals with so many digits the nearest to the middle is in the middle half if any
+    // is. Seventeen digits tell every number from its neighbours.
     let rounded = (0..17).filter_map(|digits| format!("{middle:.digits$e}").parse::<f64>().ok());
     let fits = |&short: &f64| low < short && short < high && (short - middle).abs() <= quarter;
     rounded.into_iter().find(fits).unwrap_or(middle)
@@ -185,8 +193,8 @@ pub(crate) fn between(low: f64, high: f64) -> f64 {
 fn bin_ends(counted: &[(f64, usize)], max_bin: usize) -> Vec<usize> {
     let total: usize = counted.iter().map(|entry| entry.1).sum();
     let mut heavy_from = total as f64 / max_bin as f64;
-    // Heavy values and the runs of light ones between them all want a bin; where that is too many, only the heavier
-    // values keep theirs.
+    // Heavy values and the runs of light ones between them all want a bin; where that is too many,
+    // only the heavier values keep theirs.
     let segments = loop {
         let segments = cut_at_heavy(counted, heavy_from);
         if segments.len() <= max_bin {
@@ -206,8 +214,16 @@ fn bin_ends(counted: &[(f64, usize)], max_bin: usize) -> Vec<usize> {
         }
         light_left -= 1;
         let share = segment.mass as f64 / light_mass as f64 * light_bins as f64;
-        let bins = (share.round() as usize).clamp(1, light_bins - light_left).min(segment.end - segment.start);
-        cut_evenly(&counted[segment.start..segment.end], segment.start, segment.mass, bins, &mut ends);
+        let bins = (share.round() as usize)
+            .clamp(1, light_bins - light_left)
+            .min(segment.end - segment.start);
+        cut_evenly(
+            &counted[segment.start..segment.end],
+            segment.start,
+            segment.mass,
+            bins,
+            &mut ends,
+        );
         light_mass -= segment.mass;
         light_bins -= bins;
     }
@@ -239,15 +255,23 @@ fn cut_at_heavy(counted: &[(f64, usize)], heavy_from: f64) -> Vec<Segment> {
 }
 
 /// Cuts a run into `bins` pieces of nearly equal mass and pushes where each ends.
-fn cut_evenly(run: &[(f64, usize)], offset: usize, mass: usize, bins: usize, ends: &mut Vec<usize>) {
+fn cut_evenly(
+    run: &[(f64, usize)],
+    offset: usize,
+    mass: usize,
+    bins: usize,
+    ends: &mut Vec<usize>,
+) {
     let (mut mass, mut bins, mut held) = (mass as f64, bins, 0.0);
     for (at, &(_, count)) in run.iter().enumerate() {
         held += count as f64;
         let next = run.get(at + 1).map_or(0.0, |entry| entry.1 as f64);
         let values_left = run.len() - at - 1;
-        // Close the bin where its mass is nearest to the mean of what is left, and in time for every later bin to get
-        // at least one value.
-        if values_left == 0 || bins > 1 && (held + next / 2.0 >= mass / bins as f64 || values_left < bins) {
+        // Close the bin where its mass is nearest to the mean of what is left, and in time for
+        // every later bin to get at least one value.
+        if values_left == 0
+            || bins > 1 && (held + next / 2.0 >= mass / bins as f64 || values_left < bins)
+        {
             ends.push(offset + at + 1);
             mass -= held;
             bins -= 1;
@@ -264,7 +288,10 @@ mod tests {
     fn bins_of(values: &[f64], max_bin: usize) -> Vec<usize> {
         let edges = Edges::fit(values, max_bin);
         let mut counts = vec![0; edges.bins()];
-        values.iter().filter(|v| !v.is_nan()).for_each(|&v| counts[edges.code(v) as usize - 1] += 1);
+        values
+            .iter()
+            .filter(|v| !v.is_nan())
+            .for_each(|&v| counts[edges.code(v) as usize - 1] += 1);
         counts
     }
 
@@ -341,7 +368,8 @@ mod tests {
         }
     }
 
-    /// Digits of the shortest spelling that gives the number back, zeros before and behind them left out.
+    /// Digits of the shortest spelling that gives the number back, zeros before and behind them
+    /// left out.
     fn digits(value: f64) -> usize {
         let text = format!("{value:e}");
         let mantissa = text.split('e').next().unwrap();
@@ -349,7 +377,8 @@ mod tests {
     }
 
     proptest! {
-        /// A threshold parts its neighbours, stays in the middle half of their gap, and no decimal there is shorter.
+        /// A threshold parts its neighbours, stays in the middle half of their gap, and no decimal
+        /// there is shorter.
         #[test]
         fn thresholds_separate_with_few_digits(
             pair in prop_oneof![
@@ -366,7 +395,8 @@ mod tests {
             let (middle, quarter) = (low / 2.0 + high / 2.0, high / 4.0 - low / 4.0);
             if middle.is_finite() && low < middle && middle < high {
                 prop_assert!((threshold - middle).abs() <= quarter && digits(threshold) <= digits(middle));
-                // The decimals with one digit less that stand next to the middle on either side lie outside.
+                // The decimals with one digit less that stand next to the middle on either side lie
+                // outside.
                 let shorter = digits(threshold).saturating_sub(2);
                 for near in [middle, middle - quarter, middle + quarter].iter().filter(|_| digits(threshold) > 1) {
                     let short: f64 = format!("{near:.shorter$e}").parse().unwrap();

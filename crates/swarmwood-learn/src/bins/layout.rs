@@ -97,18 +97,26 @@ pub struct Conflict {
 
 impl Layout {
     /// Finds bins and bundles from a sample of rows, handed over feature by feature.
-    pub fn fit(sample: impl Fn(usize) -> Column + Sync, features: &[Feature], max_bin: usize, pool: &Pool) -> Self {
+    pub fn fit(
+        sample: impl Fn(usize) -> Column + Sync,
+        features: &[Feature],
+        max_bin: usize,
+        pool: &Pool,
+    ) -> Self {
         Layout::fit_by(sample, features, max_bin, |_, values| Edges::fit(values, max_bin), pool)
     }
 
-    /// Bins cut at given thresholds, feature by feature, in place of those that the rows would ask for.
+    /// Bins cut at given thresholds, feature by feature, in place of those that the rows would ask
+    /// for.
     pub fn fit_at(
         sample: impl Fn(usize) -> Column + Sync,
         features: &[Feature],
         thresholds: &[Vec<f64>],
         pool: &Pool,
     ) -> Self {
-        let edges = |at: usize, values: &[f64]| Edges::at(thresholds.get(at).map_or(&[], Vec::as_slice), values);
+        let edges = |at: usize, values: &[f64]| {
+            Edges::at(thresholds.get(at).map_or(&[], Vec::as_slice), values)
+        };
         Layout::fit_by(sample, features, CODES - 1, edges, pool)
     }
 
@@ -133,7 +141,8 @@ impl Layout {
                 codes.resize(column.len(), 0);
                 bins.encode(&column, &mut codes);
             }
-            let seen: [bool; 2] = [codes.contains(&MISSING_CODE), codes.windows(2).any(|w| w[0] != w[1])];
+            let seen: [bool; 2] =
+                [codes.contains(&MISSING_CODE), codes.windows(2).any(|w| w[0] != w[1])];
             (bins, codes, seen)
         });
         let mut bins = Vec::with_capacity(fitted.len());
@@ -160,7 +169,10 @@ impl Layout {
                 places[feature as usize] = Place::Bundled { column, default, first: first as u8 };
                 first += bins - 1;
             }
-            columns.push(Stored { features: bundle.members.iter().map(|m| m.0).collect(), codes: first });
+            columns.push(Stored {
+                features: bundle.members.iter().map(|m| m.0).collect(),
+                codes: first,
+            });
         }
         for (at, bins) in features.iter().enumerate() {
             if places[at] == Place::Dropped && !constant[at] {
@@ -171,9 +183,13 @@ impl Layout {
         Layout { features, places, columns }
     }
 
-    /// Builds something with this layout. Where columns that share a bundle turn out not to be exclusive outside the
-    /// sample, the bundle is taken apart and the work begun again, which ends when no bundle is left.
-    pub fn settle<T, E>(self, mut build: impl FnMut(&Arc<Layout>) -> Result<Result<T, Conflict>, E>) -> Result<T, E> {
+    /// Builds something with this layout. Where columns that share a bundle turn out not to be
+    /// exclusive outside the sample, the bundle is taken apart and the work begun again, which ends
+    /// when no bundle is left.
+    pub fn settle<T, E>(
+        self,
+        mut build: impl FnMut(&Arc<Layout>) -> Result<Result<T, Conflict>, E>,
+    ) -> Result<T, E> {
         let mut layout = Arc::new(self);
         loop {
             match build(&layout)? {
@@ -186,15 +202,20 @@ impl Layout {
     /// The same bins with one bundle taken apart.
     #[must_use]
     pub fn without_bundle(&self, conflict: Conflict) -> Self {
-        let constant: Vec<bool> = self.places.iter().map(|place| *place == Place::Dropped).collect();
-        let keep = |column: &usize| *column != conflict.column && self.columns[*column].features.len() > 1;
-        let bundles: Vec<Bundle> = (0..self.columns.len()).filter(keep).map(|column| self.bundle(column)).collect();
+        let constant: Vec<bool> =
+            self.places.iter().map(|place| *place == Place::Dropped).collect();
+        let keep =
+            |column: &usize| *column != conflict.column && self.columns[*column].features.len() > 1;
+        let bundles: Vec<Bundle> =
+            (0..self.columns.len()).filter(keep).map(|column| self.bundle(column)).collect();
         Layout::place(self.features.clone(), &constant, &bundles)
     }
 
     fn bundle(&self, column: usize) -> Bundle {
         let member = |&feature: &u32| match self.places[feature as usize] {
-            Place::Bundled { default, .. } => (feature, self.features[feature as usize].bins(), default),
+            Place::Bundled { default, .. } => {
+                (feature, self.features[feature as usize].bins(), default)
+            }
             _ => unreachable!("only bundled features share a column"),
         };
         Bundle { members: self.columns[column].features.iter().map(member).collect() }
@@ -230,7 +251,9 @@ impl Layout {
         codes.fill(0);
         let mut own = vec![0; codes.len()];
         for &feature in &stored.features {
-            let Place::Bundled { default, first, .. } = self.places[feature as usize] else { continue };
+            let Place::Bundled { default, first, .. } = self.places[feature as usize] else {
+                continue;
+            };
             self.features[feature as usize].encode(&chunk.columns[feature as usize], &mut own);
             for (code, &own) in codes.iter_mut().zip(&own) {
                 if own != default {
@@ -255,14 +278,18 @@ impl Layout {
                         right[0] = u8::from(rule.missing_right);
                         right[usize::from(last) + 1..].fill(1);
                     }
-                    Cut::In(_) => (0..=255u8).for_each(|code| right[usize::from(code)] = u8::from(rule.right(code))),
+                    Cut::In(_) => (0..=255u8)
+                        .for_each(|code| right[usize::from(code)] = u8::from(rule.right(code))),
                 }
                 column
             }
             Place::Bundled { column, default, first } => {
                 right.fill(u8::from(rule.right(default)));
-                for code in (1..=self.features[feature].bins() as u8).filter(|&code| code != default) {
-                    right[usize::from(stored_code(code, default, first))] = u8::from(rule.right(code));
+                for code in
+                    (1..=self.features[feature].bins() as u8).filter(|&code| code != default)
+                {
+                    right[usize::from(stored_code(code, default, first))] =
+                        u8::from(rule.right(code));
                 }
                 column
             }
@@ -287,8 +314,11 @@ impl Layout {
     pub fn split(&self, rule: &Rule) -> Split {
         let test = match (&self.features[rule.feature as usize], rule.cut) {
             (FeatureBins::Number(edges), Cut::Above(code)) => {
-                // The last code asks "is the value missing": no finite number lies above the greatest one.
-                Test::Above(edges.thresholds().get(usize::from(code) - 1).copied().unwrap_or(f64::MAX))
+                // The last code asks "is the value missing": no finite number lies above the
+                // greatest one.
+                Test::Above(
+                    edges.thresholds().get(usize::from(code) - 1).copied().unwrap_or(f64::MAX),
+                )
             }
             (FeatureBins::Category(levels), Cut::In(set)) => {
                 let codes = (1..=255u8).filter(|&code| set.contains(code));
@@ -317,7 +347,8 @@ impl Beyond {
     }
 }
 
-/// Bundled codes leave the default out: those below it keep their distance from `first`, those above move down by one.
+/// Bundled codes leave the default out: those below it keep their distance from `first`, those
+/// above move down by one.
 #[inline]
 fn stored_code(own: u8, default: u8, first: u8) -> u8 {
     first + (own - 1) - u8::from(own > default)
@@ -333,8 +364,12 @@ mod tests {
 
     /// Three exclusive flags, one free number with missing values, one constant.
     fn table(rows: usize) -> (Chunk, Vec<Feature>) {
-        let flag = |at: usize| Column::Number((0..rows).map(|r| f64::from(u8::from(r % 4 == at))).collect());
-        let free = Column::Number((0..rows).map(|r| if r % 7 == 0 { f64::NAN } else { r as f64 }).collect());
+        let flag = |at: usize| {
+            Column::Number((0..rows).map(|r| f64::from(u8::from(r % 4 == at))).collect())
+        };
+        let free = Column::Number(
+            (0..rows).map(|r| if r % 7 == 0 { f64::NAN } else { r as f64 }).collect(),
+        );
         let columns = vec![flag(0), free, flag(1), Column::Number(vec![5.0; rows]), flag(2)];
         let features = ["a", "x", "b", "constant", "c"].map(number).to_vec();
         (Chunk { columns, rows, ..Chunk::default() }, features)
@@ -343,7 +378,8 @@ mod tests {
     #[test]
     fn flags_share_a_column_and_constants_have_none() {
         let (chunk, features) = table(100);
-        let layout = Layout::fit(|at| chunk.columns[at].clone(), &features, 255, &Pool::new(1).unwrap());
+        let layout =
+            Layout::fit(|at| chunk.columns[at].clone(), &features, 255, &Pool::new(1).unwrap());
         assert_eq!(layout.columns().len(), 2);
         assert_eq!(layout.columns()[0].features, [0, 2, 4]);
         assert_eq!(layout.constant_features().collect::<Vec<_>>(), [3]);
@@ -352,7 +388,8 @@ mod tests {
     #[test]
     fn a_route_agrees_with_the_split_it_stands_for() {
         let (chunk, features) = table(100);
-        let layout = Layout::fit(|at| chunk.columns[at].clone(), &features, 255, &Pool::new(1).unwrap());
+        let layout =
+            Layout::fit(|at| chunk.columns[at].clone(), &features, 255, &Pool::new(1).unwrap());
         for feature in [0u32, 1, 2, 4] {
             for code in 1..=layout.features()[feature as usize].bins() as u8 {
                 for missing_right in [false, true] {
@@ -360,12 +397,16 @@ mod tests {
                     let (route, split) = (layout.route(&rule), layout.split(&rule));
                     let mut codes = vec![0; chunk.rows];
                     layout.encode(route.column, &chunk, &mut codes).unwrap();
-                    let Column::Number(values) = &chunk.columns[feature as usize] else { unreachable!() };
+                    let Column::Number(values) = &chunk.columns[feature as usize] else {
+                        unreachable!()
+                    };
                     let Test::Above(threshold) = split.test else { unreachable!() };
                     for (&code, &value) in codes.iter().zip(values) {
                         let right = if value.is_nan() { missing_right } else { value > threshold };
                         assert_eq!(route.right[usize::from(code)] == 1, right);
-                        assert!(layout.beyond(&rule).is_none_or(|beyond| beyond.right(code) == right));
+                        assert!(
+                            layout.beyond(&rule).is_none_or(|beyond| beyond.right(code) == right)
+                        );
                     }
                 }
             }
@@ -391,7 +432,8 @@ mod tests {
     #[test]
     fn a_conflict_outside_the_sample_is_seen_and_mended() {
         let (mut chunk, features) = table(100);
-        let layout = Layout::fit(|at| chunk.columns[at].clone(), &features, 255, &Pool::new(1).unwrap());
+        let layout =
+            Layout::fit(|at| chunk.columns[at].clone(), &features, 255, &Pool::new(1).unwrap());
         let Column::Number(values) = &mut chunk.columns[2] else { unreachable!() };
         values[0] = 1.0;
         let mut codes = vec![0; 100];

@@ -1,7 +1,9 @@
-//! From values to bins: every feature becomes at most 255 codes, and code 0 stands for a missing value.
+//! From values to bins: every feature becomes at most 255 codes, and code 0 stands for a missing
+//! value.
 //!
-//! [`edges`] cuts numbers, [`levels`] maps category levels, [`bundle`] puts exclusive columns into one, and [`layout`]
-//! holds the whole mapping, from raw value to stored byte and from a rule over codes to a split over values.
+//! [`edges`] cuts numbers, [`levels`] maps category levels, [`bundle`] puts exclusive columns into
+//! one, and [`layout`] holds the whole mapping, from raw value to stored byte and from a rule over
+//! codes to a split over values.
 
 pub mod bundle;
 pub mod edges;

@@ -60,7 +60,8 @@ pub fn grow(growing: &Growing<'_>) -> Sketch {
     Sketch::new(&from_rows(growing, rows, 0, growing.limits.leaves))
 }
 
-/// Grows on at the leaves of a tree until the limits are reached. Leaves that are split first gain most.
+/// Grows on at the leaves of a tree until the limits are reached. Leaves that are split first gain
+/// most.
 pub fn regrow(growing: &Growing<'_>, sketch: &Sketch) -> Sketch {
     if !growing.limits.allow_more(sketch.leaves()) {
         return sketch.clone();
@@ -87,8 +88,13 @@ pub fn from_rows(growing: &Growing<'_>, rows: Vec<u32>, depth: usize, leaves: us
     best_first(growing, vec![(rows, depth)], leaves).pop().unwrap_or(Twig::Leaf)
 }
 
-/// Splits the leaf that gains most, again and again. Without a limit to the leaves the order makes no difference.
-fn best_first(growing: &Growing<'_>, starts: Vec<(Vec<u32>, usize)>, most_leaves: usize) -> Vec<Twig> {
+/// Splits the leaf that gains most, again and again. Without a limit to the leaves the order makes
+/// no difference.
+fn best_first(
+    growing: &Growing<'_>,
+    starts: Vec<(Vec<u32>, usize)>,
+    most_leaves: usize,
+) -> Vec<Twig> {
     let count = starts.len();
     // `kids[key]`: the rule of a split bud with the keys of its sides.
     let mut kids: Vec<Option<(Found, usize, usize)>> = vec![];
@@ -127,7 +133,9 @@ fn best_first(growing: &Growing<'_>, starts: Vec<(Vec<u32>, usize)>, most_leaves
 fn assemble(kids: &[Option<(Found, usize, usize)>], key: usize) -> Twig {
     match &kids[key] {
         None => Twig::Leaf,
-        Some((found, left, right)) => Twig::fork(found.rule.clone(), assemble(kids, *left), assemble(kids, *right)),
+        Some((found, left, right)) => {
+            Twig::fork(found.rule.clone(), assemble(kids, *left), assemble(kids, *right))
+        }
     }
 }
 
@@ -150,8 +158,12 @@ fn is_pure(table: &Ranked, rows: &[u32]) -> bool {
     use crate::ranked::Target;
     let Some(&first) = rows.first() else { return true };
     match table.target() {
-        Target::Classes { of_row, .. } => rows.iter().all(|&row| of_row[row as usize] == of_row[first as usize]),
-        Target::Numbers { of_row, .. } => rows.iter().all(|&row| of_row[row as usize] == of_row[first as usize]),
+        Target::Classes { of_row, .. } => {
+            rows.iter().all(|&row| of_row[row as usize] == of_row[first as usize])
+        }
+        Target::Numbers { of_row, .. } => {
+            rows.iter().all(|&row| of_row[row as usize] == of_row[first as usize])
+        }
     }
 }
 

@@ -1,5 +1,5 @@
-//! Classification and regression trees (Breiman, Friedman, Olshen, Stone 1984): greedy growth to purity, and the nested
-//! trees of minimal cost-complexity pruning.
+//! Classification and regression trees (Breiman, Friedman, Olshen, Stone 1984): greedy growth to
+//! purity, and the nested trees of minimal cost-complexity pruning.
 //!
 //! It is what a search over whole trees starts from and is compared with.
 

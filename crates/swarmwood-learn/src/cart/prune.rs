@@ -1,8 +1,8 @@
 //! Minimal cost-complexity pruning: the node whose rules save least per leaf goes first.
 //!
-//! `g(t) = (R(t) - R(T_t)) / (leaves(T_t) - 1)` with `R` the loss divided by the weight of all rows (Breiman et al. 1984,
-//! section 3.3). Pruning always the node of least `g` gives every tree that is best for some price per leaf, and they are
-//! nested.
+//! `g(t) = (R(t) - R(T_t)) / (leaves(T_t) - 1)` with `R` the loss divided by the weight of all rows
+//! (Breiman et al. 1984, section 3.3). Pruning always the node of least `g` gives every tree that
+//! is best for some price per leaf, and they are nested.
 
 use crate::leaf_loss::Loss;
 use crate::ranked::Ranked;
@@ -33,7 +33,8 @@ impl Path {
     pub fn new(sketch: Sketch, table: &Ranked, loss: &Loss) -> Self {
         let total = table.total_weight();
         let (nodes, leaves) = sketch::fit(&sketch, table, loss);
-        // For the squared loss a constant is left out, the same everywhere: differences are what counts.
+        // For the squared loss a constant is left out, the same everywhere: differences are what
+        // counts.
         let own: Vec<f64> = nodes.iter().map(|fitted| fitted.loss / total).collect();
         let leaf_risk: Vec<f64> = leaves.iter().map(|fitted| fitted.loss / total).collect();
         let mut state = State::new(&sketch, own, &leaf_risk);
@@ -103,7 +104,9 @@ impl State {
     fn weakest(&self) -> Option<(usize, f64)> {
         let saved = |at: usize| (self.own[at] - self.below[at]) / (self.leaves[at] - 1) as f64;
         let nodes = (0..self.own.len()).filter(|&at| !self.gone[at]);
-        nodes.map(|at| (at, saved(at))).reduce(|best, other| if other.1 < best.1 { other } else { best })
+        nodes
+            .map(|at| (at, saved(at)))
+            .reduce(|best, other| if other.1 < best.1 { other } else { best })
     }
 
     /// Makes a leaf of a node.

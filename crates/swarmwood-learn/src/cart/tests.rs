@@ -12,7 +12,8 @@ use crate::ranked::{Cut, Ranked};
 use crate::sketch::{self, Edge, Sketch, Twig};
 
 fn table(columns: Vec<Vec<f64>>, target: Vec<f64>, classes: Option<usize>) -> Ranked {
-    let features: Vec<Feature> = columns.iter().map(|_| Feature { name: "x".into(), kind: Kind::Number }).collect();
+    let features: Vec<Feature> =
+        columns.iter().map(|_| Feature { name: "x".into(), kind: Kind::Number }).collect();
     let columns = columns.into_iter().map(Column::Number).collect();
     let chunk = Chunk { columns, rows: target.len(), target, weight: Vec::new() };
     Ranked::new(&chunk, &features, classes, 1000)
@@ -42,7 +43,9 @@ fn waves(rows: usize) -> (Vec<Vec<f64>>, Vec<f64>) {
 fn a_tree_grows_to_purity_where_no_first_split_helps() {
     let cell = |row: usize| [(row % 4) as f64, (row / 4) as f64];
     let columns = (0..2).map(|at| (0..16).map(|row| cell(row)[at]).collect()).collect();
-    let target = (0..16).map(|row| f64::from(u8::from((cell(row)[0] < 2.0) == (cell(row)[1] < 2.0)))).collect();
+    let target = (0..16)
+        .map(|row| f64::from(u8::from((cell(row)[0] < 2.0) == (cell(row)[1] < 2.0))))
+        .collect();
     let table = table(columns, target, Some(2));
     let tree = grown(&table, &Loss::Gini, FREE, &Pool::new(1).unwrap());
     let (_, leaves) = sketch::fit(&tree, &table, &Loss::Gini);
@@ -65,8 +68,8 @@ fn limits_are_kept() {
 }
 
 /// The same splits as `sklearn.tree.DecisionTreeRegressor(max_leaf_nodes=6)` and
-/// `DecisionTreeClassifier(max_leaf_nodes=6)` of scikit-learn 1.9 on the same table: feature and threshold of each node, in
-/// the order of a walk. Ours lie in the same gaps, at a shorter decimal.
+/// `DecisionTreeClassifier(max_leaf_nodes=6)` of scikit-learn 1.9 on the same table: feature and
+/// threshold of each node, in the order of a walk. Ours lie in the same gaps, at a shorter decimal.
 #[test]
 fn splits_are_those_of_scikit_learn() {
     let (columns, values) = waves(150);
@@ -83,7 +86,10 @@ fn splits_are_those_of_scikit_learn() {
     };
     let numbers = table(columns.clone(), values.clone(), None);
     near(&mut grown(&numbers, &Loss::Squared, limits, &pool), &numbers, REGRESSION);
-    let classes = values.iter().map(|&value| f64::from(u8::from(value > -300.0) + u8::from(value > 400.0))).collect();
+    let classes = values
+        .iter()
+        .map(|&value| f64::from(u8::from(value > -300.0) + u8::from(value > 400.0)))
+        .collect();
     let classes = table(columns, classes, Some(3));
     near(&mut grown(&classes, &Loss::Gini, limits, &pool), &classes, CLASSES);
 }
@@ -91,11 +97,15 @@ fn splits_are_those_of_scikit_learn() {
 const REGRESSION: &[(u32, f64)] = &[(0, 61.5), (1, -625.5), (0, -688.0), (0, -714.0), (0, 378.0)];
 const CLASSES: &[(u32, f64)] = &[(0, 378.0), (0, -54.0), (1, 247.0), (0, -741.0), (1, -483.0)];
 
-/// `ccp_alphas` of `cost_complexity_pruning_path` of scikit-learn 1.9 for `DecisionTreeClassifier(max_depth=4)`.
+/// `ccp_alphas` of `cost_complexity_pruning_path` of scikit-learn 1.9 for
+/// `DecisionTreeClassifier(max_depth=4)`.
 #[test]
 fn the_pruning_path_is_that_of_scikit_learn() {
     let (columns, values) = waves(150);
-    let classes = values.iter().map(|&value| f64::from(u8::from(value > -300.0) + u8::from(value > 400.0))).collect();
+    let classes = values
+        .iter()
+        .map(|&value| f64::from(u8::from(value > -300.0) + u8::from(value > 400.0)))
+        .collect();
     let table = table(columns, classes, Some(3));
     let limits = Limits { leaves: 0, depth: 4, min_leaf: 1 };
     let tree = grown(&table, &Loss::Gini, limits, &Pool::new(1).unwrap());
@@ -129,7 +139,8 @@ fn prunings(sketch: &Sketch, edge: Edge, own: &[f64], leaf: &[f64]) -> Vec<(f64,
         return vec![(leaf[at as usize], 1)];
     };
     let branch = &sketch.nodes()[node as usize];
-    let (left, right) = (prunings(sketch, branch.left, own, leaf), prunings(sketch, branch.right, own, leaf));
+    let (left, right) =
+        (prunings(sketch, branch.left, own, leaf), prunings(sketch, branch.right, own, leaf));
     let mut all = vec![(own[node as usize], 1)];
     all.extend(left.iter().flat_map(|a| right.iter().map(move |b| (a.0 + b.0, a.1 + b.1))));
     all
@@ -138,7 +149,8 @@ fn prunings(sketch: &Sketch, edge: Edge, own: &[f64], leaf: &[f64]) -> Vec<(f64,
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// For any price the tree of the path is the cheapest of all prunings, and the smallest of the cheapest.
+    /// For any price the tree of the path is the cheapest of all prunings, and the smallest of the
+    /// cheapest.
     #[test]
     fn pruned_trees_are_the_best_for_their_price(
         cells in prop::collection::vec((0u8..8, 0u8..8, 0u8..3), 4..24), price in 0.0f64..0.3,
@@ -167,7 +179,11 @@ proptest! {
 
 #[test]
 fn folds_hold_every_row_once_and_classes_in_equal_shares() {
-    let table = table(vec![vec![0.0; 50]], (0..50).map(|row| f64::from(u8::from(row < 10))).collect(), Some(2));
+    let table = table(
+        vec![vec![0.0; 50]],
+        (0..50).map(|row| f64::from(u8::from(row < 10))).collect(),
+        Some(2),
+    );
     let folds = deal(&table, 5, 3, 0, &Pool::new(1).unwrap());
     let mut rows: Vec<u32> = folds.iter().flat_map(|fold| fold.test.clone()).collect();
     rows.sort_unstable();
@@ -183,11 +199,18 @@ fn folds_hold_every_row_once_and_classes_in_equal_shares() {
 fn cross_validation_finds_the_size_of_a_planted_tree() {
     let (columns, _) = waves(300);
     let noise = |row: usize| Stream::new(9, 0, row as u64).normal() * 100.0;
-    let target = (0..300).map(|row| if columns[1][row] > 0.0 { 1000.0 } else { 0.0 } + noise(row)).collect();
+    let target =
+        (0..300).map(|row| if columns[1][row] > 0.0 { 1000.0 } else { 0.0 } + noise(row)).collect();
     let table = table(columns, target, None);
     let pool = Pool::new(2).unwrap();
     let features = [0, 1, 2];
-    let growing = Growing { table: &table, loss: &Loss::Squared, limits: FREE, features: &features, pool: &pool };
+    let growing = Growing {
+        table: &table,
+        loss: &Loss::Squared,
+        limits: FREE,
+        features: &features,
+        pool: &pool,
+    };
     let path = Path::new(grow(&growing), &table, &Loss::Squared);
     assert!(path.steps()[0].leaves > 100);
     let folds = deal(&table, 5, 0, 0, &Pool::new(1).unwrap());
@@ -210,13 +233,22 @@ fn a_hurry_leaves_the_splits_that_gain_most() {
     let calm = Pool::new(1).unwrap();
     for questions in [0, 1, 4, 9] {
         let pool = hurried_after(1, questions);
-        let growing = Growing { table: &table, loss: &Loss::Squared, limits: FREE, features: &features, pool: &pool };
+        let growing = Growing {
+            table: &table,
+            loss: &Loss::Squared,
+            limits: FREE,
+            features: &features,
+            pool: &pool,
+        };
         let cut = grow(&growing);
         // A question a split: the tree is the one that so many leaves allow.
         let limits = Limits { leaves: questions + 1, ..FREE };
         assert_eq!(cut, grow(&Growing { limits, pool: &calm, ..growing }));
         let path = Path::new(cut, &table, &Loss::Squared);
         let folds = deal(&table, 5, 0, 0, &Pool::new(1).unwrap());
-        assert_eq!(choose_alpha(&growing, &path, &Loss::Squared, &folds, Choice::Best), (-1.0, Vec::new()));
+        assert_eq!(
+            choose_alpha(&growing, &path, &Loss::Squared, &folds, Choice::Best),
+            (-1.0, Vec::new())
+        );
     }
 }

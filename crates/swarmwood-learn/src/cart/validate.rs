@@ -29,9 +29,10 @@ pub struct Validated {
     pub deviation: f64,
 }
 
-/// Validates the nested trees of all rows on folds. The price between two of them is their geometric mean, as the price of
-/// a tree of fewer rows lies anywhere between. Errors are counted by `measure`: mistakes or costs for classes, squared or
-/// absolute errors for numbers. In a hurry the folds that were judged must do; without any, nothing is cut back.
+/// Validates the nested trees of all rows on folds. The price between two of them is their
+/// geometric mean, as the price of a tree of fewer rows lies anywhere between. Errors are counted
+/// by `measure`: mistakes or costs for classes, squared or absolute errors for numbers. In a hurry
+/// the folds that were judged must do; without any, nothing is cut back.
 pub fn choose_alpha(
     growing: &Growing<'_>,
     path: &Path,
@@ -52,11 +53,14 @@ pub fn choose_alpha(
     }
     let mut validated = Vec::with_capacity(steps.len());
     for (at, step) in steps.iter().enumerate() {
-        let errors: Vec<[f64; 2]> = judged.iter().flat_map(|fold| fold[at].iter().copied()).collect();
+        let errors: Vec<[f64; 2]> =
+            judged.iter().flat_map(|fold| fold[at].iter().copied()).collect();
         let (error, deviation) = mean(&errors);
         validated.push(Validated { alpha: step.alpha, leaves: step.leaves, error, deviation });
     }
-    let better = |best: usize, other: usize| if validated[other].error <= validated[best].error { other } else { best };
+    let better = |best: usize, other: usize| {
+        if validated[other].error <= validated[best].error { other } else { best }
+    };
     let best = (0..steps.len()).reduce(better).unwrap_or(0);
     let chosen = match choice {
         Choice::Best => best,
@@ -69,7 +73,12 @@ pub fn choose_alpha(
 }
 
 /// For each price the error and the weight of every row of a fold; none if there was no time.
-fn judge(growing: &Growing<'_>, measure: &Loss, fold: &Fold, prices: &[f64]) -> Option<Vec<Vec<[f64; 2]>>> {
+fn judge(
+    growing: &Growing<'_>,
+    measure: &Loss,
+    fold: &Fold,
+    prices: &[f64],
+) -> Option<Vec<Vec<[f64; 2]>>> {
     if growing.pool.hurried() {
         return None;
     }
@@ -102,7 +111,9 @@ pub fn errors(tree: &Sketch, train: &Ranked, test: &Ranked, measure: &Loss) -> V
     let (_, leaves) = sketch::fit(tree, train, measure);
     let rows: Vec<u32> = (0..test.rows() as u32).collect();
     let leaf_of = tree.leaves_of(test, tree.root(), &rows);
-    let error = |(&row, &leaf): (&u32, &u32)| [error_of(&leaves[leaf as usize], test, row, measure), test.weight(row)];
+    let error = |(&row, &leaf): (&u32, &u32)| {
+        [error_of(&leaves[leaf as usize], test, row, measure), test.weight(row)]
+    };
     rows.iter().zip(&leaf_of).map(error).collect()
 }
 

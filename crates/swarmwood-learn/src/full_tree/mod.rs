@@ -1,10 +1,11 @@
 //! One tree of a given depth, every place of which a particle swarm fills.
 //!
-//! A full binary tree is an array: the children of place `p` are `2p + 1` and `2p + 2` (Rao 2022, equation 20, arity 2). A
-//! particle says what stands at each place, and two methods differ in how. Tree Swarm Optimisation scores every symbol
-//! that could stand there (`symbols.rs`, plain particle swarm). The other draws rules from a table of split points of a
-//! model that was trained before (`split_points.rs`, discrete particle swarm). How well the rows of the ends are decided
-//! is the same question for both and is answered here.
+//! A full binary tree is an array: the children of place `p` are `2p + 1` and `2p + 2` (Rao 2022,
+//! equation 20, arity 2). A particle says what stands at each place, and two methods differ in how.
+//! Tree Swarm Optimisation scores every symbol that could stand there (`symbols.rs`, plain particle
+//! swarm). The other draws rules from a table of split points of a model that was trained before
+//! (`split_points.rs`, discrete particle swarm). How well the rows of the ends are decided is the
+//! same question for both and is answered here.
 
 pub mod split_points;
 pub mod symbols;
@@ -71,15 +72,20 @@ pub struct Outcome {
     pub choices: usize,
 }
 
-/// What the places of a full tree hold: rules, or nothing where it ends. Places of the last level have none.
+/// What the places of a full tree hold: rules, or nothing where it ends. Places of the last level
+/// have none.
 type Places<'r> = [Option<&'r Rule>];
 
 /// The weights of the classes at every place where rows end, place after place.
 fn ends(table: &Ranked, places: &Places<'_>, classes: usize) -> Vec<f64> {
-    let Target::Classes { of_row, .. } = table.target() else { unreachable!("a merit exists for classes only") };
+    let Target::Classes { of_row, .. } = table.target() else {
+        unreachable!("a merit exists for classes only")
+    };
     let mut counts = vec![0.0; (2 * places.len() + 1) * classes];
-    let columns: Vec<&[u16]> =
-        places.iter().map(|rule| rule.map_or(&[][..], |rule| table.columns()[rule.feature as usize].codes())).collect();
+    let columns: Vec<&[u16]> = places
+        .iter()
+        .map(|rule| rule.map_or(&[][..], |rule| table.columns()[rule.feature as usize].codes()))
+        .collect();
     for (row, &class) in of_row.iter().enumerate() {
         let mut at = 0;
         while let Some(Some(rule)) = places.get(at) {
@@ -90,7 +96,8 @@ fn ends(table: &Ranked, places: &Places<'_>, classes: usize) -> Vec<f64> {
     counts
 }
 
-/// The fitness if each place has the class that `decide` tells from its number and its class weights.
+/// The fitness if each place has the class that `decide` tells from its number and its class
+/// weights.
 fn fitness(merit: &Merit, counts: &[f64], decide: impl Fn(usize, &[f64]) -> usize) -> f64 {
     let places = counts.chunks(merit.classes()).enumerate();
     merit.fitness(places.map(|(at, counts)| merit.of(counts, decide(at, counts))).sum())
@@ -101,8 +108,8 @@ fn by_majority(_: usize, counts: &[f64]) -> usize {
     majority(counts)
 }
 
-/// A full tree made small: a rule that sends all rows that reach it to one side goes, as the other side says nothing about
-/// rows, and with `merge` a rule whose sides are leaves of the same class.
+/// A full tree made small: a rule that sends all rows that reach it to one side goes, as the other
+/// side says nothing about rows, and with `merge` a rule whose sides are leaves of the same class.
 struct Pruner<'a, D> {
     table: &'a Ranked,
     places: &'a Places<'a>,
@@ -135,12 +142,18 @@ impl<D: Fn(usize, &[f64]) -> usize> Pruner<'_, D> {
             return Piece { twig: Twig::Leaf, splits: Vec::new(), classes: vec![class] };
         };
         let codes = self.table.columns()[rule.feature as usize].codes();
-        let (right, left): (Vec<u32>, Vec<u32>) = rows.iter().partition(|&&row| rule.right(codes[row as usize]));
+        let (right, left): (Vec<u32>, Vec<u32>) =
+            rows.iter().partition(|&&row| rule.right(codes[row as usize]));
         if left.is_empty() || right.is_empty() {
-            return if left.is_empty() { self.piece(2 * at + 2, right) } else { self.piece(2 * at + 1, left) };
+            return if left.is_empty() {
+                self.piece(2 * at + 2, right)
+            } else {
+                self.piece(2 * at + 1, left)
+            };
         }
         let (left, right) = (self.piece(2 * at + 1, left), self.piece(2 * at + 2, right));
-        let alike = left.twig == Twig::Leaf && right.twig == Twig::Leaf && left.classes == right.classes;
+        let alike =
+            left.twig == Twig::Leaf && right.twig == Twig::Leaf && left.classes == right.classes;
         if self.merge && alike {
             return left;
         }

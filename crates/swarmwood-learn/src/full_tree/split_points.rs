@@ -1,12 +1,13 @@
 //! One tree whose rules come from a table of split points that a model was trained with before.
 //!
-//! Rao 2022 ends with the plan "to train a single decision tree using our swap-based PSO algorithm with the pre-trained
-//! split points" (section 8.2): no gradients have to be computed again for every particle, and one tree can be read. A
-//! particle is a sequence of numbers of split points, place after place of a full tree (section 5.1), moved by the
-//! discrete swarm of section 5.3; an end has the class of most of its rows; the fitness is that of the training rows.
+//! Rao 2022 ends with the plan "to train a single decision tree using our swap-based PSO algorithm
+//! with the pre-trained split points" (section 8.2): no gradients have to be computed again for
+//! every particle, and one tree can be read. A particle is a sequence of numbers of split points,
+//! place after place of a full tree (section 5.1), moved by the discrete swarm of section 5.3; an
+//! end has the class of most of its rows; the fitness is that of the training rows.
 //!
-//! Positions are drawn uniformly over the table, as for PSGBDT. In the finished tree rules go that part no row that reaches
-//! them; thresholds stay those of the table.
+//! Positions are drawn uniformly over the table, as for PSGBDT. In the finished tree rules go that
+//! part no row that reaches them; thresholds stay those of the table.
 
 use swarmwood_model::{Split, Test};
 use swarmwood_search::pso_discrete::{self, PsoDiscrete, sequence, sequence_space};
@@ -40,8 +41,8 @@ pub struct Moves {
 }
 
 impl SplitPoints {
-    /// The splits that part training rows, in the order in which they come, each once: of splits that send every row the
-    /// same way the first counts.
+    /// The splits that part training rows, in the order in which they come, each once: of splits
+    /// that send every row the same way the first counts.
     pub fn new(splits: impl IntoIterator<Item = Split>, table: &Ranked) -> Self {
         let mut points = SplitPoints { rules: Vec::new(), splits: Vec::new() };
         for split in splits {
@@ -49,7 +50,8 @@ impl SplitPoints {
             let rule = Rule::of_split(&split, column);
             let split = match (&split.test, &rule.cut) {
                 (Test::Above(threshold), Cut::Above(cut)) if column.is_within_code(*threshold) => {
-                    // Where values share a code the threshold moves below them; below all there is no place.
+                    // Where values share a code the threshold moves below them; below all there is
+                    // no place.
                     if *cut == 0 {
                         continue;
                     }
@@ -122,12 +124,20 @@ pub fn search(
     let last = iterate(&mut engine, pool, loss, &mut |step| {
         watch(&step.event(measure, Before::default(), settings.iterations))
     });
-    let best = engine.best().and_then(|best| sequence(best.point)).ok_or(FullTreeError::NoSplits)?;
+    let best =
+        engine.best().and_then(|best| sequence(best.point)).ok_or(FullTreeError::NoSplits)?;
     let places = places(&best);
     let counts = ends(table, &places, classes);
     let split = |at: usize| points.splits[best[at] as usize].clone();
-    let pruner =
-        Pruner { table, places: &places, split: &split, counts: &counts, classes, decide: by_majority, merge: false };
+    let pruner = Pruner {
+        table,
+        places: &places,
+        split: &split,
+        counts: &counts,
+        classes,
+        decide: by_majority,
+        merge: false,
+    };
     Ok(Outcome {
         tree: pruner.tree(),
         fitness: fitness(&merit, &counts, by_majority),

@@ -1,17 +1,19 @@
 //! Tree Swarm Optimisation: what stands at a place is the symbol with the greatest score.
 //!
-//! For every place of a full tree a position holds a score for every symbol, the features and the classes, and the tree
-//! has the symbol of greatest score there (Rao 2022, section 3.2, equations 19 to 21, after Veenhuis, Köppen, Krüger,
-//! Nickolay, "Tree swarm optimization: an approach to PSO-based tree discovery", CEC 2005). A class ends the way. The
-//! positions fly as in any particle swarm, here [`Pso`]; the fitness is the share of rows that are classified right.
+//! For every place of a full tree a position holds a score for every symbol, the features and the
+//! classes, and the tree has the symbol of greatest score there (Rao 2022, section 3.2, equations
+//! 19 to 21, after Veenhuis, Köppen, Krüger, Nickolay, "Tree swarm optimization: an approach to
+//! PSO-based tree discovery", CEC 2005). A class ends the way. The positions fly as in any particle
+//! swarm, here [`Pso`]; the fitness is the share of rows that are classified right.
 //!
 //! Where this differs from the paper, or it says nothing:
 //! - Places of the last level hold classes alone, as a feature there would have no children.
-//! - Thresholds: each place with rules has one more number, which points at a cut of whatever feature stands there, evenly
-//!   by the rank of its distinct values. For a category it points at a level, and the rule asks for that one. Missing
-//!   values go left.
+//! - Thresholds: each place with rules has one more number, which points at a cut of whatever
+//!   feature stands there, evenly by the rank of its distinct values. For a category it points at a
+//!   level, and the rule asks for that one. Missing values go left.
 //! - Of equal scores the first symbol counts.
-//! - In the finished tree rules go that part no training row, and rules between two leaves of the same class.
+//! - In the finished tree rules go that part no training row, and rules between two leaves of the
+//!   same class.
 
 use swarmwood_search::{Engine, Param, Point, Pso, Space, Value, pso};
 
@@ -48,7 +50,8 @@ impl Symbols {
     /// The symbols of a table and the places of a tree of this depth.
     pub fn new(table: &Ranked, classes: usize, depth: usize) -> Self {
         let usable = (0..).zip(table.columns()).filter(|(_, column)| column.top() >= 2);
-        let features = usable.map(|(at, column)| (at, column.top(), column.is_category())).collect();
+        let features =
+            usable.map(|(at, column)| (at, column.top(), column.is_category())).collect();
         Symbols { features, classes, inner: (1 << depth) - 1 }
     }
 
@@ -57,8 +60,9 @@ impl Symbols {
         self.features.len() + self.classes
     }
 
-    /// How many numbers a position has: for each inner place the scores of the features, those of the classes and the
-    /// place of the cut; for each place of the last level the scores of the classes.
+    /// How many numbers a position has: for each inner place the scores of the features, those of
+    /// the classes and the place of the cut; for each place of the last level the scores of the
+    /// classes.
     pub fn length(&self) -> usize {
         self.inner * (self.count() + 1) + (self.inner + 1) * self.classes
     }
@@ -66,7 +70,10 @@ impl Symbols {
     /// The tree of a position of numbers from 0 to 1.
     pub fn decode(&self, position: &[f64]) -> Tree {
         let (inner, last) = position.split_at(self.inner * (self.count() + 1));
-        let mut tree = Tree { rules: Vec::with_capacity(self.inner), classes: Vec::with_capacity(2 * self.inner + 1) };
+        let mut tree = Tree {
+            rules: Vec::with_capacity(self.inner),
+            classes: Vec::with_capacity(2 * self.inner + 1),
+        };
         for scores in inner.chunks(self.count() + 1) {
             let (symbols, cut) = scores.split_at(self.count());
             let symbol = greatest(symbols);
@@ -89,7 +96,9 @@ impl Symbols {
 
 /// The place of the greatest number; of equals the first.
 fn greatest(scores: &[f64]) -> usize {
-    (0..scores.len()).reduce(|best, at| if scores[at] > scores[best] { at } else { best }).unwrap_or(0)
+    (0..scores.len())
+        .reduce(|best, at| if scores[at] > scores[best] { at } else { best })
+        .unwrap_or(0)
 }
 
 /// Searches. `watch` hears of every iteration.
@@ -122,9 +131,14 @@ pub fn search(
     let symbols = Symbols::new(table, merit.classes(), settings.depth);
     let length = symbols.length();
     if length > LONGEST {
-        return Err(FullTreeError::TooLong { depth: settings.depth, symbols: symbols.count(), length });
+        return Err(FullTreeError::TooLong {
+            depth: settings.depth,
+            symbols: symbols.count(),
+            length,
+        });
     }
-    let space = Space::new((0..length).map(|at| Param::real(&format!("score {at}"), 0.0, 1.0)).collect())?;
+    let space =
+        Space::new((0..length).map(|at| Param::real(&format!("score {at}"), 0.0, 1.0)).collect())?;
     let swarm = pso::Settings {
         population: settings.population,
         generations: Some(settings.iterations as u64),
@@ -152,7 +166,15 @@ pub fn search(
     };
     let decide = |at: usize, _: &[f64]| usize::from(tree.classes[at]);
     let classes = merit.classes();
-    let pruner = Pruner { table, places: &places, split: &split, counts: &counts, classes, decide, merge: true };
+    let pruner = Pruner {
+        table,
+        places: &places,
+        split: &split,
+        counts: &counts,
+        classes,
+        decide,
+        merge: true,
+    };
     Ok(Outcome {
         tree: pruner.tree(),
         fitness: found,

@@ -9,11 +9,13 @@ use crate::event::Flow;
 use crate::pool::Pool;
 use crate::ranked::CodeSet;
 
-/// A number with five values and missing ones, a category of three levels, and three classes that follow them.
+/// A number with five values and missing ones, a category of three levels, and three classes that
+/// follow them.
 fn table(rows: usize, seed: u64) -> Ranked {
     let mut stream = Stream::new(seed, 0, 0);
-    let number: Vec<f64> =
-        (0..rows).map(|_| if stream.below(9) == 0 { f64::NAN } else { stream.below(5) as f64 }).collect();
+    let number: Vec<f64> = (0..rows)
+        .map(|_| if stream.below(9) == 0 { f64::NAN } else { stream.below(5) as f64 })
+        .collect();
     let level: Vec<u32> = (0..rows).map(|_| stream.below(3) as u32).collect();
     let mut class = |row: usize| {
         let clear = if level[row] == 1 { 2.0 } else { f64::from(u8::from(number[row] > 2.0)) };
@@ -38,7 +40,11 @@ fn right(tree: &Decided, table: &Ranked) -> f64 {
     let Target::Classes { of_row, .. } = table.target() else { unreachable!() };
     let rows: Vec<u32> = (0..table.rows() as u32).collect();
     let leaves = tree.sketch.leaves_of(table, tree.sketch.root(), &rows);
-    let hit = leaves.iter().zip(of_row).filter(|(leaf, class)| tree.classes[**leaf as usize] == **class).count();
+    let hit = leaves
+        .iter()
+        .zip(of_row)
+        .filter(|(leaf, class)| tree.classes[**leaf as usize] == **class)
+        .count();
     hit as f64 / table.rows() as f64
 }
 
@@ -58,7 +64,10 @@ fn a_matrix_of_scores_is_decoded_by_hand() {
     // The first feature; its five values have four cuts, and 1 points at the last.
     for (at, cut) in [(0.0, 1), (0.24, 1), (0.26, 2), (1.0, 4)] {
         let number = tree([0.9, 0.9, 0.3, 0.2, 0.8, at]);
-        assert_eq!(number.rules, [Some(Rule { feature: 0, cut: Cut::Above(cut), missing_right: false })]);
+        assert_eq!(
+            number.rules,
+            [Some(Rule { feature: 0, cut: Cut::Above(cut), missing_right: false })]
+        );
     }
     // The third class: the tree ends at once.
     let class = tree([0.1, 0.2, 0.3, 0.2, 0.8, 0.5]);
@@ -70,19 +79,32 @@ fn a_matrix_of_scores_is_decoded_by_hand() {
 #[test]
 fn symbols_find_the_planted_tree() {
     let table = table(200, 2);
-    let found = symbols::search(&table, &settings(2), &Pool::new(2).unwrap(), &mut |_| Flow::Continue).unwrap();
+    let found =
+        symbols::search(&table, &settings(2), &Pool::new(2).unwrap(), &mut |_| Flow::Continue)
+            .unwrap();
     assert!(found.fitness > 0.88, "{}", found.fitness);
-    assert!((right(&found.tree, &table) - found.fitness).abs() < 1e-12, "pruning changes no training row");
-    assert!(found.tree.sketch.leaves() <= 4 && found.tree.splits.len() + 1 == found.tree.classes.len());
+    assert!(
+        (right(&found.tree, &table) - found.fitness).abs() < 1e-12,
+        "pruning changes no training row"
+    );
+    assert!(
+        found.tree.sketch.leaves() <= 4 && found.tree.splits.len() + 1 == found.tree.classes.len()
+    );
     assert_eq!((found.iterations, found.evaluations), (60, 2400));
-    let again = symbols::search(&table, &settings(2), &Pool::new(8).unwrap(), &mut |_| Flow::Continue);
+    let again =
+        symbols::search(&table, &settings(2), &Pool::new(8).unwrap(), &mut |_| Flow::Continue);
     assert_eq!(again, Ok(found));
 }
 
 /// Every rule there is.
 fn all_splits(table: &Ranked) -> Vec<Split> {
-    let number = |threshold: f64| Split { feature: 0, test: Test::Above(threshold), missing_right: false };
-    let level = |level: u32| Split { feature: 1, test: Test::In([level].into_iter().collect()), missing_right: false };
+    let number =
+        |threshold: f64| Split { feature: 0, test: Test::Above(threshold), missing_right: false };
+    let level = |level: u32| Split {
+        feature: 1,
+        test: Test::In([level].into_iter().collect()),
+        missing_right: false,
+    };
     let mut all: Vec<Split> = [0.5, 1.5, 2.5, 3.5].map(number).to_vec();
     all.extend((0..3).map(level));
     assert_eq!(SplitPoints::new(all.clone(), table).len(), 7);
@@ -95,8 +117,16 @@ fn split_points_are_kept_once_and_only_if_they_part_rows() {
     let mut splits = all_splits(&table);
     splits.push(Split { feature: 0, test: Test::Above(2.4), missing_right: false });
     splits.push(Split { feature: 0, test: Test::Above(2.5), missing_right: true });
-    splits.push(Split { feature: 1, test: Test::In([0].into_iter().collect()), missing_right: true });
-    splits.push(Split { feature: 1, test: Test::In([0, 1, 2].into_iter().collect()), missing_right: false });
+    splits.push(Split {
+        feature: 1,
+        test: Test::In([0].into_iter().collect()),
+        missing_right: true,
+    });
+    splits.push(Split {
+        feature: 1,
+        test: Test::In([0, 1, 2].into_iter().collect()),
+        missing_right: false,
+    });
     let points = SplitPoints::new(splits, &table);
     assert_eq!(points.len(), 8, "only the side of missing numbers is news");
     assert!(SplitPoints::new(Vec::new(), &table).is_empty());
@@ -106,14 +136,18 @@ fn split_points_are_kept_once_and_only_if_they_part_rows() {
 fn a_threshold_inside_a_bin_moves_to_its_edge() {
     let values: Vec<f64> = (0..40).map(f64::from).collect();
     let target = values.iter().map(|&x| f64::from(u8::from(x > 20.0))).collect();
-    let chunk = Chunk { columns: vec![Column::Number(values)], target, rows: 40, ..Chunk::default() };
+    let chunk =
+        Chunk { columns: vec![Column::Number(values)], target, rows: 40, ..Chunk::default() };
     // Four codes of ten values each.
-    let table = Ranked::new(&chunk, &[Feature { name: "x".into(), kind: Kind::Number }], Some(2), 4);
-    let above = |threshold| Split { feature: 0, test: Test::Above(threshold), missing_right: false };
+    let table =
+        Ranked::new(&chunk, &[Feature { name: "x".into(), kind: Kind::Number }], Some(2), 4);
+    let above =
+        |threshold| Split { feature: 0, test: Test::Above(threshold), missing_right: false };
     let points = SplitPoints::new([above(3.5), above(19.2), above(22.5), above(45.0)], &table);
     let run = |points: &SplitPoints| {
         let pool = Pool::new(1).unwrap();
-        split_points::search(&table, points, &settings(1), MOVES, &pool, &mut |_| Flow::Continue).unwrap()
+        split_points::search(&table, points, &settings(1), MOVES, &pool, &mut |_| Flow::Continue)
+            .unwrap()
     };
     assert_eq!(points.len(), 1, "the first and the last part no codes, the third is the second");
     assert_eq!(run(&points).tree.splits, [above(19.2)]);
@@ -128,8 +162,10 @@ fn no_discrete_swarm_beats_all_trees_of_two_levels_and_a_patient_one_finds_the_b
         let splits = all_splits(&table);
         let points = SplitPoints::new(splits.clone(), &table);
         let merit = Merit::new(&table, Fitness::Accuracy).unwrap();
-        let rules: Vec<Rule> =
-            splits.iter().map(|split| Rule::of_split(split, &table.columns()[split.feature as usize])).collect();
+        let rules: Vec<Rule> = splits
+            .iter()
+            .map(|split| Rule::of_split(split, &table.columns()[split.feature as usize]))
+            .collect();
         let mut best = 0.0_f64;
         for number in 0..343 {
             let places = [number % 7, number / 7 % 7, number / 49].map(|at| Some(&rules[at]));
@@ -137,7 +173,8 @@ fn no_discrete_swarm_beats_all_trees_of_two_levels_and_a_patient_one_finds_the_b
         }
         let run = |settings: &Settings, threads: usize| {
             let pool = Pool::new(threads).unwrap();
-            split_points::search(&table, &points, settings, MOVES, &pool, &mut |_| Flow::Continue).unwrap()
+            split_points::search(&table, &points, settings, MOVES, &pool, &mut |_| Flow::Continue)
+                .unwrap()
         };
         let found = run(&settings(2), 1);
         assert!((found.fitness - best).abs() < 1e-12, "seed {seed}: {} of {best}", found.fitness);
@@ -154,13 +191,19 @@ fn what_cannot_be_searched_is_said() {
     let table = table(20, 5);
     let pool = Pool::new(1).unwrap();
     let none = SplitPoints::new(Vec::new(), &table);
-    let error = split_points::search(&table, &none, &settings(2), MOVES, &pool, &mut |_| Flow::Continue);
+    let error =
+        split_points::search(&table, &none, &settings(2), MOVES, &pool, &mut |_| Flow::Continue);
     assert_eq!(error, Err(FullTreeError::NoSplits));
     let error = symbols::search(&table, &settings(16), &pool, &mut |_| Flow::Continue).unwrap_err();
     assert!(matches!(error, FullTreeError::TooLong { depth: 16, symbols: 5, .. }), "{error}");
-    let chunk =
-        Chunk { columns: vec![Column::Number(vec![0.0, 1.0])], target: vec![0.5, 1.0], rows: 2, ..Chunk::default() };
-    let numbers = Ranked::new(&chunk, &[Feature { name: "c".into(), kind: Kind::Number }], None, 10);
+    let chunk = Chunk {
+        columns: vec![Column::Number(vec![0.0, 1.0])],
+        target: vec![0.5, 1.0],
+        rows: 2,
+        ..Chunk::default()
+    };
+    let numbers =
+        Ranked::new(&chunk, &[Feature { name: "c".into(), kind: Kind::Number }], None, 10);
     let error = symbols::search(&numbers, &settings(2), &pool, &mut |_| Flow::Continue);
     assert_eq!(error, Err(FullTreeError::NoClasses));
 }
@@ -173,8 +216,11 @@ fn rows_without_features_get_the_most_frequent_class() {
         rows: 5,
         ..Chunk::default()
     };
-    let table = Ranked::new(&chunk, &[Feature { name: "c".into(), kind: Kind::Number }], Some(2), 10);
-    let found = symbols::search(&table, &settings(2), &Pool::new(1).unwrap(), &mut |_| Flow::Continue).unwrap();
+    let table =
+        Ranked::new(&chunk, &[Feature { name: "c".into(), kind: Kind::Number }], Some(2), 10);
+    let found =
+        symbols::search(&table, &settings(2), &Pool::new(1).unwrap(), &mut |_| Flow::Continue)
+            .unwrap();
     assert_eq!((found.fitness, found.tree.classes.as_slice()), (0.6, [1].as_slice()));
 }
 
@@ -184,7 +230,10 @@ fn a_hurry_ends_them_with_the_best_so_far() {
     for questions in [0, 1, 30, 100, 700] {
         let pool = crate::pool::hurried_after(2, questions);
         let found = symbols::search(&table, &settings(2), &pool, &mut |_| Flow::Continue).unwrap();
-        assert!((right(&found.tree, &table) - found.fitness).abs() < 1e-12 && found.fitness > 0.2, "{questions}");
+        assert!(
+            (right(&found.tree, &table) - found.fitness).abs() < 1e-12 && found.fitness > 0.2,
+            "{questions}"
+        );
         assert!(found.evaluations >= 1);
     }
 }

@@ -1,7 +1,8 @@
 //! DART (Rashmi and Gilad-Bachrach 2015): some trees sit out while the next one is fitted.
 //!
-//! With `k` dropped rounds and learning rate `η` the new round counts `1 / (k + η)` and each dropped one `k / (k + η)` of
-//! what it did, so that the sum keeps its size (the `tree` normalisation of XGBoost).
+//! With `k` dropped rounds and learning rate `η` the new round counts `1 / (k + η)` and each
+//! dropped one `k / (k + η)` of what it did, so that the sum keeps its size (the `tree`
+//! normalisation of XGBoost).
 
 use swarmwood_search::rng::Stream;
 
@@ -25,7 +26,8 @@ impl Dart {
         if round == 0 || stream.unit() < self.skip_drop {
             return Vec::new();
         }
-        let mut dropped: Vec<usize> = (0..round).filter(|_| stream.unit() < self.rate_drop).collect();
+        let mut dropped: Vec<usize> =
+            (0..round).filter(|_| stream.unit() < self.rate_drop).collect();
         if dropped.is_empty() {
             dropped.push(stream.below(round as u64) as usize);
         }
@@ -69,7 +71,13 @@ impl Boosting<'_> {
     pub(super) fn add_round(&mut self, round: usize, factor: f64, training: bool, valid: bool) {
         let outputs = self.objective.outputs();
         for output in 0..outputs {
-            self.workers.add(output, &self.grown[round * outputs + output], factor, training, valid);
+            self.workers.add(
+                output,
+                &self.grown[round * outputs + output],
+                factor,
+                training,
+                valid,
+            );
         }
     }
 }

@@ -31,7 +31,8 @@ pub fn grow(
     let most_leaves = if settings.max_leaves == 0 { usize::MAX } else { settings.max_leaves };
     let want = if most_leaves < 2 { Want::Sums } else { Want::Each };
     let seen = workers.plant(output, bag, search, want);
-    let root = Entry { total: seen.total, value: seen.value, depth: 0, best: seen.best, children: None };
+    let root =
+        Entry { total: seen.total, value: seen.value, depth: 0, best: seen.best, children: None };
     let mut growing = Growing { workers, settings, entries: vec![root], leaves: 1, most_leaves };
     match settings.growth {
         Growth::Depth => growing.depth_wise(),
@@ -52,13 +53,17 @@ impl Growing<'_, '_, '_> {
     fn depth_wise(&mut self) {
         let mut level = vec![0];
         while !level.is_empty() && self.leaves < self.most_leaves && !self.cut() {
-            let mut chosen: Vec<usize> = level.into_iter().filter(|&at| self.entries[at].best.is_some()).collect();
+            let mut chosen: Vec<usize> =
+                level.into_iter().filter(|&at| self.entries[at].best.is_some()).collect();
             // Where the budget does not reach, the splits that gain most are made.
             chosen.sort_by(|&a, &b| self.gain(b).total_cmp(&self.gain(a)).then(a.cmp(&b)));
             chosen.truncate(self.most_leaves - self.leaves);
             chosen.sort_unstable();
             self.split(&chosen, false);
-            level = chosen.iter().flat_map(|&at| self.entries[at].children.into_iter().flatten()).collect();
+            level = chosen
+                .iter()
+                .flat_map(|&at| self.entries[at].children.into_iter().flatten())
+                .collect();
         }
     }
 
@@ -66,8 +71,11 @@ impl Growing<'_, '_, '_> {
         let mut open = vec![0];
         while self.leaves < self.most_leaves && !self.cut() {
             // The open leaf that gains most; equal gains go to the older one.
-            let better = |&a: &usize, &b: &usize| self.gain(a).total_cmp(&self.gain(b)).then(b.cmp(&a));
-            let Some(best) = open.iter().copied().filter(|&at| self.entries[at].best.is_some()).max_by(better) else {
+            let better =
+                |&a: &usize, &b: &usize| self.gain(a).total_cmp(&self.gain(b)).then(b.cmp(&a));
+            let Some(best) =
+                open.iter().copied().filter(|&at| self.entries[at].best.is_some()).max_by(better)
+            else {
                 break;
             };
             self.split(&[best], self.most_leaves - self.leaves == 1);
@@ -76,7 +84,8 @@ impl Growing<'_, '_, '_> {
         }
     }
 
-    /// Whether growth ends here for want of time. The first rule is known by then, and costs next to nothing.
+    /// Whether growth ends here for want of time. The first rule is known by then, and costs next
+    /// to nothing.
     fn cut(&self) -> bool {
         self.leaves > 1 && self.workers.hurried()
     }
@@ -85,7 +94,8 @@ impl Growing<'_, '_, '_> {
         self.entries[at].best.map_or(f64::NEG_INFINITY, |best| best.gain)
     }
 
-    /// Splits the rows of some entries and looks at their children; the `last` split of a tree needs no look.
+    /// Splits the rows of some entries and looks at their children; the `last` split of a tree
+    /// needs no look.
     fn split(&mut self, chosen: &[usize], last: bool) {
         let limit = if self.settings.depth == 0 { usize::MAX } else { self.settings.depth };
         let (deepest, open): (Vec<usize>, Vec<usize>) =
@@ -134,7 +144,13 @@ impl Growing<'_, '_, '_> {
                     let number = grown.nodes.len();
                     let cover = self.workers.scale().unpack(entry.total).h;
                     let unset = Child::Leaf(0);
-                    grown.nodes.push(GrownNode { rule: best.rule, left: unset, right: unset, gain: best.gain, cover });
+                    grown.nodes.push(GrownNode {
+                        rule: best.rule,
+                        left: unset,
+                        right: unset,
+                        gain: best.gain,
+                        cover,
+                    });
                     waiting.push((right, Some((number, true))));
                     waiting.push((left, Some((number, false))));
                     Child::Node(number as u32)

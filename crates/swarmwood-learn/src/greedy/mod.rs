@@ -1,7 +1,9 @@
-//! Gradient boosting by greedy growth: the baseline, the pre-trainer, and the start of every search.
+//! Gradient boosting by greedy growth: the baseline, the pre-trainer, and the start of every
+//! search.
 //!
-//! One round adds one tree an output. [`grow`] grows ordinary trees, depth-wise or leaf-wise, [`oblivious`] those whose
-//! levels share a rule; [`dart`] drops trees while a new one is fitted. All of them ask [`Workers`] and see no row.
+//! One round adds one tree an output. [`grow`] grows ordinary trees, depth-wise or leaf-wise,
+//! [`oblivious`] those whose levels share a rule; [`dart`] drops trees while a new one is fitted.
+//! All of them ask [`Workers`] and see no row.
 
 pub mod dart;
 pub mod grow;
@@ -59,7 +61,8 @@ pub struct Settings {
     pub metric: Watch,
     /// Seed of all draws.
     pub seed: u64,
-    /// Bytes of histograms that may be kept while a tree grows; less makes it slower, never different.
+    /// Bytes of histograms that may be kept while a tree grows; less makes it slower, never
+    /// different.
     pub memory: usize,
     /// Tell the training loss every so many rounds; 0 for never. It costs a pass over the rows.
     pub tell_every: usize,
@@ -131,7 +134,8 @@ impl<'a> Boosting<'a> {
         settings: &'a Settings,
         pool: &'a Pool,
     ) -> Self {
-        let Begun { workers, base, shift, .. } = Begun::new(data, valid, objective, pool, settings.memory);
+        let Begun { workers, base, shift, .. } =
+            Begun::new(data, valid, objective, pool, settings.memory);
         Boosting {
             workers,
             objective,
@@ -162,13 +166,16 @@ impl<'a> Boosting<'a> {
                 best = Some(Best { value, round: round + 1, factors: self.factors.clone() });
             }
             let patience = self.settings.early_stopping_rounds;
-            let stale = best.as_ref().is_some_and(|best| patience > 0 && round + 1 - best.round >= patience);
+            let stale = best
+                .as_ref()
+                .is_some_and(|best| patience > 0 && round + 1 - best.round >= patience);
             stopped = watch(&event) == Flow::Stop || self.workers.hurried();
             if stopped || stale {
                 break;
             }
         }
-        // Without early stopping the validation metric is told, not obeyed, unless the listener ends the run.
+        // Without early stopping the validation metric is told, not obeyed, unless the listener
+        // ends the run.
         let obeyed = stopped || self.settings.early_stopping_rounds > 0;
         self.fit(best.filter(|_| obeyed))
     }
@@ -178,9 +185,12 @@ impl<'a> Boosting<'a> {
         let told = every > 0 && (round.is_multiple_of(every) || round == rounds);
         let part = |watch: Watch| {
             let objective = self.objective;
-            move |shard: &Shard| watch.partial(shard.scores(), shard.targets(), shard.weights(), objective)
+            move |shard: &Shard| {
+                watch.partial(shard.scores(), shard.targets(), shard.weights(), objective)
+            }
         };
-        let train = told.then(|| Watch::Loss.finish(self.workers.sum_training(part(Watch::Loss), merge)));
+        let train =
+            told.then(|| Watch::Loss.finish(self.workers.sum_training(part(Watch::Loss), merge)));
         let metric = self.settings.metric;
         let valid = self.workers.sum_valid(part(metric), merge).map(|all| metric.finish(all));
         Event { train, valid, ..Event::new(Stage::BOOSTING, round, rounds) }
@@ -188,7 +198,8 @@ impl<'a> Boosting<'a> {
 
     fn add_tree(&mut self, round: usize, output: usize) {
         let settings = self.settings;
-        let search = TreeSearch { allowed: self.columns(round, output), penalties: settings.penalties };
+        let search =
+            TreeSearch { allowed: self.columns(round, output), penalties: settings.penalties };
         let bag = (settings.subsample < 1.0).then(|| Bag {
             share: settings.subsample,
             seed: settings.seed,
@@ -196,7 +207,9 @@ impl<'a> Boosting<'a> {
         });
         let (mut grown, slots) = match settings.growth {
             Growth::Oblivious => oblivious::grow(&mut self.workers, output, bag, search, settings),
-            Growth::Depth | Growth::Leaf => grow::grow(&mut self.workers, output, bag, search, settings),
+            Growth::Depth | Growth::Leaf => {
+                grow::grow(&mut self.workers, output, bag, search, settings)
+            }
         };
         if let Some(alpha) = self.objective.leaf_quantile() {
             for &(slot, leaf) in &slots {
@@ -217,12 +230,17 @@ impl<'a> Boosting<'a> {
             return vec![true; features];
         }
         let constant: Vec<usize> = self.workers.layout().constant_features().collect();
-        let usable: Vec<usize> = (0..features).filter(|feature| !constant.contains(feature)).collect();
+        let usable: Vec<usize> =
+            (0..features).filter(|feature| !constant.contains(feature)).collect();
         let wanted = ((usable.len() as f64 * share).round() as usize).clamp(1, usable.len().max(1));
-        let mut stream = Stream::new(self.settings.seed, COLUMNS_STREAM + round as u64, output as u64);
+        let mut stream =
+            Stream::new(self.settings.seed, COLUMNS_STREAM + round as u64, output as u64);
         let mut allowed = vec![false; features];
         if !usable.is_empty() {
-            stream.sample_without(usable.len(), wanted).into_iter().for_each(|at| allowed[usable[at]] = true);
+            stream
+                .sample_without(usable.len(), wanted)
+                .into_iter()
+                .for_each(|at| allowed[usable[at]] = true);
         }
         allowed
     }
@@ -243,17 +261,29 @@ impl<'a> Boosting<'a> {
             }
         }
         let train_scores = self.workers.training_scores();
-        let valid_scores = self.valid_plan.map(|plan| self.workers.valid_scores(&plan)).unwrap_or_default();
+        let valid_scores =
+            self.valid_plan.map(|plan| self.workers.valid_scores(&plan)).unwrap_or_default();
         let mut grown = self.grown;
         grown.truncate(rounds * outputs);
         for (at, tree) in grown.iter_mut().enumerate() {
             tree.leaves.iter_mut().for_each(|leaf| leaf.value *= factors[at / outputs]);
         }
         let layout = self.workers.layout();
-        let member =
-            |(at, tree): (usize, &Grown)| Member { output: (at % outputs) as u32, shape: tree.to_shape(layout) };
+        let member = |(at, tree): (usize, &Grown)| Member {
+            output: (at % outputs) as u32,
+            shape: tree.to_shape(layout),
+        };
         let members = grown.iter().enumerate().map(member).collect();
-        Fit { base: self.base, members, grown, rounds, rounds_done, train_scores, valid_scores, shift: self.shift }
+        Fit {
+            base: self.base,
+            members,
+            grown,
+            rounds,
+            rounds_done,
+            train_scores,
+            valid_scores,
+            shift: self.shift,
+        }
     }
 }
 

@@ -11,14 +11,15 @@ use crate::shard::Bag;
 use crate::split::Candidate;
 use crate::workers::{Order, Seen, TreeSearch, Want, Workers};
 
-/// Bytes that the histograms of the last searched level may take: all its nodes are searched together, so all must be
-/// there at once.
+/// Bytes that the histograms of the last searched level may take: all its nodes are searched
+/// together, so all must be there at once.
 pub fn bytes_needed(columns: usize, rows: usize, depth: usize) -> usize {
     let nodes = 1usize.checked_shl(depth.saturating_sub(1) as u32).unwrap_or(usize::MAX).min(rows);
     nodes.saturating_mul(columns).saturating_mul(TABLE * 8)
 }
 
-/// Grows one tree. Returns it with leaf values before the learning rate, and the slot of each leaf that has rows.
+/// Grows one tree. Returns it with leaf values before the learning rate, and the slot of each leaf
+/// that has rows.
 pub fn grow(
     workers: &mut Workers<'_>,
     output: usize,
@@ -42,7 +43,9 @@ pub fn grow(
         let want = if level + 1 < most_levels { Want::Shared } else { Want::Sums };
         best = split_level(workers, &mut leaves, &chosen, &mut slots, want);
     }
-    let sums = |leaf: &Option<Reached>| leaf.map_or(Sums::default(), |leaf| workers.scale().unpack(leaf.total));
+    let sums = |leaf: &Option<Reached>| {
+        leaf.map_or(Sums::default(), |leaf| workers.scale().unpack(leaf.total))
+    };
     let sums: Vec<Sums> = leaves.iter().map(sums).collect();
     grown.leaves = sums.iter().map(|sums| Leaf { value: 0.0, cover: sums.h }).collect();
     ridge::set_values(&mut grown, &sums, &settings.penalties);
@@ -60,10 +63,17 @@ struct Reached {
 
 fn node(workers: &Workers<'_>, chosen: &Candidate, total: u64) -> GrownNode {
     let cover = workers.scale().unpack(total).h;
-    GrownNode { rule: chosen.rule, left: Child::Leaf(0), right: Child::Leaf(0), gain: chosen.gain, cover }
+    GrownNode {
+        rule: chosen.rule,
+        left: Child::Leaf(0),
+        right: Child::Leaf(0),
+        gain: chosen.gain,
+        cover,
+    }
 }
 
-/// Splits every leaf by the level's rule, which decides the next bit of the leaf's number; returns the next level's rule.
+/// Splits every leaf by the level's rule, which decides the next bit of the leaf's number; returns
+/// the next level's rule.
 fn split_level(
     workers: &mut Workers<'_>,
     leaves: &mut Vec<Option<Reached>>,

@@ -1,5 +1,6 @@
-//! What every way of growing must keep: planted answers, conservation, monotone training loss, the same model for any
-//! number of threads, and agreement with a plain booster that looks at every row and every cut.
+//! What every way of growing must keep: planted answers, conservation, monotone training loss, the
+//! same model for any number of threads, and agreement with a plain booster that looks at every row
+//! and every cut.
 
 use swarmwood_model::{Child, Feature, Kind, Shape};
 
@@ -40,9 +41,14 @@ fn table(rows: usize, classes: usize) -> (Chunk, Vec<Feature>) {
         // A grid of 80 values, so that a planted threshold between two of them is a bin's edge.
         let (a, b, c) = ((stream.unit() * 80.0).floor() / 8.0, stream.unit(), stream.below(4));
         let level = stream.below(8) as u32;
-        let signal = a.sin() * 3.0 + if b > 0.3 { 2.0 } else { 0.0 } + c as f64 + f64::from(level % 3);
+        let signal =
+            a.sin() * 3.0 + if b > 0.3 { 2.0 } else { 0.0 } + c as f64 + f64::from(level % 3);
         let noisy = signal + stream.normal() * 0.3;
-        target.push(if classes == 0 { noisy } else { (noisy * 0.3).rem_euclid(classes as f64).floor() });
+        target.push(if classes == 0 {
+            noisy
+        } else {
+            (noisy * 0.3).rem_euclid(classes as f64).floor()
+        });
         columns[0].push(a);
         columns[1].push(if b < 0.1 { f64::NAN } else { b });
         (0..4).for_each(|flag| columns[2 + flag as usize].push(f64::from(u8::from(c == flag))));
@@ -105,7 +111,10 @@ fn the_training_loss_falls_in_every_round_for_every_objective_and_growth() {
         for growth in GROWTHS {
             let (_, losses) = fit(&data, &spec, &settings(growth), 1);
             assert_eq!(losses.len(), 10);
-            assert!(losses.windows(2).all(|pair| pair[1] < pair[0]), "{spec:?} {growth:?} {losses:?}");
+            assert!(
+                losses.windows(2).all(|pair| pair[1] < pair[0]),
+                "{spec:?} {growth:?} {losses:?}"
+            );
             assert!(losses[9] < 0.95 * losses[0], "{spec:?} {growth:?} {losses:?}");
         }
     }
@@ -117,7 +126,8 @@ fn any_number_of_threads_gives_the_same_trees() {
         let data = data_for(&spec, 20_000);
         assert!(data.plan.shards > 1);
         for growth in GROWTHS {
-            let mut settings = Settings { trees: 4, subsample: 0.7, colsample_bytree: 0.8, ..settings(growth) };
+            let mut settings =
+                Settings { trees: 4, subsample: 0.7, colsample_bytree: 0.8, ..settings(growth) };
             settings.dart = Some(Dart { rate_drop: 0.5, skip_drop: 0.0, max_drop: 0 });
             let one = fit(&data, &spec, &settings, 1);
             for threads in [2, 3, 8] {
@@ -135,10 +145,15 @@ fn leaf_wise_trees_use_their_budget_on_any_number_of_threads() {
     let data = data_for(&Spec::Squared, 9000);
     for leaves in [2, 3, 7, 31] {
         let settings = Settings { depth: 0, max_leaves: leaves, ..settings(Growth::Leaf) };
-        let (one, two) = (fit(&data, &Spec::Squared, &settings, 1).0, fit(&data, &Spec::Squared, &settings, 2).0);
+        let (one, two) = (
+            fit(&data, &Spec::Squared, &settings, 1).0,
+            fit(&data, &Spec::Squared, &settings, 2).0,
+        );
         assert_eq!(one.members, two.members);
         for member in &one.members {
-            let Shape::Ordinary(tree) = &member.shape else { panic!("leaf-wise trees are ordinary") };
+            let Shape::Ordinary(tree) = &member.shape else {
+                panic!("leaf-wise trees are ordinary")
+            };
             assert_eq!(tree.leaves.len(), leaves);
         }
     }
@@ -155,7 +170,8 @@ fn scores_are_the_sum_of_the_leaves_each_row_falls_into() {
             for (shard, rows) in data.shards.iter().enumerate() {
                 for row in (0..rows.rows).step_by(7) {
                     let leaves = walkers.iter().zip(&fit.grown);
-                    let sum: f64 = leaves.map(|(w, tree)| tree.leaves[w.leaf(&rows.columns, row)].value).sum();
+                    let sum: f64 =
+                        leaves.map(|(w, tree)| tree.leaves[w.leaf(&rows.columns, row)].value).sum();
                     let score = f64::from(fit.train_scores[0][data.plan.global(shard, row)]);
                     assert!((sum - score).abs() < 1e-4, "{growth:?} {sum} {score}");
                 }
@@ -175,8 +191,14 @@ fn covers_of_children_add_up_to_their_parent() {
             Child::Leaf(at) => tree.leaves[at as usize].cover,
         };
         for node in &tree.nodes {
-            assert!((cover(node.left) + cover(node.right) - node.cover).abs() < 1e-6 * node.cover.max(1.0));
-            assert!(cover(node.left) >= 0.99 && cover(node.right) >= 0.99, "min_child_weight is kept");
+            assert!(
+                (cover(node.left) + cover(node.right) - node.cover).abs()
+                    < 1e-6 * node.cover.max(1.0)
+            );
+            assert!(
+                cover(node.left) >= 0.99 && cover(node.right) >= 0.99,
+                "min_child_weight is kept"
+            );
             assert!(node.gain > 0.0);
         }
     }
@@ -261,7 +283,12 @@ fn early_stopping_keeps_the_best_round() {
     let held_out = Chunk { target: held_out.target.iter().rev().copied().collect(), ..held_out };
     let data = binned(&chunk, &features);
     let valid = Dataset::from_chunk(&held_out, (*data.layout).clone(), &Pool::new(1).unwrap());
-    let settings = Settings { trees: 50, learning_rate: 0.5, early_stopping_rounds: 5, ..settings(Growth::Depth) };
+    let settings = Settings {
+        trees: 50,
+        learning_rate: 0.5,
+        early_stopping_rounds: 5,
+        ..settings(Growth::Depth)
+    };
     let pool = Pool::new(1).unwrap();
     let mut seen = Vec::new();
     let fit = train(&data, Some(&valid), &*make(&Spec::Squared), &settings, &pool, &mut |event| {
@@ -273,7 +300,8 @@ fn early_stopping_keeps_the_best_round() {
     assert_eq!(fit.rounds_done, best + 1 + 5);
     assert_eq!(fit.members.len(), fit.rounds);
     let mean = valid.target.iter().zip(&fit.valid_scores[0]);
-    let loss = mean.map(|(y, &f)| 0.5 * (y - f64::from(f) - fit.shift).powi(2)).sum::<f64>() / 400.0;
+    let loss =
+        mean.map(|(y, &f)| 0.5 * (y - f64::from(f) - fit.shift).powi(2)).sum::<f64>() / 400.0;
     assert!((loss - seen[best]).abs() < 1e-4, "{loss} {}", seen[best]);
 }
 
@@ -293,9 +321,10 @@ fn little_memory_gives_the_same_trees() {
 fn a_stop_keeps_what_was_grown() {
     let data = data_for(&Spec::Squared, 500);
     let pool = Pool::new(1).unwrap();
-    let fit = train(&data, None, &*make(&Spec::Squared), &settings(Growth::Leaf), &pool, &mut |event| {
-        if event.step == 3 { Flow::Stop } else { Flow::Continue }
-    });
+    let fit =
+        train(&data, None, &*make(&Spec::Squared), &settings(Growth::Leaf), &pool, &mut |event| {
+            if event.step == 3 { Flow::Stop } else { Flow::Continue }
+        });
     assert_eq!((fit.rounds, fit.members.len()), (3, 3));
 }
 
@@ -332,16 +361,22 @@ fn plain_boosting(
         })
         .collect();
     for _ in 0..settings.trees {
-        let gh: Vec<(f64, f64)> = score.iter().zip(&chunk.target).map(|(&f, &y)| g_of(f, y)).collect();
+        let gh: Vec<(f64, f64)> =
+            score.iter().zip(&chunk.target).map(|(&f, &y)| g_of(f, y)).collect();
         let mut level = vec![(0..chunk.rows).collect::<Vec<usize>>()];
         for depth in 0..=settings.depth {
             let mut next = Vec::new();
             for rows in level {
-                match (depth < settings.depth).then(|| plain_split(&rows, &gh, &codes, layout, settings)).flatten() {
+                match (depth < settings.depth)
+                    .then(|| plain_split(&rows, &gh, &codes, layout, settings))
+                    .flatten()
+                {
                     Some((left, right)) => next.extend([left, right]),
                     None => {
-                        let sum = rows.iter().fold((0.0, 0.0), |s, &r| (s.0 + gh[r].0, s.1 + gh[r].1));
-                        let value = -sum.0 / (sum.1 + settings.penalties.lambda) * settings.learning_rate;
+                        let sum =
+                            rows.iter().fold((0.0, 0.0), |s, &r| (s.0 + gh[r].0, s.1 + gh[r].1));
+                        let value =
+                            -sum.0 / (sum.1 + settings.penalties.lambda) * settings.learning_rate;
                         rows.iter().for_each(|&row| score[row] += value);
                     }
                 }
@@ -368,11 +403,15 @@ fn plain_split(
     let mut best: Option<(f64, Vec<usize>, Vec<usize>)> = None;
     for (feature, bins) in layout.features().iter().enumerate() {
         for code in 1..bins.bins() as u8 {
-            let rule =
-                crate::bins::Rule { feature: feature as u32, cut: crate::bins::Cut::Above(code), missing_right: true };
+            let rule = crate::bins::Rule {
+                feature: feature as u32,
+                cut: crate::bins::Cut::Above(code),
+                missing_right: true,
+            };
             let route = layout.route(&rule);
-            let (right, left): (Vec<usize>, Vec<usize>) =
-                rows.iter().partition(|&&row| route.right[usize::from(codes[route.column][row])] == 1);
+            let (right, left): (Vec<usize>, Vec<usize>) = rows
+                .iter()
+                .partition(|&&row| route.right[usize::from(codes[route.column][row])] == 1);
             let ((a, ha), (b, hb)) = (score(&left), score(&right));
             let least = settings.penalties.min_child_weight;
             if ha >= least && hb >= least && !left.is_empty() && !right.is_empty() {
@@ -390,15 +429,19 @@ fn plain_split(
 fn a_plain_booster_over_all_cuts_agrees() {
     let mut stream = Stream::new(11, 0, 0);
     let rows = 200;
-    let column = |stream: &mut Stream| Column::Number((0..rows).map(|_| (stream.unit() * 50.0).floor()).collect());
+    let column = |stream: &mut Stream| {
+        Column::Number((0..rows).map(|_| (stream.unit() * 50.0).floor()).collect())
+    };
     let columns: Vec<Column> = (0..3).map(|_| column(&mut stream)).collect();
     let value = |at: usize, row: usize| match &columns[at] {
         Column::Number(values) => values[row],
         Column::Category(_) => unreachable!(),
     };
     let noise: Vec<f64> = (0..rows).map(|_| stream.normal()).collect();
-    let target: Vec<f64> = (0..rows).map(|r| value(0, r) * 0.1 + (value(1, r) * 0.2).sin() * 3.0 + noise[r]).collect();
-    let features: Vec<Feature> = (0..3).map(|at| Feature { name: format!("x{at}"), kind: Kind::Number }).collect();
+    let target: Vec<f64> =
+        (0..rows).map(|r| value(0, r) * 0.1 + (value(1, r) * 0.2).sin() * 3.0 + noise[r]).collect();
+    let features: Vec<Feature> =
+        (0..3).map(|at| Feature { name: format!("x{at}"), kind: Kind::Number }).collect();
     let chunk = Chunk { columns: columns.clone(), target, weight: Vec::new(), rows };
     let pool = Pool::new(1).unwrap();
     let layout = Layout::fit(|at| chunk.columns[at].clone(), &features, 255, &pool);
@@ -412,7 +455,10 @@ fn a_plain_booster_over_all_cuts_agrees() {
         assert!((f64::from(score) + ours.shift - plain).abs() < 1e-4, "{score} {plain}");
     }
 
-    let classes = Chunk { target: chunk.target.iter().map(|&y| f64::from(u8::from(y > mean))).collect(), ..chunk };
+    let classes = Chunk {
+        target: chunk.target.iter().map(|&y| f64::from(u8::from(y > mean))).collect(),
+        ..chunk
+    };
     let data = Dataset::from_chunk(&classes, layout.clone(), &pool);
     let ours = fit(&data, &Spec::Logistic, &settings, 1).0;
     let sigmoid = |f: f64| 1.0 / (1.0 + (-f).exp());
@@ -434,7 +480,8 @@ fn sums_over_shards_equal_sums_over_the_whole() {
     let target: Vec<f32> = chunk.target.iter().map(|&y| y as f32).collect();
     let mut workers = Workers::new(&data, &target, None, &[0.0], &*objective, &pool, 1 << 30);
     workers.derive(0.0);
-    let search = TreeSearch { allowed: vec![true; 7], penalties: settings(Growth::Depth).penalties };
+    let search =
+        TreeSearch { allowed: vec![true; 7], penalties: settings(Growth::Depth).penalties };
     let root = workers.plant(0, None, search, crate::workers::Want::Each);
     let sums = workers.scale().unpack(root.total);
     let exact: f64 = target.iter().map(|&y| -f64::from(y)).sum();
@@ -444,7 +491,9 @@ fn sums_over_shards_equal_sums_over_the_whole() {
     let route = data.layout.route(&rule);
     let right: f64 = (0..data.shards.len())
         .flat_map(|shard| (0..data.shards[shard].rows).map(move |row| (shard, row)))
-        .filter(|&(shard, row)| route.right[usize::from(data.shards[shard].columns[route.column][row])] == 1)
+        .filter(|&(shard, row)| {
+            route.right[usize::from(data.shards[shard].columns[route.column][row])] == 1
+        })
         .map(|(shard, row)| -f64::from(target[data.plan.global(shard, row)]))
         .sum();
     let [_, told] = workers.sides(0, &rule, root.total);
@@ -459,13 +508,17 @@ fn a_hurry_ends_a_round_with_the_tree_so_far() {
     for growth in GROWTHS {
         let loss = |questions: usize| {
             let pool = crate::pool::hurried_after(2, questions);
-            let fit = train(&data, None, &*objective, &settings(growth), &pool, &mut |_| Flow::Continue);
+            let fit =
+                train(&data, None, &*objective, &settings(growth), &pool, &mut |_| Flow::Continue);
             assert_eq!(fit.members.len(), 3 * fit.rounds_done, "a tree for every class");
             assert!(fit.rounds_done >= 1 && (questions < 999 || fit.rounds_done == 10));
             let target: Vec<f32> = data.target.iter().map(|y| y as f32).collect();
             objective.loss(&fit.train_scores.concat(), &target, &[])
         };
         let losses = [0, 3, 12, 40, 9999].map(loss);
-        assert!(losses.windows(2).all(|pair| pair[1] <= pair[0] + 1e-3) && losses[4] < losses[0], "{losses:?}");
+        assert!(
+            losses.windows(2).all(|pair| pair[1] <= pair[0] + 1e-3) && losses[4] < losses[0],
+            "{losses:?}"
+        );
     }
 }

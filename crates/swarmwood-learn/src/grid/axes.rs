@@ -1,4 +1,5 @@
-//! The variables of a grid and how many thresholds each has, from the preliminary tree (end of phase 1).
+//! The variables of a grid and how many thresholds each has, from the preliminary tree (end of
+//! phase 1).
 
 use crate::ranked::{Cut, Ranked, Ranks};
 use crate::sketch::Sketch;
@@ -16,8 +17,9 @@ pub struct Axis {
     pub missing_right: bool,
 }
 
-/// The variables that the rules of a tree ask about, by column, and the thresholds of the tree on them, axis after axis. A
-/// threshold that two rules share counts once. Missing values go where the rule nearest to the root sends them.
+/// The variables that the rules of a tree ask about, by column, and the thresholds of the tree on
+/// them, axis after axis. A threshold that two rules share counts once. Missing values go where the
+/// rule nearest to the root sends them.
 pub(super) fn of_tree(tree: &Sketch, table: &Ranked) -> (Vec<Axis>, Vec<f64>) {
     let mut rules: Vec<(u32, u16, usize, bool)> = Vec::new();
     for (at, branch) in tree.nodes().iter().enumerate() {
@@ -38,7 +40,9 @@ pub(super) fn of_tree(tree: &Sketch, table: &Ranked) -> (Vec<Axis>, Vec<f64>) {
         let highest = of_feature.iter().min_by_key(|rule| (depths[rule.2], rule.2));
         let missing_right = highest.is_some_and(|rule| rule.3);
         axes.push(Axis { feature, thresholds: cuts.len(), range, missing_right });
-        start.extend(cuts.iter().map(|&cut| column.between(cut, cut + 1).0.clamp(range[0], range[1])));
+        start.extend(
+            cuts.iter().map(|&cut| column.between(cut, cut + 1).0.clamp(range[0], range[1])),
+        );
     }
     (axes, start)
 }

@@ -1,8 +1,9 @@
 //! The rows of a grid's cells, and the fitness of a position of thresholds.
 //!
-//! A position is made into cuts between the ranks of values first. Then each axis turns every code into its part of the
-//! cell's number by one look into a table, column after column, and cells with rows are found by a hash of the number. So
-//! an evaluation is one pass over the rows of the used columns, compares no values, and stores no cell without rows.
+//! A position is made into cuts between the ranks of values first. Then each axis turns every code
+//! into its part of the cell's number by one look into a table, column after column, and cells with
+//! rows are found by a hash of the number. So an evaluation is one pass over the rows of the used
+//! columns, compares no values, and stores no cell without rows.
 
 use super::Axis;
 use crate::merit::{Merit, majority};
@@ -30,7 +31,8 @@ impl<'a> Cells<'a> {
             rest = others;
             let column = &self.table.columns()[axis.feature as usize];
             // No cut lies below all values.
-            let mut cuts: Vec<u16> = own.iter().map(|&threshold| column.cut_at(threshold).max(1)).collect();
+            let mut cuts: Vec<u16> =
+                own.iter().map(|&threshold| column.cut_at(threshold).max(1)).collect();
             cuts.sort_unstable();
             cuts
         };
@@ -67,7 +69,8 @@ impl<'a> Cells<'a> {
         occupied
     }
 
-    /// The same grid with each threshold once, and without those that part no training row. Axes that have none left go.
+    /// The same grid with each threshold once, and without those that part no training row. Axes
+    /// that have none left go.
     pub(super) fn tidy(&self, cuts: &[Vec<u16>]) -> (Vec<Axis>, Vec<Vec<u16>>) {
         let mut kept = (Vec::new(), Vec::new());
         for (axis, cuts) in self.axes.iter().zip(cuts) {
@@ -75,9 +78,13 @@ impl<'a> Cells<'a> {
             let any_missing = column.codes().contains(&0);
             // Beyond the greatest value a threshold parts it from missing ones.
             let top = column.top();
-            let last =
-                if axis.missing_right && any_missing && column.is_bounded() { top } else { top.saturating_sub(1) };
-            let mut cuts: Vec<u16> = cuts.iter().copied().filter(|cut| (1..=last).contains(cut)).collect();
+            let last = if axis.missing_right && any_missing && column.is_bounded() {
+                top
+            } else {
+                top.saturating_sub(1)
+            };
+            let mut cuts: Vec<u16> =
+                cuts.iter().copied().filter(|cut| (1..=last).contains(cut)).collect();
             cuts.dedup();
             if !cuts.is_empty() {
                 kept.0.push(Axis { thresholds: cuts.len(), ..axis.clone() });
@@ -100,7 +107,8 @@ fn intervals(cuts: &[u16], top: u16, missing_right: bool, stride: u32, parts: &m
     parts[0] = if missing_right { number } else { 0 };
 }
 
-/// Cells with rows, in the order in which rows come upon them, and the weights of the classes in each.
+/// Cells with rows, in the order in which rows come upon them, and the weights of the classes in
+/// each.
 #[derive(Debug)]
 pub(super) struct Occupied {
     /// The place of a cell in `cells`, plus one, found by a hash of its number; 0 is free.
@@ -114,7 +122,13 @@ pub(super) struct Occupied {
 impl Occupied {
     fn new(most: usize, width: usize) -> Self {
         let bits = (2 * most.max(1)).next_power_of_two().trailing_zeros();
-        Occupied { slots: vec![0; 1 << bits], shift: 64 - bits, cells: Vec::new(), counts: Vec::new(), width }
+        Occupied {
+            slots: vec![0; 1 << bits],
+            shift: 64 - bits,
+            cells: Vec::new(),
+            counts: Vec::new(),
+            width,
+        }
     }
 
     /// The weights of a cell, which are zeros at first.

@@ -1,8 +1,9 @@
 //! The class of cells without rows.
 //!
-//! A row that lands in such a cell needs an answer. The nearest cell with rows gives it: the one that the fewest thresholds
-//! lie between, of equally near ones the one with most weight, of equals the one with the least number. The paper says
-//! that the class "may be determined randomly" (section 3).
+//! A row that lands in such a cell needs an answer. The nearest cell with rows gives it: the one
+//! that the fewest thresholds lie between, of equally near ones the one with most weight, of equals
+//! the one with the least number. The paper says that the class "may be determined randomly"
+//! (section 3).
 
 use swarmwood_search::rng::Stream;
 
@@ -23,16 +24,23 @@ pub(super) struct Occupied {
     pub(super) weight: f64,
 }
 
-/// The class of every cell of a grid with so many intervals on each axis, the last axis running fastest.
-pub(super) fn fill(shape: &[usize], occupied: &[Occupied], rule: Empty, classes: usize, seed: u64) -> Vec<u16> {
+/// The class of every cell of a grid with so many intervals on each axis, the last axis running
+/// fastest.
+pub(super) fn fill(
+    shape: &[usize],
+    occupied: &[Occupied],
+    rule: Empty,
+    classes: usize,
+    seed: u64,
+) -> Vec<u16> {
     match rule {
         Empty::Nearest => nearest(shape, occupied),
         Empty::Random => random(shape, occupied, classes, seed),
     }
 }
 
-/// A wave from all cells with rows at once: a cell at distance d hears of its nearest cells with rows from its neighbours
-/// at distance d - 1, and from no other.
+/// A wave from all cells with rows at once: a cell at distance d hears of its nearest cells with
+/// rows from its neighbours at distance d - 1, and from no other.
 fn nearest(shape: &[usize], occupied: &[Occupied]) -> Vec<u16> {
     const NONE: u32 = u32::MAX;
     let cells: usize = shape.iter().product();

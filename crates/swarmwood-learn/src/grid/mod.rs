@@ -1,19 +1,24 @@
 //! One grid of thresholds, moved together by an adaptive particle swarm: the published swarm tree.
 //!
-//! Phase 1 grows a tree greedily and cuts it back by cross-validation; only its variables and the number of thresholds of
-//! each are kept (`axes.rs`). In phase 2 all thresholds are one position of an adaptive particle swarm, whose global best
-//! starts at the greedy tree's own; they cut the space into cells, and a cell has the class of most of its rows
-//! (`cells.rs`). Phase 3 makes a tree of the cells (`to_tree.rs`). Jun, Cho, Lee, "Improving tree-based classification
-//! rules using a particle swarm optimization", APMS 2012, section 3.
+//! Phase 1 grows a tree greedily and cuts it back by cross-validation; only its variables and the
+//! number of thresholds of each are kept (`axes.rs`). In phase 2 all thresholds are one position of
+//! an adaptive particle swarm, whose global best starts at the greedy tree's own; they cut the
+//! space into cells, and a cell has the class of most of its rows (`cells.rs`). Phase 3 makes a
+//! tree of the cells (`to_tree.rs`). Jun, Cho, Lee, "Improving tree-based classification rules
+//! using a particle swarm optimization", APMS 2012, section 3.
 //!
 //! Where this differs from the paper:
-//! - A cell without rows has the class of the nearest cell with rows; the paper's random class is an option (`empty.rs`).
-//! - A threshold that was found is moved to the middle between the two training values around it. No training row
-//!   changes its cell.
-//! - A grid of many thresholds consists of cells without rows, so that more than a limit are refused.
-//! - The paper repeats the first two phases "by selecting different variables" and does not say how. Here the first
-//!   grid may use all features and each further one a random half of them; the best on the training rows wins.
-//! - The paper's data have no missing values. Here they lie at the end of an axis that the greedy tree sends them to.
+//! - A cell without rows has the class of the nearest cell with rows; the paper's random class is
+//!   an option (`empty.rs`).
+//! - A threshold that was found is moved to the middle between the two training values around it.
+//!   No training row changes its cell.
+//! - A grid of many thresholds consists of cells without rows, so that more than a limit are
+//!   refused.
+//! - The paper repeats the first two phases "by selecting different variables" and does not say
+//!   how. Here the first grid may use all features and each further one a random half of them; the
+//!   best on the training rows wins.
+//! - The paper's data have no missing values. Here they lie at the end of an axis that the greedy
+//!   tree sends them to.
 
 mod axes;
 mod cells;
@@ -84,7 +89,9 @@ pub enum GridError {
         feature: u32,
     },
     /// Too many thresholds.
-    #[error("the preliminary tree has {thresholds} thresholds on {features} features, which make {cells:.0} cells")]
+    #[error(
+        "the preliminary tree has {thresholds} thresholds on {features} features, which make {cells:.0} cells"
+    )]
     TooMany {
         /// How many there are.
         thresholds: usize,
@@ -176,7 +183,9 @@ pub fn search(
     watch: &mut dyn FnMut(&Event) -> Flow,
 ) -> Result<Outcome, GridError> {
     let merit = Merit::new(table, settings.fitness).ok_or(GridError::NoClasses)?;
-    if let Some(feature) = (0..).zip(table.columns()).find(|(_, column)| column.is_category()).map(|(at, _)| at) {
+    if let Some(feature) =
+        (0..).zip(table.columns()).find(|(_, column)| column.is_category()).map(|(at, _)| at)
+    {
         return Err(GridError::Category { feature });
     }
     let mut run = Run { table, settings, pool, merit, before: Before::default(), stopped: false };
@@ -189,8 +198,11 @@ pub fn search(
             break;
         }
         let mut stream = Stream::new(settings.seed, FEATURE_STREAM, number as u64);
-        let mut half: Vec<u32> =
-            stream.sample_without(all.len(), all.len().div_ceil(2)).iter().map(|&at| at as u32).collect();
+        let mut half: Vec<u32> = stream
+            .sample_without(all.len(), all.len().div_ceil(2))
+            .iter()
+            .map(|&at| at as u32)
+            .collect();
         half.sort_unstable();
         let tree = run.preliminary(&half);
         match run.fly(&tree, number, watch) {
@@ -239,7 +251,8 @@ impl Run<'_> {
     /// Phase 1: steps 1-1 and 1-2.
     fn preliminary(&self, features: &[u32]) -> Sketch {
         let Settings { limits, prune, folds, seed, .. } = *self.settings;
-        let growing = Growing { table: self.table, loss: &Loss::Gini, limits, features, pool: self.pool };
+        let growing =
+            Growing { table: self.table, loss: &Loss::Gini, limits, features, pool: self.pool };
         let path = Path::new(cart::grow(&growing), self.table, &Loss::Gini);
         let mut alpha = prune.map_or(-1.0, |choice| {
             let folds = cart::deal(self.table, folds, seed, 0, self.pool);
@@ -257,20 +270,32 @@ impl Run<'_> {
     }
 
     /// Phase 2, on the variables of a tree.
-    fn fly(&mut self, tree: &Sketch, number: usize, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Found, GridError> {
+    fn fly(
+        &mut self,
+        tree: &Sketch,
+        number: usize,
+        watch: &mut dyn FnMut(&Event) -> Flow,
+    ) -> Result<Found, GridError> {
         let (axes, start) = axes::of_tree(tree, self.table);
         let limit = self.settings.most_thresholds.min(MOST_THRESHOLDS);
         // Equation 5: D is the number of all thresholds.
         if start.len() > limit {
             let cells = axes.iter().map(|axis| (axis.thresholds + 1) as f64).product();
-            return Err(GridError::TooMany { thresholds: start.len(), limit, features: axes.len(), cells });
+            return Err(GridError::TooMany {
+                thresholds: start.len(),
+                limit,
+                features: axes.len(),
+                cells,
+            });
         }
         let cells = Cells::new(self.table, &self.merit, &axes);
         if axes.is_empty() {
             let fitness = cells.fitness(&[]);
             return Ok(Found { axes, cuts: Vec::new(), fitness, number });
         }
-        let parameter = |(at, range): (usize, [f64; 2])| Param::real(&format!("threshold {at}"), range[0], range[1]);
+        let parameter = |(at, range): (usize, [f64; 2])| {
+            Param::real(&format!("threshold {at}"), range[0], range[1])
+        };
         let ranges = axes.iter().flat_map(|axis| std::iter::repeat_n(axis.range, axis.thresholds));
         let space = Space::new(ranges.enumerate().map(parameter).collect())?;
         let swarm = apso::Settings {
@@ -279,9 +304,11 @@ impl Run<'_> {
             start: Some(Point(start.iter().map(|&threshold| Value::Real(threshold)).collect())),
             ..apso::Settings::default()
         };
-        let mut engine = Apso::new(&space, swarm, rng::hash(self.settings.seed, SWARM_STREAM, number as u64))?;
+        let mut engine =
+            Apso::new(&space, swarm, rng::hash(self.settings.seed, SWARM_STREAM, number as u64))?;
         let loss = |point: &Point| 1.0 - cells.fitness(&cells.cuts(&numbers(point)));
-        let (measure, steps) = (self.settings.fitness.name(), self.settings.iterations * self.settings.repeats.max(1));
+        let (measure, steps) =
+            (self.settings.fitness.name(), self.settings.iterations * self.settings.repeats.max(1));
         let (before, mut stopped) = (self.before, false);
         let last = iterate(&mut engine, self.pool, loss, &mut |step| {
             let flow = watch(&step.event(measure, before, steps));
@@ -310,10 +337,15 @@ impl Run<'_> {
         let shape: Vec<usize> = cuts.iter().map(|cuts| cuts.len() + 1).collect();
         let decided: Vec<empty::Occupied> = occupied
             .iter()
-            .map(|(cell, counts)| empty::Occupied { cell, class: majority(counts) as u16, weight: counts.iter().sum() })
+            .map(|(cell, counts)| empty::Occupied {
+                cell,
+                class: majority(counts) as u16,
+                weight: counts.iter().sum(),
+            })
             .collect();
         let seed = rng::hash(self.settings.seed, EMPTY_STREAM, found.number as u64);
-        let classes = empty::fill(&shape, &decided, self.settings.empty, self.merit.classes(), seed);
+        let classes =
+            empty::fill(&shape, &decided, self.settings.empty, self.merit.classes(), seed);
         Grid { axes, cuts, classes, occupied: decided.len() }
     }
 

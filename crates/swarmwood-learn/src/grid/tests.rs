@@ -10,7 +10,12 @@ fn numbers_table(columns: Vec<Vec<f64>>, target: Vec<f64>, classes: usize) -> Ra
     let features: Vec<Feature> = (0..columns.len()).map(feature).collect();
     let rows = target.len();
     let columns = columns.into_iter().map(Column::Number).collect();
-    Ranked::new(&Chunk { columns, target, weight: Vec::new(), rows }, &features, Some(classes), 1000)
+    Ranked::new(
+        &Chunk { columns, target, weight: Vec::new(), rows },
+        &features,
+        Some(classes),
+        1000,
+    )
 }
 
 fn settings() -> Settings {
@@ -40,13 +45,18 @@ fn walk(tree: &Decided, code: impl Fn(u32) -> u16) -> u16 {
             Edge::Leaf(leaf) => return tree.classes[leaf as usize],
             Edge::Node(node) => {
                 let branch = &tree.sketch.nodes()[node as usize];
-                edge = if branch.rule.right(code(branch.rule.feature)) { branch.right } else { branch.left };
+                edge = if branch.rule.right(code(branch.rule.feature)) {
+                    branch.right
+                } else {
+                    branch.left
+                };
             }
         }
     }
 }
 
-/// Ten rows, one threshold on x and two on y, drawn by hand (a cell's rows, and its class in brackets):
+/// Ten rows, one threshold on x and two on y, drawn by hand (a cell's rows, and its class in
+/// brackets):
 ///
 /// ```text
 ///        y <= 2.5        2.5 < y <= 4.5   y > 4.5
@@ -57,7 +67,12 @@ fn by_hand() -> (Ranked, Vec<Axis>) {
     let x = vec![1.0, 2.0, 1.0, 2.0, 1.0, 2.0, 3.0, 4.0, 3.0, 4.0];
     let y = vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 1.0, 2.0, 2.0, 6.0];
     let classes = vec![0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 2.0, 2.0, 1.0];
-    let axis = |feature, thresholds, high| Axis { feature, thresholds, range: [1.0, high], missing_right: false };
+    let axis = |feature, thresholds, high| Axis {
+        feature,
+        thresholds,
+        range: [1.0, high],
+        missing_right: false,
+    };
     (numbers_table(vec![x, y], classes, 3), vec![axis(0, 1, 4.0), axis(1, 2, 6.0)])
 }
 
@@ -72,8 +87,13 @@ fn the_cells_of_the_drawing_are_counted() {
     let mut counted: Vec<(u32, Vec<f64>)> =
         cells.occupied(&cuts).iter().map(|(cell, counts)| (cell, counts.to_vec())).collect();
     counted.sort_by_key(|one| one.0);
-    let expected =
-        [(0, [2.0, 0.0, 0.0]), (1, [0.0, 2.0, 0.0]), (2, [2.0, 0.0, 0.0]), (3, [1.0, 0.0, 2.0]), (5, [0.0, 1.0, 0.0])];
+    let expected = [
+        (0, [2.0, 0.0, 0.0]),
+        (1, [0.0, 2.0, 0.0]),
+        (2, [2.0, 0.0, 0.0]),
+        (3, [1.0, 0.0, 2.0]),
+        (5, [0.0, 1.0, 0.0]),
+    ];
     assert_eq!(counted, expected.map(|(cell, counts)| (cell, counts.to_vec())));
     assert!((cells.fitness(&cuts) - 0.9).abs() < 1e-12);
     // The mean of the shares of each class that is right: 4 of 5, 3 of 3, 2 of 2.
@@ -87,10 +107,19 @@ fn the_cells_of_the_drawing_become_a_tree() {
     let merit = Merit::new(&table, Fitness::Accuracy).unwrap();
     let settings = settings();
     let pool = Pool::new(1).unwrap();
-    let run = Run { table: &table, settings: &settings, pool: &pool, merit, before: Before::default(), stopped: false };
-    let found = Found { axes: axes.clone(), cuts: vec![vec![2], vec![2, 4]], fitness: 0.9, number: 0 };
+    let run = Run {
+        table: &table,
+        settings: &settings,
+        pool: &pool,
+        merit,
+        before: Before::default(),
+        stopped: false,
+    };
+    let found =
+        Found { axes: axes.clone(), cuts: vec![vec![2], vec![2, 4]], fitness: 0.9, number: 0 };
     let grid = run.finish(&found);
-    // Three cells lie one threshold away from the one without rows; the heaviest of them has class 2.
+    // Three cells lie one threshold away from the one without rows; the heaviest of them has class
+    // 2.
     assert_eq!((grid.classes.clone(), grid.occupied), (vec![0, 1, 0, 2, 2, 1], 5));
     let tree = grid.to_tree(&table);
     let splits: Vec<(u32, f64)> = tree
@@ -113,7 +142,9 @@ fn a_tree_decides_as_its_grid_on_every_cell() {
     for round in 0..60 {
         let mut stream = Stream::new(round, 1, 0);
         let mut column = || -> Vec<f64> {
-            (0..25).map(|_| if stream.below(6) == 0 { f64::NAN } else { stream.below(7) as f64 }).collect()
+            (0..25)
+                .map(|_| if stream.below(6) == 0 { f64::NAN } else { stream.below(7) as f64 })
+                .collect()
         };
         let columns = vec![column(), column(), column()];
         let target = (0..25).map(|_| stream.below(3) as f64).collect();
@@ -124,21 +155,30 @@ fn a_tree_decides_as_its_grid_on_every_cell() {
             range: [0.0, 6.0],
             missing_right,
         };
-        let axes = [axis(0, 2, round % 2 == 0), axis(1, 1, round % 3 == 0), axis(2, 3, round % 5 == 0)];
+        let axes =
+            [axis(0, 2, round % 2 == 0), axis(1, 1, round % 3 == 0), axis(2, 3, round % 5 == 0)];
         let merit = Merit::new(&table, Fitness::Accuracy).unwrap();
         let thresholds: Vec<f64> = (0..6).map(|_| stream.unit() * 6.0).collect();
         let cuts = Cells::new(&table, &merit, &axes).cuts(&thresholds);
         let empty = if round % 2 == 0 { Empty::Nearest } else { Empty::Random };
         let (settings, pool) = (Settings { empty, ..settings() }, Pool::new(1).unwrap());
         let fitness = Cells::new(&table, &merit, &axes).fitness(&cuts);
-        let run =
-            Run { table: &table, settings: &settings, pool: &pool, merit, before: Before::default(), stopped: false };
+        let run = Run {
+            table: &table,
+            settings: &settings,
+            pool: &pool,
+            merit,
+            before: Before::default(),
+            stopped: false,
+        };
         let grid = run.finish(&Found { axes: axes.to_vec(), cuts, fitness, number: 0 });
         let tree = grid.to_tree(&table);
         let mut right = 0;
         for row in 0..25 {
             let code = |feature: u32| table.columns()[feature as usize].codes()[row];
-            let crate::ranked::Target::Classes { of_row, .. } = table.target() else { unreachable!() };
+            let crate::ranked::Target::Classes { of_row, .. } = table.target() else {
+                unreachable!()
+            };
             right += usize::from(walk(&tree, code) == of_row[row]);
         }
         assert!((right as f64 / 25.0 - fitness).abs() < 1e-12, "round {round}");
@@ -165,7 +205,8 @@ fn all_codes(tops: &[u16]) -> Vec<(u16, u16, u16)> {
 fn empty_cells_take_the_nearest_class_or_any_that_rows_have() {
     for round in 0..40 {
         let mut stream = Stream::new(round, 2, 0);
-        let shape: Vec<usize> = (0..1 + stream.below(3)).map(|_| 1 + stream.below(5) as usize).collect();
+        let shape: Vec<usize> =
+            (0..1 + stream.below(3)).map(|_| 1 + stream.below(5) as usize).collect();
         let cells: usize = shape.iter().product();
         let mut order: Vec<u32> = (0..cells as u32).collect();
         stream.shuffle(&mut order);
@@ -190,11 +231,19 @@ fn empty_cells_take_the_nearest_class_or_any_that_rows_have() {
             place.reverse();
             place
         };
-        let apart = |a: usize, b: usize| -> usize { place(a).iter().zip(place(b)).map(|(a, b)| a.abs_diff(b)).sum() };
+        let apart = |a: usize, b: usize| -> usize {
+            place(a).iter().zip(place(b)).map(|(a, b)| a.abs_diff(b)).sum()
+        };
         let filled = empty::fill(&shape, &occupied, Empty::Nearest, 4, 0);
         for (cell, &class) in filled.iter().enumerate() {
-            let key = |one: &&empty::Occupied| (apart(cell, one.cell as usize), -(one.weight as i64), one.cell);
-            assert_eq!(Some(class), occupied.iter().min_by_key(key).map(|one| one.class), "round {round} cell {cell}");
+            let key = |one: &&empty::Occupied| {
+                (apart(cell, one.cell as usize), -(one.weight as i64), one.cell)
+            };
+            assert_eq!(
+                Some(class),
+                occupied.iter().min_by_key(key).map(|one| one.class),
+                "round {round} cell {cell}"
+            );
         }
         let random = |seed| empty::fill(&shape, &occupied, Empty::Random, 4, seed);
         assert_eq!(random(round), random(round));
@@ -210,7 +259,8 @@ fn empty_cells_take_the_nearest_class_or_any_that_rows_have() {
 /// Rows of three numbers whose class follows two of them, with noise.
 fn noisy(rows: usize, seed: u64) -> Ranked {
     let mut stream = Stream::new(seed, 3, 0);
-    let columns: Vec<Vec<f64>> = (0..3).map(|_| (0..rows).map(|_| stream.below(12) as f64).collect()).collect();
+    let columns: Vec<Vec<f64>> =
+        (0..3).map(|_| (0..rows).map(|_| stream.below(12) as f64).collect()).collect();
     let mut class = |row: usize| {
         let clear = u8::from(columns[0][row] > 4.0) + u8::from(columns[1][row] > 7.0);
         f64::from(if stream.below(8) == 0 { stream.below(3) as u8 } else { clear })
@@ -230,8 +280,10 @@ fn no_swarm_beats_the_best_of_all_placements_and_a_patient_one_finds_it() {
         let merit = Merit::new(&table, Fitness::Accuracy).unwrap();
         let cells = Cells::new(&table, &merit, &axes);
         // Every placement of so many thresholds among the codes of each axis.
-        let columns: Vec<u16> =
-            axes.iter().flat_map(|axis| vec![table.columns()[axis.feature as usize].top(); axis.thresholds]).collect();
+        let columns: Vec<u16> = axes
+            .iter()
+            .flat_map(|axis| vec![table.columns()[axis.feature as usize].top(); axis.thresholds])
+            .collect();
         let all: usize = columns.iter().map(|&top| usize::from(top)).product();
         let mut best = 0.0_f64;
         for number in 0..all {
@@ -258,11 +310,19 @@ fn no_swarm_beats_the_best_of_all_placements_and_a_patient_one_finds_it() {
             best = best.max(cells.fitness(&cuts));
         }
         assert!((found.fitness - best).abs() < 1e-12, "seed {seed}: {} of {best}", found.fitness);
-        let hasty = find(&table, &Settings { population: 2, iterations: 1, ..base.clone() }, 1).unwrap();
+        let hasty =
+            find(&table, &Settings { population: 2, iterations: 1, ..base.clone() }, 1).unwrap();
         let greedy = cells.fitness(&cells.cuts(&start));
-        assert!(greedy <= hasty.fitness && hasty.fitness <= best, "the greedy thresholds are where it starts");
+        assert!(
+            greedy <= hasty.fitness && hasty.fitness <= best,
+            "the greedy thresholds are where it starts"
+        );
         // Cells part rows at least as finely as the leaves of the tree do.
-        assert!(found.preliminary_fitness <= greedy + 1e-12, "{} {greedy}", found.preliminary_fitness);
+        assert!(
+            found.preliminary_fitness <= greedy + 1e-12,
+            "{} {greedy}",
+            found.preliminary_fitness
+        );
     }
 }
 
@@ -277,10 +337,11 @@ fn threads_change_nothing_and_repeats_never_worsen_the_fit() {
     assert!(again.fitness >= one.fitness && again.repeats + again.refused == 4, "{again:?}");
     assert_eq!(again.iterations, 10 * again.repeats);
     let mut told = Vec::new();
-    let stopped = search(&table, &Settings { repeats: 4, ..small }, &Pool::new(1).unwrap(), &mut |event| {
-        told.push((event.step, event.steps));
-        if event.step == 13 { Flow::Stop } else { Flow::Continue }
-    });
+    let stopped =
+        search(&table, &Settings { repeats: 4, ..small }, &Pool::new(1).unwrap(), &mut |event| {
+            told.push((event.step, event.steps));
+            if event.step == 13 { Flow::Stop } else { Flow::Continue }
+        });
     assert!(stopped.is_ok_and(|stopped| stopped.iterations <= 13));
     assert_eq!(told, (1..=told.len()).map(|step| (step, 40)).collect::<Vec<_>>());
 }
@@ -289,16 +350,28 @@ fn threads_change_nothing_and_repeats_never_worsen_the_fit() {
 fn what_no_grid_can_be_made_of_is_refused() {
     let table = noisy(300, 4);
     let error = find(&table, &Settings { prune: None, ..settings() }, 1).unwrap_err();
-    let GridError::TooMany { thresholds, limit: 15, features: 3, cells } = error else { panic!("{error:?}") };
+    let GridError::TooMany { thresholds, limit: 15, features: 3, cells } = error else {
+        panic!("{error:?}")
+    };
     assert!(thresholds > 15 && cells > 500.0, "{thresholds} {cells}");
-    let chunk =
-        Chunk { columns: vec![Column::Category(vec![0, 1])], target: vec![0.0, 1.0], rows: 2, ..Chunk::default() };
+    let chunk = Chunk {
+        columns: vec![Column::Category(vec![0, 1])],
+        target: vec![0.0, 1.0],
+        rows: 2,
+        ..Chunk::default()
+    };
     let levels = Kind::Category { levels: vec!["a".into(), "b".into()] };
-    let categories = Ranked::new(&chunk, &[Feature { name: "c".into(), kind: levels }], Some(2), 10);
+    let categories =
+        Ranked::new(&chunk, &[Feature { name: "c".into(), kind: levels }], Some(2), 10);
     assert_eq!(find(&categories, &settings(), 1).unwrap_err(), GridError::Category { feature: 0 });
-    let chunk =
-        Chunk { columns: vec![Column::Number(vec![0.0, 1.0])], target: vec![0.0, 1.0], rows: 2, ..Chunk::default() };
-    let numbers = Ranked::new(&chunk, &[Feature { name: "c".into(), kind: Kind::Number }], None, 10);
+    let chunk = Chunk {
+        columns: vec![Column::Number(vec![0.0, 1.0])],
+        target: vec![0.0, 1.0],
+        rows: 2,
+        ..Chunk::default()
+    };
+    let numbers =
+        Ranked::new(&chunk, &[Feature { name: "c".into(), kind: Kind::Number }], None, 10);
     assert_eq!(find(&numbers, &settings(), 1).unwrap_err(), GridError::NoClasses);
 }
 
@@ -306,7 +379,10 @@ fn what_no_grid_can_be_made_of_is_refused() {
 fn a_tree_without_rules_is_a_grid_of_one_cell() {
     let table = numbers_table(vec![vec![1.0, 2.0, 3.0, 4.0]], vec![1.0; 4], 2);
     let found = find(&table, &settings(), 1).unwrap();
-    assert_eq!((found.grid.classes.as_slice(), found.fitness, found.iterations), ([1].as_slice(), 1.0, 0));
+    assert_eq!(
+        (found.grid.classes.as_slice(), found.fitness, found.iterations),
+        ([1].as_slice(), 1.0, 0)
+    );
     assert_eq!(found.grid.to_tree(&table).classes, [1]);
 }
 
@@ -324,14 +400,19 @@ fn values_without_end_have_a_place() {
 #[test]
 fn a_hurry_ends_it_with_a_grid() {
     let mut stream = Stream::new(2, 0, 0);
-    let columns: Vec<Vec<f64>> = (0..3).map(|_| (0..400).map(|_| (50.0 * stream.unit()).floor()).collect()).collect();
-    let target = (0..400).map(|row| f64::from(u8::from(columns[0][row] + columns[1][row] > 50.0))).collect();
+    let columns: Vec<Vec<f64>> =
+        (0..3).map(|_| (0..400).map(|_| (50.0 * stream.unit()).floor()).collect()).collect();
+    let target =
+        (0..400).map(|row| f64::from(u8::from(columns[0][row] + columns[1][row] > 50.0))).collect();
     let table = numbers_table(columns, target, 2);
     let settings = Settings { repeats: 3, ..settings() };
     for questions in [0, 2, 8, 40, 200, 1000] {
         let pool = crate::pool::hurried_after(2, questions);
         let found = search(&table, &settings, &pool, &mut |_| Flow::Continue).unwrap();
         assert!(found.fitness >= 0.5 && found.repeats >= 1, "{questions}: {}", found.fitness);
-        assert_eq!(found.grid.classes.len(), found.grid.cuts.iter().map(|cuts| cuts.len() + 1).product::<usize>());
+        assert_eq!(
+            found.grid.classes.len(),
+            found.grid.cuts.iter().map(|cuts| cuts.len() + 1).product::<usize>()
+        );
     }
 }

@@ -1,9 +1,10 @@
 //! Phase 3: the cells of a grid as one tree.
 //!
-//! "Based on this simplified rule, a new decision tree can be drawn" (Jun, Cho, Lee 2012, section 3). A box of cells of one
-//! class is a leaf; any other box is cut at the threshold that leaves its two parts purest by the number of cells (Gini).
-//! The tree gives every row, seen or not, the class of its cell. The paper's merging of neighbouring cells into rules is
-//! not made here: rules are read from trees.
+//! "Based on this simplified rule, a new decision tree can be drawn" (Jun, Cho, Lee 2012, section
+//! 3). A box of cells of one class is a leaf; any other box is cut at the threshold that leaves its
+//! two parts purest by the number of cells (Gini). The tree gives every row, seen or not, the class
+//! of its cell. The paper's merging of neighbouring cells into rules is not made here: rules are
+//! read from trees.
 
 use super::Grid;
 use crate::leaf_loss::Loss;
@@ -63,7 +64,8 @@ impl Builder<'_> {
         let cut = self.grid.cuts[axis][at - 1];
         let of = &self.grid.axes[axis];
         let column = &self.table.columns()[of.feature as usize];
-        let rule = Rule { feature: of.feature, cut: Cut::Above(cut), missing_right: of.missing_right };
+        let rule =
+            Rule { feature: of.feature, cut: Cut::Above(cut), missing_right: of.missing_right };
         self.tree.splits.push(rule.split(column, [cut, cut + 1]));
         let side = |from: usize, to: usize| {
             let mut part = bounds.clone();
@@ -77,7 +79,8 @@ impl Builder<'_> {
 
     /// How many cells of each class lie at each interval of each axis, in one walk over the box.
     fn count(&self, bounds: &[[usize; 2]]) -> Vec<Vec<f64>> {
-        let mut counts: Vec<Vec<f64>> = self.shape.iter().map(|intervals| vec![0.0; intervals * self.kinds]).collect();
+        let mut counts: Vec<Vec<f64>> =
+            self.shape.iter().map(|intervals| vec![0.0; intervals * self.kinds]).collect();
         let mut at: Vec<usize> = bounds.iter().map(|bound| bound[0]).collect();
         loop {
             let cell: usize = at.iter().zip(&self.strides).map(|(at, stride)| at * stride).sum();
@@ -86,7 +89,10 @@ impl Builder<'_> {
                 counts[axis][interval * self.kinds + class] += 1.0;
             }
             // The next cell, the last axis running fastest.
-            let Some(axis) = (0..at.len()).rev().find(|&axis| at[axis] + 1 < bounds[axis][1]) else { return counts };
+            let Some(axis) = (0..at.len()).rev().find(|&axis| at[axis] + 1 < bounds[axis][1])
+            else {
+                return counts;
+            };
             at[axis] += 1;
             (axis + 1..at.len()).for_each(|later| at[later] = bounds[later][0]);
         }
@@ -97,7 +103,8 @@ impl Builder<'_> {
         let (Some(counts), Some(bound)) = (counts.first(), bounds.first()) else {
             return self.grid.classes.first().map(|&class| usize::from(class));
         };
-        let held = |class: &usize| (bound[0]..bound[1]).any(|at| counts[at * self.kinds + class] > 0.0);
+        let held =
+            |class: &usize| (bound[0]..bound[1]).any(|at| counts[at * self.kinds + class] > 0.0);
         let mut classes = (0..self.kinds).filter(held);
         let first = classes.next();
         if classes.next().is_none() { first } else { None }
@@ -110,7 +117,9 @@ impl Builder<'_> {
             let interval = |at: usize| &counts[at * self.kinds..(at + 1) * self.kinds];
             let (mut left, mut right) = (vec![0.0; self.kinds], vec![0.0; self.kinds]);
             let [from, to] = bounds[axis];
-            (from..to).for_each(|at| right.iter_mut().zip(interval(at)).for_each(|(sum, count)| *sum += count));
+            (from..to).for_each(|at| {
+                right.iter_mut().zip(interval(at)).for_each(|(sum, count)| *sum += count)
+            });
             for at in from..to - 1 {
                 for (class, count) in interval(at).iter().enumerate() {
                     left[class] += count;

@@ -1,8 +1,8 @@
 //! Numbers that begin at a cache line.
 //!
-//! The widest registers are as long as a line: where numbers begin elsewhere, every load and store of such a register
-//! touches two lines. The numbers stand in an ordinary vector with room to spare, from the first place that is a
-//! line's beginning; no value depends on where that is.
+//! The widest registers are as long as a line: where numbers begin elsewhere, every load and store
+//! of such a register touches two lines. The numbers stand in an ordinary vector with room to
+//! spare, from the first place that is a line's beginning; no value depends on where that is.
 
 use std::ops::{Deref, DerefMut};
 
@@ -39,7 +39,8 @@ impl<T: Copy + Default> Aligned<T> {
     pub fn zeroed(len: usize) -> Self {
         let spare = LINE / size_of::<T>().clamp(1, LINE);
         let room = vec![T::default(); len + spare];
-        // Where the offset cannot be known it is no fault: the loops are slower there and right all the same.
+        // Where the offset cannot be known it is no fault: the loops are slower there and right all
+        // the same.
         let start = room.as_ptr().align_offset(LINE).min(spare);
         Aligned { start, len, room }
     }

@@ -1,13 +1,15 @@
-//! Sums of derivatives by cell and class: the table from which every replacement of a rule of a tree can be read.
+//! Sums of derivatives by cell and class: the table from which every replacement of a rule of a
+//! tree can be read.
 //!
-//! A cell is a leaf of an oblivious tree, a class a set of codes of one column that no rule of the table tells apart.
-//! Leaves that differ in the answer at one level alone, taken together, are the cells of the tree without that level;
-//! each is parted by the new rule into the classes that go left and those that go right. So one pass over the rows
-//! serves all levels and all rules of a column.
+//! A cell is a leaf of an oblivious tree, a class a set of codes of one column that no rule of the
+//! table tells apart. Leaves that differ in the answer at one level alone, taken together, are the
+//! cells of the tree without that level; each is parted by the new rule into the classes that go
+//! left and those that go right. So one pass over the rows serves all levels and all rules of a
+//! column.
 //!
-//! Sums are `f64`: they are differences of each other in the end. Neighbouring rows go to different copies of a small
-//! table, for they would wait for each other's sum otherwise; how many copies there are depends on the table's size
-//! alone.
+//! Sums are `f64`: they are differences of each other in the end. Neighbouring rows go to different
+//! copies of a small table, for they would wait for each other's sum otherwise; how many copies
+//! there are depends on the table's size alone.
 
 use super::dispatch::dispatched;
 use super::particle::Pair;
@@ -43,7 +45,8 @@ impl CellSums {
         self.sums.resize(entries * copies, [0.0; 2]);
     }
 
-    /// Adds rows; their leaves must be below the number of cells, their classes below that of classes.
+    /// Adds rows; their leaves must be below the number of cells, their classes below that of
+    /// classes.
     pub fn add(&mut self, leaf: &[u8], class: &[u8], pairs: &[Pair]) {
         // 256 cells of 256 classes are the most there can be: the last place still fits.
         let classes = self.classes.min(256) as u16;
@@ -55,7 +58,10 @@ impl CellSums {
         if self.stride > 0 {
             let (first, others) = self.sums.split_at_mut(self.stride);
             for other in others.chunks_exact(self.stride) {
-                first.iter_mut().zip(other).for_each(|(sum, more)| *sum = [sum[0] + more[0], sum[1] + more[1]]);
+                first
+                    .iter_mut()
+                    .zip(other)
+                    .for_each(|(sum, more)| *sum = [sum[0] + more[0], sum[1] + more[1]]);
             }
             self.sums.truncate(self.stride);
             self.stride = 0;
@@ -104,12 +110,14 @@ pub struct LeafRule {
     pub lambda: f64,
     /// Share of each leaf value that is added.
     pub learning_rate: f64,
-    /// A second derivative below this is what is left of a difference of equal sums: there are no rows.
+    /// A second derivative below this is what is left of a difference of equal sums: there are no
+    /// rows.
     pub least: f64,
 }
 
 impl LeafRule {
-    /// By how much a leaf lowers the second-order model of the loss: `-(G v + ½ H v²)` with `v = -η G / (H + λ)`.
+    /// By how much a leaf lowers the second-order model of the loss: `-(G v + ½ H v²)` with
+    /// `v = -η G / (H + λ)`.
     ///
     /// ```
     /// use swarmwood_learn::kernels::cells::LeafRule;
@@ -131,9 +139,10 @@ impl LeafRule {
 pub const LANES: usize = 8;
 
 dispatched! {
-    /// What a tree is worth with each of many rules at each of its levels: level after level, rule after rule. Given are
-    /// the sums of all its leaves, and cell after cell the sums of the rows there that each rule sends right; first and
-    /// second derivatives apart. `width`, the number of rules, is a multiple of [`LANES`].
+    /// What a tree is worth with each of many rules at each of its levels: level after level, rule
+    /// after rule. Given are the sums of all its leaves, and cell after cell the sums of the rows
+    /// there that each rule sends right; first and second derivatives apart. `width`, the number of
+    /// rules, is a multiple of [`LANES`].
     pub wide fn rule_worths(
         leaf: LeafRule,
         right: (&[f64], &[f64]),
@@ -171,10 +180,12 @@ mod tests {
             for n in [0, 1, 3, 255, 257, 3000] {
                 let leaf: Vec<u8> = (0..n).map(|_| stream.below(cells as u64) as u8).collect();
                 let class: Vec<u8> = (0..n).map(|_| stream.below(classes as u64) as u8).collect();
-                let pairs: Vec<Pair> = (0..n).map(|_| [stream.normal() as f32, stream.unit() as f32]).collect();
+                let pairs: Vec<Pair> =
+                    (0..n).map(|_| [stream.normal() as f32, stream.unit() as f32]).collect();
                 let mut plain = vec![[0.0; 2]; cells * classes];
                 for row in 0..n {
-                    let sum = &mut plain[usize::from(leaf[row]) * classes + usize::from(class[row])];
+                    let sum =
+                        &mut plain[usize::from(leaf[row]) * classes + usize::from(class[row])];
                     (0..2).for_each(|part| sum[part] += f64::from(pairs[row][part]));
                 }
                 let mut table = CellSums::default();
@@ -194,7 +205,8 @@ mod tests {
         let (leaf, width) = (LeafRule { lambda: 0.5, learning_rate: 0.7, least: 1e-9 }, 2 * LANES);
         for depth in 1..=8 {
             let cells = 1 << depth;
-            let mut numbers = |n: usize| (0..n).map(|_| stream.normal().abs()).collect::<Vec<f64>>();
+            let mut numbers =
+                |n: usize| (0..n).map(|_| stream.normal().abs()).collect::<Vec<f64>>();
             let (right_g, right_h) = (numbers(cells * width), numbers(cells * width));
             let (all_g, all_h) = (numbers(cells), numbers(cells));
             let (mut worths, mut same) = (vec![0.0; depth * width], vec![0.0; depth * width]);
@@ -206,7 +218,8 @@ mod tests {
                 let cell = |cell: usize| {
                     let (a, b) = (cell * width + rule, (cell | bit) * width + rule);
                     let (g, h) = (right_g[a] + right_g[b], right_h[a] + right_h[b]);
-                    let (both_g, both_h) = (all_g[cell] + all_g[cell | bit], all_h[cell] + all_h[cell | bit]);
+                    let (both_g, both_h) =
+                        (all_g[cell] + all_g[cell | bit], all_h[cell] + all_h[cell | bit]);
                     leaf.worth(g, h) + leaf.worth(both_g - g, both_h - h)
                 };
                 let plain: f64 = (0..cells).filter(|at| at & bit == 0).map(cell).sum();

@@ -1,12 +1,13 @@
 //! First and second derivatives of the three losses that nearly everybody trains with.
 //!
-//! An empty `weight` means that every row weighs one. All other slices are as long as `target`, except those of the
-//! softmax, which hold one such run an output.
+//! An empty `weight` means that every row weighs one. All other slices are as long as `target`,
+//! except those of the softmax, which hold one such run an output.
 
 use super::dispatch::dispatched;
 use super::exp::exp_of_negative;
 
-/// A hessian is never smaller than this (before it is weighted), so that a Newton step stays finite.
+/// A hessian is never smaller than this (before it is weighted), so that a Newton step stays
+/// finite.
 pub const LEAST_HESSIAN: f32 = 1e-16;
 
 /// Rows of the softmax handled at a time: their maxima and sums stay in the first-level cache.
@@ -37,8 +38,8 @@ dispatched! {
     pub wide fn logistic(score: &[f32], target: &[f32], weight: &[f32], g: &mut [f32], h: &mut [f32]) {
         let n = target.len();
         let (score, g, h) = (&score[..n], &mut g[..n], &mut h[..n]);
-        // Two short loops over a block that stays in the first-level cache run faster than one long one, whose chain
-        // of operations does not fit the processor's window.
+        // Two short loops over a block that stays in the first-level cache run faster than one long
+        // one, whose chain of operations does not fit the processor's window.
         for from in (0..n).step_by(BLOCK) {
             let to = n.min(from + BLOCK);
             let (score, target) = (&score[from..to], &target[from..to]);
@@ -60,7 +61,8 @@ dispatched! {
     }
 }
 
-/// The exponential of `-|score|` never overflows, and gives the smaller of `p` and `1 - p` without cancellation.
+/// The exponential of `-|score|` never overflows, and gives the smaller of `p` and `1 - p` without
+/// cancellation.
 #[inline(always)]
 pub(super) fn logistic_row(score: f32, e: f32, target: f32) -> (f32, f32) {
     let larger = 1.0 / (1.0 + e);
@@ -71,7 +73,8 @@ pub(super) fn logistic_row(score: f32, e: f32, target: f32) -> (f32, f32) {
 }
 
 dispatched! {
-    /// Softmax loss of class indices, output after output: `g = p - [target = k]`, `h = factor · p (1 - p)`.
+    /// Softmax loss of class indices, output after output: `g = p - [target = k]`,
+    /// `h = factor · p (1 - p)`.
     pub fn softmax(
         outputs: usize,
         factor: f32,
@@ -108,7 +111,8 @@ dispatched! {
                 for i in 0..n {
                     let p = g[i] * sum[i];
                     let hit = if target[i] == k as f32 { 1.0 } else { 0.0 };
-                    // Rounding may carry p past one by a hair; the floor keeps the hessian positive there too.
+                    // Rounding may carry p past one by a hair; the floor keeps the hessian positive
+                    // there too.
                     let second = factor * p * (1.0 - p);
                     g[i] = p - hit;
                     h[i] = if second < LEAST_HESSIAN { LEAST_HESSIAN } else { second };
@@ -142,11 +146,14 @@ pub(super) fn maxima(outputs: usize, rows: usize, from: usize, score: &[f32], mo
 mod tests {
     use super::*;
 
-    /// Scores from very negative to very positive, with both signs of zero, and lengths that leave ragged ends.
+    /// Scores from very negative to very positive, with both signs of zero, and lengths that leave
+    /// ragged ends.
     fn rows(n: usize, outputs: usize) -> (Vec<f32>, Vec<f32>, Vec<f32>) {
         let mut state = 0x9e37_79b9_7f4a_7c15u64;
         let mut draw = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             (state >> 40) as f32 / (1u32 << 24) as f32
         };
         let mut score: Vec<f32> = (0..n * outputs).map(|_| (draw() - 0.5) * 40.0).collect();
@@ -180,13 +187,19 @@ mod tests {
 
     #[test]
     fn the_chosen_version_equals_the_portable_one_bit_for_bit() {
-        agree(1, &|s, t, w, g, h| squared::portable(s, t, w, g, h), &|s, t, w, g, h| squared(s, t, w, g, h));
-        agree(1, &|s, t, w, g, h| logistic::portable(s, t, w, g, h), &|s, t, w, g, h| logistic(s, t, w, g, h));
+        agree(1, &|s, t, w, g, h| squared::portable(s, t, w, g, h), &|s, t, w, g, h| {
+            squared(s, t, w, g, h)
+        });
+        agree(1, &|s, t, w, g, h| logistic::portable(s, t, w, g, h), &|s, t, w, g, h| {
+            logistic(s, t, w, g, h)
+        });
         for k in [2, 3, 7] {
             let factor = k as f32 / (k - 1) as f32;
-            agree(k, &move |s, t, w, g, h| softmax::portable(k, factor, s, t, w, g, h), &move |s, t, w, g, h| {
-                softmax(k, factor, s, t, w, g, h)
-            });
+            agree(
+                k,
+                &move |s, t, w, g, h| softmax::portable(k, factor, s, t, w, g, h),
+                &move |s, t, w, g, h| softmax(k, factor, s, t, w, g, h),
+            );
         }
     }
 
@@ -197,7 +210,11 @@ mod tests {
         logistic(&score, &target, &[], &mut g, &mut h);
         for i in 0..5000 {
             let p = 1.0 / (1.0 + (-f64::from(score[i])).exp());
-            assert!((f64::from(g[i]) - (p - f64::from(target[i]))).abs() < 1.5e-7, "g of {}", score[i]);
+            assert!(
+                (f64::from(g[i]) - (p - f64::from(target[i]))).abs() < 1.5e-7,
+                "g of {}",
+                score[i]
+            );
             let e = (-f64::from(score[i]).abs()).exp();
             let exact = (e / ((1.0 + e) * (1.0 + e))).max(1e-16);
             assert!((f64::from(h[i]) / exact - 1.0).abs() < 1e-6, "h of {}", score[i]);

@@ -1,26 +1,27 @@
 //! The one place where a loop compiled for more than the baseline is called.
 
-/// Defines a public function whose body is compiled for the baseline and, on x86-64, for AVX2; the better one that the
-/// machine can run is called. The body is a module named like the function, with `portable` and `avx2` inside, so that
-/// a test can compare the two.
+/// Defines a public function whose body is compiled for the baseline and, on x86-64, for AVX2; the
+/// better one that the machine can run is called. The body is a module named like the function,
+/// with `portable` and `avx2` inside, so that a test can compare the two.
 ///
-/// A function said to be `wide` is compiled for AVX-512 too (`avx512` inside the module). Only loops of arithmetic gain
-/// by it: where a loop looks things up, the compiler would take gathers, which are slower than plain loads.
+/// A function said to be `wide` is compiled for AVX-512 too (`avx512` inside the module). Only
+/// loops of arithmetic gain by it: where a loop looks things up, the compiler would take gathers,
+/// which are slower than plain loads.
 macro_rules! dispatched {
     ($(#[$doc:meta])* pub wide fn $name:ident($($arg:ident: $kind:ty),* $(,)?) $(-> $out:ty)? $body:block) => {
         $(#[$doc])*
         pub fn $name($($arg: $kind),*) $(-> $out)? {
             #[cfg(target_arch = "x86_64")]
             if $crate::kernels::dispatch::has_avx512() {
-                // SAFETY: the line above has just found that this machine runs the AVX-512 instructions that the
-                // function asks for.
+                // SAFETY: the line above has just found that this machine runs the AVX-512
+                // instructions that the function asks for.
                 #[allow(unsafe_code)]
                 return unsafe { $name::avx512($($arg),*) };
             }
             #[cfg(target_arch = "x86_64")]
             if std::arch::is_x86_feature_detected!("avx2") {
-                // SAFETY: the line above has just found that this machine runs AVX2 instructions, which is all that
-                // the function asks for.
+                // SAFETY: the line above has just found that this machine runs AVX2 instructions,
+                // which is all that the function asks for.
                 #[allow(unsafe_code)]
                 return unsafe { $name::avx2($($arg),*) };
             }
@@ -52,8 +53,8 @@ macro_rules! dispatched {
         pub fn $name($($arg: $kind),*) $(-> $out)? {
             #[cfg(target_arch = "x86_64")]
             if std::arch::is_x86_feature_detected!("avx2") {
-                // SAFETY: the line above has just found that this machine runs AVX2 instructions, which is all that
-                // the function asks for.
+                // SAFETY: the line above has just found that this machine runs AVX2 instructions,
+                // which is all that the function asks for.
                 #[allow(unsafe_code)]
                 return unsafe { $name::avx2($($arg),*) };
             }

@@ -1,10 +1,13 @@
-//! Exponential and logarithm for `f32`, written so that a loop over them turns into vector instructions.
+//! Exponential and logarithm for `f32`, written so that a loop over them turns into vector
+//! instructions.
 //!
 //! Neither calls the system's library: the result is the same on every machine.
 
-/// Adding and subtracting 1.5 · 2²³ rounds to the nearest whole number, and leaves that number in the low bits.
+/// Adding and subtracting 1.5 · 2²³ rounds to the nearest whole number, and leaves that number in
+/// the low bits.
 const ROUND: f32 = 12_582_912.0;
-/// ln 2 in two parts: the first has so few bits that its product with a whole number below 2¹⁰ is exact.
+/// ln 2 in two parts: the first has so few bits that its product with a whole number below 2¹⁰ is
+/// exact.
 const LN_2_HIGH: f32 = 0.693_359_4;
 const LN_2_LOW: f32 = -2.121_944_4e-4;
 /// Below this the result would leave the normal numbers.
@@ -12,8 +15,8 @@ const LOWEST: f32 = -87.33;
 /// Above this the result would overflow.
 const HIGHEST: f32 = 88.72;
 
-/// `e^x`, to a relative error below 2e-7 for `x` in -87.33 ..= 88.72; outside, the value at the nearer end, so that the
-/// result is always a normal, finite number. NaN stays NaN.
+/// `e^x`, to a relative error below 2e-7 for `x` in -87.33 ..= 88.72; outside, the value at the
+/// nearer end, so that the result is always a normal, finite number. NaN stays NaN.
 ///
 /// ```
 /// use swarmwood_learn::kernels::exp::exp;
@@ -39,8 +42,9 @@ fn exp_in_range(x: f32) -> f32 {
     let shifted = x * std::f32::consts::LOG2_E + ROUND;
     let n = shifted - ROUND;
     let r = (x - n * LN_2_HIGH) - n * LN_2_LOW;
-    // e^r = 1 + r + r² q(r); q interpolates at the Chebyshev nodes, which leaves a relative error of 1e-8. Its terms
-    // are paired so that the processor can work on several at once: the chain of operations is what takes the time.
+    // e^r = 1 + r + r² q(r); q interpolates at the Chebyshev nodes, which leaves a relative error
+    // of 1e-8. Its terms are paired so that the processor can work on several at once: the chain of
+    // operations is what takes the time.
     let r2 = r * r;
     let low = 0.5 + 0.166_665_76 * r;
     let high = (4.166_655_2e-2 + 8.363_293e-3 * r) + 1.392_632_6e-3 * r2;
@@ -68,7 +72,8 @@ pub fn ln_1p_unit(x: f32) -> f32 {
     (s + s) + (s + s) * (u * p)
 }
 
-/// `ln x` for a finite `x` from 1 up, to an absolute error below 3e-7 times the larger of one and the result.
+/// `ln x` for a finite `x` from 1 up, to an absolute error below 3e-7 times the larger of one and
+/// the result.
 #[inline(always)]
 pub(super) fn ln_from_one(x: f32) -> f32 {
     // x = 2^n m with 1 ≤ m < 2: the exponent's bits give n, the others m.

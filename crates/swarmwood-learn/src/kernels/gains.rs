@@ -25,13 +25,14 @@ pub struct Limits {
     pub lambda: f64,
     /// Least hessian of a child; at least 1, so that no child is empty.
     pub least: f64,
-    /// The value from which children deviate, in units of gradient over hessian; 0 where leaves are shrunk towards zero.
+    /// The value from which children deviate, in units of gradient over hessian; 0 where leaves are
+    /// shrunk towards zero.
     pub from: f64,
 }
 
 dispatched! {
-    /// Writes `GL²/(HL+λ) + GR²/(HR+λ)` for each of the first `cuts` prefixes, minus infinity where a child is too small;
-    /// gradients are those at the value that children deviate from.
+    /// Writes `GL²/(HL+λ) + GR²/(HR+λ)` for each of the first `cuts` prefixes, minus infinity where
+    /// a child is too small; gradients are those at the value that children deviate from.
     pub fn score_cuts(prefix: &Prefix, cuts: usize, total: (i32, i32), limits: Limits, scores: &mut [f64; CODES]) {
         let (g, h) = (f64::from(total.0), f64::from(total.1));
         let g = g + limits.from * h;

@@ -1,15 +1,16 @@
 //! Sums of packed gradients by code, for all columns of a group in one pass over the rows.
 //!
-//! A packed value holds a gradient in its upper and a hessian in its lower half (see [`super::quantise`]); one 64-bit
-//! addition sums both, exactly, in any order. The number of columns is a constant of the compiled loop, which is worth a
-//! factor of 1.4 over a run-time one.
+//! A packed value holds a gradient in its upper and a hessian in its lower half (see
+//! [`super::quantise`]); one 64-bit addition sums both, exactly, in any order. The number of
+//! columns is a constant of the compiled loop, which is worth a factor of 1.4 over a run-time one.
 
 use std::ops::Range;
 
 use crate::bins::CODES;
 use crate::dataset::Group;
 
-/// Entries of one column's table. The padding keeps the tables of neighbouring columns out of the same cache sets.
+/// Entries of one column's table. The padding keeps the tables of neighbouring columns out of the
+/// same cache sets.
 pub const TABLE: usize = CODES + 8;
 
 /// Adds every row of a group to the tables of some of its columns.
@@ -18,7 +19,13 @@ pub fn add_all(group: &Group, columns: Range<usize>, packed: &[u64], tables: &mu
 }
 
 /// Adds the listed rows of a group to the tables of some of its columns.
-pub fn add_listed(group: &Group, columns: Range<usize>, rows: &[u32], packed: &[u64], tables: &mut [u64]) {
+pub fn add_listed(
+    group: &Group,
+    columns: Range<usize>,
+    rows: &[u32],
+    packed: &[u64],
+    tables: &mut [u64],
+) {
     each_count(group, columns, Rows::Listed(rows), packed, tables);
 }
 
@@ -28,7 +35,13 @@ enum Rows<'a> {
     Listed(&'a [u32]),
 }
 
-fn each_count(group: &Group, columns: Range<usize>, rows: Rows<'_>, packed: &[u64], tables: &mut [u64]) {
+fn each_count(
+    group: &Group,
+    columns: Range<usize>,
+    rows: Rows<'_>,
+    packed: &[u64],
+    tables: &mut [u64],
+) {
     let (width, first) = (Group::width(group.count), columns.start);
     let whole = columns.len() == group.count;
     macro_rules! by_count {
@@ -47,7 +60,12 @@ fn each_count(group: &Group, columns: Range<usize>, rows: Rows<'_>, packed: &[u6
     );
 }
 
-fn add<const COUNT: usize, const WIDTH: usize>(records: &[u8], rows: Rows<'_>, packed: &[u64], tables: &mut [u64]) {
+fn add<const COUNT: usize, const WIDTH: usize>(
+    records: &[u8],
+    rows: Rows<'_>,
+    packed: &[u64],
+    tables: &mut [u64],
+) {
     let (records, _) = records.as_chunks::<WIDTH>();
     let tables = each_table::<COUNT>(tables);
     match rows {
@@ -75,7 +93,9 @@ fn add_part<const COUNT: usize>(
     tables: &mut [u64],
 ) {
     let tables = each_table::<COUNT>(tables);
-    let part = |record: &[u8]| -> [u8; COUNT] { *record.first_chunk().expect("records hold their columns") };
+    let part = |record: &[u8]| -> [u8; COUNT] {
+        *record.first_chunk().expect("records hold their columns")
+    };
     match rows {
         Rows::All => {
             for (record, &packed) in records.chunks_exact(width).zip(packed) {
@@ -84,7 +104,11 @@ fn add_part<const COUNT: usize>(
         }
         Rows::Listed(rows) => {
             for &row in rows {
-                add_row(&part(&records[row as usize * width + first..]), packed[row as usize], tables);
+                add_row(
+                    &part(&records[row as usize * width + first..]),
+                    packed[row as usize],
+                    tables,
+                );
             }
         }
     }
@@ -125,7 +149,8 @@ mod tests {
     #[test]
     fn every_width_equals_the_plain_loop() {
         let rows = 500;
-        let packed: Vec<u64> = (0..rows as u64).map(|r| (r.wrapping_mul(0x9E37_79B9) << 32).wrapping_add(r)).collect();
+        let packed: Vec<u64> =
+            (0..rows as u64).map(|r| (r.wrapping_mul(0x9E37_79B9) << 32).wrapping_add(r)).collect();
         let list: Vec<u32> = (0..rows as u32).filter(|r| r % 3 == 1).collect();
         for count in 1..=32 {
             let width = Group::width(count);

@@ -1,8 +1,9 @@
 //! The value of each row's leaf, looked up and added to scores.
 //!
-//! A table of up to 32 values fits two of the widest registers, and one instruction looks sixteen rows up in them; with
-//! registers half as wide it takes four such instructions for eight rows. Both are several times as fast as a load a row.
-//! Nothing is computed, so all versions give the same bits.
+//! A table of up to 32 values fits two of the widest registers, and one instruction looks sixteen
+//! rows up in them; with registers half as wide it takes four such instructions for eight rows.
+//! Both are several times as fast as a load a row. Nothing is computed, so all versions give the
+//! same bits.
 
 /// Leaves a tree may have: a leaf number is a byte.
 pub const LEAVES: usize = 256;
@@ -40,15 +41,15 @@ pub fn add_values(leaf: &[u8], table: &LeafValues, score: &mut [f32]) {
 fn find<const ADD: bool>(leaf: &[u8], table: &LeafValues, score: &mut [f32]) {
     #[cfg(target_arch = "x86_64")]
     if table.leaves <= x86::MOST_LEAVES_AVX512 && super::dispatch::has_avx512() {
-        // SAFETY: the line above has just found that this machine runs the AVX-512 instructions that the function asks
-        // for.
+        // SAFETY: the line above has just found that this machine runs the AVX-512 instructions
+        // that the function asks for.
         #[allow(unsafe_code)]
         return unsafe { x86::find_avx512::<ADD>(leaf, table, score) };
     }
     #[cfg(target_arch = "x86_64")]
     if table.leaves <= x86::MOST_LEAVES_AVX2 && std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the line above has just found that this machine runs AVX2 instructions, which is all that the
-        // function asks for.
+        // SAFETY: the line above has just found that this machine runs AVX2 instructions, which is
+        // all that the function asks for.
         #[allow(unsafe_code)]
         return unsafe { x86::find_avx2::<ADD>(leaf, table, score) };
     }
@@ -91,7 +92,11 @@ mod x86 {
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-    fn by_sixteen<const TABLES: usize, const ADD: bool>(leaf: &[u8], table: &LeafValues, score: &mut [f32]) {
+    fn by_sixteen<const TABLES: usize, const ADD: bool>(
+        leaf: &[u8],
+        table: &LeafValues,
+        score: &mut [f32],
+    ) {
         let (halves, _) = table.values.as_chunks::<16>();
         let mut tables: [Table; TABLES] = [[_mm512_setzero_ps(); 2]; TABLES];
         for (table, halves) in tables.iter_mut().zip(halves.chunks_exact(2)) {
@@ -105,8 +110,15 @@ mod x86 {
             // The permutation looks at the lowest five bits; the bits above say which table counts.
             let mut found = _mm512_permutex2var_ps(tables[0][0], leaf, tables[0][1]);
             for (number, table) in (1..).zip(&tables[1..]) {
-                let own = _mm512_cmpeq_epi32_mask(_mm512_srli_epi32::<5>(leaf), _mm512_set1_epi32(number));
-                found = _mm512_mask_blend_ps(own, found, _mm512_permutex2var_ps(table[0], leaf, table[1]));
+                let own = _mm512_cmpeq_epi32_mask(
+                    _mm512_srli_epi32::<5>(leaf),
+                    _mm512_set1_epi32(number),
+                );
+                found = _mm512_mask_blend_ps(
+                    own,
+                    found,
+                    _mm512_permutex2var_ps(table[0], leaf, table[1]),
+                );
             }
             let found = numbers_of(found);
             (0..16).for_each(|at| put::<ADD>(&mut score[at], found[at]));
@@ -117,13 +129,19 @@ mod x86 {
     #[target_feature(enable = "avx2")]
     pub(super) fn find_avx2<const ADD: bool>(leaf: &[u8], table: &LeafValues, score: &mut [f32]) {
         let (quarters, _) = table.values.as_chunks::<8>();
-        let tables = [half_of(quarters[0]), half_of(quarters[1]), half_of(quarters[2]), half_of(quarters[3])];
+        let tables = [
+            half_of(quarters[0]),
+            half_of(quarters[1]),
+            half_of(quarters[2]),
+            half_of(quarters[3]),
+        ];
         let score = &mut score[..leaf.len()];
         let (leaves, leaves_rest) = leaf.as_chunks::<8>();
         let (scores, scores_rest) = score.as_chunks_mut::<8>();
         for (leaf, score) in leaves.iter().zip(scores) {
             let leaf = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(i64::from_le_bytes(*leaf)));
-            // The permutation looks at the lowest three bits. Blending looks at the sign: bits 3 and 4 are moved there.
+            // The permutation looks at the lowest three bits. Blending looks at the sign: bits 3
+            // and 4 are moved there.
             let bit_3 = _mm256_castsi256_ps(_mm256_slli_epi32::<28>(leaf));
             let bit_4 = _mm256_castsi256_ps(_mm256_slli_epi32::<27>(leaf));
             let found = [0, 1, 2, 3].map(|at| _mm256_permutevar8x32_ps(tables[at], leaf));
@@ -145,7 +163,8 @@ mod x86 {
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn wide_of(numbers: [f32; 16]) -> __m512 {
-        // SAFETY: both types are sixteen numbers in 64 bytes, and every pattern of bits is a value of both.
+        // SAFETY: both types are sixteen numbers in 64 bytes, and every pattern of bits is a value
+        // of both.
         #[allow(unsafe_code)]
         unsafe {
             std::mem::transmute(numbers)
@@ -165,7 +184,8 @@ mod x86 {
     #[inline]
     #[target_feature(enable = "avx2")]
     fn half_of(numbers: [f32; 8]) -> __m256 {
-        // SAFETY: both types are eight numbers in 32 bytes, and every pattern of bits is a value of both.
+        // SAFETY: both types are eight numbers in 32 bytes, and every pattern of bits is a value of
+        // both.
         #[allow(unsafe_code)]
         unsafe {
             std::mem::transmute(numbers)

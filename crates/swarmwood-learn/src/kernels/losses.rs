@@ -1,7 +1,8 @@
-//! Sums of the three losses that nearly everybody trains with: read after every round, so they must be cheap too.
+//! Sums of the three losses that nearly everybody trains with: read after every round, so they must
+//! be cheap too.
 //!
-//! Losses of rows are `f32`, their sum is `f64`, taken in eight interleaved lanes that are part of the definition: the
-//! order of additions, and with it every bit, is the same for all versions.
+//! Losses of rows are `f32`, their sum is `f64`, taken in eight interleaved lanes that are part of
+//! the definition: the order of additions, and with it every bit, is the same for all versions.
 
 use super::derivatives::maxima;
 use super::dispatch::dispatched;

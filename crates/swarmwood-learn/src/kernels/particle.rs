@@ -1,15 +1,16 @@
-//! The loops that evaluate a particle: leaf numbers, derivatives as pairs, sums by leaf. Leaf values are added to scores
-//! by [`super::leaf_values`].
+//! The loops that evaluate a particle: leaf numbers, derivatives as pairs, sums by leaf. Leaf
+//! values are added to scores by [`super::leaf_values`].
 //!
-//! A particle is a sequence of oblivious trees (Rao 2022, section 5.2): level `l` of a tree decides bit `l` of a row's
-//! leaf number, so a leaf number is made by comparing whole columns of codes, without a branch; trees whose nodes have
-//! rules of their own take one such pass a node. Every loop works on a
-//! block of rows that stays in the first-level cache; one loop after the other is faster than one that does everything,
-//! whose values do not fit the registers.
+//! A particle is a sequence of oblivious trees (Rao 2022, section 5.2): level `l` of a tree decides
+//! bit `l` of a row's leaf number, so a leaf number is made by comparing whole columns of codes,
+//! without a branch; trees whose nodes have rules of their own take one such pass a node. Every
+//! loop works on a block of rows that stays in the first-level cache; one loop after the other is
+//! faster than one that does everything, whose values do not fit the registers.
 //!
-//! Sums by leaf are `f32` within a block and `f64` across blocks. Neighbouring rows are added to different copies of the
-//! table: rows of one leaf that follow each other would wait for each other's sum. The size of a block and the number
-//! of copies fix the order of all additions, so they are part of what a result is.
+//! Sums by leaf are `f32` within a block and `f64` across blocks. Neighbouring rows are added to
+//! different copies of the table: rows of one leaf that follow each other would wait for each
+//! other's sum. The size of a block and the number of copies fix the order of all additions, so
+//! they are part of what a result is.
 
 use super::derivatives::logistic_row;
 use super::dispatch::dispatched;
@@ -27,8 +28,8 @@ pub const LEVELS: usize = 8;
 /// Copies of the table of sums.
 const COPIES: usize = 8;
 
-/// Entries from one copy to the next: a little more than there are leaves, so that the same leaf of two copies does not
-/// fall on the same place of the cache.
+/// Entries from one copy to the next: a little more than there are leaves, so that the same leaf of
+/// two copies does not fall on the same place of the cache.
 const STRIDE: usize = LEAVES + 8;
 
 /// Rows whose exponentials are kept between two loops.
@@ -49,8 +50,9 @@ pub struct Question {
 /// Which stored codes go right.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Side {
-    /// Those with `code - first > beyond`, modulo 256: a run of codes that may pass from 255 to 0. Cuts of numbers are
-    /// such runs whichever side missing values take, and so are single levels and members of bundles.
+    /// Those with `code - first > beyond`, modulo 256: a run of codes that may pass from 255 to 0.
+    /// Cuts of numbers are such runs whichever side missing values take, and so are single levels
+    /// and members of bundles.
     Run {
         /// The first code that goes left.
         first: u8,
@@ -98,10 +100,11 @@ pub struct Run<'a> {
     pub beyond: u8,
 }
 
-/// The leaf number of each row of a block: bit `l` is the answer to question `l`, of which there are at most [`LEVELS`].
-/// `codes` gives a stored column's codes of the block.
+/// The leaf number of each row of a block: bit `l` is the answer to question `l`, of which there
+/// are at most [`LEVELS`]. `codes` gives a stored column's codes of the block.
 pub fn leaves<'a>(questions: &[&Question], codes: impl Fn(usize) -> &'a [u8], leaf: &mut [u8]) {
-    // All codes lie in this run, so that the bit of a question which is none stays zero until its table is looked up.
+    // All codes lie in this run, so that the bit of a question which is none stays zero until its
+    // table is looked up.
     let mut runs = [Run { codes: &[], first: 0, beyond: 255 }; LEVELS];
     for (run, question) in runs.iter_mut().zip(questions) {
         run.codes = codes(question.column);
@@ -120,7 +123,8 @@ pub fn leaves<'a>(questions: &[&Question], codes: impl Fn(usize) -> &'a [u8], le
 dispatched! {
     /// The leaf number of each row: bit `l` says whether its code lies outside of run `l`.
     pub wide fn run_leaves(runs: &[Run<'_>], leaf: &mut [u8]) {
-        // One loop a number of levels: the bits of a row stay in a register while all its codes are compared.
+        // One loop a number of levels: the bits of a row stay in a register while all its codes are
+        // compared.
         match runs.len() {
             1 => outside::<1>(runs, leaf),
             2 => outside::<2>(runs, leaf),
@@ -141,7 +145,8 @@ const TOGETHER: usize = 64;
 #[inline(always)]
 fn outside<const RUNS: usize>(runs: &[Run<'_>], leaf: &mut [u8]) {
     let n = leaf.len();
-    let runs: [Run<'_>; RUNS] = std::array::from_fn(|at| Run { codes: &runs[at].codes[..n], ..runs[at] });
+    let runs: [Run<'_>; RUNS] =
+        std::array::from_fn(|at| Run { codes: &runs[at].codes[..n], ..runs[at] });
     let codes = runs.map(|run| run.codes.as_chunks::<TOGETHER>().0);
     let (parts, rest) = leaf.as_chunks_mut::<TOGETHER>();
     for (at, part) in parts.iter_mut().enumerate() {
@@ -149,7 +154,8 @@ fn outside<const RUNS: usize>(runs: &[Run<'_>], leaf: &mut [u8]) {
         for level in 0..RUNS {
             let (codes, run) = (&codes[level][at], &runs[level]);
             for i in 0..TOGETHER {
-                bits[i] |= if codes[i].wrapping_sub(run.first) > run.beyond { 1 << level } else { 0 };
+                bits[i] |=
+                    if codes[i].wrapping_sub(run.first) > run.beyond { 1 << level } else { 0 };
             }
         }
         *part = bits;
@@ -171,13 +177,18 @@ pub fn add_table(codes: &[u8], right: &[u8; CODES], bit: u8, leaf: &mut [u8]) {
     }
 }
 
-/// The leaf number of each row of a block in a tree whose nodes all have questions of their own, in heap order: node
-/// `i` leads to `2 i + 1` (left) and `2 i + 2` (right). Bit `l` is the answer at level `l`, as in [`leaves`].
+/// The leaf number of each row of a block in a tree whose nodes all have questions of their own, in
+/// heap order: node `i` leads to `2 i + 1` (left) and `2 i + 2` (right). Bit `l` is the answer at
+/// level `l`, as in [`leaves`].
 ///
-/// A walk down the tree would load from another column in every row. One pass a node over a block of bytes is several
-/// times as fast for the few levels there are: 32 rows an instruction, of which those elsewhere in the tree stay as they
-/// are.
-pub fn free_leaves<'a>(questions: &[&Question], codes: impl Fn(usize) -> &'a [u8], leaf: &mut [u8]) {
+/// A walk down the tree would load from another column in every row. One pass a node over a block
+/// of bytes is several times as fast for the few levels there are: 32 rows an instruction, of which
+/// those elsewhere in the tree stay as they are.
+pub fn free_leaves<'a>(
+    questions: &[&Question],
+    codes: impl Fn(usize) -> &'a [u8],
+    leaf: &mut [u8],
+) {
     leaf.fill(0);
     for (node, question) in questions.iter().enumerate() {
         let level = (node + 1).ilog2();
@@ -189,7 +200,8 @@ pub fn free_leaves<'a>(questions: &[&Question], codes: impl Fn(usize) -> &'a [u8
     }
 }
 
-/// The leaf number of rows that have come to a node so far: the answers on the way, the root's lowest.
+/// The leaf number of rows that have come to a node so far: the answers on the way, the root's
+/// lowest.
 ///
 /// ```
 /// use swarmwood_learn::kernels::particle::path_to;
@@ -235,7 +247,8 @@ dispatched! {
 }
 
 dispatched! {
-    /// Derivatives of the logistic loss without weights, to the bit those of [`super::derivatives::logistic`].
+    /// Derivatives of the logistic loss without weights, to the bit those of
+    /// [`super::derivatives::logistic`].
     pub wide fn logistic_pairs(score: &[f32], target: &[f32], pairs: &mut [Pair]) {
         let mut powers = [0.0f32; SHORT];
         let rows = pairs.len();
@@ -308,15 +321,18 @@ fn unpacked(bits: u64) -> Pair {
     [f32::from_bits(bits as u32), f32::from_bits((bits >> 32) as u32)]
 }
 
-/// Adds pairs number by number. Left to itself the compiler loads, adds and stores the two numbers one after the other,
-/// which takes twice as long; half of a vector holds both.
+/// Adds pairs number by number. Left to itself the compiler loads, adds and stores the two numbers
+/// one after the other, which takes twice as long; half of a vector holds both.
 #[inline(always)]
 fn add_pairs(a: Pair, b: Pair) -> Pair {
     #[cfg(target_arch = "x86_64")]
     {
-        use std::arch::x86_64::{_mm_add_ps, _mm_castpd_ps, _mm_castps_pd, _mm_cvtsd_f64, _mm_set_sd};
+        use std::arch::x86_64::{
+            _mm_add_ps, _mm_castpd_ps, _mm_castps_pd, _mm_cvtsd_f64, _mm_set_sd,
+        };
         let (a, b) = (f64::from_bits(packed(a)), f64::from_bits(packed(b)));
-        // SAFETY: these work on values alone, and every x86-64 processor has the SSE2 instructions they ask for.
+        // SAFETY: these work on values alone, and every x86-64 processor has the SSE2 instructions
+        // they ask for.
         #[allow(unsafe_code)]
         unsafe {
             let sum = _mm_add_ps(_mm_castpd_ps(_mm_set_sd(a)), _mm_castpd_ps(_mm_set_sd(b)));
@@ -373,7 +389,8 @@ dispatched! {
 }
 
 dispatched! {
-    /// The weight of the rows whose class, 0 or 1, is on the side of their score; the score 0 stands for class 0.
+    /// The weight of the rows whose class, 0 or 1, is on the side of their score; the score 0
+    /// stands for class 0.
     pub wide fn hits(score: &[f32], target: &[f32], weight: &[f32]) -> f64 {
         let n = target.len();
         let score = &score[..n];

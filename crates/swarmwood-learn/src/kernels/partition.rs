@@ -2,21 +2,26 @@
 
 use crate::bins::layout::Route;
 
-/// Moves the rows that go left to the front of `rows` and those that go right behind them; returns how many go left.
-/// `scratch` must be as long as `rows`.
+/// Moves the rows that go left to the front of `rows` and those that go right behind them; returns
+/// how many go left. `scratch` must be as long as `rows`.
 pub fn partition(rows: &mut [u32], scratch: &mut [u32], column: &[u8], route: &Route) -> usize {
     partition_by(rows, scratch, |row| usize::from(route.right[usize::from(column[row as usize])]))
 }
 
 /// The same for rows of any kind and any question: 1 is right, 0 left.
 #[inline]
-pub fn partition_by<R: Copy>(rows: &mut [R], scratch: &mut [R], goes_right: impl Fn(R) -> usize) -> usize {
+pub fn partition_by<R: Copy>(
+    rows: &mut [R],
+    scratch: &mut [R],
+    goes_right: impl Fn(R) -> usize,
+) -> usize {
     let scratch = &mut scratch[..rows.len()];
     let (mut left, mut right) = (0, 0);
     for at in 0..rows.len() {
         let row = rows[at];
         let goes_right = goes_right(row);
-        // Both stores happen and one of them is overwritten by the next row: no branch to mispredict.
+        // Both stores happen and one of them is overwritten by the next row: no branch to
+        // mispredict.
         rows[left] = row;
         scratch[right] = row;
         left += 1 - goes_right;

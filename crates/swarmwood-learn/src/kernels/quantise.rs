@@ -1,7 +1,8 @@
 //! Gradients as integers.
 //!
-//! Histograms add integers: exact, so independent of the order of rows and of the number of threads. The scale is chosen
-//! so that the sum of all absolute values stays below 2^31; no subset can then overflow its half of the packed value.
+//! Histograms add integers: exact, so independent of the order of rows and of the number of
+//! threads. The scale is chosen so that the sum of all absolute values stays below 2^31; no subset
+//! can then overflow its half of the packed value.
 
 use super::dispatch::dispatched;
 
@@ -15,14 +16,18 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// The finest scale that cannot overflow, given the sums of absolute gradients and of hessians over `rows` rows.
+    /// The finest scale that cannot overflow, given the sums of absolute gradients and of hessians
+    /// over `rows` rows.
     ///
-    /// Units are powers of two, so that weights such as 1, 2 or 0.5 are whole numbers of them: a weight then counts
-    /// exactly as much as so many repeated rows, and a row of hessian 1 weighs exactly 1.
+    /// Units are powers of two, so that weights such as 1, 2 or 0.5 are whole numbers of them: a
+    /// weight then counts exactly as much as so many repeated rows, and a row of hessian 1 weighs
+    /// exactly 1.
     pub fn new(sum_abs_g: f64, sum_h: f64, rows: usize) -> Self {
-        // Rounding adds at most one half a row; two leaves room for the rounding of the sums themselves.
+        // Rounding adds at most one half a row; two leaves room for the rounding of the sums
+        // themselves.
         let room = (f64::from(i32::MAX) - 2.0 - rows as f64).max(1.0);
-        let unit = |sum: f64| if sum > 0.0 { (sum / room).log2().ceil().max(-1000.0).exp2() } else { 1.0 };
+        let unit =
+            |sum: f64| if sum > 0.0 { (sum / room).log2().ceil().max(-1000.0).exp2() } else { 1.0 };
         Scale { g: unit(sum_abs_g), h: unit(sum_h) }
     }
 
@@ -69,7 +74,8 @@ pub fn part(word: u64) -> (f32, f32) {
 }
 
 dispatched! {
-    /// Packs a run of joined rows where they stand: gradient above, hessian below, both rounded to the nearest unit.
+    /// Packs a run of joined rows where they stand: gradient above, hessian below, both rounded to
+    /// the nearest unit.
     pub fn pack(words: &mut [u64], scale: Scale) {
         let (by_g, by_h) = (1.0 / scale.g, 1.0 / scale.h);
         for word in words {
@@ -79,8 +85,8 @@ dispatched! {
     }
 }
 
-/// The nearest integer in two's complement, in the lower half. Adding this constant moves the integer into the last bits
-/// of the mantissa: a cast that vectorises.
+/// The nearest integer in two's complement, in the lower half. Adding this constant moves the
+/// integer into the last bits of the mantissa: a cast that vectorises.
 #[inline(always)]
 fn nearest(value: f64) -> u64 {
     const SHIFT: f64 = 1.5 * (1u64 << 52) as f64;
@@ -98,8 +104,14 @@ mod tests {
         let mut packed = vec![0; g.len()];
         join(&g, &h, &mut packed);
         pack(&mut packed, Scale { g: 1.0, h: 1.0 });
-        assert_eq!(packed.iter().map(|&p| gradient(p)).collect::<Vec<_>>(), [0, 1, -1, 2, -3, 1_000_000, -1_000_000]);
-        assert_eq!(packed.iter().map(|&p| hessian(p)).collect::<Vec<_>>(), [0, 1, 0, 0, 1, 1_000_000, 3]);
+        assert_eq!(
+            packed.iter().map(|&p| gradient(p)).collect::<Vec<_>>(),
+            [0, 1, -1, 2, -3, 1_000_000, -1_000_000]
+        );
+        assert_eq!(
+            packed.iter().map(|&p| hessian(p)).collect::<Vec<_>>(),
+            [0, 1, 0, 0, 1, 1_000_000, 3]
+        );
     }
 
     #[test]
@@ -120,7 +132,11 @@ mod tests {
             let exact_h = chosen.map(|i| f64::from(h[i])).sum::<f64>();
             let sums = scale.unpack(sum);
             assert!((sums.g - exact).abs() <= 0.5 * rows as f64 * scale.g, "{} {exact}", sums.g);
-            assert!((sums.h - exact_h).abs() <= 0.5 * rows as f64 * scale.h, "{} {exact_h}", sums.h);
+            assert!(
+                (sums.h - exact_h).abs() <= 0.5 * rows as f64 * scale.h,
+                "{} {exact_h}",
+                sums.h
+            );
             assert!((sums.g - exact).abs() < 1e-4 * abs && (sums.h - exact_h).abs() < 1e-4 * sum_h);
         }
     }

@@ -27,7 +27,8 @@ mod tests {
     #[test]
     fn sums_are_right_for_any_length() {
         for length in [0, 1, 8, 13, 100] {
-            let a: Vec<f32> = (0..length).map(|i| i as f32 * if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
+            let a: Vec<f32> =
+                (0..length).map(|i| i as f32 * if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
             let b: Vec<f32> = (0..length).map(|i| i as f32 * 0.5).collect();
             let whole = (length * length.max(1) - length) as f64 / 2.0;
             assert_eq!(abs_and_plain(&a, &b), (whole, whole / 2.0));

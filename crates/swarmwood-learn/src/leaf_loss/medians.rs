@@ -1,7 +1,8 @@
 //! The books of leaves under the absolute loss, whose best value is a median.
 //!
-//! A leaf keeps weight and weighted target by the rank of the target in a Fenwick tree (Fenwick 1994): a row moves, and
-//! the loss is known again, in the logarithm of the number of distinct targets.
+//! A leaf keeps weight and weighted target by the rank of the target in a Fenwick tree (Fenwick
+//! 1994): a row moves, and the loss is known again, in the logarithm of the number of distinct
+//! targets.
 
 use crate::ranked::{Ranked, Target};
 
@@ -104,8 +105,8 @@ impl Medians {
         self.leaves.iter().map(|leaf| leaf.rows).collect()
     }
 
-    /// The median of a leaf: the least target with at least half of the weight at or below it, and where exactly half of
-    /// it is, the middle between that target and the next.
+    /// The median of a leaf: the least target with at least half of the weight at or below it, and
+    /// where exactly half of it is, the middle between that target and the next.
     pub fn median(&self, leaf: usize) -> f64 {
         self.leaves[leaf].median(&self.values)
     }
@@ -118,7 +119,8 @@ impl Leaf {
         let (mut place, mut below) = (0, [0.0; 2]);
         let mut step = self.sums.len().next_power_of_two() / 2;
         while step > 0 {
-            if let Some(sums) = self.sums.get(place + step).filter(|sums| below[0] + sums[0] < half) {
+            if let Some(sums) = self.sums.get(place + step).filter(|sums| below[0] + sums[0] < half)
+            {
                 place += step;
                 below = [below[0] + sums[0], below[1] + sums[1]];
             }
@@ -134,7 +136,8 @@ impl Leaf {
         let (place, below) = self.descend();
         let median = values[place.min(values.len() - 1)];
         // Targets below the median, and those from it on.
-        (median * below[0] - below[1]) + ((self.all[1] - below[1]) - median * (self.all[0] - below[0]))
+        (median * below[0] - below[1])
+            + ((self.all[1] - below[1]) - median * (self.all[0] - below[0]))
     }
 
     fn median(&self, values: &[f64]) -> f64 {
@@ -198,8 +201,11 @@ mod tests {
             let mut expected = 0.0;
             for leaf in 0..2 {
                 let of_leaf: Vec<usize> = (0..40).filter(|&row| leaf_of[row] == leaf).collect();
-                let cost = |value: f64| of_leaf.iter().map(|&row| weight[row] * (of_row[row] - value).abs()).sum();
-                let best = of_leaf.iter().map(|&row| cost(of_row[row])).fold(f64::INFINITY, f64::min);
+                let cost = |value: f64| {
+                    of_leaf.iter().map(|&row| weight[row] * (of_row[row] - value).abs()).sum()
+                };
+                let best =
+                    of_leaf.iter().map(|&row| cost(of_row[row])).fold(f64::INFINITY, f64::min);
                 let best: f64 = if of_leaf.is_empty() { 0.0 } else { best };
                 expected += best;
                 let median: f64 = cost(books.median(usize::from(leaf)));

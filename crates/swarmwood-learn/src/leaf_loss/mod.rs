@@ -1,8 +1,8 @@
 //! What a leaf costs, from sums over its rows, given the best value it could have.
 //!
-//! A learner of a single tree asks how much worse or better leaves get when rows move from one to another. [`Sums`] keeps
-//! the books for losses that follow from a few sums (counts of classes, or weight and weighted target); [`Medians`] for
-//! the absolute loss, which needs the rows in order.
+//! A learner of a single tree asks how much worse or better leaves get when rows move from one to
+//! another. [`Sums`] keeps the books for losses that follow from a few sums (counts of classes, or
+//! weight and weighted target); [`Medians`] for the absolute loss, which needs the rows in order.
 
 mod medians;
 pub mod sums;
@@ -54,7 +54,11 @@ impl Costs {
 
     /// The cost of each decision for rows with these class weights.
     pub fn of(&self, counts: &[f64], decision: usize) -> f64 {
-        counts.iter().enumerate().map(|(truth, count)| count * self.cost[truth * self.classes + decision]).sum()
+        counts
+            .iter()
+            .enumerate()
+            .map(|(truth, count)| count * self.cost[truth * self.classes + decision])
+            .sum()
     }
 }
 
@@ -64,8 +68,8 @@ impl Loss {
         !matches!(self, Loss::Squared | Loss::Absolute)
     }
 
-    /// The loss of a leaf whose rows have these sums: the weight of each class, or weight and weighted target. The
-    /// absolute loss does not follow from sums and counts as 0.
+    /// The loss of a leaf whose rows have these sums: the weight of each class, or weight and
+    /// weighted target. The absolute loss does not follow from sums and counts as 0.
     ///
     /// ```
     /// use swarmwood_learn::leaf_loss::Loss;
@@ -80,9 +84,9 @@ impl Loss {
             Loss::Gini => gini(sums),
             Loss::Entropy => entropy(sums),
             Loss::Mix { share } => (1.0 - share) * error(sums) + share * gini(sums),
-            Loss::Costs(costs) => {
-                (0..sums.len()).map(|decision| costs.of(sums, decision)).fold(f64::INFINITY, f64::min)
-            }
+            Loss::Costs(costs) => (0..sums.len())
+                .map(|decision| costs.of(sums, decision))
+                .fold(f64::INFINITY, f64::min),
             Loss::Squared if sums[0] > 0.0 => -sums[1] * sums[1] / sums[0],
             Loss::Squared | Loss::Absolute => 0.0,
         }

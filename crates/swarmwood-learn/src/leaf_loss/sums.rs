@@ -55,7 +55,9 @@ impl<'a> Sums<'a> {
     pub fn load(&self, row: u32) -> Load {
         let weight = self.table.weight(row);
         match self.table.target() {
-            Target::Classes { of_row, .. } => Load::Class(usize::from(of_row[row as usize]), weight),
+            Target::Classes { of_row, .. } => {
+                Load::Class(usize::from(of_row[row as usize]), weight)
+            }
             Target::Numbers { of_row, .. } => Load::Moments(weight, weight * of_row[row as usize]),
         }
     }

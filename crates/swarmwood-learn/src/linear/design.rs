@@ -16,7 +16,8 @@ pub(super) struct Design<'a> {
 
 /// One column.
 pub(super) enum Feature<'a> {
-    /// Standardised numbers; a missing value is zero, so that it adds nothing. Empty if the column does not vary.
+    /// Standardised numbers; a missing value is zero, so that it adds nothing. Empty if the column
+    /// does not vary.
     Number(Vec<f32>),
     /// Codes of levels.
     Category(&'a [u32]),
@@ -64,7 +65,11 @@ impl Terms {
     }
 
     /// Lays out the columns of a data set with these scales.
-    pub(super) fn design<'a>(&self, chunk: &'a Chunk, schema: &Schema) -> Result<Design<'a>, Error> {
+    pub(super) fn design<'a>(
+        &self,
+        chunk: &'a Chunk,
+        schema: &Schema,
+    ) -> Result<Design<'a>, Error> {
         check(chunk, schema)?;
         let features = chunk.columns.iter().zip(&self.scales).map(|(column, scale)| match column {
             Column::Number(values) if scale.spread > 0.0 => Feature::Number(scale.apply(values)),
@@ -92,32 +97,36 @@ impl Terms {
 }
 
 impl Scale {
-    /// Weighted mean and standard deviation of the values that are there. They are taken as shares of the largest one,
-    /// so that squares of huge values do not overflow.
+    /// Weighted mean and standard deviation of the values that are there. They are taken as shares
+    /// of the largest one, so that squares of huge values do not overflow.
     fn new(values: &[f64], weight: &[f64]) -> Scale {
         let weight_of = |i: usize| weight.get(i).copied().unwrap_or(1.0);
-        let present = || values.iter().enumerate().filter(|(i, v)| v.is_finite() && weight_of(*i) > 0.0);
+        let present =
+            || values.iter().enumerate().filter(|(i, v)| v.is_finite() && weight_of(*i) > 0.0);
         let largest = present().map(|(_, v)| v.abs()).fold(0.0, f64::max);
         if largest == 0.0 {
             return Scale { centre: 0.0, spread: 0.0 };
         }
         let total: f64 = present().map(|(i, _)| weight_of(i)).sum();
         let mean = present().map(|(i, v)| weight_of(i) * (v / largest)).sum::<f64>() / total;
-        let variance = present().map(|(i, v)| weight_of(i) * (v / largest - mean).powi(2)).sum::<f64>() / total;
+        let variance =
+            present().map(|(i, v)| weight_of(i) * (v / largest - mean).powi(2)).sum::<f64>()
+                / total;
         // Equal values leave a spread of a few roundings: that is no variation.
         let spread = if variance.sqrt() > 1e-13 { variance.sqrt() * largest } else { 0.0 };
         Scale { centre: mean * largest, spread }
     }
 
     fn apply(&self, values: &[f64]) -> Vec<f32> {
-        let standard = |v: &f64| if v.is_finite() { ((v - self.centre) / self.spread) as f32 } else { 0.0 };
+        let standard =
+            |v: &f64| if v.is_finite() { ((v - self.centre) / self.spread) as f32 } else { 0.0 };
         values.iter().map(standard).collect()
     }
 }
 
 impl Design<'_> {
-    /// Adds a linear function of standardised features to the scores, block by block, so that the scores stay in the
-    /// cache while the columns pass.
+    /// Adds a linear function of standardised features to the scores, block by block, so that the
+    /// scores stay in the cache while the columns pass.
     pub(super) fn add(&self, terms: &Terms, coefficients: &[f64], score: &mut [f64]) {
         for (block, score) in score.chunks_mut(BLOCK).enumerate() {
             let rows = block * BLOCK..block * BLOCK + score.len();
@@ -156,7 +165,11 @@ fn check(chunk: &Chunk, schema: &Schema) -> Result<(), Error> {
             return Err(Error::Kind { name: feature.name.clone() });
         }
         if found != chunk.rows {
-            return Err(Error::Length { what: format!("column '{}'", feature.name), found, rows: chunk.rows });
+            return Err(Error::Length {
+                what: format!("column '{}'", feature.name),
+                found,
+                rows: chunk.rows,
+            });
         }
     }
     Ok(())

@@ -1,22 +1,25 @@
 //! The linear booster (`gblinear`): coordinate descent with elastic-net penalties.
 //!
-//! Each round takes the derivatives of the loss at the current scores and walks once over bias and coefficients, in
-//! order. Each gets a damped Newton step on the quadratic model of the round, whose gradients follow every step (the
-//! walk of XGBoost's `coord_descent`; Friedman, Hastie and Tibshirani 2010 for the idea). Minimised is
+//! Each round takes the derivatives of the loss at the current scores and walks once over bias and
+//! coefficients, in order. Each gets a damped Newton step on the quadratic model of the round,
+//! whose gradients follow every step (the walk of XGBoost's `coord_descent`; Friedman, Hastie and
+//! Tibshirani 2010 for the idea). Minimised is
 //!
 //! ```text
 //! Σ weight · loss  +  λ/2 Σ β²  +  α Σ |β|
 //! ```
 //!
-//! * **Penalties are not divided by the number of rows**: `lambda` stands beside a sum of hessians exactly as in the
-//!   leaf of a tree, `alpha` beside a sum of gradients. (XGBoost's linear booster multiplies both by the sum of
-//!   weights.) The bias is not penalised.
-//! * `β` belongs to the standardised column (mean zero, standard deviation one over the rows that have a value), so
-//!   that neither convergence nor penalty depends on units. One level of a category is one 0/1 column, not scaled.
+//! * **Penalties are not divided by the number of rows**: `lambda` stands beside a sum of hessians
+//!   exactly as in the leaf of a tree, `alpha` beside a sum of gradients. (XGBoost's linear booster
+//!   multiplies both by the sum of weights.) The bias is not penalised.
+//! * `β` belongs to the standardised column (mean zero, standard deviation one over the rows that
+//!   have a value), so that neither convergence nor penalty depends on units. One level of a
+//!   category is one 0/1 column, not scaled.
 //! * A missing value adds nothing.
-//! * If a round makes the penalised loss worse, its step is halved until it does not: no learning rate diverges.
-//! * Losses with kinks have no useful hessian. Their rounds use the curvature of a parabola above the loss,
-//!   `1 / |residual|` up to a factor (Hunter and Lange 2000), instead.
+//! * If a round makes the penalised loss worse, its step is halved until it does not: no learning
+//!   rate diverges.
+//! * Losses with kinks have no useful hessian. Their rounds use the curvature of a parabola above
+//!   the loss, `1 / |residual|` up to a factor (Hunter and Lange 2000), instead.
 
 mod design;
 #[cfg(test)]
@@ -117,9 +120,9 @@ pub enum Error {
     NoRows,
 }
 
-/// Trains a linear model on rows that are all in memory. `valid` is for early stopping and progress; with early
-/// stopping, or when the listener says stop, the model of the best validation round is kept. One thread works, and the
-/// result depends on nothing but the arguments.
+/// Trains a linear model on rows that are all in memory. `valid` is for early stopping and
+/// progress; with early stopping, or when the listener says stop, the model of the best validation
+/// round is kept. One thread works, and the result depends on nothing but the arguments.
 ///
 /// ```
 /// use swarmwood_learn::data::{Chunk, Column};
@@ -172,14 +175,20 @@ pub fn train(
         let Some(lower) = state.improve(&rows, &terms, objective, settings, loss) else { break };
         loss = lower;
         let train = (loss - state.penalty(settings)) / total;
-        let metric = held_out.as_ref().map(|rows| rows.measure(&terms, &state, objective, settings.metric));
+        let metric =
+            held_out.as_ref().map(|rows| rows.measure(&terms, &state, objective, settings.metric));
         train_losses.push(train);
         valid_metrics.extend(metric);
-        if metric.is_some_and(|value| best.value.is_nan() || settings.metric.better(value, best.value)) {
+        if metric
+            .is_some_and(|value| best.value.is_nan() || settings.metric.better(value, best.value))
+        {
             best = Best { value: metric.unwrap_or(f64::NAN), round, state: state.coefficients() };
         }
-        let flow =
-            watch(&Event { train: Some(train), valid: metric, ..Event::new(Stage::BOOSTING, round, settings.rounds) });
+        let flow = watch(&Event {
+            train: Some(train),
+            valid: metric,
+            ..Event::new(Stage::BOOSTING, round, settings.rounds)
+        });
         let patience = settings.early_stopping_rounds;
         let tired = metric.is_some() && patience > 0 && round - best.round >= patience;
         keep_best |= flow == Flow::Stop;
@@ -193,8 +202,15 @@ pub fn train(
     };
     let base = base.iter().zip(&kept.bias).map(|(base, bias)| base + bias).collect();
     let width = terms.len();
-    let outputs = (0..objective.outputs()).map(|k| terms.unscaled(&kept.beta[k * width..(k + 1) * width], schema));
-    Ok(Fitted { base, outputs: outputs.collect(), rounds, train: train_losses, valid: valid_metrics })
+    let outputs = (0..objective.outputs())
+        .map(|k| terms.unscaled(&kept.beta[k * width..(k + 1) * width], schema));
+    Ok(Fitted {
+        base,
+        outputs: outputs.collect(),
+        rounds,
+        train: train_losses,
+        valid: valid_metrics,
+    })
 }
 
 /// Targets as the loss sees them, or the first one it cannot use.
@@ -207,7 +223,11 @@ fn targets(chunk: &Chunk, objective: &dyn Objective) -> Result<Vec<f64>, Error> 
         return Err(Error::Length { what: "the weight".into(), found: chunk.weight.len(), rows });
     }
     for (i, &value) in chunk.target.iter().enumerate() {
-        objective.check_target(value).map_err(|reason| Error::Target { row: i + 1, value, reason })?;
+        objective.check_target(value).map_err(|reason| Error::Target {
+            row: i + 1,
+            value,
+            reason,
+        })?;
     }
     Ok(chunk.target.iter().map(|&y| objective.transform_target(y)).collect())
 }
@@ -222,7 +242,13 @@ struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    fn new(design: Design<'a>, chunk: &Chunk, target: &[f64], base: &[f64], objective: &dyn Objective) -> Self {
+    fn new(
+        design: Design<'a>,
+        chunk: &Chunk,
+        target: &[f64],
+        base: &[f64],
+        objective: &dyn Objective,
+    ) -> Self {
         // Without the offset, f32 keeps its precision for what is left to learn.
         let shift = if objective.shift_invariant() { base[0] } else { 0.0 };
         let start = if objective.shift_invariant() { vec![0.0; base.len()] } else { base.to_vec() };
@@ -231,7 +257,13 @@ impl<'a> Rows<'a> {
     }
 
     /// The watched metric of the model so far.
-    fn measure(&self, terms: &Terms, state: &State, objective: &dyn Objective, metric: Watch) -> f64 {
+    fn measure(
+        &self,
+        terms: &Terms,
+        state: &State,
+        objective: &dyn Objective,
+        metric: Watch,
+    ) -> f64 {
         let (rows, width) = (self.design.rows, terms.len());
         let mut score = Vec::with_capacity(rows * self.start.len());
         for (k, start) in self.start.iter().enumerate() {
@@ -282,8 +314,11 @@ const LEAST_RESIDUAL: f64 = 1e-3;
 impl State {
     fn new(rows: &Rows<'_>, terms: &Terms, objective: &dyn Objective) -> State {
         let outputs = objective.outputs();
-        let score: Vec<f64> =
-            rows.start.iter().flat_map(|&start| std::iter::repeat_n(start, rows.design.rows)).collect();
+        let score: Vec<f64> = rows
+            .start
+            .iter()
+            .flat_map(|&start| std::iter::repeat_n(start, rows.design.rows))
+            .collect();
         let kink = objective.leaf_quantile().map(|_| {
             let (mut g, mut h) = ([0.0; 2], [0.0; 2]);
             objective.derivatives(&[1.0, -1.0], &[0.0, 0.0], &[], &mut g, &mut h);
@@ -309,14 +344,20 @@ impl State {
     }
 
     /// The sum that is minimised; leaves the scores of the training rows in `narrow`.
-    fn penalised_loss(&mut self, rows: &Rows<'_>, objective: &dyn Objective, settings: &Settings) -> f64 {
+    fn penalised_loss(
+        &mut self,
+        rows: &Rows<'_>,
+        objective: &dyn Objective,
+        settings: &Settings,
+    ) -> f64 {
         for (narrow, score) in self.narrow.iter_mut().zip(&self.score) {
             *narrow = *score as f32;
         }
         objective.loss(&self.narrow, &rows.target, &rows.weight) + self.penalty(settings)
     }
 
-    /// One round; gives the new penalised loss, or `None` (and the old state) if nothing can be gained any more.
+    /// One round; gives the new penalised loss, or `None` (and the old state) if nothing can be
+    /// gained any more.
     fn improve(
         &mut self,
         rows: &Rows<'_>,
@@ -335,15 +376,17 @@ impl State {
             self.walk(output, rows, terms, settings);
         }
         let largest = self.score.iter().fold(0.0, |most: f64, s| most.max(s.abs()));
-        let moved = self.score.iter().zip(&score).fold(0.0, |most: f64, (a, b)| most.max((a - b).abs()));
+        let moved =
+            self.score.iter().zip(&score).fold(0.0, |most: f64, (a, b)| most.max((a - b).abs()));
         let halvings = if moved > STANDSTILL * largest { HALVINGS } else { 0 };
         for _ in 0..halvings {
             let now = self.penalised_loss(rows, objective, settings);
             if now <= loss + ROUNDING * loss.abs() {
                 return Some(now);
             }
-            let halve =
-                |new: &mut [f64], old: &[f64]| new.iter_mut().zip(old).for_each(|(n, o)| *n = o + 0.5 * (*n - o));
+            let halve = |new: &mut [f64], old: &[f64]| {
+                new.iter_mut().zip(old).for_each(|(n, o)| *n = o + 0.5 * (*n - o))
+            };
             halve(&mut self.bias, &before.bias);
             halve(&mut self.beta, &before.beta);
             halve(&mut self.score, &score);
@@ -352,22 +395,23 @@ impl State {
         None
     }
 
-    /// The curvature of parabolas that touch a loss of two straight pieces at each residual and lie above it; `None`
-    /// if all residuals are zero.
+    /// The curvature of parabolas that touch a loss of two straight pieces at each residual and lie
+    /// above it; `None` if all residuals are zero.
     fn curvature_at_kinks(&mut self, rows: &Rows<'_>, spread: f64) -> Option<()> {
         let sizes = || self.narrow.iter().zip(&rows.target).map(|(s, y)| f64::from((s - y).abs()));
         let least = LEAST_RESIDUAL * sizes().sum::<f64>() / rows.design.rows as f64;
         if least <= 0.0 {
             return None;
         }
-        let curvature: Vec<f32> = sizes().map(|size| (spread / (2.0 * size.max(least))) as f32).collect();
+        let curvature: Vec<f32> =
+            sizes().map(|size| (spread / (2.0 * size.max(least))) as f32).collect();
         self.h = curvature;
         self.h.iter_mut().zip(&rows.weight).for_each(|(h, weight)| *h *= weight);
         Some(())
     }
 
-    /// Steps along the bias and every coefficient of one output, in order. The gradients follow every step; the scores,
-    /// which nobody reads before the round's end, follow all steps at once.
+    /// Steps along the bias and every coefficient of one output, in order. The gradients follow
+    /// every step; the scores, which nobody reads before the round's end, follow all steps at once.
     fn walk(&mut self, output: usize, rows: &Rows<'_>, terms: &Terms, settings: &Settings) {
         let range = output * rows.design.rows..(output + 1) * rows.design.rows;
         let h = &self.h[range.clone()];
@@ -394,7 +438,8 @@ impl State {
     }
 }
 
-/// Interleaved sums let the processor add several rows at once; their number is part of the result's bits.
+/// Interleaved sums let the processor add several rows at once; their number is part of the
+/// result's bits.
 const LANES: usize = 4;
 
 /// The step of one numeric column.
@@ -431,15 +476,16 @@ fn step_levels(codes: &[u32], g: &mut [f32], h: &[f32], own: &mut [f64], setting
             *sum = (sum.0 + f64::from(g), sum.1 + f64::from(h));
         }
     }
-    let by: Vec<f64> = sums.iter().zip(&*own).map(|(sum, own)| step(sum.0, sum.1, *own, settings)).collect();
+    let by: Vec<f64> =
+        sums.iter().zip(&*own).map(|(sum, own)| step(sum.0, sum.1, *own, settings)).collect();
     own.iter_mut().zip(&by).for_each(|(own, by)| *own += by);
     for ((&code, g), &h) in codes.iter().zip(g).zip(h) {
         *g += h * by.get(code as usize).map_or(0.0, |&by| by as f32);
     }
 }
 
-/// The damped Newton step of one coefficient `own` with gradient sum `first` and hessian sum `second`: a step down the
-/// smooth part, then the L1 penalty pulls towards zero and stops there.
+/// The damped Newton step of one coefficient `own` with gradient sum `first` and hessian sum
+/// `second`: a step down the smooth part, then the L1 penalty pulls towards zero and stops there.
 fn step(first: f64, second: f64, own: f64, settings: &Settings) -> f64 {
     let curvature = (second + settings.lambda) / settings.learning_rate;
     if second <= 0.0 || curvature.is_nan() || curvature <= 0.0 {

@@ -1,4 +1,5 @@
-//! The descent against closed forms, dense Newton solves, optimality conditions and planted answers.
+//! The descent against closed forms, dense Newton solves, optimality conditions and planted
+//! answers.
 
 use swarmwood_model::{Feature, Kind, Target, TargetKind, Term};
 
@@ -11,7 +12,8 @@ struct Draw(u64);
 
 impl Draw {
     fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 11) as f64 / (1u64 << 52) as f64 - 1.0
     }
     fn column(&mut self, rows: usize) -> Vec<f64> {
@@ -27,13 +29,19 @@ fn schema(chunk: &Chunk) -> Schema {
             Kind::Category { levels: (0..levels).map(|l| l.to_string()).collect() }
         }
     };
-    let features = chunk.columns.iter().map(|c| Feature { name: "x".into(), kind: kind(c) }).collect();
+    let features =
+        chunk.columns.iter().map(|c| Feature { name: "x".into(), kind: kind(c) }).collect();
     Schema { features, target: Target { name: "y".into(), kind: TargetKind::Number } }
 }
 
 fn numbers(columns: Vec<Vec<f64>>, target: Vec<f64>) -> Chunk {
     let rows = target.len();
-    Chunk { columns: columns.into_iter().map(Column::Number).collect(), target, weight: Vec::new(), rows }
+    Chunk {
+        columns: columns.into_iter().map(Column::Number).collect(),
+        target,
+        weight: Vec::new(),
+        rows,
+    }
 }
 
 fn fit(chunk: &Chunk, objective: &dyn Objective, settings: &Settings) -> Fitted {
@@ -49,7 +57,9 @@ fn raw(fitted: &Fitted, chunk: &Chunk, output: usize, row: usize) -> f64 {
     let mut sum = fitted.base[output];
     for (term, column) in fitted.outputs[output].terms.iter().zip(&chunk.columns) {
         sum += match (term, column) {
-            (Term::Number { weight, centre }, Column::Number(x)) if x[row].is_finite() => weight * (x[row] - centre),
+            (Term::Number { weight, centre }, Column::Number(x)) if x[row].is_finite() => {
+                weight * (x[row] - centre)
+            }
             (Term::Category { weights }, Column::Category(codes)) => {
                 weights.get(codes[row] as usize).copied().unwrap_or(0.0)
             }
@@ -67,7 +77,8 @@ fn weight_and_spread(fitted: &Fitted, chunk: &Chunk, output: usize, feature: usi
     };
     let w = |i: usize| chunk.weight.get(i).copied().unwrap_or(1.0);
     let total: f64 = (0..chunk.rows).map(w).sum();
-    let variance = x.iter().enumerate().map(|(i, x)| w(i) * (x - centre).powi(2)).sum::<f64>() / total;
+    let variance =
+        x.iter().enumerate().map(|(i, x)| w(i) * (x - centre).powi(2)).sum::<f64>() / total;
     (*weight, variance.sqrt())
 }
 
@@ -99,14 +110,20 @@ fn standardised(chunk: &Chunk) -> Vec<Vec<f64>> {
     for column in &chunk.columns {
         let Column::Number(x) = column else { panic!("not a number") };
         let mean = x.iter().enumerate().map(|(i, x)| w(i) * x).sum::<f64>() / total;
-        let sd = (x.iter().enumerate().map(|(i, x)| w(i) * (x - mean).powi(2)).sum::<f64>() / total).sqrt();
+        let sd = (x.iter().enumerate().map(|(i, x)| w(i) * (x - mean).powi(2)).sum::<f64>()
+            / total)
+            .sqrt();
         all.push(x.iter().map(|x| (x - mean) / sd).collect());
     }
     all
 }
 
 /// Newton's method on the penalised loss with dense matrices; `derivatives` gives g and h of a row.
-fn dense_newton(chunk: &Chunk, lambda: f64, derivatives: impl Fn(f64, f64) -> (f64, f64)) -> Vec<f64> {
+fn dense_newton(
+    chunk: &Chunk,
+    lambda: f64,
+    derivatives: impl Fn(f64, f64) -> (f64, f64),
+) -> Vec<f64> {
     let z = standardised(chunk);
     let mut beta = vec![0.0; z.len()];
     for _ in 0..50 {
@@ -130,11 +147,19 @@ fn dense_newton(chunk: &Chunk, lambda: f64, derivatives: impl Fn(f64, f64) -> (f
 }
 
 fn same_as(fitted: &Fitted, chunk: &Chunk, beta: &[f64], tolerance: f64) {
-    assert!((fitted.base[0] - beta[0]).abs() < tolerance * (1.0 + beta[0].abs()), "{} {}", fitted.base[0], beta[0]);
+    assert!(
+        (fitted.base[0] - beta[0]).abs() < tolerance * (1.0 + beta[0].abs()),
+        "{} {}",
+        fitted.base[0],
+        beta[0]
+    );
     for (f, expected) in beta[1..].iter().enumerate() {
         let (weight, spread) = weight_and_spread(fitted, chunk, 0, f);
         let got = weight * spread;
-        assert!((got - expected).abs() < tolerance * (1.0 + expected.abs()), "feature {f}: {got} is not {expected}");
+        assert!(
+            (got - expected).abs() < tolerance * (1.0 + expected.abs()),
+            "feature {f}: {got} is not {expected}"
+        );
     }
 }
 
@@ -142,7 +167,9 @@ fn same_as(fitted: &Fitted, chunk: &Chunk, beta: &[f64], tolerance: f64) {
 fn wild(rows: usize) -> Chunk {
     let mut draw = Draw(7);
     let (a, b, c, d) = (draw.column(rows), draw.column(rows), draw.column(rows), draw.column(rows));
-    let target = (0..rows).map(|i| 1e4 + 5.0 * a[i] - 3.0 * b[i] + 0.5 * c[i] * b[i] + draw.next()).collect::<Vec<_>>();
+    let target = (0..rows)
+        .map(|i| 1e4 + 5.0 * a[i] - 3.0 * b[i] + 0.5 * c[i] * b[i] + draw.next())
+        .collect::<Vec<_>>();
     let mixed = (0..rows).map(|i| 1e-7 * (a[i] + 0.5 * b[i])).collect();
     let far = b.iter().map(|b| 4e6 + b).collect();
     numbers(vec![a, mixed, far, c.iter().map(|c| c * 1e12).collect(), d], target)
@@ -168,7 +195,8 @@ fn logistic_and_poisson_reach_a_dense_newton_solve() {
     let columns: Vec<Vec<f64>> = (0..3).map(|_| draw.column(120)).collect();
     let score = |i: usize| 2.0 * columns[0][i] - columns[1][i] + 0.3;
     let classes: Vec<f64> = (0..120).map(|i| f64::from(score(i) + draw.next() > 0.0)).collect();
-    let counts: Vec<f64> = (0..120).map(|i| (score(i).exp() * (1.0 + draw.next())).round()).collect();
+    let counts: Vec<f64> =
+        (0..120).map(|i| (score(i).exp() * (1.0 + draw.next())).round()).collect();
     for learning_rate in [1.0, 0.3] {
         let settings = Settings { lambda: 1.5, learning_rate, ..thorough() };
         let chunk = numbers(columns.clone(), classes.clone());
@@ -187,17 +215,20 @@ fn logistic_and_poisson_reach_a_dense_newton_solve() {
 fn l1_zeroes_planted_noise_and_keeps_the_optimality_conditions() {
     let mut draw = Draw(11);
     let columns: Vec<Vec<f64>> = (0..8).map(|_| draw.column(200)).collect();
-    let target = (0..200).map(|i| 4.0 * columns[2][i] - 2.0 * columns[5][i] + 0.3 * draw.next()).collect();
+    let target =
+        (0..200).map(|i| 4.0 * columns[2][i] - 2.0 * columns[5][i] + 0.3 * draw.next()).collect();
     let chunk = numbers(columns, target);
     let (alpha, lambda) = (20.0, 1.0);
     for learning_rate in [1.0, 0.1] {
-        let fitted = fit(&chunk, &Squared, &Settings { alpha, lambda, learning_rate, ..thorough() });
+        let fitted =
+            fit(&chunk, &Squared, &Settings { alpha, lambda, learning_rate, ..thorough() });
         let z = standardised(&chunk);
         for f in 0..8 {
             let (weight, spread) = weight_and_spread(&fitted, &chunk, 0, f);
             assert_eq!(weight != 0.0, f == 2 || f == 5, "feature {f} has weight {weight}");
-            let slope: f64 =
-                (0..200).map(|i| (raw(&fitted, &chunk, 0, i) - chunk.target[i]) * z[f + 1][i]).sum::<f64>();
+            let slope: f64 = (0..200)
+                .map(|i| (raw(&fitted, &chunk, 0, i) - chunk.target[i]) * z[f + 1][i])
+                .sum::<f64>();
             let smooth = slope + lambda * weight * spread;
             if weight == 0.0 {
                 assert!(smooth.abs() <= alpha);
@@ -212,12 +243,15 @@ fn l1_zeroes_planted_noise_and_keeps_the_optimality_conditions() {
 fn softmax_reaches_the_optimality_conditions() {
     let mut draw = Draw(5);
     let columns: Vec<Vec<f64>> = (0..2).map(|_| draw.column(150)).collect();
-    let target: Vec<f64> =
-        (0..150)
-            .map(|i| {
-                if columns[0][i] + 0.4 * draw.next() > 0.2 { 2.0 } else { f64::from(columns[1][i] > 0.4 * draw.next()) }
-            })
-            .collect();
+    let target: Vec<f64> = (0..150)
+        .map(|i| {
+            if columns[0][i] + 0.4 * draw.next() > 0.2 {
+                2.0
+            } else {
+                f64::from(columns[1][i] > 0.4 * draw.next())
+            }
+        })
+        .collect();
     let chunk = numbers(columns, target);
     let lambda = 2.0;
     let fitted = fit(&chunk, &Softmax { classes: 3 }, &Settings { lambda, ..thorough() });
@@ -242,13 +276,16 @@ fn robust_losses_find_the_line_behind_outliers() {
     let mut draw = Draw(9);
     let x = draw.column(100);
     // In units of thousands, so that a step of one would crawl.
-    let target: Vec<f64> =
-        (0..100).map(|i| 7e3 + 2e3 * x[i] + draw.next() + if i % 5 == 0 { 5e4 } else { 0.0 }).collect();
+    let target: Vec<f64> = (0..100)
+        .map(|i| 7e3 + 2e3 * x[i] + draw.next() + if i % 5 == 0 { 5e4 } else { 0.0 })
+        .collect();
     let chunk = numbers(vec![x], target);
     let settings = Settings { learning_rate: 0.5, ..thorough() };
     for objective in [&Absolute as &dyn Objective, &Huber { delta: 3.0 }] {
         let fitted = fit(&chunk, objective, &settings);
-        let Term::Number { weight, .. } = fitted.outputs[0].terms[0] else { panic!("not a number") };
+        let Term::Number { weight, .. } = fitted.outputs[0].terms[0] else {
+            panic!("not a number")
+        };
         assert!((weight - 2e3).abs() < 4.0, "{}: {weight}", objective.name());
     }
 }
@@ -260,7 +297,10 @@ fn quantile_comes_close_to_the_best_line_of_all() {
     let y: Vec<f64> = (0..40).map(|i| 3.0 * x[i] + (1.5 + x[i]) * draw.next()).collect();
     let alpha = 0.8;
     let loss = |a: f64, b: f64| -> f64 {
-        (0..40).map(|i| y[i] - a - b * x[i]).map(|r| if r > 0.0 { alpha * r } else { (alpha - 1.0) * r }).sum()
+        (0..40)
+            .map(|i| y[i] - a - b * x[i])
+            .map(|r| if r > 0.0 { alpha * r } else { (alpha - 1.0) * r })
+            .sum()
     };
     // One of the best lines passes through two of the points.
     let mut best = f64::INFINITY;
@@ -281,18 +321,29 @@ fn levels_reach_their_means_and_missing_adds_nothing() {
     let codes = vec![0, 0, 1, 1, 2, 2, MISSING, MISSING];
     let target = vec![1.0, 3.0, 5.0, 7.0, -4.0, -4.0, 10.0, 11.0];
     let column = vec![1.0, -1.0, f64::NAN, 1.0, -1.0, f64::INFINITY, 1.0, -1.0];
-    let chunk =
-        Chunk { columns: vec![Column::Category(codes), Column::Number(vec![2.0; 8])], target, weight: vec![], rows: 8 };
+    let chunk = Chunk {
+        columns: vec![Column::Category(codes), Column::Number(vec![2.0; 8])],
+        target,
+        weight: vec![],
+        rows: 8,
+    };
     let fitted = fit(&chunk, &Squared, &thorough());
     for (row, expected) in [2.0, 2.0, 6.0, 6.0, -4.0, -4.0, 10.5, 10.5].into_iter().enumerate() {
         assert!((raw(&fitted, &chunk, 0, row) - expected).abs() < 1e-3, "row {row}");
     }
-    assert!(matches!(fitted.outputs[0].terms[1], Term::Number { weight: 0.0, .. }), "a constant column has no weight");
+    assert!(
+        matches!(fitted.outputs[0].terms[1], Term::Number { weight: 0.0, .. }),
+        "a constant column has no weight"
+    );
 
     let chunk = Chunk { columns: vec![Column::Number(column)], ..chunk };
     let fitted = fit(&chunk, &Squared, &thorough());
-    let loss: f64 = (0..8).map(|i| 0.5 * (raw(&fitted, &chunk, 0, i) - chunk.target[i]).powi(2)).sum();
-    assert!((loss / 8.0 - fitted.train.last().unwrap()).abs() < 1e-5, "the model read back has the loss it was told");
+    let loss: f64 =
+        (0..8).map(|i| 0.5 * (raw(&fitted, &chunk, 0, i) - chunk.target[i]).powi(2)).sum();
+    assert!(
+        (loss / 8.0 - fitted.train.last().unwrap()).abs() < 1e-5,
+        "the model read back has the loss it was told"
+    );
 }
 
 #[test]
@@ -316,7 +367,8 @@ fn weights_are_repetitions() {
 fn loss_never_rises_and_the_same_rows_give_the_same_bits() {
     let mut draw = Draw(21);
     let columns: Vec<Vec<f64>> = (0..3).map(|_| draw.column(60)).collect();
-    // Separable classes without a penalty: weights grow without end, and full steps would overshoot.
+    // Separable classes without a penalty: weights grow without end, and full steps would
+    // overshoot.
     let chunk = numbers(columns.clone(), columns[0].iter().map(|x| f64::from(*x > 0.1)).collect());
     let settings = Settings { rounds: 200, ..thorough() };
     let fitted = fit(&chunk, &Logistic, &settings);
@@ -344,10 +396,14 @@ fn early_stopping_keeps_the_best_round() {
         train(&chunk, Some(&valid), &schema(&chunk), &Squared, &settings, watch).unwrap()
     };
     let fitted = run(&mut |_| Flow::Continue);
-    assert!(fitted.rounds > 0 && fitted.valid.len() == fitted.rounds + 5, "stops five rounds after the best");
+    assert!(
+        fitted.rounds > 0 && fitted.valid.len() == fitted.rounds + 5,
+        "stops five rounds after the best"
+    );
     let best = fitted.valid[fitted.rounds - 1];
     assert!(fitted.valid.iter().all(|v| *v >= best));
-    let error = (0..50).map(|i| (raw(&fitted, &valid, 0, i) - valid.target[i]).powi(2)).sum::<f64>() / 50.0;
+    let error =
+        (0..50).map(|i| (raw(&fitted, &valid, 0, i) - valid.target[i]).powi(2)).sum::<f64>() / 50.0;
     assert!((error.sqrt() - best).abs() < 1e-5, "the model is the one of the best round");
 
     let stopped = run(&mut |event| if event.step == 2 { Flow::Stop } else { Flow::Continue });

@@ -1,11 +1,11 @@
-//! Metrics of predicted classes and their probabilities, collected row by row. `None` means that a metric is not
-//! defined.
+//! Metrics of predicted classes and their probabilities, collected row by row. `None` means that a
+//! metric is not defined.
 
 use super::mean::Mean;
 use super::ranking::Ranks;
 
-/// The predicted class: the most probable one, and of equally probable ones the first. With two classes this is the
-/// second one exactly if its probability is above one half.
+/// The predicted class: the most probable one, and of equally probable ones the first. With two
+/// classes this is the second one exactly if its probability is above one half.
 ///
 /// ```
 /// assert_eq!(swarmwood_learn::metric::classes::most_probable(&[0.2, 0.4, 0.4]), 1);
@@ -75,7 +75,9 @@ impl Confusion {
 
     /// Mean recall of the classes that occur.
     pub fn balanced_accuracy(&self) -> Option<f64> {
-        Mean::of((0..self.classes).filter(|&k| self.of_class(k) > 0.0).filter_map(|k| self.recall(k)))
+        Mean::of(
+            (0..self.classes).filter(|&k| self.of_class(k) > 0.0).filter_map(|k| self.recall(k)),
+        )
     }
 
     /// Share of a class's rows that were predicted as such; zero if it has none.
@@ -100,16 +102,16 @@ impl Confusion {
     }
 }
 
-/// `-ln p` of the true class. A probability below the smallest step from one (2.2e-16) counts as that step, so that one
-/// impossible row does not hide all others.
+/// `-ln p` of the true class. A probability below the smallest step from one (2.2e-16) counts as
+/// that step, so that one impossible row does not hide all others.
 fn log_loss(probabilities: &[f64], target: f64) -> f64 {
     let class = class_of(target, probabilities.len());
     let p = class.map_or(0.0, |class| probabilities[class] / probabilities.iter().sum::<f64>());
     -p.max(f64::EPSILON).ln()
 }
 
-/// The squared error of the probabilities, whose mean is the Brier score. Of two classes only the positive one is taken;
-/// of more, the errors of all are summed.
+/// The squared error of the probabilities, whose mean is the Brier score. Of two classes only the
+/// positive one is taken; of more, the errors of all are summed.
 fn squared_error(probabilities: &[f64], target: f64) -> f64 {
     let class = class_of(target, probabilities.len());
     let error = |k: usize| (probabilities[k] - f64::from(class == Some(k))).powi(2);
@@ -130,7 +132,13 @@ pub(super) struct Classes {
 impl Classes {
     pub(super) fn new(count: usize) -> Self {
         let ranks = vec![Ranks::default(); if count == 2 { 1 } else { count }];
-        Classes { count, table: Confusion::new(count), log_loss: Mean::default(), brier: Mean::default(), ranks }
+        Classes {
+            count,
+            table: Confusion::new(count),
+            log_loss: Mean::default(),
+            brier: Mean::default(),
+            ranks,
+        }
     }
 
     pub(super) fn count(&self) -> usize {
@@ -158,7 +166,11 @@ impl Classes {
             ("auc", Mean::of(self.ranks.into_iter().filter_map(Ranks::auc))),
         ];
         if self.count == 2 {
-            metrics.extend([("f1", table.f1(1)), ("precision", table.precision(1)), ("recall", table.recall(1))]);
+            metrics.extend([
+                ("f1", table.f1(1)),
+                ("precision", table.precision(1)),
+                ("recall", table.recall(1)),
+            ]);
         } else {
             metrics.push(("macro_f1", table.macro_f1()));
         }

@@ -1,8 +1,8 @@
 //! How good predictions are.
 //!
-//! [`evaluate`] gives every metric of a task for finished predictions, and a [`Tally`] the same for predictions that come
-//! block after block and are never all in memory. A [`Watch`] is a metric that can be summed over
-//! shards of raw scores, for progress and early stopping.
+//! [`evaluate`] gives every metric of a task for finished predictions, and a [`Tally`] the same for
+//! predictions that come block after block and are never all in memory. A [`Watch`] is a metric
+//! that can be summed over shards of raw scores, for progress and early stopping.
 
 pub mod classes;
 mod mean;
@@ -20,7 +20,8 @@ pub use watch::{Partial, Watch};
 
 use crate::objective::Spec;
 
-/// Predictions, row after row: one number a row for regression, one probability a class and row for classification.
+/// Predictions, row after row: one number a row for regression, one probability a class and row for
+/// classification.
 pub type Predictions = [f64];
 
 /// What was predicted.
@@ -32,8 +33,9 @@ pub enum Task {
     Classes(usize),
 }
 
-/// Every metric of the task, by name, in a fixed order. `weight` may be empty. A metric that these rows do not define
-/// is left out: `auc` where only one class occurs, `r2` where the target does not vary, `mape` where a target is zero.
+/// Every metric of the task, by name, in a fixed order. `weight` may be empty. A metric that these
+/// rows do not define is left out: `auc` where only one class occurs, `r2` where the target does
+/// not vary, `mape` where a target is zero.
 ///
 /// ```
 /// use swarmwood_learn::metric::{Task, evaluate};
@@ -42,14 +44,19 @@ pub enum Task {
 /// let metrics = evaluate(Task::Regression, &[1.0, 4.0], &[1.0, 2.0], &[]);
 /// assert!(metrics.contains(&("mae", 1.0)));
 /// ```
-pub fn evaluate(task: Task, prediction: &Predictions, target: &[f64], weight: &[f64]) -> Vec<(&'static str, f64)> {
+pub fn evaluate(
+    task: Task,
+    prediction: &Predictions,
+    target: &[f64],
+    weight: &[f64],
+) -> Vec<(&'static str, f64)> {
     let mut tally = Tally::new(task, None);
     tally.add(prediction, target, weight);
     tally.finish()
 }
 
-/// The metric that belongs to a regression objective beyond those of [`evaluate`]: `rmsle`, `huber`, `pinball` or
-/// `poisson_deviance`.
+/// The metric that belongs to a regression objective beyond those of [`evaluate`]: `rmsle`,
+/// `huber`, `pinball` or `poisson_deviance`.
 ///
 /// ```
 /// use swarmwood_learn::{metric, objective::Spec};
@@ -63,7 +70,11 @@ pub fn of_objective(
     weight: &[f64],
 ) -> Option<(&'static str, f64)> {
     let mut own = numbers::Own::new(spec)?;
-    prediction.iter().zip(target).enumerate().for_each(|(i, (&p, &y))| own.add(p, y, weight_of(weight, i)));
+    prediction
+        .iter()
+        .zip(target)
+        .enumerate()
+        .for_each(|(i, (&p, &y))| own.add(p, y, weight_of(weight, i)));
     let (name, value) = own.finish();
     Some((name, value.filter(|v| v.is_finite())?))
 }

@@ -29,8 +29,9 @@ impl Numbers {
         self.errors.push(error.abs(), weight);
     }
 
-    /// Root of the mean squared error, mean absolute error, the share of the target's variance that the predictions
-    /// explain, median absolute error, mean absolute error as a share of the target's size.
+    /// Root of the mean squared error, mean absolute error, the share of the target's variance that
+    /// the predictions explain, median absolute error, mean absolute error as a share of the
+    /// target's size.
     pub(super) fn finish(self) -> Vec<(&'static str, Option<f64>)> {
         let explained = |error: f64| Some(1.0 - error / self.spread.variance()?);
         vec![
@@ -43,8 +44,8 @@ impl Numbers {
     }
 }
 
-/// Mean and spread of the targets in one pass (West 1979): the sum of squares about a mean that moves along, which
-/// loses no digits where the mean is large and the spread small.
+/// Mean and spread of the targets in one pass (West 1979): the sum of squares about a mean that
+/// moves along, which loses no digits where the mean is large and the spread small.
 #[derive(Debug, Clone, Copy, Default)]
 struct Spread {
     centre: f64,
@@ -90,7 +91,11 @@ impl Own {
             Spec::Huber { .. } => "huber",
             Spec::Quantile { .. } => "pinball",
             Spec::Poisson => "poisson_deviance",
-            Spec::Squared | Spec::Absolute | Spec::Logistic | Spec::Softmax { .. } | Spec::Cut { .. } => return None,
+            Spec::Squared
+            | Spec::Absolute
+            | Spec::Logistic
+            | Spec::Softmax { .. }
+            | Spec::Cut { .. } => return None,
         };
         Some(Own { spec: *spec, name, mean: Mean::default(), outside: false })
     }
@@ -100,11 +105,16 @@ impl Own {
             // Root of the mean squared error of `ln(1 + y)`.
             Spec::SquaredLog => (p > -1.0 && y > -1.0).then(|| (p.ln_1p() - y.ln_1p()).powi(2)),
             Spec::Huber { delta } => Some(huber_loss(p - y, delta)),
-            Spec::Quantile { alpha } => Some(if y > p { alpha * (y - p) } else { (1.0 - alpha) * (p - y) }),
-            Spec::Poisson => {
-                (p > 0.0 && y >= 0.0).then(|| 2.0 * (if y > 0.0 { y * (y / p).ln() } else { 0.0 } - y + p))
+            Spec::Quantile { alpha } => {
+                Some(if y > p { alpha * (y - p) } else { (1.0 - alpha) * (p - y) })
             }
-            Spec::Squared | Spec::Absolute | Spec::Logistic | Spec::Softmax { .. } | Spec::Cut { .. } => None,
+            Spec::Poisson => (p > 0.0 && y >= 0.0)
+                .then(|| 2.0 * (if y > 0.0 { y * (y / p).ln() } else { 0.0 } - y + p)),
+            Spec::Squared
+            | Spec::Absolute
+            | Spec::Logistic
+            | Spec::Softmax { .. }
+            | Spec::Cut { .. } => None,
         };
         match value {
             Some(value) => self.mean.add(value, weight),

@@ -25,8 +25,9 @@ impl Ranks {
         side.push(score, weight);
     }
 
-    /// Area under the receiver operating characteristic: the chance that a positive row scores higher than a negative
-    /// one, where a tie counts half; `None` unless rows of both kinds have weight.
+    /// Area under the receiver operating characteristic: the chance that a positive row scores
+    /// higher than a negative one, where a tie counts half; `None` unless rows of both kinds have
+    /// weight.
     pub fn auc(self) -> Option<f64> {
         let (mut positive, mut negative, mut ordered) = (0.0, 0.0, 0.0);
         self.each_score(|up, down| {
@@ -37,9 +38,10 @@ impl Ranks {
         (positive > 0.0 && negative > 0.0).then(|| ordered / (positive * negative))
     }
 
-    /// The receiver operating characteristic itself: for every score as a threshold the share of the negative rows above
-    /// it and the share of the positive ones, from (0, 0) to (1, 1); `None` unless rows of both kinds have weight. Rows of
-    /// one score are passed together, so that the area below is [`Ranks::auc`].
+    /// The receiver operating characteristic itself: for every score as a threshold the share of
+    /// the negative rows above it and the share of the positive ones, from (0, 0) to (1, 1); `None`
+    /// unless rows of both kinds have weight. Rows of one score are passed together, so that the
+    /// area below is [`Ranks::auc`].
     ///
     /// ```
     /// use swarmwood_learn::metric::ranking::Ranks;
@@ -52,7 +54,8 @@ impl Ranks {
     pub fn curve(self) -> Option<Vec<(f64, f64)>> {
         let mut levels = Vec::new();
         self.each_score(|up, down| levels.push((up, down)));
-        let (positive, negative) = levels.iter().fold((0.0, 0.0), |(p, n), (up, down)| (p + up, n + down));
+        let (positive, negative) =
+            levels.iter().fold((0.0, 0.0), |(p, n), (up, down)| (p + up, n + down));
         if !(positive > 0.0 && negative > 0.0) {
             return None;
         }
@@ -77,7 +80,8 @@ impl Ranks {
                 (Some(up), Some(down)) if up.0.total_cmp(&down.0).is_le() => up.0,
                 (Some(_), Some(down)) => down.0,
             };
-            // Equal bits are a tie even where the number equals nothing, or a NaN would never be passed.
+            // Equal bits are a tie even where the number equals nothing, or a NaN would never be
+            // passed.
             let tied = |row: &(f64, f64)| row.0 == value || row.0.to_bits() == value.to_bits();
             let mut up = 0.0;
             while let Some((_, weight)) = ups.next_if(tied) {

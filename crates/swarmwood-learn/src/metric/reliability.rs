@@ -1,12 +1,13 @@
-//! Whether predictions mean what they say: of all rows that are given a chance of 30 %, are 30 % hits?
+//! Whether predictions mean what they say: of all rows that are given a chance of 30 %, are 30 %
+//! hits?
 //!
-//! Rows are sorted by what was predicted and cut into bins of equal count, and each bin's mean prediction is held against the
-//! mean of what happened. The expected calibration error is the mean distance of the two, each bin by its weight. Trees
-//! predict few distinct values, and rows of one value are never torn apart: a bin then has more rows, and the order of rows
-//! changes nothing.
+//! Rows are sorted by what was predicted and cut into bins of equal count, and each bin's mean
+//! prediction is held against the mean of what happened. The expected calibration error is the mean
+//! distance of the two, each bin by its weight. Trees predict few distinct values, and rows of one
+//! value are never torn apart: a bin then has more rows, and the order of rows changes nothing.
 //!
-//! Naeini, Cooper, Hauskrecht: "Obtaining well calibrated probabilities using Bayesian binning", AAAI 2015. Bins of equal
-//! width, as there, would be empty where a model is never sure.
+//! Naeini, Cooper, Hauskrecht: "Obtaining well calibrated probabilities using Bayesian binning",
+//! AAAI 2015. Bins of equal width, as there, would be empty where a model is never sure.
 
 use super::classes::{class_of, most_probable};
 
@@ -58,15 +59,23 @@ pub struct Bin {
 impl Reliability {
     /// Adds a row.
     pub fn add(&mut self, predicted: f64, actual: f64, weight: f64) {
-        self.pairs.push(Pair { predicted: predicted as f32, actual: actual as f32, weight: weight as f32 });
+        self.pairs.push(Pair {
+            predicted: predicted as f32,
+            actual: actual as f32,
+            weight: weight as f32,
+        });
     }
 
-    /// Adds a row with the probabilities of its classes. Of two classes the chance of the positive one is judged, of more the
-    /// chance that the predicted one is right.
+    /// Adds a row with the probabilities of its classes. Of two classes the chance of the positive
+    /// one is judged, of more the chance that the predicted one is right.
     pub fn add_classes(&mut self, probabilities: &[f64], target: f64, weight: f64) {
         let judged = if probabilities.len() == 2 { 1 } else { most_probable(probabilities) };
         let Some(&predicted) = probabilities.get(judged) else { return };
-        self.add(predicted, f64::from(class_of(target, probabilities.len()) == Some(judged)), weight);
+        self.add(
+            predicted,
+            f64::from(class_of(target, probabilities.len()) == Some(judged)),
+            weight,
+        );
     }
 
     /// How many rows there are.
@@ -77,7 +86,11 @@ impl Reliability {
     /// Some of the rows, evenly from all, as predictions and what happened.
     pub fn some(&self, most: usize) -> Vec<(f64, f64)> {
         let step = self.pairs.len().div_ceil(most.max(1)).max(1);
-        self.pairs.iter().step_by(step).map(|pair| (f64::from(pair.predicted), f64::from(pair.actual))).collect()
+        self.pairs
+            .iter()
+            .step_by(step)
+            .map(|pair| (f64::from(pair.predicted), f64::from(pair.actual)))
+            .collect()
     }
 
     /// All rows in at most `count` bins of equal count, by rising prediction.
@@ -93,7 +106,8 @@ impl Reliability {
             // What is left is shared among the bins that are left.
             let last = from + (sorted.len() - from).div_ceil(wanted) - 1;
             let edge = sorted[last].predicted;
-            let to = last + sorted[last..].partition_point(|pair| pair.predicted.total_cmp(&edge).is_le());
+            let to = last
+                + sorted[last..].partition_point(|pair| pair.predicted.total_cmp(&edge).is_le());
             bins.push(bin(&mut sorted[from..to]));
             from = to;
             wanted = (wanted - 1).max(1);
@@ -104,7 +118,8 @@ impl Reliability {
     /// The expected calibration error over [`BINS`] bins; not a number without rows.
     pub fn error(&self) -> f64 {
         let bins = self.bins(BINS);
-        let apart: f64 = bins.iter().map(|bin| bin.weight * (bin.predicted - bin.actual).abs()).sum();
+        let apart: f64 =
+            bins.iter().map(|bin| bin.weight * (bin.predicted - bin.actual).abs()).sum();
         apart / bins.iter().map(|bin| bin.weight).sum::<f64>()
     }
 }
@@ -117,7 +132,8 @@ fn bin(pairs: &mut [Pair]) -> Bin {
     };
     let (predicted, actual) = (mean(|pair| pair.predicted), mean(|pair| pair.actual));
     pairs.sort_unstable_by(|a, b| a.actual.total_cmp(&b.actual));
-    let at = |share: f64| f64::from(pairs[((pairs.len() - 1) as f64 * share).round() as usize].actual);
+    let at =
+        |share: f64| f64::from(pairs[((pairs.len() - 1) as f64 * share).round() as usize].actual);
     Bin { rows: pairs.len(), weight, predicted, actual, low: at(0.1), high: at(0.9) }
 }
 
@@ -147,7 +163,8 @@ mod tests {
 
     #[test]
     fn equal_predictions_stay_together_in_any_order() {
-        let rows: Vec<(f64, f64)> = (0..100).map(|at| (f64::from(at % 3) / 2.0, f64::from(at % 2))).collect();
+        let rows: Vec<(f64, f64)> =
+            (0..100).map(|at| (f64::from(at % 3) / 2.0, f64::from(at % 2))).collect();
         let of = |rows: &mut dyn Iterator<Item = &(f64, f64)>| {
             let mut pairs = Reliability::default();
             rows.for_each(|&(p, y)| pairs.add(p, y, 1.0));
@@ -166,7 +183,9 @@ mod tests {
         let bins = pairs.bins(4);
         assert!(bins.len() == 1 && (bins[0].actual - 0.75).abs() < 1e-9, "{bins:?}");
         assert!((pairs.error() - 0.05).abs() < 1e-6);
-        assert!(Reliability::default().error().is_nan() && Reliability::default().bins(3).is_empty());
+        assert!(
+            Reliability::default().error().is_nan() && Reliability::default().bins(3).is_empty()
+        );
         assert_eq!(pairs.some(1).len(), 1);
     }
 }

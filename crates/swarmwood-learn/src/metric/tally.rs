@@ -1,4 +1,5 @@
-//! Every metric of a task, fed block after block, so that predictions never have to be in memory all at once.
+//! Every metric of a task, fed block after block, so that predictions never have to be in memory
+//! all at once.
 
 use super::classes::Classes;
 use super::numbers::{Numbers, Own};
@@ -37,7 +38,8 @@ impl Tally {
         Tally { kind, own: spec.and_then(Own::new) }
     }
 
-    /// Adds rows: predictions as [`super::evaluate`] takes them, targets, and weights, which may be empty.
+    /// Adds rows: predictions as [`super::evaluate`] takes them, targets, and weights, which may be
+    /// empty.
     pub fn add(&mut self, prediction: &[f64], target: &[f64], weight: &[f64]) {
         match &mut self.kind {
             Kind::Numbers(numbers) => {
@@ -46,7 +48,9 @@ impl Tally {
                 }
             }
             Kind::Classes(classes) => {
-                for (row, (p, &y)) in prediction.chunks_exact(classes.count().max(1)).zip(target).enumerate() {
+                for (row, (p, &y)) in
+                    prediction.chunks_exact(classes.count().max(1)).zip(target).enumerate()
+                {
                     classes.add(p, y, weight_of(weight, row));
                 }
             }
@@ -65,6 +69,9 @@ impl Tally {
             Kind::Classes(classes) => classes.finish(),
         };
         metrics.extend(self.own.map(Own::finish));
-        metrics.into_iter().filter_map(|(name, value)| Some((name, value.filter(|v| v.is_finite())?))).collect()
+        metrics
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value.filter(|v| v.is_finite())?)))
+            .collect()
     }
 }

@@ -1,4 +1,5 @@
-//! Metrics against their definitions, against plain loops over pairs of rows, and against scikit-learn 1.9.1.
+//! Metrics against their definitions, against plain loops over pairs of rows, and against
+//! scikit-learn 1.9.1.
 
 use proptest::prelude::*;
 
@@ -10,16 +11,24 @@ fn value(metrics: &[(&'static str, f64)], name: &str) -> f64 {
 }
 
 fn compare(metrics: &[(&'static str, f64)], expected: &[(&str, f64)]) {
-    assert_eq!(metrics.iter().map(|m| m.0).collect::<Vec<_>>(), expected.iter().map(|m| m.0).collect::<Vec<_>>());
+    assert_eq!(
+        metrics.iter().map(|m| m.0).collect::<Vec<_>>(),
+        expected.iter().map(|m| m.0).collect::<Vec<_>>()
+    );
     for (name, expected) in expected {
-        assert!((value(metrics, name) - expected).abs() < 1e-12, "{name}: {} is not {expected}", value(metrics, name));
+        assert!(
+            (value(metrics, name) - expected).abs() < 1e-12,
+            "{name}: {} is not {expected}",
+            value(metrics, name)
+        );
     }
 }
 
 #[test]
 fn two_classes_as_scikit_learn() {
     let y = [0.0, 1.0, 1.0, 0.0, 1.0, 0.0, 1.0, 1.0];
-    let p: Vec<f64> = [0.1, 0.8, 0.4, 0.4, 0.9, 0.6, 0.35, 0.4].iter().flat_map(|p| [1.0 - p, *p]).collect();
+    let p: Vec<f64> =
+        [0.1, 0.8, 0.4, 0.4, 0.9, 0.6, 0.35, 0.4].iter().flat_map(|p| [1.0 - p, *p]).collect();
     compare(
         &evaluate(Task::Classes(2), &p, &y, &[]),
         &[
@@ -51,7 +60,9 @@ fn two_classes_as_scikit_learn() {
 #[test]
 fn three_classes_as_scikit_learn() {
     let y = [0.0, 1.0, 2.0, 2.0, 1.0, 0.0];
-    let p = [0.5, 0.3, 0.2, 0.2, 0.5, 0.3, 0.1, 0.2, 0.7, 0.4, 0.35, 0.25, 0.3, 0.3, 0.4, 0.6, 0.2, 0.2];
+    let p = [
+        0.5, 0.3, 0.2, 0.2, 0.5, 0.3, 0.1, 0.2, 0.7, 0.4, 0.35, 0.25, 0.3, 0.3, 0.4, 0.6, 0.2, 0.2,
+    ];
     compare(
         &evaluate(Task::Classes(3), &p, &y, &[]),
         &[
@@ -78,7 +89,8 @@ fn three_classes_as_scikit_learn() {
 
 #[test]
 fn numbers_as_scikit_learn() {
-    let (y, p, w) = ([3.0, -0.5, 2.0, 7.0, 1.5], [2.5, 0.0, 2.0, 8.0, 2.0], [1.0, 2.0, 0.5, 1.0, 3.0]);
+    let (y, p, w) =
+        ([3.0, -0.5, 2.0, 7.0, 1.5], [2.5, 0.0, 2.0, 8.0, 2.0], [1.0, 2.0, 0.5, 1.0, 3.0]);
     compare(
         &evaluate(Task::Regression, &p, &y, &[]),
         &[
@@ -208,7 +220,8 @@ proptest! {
         }
     }
 
-    /// Parts of shards merge into the whole, and the whole is what `evaluate` says of the finished predictions.
+    /// Parts of shards merge into the whole, and the whole is what `evaluate` says of the finished
+    /// predictions.
     #[test]
     fn watched_metrics_merge_and_agree(
         rows in prop::collection::vec((prop::array::uniform3(-4.0f32..4.0), 0u8..3, 0.1f32..3.0), 2..40),
@@ -257,7 +270,10 @@ fn finished(objective: &dyn Objective, score: &[f32], rows: usize) -> (Task, Vec
         }
         _ => {
             let sum = |i| (0..3).map(|k| raw(k, i).exp()).sum::<f64>();
-            (Task::Classes(3), (0..rows).flat_map(|i| (0..3).map(move |k| raw(k, i).exp() / sum(i))).collect())
+            (
+                Task::Classes(3),
+                (0..rows).flat_map(|i| (0..3).map(move |k| raw(k, i).exp() / sum(i))).collect(),
+            )
         }
     }
 }

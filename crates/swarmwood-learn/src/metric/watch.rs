@@ -12,7 +12,8 @@ pub enum Watch {
     /// The mean of the objective's own loss.
     #[default]
     Loss,
-    /// Root of the mean squared error of the prediction. Classes: of the true class's probability, whose target is one.
+    /// Root of the mean squared error of the prediction. Classes: of the true class's probability,
+    /// whose target is one.
     Rmse,
     /// Mean absolute error, of the same.
     Mae,
@@ -43,7 +44,8 @@ impl Partial {
 
 impl Watch {
     /// All of them.
-    pub const ALL: [Watch; 6] = [Watch::Loss, Watch::Rmse, Watch::Mae, Watch::LogLoss, Watch::Error, Watch::Accuracy];
+    pub const ALL: [Watch; 6] =
+        [Watch::Loss, Watch::Rmse, Watch::Mae, Watch::LogLoss, Watch::Error, Watch::Accuracy];
 
     /// The name users say.
     pub fn name(self) -> &'static str {
@@ -83,11 +85,12 @@ impl Watch {
         }
     }
 
-    /// The part of a run of rows. Scores are raw and laid out output after output; targets are transformed as for the
-    /// objective; `weight` may be empty.
+    /// The part of a run of rows. Scores are raw and laid out output after output; targets are
+    /// transformed as for the objective; `weight` may be empty.
     ///
-    /// Learners may shift scores and targets of a shift-invariant objective, so the error of a squared-log score is
-    /// taken on the scale of the logarithm, where a shift changes nothing: there `rmse` is what others call `rmsle`.
+    /// Learners may shift scores and targets of a shift-invariant objective, so the error of a
+    /// squared-log score is taken on the scale of the logarithm, where a shift changes nothing:
+    /// there `rmse` is what others call `rmsle`.
     ///
     /// ```
     /// use swarmwood_learn::{metric::Watch, objective::Squared};
@@ -95,8 +98,18 @@ impl Watch {
     /// all.merge(Watch::Rmse.partial(&[0.0], &[3.0], &[2.0], &Squared));
     /// assert_eq!(Watch::Rmse.finish(all), (27.0f64 / 4.0).sqrt());
     /// ```
-    pub fn partial(self, score: &[f32], target: &[f32], weight: &[f32], objective: &dyn Objective) -> Partial {
-        let total = if weight.is_empty() { target.len() as f64 } else { weight.iter().map(|&w| f64::from(w)).sum() };
+    pub fn partial(
+        self,
+        score: &[f32],
+        target: &[f32],
+        weight: &[f32],
+        objective: &dyn Objective,
+    ) -> Partial {
+        let total = if weight.is_empty() {
+            target.len() as f64
+        } else {
+            weight.iter().map(|&w| f64::from(w)).sum()
+        };
         let rows = target.len();
         let sum_of = |row: &dyn Fn(usize) -> f64| -> f64 {
             (0..rows).map(|i| row(i) * weight.get(i).map_or(1.0, |&w| f64::from(w))).sum()
@@ -132,13 +145,15 @@ fn residual(score: &[f32], target: &[f32], row: usize, objective: &dyn Objective
         Link::Sigmoid => 1.0 / (1.0 + (-raw).exp()) - y,
         Link::Softmax => {
             let own = score[target[row] as usize * target.len() + row];
-            let sum: f32 = (0..objective.outputs()).map(|k| exp(score[k * target.len() + row] - own)).sum();
+            let sum: f32 =
+                (0..objective.outputs()).map(|k| exp(score[k * target.len() + row] - own)).sum();
             1.0 / f64::from(sum) - 1.0
         }
     }
 }
 
-/// Whether the predicted class of one row is its target: the class with the highest score, and of equals the first.
+/// Whether the predicted class of one row is its target: the class with the highest score, and of
+/// equals the first.
 fn hit(score: &[f32], target: &[f32], row: usize, objective: &dyn Objective) -> bool {
     let rows = target.len();
     let predicted = match objective.link() {

@@ -18,7 +18,8 @@ impl Weighed {
         self.values.push(value);
     }
 
-    /// Hands the numbers over in ascending order, each with its weight; of equal numbers the light ones come first.
+    /// Hands the numbers over in ascending order, each with its weight; of equal numbers the light
+    /// ones come first.
     pub(super) fn sorted(self) -> Box<dyn Iterator<Item = (f64, f64)>> {
         let Weighed { mut values, weights } = self;
         if weights.is_empty() {
@@ -30,17 +31,22 @@ impl Weighed {
         Box::new(pairs.into_iter())
     }
 
-    /// The weighted median; the middle of the two where they are equally good, `None` if nothing weighs anything.
+    /// The weighted median; the middle of the two where they are equally good, `None` if nothing
+    /// weighs anything.
     pub(super) fn median(self) -> Option<f64> {
         let Weighed { mut values, weights } = self;
         if !weights.is_empty() {
-            return weighted_quantile(&mut values.into_iter().zip(weights).collect::<Vec<_>>(), 0.5);
+            return weighted_quantile(
+                &mut values.into_iter().zip(weights).collect::<Vec<_>>(),
+                0.5,
+            );
         }
         let count = values.len();
         if count == 0 {
             return None;
         }
-        let (_, &mut middle, above) = values.select_nth_unstable_by((count - 1) / 2, f64::total_cmp);
+        let (_, &mut middle, above) =
+            values.select_nth_unstable_by((count - 1) / 2, f64::total_cmp);
         let next = above.iter().copied().min_by(f64::total_cmp).filter(|_| count.is_multiple_of(2));
         Some(next.map_or(middle, |next| middle + (next - middle) / 2.0))
     }

@@ -4,7 +4,8 @@ use swarmwood_model::Link;
 
 use super::{Curvature, Objective, rows};
 
-/// Absolute loss `|s - y|`: `g` is the sign of `s - y`, `h` the weight, and a leaf's exact value the median residual.
+/// Absolute loss `|s - y|`: `g` is the sign of `s - y`, `h` the weight, and a leaf's exact value
+/// the median residual.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Absolute;
 
@@ -21,7 +22,14 @@ impl Objective for Absolute {
     fn constant_hessian(&self) -> bool {
         true
     }
-    fn derivatives(&self, score: &[f32], target: &[f32], weight: &[f32], g: &mut [f32], h: &mut [f32]) {
+    fn derivatives(
+        &self,
+        score: &[f32],
+        target: &[f32],
+        weight: &[f32],
+        g: &mut [f32],
+        h: &mut [f32],
+    ) {
         rows::write(score, target, weight, g, h, |score, target| {
             (f32::from(score > target) - f32::from(score < target), 1.0)
         });

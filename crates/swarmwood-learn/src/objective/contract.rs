@@ -1,7 +1,7 @@
 //! What every objective promises, as checks that any crate can run on its own.
 //!
-//! Nothing here knows a particular loss: derivatives are held against finite differences of the loss, the start value
-//! and the leaf value against other constants, weights against repeated rows.
+//! Nothing here knows a particular loss: derivatives are held against finite differences of the
+//! loss, the start value and the leaf value against other constants, weights against repeated rows.
 
 use super::order::weighted_quantile;
 use super::{Curvature, Objective};
@@ -31,8 +31,8 @@ pub struct Breach {
 
 type Verdict = Result<(), (&'static str, String)>;
 
-/// Checks every promise on these rows. Scores and targets should be of moderate size (below a hundred or so), since
-/// differences of `f32` scores are taken.
+/// Checks every promise on these rows. Scores and targets should be of moderate size (below a
+/// hundred or so), since differences of `f32` scores are taken.
 ///
 /// ```
 /// use swarmwood_learn::objective::{Logistic, contract};
@@ -65,7 +65,13 @@ struct Rows<'a> {
 impl<'a> Rows<'a> {
     fn new(objective: &'a dyn Objective, case: Case<'a>) -> Self {
         let target = case.target.iter().map(|&y| objective.transform_target(y) as f32).collect();
-        Rows { objective, outputs: objective.outputs(), target, score: case.score, weight: case.weight }
+        Rows {
+            objective,
+            outputs: objective.outputs(),
+            target,
+            score: case.score,
+            weight: case.weight,
+        }
     }
 
     fn len(&self) -> usize {
@@ -95,7 +101,8 @@ impl<'a> Rows<'a> {
     /// The summed loss of the scores moved by a constant an output.
     fn loss_moved(&self, base: &[f32], by: &[f64]) -> f64 {
         let rows = self.len();
-        let score: Vec<f32> = base.iter().enumerate().map(|(i, s)| (f64::from(*s) + by[i / rows]) as f32).collect();
+        let score: Vec<f32> =
+            base.iter().enumerate().map(|(i, s)| (f64::from(*s) + by[i / rows]) as f32).collect();
         self.objective.loss(&score, &self.target, self.weight)
     }
 }
@@ -111,12 +118,18 @@ fn near(a: f64, b: f64, tolerance: f64) -> bool {
 
 fn domain(objective: &dyn Objective, case: Case<'_>) -> Verdict {
     for y in case.target {
-        ensure(objective.check_target(*y).is_ok(), "the case's targets are allowed", || format!("{y} is refused"))?;
+        ensure(objective.check_target(*y).is_ok(), "the case's targets are allowed", || {
+            format!("{y} is refused")
+        })?;
         let seen = objective.transform_target(*y);
-        ensure(seen.is_finite(), "transformed targets are finite", || format!("{y} becomes {seen}"))?;
+        ensure(seen.is_finite(), "transformed targets are finite", || {
+            format!("{y} becomes {seen}")
+        })?;
     }
     for y in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-        ensure(objective.check_target(y).is_err(), "non-finite targets are refused", || format!("{y} is allowed"))?;
+        ensure(objective.check_target(y).is_err(), "non-finite targets are refused", || {
+            format!("{y} is allowed")
+        })?;
     }
     Ok(())
 }
@@ -127,7 +140,8 @@ fn derivatives_of_rows(rows: &Rows<'_>) -> Verdict {
         let at = rows.scores_of(row);
         let (g, h) = rows.derivatives(row, &at);
         for k in 0..rows.outputs {
-            let place = || format!("row {row}, output {k}, score {}, target {}", at[k], rows.target[row]);
+            let place =
+                || format!("row {row}, output {k}, score {}, target {}", at[k], rows.target[row]);
             let (g, h) = (f64::from(g[k]), f64::from(h[k]));
             ensure(
                 g.is_finite() && h.is_finite() && h >= 0.0,
@@ -143,11 +157,14 @@ fn derivatives_of_rows(rows: &Rows<'_>) -> Verdict {
                 (f64::from(moved[k]) - f64::from(at[k]), moved)
             };
             let ((right, up), (left, down)) = (step(1.0 / 32.0), step(-1.0 / 32.0));
-            let (above, here, below) = (rows.loss(row, &up), rows.loss(row, &at), rows.loss(row, &down));
+            let (above, here, below) =
+                (rows.loss(row, &up), rows.loss(row, &at), rows.loss(row, &down));
             if rows.objective.curvature() == Curvature::Weight {
-                // Where the loss has a kink, any slope between those of its two sides is a gradient.
+                // Where the loss has a kink, any slope between those of its two sides is a
+                // gradient.
                 let (least, most) = ((below - here) / left, (above - here) / right);
-                let kept = least - 2e-3 * (1.0 + g.abs()) <= g && g <= most + 2e-3 * (1.0 + g.abs());
+                let kept =
+                    least - 2e-3 * (1.0 + g.abs()) <= g && g <= most + 2e-3 * (1.0 + g.abs());
                 ensure(kept, "the gradient is a slope of the loss", || {
                     format!("g {g} not in {least} ..= {most} at {}", place())
                 })?;
@@ -167,8 +184,14 @@ fn derivatives_of_rows(rows: &Rows<'_>) -> Verdict {
     Ok(())
 }
 
-/// The hessian of one output of one row against the bend of the gradient, or against the loss it must lie above.
-fn curvature_of_row(rows: &Rows<'_>, row: usize, k: usize, (g, h, bend): (f64, f64, f64)) -> Verdict {
+/// The hessian of one output of one row against the bend of the gradient, or against the loss it
+/// must lie above.
+fn curvature_of_row(
+    rows: &Rows<'_>,
+    row: usize,
+    k: usize,
+    (g, h, bend): (f64, f64, f64),
+) -> Verdict {
     let factor = match rows.objective.curvature() {
         Curvature::Exact => 1.0,
         Curvature::Scaled(factor) => factor,
@@ -181,7 +204,8 @@ fn curvature_of_row(rows: &Rows<'_>, row: usize, k: usize, (g, h, bend): (f64, f
                     let mut moved = at.clone();
                     moved[k] += by;
                     let by = f64::from(moved[k]) - f64::from(at[k]);
-                    let (loss, parabola) = (rows.loss(row, &moved), here + g * by + 0.5 * h * by * by);
+                    let (loss, parabola) =
+                        (rows.loss(row, &moved), here + g * by + 0.5 * h * by * by);
                     let room = 1e-5 * (1.0 + here.abs() + loss.abs() + (g * by).abs());
                     ensure(loss <= parabola + room, "the parabola lies above the loss", || {
                         format!("loss {loss}, parabola {parabola} after a step of {by}")
@@ -191,9 +215,11 @@ fn curvature_of_row(rows: &Rows<'_>, row: usize, k: usize, (g, h, bend): (f64, f
             return Ok(());
         }
     };
-    ensure(near(h, factor * bend, 2e-3), "the hessian is the slope of the gradient, times its factor", || {
-        format!("h {h}, slope {bend}, factor {factor}")
-    })
+    ensure(
+        near(h, factor * bend, 2e-3),
+        "the hessian is the slope of the gradient, times its factor",
+        || format!("h {h}, slope {bend}, factor {factor}"),
+    )
 }
 
 /// A run of rows gives what its rows give, each times its weight.
@@ -209,11 +235,15 @@ fn sums_over_rows(rows: &Rows<'_>) -> Verdict {
         for k in 0..rows.outputs {
             let kept = near(f64::from(g[k * n + row]), weight * f64::from(one_g[k]), 1e-6)
                 && near(f64::from(h[k * n + row]), weight * f64::from(one_h[k]), 1e-6);
-            ensure(kept, "a weight multiplies a row's derivatives", || format!("row {row}, output {k}"))?;
+            ensure(kept, "a weight multiplies a row's derivatives", || {
+                format!("row {row}, output {k}")
+            })?;
         }
     }
     let loss = rows.objective.loss(rows.score, &rows.target, rows.weight);
-    ensure(near(loss, sum, 1e-5), "the loss is the weighted sum over rows", || format!("{loss} is not {sum}"))
+    ensure(near(loss, sum, 1e-5), "the loss is the weighted sum over rows", || {
+        format!("{loss} is not {sum}")
+    })
 }
 
 /// Pairs hold the same bits as separate derivatives; asked of one output alone.
@@ -226,24 +256,33 @@ fn pairs_agree(rows: &Rows<'_>) -> Verdict {
     rows.objective.derivatives(rows.score, &rows.target, rows.weight, &mut g, &mut h);
     rows.objective.derivative_pairs(rows.score, &rows.target, rows.weight, &mut pairs);
     let differs = (0..n).find(|&row| pairs[row] != [g[row], h[row]]);
-    ensure(differs.is_none(), "pairs hold the derivatives", || format!("row {}", differs.unwrap_or(0)))
+    ensure(differs.is_none(), "pairs hold the derivatives", || {
+        format!("row {}", differs.unwrap_or(0))
+    })
 }
 
 /// No constant near the start value, or anywhere among the targets, has a smaller loss.
 fn start_is_best(rows: &Rows<'_>, case: Case<'_>) -> Verdict {
-    let target: Vec<f64> = case.target.iter().map(|&y| rows.objective.transform_target(y)).collect();
+    let target: Vec<f64> =
+        case.target.iter().map(|&y| rows.objective.transform_target(y)).collect();
     let weight: Vec<f64> = case.weight.iter().map(|&w| f64::from(w)).collect();
     let start = rows.objective.start(&target, &weight);
-    ensure(start.len() == rows.outputs, "one start value an output", || format!("{} values", start.len()))?;
-    ensure(start.iter().all(|s| s.is_finite()), "start values are finite", || format!("{start:?}"))?;
+    ensure(start.len() == rows.outputs, "one start value an output", || {
+        format!("{} values", start.len())
+    })?;
+    ensure(start.iter().all(|s| s.is_finite()), "start values are finite", || {
+        format!("{start:?}")
+    })?;
 
     let zero = vec![0.0; rows.score.len()];
     let best = rows.loss_moved(&zero, &start);
     let compare = |other: &[f64]| {
         let loss = rows.loss_moved(&zero, other);
-        ensure(best <= loss + 1e-5 * (1.0 + loss.abs()), "the start value minimises the loss", || {
-            format!("{start:?} has loss {best}, {other:?} has {loss}")
-        })
+        ensure(
+            best <= loss + 1e-5 * (1.0 + loss.abs()),
+            "the start value minimises the loss",
+            || format!("{start:?} has loss {best}, {other:?} has {loss}"),
+        )
     };
     for k in 0..rows.outputs {
         for size in [0.001, 0.01, 0.1, 0.5, 1.0, 5.0] {
@@ -260,12 +299,14 @@ fn start_is_best(rows: &Rows<'_>, case: Case<'_>) -> Verdict {
     Ok(())
 }
 
-/// A row that weighs `m` is the same as `m` equal rows; one that weighs nothing is the same as none.
+/// A row that weighs `m` is the same as `m` equal rows; one that weighs nothing is the same as
+/// none.
 fn weights_repeat(rows: &Rows<'_>, case: Case<'_>) -> Verdict {
     let n = rows.len();
     let times: Vec<usize> = (0..n).map(|row| (row * 7 + 1) % 4).collect();
     let index: Vec<usize> = (0..n).flat_map(|row| std::iter::repeat_n(row, times[row])).collect();
-    let target: Vec<f64> = case.target.iter().map(|&y| rows.objective.transform_target(y)).collect();
+    let target: Vec<f64> =
+        case.target.iter().map(|&y| rows.objective.transform_target(y)).collect();
     let repeated: Vec<f64> = index.iter().map(|&row| target[row]).collect();
     let weight: Vec<f64> = times.iter().map(|&m| m as f64).collect();
     let (a, b) = (rows.objective.start(&target, &weight), rows.objective.start(&repeated, &[]));
@@ -273,8 +314,9 @@ fn weights_repeat(rows: &Rows<'_>, case: Case<'_>) -> Verdict {
     ensure(kept, "weights are repetitions in the start value", || format!("{a:?} is not {b:?}"))?;
 
     let weight: Vec<f32> = times.iter().map(|&m| m as f32).collect();
-    let score: Vec<f32> =
-        (0..rows.outputs).flat_map(|k| index.iter().map(move |&row| rows.score[k * n + row])).collect();
+    let score: Vec<f32> = (0..rows.outputs)
+        .flat_map(|k| index.iter().map(move |&row| rows.score[k * n + row]))
+        .collect();
     let seen: Vec<f32> = index.iter().map(|&row| rows.target[row]).collect();
     let a = rows.objective.loss(rows.score, &rows.target, &weight);
     let b = rows.objective.loss(&score, &seen, &[]);
@@ -301,15 +343,19 @@ fn shift(rows: &Rows<'_>) -> Verdict {
 /// The leaf quantile of the residuals is the best value for one leaf that holds all rows.
 fn leaf_is_best(rows: &Rows<'_>) -> Verdict {
     let Some(alpha) = rows.objective.leaf_quantile() else { return Ok(()) };
-    let residuals: Vec<f64> = rows.target.iter().zip(rows.score).map(|(y, s)| f64::from(*y) - f64::from(*s)).collect();
-    let mut pairs: Vec<(f64, f64)> = residuals.iter().enumerate().map(|(i, &r)| (r, rows.weight_of(i))).collect();
+    let residuals: Vec<f64> =
+        rows.target.iter().zip(rows.score).map(|(y, s)| f64::from(*y) - f64::from(*s)).collect();
+    let mut pairs: Vec<(f64, f64)> =
+        residuals.iter().enumerate().map(|(i, &r)| (r, rows.weight_of(i))).collect();
     let Some(value) = weighted_quantile(&mut pairs, alpha) else { return Ok(()) };
     let best = rows.loss_moved(rows.score, &[value]);
     for other in residuals.iter().flat_map(|r| [*r, r - 0.1, r + 0.1]) {
         let loss = rows.loss_moved(rows.score, &[other]);
-        ensure(best <= loss + 1e-5 * (1.0 + loss.abs()), "the leaf quantile minimises the loss", || {
-            format!("{value} has loss {best}, {other} has {loss}")
-        })?;
+        ensure(
+            best <= loss + 1e-5 * (1.0 + loss.abs()),
+            "the leaf quantile minimises the loss",
+            || format!("{value} has loss {best}, {other} has {loss}"),
+        )?;
     }
     Ok(())
 }

@@ -1,10 +1,13 @@
-//! Losses of numbers for two classes: the class is the number 0 or 1, and the prediction is cut at one half.
+//! Losses of numbers for two classes: the class is the number 0 or 1, and the prediction is cut at
+//! one half.
 //!
-//! This is what the published tuning experiments do with classes (methods of range B: squared and squared-log error on
-//! 0/1 targets). The prediction `p` of such a loss is no probability and may leave `[0, 1]`, so the model keeps the score
-//! `s = a (r - r½)`, where `r` is the raw score of the loss and `r½` the one whose prediction is one half: the sigmoid of
-//! `s` is above one half exactly where `p` is, and `a` makes both curves equally steep there. A loss in `s` that is the
-//! parabola around the moved targets has the same trees and the same penalties as the loss in `r`, times `a`.
+//! This is what the published tuning experiments do with classes (methods of range B: squared and
+//! squared-log error on 0/1 targets). The prediction `p` of such a loss is no probability and may
+//! leave `[0, 1]`, so the model keeps the score `s = a (r - r½)`, where `r` is the raw score of the
+//! loss and `r½` the one whose prediction is one half: the sigmoid of `s` is above one half exactly
+//! where `p` is, and `a` makes both curves equally steep there. A loss in `s` that is the parabola
+//! around the moved targets has the same trees and the same penalties as the loss in `r`, times
+//! `a`.
 
 use std::f64::consts::LN_2;
 
@@ -30,13 +33,25 @@ impl Objective for Cut {
         true
     }
     fn check_target(&self, target: f64) -> Result<(), &'static str> {
-        if target == 0.0 || target == 1.0 { Ok(()) } else { Err("must be the number of one of two classes, 0 or 1") }
+        if target == 0.0 || target == 1.0 {
+            Ok(())
+        } else {
+            Err("must be the number of one of two classes, 0 or 1")
+        }
     }
     fn transform_target(&self, target: f64) -> f64 {
-        // The sigmoid rises by 1/4 a unit of score; p rises by 1, or for p = exp(r) - 1 = 1/2 by 3/2, a unit of r.
+        // The sigmoid rises by 1/4 a unit of score; p rises by 1, or for p = exp(r) - 1 = 1/2 by
+        // 3/2, a unit of r.
         if self.log { 6.0 * (target * LN_2 - 1.5f64.ln()) } else { 4.0 * (target - 0.5) }
     }
-    fn derivatives(&self, score: &[f32], target: &[f32], weight: &[f32], g: &mut [f32], h: &mut [f32]) {
+    fn derivatives(
+        &self,
+        score: &[f32],
+        target: &[f32],
+        weight: &[f32],
+        g: &mut [f32],
+        h: &mut [f32],
+    ) {
         Squared.derivatives(score, target, weight, g, h);
     }
     fn loss(&self, score: &[f32], target: &[f32], weight: &[f32]) -> f64 {

@@ -1,9 +1,10 @@
 //! Huber's loss (1964): squared near the target, absolute far from it.
 //!
-//! The second derivative is zero beyond `delta`, so that Newton steps explode; LightGBM puts one everywhere, so that
-//! they crawl when `delta` is small beside the residuals. The curvature here is that of the parabola which touches the
-//! loss at the residual and lies above it everywhere, `min(1, delta / |r|)`: a leaf's Newton value is then one step of
-//! iteratively re-weighted least squares, which never makes the loss worse.
+//! The second derivative is zero beyond `delta`, so that Newton steps explode; LightGBM puts one
+//! everywhere, so that they crawl when `delta` is small beside the residuals. The curvature here is
+//! that of the parabola which touches the loss at the residual and lies above it everywhere,
+//! `min(1, delta / |r|)`: a leaf's Newton value is then one step of iteratively re-weighted least
+//! squares, which never makes the loss worse.
 
 use swarmwood_model::Link;
 
@@ -29,8 +30,8 @@ impl Objective for Huber {
     fn shift_invariant(&self) -> bool {
         true
     }
-    /// The derivative of the summed loss rises in straight pieces: Newton steps from the median find its zero, and
-    /// halving the bracket takes over where a step would leave it.
+    /// The derivative of the summed loss rises in straight pieces: Newton steps from the median
+    /// find its zero, and halving the bracket takes over where a step would leave it.
     fn start(&self, target: &[f64], weight: &[f64]) -> Vec<f64> {
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for &value in target {
@@ -51,7 +52,8 @@ impl Objective for Huber {
                 _ => break,
             }
             let newton = at - slope / curvature;
-            let next = if newton > low && newton < high { newton } else { low + (high - low) / 2.0 };
+            let next =
+                if newton > low && newton < high { newton } else { low + (high - low) / 2.0 };
             if next == at {
                 break;
             }
@@ -59,7 +61,14 @@ impl Objective for Huber {
         }
         vec![at]
     }
-    fn derivatives(&self, score: &[f32], target: &[f32], weight: &[f32], g: &mut [f32], h: &mut [f32]) {
+    fn derivatives(
+        &self,
+        score: &[f32],
+        target: &[f32],
+        weight: &[f32],
+        g: &mut [f32],
+        h: &mut [f32],
+    ) {
         let delta = self.delta as f32;
         rows::write(score, target, weight, g, h, |score, target| {
             let residual = score - target;

@@ -6,11 +6,13 @@ use super::{Objective, rows};
 use crate::kernels::particle::{self, Pair};
 use crate::kernels::{derivatives, losses};
 
-/// Logistic loss of targets 0 and 1 with `p = 1 / (1 + exp(-s))`: `g = p - y`, `h = p (1 - p)`, at least 1e-16.
+/// Logistic loss of targets 0 and 1 with `p = 1 / (1 + exp(-s))`: `g = p - y`, `h = p (1 - p)`, at
+/// least 1e-16.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Logistic;
 
-/// The start value keeps this far from the probabilities 0 and 1, whose log-odds are infinite: targets of one class.
+/// The start value keeps this far from the probabilities 0 and 1, whose log-odds are infinite:
+/// targets of one class.
 pub(super) const LEAST_PRIOR: f64 = 1e-9;
 
 impl Objective for Logistic {
@@ -27,7 +29,14 @@ impl Objective for Logistic {
         let p = rows::mean(target, weight).unwrap_or(0.5).clamp(LEAST_PRIOR, 1.0 - LEAST_PRIOR);
         vec![(p / (1.0 - p)).ln()]
     }
-    fn derivatives(&self, score: &[f32], target: &[f32], weight: &[f32], g: &mut [f32], h: &mut [f32]) {
+    fn derivatives(
+        &self,
+        score: &[f32],
+        target: &[f32],
+        weight: &[f32],
+        g: &mut [f32],
+        h: &mut [f32],
+    ) {
         derivatives::logistic(score, target, weight, g, h);
     }
     fn derivative_pairs(&self, score: &[f32], target: &[f32], weight: &[f32], pairs: &mut [Pair]) {

@@ -1,7 +1,8 @@
 //! What is minimised: losses with their first and second derivatives.
 //!
-//! One file a loss; [`make`] builds one from its [`Spec`]. A new loss implements [`Objective`], gets a line in
-//! `registry.rs`, and must pass [`contract::check`], which any crate can run on its own losses too.
+//! One file a loss; [`make`] builds one from its [`Spec`]. A new loss implements [`Objective`],
+//! gets a line in `registry.rs`, and must pass [`contract::check`], which any crate can run on its
+//! own losses too.
 
 mod absolute;
 pub mod contract;
@@ -42,8 +43,8 @@ pub enum Curvature {
     Exact,
     /// The second derivative times a factor of at least one, which shortens the Newton step.
     Scaled(f64),
-    /// The curvature of a parabola that touches the loss at the score and lies above it elsewhere: its minimum is
-    /// never worse than the score.
+    /// The curvature of a parabola that touches the loss at the score and lies above it elsewhere:
+    /// its minimum is never worse than the score.
     Majorant,
     /// The weight of the row, for losses without a useful second derivative.
     Weight,
@@ -54,8 +55,8 @@ const PAIRED: usize = 256;
 
 /// A loss over raw scores. Scores and targets come as `f32`; sums are `f64`.
 ///
-/// Multi-output objectives lay scores, gradients and hessians out output after output: the value of row `i` for output
-/// `k` stands at `k * rows + i`.
+/// Multi-output objectives lay scores, gradients and hessians out output after output: the value of
+/// row `i` for output `k` stands at `k * rows + i`.
 pub trait Objective: Send + Sync {
     /// The name users say.
     fn name(&self) -> &'static str;
@@ -65,8 +66,9 @@ pub trait Objective: Send + Sync {
     }
     /// From raw score to prediction.
     fn link(&self) -> Link;
-    /// Whether the loss depends on `score - target` alone. The learner then trains on `target - base` with scores that
-    /// start at zero, so that `f32` keeps its precision whatever the target's offset.
+    /// Whether the loss depends on `score - target` alone. The learner then trains on
+    /// `target - base` with scores that start at zero, so that `f32` keeps its precision whatever
+    /// the target's offset.
     fn shift_invariant(&self) -> bool {
         false
     }
@@ -74,26 +76,36 @@ pub trait Objective: Send + Sync {
     fn constant_hessian(&self) -> bool {
         false
     }
-    /// Whether the target is in the loss's domain, any finite number unless said otherwise; the message says what is
-    /// allowed.
+    /// Whether the target is in the loss's domain, any finite number unless said otherwise; the
+    /// message says what is allowed.
     fn check_target(&self, target: f64) -> Result<(), &'static str> {
         rows::check_finite(target)
     }
-    /// What the learner sees of a target (`ln(1 + y)` for the squared-log loss; the value itself otherwise).
+    /// What the learner sees of a target (`ln(1 + y)` for the squared-log loss; the value itself
+    /// otherwise).
     fn transform_target(&self, target: f64) -> f64 {
         target
     }
-    /// The constant raw scores that minimise the loss; `target` is transformed, `weight` may be empty. Unless said
-    /// otherwise this is the quantile that leaves take, or else the mean.
+    /// The constant raw scores that minimise the loss; `target` is transformed, `weight` may be
+    /// empty. Unless said otherwise this is the quantile that leaves take, or else the mean.
     fn start(&self, target: &[f64], weight: &[f64]) -> Vec<f64> {
         match self.leaf_quantile() {
             Some(alpha) => vec![order::quantile_of(target, weight, alpha)],
             None => vec![rows::mean(target, weight).unwrap_or(0.0)],
         }
     }
-    /// Writes first and second derivatives of a run of rows; `weight` may be empty. Hessians are positive or zero.
-    fn derivatives(&self, score: &[f32], target: &[f32], weight: &[f32], g: &mut [f32], h: &mut [f32]);
-    /// The same derivatives, to the bit, as pairs of first and second; for losses of a single output.
+    /// Writes first and second derivatives of a run of rows; `weight` may be empty. Hessians are
+    /// positive or zero.
+    fn derivatives(
+        &self,
+        score: &[f32],
+        target: &[f32],
+        weight: &[f32],
+        g: &mut [f32],
+        h: &mut [f32],
+    );
+    /// The same derivatives, to the bit, as pairs of first and second; for losses of a single
+    /// output.
     fn derivative_pairs(&self, score: &[f32], target: &[f32], weight: &[f32], pairs: &mut [Pair]) {
         let (mut g, mut h) = ([0.0; PAIRED], [0.0; PAIRED]);
         for from in (0..pairs.len()).step_by(PAIRED) {
@@ -106,7 +118,8 @@ pub trait Objective: Send + Sync {
     }
     /// The weighted sum of losses of a run of rows; `weight` may be empty.
     fn loss(&self, score: &[f32], target: &[f32], weight: &[f32]) -> f64;
-    /// For losses whose Newton step is a poor leaf value: the quantile of the residuals that is the exact one.
+    /// For losses whose Newton step is a poor leaf value: the quantile of the residuals that is the
+    /// exact one.
     fn leaf_quantile(&self) -> Option<f64> {
         None
     }

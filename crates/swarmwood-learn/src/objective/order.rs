@@ -1,8 +1,9 @@
 //! Weighted order statistics: the constants that minimise absolute and pinball losses.
 
-/// The weighted `alpha` quantile of `(value, weight)` pairs: a constant with the least pinball loss. Where a whole
-/// interval is equally good (the median of two values), its middle is taken. Pairs without weight do not count; `None`
-/// if no pair is left. The pairs, `f32` or `f64`, are reordered; the time is linear.
+/// The weighted `alpha` quantile of `(value, weight)` pairs: a constant with the least pinball
+/// loss. Where a whole interval is equally good (the median of two values), its middle is taken.
+/// Pairs without weight do not count; `None` if no pair is left. The pairs, `f32` or `f64`, are
+/// reordered; the time is linear.
 ///
 /// ```
 /// use swarmwood_learn::objective::order::weighted_quantile;
@@ -23,12 +24,13 @@ pub fn weighted_quantile<T: Copy + Into<f64>>(pairs: &mut [(T, T)], alpha: f64) 
     let weight_of = |pairs: &[(T, T)]| pairs.iter().map(|pair| pair.1.into()).sum::<f64>();
     let goal = alpha * weight_of(pairs);
 
-    // The answer is the first value, in ascending order, at which the weight so far reaches the goal. It lies in
-    // `low..high`; everything left of `low` is smaller and weighs `below`.
+    // The answer is the first value, in ascending order, at which the weight so far reaches the
+    // goal. It lies in `low..high`; everything left of `low` is smaller and weighs `below`.
     let (mut low, mut high, mut below) = (0, count, 0.0);
     while high - low > 1 {
         let middle = low + (high - low) / 2;
-        pairs[low..high].select_nth_unstable_by(middle - low, |a, b| a.0.into().total_cmp(&b.0.into()));
+        pairs[low..high]
+            .select_nth_unstable_by(middle - low, |a, b| a.0.into().total_cmp(&b.0.into()));
         let left = weight_of(&pairs[low..middle]);
         if below + left >= goal {
             high = middle;
@@ -46,10 +48,14 @@ pub fn weighted_quantile<T: Copy + Into<f64>>(pairs: &mut [(T, T)], alpha: f64) 
     }
 }
 
-/// The weighted quantile of targets; an empty `weight` means that all weigh one. Zero if there is nothing.
+/// The weighted quantile of targets; an empty `weight` means that all weigh one. Zero if there is
+/// nothing.
 pub(super) fn quantile_of(target: &[f64], weight: &[f64], alpha: f64) -> f64 {
-    let mut pairs: Vec<(f64, f64)> =
-        target.iter().enumerate().map(|(i, &value)| (value, weight.get(i).copied().unwrap_or(1.0))).collect();
+    let mut pairs: Vec<(f64, f64)> = target
+        .iter()
+        .enumerate()
+        .map(|(i, &value)| (value, weight.get(i).copied().unwrap_or(1.0)))
+        .collect();
     weighted_quantile(&mut pairs, alpha).unwrap_or(0.0)
 }
 
@@ -75,7 +81,8 @@ mod tests {
     }
 
     proptest! {
-        // Whole weights and quarters of one as quantiles keep every sum exact, so equality can be asked for.
+        // Whole weights and quarters of one as quantiles keep every sum exact, so equality can be
+        // asked for.
         #[test]
         fn equals_sorting_and_walking(
             pairs in prop::collection::vec((-9i8..9, 0u8..4), 0..60),

@@ -5,8 +5,9 @@ use swarmwood_model::Link;
 use super::{Curvature, Objective, rows};
 use crate::kernels::exp::exp;
 
-/// Half the Poisson deviance with `mu = exp(s)`: `mu - y s + y ln y - y`, zero for a perfect score. `g = mu - y`; the
-/// hessian is `mu` times e^0.7, as in XGBoost and LightGBM: a Newton step from far below would overshoot without end.
+/// Half the Poisson deviance with `mu = exp(s)`: `mu - y s + y ln y - y`, zero for a perfect score.
+/// `g = mu - y`; the hessian is `mu` times e^0.7, as in XGBoost and LightGBM: a Newton step from
+/// far below would overshoot without end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Poisson;
 
@@ -33,7 +34,14 @@ impl Objective for Poisson {
     fn start(&self, target: &[f64], weight: &[f64]) -> Vec<f64> {
         vec![rows::mean(target, weight).unwrap_or(1.0).max(LEAST_MEAN).ln()]
     }
-    fn derivatives(&self, score: &[f32], target: &[f32], weight: &[f32], g: &mut [f32], h: &mut [f32]) {
+    fn derivatives(
+        &self,
+        score: &[f32],
+        target: &[f32],
+        weight: &[f32],
+        g: &mut [f32],
+        h: &mut [f32],
+    ) {
         let factor = DAMPING.exp() as f32;
         rows::write(score, target, weight, g, h, |score, target| {
             let mean = exp(score);

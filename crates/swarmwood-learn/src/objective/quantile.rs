@@ -4,8 +4,8 @@ use swarmwood_model::Link;
 
 use super::{Curvature, Objective, rows};
 
-/// Pinball loss: `alpha (y - s)` below the target, `(1 - alpha) (s - y)` above it; its minimum is the `alpha` quantile.
-/// `h` is the weight, and a leaf's exact value the quantile of its residuals.
+/// Pinball loss: `alpha (y - s)` below the target, `(1 - alpha) (s - y)` above it; its minimum is
+/// the `alpha` quantile. `h` is the weight, and a leaf's exact value the quantile of its residuals.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Quantile {
     /// Which quantile, between 0 and 1.
@@ -25,7 +25,14 @@ impl Objective for Quantile {
     fn constant_hessian(&self) -> bool {
         true
     }
-    fn derivatives(&self, score: &[f32], target: &[f32], weight: &[f32], g: &mut [f32], h: &mut [f32]) {
+    fn derivatives(
+        &self,
+        score: &[f32],
+        target: &[f32],
+        weight: &[f32],
+        g: &mut [f32],
+        h: &mut [f32],
+    ) {
         let (above, below) = ((1.0 - self.alpha) as f32, -self.alpha as f32);
         rows::write(score, target, weight, g, h, |score, target| {
             let side = if score < target { below } else { 0.0 };

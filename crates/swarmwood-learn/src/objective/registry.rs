@@ -1,6 +1,8 @@
 //! The list of objectives: what users can name, and how each is made.
 
-use super::{Absolute, Cut, Huber, Logistic, Objective, Poisson, Quantile, Softmax, Squared, SquaredLog};
+use super::{
+    Absolute, Cut, Huber, Logistic, Objective, Poisson, Quantile, Softmax, Squared, SquaredLog,
+};
 
 /// An objective with its parameters, as plain data.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,7 +32,8 @@ pub enum Spec {
         /// Number of classes.
         classes: usize,
     },
-    /// [`Cut`]; no name leads here, because nobody asks for it but a tuning of losses of numbers on two classes.
+    /// [`Cut`]; no name leads here, because nobody asks for it but a tuning of losses of numbers on
+    /// two classes.
     Cut {
         /// Whether the number is taken as `ln(1 + y)`.
         log: bool,
@@ -42,7 +45,8 @@ pub const NAMES: [&str; 8] =
     ["squared", "squared-log", "absolute", "huber", "quantile", "poisson", "logistic", "softmax"];
 
 impl Spec {
-    /// The objective of that name, with the parameters it has use for; `None` if there is no such name.
+    /// The objective of that name, with the parameters it has use for; `None` if there is no such
+    /// name.
     ///
     /// ```
     /// use swarmwood_learn::objective::Spec;
@@ -77,7 +81,9 @@ impl Spec {
             Spec::Quantile { alpha } if !(alpha > 0.0 && alpha < 1.0) => {
                 Err("the quantile must lie between 0 and 1, both excluded")
             }
-            Spec::Softmax { classes } if classes < 2 => Err("the softmax loss needs at least two classes"),
+            Spec::Softmax { classes } if classes < 2 => {
+                Err("the softmax loss needs at least two classes")
+            }
             _ => Ok(()),
         }
     }

@@ -1,4 +1,5 @@
-//! One loop over rows for the losses of a single output that need no kernel of their own, and weighted means.
+//! One loop over rows for the losses of a single output that need no kernel of their own, and
+//! weighted means.
 
 /// Writes what `row` gives for each score and target, times the row's weight.
 pub(super) fn write(
@@ -21,8 +22,14 @@ pub(super) fn write(
 }
 
 /// Sums what `row` gives for each score and target, times the row's weight.
-pub(super) fn sum(score: &[f32], target: &[f32], weight: &[f32], row: impl Fn(f64, f64) -> f64) -> f64 {
-    let losses = score.iter().zip(target).map(|(&score, &target)| row(f64::from(score), f64::from(target)));
+pub(super) fn sum(
+    score: &[f32],
+    target: &[f32],
+    weight: &[f32],
+    row: impl Fn(f64, f64) -> f64,
+) -> f64 {
+    let losses =
+        score.iter().zip(target).map(|(&score, &target)| row(f64::from(score), f64::from(target)));
     if weight.is_empty() {
         losses.sum()
     } else {
@@ -30,7 +37,8 @@ pub(super) fn sum(score: &[f32], target: &[f32], weight: &[f32], row: impl Fn(f6
     }
 }
 
-/// The weighted mean; `None` if nothing weighs anything. A running mean, so that large values do not overflow the sum.
+/// The weighted mean; `None` if nothing weighs anything. A running mean, so that large values do
+/// not overflow the sum.
 pub(super) fn mean(target: &[f64], weight: &[f64]) -> Option<f64> {
     let (mut mean, mut total) = (0.0, 0.0);
     for (i, value) in target.iter().enumerate() {
@@ -43,10 +51,15 @@ pub(super) fn mean(target: &[f64], weight: &[f64]) -> Option<f64> {
     (total > 0.0).then_some(mean)
 }
 
-/// The largest size of a regression target: far inside the range of `f32`, in which residuals are kept.
+/// The largest size of a regression target: far inside the range of `f32`, in which residuals are
+/// kept.
 const LARGEST: f64 = 1e30;
 
 /// Whether a regression target can be learnt.
 pub(super) fn check_finite(target: f64) -> Result<(), &'static str> {
-    if target.abs() <= LARGEST { Ok(()) } else { Err("must be a finite number between -1e30 and 1e30") }
+    if target.abs() <= LARGEST {
+        Ok(())
+    } else {
+        Err("must be a finite number between -1e30 and 1e30")
+    }
 }

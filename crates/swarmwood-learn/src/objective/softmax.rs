@@ -6,10 +6,11 @@ use super::logistic::LEAST_PRIOR;
 use super::{Curvature, Objective};
 use crate::kernels::{derivatives, losses};
 
-/// Softmax loss of class indices, one raw output a class: `g_k = p_k - [y = k]`, `h_k = K / (K - 1) · p_k (1 - p_k)`.
+/// Softmax loss of class indices, one raw output a class: `g_k = p_k - [y = k]`,
+/// `h_k = K / (K - 1) · p_k (1 - p_k)`.
 ///
-/// The factor is Friedman's (2001, algorithm 6), as in LightGBM: it makes up for treating the outputs as if they did
-/// not depend on each other.
+/// The factor is Friedman's (2001, algorithm 6), as in LightGBM: it makes up for treating the
+/// outputs as if they did not depend on each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Softmax {
     /// Number of classes, at least two.
@@ -40,7 +41,8 @@ impl Objective for Softmax {
             Err("must be a class index from 0 to one less than the number of classes")
         }
     }
-    /// Log-priors. A class without rows gets a prior of 1e-9: its best constant would be minus infinity.
+    /// Log-priors. A class without rows gets a prior of 1e-9: its best constant would be minus
+    /// infinity.
     fn start(&self, target: &[f64], weight: &[f64]) -> Vec<f64> {
         let mut prior = vec![0.0; self.classes];
         for (i, &class) in target.iter().enumerate() {
@@ -54,7 +56,14 @@ impl Objective for Softmax {
         }
         prior.into_iter().map(|prior| (prior / total).max(LEAST_PRIOR).ln()).collect()
     }
-    fn derivatives(&self, score: &[f32], target: &[f32], weight: &[f32], g: &mut [f32], h: &mut [f32]) {
+    fn derivatives(
+        &self,
+        score: &[f32],
+        target: &[f32],
+        weight: &[f32],
+        g: &mut [f32],
+        h: &mut [f32],
+    ) {
         derivatives::softmax(self.classes, self.factor() as f32, score, target, weight, g, h);
     }
     fn loss(&self, score: &[f32], target: &[f32], weight: &[f32]) -> f64 {

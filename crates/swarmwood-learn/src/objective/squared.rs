@@ -23,7 +23,14 @@ impl Objective for Squared {
     fn constant_hessian(&self) -> bool {
         true
     }
-    fn derivatives(&self, score: &[f32], target: &[f32], weight: &[f32], g: &mut [f32], h: &mut [f32]) {
+    fn derivatives(
+        &self,
+        score: &[f32],
+        target: &[f32],
+        weight: &[f32],
+        g: &mut [f32],
+        h: &mut [f32],
+    ) {
         derivatives::squared(score, target, weight, g, h);
     }
     fn derivative_pairs(&self, score: &[f32], target: &[f32], weight: &[f32], pairs: &mut [Pair]) {

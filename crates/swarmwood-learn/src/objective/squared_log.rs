@@ -1,8 +1,9 @@
 //! Squared loss on the scale `ln(1 + y)`: relative errors of targets from zero up.
 //!
-//! XGBoost keeps the score on the scale of `y` and differentiates through the logarithm, which makes the loss
-//! non-convex and its hessian negative far from the target. Here the target is transformed once and the score lives on
-//! the logarithm's scale: the same loss, now a plain parabola; the link `exp(s) - 1` leads back.
+//! XGBoost keeps the score on the scale of `y` and differentiates through the logarithm, which
+//! makes the loss non-convex and its hessian negative far from the target. Here the target is
+//! transformed once and the score lives on the logarithm's scale: the same loss, now a plain
+//! parabola; the link `exp(s) - 1` leads back.
 
 use swarmwood_model::Link;
 
@@ -35,7 +36,14 @@ impl Objective for SquaredLog {
     fn transform_target(&self, target: f64) -> f64 {
         target.ln_1p()
     }
-    fn derivatives(&self, score: &[f32], target: &[f32], weight: &[f32], g: &mut [f32], h: &mut [f32]) {
+    fn derivatives(
+        &self,
+        score: &[f32],
+        target: &[f32],
+        weight: &[f32],
+        g: &mut [f32],
+        h: &mut [f32],
+    ) {
         Squared.derivatives(score, target, weight, g, h);
     }
     fn loss(&self, score: &[f32], target: &[f32], weight: &[f32]) -> f64 {

@@ -1,4 +1,5 @@
-//! Every objective runs the contract on random rows; the contract must notice planted faults; starts are known.
+//! Every objective runs the contract on random rows; the contract must notice planted faults;
+//! starts are known.
 
 use proptest::prelude::*;
 use swarmwood_model::Link;
@@ -24,7 +25,8 @@ fn specs() -> Vec<Spec> {
     ]
 }
 
-/// Turns any number into a target of the objective's domain; every third one is rounded, so that there are ties.
+/// Turns any number into a target of the objective's domain; every third one is rounded, so that
+/// there are ties.
 fn target_for(spec: &Spec, row: usize, value: f64) -> f64 {
     let value = if row.is_multiple_of(3) { value.round() } else { value };
     match spec {
@@ -58,8 +60,13 @@ fn contract_holds_far_from_the_target_too() {
     for spec in specs().into_iter().filter(|spec| *spec != Spec::Poisson) {
         let objective = make(&spec);
         let target: Vec<f64> = (0..6).map(|i| target_for(&spec, i, i as f64)).collect();
-        let score: Vec<f32> = (0..6 * objective.outputs()).map(|i| if i % 2 == 0 { 60.0 } else { -60.0 }).collect();
-        contract::check(objective.as_ref(), contract::Case { target: &target, score: &score, weight: &[] }).unwrap();
+        let score: Vec<f32> =
+            (0..6 * objective.outputs()).map(|i| if i % 2 == 0 { 60.0 } else { -60.0 }).collect();
+        contract::check(
+            objective.as_ref(),
+            contract::Case { target: &target, score: &score, weight: &[] },
+        )
+        .unwrap();
     }
 }
 
@@ -84,7 +91,14 @@ impl Objective for Faulty {
         let off = if self.0 == "start" { 0.2 } else { 0.0 };
         vec![Squared.start(target, weight)[0] + off]
     }
-    fn derivatives(&self, score: &[f32], target: &[f32], weight: &[f32], g: &mut [f32], h: &mut [f32]) {
+    fn derivatives(
+        &self,
+        score: &[f32],
+        target: &[f32],
+        weight: &[f32],
+        g: &mut [f32],
+        h: &mut [f32],
+    ) {
         Squared.derivatives(score, target, weight, g, h);
         match self.0 {
             "gradient" => g.iter_mut().for_each(|g| *g *= 2.0),
@@ -154,7 +168,9 @@ fn start_values_are_the_known_ones() {
 fn degenerate_rows_have_a_finite_start() {
     for spec in specs() {
         let objective = make(&spec);
-        for (y, w) in [(vec![], vec![]), (vec![0.0], vec![]), (vec![1.0; 3], vec![]), (vec![1.0], vec![0.0])] {
+        for (y, w) in
+            [(vec![], vec![]), (vec![0.0], vec![]), (vec![1.0; 3], vec![]), (vec![1.0], vec![0.0])]
+        {
             let start = objective.start(&y, &w);
             assert_eq!(start.len(), objective.outputs());
             assert!(start.iter().all(|s| s.is_finite()), "{spec:?} on {y:?}");
@@ -188,7 +204,8 @@ fn squared_log_is_the_loss_on_the_logarithm() {
 
 #[test]
 fn a_cut_score_decides_as_the_number_does() {
-    // Seven of ten rows are of the second class: the squared loss predicts .7, the squared-log one 2^.7 - 1 = .62.
+    // Seven of ten rows are of the second class: the squared loss predicts .7, the squared-log one
+    // 2^.7 - 1 = .62.
     let target = [0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0];
     for (number, log) in [(Spec::Squared, false), (Spec::SquaredLog, true)] {
         for rows in [&target[..], &target[..2], &target[6..7], &target[2..7]] {
@@ -205,7 +222,10 @@ fn a_cut_score_decides_as_the_number_does() {
                 "{predicted} {chances:?}"
             );
             // Near one half the chance is the prediction.
-            assert!((predicted - chances[1]).abs() < 0.1 * (predicted - 0.5).abs() + 1e-9 || predicted < 0.1);
+            assert!(
+                (predicted - chances[1]).abs() < 0.1 * (predicted - 0.5).abs() + 1e-9
+                    || predicted < 0.1
+            );
         }
     }
 }

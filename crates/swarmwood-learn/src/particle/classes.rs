@@ -1,9 +1,10 @@
 //! Columns as the rules of a table see them: codes that no rule tells apart are one class.
 //!
-//! A table of few rules has few classes a column, and sums by class need little room ([`crate::kernels::cells`]). Classes
-//! are numbered in the order of their first codes, so that a cut of a number sends the classes from some number on to
-//! the right. Neighbouring columns of few classes are summed together, by the classes of all of them at once: a row is
-//! then added once for several columns, and the sums of each column are read off in the end.
+//! A table of few rules has few classes a column, and sums by class need little room
+//! ([`crate::kernels::cells`]). Classes are numbered in the order of their first codes, so that a
+//! cut of a number sends the classes from some number on to the right. Neighbouring columns of few
+//! classes are summed together, by the classes of all of them at once: a row is then added once for
+//! several columns, and the sums of each column are read off in the end.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -14,8 +15,8 @@ use crate::kernels::aligned::Aligned;
 use crate::kernels::particle::Question;
 use crate::pool::Pool;
 
-/// Columns that are summed together may have this many joint classes: with the 32 leaves of five levels their sums still
-/// fit the first-level cache.
+/// Columns that are summed together may have this many joint classes: with the 32 leaves of five
+/// levels their sums still fit the first-level cache.
 const JOINT: usize = 64;
 
 /// Columns that rows are summed by together.
@@ -60,7 +61,8 @@ pub(super) fn groups(questions: &[Question], rows: &[Arc<Rows>], pool: &Pool) ->
     let mut groups: Vec<ClassedGroup> = Vec::new();
     for (column, numbers) in asked {
         let (class_of, classes) = classes(numbers.iter().map(|&number| &questions[number]));
-        let rule = |number: usize| ClassedRule { number, right: right(&questions[number], &class_of) };
+        let rule =
+            |number: usize| ClassedRule { number, right: right(&questions[number], &class_of) };
         let rules = numbers.into_iter().map(rule).collect();
         let classed = |stride: usize| ClassedColumn { column, class_of, classes, stride, rules };
         match groups.last_mut() {
@@ -105,8 +107,10 @@ fn classes<'a>(questions: impl Iterator<Item = &'a Question> + Clone) -> ([u8; 2
 
 /// The classes that a question sends right, in runs.
 fn right(question: &Question, class_of: &[u8; 256]) -> Vec<Range<usize>> {
-    let mut classes: Vec<usize> =
-        (0..=255u8).filter(|&code| question.right(code)).map(|code| usize::from(class_of[usize::from(code)])).collect();
+    let mut classes: Vec<usize> = (0..=255u8)
+        .filter(|&code| question.right(code))
+        .map(|code| usize::from(class_of[usize::from(code)]))
+        .collect();
     classes.sort_unstable();
     classes.dedup();
     let mut runs: Vec<Range<usize>> = Vec::new();
@@ -131,9 +135,13 @@ mod tests {
         odd.iter_mut().skip(3).step_by(4).for_each(|right| *right = 1);
         let questions = [above(10), above(99), Question { column: 0, side: Side::Table(odd) }];
         let (class_of, classes) = classes(questions.iter());
-        // Three stretches, each with codes that the last question sends right and with codes that it does not.
+        // Three stretches, each with codes that the last question sends right and with codes that
+        // it does not.
         assert_eq!(classes, 6);
-        assert_eq!([0, 3, 7, 10, 11, 12, 99, 100, 255].map(|code: usize| class_of[code]), [0, 1, 1, 0, 2, 3, 2, 4, 5]);
+        assert_eq!(
+            [0, 3, 7, 10, 11, 12, 99, 100, 255].map(|code: usize| class_of[code]),
+            [0, 1, 1, 0, 2, 3, 2, 4, 5]
+        );
         for question in &questions {
             let runs = right(question, &class_of);
             for code in 0..=255u8 {

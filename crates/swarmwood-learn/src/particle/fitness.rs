@@ -47,17 +47,26 @@ impl Fitness {
         }
     }
 
-    /// The number that a search makes small: the share of wrong rows for the accuracy, the value itself otherwise.
+    /// The number that a search makes small: the share of wrong rows for the accuracy, the value
+    /// itself otherwise.
     pub fn cost(self, value: f64) -> f64 {
         if self == Fitness::Accuracy { 1.0 - value } else { value }
     }
 
     /// The weighted sum over rows that [`Fitness::of_sum`] makes a value of.
-    pub(super) fn sum(self, score: &[f32], target: &[f32], weight: &[f32], objective: &dyn Objective) -> f64 {
+    pub(super) fn sum(
+        self,
+        score: &[f32],
+        target: &[f32],
+        weight: &[f32],
+        objective: &dyn Objective,
+    ) -> f64 {
         match (self, objective.link()) {
             (Fitness::Loss, _) => objective.loss(score, target, weight),
             (Fitness::Accuracy, Link::Sigmoid) => particle::hits(score, target, weight),
-            (Fitness::Rmse, Link::Identity | Link::ExpM1) => 2.0 * losses::squared(score, target, weight),
+            (Fitness::Rmse, Link::Identity | Link::ExpM1) => {
+                2.0 * losses::squared(score, target, weight)
+            }
             _ => self.watch().partial(score, target, weight, objective).sum,
         }
     }

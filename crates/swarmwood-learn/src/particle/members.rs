@@ -1,7 +1,7 @@
 //! A particle's trees as members of a model, with the gain of every rule.
 //!
-//! Gains are differences of `½ Σ G² / (H + λ)` between the nodes below a rule and those above it. A rule may lose
-//! something where λ is positive: it was not chosen for its gain.
+//! Gains are differences of `½ Σ G² / (H + λ)` between the nodes below a rule and those above it. A
+//! rule may lose something where λ is positive: it was not chosen for its gain.
 
 use swarmwood_model::{Child, Leaf, Level, Member, Node, Oblivious, Shape, Split, Tree};
 
@@ -13,7 +13,8 @@ pub(super) fn members(frame: &Frame<'_>, lane: &Lane, sequence: &[u32]) -> Vec<M
     let member = |(tree, rules): (usize, &[u32])| {
         let own = tree << depth..(tree + 1) << depth;
         let (sums, leaves) = (&lane.sums[own.clone()], &lane.leaves[own]);
-        let splits = rules.iter().map(|&index| frame.layout.split(&frame.table.rules()[index as usize]));
+        let splits =
+            rules.iter().map(|&index| frame.layout.split(&frame.table.rules()[index as usize]));
         let shape = match frame.settings.form {
             Form::Oblivious => Shape::Oblivious(oblivious(splits, sums, leaves, lambda)),
             Form::Free => Shape::Ordinary(free(splits, sums, leaves, lambda)),
@@ -29,14 +30,21 @@ fn oblivious(
     leaves: &[Leaf],
     lambda: f64,
 ) -> Oblivious {
-    let score = |level: usize| -> f64 { (0..1 << level).map(|path| worth(node(sums, path, level), lambda)).sum() };
+    let score = |level: usize| -> f64 {
+        (0..1 << level).map(|path| worth(node(sums, path, level), lambda)).sum()
+    };
     let scores: Vec<f64> = (0..=splits.len()).map(score).collect();
     let gains = scores.windows(2).map(|pair| finite(pair[1] - pair[0]));
     let levels = splits.zip(gains).map(|(split, gain)| Level { split, gain }).collect();
     Oblivious { levels, leaves: leaves.to_vec() }
 }
 
-fn free(splits: impl Iterator<Item = Split>, sums: &[[f64; 2]], leaves: &[Leaf], lambda: f64) -> Tree {
+fn free(
+    splits: impl Iterator<Item = Split>,
+    sums: &[[f64; 2]],
+    leaves: &[Leaf],
+    lambda: f64,
+) -> Tree {
     let depth = sums.len().ilog2() as usize;
     let nodes = splits.enumerate().map(|(at, split)| {
         let level = (at + 1).ilog2() as usize;
@@ -45,10 +53,17 @@ fn free(splits: impl Iterator<Item = Split>, sums: &[[f64; 2]], leaves: &[Leaf],
         let child = |path: usize, next: usize| {
             if level + 1 == depth { Child::Leaf(path as u32) } else { Child::Node(next as u32) }
         };
-        let below = worth(node(sums, left, level + 1), lambda) + worth(node(sums, right, level + 1), lambda);
+        let below = worth(node(sums, left, level + 1), lambda)
+            + worth(node(sums, right, level + 1), lambda);
         let own = node(sums, path, level);
         let gain = finite(below - worth(own, lambda));
-        Node { split, left: child(left, 2 * at + 1), right: child(right, 2 * at + 2), gain, cover: finite(own[1]) }
+        Node {
+            split,
+            left: child(left, 2 * at + 1),
+            right: child(right, 2 * at + 2),
+            gain,
+            cover: finite(own[1]),
+        }
     });
     Tree { nodes: nodes.collect(), leaves: leaves.to_vec() }
 }

@@ -1,18 +1,22 @@
 //! Evaluates particles: from a sequence of rule numbers to leaf values and a fitness.
 //!
-//! A particle's position is `trees × depth` numbers of rules in a [`RuleTable`], tree after tree and level after level.
-//! Trees whose nodes have rules of their own ([`Form::Free`], the paper's future work) take `2^depth - 1` numbers each,
-//! in heap order: breadth first, as the tree of section 5.1. Decoding it is boosting with the structure given (Rao 2022, section 5.4): each tree's leaf values are Newton steps on
-//! what the trees before it left, `-G / (H + λ)` (eq. 9 for the squared loss), the sum of all trees is the score (eq. 6),
-//! and the fitness is taken on the training rows.
+//! A particle's position is `trees × depth` numbers of rules in a [`RuleTable`], tree after tree
+//! and level after level. Trees whose nodes have rules of their own ([`Form::Free`], the paper's
+//! future work) take `2^depth - 1` numbers each, in heap order: breadth first, as the tree of
+//! section 5.1. Decoding it is boosting with the structure given (Rao 2022, section 5.4): each
+//! tree's leaf values are Newton steps on what the trees before it left, `-G / (H + λ)` (eq. 9 for
+//! the squared loss), the sum of all trees is the score (eq. 6), and the fitness is taken on the
+//! training rows.
 //!
-//! Where this differs from the paper: with three or more classes a round is one tree a class, one after the other in the
-//! position, all fitted to the derivatives before the round; the learning rate (one there) and λ (zero there) can be chosen; losses without a
-//! useful second derivative get quantiles as leaf values; and what the last particle shares with the next, its first
-//! trees, is not computed again, which changes no bit of a result. The paper names the cost of computing gradients for
-//! every particle as its limit; this is one way round it.
+//! Where this differs from the paper: with three or more classes a round is one tree a class, one
+//! after the other in the position, all fitted to the derivatives before the round; the learning
+//! rate (one there) and λ (zero there) can be chosen; losses without a useful second derivative get
+//! quantiles as leaf values; and what the last particle shares with the next, its first trees, is
+//! not computed again, which changes no bit of a result. The paper names the cost of computing
+//! gradients for every particle as its limit; this is one way round it.
 //!
-//! All sums are taken in the order of the shards, so a result does not depend on the number of threads either.
+//! All sums are taken in the order of the shards, so a result does not depend on the number of
+//! threads either.
 
 mod classes;
 mod fitness;
@@ -79,7 +83,8 @@ pub struct Settings {
     pub lambda: f64,
     /// What is measured.
     pub fitness: Fitness,
-    /// Bytes of leaf numbers that may be kept for particles that begin alike; less makes it slower, never different.
+    /// Bytes of leaf numbers that may be kept for particles that begin alike; less makes it slower,
+    /// never different.
     pub memory: usize,
 }
 
@@ -87,7 +92,9 @@ pub struct Settings {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParticleError {
     /// Trees that cannot be.
-    #[error("a particle of {trees} trees with {depth} levels each; it must have at least one tree, and 1 to 8 levels")]
+    #[error(
+        "a particle of {trees} trees with {depth} levels each; it must have at least one tree, and 1 to 8 levels"
+    )]
     Shape {
         /// Trees asked for.
         trees: usize,
@@ -140,10 +147,11 @@ pub enum ParticleError {
 pub struct Evaluation {
     /// The fitness as people say it: mean loss, accuracy, or RMSE. NaN if no row has weight.
     pub fitness: f64,
-    /// The number to make small: the share of wrong rows where the fitness is the accuracy, the fitness otherwise.
+    /// The number to make small: the share of wrong rows where the fitness is the accuracy, the
+    /// fitness otherwise.
     pub cost: f64,
-    /// The leaves, tree after tree, `1 << depth` each, level `l` deciding bit `l` of a leaf's number; the learning rate is
-    /// in their values.
+    /// The leaves, tree after tree, `1 << depth` each, level `l` deciding bit `l` of a leaf's
+    /// number; the learning rate is in their values.
     pub leaves: Vec<Leaf>,
     /// How many rounds were taken over from the particle before.
     pub reused: usize,
@@ -225,8 +233,8 @@ struct Lane {
 pub type Evaluations = Vec<Option<Evaluation>>;
 
 impl<'a> Evaluator<'a> {
-    /// Prepares the rows of a data set. The targets must be in the objective's domain, and the table be made from this
-    /// data set or one with the same layout.
+    /// Prepares the rows of a data set. The targets must be in the objective's domain, and the
+    /// table be made from this data set or one with the same layout.
     pub fn new(
         data: &Dataset,
         table: &'a RuleTable,
@@ -235,13 +243,15 @@ impl<'a> Evaluator<'a> {
         pool: &'a Pool,
     ) -> Result<Self, ParticleError> {
         check(objective, &settings)?;
-        let target: Vec<f64> = data.target.iter().map(|target| objective.transform_target(target)).collect();
+        let target: Vec<f64> =
+            data.target.iter().map(|target| objective.transform_target(target)).collect();
         let base = objective.start(&target, &data.weight.to_vec());
         // Losses of the difference alone are learnt around zero, where `f32` is finest.
         let shift = if objective.shift_invariant() { base[0] } else { 0.0 };
         let target: Vec<f32> = target.iter().map(|&y| (y - shift) as f32).collect();
         let weight: Vec<f32> = data.weight.iter().map(|weight| weight as f32).collect();
-        let questions = table.rules().iter().map(|rule| Question::new(&data.layout.route(rule))).collect();
+        let questions =
+            table.rules().iter().map(|rule| Question::new(&data.layout.route(rule))).collect();
         let frame = Frame {
             pool,
             objective,
@@ -305,22 +315,28 @@ impl<'a> Evaluator<'a> {
         self.frame.shift
     }
 
-    /// Evaluates one particle, all threads working on its rows. The first trees that it shares with the particle before
-    /// are not computed again.
+    /// Evaluates one particle, all threads working on its rows. The first trees that it shares with
+    /// the particle before are not computed again.
     pub fn evaluate(&mut self, sequence: &[u32]) -> Result<Evaluation, ParticleError> {
         self.frame.check_sequence(sequence)?;
         Ok(self.frame.evaluate(&mut self.lanes[0], sequence))
     }
 
-    /// Evaluates several particles, every thread working on particles of its own: faster for small data sets, the same
-    /// for all. Particles that begin alike should stand beside each other.
-    pub fn evaluate_all<S: AsRef<[u32]> + Sync>(&mut self, sequences: &[S]) -> Result<Vec<Evaluation>, ParticleError> {
+    /// Evaluates several particles, every thread working on particles of its own: faster for small
+    /// data sets, the same for all. Particles that begin alike should stand beside each other.
+    pub fn evaluate_all<S: AsRef<[u32]> + Sync>(
+        &mut self,
+        sequences: &[S],
+    ) -> Result<Vec<Evaluation>, ParticleError> {
         Ok(self.evaluate_while(sequences, || true)?.into_iter().flatten().collect())
     }
 
-    /// The same as far as there is time: in a hurry every thread ends after the particle that it has. The first of each
-    /// thread is always evaluated.
-    pub fn evaluate_in_time<S: AsRef<[u32]> + Sync>(&mut self, sequences: &[S]) -> Result<Evaluations, ParticleError> {
+    /// The same as far as there is time: in a hurry every thread ends after the particle that it
+    /// has. The first of each thread is always evaluated.
+    pub fn evaluate_in_time<S: AsRef<[u32]> + Sync>(
+        &mut self,
+        sequences: &[S],
+    ) -> Result<Evaluations, ParticleError> {
         let pool = self.frame.pool;
         self.evaluate_while(sequences, || !pool.hurried())
     }
@@ -337,8 +353,12 @@ impl<'a> Evaluator<'a> {
         }
         let frame = &self.frame;
         let ranges = even_ranges(sequences.len(), lanes.max(1));
-        let mut work: Vec<(&mut Lane, &[S], Evaluations)> =
-            self.lanes.iter_mut().zip(ranges).map(|(lane, range)| (lane, &sequences[range], Vec::new())).collect();
+        let mut work: Vec<(&mut Lane, &[S], Evaluations)> = self
+            .lanes
+            .iter_mut()
+            .zip(ranges)
+            .map(|(lane, range)| (lane, &sequences[range], Vec::new()))
+            .collect();
         frame.pool.each(&mut work, |_, (lane, sequences, done)| {
             for sequence in *sequences {
                 let wanted = done.is_empty() || go_on();
@@ -358,8 +378,8 @@ impl<'a> Evaluator<'a> {
         Ok(fitness.of_sum(sum, self.rows.iter().map(|rows| rows.total).sum()))
     }
 
-    /// Scores of a particle for the training rows, in row order, output after output; [`Evaluator::shift`] makes them raw
-    /// scores.
+    /// Scores of a particle for the training rows, in row order, output after output;
+    /// [`Evaluator::shift`] makes them raw scores.
     pub fn training_scores(&mut self, sequence: &[u32]) -> Result<Vec<Vec<f32>>, ParticleError> {
         self.evaluate(sequence)?;
         let (frame, lane) = (&self.frame, &self.lanes[0]);
@@ -408,7 +428,9 @@ impl Frame<'_> {
         }
         let rules = self.questions.len();
         match sequence.iter().position(|&index| index as usize >= rules) {
-            Some(position) => Err(ParticleError::Rule { index: sequence[position], position, rules }),
+            Some(position) => {
+                Err(ParticleError::Rule { index: sequence[position], position, rules })
+            }
             None => Ok(()),
         }
     }
@@ -420,25 +442,36 @@ impl Frame<'_> {
         let reused = lane.shared_rounds(sequence, each);
         if reused < rounds {
             for round in reused..rounds {
-                // The scores are those of the last particle's end: what is shared with it is added up from the start.
+                // The scores are those of the last particle's end: what is shared with it is added
+                // up from the start.
                 let missing = if round == reused { 0..round } else { round - 1..round };
-                let pending: Vec<(usize, Values)> = missing.map(|round| (round, self.values(lane, round))).collect();
+                let pending: Vec<(usize, Values)> =
+                    missing.map(|round| (round, self.values(lane, round))).collect();
                 let question = |&index: &u32| &self.questions[index as usize];
-                let trees = sequence[round * each..(round + 1) * each].chunks_exact(self.each_tree());
-                let questions: Vec<Vec<&Question>> = trees.map(|tree| tree.iter().map(question).collect()).collect();
+                let trees =
+                    sequence[round * each..(round + 1) * each].chunks_exact(self.each_tree());
+                let questions: Vec<Vec<&Question>> =
+                    trees.map(|tree| tree.iter().map(question).collect()).collect();
                 let leaves = 1 << depth;
                 let step = Step { round, form, leaves, questions: &questions, pending: &pending };
                 self.pool.each(&mut lane.parts, |_, part| part.pass(&step, self.objective));
                 self.settle(lane, round);
             }
             let values = self.values(lane, rounds - 1);
-            self.pool.each(&mut lane.parts, |_, part| part.finish(rounds - 1, &values, fitness, self.objective));
+            self.pool.each(&mut lane.parts, |_, part| {
+                part.finish(rounds - 1, &values, fitness, self.objective)
+            });
             let sum = lane.parts.iter().map(|part| part.measured).sum();
             lane.fitness = fitness.of_sum(sum, lane.parts.iter().map(Part::total).sum());
             lane.last.clear();
             lane.last.extend_from_slice(sequence);
         }
-        Evaluation { fitness: lane.fitness, cost: fitness.cost(lane.fitness), leaves: lane.leaves.clone(), reused }
+        Evaluation {
+            fitness: lane.fitness,
+            cost: fitness.cost(lane.fitness),
+            leaves: lane.leaves.clone(),
+            reused,
+        }
     }
 
     /// Where the leaves of a round's trees stand.
@@ -449,7 +482,8 @@ impl Frame<'_> {
 
     /// Leaf values of a round as scores are added: with the start value in those of the first.
     fn values(&self, lane: &Lane, round: usize) -> Values {
-        let trees = lane.leaves[self.leaves_of(round)].chunks_exact(1 << self.settings.depth).enumerate();
+        let trees =
+            lane.leaves[self.leaves_of(round)].chunks_exact(1 << self.settings.depth).enumerate();
         let tree = |(output, leaves): (usize, &[Leaf])| {
             let start = if round == 0 { self.start(output) } else { 0.0 };
             LeafValues::new(leaves.iter().map(|leaf| start + leaf.value as f32))
@@ -464,7 +498,9 @@ impl Frame<'_> {
         let sums = &mut lane.sums[own.clone()];
         sums.fill([0.0; 2]);
         for part in &lane.parts {
-            sums.iter_mut().zip(&part.sums).for_each(|(sum, part)| *sum = [sum[0] + part[0], sum[1] + part[1]]);
+            sums.iter_mut()
+                .zip(&part.sums)
+                .for_each(|(sum, part)| *sum = [sum[0] + part[0], sum[1] + part[1]]);
         }
         for (leaf, sums) in lane.leaves[own.clone()].iter_mut().zip(sums.iter()) {
             *leaf = newton(sums, lambda);
@@ -487,7 +523,8 @@ impl Frame<'_> {
 }
 
 impl Lane {
-    /// How many of its first rounds a particle shares with the last one and need not be computed again.
+    /// How many of its first rounds a particle shares with the last one and need not be computed
+    /// again.
     fn shared_rounds(&self, sequence: &[u32], each: usize) -> usize {
         if self.last == sequence {
             return sequence.len() / each;
@@ -497,7 +534,8 @@ impl Lane {
     }
 }
 
-/// A leaf's Newton value `-G / (H + λ)`. A leaf without rows, or with derivatives beyond all numbers, adds nothing.
+/// A leaf's Newton value `-G / (H + λ)`. A leaf without rows, or with derivatives beyond all
+/// numbers, adds nothing.
 fn newton(&[g, h]: &[f64; 2], lambda: f64) -> Leaf {
     let divisor = h + lambda;
     let value = -g / divisor;

@@ -1,13 +1,16 @@
-//! What a particle gains by every replacement of one rule of a tree, from a single pass over the rows.
+//! What a particle gains by every replacement of one rule of a tree, from a single pass over the
+//! rows.
 //!
-//! The derivatives before a tree do not depend on the tree, so sums of them by leaf and class of code
-//! ([`crate::kernels::cells`]) tell the leaves, and with them the Newton values, of the tree with any one of its levels
-//! asking anything else. What is told is by how much the second-order model of the loss falls: for the squared loss and
-//! a tree of the last round that is the loss of the whole particle, for other losses it is as good as the model, and
-//! after an earlier tree those behind it are fitted to something else. Evaluation has the last word, therefore;
-//! this says which of thousands of replacements deserve one.
+//! The derivatives before a tree do not depend on the tree, so sums of them by leaf and class of
+//! code ([`crate::kernels::cells`]) tell the leaves, and with them the Newton values, of the tree
+//! with any one of its levels asking anything else. What is told is by how much the second-order
+//! model of the loss falls: for the squared loss and a tree of the last round that is the loss of
+//! the whole particle, for other losses it is as good as the model, and after an earlier tree those
+//! behind it are fitted to something else. Evaluation has the last word, therefore; this says which
+//! of thousands of replacements deserve one.
 //!
-//! Works for oblivious trees. Elsewhere a row that changes sides would pass through nodes it was never asked at.
+//! Works for oblivious trees. Elsewhere a row that changes sides would pass through nodes it was
+//! never asked at.
 
 use std::sync::Arc;
 
@@ -46,8 +49,8 @@ pub struct Replacement {
 }
 
 impl Replacements {
-    /// By how much the weighted sum of losses falls, by its second-order model, if a level of the tree asks this rule.
-    /// NaN if there is no such level or rule.
+    /// By how much the weighted sum of losses falls, by its second-order model, if a level of the
+    /// tree asks this rule. NaN if there is no such level or rule.
     pub fn gain(&self, level: usize, rule: u32) -> f64 {
         let rule = rule as usize;
         if rule >= self.rules {
@@ -56,8 +59,8 @@ impl Replacements {
         self.worth.get(level * self.rules + rule).map_or(f64::NAN, |worth| worth - self.own)
     }
 
-    /// The replacements that gain most, at most so many, all of which gain; the best first, equal ones in the order of
-    /// their places and rules.
+    /// The replacements that gain most, at most so many, all of which gain; the best first, equal
+    /// ones in the order of their places and rules.
     pub fn best(&self, most: usize) -> Vec<Replacement> {
         let replacement = |(at, worth): (usize, &f64)| Replacement {
             position: self.first + at / self.rules,
@@ -111,8 +114,13 @@ impl Evaluator<'_> {
     /// assert_eq!((best[0].position, best[0].rule), (0, 6));
     /// # Ok::<(), String>(())
     /// ```
-    pub fn replacements(&mut self, sequence: &[u32], tree: usize) -> Result<Replacements, ParticleError> {
-        let (trees, depth) = (self.frame.settings.trees * self.frame.outputs(), self.frame.settings.depth);
+    pub fn replacements(
+        &mut self,
+        sequence: &[u32],
+        tree: usize,
+    ) -> Result<Replacements, ParticleError> {
+        let (trees, depth) =
+            (self.frame.settings.trees * self.frame.outputs(), self.frame.settings.depth);
         if self.frame.settings.form != Form::Oblivious {
             return Err(ParticleError::Replace);
         }
@@ -125,15 +133,22 @@ impl Evaluator<'_> {
         }
         let (frame, rules) = (&self.frame, self.frame.questions.len());
         let (round, output) = (tree / frame.outputs(), tree % frame.outputs());
-        let before: Vec<Values> = (0..round).map(|round| frame.values(&self.lanes[0], round)).collect();
-        let shards: Vec<Told> =
-            frame.pool.map(self.rows.len(), |at| frame.before(&self.rows[at], sequence, &before, output));
-        let groups = frame.pool.map(self.classed.len(), |at| frame.worths(&self.classed[at], &shards));
+        let before: Vec<Values> =
+            (0..round).map(|round| frame.values(&self.lanes[0], round)).collect();
+        let shards: Vec<Told> = frame
+            .pool
+            .map(self.rows.len(), |at| frame.before(&self.rows[at], sequence, &before, output));
+        let groups =
+            frame.pool.map(self.classed.len(), |at| frame.worths(&self.classed[at], &shards));
         let mut worth = vec![0.0; depth * rules];
         for (group, worths) in self.classed.iter().zip(groups) {
-            let numbers = group.columns.iter().flat_map(|column| &column.rules).map(|rule| rule.number);
+            let numbers =
+                group.columns.iter().flat_map(|column| &column.rules).map(|rule| rule.number);
             for (number, worths) in numbers.zip(worths.chunks_exact(depth)) {
-                worths.iter().enumerate().for_each(|(level, &value)| worth[level * rules + number] = value);
+                worths
+                    .iter()
+                    .enumerate()
+                    .for_each(|(level, &value)| worth[level * rules + number] = value);
             }
         }
         let first = tree * depth;
@@ -147,20 +162,24 @@ impl Evaluator<'_> {
 }
 
 impl Frame<'_> {
-    /// Leaf numbers of a shard's rows in the tree of an output, and their derivatives, in the round after those whose
-    /// values are given.
+    /// Leaf numbers of a shard's rows in the tree of an output, and their derivatives, in the round
+    /// after those whose values are given.
     fn before(&self, rows: &Arc<Rows>, sequence: &[u32], before: &[Values], output: usize) -> Told {
         let questions: Vec<Vec<&Question>> = sequence
             .chunks_exact(self.each_tree())
             .take((before.len() + 1) * self.outputs())
             .map(|tree| tree.iter().map(|&index| &self.questions[index as usize]).collect())
             .collect();
-        let mut told = Told { leaf: Aligned::zeroed(rows.binned.rows), pairs: Aligned::zeroed(rows.binned.rows) };
+        let mut told = Told {
+            leaf: Aligned::zeroed(rows.binned.rows),
+            pairs: Aligned::zeroed(rows.binned.rows),
+        };
         rows.before(&questions, before, output, self.objective, &mut told.leaf, &mut told.pairs);
         told
     }
 
-    /// What the tree is worth with each rule of a group's columns at each level: rule after rule, level after level.
+    /// What the tree is worth with each rule of a group's columns at each level: rule after rule,
+    /// level after level.
     fn worths(&self, group: &ClassedGroup, shards: &[Told]) -> Vec<f64> {
         let cells = 1 << self.settings.depth;
         let mut sums = CellSums::default();
@@ -184,12 +203,15 @@ impl Frame<'_> {
             upto.fill([0.0; 2]);
             for joint in joint.chunks_exact(column.stride * column.classes) {
                 for (upto, same) in upto[1..].iter_mut().zip(joint.chunks_exact(column.stride)) {
-                    let sum = same.iter().fold([0.0; 2], |sum, more| [sum[0] + more[0], sum[1] + more[1]]);
+                    let sum = same
+                        .iter()
+                        .fold([0.0; 2], |sum, more| [sum[0] + more[0], sum[1] + more[1]]);
                     *upto = [upto[0] + sum[0], upto[1] + sum[1]];
                 }
             }
             for class in 0..column.classes {
-                upto[class + 1] = [upto[class][0] + upto[class + 1][0], upto[class][1] + upto[class + 1][1]];
+                upto[class + 1] =
+                    [upto[class][0] + upto[class + 1][0], upto[class][1] + upto[class + 1][1]];
             }
             [all.0[cell], all.1[cell]] = upto[column.classes];
             for (at, rule) in column.rules.iter().enumerate() {
@@ -200,7 +222,11 @@ impl Frame<'_> {
             }
         }
         let least = ROUNDING * all.1.iter().sum::<f64>();
-        let leaf = LeafRule { lambda: self.settings.lambda, learning_rate: self.settings.learning_rate, least };
+        let leaf = LeafRule {
+            lambda: self.settings.lambda,
+            learning_rate: self.settings.learning_rate,
+            least,
+        };
         let mut worths = vec![0.0; depth * width];
         rule_worths(leaf, (&right.0, &right.1), (&all.0, &all.1), width, &mut worths);
         (0..rules).flat_map(|rule| worths[rule..].iter().step_by(width).copied()).collect()

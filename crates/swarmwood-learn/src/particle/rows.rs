@@ -1,13 +1,14 @@
 //! One shard's rows while particles are evaluated: scores, leaf numbers in each tree, sums by leaf.
 //!
-//! What a row is (its codes, target, weight and first derivatives) is shared by all who evaluate; the rest belongs to
-//! one evaluation at a time. Leaf numbers of every tree are kept, as far as memory allows, so that a particle which
-//! begins like the last one can go on from there: its scores are the values of those leaves, added up again. That takes
-//! a quarter of the memory that the scores after each tree would, and looking values up costs less than writing scores
-//! to where no near cache holds them.
+//! What a row is (its codes, target, weight and first derivatives) is shared by all who evaluate;
+//! the rest belongs to one evaluation at a time. Leaf numbers of every tree are kept, as far as
+//! memory allows, so that a particle which begins like the last one can go on from there: its
+//! scores are the values of those leaves, added up again. That takes a quarter of the memory that
+//! the scores after each tree would, and looking values up costs less than writing scores to where
+//! no near cache holds them.
 //!
-//! A round adds one tree an output. What belongs to outputs is laid out output after output: the value of row `i` for
-//! output `k` stands at `k * rows + i`.
+//! A round adds one tree an output. What belongs to outputs is laid out output after output: the
+//! value of row `i` for output `k` stands at `k * rows + i`.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -41,7 +42,8 @@ impl Rows {
     ) -> Self {
         let rows = binned.rows;
         let mut first = Aligned::zeroed(rows * start.len());
-        let score: Vec<f32> = start.iter().flat_map(|&start| std::iter::repeat_n(start, rows)).collect();
+        let score: Vec<f32> =
+            start.iter().flat_map(|&start| std::iter::repeat_n(start, rows)).collect();
         match start.len() {
             1 => objective.derivative_pairs(&score, &target, &weight, &mut first),
             _ => derive_all(objective, &score, &target, &weight, &mut first),
@@ -70,8 +72,9 @@ impl Rows {
 }
 
 impl Rows {
-    /// Leaf numbers in one tree of the round after those whose values are given, and derivatives of its output there.
-    /// `trees` are the questions of all oblivious trees up to the end of that round.
+    /// Leaf numbers in one tree of the round after those whose values are given, and derivatives of
+    /// its output there. `trees` are the questions of all oblivious trees up to the end of that
+    /// round.
     pub(super) fn before(
         &self,
         trees: &[Vec<&Question>],
@@ -82,15 +85,22 @@ impl Rows {
         pairs: &mut [Pair],
     ) {
         let (outputs, round) = (objective.outputs(), values.len());
-        let (mut score, mut derived) = (vec![0.0; BLOCK * outputs], vec![[0.0; 2]; BLOCK * outputs]);
+        let (mut score, mut derived) =
+            (vec![0.0; BLOCK * outputs], vec![[0.0; 2]; BLOCK * outputs]);
         for block in self.blocks() {
-            let (n, codes) = (block.len(), |column: usize| &self.binned.columns[column][block.clone()]);
+            let (n, codes) =
+                (block.len(), |column: usize| &self.binned.columns[column][block.clone()]);
             let (leaf, pairs) = (&mut leaf[block.clone()], &mut pairs[block.clone()]);
             for (at, tree) in trees.iter().take(round * outputs).enumerate() {
                 let (round, output) = (at / outputs, at % outputs);
-                let (values, score) = (&values[round][output], &mut score[output * n..(output + 1) * n]);
+                let (values, score) =
+                    (&values[round][output], &mut score[output * n..(output + 1) * n]);
                 particle::leaves(tree, codes, leaf);
-                if round == 0 { look_up(leaf, values, score) } else { add_values(leaf, values, score) }
+                if round == 0 {
+                    look_up(leaf, values, score)
+                } else {
+                    add_values(leaf, values, score)
+                }
             }
             particle::leaves(&trees[round * outputs + output], codes, leaf);
             let (target, weight) = (&self.target[block.clone()], self.weights(&block));
@@ -99,7 +109,13 @@ impl Rows {
             } else if outputs == 1 {
                 objective.derivative_pairs(&score[..n], target, weight, pairs);
             } else {
-                derive_all(objective, &score[..n * outputs], target, weight, &mut derived[..n * outputs]);
+                derive_all(
+                    objective,
+                    &score[..n * outputs],
+                    target,
+                    weight,
+                    &mut derived[..n * outputs],
+                );
                 pairs.copy_from_slice(&derived[output * n..(output + 1) * n]);
             }
         }
@@ -107,7 +123,13 @@ impl Rows {
 }
 
 /// Derivatives of a loss of several outputs, as pairs.
-fn derive_all(objective: &dyn Objective, score: &[f32], target: &[f32], weight: &[f32], pairs: &mut [Pair]) {
+fn derive_all(
+    objective: &dyn Objective,
+    score: &[f32],
+    target: &[f32],
+    weight: &[f32],
+    pairs: &mut [Pair],
+) {
     let (mut g, mut h) = (vec![0.0; score.len()], vec![0.0; score.len()]);
     objective.derivatives(score, target, weight, &mut g, &mut h);
     particle::pair_up(&g, &h, pairs);
@@ -119,7 +141,8 @@ pub(super) struct Part {
     rows: Arc<Rows>,
     /// Scores after the rounds whose values were added last.
     scores: Aligned<f32>,
-    /// Leaf numbers in the trees of each round; where there are fewer layers than rounds, the last one is reused.
+    /// Leaf numbers in the trees of each round; where there are fewer layers than rounds, the last
+    /// one is reused.
     layers: Vec<Aligned<u8>>,
     pairs: Aligned<Pair>,
     block_sums: BlockSums,
@@ -193,7 +216,8 @@ impl Part {
                     Form::Free => particle::free_leaves(questions, codes, leaf),
                 }
             }
-            // Derivatives come right before their sums, which find them in the first-level cache then.
+            // Derivatives come right before their sums, which find them in the first-level cache
+            // then.
             if step.round > 0 {
                 self.derive(step, &block, objective);
             }
@@ -224,7 +248,13 @@ impl Part {
     }
 
     /// Adds the last round to the scores and measures them.
-    pub(super) fn finish(&mut self, round: usize, values: &Values, fitness: Fitness, objective: &dyn Objective) {
+    pub(super) fn finish(
+        &mut self,
+        round: usize,
+        values: &Values,
+        fitness: Fitness,
+        objective: &dyn Objective,
+    ) {
         let rows = self.rows.clone();
         self.measured = 0.0;
         for block in rows.blocks() {
@@ -244,7 +274,11 @@ impl Part {
         for (output, values) in values.iter().enumerate() {
             let place = self.rows.of_output(output, block);
             let (leaf, scores) = (&self.layers[layer][place.clone()], &mut self.scores[place]);
-            if round == 0 { look_up(leaf, values, scores) } else { add_values(leaf, values, scores) }
+            if round == 0 {
+                look_up(leaf, values, scores)
+            } else {
+                add_values(leaf, values, scores)
+            }
         }
     }
 
@@ -257,13 +291,18 @@ impl Part {
         self.rows.blocks().map(|block| self.measure_block(fitness, objective, &block)).sum()
     }
 
-    fn measure_block(&self, fitness: Fitness, objective: &dyn Objective, block: &Range<usize>) -> f64 {
+    fn measure_block(
+        &self,
+        fitness: Fitness,
+        objective: &dyn Objective,
+        block: &Range<usize>,
+    ) -> f64 {
         let score = &self.scores[block.clone()];
         fitness.sum(score, &self.rows.target[block.clone()], self.rows.weights(block), objective)
     }
 
-    /// Appends residuals and weights of every row to those of its leaf in the latest tree, that of `round`; for losses
-    /// of a single output.
+    /// Appends residuals and weights of every row to those of its leaf in the latest tree, that of
+    /// `round`; for losses of a single output.
     pub(super) fn residuals(&self, round: usize, start: f32, into: &mut [Vec<(f32, f32)>]) {
         let scores = if round == 0 { &[][..] } else { &self.scores[..] };
         let leaves = &self.layers[self.layer(round)];

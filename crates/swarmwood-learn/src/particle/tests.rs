@@ -1,5 +1,5 @@
-//! Worked examples of the paper, a plain booster as oracle, and the same bits whatever the threads, the memory and the
-//! particles before.
+//! Worked examples of the paper, a plain booster as oracle, and the same bits whatever the threads,
+//! the memory and the particles before.
 
 use swarmwood_model::{Feature, Kind, Shape, Value};
 use swarmwood_search::rng::Stream;
@@ -32,8 +32,12 @@ pub(super) fn table(rows: usize, spec: &Spec, weighted: bool) -> (Chunk, Vec<Fea
     let mut columns = vec![Vec::new(); 6];
     let (mut category, mut target, mut weight) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..rows {
-        let (a, b, c, level) = (stream.unit(), stream.unit(), stream.below(4), stream.below(8) as u32);
-        let signal = (a * 9.0).sin() + if b > 0.3 { 1.0 } else { 0.0 } + c as f64 / 2.0 + f64::from(level % 3);
+        let (a, b, c, level) =
+            (stream.unit(), stream.unit(), stream.below(4), stream.below(8) as u32);
+        let signal = (a * 9.0).sin()
+            + if b > 0.3 { 1.0 } else { 0.0 }
+            + c as f64 / 2.0
+            + f64::from(level % 3);
         let noisy = signal + stream.normal() * 0.5;
         target.push(match spec {
             Spec::Logistic => f64::from(noisy > 2.5),
@@ -50,7 +54,8 @@ pub(super) fn table(rows: usize, spec: &Spec, weighted: bool) -> (Chunk, Vec<Fea
     }
     let mut columns: Vec<Column> = columns.into_iter().map(Column::Number).collect();
     columns.push(Column::Category(category));
-    let mut features: Vec<Feature> = (0..6).map(|at| Feature { name: format!("x{at}"), kind: Kind::Number }).collect();
+    let mut features: Vec<Feature> =
+        (0..6).map(|at| Feature { name: format!("x{at}"), kind: Kind::Number }).collect();
     let levels = (0..7).map(|level| level.to_string()).collect();
     features.push(Feature { name: "level".into(), kind: Kind::Category { levels } });
     if !weighted {
@@ -77,7 +82,8 @@ fn table_1() -> (Chunk, Vec<Feature>) {
         Column::Number(vec![10.0, 20.0, 58.0, 61.0, 5.0, 250.0]),
     ];
     let target = vec![15.0, 90.0, 110.0, 180.0, 580.0, 780.0];
-    let features = ["Ind", "Pop"].map(|name| Feature { name: name.into(), kind: Kind::Number }).to_vec();
+    let features =
+        ["Ind", "Pop"].map(|name| Feature { name: name.into(), kind: Kind::Number }).to_vec();
     (Chunk { columns, target, weight: Vec::new(), rows: 6 }, features)
 }
 
@@ -92,10 +98,15 @@ fn the_worked_example_of_boosting_comes_out() {
     assert_eq!(residuals, [-277.5, -202.5, -182.5, -112.5, 287.5, 487.5], "table 2");
     // Figure 1 parts rows 0 and 3 from the others: Ind above 150, midway between 100 and 200.
     let found = evaluator.evaluate(&[1]).unwrap();
-    assert_eq!(found.leaves, [Leaf { value: -195.0, cover: 2.0 }, Leaf { value: 97.5, cover: 4.0 }]);
+    assert_eq!(
+        found.leaves,
+        [Leaf { value: -195.0, cover: 2.0 }, Leaf { value: 97.5, cover: 4.0 }]
+    );
     let scores = evaluator.training_scores(&[1]).unwrap();
     assert_eq!(scores, [[-195.0, 97.5, 97.5, -195.0, 97.5, 97.5]]);
-    let Shape::Oblivious(tree) = &evaluator.to_members(&[1]).unwrap()[0].shape else { unreachable!() };
+    let Shape::Oblivious(tree) = &evaluator.to_members(&[1]).unwrap()[0].shape else {
+        unreachable!()
+    };
     assert_eq!(tree.levels[0].split.test, swarmwood_model::Test::Above(150.0));
     // ½ (390² / 2 + 390² / 4): the root's sum is zero.
     assert_eq!(tree.levels[0].gain, 57037.5);
@@ -104,15 +115,19 @@ fn the_worked_example_of_boosting_comes_out() {
 #[test]
 fn a_sequence_of_section_5_1_is_level_after_level() {
     // Table 3, and its rules (F2, 130) and (F1, 0.2): numbers 5 and 1.
-    let values: [&[f64]; 3] = [&[0.1, 0.2, 0.3, 0.8], &[100.0, 100.0, 130.0, 199.0], &[-1.8, 2.1, 3.4, -1.7]];
+    let values: [&[f64]; 3] =
+        [&[0.1, 0.2, 0.3, 0.8], &[100.0, 100.0, 130.0, 199.0], &[-1.8, 2.1, 3.4, -1.7]];
     let columns = values.map(|values| Column::Number(values.to_vec())).to_vec();
-    let features: Vec<Feature> = (1..4).map(|at| Feature { name: format!("F{at}"), kind: Kind::Number }).collect();
+    let features: Vec<Feature> =
+        (1..4).map(|at| Feature { name: format!("F{at}"), kind: Kind::Number }).collect();
     let chunk = Chunk { columns, target: vec![1.0, 2.0, 4.0, 9.0], weight: Vec::new(), rows: 4 };
     let (data, pool) = (binned(&chunk, &features), Pool::new(1).unwrap());
     let rules = RuleTable::distinct(&data);
     let mut evaluator = Evaluator::new(&data, &rules, &Squared, settings(1, 2), &pool).unwrap();
-    // Only row 3 is above 130 (bit 0), rows 2 and 3 are above 0.2 (bit 1): leaves 0, 0, 2, 3, targets less the mean 4.
-    let values: Vec<f64> = evaluator.evaluate(&[5, 1]).unwrap().leaves.iter().map(|leaf| leaf.value).collect();
+    // Only row 3 is above 130 (bit 0), rows 2 and 3 are above 0.2 (bit 1): leaves 0, 0, 2, 3,
+    // targets less the mean 4.
+    let values: Vec<f64> =
+        evaluator.evaluate(&[5, 1]).unwrap().leaves.iter().map(|leaf| leaf.value).collect();
     assert_eq!(values, [-2.5, 0.0, 0.0, 5.0]);
     // The whole sequence of the paper, as one particle of seven stumps: every number has a rule.
     let mut evaluator = Evaluator::new(&data, &rules, &Squared, settings(7, 1), &pool).unwrap();
@@ -127,18 +142,31 @@ struct Plain {
     score: Vec<f64>,
 }
 
-fn plain(chunk: &Chunk, data: &Dataset, trees: &[Vec<swarmwood_model::Split>], spec: &Spec, s: &Settings) -> Plain {
+fn plain(
+    chunk: &Chunk,
+    data: &Dataset,
+    trees: &[Vec<swarmwood_model::Split>],
+    spec: &Spec,
+    s: &Settings,
+) -> Plain {
     let objective = make(spec);
     let target: Vec<f64> = chunk.target.iter().map(|&y| objective.transform_target(y)).collect();
     let start = objective.start(&target, &data.weight.to_vec())[0];
     let mut score = vec![start; chunk.rows];
-    let narrow = |values: &[f64]| -> Vec<f32> { values.iter().map(|&value| value as f32).collect() };
+    let narrow =
+        |values: &[f64]| -> Vec<f32> { values.iter().map(|&value| value as f32).collect() };
     let (target, weight) = (narrow(&target), narrow(&chunk.weight));
     let mut all = Vec::new();
     for splits in trees {
         let leaf_of = |row: usize| {
-            let side = |split: &swarmwood_model::Split| split.goes_right(value_of(chunk, row, split.feature));
-            splits.iter().enumerate().map(|(level, split)| usize::from(side(split)) << level).sum::<usize>()
+            let side = |split: &swarmwood_model::Split| {
+                split.goes_right(value_of(chunk, row, split.feature))
+            };
+            splits
+                .iter()
+                .enumerate()
+                .map(|(level, split)| usize::from(side(split)) << level)
+                .sum::<usize>()
         };
         let (mut g, mut h) = (vec![0.0; chunk.rows], vec![0.0; chunk.rows]);
         objective.derivatives(&narrow(&score), &target, &weight, &mut g, &mut h);
@@ -149,8 +177,10 @@ fn plain(chunk: &Chunk, data: &Dataset, trees: &[Vec<swarmwood_model::Split>], s
             *value = if rows.is_empty() { 0.0 } else { -sum(&g) / (sum(&h) + s.lambda) };
             if let Some(alpha) = objective.leaf_quantile() {
                 let weight = |row: usize| chunk.weight.get(row).copied().unwrap_or(1.0);
-                let mut pairs: Vec<(f64, f64)> =
-                    rows.iter().map(|&row| (f64::from(target[row]) - score[row], weight(row))).collect();
+                let mut pairs: Vec<(f64, f64)> = rows
+                    .iter()
+                    .map(|&row| (f64::from(target[row]) - score[row], weight(row)))
+                    .collect();
                 *value = weighted_quantile(&mut pairs, alpha).unwrap_or(0.0);
             }
             *value *= s.learning_rate;
@@ -182,21 +212,30 @@ fn every_objective_of_one_output_equals_the_plain_booster() {
         let (rules, objective) = (RuleTable::distinct(&data), make(spec));
         for (depth, learning_rate, lambda) in [(1, 1.0, 0.0), (3, 0.5, 1.0), (5, 0.3, 2.0)] {
             let settings = Settings { learning_rate, lambda, ..settings(4, depth) };
-            let mut evaluator = Evaluator::new(&data, &rules, objective.as_ref(), settings, &pool).unwrap();
+            let mut evaluator =
+                Evaluator::new(&data, &rules, objective.as_ref(), settings, &pool).unwrap();
             let sequence = draw(&mut stream, &rules, 4 * depth);
             let splits: Vec<Vec<_>> = sequence
                 .chunks(depth)
-                .map(|tree| tree.iter().map(|&at| data.layout.split(&rules.rules()[at as usize])).collect())
+                .map(|tree| {
+                    tree.iter().map(|&at| data.layout.split(&rules.rules()[at as usize])).collect()
+                })
                 .collect();
             let expected = plain(&chunk, &data, &splits, spec, &settings);
             let found = evaluator.evaluate(&sequence).unwrap();
             for (tree, values) in expected.leaves.iter().enumerate() {
                 for (at, value) in values.iter().enumerate() {
                     let own = found.leaves[(tree << depth) + at].value;
-                    assert!((own - value).abs() < 2e-4 * (1.0 + value.abs()), "{spec:?} {own} is not {value}");
+                    assert!(
+                        (own - value).abs() < 2e-4 * (1.0 + value.abs()),
+                        "{spec:?} {own} is not {value}"
+                    );
                 }
             }
-            assert!((found.fitness - expected.loss).abs() < 1e-4 * (1.0 + expected.loss), "{spec:?}");
+            assert!(
+                (found.fitness - expected.loss).abs() < 1e-4 * (1.0 + expected.loss),
+                "{spec:?}"
+            );
             let scores = evaluator.training_scores(&sequence).unwrap();
             let shift = evaluator.shift();
             let near = |(own, plain): (&f32, &f64)| (f64::from(*own) + shift - plain).abs() < 1e-3;
@@ -215,7 +254,9 @@ fn members_predict_what_was_trained() {
     let members = evaluator.to_members(&sequence).unwrap();
     let scores = evaluator.training_scores(&sequence).unwrap();
     for (row, score) in scores[0].iter().enumerate() {
-        let leaf = |member: &Member| member.shape.leaf_of(|feature| value_of(&chunk, row, feature)) as usize;
+        let leaf = |member: &Member| {
+            member.shape.leaf_of(|feature| value_of(&chunk, row, feature)) as usize
+        };
         let sum: f64 = members.iter().map(|member| member.shape.leaves()[leaf(member)].value).sum();
         assert!((evaluator.base()[0] + sum - f64::from(*score)).abs() < 1e-4);
     }
@@ -223,7 +264,8 @@ fn members_predict_what_was_trained() {
     for member in &members {
         let Shape::Oblivious(tree) = &member.shape else { unreachable!() };
         assert!(tree.levels.iter().all(|level| level.gain >= -1e-9));
-        let whole: f64 = tree.leaves.iter().map(|leaf| 0.5 * leaf.value * leaf.value * leaf.cover).sum();
+        let whole: f64 =
+            tree.leaves.iter().map(|leaf| 0.5 * leaf.value * leaf.value * leaf.cover).sum();
         let covers: f64 = tree.leaves.iter().map(|leaf| leaf.cover).sum();
         let slope: f64 = tree.leaves.iter().map(|leaf| leaf.value * leaf.cover).sum();
         let gains: f64 = tree.levels.iter().map(|level| level.gain).sum();
@@ -248,10 +290,18 @@ fn swarm(rules: &RuleTable, trees: usize, depth: usize) -> Vec<Vec<u32>> {
 #[test]
 fn threads_memory_and_history_change_no_bit() {
     let bits = |found: &Evaluation| -> Vec<u64> {
-        found.leaves.iter().map(|leaf| leaf.value.to_bits()).chain([found.fitness.to_bits()]).collect()
+        found
+            .leaves
+            .iter()
+            .map(|leaf| leaf.value.to_bits())
+            .chain([found.fitness.to_bits()])
+            .collect()
     };
-    let kinds =
-        [(Spec::Logistic, Form::Oblivious), (Spec::Absolute, Form::Free), (Spec::Softmax { classes: 3 }, Form::Free)];
+    let kinds = [
+        (Spec::Logistic, Form::Oblivious),
+        (Spec::Absolute, Form::Free),
+        (Spec::Softmax { classes: 3 }, Form::Free),
+    ];
     for (spec, form) in kinds {
         let settings = |trees, depth| Settings { form, ..settings(trees, depth) };
         let (chunk, features) = table(20_000, &spec, false);
@@ -261,16 +311,22 @@ fn threads_memory_and_history_change_no_bit() {
         let particles = swarm(&rules, 4, form.rules(3) * objective.outputs());
         let one = Pool::new(1).unwrap();
         let fresh = |particle: &Vec<u32>| {
-            let mut evaluator = Evaluator::new(&data, &rules, objective.as_ref(), settings(4, 3), &one).unwrap();
+            let mut evaluator =
+                Evaluator::new(&data, &rules, objective.as_ref(), settings(4, 3), &one).unwrap();
             bits(&evaluator.evaluate(particle).unwrap())
         };
         let expected: Vec<Vec<u64>> = particles.iter().map(fresh).collect();
-        for (threads, memory) in
-            [(1, 1 << 30), (2, 1 << 30), (3, 0), (2, 20_000 * 4 * 2 * 2 * objective.outputs()), (8, 1 << 30)]
-        {
+        for (threads, memory) in [
+            (1, 1 << 30),
+            (2, 1 << 30),
+            (3, 0),
+            (2, 20_000 * 4 * 2 * 2 * objective.outputs()),
+            (8, 1 << 30),
+        ] {
             let pool = Pool::new(threads).unwrap();
             let settings = Settings { memory, ..settings(4, 3) };
-            let mut evaluator = Evaluator::new(&data, &rules, objective.as_ref(), settings, &pool).unwrap();
+            let mut evaluator =
+                Evaluator::new(&data, &rules, objective.as_ref(), settings, &pool).unwrap();
             let mut reused = 0;
             for (particle, expected) in particles.iter().zip(&expected) {
                 let found = evaluator.evaluate(particle).unwrap();
@@ -300,15 +356,21 @@ fn what_is_shared_is_reused() {
     let little = Settings { memory: 0, ..settings(3, 2) };
     let mut evaluator = Evaluator::new(&data, &rules, &Squared, little, &pool).unwrap();
     let mut reused = |sequence: &[u32]| evaluator.evaluate(sequence).unwrap().reused;
-    assert_eq!([reused(&[1, 2, 3, 4, 5, 6]), reused(&[1, 2, 3, 4, 5, 7]), reused(&[1, 2, 3, 4, 5, 7])], [0, 0, 3]);
+    assert_eq!(
+        [reused(&[1, 2, 3, 4, 5, 6]), reused(&[1, 2, 3, 4, 5, 7]), reused(&[1, 2, 3, 4, 5, 7])],
+        [0, 0, 3]
+    );
 }
 
 #[test]
 fn fitness_is_the_metric_of_that_name() {
     let pool = Pool::new(1).unwrap();
-    for (spec, weighted) in
-        [(Spec::Logistic, false), (Spec::Logistic, true), (Spec::Squared, true), (Spec::Poisson, false)]
-    {
+    for (spec, weighted) in [
+        (Spec::Logistic, false),
+        (Spec::Logistic, true),
+        (Spec::Squared, true),
+        (Spec::Poisson, false),
+    ] {
         let (chunk, features) = table(6000, &spec, weighted);
         let data = binned(&chunk, &features);
         let (rules, objective) = (RuleTable::bins(&data), make(&spec));
@@ -326,9 +388,17 @@ fn fitness_is_the_metric_of_that_name() {
             let target: Vec<f32> = data.target.iter().map(|y| (y - shift) as f32).collect();
             let weight: Vec<f32> = data.weight.iter().map(|weight| weight as f32).collect();
             let watch = fitness.watch();
-            let expected = watch.finish(watch.partial(&scores[0], &target, &weight, objective.as_ref()));
-            assert!((found.fitness - expected).abs() < 1e-6, "{spec:?} {fitness:?} {} {expected}", found.fitness);
-            assert_eq!(found.cost, if fitness == Fitness::Accuracy { 1.0 - found.fitness } else { found.fitness });
+            let expected =
+                watch.finish(watch.partial(&scores[0], &target, &weight, objective.as_ref()));
+            assert!(
+                (found.fitness - expected).abs() < 1e-6,
+                "{spec:?} {fitness:?} {} {expected}",
+                found.fitness
+            );
+            assert_eq!(
+                found.cost,
+                if fitness == Fitness::Accuracy { 1.0 - found.fitness } else { found.fitness }
+            );
             assert_eq!(evaluator.measure(&sequence, fitness), Ok(found.fitness));
         }
     }
@@ -340,23 +410,38 @@ fn what_cannot_be_is_refused() {
     let (data, pool) = (binned(&chunk, &features), Pool::new(1).unwrap());
     let rules = RuleTable::distinct(&data);
     let fault = |objective: &dyn Objective, settings: Settings| {
-        Evaluator::new(&data, &rules, objective, settings, &pool).err().map(|error| error.to_string())
+        Evaluator::new(&data, &rules, objective, settings, &pool)
+            .err()
+            .map(|error| error.to_string())
     };
     assert!(fault(&Squared, settings(0, 3)).unwrap().contains("at least one tree"));
     assert!(fault(&Squared, settings(1, 0)).is_some() && fault(&Squared, settings(1, 9)).is_some());
-    assert!(fault(&Squared, Settings { fitness: Fitness::Accuracy, ..settings(1, 1) }).unwrap().contains("rmse"));
+    assert!(
+        fault(&Squared, Settings { fitness: Fitness::Accuracy, ..settings(1, 1) })
+            .unwrap()
+            .contains("rmse")
+    );
     let mut evaluator = Evaluator::new(&data, &rules, &Squared, settings(2, 2), &pool).unwrap();
     assert_eq!(
         evaluator.evaluate(&[0; 3]).unwrap_err().to_string(),
         "a sequence of 3 rules; 2 trees with 2 rules each need 4"
     );
-    assert_eq!(evaluator.evaluate(&[0, 0, 12, 0]), Err(ParticleError::Rule { index: 12, position: 2, rules: 12 }));
+    assert_eq!(
+        evaluator.evaluate(&[0, 0, 12, 0]),
+        Err(ParticleError::Rule { index: 12, position: 2, rules: 12 })
+    );
     assert!(evaluator.evaluate_all(&[vec![0; 4], vec![0; 5]]).is_err());
     assert_eq!(evaluator.evaluate_all::<Vec<u32>>(&[]), Ok(Vec::new()));
 }
 
 /// Where a row ends in the trees of one round, walking on values.
-fn walk(chunk: &Chunk, row: usize, splits: &[swarmwood_model::Split], form: Form, depth: usize) -> usize {
+fn walk(
+    chunk: &Chunk,
+    row: usize,
+    splits: &[swarmwood_model::Split],
+    form: Form,
+    depth: usize,
+) -> usize {
     let (mut node, mut leaf) = (0, 0);
     for level in 0..depth {
         let split = &splits[if form == Form::Free { node } else { level }];
@@ -367,7 +452,8 @@ fn walk(chunk: &Chunk, row: usize, splits: &[swarmwood_model::Split], form: Form
     leaf
 }
 
-/// Softmax and trees of free nodes, said row by row: every round fits one tree a class to the derivatives before it.
+/// Softmax and trees of free nodes, said row by row: every round fits one tree a class to the
+/// derivatives before it.
 #[test]
 fn classes_and_free_trees_equal_the_plain_booster() {
     let pool = Pool::new(2).unwrap();
@@ -383,11 +469,14 @@ fn classes_and_free_trees_equal_the_plain_booster() {
         let data = binned(&chunk, &features);
         let (rules, objective, depth, rounds) = (RuleTable::distinct(&data), make(spec), 3, 3);
         let (outputs, rows) = (objective.outputs(), chunk.rows);
-        let settings = Settings { learning_rate: 0.6, lambda: 1.0, form, ..settings(rounds, depth) };
-        let mut evaluator = Evaluator::new(&data, &rules, objective.as_ref(), settings, &pool).unwrap();
+        let settings =
+            Settings { learning_rate: 0.6, lambda: 1.0, form, ..settings(rounds, depth) };
+        let mut evaluator =
+            Evaluator::new(&data, &rules, objective.as_ref(), settings, &pool).unwrap();
         let sequence = draw(&mut stream, &rules, evaluator.length());
         assert_eq!(sequence.len(), rounds * outputs * form.rules(depth));
-        let narrow = |values: &[f64]| -> Vec<f32> { values.iter().map(|&value| value as f32).collect() };
+        let narrow =
+            |values: &[f64]| -> Vec<f32> { values.iter().map(|&value| value as f32).collect() };
         let (target, weight) = (narrow(&chunk.target), narrow(&chunk.weight));
         let start = objective.start(&chunk.target, &chunk.weight);
         let mut score: Vec<f64> = start.iter().flat_map(|&start| vec![start; rows]).collect();
@@ -398,23 +487,34 @@ fn classes_and_free_trees_equal_the_plain_booster() {
             objective.derivatives(&narrow(&score), &target, &weight, &mut g, &mut h);
             for output in 0..outputs {
                 let (tree, leaves) = trees.next().unwrap();
-                let splits: Vec<_> = tree.iter().map(|&at| data.layout.split(&rules.rules()[at as usize])).collect();
+                let splits: Vec<_> =
+                    tree.iter().map(|&at| data.layout.split(&rules.rules()[at as usize])).collect();
                 let mut sums = vec![[0.0; 2]; 1 << depth];
-                let ends: Vec<usize> = (0..rows).map(|row| walk(&chunk, row, &splits, form, depth)).collect();
+                let ends: Vec<usize> =
+                    (0..rows).map(|row| walk(&chunk, row, &splits, form, depth)).collect();
                 for (row, &leaf) in ends.iter().enumerate() {
                     sums[leaf][0] += f64::from(g[output * rows + row]);
                     sums[leaf][1] += f64::from(h[output * rows + row]);
                 }
                 let values: Vec<f64> = sums.iter().map(|[g, h]| -g / (h + 1.0) * 0.6).collect();
                 for (leaf, value) in leaves.iter().zip(&values) {
-                    assert!((leaf.value - value).abs() < 2e-4 * (1.0 + value.abs()), "{spec:?} {form:?}");
+                    assert!(
+                        (leaf.value - value).abs() < 2e-4 * (1.0 + value.abs()),
+                        "{spec:?} {form:?}"
+                    );
                 }
-                ends.iter().enumerate().for_each(|(row, &leaf)| score[output * rows + row] += values[leaf]);
+                ends.iter()
+                    .enumerate()
+                    .for_each(|(row, &leaf)| score[output * rows + row] += values[leaf]);
             }
         }
         let total = if weight.is_empty() { rows as f64 } else { chunk.weight.iter().sum() };
         let loss = objective.loss(&narrow(&score), &target, &weight) / total;
-        assert!((found.fitness - loss).abs() < 1e-4 * (1.0 + loss), "{spec:?} {form:?} {} {loss}", found.fitness);
+        assert!(
+            (found.fitness - loss).abs() < 1e-4 * (1.0 + loss),
+            "{spec:?} {form:?} {} {loss}",
+            found.fitness
+        );
 
         // The members of the model give the same scores.
         let members = evaluator.to_members(&sequence).unwrap();
@@ -442,9 +542,12 @@ fn gains_of_free_nodes_add_up_to_the_tree() {
     let settings = Settings { form: Form::Free, ..settings(1, 4) };
     let mut evaluator = Evaluator::new(&data, &rules, &Squared, settings, &pool).unwrap();
     let sequence = draw(&mut Stream::new(1, 2, 3), &rules, 15);
-    let Shape::Ordinary(tree) = evaluator.to_members(&sequence).unwrap().remove(0).shape else { unreachable!() };
+    let Shape::Ordinary(tree) = evaluator.to_members(&sequence).unwrap().remove(0).shape else {
+        unreachable!()
+    };
     assert_eq!((tree.nodes.len(), tree.leaves.len(), tree.depth()), (15, 16, 4));
-    let whole: f64 = tree.leaves.iter().map(|leaf| 0.5 * leaf.value * leaf.value * leaf.cover).sum();
+    let whole: f64 =
+        tree.leaves.iter().map(|leaf| 0.5 * leaf.value * leaf.value * leaf.cover).sum();
     let gains: f64 = tree.nodes.iter().map(|node| node.gain).sum();
     // The first tree of a squared loss starts at the mean, so the root has nothing to gain.
     assert!((gains - whole).abs() < 1e-3 * whole, "{gains} {whole}");

@@ -1,16 +1,17 @@
 //! Local search from the best particle: single rules are replaced as long as that makes it better.
 //!
-//! The published swarm moves by copying values that other particles hold, so a rule that no particle holds any more never
-//! comes back (the paper's limitation 2). Here the trees are visited one after the other. For each, the gains of all
-//! replacements of one of its rules are read from one table ([`crate::particle::Replacements`]), those that promise most
-//! are evaluated, and the best takes the particle's place if its fitness is better. The search is over when a visit to
-//! every tree in a row brought nothing. It draws no random numbers: a run that is interrupted here begins it again from
-//! the same particle and ends with the same one.
+//! The published swarm moves by copying values that other particles hold, so a rule that no
+//! particle holds any more never comes back (the paper's limitation 2). Here the trees are visited
+//! one after the other. For each, the gains of all replacements of one of its rules are read from
+//! one table ([`crate::particle::Replacements`]), those that promise most are evaluated, and the
+//! best takes the particle's place if its fitness is better. The search is over when a visit to
+//! every tree in a row brought nothing. It draws no random numbers: a run that is interrupted here
+//! begins it again from the same particle and ends with the same one.
 
 use crate::particle::{Evaluator, ParticleError};
 
-/// Replacements of a tree that are evaluated in one visit. The gains are exact for the squared loss and the last tree
-/// alone, so that the best is not always the first.
+/// Replacements of a tree that are evaluated in one visit. The gains are exact for the squared loss
+/// and the last tree alone, so that the best is not always the first.
 const TRIED: usize = 16;
 
 /// A local search under way.

@@ -1,12 +1,14 @@
 //! Swarm boosting as published: SGBDT, SGBDT-bins and PSGBDT (Rao 2022, sections 5 and 6).
 //!
-//! The three differ in their table of rules alone ([`RuleTable`]). A particle is a sequence of rule numbers, decoded and
-//! measured by [`Evaluator`]; the discrete swarm of [`swarmwood_search::pso_discrete`] moves it. This module lets the two
-//! work together, one iteration at a time, so that whoever runs it can tell, stop and store between iterations.
+//! The three differ in their table of rules alone ([`RuleTable`]). A particle is a sequence of rule
+//! numbers, decoded and measured by [`Evaluator`]; the discrete swarm of
+//! [`swarmwood_search::pso_discrete`] moves it. This module lets the two work together, one
+//! iteration at a time, so that whoever runs it can tell, stop and store between iterations.
 //!
-//! Where this differs from the paper: a position that was evaluated before is not evaluated again, which changes no step
-//! of the swarm, and the search ends before its last iteration once no particle can move any more. Options that the paper
-//! does not have (adaptive weights, mutation, [`seeds`], local search by [`Run::descend`]) are off unless asked for.
+//! Where this differs from the paper: a position that was evaluated before is not evaluated again,
+//! which changes no step of the swarm, and the search ends before its last iteration once no
+//! particle can move any more. Options that the paper does not have (adaptive weights, mutation,
+//! [`seeds`], local search by [`Run::descend`]) are off unless asked for.
 
 mod descent;
 pub mod seeds;
@@ -16,7 +18,9 @@ mod tests;
 use std::collections::VecDeque;
 
 use swarmwood_model::Member;
-use swarmwood_search::pso_discrete::{self, Groups, PsoDiscrete, Statistics, point_of, sequence, sequence_space};
+use swarmwood_search::pso_discrete::{
+    self, Groups, PsoDiscrete, Statistics, point_of, sequence, sequence_space,
+};
 use swarmwood_search::{Engine, Outcome, Snapshot, Trial};
 
 use crate::event::Search;
@@ -24,7 +28,8 @@ use crate::particle::{Evaluation, Evaluator, ParticleError};
 use crate::rule_table::RuleTable;
 use descent::Descent;
 
-/// How the swarm is made. The default is what the paper tells of SGBDT for classes, and a hundred iterations.
+/// How the swarm is made. The default is what the paper tells of SGBDT for classes, and a hundred
+/// iterations.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// Particles.
@@ -39,8 +44,8 @@ pub struct Settings {
     pub adaptive: bool,
     /// The chance that a dimension is drawn anew after a move.
     pub mutation: f64,
-    /// Whether particles start with a feature drawn first and one of its rules then (algorithm 4, SGBDT), or with rules
-    /// drawn from the whole table (PSGBDT).
+    /// Whether particles start with a feature drawn first and one of its rules then (algorithm 4,
+    /// SGBDT), or with rules drawn from the whole table (PSGBDT).
     pub by_feature: bool,
     /// Seed of all draws.
     pub seed: u64,
@@ -123,7 +128,8 @@ pub struct Run<'a> {
     over: bool,
     /// Whether a hurry ended it.
     cut: bool,
-    /// The swarm between the answers of an iteration and the questions of the next: the state that can be resumed.
+    /// The swarm between the answers of an iteration and the questions of the next: the state that
+    /// can be resumed.
     settled: Option<PsoDiscrete>,
     /// How the search stood when it was told last.
     told: Option<Search>,
@@ -180,7 +186,11 @@ impl<'a> Run<'a> {
             beta: settings.beta,
             generations: Some(settings.iterations as u64),
             groups: settings.by_feature.then(|| Groups::of_sizes(&sizes)),
-            given: given.iter().take(settings.population).map(|sequence| point_of(sequence)).collect(),
+            given: given
+                .iter()
+                .take(settings.population)
+                .map(|sequence| point_of(sequence))
+                .collect(),
             mutation: settings.mutation,
             adaptive: settings.adaptive,
             memo: true,
@@ -189,7 +199,11 @@ impl<'a> Run<'a> {
     }
 
     /// The run whose [`Run::snapshot`] this is. Table and evaluator must be the ones it had.
-    pub fn resume(evaluator: Evaluator<'a>, table: &RuleTable, snapshot: &Snapshot) -> Result<Self, SwarmError> {
+    pub fn resume(
+        evaluator: Evaluator<'a>,
+        table: &RuleTable,
+        snapshot: &Snapshot,
+    ) -> Result<Self, SwarmError> {
         if table.is_empty() {
             return Err(SwarmError::NoRules);
         }
@@ -211,8 +225,9 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// One iteration: its number, counted from one, and how the search stands after it; `None` after the last one. With
-    /// `keep`, [`Run::snapshot`] has a state to tell afterwards, which costs a copy of the swarm.
+    /// One iteration: its number, counted from one, and how the search stands after it; `None`
+    /// after the last one. With `keep`, [`Run::snapshot`] has a state to tell afterwards, which
+    /// costs a copy of the swarm.
     pub fn step(&mut self, keep: bool) -> Option<(usize, Search)> {
         loop {
             if let Some(done) = self.done.pop_front() {
@@ -226,26 +241,30 @@ impl<'a> Run<'a> {
             if !self.open.is_empty() {
                 self.evaluate();
                 if self.cut {
-                    // The state that was kept is that of the iteration before, from which a run can go on.
+                    // The state that was kept is that of the iteration before, from which a run can
+                    // go on.
                     self.over = true;
                     return None;
                 }
                 self.settled = keep.then(|| self.swarm.clone());
             }
-            // The question completes the iteration before it, and others after that whose positions are all known.
+            // The question completes the iteration before it, and others after that whose positions
+            // are all known.
             self.open = self.swarm.ask(usize::MAX);
             self.over = self.open.is_empty();
             self.done.extend(self.swarm.take_statistics());
         }
     }
 
-    /// Answers all open questions; those that there is no time for are told as failed, and the run is over.
+    /// Answers all open questions; those that there is no time for are told as failed, and the run
+    /// is over.
     fn evaluate(&mut self) {
         let mut trials: Vec<(Vec<u32>, u64)> = std::mem::take(&mut self.open)
             .into_iter()
             .map(|trial| (sequence(&trial.point).unwrap_or_default(), trial.id))
             .collect();
-        // Particles that begin alike share work where they stand beside each other; results are the same in any order.
+        // Particles that begin alike share work where they stand beside each other; results are the
+        // same in any order.
         trials.sort();
         let (sequences, ids): (Vec<Vec<u32>>, Vec<u64>) = trials.into_iter().unzip();
         let outcomes: Vec<Outcome> = match self.evaluator.evaluate_in_time(&sequences) {
@@ -280,13 +299,15 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// One visit of the local search that starts at the best particle of the swarm: its number, counted from one, and how
-    /// the search stands after it; `None` after the last one. Trees must be oblivious.
+    /// One visit of the local search that starts at the best particle of the swarm: its number,
+    /// counted from one, and how the search stands after it; `None` after the last one. Trees must
+    /// be oblivious.
     pub fn descend(&mut self) -> Result<Option<(usize, Search)>, SwarmError> {
         let mut descent = match self.descent.take() {
             Some(descent) => descent,
             None => {
-                let best = self.swarm.best().and_then(|best| Some((sequence(best.point)?, best.loss)));
+                let best =
+                    self.swarm.best().and_then(|best| Some((sequence(best.point)?, best.loss)));
                 let (best, cost) = best.ok_or(SwarmError::NoBest)?;
                 Descent::from(best, cost)
             }
@@ -306,13 +327,14 @@ impl<'a> Run<'a> {
         Ok(visited?.then_some((step, search)))
     }
 
-    /// Everything that [`Run::resume`] needs to go on from the last iteration that was evaluated, if it was kept. A
-    /// resumed run tells that iteration, and those completed with it, again.
+    /// Everything that [`Run::resume`] needs to go on from the last iteration that was evaluated,
+    /// if it was kept. A resumed run tells that iteration, and those completed with it, again.
     pub fn snapshot(&self) -> Option<Snapshot> {
         self.settled.as_ref().map(Engine::snapshot)
     }
 
-    /// Whether a hurry ended the run amid an iteration, of which nothing is told; the best of it counts.
+    /// Whether a hurry ended the run amid an iteration, of which nothing is told; the best of it
+    /// counts.
     pub fn is_cut(&self) -> bool {
         self.cut
     }

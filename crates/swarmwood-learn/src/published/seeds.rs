@@ -1,7 +1,9 @@
-//! Positions made from trees that were grown greedily, so that a particle can start where greed ends.
+//! Positions made from trees that were grown greedily, so that a particle can start where greed
+//! ends.
 //!
-//! The published swarm starts at random; findings of our own say that it then ends behind one greedy run. A grown tree may
-//! stop early where a sequence always has all its rules: below such a leaf the last rule is repeated, which parts nothing.
+//! The published swarm starts at random; findings of our own say that it then ends behind one
+//! greedy run. A grown tree may stop early where a sequence always has all its rules: below such a
+//! leaf the last rule is repeated, which parts nothing.
 
 use swarmwood_model::Child;
 
@@ -15,12 +17,13 @@ pub fn rules(trees: &[Grown]) -> impl Iterator<Item = Rule> + '_ {
     trees.iter().flat_map(|tree| tree.nodes.iter().map(|node| node.rule))
 }
 
-/// The sequence of trees that have at most `depth` levels, tree after tree; `None` if a rule is not in the table, or if a
-/// tree is not of this form.
+/// The sequence of trees that have at most `depth` levels, tree after tree; `None` if a rule is not
+/// in the table, or if a tree is not of this form.
 pub fn sequence(trees: &[Grown], table: &RuleTable, form: Form, depth: usize) -> Option<Vec<u32>> {
     let mut all = Vec::with_capacity(trees.len() * form.rules(depth));
     for tree in trees {
-        let numbers: Vec<u32> = tree.nodes.iter().map(|node| table.index_of(&node.rule)).collect::<Option<_>>()?;
+        let numbers: Vec<u32> =
+            tree.nodes.iter().map(|node| table.index_of(&node.rule)).collect::<Option<_>>()?;
         match form {
             Form::Oblivious if tree.oblivious => {
                 let last = numbers.last().copied().unwrap_or(0);

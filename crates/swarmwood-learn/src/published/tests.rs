@@ -29,14 +29,23 @@ fn dataset(rows: usize, values: u64, class: impl Fn(f64) -> f64) -> Dataset {
     }
     let columns = columns.into_iter().map(Column::Number).collect();
     let chunk = Chunk { columns, target, weight: Vec::new(), rows };
-    let features: Vec<Feature> = (0..3).map(|at| Feature { name: format!("x{at}"), kind: Kind::Number }).collect();
+    let features: Vec<Feature> =
+        (0..3).map(|at| Feature { name: format!("x{at}"), kind: Kind::Number }).collect();
     let pool = Pool::new(1).unwrap();
     let layout = Layout::fit(|at| chunk.columns[at].clone(), &features, 255, &pool);
     Dataset::from_chunk(&chunk, layout, &pool)
 }
 
 fn trees(trees: usize, depth: usize, form: Form, fitness: Fitness) -> particle::Settings {
-    particle::Settings { trees, form, depth, learning_rate: 1.0, lambda: 0.0, fitness, memory: 1 << 20 }
+    particle::Settings {
+        trees,
+        form,
+        depth,
+        learning_rate: 1.0,
+        lambda: 0.0,
+        fitness,
+        memory: 1 << 20,
+    }
 }
 
 /// Runs to the end.
@@ -48,7 +57,9 @@ fn run(mut run: Run<'_>) -> (Found, Vec<(usize, Search)>) {
 /// Every sequence of so many rules.
 fn all_sequences(rules: u32, length: u32) -> Vec<Vec<u32>> {
     let digit = |number: u32, place: u32| number / rules.pow(place) % rules;
-    (0..rules.pow(length)).map(|number| (0..length).map(|place| digit(number, place)).collect()).collect()
+    (0..rules.pow(length))
+        .map(|number| (0..length).map(|place| digit(number, place)).collect())
+        .collect()
 }
 
 #[test]
@@ -57,14 +68,22 @@ fn brute_force_bounds_the_swarm_and_mutation_reaches_the_bound() {
     let data = dataset(300, 4, |signal| signal);
     let table = RuleTable::bins(&data);
     assert_eq!(table.len(), 9);
-    for (form, rounds, depth) in [(Form::Oblivious, 2, 2), (Form::Oblivious, 1, 3), (Form::Free, 1, 2)] {
+    for (form, rounds, depth) in
+        [(Form::Oblivious, 2, 2), (Form::Oblivious, 1, 3), (Form::Free, 1, 2)]
+    {
         let settings = trees(rounds, depth, form, Fitness::Rmse);
         let evaluator = || Evaluator::new(&data, &table, &Squared, settings, &pool).unwrap();
         let all = all_sequences(9, evaluator().length() as u32);
-        let least = evaluator().evaluate_all(&all).unwrap().iter().map(|found| found.cost).fold(f64::MAX, f64::min);
+        let least = evaluator()
+            .evaluate_all(&all)
+            .unwrap()
+            .iter()
+            .map(|found| found.cost)
+            .fold(f64::MAX, f64::min);
         let mut reached = 0;
         for seed in 0..6 {
-            let published = Settings { population: 20, iterations: 40, seed, ..Settings::default() };
+            let published =
+                Settings { population: 20, iterations: 40, seed, ..Settings::default() };
             let (found, steps) = run(Run::new(evaluator(), &table, &published, &[]).unwrap());
             assert!(found.fitness >= least - 1e-12, "better than the best there is");
             let best: Vec<f64> = steps.iter().filter_map(|(_, search)| search.best).collect();
@@ -85,8 +104,14 @@ fn a_resumed_run_ends_as_an_uninterrupted_one() {
     let table = RuleTable::distinct(&data);
     let settings = trees(2, 3, Form::Oblivious, Fitness::Accuracy);
     let evaluator = || Evaluator::new(&data, &table, &Logistic, settings, &pool).unwrap();
-    let swarm =
-        Settings { population: 12, iterations: 15, adaptive: true, mutation: 0.02, seed: 5, ..Settings::default() };
+    let swarm = Settings {
+        population: 12,
+        iterations: 15,
+        adaptive: true,
+        mutation: 0.02,
+        seed: 5,
+        ..Settings::default()
+    };
     let (whole, steps) = run(Run::new(evaluator(), &table, &swarm, &[]).unwrap());
     assert_eq!(steps.len(), 15);
     for stop in 1..=steps.len() {
@@ -101,15 +126,26 @@ fn a_resumed_run_ends_as_an_uninterrupted_one() {
 }
 
 /// A greedy ensemble of the same size.
-fn grow(data: &Dataset, objective: &dyn Objective, trees: &particle::Settings, pool: &Pool) -> greedy::Fit {
-    let growth = if trees.form == Form::Free { greedy::Growth::Depth } else { greedy::Growth::Oblivious };
+fn grow(
+    data: &Dataset,
+    objective: &dyn Objective,
+    trees: &particle::Settings,
+    pool: &Pool,
+) -> greedy::Fit {
+    let growth =
+        if trees.form == Form::Free { greedy::Growth::Depth } else { greedy::Growth::Oblivious };
     let settings = greedy::Settings {
         trees: trees.trees,
         growth,
         depth: trees.depth,
         max_leaves: 0,
         learning_rate: trees.learning_rate,
-        penalties: Penalties { lambda: trees.lambda, ridge: Ridge::Flat, gamma: 0.0, min_child_weight: 0.0 },
+        penalties: Penalties {
+            lambda: trees.lambda,
+            ridge: Ridge::Flat,
+            gamma: 0.0,
+            min_child_weight: 0.0,
+        },
         subsample: 1.0,
         colsample_bytree: 1.0,
         dart: None,
@@ -135,21 +171,29 @@ fn a_seeded_swarm_starts_where_greed_ends() {
         (&classes, softmax, Form::Oblivious),
         (&classes, softmax, Form::Free),
     ] {
-        // Without a penalty the Newton steps of rare classes are hundreds long, and rounding with them.
-        let settings = particle::Settings { lambda: 1.0, learning_rate: 0.5, ..trees(3, 4, form, Fitness::Loss) };
+        // Without a penalty the Newton steps of rare classes are hundreds long, and rounding with
+        // them.
+        let settings = particle::Settings {
+            lambda: 1.0,
+            learning_rate: 0.5,
+            ..trees(3, 4, form, Fitness::Loss)
+        };
         let fit = grow(data, objective, &settings, &pool);
         let table = RuleTable::bins(data).with(seeds::rules(&fit.grown));
-        let seed = seeds::sequence(&fit.grown, &table, form, 4).expect("every rule is in the table");
+        let seed =
+            seeds::sequence(&fit.grown, &table, form, 4).expect("every rule is in the table");
         let evaluator = || Evaluator::new(data, &table, objective, settings, &pool).unwrap();
         assert_eq!(seed.len(), evaluator().length());
-        // The same structure gives the same scores, but for the rounding of the greedy learner's histograms.
+        // The same structure gives the same scores, but for the rounding of the greedy learner's
+        // histograms.
         let scores = evaluator().training_scores(&seed).unwrap();
         for (own, greedy) in scores.iter().flatten().zip(fit.train_scores.iter().flatten()) {
             assert!((own - greedy).abs() < 0.02, "{form:?} {own} {greedy}");
         }
         let cost = evaluator().evaluate(&seed).unwrap().cost;
         let swarm = Settings { population: 10, iterations: 3, ..Settings::default() };
-        let mut seeded = Run::new(evaluator(), &table, &swarm, std::slice::from_ref(&seed)).unwrap();
+        let mut seeded =
+            Run::new(evaluator(), &table, &swarm, std::slice::from_ref(&seed)).unwrap();
         let first = seeded.step(false).and_then(|(_, search)| search.best).unwrap();
         assert!(first <= cost);
     }
@@ -166,8 +210,12 @@ fn a_swarm_without_rules_says_so() {
     let data = dataset(50, 1, |signal| signal);
     let table = RuleTable::bins(&data);
     let evaluator =
-        Evaluator::new(&data, &table, &Squared, trees(1, 1, Form::Oblivious, Fitness::Rmse), &pool).unwrap();
-    assert_eq!(Run::new(evaluator, &table, &Settings::default(), &[]).err(), Some(SwarmError::NoRules));
+        Evaluator::new(&data, &table, &Squared, trees(1, 1, Form::Oblivious, Fitness::Rmse), &pool)
+            .unwrap();
+    assert_eq!(
+        Run::new(evaluator, &table, &Settings::default(), &[]).err(),
+        Some(SwarmError::NoRules)
+    );
 }
 
 /// Where a local search ends, no replacement of a single rule is better: tried one by one.
@@ -176,8 +224,10 @@ fn local_search_ends_where_no_single_replacement_helps() {
     let (data, pool) = (dataset(700, 12, |signal| signal), Pool::new(2).unwrap());
     let table = RuleTable::bins(&data);
     let short = Settings { population: 4, iterations: 2, seed: 3, ..Settings::default() };
-    let evaluator =
-        || Evaluator::new(&data, &table, &Squared, trees(1, 3, Form::Oblivious, Fitness::Rmse), &pool).unwrap();
+    let evaluator = || {
+        Evaluator::new(&data, &table, &Squared, trees(1, 3, Form::Oblivious, Fitness::Rmse), &pool)
+            .unwrap()
+    };
     let swarm = run(Run::new(evaluator(), &table, &short, &[]).unwrap()).0;
     let mut descending = Run::new(evaluator(), &table, &short, &[]).unwrap();
     while descending.step(false).is_some() {}
@@ -188,7 +238,11 @@ fn local_search_ends_where_no_single_replacement_helps() {
     }
     let found = descending.finish().unwrap();
     let descended = found.descended.unwrap();
-    assert!(descended.replaced > 0 && descended.before == swarm.fitness && found.fitness < swarm.fitness);
+    assert!(
+        descended.replaced > 0
+            && descended.before == swarm.fitness
+            && found.fitness < swarm.fitness
+    );
     assert_eq!(found.fitness, last);
     let mut evaluator = evaluator();
     for position in 0..3 {
@@ -204,7 +258,9 @@ fn local_search_ends_where_no_single_replacement_helps() {
 fn local_search_wants_oblivious_trees() {
     let (data, pool) = (dataset(100, 4, |signal| signal), Pool::new(1).unwrap());
     let table = RuleTable::bins(&data);
-    let free = Evaluator::new(&data, &table, &Squared, trees(1, 2, Form::Free, Fitness::Rmse), &pool).unwrap();
+    let free =
+        Evaluator::new(&data, &table, &Squared, trees(1, 2, Form::Free, Fitness::Rmse), &pool)
+            .unwrap();
     let few = Settings { population: 2, iterations: 1, ..Settings::default() };
     let mut run = Run::new(free, &table, &few, &[]).unwrap();
     while run.step(false).is_some() {}
@@ -218,11 +274,14 @@ fn a_hurry_amid_an_iteration_keeps_the_best_and_the_state_before() {
     let data = dataset(400, 12, |signal| f64::from(signal > 0.6));
     let table = RuleTable::distinct(&data);
     let settings = trees(2, 3, Form::Oblivious, Fitness::Accuracy);
-    let swarm = Settings { population: 10, iterations: 8, mutation: 0.05, seed: 5, ..Settings::default() };
-    let (whole, _) = run(Run::new(evaluator_in(&data, &table, settings, &calm), &table, &swarm, &[]).unwrap());
+    let swarm =
+        Settings { population: 10, iterations: 8, mutation: 0.05, seed: 5, ..Settings::default() };
+    let (whole, _) =
+        run(Run::new(evaluator_in(&data, &table, settings, &calm), &table, &swarm, &[]).unwrap());
     for questions in [0, 3, 8, 20] {
         let pool = hurried_after(2, questions);
-        let mut hurried = Run::new(evaluator_in(&data, &table, settings, &pool), &table, &swarm, &[]).unwrap();
+        let mut hurried =
+            Run::new(evaluator_in(&data, &table, settings, &pool), &table, &swarm, &[]).unwrap();
         let told: Vec<(usize, Search)> = std::iter::from_fn(|| hurried.step(true)).collect();
         assert!(hurried.is_cut() && told.len() < 8, "{questions}: {}", told.len());
         let snapshot = hurried.snapshot();
@@ -230,7 +289,8 @@ fn a_hurry_amid_an_iteration_keeps_the_best_and_the_state_before() {
         assert!(told.iter().all(|(_, search)| search.best <= Some(found.fitness)), "{questions}");
         let mut again = evaluator_in(&data, &table, settings, &calm);
         assert_eq!(again.evaluate(&found.sequence).unwrap().fitness, found.fitness);
-        // Amid the first iteration there is no state to go on from; else the run goes on as if nothing had happened.
+        // Amid the first iteration there is no state to go on from; else the run goes on as if
+        // nothing had happened.
         assert_eq!(snapshot.is_some(), questions >= 8, "{questions}");
         if let Some(snapshot) = snapshot {
             let (resumed, _) = run(Run::resume(again, &table, &snapshot).unwrap());

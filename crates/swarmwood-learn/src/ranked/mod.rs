@@ -1,10 +1,11 @@
 //! The rows of one table for learners of a single tree: every value as its rank.
 //!
-//! One small tree deserves exact thresholds: a column keeps all its distinct values as long as two bytes can number them,
-//! instead of the few bins that boosting needs. Code 0 is a missing value; numbers count up from 1 in their order, levels
-//! of a category in the order of the schema.
+//! One small tree deserves exact thresholds: a column keeps all its distinct values as long as two
+//! bytes can number them, instead of the few bins that boosting needs. Code 0 is a missing value;
+//! numbers count up from 1 in their order, levels of a category in the order of the schema.
 //!
-//! **Invariant:** a rule over codes and the split it becomes send every row of the table the same way.
+//! **Invariant:** a rule over codes and the split it becomes send every row of the table the same
+//! way.
 
 mod rule;
 #[cfg(test)]
@@ -69,8 +70,9 @@ enum Meaning {
 }
 
 impl Ranked {
-    /// Ranks the values of a table. `classes` is the number of classes, or none for numbers. Columns with more than
-    /// `most_codes` distinct numbers are cut into so many bins of equal size.
+    /// Ranks the values of a table. `classes` is the number of classes, or none for numbers.
+    /// Columns with more than `most_codes` distinct numbers are cut into so many bins of equal
+    /// size.
     ///
     /// ```
     /// use swarmwood_learn::data::{Chunk, Column};
@@ -83,7 +85,12 @@ impl Ranked {
     /// let table = Ranked::new(&chunk, &features, Some(2), 100);
     /// assert_eq!(table.columns()[0].codes(), [2, 0, 1, 2]);
     /// ```
-    pub fn new(chunk: &Chunk, features: &[Feature], classes: Option<usize>, most_codes: usize) -> Self {
+    pub fn new(
+        chunk: &Chunk,
+        features: &[Feature],
+        classes: Option<usize>,
+        most_codes: usize,
+    ) -> Self {
         Ranked::of_columns(
             chunk,
             classes,
@@ -95,8 +102,8 @@ impl Ranked {
         )
     }
 
-    /// The same on all threads of a pool. In a hurry columns are left out: they seem to have no value at all, and no rule
-    /// asks for them.
+    /// The same on all threads of a pool. In a hurry columns are left out: they seem to have no
+    /// value at all, and no rule asks for them.
     pub fn in_pool(
         chunk: &Chunk,
         features: &[Feature],
@@ -105,7 +112,9 @@ impl Ranked {
         pool: &Pool,
     ) -> Self {
         let ranks = |at: usize, most: usize| match pool.hurried() {
-            true => Ranks { codes: vec![0; chunk.rows], top: 0, meaning: Meaning::Number(Vec::new()) },
+            true => {
+                Ranks { codes: vec![0; chunk.rows], top: 0, meaning: Meaning::Number(Vec::new()) }
+            }
             false => Ranks::new(&chunk.columns[at], &features[at], most),
         };
         let count = chunk.columns.len().min(features.len());
@@ -120,7 +129,10 @@ impl Ranked {
     ) -> Self {
         let columns = columns(most_codes.clamp(2, MOST_CODES));
         let target = match classes {
-            Some(count) => Target::Classes { of_row: chunk.target.iter().map(|&class| class as u16).collect(), count },
+            Some(count) => Target::Classes {
+                of_row: chunk.target.iter().map(|&class| class as u16).collect(),
+                count,
+            },
             None => centred(&chunk.target, &chunk.weight),
         };
         Ranked { columns, target, weight: chunk.weight.clone(), rows: chunk.rows }
@@ -157,9 +169,14 @@ impl Ranked {
         if self.weight.is_empty() { self.rows as f64 } else { self.weight.iter().sum() }
     }
 
-    /// The levels of a category in the order of a mean over some rows, of which the score is given by place; levels without
-    /// a row come last.
-    pub fn levels_by_mean(&self, feature: u32, rows: &[u32], score: impl Fn(usize) -> f64) -> Vec<u16> {
+    /// The levels of a category in the order of a mean over some rows, of which the score is given
+    /// by place; levels without a row come last.
+    pub fn levels_by_mean(
+        &self,
+        feature: u32,
+        rows: &[u32],
+        score: impl Fn(usize) -> f64,
+    ) -> Vec<u16> {
         let column = &self.columns[feature as usize];
         let mut sums = vec![[0.0_f64; 2]; usize::from(column.top) + 1];
         for (at, &row) in rows.iter().enumerate() {
@@ -179,10 +196,12 @@ impl Ranked {
     /// The same in the order of the mean target, or of the share of the first class.
     pub fn levels_by_target(&self, feature: u32, rows: &[u32]) -> Vec<u16> {
         match &self.target {
-            Target::Numbers { of_row, .. } => self.levels_by_mean(feature, rows, |at| of_row[rows[at] as usize]),
-            Target::Classes { of_row, .. } => {
-                self.levels_by_mean(feature, rows, |at| f64::from(u8::from(of_row[rows[at] as usize] == 0)))
+            Target::Numbers { of_row, .. } => {
+                self.levels_by_mean(feature, rows, |at| of_row[rows[at] as usize])
             }
+            Target::Classes { of_row, .. } => self.levels_by_mean(feature, rows, |at| {
+                f64::from(u8::from(of_row[rows[at] as usize] == 0))
+            }),
         }
     }
 
@@ -192,10 +211,17 @@ impl Ranked {
         fn pick<T: Copy>(of: &[T], rows: &[u32]) -> Vec<T> {
             rows.iter().map(|&row| of[row as usize]).collect()
         }
-        let columns = self.columns.iter().map(|column| Ranks { codes: pick(&column.codes, rows), ..column.shell() });
+        let columns = self
+            .columns
+            .iter()
+            .map(|column| Ranks { codes: pick(&column.codes, rows), ..column.shell() });
         let target = match &self.target {
-            Target::Classes { of_row, count } => Target::Classes { of_row: pick(of_row, rows), count: *count },
-            Target::Numbers { of_row, centre } => Target::Numbers { of_row: pick(of_row, rows), centre: *centre },
+            Target::Classes { of_row, count } => {
+                Target::Classes { of_row: pick(of_row, rows), count: *count }
+            }
+            Target::Numbers { of_row, centre } => {
+                Target::Numbers { of_row: pick(of_row, rows), centre: *centre }
+            }
         };
         let weight = if self.weight.is_empty() { Vec::new() } else { pick(&self.weight, rows) };
         Ranked { columns: columns.collect(), target, weight, rows: rows.len() }
@@ -214,7 +240,8 @@ impl Ranks {
         match (column, &feature.kind) {
             (Column::Number(values), _) => Ranks::of_numbers(values, most_codes),
             (Column::Category(levels), Kind::Category { levels: names }) => {
-                // A level beyond what two bytes can number counts as missing; readers refuse so many levels long before.
+                // A level beyond what two bytes can number counts as missing; readers refuse so
+                // many levels long before.
                 let top = names.len().min(MOST_CODES) as u16;
                 let code = |&level: &u32| if level < u32::from(top) { level as u16 + 1 } else { 0 };
                 Ranks { codes: levels.iter().map(code).collect(), top, meaning: Meaning::Category }
@@ -259,7 +286,8 @@ impl Ranks {
         }
     }
 
-    /// The greatest code of a number whose values all lie at or below a threshold; 0 if there is none.
+    /// The greatest code of a number whose values all lie at or below a threshold; 0 if there is
+    /// none.
     pub fn cut_at(&self, threshold: f64) -> u16 {
         match &self.meaning {
             Meaning::Number(bounds) => bounds.partition_point(|bound| bound[1] <= threshold) as u16,
@@ -267,7 +295,8 @@ impl Ranks {
         }
     }
 
-    /// Whether a threshold lies among the values of one code, so that no rule over codes is quite the same.
+    /// Whether a threshold lies among the values of one code, so that no rule over codes is quite
+    /// the same.
     pub fn is_within_code(&self, threshold: f64) -> bool {
         let Meaning::Number(bounds) = &self.meaning else { return false };
         bounds.get(usize::from(self.cut_at(threshold))).is_some_and(|bound| bound[0] <= threshold)
@@ -281,16 +310,21 @@ impl Ranks {
         Some([low, finite.next_back().unwrap_or(low)])
     }
 
-    /// The threshold between two codes of a number, of which the rows at a node hold none in between, and the greatest
-    /// code that lies below it.
+    /// The threshold between two codes of a number, of which the rows at a node hold none in
+    /// between, and the greatest code that lies below it.
     pub fn between(&self, low: u16, high: u16) -> (f64, u16) {
-        let Meaning::Number(bounds) = &self.meaning else { unreachable!("categories have no thresholds") };
+        let Meaning::Number(bounds) = &self.meaning else {
+            unreachable!("categories have no thresholds")
+        };
         if high > self.top {
             return (f64::MAX, self.top);
         }
         let (below, above) = (bounds[usize::from(low) - 1][1], bounds[usize::from(high) - 1][0]);
         let threshold = edges::between(below, above);
-        let code = (low..high).rev().find(|&code| bounds[usize::from(code) - 1][1] <= threshold).unwrap_or(low);
+        let code = (low..high)
+            .rev()
+            .find(|&code| bounds[usize::from(code) - 1][1] <= threshold)
+            .unwrap_or(low);
         // A bin between the two that the threshold would cut through lies wholly above it.
         let next = bounds.get(usize::from(code)).map_or(f64::INFINITY, |bound| bound[0]);
         (if next <= threshold { bounds[usize::from(code) - 1][1] } else { threshold }, code)

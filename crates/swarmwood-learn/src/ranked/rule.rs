@@ -52,14 +52,14 @@ impl CodeSet {
 }
 
 impl Rule {
-    /// The rule over codes that a split over values is. Where a code stands for several values, a threshold among them
-    /// counts as lying below them.
+    /// The rule over codes that a split over values is. Where a code stands for several values, a
+    /// threshold among them counts as lying below them.
     pub fn of_split(split: &Split, column: &Ranks) -> Self {
         let cut = match &split.test {
             Test::Above(threshold) => Cut::Above(column.cut_at(*threshold)),
-            Test::In(levels) => {
-                Cut::In(CodeSet::new((1..=column.top).filter(|&code| levels.contains(u32::from(code) - 1))))
-            }
+            Test::In(levels) => Cut::In(CodeSet::new(
+                (1..=column.top).filter(|&code| levels.contains(u32::from(code) - 1)),
+            )),
         };
         Rule { feature: split.feature, cut, missing_right: split.missing_right }
     }
@@ -76,13 +76,17 @@ impl Rule {
         }
     }
 
-    /// The rule as a split over values, given the codes nearest to the cut that rows of its node have.
+    /// The rule as a split over values, given the codes nearest to the cut that rows of its node
+    /// have.
     pub fn split(&self, column: &Ranks, near: [u16; 2]) -> Split {
         let test = match (&self.cut, &column.meaning) {
             (Cut::Above(_), Meaning::Number(_)) => Test::Above(column.between(near[0], near[1]).0),
-            (Cut::In(set), Meaning::Category) => {
-                Test::In((1..=column.top).filter(|&code| set.contains(code)).map(|code| u32::from(code) - 1).collect())
-            }
+            (Cut::In(set), Meaning::Category) => Test::In(
+                (1..=column.top)
+                    .filter(|&code| set.contains(code))
+                    .map(|code| u32::from(code) - 1)
+                    .collect(),
+            ),
             _ => unreachable!("numbers are cut at thresholds and categories by sets"),
         };
         Split { feature: self.feature, test, missing_right: self.missing_right }

@@ -6,7 +6,11 @@ use swarmwood_model::{Feature, Kind, Test};
 use super::*;
 
 fn number(values: &[f64], most: usize) -> Ranks {
-    Ranks::new(&Column::Number(values.to_vec()), &Feature { name: "x".into(), kind: Kind::Number }, most)
+    Ranks::new(
+        &Column::Number(values.to_vec()),
+        &Feature { name: "x".into(), kind: Kind::Number },
+        most,
+    )
 }
 
 #[test]
@@ -35,7 +39,8 @@ fn a_threshold_lies_in_the_middle_of_the_gap_that_a_node_leaves() {
 
 #[test]
 fn levels_are_codes_and_unknown_ones_are_missing() {
-    let feature = Feature { name: "c".into(), kind: Kind::Category { levels: vec!["a".into(), "b".into()] } };
+    let feature =
+        Feature { name: "c".into(), kind: Kind::Category { levels: vec!["a".into(), "b".into()] } };
     let column = Ranks::new(&Column::Category(vec![1, 0, crate::data::MISSING]), &feature, 100);
     assert_eq!(column.codes(), [2, 1, 0]);
     let rule = Rule { feature: 0, cut: Cut::In(CodeSet::new([2])), missing_right: true };
@@ -67,13 +72,24 @@ proptest! {
 #[test]
 fn a_pool_ranks_the_same_and_a_hurry_leaves_columns_out() {
     let features = ["x", "y", "z"].map(|name| Feature { name: name.into(), kind: Kind::Number });
-    let column = |step: usize| Column::Number((0..50).map(|row| (row * step % 17) as f64).collect());
+    let column =
+        |step: usize| Column::Number((0..50).map(|row| (row * step % 17) as f64).collect());
     let columns = vec![column(3), column(5), column(7)];
     let chunk = Chunk { columns, target: vec![0.0; 50], rows: 50, weight: Vec::new() };
     let plain = Ranked::new(&chunk, &features, Some(1), 10);
     let pooled = Ranked::in_pool(&chunk, &features, Some(1), 10, &Pool::new(2).unwrap());
-    assert!(plain.columns().iter().zip(pooled.columns()).all(|(a, b)| a.codes() == b.codes() && a.top() == b.top()));
-    let hurried = Ranked::in_pool(&chunk, &features, Some(1), 10, &crate::pool::hurried_after(1, 1));
-    assert_eq!(hurried.columns().iter().map(Ranks::top).collect::<Vec<_>>(), [plain.columns()[0].top(), 0, 0]);
+    assert!(
+        plain
+            .columns()
+            .iter()
+            .zip(pooled.columns())
+            .all(|(a, b)| a.codes() == b.codes() && a.top() == b.top())
+    );
+    let hurried =
+        Ranked::in_pool(&chunk, &features, Some(1), 10, &crate::pool::hurried_after(1, 1));
+    assert_eq!(
+        hurried.columns().iter().map(Ranks::top).collect::<Vec<_>>(),
+        [plain.columns()[0].top(), 0, 0]
+    );
     assert!(hurried.columns().iter().all(|column| column.codes().len() == 50));
 }

@@ -32,7 +32,9 @@ fn parents(tree: &Grown) -> Vec<Option<usize>> {
         // Nodes of level l begin at 2^l - 1.
         let mut parents = vec![None];
         for level in 1..=depth {
-            parents.extend((0..1usize << level).map(|j| Some((1 << (level - 1)) - 1 + j % (1 << (level - 1)))));
+            parents.extend(
+                (0..1usize << level).map(|j| Some((1 << (level - 1)) - 1 + j % (1 << (level - 1)))),
+            );
         }
         return parents;
     }
@@ -66,7 +68,8 @@ fn dense(parents: &[Option<usize>], wishes: &[Wish], lambda: f64) -> Vec<f64> {
         }
     }
     for pivot in 0..n {
-        let best = (pivot..n).max_by(|&a, &b| m[a][pivot].abs().total_cmp(&m[b][pivot].abs())).unwrap();
+        let best =
+            (pivot..n).max_by(|&a, &b| m[a][pivot].abs().total_cmp(&m[b][pivot].abs())).unwrap();
         m.swap(pivot, best);
         for row in 0..n {
             if row != pivot {
@@ -89,13 +92,21 @@ fn check(tree: &Grown, wishes: &[Wish], lambda: f64) {
     }
     let deviation = |at: usize| all[at] - parents[at].map_or(0.0, |parent| all[parent]);
     let penalty = 0.5 * lambda * (0..parents.len()).map(|at| deviation(at).powi(2)).sum::<f64>();
-    assert!((penalty - solution.penalty).abs() <= 1e-9 * (1.0 + penalty), "{penalty} {}", solution.penalty);
+    assert!(
+        (penalty - solution.penalty).abs() <= 1e-9 * (1.0 + penalty),
+        "{penalty} {}",
+        solution.penalty
+    );
 }
 
 fn wishes(count: usize) -> impl Strategy<Value = Vec<Wish>> {
     prop::collection::vec((0.0..50.0f64, -20.0..20.0f64), count)
         // A leaf without rows wishes nothing.
-        .prop_map(|all| all.into_iter().map(|(h, b)| if h < 5.0 { Wish::default() } else { Wish { h, b } }).collect())
+        .prop_map(|all| {
+            all.into_iter()
+                .map(|(h, b)| if h < 5.0 { Wish::default() } else { Wish { h, b } })
+                .collect()
+        })
 }
 
 proptest! {

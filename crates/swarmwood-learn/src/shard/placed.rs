@@ -1,4 +1,5 @@
-//! Rows that stand in the leaves of finished trees, so that a tree can be taken out, put back and fitted again.
+//! Rows that stand in the leaves of finished trees, so that a tree can be taken out, put back and
+//! fitted again.
 
 use super::Shard;
 use crate::grown::Walker;
@@ -24,11 +25,14 @@ impl std::ops::AddAssign for LeafSums {
 }
 
 impl Shard {
-    /// The leaf of every row in the tree just grown; `slots` pairs each slot that became a leaf with the leaf's number.
+    /// The leaf of every row in the tree just grown; `slots` pairs each slot that became a leaf
+    /// with the leaf's number.
     pub fn place(&self, slots: &[(usize, usize)]) -> Vec<u16> {
         let mut leaves = vec![0; self.rows.rows];
         for &(slot, leaf) in slots {
-            self.order[self.spans[slot].clone()].iter().for_each(|&row| leaves[row as usize] = leaf as u16);
+            self.order[self.spans[slot].clone()]
+                .iter()
+                .for_each(|&row| leaves[row as usize] = leaf as u16);
         }
         leaves
     }
@@ -53,7 +57,8 @@ impl Shard {
         self.score[output * rows..(output + 1) * rows].fill(value);
     }
 
-    /// Sums of derivatives and weights over the rows of each of `count` leaves. Derivatives must have been kept.
+    /// Sums of derivatives and weights over the rows of each of `count` leaves. Derivatives must
+    /// have been kept.
     pub fn leaf_sums(&self, output: usize, leaves: &[u16], count: usize) -> Vec<LeafSums> {
         let rows = self.rows.rows;
         assert!(self.keeps, "derivatives are kept by whoever asks for their sums");

@@ -35,7 +35,9 @@ impl Fitted {
             Loss::Costs(costs) => costs.of(&self.sums, class),
             _ => -self.sums[class],
         };
-        (0..self.sums.len()).reduce(|best, class| if cost(class) < cost(best) { class } else { best }).unwrap_or(0)
+        (0..self.sums.len())
+            .reduce(|best, class| if cost(class) < cost(best) { class } else { best })
+            .unwrap_or(0)
     }
 }
 
@@ -65,18 +67,20 @@ pub fn fit_rows(table: &Ranked, rows: &[u32], loss: &Loss) -> Fitted {
     Fitted { sums, loss: total, value: value + centre, rows: rows.len() }
 }
 
-/// The trees of a model: one for numbers and for two classes, one a class with the same rules for more. Their start value
-/// is 0.
+/// The trees of a model: one for numbers and for two classes, one a class with the same rules for
+/// more. Their start value is 0.
 ///
-/// A leaf's shares of the classes are smoothed as if each class had one more row (Laplace), so that no class is called
-/// impossible; the order of the classes stays. Under a matrix of costs the class that costs least has the largest share.
+/// A leaf's shares of the classes are smoothed as if each class had one more row (Laplace), so that
+/// no class is called impossible; the order of the classes stays. Under a matrix of costs the class
+/// that costs least has the largest share.
 pub fn members(sketch: &mut Sketch, table: &Ranked, loss: &Loss) -> Vec<Member> {
     let splits = sketch.centre(table);
     let fitted = fit(sketch, table, loss);
     assemble(sketch, splits, None, fitted, (table, loss))
 }
 
-/// A tree whose thresholds and classes were decided elsewhere, and stay what they are whatever rows say.
+/// A tree whose thresholds and classes were decided elsewhere, and stay what they are whatever rows
+/// say.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decided {
     /// Its rules over codes.
@@ -88,8 +92,9 @@ pub struct Decided {
 }
 
 impl Decided {
-    /// The trees of a model. Shares of classes are those of [`members`], except that the class of a leaf has a row more
-    /// than any other where its rows, or their lack, would not make it the first.
+    /// The trees of a model. Shares of classes are those of [`members`], except that the class of a
+    /// leaf has a row more than any other where its rows, or their lack, would not make it the
+    /// first.
     pub fn members(&self, table: &Ranked, loss: &Loss, pool: &Pool) -> Vec<Member> {
         // A grid has thousands of leaves, and whoever interrupts its search waits for them.
         let (nodes, leaves) = self.sketch.rows_of_on(table, pool);
@@ -134,9 +139,15 @@ fn assemble(
     };
     let values: Vec<Vec<f64>> = leaves.iter().enumerate().map(value).collect();
     let tree = |output: usize| {
-        let leaf = |(values, fitted): (&Vec<f64>, &Fitted)| Leaf { value: values[output], cover: fitted.weight(table) };
+        let leaf = |(values, fitted): (&Vec<f64>, &Fitted)| Leaf {
+            value: values[output],
+            cover: fitted.weight(table),
+        };
         let leaves = values.iter().zip(&leaves).map(leaf).collect();
-        Member { output: output as u32, shape: Shape::Ordinary(Tree { nodes: made.clone(), leaves }) }
+        Member {
+            output: output as u32,
+            shape: Shape::Ordinary(Tree { nodes: made.clone(), leaves }),
+        }
     };
     (0..values[0].len()).map(tree).collect()
 }

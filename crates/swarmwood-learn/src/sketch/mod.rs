@@ -1,7 +1,7 @@
 //! One tree of rules over ranks, small enough to be taken apart and put together again.
 //!
-//! **Invariant:** nodes and leaves are numbered in the order in which a walk meets them, parents and left sides first; there
-//! is one leaf more than there are nodes.
+//! **Invariant:** nodes and leaves are numbered in the order in which a walk meets them, parents
+//! and left sides first; there is one leaf more than there are nodes.
 
 mod members;
 #[cfg(test)]
@@ -220,7 +220,8 @@ impl Sketch {
 
     /// The same for a range of all rows, which are their own places.
     fn rows_among(&self, table: &Ranked, rows: &[u32], among: Range<usize>) -> RowsOf {
-        let (mut nodes, mut leaves) = (vec![Vec::new(); self.nodes.len()], vec![Vec::new(); self.leaves()]);
+        let (mut nodes, mut leaves) =
+            (vec![Vec::new(); self.nodes.len()], vec![Vec::new(); self.leaves()]);
         self.send(table, self.root(), rows, rows[among].to_vec(), &mut |edge, places| match edge {
             Edge::Node(node) => nodes[node as usize] = places,
             Edge::Leaf(leaf) => leaves[leaf as usize] = places,
@@ -228,7 +229,14 @@ impl Sketch {
         (nodes, leaves)
     }
 
-    fn send(&self, table: &Ranked, edge: Edge, rows: &[u32], places: Vec<u32>, visit: &mut dyn FnMut(Edge, Vec<u32>)) {
+    fn send(
+        &self,
+        table: &Ranked,
+        edge: Edge,
+        rows: &[u32],
+        places: Vec<u32>,
+        visit: &mut dyn FnMut(Edge, Vec<u32>),
+    ) {
         let Edge::Node(node) = edge else { return visit(edge, places) };
         let branch = &self.nodes[node as usize];
         let (left, right) = part(table, &branch.rule, rows, &places);
@@ -237,22 +245,27 @@ impl Sketch {
         self.send(table, branch.right, rows, right, visit);
     }
 
-    /// Moves every threshold to the middle of the gap that the rows of its node leave, where no row changes sides, and
-    /// sends missing values, where a node has none, to the side with more weight. Tells the splits that the rules now
-    /// stand for, node by node.
+    /// Moves every threshold to the middle of the gap that the rows of its node leave, where no row
+    /// changes sides, and sends missing values, where a node has none, to the side with more
+    /// weight. Tells the splits that the rules now stand for, node by node.
     pub fn centre(&mut self, table: &Ranked) -> Vec<Split> {
         let (rows, _) = self.rows_of(table);
         let mut splits = Vec::with_capacity(self.nodes.len());
         for (branch, rows) in self.nodes.iter_mut().zip(rows) {
             let column = &table.columns()[branch.rule.feature as usize];
-            let (mut near, mut weights, mut any_missing) = ([0_u16, column.top() + 1], [0.0; 2], false);
+            let (mut near, mut weights, mut any_missing) =
+                ([0_u16, column.top() + 1], [0.0; 2], false);
             for row in rows {
                 let code = column.codes()[row as usize];
                 any_missing |= code == 0;
                 let right = branch.rule.right(code);
                 weights[usize::from(right)] += table.weight(row);
                 if code > 0 {
-                    near = if right { [near[0], near[1].min(code)] } else { [near[0].max(code), near[1]] };
+                    near = if right {
+                        [near[0], near[1].min(code)]
+                    } else {
+                        [near[0].max(code), near[1]]
+                    };
                 }
             }
             if let Cut::Above(cut) = branch.rule.cut {

@@ -2,7 +2,9 @@
 
 use proptest::prelude::*;
 use swarmwood_model::predict::{Prediction, Value};
-use swarmwood_model::{Body, Feature, Kind, Link, Model, Provenance, Schema, Target as Predicted, TargetKind};
+use swarmwood_model::{
+    Body, Feature, Kind, Link, Model, Provenance, Schema, Target as Predicted, TargetKind,
+};
 
 use super::*;
 use crate::data::{Chunk, Column};
@@ -30,7 +32,8 @@ fn table(cells: &[(Option<u8>, u8, u8)], classes: Option<usize>) -> (Chunk, Rank
     ];
     let target = cells.iter().map(|cell| f64::from(cell.2)).collect();
     let chunk = Chunk { columns, target, rows: cells.len(), weight: Vec::new() };
-    let features = ["x", "y"].map(|name| Feature { name: name.into(), kind: Kind::Number }).to_vec();
+    let features =
+        ["x", "y"].map(|name| Feature { name: name.into(), kind: Kind::Number }).to_vec();
     let ranked = Ranked::new(&chunk, &features, classes, 100);
     (chunk, ranked, features)
 }
@@ -54,7 +57,8 @@ proptest! {
         prop_assert_eq!(sketch.leaves(), twig.leaves());
     }
 
-    /// The model of a tree sends every row to the leaf that the tree sends it to, and predicts its class.
+    /// The model of a tree sends every row to the leaf that the tree sends it to, and predicts its
+    /// class.
     #[test]
     fn the_model_of_a_tree_predicts_what_the_tree_says(
         twig in twig(),

@@ -1,9 +1,9 @@
 //! The best rule of a node of few rows, straight from the rows.
 //!
-//! A deep tree is mostly nodes of a handful of rows, and clearing, filling and scanning a table of every code for each
-//! column takes many times longer than looking at the rows. Sums are integers and are added in any order, empty codes
-//! between two rows only repeat the cut before them, and of equal cuts the first is taken: so the rule is the one that
-//! the histogram gives, bit for bit.
+//! A deep tree is mostly nodes of a handful of rows, and clearing, filling and scanning a table of
+//! every code for each column takes many times longer than looking at the rows. Sums are integers
+//! and are added in any order, empty codes between two rows only repeat the cut before them, and of
+//! equal cuts the first is taken: so the rule is the one that the histogram gives, bit for bit.
 
 use super::{Candidate, Limits, NodeTable, Ridge, Scratch, Search, score};
 use crate::bins::layout::{FeatureBins, Place};
@@ -39,7 +39,12 @@ impl FewRows {
 
     /// Codes of a column beside packed derivatives.
     fn column(&self, at: usize) -> impl Iterator<Item = (u8, u64)> {
-        self.codes.iter().skip(at).step_by(self.columns.max(1)).copied().zip(self.packed.iter().copied())
+        self.codes
+            .iter()
+            .skip(at)
+            .step_by(self.columns.max(1))
+            .copied()
+            .zip(self.packed.iter().copied())
     }
 }
 
@@ -60,7 +65,11 @@ impl Default for Present {
 
 impl Present {
     /// Calls with every code that is there and its sum, in the order of codes.
-    fn each(&mut self, rows: impl Iterator<Item = (u8, u64)>, mut call: impl FnMut(&mut [u8; CODES], u8, u64)) {
+    fn each(
+        &mut self,
+        rows: impl Iterator<Item = (u8, u64)>,
+        mut call: impl FnMut(&mut [u8; CODES], u8, u64),
+    ) {
         let mut seen = [0u64; CODES / 64];
         for (code, packed) in rows {
             let sum = &mut self.sums[usize::from(code)];
@@ -79,8 +88,8 @@ impl Present {
 }
 
 impl Search<'_> {
-    /// The best rule over the features of a stored column for one node, which is given by its rows and stands at `at`
-    /// among their columns. Where a missing value goes is settled.
+    /// The best rule over the features of a stored column for one node, which is given by its rows
+    /// and stands at `at` among their columns. Where a missing value goes is settled.
     pub fn column_of_few(
         &self,
         column: usize,
@@ -144,7 +153,8 @@ impl Search<'_> {
         let cuts = |edges: usize| if usize::from(last) <= edges { count } else { count - 1 };
         score_cuts(prefix, count, whole, children, missing_right);
         let parts_missing = missing != 0 && self.can_part_missing(feature);
-        let (mut cut, mut best) = greatest(missing_right, cuts(if parts_missing { bins } else { bins - 1 }));
+        let (mut cut, mut best) =
+            greatest(missing_right, cuts(if parts_missing { bins } else { bins - 1 }));
         let mut is_right = true;
         let mut left = prefix.h[cut];
         if missing != 0 {
@@ -159,8 +169,14 @@ impl Search<'_> {
         }
         let gain = self.gain(best, base, 1)?;
         // A value never seen missing goes where most rows go.
-        let missing_right =
-            if missing == 0 { i64::from(whole.1) - i64::from(left) > i64::from(left) } else { is_right };
-        Some(Candidate { rule: Rule { feature, cut: Cut::Above(present.codes[cut]), missing_right }, gain })
+        let missing_right = if missing == 0 {
+            i64::from(whole.1) - i64::from(left) > i64::from(left)
+        } else {
+            is_right
+        };
+        Some(Candidate {
+            rule: Rule { feature, cut: Cut::Above(present.codes[cut]), missing_right },
+            gain,
+        })
     }
 }

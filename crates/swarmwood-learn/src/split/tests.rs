@@ -23,14 +23,17 @@ fn small(rows: &[(i8, i8, u8, u8, i8, u8)]) -> Small {
         Column::Number(rows.iter().map(|r| f64::from(r.1 / 4)).collect()),
         Column::Number(rows.iter().map(|r| f64::from(u8::from(r.2 == 0))).collect()),
         Column::Number(rows.iter().map(|r| f64::from(u8::from(r.2 == 1))).collect()),
-        Column::Category(rows.iter().map(|r| if r.3 == 4 { MISSING } else { u32::from(r.3) }).collect()),
+        Column::Category(
+            rows.iter().map(|r| if r.3 == 4 { MISSING } else { u32::from(r.3) }).collect(),
+        ),
     ];
     let number = |name: &str| Feature { name: name.into(), kind: Kind::Number };
     let mut features: Vec<Feature> = ["a", "b", "c", "d"].into_iter().map(number).collect();
     let levels = ["p", "q", "r", "s"].map(String::from).to_vec();
     features.push(Feature { name: "e".into(), kind: Kind::Category { levels } });
     let chunk = Chunk { columns, rows: rows.len(), ..Chunk::default() };
-    let layout = Layout::fit(|at| chunk.columns[at].clone(), &features, 255, &Pool::new(1).unwrap());
+    let layout =
+        Layout::fit(|at| chunk.columns[at].clone(), &features, 255, &Pool::new(1).unwrap());
     let g = rows.iter().map(|r| f32::from(r.4)).collect();
     let h = rows.iter().map(|r| f32::from(r.5)).collect();
     Small { chunk, layout, g, h }
@@ -54,14 +57,23 @@ fn all_rules(layout: &Layout) -> Vec<Rule> {
                 .collect(),
         };
         for cut in cuts {
-            rules.extend([false, true].map(|missing_right| Rule { feature: feature as u32, cut, missing_right }));
+            rules.extend([false, true].map(|missing_right| Rule {
+                feature: feature as u32,
+                cut,
+                missing_right,
+            }));
         }
     }
     rules
 }
 
 /// The real gain of a rule, straight from the rows that `keep` lets through.
-fn real_gain(data: &Small, rule: &Rule, penalties: Penalties, keep: &dyn Fn(usize) -> bool) -> Option<f64> {
+fn real_gain(
+    data: &Small,
+    rule: &Rule,
+    penalties: Penalties,
+    keep: &dyn Fn(usize) -> bool,
+) -> Option<f64> {
     let route = data.layout.route(rule);
     let mut codes = vec![0; data.chunk.rows];
     data.layout.encode(route.column, &data.chunk, &mut codes).unwrap();
@@ -93,7 +105,9 @@ fn tables(data: &Small, packed: &[u64], keep: &dyn Fn(usize) -> bool) -> (Vec<[u
             *sum = sum.wrapping_add(packed[row]);
         }
     }
-    let total = (0..data.chunk.rows).filter(|&row| keep(row)).fold(0u64, |sum, row| sum.wrapping_add(packed[row]));
+    let total = (0..data.chunk.rows)
+        .filter(|&row| keep(row))
+        .fold(0u64, |sum, row| sum.wrapping_add(packed[row]));
     (tables, total)
 }
 
@@ -132,15 +146,22 @@ fn rows_say_the_same(
     Ok(())
 }
 
-fn check(rows: &[(i8, i8, u8, u8, i8, u8)], penalties: Penalties, level: bool) -> Result<(), TestCaseError> {
+fn check(
+    rows: &[(i8, i8, u8, u8, i8, u8)],
+    penalties: Penalties,
+    level: bool,
+) -> Result<(), TestCaseError> {
     let data = small(rows);
     let abs: f64 = data.g.iter().map(|&g| f64::from(g.abs())).sum();
     let scale = Scale::new(abs, data.h.iter().map(|&h| f64::from(h)).sum(), rows.len());
     let mut packed = vec![0; rows.len()];
     join(&data.g, &data.h, &mut packed);
     pack(&mut packed, scale);
-    let keeps: Vec<Box<dyn Fn(usize) -> bool>> =
-        if level { vec![Box::new(|row| row % 2 == 0), Box::new(|row| row % 2 == 1)] } else { vec![Box::new(|_| true)] };
+    let keeps: Vec<Box<dyn Fn(usize) -> bool>> = if level {
+        vec![Box::new(|row| row % 2 == 0), Box::new(|row| row % 2 == 1)]
+    } else {
+        vec![Box::new(|_| true)]
+    };
     let nodes: Vec<_> = keeps.iter().map(|keep| tables(&data, &packed, keep)).collect();
     let allowed = vec![true; 5];
     let search = Search { layout: &data.layout, allowed: &allowed, scale, penalties };
@@ -159,12 +180,20 @@ fn check(rows: &[(i8, i8, u8, u8, i8, u8)], penalties: Penalties, level: bool) -
     }
     // On a level a node that cannot be split adds nothing, and γ is paid for every node.
     let gain = |rule: &Rule| {
-        let gains: Vec<_> = keeps.iter().map(|keep| real_gain(&data, rule, penalties, keep)).collect();
-        if level { Some(gains.iter().map(|gain| gain.unwrap_or(-penalties.gamma)).sum::<f64>()) } else { gains[0] }
+        let gains: Vec<_> =
+            keeps.iter().map(|keep| real_gain(&data, rule, penalties, keep)).collect();
+        if level {
+            Some(gains.iter().map(|gain| gain.unwrap_or(-penalties.gamma)).sum::<f64>())
+        } else {
+            gains[0]
+        }
     };
-    // Where children have a least weight, the best grouping of levels need not be a cut of the ordered line.
+    // Where children have a least weight, the best grouping of levels need not be a cut of the
+    // ordered line.
     let bounded = penalties.min_child_weight > 0.0;
-    let rules = all_rules(&data.layout).into_iter().filter(|rule| !bounded || matches!(rule.cut, Cut::Above(_)));
+    let rules = all_rules(&data.layout)
+        .into_iter()
+        .filter(|rule| !bounded || matches!(rule.cut, Cut::Above(_)));
     let best = rules.filter_map(|rule| gain(&rule)).fold(f64::NEG_INFINITY, f64::max);
     let slack = 1e-5 * (1.0 + abs);
     match found {
@@ -174,12 +203,15 @@ fn check(rows: &[(i8, i8, u8, u8, i8, u8)], penalties: Penalties, level: bool) -
             prop_assert!(real > best - slack, "found {real}, best {best}");
             for ((tables, total), keep) in nodes.iter().zip(&keeps) {
                 let route = data.layout.route(&found.rule);
-                let (left, right) =
-                    search.sides(&found.rule, &NodeTable { table: &tables[route.column], total: *total, value: 0.0 });
+                let (left, right) = search.sides(
+                    &found.rule,
+                    &NodeTable { table: &tables[route.column], total: *total, value: 0.0 },
+                );
                 prop_assert_eq!(left.wrapping_add(right), *total);
                 let mut codes = vec![0; data.chunk.rows];
                 data.layout.encode(route.column, &data.chunk, &mut codes).unwrap();
-                let on_right = (0..rows.len()).filter(|&r| keep(r) && route.right[usize::from(codes[r])] == 1);
+                let on_right =
+                    (0..rows.len()).filter(|&r| keep(r) && route.right[usize::from(codes[r])] == 1);
                 prop_assert_eq!(right, on_right.fold(0u64, |sum, r| sum.wrapping_add(packed[r])));
             }
         }
@@ -221,11 +253,26 @@ proptest! {
 
 #[test]
 fn a_level_finds_the_best_shared_rule() {
-    // Levels of a category are ordered over the whole level, which need not be the best order for a sum of nodes, so
-    // the planted answer is a number.
-    let rows: Vec<Row> = (0..40).map(|i| ((i % 16) - 8, 0, 3, 0, if i % 16 >= 10 { 9 } else { -3 }, 1)).collect();
-    check(&rows, Penalties { lambda: 1.0, ridge: Ridge::Flat, gamma: 0.0, min_child_weight: 1.0 }, true).unwrap();
-    check(&rows, Penalties { lambda: 1.0, ridge: Ridge::Flat, gamma: 5.0, min_child_weight: 3.0 }, true).unwrap();
-    check(&rows, Penalties { lambda: 1.0, ridge: Ridge::Hierarchical, gamma: 0.0, min_child_weight: 1.0 }, true)
-        .unwrap();
+    // Levels of a category are ordered over the whole level, which need not be the best order for a
+    // sum of nodes, so the planted answer is a number.
+    let rows: Vec<Row> =
+        (0..40).map(|i| ((i % 16) - 8, 0, 3, 0, if i % 16 >= 10 { 9 } else { -3 }, 1)).collect();
+    check(
+        &rows,
+        Penalties { lambda: 1.0, ridge: Ridge::Flat, gamma: 0.0, min_child_weight: 1.0 },
+        true,
+    )
+    .unwrap();
+    check(
+        &rows,
+        Penalties { lambda: 1.0, ridge: Ridge::Flat, gamma: 5.0, min_child_weight: 3.0 },
+        true,
+    )
+    .unwrap();
+    check(
+        &rows,
+        Penalties { lambda: 1.0, ridge: Ridge::Hierarchical, gamma: 0.0, min_child_weight: 1.0 },
+        true,
+    )
+    .unwrap();
 }

@@ -1,4 +1,5 @@
-//! Backfitting: start greedily, fit all leaves together, then go round and grow each tree again on what the others leave.
+//! Backfitting: start greedily, fit all leaves together, then go round and grow each tree again on
+//! what the others leave.
 
 use std::ops::Range;
 
@@ -11,7 +12,8 @@ use crate::event::Flow;
 /// Passes of fitting the leaves of every tree in turn before trees are grown again.
 const FIRST_FITS: usize = 3;
 
-/// Most passes of the last fit, and the share of the value that a pass must still gain for another one.
+/// Most passes of the last fit, and the share of the value that a pass must still gain for another
+/// one.
 const LAST_FITS: usize = 20;
 const AGREED: f64 = 1e-6;
 
@@ -27,8 +29,9 @@ pub fn backfit(ensemble: &mut Ensemble<'_>, tell: &mut Tell<'_>) {
     sweeps(ensemble, 0..ensemble.arm().sweeps, tell);
 }
 
-/// Starts greedily and fits all leaves together. A start that ended early would be worse than greedy boosting, so it is
-/// always finished, unless there is a hurry: [`Ensemble::is_whole`] tells.
+/// Starts greedily and fits all leaves together. A start that ended early would be worse than
+/// greedy boosting, so it is always finished, unless there is a hurry: [`Ensemble::is_whole`]
+/// tells.
 pub fn start(ensemble: &mut Ensemble<'_>, tell: &mut Tell<'_>) -> Flow {
     let (rounds, share) = (ensemble.rounds(), ensemble.arm().start_rate);
     let mut flow = Flow::Continue;
@@ -60,7 +63,8 @@ pub fn sweeps(ensemble: &mut Ensemble<'_>, sweeps: Range<usize>, tell: &mut Tell
             return Flow::Stop;
         }
         let rests = !falls(ensemble.value(), before - LEAST_FALL * before.abs());
-        // Sweeps that rest are told as done, so that whoever goes on from here does not begin them again.
+        // Sweeps that rest are told as done, so that whoever goes on from here does not begin them
+        // again.
         let done = if rests { most } else { sweep + 1 };
         if tell(Stage::Sweeps, done, most, ensemble) == Flow::Stop {
             return Flow::Stop;

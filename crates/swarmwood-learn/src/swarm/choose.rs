@@ -11,7 +11,9 @@ use super::hand::Held;
 use super::menu::{self, Candidate, Facts, Way};
 use super::score::Unseen;
 use super::state::{Flight, InHand, Past, Score};
-use super::{Arm, Compared, Found, Frame, Progress, Report, SearchError, Settings, Stage, backfit, pairs};
+use super::{
+    Arm, Compared, Found, Frame, Progress, Report, SearchError, Settings, Stage, backfit, pairs,
+};
 use crate::dataset::Dataset;
 use crate::event::Flow;
 use crate::greedy;
@@ -25,7 +27,8 @@ const MARGIN: f64 = 0.01;
 /// Below this many rows nothing is compared.
 const LEAST_ROWS: usize = 20;
 
-/// Candidates between two looks at the budget and the listener. Fixed, so that neither depends on the number of threads.
+/// Candidates between two looks at the budget and the listener. Fixed, so that neither depends on
+/// the number of threads.
 const BATCH: usize = 2;
 
 pub(super) struct Choosing<'a> {
@@ -145,7 +148,8 @@ impl<'a> Choosing<'a> {
         }
         let frame = self.settings.frames[0];
         let greedy = menu::greedy_menu(&frame, &self.facts);
-        // The first candidate tells the noise roughly: enough to search with, should there be no time for more.
+        // The first candidate tells the noise roughly: enough to search with, should there be no
+        // time for more.
         self.begin(&greedy[0]);
         self.hold(false, watch);
         self.score_first(greedy.len(), watch);
@@ -171,7 +175,8 @@ impl<'a> Choosing<'a> {
         self.stopped || self.settings.budget > 0 && self.work >= self.settings.budget
     }
 
-    /// Cross-validates the first candidate for the noise alone: its score can wait until there is a fit in hand.
+    /// Cross-validates the first candidate for the noise alone: its score can wait until there is a
+    /// fit in hand.
     fn begin(&mut self, first: &Candidate) {
         if self.folds.is_empty() || self.is_over() {
             return;
@@ -194,7 +199,8 @@ impl<'a> Choosing<'a> {
         self.estimate_noise();
     }
 
-    /// Scores the first candidate and tells it, unless that was done before or there is no time left.
+    /// Scores the first candidate and tells it, unless that was done before or there is no time
+    /// left.
     fn score_first(&mut self, of: usize, watch: &mut dyn FnMut(&Progress<'_>) -> Flow) {
         if self.stopped {
             return;
@@ -208,16 +214,27 @@ impl<'a> Choosing<'a> {
     }
 
     /// Tells how candidates stand.
-    fn tell_compared(&mut self, done: usize, of: usize, watch: &mut dyn FnMut(&Progress<'_>) -> Flow) {
+    fn tell_compared(
+        &mut self,
+        done: usize,
+        of: usize,
+        watch: &mut dyn FnMut(&Progress<'_>) -> Flow,
+    ) {
         let state = || self.state(self.held.as_ref().map(Held::stored), None);
         let (stage, work) = (Stage::Compare, self.work);
         let best = best_of(&self.tried).map(|tried| tried.score);
-        let progress = Progress { stage, done, of, loss: None, best, gain: None, work, state: &state };
+        let progress =
+            Progress { stage, done, of, loss: None, best, gain: None, work, state: &state };
         self.stopped = watch(&progress) == Flow::Stop;
     }
 
     /// Cross-validates a part of some candidates and remembers their scores.
-    fn compare(&mut self, candidates: &[Candidate], part: Range<usize>, watch: &mut dyn FnMut(&Progress<'_>) -> Flow) {
+    fn compare(
+        &mut self,
+        candidates: &[Candidate],
+        part: Range<usize>,
+        watch: &mut dyn FnMut(&Progress<'_>) -> Flow,
+    ) {
         let folds = self.folds.len();
         if folds == 0 {
             return;
@@ -229,13 +246,18 @@ impl<'a> Choosing<'a> {
                 return;
             }
             let known = self.past.scores.len() >= batch.len();
-            let scores: Vec<Score> =
-                if known { self.past.scores.drain(..batch.len()).collect() } else { self.judge(batch) };
+            let scores: Vec<Score> = if known {
+                self.past.scores.drain(..batch.len()).collect()
+            } else {
+                self.judge(batch)
+            };
             if (self.halt)() {
                 (self.stopped, self.cut_short) = (true, true);
                 return;
             }
-            for (candidate, Score { score, factor, squares, work }) in batch.iter().cloned().zip(scores) {
+            for (candidate, Score { score, factor, squares, work }) in
+                batch.iter().cloned().zip(scores)
+            {
                 self.work += work;
                 self.tried.push(Tried { candidate, score, factor, squares, work });
             }
@@ -256,8 +278,8 @@ impl<'a> Choosing<'a> {
         Past { scores: scored.iter().map(score).collect(), held, flight }.save()
     }
 
-    /// Fits every candidate on every fold and scores it on the rows left out. Once the run is to end there are no scores:
-    /// fits that were cut short say nothing.
+    /// Fits every candidate on every fold and scores it on the rows left out. Once the run is to
+    /// end there are no scores: fits that were cut short say nothing.
     fn judge(&self, candidates: &[Candidate]) -> Vec<Score> {
         let crossed = self.cross(candidates);
         if (self.halt)() {
@@ -274,7 +296,13 @@ impl<'a> Choosing<'a> {
     fn cross(&self, candidates: &[Candidate]) -> Vec<(Unseen, usize)> {
         let folds = self.folds.len();
         let judged = self.pool.map(candidates.len() * folds, |at| {
-            folds::judge(&self.folds[at % folds], &candidates[at / folds], self.objective, &self.alone, self.halt)
+            folds::judge(
+                &self.folds[at % folds],
+                &candidates[at / folds],
+                self.objective,
+                &self.alone,
+                self.halt,
+            )
         });
         let mut judged = judged.into_iter();
         candidates
@@ -301,11 +329,13 @@ impl<'a> Choosing<'a> {
         let (constant, _) = self.cross(&[constant]).swap_remove(0);
         let (left, all) = (best.squares, constant.squares / constant.weights());
         self.facts.noise = if all > 0.0 { (left / all).clamp(1e-4, 1.0) } else { 1.0 };
-        let quadratic = self.objective.constant_hessian() && self.objective.curvature() == Curvature::Exact;
+        let quadratic =
+            self.objective.constant_hessian() && self.objective.curvature() == Curvature::Exact;
         self.facts.dispersion = if quadratic { left * self.facts.hessian } else { 1.0 };
     }
 
-    /// The best greedy fit so far; where nothing was compared, a plain one. In a hurry the one that was fitted to all rows.
+    /// The best greedy fit so far; where nothing was compared, a plain one. In a hurry the one that
+    /// was fitted to all rows.
     fn best_greedy(&self) -> Tried {
         let greedy = self.tried.iter().filter(|tried| !tried.is_search());
         if let Some((known, _)) = self.boosted.as_ref().filter(|_| self.pool.hurried()) {
@@ -329,8 +359,8 @@ impl<'a> Choosing<'a> {
         search.filter(|search| self.beats(search, greedy)).unwrap_or(greedy).clone()
     }
 
-    /// The fit in hand, for a run that has no time to fit the winner: if it is better than the best greedy fit on unseen
-    /// rows or, where that is not known yet, on the training rows.
+    /// The fit in hand, for a run that has no time to fit the winner: if it is better than the best
+    /// greedy fit on unseen rows or, where that is not known yet, on the training rows.
     fn in_hand(&self, greedy: &Tried, greedy_loss: f64) -> Option<Tried> {
         let held = self.held.as_ref().filter(|_| self.is_over())?;
         match self.tried.iter().find(|tried| tried.candidate == held.candidate) {
@@ -339,7 +369,10 @@ impl<'a> Choosing<'a> {
         }
     }
 
-    fn finish(mut self, watch: &mut dyn FnMut(&Progress<'_>) -> Flow) -> Result<Found, SearchError> {
+    fn finish(
+        mut self,
+        watch: &mut dyn FnMut(&Progress<'_>) -> Flow,
+    ) -> Result<Found, SearchError> {
         self.work += self.boost();
         let (greedy, greedy_loss) = (self.best_greedy(), self.greedy_loss());
         let best = self.winner(&greedy);
@@ -347,7 +380,8 @@ impl<'a> Choosing<'a> {
         let mut winner = self.in_hand(&greedy, greedy_loss).unwrap_or_else(|| best.clone());
         let (mut fitted, behind) = self.fit(&winner.candidate, greedy_loss, watch);
         if behind
-            && let Some(held) = self.in_hand(&greedy, greedy_loss).or(self.pool.hurried().then_some(greedy.clone()))
+            && let Some(held) =
+                self.in_hand(&greedy, greedy_loss).or(self.pool.hurried().then_some(greedy.clone()))
         {
             (fitted, _) = self.fit(&held.candidate, greedy_loss, watch);
             winner = held;
@@ -376,7 +410,8 @@ impl<'a> Choosing<'a> {
         Ok(found)
     }
 
-    /// Fits a candidate to all rows. Answers as well whether the run ended before the fit came as far as another one in hand.
+    /// Fits a candidate to all rows. Answers as well whether the run ended before the fit came as
+    /// far as another one in hand.
     fn fit(
         &mut self,
         candidate: &Candidate,
@@ -397,14 +432,17 @@ impl<'a> Choosing<'a> {
         candidate.frame.trees * self.objective.outputs()
     }
 
-    /// Fits the best greedy candidate so far to all rows, unless that was done; answers how many trees it took. A fit of
-    /// some of its trees is of use only to who is in a hurry, so that it is finished otherwise.
+    /// Fits the best greedy candidate so far to all rows, unless that was done; answers how many
+    /// trees it took. A fit of some of its trees is of use only to who is in a hurry, so that it is
+    /// finished otherwise.
     pub(super) fn boost(&mut self) -> usize {
         let candidate = self.best_greedy().candidate;
         if self.boosted.as_ref().is_some_and(|(known, _)| *known == candidate) {
             return 0;
         }
-        let Way::Greedy { rate, penalties } = candidate.way else { unreachable!("greedy candidates are greedy") };
+        let Way::Greedy { rate, penalties } = candidate.way else {
+            unreachable!("greedy candidates are greedy")
+        };
         let settings = candidate.frame.growing(rate, penalties);
         let quiet = &mut |_: &_| Flow::Continue;
         let fit = greedy::train(self.data, self.valid, self.objective, &settings, self.pool, quiet);
@@ -425,7 +463,9 @@ impl<'a> Choosing<'a> {
 
     /// Mean training loss of the best greedy fit.
     pub(super) fn greedy_loss(&self) -> f64 {
-        self.boosted.as_ref().map_or(f64::NAN, |(_, fit)| self.loss_of(&fit.train_scores, fit.shift))
+        self.boosted
+            .as_ref()
+            .map_or(f64::NAN, |(_, fit)| self.loss_of(&fit.train_scores, fit.shift))
     }
 
     fn search(
@@ -451,10 +491,20 @@ impl<'a> Choosing<'a> {
             let state = || this.state(stored.clone(), flight());
             let loss = ensemble.loss() / weight;
             let gain = (greedy_loss > 0.0).then_some(1.0 - loss / greedy_loss);
-            let flow = watch(&Progress { stage, done, of, loss: Some(loss), best, gain, work, state: &state });
+            let flow = watch(&Progress {
+                stage,
+                done,
+                of,
+                loss: Some(loss),
+                best,
+                gain,
+                work,
+                state: &state,
+            });
             if budget > 0 && work >= budget || halt() { Flow::Stop } else { flow }
         };
-        let mut ensemble = Ensemble::new(self.data, self.valid, self.objective, &candidate.frame, arm, self.pool);
+        let mut ensemble =
+            Ensemble::new(self.data, self.valid, self.objective, &candidate.frame, arm, self.pool);
         let (mut swept, mut paired, mut stopped) = (0, 0, self.stopped);
         match flight {
             Some(flight) if flight.stage == Stage::Pairs => {
@@ -477,7 +527,8 @@ impl<'a> Choosing<'a> {
             backfit::agree(&mut ensemble);
         }
         let others = self.held.as_ref().filter(|held| held.candidate != *candidate);
-        let behind = others.is_some_and(|held| reached < held.flight.done.min(arm.sweeps)) || !ensemble.is_whole();
+        let behind = others.is_some_and(|held| reached < held.flight.done.min(arm.sweeps))
+            || !ensemble.is_whole();
         self.stopped |= behind;
         self.work = before + ensemble.work;
         (Fitted::of(ensemble, self.valid), behind)
@@ -485,12 +536,20 @@ impl<'a> Choosing<'a> {
 
     /// The weight of all rows.
     pub(super) fn weight(&self) -> f64 {
-        if self.data.weight.is_empty() { self.data.rows() as f64 } else { self.data.weight.iter().sum() }
+        if self.data.weight.is_empty() {
+            self.data.rows() as f64
+        } else {
+            self.data.weight.iter().sum()
+        }
     }
 
     fn loss_of(&self, scores: &[Vec<f32>], shift: f64) -> f64 {
-        let target: Vec<f32> =
-            self.data.target.iter().map(|y| (self.objective.transform_target(y) - shift) as f32).collect();
+        let target: Vec<f32> = self
+            .data
+            .target
+            .iter()
+            .map(|y| (self.objective.transform_target(y) - shift) as f32)
+            .collect();
         let weight: Vec<f32> = self.data.weight.iter().map(|weight| weight as f32).collect();
         self.objective.loss(&scores.concat(), &target, &weight) / self.weight()
     }

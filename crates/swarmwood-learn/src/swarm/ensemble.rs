@@ -1,8 +1,10 @@
-//! An ensemble under revision: every tree can be taken out, grown again on what the others leave, fitted and put back.
+//! An ensemble under revision: every tree can be taken out, grown again on what the others leave,
+//! fitted and put back.
 //!
-//! What is minimised is `loss + Σ over trees [λ/2 Σ over nodes (x - x_parent)² + κ/2 Σ over rows x² + γ · splits]`, where
-//! `x` is the value of a node or, for κ, of the row's leaf. The κ term is what dropping trees at random would cost a
-//! squared loss on average; it adds κ to every hessian.
+//! What is minimised is
+//! `loss + Σ over trees [λ/2 Σ over nodes (x - x_parent)² + κ/2 Σ over rows x² + γ · splits]`,
+//! where `x` is the value of a node or, for κ, of the row's leaf. The κ term is what dropping trees
+//! at random would cost a squared loss on average; it adds κ to every hessian.
 
 use swarmwood_model::Member;
 
@@ -82,7 +84,8 @@ impl<'a> Ensemble<'a> {
         arm: &Arm,
         pool: &'a Pool,
     ) -> Self {
-        let Begun { mut workers, base, start, shift } = Begun::new(data, valid, objective, pool, frame.memory);
+        let Begun { mut workers, base, start, shift } =
+            Begun::new(data, valid, objective, pool, frame.memory);
         workers.keep_derivatives();
         let loss = workers.loss();
         let unit = match objective.leaf_quantile() {
@@ -169,8 +172,8 @@ impl<'a> Ensemble<'a> {
         self.loss = self.workers.loss();
     }
 
-    /// Grows tree `at` again on what the others leave, and keeps it if the value falls; else tries the old tree with new
-    /// leaf values. Answers whether anything changed.
+    /// Grows tree `at` again on what the others leave, and keeps it if the value falls; else tries
+    /// the old tree with new leaf values. Answers whether anything changed.
     pub fn improve(&mut self, at: usize) -> bool {
         let before = self.loss + self.trees[at].cost;
         let output = self.trees[at].output;
@@ -208,7 +211,8 @@ impl<'a> Ensemble<'a> {
         false
     }
 
-    /// Replaces trees by new ones grown one after the other from some of the features, whatever the value becomes.
+    /// Replaces trees by new ones grown one after the other from some of the features, whatever the
+    /// value becomes.
     pub fn ruin(&mut self, chosen: &[usize], mut allowed: impl FnMut(usize) -> Vec<bool>) {
         for &at in chosen {
             let tree = &self.trees[at];
@@ -250,14 +254,16 @@ impl<'a> Ensemble<'a> {
     fn grow(&mut self, output: usize, allowed: Option<Vec<bool>>) -> (Grown, Placement) {
         let allowed = allowed.unwrap_or_else(|| vec![true; self.workers.layout().features().len()]);
         let search = TreeSearch { allowed, penalties: self.growing.penalties };
-        let grow = if self.growing.growth == Growth::Oblivious { oblivious::grow } else { grow::grow };
+        let grow =
+            if self.growing.growth == Growth::Oblivious { oblivious::grow } else { grow::grow };
         let (grown, slots) = grow(&mut self.workers, output, None, search, &self.growing);
         self.work += 1;
         let placement = self.workers.place(&slots);
         (grown, placement)
     }
 
-    /// Fits leaf values to a tree that is out, with derivatives at hand, and puts it in. `out` is the loss without it.
+    /// Fits leaf values to a tree that is out, with derivatives at hand, and puts it in. `out` is
+    /// the loss without it.
     fn fit(&mut self, output: usize, grown: &Grown, placement: &Placement, out: f64) -> Trial {
         let mut sums = self.workers.leaf_sums(output, placement, grown.leaves.len());
         let mut solution = self.step(grown, placement, &sums, None);
@@ -272,7 +278,8 @@ impl<'a> Ensemble<'a> {
                 self.workers.derive(self.arm.kappa);
                 sums = self.workers.leaf_sums(output, placement, grown.leaves.len());
                 let next = self.step(grown, placement, &sums, Some(&solution.values));
-                let moved: Vec<f64> = next.values.iter().zip(&solution.values).map(|(new, old)| new - old).collect();
+                let moved: Vec<f64> =
+                    next.values.iter().zip(&solution.values).map(|(new, old)| new - old).collect();
                 self.workers.shift(output, placement, &moved);
                 solution = next;
             }
@@ -282,19 +289,30 @@ impl<'a> Ensemble<'a> {
         Trial { values: solution.values, loss, cost }
     }
 
-    /// One step towards the best leaf values: the minimum of the parabola that touches the loss at the present ones, which
-    /// the sums over leaves tell.
-    fn step(&self, grown: &Grown, placement: &Placement, sums: &[LeafSums], at: Option<&[f64]>) -> Solution {
+    /// One step towards the best leaf values: the minimum of the parabola that touches the loss at
+    /// the present ones, which the sums over leaves tell.
+    fn step(
+        &self,
+        grown: &Grown,
+        placement: &Placement,
+        sums: &[LeafSums],
+        at: Option<&[f64]>,
+    ) -> Solution {
         let wishes: Vec<Wish> = match self.objective.leaf_quantile() {
             Some(alpha) => {
-                let residuals = self.workers.leaf_residuals(placement, grown.leaves.len()).into_iter();
+                let residuals =
+                    self.workers.leaf_residuals(placement, grown.leaves.len()).into_iter();
                 residuals.map(|residuals| quantile_wish(residuals, alpha)).collect()
             }
             None => {
                 let pull = |leaf: usize, sum: &LeafSums| {
-                    at.map_or(0.0, |values| (sum.h - self.arm.kappa * sum.weight) * values[leaf]) - sum.g
+                    at.map_or(0.0, |values| (sum.h - self.arm.kappa * sum.weight) * values[leaf])
+                        - sum.g
                 };
-                sums.iter().enumerate().map(|(leaf, sum)| Wish { h: sum.h, b: pull(leaf, sum) }).collect()
+                sums.iter()
+                    .enumerate()
+                    .map(|(leaf, sum)| Wish { h: sum.h, b: pull(leaf, sum) })
+                    .collect()
             }
         };
         ridge::solve(grown, &wishes, self.arm.lambda, self.arm.ridge)
@@ -309,8 +327,10 @@ impl<'a> Ensemble<'a> {
     }
 
     fn cost(&self, penalty: f64, values: &[f64], sums: &[LeafSums], grown: &Grown) -> f64 {
-        let squares: f64 = values.iter().zip(sums).map(|(value, sum)| sum.weight * value * value).sum();
-        self.unit * (penalty + 0.5 * self.arm.kappa * squares) + self.arm.gamma * grown.nodes.len() as f64
+        let squares: f64 =
+            values.iter().zip(sums).map(|(value, sum)| sum.weight * value * value).sum();
+        self.unit * (penalty + 0.5 * self.arm.kappa * squares)
+            + self.arm.gamma * grown.nodes.len() as f64
     }
 
     /// A copy of the state.

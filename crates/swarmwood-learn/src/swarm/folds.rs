@@ -1,4 +1,5 @@
-//! Cross-validation: every candidate is fitted on parts of the rows and judged on rows it has not seen.
+//! Cross-validation: every candidate is fitted on parts of the rows and judged on rows it has not
+//! seen.
 
 use std::cmp::Ordering;
 
@@ -16,7 +17,8 @@ use crate::metric::Watch;
 use crate::objective::Objective;
 use crate::pool::Pool;
 
-/// Below this many rows all folds are used, above it two: fits then differ by less than their noise.
+/// Below this many rows all folds are used, above it two: fits then differ by less than their
+/// noise.
 const MANY_ROWS: usize = 30_000;
 pub const FOLDS: usize = 5;
 
@@ -51,13 +53,14 @@ pub fn deal(data: &Dataset, classes: bool, seed: u64, pool: &Pool) -> Vec<Fold> 
     });
     let used = if data.rows() < MANY_ROWS { FOLDS } else { 2 };
     let part = |rows: Vec<usize>| (!pool.hurried()).then(|| data.subset(&rows, pool));
-    let fold =
-        |number: usize| Some(Fold { train: part(dealing.rows_but(number))?, test: part(dealing.rows_of(number))? });
+    let fold = |number: usize| {
+        Some(Fold { train: part(dealing.rows_but(number))?, test: part(dealing.rows_of(number))? })
+    };
     (0..used).map(fold).collect::<Option<Vec<Fold>>>().unwrap_or_default()
 }
 
-/// Fits a candidate on a fold's rows and scores the others. One thread does it all: folds and candidates are what runs
-/// side by side.
+/// Fits a candidate on a fold's rows and scores the others. One thread does it all: folds and
+/// candidates are what runs side by side.
 pub fn judge(
     fold: &Fold,
     candidate: &Candidate,
@@ -68,17 +71,32 @@ pub fn judge(
     let (scores, shift, work) = match &candidate.way {
         Way::Greedy { rate, penalties } => {
             let settings = candidate.frame.growing(*rate, *penalties);
-            let fit = greedy::train(&fold.train, Some(&fold.test), objective, &settings, pool, &mut |_| flow(halt));
+            let fit = greedy::train(
+                &fold.train,
+                Some(&fold.test),
+                objective,
+                &settings,
+                pool,
+                &mut |_| flow(halt),
+            );
             (fit.valid_scores, fit.shift, candidate.frame.trees)
         }
         Way::Search(arm) => {
             let tell = &mut |_: Stage, _: usize, _: usize, _: &Ensemble<'_>| flow(halt);
-            let mut ensemble = Ensemble::new(&fold.train, Some(&fold.test), objective, &candidate.frame, arm, pool);
+            let mut ensemble = Ensemble::new(
+                &fold.train,
+                Some(&fold.test),
+                objective,
+                &candidate.frame,
+                arm,
+                pool,
+            );
             backfit::backfit(&mut ensemble, tell);
             (ensemble.valid_scores(&fold.test.plan), ensemble.shift, ensemble.work)
         }
         Way::Constant => {
-            let target: Vec<f64> = fold.train.target.iter().map(|y| objective.transform_target(y)).collect();
+            let target: Vec<f64> =
+                fold.train.target.iter().map(|y| objective.transform_target(y)).collect();
             let base = objective.start(&target, &fold.train.weight.to_vec());
             (base.iter().map(|&base| vec![base as f32; fold.test.rows()]).collect(), 0.0, 0)
         }
@@ -93,9 +111,11 @@ pub fn flow(halt: &(dyn Fn() -> bool + Sync)) -> Flow {
 
 fn unseen(test: &Dataset, scores: &[Vec<f32>], shift: f64, objective: &dyn Objective) -> Unseen {
     let flat: Vec<f32> = scores.concat();
-    let target: Vec<f32> = test.target.iter().map(|y| (objective.transform_target(y) - shift) as f32).collect();
+    let target: Vec<f32> =
+        test.target.iter().map(|y| (objective.transform_target(y) - shift) as f32).collect();
     let weight: Vec<f32> = test.weight.iter().map(|weight| weight as f32).collect();
-    let raw = (0..test.rows()).flat_map(|row| scores.iter().map(move |output| f64::from(output[row]) + shift));
+    let raw = (0..test.rows())
+        .flat_map(|row| scores.iter().map(move |output| f64::from(output[row]) + shift));
     Unseen {
         raw: raw.collect(),
         target: test.target.to_vec(),

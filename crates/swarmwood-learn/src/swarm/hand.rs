@@ -1,10 +1,12 @@
-//! The fit in hand: the likeliest search arm is fitted to all rows while candidates are still being compared, so that a run
-//! that is cut short ends with a searched model, not with a greedy one.
+//! The fit in hand: the likeliest search arm is fitted to all rows while candidates are still being
+//! compared, so that a run that is cut short ends with a searched model, not with a greedy one.
 //!
-//! It is begun twice at most. As soon as one greedy fit was cross-validated the noise is known roughly; that fit is scored only
-//! when the search is in hand. Half of the sweeps bring most of what sweeps bring. When all greedy fits were judged, the arm has
-//! its final penalties; if they are others, the fit begins anew and does all sweeps. If that arm wins in the end, the final fit
-//! goes on from here and nothing was lost: the choice and what comes out of a whole run are the same as without a fit in hand.
+//! It is begun twice at most. As soon as one greedy fit was cross-validated the noise is known
+//! roughly; that fit is scored only when the search is in hand. Half of the sweeps bring most of
+//! what sweeps bring. When all greedy fits were judged, the arm has its final penalties; if they
+//! are others, the fit begins anew and does all sweeps. If that arm wins in the end, the final fit
+//! goes on from here and nothing was lost: the choice and what comes out of a whole run are the
+//! same as without a fit in hand.
 
 use super::choose::Choosing;
 use super::ensemble::Ensemble;
@@ -45,12 +47,17 @@ struct Begin {
 }
 
 impl Choosing<'_> {
-    /// Takes a fit in hand, or goes on with it. `exact` says whether all greedy candidates have told the noise.
+    /// Takes a fit in hand, or goes on with it. `exact` says whether all greedy candidates have
+    /// told the noise.
     pub(super) fn hold(&mut self, exact: bool, watch: &mut dyn FnMut(&Progress<'_>) -> Flow) {
         let past = self.past.held.take_if(|past| past.exact == exact);
-        // Where few folds are compared, a second fit to all rows would cost too large a share of the run.
+        // Where few folds are compared, a second fit to all rows would cost too large a share of
+        // the run.
         let all_folds = self.folds.len() == FOLDS;
-        let wanted = !self.folds.is_empty() && !self.is_over() && (all_folds || !exact) && self.past.held.is_none();
+        let wanted = !self.folds.is_empty()
+            && !self.is_over()
+            && (all_folds || !exact)
+            && self.past.held.is_none();
         if past.is_none() && !wanted {
             return;
         }
@@ -63,7 +70,8 @@ impl Choosing<'_> {
         };
         let before = self.held.take();
         let others = self.work - before.as_ref().map_or(0, |held| held.spent + held.flight.work);
-        // Of few rows the search comes first: what to measure it by is then grown as soon as it is in hand.
+        // Of few rows the search comes first: what to measure it by is then grown as soon as it is
+        // in hand.
         let later = !exact && self.data.rows() < QUICK_ROWS;
         let boosted = if later { self.owed() } else { self.boost() };
         let begin = match (past, &before) {
@@ -72,11 +80,19 @@ impl Choosing<'_> {
             (None, Some(held)) if held.candidate == candidate => {
                 Begin { flight: Some(held.flight.clone()), spent: held.spent + boosted }
             }
-            (None, Some(held)) => Begin { flight: None, spent: held.spent + held.flight.work + boosted },
+            (None, Some(held)) => {
+                Begin { flight: None, spent: held.spent + held.flight.work + boosted }
+            }
             (None, None) => Begin { flight: None, spent: boosted },
         };
         let anew = begin.flight.is_none();
-        let mut held = Held { candidate, loss: f64::NAN, flight: Flight::nothing(), exact, spent: begin.spent };
+        let mut held = Held {
+            candidate,
+            loss: f64::NAN,
+            flight: Flight::nothing(),
+            exact,
+            spent: begin.spent,
+        };
         let flow = self.sweep_on(&mut held, begin.flight, sweeps, before.as_ref(), others, watch);
         self.stopped |= flow == Flow::Stop;
         self.boost();
@@ -104,7 +120,8 @@ impl Choosing<'_> {
         watch: &mut dyn FnMut(&Progress<'_>) -> Flow,
     ) -> Flow {
         let Way::Search(arm) = held.candidate.way else { return Flow::Continue };
-        let (weight, budget, greedy_loss) = (self.weight(), self.settings.budget, self.greedy_loss());
+        let (weight, budget, greedy_loss) =
+            (self.weight(), self.settings.budget, self.greedy_loss());
         let (exact, spent) = (held.exact, held.spent);
         let from = begin.as_ref().map_or(0, |flight| flight.done);
         let mut done = from;
@@ -115,16 +132,27 @@ impl Choosing<'_> {
             }
             let state = || {
                 let now = || InHand { exact, spent, flight: Flight::of(stage, step, ensemble) };
-                let stored = if stage == Stage::Start { before.map(Held::stored) } else { Some(now()) };
+                let stored =
+                    if stage == Stage::Start { before.map(Held::stored) } else { Some(now()) };
                 self.state(stored, None)
             };
             let loss = ensemble.loss() / weight;
             let gain = (greedy_loss > 0.0).then_some(1.0 - loss / greedy_loss);
             let loss = Some(loss);
-            let flow = watch(&Progress { stage, done: step, of, loss, best: None, gain, work, state: &state });
+            let flow = watch(&Progress {
+                stage,
+                done: step,
+                of,
+                loss,
+                best: None,
+                gain,
+                work,
+                state: &state,
+            });
             if budget > 0 && work >= budget || (self.halt)() { Flow::Stop } else { flow }
         };
-        let mut ensemble = Ensemble::new(self.data, None, self.objective, &held.candidate.frame, &arm, self.pool);
+        let mut ensemble =
+            Ensemble::new(self.data, None, self.objective, &held.candidate.frame, &arm, self.pool);
         let mut flow = Flow::Continue;
         match begin {
             Some(flight) => ensemble.resume(flight),

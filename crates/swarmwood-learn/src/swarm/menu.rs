@@ -1,8 +1,9 @@
 //! The menu: which ways of fitting are compared, for each kind of loss and size of ensemble.
 //!
-//! Greedy boosting with several learning rates is always on it. A search arm's penalty follows from the noise: `λ = c · m
-//! · s` for m trees, where s is the share of the variance that the best greedy fit leaves unexplained on rows it has not
-//! seen; for classes it is `c · m · s/(1-s)`. More arms than these make the choice worse, not better.
+//! Greedy boosting with several learning rates is always on it. A search arm's penalty follows from
+//! the noise: `λ = c · m · s` for m trees, where s is the share of the variance that the best
+//! greedy fit leaves unexplained on rows it has not seen; for classes it is `c · m · s/(1-s)`. More
+//! arms than these make the choice worse, not better.
 
 use super::{Arm, Frame};
 use crate::greedy::Growth;
@@ -46,7 +47,8 @@ pub struct Facts {
     pub hessian: f64,
     /// Share of the variance that greedy boosting leaves unexplained.
     pub noise: f64,
-    /// Loss that one useless split gains on average, twice: the residual variance, or 1 where hessians say it.
+    /// Loss that one useless split gains on average, twice: the residual variance, or 1 where
+    /// hessians say it.
     pub dispersion: f64,
 }
 
@@ -73,10 +75,20 @@ fn size(frame: &Frame) -> Size {
     }
 }
 
-fn greedy(frame: &Frame, rate: f64, lambda: f64, gamma: f64, min_child_weight: f64, label: &str) -> Candidate {
+fn greedy(
+    frame: &Frame,
+    rate: f64,
+    lambda: f64,
+    gamma: f64,
+    min_child_weight: f64,
+    label: &str,
+) -> Candidate {
     Candidate {
         name: format!("greedy, rate {rate}{label}"),
-        way: Way::Greedy { rate, penalties: Penalties { lambda, ridge: Ridge::Flat, gamma, min_child_weight } },
+        way: Way::Greedy {
+            rate,
+            penalties: Penalties { lambda, ridge: Ridge::Flat, gamma, min_child_weight },
+        },
         frame: *frame,
     }
 }
@@ -85,7 +97,8 @@ fn greedy(frame: &Frame, rate: f64, lambda: f64, gamma: f64, min_child_weight: f
 pub fn greedy_menu(frame: &Frame, facts: &Facts) -> Vec<Candidate> {
     let size = size(frame);
     let h = facts.hessian;
-    // A row counts one hessian where it is constant; for classes the recipe counts hessians of a quarter.
+    // A row counts one hessian where it is constant; for classes the recipe counts hessians of a
+    // quarter.
     let least = if facts.classes { 5.0 * 0.25 } else { 5.0 * h };
     let mut menu = Vec::new();
     for &rate in size.rates {
@@ -143,7 +156,8 @@ pub fn plain_greedy(frame: &Frame) -> Candidate {
 /// Greedy boosting that pays for splits what chance would gain.
 pub fn priced_greedy(frame: &Frame, facts: &Facts) -> Candidate {
     let rate = size(frame).rates.iter().copied().find(|&rate| rate < 1.0).unwrap_or(0.5);
-    let (lambda, least) = if facts.classes { (1.0, 1.25) } else { (facts.hessian, 5.0 * facts.hessian) };
+    let (lambda, least) =
+        if facts.classes { (1.0, 1.25) } else { (facts.hessian, 5.0 * facts.hessian) };
     greedy(frame, rate, lambda, price(facts), least, ", priced splits")
 }
 
@@ -152,10 +166,12 @@ fn price(facts: &Facts) -> f64 {
     0.5 * facts.dispersion * (facts.rows as f64).ln()
 }
 
-/// From this many rows a leaf on, each counted by the share of its variance that can be explained, trees need no dropping.
+/// From this many rows a leaf on, each counted by the share of its variance that can be explained,
+/// trees need no dropping.
 const AMPLE_ROWS: f64 = 100.0;
 
-/// The search arm that is likeliest to win: the first, but for classes the one without dropout where rows are ample.
+/// The search arm that is likeliest to win: the first, but for classes the one without dropout
+/// where rows are ample.
 pub fn likeliest(frame: &Frame, facts: &Facts) -> Candidate {
     let leaves = (frame.trees * frame.max_leaves).max(1) as f64;
     let ample = facts.rows as f64 * (1.0 - facts.noise) / leaves > AMPLE_ROWS;
@@ -167,11 +183,16 @@ pub fn search_menu(frame: &Frame, facts: &Facts) -> Vec<Candidate> {
     let size = size(frame);
     let m = frame.trees as f64;
     let arm = |name: String, lambda: f64, kappa: f64, gamma: f64| {
-        let (least, pairs) = if facts.classes { (1.0, 0) } else { (5.0 * facts.hessian * (1.0 + kappa), size.pairs) };
+        let (least, pairs) = if facts.classes {
+            (1.0, 0)
+        } else {
+            (5.0 * facts.hessian * (1.0 + kappa), size.pairs)
+        };
         let kappa = if facts.classes { 0.25 * kappa } else { kappa * facts.hessian };
         let ridge = Ridge::Hierarchical;
         let (start_rate, sweeps) = (size.start_rate, size.sweeps);
-        let arm = Arm { lambda, ridge, kappa, gamma, min_child_weight: least, start_rate, sweeps, pairs };
+        let arm =
+            Arm { lambda, ridge, kappa, gamma, min_child_weight: least, start_rate, sweeps, pairs };
         Candidate { name, way: Way::Search(arm), frame: *frame }
     };
     if facts.classes {
@@ -185,8 +206,10 @@ pub fn search_menu(frame: &Frame, facts: &Facts) -> Vec<Candidate> {
     }
     let lambda = |c: f64| c * m * facts.noise * facts.hessian;
     let plain = |c: f64| arm(format!("search, ridge {c}"), lambda(c), 0.0, 0.0);
-    let priced = || arm("search, ridge 48, priced splits".to_string(), lambda(48.0), 0.0, price(facts));
-    let dropping = |kappa: f64| arm(format!("search, ridge 48, dropout {kappa:.2}"), lambda(48.0), kappa, 0.0);
+    let priced =
+        || arm("search, ridge 48, priced splits".to_string(), lambda(48.0), 0.0, price(facts));
+    let dropping =
+        |kappa: f64| arm(format!("search, ridge 48, dropout {kappa:.2}"), lambda(48.0), kappa, 0.0);
     let mut menu = match frame.trees {
         0..=11 => return vec![plain(48.0), plain(12.0), plain(192.0), priced()],
         12..=31 => vec![plain(48.0), dropping(m / 64.0), priced()],
@@ -205,10 +228,19 @@ mod tests {
     use super::*;
 
     fn frame(trees: usize, max_leaves: usize) -> Frame {
-        Frame { trees, growth: Growth::Leaf, or_oblivious: true, depth: 0, max_leaves, seed: 1, memory: 1 << 20 }
+        Frame {
+            trees,
+            growth: Growth::Leaf,
+            or_oblivious: true,
+            depth: 0,
+            max_leaves,
+            seed: 1,
+            memory: 1 << 20,
+        }
     }
 
-    const CLASSES: Facts = Facts { classes: true, rows: 1000, hessian: 0.25, noise: 0.3, dispersion: 1.0 };
+    const CLASSES: Facts =
+        Facts { classes: true, rows: 1000, hessian: 0.25, noise: 0.3, dispersion: 1.0 };
 
     #[test]
     fn oblivious_trees_are_tried_where_there_are_many_and_they_are_allowed() {
@@ -224,7 +256,10 @@ mod tests {
 
     #[test]
     fn pairs_of_many_trees_are_ruined_while_these_are_small() {
-        let pairs = |frame: Frame| match &search_menu(&frame, &Facts { classes: false, ..CLASSES })[0].way {
+        let pairs = |frame: Frame| match &search_menu(&frame, &Facts { classes: false, ..CLASSES })
+            [0]
+        .way
+        {
             Way::Search(arm) => arm.pairs,
             _ => 0,
         };

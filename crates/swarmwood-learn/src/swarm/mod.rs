@@ -1,11 +1,14 @@
-//! The default method: the structure of the whole ensemble is searched, and the search is believed only where it wins on
-//! rows it has not seen.
+//! The default method: the structure of the whole ensemble is searched, and the search is believed
+//! only where it wins on rows it has not seen.
 //!
-//! 1. Greedy boosting with several learning rates is cross-validated; what the best leaves unexplained is the noise. The
-//!    likeliest search arm is fitted to all rows meanwhile, for runs that are cut short (`hand`).
-//! 2. Search arms, whose penalties follow from the noise, are cross-validated on the same folds (`menu`, `folds`).
-//! 3. The winner is fitted to all rows, from the fit in hand if that is it. A search arm starts greedily, fits all leaves together, grows each tree again on
-//!    what the others leave (`backfit`), then ruins and recreates pairs of trees (`pairs`).
+//! 1. Greedy boosting with several learning rates is cross-validated; what the best leaves
+//!    unexplained is the noise. The likeliest search arm is fitted to all rows meanwhile, for runs
+//!    that are cut short (`hand`).
+//! 2. Search arms, whose penalties follow from the noise, are cross-validated on the same folds
+//!    (`menu`, `folds`).
+//! 3. The winner is fitted to all rows, from the fit in hand if that is it. A search arm starts
+//!    greedily, fits all leaves together, grows each tree again on what the others leave
+//!    (`backfit`), then ruins and recreates pairs of trees (`pairs`).
 //! 4. Scores of classes are multiplied by the factor that calibrates them out of fold (`score`).
 
 mod backfit;
@@ -166,10 +169,11 @@ pub struct Report {
     pub frame: Frame,
     /// Every candidate with its score, in the order of the menu.
     pub compared: Vec<Compared>,
-    /// Whether all candidates were compared and the best of them is the winner. A run that is cut short may end with what
-    /// it had in hand.
+    /// Whether all candidates were compared and the best of them is the winner. A run that is cut
+    /// short may end with what it had in hand.
     pub finished: bool,
-    /// Score of the best greedy candidate less the winner's, as a share of it; not a number where one was not compared.
+    /// Score of the best greedy candidate less the winner's, as a share of it; not a number where
+    /// one was not compared.
     pub gain: f64,
     /// Share of the variance that greedy boosting leaves unexplained on unseen rows.
     pub noise: f64,
@@ -204,7 +208,8 @@ pub struct Found {
 pub struct Ears<'e> {
     /// Hears of every step, and may end the run after it.
     pub watch: &'e mut dyn FnMut(&Progress<'_>) -> Flow,
-    /// Asked in the midst of fits, from any thread; once it says yes, the run ends with the best there is.
+    /// Asked in the midst of fits, from any thread; once it says yes, the run ends with the best
+    /// there is.
     pub halt: &'e (dyn Fn() -> bool + Sync),
 }
 
@@ -217,8 +222,9 @@ pub enum SearchError {
     Threads(String),
 }
 
-/// Searches. The rows of `valid` are scored, never learnt from. `past` is the state that an earlier run with the same
-/// rows and settings told last: the run goes on from there, and ends as if it had never been interrupted.
+/// Searches. The rows of `valid` are scored, never learnt from. `past` is the state that an earlier
+/// run with the same rows and settings told last: the run goes on from there, and ends as if it had
+/// never been interrupted.
 pub fn train(
     data: &Dataset,
     valid: Option<&Dataset>,

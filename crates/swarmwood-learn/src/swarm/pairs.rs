@@ -1,8 +1,9 @@
 //! Pair search: ruin two trees and recreate them.
 //!
-//! Two trees drawn by lot are taken out and grown again one after the other from a random half of the features, so that
-//! they may share the work differently; they are improved once with all features, then all trees in random order, a few
-//! times while there is hope. The result stays if the value fell; otherwise everything goes back to where it was. One trajectory of this beats a
+//! Two trees drawn by lot are taken out and grown again one after the other from a random half of
+//! the features, so that they may share the work differently; they are improved once with all
+//! features, then all trees in random order, a few times while there is hope. The result stays if
+//! the value fell; otherwise everything goes back to where it was. One trajectory of this beats a
 //! population of ensembles at equal work.
 
 use std::ops::Range;
@@ -29,7 +30,8 @@ fn polish(ensemble: &mut Ensemble<'_>, before: f64, seed: u64, iteration: usize)
     for round in 0..POLISHING {
         sweep_in(ensemble, &shuffled(ensemble.trees.len(), seed, iteration * POLISHING + round));
         let now = ensemble.value();
-        // Sweeps gain less and less: what is missing after this one is not gained by the rest if it is twice the last.
+        // Sweeps gain less and less: what is missing after this one is not gained by the rest if it
+        // is twice the last.
         if falls(now, before) || now - before > 2.0 * (last - now) {
             return;
         }
@@ -38,7 +40,12 @@ fn polish(ensemble: &mut Ensemble<'_>, before: f64, seed: u64, iteration: usize)
 }
 
 /// Does some iterations.
-pub fn search(ensemble: &mut Ensemble<'_>, seed: u64, iterations: Range<usize>, tell: &mut Tell<'_>) -> Flow {
+pub fn search(
+    ensemble: &mut Ensemble<'_>,
+    seed: u64,
+    iterations: Range<usize>,
+    tell: &mut Tell<'_>,
+) -> Flow {
     let (trees, features) = (ensemble.trees.len(), ensemble.features());
     for iteration in iterations.clone() {
         let kept = ensemble.keep();
@@ -47,7 +54,10 @@ pub fn search(ensemble: &mut Ensemble<'_>, seed: u64, iterations: Range<usize>, 
         let chosen = stream.sample_without(trees, RUINED.min(trees));
         ensemble.ruin(&chosen, |_| {
             let mut allowed = vec![false; features];
-            stream.sample_without(features, features.div_ceil(2)).into_iter().for_each(|at| allowed[at] = true);
+            stream
+                .sample_without(features, features.div_ceil(2))
+                .into_iter()
+                .for_each(|at| allowed[at] = true);
             allowed
         });
         chosen.iter().for_each(|&at| {

@@ -1,4 +1,5 @@
-//! How good out-of-fold scores are: what candidates are chosen by, and the temperature that calibrates classes.
+//! How good out-of-fold scores are: what candidates are chosen by, and the temperature that
+//! calibrates classes.
 
 use swarmwood_model::Link;
 
@@ -38,13 +39,17 @@ impl Unseen {
         if self.weight.is_empty() { self.target.len() as f64 } else { self.weight.iter().sum() }
     }
 
-    /// The probability of a row's own class, and its squared distance to the truth, when raw scores are multiplied by
-    /// `factor`.
+    /// The probability of a row's own class, and its squared distance to the truth, when raw scores
+    /// are multiplied by `factor`.
     fn row(&self, row: usize, link: Link, factor: f64) -> (f64, f64) {
         match link {
             Link::Softmax => {
                 let outputs = self.raw.len() / self.target.len().max(1);
-                softmax_row(&self.raw[row * outputs..(row + 1) * outputs], factor, self.target[row] as usize)
+                softmax_row(
+                    &self.raw[row * outputs..(row + 1) * outputs],
+                    factor,
+                    self.target[row] as usize,
+                )
             }
             _ => {
                 let raw = self.raw[row];
@@ -55,11 +60,13 @@ impl Unseen {
         }
     }
 
-    /// The weighted mean of something over all rows. Rows are looked at side by side and summed in their order.
+    /// The weighted mean of something over all rows. Rows are looked at side by side and summed in
+    /// their order.
     fn mean(&self, pool: &Pool, of_row: impl Fn(usize) -> f64 + Sync) -> f64 {
         let blocks = even_ranges(self.target.len(), self.target.len().div_ceil(BLOCK));
-        let terms = pool
-            .map(blocks.len(), |at| blocks[at].clone().map(|row| self.weight(row) * of_row(row)).collect::<Vec<f64>>());
+        let terms = pool.map(blocks.len(), |at| {
+            blocks[at].clone().map(|row| self.weight(row) * of_row(row)).collect::<Vec<f64>>()
+        });
         terms.iter().flatten().sum::<f64>() / self.weights()
     }
 
@@ -73,7 +80,8 @@ impl Unseen {
         self.mean(pool, |row| self.row(row, link, factor).1)
     }
 
-    /// The factor on raw scores that gives the least log loss, and the Brier score with it. In a hurry it is found roughly.
+    /// The factor on raw scores that gives the least log loss, and the Brier score with it. In a
+    /// hurry it is found roughly.
     pub fn calibrated(&self, link: Link, pool: &Pool) -> (f64, f64) {
         // The log loss is convex in the factor; golden section on its logarithm.
         let ratio = (5f64.sqrt() - 1.0) / 2.0;
@@ -143,9 +151,14 @@ mod tests {
         let raw = [0.3, -1.2, 2.0, 0.1];
         let target = vec![1.0, 0.0, 0.0, 1.0];
         let one = Unseen { raw: raw.to_vec(), target: target.clone(), ..Unseen::default() };
-        let two = Unseen { raw: raw.iter().flat_map(|&r| [0.0, r]).collect(), target, ..Unseen::default() };
+        let two = Unseen {
+            raw: raw.iter().flat_map(|&r| [0.0, r]).collect(),
+            target,
+            ..Unseen::default()
+        };
         let pool = Pool::new(1).unwrap();
-        let (a, b) = (one.log_loss(Link::Sigmoid, 1.7, &pool), two.log_loss(Link::Softmax, 1.7, &pool));
+        let (a, b) =
+            (one.log_loss(Link::Sigmoid, 1.7, &pool), two.log_loss(Link::Softmax, 1.7, &pool));
         assert!((a - b).abs() < 1e-12);
         let (a, b) = (one.brier(Link::Sigmoid, 1.7, &pool), two.brier(Link::Softmax, 1.7, &pool));
         assert!((a - b).abs() < 1e-12);

@@ -1,8 +1,8 @@
-//! What an interrupted search needs to go on: the scores of the candidates so far, and the trees of the fit in hand and of
-//! the final one.
+//! What an interrupted search needs to go on: the scores of the candidates so far, and the trees of
+//! the fit in hand and of the final one.
 //!
-//! Where rows stand in the trees is not kept: the trees tell it again. The state is told when all scores were summed up
-//! anew, so that summing them up once more gives the same bits.
+//! Where rows stand in the trees is not kept: the trees tell it again. The state is told when all
+//! scores were summed up anew, so that summing them up once more gives the same bits.
 
 use swarmwood_model::{Child, Leaf};
 use swarmwood_search::{Datum, Error};
@@ -69,7 +69,12 @@ impl Flight {
             output: tree.output,
             cost: tree.cost,
         };
-        Flight { stage, done, work: ensemble.work, trees: ensemble.trees.iter().map(carried).collect() }
+        Flight {
+            stage,
+            done,
+            work: ensemble.work,
+            trees: ensemble.trees.iter().map(carried).collect(),
+        }
     }
 }
 
@@ -102,7 +107,8 @@ impl Past {
             let (score, factor, squares) = (score.real()?, factor.real()?, squares.real()?);
             Ok(Score { score, factor, squares, work: work.natural()? as usize })
         };
-        let scores = datum.field("scores")?.list()?.iter().map(score).collect::<Result<_, Error>>()?;
+        let scores =
+            datum.field("scores")?.list()?.iter().map(score).collect::<Result<_, Error>>()?;
         let flight = match datum.field("flight")?.list()? {
             [] => None,
             [flight, ..] => Some(load_flight(flight, layout)?),
@@ -139,11 +145,15 @@ fn save_flight(flight: &Flight) -> Datum {
 
 fn load_flight(datum: &Datum, layout: &Layout) -> Result<Flight, Error> {
     let tree = |datum: &Datum| {
-        let nodes = datum.field("nodes")?.list()?.iter().map(load_node).collect::<Result<_, Error>>()?;
-        let leaves = datum.field("leaves")?.list()?.iter().map(load_leaf).collect::<Result<_, Error>>()?;
+        let nodes =
+            datum.field("nodes")?.list()?.iter().map(load_node).collect::<Result<_, Error>>()?;
+        let leaves =
+            datum.field("leaves")?.list()?.iter().map(load_leaf).collect::<Result<_, Error>>()?;
         let grown = Grown { nodes, leaves, oblivious: datum.field("oblivious")?.natural()? == 1 };
         if !makes_sense(&grown, layout) {
-            return Err(Error::Snapshot("holds a tree that makes no sense; it is damaged".to_string()));
+            return Err(Error::Snapshot(
+                "holds a tree that makes no sense; it is damaged".to_string(),
+            ));
         }
         let output = datum.field("output")?.natural()? as usize;
         Ok(Carried { grown, output, cost: datum.field("cost")?.real()? })
@@ -156,11 +166,14 @@ fn load_flight(datum: &Datum, layout: &Layout) -> Result<Flight, Error> {
     })
 }
 
-/// Whether a tree can be walked: features that are stored, children that come later, leaves that are there.
+/// Whether a tree can be walked: features that are stored, children that come later, leaves that
+/// are there.
 fn makes_sense(tree: &Grown, layout: &Layout) -> bool {
     let constant: Vec<usize> = layout.constant_features().collect();
-    let known =
-        |rule: &Rule| (rule.feature as usize) < layout.features().len() && !constant.contains(&(rule.feature as usize));
+    let known = |rule: &Rule| {
+        (rule.feature as usize) < layout.features().len()
+            && !constant.contains(&(rule.feature as usize))
+    };
     let leads = |at: usize, child: Child| match child {
         Child::Leaf(leaf) => (leaf as usize) < tree.leaves.len(),
         Child::Node(node) => node as usize > at && (node as usize) < tree.nodes.len(),
@@ -191,9 +204,12 @@ fn save_node(node: &GrownNode) -> Datum {
     };
     let cut = match node.rule.cut {
         Cut::Above(code) => Datum::Natural(u64::from(code)),
-        Cut::In(set) => {
-            Datum::List((0..=u8::MAX).filter(|&code| set.contains(code)).map(|c| Datum::Natural(c.into())).collect())
-        }
+        Cut::In(set) => Datum::List(
+            (0..=u8::MAX)
+                .filter(|&code| set.contains(code))
+                .map(|c| Datum::Natural(c.into()))
+                .collect(),
+        ),
     };
     Datum::List(vec![
         Datum::Natural(u64::from(node.rule.feature)),
@@ -208,7 +224,8 @@ fn save_node(node: &GrownNode) -> Datum {
 
 fn load_node(datum: &Datum) -> Result<GrownNode, Error> {
     let [feature, cut, missing_right, left, right, gain, cover] = datum.tuple()?;
-    let damaged = |what: &str| Error::Snapshot(format!("holds {what} that is out of range; it is damaged"));
+    let damaged =
+        |what: &str| Error::Snapshot(format!("holds {what} that is out of range; it is damaged"));
     let code = |datum: &Datum| u8::try_from(datum.natural()?).map_err(|_| damaged("a code"));
     let cut = match cut {
         Datum::List(codes) => {
@@ -221,8 +238,12 @@ fn load_node(datum: &Datum) -> Result<GrownNode, Error> {
         datum => Cut::Above(code(datum)?),
     };
     let child = |datum: &Datum| match datum {
-        Datum::Integer(node @ 0..) => u32::try_from(*node).map(Child::Node).map_err(|_| damaged("a child")),
-        Datum::Integer(leaf) => u32::try_from(-1 - leaf).map(Child::Leaf).map_err(|_| damaged("a child")),
+        Datum::Integer(node @ 0..) => {
+            u32::try_from(*node).map(Child::Node).map_err(|_| damaged("a child"))
+        }
+        Datum::Integer(leaf) => {
+            u32::try_from(-1 - leaf).map(Child::Leaf).map_err(|_| damaged("a child"))
+        }
         _ => Err(damaged("a child")),
     };
     let feature = u32::try_from(feature.natural()?).map_err(|_| damaged("a feature"))?;

@@ -1,5 +1,5 @@
-//! What the search must keep: its books, its descent, the best of all structures on tiny tables, one answer for any
-//! number of threads, and the sense to fall back on greedy boosting.
+//! What the search must keep: its books, its descent, the best of all structures on tiny tables,
+//! one answer for any number of threads, and the sense to fall back on greedy boosting.
 
 use swarmwood_model::{Feature, Kind};
 use swarmwood_search::rng::Stream;
@@ -12,9 +12,11 @@ use crate::pool::hurried_after;
 
 fn data(columns: Vec<Vec<f64>>, target: Vec<f64>, weight: Vec<f64>) -> Dataset {
     let rows = target.len();
-    let features: Vec<Feature> =
-        (0..columns.len()).map(|at| Feature { name: format!("x{at}"), kind: Kind::Number }).collect();
-    let chunk = Chunk { columns: columns.into_iter().map(Column::Number).collect(), target, weight, rows };
+    let features: Vec<Feature> = (0..columns.len())
+        .map(|at| Feature { name: format!("x{at}"), kind: Kind::Number })
+        .collect();
+    let chunk =
+        Chunk { columns: columns.into_iter().map(Column::Number).collect(), target, weight, rows };
     let pool = Pool::new(1).unwrap();
     let layout = Layout::fit(|at| chunk.columns[at].clone(), &features, 255, &pool);
     Dataset::from_chunk(&chunk, layout, &pool)
@@ -23,7 +25,8 @@ fn data(columns: Vec<Vec<f64>>, target: Vec<f64>, weight: Vec<f64>) -> Dataset {
 /// Five columns of which three matter together.
 fn planted(rows: usize, noise: f64, answer: impl Fn(f64) -> f64) -> Dataset {
     let mut stream = Stream::new(7, 0, 0);
-    let columns: Vec<Vec<f64>> = (0..5).map(|_| (0..rows).map(|_| stream.unit()).collect()).collect();
+    let columns: Vec<Vec<f64>> =
+        (0..5).map(|_| (0..rows).map(|_| stream.unit()).collect()).collect();
     let target = (0..rows).map(|row| {
         let (a, b, c) = (columns[0][row], columns[1][row], columns[2][row]);
         let signal = (3.0 * a * b).sin() * 4.0 + if c > 0.5 { 2.0 * a } else { -b };
@@ -35,7 +38,15 @@ fn planted(rows: usize, noise: f64, answer: impl Fn(f64) -> f64) -> Dataset {
 
 fn frame(trees: usize, max_leaves: usize, growth: Growth) -> Frame {
     let depth = if growth == Growth::Leaf { 0 } else { max_leaves.ilog2() as usize };
-    Frame { trees, growth, or_oblivious: growth == Growth::Leaf, depth, max_leaves, seed: 3, memory: 1 << 28 }
+    Frame {
+        trees,
+        growth,
+        or_oblivious: growth == Growth::Leaf,
+        depth,
+        max_leaves,
+        seed: 3,
+        memory: 1 << 28,
+    }
 }
 
 fn arm() -> Arm {
@@ -68,7 +79,8 @@ const SPECS: [Spec; 8] = [
 ];
 
 fn for_spec(spec: &Spec, rows: usize) -> Dataset {
-    let classes = |count: f64| move |signal: f64| ((signal + 2.0) / 2.0).floor().clamp(0.0, count - 1.0);
+    let classes =
+        |count: f64| move |signal: f64| ((signal + 2.0) / 2.0).floor().clamp(0.0, count - 1.0);
     match spec {
         Spec::Logistic => planted(rows, 1.0, classes(2.0)),
         Spec::Softmax { .. } => planted(rows, 1.0, classes(3.0)),
@@ -88,7 +100,11 @@ fn the_value_is_what_a_fresh_sum_gives_and_never_rises() {
             let mut tell = |stage, _, _, ensemble: &Ensemble<'_>| {
                 if stage != Stage::Start {
                     let value = ensemble.value();
-                    assert!(value <= last + 1e-5 * value.abs(), "{} {growth:?}: {last} to {value}", objective.name());
+                    assert!(
+                        value <= last + 1e-5 * value.abs(),
+                        "{} {growth:?}: {last} to {value}",
+                        objective.name()
+                    );
                     last = value;
                 }
                 Flow::Continue
@@ -102,7 +118,11 @@ fn the_value_is_what_a_fresh_sum_gives_and_never_rises() {
                 let kept = ensemble.value();
                 ensemble.settle();
                 let fresh = ensemble.value();
-                assert!((kept - fresh).abs() <= 1e-5 * fresh.abs(), "{} {kept} {fresh}", objective.name());
+                assert!(
+                    (kept - fresh).abs() <= 1e-5 * fresh.abs(),
+                    "{} {kept} {fresh}",
+                    objective.name()
+                );
             }
             let constant = Ensemble::new(&data, None, &*objective, &frame, &arm, &pool).loss();
             assert!(start < constant, "{} {growth:?}: {start} {constant}", objective.name());
@@ -110,14 +130,17 @@ fn the_value_is_what_a_fresh_sum_gives_and_never_rises() {
     }
 }
 
-/// The least value of two stumps over all pairs of cuts, leaves solved together by Gaussian elimination.
+/// The least value of two stumps over all pairs of cuts, leaves solved together by Gaussian
+/// elimination.
 fn best_pair_of_stumps(columns: &[Vec<f64>], target: &[f64], lambda: f64) -> f64 {
     let mut cuts: Vec<Vec<bool>> = Vec::new();
     for column in columns {
         let mut values = column.clone();
         values.sort_by(f64::total_cmp);
         values.dedup();
-        cuts.extend(values[1..].iter().map(|&cut| column.iter().map(|&x| x >= cut).collect::<Vec<bool>>()));
+        cuts.extend(
+            values[1..].iter().map(|&cut| column.iter().map(|&x| x >= cut).collect::<Vec<bool>>()),
+        );
     }
     let mean = target.iter().sum::<f64>() / target.len() as f64;
     let mut best = f64::INFINITY;
@@ -161,7 +184,10 @@ fn solved(stumps: &[&Vec<bool>; 2], target: &[f64], mean: f64, lambda: f64) -> f
         }
     }
     let x: Vec<f64> = (0..6).map(|at| m[at][6] / m[at][at]).collect();
-    let loss = target.iter().enumerate().map(|(row, y)| 0.5 * (y - mean - x[leaf(0, row)] - x[leaf(1, row)]).powi(2));
+    let loss = target
+        .iter()
+        .enumerate()
+        .map(|(row, y)| 0.5 * (y - mean - x[leaf(0, row)] - x[leaf(1, row)]).powi(2));
     let pulls = [x[0], x[1] - x[0], x[2] - x[0], x[3], x[4] - x[3], x[5] - x[3]];
     loss.sum::<f64>() + 0.5 * lambda * pulls.iter().map(|pull| pull * pull).sum::<f64>()
 }
@@ -172,13 +198,22 @@ fn on_tiny_tables_the_search_finds_the_best_of_all_structures() {
     let objective = make(&Spec::Squared);
     for seed in 0..6 {
         let mut stream = Stream::new(seed, 1, 0);
-        let columns: Vec<Vec<f64>> = (0..4).map(|_| (0..30).map(|_| stream.below(5) as f64).collect()).collect();
+        let columns: Vec<Vec<f64>> =
+            (0..4).map(|_| (0..30).map(|_| stream.below(5) as f64).collect()).collect();
         let target: Vec<f64> = (0..30).map(|_| stream.normal()).collect();
         let lambda = 0.5;
         let best = best_pair_of_stumps(&columns, &target, lambda);
         let data = data(columns, target, Vec::new());
         let frame = Frame { seed, ..frame(2, 2, Growth::Leaf) };
-        let arm = Arm { lambda, kappa: 0.0, gamma: 0.0, min_child_weight: 0.0, sweeps: 10, pairs: 40, ..arm() };
+        let arm = Arm {
+            lambda,
+            kappa: 0.0,
+            gamma: 0.0,
+            min_child_weight: 0.0,
+            sweeps: 10,
+            pairs: 40,
+            ..arm()
+        };
         let mut quiet = |_: Stage, _: usize, _: usize, _: &Ensemble<'_>| Flow::Continue;
         let mut ensemble = Ensemble::new(&data, None, &*objective, &frame, &arm, &pool);
         backfit::backfit(&mut ensemble, &mut quiet);
@@ -194,10 +229,14 @@ fn on_tiny_tables_the_search_finds_the_best_of_all_structures() {
 fn threads_change_nothing() {
     for spec in [Spec::Squared, Spec::Softmax { classes: 3 }] {
         let (data, objective) = (for_spec(&spec, 700), make(&spec));
-        let settings = Settings { frames: vec![frame(3, 8, Growth::Leaf), frame(6, 4, Growth::Leaf)], budget: 0 };
+        let settings = Settings {
+            frames: vec![frame(3, 8, Growth::Leaf), frame(6, 4, Growth::Leaf)],
+            budget: 0,
+        };
         let run = |threads: usize| {
             let pool = Pool::new(threads).unwrap();
-            train(&data, None, &*objective, &settings, &pool, None, ears(&mut |_| Flow::Continue)).unwrap()
+            train(&data, None, &*objective, &settings, &pool, None, ears(&mut |_| Flow::Continue))
+                .unwrap()
         };
         let (one, two, five) = (run(1), run(2), run(5));
         assert_eq!((&one.members, &one.base), (&two.members, &two.base));
@@ -211,11 +250,15 @@ fn signal_is_searched_and_noise_is_left_to_greedy_boosting() {
     let objective = make(&Spec::Squared);
     let settings = Settings { frames: vec![frame(4, 16, Growth::Leaf)], budget: 0 };
     let clean = planted(1500, 0.1, |signal| signal);
-    let found = train(&clean, None, &*objective, &settings, &pool, None, ears(&mut |_| Flow::Continue)).unwrap();
+    let found =
+        train(&clean, None, &*objective, &settings, &pool, None, ears(&mut |_| Flow::Continue))
+            .unwrap();
     assert!(found.report.searched && found.report.gain > 0.05, "{:?}", found.report);
     assert!(found.report.loss < found.report.greedy_loss);
     let noise = planted(1500, 1e6, |signal| signal);
-    let found = train(&noise, None, &*objective, &settings, &pool, None, ears(&mut |_| Flow::Continue)).unwrap();
+    let found =
+        train(&noise, None, &*objective, &settings, &pool, None, ears(&mut |_| Flow::Continue))
+            .unwrap();
     assert!(found.report.noise > 0.9, "{:?}", found.report);
 }
 
@@ -227,7 +270,9 @@ fn a_budget_or_a_listener_ends_the_run_with_a_model() {
     let mut works = Vec::new();
     for budget in [1, 100, 400, 0] {
         let settings = Settings { frames: vec![frame(4, 8, Growth::Leaf)], budget };
-        let found = train(&data, None, &*objective, &settings, &pool, None, ears(&mut |_| Flow::Continue)).unwrap();
+        let found =
+            train(&data, None, &*objective, &settings, &pool, None, ears(&mut |_| Flow::Continue))
+                .unwrap();
         assert_eq!(found.members.len(), 4);
         works.push(found.report.work);
     }
@@ -243,13 +288,19 @@ fn a_budget_or_a_listener_ends_the_run_with_a_model() {
             left -= 1;
             if left > 0 { Flow::Continue } else { Flow::Stop }
         };
-        let found = train(&data, None, &*objective, &settings, &pool, None, ears(&mut watch)).unwrap();
+        let found =
+            train(&data, None, &*objective, &settings, &pool, None, ears(&mut watch)).unwrap();
         assert!(!found.members.is_empty() && found.report.loss.is_finite());
     }
 }
 
 /// The stage of every step of a whole run, and its end.
-fn whole_run(data: &Dataset, objective: &dyn Objective, settings: &Settings, pool: &Pool) -> (Vec<Stage>, Found) {
+fn whole_run(
+    data: &Dataset,
+    objective: &dyn Objective,
+    settings: &Settings,
+    pool: &Pool,
+) -> (Vec<Stage>, Found) {
     let mut stages = Vec::new();
     let mut listen = |progress: &Progress<'_>| {
         stages.push(progress.stage);
@@ -295,11 +346,18 @@ fn a_run_that_is_cut_short_ends_with_the_search_in_hand() {
         };
         let (greedy, end) = (run(1), run(usize::MAX));
         assert!(!greedy.report.searched && !greedy.report.finished && greedy.members.len() == 4);
-        // The penalties of classes may cost more training loss than the first sweeps gain; then unseen rows must tell.
-        let early = [first + 1, first + 2, (first + compared) / 2].into_iter().filter(|_| spec == Spec::Squared);
+        // The penalties of classes may cost more training loss than the first sweeps gain; then
+        // unseen rows must tell.
+        let early = [first + 1, first + 2, (first + compared) / 2]
+            .into_iter()
+            .filter(|_| spec == Spec::Squared);
         for steps in early.chain([compared + 1, compared + 3]) {
             let found = run(steps);
-            assert!(found.report.searched && found.members.len() == 4, "{steps}: {:?}", found.report);
+            assert!(
+                found.report.searched && found.members.len() == 4,
+                "{steps}: {:?}",
+                found.report
+            );
             let share = (loss(&greedy) - loss(&found)) / (loss(&greedy) - loss(&end));
             assert!(share > 0.3, "{steps} of {}: {share} of the gain", stages.len());
         }
@@ -318,8 +376,11 @@ fn the_fit_in_hand_is_gone_on_with_where_its_arm_wins() {
     assert!(stages[last + 1..].iter().all(|&stage| stage == Stage::Pairs), "{stages:?}");
     // It is the fit that the arm would have had without it: from the start, all sweeps, all pairs.
     let (frame, noise) = (whole.report.frame, whole.report.noise);
-    let facts = menu::Facts { classes: false, rows: data.rows(), hessian: 1.0, noise, dispersion: 1.0 };
-    let menu::Way::Search(arm) = menu::search_menu(&frame, &facts)[0].way else { panic!("no search") };
+    let facts =
+        menu::Facts { classes: false, rows: data.rows(), hessian: 1.0, noise, dispersion: 1.0 };
+    let menu::Way::Search(arm) = menu::search_menu(&frame, &facts)[0].way else {
+        panic!("no search")
+    };
     let mut quiet = |_: Stage, _: usize, _: usize, _: &Ensemble<'_>| Flow::Continue;
     let mut ensemble = Ensemble::new(&data, None, &*objective, &frame, &arm, &pool);
     backfit::backfit(&mut ensemble, &mut quiet);
@@ -336,7 +397,16 @@ fn validation_rows_are_scored_by_the_trees_that_are_kept() {
     let rows: Vec<usize> = (0..300).collect();
     let valid = data.subset(&rows, &pool);
     let settings = Settings { frames: vec![frame(3, 8, Growth::Leaf)], budget: 0 };
-    let found = train(&data, Some(&valid), &*objective, &settings, &pool, None, ears(&mut |_| Flow::Continue)).unwrap();
+    let found = train(
+        &data,
+        Some(&valid),
+        &*objective,
+        &settings,
+        &pool,
+        None,
+        ears(&mut |_| Flow::Continue),
+    )
+    .unwrap();
     for row in rows {
         assert!((found.train_scores[0][row] - found.valid_scores[0][row]).abs() < 1e-4);
     }
@@ -349,7 +419,10 @@ fn a_resumed_run_ends_as_if_it_had_never_been_interrupted() {
     for (spec, rows) in [(Spec::Squared, 600), (Spec::Logistic, 600), (Spec::Logistic, 30_000)] {
         let (data, objective) = (for_spec(&spec, rows), make(&spec));
         let settings = match rows {
-            600 => Settings { frames: vec![frame(3, 8, Growth::Leaf), frame(6, 4, Growth::Leaf)], budget: 0 },
+            600 => Settings {
+                frames: vec![frame(3, 8, Growth::Leaf), frame(6, 4, Growth::Leaf)],
+                budget: 0,
+            },
             _ => Settings { frames: vec![frame(2, 4, Growth::Leaf)], budget: 0 },
         };
         let (mut states, mut stages) = (Vec::new(), Vec::new());
@@ -358,19 +431,39 @@ fn a_resumed_run_ends_as_if_it_had_never_been_interrupted() {
             stages.push(progress.stage);
             Flow::Continue
         };
-        let whole = train(&data, None, &*objective, &settings, &pool, None, ears(&mut listen)).unwrap();
+        let whole =
+            train(&data, None, &*objective, &settings, &pool, None, ears(&mut listen)).unwrap();
         // Every third state, and every one of the fit in hand.
         let compared = stages.iter().rposition(|&stage| stage == Stage::Compare).unwrap();
         let in_hand = |at: usize| at < compared && stages[at] == Stage::Sweeps;
         assert!(states.iter().enumerate().any(|(at, _)| in_hand(at)));
         for (_, state) in states.iter().enumerate().filter(|&(at, _)| at % 3 == 0 || in_hand(at)) {
-            let again =
-                train(&data, None, &*objective, &settings, &pool, Some(state), ears(&mut |_| Flow::Continue)).unwrap();
-            assert_eq!((&again.members, &again.base, &again.report), (&whole.members, &whole.base, &whole.report));
+            let again = train(
+                &data,
+                None,
+                &*objective,
+                &settings,
+                &pool,
+                Some(state),
+                ears(&mut |_| Flow::Continue),
+            )
+            .unwrap();
+            assert_eq!(
+                (&again.members, &again.base, &again.report),
+                (&whole.members, &whole.base, &whole.report)
+            );
             assert_eq!(again.train_scores, whole.train_scores);
         }
         let broken = Datum::record([("scores", Datum::Natural(3))]);
-        let refused = train(&data, None, &*objective, &settings, &pool, Some(&broken), ears(&mut |_| Flow::Continue));
+        let refused = train(
+            &data,
+            None,
+            &*objective,
+            &settings,
+            &pool,
+            Some(&broken),
+            ears(&mut |_| Flow::Continue),
+        );
         assert!(matches!(refused, Err(SearchError::State(_))));
     }
 }
@@ -394,10 +487,17 @@ fn a_hurry_ends_the_run_anywhere_with_a_model() {
         };
         let ears = Ears { watch: &mut watch, halt: &|| pool.hurried() };
         let found = train(&data, None, &*objective, &settings, &pool, None, ears).unwrap();
-        let loss = objective.loss(&found.train_scores[0], &targets(&data, found.shift), &[]) / 700.0;
-        assert!((loss - found.report.loss).abs() < 1e-6 * loss.max(1.0), "the scores are those of the trees");
+        let loss =
+            objective.loss(&found.train_scores[0], &targets(&data, found.shift), &[]) / 700.0;
+        assert!(
+            (loss - found.report.loss).abs() < 1e-6 * loss.max(1.0),
+            "the scores are those of the trees"
+        );
         assert!(loss < constant, "{questions}: {loss}");
-        assert!(!found.report.searched || found.members.len() == 3, "a part of a search is no search");
+        assert!(
+            !found.report.searched || found.members.len() == 3,
+            "a part of a search is no search"
+        );
         assert!(questions > 0 || !found.report.finished, "what was not compared is not chosen");
         losses.push(loss);
     }

@@ -1,5 +1,5 @@
-//! A sweep over counts: rows of one code that move between the same two leaves with the same class move as one. For many
-//! rows with few codes.
+//! A sweep over counts: rows of one code that move between the same two leaves with the same class
+//! move as one. For many rows with few codes.
 
 use super::{Best, Lot, Place, may_part};
 use crate::leaf_loss::sums::{Load, Sums};
@@ -51,7 +51,13 @@ impl Groups {
 }
 
 /// The best cut along an order of the codes.
-pub(super) fn sweep(lot: &Lot<'_>, groups: &Groups, books: Sums<'_>, feature: u32, order: &[u16]) -> Option<Place> {
+pub(super) fn sweep(
+    lot: &Lot<'_>,
+    groups: &Groups,
+    books: Sums<'_>,
+    feature: u32,
+    order: &[u16],
+) -> Option<Place> {
     let column = &lot.table.columns()[feature as usize];
     let weighted = lot.table.is_weighted();
     let width = groups.kinds.len();
@@ -128,9 +134,18 @@ impl Counted<'_> {
         best.0
     }
 
-    fn along(&self, mut books: Sums<'_>, order: &[u16], missing_right: bool, to_the_end: bool, best: &mut Best) {
+    fn along(
+        &self,
+        mut books: Sums<'_>,
+        order: &[u16],
+        missing_right: bool,
+        to_the_end: bool,
+        best: &mut Best,
+    ) {
         let width = self.groups.kinds.len();
-        let has_rows = |code: &u16| self.rows[usize::from(*code) * width..][..width].iter().any(|&rows| rows > 0);
+        let has_rows = |code: &u16| {
+            self.rows[usize::from(*code) * width..][..width].iter().any(|&rows| rows > 0)
+        };
         let Some(last) = order.iter().rposition(has_rows) else { return };
         for (at, &code) in order.iter().enumerate().take(last + 1) {
             if !self.shift(&mut books, code) {

@@ -1,13 +1,15 @@
 //! The best rule of one node of a tree while everything below the node stays as it is.
 //!
-//! Every row at the node knows the leaf it ends in if it goes right, and the leaf if it goes left. A sweep starts with all
-//! rows on the right and moves them over in the order of one feature's codes; after each code the books of the leaves say
-//! what the tree would cost with the cut there, every leaf at its best value. So one pass over the rows tries all cuts of
-//! a feature exactly. With two fresh leaves below the node this is the split search of CART (Breiman et al. 1984).
+//! Every row at the node knows the leaf it ends in if it goes right, and the leaf if it goes left.
+//! A sweep starts with all rows on the right and moves them over in the order of one feature's
+//! codes; after each code the books of the leaves say what the tree would cost with the cut there,
+//! every leaf at its best value. So one pass over the rows tries all cuts of a feature exactly.
+//! With two fresh leaves below the node this is the split search of CART (Breiman et al. 1984).
 //!
-//! Levels of a category are first put into orders along which a cut makes sense; cuts along an order are exact, the choice
-//! among all sets of levels is not. Two classes or the squared loss over two fresh leaves need one order, and there the
-//! best set is found (Breiman et al. 1984, theorem 4.5).
+//! Levels of a category are first put into orders along which a cut makes sense; cuts along an
+//! order are exact, the choice among all sets of levels is not. Two classes or the squared loss
+//! over two fresh leaves need one order, and there the best set is found (Breiman et al. 1984,
+//! theorem 4.5).
 
 mod counted;
 mod order;
@@ -100,7 +102,8 @@ struct View<'a> {
 impl<'a> View<'a> {
     fn new(lot: &'a Lot<'a>, demand: Demand<'a>) -> Self {
         let start = (*demand.loss != Loss::Absolute).then(|| {
-            let mut books = Sums::new(lot.table, demand.loss, usize::from(lot.leaves), demand.min_leaf);
+            let mut books =
+                Sums::new(lot.table, demand.loss, usize::from(lot.leaves), demand.min_leaf);
             for (&row, &leaf) in lot.rows.iter().zip(&lot.right) {
                 books.add(leaf, books.load(row), 1);
             }
@@ -116,8 +119,11 @@ impl<'a> View<'a> {
         if column.top() == 0 {
             return None;
         }
-        let orders =
-            if column.is_category() { order::of_levels(self, feature) } else { vec![(1..=column.top()).collect()] };
+        let orders = if column.is_category() {
+            order::of_levels(self, feature)
+        } else {
+            vec![(1..=column.top()).collect()]
+        };
         let mut best: Option<Found> = None;
         for order in &orders {
             let place = match (&self.groups, &self.start) {
@@ -126,7 +132,9 @@ impl<'a> View<'a> {
                 }
                 _ => sorted::sweep(self, feature, order),
             };
-            if let Some(place) = place.filter(|place| best.as_ref().is_none_or(|best| place.loss < best.loss)) {
+            if let Some(place) =
+                place.filter(|place| best.as_ref().is_none_or(|best| place.loss < best.loss))
+            {
                 best = Some(Found { rule: self.rule(feature, order, place), loss: place.loss });
             }
         }
@@ -145,8 +153,8 @@ impl<'a> View<'a> {
     }
 }
 
-/// Whether a rule over the feature may send all known values left and missing ones right. No threshold lies above an
-/// infinite value.
+/// Whether a rule over the feature may send all known values left and missing ones right. No
+/// threshold lies above an infinite value.
 fn may_part(lot: &Lot<'_>, feature: u32, any_missing: bool) -> bool {
     any_missing && lot.table.columns()[feature as usize].is_bounded()
 }

@@ -76,18 +76,26 @@ pub(super) fn sweep(view: &View<'_>, feature: u32, order: &[u16]) -> Option<Plac
 fn run(lot: &Lot<'_>, books: impl Books, feature: u32, order: &[u16]) -> Option<Place> {
     let (missing, sorted) = sort(lot, feature, order);
     let mut best = Best::default();
-    along(lot, books.clone(), &sorted, true, may_part(lot, feature, !missing.is_empty()), &mut best);
+    along(
+        lot,
+        books.clone(),
+        &sorted,
+        true,
+        may_part(lot, feature, !missing.is_empty()),
+        &mut best,
+    );
     if !missing.is_empty() {
         let mut books = books;
-        missing
-            .iter()
-            .for_each(|&at| books.shift(lot.rows[at as usize], lot.right[at as usize], lot.left[at as usize]));
+        missing.iter().for_each(|&at| {
+            books.shift(lot.rows[at as usize], lot.right[at as usize], lot.left[at as usize])
+        });
         along(lot, books, &sorted, false, false, &mut best);
     }
     best.0
 }
 
-/// Moves rows over, code after code. The last code ends a sweep unless the rule may part known values from missing ones.
+/// Moves rows over, code after code. The last code ends a sweep unless the rule may part known
+/// values from missing ones.
 fn along(
     lot: &Lot<'_>,
     mut books: impl Books,
@@ -114,7 +122,8 @@ fn along(
     }
 }
 
-/// Places in the lot with a missing value, and the others with the place of their code in the order, sorted by it.
+/// Places in the lot with a missing value, and the others with the place of their code in the
+/// order, sorted by it.
 fn sort(lot: &Lot<'_>, feature: u32, order: &[u16]) -> (Vec<u32>, Vec<(u16, u32)>) {
     let column = &lot.table.columns()[feature as usize];
     let mut rank = vec![0_u16; usize::from(column.top()) + 1];

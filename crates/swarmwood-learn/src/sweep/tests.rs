@@ -8,7 +8,8 @@ use crate::data::{Chunk, Column, MISSING};
 use crate::leaf_loss::Costs;
 use crate::sketch::fit_rows;
 
-/// A table of a number, a number with missing values and a category, with rows that know a leaf on either side.
+/// A table of a number, a number with missing values and a category, with rows that know a leaf on
+/// either side.
 #[derive(Debug, Clone)]
 struct Case {
     cells: Vec<(u8, Option<u8>, u8, u8)>,
@@ -21,7 +22,11 @@ fn case() -> impl Strategy<Value = Case> {
     (1usize..28).prop_flat_map(move |rows| {
         let cells = prop::collection::vec(cell.clone(), rows);
         let sides = prop::collection::vec((0u8..2, 0u8..3), rows);
-        (cells, sides, any::<bool>()).prop_map(|(cells, sides, weighted)| Case { cells, sides, weighted })
+        (cells, sides, any::<bool>()).prop_map(|(cells, sides, weighted)| Case {
+            cells,
+            sides,
+            weighted,
+        })
     })
 }
 
@@ -30,13 +35,23 @@ fn table(case: &Case, classes: Option<usize>) -> Ranked {
     let columns = vec![
         Column::Number(case.cells.iter().map(|cell| f64::from(cell.0)).collect()),
         Column::Number(case.cells.iter().map(|cell| missing(cell.1)).collect()),
-        Column::Category(case.cells.iter().map(|cell| if cell.2 == 3 { MISSING } else { u32::from(cell.2) }).collect()),
+        Column::Category(
+            case.cells
+                .iter()
+                .map(|cell| if cell.2 == 3 { MISSING } else { u32::from(cell.2) })
+                .collect(),
+        ),
     ];
     let levels = ["a", "b", "c"].map(String::from).to_vec();
     let kinds = [Kind::Number, Kind::Number, Kind::Category { levels }];
     let features = kinds.map(|kind| Feature { name: "f".into(), kind });
-    let target: Vec<f64> = case.cells.iter().map(|cell| f64::from(cell.3 % classes.unwrap_or(3) as u8)).collect();
-    let weight = if case.weighted { (0..target.len()).map(|row| 1.0 + (row % 3) as f64).collect() } else { Vec::new() };
+    let target: Vec<f64> =
+        case.cells.iter().map(|cell| f64::from(cell.3 % classes.unwrap_or(3) as u8)).collect();
+    let weight = if case.weighted {
+        (0..target.len()).map(|row| 1.0 + (row % 3) as f64).collect()
+    } else {
+        Vec::new()
+    };
     let chunk = Chunk { columns, rows: target.len(), target, weight };
     Ranked::new(&chunk, &features, classes, 100)
 }
@@ -47,7 +62,8 @@ fn lot<'a>(case: &Case, table: &'a Ranked) -> Lot<'a> {
     Lot { table, rows: (0..table.rows() as u32).collect(), right, left, rights: 2, leaves: 5 }
 }
 
-/// The loss of a rule, every leaf fitted anew; none if a leaf has too few rows, or if all rows go one way.
+/// The loss of a rule, every leaf fitted anew; none if a leaf has too few rows, or if all rows go
+/// one way.
 fn loss_of(lot: &Lot<'_>, rule: &Rule, demand: Demand<'_>) -> Option<f64> {
     let codes = lot.table.columns()[rule.feature as usize].codes();
     let mut leaves = vec![Vec::new(); usize::from(lot.leaves)];
@@ -81,7 +97,13 @@ fn losses(classes: Option<usize>) -> Vec<Loss> {
     let costs = Costs::new(3, vec![0.0, 1.0, 4.0, 2.0, 0.0, 1.0, 1.0, 3.0, 0.0]);
     match classes {
         None => vec![Loss::Squared, Loss::Absolute],
-        Some(3) => vec![Loss::Error, Loss::Gini, Loss::Entropy, Loss::Mix { share: 0.5 }, Loss::Costs(costs)],
+        Some(3) => vec![
+            Loss::Error,
+            Loss::Gini,
+            Loss::Entropy,
+            Loss::Mix { share: 0.5 },
+            Loss::Costs(costs),
+        ],
         Some(_) => vec![Loss::Error, Loss::Gini],
     }
 }
@@ -156,7 +178,8 @@ fn counting_and_sorting_agree() {
             ((mixed % 6) as u8, missing, (mixed / 7 % 4) as u8, (mixed / 64 % 3) as u8)
         })
         .collect();
-    let sides: Vec<(u8, u8)> = (0..3000_u32).map(|row| ((row % 2) as u8, (row / 2 % 3) as u8)).collect();
+    let sides: Vec<(u8, u8)> =
+        (0..3000_u32).map(|row| ((row % 2) as u8, (row / 2 % 3) as u8)).collect();
     for weighted in [false, true] {
         let case = Case { cells: cells.clone(), sides: sides.clone(), weighted };
         for classes in [None, Some(2), Some(3)] {
@@ -169,9 +192,13 @@ fn counting_and_sorting_agree() {
                 for feature in 0..2 {
                     let order: Vec<u16> = (1..=table.columns()[feature as usize].top()).collect();
                     assert!(groups.pay(order.len(), lot.rows.len()));
-                    let counted = counted::sweep(&lot, groups, start.clone(), feature, &order).unwrap();
+                    let counted =
+                        counted::sweep(&lot, groups, start.clone(), feature, &order).unwrap();
                     let sorted = sorted::sweep(&view, feature, &order).unwrap();
-                    assert!((counted.loss - sorted.loss).abs() < 1e-6, "{loss:?} {counted:?} {sorted:?}");
+                    assert!(
+                        (counted.loss - sorted.loss).abs() < 1e-6,
+                        "{loss:?} {counted:?} {sorted:?}"
+                    );
                 }
             }
         }
@@ -182,15 +209,18 @@ fn counting_and_sorting_agree() {
 fn a_hurry_leaves_the_best_of_the_features_swept() {
     // Large enough to be shared between threads; the second feature tells the class.
     let rows = 20_000;
-    let column = |of: fn(usize) -> usize| Column::Number((0..rows).map(|row| of(row) as f64).collect());
+    let column =
+        |of: fn(usize) -> usize| Column::Number((0..rows).map(|row| of(row) as f64).collect());
     let columns = vec![column(|row| row % 7), column(|row| row % 2)];
     let target = (0..rows).map(|row| (row % 2) as f64).collect();
     let features = ["x", "y"].map(|name| Feature { name: name.into(), kind: Kind::Number });
-    let table = Ranked::new(&Chunk { columns, target, rows, weight: Vec::new() }, &features, Some(2), 100);
+    let table =
+        Ranked::new(&Chunk { columns, target, rows, weight: Vec::new() }, &features, Some(2), 100);
     let lot = Lot::fresh(&table, (0..rows as u32).collect());
     let best = |questions: usize| {
         let demand = Demand { loss: &Loss::Gini, min_leaf: 1 };
-        lot.best(demand, &[0, 1], &crate::pool::hurried_after(1, questions)).map(|found| found.rule.feature)
+        lot.best(demand, &[0, 1], &crate::pool::hurried_after(1, questions))
+            .map(|found| found.rule.feature)
     };
     assert_eq!([best(0), best(1), best(2)], [None, Some(0), Some(1)]);
 }

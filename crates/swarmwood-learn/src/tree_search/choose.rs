@@ -1,8 +1,8 @@
 //! How large the tree is to be, and whether to search at all: by cross-validation.
 //!
-//! A searched tree follows the training rows more closely than CART's of the same size. Where a table is little more than
-//! noise that does not help on new rows: CART's tree is kept unless the searched one is better by more than chance would
-//! often make it.
+//! A searched tree follows the training rows more closely than CART's of the same size. Where a
+//! table is little more than noise that does not help on new rows: CART's tree is kept unless the
+//! searched one is better by more than chance would often make it.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -52,10 +52,12 @@ pub struct Menu<'a> {
     pub folds: usize,
 }
 
-/// Judges every arm on rows that were not fitted. The one to take comes first: the size with the least error, of equals the
-/// smaller one; and CART's tree of that size where the searched one is not clearly better. The rest is ordered by error.
+/// Judges every arm on rows that were not fitted. The one to take comes first: the size with the
+/// least error, of equals the smaller one; and CART's tree of that size where the searched one is
+/// not clearly better. The rest is ordered by error.
 ///
-/// The second answer is the best tree of a fold by its own unseen rows: for a run without the time to make one of all rows.
+/// The second answer is the best tree of a fold by its own unseen rows: for a run without the time
+/// to make one of all rows.
 pub fn choose(
     table: &Ranked,
     settings: &Settings,
@@ -64,27 +66,35 @@ pub fn choose(
     halt: &(dyn Fn() -> bool + Sync),
 ) -> (Vec<Arm>, Option<Sketch>) {
     let repeats = if table.rows() < MANY_ROWS { 2 } else { 1 };
-    let folds: Vec<Fold> =
-        (0..repeats).flat_map(|repeat| cart::deal(table, menu.folds, settings.seed, repeat, pool)).collect();
+    let folds: Vec<Fold> = (0..repeats)
+        .flat_map(|repeat| cart::deal(table, menu.folds, settings.seed, repeat, pool))
+        .collect();
     let hand: Mutex<Option<(f64, Sketch)>> = Mutex::default();
     // Both trees of a size come from one search, which starts with CART's.
     let judged = pool.map(folds.len() * menu.sizes.len(), |at| {
         let (fold, leaves) = (&folds[at / menu.sizes.len()], menu.sizes[at % menu.sizes.len()]);
-        if halt() { None } else { judge(table, settings, (fold, leaves), menu.measure, pool, halt, &hand) }
+        if halt() {
+            None
+        } else {
+            judge(table, settings, (fold, leaves), menu.measure, pool, halt, &hand)
+        }
     });
     let hand = hand.into_inner().unwrap_or_else(PoisonError::into_inner).map(|(_, sketch)| sketch);
-    // A run that was halted goes on with the folds that it has for every size; without any, sizes are not told apart.
+    // A run that was halted goes on with the folds that it has for every size; without any, sizes
+    // are not told apart.
     let whole = judged.chunks(menu.sizes.len()).take_while(|fold| fold.iter().all(Option::is_some));
     let judged: Vec<[Vec<[f64; 2]>; 2]> = whole.flatten().flatten().cloned().collect();
     if judged.is_empty() {
-        let arm = Arm { leaves: menu.sizes[0], searched: true, error: f64::NAN, deviation: f64::NAN };
+        let arm =
+            Arm { leaves: menu.sizes[0], searched: true, error: f64::NAN, deviation: f64::NAN };
         return (vec![arm], hand);
     }
     let mut arms = Vec::new();
     for (size, &leaves) in menu.sizes.iter().enumerate() {
         for (which, searched) in [(0, true), (1, false)] {
             let of_arm = judged.iter().skip(size).step_by(menu.sizes.len());
-            let errors: Vec<[f64; 2]> = of_arm.flat_map(|judged| judged[which].iter().copied()).collect();
+            let errors: Vec<[f64; 2]> =
+                of_arm.flat_map(|judged| judged[which].iter().copied()).collect();
             let (error, deviation) = cart::mean(&errors);
             if searched || menu.with_cart {
                 arms.push(Arm { leaves, searched, error, deviation });
@@ -95,7 +105,8 @@ pub fn choose(
     if menu.with_cart && arms[0].searched {
         let size = menu.sizes.iter().position(|&leaves| leaves == arms[0].leaves).unwrap_or(0);
         let of_size = judged.iter().skip(size).step_by(menu.sizes.len());
-        let differences = of_size.flat_map(|[own, cart]| own.iter().zip(cart).map(|(a, b)| [b[0] - a[0], a[1]]));
+        let differences =
+            of_size.flat_map(|[own, cart]| own.iter().zip(cart).map(|(a, b)| [b[0] - a[0], a[1]]));
         let (gain, deviation) = cart::mean(&differences.collect::<Vec<_>>());
         let leaves = arms[0].leaves;
         if gain <= EVIDENCE * deviation
@@ -107,7 +118,8 @@ pub fn choose(
     (arms, hand)
 }
 
-/// The errors of the searched and of CART's tree of a size on the rows that a fold leaves out; none if there was no time.
+/// The errors of the searched and of CART's tree of a size on the rows that a fold leaves out; none
+/// if there was no time.
 fn judge(
     table: &Ranked,
     settings: &Settings,
@@ -136,7 +148,8 @@ fn judge(
     Some(errors)
 }
 
-/// Keeps the tree of least error. Which of equals it is depends on the threads, so that only cut runs may use it.
+/// Keeps the tree of least error. Which of equals it is depends on the threads, so that only cut
+/// runs may use it.
 fn take_in_hand(hand: &Mutex<Option<(f64, Sketch)>>, error: f64, sketch: Sketch) {
     let mut hand = hand.lock().unwrap_or_else(PoisonError::into_inner);
     if hand.as_ref().is_none_or(|(least, _)| error < *least) {

@@ -11,18 +11,20 @@ use crate::ranked::Rule;
 use crate::sketch::{self, Edge, Sketch, Twig};
 use crate::sweep::{Demand, Lot};
 
-/// Rows up to which the proven best twig is looked for at the bottom of a tree; above, one over coarse cuts.
+/// Rows up to which the proven best twig is looked for at the bottom of a tree; above, one over
+/// coarse cuts.
 const FEW_ROWS: usize = 2000;
 
 /// Solved bottoms that are kept at a time.
 const MOST_BOTTOMS: usize = 1 << 14;
 
-/// Where a twig of two levels may stand: the rules above, each with the side, and the leaves it may have.
+/// Where a twig of two levels may stand: the rules above, each with the side, and the leaves it may
+/// have.
 pub(super) type Bottom = (Vec<(Rule, bool)>, usize);
 
 impl Problem<'_> {
-    /// Betters a tree until no rule, no move of a leaf and no twig of two levels betters it further. Also tells how many
-    /// nodes were swept.
+    /// Betters a tree until no rule, no move of a leaf and no twig of two levels betters it
+    /// further. Also tells how many nodes were swept.
     pub(super) fn descend(&self, start: Tried, stream: &mut Stream) -> (Tried, u64) {
         let mut sweeps = 0;
         let mut now = Tried { sketch: self.tidy(start.sketch.clone()), loss: 0.0 };
@@ -34,18 +36,23 @@ impl Problem<'_> {
             }
         }
         // Collapsing leaves that are too small can cost more than the descent saved.
-        if now.loss <= start.loss || self.has_small_leaf(&start.sketch) { (now, sweeps) } else { (start, sweeps) }
+        if now.loss <= start.loss || self.has_small_leaf(&start.sketch) {
+            (now, sweeps)
+        } else {
+            (start, sweeps)
+        }
     }
 
-    /// Re-chooses the rules of all nodes, in random order, until none changes. A node need be looked at again only after
-    /// a change above or below it.
+    /// Re-chooses the rules of all nodes, in random order, until none changes. A node need be
+    /// looked at again only after a change above or below it.
     fn rechoose(&self, now: &mut Tried, stream: &mut Stream, sweeps: &mut u64) {
         loop {
             let mut changed = false;
             let mut dirty = vec![true; now.sketch.nodes().len()];
             let parents = now.sketch.parents();
             while dirty.contains(&true) {
-                let mut order: Vec<u32> = (0..dirty.len() as u32).filter(|&node| dirty[node as usize]).collect();
+                let mut order: Vec<u32> =
+                    (0..dirty.len() as u32).filter(|&node| dirty[node as usize]).collect();
                 stream.shuffle(&mut order);
                 for node in order {
                     if (self.halt)() {
@@ -100,11 +107,21 @@ impl Problem<'_> {
         let side = |edge: Edge, offset: u32| -> (Vec<u16>, u32) {
             let leaves = sketch.leaves_below(edge);
             let of = sketch.leaves_of(self.table, edge, &rows);
-            (of.into_iter().map(|leaf| (leaf - leaves.start + offset) as u16).collect(), leaves.len() as u32)
+            (
+                of.into_iter().map(|leaf| (leaf - leaves.start + offset) as u16).collect(),
+                leaves.len() as u32,
+            )
         };
         let (right, rights) = side(branch.right, 0);
         let (left, lefts) = side(branch.left, rights);
-        Lot { table: self.table, rows, right, left, rights: rights as u16, leaves: (rights + lefts) as u16 }
+        Lot {
+            table: self.table,
+            rows,
+            right,
+            left,
+            rights: rights as u16,
+            leaves: (rights + lefts) as u16,
+        }
     }
 
     /// The loss of the leaves below a node with the rule that it has.
@@ -116,7 +133,10 @@ impl Problem<'_> {
             let leaf = if rule.right(codes[row as usize]) { lot.right[at] } else { lot.left[at] };
             of_leaf[usize::from(leaf)].push(row);
         }
-        of_leaf.iter().map(|rows| sketch::fit_rows(self.table, rows, &self.settings.loss).loss).sum()
+        of_leaf
+            .iter()
+            .map(|rows| sketch::fit_rows(self.table, rows, &self.settings.loss).loss)
+            .sum()
     }
 
     /// The rows that come to a node.
@@ -129,13 +149,15 @@ impl Problem<'_> {
         rows
     }
 
-    /// Takes out leaves with fewer rows than they must have: their sibling takes the place of the node above.
+    /// Takes out leaves with fewer rows than they must have: their sibling takes the place of the
+    /// node above.
     pub(super) fn tidy(&self, mut sketch: Sketch) -> Sketch {
         let least = self.settings.limits.min_leaf.max(1);
         loop {
             let (_, leaves) = sketch.rows_of(self.table);
             let small = |edge: Edge| matches!(edge, Edge::Leaf(leaf) if leaves[leaf as usize].len() < least);
-            let faulty = sketch.nodes().iter().position(|branch| small(branch.left) || small(branch.right));
+            let faulty =
+                sketch.nodes().iter().position(|branch| small(branch.left) || small(branch.right));
             let Some(node) = faulty else { return sketch };
             let branch = &sketch.nodes()[node];
             let kept = if small(branch.left) { branch.right } else { branch.left };
@@ -145,10 +167,12 @@ impl Problem<'_> {
 
     fn has_small_leaf(&self, sketch: &Sketch) -> bool {
         let (_, leaves) = sketch.rows_of(self.table);
-        sketch.leaves() > 1 && leaves.iter().any(|rows| rows.len() < self.settings.limits.min_leaf.max(1))
+        sketch.leaves() > 1
+            && leaves.iter().any(|rows| rows.len() < self.settings.limits.min_leaf.max(1))
     }
 
-    /// Takes a pair of leaves away where that costs least, and splits the leaf that gains most by it.
+    /// Takes a pair of leaves away where that costs least, and splits the leaf that gains most by
+    /// it.
     fn move_leaf(&self, now: &mut Tried) -> bool {
         let limits = self.settings.limits;
         if limits.leaves == 0 || now.sketch.leaves() < 3 {
@@ -164,9 +188,10 @@ impl Problem<'_> {
     pub(super) fn weakest_fork(&self, sketch: &Sketch) -> Option<Edge> {
         let (nodes, leaves) = sketch::fit(sketch, self.table, &self.settings.loss);
         let saved = |(node, branch): (usize, &sketch::Branch)| match (branch.left, branch.right) {
-            (Edge::Leaf(left), Edge::Leaf(right)) => {
-                Some((node, nodes[node].loss - leaves[left as usize].loss - leaves[right as usize].loss))
-            }
+            (Edge::Leaf(left), Edge::Leaf(right)) => Some((
+                node,
+                nodes[node].loss - leaves[left as usize].loss - leaves[right as usize].loss,
+            )),
             _ => None,
         };
         let forks = sketch.nodes().iter().enumerate().filter_map(saved);
@@ -182,7 +207,8 @@ impl Problem<'_> {
         for node in 0..now.sketch.nodes().len() as u32 {
             let held = now.sketch.leaves_below(Edge::Node(node)).len();
             let twig = now.sketch.twig(Edge::Node(node));
-            let room = if limits.leaves == 0 { 4 } else { limits.leaves - now.sketch.leaves() + held };
+            let room =
+                if limits.leaves == 0 { 4 } else { limits.leaves - now.sketch.leaves() + held };
             let deep_enough = limits.depth == 0 || depths[node as usize] + 2 <= limits.depth;
             if twig.depth() > 2 || held < 2 || room < 3 || !deep_enough || (self.halt)() {
                 continue;
@@ -197,8 +223,9 @@ impl Problem<'_> {
         false
     }
 
-    /// The best twig of two levels below a node. Descents come to the same places again and again, so that what was found
-    /// is kept: it depends on nothing but the rows, and they follow from the rules above.
+    /// The best twig of two levels below a node. Descents come to the same places again and again,
+    /// so that what was found is kept: it depends on nothing but the rows, and they follow from the
+    /// rules above.
     fn best_bottom(&self, sketch: &Sketch, node: u32, leaves: usize, exact: bool) -> Option<Twig> {
         let place: Bottom = (way_to(sketch, node), leaves);
         if let Some(known) = self.bottoms().get(&place) {
@@ -207,7 +234,14 @@ impl Problem<'_> {
         let rows = self.rows_at(sketch, node);
         let small = exact && (node == 0 || rows.len() <= FEW_ROWS);
         let best = if small {
-            pair::best(self.table, &rows, &self.settings.loss, self.settings.limits.min_leaf, leaves, self.pool)
+            pair::best(
+                self.table,
+                &rows,
+                &self.settings.loss,
+                self.settings.limits.min_leaf,
+                leaves,
+                self.pool,
+            )
         } else {
             self.best_of_two_levels(&rows, leaves)
         };
@@ -219,7 +253,8 @@ impl Problem<'_> {
         best
     }
 
-    /// The bottoms that were solved. A thread that panicked while it held them cannot have left half of an entry.
+    /// The bottoms that were solved. A thread that panicked while it held them cannot have left
+    /// half of an entry.
     fn bottoms(&self) -> MutexGuard<'_, HashMap<Bottom, Option<Twig>>> {
         self.bottoms.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,12 +1,13 @@
 //! The best trees of two and of three levels over coarse cuts, for any loss that follows from sums.
 //!
-//! Every feature is cut into a few bins of equal size. For each pair of features a table counts the rows by both bins, and
-//! from the tables the best pair of second rules below every first rule follows without another look at the rows. While
-//! the cut of a root above goes through the bins of its feature, rows move from the tables of the right side to those of
-//! the left, so that every root is judged by the best two levels below each of its sides.
+//! Every feature is cut into a few bins of equal size. For each pair of features a table counts the
+//! rows by both bins, and from the tables the best pair of second rules below every first rule
+//! follows without another look at the rows. While the cut of a root above goes through the bins of
+//! its feature, rows move from the tables of the right side to those of the left, so that every
+//! root is judged by the best two levels below each of its sides.
 //!
-//! What is found is exact for the coarse cuts, and a start for descents, which know all cuts. Missing values lie below all
-//! others here; levels of a category are ordered by their mean target.
+//! What is found is exact for the coarse cuts, and a start for descents, which know all cuts.
+//! Missing values lie below all others here; levels of a category are ordered by their mean target.
 
 use super::{Problem, roots};
 use crate::leaf_loss::Loss;
@@ -50,8 +51,8 @@ struct Two {
 }
 
 impl Problem<'_> {
-    /// The best twig of two levels for some rows over coarse cuts; none where the loss or the number of features is beyond
-    /// the tables.
+    /// The best twig of two levels for some rows over coarse cuts; none where the loss or the
+    /// number of features is beyond the tables.
     pub(super) fn best_of_two_levels(&self, rows: &[u32], most_leaves: usize) -> Option<Twig> {
         let axes = self.axes(rows, PAIR_BINS.min(bins_for(rows.len()) * 2))?;
         let two = self.dispatch(&axes, rows, |work| work.two_levels(most_leaves))??;
@@ -69,17 +70,21 @@ impl Problem<'_> {
             None => work.three_levels(),
         });
         let twig = |(place, below, _): &Root| {
-            let side = |two: &Option<Two>| two.as_ref().map_or(Twig::Leaf, |two| two.twig(self.table, &axes));
+            let side = |two: &Option<Two>| {
+                two.as_ref().map_or(Twig::Leaf, |two| two.twig(self.table, &axes))
+            };
             Twig::fork(rule(self.table, &axes, *place), side(&below[0]), side(&below[1]))
         };
         let roots = roots.filter(|_| !self.pool.hurried());
         roots.unwrap_or_default().iter().take(count).map(twig).collect()
     }
 
-    /// All roots of three levels, the best first, where counting mistakes by lanes can tell; equals stay in order.
+    /// All roots of three levels, the best first, where counting mistakes by lanes can tell; equals
+    /// stay in order.
     fn mistakes_of_roots(&self, axes: &[Axis]) -> Option<Vec<Place>> {
         let Target::Classes { of_row, count: 2 } = self.table.target() else { return None };
-        let few = self.table.rows() < roots::MOST_ROWS && axes.iter().all(|axis| axis.codes.len() <= ROOT_BINS);
+        let few = self.table.rows() < roots::MOST_ROWS
+            && axes.iter().all(|axis| axis.codes.len() <= ROOT_BINS);
         if self.settings.loss != Loss::Error || self.table.is_weighted() || !few {
             return None;
         }
@@ -101,7 +106,12 @@ impl Problem<'_> {
     }
 
     /// Calls the work with sums of the width that the target has.
-    fn dispatch<R>(&self, axes: &[Axis], rows: &[u32], call: impl Fn(&dyn Levels) -> R) -> Option<R> {
+    fn dispatch<R>(
+        &self,
+        axes: &[Axis],
+        rows: &[u32],
+        call: impl Fn(&dyn Levels) -> R,
+    ) -> Option<R> {
         let loss = &self.settings.loss;
         if *loss == Loss::Absolute {
             return None;
@@ -161,7 +171,13 @@ struct Tables<const V: usize> {
 }
 
 impl<'a, const W: usize, const V: usize> Work<'a, W, V> {
-    fn new(problem: &'a Problem<'_>, axes: &'a [Axis], rows: &[u32], loss: &'a Loss, min_leaf: usize) -> Self {
+    fn new(
+        problem: &'a Problem<'_>,
+        axes: &'a [Axis],
+        rows: &[u32],
+        loss: &'a Loss,
+        min_leaf: usize,
+    ) -> Self {
         let (table, pool) = (problem.table, problem.pool);
         let load = |&row: &u32| {
             let mut load = [0.0; V];
@@ -184,7 +200,15 @@ impl<'a, const W: usize, const V: usize> Work<'a, W, V> {
                 cells += axis.codes.len() * other.codes.len();
             }
         }
-        Work { pool, axes, loss, min_leaf: min_leaf as f64, loads: rows.iter().map(load).collect(), starts, cells }
+        Work {
+            pool,
+            axes,
+            loss,
+            min_leaf: min_leaf as f64,
+            loads: rows.iter().map(load).collect(),
+            starts,
+            cells,
+        }
     }
 
     fn empty(&self) -> Tables<V> {
@@ -198,7 +222,8 @@ impl<'a, const W: usize, const V: usize> Work<'a, W, V> {
         for (first, axis) in self.axes.iter().enumerate() {
             let bin = usize::from(axis.of[row]);
             for (other, &start) in self.axes[first..].iter().zip(&mut starts) {
-                let cell = &mut tables.cells[start + bin * other.codes.len() + usize::from(other.of[row])];
+                let cell =
+                    &mut tables.cells[start + bin * other.codes.len() + usize::from(other.of[row])];
                 (0..V).for_each(|at| cell[at] += load[at]);
             }
         }
@@ -241,16 +266,34 @@ impl<'a, const W: usize, const V: usize> Work<'a, W, V> {
     /// The best tree of two levels for the rows of some tables.
     fn two(&self, tables: &Tables<V>, most_leaves: usize) -> Option<Two> {
         let count = self.axes.len();
-        let mut firsts: Vec<Vec<Forks>> =
-            self.axes.iter().enumerate().map(|(at, axis)| self.leaves(tables, at, axis.codes.len())).collect();
+        let mut firsts: Vec<Vec<Forks>> = self
+            .axes
+            .iter()
+            .enumerate()
+            .map(|(at, axis)| self.leaves(tables, at, axis.codes.len()))
+            .collect();
         let mut pair = 0;
         for first in 0..count {
             for second in first..count {
                 let (wide, narrow) = (self.axes[first].codes.len(), self.axes[second].codes.len());
                 let cells = &tables.cells[self.starts[pair]..][..wide * narrow];
-                self.forks(cells, (wide, narrow), (narrow, 1), second, &mut firsts[first], &tables.total);
+                self.forks(
+                    cells,
+                    (wide, narrow),
+                    (narrow, 1),
+                    second,
+                    &mut firsts[first],
+                    &tables.total,
+                );
                 if first != second {
-                    self.forks(cells, (narrow, wide), (1, narrow), first, &mut firsts[second], &tables.total);
+                    self.forks(
+                        cells,
+                        (narrow, wide),
+                        (1, narrow),
+                        first,
+                        &mut firsts[second],
+                        &tables.total,
+                    );
                 }
                 pair += 1;
             }
@@ -302,8 +345,8 @@ impl<'a, const W: usize, const V: usize> Work<'a, W, V> {
         cuts
     }
 
-    /// Betters the sides of each cut of a first axis by rules of a second one. The table has its bins at
-    /// `first * stride.0 + second * stride.1`.
+    /// Betters the sides of each cut of a first axis by rules of a second one. The table has its
+    /// bins at `first * stride.0 + second * stride.1`.
     fn forks(
         &self,
         cells: &[[f64; V]],
@@ -342,7 +385,14 @@ impl<'a, const W: usize, const V: usize> Work<'a, W, V> {
 
     /// Tries all cuts of a second axis on one side.
     #[inline]
-    fn better(&self, bins: &[[f64; V]], total: &[f64; V], second: usize, side: usize, cut: &mut Forks) {
+    fn better(
+        &self,
+        bins: &[[f64; V]],
+        total: &[f64; V],
+        second: usize,
+        side: usize,
+        cut: &mut Forks,
+    ) {
         if cut.fork[side] <= 0.0 && *self.loss != Loss::Squared {
             return;
         }
@@ -374,7 +424,11 @@ impl<const W: usize, const V: usize> Levels for Work<'_, W, V> {
             .map(self.axes.len(), |axis| {
                 let bins = self.axes[axis].codes.len();
                 let mut of_bin = vec![Vec::new(); bins];
-                self.axes[axis].of.iter().enumerate().for_each(|(row, &bin)| of_bin[usize::from(bin)].push(row));
+                self.axes[axis]
+                    .of
+                    .iter()
+                    .enumerate()
+                    .for_each(|(row, &bin)| of_bin[usize::from(bin)].push(row));
                 let mut left = self.empty();
                 let mut found = Vec::new();
                 for (bin, rows) in of_bin.iter().enumerate().take(bins - 1) {
@@ -428,7 +482,9 @@ impl Forks {
 impl Two {
     fn twig(&self, table: &Ranked, axes: &[Axis]) -> Twig {
         let side = |place: Option<Place>| {
-            place.map_or(Twig::Leaf, |place| Twig::fork(rule(table, axes, place), Twig::Leaf, Twig::Leaf))
+            place.map_or(Twig::Leaf, |place| {
+                Twig::fork(rule(table, axes, place), Twig::Leaf, Twig::Leaf)
+            })
         };
         Twig::fork(rule(table, axes, self.first), side(self.second[0]), side(self.second[1]))
     }
@@ -451,7 +507,8 @@ impl Axis {
         let column = &table.columns()[feature as usize];
         let mut counts = vec![0_usize; usize::from(column.top()) + 1];
         rows.iter().for_each(|&row| counts[usize::from(column.codes()[row as usize])] += 1);
-        let mut seen: Vec<u16> = (0..=column.top()).filter(|&code| counts[usize::from(code)] > 0).collect();
+        let mut seen: Vec<u16> =
+            (0..=column.top()).filter(|&code| counts[usize::from(code)] > 0).collect();
         if seen.len() < 2 || seen == [0] {
             return None;
         }
@@ -467,8 +524,9 @@ impl Axis {
         for &code in &seen {
             let here = counts[usize::from(code)];
             let open = bins - codes.len() + 1;
-            // A bin is full at its share of the rows that are left, or at one code where there is a bin a code. Missing
-            // values share one with the least numbers: no threshold lies between them.
+            // A bin is full at its share of the rows that are left, or at one code where there is a
+            // bin a code. Missing values share one with the least numbers: no threshold lies
+            // between them.
             let full = seen.len() <= bins || held * open >= left;
             let full = full && codes.last().is_some_and(|last| last != &[0]);
             if held > 0 && full && codes.len() < bins {
@@ -482,7 +540,8 @@ impl Axis {
                 last.push(code);
             }
         }
-        let of = rows.iter().map(|&row| bin_of[usize::from(column.codes()[row as usize])]).collect();
+        let of =
+            rows.iter().map(|&row| bin_of[usize::from(column.codes()[row as usize])]).collect();
         (codes.len() > 1).then_some(Axis { feature, of, codes })
     }
 }

@@ -1,15 +1,17 @@
 //! One small tree, its rules found together: the default method for a single tree.
 //!
-//! CART chooses each rule as if none came after it. Here a tree is a whole: a descent re-chooses the rule of one node at a
-//! time, over all features and cuts, with everything above and below in place and every leaf at its best value, until no
-//! node can be bettered; takes leaves from where they help least to where they help most; and, for losses that allow it,
-//! puts the proven best twig of two levels at the bottom (`descend.rs`, `pair.rs`). A descent ends in a local best, so a
-//! swarm of trees is kicked and descends again (`moves.rs`): rules drawn at random, twigs regrown on half of the features,
-//! twigs taken from other trees of the swarm.
+//! CART chooses each rule as if none came after it. Here a tree is a whole: a descent re-chooses
+//! the rule of one node at a time, over all features and cuts, with everything above and below in
+//! place and every leaf at its best value, until no node can be bettered; takes leaves from where
+//! they help least to where they help most; and, for losses that allow it, puts the proven best
+//! twig of two levels at the bottom (`descend.rs`, `pair.rs`). A descent ends in a local best, so a
+//! swarm of trees is kicked and descends again (`moves.rs`): rules drawn at random, twigs regrown
+//! on half of the features, twigs taken from other trees of the swarm.
 //!
-//! After the findings that exact coordinate descent with refitted leaves beats particle swarms over thresholds at a small
-//! part of the cost. Related: TAO (Carreira-Perpiñán and Tavallali 2018), which chooses a node's rule without refitting
-//! leaves; evolutionary trees (Grubinger, Zeileis, Pfeiffer 2014).
+//! After the findings that exact coordinate descent with refitted leaves beats particle swarms over
+//! thresholds at a small part of the cost. Related: TAO (Carreira-Perpiñán and Tavallali 2018),
+//! which chooses a node's rule without refitting leaves; evolutionary trees (Grubinger, Zeileis,
+//! Pfeiffer 2014).
 
 mod choose;
 mod descend;
@@ -104,12 +106,18 @@ struct Problem<'a> {
     features: Vec<u32>,
     pool: &'a Pool,
     halt: &'a (dyn Fn() -> bool + Sync),
-    /// The best twigs of two levels that were found so far: they change what a search costs and nothing else.
+    /// The best twigs of two levels that were found so far: they change what a search costs and
+    /// nothing else.
     bottoms: Mutex<HashMap<descend::Bottom, Option<Twig>>>,
 }
 
 impl<'a> Problem<'a> {
-    fn new(table: &'a Ranked, settings: &'a Settings, pool: &'a Pool, halt: &'a (dyn Fn() -> bool + Sync)) -> Self {
+    fn new(
+        table: &'a Ranked,
+        settings: &'a Settings,
+        pool: &'a Pool,
+        halt: &'a (dyn Fn() -> bool + Sync),
+    ) -> Self {
         let features = (0..table.columns().len() as u32).collect();
         Problem { table, settings, features, pool, halt, bottoms: Mutex::default() }
     }
@@ -131,7 +139,8 @@ impl Problem<'_> {
         Growing { table: self.table, loss, limits: self.settings.limits, features, pool: self.pool }
     }
 
-    /// What greedy growth chooses splits by: counting mistakes alone sees no gain in most good first splits.
+    /// What greedy growth chooses splits by: counting mistakes alone sees no gain in most good
+    /// first splits.
     fn greedy_loss(&self) -> &Loss {
         match &self.settings.loss {
             Loss::Error | Loss::Mix { .. } | Loss::Costs(_) => &Loss::Gini,
@@ -218,8 +227,9 @@ pub fn search(
 }
 
 impl Problem<'_> {
-    /// The first swarm: the descent from CART, and descents from the best roots by a look at three levels. Where there is
-    /// room for two levels only, looking that far ahead is part of every descent.
+    /// The first swarm: the descent from CART, and descents from the best roots by a look at three
+    /// levels. Where there is room for two levels only, looking that far ahead is part of every
+    /// descent.
     fn start(&self, cart: &Tried) -> (Vec<Tried>, u64) {
         let population = self.settings.population.max(1);
         let limits = self.settings.limits;
@@ -243,8 +253,8 @@ impl Problem<'_> {
     }
 }
 
-/// One pass of a descent: the rule of every node chosen anew once, from the root down. What descents are made of, for those
-/// who want to know what it costs.
+/// One pass of a descent: the rule of every node chosen anew once, from the root down. What
+/// descents are made of, for those who want to know what it costs.
 pub fn pass(table: &Ranked, settings: &Settings, pool: &Pool, mut tree: Tried) -> Tried {
     let problem = Problem::new(table, settings, pool, &|| false);
     for node in 0..tree.sketch.nodes().len() as u32 {
@@ -261,13 +271,16 @@ pub fn without_search(table: &Ranked, settings: &Settings, pool: &Pool) -> Outco
 
 /// The best of the swarm: the least loss, of equals the fewest leaves, of equals the first.
 fn best(swarm: &[Tried]) -> &Tried {
-    let better = |a: &Tried, b: &Tried| b.loss < a.loss || (b.loss == a.loss && b.sketch.leaves() < a.sketch.leaves());
+    let better = |a: &Tried, b: &Tried| {
+        b.loss < a.loss || (b.loss == a.loss && b.sketch.leaves() < a.sketch.leaves())
+    };
     swarm.iter().skip(1).fold(&swarm[0], |a, b| if better(a, b) { b } else { a })
 }
 
 fn renew(swarm: &mut [Tried]) {
     let best = best(swarm).clone();
-    let worst = (0..swarm.len()).reduce(|worst, at| if swarm[at].loss > swarm[worst].loss { at } else { worst });
+    let worst = (0..swarm.len())
+        .reduce(|worst, at| if swarm[at].loss > swarm[worst].loss { at } else { worst });
     if let Some(worst) = worst {
         swarm[worst] = best;
     }

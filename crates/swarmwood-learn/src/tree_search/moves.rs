@@ -8,8 +8,8 @@ use crate::ranked::{CodeSet, Cut, Rule};
 use crate::sketch::{Edge, Sketch, Twig};
 
 impl Problem<'_> {
-    /// A changed copy of a tree of the swarm: a random rule, a twig regrown on half of the features, or a twig of another
-    /// tree in place of one of its own.
+    /// A changed copy of a tree of the swarm: a random rule, a twig regrown on half of the
+    /// features, or a twig of another tree in place of one of its own.
     pub(super) fn kick(&self, swarm: &[Tried], own: usize, stream: &mut Stream) -> Tried {
         let sketch = &swarm[own].sketch;
         if sketch.nodes().is_empty() {
@@ -49,12 +49,16 @@ impl Problem<'_> {
     fn regrown(&self, sketch: &Sketch, node: u32, stream: &mut Stream) -> Sketch {
         let rows = self.rows_at(sketch, node);
         let half = self.features.len().div_ceil(2);
-        let mut features: Vec<u32> =
-            stream.sample_without(self.features.len(), half).into_iter().map(|at| self.features[at]).collect();
+        let mut features: Vec<u32> = stream
+            .sample_without(self.features.len(), half)
+            .into_iter()
+            .map(|at| self.features[at])
+            .collect();
         features.sort_unstable();
         let leaves = sketch.leaves_below(Edge::Node(node)).len();
         let depth = sketch.depths()[node as usize];
-        let twig = cart::from_rows(&self.growing(&features, self.greedy_loss()), rows, depth, leaves);
+        let twig =
+            cart::from_rows(&self.growing(&features, self.greedy_loss()), rows, depth, leaves);
         sketch.replace(Edge::Node(node), &twig)
     }
 
@@ -70,13 +74,16 @@ impl Problem<'_> {
         sketch.replace(Edge::Node(node), &given)
     }
 
-    /// The tree cut back to its limits: rules that lie too deep go, then pairs of leaves that help least.
+    /// The tree cut back to its limits: rules that lie too deep go, then pairs of leaves that help
+    /// least.
     pub(super) fn fitting(&self, mut sketch: Sketch) -> Sketch {
         let limits = self.settings.limits;
         if limits.depth > 0 {
             let depths = sketch.depths();
             let too_deep = |edge: Edge| matches!(edge, Edge::Node(node) if depths[node as usize] >= limits.depth);
-            sketch = Sketch::new(&sketch.twig_but(sketch.root(), &mut |edge| too_deep(edge).then_some(Twig::Leaf)));
+            sketch = Sketch::new(
+                &sketch.twig_but(sketch.root(), &mut |edge| too_deep(edge).then_some(Twig::Leaf)),
+            );
         }
         while limits.leaves > 0 && sketch.leaves() > limits.leaves {
             let Some(weakest) = self.weakest_fork(&sketch) else { break };

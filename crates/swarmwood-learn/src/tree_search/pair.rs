@@ -1,14 +1,16 @@
-//! The best of all trees of two levels, over all features and cuts, for mistakes or a matrix of costs.
+//! The best of all trees of two levels, over all features and cuts, for mistakes or a matrix of
+//! costs.
 //!
-//! Given the decisions of a rule's two sides, every row costs something on the left and something on the right, so the best
-//! cut is where the sum of the differences, taken along the codes, is greatest: a greatest prefix sum. It is kept in a
-//! segment tree, where a row that comes or goes changes one way to the root. So while the cut of the first rule goes
-//! through the rows of one feature, each of which leaves the right side for the left one, the best second rule of either
-//! side over all features is always known: `O(features² rows log rows)` for the proven best tree, where trying all pairs
-//! of cuts would take the square of the rows.
+//! Given the decisions of a rule's two sides, every row costs something on the left and something
+//! on the right, so the best cut is where the sum of the differences, taken along the codes, is
+//! greatest: a greatest prefix sum. It is kept in a segment tree, where a row that comes or goes
+//! changes one way to the root. So while the cut of the first rule goes through the rows of one
+//! feature, each of which leaves the right side for the left one, the best second rule of either
+//! side over all features is always known: `O(features² rows log rows)` for the proven best tree,
+//! where trying all pairs of cuts would take the square of the rows.
 //!
-//! Levels of a category are ordered by the share of the first class, and exact only along that order. Missing values lie
-//! below all codes or above all of them, both of which are tried.
+//! Levels of a category are ordered by the share of the first class, and exact only along that
+//! order. Missing values lie below all codes or above all of them, both of which are tried.
 
 use crate::leaf_loss::Loss;
 use crate::pool::Pool;
@@ -25,7 +27,8 @@ pub(super) fn can_solve(table: &Ranked, loss: &Loss) -> bool {
     few && matches!(loss, Loss::Error | Loss::Costs(_))
 }
 
-/// The best twig with at most two levels and `most_leaves` (3 or 4) leaves; none where no first rule is allowed.
+/// The best twig with at most two levels and `most_leaves` (3 or 4) leaves; none where no first
+/// rule is allowed.
 pub(super) fn best(
     table: &Ranked,
     rows: &[u32],
@@ -34,21 +37,27 @@ pub(super) fn best(
     most_leaves: usize,
     pool: &Pool,
 ) -> Option<Twig> {
-    let features: Vec<u32> =
-        (0..table.columns().len() as u32).filter(|&at| table.columns()[at as usize].top() > 0).collect();
+    let features: Vec<u32> = (0..table.columns().len() as u32)
+        .filter(|&at| table.columns()[at as usize].top() > 0)
+        .collect();
     let shared = Shared::new(table, rows, loss, min_leaf.max(1), &features);
     let found = pool.map(features.len(), |at| shared.best_first(at, most_leaves, pool));
     if pool.hurried() {
         // First rules that were not tried with every second one may look better than they are.
         return None;
     }
-    let best = found.into_iter().flatten().reduce(|best, other| if other.loss < best.loss { other } else { best })?;
+    let best = found
+        .into_iter()
+        .flatten()
+        .reduce(|best, other| if other.loss < best.loss { other } else { best })?;
     // The second rules are looked for once more, now that only one pair of sides is left.
     let codes = table.columns()[best.rule.feature as usize].codes();
-    let (right, left): (Vec<u32>, Vec<u32>) = rows.iter().partition(|&&row| best.rule.right(codes[row as usize]));
+    let (right, left): (Vec<u32>, Vec<u32>) =
+        rows.iter().partition(|&&row| best.rule.right(codes[row as usize]));
     let demand = Demand { loss, min_leaf };
     let side = |rows: Vec<u32>, split: bool| {
-        let found = if split { Lot::fresh(table, rows).best(demand, &features, pool) } else { None };
+        let found =
+            if split { Lot::fresh(table, rows).best(demand, &features, pool) } else { None };
         found.map_or(Twig::Leaf, |found| Twig::fork(found.rule, Twig::Leaf, Twig::Leaf))
     };
     Some(Twig::fork(best.rule, side(left, best.split[0]), side(right, best.split[1])))
@@ -92,8 +101,16 @@ struct Order {
 }
 
 impl<'a> Shared<'a> {
-    fn new(table: &'a Ranked, rows: &[u32], loss: &Loss, min_leaf: usize, features: &[u32]) -> Self {
-        let Target::Classes { of_row, count } = table.target() else { unreachable!("asked for classes alone") };
+    fn new(
+        table: &'a Ranked,
+        rows: &[u32],
+        loss: &Loss,
+        min_leaf: usize,
+        features: &[u32],
+    ) -> Self {
+        let Target::Classes { of_row, count } = table.target() else {
+            unreachable!("asked for classes alone")
+        };
         let cost = |truth: usize, decision: usize| match loss {
             Loss::Costs(costs) => {
                 let mut one = vec![0.0; *count];
@@ -102,7 +119,9 @@ impl<'a> Shared<'a> {
             }
             _ => f64::from(u8::from(truth != decision)),
         };
-        let cost = (0..*count).map(|truth| (0..*count).map(|decision| cost(truth, decision)).collect()).collect();
+        let cost = (0..*count)
+            .map(|truth| (0..*count).map(|decision| cost(truth, decision)).collect())
+            .collect();
         let classes: Vec<u16> = rows.iter().map(|&row| of_row[row as usize]).collect();
         let weights: Vec<f64> = rows.iter().map(|&row| table.weight(row)).collect();
         let mut axes = Vec::new();
@@ -153,12 +172,15 @@ impl<'a> Shared<'a> {
     fn leaves(&self, order: &Order) -> Vec<[f64; 2]> {
         let classes = self.cost.len();
         let (mut left, mut right) = (vec![0.0; classes], vec![0.0; classes]);
-        order.rows.iter().for_each(|&row| right[usize::from(self.classes[row as usize])] += self.weights[row as usize]);
+        order.rows.iter().for_each(|&row| {
+            right[usize::from(self.classes[row as usize])] += self.weights[row as usize]
+        });
         let mut done = 0;
         let mut sides = Vec::with_capacity(order.cuts.len());
         for &(to, _) in &order.cuts {
             for &row in &order.rows[done..to] {
-                let (class, weight) = (usize::from(self.classes[row as usize]), self.weights[row as usize]);
+                let (class, weight) =
+                    (usize::from(self.classes[row as usize]), self.weights[row as usize]);
                 left[class] += weight;
                 right[class] -= weight;
             }
@@ -169,7 +191,9 @@ impl<'a> Shared<'a> {
     }
 
     fn leaf(&self, counts: &[f64]) -> f64 {
-        (0..counts.len()).map(|decision| self.decided(counts, decision)).fold(f64::INFINITY, f64::min)
+        (0..counts.len())
+            .map(|decision| self.decided(counts, decision))
+            .fold(f64::INFINITY, f64::min)
     }
 
     fn decided(&self, counts: &[f64], decision: usize) -> f64 {
@@ -179,13 +203,16 @@ impl<'a> Shared<'a> {
     /// Lowers what the sides of each cut cost to what they cost with a rule of one axis.
     fn forks(&self, order: &Order, second: &Axis, sides: &mut [[f64; 2]]) {
         let classes = self.cost.len();
-        for (one, other) in (0..classes).flat_map(|one| (one + 1..classes).map(move |other| (one, other))) {
+        for (one, other) in
+            (0..classes).flat_map(|one| (one + 1..classes).map(move |other| (one, other)))
+        {
             // What a row saves where the other decision gives way to the one.
             let saved: Vec<f64> = self.cost.iter().map(|cost| cost[other] - cost[one]).collect();
             let mut trees = [Prefixes::new(second.positions), Prefixes::new(second.positions)];
             let mut counts = [vec![0.0; classes], vec![0.0; classes]];
             for &row in &order.rows {
-                let (class, weight) = (usize::from(self.classes[row as usize]), self.weights[row as usize]);
+                let (class, weight) =
+                    (usize::from(self.classes[row as usize]), self.weights[row as usize]);
                 trees[1].put(usize::from(second.of[row as usize]), weight * saved[class], 1);
                 counts[1][class] += weight;
             }
@@ -193,7 +220,8 @@ impl<'a> Shared<'a> {
             let mut done = 0;
             for (&(to, _), side) in order.cuts.iter().zip(sides.iter_mut()) {
                 for &row in &order.rows[done..to] {
-                    let (class, weight) = (usize::from(self.classes[row as usize]), self.weights[row as usize]);
+                    let (class, weight) =
+                        (usize::from(self.classes[row as usize]), self.weights[row as usize]);
                     let position = usize::from(second.of[row as usize]);
                     trees[0].add(position, weight * saved[class], 1);
                     trees[1].add(position, -weight * saved[class], -1);
@@ -224,7 +252,8 @@ fn cheapest(leaf: [f64; 2], fork: [f64; 2], most_leaves: usize) -> (f64, [bool; 
 }
 
 impl Axis {
-    /// The axis of a feature; two where values are missing, which lie first on one and last on the other.
+    /// The axis of a feature; two where values are missing, which lie first on one and last on the
+    /// other.
     fn of_feature(table: &Ranked, rows: &[u32], feature: u32) -> Vec<Axis> {
         let column = &table.columns()[feature as usize];
         let codes = |at: usize| column.codes()[rows[at] as usize];
@@ -246,18 +275,25 @@ impl Axis {
             if any_missing {
                 by_position.insert(usize::from(place[0]), 0);
             }
-            Axis { feature, of, positions: by_position.len().max(1), codes: by_position, missing_right }
+            Axis {
+                feature,
+                of,
+                positions: by_position.len().max(1),
+                codes: by_position,
+                missing_right,
+            }
         };
         let sides: &[bool] = if any_missing { &[true, false] } else { &[true] };
         sides.iter().copied().map(axis).collect()
     }
 
-    /// Whether a rule can cut after a position: none can send missing values alone left, or all known ones left if one of
-    /// them is infinite.
+    /// Whether a rule can cut after a position: none can send missing values alone left, or all
+    /// known ones left if one of them is infinite.
     fn may_cut_after(&self, position: u16, table: &Ranked) -> bool {
         let (left, right) = self.codes.split_at(usize::from(position) + 1);
         let column = &table.columns()[self.feature as usize];
-        left.iter().any(|&code| code > 0) && (right.iter().any(|&code| code > 0) || column.is_bounded())
+        left.iter().any(|&code| code > 0)
+            && (right.iter().any(|&code| code > 0) || column.is_bounded())
     }
 
     fn rule(&self, position: u16, table: &Ranked) -> Rule {
@@ -278,7 +314,8 @@ struct Prefixes {
     nodes: Vec<Span>,
 }
 
-/// Some positions: the sum over them, and the greatest and the least of its prefixes that are not empty.
+/// Some positions: the sum over them, and the greatest and the least of its prefixes that are not
+/// empty.
 #[derive(Clone, Copy, Default)]
 struct Span {
     sum: f64,
@@ -341,7 +378,8 @@ impl Prefixes {
             return NONE;
         }
         if min_leaf <= 1 {
-            // A prefix without rows, or with all of them, is a leaf, which is in the comparison anyway.
+            // A prefix without rows, or with all of them, is a leaf, which is in the comparison
+            // anyway.
             return [self.nodes[1].most, self.nodes[1].least];
         }
         self.within(1, 0, 0.0, (min_leaf, rows - min_leaf))

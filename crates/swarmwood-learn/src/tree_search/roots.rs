@@ -1,10 +1,12 @@
-//! What the best tree of three levels over coarse cuts gets wrong, for every root at once, without saying which tree.
+//! What the best tree of three levels over coarse cuts gets wrong, for every root at once, without
+//! saying which tree.
 //!
-//! Only a few of the roots are looked at further, so most need a number and nothing else. For two classes and mistakes
-//! that number follows from counts of rows alone, which single precision holds exactly: a table for each pair of features
-//! keeps, for each bin of the first and each class, how many rows lie in or below each bin of the second. All cuts of the
-//! second feature lie beside each other in lanes, and the four leaves of a pair of cuts serve both as "first feature, then
-//! second" and as "second, then first".
+//! Only a few of the roots are looked at further, so most need a number and nothing else. For two
+//! classes and mistakes that number follows from counts of rows alone, which single precision holds
+//! exactly: a table for each pair of features keeps, for each bin of the first and each class, how
+//! many rows lie in or below each bin of the second. All cuts of the second feature lie beside each
+//! other in lanes, and the four leaves of a pair of cuts serve both as "first feature, then second"
+//! and as "second, then first".
 
 use super::lookahead::ASKED;
 use crate::pool::Pool;
@@ -12,15 +14,16 @@ use crate::pool::Pool;
 /// The most rows that single precision counts exactly.
 pub(super) const MOST_ROWS: usize = 1 << 24;
 
-/// The rows: the bin of each row on each axis, how many bins each axis has, and the class of each row.
+/// The rows: the bin of each row on each axis, how many bins each axis has, and the class of each
+/// row.
 pub(super) struct Binned<'a> {
     pub(super) axes: Vec<(&'a [u8], usize)>,
     pub(super) second_class: Vec<bool>,
     pub(super) min_leaf: usize,
 }
 
-/// Axis and last bin on the left of every root that is allowed, with the mistakes of its best tree; in the order of axes
-/// and bins.
+/// Axis and last bin on the left of every root that is allowed, with the mistakes of its best tree;
+/// in the order of axes and bins.
 pub(super) fn mistakes(rows: &Binned<'_>, pool: &Pool) -> Vec<(usize, usize, f64)> {
     let most = rows.axes.iter().map(|axis| axis.1).max().unwrap_or(0);
     match (most <= 8, rows.min_leaf > 1) {
@@ -34,11 +37,12 @@ pub(super) fn mistakes(rows: &Binned<'_>, pool: &Pool) -> Vec<(usize, usize, f64
 /// Rows of each class in or below each bin.
 type Counts<const L: usize> = [[f32; L]; 2];
 
-/// `L` lanes; with `STRICT` leaves that are too small must be told apart, otherwise only empty ones would be, and a rule
-/// with an empty side saves nothing.
+/// `L` lanes; with `STRICT` leaves that are too small must be told apart, otherwise only empty ones
+/// would be, and a rule with an empty side saves nothing.
 struct Lanes<'a, const L: usize, const STRICT: bool> {
     rows: &'a Binned<'a>,
-    /// Where the table of each pair of axes starts; axes run as in two nested loops, the second from the first on.
+    /// Where the table of each pair of axes starts; axes run as in two nested loops, the second
+    /// from the first on.
     starts: Vec<usize>,
     cells: usize,
     /// One from a bin on.
@@ -54,7 +58,8 @@ impl<'a, const L: usize, const STRICT: bool> Lanes<'a, L, STRICT> {
                 cells += axis.1;
             }
         }
-        let steps = std::array::from_fn(|bin| std::array::from_fn(|lane| f32::from(u8::from(lane >= bin))));
+        let steps =
+            std::array::from_fn(|bin| std::array::from_fn(|lane| f32::from(u8::from(lane >= bin))));
         Lanes { rows, starts, cells, steps }
     }
 
@@ -83,10 +88,16 @@ impl<'a, const L: usize, const STRICT: bool> Lanes<'a, L, STRICT> {
             }
             for ((right, whole), left) in right.iter_mut().zip(whole).zip(&left) {
                 for class in 0..2 {
-                    (0..L).for_each(|lane| right[class][lane] = whole[class][lane] - left[class][lane]);
+                    (0..L).for_each(|lane| {
+                        right[class][lane] = whole[class][lane] - left[class][lane]
+                    });
                 }
             }
-            found.push((axis, bin, f64::from(self.two_levels(&left)) + f64::from(self.two_levels(&right))));
+            found.push((
+                axis,
+                bin,
+                f64::from(self.two_levels(&left)) + f64::from(self.two_levels(&right)),
+            ));
         }
         found
     }
@@ -155,13 +166,19 @@ impl<'a, const L: usize, const STRICT: bool> Lanes<'a, L, STRICT> {
         best
     }
 
-    /// Lowers what the sides of the cuts of two axes get wrong, those of the first axis by a rule of the second and the
-    /// other way round. Tells the counts along the second axis.
+    /// Lowers what the sides of the cuts of two axes get wrong, those of the first axis by a rule
+    /// of the second and the other way round. Tells the counts along the second axis.
     #[inline]
-    fn pair(&self, table: &[Counts<L>], of_first: &mut [Sides<L>], of_second: &mut Sides<L>) -> Counts<L> {
+    fn pair(
+        &self,
+        table: &[Counts<L>],
+        of_first: &mut [Sides<L>],
+        of_second: &mut Sides<L>,
+    ) -> Counts<L> {
         let mut total = [[0.0; L]; 2];
         for cell in table {
-            (0..2).for_each(|class| (0..L).for_each(|lane| total[class][lane] += cell[class][lane]));
+            (0..2)
+                .for_each(|class| (0..L).for_each(|lane| total[class][lane] += cell[class][lane]));
         }
         let all = [total[0][L - 1], total[1][L - 1]];
         let mut low = [[0.0_f32; L]; 2];

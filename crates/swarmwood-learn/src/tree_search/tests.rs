@@ -22,7 +22,11 @@ fn table(cells: &Cells, classes: Option<usize>, weighted: bool) -> Ranked {
         Column::Number(cells.iter().map(|cell| cell.1.map_or(f64::NAN, f64::from)).collect()),
     ];
     let target = cells.iter().map(|cell| f64::from(cell.2)).collect();
-    let weight = if weighted { (0..cells.len()).map(|row| 1.0 + (row % 2) as f64).collect() } else { Vec::new() };
+    let weight = if weighted {
+        (0..cells.len()).map(|row| 1.0 + (row % 2) as f64).collect()
+    } else {
+        Vec::new()
+    };
     let features = ["x", "y"].map(|name| Feature { name: name.into(), kind: Kind::Number });
     Ranked::new(&Chunk { columns, target, weight, rows: cells.len() }, &features, classes, 100)
 }
@@ -43,9 +47,15 @@ fn brute_force(table: &Ranked, loss: &Loss, min_leaf: usize) -> f64 {
     let rules = rules(table);
     let fork = |rows: &[u32]| {
         let whole = sketch::fit_rows(table, rows, loss).loss;
-        rules.iter().filter_map(|rule| part(table, rows, rule, min_leaf)).fold(whole, |best, [left, right]| {
-            best.min(sketch::fit_rows(table, &left, loss).loss + sketch::fit_rows(table, &right, loss).loss)
-        })
+        rules.iter().filter_map(|rule| part(table, rows, rule, min_leaf)).fold(
+            whole,
+            |best, [left, right]| {
+                best.min(
+                    sketch::fit_rows(table, &left, loss).loss
+                        + sketch::fit_rows(table, &right, loss).loss,
+                )
+            },
+        )
     };
     let rows: Vec<u32> = (0..table.rows() as u32).collect();
     let whole = sketch::fit_rows(table, &rows, loss).loss;
@@ -55,7 +65,8 @@ fn brute_force(table: &Ranked, loss: &Loss, min_leaf: usize) -> f64 {
 
 fn part(table: &Ranked, rows: &[u32], rule: &Rule, min_leaf: usize) -> Option<[Vec<u32>; 2]> {
     let codes = table.columns()[rule.feature as usize].codes();
-    let (right, left): (Vec<u32>, Vec<u32>) = rows.iter().partition(|&&row| rule.right(codes[row as usize]));
+    let (right, left): (Vec<u32>, Vec<u32>) =
+        rows.iter().partition(|&&row| rule.right(codes[row as usize]));
     (left.len() >= min_leaf && right.len() >= min_leaf).then_some([left, right])
 }
 
@@ -110,7 +121,8 @@ proptest! {
         }
     }
 
-    /// With a bin a value, looking two levels ahead finds the best tree over rules that send missing values left.
+    /// With a bin a value, looking two levels ahead finds the best tree over rules that send
+    /// missing values left.
     #[test]
     fn looking_ahead_equals_trying_everything(cells in cells(4..24, 2), min_leaf in 1usize..3) {
         let cells: Cells = cells.into_iter().map(|cell| (cell.0, cell.1.or(Some(0)), cell.2)).collect();
@@ -147,7 +159,8 @@ fn a_pass_chooses_every_rule_anew() {
     assert_eq!((found.loss, problem.loss(&found.sketch)), (0.0, 0.0));
 }
 
-/// The class is whether two numbers lie on the same side of their middle: no first split helps by itself.
+/// The class is whether two numbers lie on the same side of their middle: no first split helps by
+/// itself.
 fn board(rows: usize) -> Cells {
     let cell = |row: usize| ((row % 4) as u8, (row / 4 % 4) as u8);
     (0..rows).map(cell).map(|(x, y)| (x, Some(y), u8::from((x < 2) == (y < 2)))).collect()
@@ -167,7 +180,9 @@ fn threads_change_nothing() {
     let mut cells = board(300);
     (0..60).for_each(|at| cells[at * 5].2 ^= 1);
     let table = table(&cells, Some(2), true);
-    let found = |threads| find(&table, Loss::Mix { share: 0.5 }, Limits { leaves: 8, depth: 0, min_leaf: 2 }, threads);
+    let found = |threads| {
+        find(&table, Loss::Mix { share: 0.5 }, Limits { leaves: 8, depth: 0, min_leaf: 2 }, threads)
+    };
     let one = found(1);
     for threads in [2, 8] {
         assert_eq!((&found(threads).best, found(threads).sweeps), (&one.best, one.sweeps));
@@ -239,14 +254,20 @@ fn twigs_of_others_fit_into_the_limits() {
 fn a_hurry_ends_the_search_anywhere_with_a_tree() {
     let table = table(&board(1500), Some(2), false);
     let limits = Limits { leaves: 6, depth: 0, min_leaf: 1 };
-    let settings = Settings { loss: Loss::Mix { share: 0.5 }, limits, population: 2, descents: 6, seed: 0 };
+    let settings =
+        Settings { loss: Loss::Mix { share: 0.5 }, limits, population: 2, descents: 6, seed: 0 };
     let calm = Pool::new(1).unwrap();
-    let one_leaf = Problem::new(&table, &settings, &calm, &|| false).loss(&Sketch::new(&Twig::Leaf));
+    let one_leaf =
+        Problem::new(&table, &settings, &calm, &|| false).loss(&Sketch::new(&Twig::Leaf));
     for questions in [0, 1, 3, 10, 30, 100, 1000] {
         let pool = hurried_after(2, questions);
         let found = search(&table, &settings, &pool, &mut |_| Flow::Continue, &|| pool.hurried());
         let problem = Problem::new(&table, &settings, &calm, &|| false);
-        assert_eq!(problem.loss(&found.best.sketch), found.best.loss, "{questions}: the loss is the tree's");
+        assert_eq!(
+            problem.loss(&found.best.sketch),
+            found.best.loss,
+            "{questions}: the loss is the tree's"
+        );
         assert!(found.best.loss <= found.cart.loss && found.cart.loss <= one_leaf, "{questions}");
         assert!(found.best.sketch.leaves() <= 6);
     }

@@ -18,8 +18,8 @@ pub struct Begun<'a> {
 }
 
 impl<'a> Begun<'a> {
-    /// Begins. `valid` must be binned with the same layout as `data`; `memory` is how many bytes of histograms may be
-    /// kept.
+    /// Begins. `valid` must be binned with the same layout as `data`; `memory` is how many bytes of
+    /// histograms may be kept.
     pub fn new(
         data: &Dataset,
         valid: Option<&Dataset>,
@@ -34,11 +34,13 @@ impl<'a> Begun<'a> {
         let base = objective.start(&target, &data.weight.to_vec());
         // Losses of the difference alone are learnt around zero, where `f32` is finest.
         let shift = if objective.shift_invariant() { base[0] } else { 0.0 };
-        let narrow = |target: Vec<f64>| -> Vec<f32> { target.iter().map(|&y| (y - shift) as f32).collect() };
+        let narrow =
+            |target: Vec<f64>| -> Vec<f32> { target.iter().map(|&y| (y - shift) as f32).collect() };
         let start: Vec<f32> = base.iter().map(|&base| (base - shift) as f32).collect();
         let narrow_valid = valid.map(|valid| narrow(transformed(valid)));
         let valid_pair = valid.zip(narrow_valid.as_deref());
-        let workers = Workers::new(data, &narrow(target), valid_pair, &start, objective, pool, memory);
+        let workers =
+            Workers::new(data, &narrow(target), valid_pair, &start, objective, pool, memory);
         Begun { workers, base, start, shift }
     }
 }

@@ -1,4 +1,5 @@
-//! The histograms of children: counted, merged, subtracted, searched, and kept for their own children.
+//! The histograms of children: counted, merged, subtracted, searched, and kept for their own
+//! children.
 //!
 //! A child of few rows has none: it is searched by its rows, and so will be all that comes of it.
 
@@ -10,15 +11,20 @@ use crate::pool::even_ranges;
 use crate::shard::Shard;
 use crate::split::{Candidate, FEW, FewRows, NodeTable, Scratch, Search};
 
-/// Nodes of at least this many rows are counted by rows, a share for each team, and the counts added up. Smaller ones
-/// are counted by columns: every thread reads all rows of the node but fills only tables of its own, so that nothing
-/// needs adding up. A histogram is the same either way.
+/// Nodes of at least this many rows are counted by rows, a share for each team, and the counts
+/// added up. Smaller ones are counted by columns: every thread reads all rows of the node but fills
+/// only tables of its own, so that nothing needs adding up. A histogram is the same either way.
 const BY_ROWS: usize = 4096;
 
 impl Workers<'_> {
-    /// Counts the small child of each job, subtracts it from the parent, and searches both: the best rules of
-    /// `[small, large]`.
-    pub(super) fn look(&mut self, jobs: &mut [Job], want: Want, together: bool) -> Vec<[Option<Candidate>; 2]> {
+    /// Counts the small child of each job, subtracts it from the parent, and searches both: the
+    /// best rules of `[small, large]`.
+    pub(super) fn look(
+        &mut self,
+        jobs: &mut [Job],
+        want: Want,
+        together: bool,
+    ) -> Vec<[Option<Candidate>; 2]> {
         let rows = jobs.iter().map(|job| self.count(job.small)).max().unwrap_or(0);
         if want == Want::Each {
             jobs.iter_mut().for_each(|job| self.note_few(job));
@@ -42,7 +48,8 @@ impl Workers<'_> {
 
     /// Sees which children have few rows, and gives back the parent's histogram if nobody needs it.
     fn note_few(&mut self, job: &mut Job) {
-        job.few = [self.count(job.small) <= FEW, job.large.is_some_and(|large| self.count(large) <= FEW)];
+        job.few =
+            [self.count(job.small) <= FEW, job.large.is_some_and(|large| self.count(large) <= FEW)];
         if job.few[1] {
             self.teams[0].spare.extend(job.parent.take());
         }
@@ -69,13 +76,24 @@ impl Workers<'_> {
         self.teams[0].spare.pop().unwrap_or_else(|| vec![0; size].into_boxed_slice())
     }
 
-    fn search_jobs(&self, jobs: &mut [Job], want: Want, together: bool) -> Vec<[Option<Candidate>; 2]> {
+    fn search_jobs(
+        &self,
+        jobs: &mut [Job],
+        want: Want,
+        together: bool,
+    ) -> Vec<[Option<Candidate>; 2]> {
         let count = jobs.len();
         let pieces = if together { self.pool.threads() } else { 1 };
         let search = self.searching();
         let shards: Vec<&Shard> = self.shards().collect();
-        let task = |columns| Task { columns, parts: Vec::with_capacity(count), found: Vec::new(), shards: &shards };
-        let mut tasks: Vec<Task<'_>> = even_ranges(self.layout.columns().len(), pieces).into_iter().map(task).collect();
+        let task = |columns| Task {
+            columns,
+            parts: Vec::with_capacity(count),
+            found: Vec::new(),
+            shards: &shards,
+        };
+        let mut tasks: Vec<Task<'_>> =
+            even_ranges(self.layout.columns().len(), pieces).into_iter().map(task).collect();
         for job in jobs.iter_mut() {
             job.deal(&mut tasks);
         }
@@ -84,19 +102,29 @@ impl Workers<'_> {
         } else {
             tasks.iter_mut().for_each(|task| task.run(&search, want));
         }
-        let best = |job: usize, side: usize| Candidate::best(tasks.iter().map(|task| task.found[job][side]));
-        let mut found: Vec<[Option<Candidate>; 2]> = (0..count).map(|job| [best(job, 0), best(job, 1)]).collect();
+        let best = |job: usize, side: usize| {
+            Candidate::best(tasks.iter().map(|task| task.found[job][side]))
+        };
+        let mut found: Vec<[Option<Candidate>; 2]> =
+            (0..count).map(|job| [best(job, 0), best(job, 1)]).collect();
         drop(tasks);
         self.settle_missing(&search, jobs, want, &mut found);
         found
     }
 
     /// Gives rules whose nodes hold no missing value a side for it.
-    fn settle_missing(&self, search: &Search<'_>, jobs: &[Job], want: Want, found: &mut [[Option<Candidate>; 2]]) {
+    fn settle_missing(
+        &self,
+        search: &Search<'_>,
+        jobs: &[Job],
+        want: Want,
+        found: &mut [[Option<Candidate>; 2]],
+    ) {
         if want == Want::Shared {
             if let Some(best) = &mut found[0][0] {
                 let column = self.column(&best.rule);
-                let nodes: Vec<NodeTable<'_>> = jobs.iter().flat_map(|job| job.nodes(column)).flatten().collect();
+                let nodes: Vec<NodeTable<'_>> =
+                    jobs.iter().flat_map(|job| job.nodes(column)).flatten().collect();
                 search.settle_missing(&mut best.rule, &nodes);
             }
             return;
@@ -112,8 +140,8 @@ impl Workers<'_> {
         }
     }
 
-    /// Keeps the histograms of those children, small and large, that may be split, for later subtraction. The others go
-    /// back at once: the next job finds them in the cache.
+    /// Keeps the histograms of those children, small and large, that may be split, for later
+    /// subtraction. The others go back at once: the next job finds them in the cache.
     pub(super) fn keep_jobs(&mut self, jobs: impl IntoIterator<Item = (Job, [bool; 2])>) {
         let most = self.memory / (self.table_size().max(1) * 8);
         for (job, [small, large]) in jobs {
@@ -125,7 +153,9 @@ impl Workers<'_> {
                 }
             }
             match (job.large, job.parent) {
-                (Some(slot), Some(tables)) if large && self.kept_count < most => self.keep(slot, tables),
+                (Some(slot), Some(tables)) if large && self.kept_count < most => {
+                    self.keep(slot, tables)
+                }
                 (_, Some(tables)) => self.teams[0].spare.push(tables),
                 _ => {}
             }
@@ -178,7 +208,17 @@ impl Job {
         parent: Option<Histogram>,
     ) -> Self {
         let (counted, few) = (Vec::new(), [false; 2]);
-        Job { small, large, totals, values, parent, counted, count_small: false, count_large: false, few }
+        Job {
+            small,
+            large,
+            totals,
+            values,
+            parent,
+            counted,
+            count_small: false,
+            count_large: false,
+            few,
+        }
     }
 
     /// Whether there is a large child that is searched by its histogram.
@@ -251,7 +291,9 @@ impl Part<'_> {
     fn fill(&mut self, shards: &[&Shard], columns: &Range<usize>) {
         let count = |slot: Option<usize>, tables: &mut [u64]| {
             tables.fill(0);
-            slot.into_iter().for_each(|slot| shards.iter().for_each(|shard| shard.histogram(slot, columns, tables)));
+            slot.into_iter().for_each(|slot| {
+                shards.iter().for_each(|shard| shard.histogram(slot, columns, tables))
+            });
         };
         if let Some(small) = &mut self.small {
             match self.count[0] {
@@ -262,7 +304,9 @@ impl Part<'_> {
         match (&mut self.large, &self.small, self.slots[0]) {
             (Some(large), _, _) if self.count[1] => count(self.slots[1], large),
             (Some(large), Some(small), _) => subtract(large, small),
-            (Some(large), None, Some(slot)) => shards.iter().for_each(|shard| shard.take_away(slot, columns, large)),
+            (Some(large), None, Some(slot)) => {
+                shards.iter().for_each(|shard| shard.take_away(slot, columns, large))
+            }
             _ => {}
         }
     }
@@ -270,7 +314,11 @@ impl Part<'_> {
     /// A child's view of a column, if it has tables.
     fn node(&self, side: usize, column: usize) -> Option<NodeTable<'_>> {
         let tables = [&self.small, &self.large][side].as_deref()?;
-        Some(NodeTable { table: table(tables, column), total: self.totals[side], value: self.values[side] })
+        Some(NodeTable {
+            table: table(tables, column),
+            total: self.totals[side],
+            value: self.values[side],
+        })
     }
 }
 
@@ -284,18 +332,22 @@ impl Task<'_> {
             return;
         }
         let mut rows = FewRows::default();
-        // One part after the other, so that its tables are still in the cache when they are searched.
+        // One part after the other, so that its tables are still in the cache when they are
+        // searched.
         for (part, found) in self.parts.iter_mut().zip(&mut self.found) {
             part.fill(self.shards, &self.columns);
             for (side, found) in found.iter_mut().enumerate() {
                 if let Some(slot) = part.slots[side].filter(|_| part.few[side]) {
                     if search.can_split(part.totals[side]) {
                         rows.clear(self.columns.len());
-                        self.shards.iter().for_each(|shard| shard.gather(slot, &self.columns, &mut rows));
+                        self.shards
+                            .iter()
+                            .for_each(|shard| shard.gather(slot, &self.columns, &mut rows));
                         let node = (part.totals[side], part.values[side]);
                         let columns = self.columns.clone().enumerate();
-                        let all =
-                            columns.map(|(at, column)| search.column_of_few(column, at, &rows, node, &mut scratch));
+                        let all = columns.map(|(at, column)| {
+                            search.column_of_few(column, at, &rows, node, &mut scratch)
+                        });
                         *found = Candidate::best(all);
                     }
                     continue;
@@ -304,7 +356,8 @@ impl Task<'_> {
                     if let Some(node) = part.node(side, at)
                         && search.can_split(node.total)
                     {
-                        *found = Candidate::best([*found, search.column(column, &[node], &mut scratch)]);
+                        *found =
+                            Candidate::best([*found, search.column(column, &[node], &mut scratch)]);
                     }
                 }
             }
@@ -315,7 +368,8 @@ impl Task<'_> {
     fn shared(&self, search: &Search<'_>, scratch: &mut Scratch) -> Option<Candidate> {
         let of_column = |(at, column): (usize, usize)| {
             let sides = self.parts.iter().flat_map(|part| [part.node(0, at), part.node(1, at)]);
-            let nodes: Vec<NodeTable<'_>> = sides.flatten().filter(|node| node.total != 0).collect();
+            let nodes: Vec<NodeTable<'_>> =
+                sides.flatten().filter(|node| node.total != 0).collect();
             search.column(column, &nodes, scratch)
         };
         Candidate::best(self.columns.clone().enumerate().map(of_column).collect::<Vec<_>>())

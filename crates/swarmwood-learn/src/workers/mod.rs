@@ -1,8 +1,9 @@
 //! Questions to all rows at once.
 //!
-//! A learner never touches a row: it asks the workers, and gets sums and rules. Shards are dealt to as many teams as
-//! there are threads; a team answers for its shards, and answers merge in shard order. Histograms are integers, so their
-//! sum does not depend on how many teams there are; every other sum is kept a shard until it merges.
+//! A learner never touches a row: it asks the workers, and gets sums and rules. Shards are dealt to
+//! as many teams as there are threads; a team answers for its shards, and answers merge in shard
+//! order. Histograms are integers, so their sum does not depend on how many teams there are; every
+//! other sum is kept a shard until it merges.
 
 mod begin;
 mod children;
@@ -25,13 +26,15 @@ use children::{Job, table};
 pub use begin::Begun;
 pub use placed::{Placement, Scores};
 
-/// Below this many rows, a question about rows is answered on the asking thread: handing it over would take longer.
+/// Below this many rows, a question about rows is answered on the asking thread: handing it over
+/// would take longer.
 const ALONE_ROWS: usize = 2048;
 
 /// Below this many table entries, so is a question about histograms.
 const ALONE_CODES: usize = 2048;
 
-/// A single thread looks at so many bytes of histograms at a time: they should not leave the cache meanwhile.
+/// A single thread looks at so many bytes of histograms at a time: they should not leave the cache
+/// meanwhile.
 const CACHED: usize = 1 << 19;
 
 type Histogram = Box<[u64]>;
@@ -103,15 +106,16 @@ pub struct Workers<'a> {
     search: TreeSearch,
     kept: Vec<Option<Histogram>>,
     kept_count: usize,
-    /// Bytes that kept histograms may take; where they do not suffice, both children of a split are counted.
+    /// Bytes that kept histograms may take; where they do not suffice, both children of a split are
+    /// counted.
     memory: usize,
 }
 
 impl<'a> Workers<'a> {
     /// Deals the shards of a data set, and of a validation set where there is one, to teams.
     ///
-    /// Targets are as the objective sees them; `start` holds the first score of each output; `memory` is how many bytes
-    /// of histograms may be kept.
+    /// Targets are as the objective sees them; `start` holds the first score of each output;
+    /// `memory` is how many bytes of histograms may be kept.
     pub fn new(
         data: &Dataset,
         target: &[f32],
@@ -124,7 +128,10 @@ impl<'a> Workers<'a> {
         let mut shards = make_shards(data, target, start).into_iter();
         let teams = even_ranges(data.plan.shards, pool.threads())
             .into_iter()
-            .map(|range| Team { shards: shards.by_ref().take(range.len()).collect(), ..Team::default() })
+            .map(|range| Team {
+                shards: shards.by_ref().take(range.len()).collect(),
+                ..Team::default()
+            })
             .collect();
         Workers {
             pool,
@@ -137,7 +144,12 @@ impl<'a> Workers<'a> {
             scale: Scale { g: 1.0, h: 1.0 },
             search: TreeSearch {
                 allowed: Vec::new(),
-                penalties: Penalties { lambda: 0.0, ridge: Ridge::Flat, gamma: 0.0, min_child_weight: 0.0 },
+                penalties: Penalties {
+                    lambda: 0.0,
+                    ridge: Ridge::Flat,
+                    gamma: 0.0,
+                    min_child_weight: 0.0,
+                },
             },
             kept: Vec::new(),
             kept_count: 0,
@@ -155,10 +167,11 @@ impl<'a> Workers<'a> {
         &self.layout
     }
 
-    /// How many splits one question may hold, so that the histograms of all children fit into memory; for a single
-    /// thread, which gains nothing by long questions, into the cache.
+    /// How many splits one question may hold, so that the histograms of all children fit into
+    /// memory; for a single thread, which gains nothing by long questions, into the cache.
     pub fn most_orders(&self) -> usize {
-        let bytes = if self.pool.threads() == 1 { CACHED.min(self.memory / 4) } else { self.memory / 4 };
+        let bytes =
+            if self.pool.threads() == 1 { CACHED.min(self.memory / 4) } else { self.memory / 4 };
         (bytes / (2 * 8 * self.table_size().max(1))).max(1)
     }
 
@@ -171,13 +184,18 @@ impl<'a> Workers<'a> {
         self.teams.iter().flat_map(|team| &team.shards)
     }
 
-    /// Derivatives of the loss at the present scores, for all outputs. Every hessian gets `extra` times the row's weight
-    /// on top; zero for plain boosting.
+    /// Derivatives of the loss at the present scores, for all outputs. Every hessian gets `extra`
+    /// times the row's weight on top; zero for plain boosting.
     pub fn derive(&mut self, extra: f64) {
         let objective = self.objective;
-        let mut work: Vec<(&mut Shard, Vec<Sizes>)> =
-            self.teams.iter_mut().flat_map(|team| &mut team.shards).map(|shard| (shard, Vec::new())).collect();
-        self.pool.each(&mut work, |_, (shard, sizes)| *sizes = shard.derive(objective, extra as f32));
+        let mut work: Vec<(&mut Shard, Vec<Sizes>)> = self
+            .teams
+            .iter_mut()
+            .flat_map(|team| &mut team.shards)
+            .map(|shard| (shard, Vec::new()))
+            .collect();
+        self.pool
+            .each(&mut work, |_, (shard, sizes)| *sizes = shard.derive(objective, extra as f32));
         self.sizes = vec![Sizes::default(); objective.outputs()];
         for (_, sizes) in &work {
             self.sizes.iter_mut().zip(sizes).for_each(|(sum, &part)| *sum += part);
@@ -190,7 +208,13 @@ impl<'a> Workers<'a> {
     }
 
     /// Starts a tree on one output; slot 0 holds all its rows.
-    pub fn plant(&mut self, output: usize, bag: Option<Bag>, search: TreeSearch, want: Want) -> Seen {
+    pub fn plant(
+        &mut self,
+        output: usize,
+        bag: Option<Bag>,
+        search: TreeSearch,
+        want: Want,
+    ) -> Seen {
         let sizes = self.sizes[output];
         self.scale = Scale::new(sizes.abs_g, sizes.h, self.plan.rows);
         self.search = search;
@@ -198,7 +222,8 @@ impl<'a> Workers<'a> {
             self.recycle(slot);
         }
         let (scale, plan) = (self.scale, self.plan);
-        let mut planted: Vec<(&mut Team, u64)> = self.teams.iter_mut().map(|team| (team, 0)).collect();
+        let mut planted: Vec<(&mut Team, u64)> =
+            self.teams.iter_mut().map(|team| (team, 0)).collect();
         self.pool.each(&mut planted, |_, (team, total)| {
             for shard in &mut team.shards {
                 *total = total.wrapping_add(shard.plant(output, scale, bag, &plan));
@@ -217,7 +242,8 @@ impl<'a> Workers<'a> {
 
     /// Splits slots and looks at the children: `[left, right]` for each order.
     pub fn split(&mut self, orders: &[Order], totals: &[[u64; 2]], want: Want) -> Vec<[Seen; 2]> {
-        let routes: Vec<Route> = orders.iter().map(|order| self.layout.route(&order.rule)).collect();
+        let routes: Vec<Route> =
+            orders.iter().map(|order| self.layout.route(&order.rule)).collect();
         let rows: usize = orders.iter().map(|order| self.count(order.slot)).sum();
         let together = rows >= ALONE_ROWS;
         self.ask_teams(together, |team| {
@@ -228,7 +254,9 @@ impl<'a> Workers<'a> {
                 });
             }
         });
-        let values = |order: &Order, totals: &[u64; 2]| totals.map(|total| self.node_value(total, order.value));
+        let values = |order: &Order, totals: &[u64; 2]| {
+            totals.map(|total| self.node_value(total, order.value))
+        };
         let mut seen: Vec<[Seen; 2]> = orders
             .iter()
             .zip(totals)
@@ -244,7 +272,9 @@ impl<'a> Workers<'a> {
         }
         // A split whose children are both too small to be split again needs no look at them.
         let search = self.searching();
-        let open = |&at: &usize| want == Want::Shared || seen[at].iter().any(|child| search.can_split(child.total));
+        let open = |&at: &usize| {
+            want == Want::Shared || seen[at].iter().any(|child| search.can_split(child.total))
+        };
         let (looked, over): (Vec<usize>, Vec<usize>) = (0..orders.len()).partition(open);
         over.iter().for_each(|&at| self.recycle(orders[at].slot));
         // The smaller child is counted; the larger one is the parent less the smaller.
@@ -252,11 +282,18 @@ impl<'a> Workers<'a> {
         for &at in &looked {
             let (order, [left, right]) = (&orders[at], seen[at]);
             let left_is_small = self.count(order.left) <= self.count(order.right);
-            let (small, large) = if left_is_small { (order.left, order.right) } else { (order.right, order.left) };
+            let (small, large) =
+                if left_is_small { (order.left, order.right) } else { (order.right, order.left) };
             let sides = if left_is_small { [left, right] } else { [right, left] };
             let parent = self.kept.get_mut(order.slot).and_then(Option::take);
             self.kept_count -= usize::from(parent.is_some());
-            jobs.push(Job::new(small, Some(large), sides.map(|side| side.total), sides.map(|side| side.value), parent));
+            jobs.push(Job::new(
+                small,
+                Some(large),
+                sides.map(|side| side.total),
+                sides.map(|side| side.value),
+                parent,
+            ));
         }
         let codes: usize = self.layout.columns().iter().map(|column| column.codes).sum();
         let together = together || jobs.len() * codes >= ALONE_CODES;
@@ -264,7 +301,8 @@ impl<'a> Workers<'a> {
         let mut kept = Vec::with_capacity(jobs.len());
         for ((&at, job), found) in looked.iter().zip(&jobs).zip(found) {
             let [small, large] = found;
-            let [left, right] = if job.small == orders[at].left { [small, large] } else { [large, small] };
+            let [left, right] =
+                if job.small == orders[at].left { [small, large] } else { [large, small] };
             (seen[at][0].best, seen[at][1].best) = (left, right);
             // Only what has a rule of its own, or shares one with its level, is ever split.
             kept.push(found.map(|best| best.is_some() || want == Want::Shared));
@@ -283,7 +321,8 @@ impl<'a> Workers<'a> {
         let column = self.column(rule);
         match self.kept.get(slot).and_then(Option::as_ref) {
             Some(tables) => {
-                let (left, right) = search.sides(rule, &NodeTable { table: table(tables, column), total, value: 0.0 });
+                let (left, right) = search
+                    .sides(rule, &NodeTable { table: table(tables, column), total, value: 0.0 });
                 [left, right]
             }
             None => self.counted_sides(slot, rule, total),
@@ -293,7 +332,9 @@ impl<'a> Workers<'a> {
     /// The same, counted from the rows, where the histogram was too large to keep.
     fn counted_sides(&self, slot: usize, rule: &Rule, total: u64) -> [u64; 2] {
         let route = self.layout.route(rule);
-        let right = self.shards().fold(0u64, |sum, shard| sum.wrapping_add(shard.total_right(slot, &route)));
+        let right = self
+            .shards()
+            .fold(0u64, |sum, shard| sum.wrapping_add(shard.total_right(slot, &route)));
         [total.wrapping_sub(right), right]
     }
 
@@ -329,19 +370,23 @@ impl<'a> Workers<'a> {
         }
     }
 
-    /// Adds a finished tree to all scores. `slots` pairs each slot that became a leaf with the leaf's number.
+    /// Adds a finished tree to all scores. `slots` pairs each slot that became a leaf with the
+    /// leaf's number.
     pub fn finish(&mut self, output: usize, grown: &Grown, slots: &[(usize, usize)]) {
         let values: Vec<f32> = grown.leaves.iter().map(|leaf| leaf.value as f32).collect();
         let walker = grown.walker(&self.layout);
         self.pool.each(&mut self.teams, |_, team| {
-            team.shards.iter_mut().for_each(|shard| shard.add_leaves(output, slots, &values, &walker));
+            team.shards
+                .iter_mut()
+                .for_each(|shard| shard.add_leaves(output, slots, &values, &walker));
         });
         self.pool.each(&mut self.valid, |_, shard| shard.add_tree(output, &values, &walker));
     }
 
     /// Adds a tree, scaled, to the scores of all rows: how dropped trees leave and come back.
     pub fn add(&mut self, output: usize, grown: &Grown, factor: f64, training: bool, valid: bool) {
-        let values: Vec<f32> = grown.leaves.iter().map(|leaf| (leaf.value * factor) as f32).collect();
+        let values: Vec<f32> =
+            grown.leaves.iter().map(|leaf| (leaf.value * factor) as f32).collect();
         let walker: Walker = grown.walker(&self.layout);
         if training {
             self.pool.each(&mut self.teams, |_, team| {
@@ -369,13 +414,15 @@ impl<'a> Workers<'a> {
         sum_shards(self.pool, &self.shards().collect::<Vec<_>>(), ask, merge)
     }
 
-    /// Sum of an answer every validation shard gives, in shard order; `None` without validation rows.
+    /// Sum of an answer every validation shard gives, in shard order; `None` without validation
+    /// rows.
     pub fn sum_valid<T: Send + Default + Clone>(
         &self,
         ask: impl Fn(&Shard) -> T + Sync,
         merge: impl Fn(T, T) -> T,
     ) -> Option<T> {
-        (!self.valid.is_empty()).then(|| sum_shards(self.pool, &self.valid.iter().collect::<Vec<_>>(), ask, merge))
+        (!self.valid.is_empty())
+            .then(|| sum_shards(self.pool, &self.valid.iter().collect::<Vec<_>>(), ask, merge))
     }
 
     /// Gives back what only growing trees need. Scores can still be added to and asked for.
@@ -401,8 +448,10 @@ impl<'a> Workers<'a> {
 
 fn gather(plan: &Plan, shards: &[&Shard], outputs: usize) -> Vec<Vec<f32>> {
     let of = |output: usize| {
-        let parts: Vec<&[f32]> =
-            shards.iter().map(|shard| &shard.scores()[output * shard.rows()..(output + 1) * shard.rows()]).collect();
+        let parts: Vec<&[f32]> = shards
+            .iter()
+            .map(|shard| &shard.scores()[output * shard.rows()..(output + 1) * shard.rows()])
+            .collect();
         plan.gather(&parts)
     };
     (0..outputs).map(of).collect()
@@ -425,7 +474,13 @@ fn make_shards(data: &Dataset, target: &[f32], start: &[f32]) -> Vec<Shard> {
         .into_iter()
         .enumerate()
         .map(|(number, target)| {
-            Shard::new(data.shards[number].clone(), number, target, weights.next().unwrap_or_default(), start)
+            Shard::new(
+                data.shards[number].clone(),
+                number,
+                target,
+                weights.next().unwrap_or_default(),
+                start,
+            )
         })
         .collect()
 }

@@ -7,7 +7,8 @@ use crate::grown::Grown;
 use crate::metric::Watch;
 use crate::shard::{LeafSums, Shard};
 
-/// Where every training row stands in one tree. Cheap to clone; what it says of single rows is for shards alone.
+/// Where every training row stands in one tree. Cheap to clone; what it says of single rows is for
+/// shards alone.
 #[derive(Debug, Clone)]
 pub struct Placement {
     leaves: Vec<Arc<Vec<u16>>>,
@@ -20,12 +21,14 @@ pub struct Scores {
 }
 
 impl Workers<'_> {
-    /// Keeps derivatives for [`Workers::leaf_sums`] when trees grow; without this they are gone by then.
+    /// Keeps derivatives for [`Workers::leaf_sums`] when trees grow; without this they are gone by
+    /// then.
     pub fn keep_derivatives(&mut self) {
         self.teams.iter_mut().flat_map(|team| &mut team.shards).for_each(Shard::keep_derivatives);
     }
 
-    /// Where rows stand in the tree just grown; `slots` pairs each slot that became a leaf with the leaf's number.
+    /// Where rows stand in the tree just grown; `slots` pairs each slot that became a leaf with the
+    /// leaf's number.
     pub fn place(&self, slots: &[(usize, usize)]) -> Placement {
         let shards: Vec<&Shard> = self.shards().collect();
         Placement { leaves: self.pool.map(shards.len(), |at| Arc::new(shards[at].place(slots))) }
@@ -53,7 +56,8 @@ impl Workers<'_> {
 
     /// Sets the scores of all training rows to the start values.
     pub fn reset(&mut self, start: &[f32]) {
-        let mut shards: Vec<&mut Shard> = self.teams.iter_mut().flat_map(|team| &mut team.shards).collect();
+        let mut shards: Vec<&mut Shard> =
+            self.teams.iter_mut().flat_map(|team| &mut team.shards).collect();
         self.pool.each(&mut shards, |_, shard| {
             start.iter().enumerate().for_each(|(output, &value)| shard.reset(output, value));
         });
@@ -62,8 +66,10 @@ impl Workers<'_> {
     /// Sums over the rows of each of `count` leaves, as of the last [`Workers::derive`].
     pub fn leaf_sums(&self, output: usize, placement: &Placement, count: usize) -> Vec<LeafSums> {
         let shards: Vec<&Shard> = self.shards().collect();
-        let parts =
-            self.pool.map(shards.len(), |at| shards[at].leaf_sums(output, &placement.leaves[at], count)).into_iter();
+        let parts = self
+            .pool
+            .map(shards.len(), |at| shards[at].leaf_sums(output, &placement.leaves[at], count))
+            .into_iter();
         let add = |mut all: Vec<LeafSums>, part: Vec<LeafSums>| {
             all.iter_mut().zip(part).for_each(|(sum, part)| *sum += part);
             all
@@ -83,7 +89,9 @@ impl Workers<'_> {
     /// The loss summed over all training rows.
     pub fn loss(&self) -> f64 {
         let objective = self.objective;
-        let part = |shard: &Shard| Watch::Loss.partial(shard.scores(), shard.targets(), shard.weights(), objective).sum;
+        let part = |shard: &Shard| {
+            Watch::Loss.partial(shard.scores(), shard.targets(), shard.weights(), objective).sum
+        };
         sum_shards(self.pool, &self.shards().collect::<Vec<_>>(), part, |a, b| a + b)
     }
 

@@ -17,7 +17,9 @@ fn sample() -> Model {
         0 => Shape::Ordinary(samples::tree(dice, &features, 5)),
         _ => Shape::Oblivious(samples::oblivious(dice, &features, 3)),
     };
-    model.body = Body::Trees((0..6).map(|tree| Member { output: tree % 3, shape: shape(dice, tree) }).collect());
+    model.body = Body::Trees(
+        (0..6).map(|tree| Member { output: tree % 3, shape: shape(dice, tree) }).collect(),
+    );
     model.schema.features = features;
     assert_eq!(model.check(), Ok(()));
     model
@@ -60,8 +62,14 @@ fn every_invariant_is_checked() {
     assert_eq!(text(&[1, 1]), text(&[1]));
     let breaks: &[(Break, &str)] = &[
         (|m| m.schema.features[1].name = "a".into(), "two features are named `a`"),
-        (|m| m.schema.features[1].kind = Kind::Category { levels: vec!["x".into(); 2] }, "two levels named `x`"),
-        (|m| m.schema.target.kind = TargetKind::Classes(vec!["u".into(); 3]), "classes of the target are named `u`"),
+        (
+            |m| m.schema.features[1].kind = Kind::Category { levels: vec!["x".into(); 2] },
+            "two levels named `x`",
+        ),
+        (
+            |m| m.schema.target.kind = TargetKind::Classes(vec!["u".into(); 3]),
+            "classes of the target are named `u`",
+        ),
         (|m| m.base.push(0.0), "link Softmax does not fit"),
         (|m| m.base.clear(), "link Softmax does not fit"),
         (|m| m.link = Link::Sigmoid, "link Sigmoid does not fit"),
@@ -90,14 +98,32 @@ fn every_invariant_is_checked() {
             },
             "tree 1: 70 levels",
         ),
-        (|m| level(m).split = Split { feature: 0, test: Test::Above(f64::NAN), missing_right: false }, "threshold of"),
-        (|m| level(m).split = Split { feature: 1, test: Test::Above(0.0), missing_right: false }, "does not fit"),
         (
-            |m| level(m).split = Split { feature: 1, test: Test::In([2].into_iter().collect()), missing_right: true },
+            |m| {
+                level(m).split =
+                    Split { feature: 0, test: Test::Above(f64::NAN), missing_right: false }
+            },
+            "threshold of",
+        ),
+        (
+            |m| level(m).split = Split { feature: 1, test: Test::Above(0.0), missing_right: false },
+            "does not fit",
+        ),
+        (
+            |m| {
+                level(m).split = Split {
+                    feature: 1,
+                    test: Test::In([2].into_iter().collect()),
+                    missing_right: true,
+                }
+            },
             "names level 2 of feature `b`, which has only 2",
         ),
         (
-            |m| level(m).split = Split { feature: 0, test: Test::In(LevelSet::default()), missing_right: true },
+            |m| {
+                level(m).split =
+                    Split { feature: 0, test: Test::In(LevelSet::default()), missing_right: true }
+            },
             "does not fit feature `a`",
         ),
         (|m| level(m).gain = f64::NEG_INFINITY, "tree 1: the gain of rule 0 is -inf"),

@@ -1,28 +1,29 @@
 //! Contributions: what each feature did for one row's raw score.
 //!
-//! Shapley values of the path-dependent game of TreeSHAP: Lundberg, Erion and Lee, *Consistent individualized feature
-//! attribution for tree ensembles* (2018, arXiv 1802.03888), algorithm 2. A coalition `S` is worth the tree's expected
-//! value when the features in `S` are known and, at a split on any other feature, a row goes to each child in
-//! proportion to the child's cover.
+//! Shapley values of the path-dependent game of TreeSHAP: Lundberg, Erion and Lee, *Consistent
+//! individualized feature attribution for tree ensembles* (2018, arXiv 1802.03888), algorithm 2. A
+//! coalition `S` is worth the tree's expected value when the features in `S` are known and, at a
+//! split on any other feature, a row goes to each child in proportion to the child's cover.
 //!
-//! We arrange the algorithm by leaves. On the way to a leaf stand `d` different features. Feature `i` has
-//! `o_i` = 1 if the row passes all questions about `i` on that way, else 0, and
-//! `z_i` = the product of the cover shares of the edges of these questions.
-//! The leaf with value `v` gives feature `i`
+//! We arrange the algorithm by leaves. On the way to a leaf stand `d` different features. Feature
+//! `i` has `o_i` = 1 if the row passes all questions about `i` on that way, else 0, and `z_i` = the
+//! product of the cover shares of the edges of these questions. The leaf with value `v` gives
+//! feature `i`
 //!
 //! ```text
 //!     v (o_i - z_i) sum_k k! (d-k-1)! / d! [y^k] prod_{j != i} (o_j y + z_j)
 //!   = v (o_i - z_i) integral_0^1 prod_{j != i} (o_j t + z_j (1 - t)) dt
 //! ```
 //!
-//! The first line is what EXTEND and UNWIND of the paper compute; the second one is the same number (k! (d-k-1)! / d! is
-//! a beta integral; Owen, *Multilinear extensions of games*, 1972). The integrand is a polynomial of degree `d - 1`, so
-//! Gauss-Legendre quadrature with at least `d / 2` nodes gives the integral exactly, and with positive factors only. UNWIND
-//! subtracts: on a way through 60 features it has no correct digit left. Work is O(leaves x depth²) a tree and row, as in
-//! the paper.
+//! The first line is what EXTEND and UNWIND of the paper compute; the second one is the same number
+//! (k! (d-k-1)! / d! is a beta integral; Owen, *Multilinear extensions of games*, 1972). The
+//! integrand is a polynomial of degree `d - 1`, so Gauss-Legendre quadrature with at least `d / 2`
+//! nodes gives the integral exactly, and with positive factors only. UNWIND subtracts: on a way
+//! through 60 features it has no correct digit left. Work is O(leaves x depth²) a tree and row, as
+//! in the paper.
 //!
-//! **Deviations from the paper.** A node's cover is the sum over its leaves, so shares always sum to one. If both
-//! children of a node have cover 0, each gets half.
+//! **Deviations from the paper.** A node's cover is the sum over its leaves, so shares always sum
+//! to one. If both children of a node have cover 0, each gets half.
 
 use crate::ensemble::{Body, Model, Shape};
 use crate::predict::{Block, BlockError, known, level_counts};
@@ -37,7 +38,9 @@ const MAX_EDGES: usize = 1 << 26;
 #[non_exhaustive]
 pub enum ExplainError {
     /// The model is too large to be explained.
-    #[error("the trees up to tree {tree} are too large to be explained; explain fewer rounds or train smaller trees")]
+    #[error(
+        "the trees up to tree {tree} are too large to be explained; explain fewer rounds or train smaller trees"
+    )]
     TooLarge {
         /// The tree at which the limit was passed, counted from 0.
         tree: usize,
@@ -110,12 +113,14 @@ struct Step {
     feature: u32,
     /// z of the module's text.
     share: f64,
-    /// Where this feature's edges end in [`Path::edges`]; they start where the ones of the step before end.
+    /// Where this feature's edges end in [`Path::edges`]; they start where the ones of the step
+    /// before end.
     end: u32,
 }
 
 impl<'m> Explainer<'m> {
-    /// Prepares the first `first_rounds` rounds of a model, or all. The model must pass [`Model::check`].
+    /// Prepares the first `first_rounds` rounds of a model, or all. The model must pass
+    /// [`Model::check`].
     pub fn new(model: &'m Model, first_rounds: Option<usize>) -> Result<Self, ExplainError> {
         let mut expected = model.base.clone();
         let mut trees = Vec::new();
@@ -123,11 +128,18 @@ impl<'m> Explainer<'m> {
         for (index, member) in model.first_members(first_rounds).iter().enumerate() {
             let converted;
             let (tree, rules) = match &member.shape {
-                Shape::Ordinary(tree) => (tree, tree.nodes.iter().map(|node| &node.split).collect()),
+                Shape::Ordinary(tree) => {
+                    (tree, tree.nodes.iter().map(|node| &node.split).collect())
+                }
                 Shape::Oblivious(tree) => {
                     converted = tree.to_tree();
                     let level = |node: usize| (node + 1).ilog2() as usize;
-                    (&converted, (0..converted.nodes.len()).map(|node| &tree.levels[level(node)].split).collect())
+                    (
+                        &converted,
+                        (0..converted.nodes.len())
+                            .map(|node| &tree.levels[level(node)].split)
+                            .collect(),
+                    )
                 }
             };
             let output = member.output as usize;
@@ -137,7 +149,8 @@ impl<'m> Explainer<'m> {
             }
             let leaves = paths(tree);
             for path in &leaves {
-                expected[output] += path.value * path.steps.iter().map(|step| step.share).product::<f64>();
+                expected[output] +=
+                    path.value * path.steps.iter().map(|step| step.share).product::<f64>();
                 deepest = deepest.max(path.steps.len());
             }
             trees.push(Paths { output, splits: rules, leaves });
@@ -148,8 +161,13 @@ impl<'m> Explainer<'m> {
         for features in 0..=deepest {
             let wanted = features.div_ceil(2).max(1);
             if quadratures.last().is_none_or(|last| last.nodes.len() < wanted) {
-                // More nodes than needed do no harm, so a few quadratures serve all numbers of features.
-                quadratures.push(Quadrature::new(if wanted <= 8 { wanted } else { wanted + wanted / 4 }));
+                // More nodes than needed do no harm, so a few quadratures serve all numbers of
+                // features.
+                quadratures.push(Quadrature::new(if wanted <= 8 {
+                    wanted
+                } else {
+                    wanted + wanted / 4
+                }));
             }
             quadrature_for.push(quadratures.len() - 1);
         }
@@ -157,27 +175,33 @@ impl<'m> Explainer<'m> {
         Ok(Explainer { schema, levels, body, trees, expected, quadratures, quadrature_for })
     }
 
-    /// Contributions to the raw scores: row by row, output by output, one number a feature and last the expected raw
-    /// score, which with the contributions sums to the raw score.
+    /// Contributions to the raw scores: row by row, output by output, one number a feature and last
+    /// the expected raw score, which with the contributions sums to the raw score.
     ///
-    /// For a linear model a feature's contribution is its term, and the last number is the start value.
+    /// For a linear model a feature's contribution is its term, and the last number is the start
+    /// value.
     pub fn contributions(&self, block: &Block<'_>, out: &mut [f64]) -> Result<(), ExplainError> {
         block.check(self.schema)?;
         let features = self.schema.features.len();
         let row_size = self.expected.len() * (features + 1);
         if out.len() != block.rows * row_size {
-            return Err(BlockError::Output { found: out.len(), expected: block.rows * row_size }.into());
+            return Err(
+                BlockError::Output { found: out.len(), expected: block.rows * row_size }.into()
+            );
         }
         let mut work = Work::default();
         for (row, out) in out.chunks_mut(row_size.max(1)).enumerate() {
             out.fill(0.0);
-            let value = |feature: u32| known(self.levels[feature as usize], block.columns[feature as usize].get(row));
+            let value = |feature: u32| {
+                known(self.levels[feature as usize], block.columns[feature as usize].get(row))
+            };
             for (out, expected) in out.chunks_mut(features + 1).zip(&self.expected) {
                 out[features] = *expected;
             }
             for tree in &self.trees {
                 work.right.clear();
-                work.right.extend(tree.splits.iter().map(|split| split.goes_right(value(split.feature))));
+                work.right
+                    .extend(tree.splits.iter().map(|split| split.goes_right(value(split.feature))));
                 let out = &mut out[tree.output * (features + 1)..][..features];
                 tree.leaves.iter().for_each(|path| self.add_leaf(path, &mut work, out));
             }
@@ -200,8 +224,8 @@ impl<'m> Explainer<'m> {
         integrand.extend(&quadrature.weights);
         factors.clear();
         passed.clear();
-        // Passed questions are factors t + z (1 - t), kept to be divided out again; failed ones are z (1 - t), where z
-        // is constant and one of the factors 1 - t is put off.
+        // Passed questions are factors t + z (1 - t), kept to be divided out again; failed ones are
+        // z (1 - t), where z is constant and one of the factors 1 - t is put off.
         let mut scale = path.value;
         let mut failures = 0;
         let mut start = 0;
@@ -220,7 +244,10 @@ impl<'m> Explainer<'m> {
                 scale *= step.share;
                 failures += 1;
                 if failures > 1 {
-                    integrand.iter_mut().zip(&quadrature.nodes).for_each(|(value, node)| *value *= 1.0 - node);
+                    integrand
+                        .iter_mut()
+                        .zip(&quadrature.nodes)
+                        .for_each(|(value, node)| *value *= 1.0 - node);
                 }
             }
         }
@@ -229,13 +256,17 @@ impl<'m> Explainer<'m> {
         }
         let failed = -scale * integrand.iter().sum::<f64>();
         if failures > 0 {
-            integrand.iter_mut().zip(&quadrature.nodes).for_each(|(value, node)| *value *= 1.0 - node);
+            integrand
+                .iter_mut()
+                .zip(&quadrature.nodes)
+                .for_each(|(value, node)| *value *= 1.0 - node);
         }
         let mut factors = factors.chunks_exact(quadrature.nodes.len());
         for (step, passes) in path.steps.iter().zip(&*passed) {
             out[step.feature as usize] += match passes.then(|| factors.next()).flatten() {
                 Some(factors) => {
-                    let integral: f64 = integrand.iter().zip(factors).map(|(value, factor)| value / factor).sum();
+                    let integral: f64 =
+                        integrand.iter().zip(factors).map(|(value, factor)| value / factor).sum();
                     scale * (1.0 - step.share) * integral
                 }
                 None => failed,
@@ -261,19 +292,23 @@ struct Quadrature {
 }
 
 impl Quadrature {
-    /// The roots of the Legendre polynomial of degree `count` by Newton's method, moved to the interval.
+    /// The roots of the Legendre polynomial of degree `count` by Newton's method, moved to the
+    /// interval.
     fn new(count: usize) -> Self {
         let degree = count as f64;
-        let mut quadrature = Quadrature { nodes: Vec::with_capacity(count), weights: Vec::with_capacity(count) };
+        let mut quadrature =
+            Quadrature { nodes: Vec::with_capacity(count), weights: Vec::with_capacity(count) };
         for root in 0..count {
             let mut x = (std::f64::consts::PI * (root as f64 + 0.75) / (degree + 0.5)).cos();
             let mut slope = 1.0;
-            // Convergence is quadratic from a start this good; eight steps are more than any degree needs.
+            // Convergence is quadratic from a start this good; eight steps are more than any degree
+            // needs.
             for _ in 0..8 {
                 let (mut before, mut value) = (1.0, x);
                 for k in 2..=count {
                     let k = k as f64;
-                    (before, value) = (value, ((2.0 * k - 1.0) * x * value - (k - 1.0) * before) / k);
+                    (before, value) =
+                        (value, ((2.0 * k - 1.0) * x * value - (k - 1.0) * before) / k);
                 }
                 slope = degree * (x * value - before) / (x * x - 1.0);
                 x -= value / slope;
@@ -328,7 +363,9 @@ fn paths(tree: &Tree) -> Vec<Path> {
         way.truncate(length);
         way.extend(edge);
         match at {
-            Child::Leaf(leaf) => paths.push(path(tree, &shares, &way, tree.leaves[leaf as usize].value)),
+            Child::Leaf(leaf) => {
+                paths.push(path(tree, &shares, &way, tree.leaves[leaf as usize].value))
+            }
             Child::Node(index) => {
                 let node = &tree.nodes[index as usize];
                 stack.push((node.right, way.len(), Some((index, true))));

@@ -5,13 +5,14 @@ use crate::ensemble::{Body, Linear, Model, Shape, Term};
 /// What one feature did for a model.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Importance {
-    /// Sum of the gains of its splits. For a linear model: the sum over the outputs of the absolute weight, for a
-    /// category of the mean absolute weight of its levels.
+    /// Sum of the gains of its splits. For a linear model: the sum over the outputs of the absolute
+    /// weight, for a category of the mean absolute weight of its levels.
     pub gain: f64,
-    /// Sum of the covers of its splits; a level of an oblivious tree covers all rows. 0 for a linear model.
+    /// Sum of the covers of its splits; a level of an oblivious tree covers all rows. 0 for a
+    /// linear model.
     pub cover: f64,
-    /// How many splits ask for it; a level of an oblivious tree is one split. For a linear model: how many of its
-    /// terms are not zero.
+    /// How many splits ask for it; a level of an oblivious tree is one split. For a linear model:
+    /// how many of its terms are not zero.
     pub splits: u64,
 }
 
@@ -51,16 +52,22 @@ impl Model {
                 for member in members {
                     match &member.shape {
                         Shape::Ordinary(tree) => {
-                            tree.nodes.iter().for_each(|node| count(node.split.feature, node.gain, node.cover));
+                            tree.nodes
+                                .iter()
+                                .for_each(|node| count(node.split.feature, node.gain, node.cover));
                         }
                         Shape::Oblivious(tree) => {
                             let cover: f64 = tree.leaves.iter().map(|leaf| leaf.cover).sum();
-                            tree.levels.iter().for_each(|level| count(level.split.feature, level.gain, cover));
+                            tree.levels
+                                .iter()
+                                .for_each(|level| count(level.split.feature, level.gain, cover));
                         }
                     }
                 }
             }
-            Body::Linear(functions) => functions.iter().for_each(|function| count_terms(function, &mut importances)),
+            Body::Linear(functions) => {
+                functions.iter().for_each(|function| count_terms(function, &mut importances))
+            }
         }
         importances
     }

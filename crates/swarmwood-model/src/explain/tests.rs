@@ -5,7 +5,8 @@ use crate::predict::{known, level_counts};
 use crate::samples::{self, Size, borrowed, columns};
 use crate::*;
 
-/// The tree's expected value when only the features in `coalition` are known: the definition, by recursion.
+/// The tree's expected value when only the features in `coalition` are known: the definition, by
+/// recursion.
 fn worth(tree: &Tree, at: Child, coalition: u32, value: &dyn Fn(u32) -> Value) -> f64 {
     let Child::Node(index) = at else {
         let Child::Leaf(leaf) = at else { unreachable!() };
@@ -13,18 +14,23 @@ fn worth(tree: &Tree, at: Child, coalition: u32, value: &dyn Fn(u32) -> Value) -
     };
     let node = &tree.nodes[index as usize];
     if coalition >> node.split.feature & 1 == 1 {
-        let next = if node.split.goes_right(value(node.split.feature)) { node.right } else { node.left };
+        let next =
+            if node.split.goes_right(value(node.split.feature)) { node.right } else { node.left };
         return worth(tree, next, coalition, value);
     }
     let (left, right) = (cover(tree, node.left), cover(tree, node.right));
     let share = if left + right > 0.0 { right / (left + right) } else { 0.5 };
-    worth(tree, node.left, coalition, value) * (1.0 - share) + worth(tree, node.right, coalition, value) * share
+    worth(tree, node.left, coalition, value) * (1.0 - share)
+        + worth(tree, node.right, coalition, value) * share
 }
 
 fn cover(tree: &Tree, at: Child) -> f64 {
     match at {
         Child::Leaf(leaf) => tree.leaves[leaf as usize].cover,
-        Child::Node(node) => cover(tree, tree.nodes[node as usize].left) + cover(tree, tree.nodes[node as usize].right),
+        Child::Node(node) => {
+            cover(tree, tree.nodes[node as usize].left)
+                + cover(tree, tree.nodes[node as usize].right)
+        }
     }
 }
 
@@ -34,13 +40,16 @@ fn factorial(number: u32) -> f64 {
 
 /// Shapley values by their definition, over all coalitions.
 fn shapley(tree: &Tree, features: u32, value: &dyn Fn(u32) -> Value) -> Vec<f64> {
-    let worths: Vec<f64> = (0..1_u32 << features).map(|coalition| worth(tree, tree.root(), coalition, value)).collect();
+    let worths: Vec<f64> = (0..1_u32 << features)
+        .map(|coalition| worth(tree, tree.root(), coalition, value))
+        .collect();
     let share = |feature: u32| {
         let mut sum = 0.0;
         for coalition in (0..1_u32 << features).filter(|coalition| coalition >> feature & 1 == 0) {
             let size = coalition.count_ones();
             let weight = factorial(size) * factorial(features - size - 1) / factorial(features);
-            sum += weight * (worths[(coalition | 1 << feature) as usize] - worths[coalition as usize]);
+            sum +=
+                weight * (worths[(coalition | 1 << feature) as usize] - worths[coalition as usize]);
         }
         sum
     };
@@ -116,7 +125,8 @@ proptest! {
     }
 }
 
-/// A way through 60 different features: the weights span 17 orders of magnitude and the sum must still hold.
+/// A way through 60 different features: the weights span 17 orders of magnitude and the sum must
+/// still hold.
 #[test]
 fn long_ways_stay_exact() {
     let mut model = samples::model(3, Size { features: 0, rounds: 0, leaves: 1, levels: 0 });
@@ -124,16 +134,23 @@ fn long_ways_stay_exact() {
     model.schema.features = (0..60).map(feature).collect();
     let split = |feature| Split { feature, test: Test::Above(0.0), missing_right: false };
     let next = |node: u32| if node < 59 { Child::Node(node + 1) } else { Child::Leaf(60) };
-    let node =
-        |index| Node { split: split(index), left: Child::Leaf(index), right: next(index), gain: 1.0, cover: 1.0 };
+    let node = |index| Node {
+        split: split(index),
+        left: Child::Leaf(index),
+        right: next(index),
+        gain: 1.0,
+        cover: 1.0,
+    };
     let leaf = |index: u32| Leaf { value: f64::from(index).sin(), cover: f64::from(1 + index % 7) };
     let tree = Tree { nodes: (0..60).map(node).collect(), leaves: (0..61).map(leaf).collect() };
     let shape = |_| Shape::Ordinary(tree.clone());
-    let members = (0..model.outputs()).map(|output| Member { output: output as u32, shape: shape(output) });
+    let members =
+        (0..model.outputs()).map(|output| Member { output: output as u32, shape: shape(output) });
     model.body = Body::Trees(members.collect());
     assert_eq!(model.check(), Ok(()));
     for negative in [10, 30, 59, 60] {
-        let values: Vec<[f64; 1]> = (0..60).map(|index| [if index < negative { 1.0 } else { -1.0 }]).collect();
+        let values: Vec<[f64; 1]> =
+            (0..60).map(|index| [if index < negative { 1.0 } else { -1.0 }]).collect();
         let columns: Vec<Values<'_>> = values.iter().map(|value| Values::Number(value)).collect();
         let mut found = vec![0.0; model.outputs() * 61];
         let explainer = Explainer::new(&model, None).unwrap();
@@ -156,5 +173,7 @@ fn importances_add_up() {
         Shape::Oblivious(tree) => tree.levels.iter().map(|level| level.gain).sum(),
     };
     let gains: f64 = model.members().iter().map(|member| gain(&member.shape)).sum();
-    assert!((importances.iter().map(|importance| importance.gain).sum::<f64>() - gains).abs() < 1e-9);
+    assert!(
+        (importances.iter().map(|importance| importance.gain).sum::<f64>() - gains).abs() < 1e-9
+    );
 }

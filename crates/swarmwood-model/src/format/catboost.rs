@@ -1,9 +1,11 @@
-//! Models of CatBoost (Prokhorenkova et al. 2018) over numbers, written by its `save_model` with `format="json"`.
+//! Models of CatBoost (Prokhorenkova et al. 2018) over numbers, written by its `save_model` with
+//! `format="json"`.
 //!
-//! CatBoost rounds inputs to 32 bits and passes a row if `x > border`; the thresholds kept here give the same answer for
-//! every 64-bit input (`graft::not_less`). Trees are oblivious or ordinary, and a leaf holds one value an output, so a
-//! tree of k outputs becomes k trees. Rules about categories hash texts or count targets and are refused by name of the
-//! feature. The file holds no gains.
+//! CatBoost rounds inputs to 32 bits and passes a row if `x > border`; the thresholds kept here
+//! give the same answer for every 64-bit input (`graft::not_less`). Trees are oblivious or
+//! ordinary, and a leaf holds one value an output, so a tree of k outputs becomes k trees. Rules
+//! about categories hash texts or count targets and are refused by name of the feature. The file
+//! holds no gains.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +21,10 @@ pub(super) const LIBRARY: &str = "catboost";
 
 /// The model that CatBoost wrote as JSON. It has passed [`Model::check`].
 pub fn from_json(bytes: &[u8]) -> Result<Model, FormatError> {
-    super::checked(LIBRARY, Document::from_json(bytes).and_then(|document| read(&document, bytes.len())))
+    super::checked(
+        LIBRARY,
+        Document::from_json(bytes).and_then(|document| read(&document, bytes.len())),
+    )
 }
 
 fn read(document: &Document, file: usize) -> Found<Model> {
@@ -36,7 +41,11 @@ fn read(document: &Document, file: usize) -> Found<Model> {
     let oblivious = document.get("oblivious_trees").is_some();
     let tables = document.list(if oblivious { "oblivious_trees" } else { "trees" })?;
     for (number, table) in tables.iter().enumerate() {
-        let shapes = if oblivious { inputs.oblivious(table, outputs) } else { inputs.ordinary(table, outputs) };
+        let shapes = if oblivious {
+            inputs.oblivious(table, outputs)
+        } else {
+            inputs.ordinary(table, outputs)
+        };
         let shapes = shapes.map_err(|fault| format!("tree {number}: {fault}"))?;
         for (mut shape, trees) in shapes.into_iter().zip(&mut trees) {
             graft::scale(&mut shape, factor);
@@ -73,8 +82,10 @@ fn link(loss: &str) -> Found<(Link, Option<&'static str>)> {
     Ok(match loss {
         "RMSE" => (Link::Identity, Some("squared")),
         "MAE" => (Link::Identity, Some("absolute")),
-        "Quantile" | "Huber" | "MAPE" | "Expectile" | "Lq" | "LogCosh" | "QueryRMSE" | "PairLogit"
-        | "PairLogitPairwise" | "YetiRank" | "YetiRankPairwise" | "LambdaMart" => (Link::Identity, None),
+        "Quantile" | "Huber" | "MAPE" | "Expectile" | "Lq" | "LogCosh" | "QueryRMSE"
+        | "PairLogit" | "PairLogitPairwise" | "YetiRank" | "YetiRankPairwise" | "LambdaMart" => {
+            (Link::Identity, None)
+        }
         "Poisson" => (Link::Exp, Some("poisson")),
         "Tweedie" => (Link::Exp, None),
         "Logloss" | "CrossEntropy" => (Link::Sigmoid, Some("logistic")),
@@ -83,7 +94,8 @@ fn link(loss: &str) -> Found<(Link, Option<&'static str>)> {
     })
 }
 
-/// What leaf values are multiplied with, and the start values: `[scale, [bias, …]]`, in old files `[scale, bias]`.
+/// What leaf values are multiplied with, and the start values: `[scale, [bias, …]]`, in old files
+/// `[scale, bias]`.
 fn scale_and_bias(document: &Document) -> Found<(f64, Vec<f64>)> {
     match document.need("scale_and_bias")? {
         Document::Numbers(pair) if pair.len() == 2 => Ok((pair[0], vec![pair[1]])),
@@ -112,16 +124,21 @@ impl Inputs {
             }
         }
         let listed = |key| if info.get(key).is_some() { info.list(key) } else { Ok(&[][..]) };
-        let mut inputs = Inputs { features: Vec::new(), numbers: BTreeMap::new(), categories: BTreeMap::new() };
+        let mut inputs =
+            Inputs { features: Vec::new(), numbers: BTreeMap::new(), categories: BTreeMap::new() };
         let mut named: BTreeMap<usize, Feature> = BTreeMap::new();
         for (is_number, key) in [(true, "float_features"), (false, "categorical_features")] {
             for (position, feature) in listed(key)?.iter().enumerate() {
                 let position = feature.count("feature_index")?.unwrap_or(position);
                 let flat = feature.count("flat_feature_index")?.unwrap_or(position);
                 graft::affordable(flat, file, "features")?;
-                let given = ["feature_id", "feature_name"].iter().find_map(|key| feature.text(key).ok());
-                let name = given.filter(|name| !name.is_empty()).map_or_else(|| format!("f{flat}"), str::to_string);
-                let kind = if is_number { Kind::Number } else { Kind::Category { levels: Vec::new() } };
+                let given =
+                    ["feature_id", "feature_name"].iter().find_map(|key| feature.text(key).ok());
+                let name = given
+                    .filter(|name| !name.is_empty())
+                    .map_or_else(|| format!("f{flat}"), str::to_string);
+                let kind =
+                    if is_number { Kind::Number } else { Kind::Category { levels: Vec::new() } };
                 if is_number {
                     inputs.numbers.insert(position, (flat as u32, missing_passes(feature)?));
                 } else {
@@ -134,7 +151,8 @@ impl Inputs {
         }
         // Features that the file leaves out are known by their place alone.
         let count = named.keys().next_back().map_or(0, |last| last + 1);
-        let feature = |place| named.remove(&place).unwrap_or_else(|| graft::number(format!("f{place}")));
+        let feature =
+            |place| named.remove(&place).unwrap_or_else(|| graft::number(format!("f{place}")));
         inputs.features = (0..count).map(feature).collect();
         Ok(inputs)
     }
@@ -143,8 +161,9 @@ impl Inputs {
         let kind = rule.text("split_type")?;
         if kind != "FloatFeature" {
             let position = rule.count("cat_feature_index")?.or(rule.count("feature_index")?);
-            let feature =
-                position.and_then(|position| self.categories.get(&position)).map(|place| &self.features[*place]);
+            let feature = position
+                .and_then(|position| self.categories.get(&position))
+                .map(|place| &self.features[*place]);
             let name = match feature {
                 Some(feature) => format!("category `{}`", feature.name),
                 None => match self.categories.values().next().map(|place| &self.features[*place]) {
@@ -152,11 +171,17 @@ impl Inputs {
                     None => "categories".into(),
                 },
             };
-            return Err(format!("a rule of type {kind} asks for {name}; only rules about numbers are read"));
+            return Err(format!(
+                "a rule of type {kind} asks for {name}; only rules about numbers are read"
+            ));
         }
-        let position = rule.count("float_feature_index")?.ok_or("`float_feature_index` is missing")?;
-        let (feature, missing_right) = *self.numbers.get(&position).ok_or("a rule asks for no feature")?;
-        let Document::Number(border) = rule.need("border")? else { return Err("`border` must be a number".into()) };
+        let position =
+            rule.count("float_feature_index")?.ok_or("`float_feature_index` is missing")?;
+        let (feature, missing_right) =
+            *self.numbers.get(&position).ok_or("a rule asks for no feature")?;
+        let Document::Number(border) = rule.need("border")? else {
+            return Err("`border` must be a number".into());
+        };
         // What is above a 32-bit float is not less than the next one.
         let test = Test::Above(graft::not_less((*border as f32).next_up()));
         Ok(Split { feature, test, missing_right })
@@ -175,11 +200,17 @@ impl Inputs {
         let values = table.numbers("leaf_values")?;
         let leaves = 1_usize << levels.len();
         if values.len() != leaves * outputs {
-            return Err(format!("{} leaf values for {leaves} leaves of {outputs} outputs", values.len()));
+            return Err(format!(
+                "{} leaf values for {leaves} leaves of {outputs} outputs",
+                values.len()
+            ));
         }
-        let weights = if table.get("leaf_weights").is_some() { table.numbers("leaf_weights")? } else { &[] };
-        let cover = |leaf: usize| graft::recorded(weights.get(leaf).copied().unwrap_or(0.0)).max(0.0);
-        let leaf = |output, leaf| Leaf { value: values[leaf * outputs + output], cover: cover(leaf) };
+        let weights =
+            if table.get("leaf_weights").is_some() { table.numbers("leaf_weights")? } else { &[] };
+        let cover =
+            |leaf: usize| graft::recorded(weights.get(leaf).copied().unwrap_or(0.0)).max(0.0);
+        let leaf =
+            |output, leaf| Leaf { value: values[leaf * outputs + output], cover: cover(leaf) };
         let shape = |output| {
             let leaves = (0..leaves).map(|number| leaf(output, number)).collect();
             Shape::Oblivious(Oblivious { levels: levels.clone(), leaves })
@@ -188,7 +219,9 @@ impl Inputs {
     }
 
     fn ordinary(&self, table: &Document, outputs: usize) -> Found<Vec<Shape>> {
-        (0..outputs).map(|output| self.ordinary_output(table, output, outputs).map(Shape::Ordinary)).collect()
+        (0..outputs)
+            .map(|output| self.ordinary_output(table, output, outputs).map(Shape::Ordinary))
+            .collect()
     }
 
     /// The tree as one output sees it. Places are nested in the file, so each has one parent.
@@ -200,7 +233,11 @@ impl Inputs {
                     Document::Numbers(values) if values.len() == outputs => values[output],
                     _ => return Err(format!("a leaf must hold {outputs} values")),
                 };
-                let cover = if let Some(Document::Number(weight)) = place.get("weight") { *weight } else { 0.0 };
+                let cover = if let Some(Document::Number(weight)) = place.get("weight") {
+                    *weight
+                } else {
+                    0.0
+                };
                 return Ok(Step::Leaf(Leaf { value, cover }));
             }
             let split = self.split(place.need("split")?)?;

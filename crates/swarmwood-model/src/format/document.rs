@@ -1,7 +1,9 @@
-//! A tree of plain values, as XGBoost and CatBoost keep their models in: what JSON and UBJ have in common.
+//! A tree of plain values, as XGBoost and CatBoost keep their models in: what JSON and UBJ have in
+//! common.
 //!
-//! Lists of numbers are kept as such, so that a document costs a small multiple of its text. Readers ask for keys and get
-//! either what they need or a sentence that says what is wrong with the file.
+//! Lists of numbers are kept as such, so that a document costs a small multiple of its text.
+//! Readers ask for keys and get either what they need or a sentence that says what is wrong with
+//! the file.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -81,14 +83,16 @@ impl Document {
         found.map(Some).ok_or_else(|| format!("`{key}` must be a count"))
     }
 
-    /// The names of a key: a list of texts, numbers or truth values. Nothing if the key is not there.
+    /// The names of a key: a list of texts, numbers or truth values. Nothing if the key is not
+    /// there.
     pub(super) fn names(&self, key: &str) -> Found<Vec<String>> {
         match self.get(key) {
             None | Some(Document::Null) => Ok(Vec::new()),
             Some(Document::Numbers(numbers)) => Ok(numbers.iter().map(f64::to_string).collect()),
-            Some(Document::List(values)) => {
-                values.iter().map(|value| value.name().ok_or_else(|| format!("`{key}` must be names"))).collect()
-            }
+            Some(Document::List(values)) => values
+                .iter()
+                .map(|value| value.name().ok_or_else(|| format!("`{key}` must be names")))
+                .collect(),
             Some(_) => Err(format!("`{key}` must be a list of names")),
         }
     }
@@ -181,14 +185,19 @@ impl Listing {
         match value {
             Document::Number(number) if self.mixed.is_empty() => self.numbers.push(number),
             other => {
-                self.mixed.extend(std::mem::take(&mut self.numbers).into_iter().map(Document::Number));
+                self.mixed
+                    .extend(std::mem::take(&mut self.numbers).into_iter().map(Document::Number));
                 self.mixed.push(other);
             }
         }
     }
 
     pub(super) fn into_document(self) -> Document {
-        if self.mixed.is_empty() { Document::Numbers(self.numbers) } else { Document::List(self.mixed) }
+        if self.mixed.is_empty() {
+            Document::Numbers(self.numbers)
+        } else {
+            Document::List(self.mixed)
+        }
     }
 }
 
@@ -198,20 +207,28 @@ mod tests {
 
     #[test]
     fn lists_of_numbers_stay_numbers() {
-        let document = Document::from_json(br#"{"a":[1,2.5],"b":[],"c":[1,"x",true],"n":"12","bad":1.5}"#).unwrap();
+        let document =
+            Document::from_json(br#"{"a":[1,2.5],"b":[],"c":[1,"x",true],"n":"12","bad":1.5}"#)
+                .unwrap();
         assert_eq!(document.numbers("a"), Ok([1.0, 2.5].as_slice()));
         assert_eq!(document.numbers("b"), Ok([].as_slice()));
         assert_eq!(document.list("b"), Ok([].as_slice()));
         assert_eq!(document.names("c").unwrap(), ["1", "x", "true"]);
         assert_eq!(document.count("n"), Ok(Some(12)));
         assert_eq!(document.count("absent"), Ok(None));
-        assert!(document.count("bad").is_err() && document.numbers("c").is_err() && document.text("a").is_err());
+        assert!(
+            document.count("bad").is_err()
+                && document.numbers("c").is_err()
+                && document.text("a").is_err()
+        );
     }
 
     #[test]
     fn deep_and_repeated_are_errors() {
         assert!(Document::from_json("[".repeat(100_000).as_bytes()).is_err());
-        assert!(Document::from_json(br#"{"a":1,"a":2}"#).unwrap_err().contains("duplicate key `a`"));
+        assert!(
+            Document::from_json(br#"{"a":1,"a":2}"#).unwrap_err().contains("duplicate key `a`")
+        );
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! What the readers of other libraries' models share: the way from their nodes to our trees, from comparisons of 32-bit
-//! floats to ours, and from lists of trees an output to a model.
+//! What the readers of other libraries' models share: the way from their nodes to our trees, from
+//! comparisons of 32-bit floats to ours, and from lists of trees an output to a model.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -8,8 +8,8 @@ use crate::ensemble::{Body, Link, Member, Model, Provenance, Shape};
 use crate::schema::{Feature, Kind, Schema, Target, TargetKind};
 use crate::tree::{Child, Leaf, Node, Split, Tree};
 
-/// Features and levels a file may have without naming them: more than that it must pay for with its own length, so that
-/// one large number cannot make its reader allocate much.
+/// Features and levels a file may have without naming them: more than that it must pay for with its
+/// own length, so that one large number cannot make its reader allocate much.
 const FREE: usize = 65_536;
 
 /// What stands at a place of somebody else's tree.
@@ -20,8 +20,8 @@ pub(super) enum Step<P> {
     Rule { split: Split, fails: P, passes: P, gain: f64, cover: f64 },
 }
 
-/// The tree that hangs from `root`, its nodes numbered level by level. More than `most` places are an error: the file
-/// has no more, so some place has two parents.
+/// The tree that hangs from `root`, its nodes numbered level by level. More than `most` places are
+/// an error: the file has no more, so some place has two parents.
 pub(super) fn tree<P>(root: P, most: usize, at: impl Fn(P) -> Found<Step<P>>) -> Found<Tree> {
     let mut tree = Tree { nodes: Vec::new(), leaves: Vec::new() };
     let mut open = VecDeque::from([(root, None)]);
@@ -39,7 +39,13 @@ pub(super) fn tree<P>(root: P, most: usize, at: impl Fn(P) -> Found<Step<P>>) ->
                 open.extend([(fails, Some((index, false))), (passes, Some((index, true)))]);
                 let (gain, cover) = (recorded(gain), recorded(cover).max(0.0));
                 // Both edges are set when the places they lead to get their numbers.
-                tree.nodes.push(Node { split, left: Child::Leaf(0), right: Child::Leaf(0), gain, cover });
+                tree.nodes.push(Node {
+                    split,
+                    left: Child::Leaf(0),
+                    right: Child::Leaf(0),
+                    gain,
+                    cover,
+                });
                 Child::Node(index as u32)
             }
         };
@@ -57,19 +63,25 @@ pub(super) fn recorded(number: f64) -> f64 {
     if number.is_finite() { number } else { 0.0 }
 }
 
-/// The number `t` for which `x > t` holds for exactly those 64-bit floats `x` that, rounded to 32 bits, are not less
-/// than `threshold`.
+/// The number `t` for which `x > t` holds for exactly those 64-bit floats `x` that, rounded to 32
+/// bits, are not less than `threshold`.
 ///
-/// The border lies half-way between the threshold and the 32-bit float below it, which 64 bits hold exactly; whether
-/// the middle itself belongs above depends on which of the two it rounds to. No number is rounded below minus infinity,
-/// so that as threshold stands for "any number"; the smallest of all numbers is then taken for minus infinity.
+/// The border lies half-way between the threshold and the 32-bit float below it, which 64 bits hold
+/// exactly; whether the middle itself belongs above depends on which of the two it rounds to. No
+/// number is rounded below minus infinity, so that as threshold stands for "any number"; the
+/// smallest of all numbers is then taken for minus infinity.
 pub(super) fn not_less(threshold: f32) -> f64 {
     if threshold == f32::NEG_INFINITY {
         return f64::MIN;
     }
     // Rounding treats infinity as the power of two that would come next.
-    let wide =
-        |number: f32| if number.is_infinite() { f64::from(number.signum()) * 128_f64.exp2() } else { number.into() };
+    let wide = |number: f32| {
+        if number.is_infinite() {
+            f64::from(number.signum()) * 128_f64.exp2()
+        } else {
+            number.into()
+        }
+    };
     let middle = f64::midpoint(wide(threshold), wide(threshold.next_down()));
     if middle as f32 >= threshold { middle.next_down() } else { middle }
 }
@@ -80,13 +92,21 @@ pub(super) fn feature_names(given: Vec<String>, count: usize, file: usize) -> Fo
         affordable(count, file, "features")?;
         return Ok((0..count).map(|feature| format!("f{feature}")).collect());
     }
-    if given.len() == count { Ok(given) } else { Err(format!("{} feature names for {count} features", given.len())) }
+    if given.len() == count {
+        Ok(given)
+    } else {
+        Err(format!("{} feature names for {count} features", given.len()))
+    }
 }
 
 /// Whether `count` things that take no room in a file of `file` bytes may be made up.
 pub(super) fn affordable(count: usize, file: usize, what: &str) -> Found<()> {
     let most = FREE.saturating_add(file);
-    if count <= most { Ok(()) } else { Err(format!("{count} {what}, but no more than {most} are read from this file")) }
+    if count <= most {
+        Ok(())
+    } else {
+        Err(format!("{count} {what}, but no more than {most} are read from this file"))
+    }
 }
 
 /// A feature of numbers.
@@ -128,7 +148,10 @@ impl Foreign {
     pub(super) fn into_model(mut self) -> Found<Model> {
         let outputs = self.base.len();
         if self.trees.len() != outputs || outputs == 0 {
-            return Err(format!("{outputs} start values for trees of {} outputs", self.trees.len()));
+            return Err(format!(
+                "{outputs} start values for trees of {} outputs",
+                self.trees.len()
+            ));
         }
         let rounds = self.trees[0].len();
         if self.trees.iter().any(|trees| trees.len() != rounds) {
@@ -154,7 +177,10 @@ impl Foreign {
             }
         }
         Ok(Model {
-            schema: Schema { features: self.features, target: Target { name: "target".into(), kind } },
+            schema: Schema {
+                features: self.features,
+                target: Target { name: "target".into(), kind },
+            },
             link: self.link,
             objective: self.objective,
             base: self.base,
@@ -168,7 +194,8 @@ impl Foreign {
         })
     }
 
-    /// The softmax of two scores is the sigmoid of their difference: the trees of the first class count against it.
+    /// The softmax of two scores is the sigmoid of their difference: the trees of the first class
+    /// count against it.
     fn fold_two_classes(&mut self) {
         let against = std::mem::take(&mut self.trees[0]);
         let mut joined = Vec::with_capacity(2 * against.len());
@@ -218,11 +245,26 @@ mod tests {
 
     #[test]
     fn borders_of_extreme_thresholds() {
-        for threshold in [0.0, -0.0, 1.0, f32::MIN_POSITIVE, 1e-45, -1e-45, f32::MAX, f32::MIN, f32::INFINITY] {
+        for threshold in
+            [0.0, -0.0, 1.0, f32::MIN_POSITIVE, 1e-45, -1e-45, f32::MAX, f32::MIN, f32::INFINITY]
+        {
             let border = not_less(threshold);
             assert!(border.is_finite());
-            for number in [border, border.next_down(), border.next_up(), threshold.into(), 0.0, -0.0, 1e300, -1e300] {
-                assert_eq!(number > border, rounded_not_less(number, threshold), "{number} {threshold}");
+            for number in [
+                border,
+                border.next_down(),
+                border.next_up(),
+                threshold.into(),
+                0.0,
+                -0.0,
+                1e300,
+                -1e300,
+            ] {
+                assert_eq!(
+                    number > border,
+                    rounded_not_less(number, threshold),
+                    "{number} {threshold}"
+                );
             }
         }
         assert!(-1e300 > not_less(f32::NEG_INFINITY));
@@ -231,10 +273,17 @@ mod tests {
     #[test]
     fn places_with_two_parents_are_found() {
         let split = || Split { feature: 0, test: Test::Above(0.0), missing_right: false };
-        let rule = |fails, passes| Ok(Step::Rule { split: split(), fails, passes, gain: f64::NAN, cover: -1.0 });
+        let rule = |fails, passes| {
+            Ok(Step::Rule { split: split(), fails, passes, gain: f64::NAN, cover: -1.0 })
+        };
         let leaf = || Ok(Step::Leaf(Leaf { value: 1.0, cover: 2.0 }));
         let sound =
-            tree(0, 5, |place| if [0, 2].contains(&place) { rule(place + 1, place + 2) } else { leaf() }).unwrap();
+            tree(
+                0,
+                5,
+                |place| if [0, 2].contains(&place) { rule(place + 1, place + 2) } else { leaf() },
+            )
+            .unwrap();
         assert_eq!((sound.nodes.len(), sound.leaves.len()), (2, 3));
         assert_eq!((sound.nodes[0].right, sound.nodes[1].left), (Child::Node(1), Child::Leaf(1)));
         assert_eq!((sound.nodes[0].gain, sound.nodes[0].cover), (0.0, 0.0), "records are mended");

@@ -10,7 +10,8 @@ use super::{catboost, lightgbm, xgboost};
 /// A format that is known, if only by sight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
-    /// Ours; also taken for whatever nobody else claims, because its reader says best what is wrong.
+    /// Ours; also taken for whatever nobody else claims, because its reader says best what is
+    /// wrong.
     Native,
     XgboostJson,
     XgboostUbj,
@@ -45,7 +46,8 @@ impl Format {
 /// The format of a JSON object: as far as it can be read, its keys tell.
 fn by_key(bytes: &[u8]) -> Format {
     let mut found = None;
-    // Reading stops at the first key that tells, with an error nobody sees; so does a file that is no JSON.
+    // Reading stops at the first key that tells, with an error nobody sees; so does a file that is
+    // no JSON.
     let _ = Keys(&mut found).deserialize(&mut serde_json::Deserializer::from_slice(bytes));
     found.unwrap_or(Format::Native)
 }
@@ -109,6 +111,9 @@ mod tests {
             assert_eq!(Format::of(bytes), format, "{}", String::from_utf8_lossy(bytes));
         }
         assert!(matches!(Format::of(b"CBM1\0"), Format::Unread { .. }));
-        assert!(matches!(Format::of(b"{\"name\":\"tree\",\"tree_info\":[]}"), Format::Unread { .. }));
+        assert!(matches!(
+            Format::of(b"{\"name\":\"tree\",\"tree_info\":[]}"),
+            Format::Unread { .. }
+        ));
     }
 }

@@ -1,10 +1,11 @@
 //! Models of LightGBM (Ke et al. 2017), written by its `save_model` as text.
 //!
-//! A row goes left if `x <= t` in 64 bits, which is the opposite of our test. What a missing value is belongs to each
-//! rule: nothing (NaN then counts as 0), zero (NaN and what is almost 0 go the default way) or NaN. A category in the
-//! rule's set goes left, anything else right, missing values included. Where zero is missing and its default way is not
-//! the way of its value, the rule is taken apart by sign: three rules that copy what hangs below, where later rules about
-//! the same feature then know the sign.
+//! A row goes left if `x <= t` in 64 bits, which is the opposite of our test. What a missing value
+//! is belongs to each rule: nothing (NaN then counts as 0), zero (NaN and what is almost 0 go the
+//! default way) or NaN. A category in the rule's set goes left, anything else right, missing values
+//! included. Where zero is missing and its default way is not the way of its value, the rule is
+//! taken apart by sign: three rules that copy what hangs below, where later rules about the same
+//! feature then know the sign.
 
 mod sections;
 
@@ -21,7 +22,8 @@ use crate::tree::{Leaf, LevelSet, Split, Test, Tree};
 /// The library's name.
 pub(super) const LIBRARY: &str = "lightgbm";
 
-/// LightGBM takes numbers up to this distance from 0 for 0; its source gives it as a 32-bit constant.
+/// LightGBM takes numbers up to this distance from 0 for 0; its source gives it as a 32-bit
+/// constant.
 const ZERO: f64 = 1e-35_f32 as f64;
 
 /// Words of the largest set: codes are 32-bit numbers.
@@ -53,7 +55,9 @@ fn read(bytes: &[u8]) -> Found<Model> {
     let count = header.count("max_feature_idx")?.saturating_add(1);
     let names = graft::feature_names(names, count, bytes.len())?;
     let tables = trees.iter().map(Table::of);
-    let named = |(tree, table): (usize, Found<Table>)| table.map_err(|fault| format!("tree {tree}: {fault}"));
+    let named = |(tree, table): (usize, Found<Table>)| {
+        table.map_err(|fault| format!("tree {tree}: {fault}"))
+    };
     let tables = tables.enumerate().map(named).collect::<Found<Vec<Table>>>()?;
     let infos = header.get("feature_infos").unwrap_or_default();
     let levels = level_names(&tables, &names, infos, pandas.as_ref())?;
@@ -71,8 +75,9 @@ fn read(bytes: &[u8]) -> Found<Model> {
         }
         grown[number % outputs].push(shape);
     }
-    let kind =
-        |levels: Option<&Levels>| levels.map_or(Kind::Number, |levels| Kind::Category { levels: levels.names.clone() });
+    let kind = |levels: Option<&Levels>| {
+        levels.map_or(Kind::Number, |levels| Kind::Category { levels: levels.names.clone() })
+    };
     let feature = |(feature, name)| Feature { name, kind: kind(levels.get(&feature)) };
     Foreign {
         library: LIBRARY,
@@ -105,9 +110,8 @@ fn link(objective: &str) -> Found<Objective> {
     let (link, ours) = match name {
         "regression" | "regression_l2" => (Link::Identity, Some("squared")),
         "regression_l1" => (Link::Identity, Some("absolute")),
-        "huber" | "fair" | "quantile" | "mape" | "lambdarank" | "rank_xendcg" | "custom" | "none" => {
-            (Link::Identity, None)
-        }
+        "huber" | "fair" | "quantile" | "mape" | "lambdarank" | "rank_xendcg" | "custom"
+        | "none" => (Link::Identity, None),
         "poisson" => (Link::Exp, Some("poisson")),
         "gamma" | "tweedie" => (Link::Exp, None),
         "binary" | "cross_entropy" => (Link::Sigmoid, Some("logistic")),
@@ -115,11 +119,17 @@ fn link(objective: &str) -> Found<Objective> {
         other => return Err(format!("objective '{other}' has no counterpart here")),
     };
     if options.contains(&"sqrt") {
-        return Err(format!("objective '{objective}' squares its scores, which has no counterpart here"));
+        return Err(format!(
+            "objective '{objective}' squares its scores, which has no counterpart here"
+        ));
     }
-    let stated =
-        if name == "binary" { options.iter().find_map(|option| option.strip_prefix("sigmoid:")) } else { None };
-    let sigmoid = stated.map_or(Ok(1.0), |number| number.parse().map_err(|_| format!("objective '{objective}'")))?;
+    let stated = if name == "binary" {
+        options.iter().find_map(|option| option.strip_prefix("sigmoid:"))
+    } else {
+        None
+    };
+    let sigmoid = stated
+        .map_or(Ok(1.0), |number| number.parse().map_err(|_| format!("objective '{objective}'")))?;
     Ok(Objective { link, ours, sigmoid })
 }
 
@@ -129,8 +139,9 @@ struct Levels {
     codes: Vec<u32>,
 }
 
-/// The levels of all categories. A data frame's own names are in the file; otherwise codes are names, and those that
-/// occur in no rule need none: LightGBM sends them where it sends missing values.
+/// The levels of all categories. A data frame's own names are in the file; otherwise codes are
+/// names, and those that occur in no rule need none: LightGBM sends them where it sends missing
+/// values.
 fn level_names(
     tables: &[Table],
     names: &[String],
@@ -139,7 +150,8 @@ fn level_names(
 ) -> Found<BTreeMap<usize, Levels>> {
     let mut codes: BTreeMap<usize, BTreeSet<u32>> = BTreeMap::new();
     // A category's summary is a list of codes, a number's is a range in brackets.
-    let listed = infos.split(' ').enumerate().filter(|(_, info)| !info.starts_with('[') && *info != "none");
+    let listed =
+        infos.split(' ').enumerate().filter(|(_, info)| !info.starts_with('[') && *info != "none");
     codes.extend(
         listed
             .filter(|(feature, info)| *feature < names.len() && !info.is_empty())
@@ -166,10 +178,14 @@ fn level_names(
     for (feature, codes) in codes {
         let found = match frames.next() {
             Some(frame) => {
-                let names = frame_levels(frame).ok_or("`pandas_categorical` must be lists of names")?;
+                let names =
+                    frame_levels(frame).ok_or("`pandas_categorical` must be lists of names")?;
                 Levels { codes: (0..names.len() as u32).collect(), names }
             }
-            None => Levels { names: codes.iter().map(u32::to_string).collect(), codes: codes.into_iter().collect() },
+            None => Levels {
+                names: codes.iter().map(u32::to_string).collect(),
+                codes: codes.into_iter().collect(),
+            },
         };
         levels.insert(feature, found);
     }
@@ -199,7 +215,8 @@ struct Table {
     sets: Vec<LevelSet>,
 }
 
-/// A place of a tree: where in the file it is, and what the way to it has told of the signs of numbers.
+/// A place of a tree: where in the file it is, and what the way to it has told of the signs of
+/// numbers.
 #[derive(Clone)]
 struct Place {
     at: At,
@@ -290,8 +307,10 @@ impl Table {
         graft::tree(Place { at: root, signs: Vec::new() }, most, |place| match place.at {
             At::NotPositive(node) => {
                 let feature = self.feature(node)?;
-                let (fails, passes) =
-                    (place.learn(node, feature, Sign::Negative), place.learn(node, feature, Sign::Zero));
+                let (fails, passes) = (
+                    place.learn(node, feature, Sign::Negative),
+                    place.learn(node, feature, Sign::Zero),
+                );
                 self.step(node, (-ZERO).next_down(), true, fails, passes)
             }
             At::Child(number) => self.child(&place, number, levels),
@@ -299,12 +318,20 @@ impl Table {
     }
 
     /// What stands at a child, after the rules that what is known already decides.
-    fn child(&self, place: &Place, mut number: f64, levels: &BTreeMap<usize, Levels>) -> Found<Step<Place>> {
+    fn child(
+        &self,
+        place: &Place,
+        mut number: f64,
+        levels: &BTreeMap<usize, Levels>,
+    ) -> Found<Step<Place>> {
         for _ in 0..=self.feature.len() {
             if number < 0.0 {
                 let leaf = index(-1.0 - number).filter(|leaf| *leaf < self.leaf.len());
                 let leaf = leaf.ok_or_else(|| format!("there is no leaf {}", -1.0 - number))?;
-                return Ok(Step::Leaf(Leaf { value: self.leaf[leaf], cover: self.leaf_cover[leaf] }));
+                return Ok(Step::Leaf(Leaf {
+                    value: self.leaf[leaf],
+                    cover: self.leaf_cover[leaf],
+                }));
             }
             let node = index(number).filter(|node| *node < self.feature.len());
             let node = node.ok_or_else(|| format!("there is no node {number}"))?;
@@ -338,14 +365,22 @@ impl Table {
     }
 
     fn feature(&self, node: usize) -> Found<u32> {
-        let feature = index(self.feature[node]).ok_or_else(|| format!("node {node} asks for no feature"))?;
+        let feature =
+            index(self.feature[node]).ok_or_else(|| format!("node {node} asks for no feature"))?;
         Ok(feature as u32)
     }
 
-    fn category_rule(&self, place: &Place, node: usize, levels: &BTreeMap<usize, Levels>) -> Found<Step<Place>> {
+    fn category_rule(
+        &self,
+        place: &Place,
+        node: usize,
+        levels: &BTreeMap<usize, Levels>,
+    ) -> Found<Step<Place>> {
         let set = self.set(node).ok_or_else(|| format!("node {node} has no categories"))?;
         let feature = self.feature(node)?;
-        let levels = levels.get(&(feature as usize)).ok_or_else(|| format!("node {node} asks for no category"))?;
+        let levels = levels
+            .get(&(feature as usize))
+            .ok_or_else(|| format!("node {node} asks for no category"))?;
         let code = |code| levels.codes.binary_search(&code).ok().map(|level| level as u32);
         let test = Test::In(set.iter().filter_map(code).collect());
         let split = Split { feature, test, missing_right: false };
@@ -383,7 +418,13 @@ impl Table {
         }
         if self.parts_zero(node) {
             let rest = Place { at: At::NotPositive(node), signs: place.signs.clone() };
-            return self.step(node, ZERO, false, rest, place.learn(node, self.feature(node)?, Sign::Positive));
+            return self.step(
+                node,
+                ZERO,
+                false,
+                rest,
+                place.learn(node, self.feature(node)?, Sign::Positive),
+            );
         }
         let missing_right = match self.missing(node) {
             0 => 0.0 > threshold,
@@ -393,13 +434,21 @@ impl Table {
         self.step(node, threshold, missing_right, left, right)
     }
 
-    fn step(&self, node: usize, above: f64, missing_right: bool, fails: Place, passes: Place) -> Found<Step<Place>> {
+    fn step(
+        &self,
+        node: usize,
+        above: f64,
+        missing_right: bool,
+        fails: Place,
+        passes: Place,
+    ) -> Found<Step<Place>> {
         let split = Split { feature: self.feature(node)?, test: Test::Above(above), missing_right };
         Ok(Step::Rule { split, fails, passes, gain: self.gain[node], cover: self.cover[node] })
     }
 }
 
-/// The sets of a tree's category rules: each is a run of 32-bit words, the runs lie one after the other.
+/// The sets of a tree's category rules: each is a run of 32-bit words, the runs lie one after the
+/// other.
 fn category_sets(section: &Section<'_>) -> Found<Vec<LevelSet>> {
     let count = section.get("num_cat").map_or(Ok(0), |_| section.count("num_cat"))?;
     if count == 0 {
@@ -408,8 +457,12 @@ fn category_sets(section: &Section<'_>) -> Found<Vec<LevelSet>> {
     let bounds = section.numbers("cat_boundaries", count.saturating_add(1))?;
     let words = section.all_numbers("cat_threshold")?;
     let run = |ends: &[f64]| {
-        let words = words.get(index(ends[0])?..index(ends[1])?).filter(|words| words.len() < MOST_WORDS)?;
-        let words = words.iter().map(|word| index(*word).map(|word| word as u32)).collect::<Option<Vec<u32>>>()?;
+        let words =
+            words.get(index(ends[0])?..index(ends[1])?).filter(|words| words.len() < MOST_WORDS)?;
+        let words = words
+            .iter()
+            .map(|word| index(*word).map(|word| word as u32))
+            .collect::<Option<Vec<u32>>>()?;
         let held = |(place, word): (usize, &u32)| {
             let word = *word;
             (0..32).filter(move |bit| word >> bit & 1 == 1).map(move |bit| place as u32 * 32 + bit)
@@ -420,7 +473,9 @@ fn category_sets(section: &Section<'_>) -> Found<Vec<LevelSet>> {
     if bounds.windows(2).any(|ends| ends[0] > ends[1]) {
         return Err("`cat_boundaries` must not fall".into());
     }
-    let sets = bounds.windows(2).map(|ends| run(ends).ok_or_else(|| "`cat_threshold` is damaged".to_string()));
+    let sets = bounds
+        .windows(2)
+        .map(|ends| run(ends).ok_or_else(|| "`cat_threshold` is damaged".to_string()));
     sets.collect()
 }
 

@@ -1,11 +1,13 @@
-//! Models as files: one module a format. A format is a function from a model to bytes and one back; both are separate
-//! from the model's types, and whatever a reader accepts has passed [`Model::check`](crate::Model::check).
+//! Models as files: one module a format. A format is a function from a model to bytes and one back;
+//! both are separate from the model's types, and whatever a reader accepts has passed
+//! [`Model::check`](crate::Model::check).
 //!
-//! [`read`] tells formats apart by content: our own JSON, and what XGBoost, LightGBM and CatBoost write. Only our own is
-//! written. `docs/model-format.md` says what is read of the others' models and what is not.
+//! [`read`] tells formats apart by content: our own JSON, and what XGBoost, LightGBM and CatBoost
+//! write. Only our own is written. `docs/model-format.md` says what is read of the others' models
+//! and what is not.
 //!
-//! **Invariant:** the only serde of the crate lives below this module, and no reader panics or allocates more than a
-//! small multiple of its input, whatever the input is.
+//! **Invariant:** the only serde of the crate lives below this module, and no reader panics or
+//! allocates more than a small multiple of its input, whatever the input is.
 
 pub mod catboost;
 mod document;
@@ -25,7 +27,8 @@ pub(crate) use rules::rules_to_json;
 
 use self::kind::Format;
 
-/// The model that bytes hold, whichever of the known formats they are in. It has passed [`Model::check`].
+/// The model that bytes hold, whichever of the known formats they are in. It has passed
+/// [`Model::check`].
 ///
 /// ```
 /// use swarmwood_model::{Value, format};
@@ -45,7 +48,9 @@ pub fn read(bytes: &[u8]) -> Result<Model, FormatError> {
         Format::XgboostUbj => xgboost::from_ubj(bytes),
         Format::LightgbmText => lightgbm::from_text(bytes),
         Format::CatboostJson => catboost::from_json(bytes),
-        Format::Unread { library, advice } => Err(FormatError::Foreign { library, problem: advice.into() }),
+        Format::Unread { library, advice } => {
+            Err(FormatError::Foreign { library, problem: advice.into() })
+        }
     }
 }
 

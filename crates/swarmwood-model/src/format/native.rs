@@ -1,7 +1,8 @@
 //! Swarmwood's own format, version 1: JSON as described in `docs/model-format.md`.
 //!
-//! Writing is deterministic to the byte, and numbers are written so that they are read back to the bit. Version 1 can be
-//! read forever; a change of the schema is a new version with its own types, converted to the model from there.
+//! Writing is deterministic to the byte, and numbers are written so that they are read back to the
+//! bit. Version 1 can be read forever; a change of the schema is a new version with its own types,
+//! converted to the model from there.
 
 use crate::check::ModelError;
 use crate::ensemble::Model;
@@ -24,7 +25,9 @@ pub const VERSION: u64 = 1;
 #[non_exhaustive]
 pub enum FormatError {
     /// The bytes are no JSON, or not of the schema.
-    #[error("line {line}, column {column}: {message}; the file is damaged or not a swarmwood model")]
+    #[error(
+        "line {line}, column {column}: {message}; the file is damaged or not a swarmwood model"
+    )]
     Syntax {
         /// Line, counted from 1.
         line: usize,
@@ -40,7 +43,9 @@ pub enum FormatError {
         found: String,
     },
     /// The model was written by a newer program.
-    #[error("the model has format version {found}, but this program reads versions up to {VERSION}; update swarmwood")]
+    #[error(
+        "the model has format version {found}, but this program reads versions up to {VERSION}; update swarmwood"
+    )]
     NewerVersion {
         /// The version of the file.
         found: u64,
@@ -61,7 +66,8 @@ pub enum FormatError {
         /// What is wrong with it.
         problem: String,
     },
-    /// A part that belongs to the kind of thing described is missing, or one that does not belong is there.
+    /// A part that belongs to the kind of thing described is missing, or one that does not belong
+    /// is there.
     #[error("{place}: {problem}")]
     Part {
         /// Where.

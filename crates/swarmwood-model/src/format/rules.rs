@@ -25,7 +25,9 @@ fn rule(rules: &RuleSet<'_>, rule: &Rule) -> Value {
     let figures = &rule.figures;
     let then = match rule.answer {
         Answer::Number(number) => json!(number),
-        Answer::Class(class) => rules.class_name(rule.answer).map_or_else(|| json!(class), |name| json!(name)),
+        Answer::Class(class) => {
+            rules.class_name(rule.answer).map_or_else(|| json!(class), |name| json!(name))
+        }
     };
     json!({
         "if": rule.conditions.iter().map(|one| condition(rules, one)).collect::<Vec<_>>(),
@@ -52,7 +54,8 @@ fn condition(rules: &RuleSet<'_>, condition: &Condition) -> Value {
         }
         Holds::Levels(set) => {
             let names = feature.kind.levels();
-            let levels: Vec<&String> = set.iter().filter_map(|code| names.get(code as usize)).collect();
+            let levels: Vec<&String> =
+                set.iter().filter_map(|code| names.get(code as usize)).collect();
             json!({"feature": feature.name, "levels": levels, "missing": missing})
         }
         Holds::Nothing => json!({"feature": feature.name, "missing": missing}),

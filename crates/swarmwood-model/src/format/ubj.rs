@@ -1,8 +1,9 @@
 //! UBJ (universal binary JSON, draft 12), in which XGBoost keeps its models by default.
 //!
-//! A value is a marker byte and its payload, numbers big end first; containers may announce the type and the number of
-//! their elements. What is announced is believed only as far as the bytes go: memory is taken for elements that are
-//! there, and element types without a payload, with which a few bytes could claim any number of elements, are refused.
+//! A value is a marker byte and its payload, numbers big end first; containers may announce the
+//! type and the number of their elements. What is announced is believed only as far as the bytes
+//! go: memory is taken for elements that are there, and element types without a payload, with which
+//! a few bytes could claim any number of elements, are refused.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,11 @@ pub(super) fn from_ubj(bytes: &[u8]) -> Found<Document> {
     let mut reader = Reader { rest: bytes, length: bytes.len() };
     let marker = reader.marker()?;
     let document = reader.value(marker, 0)?;
-    if reader.rest.is_empty() { Ok(document) } else { Err(reader.fault("more bytes than the model needs")) }
+    if reader.rest.is_empty() {
+        Ok(document)
+    } else {
+        Err(reader.fault("more bytes than the model needs"))
+    }
 }
 
 struct Reader<'a> {
@@ -37,7 +42,8 @@ impl<'a> Reader<'a> {
     }
 
     fn take(&mut self, count: usize) -> Found<&'a [u8]> {
-        let (taken, rest) = self.rest.split_at_checked(count).ok_or_else(|| self.fault("the file ends early"))?;
+        let (taken, rest) =
+            self.rest.split_at_checked(count).ok_or_else(|| self.fault("the file ends early"))?;
         self.rest = rest;
         Ok(taken)
     }
@@ -80,7 +86,9 @@ impl<'a> Reader<'a> {
     fn text(&mut self) -> Found<String> {
         let length = self.length()?;
         let bytes = self.take(length)?;
-        std::str::from_utf8(bytes).map(str::to_string).map_err(|_| self.fault("a text is not UTF-8"))
+        std::str::from_utf8(bytes)
+            .map(str::to_string)
+            .map_err(|_| self.fault("a text is not UTF-8"))
     }
 
     fn value(&mut self, marker: u8, depth: usize) -> Found<Document> {
@@ -95,7 +103,9 @@ impl<'a> Reader<'a> {
             b'D' => Document::Number(f64::from_be_bytes(self.array()?)),
             b'S' => Document::Text(self.text()?),
             b'C' => Document::Text(char::from(self.byte()?).to_string()),
-            b'H' => Document::Number(self.text()?.parse().map_err(|_| self.fault("a number was expected"))?),
+            b'H' => Document::Number(
+                self.text()?.parse().map_err(|_| self.fault("a number was expected"))?,
+            ),
             b'[' => self.list(depth)?,
             b'{' => self.object(depth)?,
             _ => Document::Number(self.integer(marker)? as f64),
@@ -121,7 +131,8 @@ impl<'a> Reader<'a> {
         Ok(header)
     }
 
-    /// The marker of a container's next element; none at its end, which is either announced or marked.
+    /// The marker of a container's next element; none at its end, which is either announced or
+    /// marked.
     fn next(&mut self, header: &Header, passed: usize, end: u8) -> Found<Option<u8>> {
         match (header.count, header.kind) {
             (Some(count), _) if passed == count => Ok(None),
@@ -145,7 +156,8 @@ impl<'a> Reader<'a> {
         let header = self.header()?;
         let mut object = BTreeMap::new();
         loop {
-            // The marker before a key belongs to the key's length, so the end is looked for before it.
+            // The marker before a key belongs to the key's length, so the end is looked for before
+            // it.
             let ends = match header.count {
                 Some(count) => object.len() == count,
                 None => self.rest.first() == Some(&b'}'),

@@ -1,9 +1,10 @@
 //! Models of XGBoost (Chen and Guestrin 2016), written by its `save_model` as JSON or UBJ.
 //!
-//! XGBoost rounds inputs to 32 bits and sends a row left if `x < t`; the thresholds kept here give the same answer for
-//! every 64-bit input (`graft::not_less`). Categories in a node's set go right. Scores are added in 64 bits instead of
-//! 32, so they differ from the library's in the eighth digit. All trees count, as in `Booster.predict`; the best
-//! iteration of early stopping is kept for the record.
+//! XGBoost rounds inputs to 32 bits and sends a row left if `x < t`; the thresholds kept here give
+//! the same answer for every 64-bit input (`graft::not_less`). Categories in a node's set go right.
+//! Scores are added in 64 bits instead of 32, so they differ from the library's in the eighth
+//! digit. All trees count, as in `Booster.predict`; the best iteration of early stopping is kept
+//! for the record.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,7 +18,8 @@ use crate::tree::{Leaf, LevelSet, Split, Test, Tree};
 /// The library's name.
 pub(super) const LIBRARY: &str = "xgboost";
 
-/// Category codes from here on are no codes to XGBoost, because a 32-bit float cannot tell them apart.
+/// Category codes from here on are no codes to XGBoost, because a 32-bit float cannot tell them
+/// apart.
 const CODES: usize = 1 << 24;
 
 /// The model that XGBoost wrote as JSON. It has passed [`Model::check`].
@@ -63,7 +65,9 @@ fn read(document: &Document, file: usize) -> Found<Model> {
     }
     let mut grown: Vec<Vec<Shape>> = vec![Vec::new(); classes];
     for (number, (table, sets)) in trees.iter().zip(&sets).enumerate() {
-        let mut shape = tree(table, sets).map(Shape::Ordinary).map_err(|fault| format!("tree {number}: {fault}"))?;
+        let mut shape = tree(table, sets)
+            .map(Shape::Ordinary)
+            .map_err(|fault| format!("tree {number}: {fault}"))?;
         if let Some(weights) = weights {
             graft::scale(&mut shape, weights[number]);
         }
@@ -89,14 +93,18 @@ fn read(document: &Document, file: usize) -> Found<Model> {
 fn booster(booster: &Document) -> Found<(&Document, Option<&[f64]>)> {
     match booster.text("name")? {
         "gbtree" => Ok((booster.need("model")?, None)),
-        "dart" => Ok((booster.need("gbtree")?.need("model")?, Some(booster.numbers("weight_drop")?))),
+        "dart" => {
+            Ok((booster.need("gbtree")?.need("model")?, Some(booster.numbers("weight_drop")?)))
+        }
         other => Err(format!("booster '{other}' is not read; gbtree and dart are")),
     }
 }
 
 fn record(learner: &Document, objective: &str) -> BTreeMap<String, String> {
     let mut params = BTreeMap::from([("objective".to_string(), objective.to_string())]);
-    if let Some(best) = learner.get("attributes").and_then(|attributes| attributes.get("best_iteration")?.name()) {
+    if let Some(best) =
+        learner.get("attributes").and_then(|attributes| attributes.get("best_iteration")?.name())
+    {
         params.insert("best_iteration".to_string(), best);
     }
     params
@@ -122,15 +130,18 @@ fn link(objective: &str) -> Found<(Link, Option<&'static str>)> {
     })
 }
 
-/// The start values. They are stored as predictions and become scores by the inverse of the link; lists are written as
-/// text too, in brackets.
+/// The start values. They are stored as predictions and become scores by the inverse of the link;
+/// lists are written as text too, in brackets.
 fn base(text: &str, objective: &str, classes: usize) -> Found<Vec<f64>> {
     let inner = text.trim().trim_start_matches('[').trim_end_matches(']');
-    let parse = |part: &str| part.trim().parse::<f64>().map_err(|_| format!("`base_score` is '{part}'"));
+    let parse =
+        |part: &str| part.trim().parse::<f64>().map_err(|_| format!("`base_score` is '{part}'"));
     let stored = inner.split(',').map(parse).collect::<Found<Vec<f64>>>()?;
     let score = |value: &f64| match objective {
         "binary:logistic" | "reg:logistic" => -(1.0 / value - 1.0).ln(),
-        "count:poisson" | "reg:gamma" | "reg:tweedie" | "survival:cox" | "survival:aft" => value.ln(),
+        "count:poisson" | "reg:gamma" | "reg:tweedie" | "survival:cox" | "survival:aft" => {
+            value.ln()
+        }
         _ => *value,
     };
     match stored.as_slice() {
@@ -148,8 +159,11 @@ fn category_sets(tree: &Document) -> Found<Sets> {
         return Ok(Sets::new());
     }
     let codes = tree.numbers("categories")?;
-    let (nodes, starts, sizes) =
-        (tree.numbers("categories_nodes")?, tree.numbers("categories_segments")?, tree.numbers("categories_sizes")?);
+    let (nodes, starts, sizes) = (
+        tree.numbers("categories_nodes")?,
+        tree.numbers("categories_segments")?,
+        tree.numbers("categories_sizes")?,
+    );
     if nodes.len() != starts.len() || nodes.len() != sizes.len() {
         return Err("the tables of categories differ in length".into());
     }
@@ -164,7 +178,10 @@ fn category_sets(tree: &Document) -> Found<Sets> {
         let segment = || -> Option<LevelSet> {
             let (start, size) = (index(*start)?, index(*size)?);
             let codes = codes.get(start..start.checked_add(size)?)?;
-            codes.iter().map(|code| index(*code).filter(|code| *code < CODES).map(|code| code as u32)).collect()
+            codes
+                .iter()
+                .map(|code| index(*code).filter(|code| *code < CODES).map(|code| code as u32))
+                .collect()
         };
         let set = segment().ok_or("a node's categories are out of range")?;
         sets.insert(index(*node).ok_or("a node of the categories does not exist")?, set);
@@ -183,11 +200,16 @@ fn features(
 ) -> Found<Vec<Feature>> {
     let types = learner.names("feature_types")?;
     let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
-    counts.extend(types.iter().enumerate().filter(|(_, kind)| *kind == "c").map(|(feature, _)| (feature, 0)));
+    counts.extend(
+        types.iter().enumerate().filter(|(_, kind)| *kind == "c").map(|(feature, _)| (feature, 0)),
+    );
     for (tree, sets) in trees.iter().zip(sets) {
         let asked = tree.numbers("split_indices")?;
         for (node, set) in sets {
-            let feature = asked.get(*node).and_then(|feature| index(*feature)).ok_or("a node's feature is missing")?;
+            let feature = asked
+                .get(*node)
+                .and_then(|feature| index(*feature))
+                .ok_or("a node's feature is missing")?;
             let count = counts.entry(feature).or_default();
             *count = (*count).max(set.iter().next_back().map_or(0, |code| code as usize + 1));
         }
@@ -201,24 +223,28 @@ fn features(
     )?;
     let feature = |(feature, name): (usize, String)| match counts.get(&feature) {
         None => graft::number(name),
-        Some(_) if !unnamed(&feature) => Feature { name, kind: Kind::Category { levels: stored[feature].clone() } },
-        Some(&count) => {
-            Feature { name, kind: Kind::Category { levels: (0..count).map(|code| code.to_string()).collect() } }
+        Some(_) if !unnamed(&feature) => {
+            Feature { name, kind: Kind::Category { levels: stored[feature].clone() } }
         }
+        Some(&count) => Feature {
+            name,
+            kind: Kind::Category { levels: (0..count).map(|code| code.to_string()).collect() },
+        },
     };
     Ok(names.into_iter().enumerate().map(feature).collect())
 }
 
-/// The names of levels, feature by feature; files of version 3.1 and later have them. Whole numbers are stored as such,
-/// texts as one string of bytes with the places where each begins.
+/// The names of levels, feature by feature; files of version 3.1 and later have them. Whole numbers
+/// are stored as such, texts as one string of bytes with the places where each begins.
 fn level_names(cats: &Document) -> Found<Vec<Vec<String>>> {
     let one = |stored: &Document| {
         let Some(offsets) = stored.get("offsets") else { return stored.names("values") };
         let (Document::Numbers(offsets), bytes) = (offsets, stored.numbers("values")?) else {
             return Err("the names of levels are damaged".to_string());
         };
-        // XGBoost counts letters where it needs bytes, so that names from a data frame are cut wrongly from the first
-        // letter on that takes more than one (seen in 3.2). Which names were meant cannot be told.
+        // XGBoost counts letters where it needs bytes, so that names from a data frame are cut
+        // wrongly from the first letter on that takes more than one (seen in 3.2). Which names were
+        // meant cannot be told.
         if !bytes.iter().all(|byte| (0.0..128.0).contains(byte)) {
             return Err(
                 "names of categories with letters beyond ASCII, which XGBoost stores damaged; rename them".into()
@@ -246,19 +272,30 @@ fn level_names(cats: &Document) -> Found<Vec<Vec<String>>> {
 
 /// One tree. A leaf is a node without children; its value stands where others have their threshold.
 fn tree(table: &Document, sets: &Sets) -> Found<Tree> {
-    if table.get("tree_param").map(|param| param.count("size_leaf_vector")).transpose()?.flatten().unwrap_or(1) > 1 {
+    if table
+        .get("tree_param")
+        .map(|param| param.count("size_leaf_vector"))
+        .transpose()?
+        .flatten()
+        .unwrap_or(1)
+        > 1
+    {
         return Err("leaves hold several values; trees of one output are read".into());
     }
     let (left, right) = (table.numbers("left_children")?, table.numbers("right_children")?);
-    let (feature, condition) = (table.numbers("split_indices")?, table.numbers("split_conditions")?);
+    let (feature, condition) =
+        (table.numbers("split_indices")?, table.numbers("split_conditions")?);
     let (gain, cover) = (table.numbers("loss_changes")?, table.numbers("sum_hessian")?);
-    let default_left = truths(table.need("default_left")?).ok_or("`default_left` must be a list of 0 and 1")?;
+    let default_left =
+        truths(table.need("default_left")?).ok_or("`default_left` must be a list of 0 and 1")?;
     let places = left.len();
     let lengths = [right, feature, condition, gain, cover].map(<[f64]>::len);
-    if lengths.iter().any(|length| *length != places) || default_left.len() != places || places == 0 {
+    if lengths.iter().any(|length| *length != places) || default_left.len() != places || places == 0
+    {
         return Err("the tables of the tree differ in length or are empty".into());
     }
-    let categorical = table.get("split_type").map(|kinds| truths(kinds).unwrap_or_default()).unwrap_or_default();
+    let categorical =
+        table.get("split_type").map(|kinds| truths(kinds).unwrap_or_default()).unwrap_or_default();
     graft::tree(0_usize, places, |node| {
         if node >= places {
             return Err(format!("there is no node {node}"));
@@ -268,13 +305,17 @@ fn tree(table: &Document, sets: &Sets) -> Found<Tree> {
             let value = f64::from(condition[node] as f32);
             return Ok(Step::Leaf(Leaf { value, cover: cover[node] }));
         }
-        let child = |number: f64| index(number).ok_or_else(|| format!("node {node} leads to {number}"));
+        let child =
+            |number: f64| index(number).ok_or_else(|| format!("node {node} leads to {number}"));
         let test = if categorical.get(node).copied().unwrap_or(false) {
-            Test::In(sets.get(&node).cloned().ok_or_else(|| format!("node {node} has no categories"))?)
+            Test::In(
+                sets.get(&node).cloned().ok_or_else(|| format!("node {node} has no categories"))?,
+            )
         } else {
             Test::Above(graft::not_less(condition[node] as f32))
         };
-        let feature = index(feature[node]).ok_or_else(|| format!("node {node} asks for no feature"))? as u32;
+        let feature =
+            index(feature[node]).ok_or_else(|| format!("node {node} asks for no feature"))? as u32;
         let split = Split { feature, test, missing_right: !default_left[node] };
         let (fails, passes) = (child(left[node])?, child(right[node])?);
         Ok(Step::Rule { split, fails, passes, gain: gain[node], cover: cover[node] })
@@ -286,7 +327,9 @@ fn truths(list: &Document) -> Option<Vec<bool>> {
     match list {
         Document::Numbers(numbers) => Some(numbers.iter().map(|number| *number != 0.0).collect()),
         Document::List(values) => {
-            let truth = |value: &Document| if let Document::Truth(truth) = value { Some(*truth) } else { None };
+            let truth = |value: &Document| {
+                if let Document::Truth(truth) = value { Some(*truth) } else { None }
+            };
             values.iter().map(truth).collect()
         }
         _ => None,

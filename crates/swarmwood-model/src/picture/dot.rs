@@ -23,7 +23,10 @@ pub(super) fn write(single: &SingleTree<'_>) -> String {
 fn graph(single: &SingleTree<'_>, out: &mut String) -> fmt::Result {
     writeln!(out, "digraph tree {{")?;
     writeln!(out, "  label={}; labelloc=t; rankdir=LR;", quoted(&single.title()))?;
-    writeln!(out, "  node [shape=box, style=\"rounded,filled\", fillcolor=\"#f5f7fa\", fontname=\"Helvetica\"];")?;
+    writeln!(
+        out,
+        "  node [shape=box, style=\"rounded,filled\", fillcolor=\"#f5f7fa\", fontname=\"Helvetica\"];"
+    )?;
     writeln!(out, "  edge [fontname=\"Helvetica\", fontsize=11];")?;
     let schema = &single.model.schema;
     for (at, node) in single.tree.nodes.iter().enumerate() {
@@ -55,7 +58,11 @@ fn graph(single: &SingleTree<'_>, out: &mut String) -> fmt::Result {
             label.push_str(&format!("\n{rows} rows"));
         }
         // A frame in the colour of the answer keeps the text legible.
-        writeln!(out, "  l{leaf} [label={}, fillcolor=white, color=\"{colour}\", penwidth=3];", quoted(&label))?;
+        writeln!(
+            out,
+            "  l{leaf} [label={}, fillcolor=white, color=\"{colour}\", penwidth=3];",
+            quoted(&label)
+        )?;
     }
     writeln!(out, "}}")
 }

@@ -1,7 +1,9 @@
 //! Colours, widths of text, and text that may stand in XML.
 
-/// Colours of classes: distinct for most kinds of colour blindness (after Okabe and Ito 2008, darkened for white paper).
-const CLASSES: [&str; 8] = ["#3f6fb5", "#e08a1e", "#2c9a73", "#b9508f", "#8a6d3b", "#5bb0d8", "#c8502e", "#6d6d6d"];
+/// Colours of classes: distinct for most kinds of colour blindness (after Okabe and Ito 2008,
+/// darkened for white paper).
+const CLASSES: [&str; 8] =
+    ["#3f6fb5", "#e08a1e", "#2c9a73", "#b9508f", "#8a6d3b", "#5bb0d8", "#c8502e", "#6d6d6d"];
 
 /// The two ends of the scale of numbers.
 const LOW: [f64; 3] = [222.0, 235.0, 247.0];
@@ -35,10 +37,12 @@ pub(super) fn position(value: f64, (low, high): (f64, f64)) -> f64 {
     if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.5 }
 }
 
-/// How wide a text is about, in the letters of common sans-serif fonts; rather too much than too little.
+/// How wide a text is about, in the letters of common sans-serif fonts; rather too much than too
+/// little.
 pub(super) fn width(text: &str, size: f64) -> f64 {
     let letter = |letter: char| match letter {
-        'i' | 'j' | 'l' | 't' | 'f' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' | ' ' | '(' | ')' | '[' | ']' => 0.36,
+        'i' | 'j' | 'l' | 't' | 'f' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' | ' ' | '('
+        | ')' | '[' | ']' => 0.36,
         'm' | 'w' | 'M' | 'W' | '@' | '%' => 0.93,
         'A'..='Z' | '≤' | '>' | '<' | '+' => 0.73,
         letter if (letter as u32) < 0x2000 => 0.63,
@@ -75,7 +79,9 @@ pub fn escape(text: &str) -> String {
             '\'' => escaped.push_str("&#39;"),
             '"' => escaped.push_str("&quot;"),
             // XML has no place for these, not even escaped.
-            letter if letter.is_control() || matches!(letter, '\u{fffe}' | '\u{ffff}') => escaped.push('?'),
+            letter if letter.is_control() || matches!(letter, '\u{fffe}' | '\u{ffff}') => {
+                escaped.push('?')
+            }
             letter => escaped.push(letter),
         }
     }

@@ -1,8 +1,9 @@
 //! Where the nodes and leaves of a tree stand.
 //!
-//! Leaves take one line each, from top to bottom, and stand in one column at the right; a node stands in the column of its
-//! depth, half-way between its children. Subtrees have lines of their own, so nothing overlaps (a tidy drawing after
-//! Wetherell and Shannon 1979, turned by a quarter). Columns are as wide as the longest label in them.
+//! Leaves take one line each, from top to bottom, and stand in one column at the right; a node
+//! stands in the column of its depth, half-way between its children. Subtrees have lines of their
+//! own, so nothing overlaps (a tidy drawing after Wetherell and Shannon 1979, turned by a quarter).
+//! Columns are as wide as the longest label in them.
 
 use super::ink::{fit, width};
 use super::side;
@@ -29,7 +30,8 @@ pub(super) struct Layout {
     /// Height of each node and leaf on the page, from the top of the first line.
     pub(super) node_y: Vec<f64>,
     pub(super) leaf_y: Vec<f64>,
-    /// Left end of each column of nodes, its nodes' width, and the width of the labels on the edges that leave it.
+    /// Left end of each column of nodes, its nodes' width, and the width of the labels on the edges
+    /// that leave it.
     pub(super) columns: Vec<Column>,
     /// The labels: of each node, and of its two edges.
     pub(super) names: Vec<String>,
@@ -59,7 +61,10 @@ impl Layout {
             }
         }
         let mut leaf_y = vec![0.0; tree.leaves.len()];
-        left_to_right(tree).iter().enumerate().for_each(|(line, &leaf)| leaf_y[leaf] = (line as f64 + 0.5) * LINE);
+        left_to_right(tree)
+            .iter()
+            .enumerate()
+            .for_each(|(line, &leaf)| leaf_y[leaf] = (line as f64 + 0.5) * LINE);
         // Children come after their parent, so one backward pass sees them first.
         let mut node_y = vec![0.0; tree.nodes.len()];
         for (at, node) in tree.nodes.iter().enumerate().rev() {
@@ -69,17 +74,21 @@ impl Layout {
             };
             node_y[at] = (y(node.left) + y(node.right)) / 2.0;
         }
-        let name = |feature: u32| fit(&plain(&schema.features[feature as usize].name), NAME, MOST_NAME);
+        let name =
+            |feature: u32| fit(&plain(&schema.features[feature as usize].name), NAME, MOST_NAME);
         let names: Vec<String> = tree.nodes.iter().map(|node| name(node.split.feature)).collect();
-        let label = |node: &crate::tree::Node, right| fit(&side(schema, &node.split, right, true), EDGE, MOST_EDGE);
-        let edges: Vec<[String; 2]> = tree.nodes.iter().map(|node| [label(node, false), label(node, true)]).collect();
+        let label = |node: &crate::tree::Node, right| {
+            fit(&side(schema, &node.split, right, true), EDGE, MOST_EDGE)
+        };
+        let edges: Vec<[String; 2]> =
+            tree.nodes.iter().map(|node| [label(node, false), label(node, true)]).collect();
         let mut columns = vec![Column::default(); tree.depth()];
         for (at, &depth) in depth.iter().enumerate() {
             let column = &mut columns[depth];
             column.nodes = column.nodes.max(width(&names[at], NAME) + 18.0).max(48.0);
-            edges[at]
-                .iter()
-                .for_each(|edge| column.edges = column.edges.max(width(edge, EDGE) + width(" ?", EDGE) + 8.0));
+            edges[at].iter().for_each(|edge| {
+                column.edges = column.edges.max(width(edge, EDGE) + width(" ?", EDGE) + 8.0)
+            });
         }
         let mut left = 0.0;
         for column in &mut columns {

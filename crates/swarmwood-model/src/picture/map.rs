@@ -1,8 +1,9 @@
 //! What a model says over two features, the others held fast: a map with an area for each answer.
 //!
-//! The thresholds and levels of the two features cut the plane into cells in which the model cannot say two things, so one
-//! prediction a cell is the whole truth, for one tree as for many. Missing values have a strip of their own beside each
-//! axis. Numbers stand to scale where that leaves every cell visible, else in steps of equal width.
+//! The thresholds and levels of the two features cut the plane into cells in which the model cannot
+//! say two things, so one prediction a cell is the whole truth, for one tree as for many. Missing
+//! values have a strip of their own beside each axis. Numbers stand to scale where that leaves
+//! every cell visible, else in steps of equal width.
 
 use std::fmt::{self, Write};
 
@@ -41,7 +42,9 @@ pub enum MapError {
         name: String,
     },
     /// No rule asks for the feature.
-    #[error("the model never asks for '{name}', so a map along it shows nothing; it asks for: {used}")]
+    #[error(
+        "the model never asks for '{name}', so a map along it shows nothing; it asks for: {used}"
+    )]
     Unused {
         /// The feature.
         name: String,
@@ -57,7 +60,9 @@ pub enum MapError {
         example: String,
     },
     /// There are too many cells to see.
-    #[error("'{name}' has {cells} areas on the map, and more than {MOST_CELLS} cannot be told apart")]
+    #[error(
+        "'{name}' has {cells} areas on the map, and more than {MOST_CELLS} cannot be told apart"
+    )]
     Crowded {
         /// The feature.
         name: String,
@@ -80,9 +85,15 @@ struct Axis {
 }
 
 impl Model {
-    /// A map of what the model says over two features, `across` and `up`, as an SVG document. `fixed` has the values of
-    /// the others, feature by feature; those that the model asks for must be there.
-    pub fn to_map(&self, across: usize, up: usize, fixed: &[Option<Value>]) -> Result<String, MapError> {
+    /// A map of what the model says over two features, `across` and `up`, as an SVG document.
+    /// `fixed` has the values of the others, feature by feature; those that the model asks for must
+    /// be there.
+    pub fn to_map(
+        &self,
+        across: usize,
+        up: usize,
+        fixed: &[Option<Value>],
+    ) -> Result<String, MapError> {
         if self.members().is_empty() {
             return Err(MapError::Linear);
         }
@@ -95,20 +106,37 @@ impl Model {
             let used = used.iter().map(|&feature| name(feature)).collect::<Vec<_>>().join(", ");
             return Err(MapError::Unused { name: name(unused), used });
         }
-        let is_open =
-            |feature: &&usize| ![across, up].contains(feature) && fixed.get(**feature).is_none_or(Option::is_none);
+        let is_open = |feature: &&usize| {
+            ![across, up].contains(feature) && fixed.get(**feature).is_none_or(Option::is_none)
+        };
         let open: Vec<usize> = used.iter().filter(is_open).copied().collect();
         if let Some(&first) = open.first() {
-            let names = open.iter().map(|&feature| format!("'{}'", name(feature))).collect::<Vec<_>>().join(", ");
-            let value = self.schema.features[first].kind.levels().first().cloned().unwrap_or_else(|| "0".into());
-            return Err(MapError::Unstated { names, example: format!("'{}={value}'", name(first)) });
+            let names = open
+                .iter()
+                .map(|&feature| format!("'{}'", name(feature)))
+                .collect::<Vec<_>>()
+                .join(", ");
+            let value = self.schema.features[first]
+                .kind
+                .levels()
+                .first()
+                .cloned()
+                .unwrap_or_else(|| "0".into());
+            return Err(MapError::Unstated {
+                names,
+                example: format!("'{}={value}'", name(first)),
+            });
         }
         let axes = [self.axis(across)?, self.axis(up)?];
         let held: Vec<String> = used
             .iter()
             .filter(|feature| ![across, up].contains(feature))
             .filter_map(|&feature| {
-                Some(format!("{} = {}", name(feature), self.value_name(feature, (*fixed.get(feature)?)?)))
+                Some(format!(
+                    "{} = {}",
+                    name(feature),
+                    self.value_name(feature, (*fixed.get(feature)?)?)
+                ))
             })
             .collect();
         let say = |x: Value, y: Value| self.say((across, x), (up, y), fixed);
@@ -127,10 +155,13 @@ impl Model {
         };
         let features = self.schema.features.iter().enumerate();
         let mut row: Vec<Value> = features
-            .map(|(at, feature)| fixed.get(at).copied().flatten().unwrap_or_else(|| missing(&feature.kind)))
+            .map(|(at, feature)| {
+                fixed.get(at).copied().flatten().unwrap_or_else(|| missing(&feature.kind))
+            })
             .collect();
         (row[x.0], row[y.0]) = (x.1, y.1);
-        // The row has the kinds of the schema, or came from the caller, who is told nothing rather than wrong things.
+        // The row has the kinds of the schema, or came from the caller, who is told nothing rather
+        // than wrong things.
         self.predict_row(&row).unwrap_or(Prediction::Number(f64::NAN))
     }
 
@@ -153,23 +184,37 @@ impl Model {
             Kind::Category { levels } => {
                 let count = levels.len();
                 let bounds = (0..=count).map(|at| at as f64 / count as f64).collect();
-                let tick =
-                    |(at, level): (usize, &String)| ((at as f64 + 0.5) / count as f64, plain(level).into_owned());
+                let tick = |(at, level): (usize, &String)| {
+                    ((at as f64 + 0.5) / count as f64, plain(level).into_owned())
+                };
                 let ticks = levels.iter().enumerate().map(tick).collect();
                 let values = (0..count as u32).map(Value::Category).collect();
-                Axis { name, values, bounds, ticks, missing: Value::Category(MISSING), to_scale: true }
+                Axis {
+                    name,
+                    values,
+                    bounds,
+                    ticks,
+                    missing: Value::Category(MISSING),
+                    to_scale: true,
+                }
             }
             Kind::Number => number_axis(name, self.thresholds(feature)),
         };
         let cells = axis.values.len();
-        if cells > MOST_CELLS { Err(MapError::Crowded { name: axis.name, cells }) } else { Ok(axis) }
+        if cells > MOST_CELLS {
+            Err(MapError::Crowded { name: axis.name, cells })
+        } else {
+            Ok(axis)
+        }
     }
 
     fn thresholds(&self, feature: usize) -> Vec<f64> {
         let splits = self.members().iter().flat_map(|member| member.shape.splits());
         let of_feature = splits.filter(|split| split.feature as usize == feature);
-        let threshold = |test: &Test| if let Test::Above(threshold) = test { Some(*threshold) } else { None };
-        let mut thresholds: Vec<f64> = of_feature.filter_map(|split| threshold(&split.test)).collect();
+        let threshold =
+            |test: &Test| if let Test::Above(threshold) = test { Some(*threshold) } else { None };
+        let mut thresholds: Vec<f64> =
+            of_feature.filter_map(|split| threshold(&split.test)).collect();
         thresholds.sort_by(f64::total_cmp);
         thresholds.dedup();
         thresholds
@@ -178,15 +223,22 @@ impl Model {
 
 fn number_axis(name: String, thresholds: Vec<f64>) -> Axis {
     let count = thresholds.len();
-    let (low, high) = (thresholds.first().copied().unwrap_or(0.0), thresholds.last().copied().unwrap_or(0.0));
+    let (low, high) =
+        (thresholds.first().copied().unwrap_or(0.0), thresholds.last().copied().unwrap_or(0.0));
     let room = if high > low { 0.18 * (high - low) } else { low.abs().max(1.0) };
     let place = |value: f64| (value - low + room) / (high - low + 2.0 * room);
-    let scaled: Vec<f64> = [0.0].into_iter().chain(thresholds.iter().map(|&value| place(value))).chain([1.0]).collect();
+    let scaled: Vec<f64> = [0.0]
+        .into_iter()
+        .chain(thresholds.iter().map(|&value| place(value)))
+        .chain([1.0])
+        .collect();
     let to_scale = scaled.windows(2).all(|pair| pair[1] - pair[0] >= 0.012);
     let steps = (0..=count + 1).map(|at| at as f64 / (count + 1) as f64).collect();
     let bounds = if to_scale { scaled } else { steps };
-    let ticks = thresholds.iter().enumerate().map(|(at, &value)| (bounds[at + 1], short(value))).collect();
-    // The largest number of a cell is its upper threshold; above the last one there is room for infinity.
+    let ticks =
+        thresholds.iter().enumerate().map(|(at, &value)| (bounds[at + 1], short(value))).collect();
+    // The largest number of a cell is its upper threshold; above the last one there is room for
+    // infinity.
     let values = thresholds.into_iter().chain([f64::INFINITY]).map(Value::Number).collect();
     Axis { name, values, bounds, ticks, missing: Value::Number(f64::NAN), to_scale }
 }
@@ -197,19 +249,31 @@ struct Map<'a> {
     across: Axis,
     up: Axis,
     held: Vec<String>,
-    /// Line by line, the lowest first; the last line and the last of each line are for missing values.
+    /// Line by line, the lowest first; the last line and the last of each line are for missing
+    /// values.
     says: Vec<Vec<Prediction>>,
     range: (f64, f64),
 }
 
 impl<'a> Map<'a> {
-    fn new(model: &'a Model, axes: [Axis; 2], held: Vec<String>, say: impl Fn(Value, Value) -> Prediction) -> Self {
+    fn new(
+        model: &'a Model,
+        axes: [Axis; 2],
+        held: Vec<String>,
+        say: impl Fn(Value, Value) -> Prediction,
+    ) -> Self {
         let [across, up] = axes;
-        let line = |y: Value| across.values.iter().chain([&across.missing]).map(|&x| say(x, y)).collect::<Vec<_>>();
-        let says: Vec<Vec<Prediction>> = up.values.iter().chain([&up.missing]).map(|&y| line(y)).collect();
-        let numbers =
-            says.iter().flatten().filter_map(|one| if let Prediction::Number(n) = one { Some(*n) } else { None });
-        let range = numbers.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), n| (low.min(n), high.max(n)));
+        let line = |y: Value| {
+            across.values.iter().chain([&across.missing]).map(|&x| say(x, y)).collect::<Vec<_>>()
+        };
+        let says: Vec<Vec<Prediction>> =
+            up.values.iter().chain([&up.missing]).map(|&y| line(y)).collect();
+        let numbers = says
+            .iter()
+            .flatten()
+            .filter_map(|one| if let Prediction::Number(n) = one { Some(*n) } else { None });
+        let range = numbers
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), n| (low.min(n), high.max(n)));
         Map { model, across, up, held, says, range }
     }
 
@@ -231,8 +295,10 @@ impl<'a> Map<'a> {
 
     fn draw(&self, svg: &mut String) -> fmt::Result {
         let target = plain(&self.model.schema.target.name);
-        let title = format!("{target} over {} and {}", plain(&self.across.name), plain(&self.up.name));
-        let (wide, high) = (LEFT + SIDE + GAP + STRIP + MARGIN + LEGEND, TOP + STRIP + GAP + SIDE + 64.0);
+        let title =
+            format!("{target} over {} and {}", plain(&self.across.name), plain(&self.up.name));
+        let (wide, high) =
+            (LEFT + SIDE + GAP + STRIP + MARGIN + LEGEND, TOP + STRIP + GAP + SIDE + 64.0);
         writeln!(
             svg,
             "<svg xmlns='http://www.w3.org/2000/svg' width='{wide:.0}' height='{high:.0}' viewBox='0 0 {wide:.0} \
@@ -245,7 +311,10 @@ impl<'a> Map<'a> {
         writeln!(svg, "<desc id='desc'>A map of the model's answers {}</desc>", escape(&note))?;
         writeln!(svg, "<rect width='100%' height='100%' fill='white'/>")?;
         let shown = escape(&fit(&title, 16.0, wide - 2.0 * MARGIN));
-        writeln!(svg, "<text x='{MARGIN}' y='32' font-size='16' font-weight='bold'>{shown}</text>")?;
+        writeln!(
+            svg,
+            "<text x='{MARGIN}' y='32' font-size='16' font-weight='bold'>{shown}</text>"
+        )?;
         let note = escape(&fit(&note, SIZE, wide - 2.0 * MARGIN));
         writeln!(svg, "<text x='{MARGIN}' y='51' fill='#666'>{note}</text>")?;
         for (line, says) in self.says.iter().enumerate() {
@@ -287,7 +356,8 @@ impl<'a> Map<'a> {
             Prediction::Number(number) => (scale_colour(*number, self.range), 1.0),
             Prediction::Class { class, probabilities } => {
                 let even = 1.0 / probabilities.len().max(1) as f64;
-                let lead = (probabilities.get(*class as usize).copied().unwrap_or(even) - even) / (1.0 - even);
+                let lead = (probabilities.get(*class as usize).copied().unwrap_or(even) - even)
+                    / (1.0 - even);
                 (class_colour(*class as usize), 0.35 + 0.6 * lead.clamp(0.0, 1.0))
             }
         }
@@ -318,7 +388,10 @@ impl<'a> Map<'a> {
             (LEFT, TOP, SIDE, STRIP),
             (beyond, TOP, STRIP, STRIP),
         ] {
-            writeln!(svg, "<rect x='{x}' y='{y}' width='{wide}' height='{high}' fill='none' stroke='#8d98a7'/>")?;
+            writeln!(
+                svg,
+                "<rect x='{x}' y='{y}' width='{wide}' height='{high}' fill='none' stroke='#8d98a7'/>"
+            )?;
         }
         Ok(())
     }
@@ -333,7 +406,11 @@ impl<'a> Map<'a> {
             // A text that would touch the one before is left out.
             if x - half > end + 4.0 {
                 let y = bottom + 17.0;
-                writeln!(svg, "<text x='{x:.1}' y='{y}' font-size='11' text-anchor='middle'>{}</text>", escape(&text))?;
+                writeln!(
+                    svg,
+                    "<text x='{x:.1}' y='{y}' font-size='11' text-anchor='middle'>{}</text>",
+                    escape(&text)
+                )?;
                 end = x + half;
             }
         }
@@ -343,13 +420,21 @@ impl<'a> Map<'a> {
             writeln!(svg, "<path d='M{LEFT} {y:.1}h-5' stroke='#8d98a7'/>")?;
             if y < end - 13.0 {
                 let (x, y) = (LEFT - 8.0, y + 4.0);
-                writeln!(svg, "<text x='{x}' y='{y:.1}' font-size='11' text-anchor='end'>{}</text>", escape(&text))?;
+                writeln!(
+                    svg,
+                    "<text x='{x}' y='{y:.1}' font-size='11' text-anchor='end'>{}</text>",
+                    escape(&text)
+                )?;
                 end = y - 4.0;
             }
         }
         let style = "font-size='11' fill='#666'";
         let x = LEFT + SIDE + GAP + STRIP / 2.0;
-        writeln!(svg, "<text x='{x}' y='{}' text-anchor='middle' {style}>missing</text>", bottom + 17.0)?;
+        writeln!(
+            svg,
+            "<text x='{x}' y='{}' text-anchor='middle' {style}>missing</text>",
+            bottom + 17.0
+        )?;
         let y = TOP + STRIP / 2.0 + 4.0;
         writeln!(svg, "<text x='{}' y='{y}' text-anchor='end' {style}>missing</text>", LEFT - 8.0)?;
         let label = |axis: &Axis| {
@@ -357,7 +442,11 @@ impl<'a> Map<'a> {
             escape(&format!("{}{scale}", fit(&plain(&axis.name), SIZE, SIDE - 110.0)))
         };
         let (x, y) = (LEFT + SIDE / 2.0, bottom + 42.0);
-        writeln!(svg, "<text x='{x}' y='{y}' text-anchor='middle' font-weight='bold'>{}</text>", label(&self.across))?;
+        writeln!(
+            svg,
+            "<text x='{x}' y='{y}' text-anchor='middle' font-weight='bold'>{}</text>",
+            label(&self.across)
+        )?;
         let (x, y) = (MARGIN + 6.0, bottom - SIDE / 2.0);
         let up = label(&self.up);
         writeln!(
@@ -371,8 +460,13 @@ impl<'a> Map<'a> {
         let mut y = TOP + STRIP + GAP + 12.0;
         let classes = self.model.schema.target.kind.classes();
         for (class, name) in classes.iter().enumerate().take(24) {
-            let (colour, name) = (class_colour(class), escape(&fit(&plain(name), SIZE, LEGEND - 50.0)));
-            writeln!(svg, "<rect x='{x}' y='{}' width='12' height='12' rx='2' fill='{colour}'/>", y - 10.0)?;
+            let (colour, name) =
+                (class_colour(class), escape(&fit(&plain(name), SIZE, LEGEND - 50.0)));
+            writeln!(
+                svg,
+                "<rect x='{x}' y='{}' width='12' height='12' rx='2' fill='{colour}'/>",
+                y - 10.0
+            )?;
             writeln!(svg, "<text x='{}' y='{y}'>{name}</text>", x + 18.0)?;
             y += 20.0;
         }
@@ -386,7 +480,11 @@ impl<'a> Map<'a> {
         for step in 0..5 {
             let value = self.range.1 + (self.range.0 - self.range.1) * f64::from(step) / 4.0;
             let (colour, text) = (scale_colour(value, self.range), short(value));
-            writeln!(svg, "<rect x='{x}' y='{}' width='18' height='22' fill='{colour}'/>", y - 12.0)?;
+            writeln!(
+                svg,
+                "<rect x='{x}' y='{}' width='18' height='22' fill='{colour}'/>",
+                y - 12.0
+            )?;
             writeln!(svg, "<text x='{}' y='{}'>{text}</text>", x + 26.0, y + 3.0)?;
             y += 22.0;
         }

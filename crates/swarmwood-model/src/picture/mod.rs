@@ -1,8 +1,10 @@
-//! Pictures of one tree: as SVG with nodes and leaves, as DOT for Graphviz, and as a map of what it says over two features.
+//! Pictures of one tree: as SVG with nodes and leaves, as DOT for Graphviz, and as a map of what it
+//! says over two features.
 //!
-//! The SVG stands on its own: no scripts, no fonts to load, a title and a description for readers that cannot see it. The
-//! tree grows from left to right, because names and numbers are wide and low; leaves stand in one column, one a line, so
-//! that their bars can be compared and a tree of 31 leaves stays legible.
+//! The SVG stands on its own: no scripts, no fonts to load, a title and a description for readers
+//! that cannot see it. The tree grows from left to right, because names and numbers are wide and
+//! low; leaves stand in one column, one a line, so that their bars can be compared and a tree of 31
+//! leaves stays legible.
 
 mod dot;
 mod ink;
@@ -28,7 +30,9 @@ pub const MOST_LEAVES: usize = 512;
 
 /// Why a tree is not drawn.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the tree has {leaves} leaves, and a picture of more than {MOST_LEAVES} cannot be read; train a smaller one")]
+#[error(
+    "the tree has {leaves} leaves, and a picture of more than {MOST_LEAVES} cannot be read; train a smaller one"
+)]
 pub struct TooLarge {
     /// How many leaves.
     pub leaves: usize,
@@ -40,7 +44,8 @@ impl SingleTree<'_> {
         self.to_svg_part("")
     }
 
-    /// The same as a part of a larger document: `id`, which must be a name in XML, begins every identifier in it.
+    /// The same as a part of a larger document: `id`, which must be a name in XML, begins every
+    /// identifier in it.
     pub fn to_svg_part(&self, id: &str) -> Result<String, TooLarge> {
         self.drawable().map(|()| tree::draw(self, id))
     }
@@ -86,7 +91,9 @@ impl SingleTree<'_> {
             Prediction::Number(number) => Some(*number),
             Prediction::Class { .. } => None,
         });
-        numbers.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), number| (low.min(number), high.max(number)))
+        numbers.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), number| {
+            (low.min(number), high.max(number))
+        })
     }
 
     /// What the whole picture shows, in a line.
@@ -99,7 +106,8 @@ impl SingleTree<'_> {
     }
 }
 
-/// What holds on one side of a split, without the feature's name; `digits` shortens numbers and lists.
+/// What holds on one side of a split, without the feature's name; `digits` shortens numbers and
+/// lists.
 ///
 /// ```
 /// use swarmwood_model::picture::side;
@@ -112,17 +120,26 @@ impl SingleTree<'_> {
 pub fn side(schema: &Schema, split: &Split, right: bool, digits: bool) -> String {
     match &split.test {
         // No number lies above but the infinite one: the rule asks whether there is a value.
-        Test::Above(threshold) if digits && *threshold == f64::MAX => match (right, split.missing_right) {
-            (false, _) => "known".to_string(),
-            (true, true) => "missing".to_string(),
-            (true, false) => "infinite".to_string(),
-        },
+        Test::Above(threshold) if digits && *threshold == f64::MAX => {
+            match (right, split.missing_right) {
+                (false, _) => "known".to_string(),
+                (true, true) => "missing".to_string(),
+                (true, false) => "infinite".to_string(),
+            }
+        }
         Test::Above(threshold) => {
-            let number = if digits { crate::rules::short(*threshold) } else { crate::rules::number(*threshold) };
+            let number = if digits {
+                crate::rules::short(*threshold)
+            } else {
+                crate::rules::number(*threshold)
+            };
             format!("{} {number}", if right { ">" } else { "≤" })
         }
         Test::In(set) => {
-            let levels = schema.features.get(split.feature as usize).map_or(&[][..], |feature| feature.kind.levels());
+            let levels = schema
+                .features
+                .get(split.feature as usize)
+                .map_or(&[][..], |feature| feature.kind.levels());
             let inside = |code: &usize| set.contains(*code as u32) == right;
             let count = (0..levels.len()).filter(inside).count();
             // The side with fewer names speaks for both.

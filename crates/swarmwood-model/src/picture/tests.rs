@@ -8,12 +8,15 @@ fn single(seed: u64, leaves: usize) -> Model {
     let mut model = model(seed, Size { features: 6, rounds: 0, leaves: 1, levels: 0 });
     let one = tree(&mut Dice(seed), &model.schema.features, leaves);
     model.body = Body::Trees(
-        (0..model.outputs() as u32).map(|output| Member { output, shape: Shape::Ordinary(one.clone()) }).collect(),
+        (0..model.outputs() as u32)
+            .map(|output| Member { output, shape: Shape::Ordinary(one.clone()) })
+            .collect(),
     );
     model
 }
 
-/// Whether tags are closed in the order in which they were opened, and texts hold nothing that must be escaped.
+/// Whether tags are closed in the order in which they were opened, and texts hold nothing that must
+/// be escaped.
 fn is_well_formed(xml: &str) -> Result<(), String> {
     let mut open: Vec<&str> = Vec::new();
     for part in xml.split('<').skip(1) {
@@ -70,19 +73,23 @@ fn stairs() -> Model {
     let mut model = single(1, 1);
     let number = |name: &str| Feature { name: name.into(), kind: Kind::Number };
     let colour = Kind::Category { levels: vec!["red".into(), "blue".into()] };
-    model.schema.features = vec![number("age"), Feature { name: "colour".into(), kind: colour }, number("dose")];
+    model.schema.features =
+        vec![number("age"), Feature { name: "colour".into(), kind: colour }, number("dose")];
     model.schema.target.kind = TargetKind::Number;
     (model.link, model.base) = (Link::Identity, vec![0.0]);
     let node = |split, left, right| Node { split, left, right, gain: 1.0, cover: 1.0 };
     let age = Split { feature: 0, test: Test::Above(30.0), missing_right: true };
     let red = Split { feature: 1, test: Test::In([0].into_iter().collect()), missing_right: false };
-    let nodes = vec![node(age, Child::Leaf(0), Child::Node(1)), node(red, Child::Leaf(1), Child::Leaf(2))];
+    let nodes =
+        vec![node(age, Child::Leaf(0), Child::Node(1)), node(red, Child::Leaf(1), Child::Leaf(2))];
     let leaves = [1.0, 2.0, 3.0].map(|value| Leaf { value, cover: 1.0 }).to_vec();
-    model.body = Body::Trees(vec![Member { output: 0, shape: Shape::Ordinary(Tree { nodes, leaves }) }]);
+    model.body =
+        Body::Trees(vec![Member { output: 0, shape: Shape::Ordinary(Tree { nodes, leaves }) }]);
     model
 }
 
-/// Age at most 30 says 1 for every colour; above, red says 3 and the others 2: the pieces of each line are known.
+/// Age at most 30 says 1 for every colour; above, red says 3 and the others 2: the pieces of each
+/// line are known.
 #[test]
 fn a_map_has_an_area_for_each_answer() {
     let model = stairs();
@@ -95,11 +102,20 @@ fn a_map_has_an_area_for_each_answer() {
     let Body::Trees(members) = &mut more.body else { unreachable!() };
     let Shape::Ordinary(tree) = &mut members[0].shape else { unreachable!() };
     tree.nodes[0].left = Child::Node(2);
-    tree.nodes.push(Node { split: dose, left: Child::Leaf(0), right: Child::Leaf(3), gain: 1.0, cover: 1.0 });
+    tree.nodes.push(Node {
+        split: dose,
+        left: Child::Leaf(0),
+        right: Child::Leaf(3),
+        gain: 1.0,
+        cover: 1.0,
+    });
     tree.leaves.push(Leaf { value: 4.0, cover: 1.0 });
     assert_eq!(more.check(), Ok(()));
     let unstated = more.to_map(0, 1, &[None, None, None]).unwrap_err();
-    assert_eq!(unstated.to_string(), "the model also asks for 'dose'; hold them fast, for example --at 'dose=0'");
+    assert_eq!(
+        unstated.to_string(),
+        "the model also asks for 'dose'; hold them fast, for example --at 'dose=0'"
+    );
     let svg = more.to_map(0, 1, &[None, None, Some(Value::Number(2.0))]).unwrap();
     assert!(svg.contains("where dose = 2<"), "{svg}");
     assert!(matches!(model.to_map(0, 2, &[]), Err(MapError::Unused { .. })));

@@ -38,7 +38,8 @@ struct Drawing<'a> {
 /// The document; `id` begins the identifiers in it.
 pub(super) fn draw(single: &SingleTree<'_>, id: &str) -> String {
     let layout = Layout::new(single);
-    let answers = single.predictions.iter().map(|prediction| width(&answer(single, prediction), NAME + 1.0));
+    let answers =
+        single.predictions.iter().map(|prediction| width(&answer(single, prediction), NAME + 1.0));
     // The heading stands above them too.
     let answers = answers.fold(width("answer", NAME), f64::max).min(MOST_CLASS) + MARK + 14.0;
     let page = MARGIN + layout.leaf_x + 10.0 + BAR + 12.0 + answers + 52.0 + 62.0 + MARGIN;
@@ -57,9 +58,10 @@ pub(super) fn draw(single: &SingleTree<'_>, id: &str) -> String {
 pub(super) fn answer(single: &SingleTree<'_>, prediction: &Prediction) -> String {
     match prediction {
         Prediction::Number(number) => short(*number),
-        Prediction::Class { class, .. } => {
-            single.classes().get(*class as usize).map_or_else(|| class.to_string(), |name| plain(name).into_owned())
-        }
+        Prediction::Class { class, .. } => single
+            .classes()
+            .get(*class as usize)
+            .map_or_else(|| class.to_string(), |name| plain(name).into_owned()),
     }
 }
 
@@ -94,10 +96,17 @@ impl Drawing<'_> {
             "<svg xmlns='http://www.w3.org/2000/svg' width='{page:.0}' height='{bottom:.0}' viewBox='0 0 {page:.0} \
              {bottom:.0}' role='img' aria-labelledby='{id}title {id}desc' font-family='{font}' font-size='{NAME}' fill='#222'>"
         )?;
-        writeln!(self.svg, "<title id='{id}title'>{title}</title>\n<desc id='{id}desc'>{}</desc>", self.description())?;
+        writeln!(
+            self.svg,
+            "<title id='{id}title'>{title}</title>\n<desc id='{id}desc'>{}</desc>",
+            self.description()
+        )?;
         writeln!(self.svg, "<rect width='100%' height='100%' fill='white'/>")?;
         let baseline = MARGIN + 14.0;
-        writeln!(self.svg, "<text x='{MARGIN}' y='{baseline}' font-size='16' font-weight='bold'>{title}</text>")?;
+        writeln!(
+            self.svg,
+            "<text x='{MARGIN}' y='{baseline}' font-size='16' font-weight='bold'>{title}</text>"
+        )?;
         self.svg.push_str(legend);
         self.headings()?;
         for node in 0..self.single.tree.nodes.len() {
@@ -125,9 +134,13 @@ impl Drawing<'_> {
         let counts = self.single.predictions.len();
         let asked: std::collections::BTreeSet<u32> =
             self.single.tree.nodes.iter().map(|node| node.split.feature).collect();
-        let names = asked.iter().map(|&feature| plain(&self.single.model.schema.features[feature as usize].name));
+        let names = asked
+            .iter()
+            .map(|&feature| plain(&self.single.model.schema.features[feature as usize].name));
         let names = names.collect::<Vec<_>>().join(", ");
-        escape(&format!("A decision tree from left to right with {counts} leaves; it asks for: {names}."))
+        escape(&format!(
+            "A decision tree from left to right with {counts} leaves; it asks for: {names}."
+        ))
     }
 
     /// What the columns of the leaves are.
@@ -135,15 +148,28 @@ impl Drawing<'_> {
         let (x, y) = (self.leaf_x(), self.top - 8.0);
         let known = self.single.shares.iter().any(|share| *share > 0.0);
         let bar = if self.single.classes().is_empty() { "value" } else { "classes" };
-        let at = [x, x + BAR + 12.0, x + BAR + 12.0 + self.answers + 40.0, x + BAR + 12.0 + self.answers + 102.0];
+        let at = [
+            x,
+            x + BAR + 12.0,
+            x + BAR + 12.0 + self.answers + 40.0,
+            x + BAR + 12.0 + self.answers + 102.0,
+        ];
         let style = "font-size='10.5' fill='#777'";
         writeln!(self.svg, "<text x='{:.1}' y='{y:.1}' {style}>{bar}</text>", at[0])?;
         writeln!(self.svg, "<text x='{:.1}' y='{y:.1}' {style}>answer</text>", at[1])?;
         if !self.single.classes().is_empty() {
-            writeln!(self.svg, "<text x='{:.1}' y='{y:.1}' text-anchor='end' {style}>share</text>", at[2])?;
+            writeln!(
+                self.svg,
+                "<text x='{:.1}' y='{y:.1}' text-anchor='end' {style}>share</text>",
+                at[2]
+            )?;
         }
         if known {
-            writeln!(self.svg, "<text x='{:.1}' y='{y:.1}' text-anchor='end' {style}>rows</text>", at[3])?;
+            writeln!(
+                self.svg,
+                "<text x='{:.1}' y='{y:.1}' text-anchor='end' {style}>rows</text>",
+                at[3]
+            )?;
         }
         Ok(())
     }
@@ -167,7 +193,9 @@ impl Drawing<'_> {
                     let column = self.layout.columns[self.layout.depth[node as usize]];
                     (MARGIN + column.left, self.top + self.layout.node_y[node as usize])
                 }
-                Child::Leaf(leaf) => (self.leaf_x() - 4.0, self.top + self.layout.leaf_y[leaf as usize]),
+                Child::Leaf(leaf) => {
+                    (self.leaf_x() - 4.0, self.top + self.layout.leaf_y[leaf as usize])
+                }
             };
             let thick = 1.1 + 7.0 * self.share(&self.single.leaves_below(child));
             let (middle, bend) = (x + CURVE / 2.0, x + CURVE);
@@ -229,7 +257,12 @@ impl Drawing<'_> {
     }
 
     /// The distribution of the classes, or the place of the mean among all numbers.
-    fn bar(&mut self, leaves: &[usize], (x, y): (f64, f64), (wide, high): (f64, f64)) -> fmt::Result {
+    fn bar(
+        &mut self,
+        leaves: &[usize],
+        (x, y): (f64, f64),
+        (wide, high): (f64, f64),
+    ) -> fmt::Result {
         if self.single.classes().is_empty() {
             return self.gauge(leaves, (x, y), (wide, high));
         }
@@ -257,23 +290,41 @@ impl Drawing<'_> {
         let mut sums = vec![0.0; self.single.classes().len()];
         for leaf in leaves {
             if let Prediction::Class { probabilities, .. } = &self.single.predictions[*leaf] {
-                sums.iter_mut().zip(probabilities).for_each(|(sum, p)| *sum += p / leaves.len() as f64);
+                sums.iter_mut()
+                    .zip(probabilities)
+                    .for_each(|(sum, p)| *sum += p / leaves.len() as f64);
             }
         }
         sums
     }
 
-    fn gauge(&mut self, leaves: &[usize], (x, y): (f64, f64), (wide, high): (f64, f64)) -> fmt::Result {
+    fn gauge(
+        &mut self,
+        leaves: &[usize],
+        (x, y): (f64, f64),
+        (wide, high): (f64, f64),
+    ) -> fmt::Result {
         let total = self.share(leaves);
         let mean: f64 = leaves
             .iter()
             .map(|&leaf| {
-                let weight = if total > 0.0 { self.single.shares[leaf] / total } else { 1.0 / leaves.len() as f64 };
-                if let Prediction::Number(number) = self.single.predictions[leaf] { weight * number } else { 0.0 }
+                let weight = if total > 0.0 {
+                    self.single.shares[leaf] / total
+                } else {
+                    1.0 / leaves.len() as f64
+                };
+                if let Prediction::Number(number) = self.single.predictions[leaf] {
+                    weight * number
+                } else {
+                    0.0
+                }
             })
             .sum();
         let (colour, filled) = (scale_colour(mean, self.range), position(mean, self.range) * wide);
-        writeln!(self.svg, "<rect x='{x:.1}' y='{y:.1}' width='{wide:.1}' height='{high}' fill='#edf0f4'/>")?;
+        writeln!(
+            self.svg,
+            "<rect x='{x:.1}' y='{y:.1}' width='{wide:.1}' height='{high}' fill='#edf0f4'/>"
+        )?;
         writeln!(
             self.svg,
             "<rect x='{x:.1}' y='{y:.1}' width='{:.1}' height='{high}' fill='{colour}' stroke='#5b7fae' \
@@ -308,18 +359,36 @@ impl Drawing<'_> {
         let at = x + BAR + 12.0;
         let mark = if let Prediction::Class { class, .. } = prediction {
             let colour = class_colour(*class as usize);
-            writeln!(self.svg, "<rect x='{at:.1}' y='{:.1}' width='9' height='9' rx='2' fill='{colour}'/>", y - 4.5)?;
+            writeln!(
+                self.svg,
+                "<rect x='{at:.1}' y='{:.1}' width='9' height='9' rx='2' fill='{colour}'/>",
+                y - 4.5
+            )?;
             MARK
         } else {
             0.0
         };
-        writeln!(self.svg, "<text x='{:.1}' y='{:.1}' font-weight='bold'>{shown}</text>", at + mark, y + 4.5)?;
+        writeln!(
+            self.svg,
+            "<text x='{:.1}' y='{:.1}' font-weight='bold'>{shown}</text>",
+            at + mark,
+            y + 4.5
+        )?;
         if let Prediction::Class { class, probabilities } = prediction {
             let share = probabilities.get(*class as usize).copied().unwrap_or(0.0);
             let at = at + self.answers + 40.0;
-            writeln!(self.svg, "<text x='{at:.1}' y='{:.1}' text-anchor='end'>{}</text>", y + 4.5, percent(share))?;
+            writeln!(
+                self.svg,
+                "<text x='{at:.1}' y='{:.1}' text-anchor='end'>{}</text>",
+                y + 4.5,
+                percent(share)
+            )?;
         }
         let at = x + BAR + 12.0 + self.answers + 102.0;
-        writeln!(self.svg, "<text x='{at:.1}' y='{:.1}' text-anchor='end' fill='#555'>{rows}</text></g>", y + 4.5)
+        writeln!(
+            self.svg,
+            "<text x='{at:.1}' y='{:.1}' text-anchor='end' fill='#555'>{rows}</text></g>",
+            y + 4.5
+        )
     }
 }

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use crate::schema::{Kind, Schema};
 
-/// The category code of a missing value. Any other code the schema has no level for counts as missing too.
+/// The category code of a missing value. Any other code the schema has no level for counts as
+/// missing too.
 pub const MISSING: u32 = u32::MAX;
 
 /// One value of one row.
@@ -65,7 +66,9 @@ pub struct Block<'a> {
 #[non_exhaustive]
 pub enum BlockError {
     /// The number of columns differs from the number of features.
-    #[error("{found} columns for {expected} features; give one column a feature, in the order of the model's schema")]
+    #[error(
+        "{found} columns for {expected} features; give one column a feature, in the order of the model's schema"
+    )]
     Columns {
         /// How many columns there are.
         found: usize,
@@ -112,7 +115,8 @@ pub enum BlockError {
     },
 }
 
-/// For each feature the number of its levels, or none for a number: all that prediction needs to know of the schema.
+/// For each feature the number of its levels, or none for a number: all that prediction needs to
+/// know of the schema.
 pub(crate) fn level_counts(schema: &Schema) -> Vec<Option<u32>> {
     let count = |kind: &Kind| match kind {
         Kind::Number => None,
@@ -130,7 +134,12 @@ fn check_kind(column: usize, schema: &Schema, number: bool) -> Result<(), BlockE
         return Ok(());
     }
     let name = |number| if number { "numbers" } else { "categories" };
-    Err(BlockError::Kind { column, name: feature.name.clone(), found: name(number), expected: name(expected) })
+    Err(BlockError::Kind {
+        column,
+        name: feature.name.clone(),
+        found: name(number),
+        expected: name(expected),
+    })
 }
 
 /// Whether a row fits the schema.
@@ -139,19 +148,28 @@ pub(crate) fn check_row(schema: &Schema, row: &[Value]) -> Result<(), BlockError
         return Err(BlockError::Columns { found: row.len(), expected: schema.features.len() });
     }
     let mut values = row.iter().enumerate();
-    values.try_for_each(|(column, value)| check_kind(column, schema, matches!(value, Value::Number(_))))
+    values.try_for_each(|(column, value)| {
+        check_kind(column, schema, matches!(value, Value::Number(_)))
+    })
 }
 
 impl Block<'_> {
     /// Whether the block fits the schema.
     pub fn check(&self, schema: &Schema) -> Result<(), BlockError> {
         if self.columns.len() != schema.features.len() {
-            return Err(BlockError::Columns { found: self.columns.len(), expected: schema.features.len() });
+            return Err(BlockError::Columns {
+                found: self.columns.len(),
+                expected: schema.features.len(),
+            });
         }
         for (column, values) in self.columns.iter().enumerate() {
             check_kind(column, schema, matches!(values, Values::Number(_)))?;
             if values.len() != self.rows {
-                return Err(BlockError::Length { column, found: values.len(), expected: self.rows });
+                return Err(BlockError::Length {
+                    column,
+                    found: values.len(),
+                    expected: self.rows,
+                });
             }
         }
         Ok(())

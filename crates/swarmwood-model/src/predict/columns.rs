@@ -3,12 +3,13 @@
 use crate::predict::block::{Block, MISSING, Values};
 use crate::predict::kernels::wide::{Heap, Wide};
 use crate::predict::kernels::{
-    Codes, GRID_CELLS, GRID_COMPARES, Grid, Instructions, ROWS, Task, count_below, count_below_on_grid, dispatch,
-    grid_cell, narrow, raise_missing, search_below,
+    Codes, GRID_CELLS, GRID_COMPARES, Grid, Instructions, ROWS, Task, count_below,
+    count_below_on_grid, dispatch, grid_cell, narrow, raise_missing, search_below,
 };
 use crate::tree::LevelSet;
 
-/// The most thresholds of one column: the codes are 0 to their number, and 255 is free for missing values.
+/// The most thresholds of one column: the codes are 0 to their number, and 255 is free for missing
+/// values.
 pub(super) const MAX_CUTS: usize = 254;
 
 /// The most levels a category may have for its codes to fit a byte, 255 being the missing value.
@@ -29,8 +30,9 @@ pub(super) struct Column {
 /// How a value becomes a byte.
 #[derive(Debug, Clone)]
 pub(super) enum Coding {
-    /// The number of thresholds below the value. A missing value has code 0, as if it were below all of them, or code
-    /// 255: rules that send missing values left and rules that send them right use different columns.
+    /// The number of thresholds below the value. A missing value has code 0, as if it were below
+    /// all of them, or code 255: rules that send missing values left and rules that send them right
+    /// use different columns.
     Number { cuts: Cuts, missing_right: bool },
     /// The codes of the column before this one, but 255 for missing values.
     Raised,
@@ -86,8 +88,12 @@ impl Cuts {
             Way::Few(thresholds) => count_below(values, thresholds, codes),
             Way::Grid(grid) => count_below_on_grid(values, grid, codes),
             #[cfg(target_arch = "x86_64")]
-            Way::Search { .. } if wide.is_some() => dispatch(Instructions::Avx2, Encode { cuts: self, values, codes }),
-            Way::Search { thresholds, first_step } => search_below(values, thresholds, *first_step, codes),
+            Way::Search { .. } if wide.is_some() => {
+                dispatch(Instructions::Avx2, Encode { cuts: self, values, codes })
+            }
+            Way::Search { thresholds, first_step } => {
+                search_below(values, thresholds, *first_step, codes)
+            }
         }
     }
 }
@@ -106,12 +112,19 @@ impl Task for Encode<'_> {
     }
 }
 
-/// The grid with the fewest compares, and among those the one with the fewest cells; none if even the finest grid has
-/// crowded cells.
+/// The grid with the fewest compares, and among those the one with the fewest cells; none if even
+/// the finest grid has crowded cells.
 fn best_grid(thresholds: &[f64]) -> Option<Grid> {
     let fits = |cells: &usize| *cells >= thresholds.len();
-    let grids = || [64, 256, 1024, GRID_CELLS].into_iter().filter(fits).filter_map(|cells| grid(thresholds, cells));
-    [1, 2, GRID_COMPARES].into_iter().find_map(|compares| grids().find(|grid| grid.compares == compares))
+    let grids = || {
+        [64, 256, 1024, GRID_CELLS]
+            .into_iter()
+            .filter(fits)
+            .filter_map(|cells| grid(thresholds, cells))
+    };
+    [1, 2, GRID_COMPARES]
+        .into_iter()
+        .find_map(|compares| grids().find(|grid| grid.compares == compares))
 }
 
 fn grid(thresholds: &[f64], cells: usize) -> Option<Grid> {
@@ -159,10 +172,16 @@ pub(super) struct Rows<'a> {
 }
 
 impl Column {
-    /// Encodes rows; `before` is the column before this one. Where the block ends early, the rest of the codes means
-    /// nothing.
+    /// Encodes rows; `before` is the column before this one. Where the block ends early, the rest
+    /// of the codes means nothing.
     #[inline(always)]
-    pub(super) fn encode(&self, wide: Option<Wide>, rows: &mut Rows<'_>, before: Option<&Codes>, codes: &mut Codes) {
+    pub(super) fn encode(
+        &self,
+        wide: Option<Wide>,
+        rows: &mut Rows<'_>,
+        before: Option<&Codes>,
+        codes: &mut Codes,
+    ) {
         let start = rows.start;
         match (&self.coding, &rows.block.columns[self.feature as usize]) {
             (Coding::Number { cuts, missing_right }, Values::Number(values)) => {
@@ -183,7 +202,11 @@ impl Column {
             }
             (Coding::Member { levels, set, missing_right }, Values::Category(values)) => {
                 for (code, value) in codes.iter_mut().zip(&values[start..]) {
-                    *code = u8::from(if value < levels { set.contains(*value) } else { *missing_right });
+                    *code = u8::from(if value < levels {
+                        set.contains(*value)
+                    } else {
+                        *missing_right
+                    });
                 }
             }
             // The block has been checked against the schema the model was compiled with.

@@ -1,9 +1,10 @@
 //! From trees to programs over byte columns.
 //!
-//! Each rule becomes "the code of column `c` is above `cut`". An oblivious tree is the list of its rules. An ordinary
-//! tree is a bottom-up program: a step takes the leaf indices its two children would give all rows of a block and
-//! chooses between them, so after the last step every row has its leaf, without a branch on data. In a tree with more
-//! leaves than a byte can name, many rows descend side by side.
+//! Each rule becomes "the code of column `c` is above `cut`". An oblivious tree is the list of its
+//! rules. An ordinary tree is a bottom-up program: a step takes the leaf indices its two children
+//! would give all rows of a block and chooses between them, so after the last step every row has
+//! its leaf, without a branch on data. In a tree with more leaves than a byte can name, many rows
+//! descend side by side.
 
 use std::collections::HashMap;
 
@@ -61,14 +62,16 @@ pub(super) enum Form {
     Descent { first: usize, leaves: usize, end: usize },
 }
 
-/// A node or leaf of a large tree. Rows stay at leaves, because both edges of a leaf lead to itself.
+/// A node or leaf of a large tree. Rows stay at leaves, because both edges of a leaf lead to
+/// itself.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
     pub(super) rule: Rule,
     pub(super) next: [u32; 2],
 }
 
-/// A rule passes where the code of a column, translated by a table if there is one, is above the cut.
+/// A rule passes where the code of a column, translated by a table if there is one, is above the
+/// cut.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rule {
     pub(super) column: u32,
@@ -166,7 +169,11 @@ impl<'m> Compiler<'m> {
                     let rule = self.rule(&level.split);
                     self.program.rules.push(rule);
                 }
-                if count <= 8 { Form::Levels { first, count } } else { Form::ManyLevels { first, count } }
+                if count <= 8 {
+                    Form::Levels { first, count }
+                } else {
+                    Form::ManyLevels { first, count }
+                }
             }
         };
         let values = self.program.values.len();
@@ -175,7 +182,12 @@ impl<'m> Compiler<'m> {
             self.program.planes.push(planes);
             self.program.planes.len() - 1
         });
-        self.program.trees.push(Compiled { form, values, planes, columns: self.program.columns.len() });
+        self.program.trees.push(Compiled {
+            form,
+            values,
+            planes,
+            columns: self.program.columns.len(),
+        });
     }
 
     fn column(&mut self, feature: u32, coding: Coding) -> u32 {
@@ -192,7 +204,10 @@ impl<'m> Compiler<'m> {
                 let key = (feature, set, missing_right);
                 if levels > MAX_BYTE_LEVELS {
                     let column = self.memberships.get(&key).copied().unwrap_or_else(|| {
-                        let column = self.column(feature, Coding::Member { levels, set: set.clone(), missing_right });
+                        let column = self.column(
+                            feature,
+                            Coding::Member { levels, set: set.clone(), missing_right },
+                        );
                         self.memberships.insert(key, column);
                         column
                     });
@@ -223,14 +238,18 @@ impl<'m> Compiler<'m> {
         let place = asked.thresholds.partition_point(|other| *other < threshold);
         // A feature with more thresholds than a byte can count is spread over several columns.
         let part = place / MAX_CUTS;
-        // Where missing values go both ways, the values are encoded once and the column for the right side follows.
+        // Where missing values go both ways, the values are encoded once and the column for the
+        // right side follows.
         let both = asked.left && asked.right;
         let column = match self.number_columns.get(&(feature, part)) {
             Some(column) => *column,
             None => {
                 let end = asked.thresholds.len().min((part + 1) * MAX_CUTS);
                 let cuts = Cuts::new(&asked.thresholds[part * MAX_CUTS..end]);
-                let column = self.column(feature, Coding::Number { cuts, missing_right: missing_right && !both });
+                let column = self.column(
+                    feature,
+                    Coding::Number { cuts, missing_right: missing_right && !both },
+                );
                 if both {
                     self.column(feature, Coding::Raised);
                 }
@@ -259,8 +278,9 @@ impl<'m> Compiler<'m> {
         Form::Descent { first, leaves: nodes, end: self.program.places.len() }
     }
 
-    /// Emits children before parents, and of two children the one first that needs more slots, which keeps their number
-    /// below the logarithm of the number of leaves (Sethi and Ullman 1970).
+    /// Emits children before parents, and of two children the one first that needs more slots,
+    /// which keeps their number below the logarithm of the number of leaves (Sethi and Ullman
+    /// 1970).
     fn ordinary(&mut self, tree: &'m Tree) -> Form {
         let needs = slot_needs(tree);
         let first = self.program.steps.len();
@@ -272,7 +292,8 @@ impl<'m> Compiler<'m> {
             let node = &tree.nodes[index];
             if !children_done {
                 visits.push((index, true));
-                let mut children: Vec<usize> = [node.left, node.right].into_iter().filter_map(inner).collect();
+                let mut children: Vec<usize> =
+                    [node.left, node.right].into_iter().filter_map(inner).collect();
                 children.sort_by_key(|child| needs[*child]);
                 visits.extend(children.into_iter().map(|child| (child, false)));
                 continue;
@@ -310,7 +331,9 @@ impl Choice {
     /// The slot of the result.
     fn result(self) -> u8 {
         match self {
-            Choice::Leaves { slot, .. } | Choice::RightLeaf { slot, .. } | Choice::LeftLeaf { slot, .. } => slot,
+            Choice::Leaves { slot, .. }
+            | Choice::RightLeaf { slot, .. }
+            | Choice::LeftLeaf { slot, .. } => slot,
             Choice::Slots { left, .. } => left,
         }
     }

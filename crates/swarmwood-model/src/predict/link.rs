@@ -24,7 +24,8 @@ pub enum Predictions {
     Numbers(Vec<f64>),
     /// Of a classification model.
     Classes {
-        /// The most probable class of each row, an index into the target's classes; the first of equals.
+        /// The most probable class of each row, an index into the target's classes; the first of
+        /// equals.
         classes: Vec<u32>,
         /// Row by row one probability a class.
         probabilities: Vec<f64>,
@@ -43,8 +44,8 @@ impl Link {
         }
     }
 
-    /// The class probabilities that belong to the raw scores of a row: two for [`Link::Sigmoid`], as many as scores for
-    /// [`Link::Softmax`]. For the links of regression nothing is added.
+    /// The class probabilities that belong to the raw scores of a row: two for [`Link::Sigmoid`],
+    /// as many as scores for [`Link::Softmax`]. For the links of regression nothing is added.
     ///
     /// ```
     /// let mut probabilities = vec![];
@@ -106,11 +107,14 @@ impl Model {
     /// The predictions that belong to raw scores, row by row [`Model::outputs`] each.
     pub fn link_all(&self, raw: &[f64]) -> Predictions {
         if !self.link.is_classification() {
-            return Predictions::Numbers(raw.iter().map(|&score| self.link.number(score)).collect());
+            return Predictions::Numbers(
+                raw.iter().map(|&score| self.link.number(score)).collect(),
+            );
         }
         let rows = raw.chunks_exact(self.outputs().max(1));
         let classes = rows.clone().map(|row| self.link.class(row)).collect();
-        let mut probabilities = Vec::with_capacity(raw.len() * if self.link == Link::Sigmoid { 2 } else { 1 });
+        let mut probabilities =
+            Vec::with_capacity(raw.len() * if self.link == Link::Sigmoid { 2 } else { 1 });
         rows.for_each(|row| self.link.probabilities(row, &mut probabilities));
         Predictions::Classes { classes, probabilities }
     }

@@ -8,8 +8,8 @@ use crate::predict::columns::{Rest, Rows};
 use crate::predict::compile::{Choice, Compiled, Form, Place, Program, Rule, Step, compile};
 use crate::predict::kernels::wide::{Planes, Side, Wide};
 use crate::predict::kernels::{
-    Codes, Instructions, ROWS, Task, add_leaves, choose, choose_leaves, choose_left_leaf, choose_right_leaf, dispatch,
-    mark, translate,
+    Codes, Instructions, ROWS, Task, add_leaves, choose, choose_leaves, choose_left_leaf,
+    choose_right_leaf, dispatch, mark, translate,
 };
 use crate::predict::walk::{add_linear, add_trees, known};
 use crate::schema::Schema;
@@ -17,7 +17,8 @@ use crate::schema::Schema;
 /// Fewer rows than this are walked: a block costs the same however few of its rows are used.
 const FEW_ROWS: usize = 96;
 
-/// Trees whose leaf values are added together, so that a row's sum is loaded and stored once for all of them.
+/// Trees whose leaf values are added together, so that a row's sum is loaded and stored once for
+/// all of them.
 const GROUP: usize = 4;
 
 /// A model compiled for prediction of many rows.
@@ -89,10 +90,16 @@ impl Predictor {
         first_rounds.map_or(all, |rounds| rounds.saturating_mul(self.outputs()).min(all))
     }
 
-    /// Raw scores of all rows, row by row [`Predictor::outputs`] each, of the first `first_rounds` rounds or of all.
+    /// Raw scores of all rows, row by row [`Predictor::outputs`] each, of the first `first_rounds`
+    /// rounds or of all.
     ///
     /// A linear model has no rounds and ignores `first_rounds`.
-    pub fn raw(&self, block: &Block<'_>, first_rounds: Option<usize>, out: &mut [f64]) -> Result<(), BlockError> {
+    pub fn raw(
+        &self,
+        block: &Block<'_>,
+        first_rounds: Option<usize>,
+        out: &mut [f64],
+    ) -> Result<(), BlockError> {
         self.raw_range(block, 0..block.rows, first_rounds, out)
     }
 
@@ -111,7 +118,8 @@ impl Predictor {
         for (start, out) in rows.step_by(ROWS).zip(out.chunks_mut(ROWS * outputs)) {
             let whole_block = out.len() >= FEW_ROWS * outputs;
             if whole_block && self.functions.is_empty() {
-                let task = RawTask { predictor: self, block, start, trees, scratch: &mut scratch, out };
+                let task =
+                    RawTask { predictor: self, block, start, trees, scratch: &mut scratch, out };
                 dispatch(self.instructions, task);
                 continue;
             }
@@ -125,8 +133,14 @@ impl Predictor {
         Ok(())
     }
 
-    /// Leaf indices of all rows, row by row one a tree of the first `first_rounds` rounds or of all.
-    pub fn leaves(&self, block: &Block<'_>, first_rounds: Option<usize>, out: &mut [u32]) -> Result<(), BlockError> {
+    /// Leaf indices of all rows, row by row one a tree of the first `first_rounds` rounds or of
+    /// all.
+    pub fn leaves(
+        &self,
+        block: &Block<'_>,
+        first_rounds: Option<usize>,
+        out: &mut [u32],
+    ) -> Result<(), BlockError> {
         self.leaves_range(block, 0..block.rows, first_rounds, out)
     }
 
@@ -145,13 +159,20 @@ impl Predictor {
         }
         let mut scratch = Scratch::new(&self.program, trees);
         for (start, out) in rows.step_by(ROWS).zip(out.chunks_mut(ROWS * trees)) {
-            let task = LeavesTask { predictor: self, block, start, trees, scratch: &mut scratch, out };
+            let task =
+                LeavesTask { predictor: self, block, start, trees, scratch: &mut scratch, out };
             dispatch(self.instructions, task);
         }
         Ok(())
     }
 
-    fn check(&self, block: &Block<'_>, rows: &Range<usize>, found: usize, per_row: usize) -> Result<(), BlockError> {
+    fn check(
+        &self,
+        block: &Block<'_>,
+        rows: &Range<usize>,
+        found: usize,
+        per_row: usize,
+    ) -> Result<(), BlockError> {
         block.check(&self.schema)?;
         if rows.start > rows.end || rows.end > block.rows {
             return Err(BlockError::Range { range: rows.clone(), rows: block.rows });
@@ -225,13 +246,17 @@ impl Scratch {
         }
     }
 
-    /// Leaf indices of any tree into `large`; the group of trees must be empty, its places are used.
+    /// Leaf indices of any tree into `large`; the group of trees must be empty, its places are
+    /// used.
     #[inline(always)]
     fn find_large_leaves(&mut self, wide: Option<Wide>, program: &Program, form: &Form) {
         match form {
             Form::Levels { .. } | Form::Steps { .. } => {
                 self.find_leaves(wide, program, form, 0);
-                self.large.iter_mut().zip(&self.leaves[0]).for_each(|(leaf, low)| *leaf = u32::from(*low));
+                self.large
+                    .iter_mut()
+                    .zip(&self.leaves[0])
+                    .for_each(|(leaf, low)| *leaf = u32::from(*low));
             }
             Form::ManyLevels { first, count } => {
                 let (low, high) = program.rules[*first..first + count].split_at(8);
@@ -248,7 +273,8 @@ impl Scratch {
         }
     }
 
-    /// Some rows at a time take a step each, so that the loads of one row do not wait for those of another.
+    /// Some rows at a time take a step each, so that the loads of one row do not wait for those of
+    /// another.
     #[inline(always)]
     fn descend(&mut self, program: &Program, places: &[Place], leaves: u32) {
         const LANES: usize = 16;
@@ -315,8 +341,12 @@ impl Scratch {
             Choice::Leaves { left, right, slot } => {
                 choose_leaves(codes, rule.cut, left, right, &mut slots[slot as usize]);
             }
-            Choice::RightLeaf { slot, right } => choose_right_leaf(codes, rule.cut, right, &mut slots[slot as usize]),
-            Choice::LeftLeaf { left, slot } => choose_left_leaf(codes, rule.cut, left, &mut slots[slot as usize]),
+            Choice::RightLeaf { slot, right } => {
+                choose_right_leaf(codes, rule.cut, right, &mut slots[slot as usize])
+            }
+            Choice::LeftLeaf { left, slot } => {
+                choose_left_leaf(codes, rule.cut, left, &mut slots[slot as usize])
+            }
             Choice::Slots { left, right } => {
                 if let Ok([left, right]) = slots.get_disjoint_mut([left as usize, right as usize]) {
                     choose(codes, rule.cut, right, left);
@@ -345,7 +375,12 @@ fn choose_wide(wide: Wide, codes: &Codes, cut: u8, choice: Choice, slots: &mut [
 
 /// The codes a rule compares with its cut.
 #[inline(always)]
-fn codes_of<'a>(program: &Program, rule: &Rule, columns: &'a [Codes], translated: &'a mut Codes) -> &'a Codes {
+fn codes_of<'a>(
+    program: &Program,
+    rule: &Rule,
+    columns: &'a [Codes],
+    translated: &'a mut Codes,
+) -> &'a Codes {
     let codes = &columns[rule.column as usize];
     match rule.table {
         None => codes,
@@ -409,7 +444,8 @@ impl Task for RawTask<'_> {
                 self.out.copy_from_slice(&self.scratch.sums[..self.out.len()]);
                 return;
             }
-            for (out, sum) in self.out[output..].iter_mut().step_by(outputs).zip(&self.scratch.sums) {
+            for (out, sum) in self.out[output..].iter_mut().step_by(outputs).zip(&self.scratch.sums)
+            {
                 *out = *sum;
             }
         }
@@ -434,7 +470,11 @@ impl Scratch {
             }
         }
         if let Ok(group) = <[_; GROUP]>::try_from(group) {
-            return add_leaves(self.leaves.each_ref(), group.map(|tree| table(program, tree)), &mut self.sums);
+            return add_leaves(
+                self.leaves.each_ref(),
+                group.map(|tree| table(program, tree)),
+                &mut self.sums,
+            );
         }
         for (leaves, tree) in self.leaves.iter().zip(group) {
             add_leaves([leaves], [table(program, *tree)], &mut self.sums);
@@ -461,7 +501,9 @@ impl Task for LeavesTask<'_> {
         self.scratch.encode(wide, program, self.block, self.start);
         for tree in 0..self.trees {
             self.scratch.find_large_leaves(wide, program, &program.trees[tree].form);
-            for (out, leaf) in self.out[tree..].iter_mut().step_by(self.trees).zip(&self.scratch.large) {
+            for (out, leaf) in
+                self.out[tree..].iter_mut().step_by(self.trees).zip(&self.scratch.large)
+            {
                 *out = *leaf;
             }
         }

@@ -7,7 +7,8 @@ use crate::samples::{self, Dice, Size, any_model, borrowed, columns};
 use crate::*;
 
 fn same_bits(left: &[f64], right: &[f64]) -> bool {
-    left.len() == right.len() && left.iter().zip(right).all(|(left, right)| left.to_bits() == right.to_bits())
+    left.len() == right.len()
+        && left.iter().zip(right).all(|(left, right)| left.to_bits() == right.to_bits())
 }
 
 /// Compares every batch way with the plain walk.
@@ -15,8 +16,10 @@ fn agree(model: &Model, rows: &[Vec<Value>], first_rounds: Option<usize>) {
     let owned = columns(model, rows);
     let columns = borrowed(&owned);
     let block = Block { columns: &columns, rows: rows.len() };
-    let expected: Vec<f64> = rows.iter().flat_map(|row| model.raw_row(row, first_rounds).unwrap()).collect();
-    let leaves: Vec<u32> = rows.iter().flat_map(|row| model.leaves_row(row, first_rounds).unwrap()).collect();
+    let expected: Vec<f64> =
+        rows.iter().flat_map(|row| model.raw_row(row, first_rounds).unwrap()).collect();
+    let leaves: Vec<u32> =
+        rows.iter().flat_map(|row| model.leaves_row(row, first_rounds).unwrap()).collect();
     let mut predictor = Predictor::new(model);
     for instructions in Instructions::all() {
         predictor.set_instructions(instructions);
@@ -86,11 +89,14 @@ fn cuts_choose_by_spread() {
     assert!(matches!(way(&even[..3]), Way::Few(_)));
     assert!(matches!(way(&even), Way::Grid(grid) if grid.compares == 1));
     assert!(matches!(way(&skewed), Way::Search { first_step: 64, .. }));
-    assert!(matches!(way(&[f64::MIN, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, f64::MAX]), Way::Search { .. }));
+    assert!(matches!(
+        way(&[f64::MIN, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, f64::MAX]),
+        Way::Search { .. }
+    ));
 }
 
-/// More thresholds than one column can count, more leaves than registers hold or a byte can name, and deep oblivious
-/// trees.
+/// More thresholds than one column can count, more leaves than registers hold or a byte can name,
+/// and deep oblivious trees.
 #[test]
 fn oversized_models_agree() {
     for (leaves, levels) in [(64, 6), (65, 7), (256, 8), (257, 9), (900, 16)] {
@@ -103,7 +109,8 @@ fn oversized_models_agree() {
             _ => Shape::Oblivious(samples::oblivious(dice, &features, levels)),
         };
         let outputs = model.outputs();
-        let members = (0..6 * outputs).map(|i| Member { output: (i % outputs) as u32, shape: shape(dice, i) });
+        let members = (0..6 * outputs)
+            .map(|i| Member { output: (i % outputs) as u32, shape: shape(dice, i) });
         model.body = Body::Trees(members.collect());
         assert_eq!(model.check(), Ok(()));
         agree(&model, &samples::rows(5, &model, 1500), None);
@@ -119,7 +126,9 @@ fn mismatched_input_is_refused() {
     let predictor = Predictor::new(&model);
     let mut out = vec![0.0; 3 * model.outputs()];
     let mut run = |columns: &[Values<'_>], rows, range| {
-        predictor.raw_range(&Block { columns, rows }, range, None, &mut out).map_err(|error| error.to_string())
+        predictor
+            .raw_range(&Block { columns, rows }, range, None, &mut out)
+            .map_err(|error| error.to_string())
     };
     assert_eq!(run(&good, 3, 0..3), Ok(()));
     let error = run(&good[1..], 3, 0..3).unwrap_err();
@@ -127,12 +136,21 @@ fn mismatched_input_is_refused() {
     let mut swapped = good.clone();
     swapped.swap(0, 4);
     let error = run(&swapped, 3, 0..3).unwrap_err();
-    assert!(error.contains("column 0 holds categories, but the model's feature `feature 0` is numbers"), "{error}");
+    assert!(
+        error.contains("column 0 holds categories, but the model's feature `feature 0` is numbers"),
+        "{error}"
+    );
     assert!(run(&good, 4, 0..3).unwrap_err().contains("3 values in a block of 4 rows"));
     assert!(run(&good, 3, 1..4).unwrap_err().contains("rows 1..4"));
     assert!(run(&good, 3, 0..2).unwrap_err().contains("places for"));
-    assert!(matches!(model.raw_row(&rows[0][1..], None), Err(BlockError::Columns { found: 4, expected: 5 })));
-    assert!(matches!(model.raw_row(&[Value::Category(0); 5], None), Err(BlockError::Kind { column: 0, .. })));
+    assert!(matches!(
+        model.raw_row(&rows[0][1..], None),
+        Err(BlockError::Columns { found: 4, expected: 5 })
+    ));
+    assert!(matches!(
+        model.raw_row(&[Value::Category(0); 5], None),
+        Err(BlockError::Kind { column: 0, .. })
+    ));
 }
 
 #[test]

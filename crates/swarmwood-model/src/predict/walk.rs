@@ -1,4 +1,5 @@
-//! The plain walk from the root to a leaf, one row at a time: what a model means, and what every faster way must equal.
+//! The plain walk from the root to a leaf, one row at a time: what a model means, and what every
+//! faster way must equal.
 
 use crate::ensemble::{Body, Linear, Member, Model, Shape, Term};
 use crate::predict::block::{BlockError, MISSING, Value, check_row};
@@ -14,10 +15,13 @@ pub(crate) fn known(levels: Option<u32>, value: Value) -> Value {
 }
 
 impl Split {
-    /// Whether a row with this value goes right. The code of a level the model does not know must be [`MISSING`].
+    /// Whether a row with this value goes right. The code of a level the model does not know must
+    /// be [`MISSING`].
     pub fn goes_right(&self, value: Value) -> bool {
         match (&self.test, value) {
-            (Test::Above(threshold), Value::Number(number)) if !number.is_nan() => number > *threshold,
+            (Test::Above(threshold), Value::Number(number)) if !number.is_nan() => {
+                number > *threshold
+            }
             (Test::In(set), Value::Category(code)) if code != MISSING => set.contains(code),
             _ => self.missing_right,
         }
@@ -33,7 +37,11 @@ impl Tree {
                 Child::Leaf(leaf) => return leaf,
                 Child::Node(index) => {
                     let node = &self.nodes[index as usize];
-                    at = if node.split.goes_right(value(node.split.feature)) { node.right } else { node.left };
+                    at = if node.split.goes_right(value(node.split.feature)) {
+                        node.right
+                    } else {
+                        node.left
+                    };
                 }
             }
         }
@@ -44,7 +52,10 @@ impl Oblivious {
     /// The leaf a row falls into; `value` gives the row's value of a feature.
     pub fn leaf_of(&self, value: impl Fn(u32) -> Value) -> u32 {
         let side = |split: &Split| u32::from(split.goes_right(value(split.feature)));
-        self.levels.iter().enumerate().fold(0, |leaf, (level, rule)| leaf | side(&rule.split) << level)
+        self.levels
+            .iter()
+            .enumerate()
+            .fold(0, |leaf, (level, rule)| leaf | side(&rule.split) << level)
     }
 }
 
@@ -62,8 +73,12 @@ impl Term {
     /// What the term adds for a value.
     pub(crate) fn add(&self, value: Value) -> f64 {
         match (self, value) {
-            (Term::Number { weight, centre }, Value::Number(number)) if !number.is_nan() => weight * (number - centre),
-            (Term::Category { weights }, Value::Category(code)) => weights.get(code as usize).copied().unwrap_or(0.0),
+            (Term::Number { weight, centre }, Value::Number(number)) if !number.is_nan() => {
+                weight * (number - centre)
+            }
+            (Term::Category { weights }, Value::Category(code)) => {
+                weights.get(code as usize).copied().unwrap_or(0.0)
+            }
             _ => 0.0,
         }
     }
@@ -96,10 +111,15 @@ impl Model {
         known(levels, row[feature as usize])
     }
 
-    /// The raw scores of one row: the start values, plus what the first `first_rounds` rounds (or all) add in order.
+    /// The raw scores of one row: the start values, plus what the first `first_rounds` rounds (or
+    /// all) add in order.
     ///
     /// A linear model has no rounds and ignores `first_rounds`.
-    pub fn raw_row(&self, row: &[Value], first_rounds: Option<usize>) -> Result<Vec<f64>, BlockError> {
+    pub fn raw_row(
+        &self,
+        row: &[Value],
+        first_rounds: Option<usize>,
+    ) -> Result<Vec<f64>, BlockError> {
         check_row(&self.schema, row)?;
         let mut raw = self.base.clone();
         let value = |feature| self.value_of(row, feature);
@@ -111,7 +131,11 @@ impl Model {
     }
 
     /// The leaf one row falls into, tree by tree.
-    pub fn leaves_row(&self, row: &[Value], first_rounds: Option<usize>) -> Result<Vec<u32>, BlockError> {
+    pub fn leaves_row(
+        &self,
+        row: &[Value],
+        first_rounds: Option<usize>,
+    ) -> Result<Vec<u32>, BlockError> {
         check_row(&self.schema, row)?;
         let leaf = |member: &Member| member.shape.leaf_of(|feature| self.value_of(row, feature));
         Ok(self.first_members(first_rounds).iter().map(leaf).collect())

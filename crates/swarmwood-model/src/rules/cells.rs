@@ -1,9 +1,11 @@
-//! Phase 3 of Jun, Cho, Lee 2012: neighbouring cells of the grid with equal answers are merged until none can be.
+//! Phase 3 of Jun, Cho, Lee 2012: neighbouring cells of the grid with equal answers are merged
+//! until none can be.
 //!
-//! All thresholds of a feature cut the whole space, so that a grid has as many cells as the product of the atoms of its
-//! axes; each starts as a rule of its own. Cells that differ on one axis alone and touch there become one. Deviations: the
-//! paper does not say in which order, so axes take turns, in the order of the tree, until a turn changes nothing; a
-//! missing value is a cell like any other; and the answer with the most conditions becomes "otherwise" here too. Kept for
+//! All thresholds of a feature cut the whole space, so that a grid has as many cells as the product
+//! of the atoms of its axes; each starts as a rule of its own. Cells that differ on one axis alone
+//! and touch there become one. Deviations: the paper does not say in which order, so axes take
+//! turns, in the order of the tree, until a turn changes nothing; a missing value is a cell like
+//! any other; and the answer with the most conditions becomes "otherwise" here too. Kept for
 //! comparison: it makes more rules than the tree had, and the grid explodes.
 
 use std::collections::BTreeMap;

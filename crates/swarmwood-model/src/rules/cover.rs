@@ -1,12 +1,13 @@
 //! Few boxes with few conditions that hold exactly the leaves of one answer.
 //!
-//! The leaves of the answer are grown to larger boxes that still meet no leaf of another answer: around other leaves of
-//! the answer where that is possible (`grow`), and by dropping conditions (`relax`). Boxes are chosen
-//! greedily until every leaf is in one; a box that the others cover together goes; then every box in turn is reduced to
-//! what it alone holds and grown again, as long as conditions fall. These are the steps expand, irredundant and reduce of
-//! ESPRESSO (Brayton et al. 1984), the two-level minimiser of logic circuits. Deviations: whole conditions are dropped by
-//! an exact search where ESPRESSO raises literals one at a time, and purity is tested against the leaves, which are few,
-//! never against the cells of a grid, which are many.
+//! The leaves of the answer are grown to larger boxes that still meet no leaf of another answer:
+//! around other leaves of the answer where that is possible (`grow`), and by dropping conditions
+//! (`relax`). Boxes are chosen greedily until every leaf is in one; a box that the others cover
+//! together goes; then every box in turn is reduced to what it alone holds and grown again, as long
+//! as conditions fall. These are the steps expand, irredundant and reduce of ESPRESSO (Brayton et
+//! al. 1984), the two-level minimiser of logic circuits. Deviations: whole conditions are dropped
+//! by an exact search where ESPRESSO raises literals one at a time, and purity is tested against
+//! the leaves, which are few, never against the cells of a grid, which are many.
 
 use super::relax::relax;
 use super::space::{Region, Space};
@@ -14,7 +15,8 @@ use super::space::{Region, Space};
 /// Other leaves a box is tried to be grown around, nearest in the order of the tree first.
 const NEIGHBOURS: usize = 64;
 
-/// Leaves of the largest tree whose boxes are grown and chosen; in a larger one conditions are dropped, and no more.
+/// Leaves of the largest tree whose boxes are grown and chosen; in a larger one conditions are
+/// dropped, and no more.
 pub(super) const MOST_LEAVES: usize = 512;
 
 /// How often the chosen boxes are reduced and grown again.
@@ -35,7 +37,8 @@ impl Task<'_> {
     pub(super) fn cover(&self) -> Vec<Region> {
         let candidates = self.candidates();
         let by_score: [&dyn Fn(usize, usize) -> (usize, usize); 3] = [
-            // New leaves a condition, in parts of a thousand; then the most leaves; then the fewest conditions.
+            // New leaves a condition, in parts of a thousand; then the most leaves; then the fewest
+            // conditions.
             &|leaves, conditions| (leaves * 1000 / (conditions + 1), leaves),
             &|leaves, conditions| (leaves, usize::MAX - conditions),
             &|leaves, conditions| (usize::MAX - conditions, leaves),
@@ -44,7 +47,8 @@ impl Task<'_> {
         tries.min_by_key(|chosen| self.size(chosen)).unwrap_or_default()
     }
 
-    /// The same for a tree that nobody reads: conditions are dropped, and boxes that become equal are one.
+    /// The same for a tree that nobody reads: conditions are dropped, and boxes that become equal
+    /// are one.
     pub(super) fn relaxed(&self) -> Vec<Region> {
         let relaxed = |leaf: &&Region| relax(self.space, leaf, &self.others).into_iter().next();
         let mut boxes: Vec<Region> = self.own.iter().filter_map(relaxed).collect();
@@ -86,7 +90,8 @@ impl Task<'_> {
         out.extend(seeds);
     }
 
-    /// The box grown around other leaves of the answer, one after the other, as long as it stays pure.
+    /// The box grown around other leaves of the answer, one after the other, as long as it stays
+    /// pure.
     fn grow(&self, region: &Region, at: usize, forward: bool) -> Region {
         let mut grown = region.clone();
         for step in 1..=(2 * self.own.len()).min(NEIGHBOURS) {
@@ -105,8 +110,13 @@ impl Task<'_> {
     }
 
     /// Takes the best candidate, again and again, until every leaf is in one.
-    fn choose(&self, candidates: &[Region], score: &dyn Fn(usize, usize) -> (usize, usize)) -> Vec<Region> {
-        let costs: Vec<usize> = candidates.iter().map(|candidate| self.space.cost(candidate)).collect();
+    fn choose(
+        &self,
+        candidates: &[Region],
+        score: &dyn Fn(usize, usize) -> (usize, usize),
+    ) -> Vec<Region> {
+        let costs: Vec<usize> =
+            candidates.iter().map(|candidate| self.space.cost(candidate)).collect();
         let mut open: Vec<&Region> = self.own.clone();
         let mut chosen = Vec::new();
         while !open.is_empty() {
@@ -115,7 +125,10 @@ impl Task<'_> {
                 (leaves > 0).then(|| (score(leaves, costs[at]), std::cmp::Reverse(at)))
             };
             // Every leaf is in a candidate that was grown from it.
-            let Some((_, std::cmp::Reverse(best))) = (0..candidates.len()).filter_map(gain).max() else { break };
+            let Some((_, std::cmp::Reverse(best))) = (0..candidates.len()).filter_map(gain).max()
+            else {
+                break;
+            };
             open.retain(|leaf| !candidates[best].contains(leaf));
             chosen.push(candidates[best].clone());
         }
@@ -127,7 +140,8 @@ impl Task<'_> {
         for _ in 0..ROUNDS {
             let before = self.size(&chosen);
             // The costliest first: it is worth most to be rid of.
-            chosen.sort_by_key(|region| (std::cmp::Reverse(self.space.cost(region)), region.clone()));
+            chosen
+                .sort_by_key(|region| (std::cmp::Reverse(self.space.cost(region)), region.clone()));
             let mut at = 0;
             while at < chosen.len() {
                 match self.alone(&chosen, at) {
@@ -146,11 +160,13 @@ impl Task<'_> {
         chosen
     }
 
-    /// The smallest box around what only the box `at` holds; `Some(None)` if that is nothing, `None` if it is not known.
+    /// The smallest box around what only the box `at` holds; `Some(None)` if that is nothing,
+    /// `None` if it is not known.
     fn alone(&self, chosen: &[Region], at: usize) -> Option<Option<Region>> {
         let mut alone: Option<Region> = None;
         for leaf in &self.own {
-            let mut pieces: Vec<Region> = self.space.intersection(leaf, &chosen[at]).into_iter().collect();
+            let mut pieces: Vec<Region> =
+                self.space.intersection(leaf, &chosen[at]).into_iter().collect();
             for (_, other) in chosen.iter().enumerate().filter(|(other, _)| *other != at) {
                 let mut rest = Vec::new();
                 pieces.iter().for_each(|piece| self.space.subtract(piece, other, &mut rest));
@@ -160,8 +176,10 @@ impl Task<'_> {
                 }
             }
             for piece in pieces {
-                alone =
-                    Some(alone.map_or_else(|| self.space.hull(&piece, &piece), |hull| self.space.hull(&hull, &piece)));
+                alone = Some(alone.map_or_else(
+                    || self.space.hull(&piece, &piece),
+                    |hull| self.space.hull(&hull, &piece),
+                ));
             }
         }
         Some(alone)

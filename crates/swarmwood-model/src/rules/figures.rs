@@ -1,10 +1,12 @@
 //! Support, confidence and lift of rules: from what the leaves tell, or counted on data.
 //!
-//! Support is the share of the rows a rule holds for, confidence the share of these whose class is the rule's, lift the
-//! confidence divided by the share of the class among all rows. Rules of one answer may overlap; a row counts for each of
-//! them. The leaves tell how many training rows they have and of which classes. A rule that is made of whole leaves has
-//! exact figures; one that cuts through a leaf has an interval of support, from the leaves that are wholly inside to those
-//! that are touched, and its confidence is that of the leaves inside. What [`RuleSet::count`] finds on data is exact.
+//! Support is the share of the rows a rule holds for, confidence the share of these whose class is
+//! the rule's, lift the confidence divided by the share of the class among all rows. Rules of one
+//! answer may overlap; a row counts for each of them. The leaves tell how many training rows they
+//! have and of which classes. A rule that is made of whole leaves has exact figures; one that cuts
+//! through a leaf has an interval of support, from the leaves that are wholly inside to those that
+//! are touched, and its confidence is that of the leaves inside. What [`RuleSet::count`] finds on
+//! data is exact.
 
 use std::cmp::Reverse;
 
@@ -19,11 +21,13 @@ pub struct Figures {
     pub support: f64,
     /// The share of all rows it holds for, at most; equal to `support` where it is exact.
     pub support_at_most: f64,
-    /// The share of these rows whose class is the rule's; `None` for numbers and where there are no rows.
+    /// The share of these rows whose class is the rule's; `None` for numbers and where there are no
+    /// rows.
     pub confidence: Option<f64>,
     /// The confidence divided by the share of the class among all rows.
     pub lift: Option<f64>,
-    /// For numbers counted on data: the root of the mean squared distance of the rows' targets from the answer.
+    /// For numbers counted on data: the root of the mean squared distance of the rows' targets from
+    /// the answer.
     pub error: Option<f64>,
 }
 
@@ -37,7 +41,11 @@ impl Figures {
 impl Leaves<'_> {
     /// What the leaves tell of a box with an answer.
     pub(super) fn figures(&self, region: &Region, answer: usize) -> Figures {
-        let inside = self.reached.iter().filter(|(_, leaf, _)| region.contains(leaf)).map(|(leaf, _, _)| *leaf);
+        let inside = self
+            .reached
+            .iter()
+            .filter(|(_, leaf, _)| region.contains(leaf))
+            .map(|(leaf, _, _)| *leaf);
         let touched = self.reached.iter().filter(|(_, leaf, _)| self.space.meet(region, leaf));
         let support_at_most = touched.map(|(leaf, _, _)| self.single.shares[*leaf]).sum();
         self.of_leaves(&inside.collect::<Vec<_>>(), support_at_most, answer)
@@ -45,8 +53,12 @@ impl Leaves<'_> {
 
     /// What the leaves tell of everything with an answer: they are whole, so it is exact.
     pub(super) fn figures_of_answer(&self, answer: usize) -> Figures {
-        let own: Vec<usize> =
-            self.reached.iter().filter(|(_, _, at)| *at == answer).map(|(leaf, _, _)| *leaf).collect();
+        let own: Vec<usize> = self
+            .reached
+            .iter()
+            .filter(|(_, _, at)| *at == answer)
+            .map(|(leaf, _, _)| *leaf)
+            .collect();
         let support = own.iter().map(|leaf| self.single.shares[*leaf]).sum();
         self.of_leaves(&own, support, answer)
     }
@@ -74,7 +86,8 @@ fn lift(confidence: f64, base: f64) -> Option<f64> {
     (base > 0.0).then(|| confidence / base)
 }
 
-/// Answers together, classes in their order and numbers in theirs; within an answer the rule for most rows first.
+/// Answers together, classes in their order and numbers in theirs; within an answer the rule for
+/// most rows first.
 pub(super) fn in_reading_order(rules: &mut [Rule]) {
     rules.sort_by(|a, b| {
         let answers = match (a.answer, b.answer) {
@@ -113,7 +126,9 @@ impl Count {
         match answer {
             Answer::Class(class) if f64::from(class) == target => self.right += weight,
             Answer::Class(_) => {}
-            Answer::Number(number) => self.squares += weight * (target - number) * (target - number),
+            Answer::Number(number) => {
+                self.squares += weight * (target - number) * (target - number)
+            }
         }
     }
 }
@@ -122,11 +137,22 @@ impl RuleSet<'_> {
     /// Counts of no rows yet.
     pub fn no_counts(&self) -> Counts {
         let classes = vec![0.0; self.schema.target.kind.classes().len()];
-        Counts { rows: 0, weight: 0.0, classes, rules: vec![Count::default(); self.rules.len() + 1] }
+        Counts {
+            rows: 0,
+            weight: 0.0,
+            classes,
+            rules: vec![Count::default(); self.rules.len() + 1],
+        }
     }
 
     /// Counts a row: its value of each feature, its target (for classes an index) and its weight.
-    pub fn count(&self, counts: &mut Counts, value: impl Fn(u32) -> Value, target: f64, weight: f64) {
+    pub fn count(
+        &self,
+        counts: &mut Counts,
+        value: impl Fn(u32) -> Value,
+        target: f64,
+        weight: f64,
+    ) {
         counts.rows += 1;
         counts.weight += weight;
         if let Some(class) = counts.classes.get_mut(target as usize) {
@@ -144,7 +170,8 @@ impl RuleSet<'_> {
         }
     }
 
-    /// Puts what was counted in place of what the leaves told. Support is in weights; rows without weights weigh 1.
+    /// Puts what was counted in place of what the leaves told. Support is in weights; rows without
+    /// weights weigh 1.
     pub fn set_counts(&mut self, counts: &Counts) {
         let total = counts.weight;
         let rules = self.rules.iter_mut().chain([&mut self.otherwise]);
@@ -153,10 +180,13 @@ impl RuleSet<'_> {
             let seen = count.weight > 0.0;
             let (confidence, error, base) = match rule.answer {
                 Answer::Class(class) => {
-                    let base = counts.classes.get(class as usize).map_or(0.0, |weight| weight / total);
+                    let base =
+                        counts.classes.get(class as usize).map_or(0.0, |weight| weight / total);
                     (seen.then(|| count.right / count.weight), None, base)
                 }
-                Answer::Number(_) => (None, seen.then(|| (count.squares / count.weight).sqrt()), 0.0),
+                Answer::Number(_) => {
+                    (None, seen.then(|| (count.squares / count.weight).sqrt()), 0.0)
+                }
             };
             let lift = confidence.and_then(|confidence| lift(confidence, base));
             rule.figures = Figures { support, support_at_most: support, confidence, lift, error };

@@ -1,10 +1,11 @@
 //! A tree as a short set of rules in no order, with an "otherwise".
 //!
-//! The way to each leaf is a rule already, but a long-winded one. Here the leaves of one answer (a class, or a number) are
-//! covered by few boxes with few conditions, answer by answer ([`Merge::Cover`]), and the answer that would need the most
-//! conditions becomes "otherwise". Rules of different answers never hold for the same row, rules of one answer may; so
-//! their order does not matter, and on every input, whatever is missing, the rules say what the tree says. Phase 3 of Jun,
-//! Cho, Lee 2012 is there for comparison ([`Merge::Cells`]).
+//! The way to each leaf is a rule already, but a long-winded one. Here the leaves of one answer (a
+//! class, or a number) are covered by few boxes with few conditions, answer by answer
+//! ([`Merge::Cover`]), and the answer that would need the most conditions becomes "otherwise".
+//! Rules of different answers never hold for the same row, rules of one answer may; so their order
+//! does not matter, and on every input, whatever is missing, the rules say what the tree says.
+//! Phase 3 of Jun, Cho, Lee 2012 is there for comparison ([`Merge::Cells`]).
 //!
 //! **Invariant:** the rules and the tree agree on every input.
 
@@ -133,37 +134,50 @@ pub struct RuleSet<'a> {
 impl Condition {
     /// Whether a value fulfils the condition. A level the model does not know counts as missing.
     pub fn is_met_by(&self, value: Value, schema: &Schema) -> bool {
-        let levels = schema.features.get(self.feature as usize).map_or(0, |feature| feature.kind.levels().len());
+        let levels = schema
+            .features
+            .get(self.feature as usize)
+            .map_or(0, |feature| feature.kind.levels().len());
         match value {
             Value::Number(number) if number.is_nan() => self.missing,
             Value::Category(code) if code == MISSING || code as usize >= levels => self.missing,
             Value::Number(number) => match self.holds {
                 Holds::Interval { above, at_most } => {
-                    above.is_none_or(|above| number > above) && at_most.is_none_or(|at_most| number <= at_most)
+                    above.is_none_or(|above| number > above)
+                        && at_most.is_none_or(|at_most| number <= at_most)
                 }
                 _ => false,
             },
-            Value::Category(code) => matches!(&self.holds, Holds::Levels(levels) if levels.contains(code)),
+            Value::Category(code) => {
+                matches!(&self.holds, Holds::Levels(levels) if levels.contains(code))
+            }
         }
     }
 
     /// How many conditions it counts as: an interval with two ends is two.
     pub fn size(&self) -> usize {
-        if matches!(self.holds, Holds::Interval { above: Some(_), at_most: Some(_) }) { 2 } else { 1 }
+        if matches!(self.holds, Holds::Interval { above: Some(_), at_most: Some(_) }) {
+            2
+        } else {
+            1
+        }
     }
 }
 
 impl Rule {
     /// Whether the rule holds for a row, given its value of each feature.
     pub fn holds(&self, value: impl Fn(u32) -> Value, schema: &Schema) -> bool {
-        self.conditions.iter().all(|condition| condition.is_met_by(value(condition.feature), schema))
+        self.conditions
+            .iter()
+            .all(|condition| condition.is_met_by(value(condition.feature), schema))
     }
 }
 
 impl RuleSet<'_> {
     /// How much there is to read.
     pub fn size(&self) -> Size {
-        let conditions = self.rules.iter().flat_map(|rule| &rule.conditions).map(Condition::size).sum();
+        let conditions =
+            self.rules.iter().flat_map(|rule| &rule.conditions).map(Condition::size).sum();
         Size { rules: self.rules.len(), conditions }
     }
 
@@ -215,14 +229,16 @@ impl<'a> Leaves<'a> {
     /// For each answer the boxes that cover it.
     fn covers(&self, merge: Merge) -> Result<Vec<Vec<Region>>, RulesError> {
         if merge == Merge::Cells {
-            let leaves: Vec<(&Region, usize)> = self.reached.iter().map(|(_, region, at)| (region, *at)).collect();
+            let leaves: Vec<(&Region, usize)> =
+                self.reached.iter().map(|(_, region, at)| (region, *at)).collect();
             return cells::merge(&self.space, &leaves, self.answers.len());
         }
         let of = |answer: usize, own: bool| {
             let wanted = self.reached.iter().filter(move |(_, _, at)| (*at == answer) == own);
             wanted.map(|(_, region, _)| region).collect()
         };
-        let task = |answer| Task { space: &self.space, own: of(answer, true), others: of(answer, false) };
+        let task =
+            |answer| Task { space: &self.space, own: of(answer, true), others: of(answer, false) };
         let large = self.reached.len() > cover::MOST_LEAVES;
         let cover = |task: Task<'_>| if large { task.relaxed() } else { task.cover() };
         Ok((0..self.answers.len()).map(|answer| cover(task(answer))).collect())
@@ -270,9 +286,11 @@ impl<'a> SingleTree<'a> {
             (conditions, boxes.len())
         };
         // The first of equals, so that the choice does not hang on a whim.
-        let otherwise = (0..covers.len()).rev().max_by_key(|&answer| size(&covers[answer])).unwrap_or(0);
+        let otherwise =
+            (0..covers.len()).rev().max_by_key(|&answer| size(&covers[answer])).unwrap_or(0);
         let mut rules = Vec::new();
-        for (answer, boxes) in covers.iter().enumerate().filter(|(answer, _)| *answer != otherwise) {
+        for (answer, boxes) in covers.iter().enumerate().filter(|(answer, _)| *answer != otherwise)
+        {
             rules.extend(boxes.iter().map(|region| Rule {
                 conditions: leaves.space.describe(region),
                 answer: leaves.answers[answer],
@@ -297,7 +315,9 @@ fn paths(tree: &Tree) -> Size {
     let mut open = vec![(tree.root(), 0)];
     while let Some((at, depth)) = open.pop() {
         match at {
-            Child::Leaf(_) => size = Size { rules: size.rules + 1, conditions: size.conditions + depth },
+            Child::Leaf(_) => {
+                size = Size { rules: size.rules + 1, conditions: size.conditions + depth }
+            }
             Child::Node(node) => {
                 let node = &tree.nodes[node as usize];
                 open.extend([(node.left, depth + 1), (node.right, depth + 1)]);

@@ -1,9 +1,10 @@
 //! Dropping conditions of a box that stays clear of other boxes.
 //!
-//! A box must not meet certain others (the leaves with other answers). Each of them is kept out by at least one of the
-//! box's conditions, because intervals that meet in pairs have a point in common (Helly's theorem on the line). So the
-//! fewest conditions that suffice are a smallest set of conditions that keeps out every one of the others: a minimum
-//! hitting set, found by branching on the box that the fewest conditions keep out.
+//! A box must not meet certain others (the leaves with other answers). Each of them is kept out by
+//! at least one of the box's conditions, because intervals that meet in pairs have a point in
+//! common (Helly's theorem on the line). So the fewest conditions that suffice are a smallest set
+//! of conditions that keeps out every one of the others: a minimum hitting set, found by branching
+//! on the box that the fewest conditions keep out.
 
 use super::space::{Region, Space};
 
@@ -13,14 +14,16 @@ const KEPT: usize = 6;
 /// Steps of the search before it is content with what it has.
 const STEPS: usize = 20_000;
 
-/// The boxes with the fewest conditions of `region` that meet none of `others`; `region` itself must meet none.
+/// The boxes with the fewest conditions of `region` that meet none of `others`; `region` itself
+/// must meet none.
 pub(super) fn relax(space: &Space, region: &Region, others: &[&Region]) -> Vec<Region> {
     let conditions = space.conditions(region);
     if conditions.len() > 128 {
         return vec![relax_in_turn(space, &conditions, others)];
     }
     let keepers = |other: &&Region| {
-        let keeps = |(at, condition): (usize, &Region)| u128::from(!space.meet(condition, other)) << at;
+        let keeps =
+            |(at, condition): (usize, &Region)| u128::from(!space.meet(condition, other)) << at;
         conditions.iter().enumerate().map(keeps).fold(0, |all, bit| all | bit)
     };
     let mut masks: Vec<u128> = others.iter().map(keepers).collect();
@@ -33,7 +36,8 @@ pub(super) fn relax(space: &Space, region: &Region, others: &[&Region]) -> Vec<R
             needed.push(mask);
         }
     }
-    let mut search = Search { needed: &needed, found: Vec::new(), size: conditions.len() as u32, steps: STEPS };
+    let mut search =
+        Search { needed: &needed, found: Vec::new(), size: conditions.len() as u32, steps: STEPS };
     search.branch(0);
     let build = |chosen: u128| {
         let kept = conditions.iter().enumerate().filter(|(at, _)| chosen >> at & 1 == 1);
@@ -82,8 +86,9 @@ impl Search<'_> {
 /// Drops one condition after the other while the box stays clear: for boxes with very many of them.
 fn relax_in_turn(space: &Space, conditions: &[Region], others: &[&Region]) -> Region {
     let mut kept: Vec<&Region> = conditions.iter().collect();
-    let clear =
-        |kept: &[&Region]| others.iter().all(|other| kept.iter().any(|condition| !space.meet(condition, other)));
+    let clear = |kept: &[&Region]| {
+        others.iter().all(|other| kept.iter().any(|condition| !space.meet(condition, other)))
+    };
     let mut at = 0;
     while at < kept.len() {
         let dropped = kept.remove(at);
@@ -93,5 +98,6 @@ fn relax_in_turn(space: &Space, conditions: &[Region], others: &[&Region]) -> Re
         }
     }
     let all = space.everything().clone();
-    kept.iter().fold(all, |region, condition| space.intersection(&region, condition).unwrap_or(region))
+    kept.iter()
+        .fold(all, |region, condition| space.intersection(&region, condition).unwrap_or(region))
 }

@@ -1,10 +1,11 @@
 //! The space a tree divides, cut no finer than the tree can see, and boxes in it.
 //!
-//! Two values of a feature that every question of the tree answers alike belong to one *atom*: for numbers the interval
-//! between two neighbouring thresholds, for categories the levels that are in the same sets. A missing value is a value
-//! like any other: it belongs to an atom that is answered as it is, or is an atom of its own. A box is a set of atoms a
-//! feature. There are finitely many, so that whatever is shown of boxes holds for every input, infinities, missing values
-//! and levels never seen included.
+//! Two values of a feature that every question of the tree answers alike belong to one *atom*: for
+//! numbers the interval between two neighbouring thresholds, for categories the levels that are in
+//! the same sets. A missing value is a value like any other: it belongs to an atom that is answered
+//! as it is, or is an atom of its own. A box is a set of atoms a feature. There are finitely many,
+//! so that whatever is shown of boxes holds for every input, infinities, missing values and levels
+//! never seen included.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -20,7 +21,8 @@ pub(super) struct Region(Vec<u64>);
 /// What the atoms of an axis hold.
 #[derive(Debug)]
 enum Atoms {
-    /// Thresholds in ascending order: atom `i` has the numbers above threshold `i - 1` up to threshold `i`.
+    /// Thresholds in ascending order: atom `i` has the numbers above threshold `i - 1` up to
+    /// threshold `i`.
     Numbers(Vec<f64>),
     /// The levels of each atom; the last may have none.
     Levels(Vec<LevelSet>),
@@ -53,7 +55,9 @@ impl Axis {
                 let thresholds = thresholds(splits);
                 let atoms = thresholds.len() + 1;
                 let like_missing = |atom: &usize| {
-                    splits.iter().all(|split| number_passes(&thresholds, split, *atom) == split.missing_right)
+                    splits.iter().all(|split| {
+                        number_passes(&thresholds, split, *atom) == split.missing_right
+                    })
                 };
                 let missing = (0..atoms).find(like_missing).unwrap_or(atoms);
                 (Atoms::Numbers(thresholds), atoms, missing)
@@ -72,7 +76,8 @@ impl Axis {
                     .map(|(answers, codes)| (codes.into_iter().collect(), answers == unseen))
                     .collect();
                 atoms.sort_by_key(|(codes, _)| codes.iter().next());
-                let missing = atoms.iter().position(|(_, like_missing)| *like_missing).unwrap_or(atoms.len());
+                let missing =
+                    atoms.iter().position(|(_, like_missing)| *like_missing).unwrap_or(atoms.len());
                 let distinct = atoms.len();
                 let mut sets: Vec<LevelSet> = atoms.into_iter().map(|(codes, _)| codes).collect();
                 sets.resize(distinct.max(missing + 1), LevelSet::default());
@@ -86,10 +91,13 @@ impl Axis {
     /// The atoms that pass a split on this axis.
     fn passing(&self, split: &Split) -> Vec<bool> {
         let passes = |atom: usize| match &self.atoms {
-            Atoms::Numbers(thresholds) if atom <= thresholds.len() => number_passes(thresholds, split, atom),
-            Atoms::Levels(sets) => {
-                sets[atom].iter().next().map_or(split.missing_right, |code| level_passes(split, code))
+            Atoms::Numbers(thresholds) if atom <= thresholds.len() => {
+                number_passes(thresholds, split, atom)
             }
+            Atoms::Levels(sets) => sets[atom]
+                .iter()
+                .next()
+                .map_or(split.missing_right, |code| level_passes(split, code)),
             // The atom of missing values alone.
             Atoms::Numbers(_) => split.missing_right,
         };
@@ -107,7 +115,9 @@ impl Axis {
 
 /// The distinct thresholds of some splits. Zero and minus zero divide numbers alike and are one.
 fn thresholds(splits: &[&Split]) -> Vec<f64> {
-    let threshold = |split: &&Split| if let Test::Above(threshold) = split.test { Some(threshold) } else { None };
+    let threshold = |split: &&Split| {
+        if let Test::Above(threshold) = split.test { Some(threshold) } else { None }
+    };
     let mut thresholds: Vec<f64> = splits.iter().filter_map(threshold).collect();
     thresholds.sort_by(f64::total_cmp);
     thresholds.dedup();
@@ -115,7 +125,8 @@ fn thresholds(splits: &[&Split]) -> Vec<f64> {
 }
 
 fn number_passes(thresholds: &[f64], split: &Split, atom: usize) -> bool {
-    // The atom's largest number is its upper threshold; the last atom has none and passes every test.
+    // The atom's largest number is its upper threshold; the last atom has none and passes every
+    // test.
     matches!(split.test, Test::Above(threshold) if thresholds.get(atom).is_none_or(|&top| top > threshold))
 }
 
@@ -124,7 +135,8 @@ fn level_passes(split: &Split, code: u32) -> bool {
 }
 
 impl Space {
-    /// The space of a tree and the box of each of its leaves; `None` for a leaf that no input reaches.
+    /// The space of a tree and the box of each of its leaves; `None` for a leaf that no input
+    /// reaches.
     pub(super) fn of(tree: &Tree, schema: &Schema) -> (Space, Vec<Option<Region>>) {
         let mut order: Vec<u32> = Vec::new();
         let mut splits: BTreeMap<u32, Vec<&Split>> = BTreeMap::new();
@@ -138,7 +150,12 @@ impl Space {
         let mut axes: Vec<Axis> = Vec::new();
         for feature in order {
             let first_word = axes.last().map_or(0, |axis| axis.words.end);
-            axes.push(Axis::new(feature, &schema.features[feature as usize].kind, &splits[&feature], first_word));
+            axes.push(Axis::new(
+                feature,
+                &schema.features[feature as usize].kind,
+                &splits[&feature],
+                first_word,
+            ));
         }
         let words = axes.last().map_or(0, |axis| axis.words.end);
         let mut everything = Region(vec![0; words]);
@@ -151,7 +168,8 @@ impl Space {
     }
 
     fn leaves(&self, tree: &Tree) -> Vec<Option<Region>> {
-        let axis_of: BTreeMap<u32, &Axis> = self.axes.iter().map(|axis| (axis.feature, axis)).collect();
+        let axis_of: BTreeMap<u32, &Axis> =
+            self.axes.iter().map(|axis| (axis.feature, axis)).collect();
         let mut regions = vec![None; tree.leaves.len()];
         // A stack instead of recursion: the depth of a tree has no bound.
         let mut open = vec![(tree.root(), Some(self.everything.clone()))];
@@ -164,7 +182,9 @@ impl Space {
                     let passing = axis.passing(&node.split);
                     let side = |right: bool| {
                         let mut part = region.clone()?;
-                        (0..axis.count).filter(|&atom| passing[atom] != right).for_each(|atom| part.remove(axis, atom));
+                        (0..axis.count)
+                            .filter(|&atom| passing[atom] != right)
+                            .for_each(|atom| part.remove(axis, atom));
                         (!part.is_empty_on(axis)).then_some(part)
                     };
                     open.push((node.right, side(true)));
@@ -204,7 +224,8 @@ impl Space {
         hull
     }
 
-    /// Adds to `pieces` boxes that do not meet and make up what is in `a` and not in `b`. A piece may have gaps.
+    /// Adds to `pieces` boxes that do not meet and make up what is in `a` and not in `b`. A piece
+    /// may have gaps.
     pub(super) fn subtract(&self, a: &Region, b: &Region, pieces: &mut Vec<Region>) {
         if !self.meet(a, b) {
             pieces.push(a.clone());
@@ -221,8 +242,9 @@ impl Space {
         }
     }
 
-    /// The conditions of a box, each as the box of all that fulfils this condition alone. An interval with two ends is two
-    /// conditions; a set of levels, "is missing" and "is known" are one each.
+    /// The conditions of a box, each as the box of all that fulfils this condition alone. An
+    /// interval with two ends is two conditions; a set of levels, "is missing" and "is known" are
+    /// one each.
     pub(super) fn conditions(&self, region: &Region) -> Vec<Region> {
         let mut conditions = Vec::new();
         for axis in self.axes.iter().filter(|axis| !self.is_free(region, axis)) {
@@ -233,9 +255,9 @@ impl Space {
             let missing = |atom: usize| atom >= axis.ordered() && region.has(axis, atom);
             let bounds = [first > 0, last + 1 < axis.ordered()];
             if bounds[0] || !bounds[1] {
-                conditions.push(
-                    self.everywhere_but_on(axis, |atom| missing(atom) || (first..axis.ordered()).contains(&atom)),
-                );
+                conditions.push(self.everywhere_but_on(axis, |atom| {
+                    missing(atom) || (first..axis.ordered()).contains(&atom)
+                }));
             }
             if bounds[1] {
                 conditions.push(self.everywhere_but_on(axis, |atom| missing(atom) || atom <= last));
@@ -287,17 +309,22 @@ impl Space {
     /// A box split into its set on one axis and the rest.
     pub(super) fn split_off(&self, region: &Region, axis: usize) -> (Region, Region) {
         let (mut set, mut rest) = (Region(vec![0; region.0.len()]), region.clone());
-        self.axes[axis].words.clone().for_each(|word| std::mem::swap(&mut set.0[word], &mut rest.0[word]));
+        self.axes[axis]
+            .words
+            .clone()
+            .for_each(|word| std::mem::swap(&mut set.0[word], &mut rest.0[word]));
         (set, rest)
     }
 
-    /// Two boxes that differ on one axis alone as one, if it leaves no gap: neighbouring intervals, or any two sets of
-    /// categories; the atom of missing values alone is everybody's neighbour.
+    /// Two boxes that differ on one axis alone as one, if it leaves no gap: neighbouring intervals,
+    /// or any two sets of categories; the atom of missing values alone is everybody's neighbour.
     pub(super) fn join(&self, a: &Region, b: &Region, axis: usize) -> Option<Region> {
         let axis = &self.axes[axis];
         let joined = Region(a.0.iter().zip(&b.0).map(|(a, b)| a | b).collect());
         match interval(&joined, axis) {
-            Some((first, last)) => (first..=last).all(|atom| joined.has(axis, atom)).then_some(joined),
+            Some((first, last)) => {
+                (first..=last).all(|atom| joined.has(axis, atom)).then_some(joined)
+            }
             None => Some(joined),
         }
     }

@@ -16,7 +16,9 @@ fn single(seed: u64, features: usize, leaves: usize) -> Model {
     let answers = 2 + dice.below(3);
     one.leaves.iter_mut().for_each(|leaf| leaf.value = dice.below(answers) as f64 - 0.5);
     let outputs = 1 + 2 * dice.below(2);
-    let classes = |count: usize| TargetKind::Classes((0..count).map(|class| format!("class {class}")).collect());
+    let classes = |count: usize| {
+        TargetKind::Classes((0..count).map(|class| format!("class {class}")).collect())
+    };
     (model.link, model.schema.target.kind) = match (outputs, dice.chance(50)) {
         (1, true) => (Link::Sigmoid, classes(2)),
         (1, false) => (Link::Identity, TargetKind::Number),
@@ -35,12 +37,14 @@ fn single(seed: u64, features: usize, leaves: usize) -> Model {
     model
 }
 
-/// One value of each kind the tree can tell apart, and more: thresholds and their neighbours, infinities, missing values,
-/// every level and one that is not there.
+/// One value of each kind the tree can tell apart, and more: thresholds and their neighbours,
+/// infinities, missing values, every level and one that is not there.
 fn all_values(model: &Model, feature: usize) -> Vec<Value> {
     let splits = model.members().iter().flat_map(|member| member.shape.splits());
     match &model.schema.features[feature].kind {
-        Kind::Category { levels } => (0..=levels.len() as u32).chain([MISSING]).map(Value::Category).collect(),
+        Kind::Category { levels } => {
+            (0..=levels.len() as u32).chain([MISSING]).map(Value::Category).collect()
+        }
         Kind::Number => {
             let mut values = vec![f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0];
             for split in splits.filter(|split| split.feature as usize == feature) {
@@ -64,19 +68,29 @@ fn check_agreement(model: &Model, rules: &RuleSet<'_>, seed: u64) {
             rules.to_text(RuleFormat::Text)
         );
         // No two rules of different answers hold for one row.
-        let holding = rules.rules.iter().filter(|rule| rule.holds(|feature| row[feature as usize], rules.schema));
+        let holding = rules
+            .rules
+            .iter()
+            .filter(|rule| rule.holds(|feature| row[feature as usize], rules.schema));
         assert!(holding.into_iter().all(|rule| rule.answer == expected), "{row:?}");
     };
     rows(seed, model, 300).iter().for_each(|row| agree(row));
-    let values: Vec<Vec<Value>> = (0..model.schema.features.len()).map(|feature| all_values(model, feature)).collect();
+    let values: Vec<Vec<Value>> =
+        (0..model.schema.features.len()).map(|feature| all_values(model, feature)).collect();
     let used: Vec<usize> = {
-        let mut used: Vec<usize> =
-            model.members().iter().flat_map(|m| m.shape.splits()).map(|split| split.feature as usize).collect();
+        let mut used: Vec<usize> = model
+            .members()
+            .iter()
+            .flat_map(|m| m.shape.splits())
+            .map(|split| split.feature as usize)
+            .collect();
         used.sort_unstable();
         used.dedup();
         used
     };
-    let combinations = used.iter().fold(1_usize, |product, &feature| product.saturating_mul(values[feature].len()));
+    let combinations = used
+        .iter()
+        .fold(1_usize, |product, &feature| product.saturating_mul(values[feature].len()));
     let mut row: Vec<Value> = values.iter().map(|values| values[0]).collect();
     let dice = &mut Dice(seed);
     for number in 0..combinations.min(3000) {
@@ -133,12 +147,17 @@ fn relaxed_boxes_have_the_fewest_conditions() {
         for own in boxes(&tree, &regions, 0.0) {
             let conditions = space.conditions(own);
             let keeps_out = |subset: u32, other: &Region| {
-                (0..conditions.len()).any(|at| subset >> at & 1 == 1 && !space.meet(&conditions[at], other))
+                (0..conditions.len())
+                    .any(|at| subset >> at & 1 == 1 && !space.meet(&conditions[at], other))
             };
             let is_pure = |subset: &u32| others.iter().all(|other| keeps_out(*subset, other));
-            let fewest = (0..1_u32 << conditions.len()).filter(is_pure).map(u32::count_ones).min().unwrap();
+            let fewest =
+                (0..1_u32 << conditions.len()).filter(is_pure).map(u32::count_ones).min().unwrap();
             for relaxed in relax::relax(&space, own, &others) {
-                assert!(relaxed.contains(own) && !others.iter().any(|other| space.meet(&relaxed, other)));
+                assert!(
+                    relaxed.contains(own)
+                        && !others.iter().any(|other| space.meet(&relaxed, other))
+                );
                 assert_eq!(space.cost(&relaxed), fewest as usize, "{seed}");
             }
         }
@@ -167,7 +186,9 @@ impl Oracle {
         };
         let cells: Vec<Region> = (0..count).map(|number| space.cell(&atoms(number))).collect();
         let mask = |region: &Region| {
-            (0..count).filter(|&cell| region.contains(&cells[cell])).fold(0, |m, cell| m | 1_u128 << cell)
+            (0..count)
+                .filter(|&cell| region.contains(&cells[cell]))
+                .fold(0, |m, cell| m | 1_u128 << cell)
         };
         let mut boxes: Vec<(u128, usize)> = Vec::new();
         for (first, low) in cells.iter().enumerate() {
@@ -178,7 +199,9 @@ impl Oracle {
                 }
             }
         }
-        boxes.sort_unstable_by_key(|&(cells, cost)| (cost, std::cmp::Reverse(cells.count_ones()), cells));
+        boxes.sort_unstable_by_key(|&(cells, cost)| {
+            (cost, std::cmp::Reverse(cells.count_ones()), cells)
+        });
         boxes.dedup();
         let all = own.iter().fold(0, |all, region| all | mask(region));
         let mut kept: Vec<(u128, usize)> = Vec::new();
@@ -220,12 +243,16 @@ fn covers_are_nearly_the_shortest() {
         oracle.search(all, 0);
         let task = Task { space: &space, own, others };
         let (conditions, _) = task.size(&task.cover());
-        assert!(conditions >= oracle.best, "{seed}: {conditions} conditions are fewer than the fewest");
+        assert!(
+            conditions >= oracle.best,
+            "{seed}: {conditions} conditions are fewer than the fewest"
+        );
         tried += 1;
         equal += usize::from(conditions == oracle.best);
         (found, optimal) = (found + conditions, optimal + oracle.best);
     }
-    // As many trees as ever are covered with the fewest conditions, and the other one with two more than that.
+    // As many trees as ever are covered with the fewest conditions, and the other one with two more
+    // than that.
     assert_eq!((tried, optimal), (275, 930));
     assert!(equal >= 274 && found <= 932, "{equal} of {tried}, {found} conditions for {optimal}");
 }
@@ -254,9 +281,12 @@ fn above(feature: u32, threshold: f64, missing_right: bool) -> Split {
 
 /// Two classes over age, a colour and a dose, with covers of whole rows.
 fn worked() -> Model {
-    let colour = Kind::Category { levels: ["red", "green", "blue", "a or b"].map(String::from).to_vec() };
-    let features = vec![number("age"), Feature { name: "colour".into(), kind: colour }, number("dose")];
-    let colours = Split { feature: 1, test: Test::In([0, 2].into_iter().collect()), missing_right: false };
+    let colour =
+        Kind::Category { levels: ["red", "green", "blue", "a or b"].map(String::from).to_vec() };
+    let features =
+        vec![number("age"), Feature { name: "colour".into(), kind: colour }, number("dose")];
+    let colours =
+        Split { feature: 1, test: Test::In([0, 2].into_iter().collect()), missing_right: false };
     let nodes = vec![
         node(above(0, 30.0, true), Child::Node(1), Child::Node(2)),
         node(colours.clone(), Child::Leaf(0), Child::Leaf(1)),
@@ -265,20 +295,26 @@ fn worked() -> Model {
     ];
     // Logits of 0.2, 0.8, 0.1, 0.2, 0.8.
     let leaf = |share: f64, cover| Leaf { value: (share / (1.0 - share)).ln(), cover };
-    let leaves = vec![leaf(0.2, 100.0), leaf(0.8, 50.0), leaf(0.1, 40.0), leaf(0.2, 10.0), leaf(0.8, 50.0)];
-    let target = Target { name: "ill".into(), kind: TargetKind::Classes(vec!["no".into(), "yes".into()]) };
+    let leaves =
+        vec![leaf(0.2, 100.0), leaf(0.8, 50.0), leaf(0.1, 40.0), leaf(0.2, 10.0), leaf(0.8, 50.0)];
+    let target =
+        Target { name: "ill".into(), kind: TargetKind::Classes(vec!["no".into(), "yes".into()]) };
     Model {
         schema: Schema { features, target },
         link: Link::Sigmoid,
         objective: "logistic".into(),
         base: vec![0.0],
-        body: Body::Trees(vec![Member { output: 0, shape: Shape::Ordinary(Tree { nodes, leaves }) }]),
+        body: Body::Trees(vec![Member {
+            output: 0,
+            shape: Shape::Ordinary(Tree { nodes, leaves }),
+        }]),
         provenance: Provenance { rows: 250, ..Provenance::default() },
     }
 }
 
-/// By hand: "no" is any other colour than red and blue, or both age above 30 and dose at most 1.5: three conditions.
-/// "yes" would need four, so it is the otherwise. The first rule holds for leaves 0 and 3 and cuts through leaf 2.
+/// By hand: "no" is any other colour than red and blue, or both age above 30 and dose at most 1.5:
+/// three conditions. "yes" would need four, so it is the otherwise. The first rule holds for leaves
+/// 0 and 3 and cuts through leaf 2.
 #[test]
 fn the_worked_example() {
     let model = worked();
@@ -349,13 +385,20 @@ fn numbers_merge_and_unreachable_leaves_vanish() {
     model.schema.features = vec![number("x")];
     model.schema.target.kind = TargetKind::Number;
     model.link = Link::Identity;
-    model.body = Body::Trees(vec![Member { output: 0, shape: Shape::Ordinary(Tree { nodes, leaves }) }]);
+    model.body =
+        Body::Trees(vec![Member { output: 0, shape: Shape::Ordinary(Tree { nodes, leaves }) }]);
     let tree = model.single_tree().unwrap();
     let rules = tree.rules(Merge::Cover).unwrap();
     check_agreement(&model, &rules, 2);
     assert_eq!(rules.size(), Size { rules: 1, conditions: 1 });
-    assert_eq!(rules.rules[0].conditions[0].holds, Holds::Interval { above: Some(0.0), at_most: None });
-    assert_eq!((rules.rules[0].answer, rules.otherwise.answer), (Answer::Number(2.0), Answer::Number(1.0)));
+    assert_eq!(
+        rules.rules[0].conditions[0].holds,
+        Holds::Interval { above: Some(0.0), at_most: None }
+    );
+    assert_eq!(
+        (rules.rules[0].answer, rules.otherwise.answer),
+        (Answer::Number(2.0), Answer::Number(1.0))
+    );
 }
 
 #[test]
@@ -376,11 +419,15 @@ fn large_grids_are_refused() {
     model.body = Body::Trees(vec![Member { output: 0, shape: Shape::Ordinary(tree) }]);
     assert_eq!(model.check(), Ok(()));
     let tree = model.single_tree().unwrap();
-    assert_eq!(tree.rules(Merge::Cells).unwrap_err(), RulesError::Grid { cells: 1048576.0, limit: 16384 });
+    assert_eq!(
+        tree.rules(Merge::Cells).unwrap_err(),
+        RulesError::Grid { cells: 1048576.0, limit: 16384 }
+    );
     check_agreement(&model, &tree.rules(Merge::Cover).unwrap(), 3);
 }
 
-/// A hand-made grid of 2 by 3 cells: `a` above 0 is one answer for b at most 1, and so on; merged cells are known.
+/// A hand-made grid of 2 by 3 cells: `a` above 0 is one answer for b at most 1, and so on; merged
+/// cells are known.
 #[test]
 fn cells_merge_as_published() {
     let nodes = vec![
@@ -392,12 +439,14 @@ fn cells_merge_as_published() {
     let mut model = worked();
     model.schema.features = vec![number("a"), number("b")];
     (model.schema.target.kind, model.link) = (TargetKind::Number, Link::Identity);
-    model.body = Body::Trees(vec![Member { output: 0, shape: Shape::Ordinary(Tree { nodes, leaves }) }]);
+    model.body =
+        Body::Trees(vec![Member { output: 0, shape: Shape::Ordinary(Tree { nodes, leaves }) }]);
     let tree = model.single_tree().unwrap();
     let merged = tree.rules(Merge::Cells).unwrap();
     check_agreement(&model, &merged, 4);
-    // Cells of answer 1: (a <= 0, b <= 1) and (a > 0, b > 2). Of answer 2, along a first: (1 < b <= 2) for both a; then
-    // (a <= 0, b > 2) and (a > 0, b <= 1) are left: three rules with six conditions, so answer 2 is the otherwise.
+    // Cells of answer 1: (a <= 0, b <= 1) and (a > 0, b > 2). Of answer 2, along a first: (1 < b <=
+    // 2) for both a; then (a <= 0, b > 2) and (a > 0, b <= 1) are left: three rules with six
+    // conditions, so answer 2 is the otherwise.
     assert_eq!(merged.otherwise.answer, Answer::Number(2.0));
     assert_eq!(merged.size(), Size { rules: 2, conditions: 4 });
 }
@@ -429,7 +478,9 @@ fn machines_get_their_quotes() {
     }
     let markdown = rules.to_text(RuleFormat::Markdown);
     assert!(
-        markdown.contains("| if | then | confidence | rows | lift |\n| --- | --- | ---: | ---: | ---: |\n"),
+        markdown.contains(
+            "| if | then | confidence | rows | lift |\n| --- | --- | ---: | ---: | ---: |\n"
+        ),
         "{markdown}"
     );
     assert!(markdown.contains("| *otherwise* | **yes** | 80 % | 100 | 1.89 |\n"), "{markdown}");

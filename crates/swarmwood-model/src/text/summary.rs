@@ -70,7 +70,8 @@ impl Model {
     /// The key figures of the model.
     pub fn summary(&self) -> Summary {
         let members = self.members();
-        let oblivious = members.iter().filter(|member| matches!(member.shape, Shape::Oblivious(_))).count();
+        let oblivious =
+            members.iter().filter(|member| matches!(member.shape, Shape::Oblivious(_))).count();
         let kind = match &self.body {
             Body::Linear(_) => BodyKind::Linear,
             Body::Trees(_) if oblivious == 0 => BodyKind::Trees,
@@ -103,9 +104,11 @@ impl Model {
     /// The positions of the features some rule asks for, or with a weight that is not zero.
     pub fn features_used(&self) -> BTreeSet<usize> {
         match &self.body {
-            Body::Trees(members) => {
-                members.iter().flat_map(|member| member.shape.splits()).map(|split| split.feature as usize).collect()
-            }
+            Body::Trees(members) => members
+                .iter()
+                .flat_map(|member| member.shape.splits())
+                .map(|split| split.feature as usize)
+                .collect(),
             Body::Linear(functions) => {
                 let works = |term: &Term| match term {
                     Term::Number { weight, .. } => *weight != 0.0,
@@ -125,17 +128,24 @@ impl fmt::Display for Summary {
             [] => writeln!(f, "target     {} (number)", super::trees::plain(&self.target))?,
             classes => {
                 let names = super::trees::some_names(classes.iter().map(String::as_str));
-                writeln!(f, "target     {} ({} classes: {names})", super::trees::plain(&self.target), classes.len())?;
+                writeln!(
+                    f,
+                    "target     {} ({} classes: {names})",
+                    super::trees::plain(&self.target),
+                    classes.len()
+                )?;
             }
         }
         writeln!(f, "objective  {}", super::trees::plain(&self.objective))?;
         if self.kind != BodyKind::Linear {
-            let (rounds, trees, leaves, depth) = (self.rounds, self.trees, self.leaves, self.max_depth);
+            let (rounds, trees, leaves, depth) =
+                (self.rounds, self.trees, self.leaves, self.max_depth);
             writeln!(f, "rounds     {rounds}")?;
             writeln!(f, "trees      {trees}, {leaves} leaves, depth {depth} at most")?;
         }
         writeln!(f, "features   {}, {} of them used", self.features, self.features_used)?;
-        let (method, version) = (super::trees::plain(&self.method), super::trees::plain(&self.version));
+        let (method, version) =
+            (super::trees::plain(&self.method), super::trees::plain(&self.version));
         // Other libraries do not tell how many rows they had.
         let rows = if self.rows == 0 { String::new() } else { format!("on {} rows, ", self.rows) };
         writeln!(f, "trained    {rows}method {method}, version {version}")

@@ -9,13 +9,14 @@ proptest! {
     fn text_is_bounded(model in any_model(), trees in 0_usize..4, lines in 0_usize..30) {
         let text = model.to_text(&TextOptions { trees, lines });
         let shown = if model.members().is_empty() { model.outputs() } else { trees };
-        // Nine lines are the summary, the start values and the number of trees left out; a tree has besides its lines
-        // a heading, a line on the order of answers, one too many and a cut.
+        // Nine lines are the summary, the start values and the number of trees left out; a tree has
+        // besides its lines a heading, a line on the order of answers, one too many and a cut.
         prop_assert!(text.lines().count() <= 9 + shown * (lines + 4));
     }
 }
 
-/// Every leaf of a model with ordinary and oblivious trees and categories is printed under the rules that lead to it.
+/// Every leaf of a model with ordinary and oblivious trees and categories is printed under the
+/// rules that lead to it.
 #[test]
 fn trees_are_readable() {
     let category = Kind::Category { levels: ["red", "green", "blue"].map(String::from).to_vec() };
@@ -29,21 +30,38 @@ fn trees_are_readable() {
     };
     (model.link, model.base, model.objective) = (Link::Identity, vec![0.25], "squared".into());
     let age = Split { feature: 0, test: Test::Above(30.5), missing_right: false };
-    let colour = Split { feature: 1, test: Test::In([0, 2].into_iter().collect()), missing_right: true };
+    let colour =
+        Split { feature: 1, test: Test::In([0, 2].into_iter().collect()), missing_right: true };
     let leaf = |value| Leaf { value, cover: 1.0 };
-    let node = |split: &Split, left, right| Node { split: split.clone(), left, right, gain: 1.0, cover: 2.0 };
+    let node = |split: &Split, left, right| Node {
+        split: split.clone(),
+        left,
+        right,
+        gain: 1.0,
+        cover: 2.0,
+    };
     let tree = Tree {
-        nodes: vec![node(&age, Child::Node(1), Child::Leaf(2)), node(&colour, Child::Leaf(0), Child::Leaf(1))],
+        nodes: vec![
+            node(&age, Child::Node(1), Child::Leaf(2)),
+            node(&colour, Child::Leaf(0), Child::Leaf(1)),
+        ],
         leaves: vec![leaf(-1.0), leaf(0.5), leaf(2.0)],
     };
     let level = |split: &Split| Level { split: split.clone(), gain: 1.0 };
-    let oblivious =
-        Oblivious { levels: vec![level(&age), level(&colour)], leaves: [1.0, 2.0, 3.0, 4.0].map(leaf).to_vec() };
+    let oblivious = Oblivious {
+        levels: vec![level(&age), level(&colour)],
+        leaves: [1.0, 2.0, 3.0, 4.0].map(leaf).to_vec(),
+    };
     let member = |shape| Member { output: 0, shape };
     let stump = Shape::Ordinary(Tree::leaf(leaf(0.0)));
     let shapes = [Shape::Ordinary(tree), Shape::Oblivious(oblivious), stump];
     model.body = Body::Trees(shapes.map(member).to_vec());
-    model.provenance = Provenance { version: "0.1.0".into(), method: "greedy".into(), rows: 9, ..Default::default() };
+    model.provenance = Provenance {
+        version: "0.1.0".into(),
+        method: "greedy".into(),
+        rows: 9,
+        ..Default::default()
+    };
     assert_eq!(model.check(), Ok(()));
     let expected = "\
 kind       trees, some of them oblivious

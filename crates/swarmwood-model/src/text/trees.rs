@@ -28,7 +28,11 @@ impl Default for TextOptions {
 
 /// A name on one line, without characters that could drive a terminal.
 pub(crate) fn plain(name: &str) -> Cow<'_, str> {
-    if name.chars().any(char::is_control) { Cow::Owned(name.escape_debug().to_string()) } else { Cow::Borrowed(name) }
+    if name.chars().any(char::is_control) {
+        Cow::Owned(name.escape_debug().to_string())
+    } else {
+        Cow::Borrowed(name)
+    }
 }
 
 /// The first names of a list, and how many more there are.
@@ -104,14 +108,20 @@ impl Model {
     /// Which class an output belongs to, if there are several outputs.
     fn output_name(&self, output: usize) -> String {
         match &self.schema.target.kind {
-            TargetKind::Classes(classes) if self.outputs() > 1 => {
-                classes.get(output).map_or_else(String::new, |class| format!(" for class {}", plain(class)))
-            }
+            TargetKind::Classes(classes) if self.outputs() > 1 => classes
+                .get(output)
+                .map_or_else(String::new, |class| format!(" for class {}", plain(class))),
             _ => String::new(),
         }
     }
 
-    fn write_member(&self, index: usize, member: &Member, lines: usize, out: &mut impl Write) -> fmt::Result {
+    fn write_member(
+        &self,
+        index: usize,
+        member: &Member,
+        lines: usize,
+        out: &mut impl Write,
+    ) -> fmt::Result {
         let name = self.output_name(member.output as usize);
         let (leaves, depth) = (member.shape.leaves().len(), member.shape.depth());
         let kind = if matches!(member.shape, Shape::Oblivious(_)) { "oblivious, " } else { "" };
@@ -123,8 +133,8 @@ impl Model {
     }
 
     fn write_tree(&self, tree: &Tree, lines: usize, out: &mut impl Write) -> fmt::Result {
-        // A stack instead of recursion: the depth of a tree has no bound. A line is an indent, a rule's side (if any) and
-        // the place below it.
+        // A stack instead of recursion: the depth of a tree has no bound. A line is an indent, a
+        // rule's side (if any) and the place below it.
         let mut stack = vec![(1, None, tree.root())];
         let mut written = 0;
         while let Some((indent, edge, at)) = stack.pop() {
@@ -163,27 +173,41 @@ impl Model {
         }
         let left = lines.saturating_sub(depth);
         for (index, leaf) in tree.leaves.iter().enumerate().take(left) {
-            let answers: String = (0..depth).map(|level| if index >> level & 1 == 1 { 'y' } else { 'n' }).collect();
+            let answers: String =
+                (0..depth).map(|level| if index >> level & 1 == 1 { 'y' } else { 'n' }).collect();
             let gap = if depth > 0 { " " } else { "" };
             writeln!(out, "    leaf {index}{gap}{answers}: {}", leaf.value)?;
         }
-        if tree.leaves.len() > left { writeln!(out, "  ... cut after {lines} lines") } else { Ok(()) }
+        if tree.leaves.len() > left {
+            writeln!(out, "  ... cut after {lines} lines")
+        } else {
+            Ok(())
+        }
     }
 
     fn write_linear(&self, function: &Linear, lines: usize, out: &mut impl Write) -> fmt::Result {
         for (term, feature) in function.terms.iter().zip(&self.schema.features).take(lines) {
             let name = plain(&feature.name);
             match (term, &feature.kind) {
-                (Term::Number { weight, centre }, _) => writeln!(out, "  {weight} x ({name} - {centre})")?,
+                (Term::Number { weight, centre }, _) => {
+                    writeln!(out, "  {weight} x ({name} - {centre})")?
+                }
                 (Term::Category { weights }, Kind::Category { levels }) => {
-                    let parts: Vec<String> =
-                        levels.iter().zip(weights).map(|(level, weight)| format!("{level}: {weight}")).collect();
+                    let parts: Vec<String> = levels
+                        .iter()
+                        .zip(weights)
+                        .map(|(level, weight)| format!("{level}: {weight}"))
+                        .collect();
                     writeln!(out, "  {name}: {}", some_names(parts.iter().map(String::as_str)))?;
                 }
                 (Term::Category { .. }, Kind::Number) => {}
             }
         }
-        if function.terms.len() > lines { writeln!(out, "  ... cut after {lines} lines") } else { Ok(()) }
+        if function.terms.len() > lines {
+            writeln!(out, "  ... cut after {lines} lines")
+        } else {
+            Ok(())
+        }
     }
 
     /// What holds on one side of a split.
@@ -194,9 +218,12 @@ impl Model {
         let name = plain(&feature.name);
         let missing = if split.missing_right == right { " or missing" } else { "" };
         match (&split.test, &feature.kind) {
-            (Test::Above(threshold), _) => format!("{name} {} {threshold}{missing}", if right { ">" } else { "<=" }),
+            (Test::Above(threshold), _) => {
+                format!("{name} {} {threshold}{missing}", if right { ">" } else { "<=" })
+            }
             (Test::In(set), Kind::Category { levels }) => {
-                let names = set.iter().filter_map(|code| levels.get(code as usize).map(String::as_str));
+                let names =
+                    set.iter().filter_map(|code| levels.get(code as usize).map(String::as_str));
                 let word = if right { "in" } else { "not in" };
                 format!("{name} {word} {{{}}}{missing}", some_names(names))
             }

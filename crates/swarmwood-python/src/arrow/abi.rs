@@ -1,10 +1,12 @@
 //! The structures of the Arrow C data and stream interfaces, and who frees them.
 //!
-//! Reference: the Arrow project's "C data interface" and "C stream interface", whose layouts are fixed for ever. They are
-//! imported by hand because the `arrow` crates would take longer to compile than everything else here.
+//! Reference: the Arrow project's "C data interface" and "C stream interface", whose layouts are
+//! fixed for ever. They are imported by hand because the `arrow` crates would take longer to
+//! compile than everything else here.
 //!
-//! **Unsafe code.** Pointers come from a producer that promises to keep to the interface; each is checked for null where
-//! the interface allows null, and everything lives as long as the structure that frees it.
+//! **Unsafe code.** Pointers come from a producer that promises to keep to the interface; each is
+//! checked for null where the interface allows null, and everything lives as long as the structure
+//! that frees it.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -90,7 +92,8 @@ impl<T: Release> Drop for Owned<T> {
     }
 }
 
-// SAFETY: the structures are only read after they were filled, and the interface lets any thread free them.
+// SAFETY: the structures are only read after they were filled, and the interface lets any thread
+// free them.
 unsafe impl<T: Release> Send for Owned<T> {}
 // SAFETY: as above.
 unsafe impl<T: Release> Sync for Owned<T> {}
@@ -103,10 +106,13 @@ pub struct Stream {
 
 /// Empties a stream that a capsule holds.
 pub fn drain(capsule: &Bound<'_, PyAny>) -> PyResult<Stream> {
-    let capsule = capsule.cast::<PyCapsule>().map_err(|_| PyTypeError::new_err("an Arrow stream is wanted"))?;
+    let capsule = capsule
+        .cast::<PyCapsule>()
+        .map_err(|_| PyTypeError::new_err("an Arrow stream is wanted"))?;
     let pointer = capsule.pointer_checked(Some(c"arrow_array_stream"))?.cast::<ArrowArrayStream>();
-    // SAFETY: a capsule of this name holds such a structure. It is moved out: with `release` gone the capsule frees
-    // nothing, and a stream that was used up before is seen by its missing function.
+    // SAFETY: a capsule of this name holds such a structure. It is moved out: with `release` gone
+    // the capsule frees nothing, and a stream that was used up before is seen by its missing
+    // function.
     let mut stream = unsafe {
         let moved = pointer.read();
         (*pointer.as_ptr()).release = None;
@@ -131,7 +137,8 @@ pub fn drain(capsule: &Bound<'_, PyAny>) -> PyResult<Stream> {
 }
 
 /// A function of the stream, and the stream.
-type Getter<T> = (unsafe extern "C" fn(*mut ArrowArrayStream, *mut T) -> c_int, *mut ArrowArrayStream);
+type Getter<T> =
+    (unsafe extern "C" fn(*mut ArrowArrayStream, *mut T) -> c_int, *mut ArrowArrayStream);
 
 fn call<T>(
     stream: &mut ArrowArrayStream,
@@ -145,7 +152,8 @@ fn call<T>(
         return Ok(());
     }
     // SAFETY: as above; the answer is null or a text that lives until the next call.
-    let told = unsafe { stream.get_last_error.map(|ask| ask(pointer)).filter(|text| !text.is_null()) };
+    let told =
+        unsafe { stream.get_last_error.map(|ask| ask(pointer)).filter(|text| !text.is_null()) };
     // SAFETY: a text that is not null ends with a zero byte.
     let told = told.map(|text| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned());
     Err(PyRuntimeError::new_err(told.unwrap_or_else(|| "the Arrow stream failed".to_string())))
@@ -178,7 +186,8 @@ impl ArrowSchema {
 
     /// The types of the columns of a struct.
     pub fn children(&self) -> impl Iterator<Item = &ArrowSchema> {
-        // SAFETY: the interface promises as many valid pointers, which live as long as this structure.
+        // SAFETY: the interface promises as many valid pointers, which live as long as this
+        // structure.
         (0..self.n_children as usize).map(|at| unsafe { &**self.children.add(at) })
     }
 
@@ -237,7 +246,8 @@ impl ArrowArray {
 
     /// The columns of a struct.
     pub fn child(&self, at: usize) -> Option<&ArrowArray> {
-        // SAFETY: the interface promises as many valid pointers, which live as long as this structure.
+        // SAFETY: the interface promises as many valid pointers, which live as long as this
+        // structure.
         (at < self.n_children as usize).then(|| unsafe { &**self.children.add(at) })
     }
 

@@ -1,7 +1,8 @@
-//! Tables of pandas, Polars, pyarrow and others through the Arrow C stream: numbers are read where they lie; texts,
-//! categories and truth values become codes.
+//! Tables of pandas, Polars, pyarrow and others through the Arrow C stream: numbers are read where
+//! they lie; texts, categories and truth values become codes.
 //!
-//! **Unsafe code.** Reads of values whose type and place the schema and the lengths of an array promise.
+//! **Unsafe code.** Reads of values whose type and place the schema and the lengths of an array
+//! promise.
 #![allow(unsafe_code)]
 
 mod abi;
@@ -78,8 +79,9 @@ pub fn import(capsule: &Bound<'_, PyAny>, name: Option<String>) -> PyResult<Vec<
         let name = name.unwrap_or_else(|| schema.name().to_string());
         return Ok(vec![column(name, schema, pieces(&stream.batches, None))?]);
     }
-    let of =
-        |(at, child): (usize, &ArrowSchema)| column(child.name().to_string(), child, pieces(&stream.batches, Some(at)));
+    let of = |(at, child): (usize, &ArrowSchema)| {
+        column(child.name().to_string(), child, pieces(&stream.batches, Some(at)))
+    };
     schema.children().enumerate().map(of).collect()
 }
 
@@ -90,7 +92,8 @@ fn pieces(batches: &[Arc<Owned<ArrowArray>>], column: Option<usize>) -> Vec<Piec
         let whole = batch.get();
         let inner = column.and_then(|at| whole.child(at)).map_or(0, ArrowArray::offset);
         let rows = whole.len();
-        let piece = Piece { batch: Arc::clone(batch), column, first, rows, place: whole.offset() + inner };
+        let piece =
+            Piece { batch: Arc::clone(batch), column, first, rows, place: whole.offset() + inner };
         first += rows;
         piece
     };
@@ -104,7 +107,11 @@ fn column(name: String, schema: &ArrowSchema, pieces: Vec<Piece>) -> PyResult<Im
         return dictionary(name, indices, values.format(), &pieces);
     }
     if let Some(kind) = number(schema.format()) {
-        return Ok(Imported { name, texts: None, source: Source::Arrow(Numbers { pieces, rows, kind }) });
+        return Ok(Imported {
+            name,
+            texts: None,
+            source: Source::Arrow(Numbers { pieces, rows, kind }),
+        });
     }
     if schema.format() == "b" {
         let code = |piece: &Piece, place: usize| u32::from(piece.array().bit(1, place));
@@ -127,9 +134,13 @@ fn column(name: String, schema: &ArrowSchema, pieces: Vec<Piece>) -> PyResult<Im
 }
 
 /// The codes of a piece, missing where nothing is.
-fn codes_of<'a>(piece: &'a Piece, code: impl Fn(&Piece, usize) -> u32 + 'a) -> impl Iterator<Item = u32> + 'a {
+fn codes_of<'a>(
+    piece: &'a Piece,
+    code: impl Fn(&Piece, usize) -> u32 + 'a,
+) -> impl Iterator<Item = u32> + 'a {
     let places = piece.place..piece.place + piece.rows;
-    places.map(move |place| if piece.array().is_valid(place) { code(piece, place) } else { MISSING })
+    places
+        .map(move |place| if piece.array().is_valid(place) { code(piece, place) } else { MISSING })
 }
 
 fn refused(name: &str, format: &str) -> PyErr {
@@ -165,7 +176,9 @@ fn dictionary(name: String, indices: Number, format: &str, pieces: &[Piece]) -> 
     for piece in pieces {
         let mut known = Vec::new();
         let values = piece.array().dictionary();
-        for place in values.iter().flat_map(|values| values.offset()..values.offset() + values.len()) {
+        for place in
+            values.iter().flat_map(|values| values.offset()..values.offset() + values.len())
+        {
             let value = values.and_then(|values| spelled(values, format, place));
             known.push(match value {
                 Some(text) => text.map_or(MISSING, |text| levels.code(&text)),
@@ -197,7 +210,8 @@ fn text<'a>(array: &'a ArrowArray, format: &str, place: usize) -> Option<Option<
     if !array.is_valid(place) {
         return Some(None);
     }
-    // SAFETY: offsets, views and bytes of such an array are as the format says, for every place that is valid.
+    // SAFETY: offsets, views and bytes of such an array are as the format says, for every place
+    // that is valid.
     let bytes = unsafe {
         match format {
             "u" => {
@@ -225,7 +239,8 @@ unsafe fn view(array: &ArrowArray, place: usize) -> &[u8] {
         if length <= 12 {
             return array.bytes(1, 16 * place + 4, length);
         }
-        let (buffer, offset): (i32, i32) = (array.value(1, 4 * place + 2), array.value(1, 4 * place + 3));
+        let (buffer, offset): (i32, i32) =
+            (array.value(1, 4 * place + 2), array.value(1, 4 * place + 3));
         array.bytes(2 + buffer as usize, offset as usize, length)
     }
 }
@@ -291,24 +306,30 @@ impl Numbers {
         match rows {
             Picked::Run(run) => {
                 for piece in &self.pieces {
-                    let (start, end) = (run.start.max(piece.first), run.end.min(piece.first + piece.rows));
+                    let (start, end) =
+                        (run.start.max(piece.first), run.end.min(piece.first + piece.rows));
                     if start < end {
                         let array = piece.array();
-                        let places = piece.place + start - piece.first..piece.place + end - piece.first;
+                        let places =
+                            piece.place + start - piece.first..piece.place + end - piece.first;
                         out.extend(places.map(|place| value(array, self.kind, place)));
                     }
                 }
             }
             Picked::At(rows) => out.extend(rows.iter().map(|&row| {
                 let at = self.pieces.partition_point(|piece| piece.first + piece.rows <= row);
-                self.pieces
-                    .get(at)
-                    .map_or(f64::NAN, |piece| value(piece.array(), self.kind, piece.place + row - piece.first))
+                self.pieces.get(at).map_or(f64::NAN, |piece| {
+                    value(piece.array(), self.kind, piece.place + row - piece.first)
+                })
             })),
         }
     }
 }
 
 fn value(array: &ArrowArray, kind: Number, place: usize) -> f64 {
-    if matches!(kind, Number::Null) || !array.is_valid(place) { f64::NAN } else { cell(array, kind, place) }
+    if matches!(kind, Number::Null) || !array.is_valid(place) {
+        f64::NAN
+    } else {
+        cell(array, kind, place)
+    }
 }

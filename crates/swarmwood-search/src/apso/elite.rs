@@ -1,8 +1,9 @@
-//! Elitist learning: in the convergence state the global best tries a change, to get out of a local optimum.
+//! Elitist learning: in the convergence state the global best tries a change, to get out of a local
+//! optimum.
 //!
-//! Zhan et al. 2009, section IV: one random dimension of the global best takes a normal step of the range times σ, where
-//! σ falls linearly from 1.0 to 0.1 over the run. The changed position becomes the global best if it is better, and
-//! otherwise it takes the place of the worst particle.
+//! Zhan et al. 2009, section IV: one random dimension of the global best takes a normal step of the
+//! range times σ, where σ falls linearly from 1.0 to 0.1 over the run. The changed position becomes
+//! the global best if it is better, and otherwise it takes the place of the worst particle.
 
 use crate::particles::Particles;
 use crate::rng::Stream;
@@ -61,7 +62,9 @@ mod tests {
         assert!(hit.iter().all(|count| (420..580).contains(count)), "{hit:?}");
         let deviation = (sum_of_squares / 3_000.0).sqrt();
         assert!((deviation - 0.05).abs() < 0.003, "{deviation}");
-        assert!((0..99).all(|item| (0.0..=1.0).contains(&change(&[0.9], 1.0, &mut Stream::new(4, 1, item))[0])));
+        assert!((0..99).all(|item| {
+            (0.0..=1.0).contains(&change(&[0.9], 1.0, &mut Stream::new(4, 1, item))[0])
+        }));
     }
 
     #[test]
@@ -74,7 +77,10 @@ mod tests {
         take(&mut swarm, &[0.25], Some(2.0));
         assert_eq!((swarm.positions.row(1), swarm.own.row(1)), (&[0.25][..], &[0.25][..]));
         assert_eq!((swarm.losses[1], swarm.own_losses[1]), (Some(2.0), Some(2.0)));
-        assert_eq!((&swarm.global, swarm.velocities.row(1)), (&before.global, before.velocities.row(1)));
+        assert_eq!(
+            (&swarm.global, swarm.velocities.row(1)),
+            (&before.global, before.velocities.row(1))
+        );
         take(&mut swarm, &[0.75], Some(0.5));
         let global = swarm.global.clone().unwrap();
         assert_eq!((global.loss, global.position, global.finder), (0.5, vec![0.75], None));

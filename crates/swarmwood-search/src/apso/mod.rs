@@ -1,16 +1,20 @@
-//! Adaptive particle swarm optimisation: coefficients that follow the state of the swarm, and a best that learns.
+//! Adaptive particle swarm optimisation: coefficients that follow the state of the swarm, and a
+//! best that learns.
 //!
-//! After every generation the distances between the particles tell the evolutionary factor f and the state of the swarm
-//! ([`evolution`](crate::evolution)). The inertia is a function of f, the accelerations take a small step that the state
-//! decides, and in the convergence state the global best tries a change of one dimension (`elite`). Zhan, Zhang, Li,
-//! Chung: "Adaptive particle swarm optimization", IEEE Transactions on Systems, Man and Cybernetics B, 2009, as used by
-//! Jun, Cho, Lee, "Improving tree-based classification rules using a particle swarm optimization", APMS 2012, section 2,
-//! whose settings are the defaults: 100 particles, 500 generations, (w, c1, c2) starting at (0.9, 2, 2).
+//! After every generation the distances between the particles tell the evolutionary factor f and
+//! the state of the swarm ([`evolution`](crate::evolution)). The inertia is a function of f, the
+//! accelerations take a small step that the state decides, and in the convergence state the global
+//! best tries a change of one dimension (`elite`). Zhan, Zhang, Li, Chung: "Adaptive particle swarm
+//! optimization", IEEE Transactions on Systems, Man and Cybernetics B, 2009, as used by Jun, Cho,
+//! Lee, "Improving tree-based classification rules using a particle swarm optimization", APMS 2012,
+//! section 2, whose settings are the defaults: 100 particles, 500 generations, (w, c1, c2) starting
+//! at (0.9, 2, 2).
 //!
-//! Deviations. Distances are measured in the unit cube and not in raw units, so that a parameter with a large range does
-//! not outweigh the others. The change of the global best is evaluated in a round of its own, between two generations,
-//! as in the paper: an ask then gives a single trial. Without a limit of generations its width falls over 500 of them
-//! and stays at its least. Others are in [`evolution`](crate::evolution) and `particles`.
+//! Deviations. Distances are measured in the unit cube and not in raw units, so that a parameter
+//! with a large range does not outweigh the others. The change of the global best is evaluated in a
+//! round of its own, between two generations, as in the paper: an ask then gives a single trial.
+//! Without a limit of generations its width falls over 500 of them and stays at its least. Others
+//! are in [`evolution`](crate::evolution) and `particles`.
 
 mod elite;
 mod spread;
@@ -31,15 +35,17 @@ const FIRST_INERTIA: f64 = 0.9;
 /// Over how many generations the width of elitist learning falls if the search has no limit.
 const HORIZON: u64 = 500;
 
-/// The settings of an adaptive swarm. The default is that of Jun, Cho, Lee 2012; Zhan et al. use 20 particles.
+/// The settings of an adaptive swarm. The default is that of Jun, Cho, Lee 2012; Zhan et al. use 20
+/// particles.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// How many particles there are; 100.
     pub population: usize,
-    /// After how many generations the search ends, the initial swarm being the first; 500, endless if `None`.
+    /// After how many generations the search ends, the initial swarm being the first; 500, endless
+    /// if `None`.
     pub generations: Option<u64>,
-    /// A position that is evaluated first and is the global best until a better one is found: the particles are random
-    /// all the same.
+    /// A position that is evaluated first and is the global best until a better one is found: the
+    /// particles are random all the same.
     pub start: Option<Point>,
     /// The largest step of a dimension, as a share of its range; 0.2.
     pub velocity: f64,
@@ -49,7 +55,13 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { population: 100, generations: Some(500), start: None, velocity: 0.2, elitist: true }
+        Settings {
+            population: 100,
+            generations: Some(500),
+            start: None,
+            velocity: 0.2,
+            elitist: true,
+        }
     }
 }
 
@@ -99,7 +111,8 @@ pub struct Standing {
     pub generation: u64,
     /// The smallest loss so far.
     pub best: Option<f64>,
-    /// The evolutionary factor of the last generation: 0 where the global best stands amid the swarm, 1 where apart.
+    /// The evolutionary factor of the last generation: 0 where the global best stands amid the
+    /// swarm, 1 where apart.
     pub factor: Option<f64>,
     /// The state it speaks for.
     pub state: State,
@@ -138,7 +151,8 @@ impl Adaptive {
         }
     }
 
-    /// `w = 1 / (1 + 1.5 exp(-2.6 f))`: from 0.4 amid the swarm to 0.9 apart (Zhan et al., section IV).
+    /// `w = 1 / (1 + 1.5 exp(-2.6 f))`: from 0.4 amid the swarm to 0.9 apart (Zhan et al., section
+    /// IV).
     fn inertia(&self) -> f64 {
         self.factor.map_or(FIRST_INERTIA, |f| 1.0 / (1.0 + 1.5 * (-2.6 * f).exp()))
     }
@@ -159,7 +173,10 @@ impl Adaptive {
             return false;
         }
         let Control { own, global, .. } = self.control;
-        self.particles.fly(Flight { inertia: self.inertia(), own, global, limit: self.settings.velocity }, next);
+        self.particles.fly(
+            Flight { inertia: self.inertia(), own, global, limit: self.settings.velocity },
+            next,
+        );
         true
     }
 }
@@ -175,9 +192,17 @@ impl Method for Adaptive {
     fn begin(space: &Space, mut settings: Settings, round: Round) -> Result<Self, Error> {
         settings.check(space)?;
         settings.start = None;
-        let particles = Particles::scatter(settings.population, space.len(), settings.velocity, round);
+        let particles =
+            Particles::scatter(settings.population, space.len(), settings.velocity, round);
         let elite = Rows::new(space.len());
-        Ok(Adaptive { settings, particles, generation: 0, control: Control::default(), factor: None, elite })
+        Ok(Adaptive {
+            settings,
+            particles,
+            generation: 0,
+            control: Control::default(),
+            factor: None,
+            elite,
+        })
     }
 
     fn positions(&self) -> &Rows {
@@ -186,7 +211,11 @@ impl Method for Adaptive {
 
     fn advance(&mut self, told: Told<'_>, next: Round) -> bool {
         if !self.elite.is_empty() {
-            elite::take(&mut self.particles, self.elite.row(0), told.losses.first().copied().flatten());
+            elite::take(
+                &mut self.particles,
+                self.elite.row(0),
+                told.losses.first().copied().flatten(),
+            );
             self.elite.clear();
             return self.proceed(next);
         }
@@ -199,7 +228,11 @@ impl Method for Adaptive {
         {
             let horizon = self.settings.generations.unwrap_or(HORIZON);
             let width = elite::width(self.generation, horizon);
-            self.elite.push(&elite::change(&global.position, width, &mut next.stream(self.particles.positions.len())));
+            self.elite.push(&elite::change(
+                &global.position,
+                width,
+                &mut next.stream(self.particles.positions.len()),
+            ));
             return true;
         }
         self.proceed(next)
@@ -228,13 +261,19 @@ impl Method for Adaptive {
     fn load(space: &Space, data: &Datum) -> Result<Self, Error> {
         let settings = Settings {
             population: data.field("population")?.count()?,
-            generations: data.field("generations")?.list()?.first().map(Datum::natural).transpose()?,
+            generations: data
+                .field("generations")?
+                .list()?
+                .first()
+                .map(Datum::natural)
+                .transpose()?,
             start: None,
             velocity: data.field("velocity")?.real()?,
             elitist: data.field("elitist")?.to_flag()?,
         };
         settings.check(space).map_err(unsound)?;
-        let particles = Particles::load(data.field("particles")?, settings.population, space.len())?;
+        let particles =
+            Particles::load(data.field("particles")?, settings.population, space.len())?;
         Ok(Adaptive {
             settings,
             particles,

@@ -1,5 +1,5 @@
-//! How far the particles of the unit cube are apart: equation 3 of Jun, Cho, Lee 2012, after Zhan et al. 2009,
-//! section III.
+//! How far the particles of the unit cube are apart: equation 3 of Jun, Cho, Lee 2012, after Zhan
+//! et al. 2009, section III.
 
 use crate::rows::Rows;
 
@@ -47,6 +47,9 @@ mod tests {
         }
         assert!((distance_of(&[0.1, 0.1], None, &positions) - 0.7 / 3.0).abs() < 1e-12);
         let lone = Rows::fill(1, 2, |_, _| 0.5);
-        assert_eq!((mean_distances(&lone), distance_of(&[0.5, 0.5], Some(0), &lone)), (vec![0.0], 0.0));
+        assert_eq!(
+            (mean_distances(&lone), distance_of(&[0.5, 0.5], Some(0), &lone)),
+            (vec![0.0], 0.0)
+        );
     }
 }

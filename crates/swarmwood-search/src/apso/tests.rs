@@ -12,7 +12,12 @@ use crate::trial::Outcome;
 fn the_adaptive_swarm_keeps_every_rule() {
     for population in [1, 3, 5] {
         abides::<Adaptive>(&|_| Settings { population, ..Settings::default() });
-        abides::<Adaptive>(&|_| Settings { population, generations: None, elitist: false, ..Settings::default() });
+        abides::<Adaptive>(&|_| Settings {
+            population,
+            generations: None,
+            elitist: false,
+            ..Settings::default()
+        });
     }
     abides::<Adaptive>(&|space| Settings {
         population: 4,
@@ -24,7 +29,11 @@ fn the_adaptive_swarm_keeps_every_rule() {
 
 #[test]
 fn snapshots_and_batches() {
-    harness::<Adaptive>(&|space| Settings { population: 4, start: plain_start(space), ..Settings::default() });
+    harness::<Adaptive>(&|space| Settings {
+        population: 4,
+        start: plain_start(space),
+        ..Settings::default()
+    });
 }
 
 fn line() -> Space {
@@ -40,11 +49,15 @@ fn a_generation_by_hand() {
         swarm.particles.positions.row_mut(i)[0] = x;
         swarm.particles.velocities.row_mut(i)[0] = v;
     }
-    // Distances .1, .6 and .7 between pairs: means .4, .35 and .65. The best is particle 1, the middle one: f = 0.
+    // Distances .1, .6 and .7 between pairs: means .4, .35 and .65. The best is particle 1, the
+    // middle one: f = 0.
     let next = Round { seed: 9, number: 1 };
     assert!(swarm.advance(Told { losses: &[Some(4.0), Some(1.0), Some(9.0)], start: None }, next));
     let standing = swarm.standing();
-    assert_eq!((standing.factor, standing.state, standing.generation), (Some(0.0), State::Convergence, 1));
+    assert_eq!(
+        (standing.factor, standing.state, standing.generation),
+        (Some(0.0), State::Convergence, 1)
+    );
     assert!((standing.inertia - 0.4).abs() < 1e-12, "1 / (1 + 1.5)");
     // Both coefficients grow by half a step and are scaled to the sum 4.
     let mut stream = next.whole();
@@ -64,7 +77,9 @@ fn a_generation_by_hand() {
 
     // Worse than the best, it took the place of particle 2, the worst, and then all moved.
     let (c1, c2) = (standing.own, standing.global);
-    for (i, (x, v, own)) in [(0.2, 0.1, 0.2), (0.3, -0.1, 0.3), (changed, 0.0, changed)].into_iter().enumerate() {
+    for (i, (x, v, own)) in
+        [(0.2, 0.1, 0.2), (0.3, -0.1, 0.3), (changed, 0.0, changed)].into_iter().enumerate()
+    {
         let mut stream = after.stream(i);
         let (r1, r2) = (stream.unit(), stream.unit());
         let velocity: f64 = 0.4 * v + c1 * r1 * (own - x) + c2 * r2 * (0.3 - x); // (eq. 2)
@@ -82,13 +97,21 @@ fn the_start_is_the_best_until_a_better_one_comes() {
     let mut swarm = Apso::new(&line(), settings, 2).unwrap();
     let first = swarm.ask(9);
     assert_eq!((first.len(), &first[0].point), (4, &start));
-    let told = [1.0, 1.0, 2.0, 3.0].into_iter().zip(0..).map(|(loss, id)| Outcome::Value { id, loss });
+    let told =
+        [1.0, 1.0, 2.0, 3.0].into_iter().zip(0..).map(|(loss, id)| Outcome::Value { id, loss });
     swarm.tell(&told.collect::<Vec<_>>());
     assert_eq!(swarm.best().map(|best| best.point), Some(&start), "of equals the start");
     swarm.ask(9);
-    assert_eq!(swarm.method().particles.global.as_ref().map(|global| global.position[0]), Some(0.77));
-    let without = Apso::new(&line(), Settings { population: 3, ..Settings::default() }, 2).unwrap().ask(9);
-    assert!(first[1..].iter().zip(&without).all(|(a, b)| a.point == b.point), "the particles are random all the same");
+    assert_eq!(
+        swarm.method().particles.global.as_ref().map(|global| global.position[0]),
+        Some(0.77)
+    );
+    let without =
+        Apso::new(&line(), Settings { population: 3, ..Settings::default() }, 2).unwrap().ask(9);
+    assert!(
+        first[1..].iter().zip(&without).all(|(a, b)| a.point == b.point),
+        "the particles are random all the same"
+    );
 }
 
 #[test]
@@ -104,7 +127,8 @@ fn the_run_has_the_length_that_was_set() {
     assert_eq!(minimise(&mut plain, &space, sphere, usize::MAX, -1.0).1, 300);
 }
 
-/// As in Zhan et al.: 20 particles against the swarm with falling inertia, equal numbers of evaluations.
+/// As in Zhan et al.: 20 particles against the swarm with falling inertia, equal numbers of
+/// evaluations.
 #[test]
 fn the_adaptive_swarm_beats_the_plain_one() {
     let (generations, seeds) = (500, 10);
@@ -112,11 +136,14 @@ fn the_adaptive_swarm_beats_the_plain_one() {
         let space = cube(10, function.bounds);
         let mut logs = [0.0, 0.0];
         for seed in 0..seeds {
-            let settings = Settings { population: 20, generations: Some(generations), ..Settings::default() };
+            let settings =
+                Settings { population: 20, generations: Some(generations), ..Settings::default() };
             let mut adaptive = Apso::new(&space, settings, seed).unwrap();
-            let mut plain = Pso::new(&space, pso::Settings::falling(20, generations), seed).unwrap();
+            let mut plain =
+                Pso::new(&space, pso::Settings::falling(20, generations), seed).unwrap();
             let evaluations = 20 * generations as usize;
-            for (log, engine) in logs.iter_mut().zip([&mut adaptive as &mut dyn Engine, &mut plain]) {
+            for (log, engine) in logs.iter_mut().zip([&mut adaptive as &mut dyn Engine, &mut plain])
+            {
                 let (best, _) = minimise(engine, &space, function.value, evaluations, 1e-12);
                 *log += best.max(1e-12).log10() / seeds as f64;
             }

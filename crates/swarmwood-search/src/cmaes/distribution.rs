@@ -1,7 +1,8 @@
 //! The normal distribution that samples are drawn from, and how it follows the better ones.
 //!
-//! Equation numbers are those of Hansen, "The CMA evolution strategy: a tutorial", arXiv 1604.00772. The covariance is
-//! decomposed anew only when it has changed noticeably, every `1 / (10 n (c_1 + c_μ))` generations (section B.2 there).
+//! Equation numbers are those of Hansen, "The CMA evolution strategy: a tutorial", arXiv
+//! 1604.00772. The covariance is decomposed anew only when it has changed noticeably, every
+//! `1 / (10 n (c_1 + c_μ))` generations (section B.2 there).
 
 use super::eigen;
 use super::weights::Weights;
@@ -25,7 +26,8 @@ pub(super) struct Distribution {
     /// p_σ and p_c.
     path_sigma: Vec<f64>,
     path_c: Vec<f64>,
-    /// The eigenvectors of C as columns, and the roots of its eigenvalues, of the last decomposition.
+    /// The eigenvectors of C as columns, and the roots of its eigenvalues, of the last
+    /// decomposition.
     axes: Vec<f64>,
     lengths: Vec<f64>,
     /// Updates so far, and at the last decomposition.
@@ -85,12 +87,16 @@ impl Distribution {
         let mut white = vec![0.0; n];
         for k in 0..n {
             let along = (0..n).map(|i| self.axes[i * n + k] * y[i]).sum::<f64>() / self.lengths[k];
-            white.iter_mut().enumerate().for_each(|(i, white)| *white += self.axes[i * n + k] * along);
+            white
+                .iter_mut()
+                .enumerate()
+                .for_each(|(i, white)| *white += self.axes[i * n + k] * along);
         }
         white
     }
 
-    /// Learns from samples `y`, best first, under weights by rank; the mean moves by the scales of the coordinates.
+    /// Learns from samples `y`, best first, under weights by rank; the mean moves by the scales of
+    /// the coordinates.
     pub(super) fn update(&mut self, w: &Weights, scales: &[f64], ranks: &[f64], ys: &[&[f64]]) {
         let n = self.mean.len();
         let mut step = vec![0.0; n];
@@ -102,7 +108,10 @@ impl Distribution {
 
         let white = self.whiten(&step);
         let pull = (w.c_sigma * (2.0 - w.c_sigma) * w.effective).sqrt();
-        self.path_sigma.iter_mut().zip(&white).for_each(|(p, z)| *p = (1.0 - w.c_sigma) * *p + pull * z); // (eq. 43)
+        self.path_sigma
+            .iter_mut()
+            .zip(&white)
+            .for_each(|(p, z)| *p = (1.0 - w.c_sigma) * *p + pull * z); // (eq. 43)
         let length = self.path_sigma.iter().map(|p| p * p).sum::<f64>().sqrt();
         let change = w.c_sigma / w.damping * (length / w.expected - 1.0);
         self.sigma = (self.sigma * change.min(1.0).exp()).clamp(STEPS.0, STEPS.1); // (eq. 44)
@@ -142,7 +151,10 @@ impl Distribution {
         self.decomposed = self.age;
         if !(most > 0.0 && most.is_finite() && axes.iter().all(|x| x.is_finite())) {
             // Beyond repair by rounding: begin with a round one again.
-            *self = Distribution { age: self.age, ..Distribution::new(std::mem::take(&mut self.mean), self.sigma) };
+            *self = Distribution {
+                age: self.age,
+                ..Distribution::new(std::mem::take(&mut self.mean), self.sigma)
+            };
             return;
         }
         self.lengths = values.iter().map(|value| value.max(LEAST_SHARE * most).sqrt()).collect();
@@ -176,7 +188,8 @@ impl Distribution {
             age: data.field("age")?.natural()?,
             decomposed: data.field("decomposed")?.natural()?,
         };
-        let sound = (STEPS.0..=STEPS.1).contains(&distribution.sigma) && distribution.lengths.iter().all(|l| *l > 0.0);
+        let sound = (STEPS.0..=STEPS.1).contains(&distribution.sigma)
+            && distribution.lengths.iter().all(|l| *l > 0.0);
         if !sound || distribution.decomposed > distribution.age {
             return Err(damaged("a distribution that no search has"));
         }
@@ -213,7 +226,11 @@ mod tests {
         let variance = 1.0 - w.c_one - w.c_mu * w.ranks.iter().sum::<f64>()
             + w.c_one * p_c * p_c
             + w.c_mu * (w.ranks[0] * 2.25 + w.ranks[1] * 0.25 + repelled);
-        assert!((distribution.covariance[0] - variance).abs() < 1e-12, "{} {variance}", distribution.covariance[0]);
+        assert!(
+            (distribution.covariance[0] - variance).abs() < 1e-12,
+            "{} {variance}",
+            distribution.covariance[0]
+        );
         assert!((distribution.lengths[0] - variance.sqrt()).abs() < 1e-12);
         assert_eq!(Distribution::load(&distribution.save(), 1), Ok(distribution));
     }
@@ -232,13 +249,19 @@ mod tests {
             sums[2] += y[1] * y[1] / 20_000.0;
         }
         assert!(
-            (sums[0] - 4.0).abs() < 0.12 && (sums[1] - 1.2).abs() < 0.06 && (sums[2] - 1.0).abs() < 0.03,
+            (sums[0] - 4.0).abs() < 0.12
+                && (sums[1] - 1.2).abs() < 0.06
+                && (sums[2] - 1.0).abs() < 0.03,
             "{sums:?}"
         );
         let white = distribution.whiten(&[2.0, 0.6]);
         let length: f64 = white.iter().map(|z| z * z).sum();
         assert!((length - 1.0).abs() < 1e-12, "yᵀ C⁻¹ y: {length}");
-        assert!((distribution.condition() - (4.42 / 0.58)).abs() < 0.05, "{}", distribution.condition());
+        assert!(
+            (distribution.condition() - (4.42 / 0.58)).abs() < 0.05,
+            "{}",
+            distribution.condition()
+        );
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Eigenvalues and eigenvectors of a symmetric matrix by Jacobi's rotations.
 //!
-//! Each rotation turns two axes so that the entry between them becomes zero; sweeps over all pairs converge quadratically
-//! (Golub and Van Loan, "Matrix computations", section 8.5, cyclic by rows). Slower than tridiagonal methods beyond some
-//! thirty dimensions, but short, exact to the last digits for small eigenvalues too, and without a dependency.
+//! Each rotation turns two axes so that the entry between them becomes zero; sweeps over all pairs
+//! converge quadratically (Golub and Van Loan, "Matrix computations", section 8.5, cyclic by rows).
+//! Slower than tridiagonal methods beyond some thirty dimensions, but short, exact to the last
+//! digits for small eigenvalues too, and without a dependency.
 
 /// Sweeps needed are six to ten; a matrix that needs more holds values that are not numbers.
 const SWEEPS: usize = 40;
@@ -13,7 +14,10 @@ pub(super) fn decompose(a: &[f64], n: usize) -> (Vec<f64>, Vec<f64>) {
     let mut vectors = vec![0.0; n * n];
     (0..n).for_each(|i| vectors[i * n + i] = 1.0);
     for _ in 0..SWEEPS {
-        let off: f64 = (0..n).flat_map(|p| (p + 1..n).map(move |q| (p, q))).map(|(p, q)| a[p * n + q].abs()).sum();
+        let off: f64 = (0..n)
+            .flat_map(|p| (p + 1..n).map(move |q| (p, q)))
+            .map(|(p, q)| a[p * n + q].abs())
+            .sum();
         let diagonal: f64 = (0..n).map(|i| a[i * n + i].abs()).sum();
         if off.is_nan() || off <= f64::EPSILON * 1e-3 * diagonal {
             break;
@@ -76,9 +80,11 @@ mod tests {
     fn the_parts_make_the_whole_again() {
         for n in 1..15 {
             let mut stream = Stream::new(1, n as u64, 0);
-            let half: Vec<f64> =
-                (0..n * n).map(|_| stream.normal() * 10f64.powi((stream.below(9) as i32) - 4)).collect();
-            let entry = |i: usize, j: usize| (0..n).map(|k| half[i * n + k] * half[j * n + k]).sum::<f64>();
+            let half: Vec<f64> = (0..n * n)
+                .map(|_| stream.normal() * 10f64.powi((stream.below(9) as i32) - 4))
+                .collect();
+            let entry =
+                |i: usize, j: usize| (0..n).map(|k| half[i * n + k] * half[j * n + k]).sum::<f64>();
             let matrix: Vec<f64> = (0..n * n).map(|ij| entry(ij / n, ij % n)).collect();
             let (values, vectors) = decompose(&matrix, n);
             let scale = values.iter().copied().fold(0.0, f64::max);
@@ -87,7 +93,10 @@ mod tests {
                 let again = sum(&|k| vectors[i * n + k] * values[k] * vectors[j * n + k]);
                 assert!((again - matrix[i * n + j]).abs() < 1e-13 * scale, "entry {i} {j} of {n}");
                 let product = sum(&|k| vectors[k * n + i] * vectors[k * n + j]);
-                assert!((product - f64::from(u8::from(i == j))).abs() < 1e-13, "columns {i} {j} of {n}");
+                assert!(
+                    (product - f64::from(u8::from(i == j))).abs() < 1e-13,
+                    "columns {i} {j} of {n}"
+                );
             }
         }
     }

@@ -1,16 +1,19 @@
 //! CMA-ES with margin: a normal distribution over the unit cube that learns which directions pay.
 //!
-//! Every generation is drawn from `N(m, σ² C)`. The mean moves to the better half, the covariance takes up the directions
-//! that led there and gives up those that did not (active update), and the step size grows while steps agree and shrinks
-//! while they cancel. Hansen, "The CMA evolution strategy: a tutorial", arXiv 1604.00772. Countable parameters keep a
-//! margin of probability on neighbouring values (`margin`: Hamano et al., GECCO 2022), without which they get stuck.
-//! When a search has come to its end (`stagnation`) a new one begins elsewhere with twice the population: IPOP, Auger
-//! and Hansen, "A restart CMA evolution strategy with increasing population size", CEC 2005.
+//! Every generation is drawn from `N(m, σ² C)`. The mean moves to the better half, the covariance
+//! takes up the directions that led there and gives up those that did not (active update), and the
+//! step size grows while steps agree and shrinks while they cancel. Hansen, "The CMA evolution
+//! strategy: a tutorial", arXiv 1604.00772. Countable parameters keep a margin of probability on
+//! neighbouring values (`margin`: Hamano et al., GECCO 2022), without which they get stuck. When a
+//! search has come to its end (`stagnation`) a new one begins elsewhere with twice the population:
+//! IPOP, Auger and Hansen, "A restart CMA evolution strategy with increasing population size", CEC
+//! 2005.
 //!
-//! Deviations. Real coordinates that leave the unit interval are mirrored back into it, which keeps the distribution
-//! normal where clamping or drawing again would bend it. A choice is a coordinate with one cell a label, in the order of
-//! the labels. A failed trial ranks last and draws nothing to itself; a generation that failed as a whole is drawn again.
-//! A start position is the first mean and is evaluated before all samples.
+//! Deviations. Real coordinates that leave the unit interval are mirrored back into it, which keeps
+//! the distribution normal where clamping or drawing again would bend it. A choice is a coordinate
+//! with one cell a label, in the order of the labels. A failed trial ranks last and draws nothing
+//! to itself; a generation that failed as a whole is drawn again. A start position is the first
+//! mean and is evaluated before all samples.
 
 mod distribution;
 mod eigen;
@@ -46,12 +49,13 @@ pub struct Settings {
     pub population: Option<usize>,
     /// After how many generations the search ends; endless if `None`.
     pub generations: Option<u64>,
-    /// A position that is evaluated first and is the first mean; the middle of the unit cube if `None`.
+    /// A position that is evaluated first and is the first mean; the middle of the unit cube if
+    /// `None`.
     pub start: Option<Point>,
     /// σ, the first step size, as a share of the range; 0.3.
     pub sigma: f64,
-    /// How often the search begins anew when it has come to its end, each time with twice the population; then it is
-    /// over. Endless if `None`.
+    /// How often the search begins anew when it has come to its end, each time with twice the
+    /// population; then it is over. Endless if `None`.
     pub restarts: Option<u64>,
     /// Whether countable parameters keep a margin of `1 / (n λ)` on neighbouring values; yes.
     pub margin: bool,
@@ -59,7 +63,14 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { population: None, generations: None, start: None, sigma: 0.3, restarts: None, margin: true }
+        Settings {
+            population: None,
+            generations: None,
+            start: None,
+            sigma: 0.3,
+            restarts: None,
+            margin: true,
+        }
     }
 }
 
@@ -160,7 +171,8 @@ impl Strategy {
     fn restart(&mut self, next: Round) {
         let mut stream = next.whole();
         let mean = (0..self.space.len()).map(|_| stream.unit()).collect();
-        let fresh = Strategy::at(&self.space, self.settings.clone(), self.restarts.saturating_add(1), mean);
+        let fresh =
+            Strategy::at(&self.space, self.settings.clone(), self.restarts.saturating_add(1), mean);
         *self = Strategy { generation: self.generation, ..fresh };
     }
 
@@ -187,7 +199,9 @@ impl Strategy {
             }
             self.continuous.iter().for_each(|&j| position[j] = mirror(position[j]));
             // Countable coordinates beyond the ends stand for the first or the last value.
-            position.iter_mut().for_each(|x| *x = if x.is_finite() { x.clamp(0.0, 1.0) } else { 0.5 });
+            position
+                .iter_mut()
+                .for_each(|x| *x = if x.is_finite() { x.clamp(0.0, 1.0) } else { 0.5 });
             self.steps.push(&step);
             self.positions.push(&position);
         }
@@ -221,7 +235,10 @@ impl Method for Strategy {
 
     fn begin(space: &Space, mut settings: Settings, round: Round) -> Result<Self, Error> {
         settings.check(space)?;
-        let mean = settings.start.take().map_or_else(|| vec![0.5; space.len()], |start| space.encode(&start));
+        let mean = settings
+            .start
+            .take()
+            .map_or_else(|| vec![0.5; space.len()], |start| space.encode(&start));
         let mut strategy = Strategy::at(space, settings, 0, mean);
         strategy.draw(round);
         Ok(strategy)
@@ -252,7 +269,8 @@ impl Method for Strategy {
     }
 
     fn save(&self) -> Datum {
-        let natural = |value: Option<u64>| Datum::List(value.map(Datum::Natural).into_iter().collect());
+        let natural =
+            |value: Option<u64>| Datum::List(value.map(Datum::Natural).into_iter().collect());
         Datum::record([
             ("population", natural(self.settings.population.map(|count| count as u64))),
             ("generations", natural(self.settings.generations)),
@@ -270,7 +288,8 @@ impl Method for Strategy {
     }
 
     fn load(space: &Space, data: &Datum) -> Result<Self, Error> {
-        let natural = |name: &str| data.field(name)?.list()?.first().map(Datum::natural).transpose();
+        let natural =
+            |name: &str| data.field(name)?.list()?.first().map(Datum::natural).transpose();
         let settings = Settings {
             population: data.field("population")?.list()?.first().map(Datum::count).transpose()?,
             generations: natural("generations")?,

@@ -29,15 +29,28 @@ fn snapshots_and_batches() {
 #[test]
 fn all_faults_are_reported_at_once() {
     let start = Some(Point(Vec::new()));
-    let settings = Settings { population: Some(1), generations: Some(0), sigma: 0.0, start, ..Settings::default() };
+    let settings = Settings {
+        population: Some(1),
+        generations: Some(0),
+        sigma: 0.0,
+        start,
+        ..Settings::default()
+    };
     let text = settings.check(&cube(2, (0.0, 1.0))).unwrap_err().to_string();
     assert_eq!(text.lines().count(), 4, "{text}");
 }
 
 #[test]
 fn mirrors_fold_the_line() {
-    for (x, folded) in [(0.25, 0.25), (-0.25, 0.25), (1.25, 0.75), (2.25, 0.25), (-1.25, 0.75), (1.0, 1.0), (0.0, 0.0)]
-    {
+    for (x, folded) in [
+        (0.25, 0.25),
+        (-0.25, 0.25),
+        (1.25, 0.75),
+        (2.25, 0.25),
+        (-1.25, 0.75),
+        (1.0, 1.0),
+        (0.0, 0.0),
+    ] {
         assert_eq!(mirror(x), folded, "{x}");
     }
 }
@@ -56,8 +69,9 @@ fn valleys_and_rotated_ellipsoids_are_solved() {
     }
 }
 
-/// Sphere, valley, plateaus with a funnel: one search is enough. Many deep local optima: the larger populations after
-/// restarts find what the first search missed. (Griewank's function is hardest in few dimensions.)
+/// Sphere, valley, plateaus with a funnel: one search is enough. Many deep local optima: the larger
+/// populations after restarts find what the first search missed. (Griewank's function is hardest in
+/// few dimensions.)
 #[test]
 fn restarts_solve_functions_with_many_local_optima() {
     let (mut first, mut later) = (0, 0);
@@ -73,7 +87,12 @@ fn restarts_solve_functions_with_many_local_optima() {
             let once = Settings { restarts: Some(0), ..Settings::default() };
             let mut engine = CmaEs::new(&space, once, seed).unwrap();
             let (without, _) = minimise(&mut engine, &space, function.value, 50_000, 1e-8);
-            assert_eq!((without <= 1e-8, engine.is_over()), (restarts == 0, restarts != 0), "{}", function.name);
+            assert_eq!(
+                (without <= 1e-8, engine.is_over()),
+                (restarts == 0, restarts != 0),
+                "{}",
+                function.name
+            );
             first += usize::from(restarts == 0);
             later += usize::from(restarts > 0);
         }
@@ -102,20 +121,22 @@ fn solved(space: &Space, margin: bool, value: &dyn Fn(&[f64]) -> f64) -> usize {
 }
 
 fn mixed(integers: impl Fn(&str) -> Param) -> Space {
-    let mut params: Vec<Param> = (0..5).map(|i| Param::real(&format!("x{i}"), -10.0, 12.0)).collect();
+    let mut params: Vec<Param> =
+        (0..5).map(|i| Param::real(&format!("x{i}"), -10.0, 12.0)).collect();
     params.extend((0..5).map(|i| integers(&format!("i{i}"))));
     Space::new(params).unwrap()
 }
 
-/// Reals that matter much, integers that matter little: by the time the reals have settled, a strategy that merely rounds
-/// has no width left to change an integer with.
+/// Reals that matter much, integers that matter little: by the time the reals have settled, a
+/// strategy that merely rounds has no width left to change an integer with.
 #[test]
 fn integers_do_not_get_stuck() {
     let squares = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>();
     let space = mixed(|name| Param::integer(name, -10, 12));
     let value = |x: &[f64]| 1e6 * squares(&x[..5]) + squares(&x[5..]);
     assert_eq!((solved(&space, true, &value), solved(&space, false, &value)), (10, 0));
-    // As many leading ones as possible, beside a sphere: a later bit pays only once all before it are right.
+    // As many leading ones as possible, beside a sphere: a later bit pays only once all before it
+    // are right.
     let space = mixed(|name| Param::list(name, &[0.0, 1.0]));
     let ones = |bits: &[f64]| (0..5).map(|i| bits[..=i].iter().product::<f64>()).sum::<f64>();
     let value = |x: &[f64]| squares(&x[..5]) + 5.0 - ones(&x[5..]);

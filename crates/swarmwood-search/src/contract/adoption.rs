@@ -19,7 +19,8 @@ fn others(space: &Space, count: usize) -> Vec<Point> {
     drawn.filter(|point| seen.insert(point.fingerprint())).take(count).collect()
 }
 
-/// Adopts in every way there is: open, open then done, done, failed, without a number, and outside the space.
+/// Adopts in every way there is: open, open then done, done, failed, without a number, and outside
+/// the space.
 fn adopt_all(engine: &mut dyn Engine, space: &Space, points: &[Point]) {
     for (i, point) in points.iter().enumerate() {
         let done = |loss| Adopted::Done { point: point.clone(), loss };
@@ -43,25 +44,40 @@ pub(super) fn taken(subject: &Subject<'_>, space: &Space) -> Result<(), String> 
     let before = engine.snapshot();
     let outside = Point(vec![Value::Integer(i64::MAX); space.len() + 1]);
     engine.adopt(Adopted::Done { point: outside, loss: Some(-1e9) });
-    ensure(engine.snapshot() == before, || "a configuration outside the space left a trace".to_owned())?;
+    ensure(engine.snapshot() == before, || {
+        "a configuration outside the space left a trace".to_owned()
+    })?;
     let points = others(space, 12);
     adopt_all(engine.as_mut(), space, &points);
     let trials = play_fair(engine.as_mut(), space, 6, 4);
-    ensure(trials.iter().all(|trial| trial.id < FIRST_ADOPTED), || "an own trial has an adopted id".to_owned())?;
+    ensure(trials.iter().all(|trial| trial.id < FIRST_ADOPTED), || {
+        "an own trial has an adopted id".to_owned()
+    })?;
     ensure(trials.windows(2).all(|pair| pair[0].id < pair[1].id), || "ids do not grow".to_owned())?;
-    ensure(trials.iter().all(|trial| space.contains(&trial.point)), || "a point lies outside".to_owned())?;
-    let adopted = points.iter().enumerate().filter(|(i, _)| [1, 2].contains(&(i % 5))).map(|(_, point)| point);
+    ensure(trials.iter().all(|trial| space.contains(&trial.point)), || {
+        "a point lies outside".to_owned()
+    })?;
+    let adopted = points
+        .iter()
+        .enumerate()
+        .filter(|(i, _)| [1, 2].contains(&(i % 5)))
+        .map(|(_, point)| point);
     let all = trials.iter().map(|trial| &trial.point).chain(adopted);
     let least = all.map(|point| loss(space, point)).fold(f64::INFINITY, f64::min);
     let best = engine.best().map(|best| best.loss);
-    ensure(best == least.is_finite().then_some(least), || format!("best is {best:?}, the smallest loss is {least}"))?;
+    ensure(best == least.is_finite().then_some(least), || {
+        format!("best is {best:?}, the smallest loss is {least}")
+    })?;
     let point = space.draw(&mut Stream::new(99, 0, 1));
     engine.adopt(Adopted::Done { point: point.clone(), loss: Some(-5.0) });
     let best = engine.best().map(|best| (best.loss, best.point.clone(), best.id >= FIRST_ADOPTED));
-    ensure(best == Some((-5.0, point, true)), || format!("an adopted loss of -5 is the smallest, best is {best:?}"))
+    ensure(best == Some((-5.0, point, true)), || {
+        format!("an adopted loss of -5 is the smallest, best is {best:?}")
+    })
 }
 
-/// Adopts between asks and tells, interrupts after each, and mixes the order of tells and adoptions.
+/// Adopts between asks and tells, interrupts after each, and mixes the order of tells and
+/// adoptions.
 pub(super) fn resumed(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
     let mut whole = start(subject, space, 27)?;
     let mut parts = start(subject, space, 27)?;
@@ -75,8 +91,11 @@ pub(super) fn resumed(subject: &Subject<'_>, space: &Space) -> Result<(), String
         parts.tell(&outcomes);
         ensure(whole.best() == parts.best(), || format!("the best differs in round {round}"))?;
         let snapshot = parts.snapshot();
-        parts = (subject.resume)(space, &snapshot).map_err(|error| format!("did not resume: {error}"))?;
-        ensure(parts.snapshot() == snapshot, || "the snapshot of a resumed engine differs".to_owned())?;
+        parts = (subject.resume)(space, &snapshot)
+            .map_err(|error| format!("did not resume: {error}"))?;
+        ensure(parts.snapshot() == snapshot, || {
+            "the snapshot of a resumed engine differs".to_owned()
+        })?;
     }
     same(&whole.ask(4), &parts.ask(4), "resumed at the end")
 }
@@ -101,9 +120,9 @@ pub(super) fn never_asked(subject: &Subject<'_>, space: &Space) -> Result<(), St
         }
     }
     match space.size() {
-        Some(size) if size <= 100 => {
-            ensure(seen.len() as u128 == size, || format!("only {} of {size} configurations came", seen.len()))
-        }
+        Some(size) if size <= 100 => ensure(seen.len() as u128 == size, || {
+            format!("only {} of {size} configurations came", seen.len())
+        }),
         _ => Ok(()),
     }
 }

@@ -1,5 +1,6 @@
-//! An engine as different from random search as can be, to prove that the contract has room for it: it learns, works in
-//! generations, waits for the last answer of each, may repeat itself, and knows reals only.
+//! An engine as different from random search as can be, to prove that the contract has room for it:
+//! it learns, works in generations, waits for the last answer of each, may repeat itself, and knows
+//! reals only.
 
 use crate::engine::{Best, Capabilities, Engine};
 use crate::error::Error;
@@ -11,7 +12,8 @@ use crate::trial::{Adopted, Outcome, Trial};
 
 const SIZE: u64 = 6;
 
-/// A minimal evolution strategy: every generation is scattered around the best point so far, ever closer.
+/// A minimal evolution strategy: every generation is scattered around the best point so far, ever
+/// closer.
 pub(super) struct Generations {
     space: Space,
     seed: u64,
@@ -44,14 +46,28 @@ impl Generations {
         abilities().check(NAME, space)?;
         let (space, ledger) = (space.clone(), Ledger::new());
         let least = f64::INFINITY;
-        Ok(Generations { space, seed, ledger, asked: 0, settled: 0, generation: 0, centre: None, least })
+        Ok(Generations {
+            space,
+            seed,
+            ledger,
+            asked: 0,
+            settled: 0,
+            generation: 0,
+            centre: None,
+            least,
+        })
     }
 
     pub(super) fn resume(space: &Space, snapshot: &Snapshot) -> Result<Self, Error> {
         snapshot.check(NAME, 1, space)?;
         let state = &snapshot.state;
         let natural = |name: &str| state.field(name)?.natural();
-        let centre = state.field("centre")?.list()?.iter().map(Datum::real).collect::<Result<Vec<f64>, Error>>()?;
+        let centre = state
+            .field("centre")?
+            .list()?
+            .iter()
+            .map(Datum::real)
+            .collect::<Result<Vec<f64>, Error>>()?;
         Ok(Generations {
             space: space.clone(),
             seed: natural("seed")?,
@@ -101,7 +117,9 @@ impl Engine for Generations {
         let count = (SIZE - self.asked).min(at_most as u64);
         let first = self.asked;
         self.asked += count;
-        (first..first + count).map(|item| self.ledger.issue(self.space.decode(&self.position(item)))).collect()
+        (first..first + count)
+            .map(|item| self.ledger.issue(self.space.decode(&self.position(item))))
+            .collect()
     }
 
     fn tell(&mut self, outcomes: &[Outcome]) {

@@ -12,8 +12,8 @@
 //! check(&subject).unwrap();
 //! ```
 //!
-//! Each rule runs on every test space the engine accepts, with a loss that depends on the point alone. The result lists
-//! every breach with the rule, the space and what was seen.
+//! Each rule runs on every test space the engine accepts, with a loss that depends on the point
+//! alone. The result lists every breach with the rule, the space and what was seen.
 
 mod adoption;
 #[cfg(test)]
@@ -103,10 +103,31 @@ pub fn spaces() -> Vec<(&'static str, Space)> {
         ("few integers", build(many(2, 3))),
         ("many integers", build(many(24, 999))),
         ("reals", build(vec![Param::real("x", -5.0, 5.0), Param::real("y", 0.0, 1.0)])),
-        ("a fixed real", build(vec![Param::real("fixed", 2.0, 2.0), Param::real("free", -1.0, 1.0)])),
-        ("log reals", build(vec![Param::real("rate", 1e-3, 1.0).log(), Param::real("penalty", 1e-6, 1e3).log()])),
-        ("lists", build(vec![Param::list("a", &[0.0, 0.5, 1.0]), Param::list("b", &[1.0, 2.0, 4.0, 8.0])])),
-        ("choices", build(vec![Param::choice("c", &["x", "y", "z"]), Param::choice("d", &["u", "v", "w", "t"])])),
+        (
+            "a fixed real",
+            build(vec![Param::real("fixed", 2.0, 2.0), Param::real("free", -1.0, 1.0)]),
+        ),
+        (
+            "log reals",
+            build(vec![
+                Param::real("rate", 1e-3, 1.0).log(),
+                Param::real("penalty", 1e-6, 1e3).log(),
+            ]),
+        ),
+        (
+            "lists",
+            build(vec![
+                Param::list("a", &[0.0, 0.5, 1.0]),
+                Param::list("b", &[1.0, 2.0, 4.0, 8.0]),
+            ]),
+        ),
+        (
+            "choices",
+            build(vec![
+                Param::choice("c", &["x", "y", "z"]),
+                Param::choice("d", &["u", "v", "w", "t"]),
+            ]),
+        ),
         (
             "conditional",
             build(vec![

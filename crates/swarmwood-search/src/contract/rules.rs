@@ -30,13 +30,20 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("adopted trials are seen, may be the best, and disturb no ids", adoption::taken),
     ("resumed with adopted trials is the same as uninterrupted", adoption::resumed),
     ("no adopted configuration is asked with the distinct capability", adoption::never_asked),
-    ("no configuration twice with the distinct capability, and an end when all were asked", exhaustion),
+    (
+        "no configuration twice with the distinct capability, and an end when all were asked",
+        exhaustion,
+    ),
 ];
 
 const ROUNDS: usize = 12;
 const BATCH: usize = 4;
 
-pub(super) fn start(subject: &Subject<'_>, space: &Space, seed: u64) -> Result<Box<dyn Engine>, String> {
+pub(super) fn start(
+    subject: &Subject<'_>,
+    space: &Space,
+    seed: u64,
+) -> Result<Box<dyn Engine>, String> {
     (subject.start)(space, seed).map_err(|error| format!("did not start: {error}"))
 }
 
@@ -51,13 +58,16 @@ fn bounds(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
         if let Some(stray) = trials.iter().find(|trial| !space.contains(&trial.point)) {
             return Err(format!("{:?} lies outside", stray.point));
         }
-        ensure(trials.windows(2).all(|pair| pair[0].id < pair[1].id), || "ids do not grow".to_owned())?;
+        ensure(trials.windows(2).all(|pair| pair[0].id < pair[1].id), || {
+            "ids do not grow".to_owned()
+        })?;
     }
     Ok(())
 }
 
 fn determinism(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
-    let run = || Ok::<_, String>(play_fair(start(subject, space, 5)?.as_mut(), space, ROUNDS, BATCH));
+    let run =
+        || Ok::<_, String>(play_fair(start(subject, space, 5)?.as_mut(), space, ROUNDS, BATCH));
     same(&run()?, &run()?, "second run")
 }
 
@@ -65,7 +75,9 @@ fn seeds_matter(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
     if space.size().is_some_and(|size| size < 1_000_000) {
         return Ok(()); // two seeds may well agree by chance
     }
-    let run = |seed| Ok::<_, String>(play_fair(start(subject, space, seed)?.as_mut(), space, ROUNDS, BATCH));
+    let run = |seed| {
+        Ok::<_, String>(play_fair(start(subject, space, seed)?.as_mut(), space, ROUNDS, BATCH))
+    };
     ensure(run(1)? != run(2)?, || "seeds 1 and 2 gave the same points".to_owned())
 }
 
@@ -84,7 +96,9 @@ fn batches(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
     for asked in [1, 2, 7, 64] {
         let mut engine = start(subject, space, 3)?;
         let got = engine.ask(asked).len();
-        ensure(got <= asked && got > 0, || format!("ask({asked}) of a new engine gave {got} points"))?;
+        ensure(got <= asked && got > 0, || {
+            format!("ask({asked}) of a new engine gave {got} points")
+        })?;
         let capabilities = engine.capabilities();
         let left = match space.size() {
             Some(size) if capabilities.distinct => usize::try_from(size).unwrap_or(usize::MAX),
@@ -112,11 +126,13 @@ fn tell_order(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
         outcomes[middle..].iter().for_each(|outcome| engine.tell(&[*outcome]));
     });
     same(&expected, &got, "told in another order")?;
-    ensure(plain.best() == shuffled.best(), || "told in another order, another trial is best".to_owned())
+    ensure(plain.best() == shuffled.best(), || {
+        "told in another order, another trial is best".to_owned()
+    })
 }
 
-/// Leaves the oldest trial open for five rounds at a time, and answers the others youngest first; then answers all and
-/// expects more points.
+/// Leaves the oldest trial open for five rounds at a time, and answers the others youngest first;
+/// then answers all and expects more points.
 fn late_tells(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
     let mut engine = start(subject, space, 9)?;
     let mut open: Vec<Trial> = Vec::new();
@@ -132,34 +148,44 @@ fn late_tells(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
             engine.tell(&[value(space, &trial)]);
         }
         let best = engine.best().map(|best| best.loss);
-        ensure(best == least.is_finite().then_some(least), || format!("best is {best:?}, told was {least}"))?;
+        ensure(best == least.is_finite().then_some(least), || {
+            format!("best is {best:?}, told was {least}")
+        })?;
     }
     for trial in open.drain(..) {
         engine.tell(&[value(space, &trial)]);
     }
-    let used_up = engine.capabilities().distinct && space.size().is_some_and(|size| asked.len() as u128 >= size);
+    let used_up = engine.capabilities().distinct
+        && space.size().is_some_and(|size| asked.len() as u128 >= size);
     let ended = engine.ask(1).is_empty();
-    ensure(!ended || used_up || engine.capabilities().ends, || "no trial is open and yet no point comes".to_owned())?;
+    ensure(!ended || used_up || engine.capabilities().ends, || {
+        "no trial is open and yet no point comes".to_owned()
+    })?;
     ensure(!ended || engine.ask(BATCH).is_empty(), || "went on after it had ended".to_owned())
 }
 
 fn failures(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
     let mut engine = start(subject, space, 11)?;
     let trials = play(engine.as_mut(), ROUNDS, BATCH, |engine, trials| {
-        let outcomes: Vec<Outcome> = trials.iter().map(|trial| Outcome::Failed { id: trial.id }).collect();
+        let outcomes: Vec<Outcome> =
+            trials.iter().map(|trial| Outcome::Failed { id: trial.id }).collect();
         engine.tell(&outcomes);
     });
     ensure(engine.best().is_none(), || "there is a best trial although all failed".to_owned())?;
     let enough = space.size().map_or(ROUNDS as u128, |size| size.min(ROUNDS as u128));
     let ended = may_end_early(engine.as_ref(), space) && !trials.is_empty();
-    ensure(ended || trials.len() as u128 >= enough, || format!("stopped after {} failed trials", trials.len()))?;
+    ensure(ended || trials.len() as u128 >= enough, || {
+        format!("stopped after {} failed trials", trials.len())
+    })?;
 
-    // A third of the trials fails; said so, or told as a loss that is no number, it must be the same run.
+    // A third of the trials fails; said so, or told as a loss that is no number, it must be the
+    // same run.
     let partly = |failure: fn(u64) -> Outcome| {
         let mut engine = start(subject, space, 12)?;
         let trials = play(engine.as_mut(), ROUNDS, BATCH, |engine, trials| {
-            let answer =
-                |trial: &Trial| if trial.id.is_multiple_of(3) { failure(trial.id) } else { value(space, trial) };
+            let answer = |trial: &Trial| {
+                if trial.id.is_multiple_of(3) { failure(trial.id) } else { value(space, trial) }
+            };
             engine.tell(&trials.iter().map(answer).collect::<Vec<_>>());
         });
         let best = engine.best().map(|best| (best.id, best.loss));
@@ -178,8 +204,8 @@ fn failures(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
     Ok(())
 }
 
-/// Losses at the ends of what a number holds, and losses that are all the same: differences and means of them overflow
-/// or vanish, and the search goes on all the same.
+/// Losses at the ends of what a number holds, and losses that are all the same: differences and
+/// means of them overflow or vanish, and the search goes on all the same.
 fn odd_losses(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
     let huge = |id: u64| [f64::MAX, -f64::MAX, 1e300, f64::MIN_POSITIVE, -0.0][(id % 5) as usize];
     for (what, odd) in [("huge", &huge as &dyn Fn(u64) -> f64), ("equal", &|_| 7.0)] {
@@ -189,9 +215,13 @@ fn odd_losses(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
         let mut least = f64::INFINITY;
         for round in 0..8 * ROUNDS {
             let trials = engine.ask(BATCH);
-            ensure(ends || !trials.is_empty(), || format!("no point in round {round} after {what} losses"))?;
+            ensure(ends || !trials.is_empty(), || {
+                format!("no point in round {round} after {what} losses")
+            })?;
             for trial in &trials {
-                ensure(space.contains(&trial.point), || format!("{:?} lies outside after {what} losses", trial.point))?;
+                ensure(space.contains(&trial.point), || {
+                    format!("{:?} lies outside after {what} losses", trial.point)
+                })?;
                 least = least.min(odd(trial.id));
                 engine.tell(&[Outcome::Value { id: trial.id, loss: odd(trial.id) }]);
             }
@@ -207,7 +237,10 @@ fn stray_ids(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
     let expected = play_fair(plain.as_mut(), space, ROUNDS, BATCH);
     let mut pestered = start(subject, space, 13)?;
     let got = play(pestered.as_mut(), ROUNDS, BATCH, |engine, trials| {
-        engine.tell(&[Outcome::Value { id: u64::MAX, loss: -9.0 }, Outcome::Failed { id: u64::MAX - 1 }]);
+        engine.tell(&[
+            Outcome::Value { id: u64::MAX, loss: -9.0 },
+            Outcome::Failed { id: u64::MAX - 1 },
+        ]);
         for trial in trials {
             let again = Outcome::Value { id: trial.id, loss: -9.0 };
             engine.tell(&[value(space, trial), again, Outcome::Failed { id: trial.id }]);
@@ -234,12 +267,16 @@ fn best_is_smallest(subject: &Subject<'_>, space: &Space) -> Result<(), String> 
     ensure(got == expected, || format!("{got:?} instead of {expected:?}"))
 }
 
-/// Interrupts in every state: after an ask (all open), after a tell (outcomes not yet used), and with one trial open.
+/// Interrupts in every state: after an ask (all open), after a tell (outcomes not yet used), and
+/// with one trial open.
 fn resume_anywhere(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
     let again = |engine: &dyn Engine| -> Result<Box<dyn Engine>, String> {
         let snapshot = engine.snapshot();
-        let resumed = (subject.resume)(space, &snapshot).map_err(|error| format!("did not resume: {error}"))?;
-        ensure(resumed.snapshot() == snapshot, || "the snapshot of a resumed engine differs".to_owned())?;
+        let resumed = (subject.resume)(space, &snapshot)
+            .map_err(|error| format!("did not resume: {error}"))?;
+        ensure(resumed.snapshot() == snapshot, || {
+            "the snapshot of a resumed engine differs".to_owned()
+        })?;
         ensure(resumed.best() == engine.best(), || "the best changed on resuming".to_owned())?;
         Ok(resumed)
     };

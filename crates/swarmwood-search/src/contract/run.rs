@@ -5,8 +5,8 @@ use crate::point::Point;
 use crate::space::Space;
 use crate::trial::{Outcome, Trial};
 
-/// A smooth loss of the position in the unit cube with one lowest place, plus a trace of the point's name so that no two
-/// points tie.
+/// A smooth loss of the position in the unit cube with one lowest place, plus a trace of the
+/// point's name so that no two points tie.
 pub(super) fn loss(space: &Space, point: &Point) -> f64 {
     let smooth: f64 = space.encode(point).iter().map(|u| (u - 0.3) * (u - 0.3)).sum();
     smooth + 1e-6 * (point.fingerprint() % 1000) as f64
@@ -17,8 +17,8 @@ pub(super) fn value(space: &Space, trial: &Trial) -> Outcome {
     Outcome::Value { id: trial.id, loss: loss(space, &trial.point) }
 }
 
-/// Asks and tells `rounds` times, every trial answered before the next ask, and returns all trials. `answer` makes the
-/// outcomes of a batch; it is called with the batch in order of asking.
+/// Asks and tells `rounds` times, every trial answered before the next ask, and returns all trials.
+/// `answer` makes the outcomes of a batch; it is called with the batch in order of asking.
 pub(super) fn play(
     engine: &mut dyn Engine,
     rounds: usize,
@@ -35,7 +35,12 @@ pub(super) fn play(
 }
 
 /// [`play`] with honest outcomes, told in one go.
-pub(super) fn play_fair(engine: &mut dyn Engine, space: &Space, rounds: usize, batch: usize) -> Vec<Trial> {
+pub(super) fn play_fair(
+    engine: &mut dyn Engine,
+    space: &Space,
+    rounds: usize,
+    batch: usize,
+) -> Vec<Trial> {
     play(engine, rounds, batch, |engine, trials| {
         let outcomes: Vec<Outcome> = trials.iter().map(|trial| value(space, trial)).collect();
         engine.tell(&outcomes);

@@ -68,12 +68,25 @@ struct Faulty {
 
 impl Faulty {
     fn new(space: &Space, seed: u64, fault: Fault) -> Result<Self, Error> {
-        let abilities =
-            Capabilities { real: false, list: false, choice: false, conditional: false, ..Capabilities::ALL };
+        let abilities = Capabilities {
+            real: false,
+            list: false,
+            choice: false,
+            conditional: false,
+            ..Capabilities::ALL
+        };
         abilities.check("faulty", space)?;
         let seed = if fault == Fault::IgnoresTheSeed { 0 } else { seed };
         let inner = Random::new(space, seed)?;
-        Ok(Faulty { inner, fault, space: space.clone(), asks: 0, last: None, first: None, forged: None })
+        Ok(Faulty {
+            inner,
+            fault,
+            space: space.clone(),
+            asks: 0,
+            last: None,
+            first: None,
+            forged: None,
+        })
     }
 
     fn resume(space: &Space, snapshot: &Snapshot, fault: Fault) -> Result<Self, Error> {
@@ -89,7 +102,9 @@ impl Faulty {
                 }
                 engine.inner = Random::resume(space, &state).or(Random::new(space, 17))?;
             }
-            Fault::ResumesAnything => engine.inner = Random::resume(space, snapshot).or(Random::new(space, 1))?,
+            Fault::ResumesAnything => {
+                engine.inner = Random::resume(space, snapshot).or(Random::new(space, 1))?
+            }
             _ => engine.inner = Random::resume(space, snapshot)?,
         }
         Ok(engine)
@@ -99,7 +114,14 @@ impl Faulty {
 impl Engine for Faulty {
     fn capabilities(&self) -> Capabilities {
         let ends = self.fault == Fault::ComesBack;
-        Capabilities { real: false, list: false, choice: false, conditional: false, ends, ..Capabilities::ALL }
+        Capabilities {
+            real: false,
+            list: false,
+            choice: false,
+            conditional: false,
+            ends,
+            ..Capabilities::ALL
+        }
     }
 
     fn ask(&mut self, at_most: usize) -> Vec<Trial> {
@@ -124,7 +146,9 @@ impl Engine for Faulty {
                 (Fault::RepeatsPoints, _) => {
                     trial.point = self.first.get_or_insert_with(|| trial.clone()).point.clone();
                 }
-                (Fault::FollowsTheLastTold, Some(Outcome::Value { loss, .. })) if self.space.size().is_none() => {
+                (Fault::FollowsTheLastTold, Some(Outcome::Value { loss, .. }))
+                    if self.space.size().is_none() =>
+                {
                     trial.point.0[0] = Value::Integer((loss * 1e6) as i64 % 1000);
                 }
                 _ => (),
@@ -190,10 +214,16 @@ fn every_cheat_is_caught_by_the_rule_against_it() {
     for (fault, rule) in [
         (Fault::LeavesTheSpace, "points lie in the space and ids grow"),
         (Fault::RepeatsIds, "points lie in the space and ids grow"),
-        (Fault::GivesTooMany, "never more points than asked, and as many with the batch capability"),
+        (
+            Fault::GivesTooMany,
+            "never more points than asked, and as many with the batch capability",
+        ),
         (Fault::GivesTooFew, "never more points than asked, and as many with the batch capability"),
         (Fault::CountsAsks, "asking for nothing changes nothing"),
-        (Fault::FollowsTheLastTold, "the order and grouping of outcomes between two asks do not matter"),
+        (
+            Fault::FollowsTheLastTold,
+            "the order and grouping of outcomes between two asks do not matter",
+        ),
         (Fault::ForgetsTheBest, "the best is the smallest loss told"),
         (Fault::TrustsNan, "failed trials are answers without a value"),
         (Fault::ListensTwice, "unknown and repeated ids are ignored"),
@@ -201,11 +231,17 @@ fn every_cheat_is_caught_by_the_rule_against_it() {
         (Fault::ResumesAnything, "a snapshot that does not fit is refused"),
         (Fault::Deadlocks, "late outcomes are taken, and without open trials the search goes on"),
         (Fault::ComesBack, "late outcomes are taken, and without open trials the search goes on"),
-        (Fault::RepeatsPoints, "no configuration twice with the distinct capability, and an end when all were asked"),
+        (
+            Fault::RepeatsPoints,
+            "no configuration twice with the distinct capability, and an end when all were asked",
+        ),
         (Fault::IgnoresTheSeed, "another seed gives another run in a large space"),
         (Fault::StumblesOverHugeLosses, "losses of any size, and equal ones, are taken"),
         (Fault::IgnoresOthers, "adopted trials are seen, may be the best, and disturb no ids"),
-        (Fault::AsksWhatOthersAsked, "no adopted configuration is asked with the distinct capability"),
+        (
+            Fault::AsksWhatOthersAsked,
+            "no adopted configuration is asked with the distinct capability",
+        ),
         (Fault::ForgetsOthersOnResume, "resumed with adopted trials is the same as uninterrupted"),
         (Fault::StopsAtFailures, "failed trials are answers without a value"),
     ] {
@@ -216,9 +252,17 @@ fn every_cheat_is_caught_by_the_rule_against_it() {
 
 #[test]
 fn an_engine_that_accepts_nothing_is_caught() {
-    let refuse = |_: &Space| Error::Unsupported { engine: "none", parameter: "x".to_owned(), ability: "any" };
-    let subject = Subject { start: &|space, _| Err(refuse(space)), resume: &|space, _| Err(refuse(space)) };
+    let refuse = |_: &Space| Error::Unsupported {
+        engine: "none",
+        parameter: "x".to_owned(),
+        ability: "any",
+    };
+    let subject =
+        Subject { start: &|space, _| Err(refuse(space)), resume: &|space, _| Err(refuse(space)) };
     let breaches = check(&subject).unwrap_err();
     assert_eq!(breaches.len(), 1);
-    assert_eq!(breaches[0].to_string(), "accepts at least one test space (space 'all'): refused every one of them");
+    assert_eq!(
+        breaches[0].to_string(),
+        "accepts at least one test space (space 'all'): refused every one of them"
+    );
 }

@@ -1,15 +1,17 @@
-//! Differential evolution: members of a population move by the differences between others, and only to better places.
+//! Differential evolution: members of a population move by the differences between others, and only
+//! to better places.
 //!
-//! In every generation each member gets one trial position (`mutation`); it takes the member's place if it is not
-//! worse. Storn and Price 1997; the default adapts its two parameters by what succeeded (`history`): SHADE, Tanabe and
-//! Fukunaga 2013. The population adapts the length and the direction of steps by itself, without any covariance.
+//! In every generation each member gets one trial position (`mutation`); it takes the member's
+//! place if it is not worse. Storn and Price 1997; the default adapts its two parameters by what
+//! succeeded (`history`): SHADE, Tanabe and Fukunaga 2013. The population adapts the length and the
+//! direction of steps by itself, without any covariance.
 //!
-//! Which variant is the default was decided by measurement on the test functions of this crate (see the test
-//! `the_adaptive_variant_is_the_better_default`).
+//! Which variant is the default was decided by measurement on the test functions of this crate (see
+//! the test `the_adaptive_variant_is_the_better_default`).
 //!
-//! Deviations. A failed trial never takes a place. A member without a loss gives way to any trial that has one and counts
-//! as the worst; while no trial of a member succeeded its position is drawn anew. A start position takes the place of
-//! the worst of the initial population, if it is better.
+//! Deviations. A failed trial never takes a place. A member without a loss gives way to any trial
+//! that has one and counts as the worst; while no trial of a member succeeded its position is drawn
+//! anew. A start position takes the place of the worst of the initial population, if it is better.
 
 mod history;
 mod mutation;
@@ -47,7 +49,8 @@ pub enum Strategy {
 pub struct Settings {
     /// How many members there are; 30.
     pub population: usize,
-    /// After how many generations the search ends, the initial population being the first; endless if `None`.
+    /// After how many generations the search ends, the initial population being the first; endless
+    /// if `None`.
     pub generations: Option<u64>,
     /// A position that is evaluated first and joins the population.
     pub start: Option<Point>,
@@ -152,7 +155,10 @@ impl Differential {
 
     /// A start that is better than the worst member takes its place.
     fn adopt(&mut self, position: &[f64], loss: f64) {
-        if let Some(&worst) = self.order().last().filter(|worst| self.losses[**worst].is_none_or(|least| loss < least))
+        if let Some(&worst) = self
+            .order()
+            .last()
+            .filter(|worst| self.losses[**worst].is_none_or(|least| loss < least))
         {
             self.losses[worst] = Some(loss);
             self.members.row_mut(worst).copy_from_slice(position);
@@ -247,7 +253,10 @@ impl Method for Differential {
             ("strategy", strategy),
             ("generation", Datum::Natural(self.generation)),
             ("members", self.members.save()),
-            ("losses", Datum::List(self.losses.iter().map(|loss| Datum::optional(*loss)).collect())),
+            (
+                "losses",
+                Datum::List(self.losses.iter().map(|loss| Datum::optional(*loss)).collect()),
+            ),
             ("trials", self.trials.save()),
             ("pairs", Datum::reals(&pairs)),
             ("history", self.history.save()),
@@ -263,11 +272,22 @@ impl Method for Differential {
                 Strategy::Classic { factor: fixed[0], rate: fixed[1] }
             }
         };
-        let generations = data.field("generations")?.list()?.first().map(Datum::natural).transpose()?;
-        let settings = Settings { population: data.field("population")?.count()?, generations, start: None, strategy };
+        let generations =
+            data.field("generations")?.list()?.first().map(Datum::natural).transpose()?;
+        let settings = Settings {
+            population: data.field("population")?.count()?,
+            generations,
+            start: None,
+            strategy,
+        };
         settings.check(space).map_err(unsound)?;
         let (count, width) = (settings.population, space.len());
-        let losses = data.field("losses")?.list()?.iter().map(Datum::to_optional).collect::<Result<Vec<_>, Error>>()?;
+        let losses = data
+            .field("losses")?
+            .list()?
+            .iter()
+            .map(Datum::to_optional)
+            .collect::<Result<Vec<_>, Error>>()?;
         let pairs = data.field("pairs")?.to_reals(2 * count)?;
         let archive = Rows::load(data.field("archive")?, width)?;
         if losses.len() != count || archive.len() > count {

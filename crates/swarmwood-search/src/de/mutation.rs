@@ -1,14 +1,16 @@
 //! Trial positions from the differences between members.
 //!
-//! - `rand/1/bin`: a random member plus F times the difference of two others (Storn and Price, "Differential evolution:
-//!   a simple and efficient heuristic for global optimization over continuous spaces", 1997).
-//! - `current-to-pbest/1/bin` with archive: the member itself, plus F times the way to one of the best, plus F times the
-//!   difference of a random member and a random member or recently beaten one (Zhang and Sanderson, "JADE: adaptive
-//!   differential evolution with optional external archive", 2009; the share of the best drawn anew for every trial as in
-//!   SHADE).
+//! - `rand/1/bin`: a random member plus F times the difference of two others (Storn and Price,
+//!   "Differential evolution: a simple and efficient heuristic for global optimization over
+//!   continuous spaces", 1997).
+//! - `current-to-pbest/1/bin` with archive: the member itself, plus F times the way to one of the
+//!   best, plus F times the difference of a random member and a random member or recently beaten
+//!   one (Zhang and Sanderson, "JADE: adaptive differential evolution with optional external
+//!   archive", 2009; the share of the best drawn anew for every trial as in SHADE).
 //!
-//! Binomial crossover then takes each dimension from the mutant with probability CR, and one for certain. A dimension
-//! that leaves the unit interval goes half way from the parent to the border (JADE).
+//! Binomial crossover then takes each dimension from the mutant with probability CR, and one for
+//! certain. A dimension that leaves the unit interval goes half way from the parent to the border
+//! (JADE).
 
 use super::history::Pair;
 use crate::rng::Stream;
@@ -36,7 +38,13 @@ pub(super) struct Pool<'a> {
 }
 
 /// `current-to-pbest/1/bin` for one member; needs four members.
-pub(super) fn current_to_best(pool: &Pool<'_>, i: usize, pair: Pair, stream: &mut Stream, trial: &mut [f64]) {
+pub(super) fn current_to_best(
+    pool: &Pool<'_>,
+    i: usize,
+    pair: Pair,
+    stream: &mut Stream,
+    trial: &mut [f64],
+) {
     let count = pool.members.len();
     let least = 2.0 / count as f64;
     let share = least + (BEST_SHARE - least).max(0.0) * stream.unit();
@@ -46,7 +54,8 @@ pub(super) fn current_to_best(pool: &Pool<'_>, i: usize, pair: Pair, stream: &mu
     let b = other_than(count + pool.archive.len(), &[i, a], stream);
     let b = if b < count { pool.members.row(b) } else { pool.archive.row(b - count) };
     let (parent, a) = (pool.members.row(i), pool.members.row(a));
-    let mutant = |k: usize| parent[k] + pair.factor * (best[k] - parent[k]) + pair.factor * (a[k] - b[k]);
+    let mutant =
+        |k: usize| parent[k] + pair.factor * (best[k] - parent[k]) + pair.factor * (a[k] - b[k]);
     cross(parent, mutant, pair.rate, stream, trial);
 }
 
@@ -63,7 +72,13 @@ fn other_than(count: usize, taken: &[usize], stream: &mut Stream) -> usize {
     chosen
 }
 
-fn cross(parent: &[f64], mutant: impl Fn(usize) -> f64, rate: f64, stream: &mut Stream, trial: &mut [f64]) {
+fn cross(
+    parent: &[f64],
+    mutant: impl Fn(usize) -> f64,
+    rate: f64,
+    stream: &mut Stream,
+    trial: &mut [f64],
+) {
     let certain = stream.below(parent.len() as u64) as usize;
     for (k, x) in trial.iter_mut().enumerate() {
         let taken = stream.unit() < rate || k == certain;
@@ -128,14 +143,21 @@ mod tests {
 
     #[test]
     fn the_way_leads_to_the_best_and_one_dimension_always_changes() {
-        // All members but the parent stand on one spot and so does the archive: the differences vanish.
+        // All members but the parent stand on one spot and so does the archive: the differences
+        // vanish.
         let members = Rows::fill(5, 3, |row, _| if row == 0 { 0.0 } else { 0.8 });
         let archive = Rows::fill(3, 3, |_, _| 0.8);
         let pool = Pool { members: &members, order: &[4, 3, 2, 1, 0], archive: &archive };
         let mut changed = [0; 3];
         for item in 0..300 {
             let mut trial = [0.0; 3];
-            current_to_best(&pool, 0, Pair { factor: 0.25, rate: 0.0 }, &mut Stream::new(3, 0, item), &mut trial);
+            current_to_best(
+                &pool,
+                0,
+                Pair { factor: 0.25, rate: 0.0 },
+                &mut Stream::new(3, 0, item),
+                &mut trial,
+            );
             let moved: Vec<usize> = (0..3).filter(|&k| trial[k] != 0.0).collect();
             assert!(moved.len() == 1 && (trial[moved[0]] - 0.2).abs() < 1e-12, "{trial:?}");
             changed[moved[0]] += 1;

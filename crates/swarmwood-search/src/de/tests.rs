@@ -22,8 +22,12 @@ fn both_variants_keep_every_rule() {
 #[test]
 fn snapshots_and_batches() {
     for strategy in [Strategy::Adaptive, CLASSIC] {
-        let settings =
-            |space: &Space| Settings { population: 5, start: plain_start(space), strategy, generations: None };
+        let settings = |space: &Space| Settings {
+            population: 5,
+            start: plain_start(space),
+            strategy,
+            generations: None,
+        };
         harness::<Differential>(&settings);
     }
 }
@@ -31,10 +35,16 @@ fn snapshots_and_batches() {
 #[test]
 fn all_faults_are_reported_at_once() {
     let strategy = Strategy::Classic { factor: -1.0, rate: f64::NAN };
-    let settings = Settings { population: 3, generations: Some(0), strategy, ..Settings::default() };
+    let settings =
+        Settings { population: 3, generations: Some(0), strategy, ..Settings::default() };
     let text = settings.check(&cube(2, (0.0, 1.0))).unwrap_err().to_string();
     assert_eq!(text.lines().count(), 4, "{text}");
-    assert!(text.starts_with("setting 'population' of engine 'de': must lie within 4 and 1000000, not 3\n"), "{text}");
+    assert!(
+        text.starts_with(
+            "setting 'population' of engine 'de': must lie within 4 and 1000000, not 3\n"
+        ),
+        "{text}"
+    );
 }
 
 fn first(count: usize) -> Differential {
@@ -47,13 +57,23 @@ fn trials_take_places_by_hand() {
     let next = |number| Round { seed: 1, number };
     let mut engine = first(4);
     let initial = engine.members.clone();
-    let told = Told { losses: &[Some(3.0), None, Some(1.0), Some(2.0)], start: Some((&[0.125], 2.5)) };
+    let told =
+        Told { losses: &[Some(3.0), None, Some(1.0), Some(2.0)], start: Some((&[0.125], 2.5)) };
     assert!(engine.advance(told, next(1)));
-    assert_eq!(engine.losses, [Some(3.0), Some(2.5), Some(1.0), Some(2.0)], "the start replaced the failure");
+    assert_eq!(
+        engine.losses,
+        [Some(3.0), Some(2.5), Some(1.0), Some(2.0)],
+        "the start replaced the failure"
+    );
     assert_eq!((engine.members.row(1), engine.archive.len()), (&[0.125][..], 0));
     let trials = engine.trials.clone();
     let gains = [(engine.pairs[0], 1.0), (engine.pairs[3], 0.75)];
-    assert!(engine.advance(Told { losses: &[Some(1.0), None, Some(1.0), Some(0.5)], start: None }, next(2)));
+    assert!(
+        engine.advance(
+            Told { losses: &[Some(1.0), None, Some(1.0), Some(0.5)], start: None },
+            next(2)
+        )
+    );
     assert_eq!(engine.losses, [Some(1.0), Some(2.5), Some(1.0), Some(0.5)]);
     assert_eq!(engine.members.row(2), trials.row(2), "as good is good enough");
     assert_eq!(engine.members.row(1), [0.125], "a failed trial takes no place");
@@ -68,7 +88,10 @@ fn trials_take_places_by_hand() {
 fn a_good_start_is_kept_and_a_bad_one_is_not() {
     let mut engine = first(4);
     let losses = [Some(1.0); 4];
-    engine.advance(Told { losses: &losses, start: Some((&[0.5], 9.0)) }, Round { seed: 1, number: 1 });
+    engine.advance(
+        Told { losses: &losses, start: Some((&[0.5], 9.0)) },
+        Round { seed: 1, number: 1 },
+    );
     assert_eq!(engine.losses, losses);
 }
 
@@ -76,19 +99,23 @@ fn a_good_start_is_kept_and_a_bad_one_is_not() {
 fn mean_log(strategy: Strategy, evaluations: usize, function: &Function) -> f64 {
     let space = cube(10, function.bounds);
     let log = |seed| {
-        let mut engine = De::new(&space, Settings { strategy, ..Settings::default() }, seed).unwrap();
+        let mut engine =
+            De::new(&space, Settings { strategy, ..Settings::default() }, seed).unwrap();
         minimise(&mut engine, &space, function.value, evaluations, 1e-12).0.max(1e-12).log10()
     };
     (0..5).map(log).sum::<f64>() / 5.0
 }
 
-/// Wins on every function in ten dimensions, by orders of magnitude where there are many local optima or a long valley.
-/// Five dimensions look alike; in two the classic variant converges faster and the adaptive one is good enough.
+/// Wins on every function in ten dimensions, by orders of magnitude where there are many local
+/// optima or a long valley. Five dimensions look alike; in two the classic variant converges faster
+/// and the adaptive one is good enough.
 #[test]
 fn the_adaptive_variant_is_the_better_default() {
     for function in FUNCTIONS {
-        let [adaptive, classic] = [Strategy::Adaptive, CLASSIC].map(|strategy| mean_log(strategy, 10_000, &function));
-        let margin = if ["rosenbrock", "rastrigin", "ackley"].contains(&function.name) { 3.0 } else { 0.0 };
+        let [adaptive, classic] =
+            [Strategy::Adaptive, CLASSIC].map(|strategy| mean_log(strategy, 10_000, &function));
+        let margin =
+            if ["rosenbrock", "rastrigin", "ackley"].contains(&function.name) { 3.0 } else { 0.0 };
         assert!(adaptive < classic - margin, "{}: {adaptive} against {classic}", function.name);
     }
 }

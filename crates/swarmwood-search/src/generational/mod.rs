@@ -1,17 +1,20 @@
 //! Engines that work in rounds: all points of a round are evaluated before the next round is made.
 //!
-//! A [`Method`] knows how positions of the unit cube follow from the losses of the round before; [`Generational`] makes
-//! an [`Engine`] of it and keeps everything that is the same for all: trials, answers, the start, the end, snapshots.
+//! A [`Method`] knows how positions of the unit cube follow from the losses of the round before;
+//! [`Generational`] makes an [`Engine`] of it and keeps everything that is the same for all:
+//! trials, answers, the start, the end, snapshots.
 //!
-//! Generations and asynchronous tells go together like this. A round may be asked for in pieces of any size, and its
-//! answers may come in any order, between or after the asks; they are collected. An ask that finds points of the round
-//! left gives those. An ask that finds none left, but answers missing, gives nothing: the engine waits. The first ask
-//! after the last answer makes the next round. So no answer is ever too late, the size of batches changes nothing, and
-//! with no trial open there is always a point to ask until the search is over. Workers that outnumber a round idle at
-//! its end; a population that is a multiple of their number keeps them busy.
+//! Generations and asynchronous tells go together like this. A round may be asked for in pieces of
+//! any size, and its answers may come in any order, between or after the asks; they are collected.
+//! An ask that finds points of the round left gives those. An ask that finds none left, but answers
+//! missing, gives nothing: the engine waits. The first ask after the last answer makes the next
+//! round. So no answer is ever too late, the size of batches changes nothing, and with no trial
+//! open there is always a point to ask until the search is over. Workers that outnumber a round
+//! idle at its end; a population that is a multiple of their number keeps them busy.
 //!
-//! A start position is asked first of all, and no position that the method makes comes before it: of equally good ones
-//! it stays the best. Random numbers come from the streams `(seed, round, item)`.
+//! A start position is asked first of all, and no position that the method makes comes before it:
+//! of equally good ones it stays the best. Random numbers come from the streams
+//! `(seed, round, item)`.
 
 #[cfg(test)]
 pub(crate) mod tests;
@@ -72,7 +75,8 @@ pub trait Method: Sized + Send {
     fn begin(space: &Space, settings: Self::Settings, round: Round) -> Result<Self, Error>;
     /// The positions of the present round, in the unit cube.
     fn positions(&self) -> &Rows;
-    /// Learns from a round and makes the next one, whose random numbers `next` gives; `false` if the search is over.
+    /// Learns from a round and makes the next one, whose random numbers `next` gives; `false` if
+    /// the search is over.
     fn advance(&mut self, told: Told<'_>, next: Round) -> bool;
     /// Whether the search may end by itself.
     fn ends(&self) -> bool;
@@ -111,7 +115,18 @@ impl<M: Method> Generational<M> {
         let method = M::begin(space, settings, Round { seed, number: 0 })?;
         let (space, ledger) = (space.clone(), Ledger::new());
         let answers = vec![None; usize::from(start.is_some()) + method.positions().len()];
-        Ok(Generational { space, seed, ledger, round: 0, start, answers, first: 0, asked: 0, over: false, method })
+        Ok(Generational {
+            space,
+            seed,
+            ledger,
+            round: 0,
+            start,
+            answers,
+            first: 0,
+            asked: 0,
+            over: false,
+            method,
+        })
     }
 
     /// The search that wrote the snapshot.
@@ -125,8 +140,18 @@ impl<M: Method> Generational<M> {
             seed: natural("seed")?,
             ledger: Ledger::load(state.field("ledger")?, space)?,
             round: natural("round")?,
-            start: state.field("start")?.list()?.first().map(|start| start.to_point(space)).transpose()?,
-            answers: state.field("answers")?.list()?.iter().map(answer).collect::<Result<_, Error>>()?,
+            start: state
+                .field("start")?
+                .list()?
+                .first()
+                .map(|start| start.to_point(space))
+                .transpose()?,
+            answers: state
+                .field("answers")?
+                .list()?
+                .iter()
+                .map(answer)
+                .collect::<Result<_, Error>>()?,
             first: natural("first")?,
             asked: state.field("asked")?.count()?,
             over: state.field("over")?.to_flag()?,
@@ -159,13 +184,18 @@ impl<M: Method> Generational<M> {
 
     /// How many trials this round has.
     fn size(&self) -> usize {
-        if self.over { 0 } else { usize::from(self.start.is_some()) + self.method.positions().len() }
+        if self.over {
+            0
+        } else {
+            usize::from(self.start.is_some()) + self.method.positions().len()
+        }
     }
 
     /// Takes what was told, and goes on to the next round once all of this one is known.
     fn learn(&mut self) {
         for settled in self.ledger.settle() {
-            let turn = settled.id.checked_sub(self.first).and_then(|turn| usize::try_from(turn).ok());
+            let turn =
+                settled.id.checked_sub(self.first).and_then(|turn| usize::try_from(turn).ok());
             if let Some(answer) = turn.and_then(|turn| self.answers.get_mut(turn)) {
                 *answer = Some(settled.loss);
             }
@@ -193,14 +223,21 @@ impl<M: Method> Generational<M> {
     fn point(&self, turn: usize) -> Point {
         match &self.start {
             Some(start) if turn == 0 => start.clone(),
-            start => self.space.decode(self.method.positions().row(turn - usize::from(start.is_some()))),
+            start => {
+                self.space.decode(self.method.positions().row(turn - usize::from(start.is_some())))
+            }
         }
     }
 }
 
 impl<M: Method> Engine for Generational<M> {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { batch: false, distinct: false, ends: self.method.ends(), ..Capabilities::ALL }
+        Capabilities {
+            batch: false,
+            distinct: false,
+            ends: self.method.ends(),
+            ..Capabilities::ALL
+        }
     }
 
     fn ask(&mut self, at_most: usize) -> Vec<Trial> {
@@ -230,7 +267,9 @@ impl<M: Method> Engine for Generational<M> {
     }
 
     fn snapshot(&self) -> Snapshot {
-        let answer = |answer: &Option<Option<f64>>| Datum::List(answer.map(Datum::optional).into_iter().collect());
+        let answer = |answer: &Option<Option<f64>>| {
+            Datum::List(answer.map(Datum::optional).into_iter().collect())
+        };
         let state = Datum::record([
             ("seed", Datum::Natural(self.seed)),
             ("ledger", self.ledger.save()),
@@ -242,7 +281,12 @@ impl<M: Method> Engine for Generational<M> {
             ("over", Datum::flag(self.over)),
             ("method", self.method.save()),
         ]);
-        Snapshot { engine: M::NAME.to_owned(), version: VERSION, space: self.space.fingerprint(), state }
+        Snapshot {
+            engine: M::NAME.to_owned(),
+            version: VERSION,
+            space: self.space.fingerprint(),
+            state,
+        }
     }
 }
 
@@ -263,11 +307,16 @@ impl Faults {
         generations: Option<u64>,
         start: Option<(&Point, &Space)>,
     ) {
-        if let Some(population) = population.filter(|population| !(least..=MOST).contains(population)) {
+        if let Some(population) =
+            population.filter(|population| !(least..=MOST).contains(population))
+        {
             self.add("population", format!("must lie within {least} and {MOST}, not {population}"));
         }
         if generations == Some(0) {
-            self.add("generations", "must be at least 1; the initial population is the first generation".to_owned());
+            self.add(
+                "generations",
+                "must be at least 1; the initial population is the first generation".to_owned(),
+            );
         }
         if start.is_some_and(|(start, space)| !space.contains(start)) {
             self.add("start", "lies outside the space".to_owned());

@@ -47,13 +47,18 @@ fn play(engine: &mut dyn Engine, space: &Space, batch: usize, trials: usize) -> 
     all
 }
 
-/// Batches of any size, interruption in any state over many rounds, the start first, and damaged snapshots.
+/// Batches of any size, interruption in any state over many rounds, the start first, and damaged
+/// snapshots.
 pub(crate) fn harness<M: Method>(settings: &dyn Fn(&Space) -> M::Settings) {
     for (name, space) in spaces() {
         let new = |seed| Generational::<M>::new(&space, settings(&space), seed).unwrap();
         let whole = play(&mut new(5), &space, 1, 120);
         for batch in [2, 7, 1000] {
-            assert_eq!(play(&mut new(5), &space, batch, 120), whole, "{name} in batches of {batch}");
+            assert_eq!(
+                play(&mut new(5), &space, batch, 120),
+                whole,
+                "{name} in batches of {batch}"
+            );
         }
         if let Some(start) = M::given(&settings(&space)) {
             assert_eq!(whole[0].point, *start, "{name}");

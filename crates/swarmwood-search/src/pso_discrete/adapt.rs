@@ -1,10 +1,11 @@
-//! Weights that follow the state of the swarm ([`evolution`](crate::evolution)). Rao 2022 names adaptive α and β as
-//! future work.
+//! Weights that follow the state of the swarm ([`evolution`](crate::evolution)). Rao 2022 names
+//! adaptive α and β as future work.
 //!
-//! Ours: the discrete swarm has no accelerations, so `α = α₀ · c1 / 2` and `β = β₀ · c2 / 2`, where α₀ and β₀ are the
-//! weights that were set. Both coefficients start at 2, hence the run starts as published; they stay within 1.5 and
-//! 2.5, hence each weight within 3/4 and 5/4 of its start. There is no inertia to adapt, as a discrete velocity is used
-//! up by its move. The paper's elitist learning is left to the option of mutation.
+//! Ours: the discrete swarm has no accelerations, so `α = α₀ · c1 / 2` and `β = β₀ · c2 / 2`, where
+//! α₀ and β₀ are the weights that were set. Both coefficients start at 2, hence the run starts as
+//! published; they stay within 1.5 and 2.5, hence each weight within 3/4 and 5/4 of its start.
+//! There is no inertia to adapt, as a discrete velocity is used up by its move. The paper's elitist
+//! learning is left to the option of mutation.
 
 use crate::evolution::Control;
 

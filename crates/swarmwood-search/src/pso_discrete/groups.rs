@@ -1,12 +1,14 @@
 //! A table in groups, and the draw that treats groups alike.
 //!
-//! The published swarm starts with "a feature uniformly, then a threshold uniformly within the feature" (Rao 2022,
-//! algorithm 4), which favours the entries of small groups over a draw from the whole table. This module knows neither
-//! features nor thresholds: a table is a row of groups, one after the other.
+//! The published swarm starts with "a feature uniformly, then a threshold uniformly within the
+//! feature" (Rao 2022, algorithm 4), which favours the entries of small groups over a draw from the
+//! whole table. This module knows neither features nor thresholds: a table is a row of groups, one
+//! after the other.
 
 use crate::rng::Stream;
 
-/// How the entries of a table fall into groups: the first group's entries come first, then the second's, and so on.
+/// How the entries of a table fall into groups: the first group's entries come first, then the
+/// second's, and so on.
 ///
 /// ```
 /// use swarmwood_search::pso_discrete::Groups;
@@ -20,7 +22,8 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// Groups of these sizes, in the order of the table. Empty groups are left out: nothing could be drawn from them.
+    /// Groups of these sizes, in the order of the table. Empty groups are left out: nothing could
+    /// be drawn from them.
     pub fn of_sizes(sizes: &[usize]) -> Self {
         let mut end = 0u64;
         let running = sizes.iter().filter(|&&size| size > 0).map(|&size| {
@@ -75,7 +78,8 @@ mod tests {
         assert_eq!((Groups::of_sizes(&[0]).table(), Groups::default().is_empty()), (0, true));
     }
 
-    /// A draw from the whole table would give every entry a tenth; the draw by groups gives the lone entry a half.
+    /// A draw from the whole table would give every entry a tenth; the draw by groups gives the
+    /// lone entry a half.
     #[test]
     fn groups_are_equally_likely_and_so_are_the_members_of_one() {
         let groups = Groups::of_sizes(&[1, 9]);

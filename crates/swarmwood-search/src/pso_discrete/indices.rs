@@ -1,7 +1,9 @@
-//! Points as sequences of indices: the swarm copies and counts values, and never computes with them.
+//! Points as sequences of indices: the swarm copies and counts values, and never computes with
+//! them.
 //!
-//! A real parameter has no values to copy, so its scale is cut into 64 steps, and a step stands for its middle. A parameter
-//! whose condition does not hold has an index all the same, which says what it will be when the condition holds.
+//! A real parameter has no values to copy, so its scale is cut into 64 steps, and a step stands for
+//! its middle. A parameter whose condition does not hold has an index all the same, which says what
+//! it will be when the condition holds.
 
 use crate::error::Error;
 use crate::point::{Point, Value};

@@ -1,23 +1,27 @@
-//! The discrete particle swarm: positions are sequences of symbols, and particles copy symbols from better ones.
+//! The discrete particle swarm: positions are sequences of symbols, and particles copy symbols from
+//! better ones.
 //!
-//! Every particle remembers its own best position, and all know the global best. In each generation every particle takes
-//! each differing value of its own best with probability α, then each value of the global best that its starting
-//! position lacks with probability β ([`velocity`]). All particles are evaluated before any moves again. Rao, "Gradient
-//! boosting decision tree training with swarm intelligence", 2022, sections 5.3 and 5.4, algorithms 2 to 4, equation 24.
+//! Every particle remembers its own best position, and all know the global best. In each generation
+//! every particle takes each differing value of its own best with probability α, then each value of
+//! the global best that its starting position lacks with probability β ([`velocity`]). All
+//! particles are evaluated before any moves again. Rao, "Gradient boosting decision tree training
+//! with swarm intelligence", 2022, sections 5.3 and 5.4, algorithms 2 to 4, equation 24.
 //!
-//! Deviations, all where the paper is silent. A position must be better, not as good, to become a best. A particle whose
-//! trials all failed follows the global best alone; while there is no global best, positions are drawn anew. The paper's
-//! limitation 2, early convergence, can be met with options that are off by default: mutation, adaptive weights
-//! ([`Settings::adaptive`]) and given starting positions. Spaces that the paper does not know: real parameters are cut
-//! into 64 steps, and parameters whose condition does not hold are moved along unseen (`indices`).
+//! Deviations, all where the paper is silent. A position must be better, not as good, to become a
+//! best. A particle whose trials all failed follows the global best alone; while there is no global
+//! best, positions are drawn anew. The paper's limitation 2, early convergence, can be met with
+//! options that are off by default: mutation, adaptive weights ([`Settings::adaptive`]) and given
+//! starting positions. Spaces that the paper does not know: real parameters are cut into 64 steps,
+//! and parameters whose condition does not hold are moved along unseen (`indices`).
 //!
-//! A converged swarm asks for the same positions again and again. [`PsoDiscrete::repeats`] counts them, and with
-//! [`Settings::memo`] they are not asked but take the value that is known. A failure is not remembered, since a lost
-//! trial counts as one. With the memo the search ends when no particle can move any more, or when a thousand generations
-//! in a row brought nothing new; up to there every step is the one it would make without.
+//! A converged swarm asks for the same positions again and again. [`PsoDiscrete::repeats`] counts
+//! them, and with [`Settings::memo`] they are not asked but take the value that is known. A failure
+//! is not remembered, since a lost trial counts as one. With the memo the search ends when no
+//! particle can move any more, or when a thousand generations in a row brought nothing new; up to
+//! there every step is the one it would make without.
 //!
-//! Random numbers come from the stream `(seed, generation, particle)`, those of adaptive weights from the one after the
-//! last possible particle.
+//! Random numbers come from the stream `(seed, generation, particle)`, those of adaptive weights
+//! from the one after the last possible particle.
 
 mod adapt;
 mod groups;
@@ -63,7 +67,8 @@ pub struct Statistics {
     pub mean: Option<f64>,
     /// The mean Hamming distance between two particles: in how many dimensions they differ.
     pub diversity: f64,
-    /// The evolutionary factor: 0 where the global best stands amid the swarm, 1 where it stands apart.
+    /// The evolutionary factor: 0 where the global best stands amid the swarm, 1 where it stands
+    /// apart.
     pub factor: Option<f64>,
     /// The α of the move that led here.
     pub alpha: f64,
@@ -71,7 +76,8 @@ pub struct Statistics {
     pub beta: f64,
     /// How many trials were asked so far.
     pub evaluations: u64,
-    /// How many positions so far had been held before, in an earlier generation or by another particle of the same.
+    /// How many positions so far had been held before, in an earlier generation or by another
+    /// particle of the same.
     pub repeats: u64,
     /// How many particles of this generation have no loss, because their trials failed.
     pub failures: u64,
@@ -126,7 +132,8 @@ pub struct PsoDiscrete {
     repeats: u64,
     statistics: Vec<Statistics>,
     over: bool,
-    /// The fingerprints of the positions. They, `sources` and `queue` follow from the positions and the memo.
+    /// The fingerprints of the positions. They, `sources` and `queue` follow from the positions and
+    /// the memo.
     prints: Vec<u128>,
     /// Where each particle's loss comes from.
     sources: Vec<Source>,
@@ -149,11 +156,13 @@ impl PsoDiscrete {
     /// The name in registries and snapshots.
     pub const NAME: &str = "pso-discrete";
 
-    /// A new swarm. Given positions are moved to the middle of their step where parameters are real.
+    /// A new swarm. Given positions are moved to the middle of their step where parameters are
+    /// real.
     pub fn new(space: &Space, mut settings: Settings, seed: u64) -> Result<Self, Error> {
         abilities(&settings).check(Self::NAME, space)?;
         settings.check(Self::NAME, space)?;
-        let given: Vec<Vec<u64>> = settings.given.drain(..).map(|point| encode(space, &point)).collect();
+        let given: Vec<Vec<u64>> =
+            settings.given.drain(..).map(|point| encode(space, &point)).collect();
         let population = settings.population;
         let mut swarm = PsoDiscrete {
             space: space.clone(),
@@ -194,14 +203,14 @@ impl PsoDiscrete {
         self.generation
     }
 
-    /// How many positions had been held before, in an earlier generation or by another particle of the same. Without the
-    /// memo all of them are evaluated again, as published.
+    /// How many positions had been held before, in an earlier generation or by another particle of
+    /// the same. Without the memo all of them are evaluated again, as published.
     pub fn repeats(&self) -> u64 {
         self.repeats
     }
 
-    /// The statistics of generations completed since the last call. A generation is completed by the first ask after
-    /// its last answer.
+    /// The statistics of generations completed since the last call. A generation is completed by
+    /// the first ask after its last answer.
     pub fn take_statistics(&mut self) -> Vec<Statistics> {
         std::mem::take(&mut self.statistics)
     }
@@ -229,7 +238,9 @@ impl PsoDiscrete {
     /// The global best. Indices of its inactive parameters are those of the particle that found it.
     fn global(&self) -> Option<Vec<u64>> {
         let best = self.ledger.best()?;
-        let found = |own: &&(f64, Vec<u64>)| own.0 == best.loss && decode(&self.space, &own.1) == *best.point;
+        let found = |own: &&(f64, Vec<u64>)| {
+            own.0 == best.loss && decode(&self.space, &own.1) == *best.point
+        };
         let own = self.own.iter().flatten().find(found).map(|(_, own)| own.clone());
         Some(own.unwrap_or_else(|| encode(&self.space, best.point)))
     }
@@ -266,14 +277,16 @@ impl PsoDiscrete {
             }
         };
         let sources: Vec<Source> = self.prints.iter().enumerate().map(source).collect();
-        self.queue = (0..sources.len()).filter(|&i| !self.over && sources[i] == Source::Trial).collect();
+        self.queue =
+            (0..sources.len()).filter(|&i| !self.over && sources[i] == Source::Trial).collect();
         self.sources = sources;
     }
 
     /// Takes what was told, and goes on to the next generation once all of this one is known.
     fn learn(&mut self) {
         for settled in self.ledger.settle() {
-            let turn = settled.id.checked_sub(self.first).and_then(|turn| usize::try_from(turn).ok());
+            let turn =
+                settled.id.checked_sub(self.first).and_then(|turn| usize::try_from(turn).ok());
             if let Some(&particle) = turn.and_then(|turn| self.queue.get(turn)) {
                 self.answers[particle] = Some(settled.loss);
             }
@@ -330,7 +343,9 @@ impl PsoDiscrete {
     }
 
     fn spread(&self, global: Option<&[u64]>) -> Spread {
-        let finder = |best: &[u64]| self.own.iter().position(|own| own.as_ref().is_some_and(|(_, own)| own == best));
+        let finder = |best: &[u64]| {
+            self.own.iter().position(|own| own.as_ref().is_some_and(|(_, own)| own == best))
+        };
         Spread::of(&self.positions, global.map(|best| (best, finder(best))))
     }
 
@@ -393,7 +408,9 @@ impl PsoDiscrete {
 
     /// Whether no particle can ever move again.
     fn is_frozen(&self, global: Option<&[u64]>) -> bool {
-        let stuck = |i: usize, best: &[u64]| self.velocity(i, best).iter().all(|operator| operator.weight <= 0.0);
+        let stuck = |i: usize, best: &[u64]| {
+            self.velocity(i, best).iter().all(|operator| operator.weight <= 0.0)
+        };
         let all = |best: &[u64]| (0..self.positions.len()).all(|i| stuck(i, best));
         self.settings.mutation <= 0.0 && global.is_some_and(all)
     }
@@ -421,7 +438,9 @@ impl Engine for PsoDiscrete {
         let from = self.asked;
         self.asked = from.saturating_add(at_most).min(self.queue.len());
         let (queue, ledger) = (&self.queue[from..self.asked], &mut self.ledger);
-        let issue = |&i: &usize| ledger.issue_print(decode(&self.space, &self.positions[i]), self.prints[i]);
+        let issue = |&i: &usize| {
+            ledger.issue_print(decode(&self.space, &self.positions[i]), self.prints[i])
+        };
         queue.iter().map(issue).collect()
     }
 

@@ -1,13 +1,15 @@
 //! How large the search space of a swarm is.
 //!
-//! The paper counts the ordered choices of `r` different entries out of a table of `n` (Rao 2022, equations 25 and 26):
-//! `n! / (n - r)!`, where `r` is the number of rules of a model. Equation 25 prints the factor `n - 1` twice; the
-//! worked examples and table 12 are right. The number overflows any float, so it is kept as its logarithm.
+//! The paper counts the ordered choices of `r` different entries out of a table of `n` (Rao 2022,
+//! equations 25 and 26): `n! / (n - r)!`, where `r` is the number of rules of a model. Equation 25
+//! prints the factor `n - 1` twice; the worked examples and table 12 are right. The number
+//! overflows any float, so it is kept as its logarithm.
 //!
-//! Note that the swarm itself may hold an entry twice in a sequence, so its true space has `n^r` sequences, a little
-//! more; the published count is kept for comparison.
+//! Note that the swarm itself may hold an entry twice in a sequence, so its true space has `n^r`
+//! sequences, a little more; the published count is kept for comparison.
 
-/// `log10(n! / (n - r)!)`, equation 26; minus infinity if `r` exceeds `n`, as there is no such choice.
+/// `log10(n! / (n - r)!)`, equation 26; minus infinity if `r` exceeds `n`, as there is no such
+/// choice.
 ///
 /// ```
 /// use swarmwood_search::pso_discrete::size::{log10_arrangements, scientific};
@@ -30,7 +32,8 @@ pub fn scientific(log10: f64) -> String {
     let power = log10.floor();
     let hundredths = (10f64.powf(log10 - power) * 100.0).round();
     // Rounding may reach ten, which belongs to the next power.
-    let (hundredths, power) = if hundredths >= 1000.0 { (100.0, power + 1.0) } else { (hundredths, power) };
+    let (hundredths, power) =
+        if hundredths >= 1000.0 { (100.0, power + 1.0) } else { (hundredths, power) };
     format!("{:.2}e{power}", hundredths / 100.0)
 }
 
@@ -40,7 +43,9 @@ mod tests {
 
     #[test]
     fn small_counts_equal_their_products() {
-        for (n, r, count) in [(5, 0, 1.0), (5, 1, 5.0), (5, 3, 60.0), (5, 5, 120.0), (1, 1, 1.0), (0, 0, 1.0)] {
+        for (n, r, count) in
+            [(5, 0, 1.0), (5, 1, 5.0), (5, 3, 60.0), (5, 5, 120.0), (1, 1, 1.0), (0, 0, 1.0)]
+        {
             assert!((log10_arrangements(n, r) - f64::log10(count)).abs() < 1e-12, "{n} {r}");
         }
         assert_eq!(log10_arrangements(5, 6), f64::NEG_INFINITY);
@@ -54,13 +59,13 @@ mod tests {
         assert!((ratio(16, 9, 4.15e9) - 1.0).abs() < 1e-3);
     }
 
-    /// Table 12 from table 11 with six trees of four rules. The paper cuts some numbers and rounds others, so a printed
-    /// mantissa may be off by one unit of its last digit.
+    /// Table 12 from table 11 with six trees of four rules. The paper cuts some numbers and rounds
+    /// others, so a printed mantissa may be off by one unit of its last digit.
     #[test]
     fn table_12_follows_from_table_11() {
         let sizes: [u64; 21] = [
-            4082, 392, 61, 1384, 831, 128, 15044, 896, 158, 469488, 2356, 181, 24768, 1054, 73, 555, 148, 145, 1385,
-            828, 141,
+            4082, 392, 61, 1384, 831, 128, 15044, 896, 158, 469488, 2356, 181, 24768, 1054, 73,
+            555, 148, 145, 1385, 828, 141,
         ];
         let printed = [
             (4.2, 86),
@@ -87,13 +92,18 @@ mod tests {
         ];
         for (n, (mantissa, power)) in sizes.into_iter().zip(printed) {
             let got = 10f64.powf(log10_arrangements(n, 24) - f64::from(power));
-            assert!((got - mantissa).abs() < 0.1, "n = {n}: {got}e{power} and not {mantissa}e{power}");
+            assert!(
+                (got - mantissa).abs() < 0.1,
+                "n = {n}: {got}e{power} and not {mantissa}e{power}"
+            );
         }
     }
 
     #[test]
     fn numbers_read_well() {
-        for (log10, text) in [(0.0, "1.00e0"), (2.0, "1.00e2"), (9.6182, "4.15e9"), (2.99999, "1.00e3")] {
+        for (log10, text) in
+            [(0.0, "1.00e0"), (2.0, "1.00e2"), (9.6182, "4.15e9"), (2.99999, "1.00e3")]
+        {
             assert_eq!(scientific(log10), text);
         }
         assert_eq!(scientific(-0.301), "5.00e-1");

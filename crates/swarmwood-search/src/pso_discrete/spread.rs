@@ -1,9 +1,10 @@
 //! How far the particles are apart, and where the global best stands among them.
 //!
-//! The mean distance of a particle to all others (equation 22 of Rao 2022; the Hamming distance takes the place of the
-//! Euclidean one of Zhan et al., as symbols have no other) and the evolutionary factor (equation 23,
-//! [`evolution`](crate::evolution)), which is small when the swarm has gathered around the global best. A swarm over a
-//! large table begins with all particles equally far apart, where the factor is 1/2.
+//! The mean distance of a particle to all others (equation 22 of Rao 2022; the Hamming distance
+//! takes the place of the Euclidean one of Zhan et al., as symbols have no other) and the
+//! evolutionary factor (equation 23, [`evolution`](crate::evolution)), which is small when the
+//! swarm has gathered around the global best. A swarm over a large table begins with all particles
+//! equally far apart, where the factor is 1/2.
 
 use crate::evolution::factor;
 
@@ -21,12 +22,14 @@ impl Spread {
     pub(super) fn of(positions: &[Vec<u64>], global: Option<(&[u64], Option<usize>)>) -> Self {
         let distances = mean_distances(positions);
         let mean = distances.iter().sum::<f64>() / distances.len().max(1) as f64;
-        let factor = global.map(|(best, finder)| factor(&distances, distance_of(best, finder, positions)));
+        let factor =
+            global.map(|(best, finder)| factor(&distances, distance_of(best, finder, positions)));
         Spread { mean, factor }
     }
 }
 
-/// Equation 22 for every particle. Counting who shares a value, dimension by dimension, spares looking at all pairs.
+/// Equation 22 for every particle. Counting who shares a value, dimension by dimension, spares
+/// looking at all pairs.
 fn mean_distances(positions: &[Vec<u64>]) -> Vec<f64> {
     let others = positions.len().saturating_sub(1).max(1) as f64;
     let mut sums = vec![0u64; positions.len()];
@@ -47,7 +50,13 @@ fn mean_distances(positions: &[Vec<u64>]) -> Vec<f64> {
 /// The mean distance of the global best to all particles but its finder.
 fn distance_of(best: &[u64], finder: Option<usize>, positions: &[Vec<u64>]) -> f64 {
     let differing = |position: &Vec<u64>| position.iter().zip(best).filter(|(a, b)| a != b).count();
-    let others = || positions.iter().enumerate().filter(|(i, _)| Some(*i) != finder).map(|(_, position)| position);
+    let others = || {
+        positions
+            .iter()
+            .enumerate()
+            .filter(|(i, _)| Some(*i) != finder)
+            .map(|(_, position)| position)
+    };
     others().map(differing).sum::<usize>() as f64 / others().count().max(1) as f64
 }
 
@@ -61,7 +70,8 @@ mod tests {
         let hamming = |a: &[u64], b: &[u64]| a.iter().zip(b).filter(|(x, y)| x != y).count() as f64;
         let mean = |i: usize| {
             let others = (0..positions.len()).filter(|j| *j != i);
-            others.map(|j| hamming(&positions[i], &positions[j])).sum::<f64>() / (positions.len() - 1) as f64
+            others.map(|j| hamming(&positions[i], &positions[j])).sum::<f64>()
+                / (positions.len() - 1) as f64
         };
         (0..positions.len()).map(mean).collect()
     }
@@ -70,12 +80,17 @@ mod tests {
     fn counting_equals_comparing_all_pairs() {
         for item in 0..50 {
             let mut stream = Stream::new(1, 0, item);
-            let (count, length, values) = (2 + stream.below(9), stream.below(7), 1 + stream.below(5));
+            let (count, length, values) =
+                (2 + stream.below(9), stream.below(7), 1 + stream.below(5));
             let positions: Vec<Vec<u64>> =
                 (0..count).map(|_| (0..length).map(|_| stream.below(values)).collect()).collect();
             assert_eq!(mean_distances(&positions), brute_force(&positions));
             for (i, expected) in brute_force(&positions).into_iter().enumerate() {
-                assert_eq!(distance_of(&positions[i], Some(i), &positions), expected, "a best that stands at home");
+                assert_eq!(
+                    distance_of(&positions[i], Some(i), &positions),
+                    expected,
+                    "a best that stands at home"
+                );
             }
         }
     }
@@ -95,9 +110,19 @@ mod tests {
     #[test]
     fn swarms_without_differences_have_a_factor_all_the_same() {
         let together = vec![vec![4, 4]; 3];
-        assert_eq!(Spread::of(&together, Some((&[4, 4], Some(0)))), Spread { mean: 0.0, factor: Some(0.0) });
+        assert_eq!(
+            Spread::of(&together, Some((&[4, 4], Some(0)))),
+            Spread { mean: 0.0, factor: Some(0.0) }
+        );
         let apart = vec![vec![1, 1], vec![2, 2], vec![3, 3]];
-        assert_eq!(Spread::of(&apart, Some((&[1, 1], Some(0)))), Spread { mean: 2.0, factor: Some(0.5) });
-        assert_eq!(Spread::of(&[vec![1]], Some((&[1], Some(0)))).factor, Some(0.0), "a lone particle");
+        assert_eq!(
+            Spread::of(&apart, Some((&[1, 1], Some(0)))),
+            Spread { mean: 2.0, factor: Some(0.5) }
+        );
+        assert_eq!(
+            Spread::of(&[vec![1]], Some((&[1], Some(0)))).factor,
+            Some(0.0),
+            "a lone particle"
+        );
     }
 }

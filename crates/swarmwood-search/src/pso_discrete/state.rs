@@ -1,4 +1,5 @@
-//! A swarm as plain data and back. What follows from the rest (who is to be asked) is not stored but found again.
+//! A swarm as plain data and back. What follows from the rest (who is to be asked) is not stored
+//! but found again.
 
 use super::indices::{count, decode, encode};
 use super::{Groups, PsoDiscrete, Settings, Statistics};
@@ -19,7 +20,8 @@ pub(super) fn save(swarm: &PsoDiscrete) -> Snapshot {
     let own = |own: &Option<(f64, Vec<u64>)>| {
         list(own.as_ref().map(|(loss, at)| Datum::List(vec![Datum::Real(*loss), position(at)])))
     };
-    let known = |(print, loss): (&u128, &f64)| Datum::List(vec![Datum::wide(*print), Datum::Real(*loss)]);
+    let known =
+        |(print, loss): (&u128, &f64)| Datum::List(vec![Datum::wide(*print), Datum::Real(*loss)]);
     let state = Datum::record([
         ("settings", save_settings(&swarm.settings)),
         ("seed", Datum::Natural(swarm.seed)),
@@ -36,7 +38,12 @@ pub(super) fn save(swarm: &PsoDiscrete) -> Snapshot {
         ("statistics", list(swarm.statistics.iter().map(save_statistics))),
         ("over", Datum::flag(swarm.over)),
     ]);
-    Snapshot { engine: PsoDiscrete::NAME.to_owned(), version: VERSION, space: swarm.space.fingerprint(), state }
+    Snapshot {
+        engine: PsoDiscrete::NAME.to_owned(),
+        version: VERSION,
+        space: swarm.space.fingerprint(),
+        state,
+    }
 }
 
 pub(super) fn load(space: &Space, snapshot: &Snapshot) -> Result<PsoDiscrete, Error> {
@@ -44,7 +51,8 @@ pub(super) fn load(space: &Space, snapshot: &Snapshot) -> Result<PsoDiscrete, Er
     let state = &snapshot.state;
     let natural = |name: &str| state.field(name)?.natural();
     let settings = load_settings(state.field("settings")?)?;
-    let unsound = |error: Error| Error::Snapshot(format!("holds settings that make no sense: {error}"));
+    let unsound =
+        |error: Error| Error::Snapshot(format!("holds settings that make no sense: {error}"));
     super::abilities(&settings).check(PsoDiscrete::NAME, space).map_err(unsound)?;
     settings.check(PsoDiscrete::NAME, space).map_err(unsound)?;
     let position = |datum: &Datum| match has_hidden(space) {
@@ -82,20 +90,25 @@ pub(super) fn load(space: &Space, snapshot: &Snapshot) -> Result<PsoDiscrete, Er
         queue: Vec::new(),
     };
     let particles = swarm.settings.population;
-    if [swarm.positions.len(), swarm.answers.len(), swarm.own.len()].iter().any(|count| *count != particles) {
+    if [swarm.positions.len(), swarm.answers.len(), swarm.own.len()]
+        .iter()
+        .any(|count| *count != particles)
+    {
         return Err(damaged("another number of particles than its settings name"));
     }
     swarm.prints = swarm.positions.iter().map(|position| swarm.fingerprint(position)).collect();
     swarm.arrange();
     let (first, asked) = (natural("first")?, natural("asked")?);
-    if first.checked_add(asked) != Some(swarm.ledger.next_id()) || asked > swarm.queue.len() as u64 {
+    if first.checked_add(asked) != Some(swarm.ledger.next_id()) || asked > swarm.queue.len() as u64
+    {
         return Err(damaged("trials that belong to no generation"));
     }
     (swarm.first, swarm.asked) = (first, asked as usize);
     Ok(swarm)
 }
 
-/// Whether a point may lack parameters of a position, so that the indices themselves have to be stored.
+/// Whether a point may lack parameters of a position, so that the indices themselves have to be
+/// stored.
 fn has_hidden(space: &Space) -> bool {
     space.params().iter().any(|param| param.condition.is_some())
 }
@@ -103,14 +116,22 @@ fn has_hidden(space: &Space) -> bool {
 fn load_indices(space: &Space, data: &Datum) -> Result<Vec<u64>, Error> {
     let indices = data.list()?.iter().map(Datum::natural).collect::<Result<Vec<u64>, Error>>()?;
     let inside = indices.iter().zip(space.params()).all(|(index, param)| *index < count(param));
-    if inside && indices.len() == space.len() { Ok(indices) } else { Err(damaged("a position outside the space")) }
+    if inside && indices.len() == space.len() {
+        Ok(indices)
+    } else {
+        Err(damaged("a position outside the space"))
+    }
 }
 
 fn list(items: impl IntoIterator<Item = Datum>) -> Datum {
     Datum::List(items.into_iter().collect())
 }
 
-fn each<T>(state: &Datum, name: &str, load: impl Fn(&Datum) -> Result<T, Error>) -> Result<Vec<T>, Error> {
+fn each<T>(
+    state: &Datum,
+    name: &str,
+    load: impl Fn(&Datum) -> Result<T, Error>,
+) -> Result<Vec<T>, Error> {
     state.field(name)?.list()?.iter().map(load).collect()
 }
 
@@ -129,7 +150,8 @@ fn save_settings(settings: &Settings) -> Datum {
 }
 
 fn load_settings(data: &Datum) -> Result<Settings, Error> {
-    let whole = |datum: &Datum| datum.natural().map(|count| usize::try_from(count).unwrap_or(usize::MAX));
+    let whole =
+        |datum: &Datum| datum.natural().map(|count| usize::try_from(count).unwrap_or(usize::MAX));
     let groups = |datum: &Datum| -> Result<Groups, Error> {
         let sizes = datum.list()?.iter().map(whole).collect::<Result<Vec<usize>, Error>>()?;
         Ok(Groups::of_sizes(&sizes))
@@ -163,7 +185,8 @@ fn save_statistics(of: &Statistics) -> Datum {
 }
 
 fn load_statistics(data: &Datum) -> Result<Statistics, Error> {
-    let [generation, best, mean, diversity, factor, alpha, beta, evaluations, repeats, failures] = data.tuple()?;
+    let [generation, best, mean, diversity, factor, alpha, beta, evaluations, repeats, failures] =
+        data.tuple()?;
     Ok(Statistics {
         generation: generation.natural()?,
         best: best.to_optional()?,

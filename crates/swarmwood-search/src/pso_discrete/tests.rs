@@ -19,15 +19,22 @@ fn rugged(point: &Point) -> f64 {
 }
 
 /// Asks `batch` at a time and answers at once, `rounds` times or until the end; returns all trials.
-fn run(engine: &mut dyn Engine, batch: usize, rounds: usize, loss: impl Fn(&Point) -> f64) -> Vec<Trial> {
+fn run(
+    engine: &mut dyn Engine,
+    batch: usize,
+    rounds: usize,
+    loss: impl Fn(&Point) -> f64,
+) -> Vec<Trial> {
     let mut all = Vec::new();
     for _ in 0..rounds {
         let trials = engine.ask(batch);
         if trials.is_empty() {
             break;
         }
-        let told: Vec<Outcome> =
-            trials.iter().map(|trial| Outcome::Value { id: trial.id, loss: loss(&trial.point) }).collect();
+        let told: Vec<Outcome> = trials
+            .iter()
+            .map(|trial| Outcome::Value { id: trial.id, loss: loss(&trial.point) })
+            .collect();
         engine.tell(&told);
         all.extend(trials);
     }
@@ -58,9 +65,25 @@ fn the_published_swarm_keeps_every_rule() {
 #[test]
 fn every_option_keeps_every_rule() {
     keeps_every_rule(&|_| Settings { population: 5, memo: true, ..Settings::default() });
-    keeps_every_rule(&|_| Settings { population: 4, mutation: 0.2, adaptive: true, ..Settings::default() });
-    keeps_every_rule(&|_| Settings { population: 4, mutation: 0.2, adaptive: true, memo: true, ..Settings::default() });
-    keeps_every_rule(&|_| Settings { population: 6, generations: Some(4), memo: true, ..Settings::default() });
+    keeps_every_rule(&|_| Settings {
+        population: 4,
+        mutation: 0.2,
+        adaptive: true,
+        ..Settings::default()
+    });
+    keeps_every_rule(&|_| Settings {
+        population: 4,
+        mutation: 0.2,
+        adaptive: true,
+        memo: true,
+        ..Settings::default()
+    });
+    keeps_every_rule(&|_| Settings {
+        population: 6,
+        generations: Some(4),
+        memo: true,
+        ..Settings::default()
+    });
     keeps_every_rule(&|space| {
         let fits = space.params().iter().all(|param| param.domain.values() == Some(4));
         let groups = fits.then(|| Groups::of_sizes(&[1, 3]));
@@ -70,7 +93,13 @@ fn every_option_keeps_every_rule() {
 }
 
 /// Algorithms 2 to 4 as one plain loop over vectors.
-fn plain_loop(table: u64, length: usize, settings: &Settings, seed: u64, generations: u64) -> Vec<Vec<u64>> {
+fn plain_loop(
+    table: u64,
+    length: usize,
+    settings: &Settings,
+    seed: u64,
+    generations: u64,
+) -> Vec<Vec<u64>> {
     let space = sequence_space(length, table as u32).unwrap();
     let loss = |position: &[u64]| rugged(&decode(&space, position));
     let mut asked = Vec::new();
@@ -112,10 +141,17 @@ fn plain_loop(table: u64, length: usize, settings: &Settings, seed: u64, generat
 #[test]
 fn the_engine_equals_the_plain_loop() {
     for seed in 0..20 {
-        let settings = Settings { population: 7, alpha: 0.3, beta: 0.5, generations: Some(15), ..Settings::default() };
+        let settings = Settings {
+            population: 7,
+            alpha: 0.3,
+            beta: 0.5,
+            generations: Some(15),
+            ..Settings::default()
+        };
         let mut engine = swarm(6, 9, settings.clone(), seed);
         let asked = run(&mut engine, 4, usize::MAX, rugged);
-        let asked: Vec<Vec<u64>> = asked.iter().map(|trial| encode(&engine.space, &trial.point)).collect();
+        let asked: Vec<Vec<u64>> =
+            asked.iter().map(|trial| encode(&engine.space, &trial.point)).collect();
         assert_eq!(asked, plain_loop(9, 6, &settings, seed, 15), "seed {seed}");
         assert_eq!(engine.generation(), 15);
     }
@@ -124,8 +160,19 @@ fn the_engine_equals_the_plain_loop() {
 #[test]
 fn the_size_of_the_batches_changes_nothing() {
     let trials = |batch| {
-        let settings = Settings { population: 10, mutation: 0.1, adaptive: true, memo: true, ..Settings::default() };
-        run(&mut swarm(5, 4, Settings { generations: Some(30), ..settings }, 3), batch, usize::MAX, rugged)
+        let settings = Settings {
+            population: 10,
+            mutation: 0.1,
+            adaptive: true,
+            memo: true,
+            ..Settings::default()
+        };
+        run(
+            &mut swarm(5, 4, Settings { generations: Some(30), ..settings }, 3),
+            batch,
+            usize::MAX,
+            rugged,
+        )
     };
     let one = trials(1);
     assert!(one.len() > 10);
@@ -137,11 +184,17 @@ fn the_size_of_the_batches_changes_nothing() {
 #[test]
 fn without_mutation_a_dimension_holds_only_what_some_particle_started_with() {
     let strangers = |mutation| {
-        let settings = Settings { population: 8, generations: Some(20), mutation, ..Settings::default() };
+        let settings =
+            Settings { population: 8, generations: Some(20), mutation, ..Settings::default() };
         let trials = run(&mut swarm(10, 1000, settings, 5), 8, usize::MAX, rugged);
         let (first, later) = trials.split_at(8);
-        let known = |d: usize, trial: &Trial| first.iter().any(|start| start.point[d] == trial.point[d]);
-        later.iter().flat_map(|trial| (0..10).map(move |d| (d, trial))).filter(|(d, trial)| !known(*d, trial)).count()
+        let known =
+            |d: usize, trial: &Trial| first.iter().any(|start| start.point[d] == trial.point[d]);
+        later
+            .iter()
+            .flat_map(|trial| (0..10).map(move |d| (d, trial)))
+            .filter(|(d, trial)| !known(*d, trial))
+            .count()
     };
     assert_eq!(strangers(0.0), 0);
     let (few, all) = (strangers(0.1), strangers(1.0));
@@ -152,7 +205,12 @@ fn without_mutation_a_dimension_holds_only_what_some_particle_started_with() {
 fn the_memo_spares_evaluations_and_changes_nothing_else() {
     let mut spared = 0;
     for seed in 0..10 {
-        let settings = Settings { population: 12, adaptive: true, generations: Some(40), ..Settings::default() };
+        let settings = Settings {
+            population: 12,
+            adaptive: true,
+            generations: Some(40),
+            ..Settings::default()
+        };
         let mut plain = swarm(6, 5, settings.clone(), seed);
         let mut memo = swarm(6, 5, Settings { memo: true, ..settings }, seed);
         let plain_trials = run(&mut plain, 12, usize::MAX, rugged);
@@ -160,7 +218,8 @@ fn the_memo_spares_evaluations_and_changes_nothing_else() {
 
         let mut seen = HashSet::new();
         let firsts: Vec<&Point> = plain_trials.iter().map(|trial| &trial.point).collect();
-        let firsts: Vec<&Point> = firsts.into_iter().filter(|point| seen.insert(point.fingerprint())).collect();
+        let firsts: Vec<&Point> =
+            firsts.into_iter().filter(|point| seen.insert(point.fingerprint())).collect();
         let asked: Vec<&Point> = memo_trials.iter().map(|trial| &trial.point).collect();
         assert_eq!(asked, firsts, "each position once, in the order of the plain run");
 
@@ -169,7 +228,10 @@ fn the_memo_spares_evaluations_and_changes_nothing_else() {
         for (a, b) in plain_history.iter().zip(&memo_history) {
             assert_eq!(Statistics { evaluations: 0, ..*a }, Statistics { evaluations: 0, ..*b });
         }
-        assert!(memo_history.len() == 40 || last.diversity == 0.0, "it ends early only when nothing can move");
+        assert!(
+            memo_history.len() == 40 || last.diversity == 0.0,
+            "it ends early only when nothing can move"
+        );
         assert_eq!(last.evaluations as usize, memo_trials.len());
         assert_eq!(last.evaluations + last.repeats, 12 * memo_history.len() as u64);
         assert_eq!(plain.repeats() as usize, plain_trials.len() - firsts.len());
@@ -187,20 +249,29 @@ fn a_converged_swarm_with_a_memo_ends() {
     let resumed = PsoDiscrete::resume(&engine.space, &engine.snapshot()).unwrap();
     assert!(resumed.over && resumed.snapshot() == engine.snapshot());
     // With mutation every position is known sooner or later, and patience ends the run.
-    let mut restless = swarm(2, 2, Settings { memo: true, mutation: 0.5, ..Settings::default() }, 1);
+    let mut restless =
+        swarm(2, 2, Settings { memo: true, mutation: 0.5, ..Settings::default() }, 1);
     assert_eq!(run(&mut restless, 50, 10_000, rugged).len(), 4);
     // A lone particle stands on all bests at once: it is stuck, unless it mutates.
-    let lone = |mutation| swarm(6, 1000, Settings { population: 1, memo: true, mutation, ..Settings::default() }, 1);
+    let lone = |mutation| {
+        swarm(6, 1000, Settings { population: 1, memo: true, mutation, ..Settings::default() }, 1)
+    };
     assert_eq!(run(&mut lone(0.0), 1, 20, rugged).len(), 1);
     assert_eq!(run(&mut lone(0.5), 1, 20, rugged).len(), 20);
 }
 
 #[test]
 fn a_limit_of_generations_is_kept() {
-    let mut engine = swarm(8, 50, Settings { population: 9, generations: Some(7), ..Settings::default() }, 1);
+    let mut engine =
+        swarm(8, 50, Settings { population: 9, generations: Some(7), ..Settings::default() }, 1);
     assert_eq!(run(&mut engine, 4, 10_000, rugged).len(), 63);
-    assert_eq!((engine.generation(), engine.take_statistics().len(), engine.ask(1).len()), (7, 7, 0));
-    assert!(engine.capabilities().ends && !swarm(8, 50, Settings::default(), 1).capabilities().ends);
+    assert_eq!(
+        (engine.generation(), engine.take_statistics().len(), engine.ask(1).len()),
+        (7, 7, 0)
+    );
+    assert!(
+        engine.capabilities().ends && !swarm(8, 50, Settings::default(), 1).capabilities().ends
+    );
     let mut resumed = PsoDiscrete::resume(&engine.space, &engine.snapshot()).unwrap();
     assert!(resumed.ask(1).is_empty(), "the end survives storage");
 }
@@ -209,11 +280,16 @@ fn a_limit_of_generations_is_kept() {
 fn given_positions_come_first_and_groups_shape_the_rest() {
     let given = vec![point_of(&[1, 2, 3]), point_of(&[3, 2, 1])];
     let groups = Some(Groups::of_sizes(&[1, 99]));
-    let mut engine =
-        swarm(3, 100, Settings { population: 500, given: given.clone(), groups, ..Settings::default() }, 1);
+    let mut engine = swarm(
+        3,
+        100,
+        Settings { population: 500, given: given.clone(), groups, ..Settings::default() },
+        1,
+    );
     let trials = engine.ask(500);
     assert_eq!([&trials[0].point, &trials[1].point], [&given[0], &given[1]]);
-    let zeros: usize = trials[2..].iter().map(|trial| 3 - wrong(&trial.point, &[0, 0, 0]) as usize).sum();
+    let zeros: usize =
+        trials[2..].iter().map(|trial| 3 - wrong(&trial.point, &[0, 0, 0]) as usize).sum();
     assert!((650..850).contains(&zeros), "half of 1494 and not a hundredth: {zeros}");
 }
 
@@ -224,10 +300,16 @@ fn statistics_say_what_happened() {
     let mut engine = swarm(2, 5, settings, 1);
     let ids: Vec<u64> = engine.ask(3).iter().map(|trial| trial.id).collect();
     engine.tell(&[Outcome::Value { id: ids[0], loss: 5.0 }, Outcome::Failed { id: ids[1] }]);
-    assert!(engine.ask(3).is_empty() && engine.take_statistics().is_empty(), "one answer is missing");
+    assert!(
+        engine.ask(3).is_empty() && engine.take_statistics().is_empty(),
+        "one answer is missing"
+    );
     engine.tell(&[Outcome::Value { id: ids[2], loss: 2.0 }]);
     let next = engine.ask(3);
-    assert!(next.iter().all(|trial| trial.point == point_of(&[2, 2])), "certain to go to the global best");
+    assert!(
+        next.iter().all(|trial| trial.point == point_of(&[2, 2])),
+        "certain to go to the global best"
+    );
     let expected = Statistics {
         generation: 0,
         best: Some(2.0),
@@ -245,7 +327,10 @@ fn statistics_say_what_happened() {
     next.iter().for_each(|trial| engine.tell(&[Outcome::Failed { id: trial.id }]));
     engine.ask(1);
     let second = engine.take_statistics()[0];
-    assert_eq!((second.best, second.mean, second.factor, second.failures), (Some(2.0), None, Some(0.0), 3));
+    assert_eq!(
+        (second.best, second.mean, second.factor, second.failures),
+        (Some(2.0), None, Some(0.0), 3)
+    );
 }
 
 #[test]
@@ -255,16 +340,22 @@ fn while_everything_fails_positions_are_drawn_anew() {
     let mut seen = HashSet::new();
     for _ in 0..5 {
         let trials = engine.ask(4);
-        assert!(trials.len() == 4 && trials.iter().all(|trial| seen.insert(trial.point.fingerprint())));
+        assert!(
+            trials.len() == 4 && trials.iter().all(|trial| seen.insert(trial.point.fingerprint()))
+        );
         trials.iter().for_each(|trial| engine.tell(&[Outcome::Failed { id: trial.id }]));
     }
-    assert_eq!(engine.take_statistics().last().map(|last| (last.best, last.factor)), Some((None, None)));
+    assert_eq!(
+        engine.take_statistics().last().map(|last| (last.best, last.factor)),
+        Some((None, None))
+    );
 }
 
 #[test]
 fn adaptive_weights_move_and_published_ones_do_not() {
     let weights = |adaptive| {
-        let mut engine = swarm(10, 30, Settings { adaptive, generations: Some(30), ..Settings::default() }, 2);
+        let mut engine =
+            swarm(10, 30, Settings { adaptive, generations: Some(30), ..Settings::default() }, 2);
         run(&mut engine, 50, usize::MAX, |point| wrong(point, &[7; 10]));
         engine.take_statistics().iter().map(|row| (row.alpha, row.beta)).collect::<Vec<_>>()
     };
@@ -272,11 +363,14 @@ fn adaptive_weights_move_and_published_ones_do_not() {
     let moving = weights(true);
     assert_eq!(moving[0], (0.45, 0.45), "the run starts as published");
     assert!(moving.windows(2).all(|pair| pair[0] != pair[1]));
-    assert!(moving.iter().all(|(a, b)| (0.3375..=0.5625).contains(a) && (0.3375..=0.5625).contains(b)));
+    assert!(
+        moving.iter().all(|(a, b)| (0.3375..=0.5625).contains(a) && (0.3375..=0.5625).contains(b))
+    );
 }
 
-/// A planted sequence, found by copying: equal numbers of evaluations for the swarm and for random search. Without
-/// mutation values die out before they are found to be good, so the swarm stops short (the paper's limitation 2).
+/// A planted sequence, found by copying: equal numbers of evaluations for the swarm and for random
+/// search. Without mutation values die out before they are found to be good, so the swarm stops
+/// short (the paper's limitation 2).
 #[test]
 fn the_swarm_finds_planted_optima_and_beats_random_search() {
     let (planted, space) = ([3, 1, 4, 1, 5, 9, 2, 6, 5, 3], sequence_space(10, 12).unwrap());
@@ -291,20 +385,32 @@ fn the_swarm_finds_planted_optima_and_beats_random_search() {
         let published = best(&mut PsoDiscrete::new(&space, Settings::default(), seed).unwrap());
         let mutation = Settings { mutation: 0.02, ..Settings::default() };
         let mutating = best(&mut PsoDiscrete::new(&space, mutation, seed).unwrap());
-        assert!(published < random && mutating < random, "seed {seed}: {published}, {mutating} against {random}");
+        assert!(
+            published < random && mutating < random,
+            "seed {seed}: {published}, {mutating} against {random}"
+        );
         published_finds += i32::from(published == 0.0);
         mutating_finds += i32::from(mutating == 0.0);
     }
-    assert!(mutating_finds == 20 && published_finds < 20, "{published_finds} and {mutating_finds} of 20 seeds");
+    assert!(
+        mutating_finds == 20 && published_finds < 20,
+        "{published_finds} and {mutating_finds} of 20 seeds"
+    );
 }
 
-/// Few enough values that the published swarm, too, finds the one best of 4⁶ sequences, with a twentieth of the trials.
+/// Few enough values that the published swarm, too, finds the one best of 4⁶ sequences, with a
+/// twentieth of the trials.
 #[test]
 fn the_published_swarm_finds_small_optima() {
     let planted = [3, 1, 0, 1, 2, 2];
     let mut finds = 0;
     for seed in 0..20 {
-        let mut engine = swarm(6, 4, Settings { memo: true, generations: Some(50), ..Settings::default() }, seed);
+        let mut engine = swarm(
+            6,
+            4,
+            Settings { memo: true, generations: Some(50), ..Settings::default() },
+            seed,
+        );
         let trials = run(&mut engine, 50, usize::MAX, |point| wrong(point, &planted));
         assert!(trials.len() <= 204, "{}", trials.len());
         finds += i32::from(engine.best().is_some_and(|best| best.loss == 0.0));
@@ -312,17 +418,21 @@ fn the_published_swarm_finds_small_optima() {
     assert_eq!(finds, 20);
 }
 
-/// Reals in steps, conditions, and everything together: the swarm still finds good places, and hidden indices survive.
+/// Reals in steps, conditions, and everything together: the swarm still finds good places, and
+/// hidden indices survive.
 #[test]
 fn mixed_spaces_are_searched() {
-    let (_, space) = crate::contract::spaces().into_iter().find(|(name, _)| *name == "mixed").unwrap();
+    let (_, space) =
+        crate::contract::spaces().into_iter().find(|(name, _)| *name == "mixed").unwrap();
     let loss = |point: &Point| space.encode(point).iter().map(|u| (u - 0.3).powi(2)).sum::<f64>();
     let settings = Settings { population: 20, mutation: 0.1, memo: true, ..Settings::default() };
     let mut engine = PsoDiscrete::new(&space, settings, 3).unwrap();
     for round in 0..30 {
         let trials = engine.ask(20);
-        let told: Vec<Outcome> =
-            trials.iter().map(|trial| Outcome::Value { id: trial.id, loss: loss(&trial.point) }).collect();
+        let told: Vec<Outcome> = trials
+            .iter()
+            .map(|trial| Outcome::Value { id: trial.id, loss: loss(&trial.point) })
+            .collect();
         engine.tell(&told);
         let resumed = PsoDiscrete::resume(&space, &engine.snapshot()).unwrap();
         assert_eq!(resumed.positions, engine.positions, "round {round}");
@@ -363,8 +473,12 @@ fn damaged(data: &Datum) -> Vec<Datum> {
 #[test]
 fn damaged_snapshots_give_errors_or_swarms_but_no_panic() {
     let settings = Settings { population: 6, memo: true, adaptive: true, ..Settings::default() };
-    let mut engine =
-        swarm(3, 4, Settings { groups: Some(Groups::of_sizes(&[1, 3])), generations: Some(20), ..settings }, 1);
+    let mut engine = swarm(
+        3,
+        4,
+        Settings { groups: Some(Groups::of_sizes(&[1, 3])), generations: Some(20), ..settings },
+        1,
+    );
     run(&mut engine, 4, 5, rugged);
     engine.ask(1);
     let good = engine.snapshot();

@@ -1,14 +1,16 @@
 //! The velocity of a particle whose position is a sequence of symbols, and the move it makes.
 //!
-//! Symbols have no differences that could be scaled and added, so a velocity is a list of operators "put this value into
-//! that dimension with this probability" (Rao 2022, section 5.3, equation 24 and algorithm 2, after the swap operators
-//! of Wang et al. 2003). Operators toward the particle's own best come first, then those toward the global best; both
-//! lists are made from the position the particle *starts* at. Hence a dimension that agrees with the global best at the
-//! start and is changed toward the own best is not changed back.
+//! Symbols have no differences that could be scaled and added, so a velocity is a list of operators
+//! "put this value into that dimension with this probability" (Rao 2022, section 5.3, equation 24
+//! and algorithm 2, after the swap operators of Wang et al. 2003). Operators toward the particle's
+//! own best come first, then those toward the global best; both lists are made from the position
+//! the particle *starts* at. Hence a dimension that agrees with the global best at the start and is
+//! changed toward the own best is not changed back.
 //!
-//! Deviations: the listing of algorithm 2 collects the operators of all particles before it applies any, which the text
-//! contradicts; here a list belongs to one particle and one move. It compares with `≤`, the text with `<`; a draw lies in
-//! `[0, 1)`, so `<` hits with exactly the weight as probability.
+//! Deviations: the listing of algorithm 2 collects the operators of all particles before it applies
+//! any, which the text contradicts; here a list belongs to one particle and one move. It compares
+//! with `≤`, the text with `<`; a draw lies in `[0, 1)`, so `<` hits with exactly the weight as
+//! probability.
 
 /// One entry of a velocity: put `value` into `dimension` with probability `weight`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,7 +23,8 @@ pub struct Operator<T> {
     pub weight: f64,
 }
 
-/// Equation 24: `α (own - position) ⊕ β (global - position)`, the old velocity being used up by the last move.
+/// Equation 24: `α (own - position) ⊕ β (global - position)`, the old velocity being used up by the
+/// last move.
 ///
 /// ```
 /// use swarmwood_search::pso_discrete::velocity::{apply, velocity};
@@ -51,7 +54,11 @@ pub fn velocity<T: Copy + PartialEq>(
 }
 
 /// Applies the operators in their order; `random` gives numbers in `[0, 1)`, one an operator.
-pub fn apply<T: Copy>(position: &mut [T], operators: &[Operator<T>], mut random: impl FnMut() -> f64) {
+pub fn apply<T: Copy>(
+    position: &mut [T],
+    operators: &[Operator<T>],
+    mut random: impl FnMut() -> f64,
+) {
     for operator in operators {
         let hit = random() < operator.weight;
         if let Some(place) = position.get_mut(operator.dimension).filter(|_| hit) {
@@ -87,7 +94,8 @@ mod tests {
             (4, 4, beta),
             (5, 5, beta),
         ];
-        let got: Vec<(usize, u64, f64)> = operators.iter().map(|op| (op.dimension, op.value, op.weight)).collect();
+        let got: Vec<(usize, u64, f64)> =
+            operators.iter().map(|op| (op.dimension, op.value, op.weight)).collect();
         assert_eq!(got, expected);
 
         let mut moved = POSITION;
@@ -106,10 +114,15 @@ mod tests {
         assert_eq!(end(0.0, 0.0), POSITION);
         assert_eq!(end(1.0, 0.0), OWN);
         assert_eq!(end(0.0, 1.0), GLOBAL);
-        assert_eq!(end(1.0, 1.0), GLOBAL, "the global best has the last word where the start differs from it");
+        assert_eq!(
+            end(1.0, 1.0),
+            GLOBAL,
+            "the global best has the last word where the start differs from it"
+        );
     }
 
-    /// A version that compares with the position as it changes would go back to the global best here.
+    /// A version that compares with the position as it changes would go back to the global best
+    /// here.
     #[test]
     fn the_global_best_counts_from_the_starting_position() {
         let (start, own, global) = ([7, 1], [9, 1], [7, 2]);
@@ -130,6 +143,9 @@ mod tests {
             global += i32::from(moved == [2]);
         }
         // Toward the own best and not overwritten: .3 · .4; toward the global best: .6.
-        assert!((1_080..1_320).contains(&own) && (5_850..6_150).contains(&global), "{own} {global}");
+        assert!(
+            (1_080..1_320).contains(&own) && (5_850..6_150).contains(&global),
+            "{own} {global}"
+        );
     }
 }

@@ -1,16 +1,19 @@
 //! Schemata: the exploiter of common schemata made steady-state, and without repeats.
 //!
-//! All trials so far stand in one ranking. The M best subsets of its head take turns; a child holds, gene by gene, one of
-//! the values that the members of the subset hold, and is mutated the more the later the subset's turn. A child that was
-//! asked before is made again with more mutation, which turns the child of {best} into a look around the best. There are
-//! no generations: every answer counts from the next ask on, and nobody waits.
+//! All trials so far stand in one ranking. The M best subsets of its head take turns; a child
+//! holds, gene by gene, one of the values that the members of the subset hold, and is mutated the
+//! more the later the subset's turn. A child that was asked before is made again with more
+//! mutation, which turns the child of {best} into a look around the best. There are no generations:
+//! every answer counts from the next ask on, and nobody waits.
 //!
-//! The method is that of Makino and Kita 2024 ([`sse`](crate::sse)), changed where measurements on surrogates of tuning
-//! tasks said so: repeats cost it the most, then starts that are few. Mended, it drew level there with Optuna's TPE at a
-//! small part of the computation; on real fits the two were hard to tell apart, and from random search too. Mutation is a
-//! Cauchy step along ordered parameters and another label of choices.
+//! The method is that of Makino and Kita 2024 ([`sse`](crate::sse)), changed where measurements on
+//! surrogates of tuning tasks said so: repeats cost it the most, then starts that are few. Mended,
+//! it drew level there with Optuna's TPE at a small part of the computation; on real fits the two
+//! were hard to tell apart, and from random search too. Mutation is a Cauchy step along ordered
+//! parameters and another label of choices.
 //!
-//! [`Settings::smoothing`] ranks the head by losses averaged over neighbours, in case losses are noisy (`smooth`).
+//! [`Settings::smoothing`] ranks the head by losses averaged over neighbours, in case losses are
+//! noisy (`smooth`).
 
 mod smooth;
 #[cfg(test)]
@@ -29,7 +32,8 @@ use crate::steady::{Method, Place, Steady};
 use crate::steps::{WIDTH, step};
 use smooth::Neighbours;
 
-/// A child that was asked before is made again so often before a random configuration takes its place.
+/// A child that was asked before is made again so often before a random configuration takes its
+/// place.
 const TRIES: usize = 60;
 /// By how much each such time raises the mutation rate.
 const MORE: f64 = 0.05;
@@ -42,7 +46,8 @@ pub struct Settings {
     pub start: usize,
     /// M, how many subsets take turns, and how many trials they are taken from; 10.
     pub subsets: usize,
-    /// The mutation rate that the last subset nearly has, the first having none (eq. 28 of the paper); 0.2.
+    /// The mutation rate that the last subset nearly has, the first having none (eq. 28 of the
+    /// paper); 0.2.
     pub mutation: f64,
     /// Whether trials are ranked by losses averaged over neighbours; yes.
     pub smoothing: bool,
@@ -112,7 +117,8 @@ impl Breeder {
             return ranked.iter().take(count).map(loss).collect();
         }
         let smoothed = |(loss, trial): (f64, usize)| (self.neighbours.smoothed(trial, loss), trial);
-        let mut head: Vec<(f64, usize)> = ranked.iter().take(2 * count).map(loss).map(smoothed).collect();
+        let mut head: Vec<(f64, usize)> =
+            ranked.iter().take(2 * count).map(loss).map(smoothed).collect();
         head.sort_by(|a, b| a.0.total_cmp(&b.0));
         head.truncate(count);
         head
@@ -128,16 +134,22 @@ impl Breeder {
         // A few trials have fewer subsets than take turns.
         let subset = subsets.get(rank % subsets.len().max(1))?;
         let members: Vec<usize> = subset.iter().map(|&member| trials[member]).collect();
-        let genes: Vec<Vec<Value>> = (0..place.space.len()).map(|j| self.gene(place.space, &members, j)).collect();
+        let genes: Vec<Vec<Value>> =
+            (0..place.space.len()).map(|j| self.gene(place.space, &members, j)).collect();
         let least = rank as f64 / count as f64 * self.settings.mutation; // eq. 28
-        let child =
-            |before: usize, stream: &mut Stream| make(place.space, &genes, least + MORE * before as f64, stream);
+        let child = |before: usize, stream: &mut Stream| {
+            make(place.space, &genes, least + MORE * before as f64, stream)
+        };
         place.first_new(TRIES, stream, child)
     }
 
     /// The values that members hold.
     fn gene(&self, space: &Space, members: &[usize], parameter: usize) -> Vec<Value> {
-        let holders = schema::gene(space, parameter, members.iter().map(|&trial| self.archive.row(trial)[parameter]));
+        let holders = schema::gene(
+            space,
+            parameter,
+            members.iter().map(|&trial| self.archive.row(trial)[parameter]),
+        );
         holders.into_iter().map(|i| self.archive.point(members[i])[parameter]).collect()
     }
 }
@@ -166,7 +178,12 @@ impl Method for Breeder {
 
     fn begin(space: &Space, settings: Settings, _seed: u64) -> Result<Self, Error> {
         settings.check()?;
-        Ok(Breeder { settings, archive: Archive::new(space), neighbours: Neighbours::new(space), turn: 0 })
+        Ok(Breeder {
+            settings,
+            archive: Archive::new(space),
+            neighbours: Neighbours::new(space),
+            turn: 0,
+        })
     }
 
     fn learn(&mut self, space: &Space, _seed: u64, settled: Settled) {

@@ -1,8 +1,9 @@
 //! Losses averaged over neighbours: one lucky evaluation does not make a configuration good.
 //!
-//! The smoothed loss of a trial is `(own + ½ Σ w·other) / (1 + ½ Σ w)` over all other trials, with the weight
-//! `w = exp(-d² / 0.03)` of their squared distance: coordinates of the unit cube, and ½ for every choice that differs and
-//! every parameter that only one of the two has. The sums grow with every trial, so that nothing is summed twice.
+//! The smoothed loss of a trial is `(own + ½ Σ w·other) / (1 + ½ Σ w)` over all other trials, with
+//! the weight `w = exp(-d² / 0.03)` of their squared distance: coordinates of the unit cube, and ½
+//! for every choice that differs and every parameter that only one of the two has. The sums grow
+//! with every trial, so that nothing is summed twice.
 
 use crate::archive::Archive;
 use crate::space::{Domain, Space};
@@ -24,7 +25,8 @@ pub(super) struct Neighbours {
 
 impl Neighbours {
     pub(super) fn new(space: &Space) -> Self {
-        let choices = space.params().iter().map(|param| matches!(param.domain, Domain::Choice(_))).collect();
+        let choices =
+            space.params().iter().map(|param| matches!(param.domain, Domain::Choice(_))).collect();
         Neighbours { choices, sums: Vec::new() }
     }
 
@@ -63,7 +65,8 @@ impl Neighbours {
         sum
     }
 
-    /// The smoothed loss of a trial. Losses so large that their sums are beyond all numbers stay as they are.
+    /// The smoothed loss of a trial. Losses so large that their sums are beyond all numbers stay as
+    /// they are.
     pub(super) fn smoothed(&self, trial: usize, own: f64) -> f64 {
         let (sum, weighted) = self.sums.get(trial).copied().unwrap_or_default();
         let smoothed = (own + SHARE * weighted) / (1.0 + SHARE * sum);
@@ -108,7 +111,8 @@ mod tests {
                     (None, None) => 0.0,
                     _ => 0.5,
                 };
-                distance += (space.number(2, p[2]).unwrap() - space.number(2, q[2]).unwrap()).powi(2);
+                distance +=
+                    (space.number(2, p[2]).unwrap() - space.number(2, q[2]).unwrap()).powi(2);
                 let weight = (-distance / 0.03).exp();
                 far += usize::from(weight < 1e-6);
                 (above, below) = (above + 0.5 * weight * loss, below + 0.5 * weight);

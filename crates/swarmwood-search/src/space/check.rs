@@ -8,7 +8,8 @@ pub(super) fn gates(params: &[Param]) -> Result<Vec<Option<Gate>>, Error> {
     let mut faults = Vec::new();
     let mut gates = Vec::with_capacity(params.len());
     for (i, param) in params.iter().enumerate() {
-        let mut fault = |message: String| faults.push(Fault { parameter: param.name.clone(), message });
+        let mut fault =
+            |message: String| faults.push(Fault { parameter: param.name.clone(), message });
         if param.name.is_empty() {
             fault("has no name".to_owned());
         }
@@ -18,7 +19,11 @@ pub(super) fn gates(params: &[Param]) -> Result<Vec<Option<Gate>>, Error> {
         if let Err(message) = check_domain(&param.domain) {
             fault(message);
         }
-        let gate = param.condition.as_ref().map(|condition| check_condition(condition, &params[..i])).transpose();
+        let gate = param
+            .condition
+            .as_ref()
+            .map(|condition| check_condition(condition, &params[..i]))
+            .transpose();
         gates.push(gate.unwrap_or_else(|message| {
             fault(message);
             None
@@ -37,12 +42,16 @@ fn check_domain(domain: &Domain) -> Result<(), String> {
                 return Err(format!("bounds {low} and {high} must lie within ±{INTEGER_LIMIT}"));
             }
             if *scale == Scale::Log && *low < 1 {
-                return Err(format!("a logarithmic scale needs a low bound of at least 1, not {low}"));
+                return Err(format!(
+                    "a logarithmic scale needs a low bound of at least 1, not {low}"
+                ));
             }
         }
         Domain::Real { low, high, scale } => {
             if !(high - low).is_finite() {
-                return Err(format!("bounds {low} and {high} must be finite, and so must their difference"));
+                return Err(format!(
+                    "bounds {low} and {high} must be finite, and so must their difference"
+                ));
             }
             if low > high {
                 return Err(format!("low bound {low} lies above high bound {high}"));
@@ -56,14 +65,19 @@ fn check_domain(domain: &Domain) -> Result<(), String> {
                 return Err("a list needs at least one value, all of them finite".to_owned());
             }
             if let Some(pair) = values.windows(2).find(|pair| pair[0] >= pair[1]) {
-                return Err(format!("a list must ascend, but {} comes before {}", pair[0], pair[1]));
+                return Err(format!(
+                    "a list must ascend, but {} comes before {}",
+                    pair[0], pair[1]
+                ));
             }
         }
         Domain::Choice(labels) => {
             if labels.is_empty() {
                 return Err("a choice needs at least one label".to_owned());
             }
-            if let Some(twice) = labels.iter().enumerate().find(|(i, label)| labels[..*i].contains(label)) {
+            if let Some(twice) =
+                labels.iter().enumerate().find(|(i, label)| labels[..*i].contains(label))
+            {
                 return Err(format!("label '{}' appears twice", twice.1));
             }
         }
@@ -84,7 +98,10 @@ fn check_condition(condition: &Condition, earlier: &[Param]) -> Result<Gate, Str
         return Err(format!("depends on '{parent}' but names no label of it"));
     }
     if let Some(unknown) = labels.iter().find(|label| !known.contains(label)) {
-        return Err(format!("depends on label '{unknown}' of '{parent}', which has only {}", known.join(", ")));
+        return Err(format!(
+            "depends on label '{unknown}' of '{parent}', which has only {}",
+            known.join(", ")
+        ));
     }
     Ok(Gate { parent: position, open: known.iter().map(|label| labels.contains(label)).collect() })
 }

@@ -1,32 +1,39 @@
-//! The unit cube: every parameter as a number between 0 and 1, for engines that compute with positions.
+//! The unit cube: every parameter as a number between 0 and 1, for engines that compute with
+//! positions.
 //!
-//! A countable parameter cuts its interval into one cell a value; encoding gives the middle of the cell, so that small
-//! steps round to the nearest value and the ends of the interval are not favoured.
+//! A countable parameter cuts its interval into one cell a value; encoding gives the middle of the
+//! cell, so that small steps round to the nearest value and the ends of the interval are not
+//! favoured.
 
 use super::{Domain, Scale, Space};
 use crate::point::{Point, Value};
 use crate::rng::Stream;
 
 impl Space {
-    /// The point at a position of the unit cube. Coordinates outside are clamped, NaN counts as the middle, missing
-    /// coordinates too; coordinates of inactive parameters are ignored.
+    /// The point at a position of the unit cube. Coordinates outside are clamped, NaN counts as the
+    /// middle, missing coordinates too; coordinates of inactive parameters are ignored.
     pub fn decode(&self, position: &[f64]) -> Point {
         let mut values = Vec::with_capacity(self.len());
         for (i, param) in self.params.iter().enumerate() {
             let u = position.get(i).copied().filter(|u| !u.is_nan()).unwrap_or(0.5).clamp(0.0, 1.0);
-            values.push(if self.is_active(i, &values) { decode(&param.domain, u) } else { Value::Absent });
+            values.push(if self.is_active(i, &values) {
+                decode(&param.domain, u)
+            } else {
+                Value::Absent
+            });
         }
         Point(values)
     }
 
-    /// The position of a point in the unit cube; inactive parameters (and values of a wrong kind) stand in the middle.
+    /// The position of a point in the unit cube; inactive parameters (and values of a wrong kind)
+    /// stand in the middle.
     pub fn encode(&self, point: &Point) -> Vec<f64> {
         let value = |i: usize| point.0.get(i).copied().unwrap_or(Value::Absent);
         self.params.iter().enumerate().map(|(i, param)| encode(&param.domain, value(i))).collect()
     }
 
-    /// The interval of the unit cube whose positions all stand for the same value as `u`; `None` for a continuum. The first
-    /// cell begins at 0 and the last ends at 1; beyond lies nothing.
+    /// The interval of the unit cube whose positions all stand for the same value as `u`; `None`
+    /// for a continuum. The first cell begins at 0 and the last ends at 1; beyond lies nothing.
     ///
     /// ```
     /// use swarmwood_search::{Param, Space};
@@ -45,14 +52,16 @@ impl Space {
                 let below = if i == *low { 0.0 } else { along(i as f64 - 0.5) };
                 Some((below, if i == *high { 1.0 } else { along(i as f64 + 0.5) }))
             }
-            (Domain::Integer { low, .. }, Value::Integer(i)) => Some(even_cell(i.abs_diff(*low), count)),
+            (Domain::Integer { low, .. }, Value::Integer(i)) => {
+                Some(even_cell(i.abs_diff(*low), count))
+            }
             (_, Value::Index(i)) => Some(even_cell(i as u64, count)),
             _ => Some((0.0, 1.0)), // a real number with a single value
         }
     }
 
-    /// The value of one parameter at a coordinate of the unit interval, whatever the conditions; absent for a parameter
-    /// that is not there.
+    /// The value of one parameter at a coordinate of the unit interval, whatever the conditions;
+    /// absent for a parameter that is not there.
     pub fn value_at(&self, parameter: usize, u: f64) -> Value {
         let u = if u.is_nan() { 0.5 } else { u.clamp(0.0, 1.0) };
         self.params.get(parameter).map_or(Value::Absent, |param| decode(&param.domain, u))
@@ -81,14 +90,18 @@ impl Space {
     pub fn draw(&self, stream: &mut Stream) -> Point {
         let mut values = Vec::with_capacity(self.len());
         for (i, param) in self.params.iter().enumerate() {
-            values.push(if self.is_active(i, &values) { draw(&param.domain, stream) } else { Value::Absent });
+            values.push(if self.is_active(i, &values) {
+                draw(&param.domain, stream)
+            } else {
+                Value::Absent
+            });
         }
         Point(values)
     }
 }
 
-/// The ends of an integer's interval on the logarithmic scale: half a step beyond the bounds, so that the first and the
-/// last value get whole cells.
+/// The ends of an integer's interval on the logarithmic scale: half a step beyond the bounds, so
+/// that the first and the last value get whole cells.
 fn log_ends(low: i64, high: i64) -> (f64, f64) {
     ((low as f64 - 0.5).ln(), (high as f64 + 0.5).ln())
 }
@@ -108,7 +121,9 @@ fn decode(domain: &Domain, u: f64) -> Value {
             let (start, end) = log_ends(*low, *high);
             Value::Integer(((start + u * (end - start)).exp().round() as i64).clamp(*low, *high))
         }
-        Domain::Real { low, high, scale: Scale::Linear } => Value::Real((low + u * (high - low)).clamp(*low, *high)),
+        Domain::Real { low, high, scale: Scale::Linear } => {
+            Value::Real((low + u * (high - low)).clamp(*low, *high))
+        }
         Domain::Real { low, high, scale: Scale::Log } => {
             Value::Real((low.ln() + u * (high.ln() - low.ln())).exp().clamp(*low, *high))
         }
@@ -119,8 +134,9 @@ fn decode(domain: &Domain, u: f64) -> Value {
 
 fn encode(domain: &Domain, value: Value) -> f64 {
     let middle = |cell: u64, count: u64| ((cell as f64 + 0.5) / count as f64).clamp(0.0, 1.0);
-    let along =
-        |x: f64, start: f64, end: f64| if end > start { ((x - start) / (end - start)).clamp(0.0, 1.0) } else { 0.5 };
+    let along = |x: f64, start: f64, end: f64| {
+        if end > start { ((x - start) / (end - start)).clamp(0.0, 1.0) } else { 0.5 }
+    };
     match (domain, value) {
         (Domain::Integer { low, high, scale: Scale::Linear }, Value::Integer(i)) => {
             middle(i.saturating_sub(*low).max(0) as u64, high.abs_diff(*low) + 1)
@@ -130,7 +146,9 @@ fn encode(domain: &Domain, value: Value) -> f64 {
             along((i.max(1) as f64).ln(), start, end)
         }
         (Domain::Real { low, high, scale: Scale::Linear }, Value::Real(x)) => along(x, *low, *high),
-        (Domain::Real { low, high, scale: Scale::Log }, Value::Real(x)) => along(x.max(*low).ln(), low.ln(), high.ln()),
+        (Domain::Real { low, high, scale: Scale::Log }, Value::Real(x)) => {
+            along(x.max(*low).ln(), low.ln(), high.ln())
+        }
         (Domain::List(values), Value::Index(i)) => middle(i as u64, values.len() as u64),
         (Domain::Choice(labels), Value::Index(i)) => middle(i as u64, labels.len() as u64),
         _ => 0.5,

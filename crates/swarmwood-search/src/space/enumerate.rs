@@ -1,14 +1,16 @@
 //! Counts and numbers the configurations of a space.
 //!
-//! A conditional parameter hangs on one choice, so the parameters form a forest. The configurations of a parameter,
-//! those below it included, are the sum over its values of the products over the children active under that value; the
-//! configurations of the space are the product over the roots.
+//! A conditional parameter hangs on one choice, so the parameters form a forest. The configurations
+//! of a parameter, those below it included, are the sum over its values of the products over the
+//! children active under that value; the configurations of the space are the product over the
+//! roots.
 
 use super::{Domain, Space};
 use crate::point::{Point, Value};
 
 impl Space {
-    /// The number of different configurations; `None` if they are a continuum or more than a `u128` holds.
+    /// The number of different configurations; `None` if they are a continuum or more than a `u128`
+    /// holds.
     pub fn size(&self) -> Option<u128> {
         product((0..self.len()).filter(|&i| self.gates[i].is_none()).map(|i| self.counts[i]))
     }
@@ -35,7 +37,8 @@ impl Space {
         })
     }
 
-    /// Children come after their parents, so the counts are made from the last parameter to the first.
+    /// Children come after their parents, so the counts are made from the last parameter to the
+    /// first.
     pub(super) fn count_all(&self) -> Vec<Option<u128>> {
         let mut counts = vec![None; self.len()];
         for (i, param) in self.params.iter().enumerate().rev() {

@@ -1,8 +1,8 @@
 //! What may be searched: bounded numbers and choices, some of them only under a condition.
 //!
-//! A [`Space`] exists only if it makes sense: [`Space::new`] reports every fault at once. Engines that think in numbers
-//! use the unit cube ([`Space::encode`], [`Space::decode`]); engines that think in configurations use
-//! [`Space::draw`], [`Space::size`] and [`Space::nth`].
+//! A [`Space`] exists only if it makes sense: [`Space::new`] reports every fault at once. Engines
+//! that think in numbers use the unit cube ([`Space::encode`], [`Space::decode`]); engines that
+//! think in configurations use [`Space::draw`], [`Space::size`] and [`Space::nth`].
 
 mod check;
 mod encode;
@@ -14,7 +14,8 @@ use crate::error::Error;
 use crate::point::{Point, Value};
 use crate::rng;
 
-/// The largest magnitude of an integer parameter: every value and every cell of the unit interval is exact in `f64`.
+/// The largest magnitude of an integer parameter: every value and every cell of the unit interval
+/// is exact in `f64`.
 pub const INTEGER_LIMIT: i64 = 1 << 40;
 
 /// How distance is measured along a numeric parameter.
@@ -129,7 +130,8 @@ impl Param {
         self
     }
 
-    /// Makes the parameter active only while the choice `parent`, an earlier parameter, has one of `labels`.
+    /// Makes the parameter active only while the choice `parent`, an earlier parameter, has one of
+    /// `labels`.
     #[must_use]
     pub fn when(mut self, parent: &str, labels: &[&str]) -> Self {
         let labels = labels.iter().map(|&label| label.to_owned()).collect();
@@ -158,7 +160,8 @@ pub struct Space {
     params: Vec<Param>,
     /// The parent of each conditional parameter and, label by label, whether it is active.
     gates: Vec<Option<Gate>>,
-    /// The number of configurations of each parameter together with those that hang on it; `None` if not countable.
+    /// The number of configurations of each parameter together with those that hang on it; `None`
+    /// if not countable.
     counts: Vec<Option<u128>>,
 }
 
@@ -198,8 +201,8 @@ impl Space {
         self.params.iter().position(|param| param.name == name)
     }
 
-    /// Whether a parameter has a value, given the values of those before it: what an engine asks that makes points value
-    /// by value.
+    /// Whether a parameter has a value, given the values of those before it: what an engine asks
+    /// that makes points value by value.
     pub fn is_active(&self, parameter: usize, earlier: &[Value]) -> bool {
         let gate = self.gates.get(parameter).and_then(Option::as_ref);
         gate.is_none_or(|gate| match earlier.get(gate.parent) {
@@ -208,7 +211,8 @@ impl Space {
         })
     }
 
-    /// Whether the point has the space's length, every active parameter a value inside its domain, and no other a value.
+    /// Whether the point has the space's length, every active parameter a value inside its domain,
+    /// and no other a value.
     pub fn contains(&self, point: &Point) -> bool {
         point.0.len() == self.len()
             && self.params.iter().enumerate().all(|(i, param)| match self.is_active(i, &point.0) {
@@ -241,8 +245,12 @@ impl Space {
         for param in &self.params {
             push_text(&mut words, &param.name);
             match &param.domain {
-                Domain::Integer { low, high, scale } => words.extend([0, *low as u64, *high as u64, *scale as u64]),
-                Domain::Real { low, high, scale } => words.extend([1, low.to_bits(), high.to_bits(), *scale as u64]),
+                Domain::Integer { low, high, scale } => {
+                    words.extend([0, *low as u64, *high as u64, *scale as u64])
+                }
+                Domain::Real { low, high, scale } => {
+                    words.extend([1, low.to_bits(), high.to_bits(), *scale as u64])
+                }
                 Domain::List(values) => {
                     words.extend([2, values.len() as u64]);
                     words.extend(values.iter().map(|value| value.to_bits()));

@@ -62,14 +62,23 @@ fn every_fault_is_reported_at_once() {
     .unwrap_err();
     let Error::Space(faults) = &error else { panic!("{error}") };
     let names: Vec<&str> = faults.iter().map(|fault| fault.parameter.as_str()).collect();
-    assert_eq!(names, ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "", ""]);
-    assert!(error.to_string().contains("parameter 'n': depends on label 'z' of 'k', which has only x, y"), "{error}");
+    assert_eq!(
+        names,
+        ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "", ""]
+    );
+    assert!(
+        error
+            .to_string()
+            .contains("parameter 'n': depends on label 'z' of 'k', which has only x, y"),
+        "{error}"
+    );
 }
 
 #[test]
 fn contains_knows_kinds_bounds_and_conditions() {
     let space = mixed();
-    let good = vec![Value::Index(0), Value::Integer(4), Value::Absent, Value::Absent, Value::Index(2)];
+    let good =
+        vec![Value::Index(0), Value::Integer(4), Value::Absent, Value::Absent, Value::Index(2)];
     assert!(space.contains(&Point(good.clone())));
     for (i, wrong) in [
         (0, Value::Index(3)),
@@ -97,7 +106,8 @@ fn decoding_takes_any_position() {
     for odd in [vec![], vec![f64::NAN; 5], vec![-1e300; 5], vec![f64::INFINITY; 9]] {
         assert!(space.contains(&space.decode(&odd)), "{odd:?}");
     }
-    let space = Space::new(vec![Param::integer("i", 1, 3).log(), Param::real("x", 2.0, 2.0).log()]).unwrap();
+    let space = Space::new(vec![Param::integer("i", 1, 3).log(), Param::real("x", 2.0, 2.0).log()])
+        .unwrap();
     assert_eq!(space.decode(&[0.0, 0.3]), Point(vec![Value::Integer(1), Value::Real(2.0)]));
     assert_eq!(space.decode(&[1.0, 0.3]), Point(vec![Value::Integer(3), Value::Real(2.0)]));
 }
@@ -117,43 +127,57 @@ fn the_fingerprint_sees_every_change() {
         vec![base(), Param::choice("c", &["x", "y"]), Param::integer("d", 0, 1)],
         vec![base(), Param::choice("c", &["x", "y"]), Param::integer("d", 0, 1).when("c", &["x"])],
     ];
-    let names: HashSet<u128> = variants.iter().map(|v| Space::new(v.clone()).unwrap().fingerprint()).collect();
+    let names: HashSet<u128> =
+        variants.iter().map(|v| Space::new(v.clone()).unwrap().fingerprint()).collect();
     assert_eq!(names.len(), variants.len());
 }
 
 #[test]
 fn draws_follow_the_scale() {
-    let space = Space::new(vec![Param::real("x", 1e-4, 1.0).log(), Param::integer("i", 1, 1000).log()]).unwrap();
+    let space =
+        Space::new(vec![Param::real("x", 1e-4, 1.0).log(), Param::integer("i", 1, 1000).log()])
+            .unwrap();
     let mut stream = Stream::new(1, 0, 0);
     let points: Vec<Point> = (0..2_000).map(|_| space.draw(&mut stream)).collect();
-    let below = |i: usize, limit: f64| points.iter().filter(|p| space.number(i, p[i]).unwrap() < limit).count();
-    assert!((900..1100).contains(&below(0, 1e-2)), "half of the draws lie below the geometric middle");
+    let below = |i: usize, limit: f64| {
+        points.iter().filter(|p| space.number(i, p[i]).unwrap() < limit).count()
+    };
+    assert!(
+        (900..1100).contains(&below(0, 1e-2)),
+        "half of the draws lie below the geometric middle"
+    );
     assert!((900..1150).contains(&below(1, 27.0)), "{}", below(1, 27.0));
 }
 
 fn any_param(i: usize) -> impl Strategy<Value = Param> {
     let name = format!("p{i}");
-    let (a, b, c, d, e, f) = (name.clone(), name.clone(), name.clone(), name.clone(), name.clone(), name);
+    let (a, b, c, d, e, f) =
+        (name.clone(), name.clone(), name.clone(), name.clone(), name.clone(), name);
     prop_oneof![
-        (-INTEGER_LIMIT..=INTEGER_LIMIT, -INTEGER_LIMIT..=INTEGER_LIMIT).prop_map(move |(x, y)| Param::integer(
-            &a,
+        (-INTEGER_LIMIT..=INTEGER_LIMIT, -INTEGER_LIMIT..=INTEGER_LIMIT)
+            .prop_map(move |(x, y)| Param::integer(&a, x.min(y), x.max(y))),
+        (1..=INTEGER_LIMIT, 1..=INTEGER_LIMIT).prop_map(move |(x, y)| Param::integer(
+            &b,
             x.min(y),
             x.max(y)
-        )),
-        (1..=INTEGER_LIMIT, 1..=INTEGER_LIMIT).prop_map(move |(x, y)| Param::integer(&b, x.min(y), x.max(y)).log()),
+        )
+        .log()),
         (-1e9..1e9f64, -1e9..1e9f64).prop_map(move |(x, y)| Param::real(&c, x.min(y), x.max(y))),
-        (1e-9..1e9f64, 1e-9..1e9f64).prop_map(move |(x, y)| Param::real(&d, x.min(y), x.max(y)).log()),
+        (1e-9..1e9f64, 1e-9..1e9f64)
+            .prop_map(move |(x, y)| Param::real(&d, x.min(y), x.max(y)).log()),
         (1..40i32).prop_map(move |n| Param::list(&e, &(0..n).map(f64::from).collect::<Vec<_>>())),
         Just(Param::choice(&f, &["x", "y", "z"])),
     ]
 }
 
 fn any_space() -> impl Strategy<Value = Space> {
-    (any_param(0), any_param(1), any_param(2), proptest::bool::ANY).prop_map(|(a, b, c, conditional)| {
-        let gate = Param::choice("gate", &["x", "y"]);
-        let b = if conditional { b.when("gate", &["y"]) } else { b };
-        Space::new(vec![gate, a, b, c]).unwrap()
-    })
+    (any_param(0), any_param(1), any_param(2), proptest::bool::ANY).prop_map(
+        |(a, b, c, conditional)| {
+            let gate = Param::choice("gate", &["x", "y"]);
+            let b = if conditional { b.when("gate", &["y"]) } else { b };
+            Space::new(vec![gate, a, b, c]).unwrap()
+        },
+    )
 }
 
 proptest! {
@@ -198,7 +222,9 @@ fn cells_hold_what_decodes_alike() {
             let u = f64::from(step) / 1000.0;
             let (low, high) = space.cell(parameter, u).unwrap();
             let value = |u: f64| space.decode(&vec![u; space.len()])[parameter];
-            assert!(low - 1e-12 <= u && u <= high + 1e-12 && (0.0..=1.0).contains(&low) && high <= 1.0);
+            assert!(
+                low - 1e-12 <= u && u <= high + 1e-12 && (0.0..=1.0).contains(&low) && high <= 1.0
+            );
             assert_eq!(value(low + 1e-9), value(u), "parameter {parameter} at {u}");
             assert_eq!(value(high - 1e-9), value(u), "parameter {parameter} at {u}");
             assert!(low == 0.0 || value(low - 1e-9) != value(u), "parameter {parameter} at {u}");

@@ -1,19 +1,23 @@
-//! The stochastic schemata exploiter as published: children are made of what good subsets have in common.
+//! The stochastic schemata exploiter as published: children are made of what good subsets have in
+//! common.
 //!
-//! Every generation ranks its M individuals, takes the M subsets with the best mean fitness ([`best_subsets`]), and makes
-//! one child of each: gene by gene it holds one of the values that the subset's members hold (`schema`), and each gene is
-//! then replaced by any value with a small probability, the mutation rate. The child of the best subset, {best}, is not
-//! mutated, so the best individual stays. The children are the next generation. Makino and Kita, "Stochastic schemata
-//! exploiter-based optimization of hyper-parameters for XGBoost", 2024, algorithm 1; after Aizawa 1994. Equation numbers
-//! are theirs.
+//! Every generation ranks its M individuals, takes the M subsets with the best mean fitness
+//! ([`best_subsets`]), and makes one child of each: gene by gene it holds one of the values that
+//! the subset's members hold (`schema`), and each gene is then replaced by any value with a small
+//! probability, the mutation rate. The child of the best subset, {best}, is not mutated, so the
+//! best individual stays. The children are the next generation. Makino and Kita, "Stochastic
+//! schemata exploiter-based optimization of hyper-parameters for XGBoost", 2024, algorithm 1; after
+//! Aizawa 1994. Equation numbers are theirs.
 //!
-//! As in the paper a configuration that comes up again is a trial again, the unmutated best of every generation first of
-//! all: of 100 trials a good part are repeats. [`schemata`](crate::schemata) is what became of the method without them.
+//! As in the paper a configuration that comes up again is a trial again, the unmutated best of
+//! every generation first of all: of 100 trials a good part are repeats.
+//! [`schemata`](crate::schemata) is what became of the method without them.
 //!
-//! Deviations, all where the paper is silent. Fitness is the negated loss. An individual whose trial failed is in no
-//! subset; if all failed the generation is drawn anew; if there are fewer subsets than children they take turns. Values
-//! are drawn evenly over the scale of a parameter. Real parameters are cut into 64 steps for the schema, while mutation
-//! draws from all of the range. An individual has a gene for every parameter, and those whose condition does not hold are
+//! Deviations, all where the paper is silent. Fitness is the negated loss. An individual whose
+//! trial failed is in no subset; if all failed the generation is drawn anew; if there are fewer
+//! subsets than children they take turns. Values are drawn evenly over the scale of a parameter.
+//! Real parameters are cut into 64 steps for the schema, while mutation draws from all of the
+//! range. An individual has a gene for every parameter, and those whose condition does not hold are
 //! handed on silently. A start position is one more individual of the first generation.
 
 pub(crate) mod schema;
@@ -61,11 +65,14 @@ impl Mutation {
 /// The settings of the exploiter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// M, how many individuals a generation has; 20. The paper does not say; among 8 to 32 this was best in our trials.
+    /// M, how many individuals a generation has; 20. The paper does not say; among 8 to 32 this was
+    /// best in our trials.
     pub population: usize,
-    /// How likely a gene is replaced; normal with 0.15, the best of the paper's rates in our trials.
+    /// How likely a gene is replaced; normal with 0.15, the best of the paper's rates in our
+    /// trials.
     pub mutation: Mutation,
-    /// After how many generations the search ends, the initial population being the first; endless if `None`.
+    /// After how many generations the search ends, the initial population being the first; endless
+    /// if `None`.
     pub generations: Option<u64>,
     /// A position that is evaluated first and joins the first generation.
     pub start: Option<Point>,
@@ -73,7 +80,12 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { population: 20, mutation: Mutation::Normal(0.15), generations: None, start: None }
+        Settings {
+            population: 20,
+            mutation: Mutation::Normal(0.15),
+            generations: None,
+            start: None,
+        }
     }
 }
 
@@ -131,7 +143,11 @@ impl Exploiter {
 
     /// Makes a child of every good subset of the individuals that have a loss.
     fn breed(&mut self, told: Told<'_>, next: Round) {
-        let known = self.individuals.iter().zip(told.losses).filter_map(|(row, loss)| Some((row, (*loss)?)));
+        let known = self
+            .individuals
+            .iter()
+            .zip(told.losses)
+            .filter_map(|(row, loss)| Some((row, (*loss)?)));
         let mut ranked: Vec<(&[f64], f64)> = told.start.into_iter().chain(known).collect();
         ranked.sort_by(|a, b| a.1.total_cmp(&b.1));
         let (rows, losses): (Vec<&[f64]>, Vec<f64>) = ranked.into_iter().unzip();
@@ -142,7 +158,8 @@ impl Exploiter {
         let mut children = Rows::new(self.space.len());
         let mut child = vec![0.5; self.space.len()];
         for i in 0..self.settings.population {
-            let members: Vec<&[f64]> = subsets[i % subsets.len()].iter().map(|&rank| rows[rank]).collect();
+            let members: Vec<&[f64]> =
+                subsets[i % subsets.len()].iter().map(|&rank| rows[rank]).collect();
             let rate = self.settings.mutation.rate(i, self.settings.population);
             exploit(&self.space, &members, rate, &mut next.stream(i), &mut child);
             children.push(&child);
@@ -175,7 +192,8 @@ impl Method for Exploiter {
         settings.check(space)?;
         settings.start = None;
         let individuals = Rows::fill(settings.population, space.len(), |_, _| 0.5);
-        let mut exploiter = Exploiter { space: space.clone(), settings, generation: 0, individuals };
+        let mut exploiter =
+            Exploiter { space: space.clone(), settings, generation: 0, individuals };
         exploiter.draw(round);
         Ok(exploiter)
     }
@@ -215,11 +233,17 @@ impl Method for Exploiter {
         let settings = Settings {
             population: data.field("population")?.count()?,
             mutation: if ranked { Mutation::Ranked(rate) } else { Mutation::Normal(rate) },
-            generations: data.field("generations")?.list()?.first().map(Datum::natural).transpose()?,
+            generations: data
+                .field("generations")?
+                .list()?
+                .first()
+                .map(Datum::natural)
+                .transpose()?,
             start: None,
         };
         settings.check(space).map_err(unsound)?;
-        let individuals = Rows::load_exactly(data.field("individuals")?, settings.population, space.len())?;
+        let individuals =
+            Rows::load_exactly(data.field("individuals")?, settings.population, space.len())?;
         let generation = data.field("generation")?.natural()?;
         Ok(Exploiter { space: space.clone(), settings, generation, individuals })
     }

@@ -1,8 +1,9 @@
 //! The common schema of some individuals: gene by gene, the values that they hold (eqs. 22 to 24).
 //!
-//! A countable parameter is a gene with one symbol a value. A real parameter has no symbols, so its scale is cut into 64
-//! steps for this purpose: values in the same step count as one, and the first individual's stands for it. An individual
-//! that has no value for a parameter, because a condition does not hold, says nothing about that gene.
+//! A countable parameter is a gene with one symbol a value. A real parameter has no symbols, so its
+//! scale is cut into 64 steps for this purpose: values in the same step count as one, and the first
+//! individual's stands for it. An individual that has no value for a parameter, because a condition
+//! does not hold, says nothing about that gene.
 
 use crate::space::Space;
 
@@ -17,9 +18,13 @@ fn symbol(space: &Space, parameter: usize, u: f64) -> u64 {
     }
 }
 
-/// Which individuals hold a value that none before holds, given everyone's coordinate of the parameter, NaN where there is
-/// no value.
-pub(crate) fn gene(space: &Space, parameter: usize, coordinates: impl Iterator<Item = f64>) -> Vec<usize> {
+/// Which individuals hold a value that none before holds, given everyone's coordinate of the
+/// parameter, NaN where there is no value.
+pub(crate) fn gene(
+    space: &Space,
+    parameter: usize,
+    coordinates: impl Iterator<Item = f64>,
+) -> Vec<usize> {
     let mut symbols = Vec::new();
     let mut holders = Vec::new();
     for (i, u) in coordinates.enumerate() {
@@ -41,8 +46,10 @@ mod tests {
     /// Equations 25 and 26: (1,4,8), (2,4,7) and (1,4,9) have the schema (⟨1,2⟩, 4, ⟨7,8,9⟩).
     #[test]
     fn the_schema_of_the_papers_example() {
-        let space = Space::new((0..3).map(|i| Param::integer(&format!("g{i}"), 0, 9)).collect()).unwrap();
-        let points = [[1, 4, 8], [2, 4, 7], [1, 4, 9]].map(|genes| Point(genes.map(Value::Integer).to_vec()));
+        let space =
+            Space::new((0..3).map(|i| Param::integer(&format!("g{i}"), 0, 9)).collect()).unwrap();
+        let points = [[1, 4, 8], [2, 4, 7], [1, 4, 9]]
+            .map(|genes| Point(genes.map(Value::Integer).to_vec()));
         let rows = points.map(|point| space.encode(&point));
         let schema: Vec<Vec<Value>> = (0..3)
             .map(|j| {
@@ -57,12 +64,16 @@ mod tests {
             })
             .collect();
         let expected: [&[i64]; 3] = [&[1, 2], &[4], &[7, 8, 9]];
-        assert_eq!(schema, expected.map(|gene| gene.iter().copied().map(Value::Integer).collect::<Vec<_>>()));
+        assert_eq!(
+            schema,
+            expected.map(|gene| gene.iter().copied().map(Value::Integer).collect::<Vec<_>>())
+        );
     }
 
     #[test]
     fn reals_are_told_apart_by_steps_and_absent_values_say_nothing() {
-        let space = Space::new(vec![Param::real("x", 0.0, 1.0), Param::choice("c", &["a", "b"])]).unwrap();
+        let space =
+            Space::new(vec![Param::real("x", 0.0, 1.0), Param::choice("c", &["a", "b"])]).unwrap();
         let coordinates = [0.5, 0.505, f64::NAN, 0.75, 1.0, 0.51];
         assert_eq!(gene(&space, 0, coordinates.into_iter()), [0, 3, 4]);
         assert_eq!(gene(&space, 1, [0.25, 0.75, 0.2].into_iter()), [0, 1]);

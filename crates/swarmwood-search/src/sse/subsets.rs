@@ -1,19 +1,23 @@
-//! The subsets of a ranked population in order of their mean loss, the best ones first, without looking at the others.
+//! The subsets of a ranked population in order of their mean loss, the best ones first, without
+//! looking at the others.
 //!
-//! Let a subset's worst member be the one of rank L. Adding the member of rank L + 1, or putting it into the place of the
-//! worst, cannot lower the mean loss (eqs. 15 and 16). Every subset but {first} comes from exactly one other in one of
-//! these two ways, so a queue that starts with {first} (eq. 17) and puts in both successors of whatever it gives out
-//! yields all subsets in order. The paper lists S1 to S5 in the order in which they are made (eqs. 17 to 21); the order of
-//! the means needs the queue.
+//! Let a subset's worst member be the one of rank L. Adding the member of rank L + 1, or putting it
+//! into the place of the worst, cannot lower the mean loss (eqs. 15 and 16). Every subset but
+//! {first} comes from exactly one other in one of these two ways, so a queue that starts with
+//! {first} (eq. 17) and puts in both successors of whatever it gives out yields all subsets in
+//! order. The paper lists S1 to S5 in the order in which they are made (eqs. 17 to 21); the order
+//! of the means needs the queue.
 //!
-//! Of equal means the subset whose ranks come first in the dictionary goes first, {1} before {1, 2} before {2}; a subset
-//! comes before its successors in that order too. Means are compared as fractions of integers: losses become multiples of
-//! 2⁻⁸⁰ of their range, so that neither sums nor divisions are rounded and equal means are equal.
+//! Of equal means the subset whose ranks come first in the dictionary goes first, {1} before {1, 2}
+//! before {2}; a subset comes before its successors in that order too. Means are compared as
+//! fractions of integers: losses become multiples of 2⁻⁸⁰ of their range, so that neither sums nor
+//! divisions are rounded and equal means are equal.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// The range of losses in units: sums over a million members, and their products with such counts, fit 128 bits.
+/// The range of losses in units: sums over a million members, and their products with such counts,
+/// fit 128 bits.
 const BITS: i32 = 80;
 
 /// A subset by the ranks of its members, in ascending order.
@@ -36,8 +40,9 @@ impl PartialOrd for Subset {
     }
 }
 
-/// The `count` subsets with the smallest mean loss, best first, each as the ranks of its members counted from 0; all
-/// subsets if there are fewer. `losses` must be finite and ascending, and at most a million.
+/// The `count` subsets with the smallest mean loss, best first, each as the ranks of its members
+/// counted from 0; all subsets if there are fewer. `losses` must be finite and ascending, and at
+/// most a million.
 ///
 /// ```
 /// use swarmwood_search::sse::best_subsets;
@@ -74,10 +79,14 @@ fn in_units(losses: &[f64]) -> Vec<u128> {
     // Halves, because the difference of two finite numbers may not be finite.
     let above = |loss: &f64| loss / 2.0 - first / 2.0;
     let exponent = (above(last).max(f64::MIN_POSITIVE).to_bits() >> 52) as i32 - 1023;
-    // In two steps, because one factor might be beyond all numbers. Powers of two change no digit of a number.
+    // In two steps, because one factor might be beyond all numbers. Powers of two change no digit
+    // of a number.
     let power = BITS - 1 - exponent;
     let (some, rest) = (2f64.powi(power / 2), 2f64.powi(power - power / 2));
-    losses.iter().map(|loss| ((above(loss).max(0.0) * some * rest) as u128).min(1 << BITS)).collect()
+    losses
+        .iter()
+        .map(|loss| ((above(loss).max(0.0) * some * rest) as u128).min(1 << BITS))
+        .collect()
 }
 
 #[cfg(test)]
@@ -87,8 +96,9 @@ mod tests {
 
     /// All subsets of whole-numbered losses, sorted by exact means and then by ranks.
     fn brute_force(losses: &[i64]) -> Vec<Vec<usize>> {
-        let mut all: Vec<Vec<usize>> =
-            (1..1u32 << losses.len()).map(|set| (0..losses.len()).filter(|&i| set >> i & 1 == 1).collect()).collect();
+        let mut all: Vec<Vec<usize>> = (1..1u32 << losses.len())
+            .map(|set| (0..losses.len()).filter(|&i| set >> i & 1 == 1).collect())
+            .collect();
         let sum = |set: &[usize]| set.iter().map(|&i| i128::from(losses[i])).sum::<i128>();
         all.sort_by(|a, b| {
             let means = (sum(a) * b.len() as i128).cmp(&(sum(b) * a.len() as i128));
@@ -103,7 +113,8 @@ mod tests {
             let mut stream = Stream::new(1, case, 0);
             let members = 1 + stream.below(9) as usize;
             let range = [2, 5, 40, 1_000_000][(case % 4) as usize]; // small ranges have many ties
-            let mut losses: Vec<i64> = (0..members).map(|_| stream.below(range) as i64 - range as i64 / 3).collect();
+            let mut losses: Vec<i64> =
+                (0..members).map(|_| stream.below(range) as i64 - range as i64 / 3).collect();
             losses.sort_unstable();
             let expected = brute_force(&losses);
             let scale = 2f64.powi([0, -3, -900, 900][(case / 4 % 4) as usize]); // changes no digit
@@ -130,6 +141,10 @@ mod tests {
             let subsets = best_subsets(&losses, 10);
             assert_eq!((subsets.len(), &subsets[0]), (7, &vec![0]), "{losses:?}");
         }
-        assert_eq!(best_subsets(&[7.0; 3], 3), [vec![0], vec![0, 1], vec![0, 1, 2]], "of equals the first in ranks");
+        assert_eq!(
+            best_subsets(&[7.0; 3], 3),
+            [vec![0], vec![0, 1], vec![0, 1, 2]],
+            "of equals the first in ranks"
+        );
     }
 }

@@ -1,9 +1,11 @@
-//! Engines that make one point at a time from all that is known, never wait and never repeat themselves.
+//! Engines that make one point at a time from all that is known, never wait and never repeat
+//! themselves.
 //!
-//! A [`Method`] says what it learns from a settled trial and which configuration it would try next; [`Steady`] makes an
-//! [`Engine`] of it and keeps everything that is the same for all: trials, answers, others' trials, snapshots. An ask
-//! settles what was told, in id order, and then makes its points one after the other; a method sees what is being worked
-//! on, and the points of the same ask are among that.
+//! A [`Method`] says what it learns from a settled trial and which configuration it would try next;
+//! [`Steady`] makes an [`Engine`] of it and keeps everything that is the same for all: trials,
+//! answers, others' trials, snapshots. An ask settles what was told, in id order, and then makes
+//! its points one after the other; a method sees what is being worked on, and the points of the
+//! same ask are among that.
 //!
 //! Trial `t` draws from the streams `(seed, t, 0)` and `(seed, t, 1)`.
 
@@ -50,27 +52,31 @@ impl Place<'_> {
         is_used_up(self.space, self.ledger)
     }
 
-    /// The first of `count` points that are spread over the space and not asked yet; a random one if that was. `None`
-    /// once so many configurations are known.
+    /// The first of `count` points that are spread over the space and not asked yet; a random one
+    /// if that was. `None` once so many configurations are known.
     pub fn opening(&self, count: usize, stream: &mut Stream) -> Option<Point> {
         let turn = usize::try_from(self.ledger.next_id()).unwrap_or(usize::MAX);
         if self.ledger.distinct() >= count {
             return None;
         }
         let position = scatter::position(self.seed, self.space.len(), count, turn);
-        let spread = (turn < count).then(|| self.space.decode(&position)).filter(|point| !self.ledger.has_seen(point));
+        let spread = (turn < count)
+            .then(|| self.space.decode(&position))
+            .filter(|point| !self.ledger.has_seen(point));
         spread.or_else(|| self.fresh(stream))
     }
 
-    /// The first of the proposals that was not asked yet, each made with the number of those before; a random
-    /// configuration after `tries` in vain. `None` if all were asked.
+    /// The first of the proposals that was not asked yet, each made with the number of those
+    /// before; a random configuration after `tries` in vain. `None` if all were asked.
     pub fn first_new(
         &self,
         tries: usize,
         stream: &mut Stream,
         mut propose: impl FnMut(usize, &mut Stream) -> Point,
     ) -> Option<Point> {
-        let proposed = (0..tries).map(|before| propose(before, stream)).find(|point| !self.ledger.has_seen(point));
+        let proposed = (0..tries)
+            .map(|before| propose(before, stream))
+            .find(|point| !self.ledger.has_seen(point));
         proposed.or_else(|| self.fresh(stream))
     }
 }
@@ -85,7 +91,8 @@ pub trait Method: Sized + Send {
     fn begin(space: &Space, settings: Self::Settings, seed: u64) -> Result<Self, Error>;
     /// Takes what came of a trial.
     fn learn(&mut self, space: &Space, seed: u64, settled: Settled);
-    /// A configuration that was not asked yet; `None` if there is none, or if the search is over for good.
+    /// A configuration that was not asked yet; `None` if there is none, or if the search is over
+    /// for good.
     fn propose(&mut self, place: Place<'_>) -> Option<Point>;
     /// Whether the search may end before all configurations were asked.
     fn ends(&self) -> bool {
@@ -171,6 +178,11 @@ impl<M: Method> Engine for Steady<M> {
             ("ledger", self.ledger.save()),
             ("method", self.method.save()),
         ]);
-        Snapshot { engine: M::NAME.to_owned(), version: VERSION, space: self.space.fingerprint(), state }
+        Snapshot {
+            engine: M::NAME.to_owned(),
+            version: VERSION,
+            space: self.space.fingerprint(),
+            state,
+        }
     }
 }

@@ -19,7 +19,10 @@ fn outcome(space: &Space, trial: &Trial) -> Outcome {
     let smooth: f64 = space.encode(&trial.point).iter().map(|u| (u - 0.3) * (u - 0.3)).sum();
     match trial.id % 7 {
         3 => Outcome::Failed { id: trial.id },
-        _ => Outcome::Value { id: trial.id, loss: smooth + 1e-3 * (trial.point.fingerprint() % 10) as f64 },
+        _ => Outcome::Value {
+            id: trial.id,
+            loss: smooth + 1e-3 * (trial.point.fingerprint() % 10) as f64,
+        },
     }
 }
 
@@ -51,7 +54,9 @@ fn damage<M: Method>(space: &Space, good: &Snapshot) {
                 for _ in 0..30 {
                     let trials = engine.ask(3);
                     assert!(trials.iter().all(|trial| space.contains(&trial.point)));
-                    engine.tell(&trials.iter().map(|trial| outcome(space, trial)).collect::<Vec<_>>());
+                    engine.tell(
+                        &trials.iter().map(|trial| outcome(space, trial)).collect::<Vec<_>>(),
+                    );
                 }
             }
             Err(_) => refused += 1,

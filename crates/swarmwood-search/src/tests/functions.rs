@@ -28,7 +28,9 @@ pub(crate) fn sphere(x: &[f64]) -> f64 {
 }
 
 pub(crate) fn rosenbrock(x: &[f64]) -> f64 {
-    x.windows(2).map(|pair| 100.0 * (pair[1] - pair[0] * pair[0]).powi(2) + (1.0 - pair[0]).powi(2)).sum()
+    x.windows(2)
+        .map(|pair| 100.0 * (pair[1] - pair[0] * pair[0]).powi(2) + (1.0 - pair[0]).powi(2))
+        .sum()
 }
 
 pub(crate) fn rastrigin(x: &[f64]) -> f64 {
@@ -42,7 +44,8 @@ pub(crate) fn ackley(x: &[f64]) -> f64 {
 }
 
 pub(crate) fn griewank(x: &[f64]) -> f64 {
-    let product: f64 = x.iter().enumerate().map(|(i, x)| (x / (i as f64 + 1.0).sqrt()).cos()).product();
+    let product: f64 =
+        x.iter().enumerate().map(|(i, x)| (x / (i as f64 + 1.0).sqrt()).cos()).product();
     1.0 + sphere(x) / 4000.0 - product
 }
 
@@ -76,7 +79,8 @@ pub(crate) fn numbers(space: &Space, point: &Point) -> Vec<f64> {
     (0..space.len()).map(|i| space.number(i, point[i]).unwrap()).collect()
 }
 
-/// The smallest value found with so many evaluations; the search stops at `target`. Returns the evaluations used too.
+/// The smallest value found with so many evaluations; the search stops at `target`. Returns the
+/// evaluations used too.
 pub(crate) fn minimise(
     engine: &mut dyn Engine,
     space: &Space,
@@ -91,8 +95,10 @@ pub(crate) fn minimise(
             break;
         }
         used += trials.len();
-        let told =
-            trials.iter().map(|trial| Outcome::Value { id: trial.id, loss: value(&numbers(space, &trial.point)) });
+        let told = trials.iter().map(|trial| Outcome::Value {
+            id: trial.id,
+            loss: value(&numbers(space, &trial.point)),
+        });
         engine.tell(&told.collect::<Vec<_>>());
         if engine.best().is_some_and(|best| best.loss <= target) {
             break;
@@ -106,13 +112,18 @@ fn the_lowest_places_are_known() {
     for function in FUNCTIONS {
         let at = if function.name == "rosenbrock" { 1.0 } else { 0.0 };
         assert!((function.value)(&[at; 5]).abs() < 1e-12, "{}", function.name);
-        assert!((function.value)(&[at + 0.1, at, at]) > 1e-3 && function.bounds.0 < at && function.bounds.1 > at);
+        assert!(
+            (function.value)(&[at + 0.1, at, at]) > 1e-3
+                && function.bounds.0 < at
+                && function.bounds.1 > at
+        );
     }
     assert!(rotated_ellipsoid(&[0.7; 4]) < 1e-20 && rotated_ellipsoid(&[0.8, 0.7, 0.7, 0.7]) > 1.0);
 }
 
-/// Every engine on every function in two and five dimensions with 10,000 evaluations, the median of five searches: far
-/// better than random search everywhere, and solved where the engine is made for it.
+/// Every engine on every function in two and five dimensions with 10,000 evaluations, the median of
+/// five searches: far better than random search everywhere, and solved where the engine is made for
+/// it.
 #[test]
 fn every_engine_finds_the_lowest_places() {
     type Start = fn(&Space, u64) -> Box<dyn Engine>;
@@ -120,17 +131,27 @@ fn every_engine_finds_the_lowest_places() {
         ("random", |space, seed| Box::new(Random::new(space, seed).unwrap())),
         ("pso", |space, seed| Box::new(Pso::new(space, pso::Settings::default(), seed).unwrap())),
         ("apso", |space, seed| {
-            let settings = apso::Settings { population: 20, generations: Some(500), ..apso::Settings::default() };
+            let settings = apso::Settings {
+                population: 20,
+                generations: Some(500),
+                ..apso::Settings::default()
+            };
             Box::new(Apso::new(space, settings, seed).unwrap())
         }),
-        ("cmaes", |space, seed| Box::new(CmaEs::new(space, cmaes::Settings::default(), seed).unwrap())),
+        ("cmaes", |space, seed| {
+            Box::new(CmaEs::new(space, cmaes::Settings::default(), seed).unwrap())
+        }),
         ("de", |space, seed| Box::new(De::new(space, de::Settings::default(), seed).unwrap())),
     ];
-    for (dimensions, function) in [2, 5].into_iter().flat_map(|d| FUNCTIONS.into_iter().map(move |f| (d, f))) {
+    for (dimensions, function) in
+        [2, 5].into_iter().flat_map(|d| FUNCTIONS.into_iter().map(move |f| (d, f)))
+    {
         let space = cube(dimensions, function.bounds);
         let mut medians = [0.0; 5];
         for (median, (_, start)) in medians.iter_mut().zip(engines) {
-            let search = |seed| minimise(start(&space, seed).as_mut(), &space, function.value, 10_000, 1e-9).0;
+            let search = |seed| {
+                minimise(start(&space, seed).as_mut(), &space, function.value, 10_000, 1e-9).0
+            };
             let mut found: Vec<f64> = (0..5).map(search).collect();
             found.sort_by(f64::total_cmp);
             *median = found[2];

@@ -21,7 +21,8 @@ pub(crate) fn space() -> Space {
     .unwrap()
 }
 
-/// A loss with its lowest value near 0 in the inside of the space. How deep is best depends on the rate.
+/// A loss with its lowest value near 0 in the inside of the space. How deep is best depends on the
+/// rate.
 pub(crate) fn loss(space: &Space, point: &Point) -> f64 {
     let log = |i: usize| space.number(i, point[i]).unwrap().log10();
     let booster = match space.label(0, point[0]).unwrap() {
@@ -30,10 +31,14 @@ pub(crate) fn loss(space: &Space, point: &Point) -> f64 {
         _ => 0.6,
     };
     let rate = log(2);
-    let depth = space.number(1, point[1]).map_or(0.0, |depth| 0.02 * (depth - 6.0 - 2.0 * (rate + 1.0)).powi(2));
+    let depth = space
+        .number(1, point[1])
+        .map_or(0.0, |depth| 0.02 * (depth - 6.0 - 2.0 * (rate + 1.0)).powi(2));
     let subsample = space.number(4, point[4]).unwrap() - 0.8;
     let objective = if space.label(6, point[6]) == Some("log") { 0.1 } else { 0.0 };
-    let curves = 0.3 * (rate - 0.05f64.log10()).powi(2) + 0.1 * (log(3) - 8f64.log10()).powi(2) + 0.05 * log(5).powi(2);
+    let curves = 0.3 * (rate - 0.05f64.log10()).powi(2)
+        + 0.1 * (log(3) - 8f64.log10()).powi(2)
+        + 0.05 * log(5).powi(2);
     booster + depth + curves + 0.8 * subsample * subsample + objective
 }
 
@@ -55,7 +60,8 @@ fn tune(name: &str, seed: u64) -> (f64, usize) {
 #[test]
 fn every_engine_that_learns_beats_random_search() {
     let runs = |name: &str| -> Vec<(f64, usize)> { (0..30).map(|seed| tune(name, seed)).collect() };
-    let mean = |runs: &[(f64, usize)]| runs.iter().map(|run| run.0).sum::<f64>() / runs.len() as f64;
+    let mean =
+        |runs: &[(f64, usize)]| runs.iter().map(|run| run.0).sum::<f64>() / runs.len() as f64;
     let random = mean(&runs("random"));
     let space = space();
     for named in NAMES {
@@ -64,6 +70,11 @@ fn every_engine_that_learns_beats_random_search() {
         let without_repeats = create(named.name, &space, 0).unwrap().capabilities().distinct;
         assert!(!without_repeats || distinct == 100, "{}: {distinct}", named.name);
         let learns = named.name != "random";
-        assert!(!learns || mean(&runs) < random, "{}: {} and random {random}", named.name, mean(&runs));
+        assert!(
+            !learns || mean(&runs) < random,
+            "{}: {} and random {random}",
+            named.name,
+            mean(&runs)
+        );
     }
 }

@@ -1,17 +1,20 @@
 //! The tree-structured Parzen estimator: more like the good trials, less like the others.
 //!
-//! The trials are split into the good ones, a tenth of them and at most 25, and all others. Each group is described by a
-//! Parzen estimator (`parzen`), l for the good and g for the others. Candidates are drawn from l, and the one with the
-//! largest l / g is tried, for that is where the expected improvement is largest. Bergstra, Bardenet, Bengio and Kégl,
-//! "Algorithms for hyper-parameter optimization", NeurIPS 2011; the numbers are Optuna's (Akiba et al., KDD 2019).
+//! The trials are split into the good ones, a tenth of them and at most 25, and all others. Each
+//! group is described by a Parzen estimator (`parzen`), l for the good and g for the others.
+//! Candidates are drawn from l, and the one with the largest l / g is tried, for that is where the
+//! expected improvement is largest. Bergstra, Bardenet, Bengio and Kégl, "Algorithms for
+//! hyper-parameter optimization", NeurIPS 2011; the numbers are Optuna's (Akiba et al., KDD 2019).
 //!
-//! Multivariate, a kernel covers all parameters together and sees which values go together (Falkner, Klein and Hutter,
-//! ICML 2018); otherwise every parameter has estimators of its own and the best candidate of each is taken.
+//! Multivariate, a kernel covers all parameters together and sees which values go together
+//! (Falkner, Klein and Hutter, ICML 2018); otherwise every parameter has estimators of its own and
+//! the best candidate of each is taken.
 //!
-//! Deviations. No configuration is tried twice: the best candidate that is new is taken, and if none is, more are drawn.
-//! Failed trials and those somebody is still working on count as not good, so that the engine keeps away from both; that
-//! also spreads the points of a batch. The first points are a Latin hypercube. Conditions are part of the joint kernel
-//! rather than a reason to split the space into groups, and the widths of joint kernels follow the trials.
+//! Deviations. No configuration is tried twice: the best candidate that is new is taken, and if
+//! none is, more are drawn. Failed trials and those somebody is still working on count as not good,
+//! so that the engine keeps away from both; that also spreads the points of a batch. The first
+//! points are a Latin hypercube. Conditions are part of the joint kernel rather than a reason to
+//! split the space into groups, and the widths of joint kernels follow the trials.
 
 mod parzen;
 #[cfg(test)]
@@ -130,7 +133,8 @@ impl Estimator {
             (0..TRIES).find_map(|_| self.together(place, &pair, stream))
         } else {
             let mut pairs: Vec<Option<Pair>> = parameters.iter().map(|_| None).collect();
-            // Fewer candidates are less particular, and so less likely to come to the same end again.
+            // Fewer candidates are less particular, and so less likely to come to the same end
+            // again.
             let mut candidates = |before: usize| {
                 let count = (self.settings.candidates >> before).max(1);
                 let one = |j: usize| pair(place.space, &[j], &having(&good, j), &having(&other, j));
@@ -141,7 +145,8 @@ impl Estimator {
         found.or_else(|| place.fresh(stream))
     }
 
-    /// The good trials and all others, oldest first; what is pending, its half cells and its coordinates, is not good.
+    /// The good trials and all others, oldest first; what is pending, its half cells and its
+    /// coordinates, is not good.
     fn split<'a>(&'a self, pending: &'a [(Vec<f64>, Vec<f64>)]) -> (Vec<Seen<'a>>, Vec<Seen<'a>>) {
         let mut is_good = vec![false; self.archive.len()];
         self.archive.ranked()[..self.good()].iter().for_each(|&trial| is_good[trial] = true);
@@ -170,7 +175,10 @@ impl Estimator {
 }
 
 fn pair(space: &Space, parameters: &[usize], good: &[Seen<'_>], other: &[Seen<'_>]) -> Pair {
-    Pair { good: Mixture::new(space, parameters, good), other: Mixture::new(space, parameters, other) }
+    Pair {
+        good: Mixture::new(space, parameters, good),
+        other: Mixture::new(space, parameters, other),
+    }
 }
 
 /// The trials that have a value of the parameter.
@@ -178,8 +186,8 @@ fn having<'a>(trials: &[Seen<'a>], parameter: usize) -> Vec<Seen<'a>> {
     trials.iter().copied().filter(|trial| !trial.row[parameter].is_nan()).collect()
 }
 
-/// Draws candidates parameter by parameter and keeps the most promising of each. Estimators of parameters that are active
-/// are made when they are needed.
+/// Draws candidates parameter by parameter and keeps the most promising of each. Estimators of
+/// parameters that are active are made when they are needed.
 fn one_by_one(
     space: &Space,
     candidates: usize,

@@ -1,17 +1,21 @@
-//! Parzen estimators: a density as a mixture of kernels, one around every trial and one for what is not known.
+//! Parzen estimators: a density as a mixture of kernels, one around every trial and one for what is
+//! not known.
 //!
-//! A mixture covers one parameter or several. Its kernel around a trial is a product over the parameters: a normal
-//! distribution cut off at the ends of the unit interval for an ordered parameter, and for a choice most of the
-//! probability on the trial's label and a little on all others. A trial that has no value of a parameter, because a
-//! condition does not hold, says nothing of it: there its kernel is even. So a kernel is a distribution over whole
-//! configurations of a space with conditions, whichever parameters the trial had. The prior is one more kernel, as wide as
-//! the interval and even over labels.
+//! A mixture covers one parameter or several. Its kernel around a trial is a product over the
+//! parameters: a normal distribution cut off at the ends of the unit interval for an ordered
+//! parameter, and for a choice most of the probability on the trial's label and a little on all
+//! others. A trial that has no value of a parameter, because a condition does not hold, says
+//! nothing of it: there its kernel is even. So a kernel is a distribution over whole configurations
+//! of a space with conditions, whichever parameters the trial had. The prior is one more kernel, as
+//! wide as the interval and even over labels.
 //!
-//! Widths. For a single parameter, as in Optuna: the larger of the distances to the neighbours on both sides. For several,
-//! Scott's rule: `n^(-1/(d+4))` standard deviations of the trials along each parameter, for n trials and d parameters.
-//! Optuna takes 0.2 for the deviation whatever the trials are; with their own, kernels are narrow along a parameter that
-//! the good trials agree on and stay wide along one that does not matter. Neither below `1 / min(100, n + 2)` of the range
-//! (Bergstra's magic clip), nor below half a cell of a countable parameter, for a kernel cannot tell apart what a cell joins.
+//! Widths. For a single parameter, as in Optuna: the larger of the distances to the neighbours on
+//! both sides. For several, Scott's rule: `n^(-1/(d+4))` standard deviations of the trials along
+//! each parameter, for n trials and d parameters. Optuna takes 0.2 for the deviation whatever the
+//! trials are; with their own, kernels are narrow along a parameter that the good trials agree on
+//! and stay wide along one that does not matter. Neither below `1 / min(100, n + 2)` of the range
+//! (Bergstra's magic clip), nor below half a cell of a countable parameter, for a kernel cannot
+//! tell apart what a cell joins.
 
 use crate::normal::roughly_above;
 use crate::point::{Point, Value};
@@ -51,7 +55,8 @@ pub(super) struct Seen<'a> {
     pub(super) halves: &'a [f64],
 }
 
-/// The factors of all kernels for one parameter, by what they consist of, so that loops over kernels are short.
+/// The factors of all kernels for one parameter, by what they consist of, so that loops over
+/// kernels are short.
 #[derive(Debug, Clone, PartialEq)]
 struct Axis {
     parameter: usize,
@@ -88,7 +93,8 @@ impl Mixture {
         let total: f64 = weights.iter().sum();
         weights.iter_mut().for_each(|weight| *weight /= total);
         let place = |&j: &usize| -> (usize, Vec<(Seen<'_>, f64)>) {
-            let clip = |(trial, width): (&Seen<'_>, f64)| width.clamp(least, 1.0).max(trial.halves[j]);
+            let clip =
+                |(trial, width): (&Seen<'_>, f64)| width.clamp(least, 1.0).max(trial.halves[j]);
             let widths = trials.iter().zip(widths(space, parameters, j, trials)).map(clip);
             (j, trials.iter().copied().zip(widths).collect())
         };
@@ -127,9 +133,15 @@ impl Mixture {
         near.map(|(product, distance)| product * (-0.5 * *distance).exp()).sum()
     }
 
-    /// Draws values of the mixture's parameters into the point, and their coordinates into the row; all from one kernel.
-    /// The values of earlier parameters decide which of them are active.
-    pub(super) fn draw(&self, space: &Space, stream: &mut Stream, point: &mut Point, row: &mut [f64]) {
+    /// Draws values of the mixture's parameters into the point, and their coordinates into the row;
+    /// all from one kernel. The values of earlier parameters decide which of them are active.
+    pub(super) fn draw(
+        &self,
+        space: &Space,
+        stream: &mut Stream,
+        point: &mut Point,
+        row: &mut [f64],
+    ) {
         let u = stream.unit();
         let kernel = self.sums.partition_point(|sum| *sum <= u).min(self.weights.len() - 1);
         for axis in &self.axes {
@@ -154,17 +166,22 @@ impl Axis {
         axis
     }
 
-    /// Multiplies every kernel by its factor at a coordinate; of normal distributions the exponents are added up.
+    /// Multiplies every kernel by its factor at a coordinate; of normal distributions the exponents
+    /// are added up.
     fn multiply(&self, x: f64, products: &mut [f64], distances: &mut [f64]) {
         let heights = self.middles.iter().zip(&self.heights);
         if self.choice {
-            for ((product, (middle, height)), other) in products.iter_mut().zip(heights).zip(&self.others) {
+            for ((product, (middle, height)), other) in
+                products.iter_mut().zip(heights).zip(&self.others)
+            {
                 *product *= if *middle == x { *height } else { *other };
             }
             return;
         }
         let sums = products.iter_mut().zip(distances);
-        for (((product, distance), (middle, height)), inverse) in sums.zip(heights).zip(&self.inverses) {
+        for (((product, distance), (middle, height)), inverse) in
+            sums.zip(heights).zip(&self.inverses)
+        {
             let z = (x - middle) * inverse;
             *distance += z * z;
             *product *= height;
@@ -175,7 +192,9 @@ impl Axis {
     fn draw(&self, space: &Space, kernel: usize, stream: &mut Stream) -> Value {
         let (middle, inverse) = (self.middles[kernel], self.inverses[kernel]);
         if !self.choice && inverse > 0.0 {
-            let inside = (0..DRAWS).map(|_| middle + stream.normal() / inverse).find(|u| (0.0..=1.0).contains(u));
+            let inside = (0..DRAWS)
+                .map(|_| middle + stream.normal() / inverse)
+                .find(|u| (0.0..=1.0).contains(u));
             let u = inside.unwrap_or_else(|| stream.unit());
             return space.value_at(self.parameter, u);
         }
@@ -207,7 +226,8 @@ fn normal(middle: f64, width: f64) -> Factor {
     Factor { middle, inverse, height: HEIGHT * inverse / inside, other: 0.0 }
 }
 
-/// One of the labels of a choice, smoothed by one trial's worth of all of them among all kernels; even without a label.
+/// One of the labels of a choice, smoothed by one trial's worth of all of them among all kernels;
+/// even without a label.
 fn label(space: &Space, parameter: usize, middle: f64, kernels: usize) -> Factor {
     let labels = space.params()[parameter].domain.values().unwrap_or(1) as f64;
     if middle.is_nan() {
@@ -227,16 +247,23 @@ pub(super) fn half_cells(space: &Space, row: &[f64]) -> Vec<f64> {
     row.iter().enumerate().map(half).collect()
 }
 
-/// Joins equal kernels of a parameter with few values: many trials share a value, and one kernel with their weights is the
-/// same mixture. The prior's weight stays last.
-fn join(space: &Space, parameter: usize, places: &mut Vec<(Seen<'_>, f64)>, weights: &mut Vec<f64>) {
+/// Joins equal kernels of a parameter with few values: many trials share a value, and one kernel
+/// with their weights is the same mixture. The prior's weight stays last.
+fn join(
+    space: &Space,
+    parameter: usize,
+    places: &mut Vec<(Seen<'_>, f64)>,
+    weights: &mut Vec<f64>,
+) {
     if space.params()[parameter].domain.values().is_none_or(|values| values > FEW) {
         return;
     }
     let mut kept = 0;
     for i in 0..places.len() {
         let (trial, width) = places[i];
-        let same = |other: &(Seen<'_>, f64)| other.0.row[parameter] == trial.row[parameter] && other.1 == width;
+        let same = |other: &(Seen<'_>, f64)| {
+            other.0.row[parameter] == trial.row[parameter] && other.1 == width
+        };
         match places[..kept].iter().position(same) {
             Some(at) => weights[at] += weights[i],
             None => {
@@ -262,8 +289,9 @@ fn widths(space: &Space, parameters: &[usize], parameter: usize, trials: &[Seen<
     }
 }
 
-/// The standard deviation of coordinates, those that are there, together with one that lies anywhere in the interval: what
-/// the prior stands for. So few trials, or one and the same again and again, do not pass for certainty.
+/// The standard deviation of coordinates, those that are there, together with one that lies
+/// anywhere in the interval: what the prior stands for. So few trials, or one and the same again
+/// and again, do not pass for certainty.
 fn deviation(coordinates: impl Iterator<Item = f64> + Clone) -> f64 {
     let known = || coordinates.clone().filter(|u| !u.is_nan());
     let (count, sum) = known().fold((1.0, 0.5), |(count, sum), u| (count + 1.0, sum + u));
@@ -272,8 +300,8 @@ fn deviation(coordinates: impl Iterator<Item = f64> + Clone) -> f64 {
     ((squares + (0.5 - mean).powi(2) + 1.0 / 12.0) / count).sqrt()
 }
 
-/// The larger of the distances to the neighbours on both sides, the middle of the interval, where the prior stands, being
-/// one; those at the ends have one neighbour.
+/// The larger of the distances to the neighbours on both sides, the middle of the interval, where
+/// the prior stands, being one; those at the ends have one neighbour.
 fn neighbour_widths(coordinates: impl Iterator<Item = f64>) -> Vec<f64> {
     let coordinates: Vec<f64> = coordinates.chain([0.5]).collect();
     let mut order: Vec<usize> = (0..coordinates.len()).collect();
@@ -288,11 +316,14 @@ fn neighbour_widths(coordinates: impl Iterator<Item = f64>) -> Vec<f64> {
     widths
 }
 
-/// How much each of `count` trials counts, oldest first: the young ones fully, the others the less the older.
+/// How much each of `count` trials counts, oldest first: the young ones fully, the others the less
+/// the older.
 fn ages(count: usize) -> Vec<f64> {
     let old = count.saturating_sub(YOUNG);
     let least = 1.0 / count.max(1) as f64;
-    let ramp = |i: usize| if old < 2 { least } else { least + (1.0 - least) * i as f64 / (old - 1) as f64 };
+    let ramp = |i: usize| {
+        if old < 2 { least } else { least + (1.0 - least) * i as f64 / (old - 1) as f64 }
+    };
     (0..count).map(|i| if i < old { ramp(i) } else { 1.0 }).collect()
 }
 
@@ -322,7 +353,8 @@ mod tests {
 
     fn build(space: &Space, parameters: &[usize], rows: &[Vec<f64>]) -> Mixture {
         let halves: Vec<Vec<f64>> = rows.iter().map(|row| half_cells(space, row)).collect();
-        let trials: Vec<Seen<'_>> = rows.iter().zip(&halves).map(|(row, halves)| Seen { row, halves }).collect();
+        let trials: Vec<Seen<'_>> =
+            rows.iter().zip(&halves).map(|(row, halves)| Seen { row, halves }).collect();
         Mixture::new(space, parameters, &trials)
     }
 
@@ -337,8 +369,9 @@ mod tests {
         for count in [0, 1, 7, 40] {
             let mixture = build(&space, &[1], &rows(&space, count));
             let steps = 20_000;
-            let area: f64 =
-                (0..steps).map(|s| density(&mixture, &[0.5, (f64::from(s) + 0.5) / f64::from(steps), 0.5])).sum();
+            let area: f64 = (0..steps)
+                .map(|s| density(&mixture, &[0.5, (f64::from(s) + 0.5) / f64::from(steps), 0.5]))
+                .sum();
             assert!((area / f64::from(steps) - 1.0).abs() < 1e-5, "{count}: {area}");
         }
     }
@@ -354,9 +387,12 @@ mod tests {
             let x = (f64::from(s) + 0.5) / f64::from(steps);
             for l in 0..3 {
                 if l == 0 {
-                    // The mass of a value is the density at its middle times its width: a quarter, roughly.
+                    // The mass of a value is the density at its middle times its width: a quarter,
+                    // roughly.
                     sum += (0..64)
-                        .map(|k| density(&mixture, &[label(l), x, (f64::from(k) + 0.5) / 64.0]) / 64.0)
+                        .map(|k| {
+                            density(&mixture, &[label(l), x, (f64::from(k) + 0.5) / 64.0]) / 64.0
+                        })
                         .sum::<f64>();
                 } else {
                     sum += density(&mixture, &[label(l), x, f64::NAN]);
@@ -385,8 +421,12 @@ mod tests {
             for (strip, share) in strips.iter().enumerate() {
                 let at = |s: i32| (strip as f64 + (f64::from(s) + 0.5) / 100.0) / 4.0;
                 let u = space.coordinate(0, Value::Index(l)).unwrap();
-                let mass: f64 = (0..100).map(|s| density(&mixture, &[u, at(s), f64::NAN])).sum::<f64>() / 400.0;
-                assert!((share - mass).abs() < 0.012, "label {l}, strip {strip}: {share} and {mass}");
+                let mass: f64 =
+                    (0..100).map(|s| density(&mixture, &[u, at(s), f64::NAN])).sum::<f64>() / 400.0;
+                assert!(
+                    (share - mass).abs() < 0.012,
+                    "label {l}, strip {strip}: {share} and {mass}"
+                );
             }
         }
     }
@@ -395,12 +435,18 @@ mod tests {
     #[test]
     fn joined_kernels_are_the_same_mixture() {
         let values: Vec<f64> = (0..8).map(f64::from).collect();
-        let space = Space::new(vec![Param::list("l", &values), Param::choice("c", &["a", "b", "d"])]).unwrap();
+        let space =
+            Space::new(vec![Param::list("l", &values), Param::choice("c", &["a", "b", "d"])])
+                .unwrap();
         let rows = rows(&space, 60);
         for (parameter, most) in [(0, 16), (1, 3)] {
             let mixture = build(&space, &[parameter], &rows);
             assert!(mixture.weights.len() <= most + 1, "{}", mixture.weights.len());
-            let widths = if parameter == 0 { neighbour_widths(rows.iter().map(|row| row[0])) } else { vec![0.0; 60] };
+            let widths = if parameter == 0 {
+                neighbour_widths(rows.iter().map(|row| row[0]))
+            } else {
+                vec![0.0; 60]
+            };
             let (ages, total) = (ages(60), ages(60).iter().sum::<f64>() + 1.0);
             for x in rows.iter().map(|row| row[parameter]) {
                 let mut sum = 0.0;
@@ -410,7 +456,11 @@ mod tests {
                         _ => label(&space, 1, row[1], 61),
                     };
                     let z = (x - factor.middle) * factor.inverse;
-                    let at = if parameter == 1 && x != factor.middle { factor.other } else { factor.height };
+                    let at = if parameter == 1 && x != factor.middle {
+                        factor.other
+                    } else {
+                        factor.height
+                    };
                     sum += age * at * (-0.5 * z * z).exp();
                 }
                 sum += if parameter == 0 {
@@ -420,7 +470,11 @@ mod tests {
                     1.0 / 3.0
                 };
                 let density = density(&mixture, &[x, x]);
-                assert!((density / (sum / total) - 1.0).abs() < 1e-6, "{density} and {}", sum / total);
+                assert!(
+                    (density / (sum / total) - 1.0).abs() < 1e-6,
+                    "{density} and {}",
+                    sum / total
+                );
             }
         }
     }
@@ -428,7 +482,8 @@ mod tests {
     /// What the good trials agree on has narrow kernels, what they do not has wide ones.
     #[test]
     fn joint_kernels_are_as_wide_as_the_trials_lie_apart() {
-        let space = Space::new(vec![Param::real("x", 0.0, 1.0), Param::real("y", 0.0, 1.0)]).unwrap();
+        let space =
+            Space::new(vec![Param::real("x", 0.0, 1.0), Param::real("y", 0.0, 1.0)]).unwrap();
         let rows: Vec<Vec<f64>> = (0..20).map(|i| vec![0.3, f64::from(i) / 19.0]).collect();
         let mixture = build(&space, &[0, 1], &rows);
         let width = |axis: usize| 1.0 / mixture.axes[axis].inverses[0];
@@ -444,11 +499,20 @@ mod tests {
     fn widths_by_hand() {
         let widths = neighbour_widths([0.1, 0.9, 0.2].into_iter());
         let close = |a: f64, b: f64| (a - b).abs() < 1e-15;
-        assert!(close(widths[0], 0.1) && close(widths[1], 0.4) && close(widths[2], 0.3), "{widths:?}");
+        assert!(
+            close(widths[0], 0.1) && close(widths[1], 0.4) && close(widths[2], 0.3),
+            "{widths:?}"
+        );
         assert_eq!(ages(3), [1.0; 3]);
         let ages = ages(45);
-        assert!(close(ages[0], 1.0 / 45.0) && close(ages[19], 1.0) && ages[20..].iter().all(|age| *age == 1.0));
-        for (x, share) in [(0.0, 0.5), (1.0, 0.158_655_253_9), (1.96, 0.024_997_895_1), (4.0, 3.167_124_2e-5)] {
+        assert!(
+            close(ages[0], 1.0 / 45.0)
+                && close(ages[19], 1.0)
+                && ages[20..].iter().all(|age| *age == 1.0)
+        );
+        for (x, share) in
+            [(0.0, 0.5), (1.0, 0.158_655_253_9), (1.96, 0.024_997_895_1), (4.0, 3.167_124_2e-5)]
+        {
             assert!((tail(x) - share).abs() < 1e-7, "{x}");
         }
     }

@@ -9,7 +9,8 @@ use crate::trial::{Adopted, Outcome};
 #[test]
 fn both_forms_keep_every_rule() {
     for multivariate in [false, true] {
-        // Few candidates, because the same rules are tried with the usual settings under the engine's name.
+        // Few candidates, because the same rules are tried with the usual settings under the
+        // engine's name.
         let settings = || Settings { start: 4, candidates: 4, multivariate };
         abides::<Estimator>(&settings);
         harness::<Estimator>(&settings);
@@ -18,7 +19,8 @@ fn both_forms_keep_every_rule() {
 
 #[test]
 fn faults_are_reported_together() {
-    let text = Settings { start: 0, candidates: 0, multivariate: true }.check().unwrap_err().to_string();
+    let text =
+        Settings { start: 0, candidates: 0, multivariate: true }.check().unwrap_err().to_string();
     assert_eq!(text.lines().count(), 2, "{text}");
 }
 
@@ -41,9 +43,11 @@ fn a_tenth_is_good_and_at_most_twenty_five() {
 /// Good trials are of one kind and the others of another: most of the next ones are like the good.
 #[test]
 fn the_next_trial_is_like_the_good_ones() {
-    let space = Space::new(vec![Param::choice("c", &["a", "b", "d"]), Param::real("x", 0.0, 1.0)]).unwrap();
+    let space =
+        Space::new(vec![Param::choice("c", &["a", "b", "d"]), Param::real("x", 0.0, 1.0)]).unwrap();
     for multivariate in [false, true] {
-        let mut engine = Tpe::new(&space, Settings { multivariate, ..Settings::default() }, 3).unwrap();
+        let mut engine =
+            Tpe::new(&space, Settings { multivariate, ..Settings::default() }, 3).unwrap();
         for i in 0..100 {
             let good = i % 10 == 0;
             let x = if good { 0.2 + i as f64 * 1e-4 } else { 0.4 + i as f64 * 0.006 };
@@ -59,7 +63,8 @@ fn the_next_trial_is_like_the_good_ones() {
             like += trials.iter().filter(|trial| near(trial)).count();
             engine.tell(&[Outcome::Value { id: trials[0].id, loss: 0.5 }]);
         }
-        // Now and then the prior is followed to a place where nothing is known. Evenly drawn, two would be near.
+        // Now and then the prior is followed to a place where nothing is known. Evenly drawn, two
+        // would be near.
         assert!(like >= 15, "{like} of 20, multivariate: {multivariate}");
     }
 }
@@ -86,7 +91,9 @@ fn points_of_a_batch_keep_apart() {
             }
         }
         let mean = |j: usize| points.iter().map(|row| row[j]).sum::<f64>() / 12.0;
-        (0..2).map(|j| points.iter().map(|row| (row[j] - mean(j)).powi(2)).sum::<f64>()).sum::<f64>()
+        (0..2)
+            .map(|j| points.iter().map(|row| (row[j] - mean(j)).powi(2)).sum::<f64>())
+            .sum::<f64>()
     };
     assert!(spread(true) > spread(false), "{} and {}", spread(true), spread(false));
 }

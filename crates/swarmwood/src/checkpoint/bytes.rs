@@ -1,4 +1,5 @@
-//! Numbers and texts as bytes and back; whatever the bytes, reading ends with a value or with nothing.
+//! Numbers and texts as bytes and back; whatever the bytes, reading ends with a value or with
+//! nothing.
 
 /// Bytes being written.
 pub(super) struct Writer(pub(super) Vec<u8>);

@@ -1,11 +1,12 @@
 //! Checkpoints: the state of a run on disk, so that it can go on after an end that nobody planned.
 //!
-//! A checkpoint knows which run it belongs to (method, parameters, a fingerprint of the rows) and refuses every other
-//! one; what the method needs to go on is its payload, bytes that only the method understands. [`snapshot`] turns the
-//! state of a search engine into such bytes.
+//! A checkpoint knows which run it belongs to (method, parameters, a fingerprint of the rows) and
+//! refuses every other one; what the method needs to go on is its payload, bytes that only the
+//! method understands. [`snapshot`] turns the state of a search engine into such bytes.
 //!
-//! The file is a line of text with the version, then length-prefixed fields, then a checksum over everything before it.
-//! It is written to the side and renamed, so that a run killed while it writes leaves the checkpoint before.
+//! The file is a line of text with the version, then length-prefixed fields, then a checksum over
+//! everything before it. It is written to the side and renamed, so that a run killed while it
+//! writes leaves the checkpoint before.
 
 mod bytes;
 pub mod snapshot;
@@ -61,12 +62,16 @@ pub struct Checkpoint {
 }
 
 impl Identity {
-    /// The identity of a run on these rows. The time limit may change from one start to the next; the number of threads
-    /// is no part of a record anyway.
+    /// The identity of a run on these rows. The time limit may change from one start to the next;
+    /// the number of threads is no part of a record anyway.
     pub fn of(params: &Params, rows: &Rows, valid: Option<&Rows>) -> Result<Self> {
         let entries = params.entries().into_iter().filter(|(name, _)| *name != "time_limit");
         let parameters = entries.map(|(name, value)| (name.to_string(), value)).collect();
-        let parts = [Some(rows), valid].into_iter().flatten().map(data_fingerprint).collect::<Result<Vec<u128>>>()?;
+        let parts = [Some(rows), valid]
+            .into_iter()
+            .flatten()
+            .map(data_fingerprint)
+            .collect::<Result<Vec<u128>>>()?;
         let data = fingerprint(parts.iter().flat_map(|&part| [part as u64, (part >> 64) as u64]));
         Ok(Identity { method: params.method.name().to_string(), parameters, data })
     }
@@ -106,7 +111,8 @@ impl Checkpoint {
 
     /// Reads a file; what is damaged, foreign or too new is an error that says so.
     pub fn load(path: &Path) -> Result<Self> {
-        let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
+        let bytes = std::fs::read(path)
+            .map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
         Checkpoint::from_bytes(&bytes).map_err(|message| refused(path, message))
     }
 
@@ -141,13 +147,17 @@ impl Checkpoint {
     }
 
     fn from_bytes(bytes: &[u8]) -> std::result::Result<Self, String> {
-        let rest = bytes.strip_prefix(MAGIC).ok_or("is no checkpoint of swarmwood; name another file")?;
+        let rest =
+            bytes.strip_prefix(MAGIC).ok_or("is no checkpoint of swarmwood; name another file")?;
         let end = rest.iter().take(20).position(|&byte| byte == b'\n');
-        let version = end.and_then(|end| std::str::from_utf8(&rest[..end]).ok()?.parse::<u64>().ok());
+        let version =
+            end.and_then(|end| std::str::from_utf8(&rest[..end]).ok()?.parse::<u64>().ok());
         let damaged = || "is damaged; leave out --resume to start anew".to_string();
         let (Some(end), Some(version)) = (end, version) else { return Err(damaged()) };
         if version > VERSION {
-            return Err(format!("has version {version} but this program reads up to {VERSION}; use a newer program"));
+            return Err(format!(
+                "has version {version} but this program reads up to {VERSION}; use a newer program"
+            ));
         }
         let body = bytes.len().checked_sub(size_of::<u128>()).ok_or_else(damaged)?;
         let sum = u128::from_le_bytes(bytes[body..].try_into().map_err(|_| damaged())?);
@@ -167,7 +177,8 @@ impl Checkpoint {
         }
         let data = from.wide()?;
         let payload = from.bytes()?.to_vec();
-        from.is_empty().then_some(Checkpoint { identity: Identity { method, parameters, data }, payload })
+        from.is_empty()
+            .then_some(Checkpoint { identity: Identity { method, parameters, data }, payload })
     }
 }
 
@@ -193,6 +204,7 @@ fn chunk_fingerprint(chunk: &Chunk) -> u128 {
         Column::Number(values) => numbers(values),
         Column::Category(codes) => fingerprint(codes.iter().map(|&code| u64::from(code))),
     };
-    let parts = chunk.columns.iter().map(column).chain([numbers(&chunk.target), numbers(&chunk.weight)]);
+    let parts =
+        chunk.columns.iter().map(column).chain([numbers(&chunk.target), numbers(&chunk.weight)]);
     fingerprint(parts.flat_map(|part| [part as u64, (part >> 64) as u64]))
 }

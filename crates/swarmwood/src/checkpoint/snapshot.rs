@@ -1,4 +1,5 @@
-//! The state of a search engine as bytes: the tree of values that engines give and take, one tag a value.
+//! The state of a search engine as bytes: the tree of values that engines give and take, one tag a
+//! value.
 
 use swarmwood_search::{Datum, Snapshot};
 
@@ -95,13 +96,18 @@ fn read(from: &mut Reader<'_>, deeper: usize) -> Option<Datum> {
         4 => Datum::List((0..count(from)?).map(|_| read(from, deeper)).collect::<Option<_>>()?),
         5 => {
             let fields = count(from)?;
-            Datum::Record((0..fields).map(|_| Some((from.text()?, read(from, deeper)?))).collect::<Option<_>>()?)
+            Datum::Record(
+                (0..fields)
+                    .map(|_| Some((from.text()?, read(from, deeper)?)))
+                    .collect::<Option<_>>()?,
+            )
         }
         _ => return None,
     })
 }
 
-/// The length of a list. Every item takes a byte at least, so a longer list than there are bytes is none.
+/// The length of a list. Every item takes a byte at least, so a longer list than there are bytes is
+/// none.
 fn count(from: &mut Reader<'_>) -> Option<usize> {
     let number = from.number()?;
     usize::try_from(number).ok().filter(|&count| count <= from.left())

@@ -8,7 +8,8 @@ use super::*;
 use crate::read::{self, ReadOptions, Source};
 
 fn sample() -> Checkpoint {
-    let parameters = vec![("trees".to_string(), "6".to_string()), ("depth".to_string(), "5".to_string())];
+    let parameters =
+        vec![("trees".to_string(), "6".to_string()), ("depth".to_string(), "5".to_string())];
     Checkpoint {
         identity: Identity { method: "sgbdt".into(), parameters, data: 7 << 90 },
         payload: (0..200u8).collect(),
@@ -45,9 +46,14 @@ fn another_run_is_refused_with_what_is_different() {
         change(&mut other);
         own.payload_for(&other, path).unwrap_err().to_string()
     };
-    assert!(message(&|other| other.method = "psgbdt".into()).contains("with method sgbdt, not psgbdt;"));
+    assert!(
+        message(&|other| other.method = "psgbdt".into()).contains("with method sgbdt, not psgbdt;")
+    );
     let trees = message(&|other| other.parameters[0].1 = "8".into());
-    assert!(trees.starts_with("run.ckpt: belongs to another run, with trees 6, not 8; repeat"), "{trees}");
+    assert!(
+        trees.starts_with("run.ckpt: belongs to another run, with trees 6, not 8; repeat"),
+        "{trees}"
+    );
     assert!(message(&|other| other.parameters.truncate(1)).contains("depth 5, not unset"));
     assert!(message(&|other| other.data += 1).contains("other rows"));
 }
@@ -56,11 +62,19 @@ fn another_run_is_refused_with_what_is_different() {
 fn rows_are_known_by_values_names_and_order() {
     let print = |csv: &'static str| {
         let options = ReadOptions { target: "y".into(), ..ReadOptions::default() };
-        data_fingerprint(&read::training(&Source::Bytes("rows.csv".into(), csv.as_bytes()), &options).unwrap()).unwrap()
+        data_fingerprint(
+            &read::training(&Source::Bytes("rows.csv".into(), csv.as_bytes()), &options).unwrap(),
+        )
+        .unwrap()
     };
     let own = print("a,b,y\n1,2,3\n4,5,6\n");
     assert_eq!(own, print("a,b,y\n1,2,3\n4,5,6\n"));
-    for other in ["a,c,y\n1,2,3\n4,5,6\n", "a,b,y\n4,5,6\n1,2,3\n", "a,b,y\n1,2,3\n4,5,7\n", "a,b,y\n1,,3\n4,5,6\n"] {
+    for other in [
+        "a,c,y\n1,2,3\n4,5,6\n",
+        "a,b,y\n4,5,6\n1,2,3\n",
+        "a,b,y\n1,2,3\n4,5,7\n",
+        "a,b,y\n1,,3\n4,5,6\n",
+    ] {
         assert_ne!(own, print(other), "{other}");
     }
 }
@@ -69,7 +83,9 @@ fn datum() -> impl Strategy<Value = Datum> {
     let leaf = prop_oneof![
         any::<u64>().prop_map(Datum::Natural),
         any::<i64>().prop_map(Datum::Integer),
-        any::<f64>().prop_filter("NaN is not equal to itself", |x| !x.is_nan()).prop_map(Datum::Real),
+        any::<f64>()
+            .prop_filter("NaN is not equal to itself", |x| !x.is_nan())
+            .prop_map(Datum::Real),
         ".{0,6}".prop_map(Datum::Text),
     ];
     leaf.prop_recursive(3, 20, 4, |inner| {

@@ -1,14 +1,16 @@
 //! How sure metrics are: the bootstrap.
 //!
-//! Rows are drawn with replacement, as many as there are, and every metric is taken anew; how it varies from draw to draw
-//! is how it would vary from one table of such rows to the next (Efron 1979). The interval goes from the 2.5th to the 97.5th
-//! percentile of the draws (Efron and Tibshirani 1993, section 13.3): it stays inside the range of the metric. Where rows are
-//! so many that fewer draws are made, percentiles would be coarse and metrics are close to normal: there it is 1.96 standard
-//! deviations of the draws to both sides.
+//! Rows are drawn with replacement, as many as there are, and every metric is taken anew; how it
+//! varies from draw to draw is how it would vary from one table of such rows to the next (Efron
+//! 1979). The interval goes from the 2.5th to the 97.5th percentile of the draws (Efron and
+//! Tibshirani 1993, section 13.3): it stays inside the range of the metric. Where rows are so many
+//! that fewer draws are made, percentiles would be coarse and metrics are close to normal: there it
+//! is 1.96 standard deviations of the draws to both sides.
 //!
 //! It tells what the choice of test rows does, not what another training would.
 //!
-//! Draw `r` takes the same rows for every model measured on the same table, so that two models can be compared in pairs.
+//! Draw `r` takes the same rows for every model measured on the same table, so that two models can
+//! be compared in pairs.
 
 use swarmwood_learn::pool::Pool;
 use swarmwood_search::rng::Stream;
@@ -60,7 +62,8 @@ pub struct Interval {
 #[derive(Debug, Clone)]
 pub struct Bootstrap {
     values: Vec<(&'static str, f64)>,
-    /// The metrics of each draw, in the order of `values`; not a number where a draw does not define one.
+    /// The metrics of each draw, in the order of `values`; not a number where a draw does not
+    /// define one.
     draws: Vec<Vec<f64>>,
     rows: usize,
 }
@@ -75,7 +78,9 @@ impl Bootstrap {
         let draws = pool.map(count, |draw| {
             let times = times(rows, draw);
             let found = held.metrics(|row| f64::from(times[row]));
-            let of = |name: &str| found.iter().find(|metric| metric.0 == name).map_or(f64::NAN, |metric| metric.1);
+            let of = |name: &str| {
+                found.iter().find(|metric| metric.0 == name).map_or(f64::NAN, |metric| metric.1)
+            };
             values.iter().map(|(name, _)| of(name)).collect()
         });
         Ok(Bootstrap { values, draws, rows })
@@ -107,7 +112,8 @@ impl Bootstrap {
         self.around(self.values[at].1, self.draws.iter().map(|draw| draw[at]).collect())
     }
 
-    /// How much greater a metric is than that of another model on the same rows, and the interval of that.
+    /// How much greater a metric is than that of another model on the same rows, and the interval
+    /// of that.
     pub fn less(&self, other: &Bootstrap, name: &str) -> Option<(f64, Interval)> {
         let (own, theirs) = (self.at(name)?, other.at(name)?);
         if self.rows != other.rows || self.draws.len() != other.draws.len() {

@@ -66,10 +66,13 @@ impl Held {
         &self.target
     }
 
-    /// Every metric that the rows define, each row taken so many times; rows taken no times are left out.
+    /// Every metric that the rows define, each row taken so many times; rows taken no times are
+    /// left out.
     pub fn metrics(&self, times: impl Fn(usize) -> f64) -> Vec<(&'static str, f64)> {
         let mut tally = Tally::new(self.task, self.spec.as_ref());
-        for (row, times) in (0..self.rows()).map(|row| (row, times(row))).filter(|(_, times)| *times > 0.0) {
+        for (row, times) in
+            (0..self.rows()).map(|row| (row, times(row))).filter(|(_, times)| *times > 0.0)
+        {
             tally.add(self.said(row), &[self.target[row]], &[times * self.weight(row)]);
         }
         tally.finish()

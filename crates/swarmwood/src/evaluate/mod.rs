@@ -1,7 +1,7 @@
 //! Measures a model on rows whose target is known.
 //!
-//! [`evaluate`] goes over the rows once and keeps little of them; a [`Held`] keeps every prediction, for whoever asks more:
-//! intervals ([`Bootstrap`]), classes against classes, curves.
+//! [`evaluate`] goes over the rows once and keeps little of them; a [`Held`] keeps every
+//! prediction, for whoever asks more: intervals ([`Bootstrap`]), classes against classes, curves.
 
 mod bootstrap;
 mod held;
@@ -26,14 +26,20 @@ pub use held::Held;
 pub struct Evaluation {
     /// Rows with a target.
     pub rows: usize,
-    /// Every metric of the task, by name; for classes the expected calibration error `ece` is among them.
+    /// Every metric of the task, by name; for classes the expected calibration error `ece` is among
+    /// them.
     pub metrics: Vec<(&'static str, f64)>,
     /// What was predicted beside what happened.
     pub pairs: Reliability,
 }
 
 /// Predicts the rows and compares with their targets.
-pub fn evaluate(model: &Model, rows: &Rows, first: Option<usize>, threads: usize) -> Result<Evaluation> {
+pub fn evaluate(
+    model: &Model,
+    rows: &Rows,
+    first: Option<usize>,
+    threads: usize,
+) -> Result<Evaluation> {
     let scorer = Scorer::new(model, first, threads)?;
     let (task, classes) = task_of(model);
     let mut tally = Tally::new(task, spec(model, classes).as_ref());
@@ -44,7 +50,9 @@ pub fn evaluate(model: &Model, rows: &Rows, first: Option<usize>, threads: usize
             Predictions::Classes { probabilities, .. } => probabilities,
         };
         tally.add(&predicted, &chunk.target, &chunk.weight);
-        for (row, (said, &target)) in predicted.chunks_exact(classes.max(1)).zip(&chunk.target).enumerate() {
+        for (row, (said, &target)) in
+            predicted.chunks_exact(classes.max(1)).zip(&chunk.target).enumerate()
+        {
             let weight = chunk.weight.get(row).copied().unwrap_or(1.0);
             match classes {
                 0 => pairs.add(said[0], target, weight),
@@ -54,7 +62,8 @@ pub fn evaluate(model: &Model, rows: &Rows, first: Option<usize>, threads: usize
         Ok(())
     })?;
     let mut metrics = tally.finish();
-    metrics.extend(Some(("ece", pairs.error())).filter(|metric| classes > 0 && metric.1.is_finite()));
+    metrics
+        .extend(Some(("ece", pairs.error())).filter(|metric| classes > 0 && metric.1.is_finite()));
     Ok(Evaluation { rows: pairs.rows(), metrics, pairs })
 }
 
@@ -66,14 +75,16 @@ fn task_of(model: &Model) -> (Task, usize) {
     }
 }
 
-/// The objective a model was trained for, as its record tells it; `None` for models that came from elsewhere.
+/// The objective a model was trained for, as its record tells it; `None` for models that came from
+/// elsewhere.
 fn spec(model: &Model, classes: usize) -> Option<Spec> {
     let default = Params::default();
     let recorded = |name: &str, default: f64| {
         model.provenance.params.get(name).and_then(|text| text.parse().ok()).unwrap_or(default)
     };
     let delta = recorded("huber_delta", default.huber_delta);
-    let spec = Spec::named(&model.objective, delta, recorded("quantile", default.quantile), classes)?;
+    let spec =
+        Spec::named(&model.objective, delta, recorded("quantile", default.quantile), classes)?;
     // The record is only text in a file.
     spec.check().is_ok().then_some(spec)
 }

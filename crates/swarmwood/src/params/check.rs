@@ -60,7 +60,9 @@ impl Params {
 
     /// What one parameter asks of another.
     fn check_together(&self, violations: &mut Vec<Violation>) {
-        let mut violate = |name: &str, message: String| violations.push(Violation { name: name.to_string(), message });
+        let mut violate = |name: &str, message: String| {
+            violations.push(Violation { name: name.to_string(), message })
+        };
         if matches!(self.method, Method::SwarmTree | Method::Cart) {
             self.check_single(&mut violate);
         } else if matches!(self.method, Method::ApsoTree | Method::TsoTree | Method::SplitTree) {
@@ -72,13 +74,25 @@ impl Params {
             self.check_sequences(&mut violate);
         } else if self.booster != Booster::Gblinear {
             if self.depth == 0 && self.growth != Growth::Leaf {
-                violate("depth", format!("is 0 (no limit), must be at least 1 with growth {}", self.growth.name()));
+                violate(
+                    "depth",
+                    format!(
+                        "is 0 (no limit), must be at least 1 with growth {}",
+                        self.growth.name()
+                    ),
+                );
             }
             if self.depth > 16 && self.depth <= 32 && self.growth == Growth::Oblivious {
-                violate("depth", format!("is {}, must be at most 16 with growth oblivious", self.depth));
+                violate(
+                    "depth",
+                    format!("is {}, must be at most 16 with growth oblivious", self.depth),
+                );
             }
             if self.max_leaves == 1 {
-                violate("max_leaves", "is 1, must be 0 (the default of the growth) or at least 2".to_string());
+                violate(
+                    "max_leaves",
+                    "is 1, must be 0 (the default of the growth) or at least 2".to_string(),
+                );
             }
         }
     }
@@ -89,7 +103,10 @@ impl Params {
         if self.max_leaves == 1 || self.max_leaves > MOST_LEAVES {
             violate(
                 "max_leaves",
-                format!("is {}, must be 0 or from 2 to {MOST_LEAVES} with method {method}", self.max_leaves),
+                format!(
+                    "is {}, must be 0 or from 2 to {MOST_LEAVES} with method {method}",
+                    self.max_leaves
+                ),
             );
         }
         if self.trees > MOST_TREES {
@@ -100,7 +117,10 @@ impl Params {
             violate("trees", message);
         }
         if self.depth > 16 && matches!(self.growth, Growth::Depth | Growth::Oblivious) {
-            violate("depth", format!("is {}, must be at most 16 with growth {}", self.depth, self.growth.name()));
+            violate(
+                "depth",
+                format!("is {}, must be at most 16 with growth {}", self.depth, self.growth.name()),
+            );
         }
         if (1..4).contains(&self.total_leaves) {
             violate("total_leaves", format!("is {}, must be 0 or at least 4", self.total_leaves));
@@ -110,16 +130,25 @@ impl Params {
     /// What one tree asks.
     fn check_single(&self, violate: &mut dyn FnMut(&str, String)) {
         if self.max_leaves == 1 || self.max_leaves > MOST_LEAVES {
-            violate("max_leaves", format!("is {}, must be 0 or from 2 to {MOST_LEAVES}", self.max_leaves));
+            violate(
+                "max_leaves",
+                format!("is {}, must be 0 or from 2 to {MOST_LEAVES}", self.max_leaves),
+            );
         }
         if self.thresholds == 1 {
             violate("thresholds", "is 1, must be 0 (all) or at least 2".to_string());
         }
         if !self.costs.rows().is_empty() && self.balanced {
-            violate("balanced", "cannot be used with costs, which say what classes weigh".to_string());
+            violate(
+                "balanced",
+                "cannot be used with costs, which say what classes weigh".to_string(),
+            );
         }
         if self.method == Method::Cart && self.criterion == Criterion::Accuracy {
-            violate("criterion", "is accuracy, by which no greedy tree can be grown; use gini".to_string());
+            violate(
+                "criterion",
+                "is accuracy, by which no greedy tree can be grown; use gini".to_string(),
+            );
         }
     }
 
@@ -127,35 +156,58 @@ impl Params {
     fn check_flown(&self, violate: &mut dyn FnMut(&str, String)) {
         let method = self.method.name();
         if self.method != Method::ApsoTree && !(1..=DEEPEST).contains(&self.depth) {
-            violate("depth", format!("is {}, must be from 1 to {DEEPEST} with method {method}", self.depth));
+            violate(
+                "depth",
+                format!("is {}, must be from 1 to {DEEPEST} with method {method}", self.depth),
+            );
         }
         if matches!(self.fitness, FitnessChoice::Rmse | FitnessChoice::Loss) {
             let fitness = self.fitness.name();
-            violate("fitness", format!("is {fitness}, must be auto, accuracy or recall with method {method}"));
+            violate(
+                "fitness",
+                format!("is {fitness}, must be auto, accuracy or recall with method {method}"),
+            );
         }
     }
 
-    /// What the encoding of the swarm methods asks: trees as sequences of rules, a leaf number in a byte.
+    /// What the encoding of the swarm methods asks: trees as sequences of rules, a leaf number in a
+    /// byte.
     fn check_sequences(&self, violate: &mut dyn FnMut(&str, String)) {
         let method = self.method.name();
         if self.fitness == FitnessChoice::Recall {
-            violate("fitness", format!("is recall, must be auto, accuracy, rmse or loss with method {method}"));
+            violate(
+                "fitness",
+                format!("is recall, must be auto, accuracy, rmse or loss with method {method}"),
+            );
         }
         if self.growth == Growth::Leaf {
-            violate("growth", format!("is {}, must be oblivious or depth with method {method}", self.growth.name()));
+            violate(
+                "growth",
+                format!(
+                    "is {}, must be oblivious or depth with method {method}",
+                    self.growth.name()
+                ),
+            );
         }
         if !(1..=DEEPEST).contains(&self.depth) {
-            violate("depth", format!("is {}, must be from 1 to {DEEPEST} with method {method}", self.depth));
+            violate(
+                "depth",
+                format!("is {}, must be from 1 to {DEEPEST} with method {method}", self.depth),
+            );
             return;
         }
         let each = if self.growth == Growth::Depth { (1 << self.depth) - 1 } else { self.depth };
         if self.trees.saturating_mul(each) > LONGEST {
             let most = LONGEST / each;
-            violate("trees", format!("is {}, must be at most {most} with depth {}", self.trees, self.depth));
+            violate(
+                "trees",
+                format!("is {}, must be at most {most} with depth {}", self.trees, self.depth),
+            );
         }
     }
 
-    /// Names of parameters that were changed from their default but have no effect beside the others, with the reason.
+    /// Names of parameters that were changed from their default but have no effect beside the
+    /// others, with the reason.
     pub fn idle(&self) -> Vec<String> {
         let default = Params::of(self.method);
         TABLE

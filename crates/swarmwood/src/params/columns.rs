@@ -1,8 +1,10 @@
-//! The columns of the table: defaults that depend on the method, and values that depend on the data.
+//! The columns of the table: defaults that depend on the method, and values that depend on the
+//! data.
 //!
-//! A parameter has one default in its line of the table. A method that wants others has an arm in [`Params::of`], which
-//! is its column; help, documents and [`Gather`](super::Gather) follow from it. What depends on the data is `auto` until
-//! [`Params::resolve`] has seen the target, so that reports and models tell the value that was used.
+//! A parameter has one default in its line of the table. A method that wants others has an arm in
+//! [`Params::of`], which is its column; help, documents and [`Gather`](super::Gather) follow from
+//! it. What depends on the data is `auto` until [`Params::resolve`] has seen the target, so that
+//! reports and models tell the value that was used.
 
 use swarmwood_model::TargetKind;
 
@@ -29,9 +31,14 @@ impl Params {
             Method::Greedy => base,
             Method::Swarm => Params { trees: 6, depth: 0, max_leaves: 32, ..base },
             // Rao 2022, section 7.1; its trees have no penalty.
-            Method::Sgbdt | Method::Psgbdt => {
-                Params { growth: Growth::Oblivious, trees: 6, depth: 5, learning_rate: 1.0, lambda: 0.0, ..base }
-            }
+            Method::Sgbdt | Method::Psgbdt => Params {
+                growth: Growth::Oblivious,
+                trees: 6,
+                depth: 5,
+                learning_rate: 1.0,
+                lambda: 0.0,
+                ..base
+            },
             Method::SgbdtBins => Params { method, max_bin: 100, ..Params::of(Method::Sgbdt) },
             Method::SwarmTree | Method::Cart => Params { depth: 0, ..base },
             // Jun, Cho, Lee 2012, section 4.
@@ -54,10 +61,14 @@ impl Params {
     pub fn resolve(self, target: &TargetKind) -> Params {
         match self.method {
             Method::Swarm => return self,
-            Method::Greedy if self.growth == Growth::Auto => return Params { growth: Growth::Depth, ..self },
+            Method::Greedy if self.growth == Growth::Auto => {
+                return Params { growth: Growth::Depth, ..self };
+            }
             Method::Greedy => return self,
             Method::SwarmTree | Method::Cart => return self.resolve_tree(target),
-            Method::ApsoTree | Method::TsoTree | Method::SplitTree => return self.resolve_tree(target).resolve_flown(),
+            Method::ApsoTree | Method::TsoTree | Method::SplitTree => {
+                return self.resolve_tree(target).resolve_flown();
+            }
             Method::Sgbdt | Method::SgbdtBins | Method::Psgbdt => {}
         }
         let (population, fitness) = match target {
@@ -84,9 +95,10 @@ impl Params {
             _ => self.population,
         };
         let guard = match self.method {
-            Method::SwarmTree => {
-                Auto::Is(self.guard.unwrap_or(self.criterion == Criterion::Auto && *target != TargetKind::Number))
-            }
+            Method::SwarmTree => Auto::Is(
+                self.guard
+                    .unwrap_or(self.criterion == Criterion::Auto && *target != TargetKind::Number),
+            ),
             _ => self.guard,
         };
         let min_leaf = Auto::Is(self.min_leaf.unwrap_or(match (self.method, target) {
@@ -100,7 +112,11 @@ impl Params {
     /// Swarms over one tree decide between classes.
     fn resolve_flown(self) -> Params {
         let population = if self.method == Method::ApsoTree { 100 } else { 50 };
-        let fitness = if self.fitness == FitnessChoice::Auto { FitnessChoice::Accuracy } else { self.fitness };
+        let fitness = if self.fitness == FitnessChoice::Auto {
+            FitnessChoice::Accuracy
+        } else {
+            self.fitness
+        };
         Params { population: Auto::Is(self.population.unwrap_or(population)), fitness, ..self }
     }
 }

@@ -12,8 +12,8 @@ pub(super) type Other = (String, Vec<String>);
 /// Sets one parameter by its name from text.
 pub(super) type Setter<'a> = dyn FnMut(&str, &str) -> Result<(), Violation> + 'a;
 
-/// Sets every key of `text`; what is wrong becomes a violation that names the file, the line and the key. Keys in
-/// `others` belong to the front (names of columns and files) and are handed back.
+/// Sets every key of `text`; what is wrong becomes a violation that names the file, the line and
+/// the key. Keys in `others` belong to the front (names of columns and files) and are handed back.
 pub(super) fn apply(
     file: &str,
     text: &str,
@@ -42,17 +42,27 @@ pub(super) fn apply(
         };
         if let Err(violation) = outcome {
             let line = line_of(text, key.span().start);
-            violations.push(Violation { name: format!("{file}:{line}: {}", violation.name), ..violation });
+            violations.push(Violation {
+                name: format!("{file}:{line}: {}", violation.name),
+                ..violation
+            });
         }
     }
     found
 }
 
 /// Sets one parameter of the table.
-fn set(name: &str, value: &DeValue<'_>, others: &[&str], setter: &mut Setter<'_>) -> Result<(), Violation> {
+fn set(
+    name: &str,
+    value: &DeValue<'_>,
+    others: &[&str],
+    setter: &mut Setter<'_>,
+) -> Result<(), Violation> {
     let spec = find_beside(name, others)?;
-    // What is no switch is not set by a truth value; its text would otherwise be told as a wrong word.
-    let scalar = scalar(value).filter(|_| !matches!(value, DeValue::Boolean(_)) || spec.allowed == Allowed::Switch);
+    // What is no switch is not set by a truth value; its text would otherwise be told as a wrong
+    // word.
+    let scalar = scalar(value)
+        .filter(|_| !matches!(value, DeValue::Boolean(_)) || spec.allowed == Allowed::Switch);
     match scalar {
         Some(text) => setter(name, &text),
         None => {
@@ -84,7 +94,9 @@ fn scalar(value: &DeValue<'_>) -> Option<String> {
         DeValue::String(text) => Some(text.to_string()),
         DeValue::Integer(number) => {
             // TOML has other bases; whatever the base, the table wants decimal digits.
-            i128::from_str_radix(number.as_str(), number.radix()).ok().map(|number| number.to_string())
+            i128::from_str_radix(number.as_str(), number.radix())
+                .ok()
+                .map(|number| number.to_string())
         }
         DeValue::Float(number) => Some(number.as_str().to_string()),
         DeValue::Boolean(on) => Some(on.to_string()),

@@ -9,8 +9,8 @@ use super::{config, find};
 use crate::Result;
 use crate::error::{Error, Violation};
 
-/// Collects values: a configuration file first, flags after it. Later values win; violations add up. What nobody sets
-/// gets the default of the method, whenever the method is set.
+/// Collects values: a configuration file first, flags after it. Later values win; violations add
+/// up. What nobody sets gets the default of the method, whenever the method is set.
 ///
 /// ```
 /// use swarmwood::params::Gather;
@@ -30,17 +30,25 @@ pub struct Gather {
 }
 
 impl Gather {
-    /// Takes every key of a TOML file. An unreadable file is an error now; bad keys and values are reported at the end.
+    /// Takes every key of a TOML file. An unreadable file is an error now; bad keys and values are
+    /// reported at the end.
     ///
-    /// `others` are keys the front understands beside the table (names of columns and files); what the file says of
-    /// them is handed back.
+    /// `others` are keys the front understands beside the table (names of columns and files); what
+    /// the file says of them is handed back.
     pub fn config(&mut self, path: &Path, others: &[&str]) -> Result<Vec<(String, Vec<String>)>> {
-        let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
+        let bytes = std::fs::read(path)
+            .map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
         let file = path.display().to_string();
         match String::from_utf8(bytes) {
             Ok(text) => {
                 let Gather { params, given, violations } = self;
-                Ok(config::apply(&file, &text, others, &mut |name, text| set(params, given, name, text), violations))
+                Ok(config::apply(
+                    &file,
+                    &text,
+                    others,
+                    &mut |name, text| set(params, given, name, text),
+                    violations,
+                ))
             }
             Err(_) => {
                 self.violate("config", format!("{file} is not UTF-8 text; save it as UTF-8"));
@@ -75,7 +83,11 @@ impl Gather {
     pub fn finish(mut self) -> Result<Checked<Params>> {
         let params = self.so_far();
         self.violations.extend(params.violations());
-        if self.violations.is_empty() { params.check() } else { Err(Error::Parameters(self.violations)) }
+        if self.violations.is_empty() {
+            params.check()
+        } else {
+            Err(Error::Parameters(self.violations))
+        }
     }
 }
 

@@ -33,7 +33,11 @@ fn default(spec: &ParamSpec) -> String {
 fn section(page: &mut String, group: Group) {
     let specs: Vec<&ParamSpec> = TABLE.iter().filter(|spec| spec.group == group).collect();
     // Writing to a String cannot fail.
-    let _ = write!(page, "\n## {}\n\n| name | default | allowed | what it is |\n|---|---|---|---|\n", group.title());
+    let _ = write!(
+        page,
+        "\n## {}\n\n| name | default | allowed | what it is |\n|---|---|---|---|\n",
+        group.title()
+    );
     for spec in &specs {
         let allowed = match spec.allowed {
             Allowed::Choices(_) => "see below".to_string(),
@@ -45,7 +49,8 @@ fn section(page: &mut String, group: Group) {
             let _ = write!(about, " (only with {})", only.join(", "));
         }
         if !spec.aliases.is_empty() {
-            let aliases: Vec<String> = spec.aliases.iter().map(|alias| format!("`{alias}`")).collect();
+            let aliases: Vec<String> =
+                spec.aliases.iter().map(|alias| format!("`{alias}`")).collect();
             let _ = write!(about, "; also called {}", aliases.join(", "));
         }
         let _ = writeln!(page, "| `{}` | {} | {allowed} | {about} |", spec.name, default(spec));

@@ -1,8 +1,8 @@
 //! The parameters of training: one table, one check.
 //!
-//! [`TABLE`] declares every parameter once. The command line, configuration files, the record in a model and
-//! `docs/parameters.md` are made from it. Learners accept only [`Checked`] parameters, and [`Params::check`] is the only
-//! way to make them; it reports all violations together.
+//! [`TABLE`] declares every parameter once. The command line, configuration files, the record in a
+//! model and `docs/parameters.md` are made from it. Learners accept only [`Checked`] parameters,
+//! and [`Params::check`] is the only way to make them; it reports all violations together.
 
 mod check;
 mod columns;
@@ -21,7 +21,8 @@ pub use gather::Gather;
 pub use markdown::markdown;
 pub use spec::{Allowed, Condition, Group, ParamSpec};
 pub use table::{
-    Booster, Criterion, EmptyCells, FitnessChoice, Growth, Method, MetricChoice, ObjectiveChoice, Params, Prune, TABLE,
+    Booster, Criterion, EmptyCells, FitnessChoice, Growth, Method, MetricChoice, ObjectiveChoice,
+    Params, Prune, TABLE,
 };
 pub use value::{Auto, Choice, Matrix};
 
@@ -47,7 +48,8 @@ fn find_beside(name: &str, others: &[&str]) -> Result<&'static ParamSpec, Violat
 }
 
 impl Params {
-    /// Sets a parameter by its name or alias from text. Ranges are checked later, by [`Params::check`].
+    /// Sets a parameter by its name or alias from text. Ranges are checked later, by
+    /// [`Params::check`].
     ///
     /// ```
     /// use swarmwood::params::Params;
@@ -90,7 +92,8 @@ impl Params {
 
     /// The greatest number of leaves a tree may have, the default of the growth resolved.
     pub fn leaf_limit(&self) -> usize {
-        let by_depth = if self.depth == 0 || self.depth > 31 { usize::MAX } else { 1 << self.depth };
+        let by_depth =
+            if self.depth == 0 || self.depth > 31 { usize::MAX } else { 1 << self.depth };
         match (self.growth, self.max_leaves) {
             (Growth::Oblivious, _) | (Growth::Auto | Growth::Depth, 0) => by_depth,
             (Growth::Leaf, 0) => by_depth.min(31),

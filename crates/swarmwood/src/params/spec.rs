@@ -39,13 +39,15 @@ impl ParamSpec {
             let params = Params::of(method);
             let own = (self.show)(&params);
             match others.iter_mut().find(|(value, _)| *value == own) {
-                // A method is its own name, not a default of another method, and has no default of what it does not use.
+                // A method is its own name, not a default of another method, and has no default of
+                // what it does not use.
                 _ if own == default || self.name == "method" || !self.applies(&params) => {}
                 Some((_, methods)) => methods.push(method.name()),
                 None => others.push((own, vec![method.name()])),
             }
         }
-        let others = others.iter().map(|(value, methods)| format!("{value} for {}", methods.join(", ")));
+        let others =
+            others.iter().map(|(value, methods)| format!("{value} for {}", methods.join(", ")));
         let others = others.collect::<Vec<_>>().join("; ");
         if others.is_empty() { default } else { format!("{default} ({others})") }
     }
@@ -224,7 +226,9 @@ impl fmt::Display for Allowed {
                 f.write_str(&names.join(", "))
             }
             Allowed::Switch => f.write_str("true or false"),
-            Allowed::Matrix => f.write_str("none, or a square matrix of numbers from 0 such as '0,1;5,0'"),
+            Allowed::Matrix => {
+                f.write_str("none, or a square matrix of numbers from 0 such as '0,1;5,0'")
+            }
             Allowed::Whole { min, max } => write!(f, "a whole number from {min} to {max}"),
             Allowed::Number { min, with_min, max, with_max } => {
                 match with_min {

@@ -5,7 +5,9 @@ use crate::error::Error;
 
 fn names(error: Error) -> Vec<String> {
     match error {
-        Error::Parameters(violations) => violations.into_iter().map(|violation| violation.name).collect(),
+        Error::Parameters(violations) => {
+            violations.into_iter().map(|violation| violation.name).collect()
+        }
         other => panic!("not a parameter error: {other}"),
     }
 }
@@ -22,7 +24,8 @@ fn defaults_pass_and_survive_their_own_text() {
 
 #[test]
 fn every_name_is_said_once() {
-    let mut all: Vec<&str> = TABLE.iter().flat_map(|spec| spec.aliases.iter().copied().chain([spec.name])).collect();
+    let mut all: Vec<&str> =
+        TABLE.iter().flat_map(|spec| spec.aliases.iter().copied().chain([spec.name])).collect();
     let count = all.len();
     all.sort_unstable();
     all.dedup();
@@ -32,7 +35,11 @@ fn every_name_is_said_once() {
 #[test]
 fn every_line_of_help_is_a_line() {
     for spec in TABLE {
-        assert!(!spec.help.is_empty() && !spec.help.contains('\n') && !spec.help.ends_with('.'), "{}", spec.name);
+        assert!(
+            !spec.help.is_empty() && !spec.help.contains('\n') && !spec.help.ends_with('.'),
+            "{}",
+            spec.name
+        );
     }
 }
 
@@ -64,27 +71,38 @@ fn a_violation_says_what_was_given_and_what_is_allowed() {
 #[test]
 fn no_limit_on_the_depth_is_for_leaf_growth() {
     for growth in [Growth::Depth, Growth::Oblivious] {
-        assert_eq!(names(Params { depth: 0, growth, ..Params::of(Method::Greedy) }.check().unwrap_err()), ["depth"]);
+        assert_eq!(
+            names(Params { depth: 0, growth, ..Params::of(Method::Greedy) }.check().unwrap_err()),
+            ["depth"]
+        );
     }
-    assert!(Params { depth: 0, growth: Growth::Leaf, ..Params::of(Method::Greedy) }.check().is_ok());
+    assert!(
+        Params { depth: 0, growth: Growth::Leaf, ..Params::of(Method::Greedy) }.check().is_ok()
+    );
 }
 
 #[test]
 fn a_search_takes_any_growth_but_not_any_number_of_leaves() {
-    let of = |growth, max_leaves| Params { growth, max_leaves, ..Params::of(Method::Swarm) }.check();
+    let of =
+        |growth, max_leaves| Params { growth, max_leaves, ..Params::of(Method::Swarm) }.check();
     for growth in [Growth::Depth, Growth::Leaf, Growth::Oblivious] {
         assert!(of(growth, 16).is_ok());
         assert_eq!(names(of(growth, 1).unwrap_err()), ["max_leaves"]);
         assert_eq!(names(of(growth, 100_000).unwrap_err()), ["max_leaves"]);
     }
-    assert_eq!(names(Params { total_leaves: 3, ..Params::default() }.check().unwrap_err()), ["total_leaves"]);
+    assert_eq!(
+        names(Params { total_leaves: 3, ..Params::default() }.check().unwrap_err()),
+        ["total_leaves"]
+    );
     let idle = Params { learning_rate: 0.5, ..Params::default() }.idle();
     assert!(idle[0].starts_with("learning_rate has no effect"), "{idle:?}");
 }
 
 #[test]
 fn leaves_follow_from_the_growth() {
-    let of = |growth, depth, max_leaves| Params { growth, depth, max_leaves, ..Params::default() }.leaf_limit();
+    let of = |growth, depth, max_leaves| {
+        Params { growth, depth, max_leaves, ..Params::default() }.leaf_limit()
+    };
     assert_eq!(of(Growth::Depth, 6, 0), 64);
     assert_eq!(of(Growth::Depth, 6, 10), 10);
     assert_eq!(of(Growth::Leaf, 0, 0), 31);
@@ -108,24 +126,40 @@ fn idle_parameters_are_told() {
 
 #[test]
 fn strangers_get_a_hint() {
-    assert_eq!(find("max-depht").unwrap_err().message, "no such parameter; did you mean 'max_depth'?");
+    assert_eq!(
+        find("max-depht").unwrap_err().message,
+        "no such parameter; did you mean 'max_depth'?"
+    );
     let message = Params::default().set("growth", "leafs").unwrap_err().message;
-    assert_eq!(message, "is 'leafs', must be one of auto, depth, leaf, oblivious; did you mean 'leaf'?");
+    assert_eq!(
+        message,
+        "is 'leafs', must be one of auto, depth, leaf, oblivious; did you mean 'leaf'?"
+    );
 }
 
 /// Applies a configuration text and gives the parameters and the violations as lines.
 fn configure(text: &str) -> (Params, Vec<String>) {
     let (mut params, mut violations) = (Params::default(), Vec::new());
-    config::apply("run.toml", text, &["target", "ignore"], &mut |name, text| params.set(name, text), &mut violations);
+    config::apply(
+        "run.toml",
+        text,
+        &["target", "ignore"],
+        &mut |name, text| params.set(name, text),
+        &mut violations,
+    );
     (params, violations.iter().map(|v| format!("{}: {}", v.name, v.message)).collect())
 }
 
 #[test]
 fn a_configuration_file_sets_parameters() {
-    let (params, violations) =
-        configure("# a comment\ntrees = 1_000\nlearning-rate = 5e-2\ngrowth = \"leaf\"\nseed = 0x10\nlambda = 2\n");
+    let (params, violations) = configure(
+        "# a comment\ntrees = 1_000\nlearning-rate = 5e-2\ngrowth = \"leaf\"\nseed = 0x10\nlambda = 2\n",
+    );
     assert!(violations.is_empty(), "{violations:?}");
-    assert_eq!((params.trees, params.learning_rate, params.seed, params.lambda), (1000, 0.05, 16, 2.0));
+    assert_eq!(
+        (params.trees, params.learning_rate, params.seed, params.lambda),
+        (1000, 0.05, 16, 2.0)
+    );
     assert_eq!(params.growth, Growth::Leaf);
 }
 
@@ -157,7 +191,11 @@ fn a_configuration_file_holds_what_the_front_asks_for() {
     );
     assert!(violations.is_empty() && params.depth == 3);
     let expected = [("target", vec!["price"]), ("ignore", vec!["id", "a,b"])];
-    assert_eq!(others, expected.map(|(key, words)| (key.to_string(), words.into_iter().map(String::from).collect())));
+    assert_eq!(
+        others,
+        expected
+            .map(|(key, words)| (key.to_string(), words.into_iter().map(String::from).collect()))
+    );
 
     let (_, violations) = configure("target = 3\nignore = [1]\ntargt = \"x\"\n");
     assert_eq!(
@@ -178,7 +216,10 @@ fn the_page_is_fresh() {
         std::fs::write(&path, &page).unwrap();
     }
     let stored = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(stored == page, "docs/parameters.md is stale: run UPDATE_GOLDEN=1 cargo test -p swarmwood page_is_fresh");
+    assert!(
+        stored == page,
+        "docs/parameters.md is stale: run UPDATE_GOLDEN=1 cargo test -p swarmwood page_is_fresh"
+    );
 }
 
 #[test]
@@ -190,7 +231,10 @@ fn what_nobody_sets_follows_the_method_wherever_it_is_set() {
     };
     assert_eq!(of(&[("method", "sgbdt-bins")]), Params::of(Method::SgbdtBins));
     let params = of(&[("depth", "3"), ("max-bin", "255"), ("method", "sgbdt-bins")]);
-    assert_eq!((params.depth, params.max_bin, params.trees, params.learning_rate), (3, 255, 6, 1.0));
+    assert_eq!(
+        (params.depth, params.max_bin, params.trees, params.learning_rate),
+        (3, 255, 6, 1.0)
+    );
     // A later method wins with its own column.
     assert_eq!(of(&[("method", "sgbdt"), ("method", "greedy")]), Params::of(Method::Greedy));
 }
@@ -202,7 +246,11 @@ fn defaults_say_where_methods_differ() {
     assert_eq!(text("max_bin"), "255 (100 for sgbdt-bins)");
     assert_eq!((text("seed"), text("method")), ("0".to_string(), "swarm".to_string()));
     for &method in Method::ALL {
-        assert!(Params::of(method).check().is_ok_and(|params| params.method == method), "{}", method.name());
+        assert!(
+            Params::of(method).check().is_ok_and(|params| params.method == method),
+            "{}",
+            method.name()
+        );
         assert!(Params::of(method).idle().is_empty(), "{}", method.name());
     }
 }
@@ -238,7 +286,8 @@ fn sequences_ask_for_shapes_they_can_hold() {
 
 #[test]
 fn switches_are_words_in_flags_and_truth_values_in_files() {
-    let (params, violations) = configure("adaptive = true\ngreedy-seed = \"on\"\nmethod = \"sgbdt\"\n");
+    let (params, violations) =
+        configure("adaptive = true\ngreedy-seed = \"on\"\nmethod = \"sgbdt\"\n");
     assert!(violations.is_empty() && params.adaptive && params.greedy_seed, "{violations:?}");
     let message = Params::default().set("adaptive", "perhaps").unwrap_err().message;
     assert_eq!(message, "is 'perhaps', must be true or false");

@@ -77,7 +77,9 @@ impl Value for Matrix {
         if text == "none" {
             return Some(Matrix::default());
         }
-        let row = |row: &str| row.split(',').map(|cell| f64::read(cell.trim())).collect::<Option<Vec<f64>>>();
+        let row = |row: &str| {
+            row.split(',').map(|cell| f64::read(cell.trim())).collect::<Option<Vec<f64>>>()
+        };
         let rows = text.split(';').map(row).collect::<Option<Vec<_>>>()?;
         let square = rows.len() > 1 && rows.iter().all(|row| row.len() == rows.len());
         (square && rows.iter().flatten().all(|&cost| cost >= 0.0)).then_some(Matrix(rows))
@@ -91,7 +93,8 @@ impl Value for Matrix {
     }
 }
 
-/// A value, or `auto`: what it is then follows from the data, and [`Params::resolve`](super::Params::resolve) says it.
+/// A value, or `auto`: what it is then follows from the data, and
+/// [`Params::resolve`](super::Params::resolve) says it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Auto<T> {
     /// To be found.

@@ -19,7 +19,8 @@ pub use table::{Report, Request, What, write_csv};
 
 use crate::{Error, Result};
 
-/// Rows that one piece of work takes: enough to pay for handing it over, few enough for every thread to get some.
+/// Rows that one piece of work takes: enough to pay for handing it over, few enough for every
+/// thread to get some.
 const PIECE: usize = 2048;
 
 /// A model made ready to predict many rows.
@@ -36,7 +37,13 @@ impl<'a> Scorer<'a> {
     /// Compiles the model. `first` takes the first rounds alone; `threads` is 0 for one a core.
     pub fn new(model: &'a Model, first: Option<usize>, threads: usize) -> Result<Self> {
         let pool = Pool::new(threads).map_err(Error::Run)?;
-        Ok(Scorer { model, predictor: Predictor::new(model), explainer: OnceLock::new(), pool, first })
+        Ok(Scorer {
+            model,
+            predictor: Predictor::new(model),
+            explainer: OnceLock::new(),
+            pool,
+            first,
+        })
     }
 
     /// The model.
@@ -64,7 +71,8 @@ impl<'a> Scorer<'a> {
     pub fn predictions(&self, chunk: &Chunk) -> Result<Predictions> {
         let raw = self.raw(chunk)?;
         let pieces: Vec<&[f64]> = raw.chunks(PIECE * self.model.outputs().max(1)).collect();
-        let mut parts = self.pool.map(pieces.len(), |piece| self.model.link_all(pieces[piece])).into_iter();
+        let mut parts =
+            self.pool.map(pieces.len(), |piece| self.model.link_all(pieces[piece])).into_iter();
         let mut joined = parts.next().unwrap_or_else(|| self.model.link_all(&[]));
         for part in parts {
             match (&mut joined, part) {
@@ -88,8 +96,8 @@ impl<'a> Scorer<'a> {
         self.pieces(chunk, trees, |block, leaves| self.predictor.leaves(block, self.first, leaves))
     }
 
-    /// What each feature adds to each raw score, and last the score expected of a row nothing is known of; row by row,
-    /// output by output. They sum to the raw score.
+    /// What each feature adds to each raw score, and last the score expected of a row nothing is
+    /// known of; row by row, output by output. They sum to the raw score.
     pub fn contributions(&self, chunk: &Chunk) -> Result<Vec<f64>> {
         let explainer = match self.explainer.get() {
             Some(explainer) => explainer,
@@ -99,10 +107,13 @@ impl<'a> Scorer<'a> {
             }
         };
         let width = self.model.outputs() * (self.model.schema.features.len() + 1);
-        self.pieces(chunk, width, |block, contributions| explainer.contributions(block, contributions))
+        self.pieces(chunk, width, |block, contributions| {
+            explainer.contributions(block, contributions)
+        })
     }
 
-    /// Runs `work` over pieces of the rows; each writes its own part of the result, `width` values a row.
+    /// Runs `work` over pieces of the rows; each writes its own part of the result, `width` values
+    /// a row.
     fn pieces<T: Send + Clone + Default, E: Display + Send>(
         &self,
         chunk: &Chunk,
@@ -110,10 +121,12 @@ impl<'a> Scorer<'a> {
         work: impl Fn(&Block<'_>, &mut [T]) -> std::result::Result<(), E> + Sync,
     ) -> Result<Vec<T>> {
         let mut all = vec![T::default(); chunk.rows * width];
-        let mut parts: Vec<_> = all.chunks_mut((PIECE * width).max(1)).map(|part| (part, Ok(()))).collect();
+        let mut parts: Vec<_> =
+            all.chunks_mut((PIECE * width).max(1)).map(|part| (part, Ok(()))).collect();
         self.pool.each(&mut parts, |piece, (part, done)| {
             let range = piece * PIECE..((piece + 1) * PIECE).min(chunk.rows);
-            let columns: Vec<Values<'_>> = chunk.columns.iter().map(|column| slice(column, range.clone())).collect();
+            let columns: Vec<Values<'_>> =
+                chunk.columns.iter().map(|column| slice(column, range.clone())).collect();
             *done = work(&Block { columns: &columns, rows: range.len() }, part);
         });
         parts.into_iter().try_for_each(|(_, done)| done.map_err(run_error))?;

@@ -55,8 +55,8 @@ pub struct Report {
     pub warnings: Vec<String>,
 }
 
-/// Predicts every row of the source and writes the table to `out`, which messages call `name`. Before each chunk `go_on`
-/// is asked whether to.
+/// Predicts every row of the source and writes the table to `out`, which messages call `name`.
+/// Before each chunk `go_on` is asked whether to.
 pub fn write_csv(
     scorer: &Scorer<'_>,
     request: &Request<'_>,
@@ -70,9 +70,12 @@ pub fn write_csv(
     let labels = class_labels(model);
     let mut report = Report::default();
     let started = Instant::now();
-    // The header waits for the first rows, so that a source that cannot be read leaves no output at all.
+    // The header waits for the first rows, so that a source that cannot be read leaves no output at
+    // all.
     let mut header = Some(header(scorer, request.what));
-    let may_go_on = || if go_on() { Ok(()) } else { Err(Error::Run("interrupted; nothing was kept".to_string())) };
+    let may_go_on = || {
+        if go_on() { Ok(()) } else { Err(Error::Run("interrupted; nothing was kept".to_string())) }
+    };
     let mut each = |chunk: &Chunk| {
         may_go_on()?;
         let begun = Instant::now();
@@ -83,7 +86,9 @@ pub fn write_csv(
             out.write_all(header.as_bytes()).map_err(fault)?;
         }
         let ranges = even_ranges(chunk.rows, scorer.pool().threads());
-        for text in scorer.pool().map(ranges.len(), |piece| values.text(ranges[piece].clone(), &labels)) {
+        for text in
+            scorer.pool().map(ranges.len(), |piece| values.text(ranges[piece].clone(), &labels))
+        {
             out.write_all(text.as_bytes()).map_err(fault)?;
         }
         report.rows += chunk.rows as u64;
@@ -97,7 +102,8 @@ pub fn write_csv(
         out.write_all(header.as_bytes()).map_err(fault)?;
     }
     out.flush().map_err(fault)?;
-    report.read_seconds = started.elapsed().as_secs_f64() - report.predict_seconds - report.write_seconds;
+    report.read_seconds =
+        started.elapsed().as_secs_f64() - report.predict_seconds - report.write_seconds;
     report.warnings = warnings;
     Ok(report)
 }
@@ -151,12 +157,17 @@ impl Values {
                 }
                 Values::Predictions(Predictions::Classes { classes, probabilities }) => {
                     text.push_str(labels.get(classes[row] as usize).map_or("", String::as_str));
-                    for probability in &probabilities[row * labels.len()..(row + 1) * labels.len()] {
+                    for probability in &probabilities[row * labels.len()..(row + 1) * labels.len()]
+                    {
                         let _ = write!(text, ",{probability}");
                     }
                 }
-                Values::Numbers { width, values } => join(&mut text, &values[row * width..(row + 1) * width]),
-                Values::Leaves { width, values } => join(&mut text, &values[row * width..(row + 1) * width]),
+                Values::Numbers { width, values } => {
+                    join(&mut text, &values[row * width..(row + 1) * width])
+                }
+                Values::Leaves { width, values } => {
+                    join(&mut text, &values[row * width..(row + 1) * width])
+                }
             }
             text.push('\n');
         }
@@ -202,7 +213,8 @@ fn header(scorer: &Scorer<'_>, what: What) -> String {
         What::Contributions => {
             let of = |output: &String| -> Vec<String> {
                 let features = model.schema.features.iter();
-                let names = features.map(|feature| format!("contribution{output}_{}", feature.name));
+                let names =
+                    features.map(|feature| format!("contribution{output}_{}", feature.name));
                 names.chain([format!("expected{output}")]).collect()
             };
             outputs.iter().flat_map(of).collect()

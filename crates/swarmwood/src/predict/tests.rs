@@ -14,8 +14,16 @@ use crate::read::{ReadOptions, Source};
 fn model(rounds: u32) -> Model {
     let leaf = |value: f64| Leaf { value, cover: 1.0 };
     let tree = |round: u32, output: u32| {
-        let above = Split { feature: 0, test: Test::Above(f64::from(round)), missing_right: round.is_multiple_of(2) };
-        let within = Split { feature: 1, test: Test::In([output % 2].into_iter().collect()), missing_right: false };
+        let above = Split {
+            feature: 0,
+            test: Test::Above(f64::from(round)),
+            missing_right: round.is_multiple_of(2),
+        };
+        let within = Split {
+            feature: 1,
+            test: Test::In([output % 2].into_iter().collect()),
+            missing_right: false,
+        };
         let node = |split, left, right| Node { split, left, right, gain: 1.0, cover: 3.0 };
         let nodes = vec![
             node(above, Child::Leaf(0), Child::Node(1)),
@@ -29,7 +37,10 @@ fn model(rounds: u32) -> Model {
         schema: Schema {
             features: vec![
                 Feature { name: "x".into(), kind: Kind::Number },
-                Feature { name: "a, b".into(), kind: Kind::Category { levels: vec!["p".into(), "q".into()] } },
+                Feature {
+                    name: "a, b".into(),
+                    kind: Kind::Category { levels: vec!["p".into(), "q".into()] },
+                },
             ],
             target: Target {
                 name: "kind".into(),
@@ -39,29 +50,39 @@ fn model(rounds: u32) -> Model {
         link: Link::Softmax,
         objective: "softmax".into(),
         base: vec![0.0, 0.1, 0.2],
-        body: Body::Trees(members.map(|(round, output)| Member { output, shape: tree(round, output) }).collect()),
+        body: Body::Trees(
+            members.map(|(round, output)| Member { output, shape: tree(round, output) }).collect(),
+        ),
         provenance: Provenance::default(),
     }
 }
 
 fn chunk(rows: usize) -> Chunk {
-    let numbers = (0..rows).map(|row| if row % 7 == 0 { f64::NAN } else { (row % 5) as f64 }).collect();
+    let numbers =
+        (0..rows).map(|row| if row % 7 == 0 { f64::NAN } else { (row % 5) as f64 }).collect();
     let codes = (0..rows).map(|row| [0, 1, MISSING, 1][row % 4]).collect();
-    Chunk { columns: vec![Column::Number(numbers), Column::Category(codes)], rows, ..Chunk::default() }
+    Chunk {
+        columns: vec![Column::Number(numbers), Column::Category(codes)],
+        rows,
+        ..Chunk::default()
+    }
 }
 
 #[test]
 fn pieces_and_threads_equal_the_plain_walk() {
     let model = model(4);
     let chunk = chunk(2 * PIECE + 100);
-    let (Column::Number(numbers), Column::Category(codes)) = (&chunk.columns[0], &chunk.columns[1]) else {
+    let (Column::Number(numbers), Column::Category(codes)) = (&chunk.columns[0], &chunk.columns[1])
+    else {
         unreachable!("the table is made that way")
     };
     for first in [None, Some(2)] {
         let expected: Vec<f64> = numbers
             .iter()
             .zip(codes)
-            .flat_map(|(&x, &code)| model.raw_row(&[Value::Number(x), Value::Category(code)], first).unwrap())
+            .flat_map(|(&x, &code)| {
+                model.raw_row(&[Value::Number(x), Value::Category(code)], first).unwrap()
+            })
             .collect();
         for threads in [1, 3] {
             let scorer = Scorer::new(&model, first, threads).unwrap();
@@ -105,10 +126,16 @@ fn awkward_names_are_quoted() {
     );
     assert_eq!(head(What::Raw), "raw_one,\"raw_say \"\"two\"\"\",\"raw_3,5\"");
     assert_eq!(head(What::Leaves), "leaf_0,leaf_1,leaf_2,leaf_3,leaf_4,leaf_5");
-    assert!(head(What::Contributions).starts_with("contribution_one_x,\"contribution_one_a, b\",expected_one,"));
+    assert!(
+        head(What::Contributions)
+            .starts_with("contribution_one_x,\"contribution_one_a, b\",expected_one,")
+    );
     let text = table(What::Prediction);
     let lines: Vec<&str> = text.lines().collect();
-    assert!(lines[1].starts_with("\"3,5\",") && lines[2].starts_with("\"say \"\"two\"\"\","), "{text}");
+    assert!(
+        lines[1].starts_with("\"3,5\",") && lines[2].starts_with("\"say \"\"two\"\"\","),
+        "{text}"
+    );
 }
 
 #[test]
@@ -126,9 +153,11 @@ fn a_stop_and_a_broken_writer_end_it() {
     let scorer = Scorer::new(&model, None, 1).unwrap();
     let source = Source::Bytes("new.csv".into(), b"x,\"a, b\"\n1.5,p\n");
     let request = Request { source: &source, options: &ReadOptions::default(), what: What::Raw };
-    let error = write_csv(&scorer, &request, &mut Broken, Path::new("out.csv"), &|| true).unwrap_err();
+    let error =
+        write_csv(&scorer, &request, &mut Broken, Path::new("out.csv"), &|| true).unwrap_err();
     assert_eq!(error.to_string(), "out.csv: cannot write: broken");
-    let error = write_csv(&scorer, &request, &mut Vec::new(), Path::new("out.csv"), &|| false).unwrap_err();
+    let error =
+        write_csv(&scorer, &request, &mut Vec::new(), Path::new("out.csv"), &|| false).unwrap_err();
     assert!(error.to_string().contains("interrupted"));
 }
 

@@ -135,7 +135,8 @@ impl Cells {
                 Ok(Taken::Value)
             }
             Cells::Known { codes, levels, unseen } => {
-                // A level may be spelled like a missing value in a schema that was not made from a text file.
+                // A level may be spelled like a missing value in a schema that was not made from a
+                // text file.
                 if let Some(code) = levels.code(text) {
                     codes.push(code);
                     return Ok(Taken::Value);
@@ -172,14 +173,18 @@ impl Cells {
     pub(super) fn last(&self) -> Option<f64> {
         match self {
             Cells::Number { values, .. } => values.last().copied(),
-            Cells::Growing { codes, .. } | Cells::Known { codes, .. } => codes.last().map(|&code| f64::from(code)),
+            Cells::Growing { codes, .. } | Cells::Known { codes, .. } => {
+                codes.last().map(|&code| f64::from(code))
+            }
         }
     }
 
     /// The chunk's values as a feature; the column goes on empty.
     pub(super) fn take(&mut self, room: usize) -> Column {
         match self {
-            Cells::Number { values, .. } => Column::Number(std::mem::replace(values, Vec::with_capacity(room))),
+            Cells::Number { values, .. } => {
+                Column::Number(std::mem::replace(values, Vec::with_capacity(room)))
+            }
             Cells::Growing { codes, .. } | Cells::Known { codes, .. } => {
                 Column::Category(std::mem::replace(codes, Vec::with_capacity(room)))
             }

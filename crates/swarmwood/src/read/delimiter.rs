@@ -5,8 +5,8 @@ use super::split::Splitter;
 const CANDIDATES: [u8; 4] = [b',', b';', b'\t', b'|'];
 const LINES: usize = 50;
 
-/// The separator that cuts the header into most fields and every other line into as many; failing that, the one that
-/// cuts the header into most fields.
+/// The separator that cuts the header into most fields and every other line into as many; failing
+/// that, the one that cuts the header into most fields.
 pub(super) fn find(head: &[u8], terminator: u8) -> u8 {
     // The last line may be cut off by the end of the head.
     let whole = memchr::memrchr(terminator, head).map_or(head, |end| &head[..end]);

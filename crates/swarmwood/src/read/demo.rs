@@ -5,7 +5,8 @@ use std::sync::OnceLock;
 
 use super::Source;
 
-/// Red wine quality (Cortez et al. 2009) as CSV: 1599 wines, eleven measurements, the target `quality` from 3 to 8.
+/// Red wine quality (Cortez et al. 2009) as CSV: 1599 wines, eleven measurements, the target
+/// `quality` from 3 to 8.
 ///
 /// ```
 /// use swarmwood::read::{ReadOptions, demo, training};

@@ -1,4 +1,5 @@
-//! Rows cut into folds: every row is in one of them, in a classification every class is dealt evenly.
+//! Rows cut into folds: every row is in one of them, in a classification every class is dealt
+//! evenly.
 
 use std::sync::Arc;
 
@@ -7,8 +8,8 @@ use super::sample::hash;
 use crate::{Error, Result};
 
 impl Rows {
-    /// The fold of each row, in row order. Rows are dealt by a hash of their number and the seed; in a classification
-    /// one class after the other, so that every fold has its share of each.
+    /// The fold of each row, in row order. Rows are dealt by a hash of their number and the seed;
+    /// in a classification one class after the other, so that every fold has its share of each.
     ///
     /// ```
     /// use swarmwood::read::{ReadOptions, Source, training};
@@ -65,7 +66,9 @@ mod tests {
     fn folds_cover_the_rows_and_parts_keep_to_them() {
         let csv: &'static [u8] = Box::leak(
             (0..103)
-                .fold("x,y\n".to_string(), |text, row| format!("{text}{row},{}\n", ["a", "b", "b"][row % 3]))
+                .fold("x,y\n".to_string(), |text, row| {
+                    format!("{text}{row},{}\n", ["a", "b", "b"][row % 3])
+                })
                 .into_bytes()
                 .into_boxed_slice(),
         );
@@ -86,7 +89,10 @@ mod tests {
                 Ok(())
             })
             .unwrap();
-            assert!((5..=6).contains(&classes[0]) && (10..=12).contains(&classes[1]), "{classes:?}");
+            assert!(
+                (5..=6).contains(&classes[0]) && (10..=12).contains(&classes[1]),
+                "{classes:?}"
+            );
         }
         seen.sort_unstable();
         let mut held_rows = Vec::new();

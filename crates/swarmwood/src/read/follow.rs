@@ -1,5 +1,5 @@
-//! Reading with a schema that is already known: validation and test files, rows to predict, and training data that
-//! did not fit in memory.
+//! Reading with a schema that is already known: validation and test files, rows to predict, and
+//! training data that did not fit in memory.
 
 use swarmwood_learn::data::Chunk;
 use swarmwood_model::{Kind, Schema, TargetKind};
@@ -25,7 +25,8 @@ pub(super) enum Answers {
     Unused,
 }
 
-/// Hands over every row in the schema's terms; returns the frame, which knows what was odd, and warnings.
+/// Hands over every row in the schema's terms; returns the frame, which knows what was odd, and
+/// warnings.
 pub(super) fn follow(
     opened: Opened,
     schema: &Schema,
@@ -47,7 +48,9 @@ fn follow_table(
     let mut warnings = Vec::new();
     if !frame.features.is_sorted_by_key(|(slot, _)| slot.position) {
         let file = &frame.place.file;
-        warnings.push(format!("{file}: the columns are in another order than in training; they were matched by name"));
+        warnings.push(format!(
+            "{file}: the columns are in another order than in training; they were matched by name"
+        ));
     }
     table.read(&mut frame, &mut |frame| {
         each(&frame.take())?;
@@ -59,7 +62,12 @@ fn follow_table(
 }
 
 /// Reads a file with targets.
-pub(super) fn matching(origin: Origin, schema: &Schema, options: &ReadOptions, limits: Limits) -> Result<Rows> {
+pub(super) fn matching(
+    origin: Origin,
+    schema: &Schema,
+    options: &ReadOptions,
+    limits: Limits,
+) -> Result<Rows> {
     let table = Table::open(origin.open()?, options.delimiter)?;
     let mut keeper = Keeper::new(limits, table.meter());
     let (frame, warnings) = follow_table(table, schema, options, Answers::Needed, &mut |chunk| {
@@ -79,7 +87,12 @@ pub(super) fn matching(origin: Origin, schema: &Schema, options: &ReadOptions, l
     Ok(Rows::new(schema.clone(), rows, warnings, keeper.finish(), origin, options.clone()))
 }
 
-fn known_frame(table: &Table, schema: &Schema, options: &ReadOptions, answers: Answers) -> Result<Frame> {
+fn known_frame(
+    table: &Table,
+    schema: &Schema,
+    options: &ReadOptions,
+    answers: Answers,
+) -> Result<Frame> {
     let (names, place) = (table.names(), table.place());
     let wanted: Vec<String> = schema.features.iter().map(|feature| feature.name.clone()).collect();
     let positions = layout::find_all(names, &wanted, "feature", place)?;
@@ -94,7 +107,8 @@ fn known_frame(table: &Table, schema: &Schema, options: &ReadOptions, answers: A
     let features = features.collect();
     if answers == Answers::Unused {
         let mut frame = Frame::new(place.clone(), features, None);
-        // Prediction keeps nothing beside the chunk, and larger ones give every thread a longer run.
+        // Prediction keeps nothing beside the chunk, and larger ones give every thread a longer
+        // run.
         frame.chunk_rows *= 4;
         return Ok(frame);
     }
@@ -116,7 +130,11 @@ fn unseen_warnings(frame: &Frame) -> Vec<String> {
     let mut warnings = Vec::new();
     for (slot, cells) in &frame.features {
         let Some(unseen) = cells.misfit() else { continue };
-        let cells = if unseen.count == 1 { "1 cell holds" } else { &format!("{} cells hold", unseen.count) };
+        let cells = if unseen.count == 1 {
+            "1 cell holds"
+        } else {
+            &format!("{} cells hold", unseen.count)
+        };
         warnings.push(format!(
             "{}: column '{}': {cells} a level that is not in the training data, taken as missing (the first is {} on {})",
             frame.place.file,

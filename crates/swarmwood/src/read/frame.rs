@@ -12,7 +12,8 @@ use crate::{Error, Result};
 
 /// More classes than this are refused: every class costs a tree a round.
 pub(super) const MOST_CLASSES: usize = 1000;
-/// A chunk has about this many cells, so that a wide table does not take more room than a narrow one.
+/// A chunk has about this many cells, so that a wide table does not take more room than a narrow
+/// one.
 const CHUNK_CELLS: usize = 1 << 20;
 const MOST_CHUNK_ROWS: usize = 1 << 14;
 
@@ -56,7 +57,11 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    pub(super) fn new(place: Place, features: Vec<(Slot, Cells)>, target: Option<(Slot, Cells)>) -> Frame {
+    pub(super) fn new(
+        place: Place,
+        features: Vec<(Slot, Cells)>,
+        target: Option<(Slot, Cells)>,
+    ) -> Frame {
         let chunk_rows = chunk_rows(features.len());
         Frame {
             place,
@@ -74,7 +79,11 @@ impl Frame {
     }
 
     /// Adds a row of a text file; a row without a target is left out.
-    pub(super) fn push_row<'a>(&mut self, field: impl Fn(usize) -> &'a [u8], at: u64) -> Result<()> {
+    pub(super) fn push_row<'a>(
+        &mut self,
+        field: impl Fn(usize) -> &'a [u8],
+        at: u64,
+    ) -> Result<()> {
         if let Some((slot, _)) = &self.target {
             let text = field(slot.position);
             if !self.push_target(Cell::Text(text), at)? {
@@ -89,7 +98,9 @@ impl Frame {
             let text = field(slot.position);
             match cells.push_text(text, at) {
                 Ok(Taken::Value | Taken::Missing) => {}
-                Ok(Taken::Misfit) => check_misfit(&self.place, self.misfits, slot, cells, text, at)?,
+                Ok(Taken::Misfit) => {
+                    check_misfit(&self.place, self.misfits, slot, cells, text, at)?
+                }
                 Err(refused) => return Err(refusal(&self.place, slot, refused, text, at)),
             }
         }
@@ -134,7 +145,10 @@ impl Frame {
     }
 
     fn note_distinct(&mut self, value: f64, text: &[u8]) {
-        let spelling = self.distinct.entry(bits(value)).or_insert_with(|| String::from_utf8_lossy(text).into_owned());
+        let spelling = self
+            .distinct
+            .entry(bits(value))
+            .or_insert_with(|| String::from_utf8_lossy(text).into_owned());
         if (text.len(), text) < (spelling.len(), spelling.as_bytes()) {
             *spelling = String::from_utf8_lossy(text).into_owned();
         }
@@ -158,7 +172,12 @@ impl Frame {
         } else {
             format!("'{}' is not a weight", shown(&text))
         };
-        Err(self.place.cell(at, &slot.name, message, "every weight must be a finite number, 0 or more"))
+        Err(self.place.cell(
+            at,
+            &slot.name,
+            message,
+            "every weight must be a finite number, 0 or more",
+        ))
     }
 
     /// Adds one column's cell of a row that was not left out.
@@ -166,7 +185,9 @@ impl Frame {
         let (slot, cells) = &mut self.features[feature];
         match cells.push(cell, at) {
             Ok(Taken::Value | Taken::Missing) => Ok(()),
-            Ok(Taken::Misfit) => check_misfit(&self.place, self.misfits, slot, cells, &spelled(cell), at),
+            Ok(Taken::Misfit) => {
+                check_misfit(&self.place, self.misfits, slot, cells, &spelled(cell), at)
+            }
             Err(refused) => Err(refusal(&self.place, slot, refused, &spelled(cell), at)),
         }
     }
@@ -176,8 +197,16 @@ impl Frame {
         let room = self.chunk_rows;
         Chunk {
             columns: self.features.iter_mut().map(|(_, cells)| cells.take(room)).collect(),
-            target: self.target.as_mut().map(|(_, cells)| cells.take_target(room)).unwrap_or_default(),
-            weight: self.weight.as_mut().map(|(_, values)| std::mem::take(values)).unwrap_or_default(),
+            target: self
+                .target
+                .as_mut()
+                .map(|(_, cells)| cells.take_target(room))
+                .unwrap_or_default(),
+            weight: self
+                .weight
+                .as_mut()
+                .map(|(_, values)| std::mem::take(values))
+                .unwrap_or_default(),
             rows: std::mem::take(&mut self.rows),
         }
     }
@@ -193,9 +222,17 @@ fn spelled(cell: Cell<'_>) -> std::borrow::Cow<'_, [u8]> {
 }
 
 /// A word in a column of numbers is an error where the schema is fixed; an unseen level never is.
-fn check_misfit(place: &Place, misfits: Misfits, slot: &Slot, cells: &Cells, text: &[u8], at: u64) -> Result<()> {
+fn check_misfit(
+    place: &Place,
+    misfits: Misfits,
+    slot: &Slot,
+    cells: &Cells,
+    text: &[u8],
+    at: u64,
+) -> Result<()> {
     if misfits == Misfits::Refuse && matches!(cells, Cells::Number { .. }) {
-        let help = "the model was trained with numbers in this column; correct the cell or leave it empty";
+        let help =
+            "the model was trained with numbers in this column; correct the cell or leave it empty";
         return Err(place.cell(at, &slot.name, format!("'{}' is not a number", shown(text)), help));
     }
     Ok(())
@@ -205,7 +242,12 @@ fn unfit_target(place: &Place, slot: &Slot, cells: &Cells, text: &[u8], at: u64)
     match cells {
         Cells::Number { .. } => {
             let help = "a regression target must hold numbers; correct the cell, or train a classification";
-            place.cell(at, &slot.name, format!("the target '{}' is not a number", shown(text)), help)
+            place.cell(
+                at,
+                &slot.name,
+                format!("the target '{}' is not a number", shown(text)),
+                help,
+            )
         }
         _ => {
             let help = "the labels must be those of the training data";

@@ -29,7 +29,8 @@ impl Default for Limits {
 pub(super) enum Kept {
     /// All of them.
     All(Vec<PackedChunk>),
-    /// A sample; the rest must be read again. The targets of all rows are kept, for splits by class.
+    /// A sample; the rest must be read again. The targets of all rows are kept, for splits by
+    /// class.
     Sample {
         /// The sampled rows.
         batches: Vec<Batch>,
@@ -56,7 +57,16 @@ pub(super) struct Keeper {
 impl Keeper {
     /// Keeps rows of a reading whose progress the meter tells.
     pub(super) fn new(limits: Limits, meter: Option<Meter>) -> Keeper {
-        Keeper { limits, meter, chunks: Vec::new(), bytes: 0, sampler: None, targets: Vec::new(), rows: 0, weight: 0.0 }
+        Keeper {
+            limits,
+            meter,
+            chunks: Vec::new(),
+            bytes: 0,
+            sampler: None,
+            targets: Vec::new(),
+            rows: 0,
+            weight: 0.0,
+        }
     }
 
     pub(super) fn add(&mut self, chunk: &Chunk) {
@@ -82,7 +92,8 @@ impl Keeper {
         }
     }
 
-    /// Whether the rows to come will clearly not fit, so that keeping these any longer only takes memory.
+    /// Whether the rows to come will clearly not fit, so that keeping these any longer only takes
+    /// memory.
     fn will_exceed(&self) -> bool {
         let Some(share) = self.meter.as_ref().map(Meter::share) else { return false };
         self.bytes as f64 > 1.2 * self.limits.bytes as f64 * share
@@ -97,7 +108,11 @@ impl Keeper {
         match &frame.weight {
             Some((slot, _)) if self.weight <= 0.0 || !self.weight.is_finite() => {
                 let help = "at least one row must weigh more than 0, and the sum must be finite";
-                Err(frame.place.column(&slot.name, format!("the weights sum to {}", self.weight), help))
+                Err(frame.place.column(
+                    &slot.name,
+                    format!("the weights sum to {}", self.weight),
+                    help,
+                ))
             }
             _ => Ok(()),
         }

@@ -25,30 +25,46 @@ impl Layout {
             return Err(place.fault("no target column is given", help));
         }
         let target = find(names, &options.target, "target", place)?;
-        let weight = options.weight.as_deref().map(|name| find(names, name, "weight", place)).transpose()?;
+        let weight =
+            options.weight.as_deref().map(|name| find(names, name, "weight", place)).transpose()?;
         let ignored = find_all(names, &options.ignore, "ignored", place)?;
         let categorical = find_all(names, &options.categorical, "categorical", place)?;
         let clash = |position: usize, message: &str, help: &str| {
             Err::<Layout, Error>(place.column(&names[position], message, help))
         };
         if weight == Some(target) {
-            return clash(target, "is both the target and the weight", "choose another weight column");
+            return clash(
+                target,
+                "is both the target and the weight",
+                "choose another weight column",
+            );
         }
         if ignored.contains(&target) {
-            return clash(target, "is both the target and ignored", "take it off the ignored columns");
+            return clash(
+                target,
+                "is both the target and ignored",
+                "take it off the ignored columns",
+            );
         }
         if categorical.contains(&target) {
             let help = "ask for classification (--task classification) if the target's numbers are classes";
             return clash(target, "is the target and cannot be a categorical feature", help);
         }
-        if let Some(weight) = weight.filter(|weight| ignored.contains(weight) || categorical.contains(weight)) {
-            return clash(weight, "is the weight and cannot be ignored or categorical", "choose one of the two");
+        if let Some(weight) =
+            weight.filter(|weight| ignored.contains(weight) || categorical.contains(weight))
+        {
+            return clash(
+                weight,
+                "is the weight and cannot be ignored or categorical",
+                "choose one of the two",
+            );
         }
         if let Some(&both) = categorical.iter().find(|position| ignored.contains(position)) {
             return clash(both, "is both categorical and ignored", "choose one of the two");
         }
-        let is_feature =
-            |position: &usize| *position != target && Some(*position) != weight && !ignored.contains(position);
+        let is_feature = |position: &usize| {
+            *position != target && Some(*position) != weight && !ignored.contains(position)
+        };
         let features: Vec<usize> = (0..names.len()).filter(is_feature).collect();
         if features.is_empty() {
             let help = "the target needs at least one other column to be learned from";
@@ -60,13 +76,23 @@ impl Layout {
 
 /// The position of a column, or an error that lists what there is.
 pub(super) fn find(names: &[String], wanted: &str, part: &str, place: &Place) -> Result<usize> {
-    names.iter().position(|name| name == wanted).ok_or_else(|| unknown(names, &[wanted], part, place))
+    names
+        .iter()
+        .position(|name| name == wanted)
+        .ok_or_else(|| unknown(names, &[wanted], part, place))
 }
 
 /// The positions of all columns, or an error that names every one that is absent.
-pub(super) fn find_all(names: &[String], wanted: &[String], part: &str, place: &Place) -> Result<Vec<usize>> {
-    let positions: HashMap<&str, usize> = names.iter().enumerate().map(|(at, name)| (name.as_str(), at)).collect();
-    let absent: Vec<&str> = wanted.iter().map(String::as_str).filter(|name| !positions.contains_key(name)).collect();
+pub(super) fn find_all(
+    names: &[String],
+    wanted: &[String],
+    part: &str,
+    place: &Place,
+) -> Result<Vec<usize>> {
+    let positions: HashMap<&str, usize> =
+        names.iter().enumerate().map(|(at, name)| (name.as_str(), at)).collect();
+    let absent: Vec<&str> =
+        wanted.iter().map(String::as_str).filter(|name| !positions.contains_key(name)).collect();
     if !absent.is_empty() {
         return Err(unknown(names, &absent, part, place));
     }
@@ -76,15 +102,18 @@ pub(super) fn find_all(names: &[String], wanted: &[String], part: &str, place: &
 fn unknown(names: &[String], wanted: &[&str], part: &str, place: &Place) -> Error {
     let plural = if wanted.len() == 1 { "" } else { "s" };
     let message = format!("no {part} column{plural} {}", listed(wanted));
-    let near: Vec<&str> =
-        wanted.iter().filter_map(|wanted| nearest(wanted, names.iter().map(String::as_str))).collect();
+    let near: Vec<&str> = wanted
+        .iter()
+        .filter_map(|wanted| nearest(wanted, names.iter().map(String::as_str)))
+        .collect();
     let mut help = String::new();
     if !near.is_empty() {
         help += &format!("did you mean {}? ", listed(&near));
     }
     help += &format!("the columns are {}", listed(names));
     if names.iter().all(|name| super::token::number(name.as_bytes()).is_some()) {
-        help += "; they look like a first row of data: the file needs a line of column names before it";
+        help +=
+            "; they look like a first row of data: the file needs a line of column names before it";
     } else if names.len() == 1 {
         help += "; give the delimiter if this is several columns in one";
     }
@@ -118,7 +147,10 @@ mod tests {
             ..ReadOptions::default()
         };
         let layout = Layout::of(&names("id,a,w,zip,y"), &options, &place()).unwrap();
-        assert_eq!(layout, Layout { target: 4, weight: Some(2), features: vec![1, 3], categorical: vec![3] });
+        assert_eq!(
+            layout,
+            Layout { target: 4, weight: Some(2), features: vec![1, 3], categorical: vec![3] }
+        );
     }
 
     #[test]
@@ -146,7 +178,10 @@ mod tests {
         ] {
             assert!(message(&columns, &options).contains("column '"), "{options:?}");
         }
-        assert!(message(&columns, &ReadOptions { ignore: vec!["a".into()], ..base }).contains("no feature column"));
+        assert!(
+            message(&columns, &ReadOptions { ignore: vec!["a".into()], ..base })
+                .contains("no feature column")
+        );
         assert!(message(&columns, &ReadOptions::default()).contains("no target column is given"));
     }
 }

@@ -1,15 +1,17 @@
 //! Columns that somebody else keeps in memory, as rows: nothing is copied but the chunk at hand.
 //!
-//! A caller of another language lends its buffers by [`Columns`]. They are read chunk by chunk, as a file would be, so
-//! that training takes its bins and one chunk of doubles and never a second copy of the table.
+//! A caller of another language lends its buffers by [`Columns`]. They are read chunk by chunk, as
+//! a file would be, so that training takes its bins and one chunk of doubles and never a second
+//! copy of the table.
 //!
-//! Rows of weight 0 are left out, and so are those that single precision, in which scores are kept, would not notice
-//! beside the heaviest: they could only fill leaves of their own.
+//! Rows of weight 0 are left out, and so are those that single precision, in which scores are kept,
+//! would not notice beside the heaviest: they could only fill leaves of their own.
 //!
-//! In a table small enough for its bins to be made from every row, whole weights mean repeated rows, and are taken so: a
-//! row of weight 3 and three equal rows are the same table, hence the same model, bit for bit, whatever a method does
-//! with rows (folds, samples, least sizes of leaves). Repeats have no place of their own in such a table, so that rows
-//! then come in an order that follows from their content; tables without equal rows keep theirs, and with it the model
+//! In a table small enough for its bins to be made from every row, whole weights mean repeated
+//! rows, and are taken so: a row of weight 3 and three equal rows are the same table, hence the
+//! same model, bit for bit, whatever a method does with rows (folds, samples, least sizes of
+//! leaves). Repeats have no place of their own in such a table, so that rows then come in an order
+//! that follows from their content; tables without equal rows keep theirs, and with it the model
 //! that a file with the same rows gives.
 
 use std::fmt::Debug;
@@ -127,7 +129,11 @@ pub fn lent(columns: Arc<dyn Columns>, target: Target) -> Result<Rows> {
     let mut names: Vec<&str> = columns.fields().iter().map(|field| field.name.as_str()).collect();
     names.sort_unstable();
     if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-        return Err(place().column(twice[0], "two features have this name", "give each a name of its own"));
+        return Err(place().column(
+            twice[0],
+            "two features have this name",
+            "give each a name of its own",
+        ));
     }
     let mut features = Vec::with_capacity(columns.fields().len());
     let mut codes = Vec::with_capacity(columns.fields().len());
@@ -146,15 +152,16 @@ pub fn lent(columns: Arc<dyn Columns>, target: Target) -> Result<Rows> {
     Lent::of(columns, codes).settled(schema, Vec::new())
 }
 
-/// Takes a lent table with targets for validation; its features are those of the schema, in their order.
+/// Takes a lent table with targets for validation; its features are those of the schema, in their
+/// order.
 pub fn lent_matching(columns: Arc<dyn Columns>, schema: &Schema) -> Result<Rows> {
     let (lent, warnings) = Lent::following(columns, schema, true)?;
     lent.answers_of(schema)?;
     Ok(lent.into_rows(schema.clone(), warnings))
 }
 
-/// Hands over the rows of a lent table, chunk after chunk, in the terms of a model's schema; returns warnings. Features
-/// are those of the schema, in their order; there are no targets.
+/// Hands over the rows of a lent table, chunk after chunk, in the terms of a model's schema;
+/// returns warnings. Features are those of the schema, in their order; there are no targets.
 pub fn lent_scoring(
     columns: Arc<dyn Columns>,
     schema: &Schema,
@@ -170,7 +177,8 @@ fn place() -> Place {
     Place { file: "the data".to_string(), unit: Unit::Row }
 }
 
-/// The levels of a category that occur, in the order of their letters, and what the lender's codes become.
+/// The levels of a category that occur, in the order of their letters, and what the lender's codes
+/// become.
 fn levels(
     columns: &dyn Columns,
     feature: usize,
@@ -182,10 +190,17 @@ fn levels(
     for run in runs(columns.rows(), 1) {
         codes.clear();
         columns.codes(feature, &Picked::Run(run), &mut codes);
-        codes.iter().for_each(|&code| occurs.get_mut(code as usize).into_iter().for_each(|seen| *seen = true));
+        codes.iter().for_each(|&code| {
+            occurs.get_mut(code as usize).into_iter().for_each(|seen| *seen = true)
+        });
     }
-    let known = |text: &Option<String>| text.clone().filter(|text| !token::is_missing(text.as_bytes()));
-    let found = texts.iter().zip(&occurs).filter(|(_, occurs)| **occurs).filter_map(|(text, _)| known(text));
+    let known =
+        |text: &Option<String>| text.clone().filter(|text| !token::is_missing(text.as_bytes()));
+    let found = texts
+        .iter()
+        .zip(&occurs)
+        .filter(|(_, occurs)| **occurs)
+        .filter_map(|(text, _)| known(text));
     let mut levels: Vec<String> = found.collect();
     levels.sort();
     levels.dedup();
@@ -194,7 +209,9 @@ fn levels(
         return Err(place().column(name, format!("more than {MOST_LEVELS} different texts"), help));
     }
     let code = |text: &Option<String>| {
-        known(text).and_then(|text| levels.binary_search(&text).ok()).map_or(MISSING, |code| code as u32)
+        known(text)
+            .and_then(|text| levels.binary_search(&text).ok())
+            .map_or(MISSING, |code| code as u32)
     };
     let map = texts.iter().map(code).collect();
     Ok((levels, map))
@@ -212,12 +229,23 @@ impl Lent {
         Lent { columns, codes, order: None, weighted, answered: true }
     }
 
-    /// A table whose features must be those of a schema; levels that the schema does not know are told.
-    fn following(columns: Arc<dyn Columns>, schema: &Schema, answered: bool) -> Result<(Lent, Vec<String>)> {
+    /// A table whose features must be those of a schema; levels that the schema does not know are
+    /// told.
+    fn following(
+        columns: Arc<dyn Columns>,
+        schema: &Schema,
+        answered: bool,
+    ) -> Result<(Lent, Vec<String>)> {
         let fields = columns.fields();
         if fields.len() != schema.features.len() {
-            let message = format!("has {} features, but the model wants {}", fields.len(), schema.features.len());
-            return Err(place().fault(message, "give the features of the training data, in their order"));
+            let message = format!(
+                "has {} features, but the model wants {}",
+                fields.len(),
+                schema.features.len()
+            );
+            return Err(
+                place().fault(message, "give the features of the training data, in their order")
+            );
         }
         let (mut codes, mut warnings) = (Vec::with_capacity(fields.len()), Vec::new());
         for (at, (field, feature)) in fields.iter().zip(&schema.features).enumerate() {
@@ -242,7 +270,8 @@ impl Lent {
         Ok((Lent { columns, codes, order: None, weighted, answered }, warnings))
     }
 
-    /// Checks targets and weights, leaves out what weighs nothing, and takes whole weights as repeats.
+    /// Checks targets and weights, leaves out what weighs nothing, and takes whole weights as
+    /// repeats.
     fn settled(mut self, schema: Schema, mut warnings: Vec<String>) -> Result<Rows> {
         let weights = self.answers_of(&schema)?;
         let rows = self.columns.rows();
@@ -253,7 +282,8 @@ impl Lent {
             self.order = self.by_content(&weights);
             self.weighted = false;
         } else {
-            // Learners add weights up in numbers of 24 bits, where lighter rows vanish beside the heaviest.
+            // Learners add weights up in numbers of 24 bits, where lighter rows vanish beside the
+            // heaviest.
             let least = weights.iter().copied().fold(0.0, f64::max) * f64::from(f32::EPSILON);
             let counts = |weight: f64| weight > 0.0 && weight >= least;
             if !weights.iter().all(|&weight| counts(weight)) {
@@ -269,7 +299,10 @@ impl Lent {
             }
         }
         if self.rows() < 2 {
-            let message = format!("only {} of {rows} rows can be learned from (n_samples = {0})", self.rows());
+            let message = format!(
+                "only {} of {rows} rows can be learned from (n_samples = {0})",
+                self.rows()
+            );
             return Err(place().fault(message, "give at least two rows that weigh more than 0"));
         }
         Ok(self.into_rows(schema, warnings))
@@ -306,15 +339,18 @@ impl Lent {
             self.columns.numbers(Part::Weight, &Picked::Run(0..rows), &mut weights);
             let sum: f64 = weights.iter().sum();
             if !(weights.iter().all(|&weight| weight >= 0.0) && sum > 0.0 && sum.is_finite()) {
-                let help = "every weight must be a finite number, 0 or more, and one of them more than 0";
-                return Err(place().fault(format!("the weights cannot be used: they sum to {sum}"), help));
+                let help =
+                    "every weight must be a finite number, 0 or more, and one of them more than 0";
+                return Err(
+                    place().fault(format!("the weights cannot be used: they sum to {sum}"), help)
+                );
             }
         }
         Ok(weights)
     }
 
-    /// The rows with their repeats, in an order that follows from their content; `None` where all rows differ and none
-    /// is left out, and the order at hand is as good as any.
+    /// The rows with their repeats, in an order that follows from their content; `None` where all
+    /// rows differ and none is left out, and the order at hand is as good as any.
     fn by_content(&self, weights: &[f64]) -> Option<Vec<usize>> {
         let mut keys = Vec::with_capacity(self.columns.rows());
         let _ = self.for_each_chunk(&mut |chunk| {
@@ -323,10 +359,16 @@ impl Lent {
             for column in &chunk.columns {
                 match column {
                     Column::Number(values) => {
-                        keys[first..].iter_mut().zip(values).for_each(|(key, &value)| *key = mixed(*key, value));
+                        keys[first..]
+                            .iter_mut()
+                            .zip(values)
+                            .for_each(|(key, &value)| *key = mixed(*key, value));
                     }
                     Column::Category(codes) => {
-                        keys[first..].iter_mut().zip(codes).for_each(|(key, &code)| *key = mixed(*key, code.into()));
+                        keys[first..]
+                            .iter_mut()
+                            .zip(codes)
+                            .for_each(|(key, &code)| *key = mixed(*key, code.into()));
                     }
                 }
             }
@@ -337,7 +379,9 @@ impl Lent {
         order.sort_unstable_by_key(|&row| (keys[row], row));
         let repeated = order.windows(2).any(|pair| keys[pair[0]] == keys[pair[1]]);
         if repeated || order.iter().any(|&row| copies(row) > 1) {
-            return Some(order.into_iter().flat_map(|row| std::iter::repeat_n(row, copies(row))).collect());
+            return Some(
+                order.into_iter().flat_map(|row| std::iter::repeat_n(row, copies(row))).collect(),
+            );
         }
         order.sort_unstable();
         (order.len() < keys.len()).then_some(order)
@@ -350,7 +394,8 @@ impl Lent {
 
     /// Hands every row over, in chunks.
     pub(super) fn for_each_chunk(&self, each: &mut dyn FnMut(&Chunk) -> Result<()>) -> Result<()> {
-        // Bins are made beside a chunk, and all that is wanted of it is to be small; predictions want long runs.
+        // Bins are made beside a chunk, and all that is wanted of it is to be small; predictions
+        // want long runs.
         let shrink = if self.answered { 4 } else { 1 };
         for run in runs(self.rows(), self.codes.len() * shrink) {
             each(&self.chunk(&Picked::Run(run)))?;
@@ -372,10 +417,14 @@ impl Lent {
 
     /// Some rows of one feature.
     pub(super) fn column(&self, feature: usize, rows: &Picked<'_>) -> Column {
-        let Some(map) = &self.codes[feature] else { return Column::Number(self.values(Part::Feature(feature), rows)) };
+        let Some(map) = &self.codes[feature] else {
+            return Column::Number(self.values(Part::Feature(feature), rows));
+        };
         let mut codes = Vec::new();
         self.lenders(rows, |rows| self.columns.codes(feature, rows, &mut codes));
-        codes.iter_mut().for_each(|code| *code = map.get(*code as usize).copied().unwrap_or(MISSING));
+        codes
+            .iter_mut()
+            .for_each(|code| *code = map.get(*code as usize).copied().unwrap_or(MISSING));
         Column::Category(codes)
     }
 
@@ -412,11 +461,20 @@ fn mixed(key: u64, value: f64) -> u64 {
 /// What the lender's codes are in the schema.
 fn known_codes(texts: &[Option<String>], levels: &[String]) -> Vec<u32> {
     let known = KnownLevels::new(levels);
-    texts.iter().map(|text| text.as_ref().and_then(|text| known.code(text.as_bytes())).unwrap_or(MISSING)).collect()
+    texts
+        .iter()
+        .map(|text| text.as_ref().and_then(|text| known.code(text.as_bytes())).unwrap_or(MISSING))
+        .collect()
 }
 
 /// A warning about levels that occur and the schema does not know.
-fn unseen(columns: &dyn Columns, feature: usize, texts: &[Option<String>], map: &[u32], name: &str) -> Option<String> {
+fn unseen(
+    columns: &dyn Columns,
+    feature: usize,
+    texts: &[Option<String>],
+    map: &[u32],
+    name: &str,
+) -> Option<String> {
     let strange = |code: usize| {
         let text = texts.get(code)?.as_deref()?;
         (map[code] == MISSING && !token::is_missing(text.as_bytes())).then_some(text)

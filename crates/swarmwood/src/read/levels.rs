@@ -5,8 +5,9 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use super::token;
 
-/// More distinct texts than this in one column are refused: they are identifiers or free text, nothing can be learned
-/// from them as categories, and every one of them would be stored in the model.
+/// More distinct texts than this in one column are refused: they are identifiers or free text,
+/// nothing can be learned from them as categories, and every one of them would be stored in the
+/// model.
 pub(super) const MOST_LEVELS: usize = 1_000_000;
 /// The same limit for all the text of one column's levels, in bytes.
 const MOST_TEXT: usize = 256 << 20;
@@ -29,7 +30,8 @@ pub(super) struct Seen {
     pub(super) first: u64,
 }
 
-/// Levels collected while reading; codes are given in order of appearance and put in order at the end.
+/// Levels collected while reading; codes are given in order of appearance and put in order at the
+/// end.
 #[derive(Debug, Default)]
 pub(super) struct Levels {
     codes: Codes,
@@ -59,7 +61,8 @@ impl Levels {
 
     /// The level names with what was seen of them, in code order.
     pub(super) fn into_names(self) -> Vec<(String, Seen)> {
-        let mut names: Vec<(String, Seen)> = self.seen.iter().map(|&seen| (String::new(), seen)).collect();
+        let mut names: Vec<(String, Seen)> =
+            self.seen.iter().map(|&seen| (String::new(), seen)).collect();
         for (text, code) in self.codes {
             names[code as usize].0 = String::from_utf8(text.into()).unwrap_or_default();
         }
@@ -69,9 +72,9 @@ impl Levels {
 
 /// The levels of a schema, to look texts up in.
 ///
-/// A text that is not a level as it stands is taken for one that means the same: the same number written differently
-/// (`1` and `1.0`, as an integer column with gaps comes out of some writers), or a boolean in other letters (`true` and
-/// `True`).
+/// A text that is not a level as it stands is taken for one that means the same: the same number
+/// written differently (`1` and `1.0`, as an integer column with gaps comes out of some writers),
+/// or a boolean in other letters (`true` and `True`).
 #[derive(Debug, Default)]
 pub(super) struct KnownLevels {
     codes: Codes,
@@ -126,8 +129,8 @@ pub(super) fn bits(number: f64) -> u64 {
     (number + 0.0).to_bits()
 }
 
-/// Multiplies words into a state: level texts are short and looked up once a cell, where the standard hash would
-/// take most of the time.
+/// Multiplies words into a state: level texts are short and looked up once a cell, where the
+/// standard hash would take most of the time.
 #[derive(Default)]
 struct WordHasher(u64);
 
@@ -180,7 +183,8 @@ mod tests {
     fn takes_another_spelling_of_the_same_value() {
         let names = ["1", "2.50", "true", "False", "x"].map(String::from);
         let known = KnownLevels::new(&names);
-        for (text, code) in [("1", 0), ("1.0", 0), ("2.5", 1), ("TRUE", 2), ("false", 3), ("x", 4)] {
+        for (text, code) in [("1", 0), ("1.0", 0), ("2.5", 1), ("TRUE", 2), ("false", 3), ("x", 4)]
+        {
             assert_eq!(known.code(text.as_bytes()), Some(code), "{text}");
         }
         for text in ["X", "3", "yes", ""] {

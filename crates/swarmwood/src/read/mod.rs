@@ -1,13 +1,15 @@
-//! From files to rows: CSV (plain, gzip, standard input) and Parquet; and from tables in memory ([`lent`]).
+//! From files to rows: CSV (plain, gzip, standard input) and Parquet; and from tables in memory
+//! ([`lent`]).
 //!
-//! A text file has a header line and fields after RFC 4180, in UTF-8; the delimiter is found among comma, semicolon,
-//! tab and bar. A column is read as numbers if every cell is a number or missing (infinities are numbers and lie
-//! beyond all others), else as categories whose levels are ordered by their letters. Missing are empty cells, `NA`,
-//! `None`, `?` and, in upper or lower case, `nan`, `null`, `n/a`, `#n/a` and `<na>`. A column has at most a million
-//! levels, a target at most a thousand classes.
+//! A text file has a header line and fields after RFC 4180, in UTF-8; the delimiter is found among
+//! comma, semicolon, tab and bar. A column is read as numbers if every cell is a number or missing
+//! (infinities are numbers and lie beyond all others), else as categories whose levels are ordered
+//! by their letters. Missing are empty cells, `NA`, `None`, `?` and, in upper or lower case, `nan`,
+//! `null`, `n/a`, `#n/a` and `<na>`. A column has at most a million levels, a target at most a
+//! thousand classes.
 //!
-//! In a Parquet file the types are the file's: numbers, texts and booleans; a null, and a text that would be missing
-//! in a text file, is missing.
+//! In a Parquet file the types are the file's: numbers, texts and booleans; a null, and a text that
+//! would be missing in a text file, is missing.
 
 // Without Parquet nothing hands over typed cells.
 #![cfg_attr(not(feature = "parquet"), allow(dead_code))]
@@ -123,13 +125,14 @@ pub fn training(source: &Source, options: &ReadOptions) -> Result<Rows> {
     survey::survey(Origin::settle(source, MEMORY_LIMIT)?, options, Limits::default())
 }
 
-/// Reads another file (validation, test) with a schema that is already known; targets are required. The target has the
-/// schema's name unless the options name another.
+/// Reads another file (validation, test) with a schema that is already known; targets are required.
+/// The target has the schema's name unless the options name another.
 pub fn matching(source: &Source, schema: &Schema, options: &ReadOptions) -> Result<Rows> {
     follow::matching(Origin::settle(source, MEMORY_LIMIT)?, schema, options, Limits::default())
 }
 
-/// Reads rows to predict, chunk after chunk, with a model's schema; returns warnings. The target may be absent.
+/// Reads rows to predict, chunk after chunk, with a model's schema; returns warnings. The target
+/// may be absent.
 pub fn scoring(
     source: &Source,
     schema: &Schema,
@@ -137,11 +140,16 @@ pub fn scoring(
     each: &mut dyn FnMut(&Chunk) -> Result<()>,
 ) -> Result<Vec<String>> {
     let mut rows = 0;
-    let (frame, mut warnings) =
-        follow::follow(origin::open_once(source)?, schema, options, Answers::Unused, &mut |chunk| {
+    let (frame, mut warnings) = follow::follow(
+        origin::open_once(source)?,
+        schema,
+        options,
+        Answers::Unused,
+        &mut |chunk| {
             rows += chunk.rows;
             each(chunk)
-        })?;
+        },
+    )?;
     if rows == 0 {
         warnings.push(format!("{}: there is a header and no rows", frame.place.file));
     }

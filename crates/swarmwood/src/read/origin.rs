@@ -32,8 +32,8 @@ pub(super) enum Origin {
     Spool(String, Spool),
 }
 
-/// A temporary file. Where the system allows it, its name is removed as soon as it is open, so that nothing is left
-/// even if the program is killed; elsewhere it is removed when it is dropped.
+/// A temporary file. Where the system allows it, its name is removed as soon as it is open, so that
+/// nothing is left even if the program is killed; elsewhere it is removed when it is dropped.
 #[derive(Debug)]
 pub(super) struct Spool {
     file: File,
@@ -45,7 +45,8 @@ impl Spool {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         loop {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
-            let path = std::env::temp_dir().join(format!("swarmwood-input-{}-{number}.tmp", std::process::id()));
+            let path = std::env::temp_dir()
+                .join(format!("swarmwood-input-{}-{number}.tmp", std::process::id()));
             let mut options = OpenOptions::new();
             options.read(true).write(true).create_new(true);
             #[cfg(unix)]
@@ -53,7 +54,8 @@ impl Spool {
             match options.open(&path) {
                 Ok(file) => {
                     #[cfg(unix)]
-                    fs::remove_file(&path).map_err(|source| Error::Write { path: path.clone(), source })?;
+                    fs::remove_file(&path)
+                        .map_err(|source| Error::Write { path: path.clone(), source })?;
                     return Ok(Spool { file, path });
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -165,7 +167,9 @@ impl Origin {
                 let again = file.try_clone().map_err(|error| cannot_read(path, error))?;
                 tell(path.display().to_string(), Box::new(file), Some(ParquetBytes::File(again)))
             }
-            Origin::Bytes(name, bytes) => tell(name.clone(), Box::new(*bytes), Some(ParquetBytes::Static(bytes))),
+            Origin::Bytes(name, bytes) => {
+                tell(name.clone(), Box::new(*bytes), Some(ParquetBytes::Static(bytes)))
+            }
             Origin::Memory(name, bytes) => {
                 let shared = ParquetBytes::Shared(Arc::clone(bytes));
                 tell(name.clone(), Box::new(Cursor::new(Arc::clone(bytes))), Some(shared))
@@ -210,7 +214,8 @@ fn source_name(source: &Source) -> String {
 fn open_file(path: &Path) -> Result<File> {
     let file = File::open(path).map_err(|error| cannot_read(path, error))?;
     if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
-        let error = io::Error::new(io::ErrorKind::IsADirectory, "is a directory; name a file in it");
+        let error =
+            io::Error::new(io::ErrorKind::IsADirectory, "is a directory; name a file in it");
         return Err(cannot_read(path, error));
     }
     Ok(file)
@@ -240,12 +245,14 @@ fn store(name: String, stream: &mut dyn Read, memory_limit: usize) -> Result<Ori
     }
 }
 
-/// Tells the format by the first bytes and undoes the compression. `whole` is the source for reading at any position,
-/// where it offers that.
+/// Tells the format by the first bytes and undoes the compression. `whole` is the source for
+/// reading at any position, where it offers that.
 fn tell(name: String, raw: Box<dyn Read>, whole: Option<ParquetBytes>) -> Result<Opened> {
     let place = Place { file: name, unit: Unit::Line };
     let meter = match &whole {
-        Some(ParquetBytes::File(file)) => file.metadata().ok().map(|metadata| Meter::new(metadata.len())),
+        Some(ParquetBytes::File(file)) => {
+            file.metadata().ok().map(|metadata| Meter::new(metadata.len()))
+        }
         Some(ParquetBytes::Static(bytes)) => Some(Meter::new(bytes.len() as u64)),
         Some(ParquetBytes::Shared(bytes)) => Some(Meter::new(bytes.len() as u64)),
         None => None,
@@ -271,7 +278,12 @@ fn tell(name: String, raw: Box<dyn Read>, whole: Option<ParquetBytes>) -> Result
     }
 }
 
-fn parquet(place: Place, head: Vec<u8>, raw: Box<dyn Read>, whole: Option<ParquetBytes>) -> Result<Opened> {
+fn parquet(
+    place: Place,
+    head: Vec<u8>,
+    raw: Box<dyn Read>,
+    whole: Option<ParquetBytes>,
+) -> Result<Opened> {
     let place = Place { unit: Unit::Row, ..place };
     let bytes = match whole {
         Some(ParquetBytes::File(mut file)) => {
@@ -290,12 +302,16 @@ fn parquet(place: Place, head: Vec<u8>, raw: Box<dyn Read>, whole: Option<Parque
     Ok(Opened::Parquet(ParquetInput { place, bytes }))
 }
 
-/// A failure to read on. Damage inside gzip is a fault of the data, the rest is the system's answer.
+/// A failure to read on. Damage inside gzip is a fault of the data, the rest is the system's
+/// answer.
 pub(super) fn read_fault(place: &Place, compressed: bool, error: io::Error) -> Error {
     use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
     if compressed && matches!(error.kind(), InvalidData | InvalidInput | UnexpectedEof) {
         let what = if error.kind() == UnexpectedEof { "is cut short" } else { "is damaged" };
-        return place.fault(format!("the gzip data {what} ({error})"), "get the file again, and test it with gzip -t");
+        return place.fault(
+            format!("the gzip data {what} ({error})"),
+            "get the file again, and test it with gzip -t",
+        );
     }
     Error::Read { path: PathBuf::from(&place.file), source: error }
 }
@@ -319,7 +335,9 @@ fn foreign(head: &[u8]) -> Option<&'static str> {
         (b"\xFE\xFF", "it is UTF-16 text; save it in the encoding UTF-8"),
     ];
     let known = KNOWN.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, help)| *help);
-    known.or_else(|| head.contains(&0).then_some("it holds zero bytes; give CSV, CSV in gzip, or Parquet"))
+    known.or_else(|| {
+        head.contains(&0).then_some("it holds zero bytes; give CSV, CSV in gzip, or Parquet")
+    })
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Rows kept in memory, each column in the narrowest form that gives back the very same values.
 //!
-//! Real tables are full of flags, counts and short decimals; kept as bytes and shorts they often take less room than
-//! their text did, and most files that would have to be read again from the disk fit.
+//! Real tables are full of flags, counts and short decimals; kept as bytes and shorts they often
+//! take less room than their text did, and most files that would have to be read again from the
+//! disk fit.
 
 use swarmwood_learn::data::{Chunk, Column, MISSING};
 
@@ -66,7 +67,8 @@ impl PackedChunk {
 
     /// Bytes taken, near enough.
     pub(super) fn bytes(&self) -> usize {
-        let columns: usize = self.columns.iter().map(|column| column.bytes() + size_of::<PackedColumn>()).sum();
+        let columns: usize =
+            self.columns.iter().map(|column| column.bytes() + size_of::<PackedColumn>()).sum();
         columns + self.target.bytes() + self.weight.bytes() + size_of::<PackedChunk>()
     }
 
@@ -136,7 +138,11 @@ fn same(a: f64, b: f64) -> bool {
 }
 
 /// Packs every value, or gives up at the first that would not come back the same.
-fn each<P>(values: &[f64], pack: impl Fn(f64) -> P, unpack: impl Fn(&P) -> f64) -> Option<Box<[P]>> {
+fn each<P>(
+    values: &[f64],
+    pack: impl Fn(f64) -> P,
+    unpack: impl Fn(&P) -> f64,
+) -> Option<Box<[P]>> {
     let mut packed = Vec::with_capacity(values.len());
     for &value in values {
         let small = pack(value);
@@ -148,7 +154,8 @@ fn each<P>(values: &[f64], pack: impl Fn(f64) -> P, unpack: impl Fn(&P) -> f64) 
     Some(packed.into_boxed_slice())
 }
 
-// Casts from floats to integers saturate and send NaN to zero; what does not come back is refused by `each`.
+// Casts from floats to integers saturate and send NaN to zero; what does not come back is refused
+// by `each`.
 fn to_byte(value: f64) -> u8 {
     if value.is_nan() { u8::MAX } else { (value as u8).min(u8::MAX - 1) }
 }
@@ -189,8 +196,11 @@ impl PackedNumbers {
             return PackedNumbers::Singles(packed);
         }
         for scale in [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6] {
-            if let Some(packed) = each(values, |value| to_decimal(value, scale), |&packed| from_decimal(packed, scale))
-            {
+            if let Some(packed) = each(
+                values,
+                |value| to_decimal(value, scale),
+                |&packed| from_decimal(packed, scale),
+            ) {
                 return PackedNumbers::Decimals(scale, packed);
             }
         }
@@ -213,7 +223,9 @@ impl PackedNumbers {
             PackedNumbers::Constant(value, rows) => vec![*value; *rows],
             PackedNumbers::Bytes(packed) => packed.iter().map(from_byte).collect(),
             PackedNumbers::Shorts(packed) => packed.iter().map(from_short).collect(),
-            PackedNumbers::Decimals(scale, packed) => packed.iter().map(|&p| from_decimal(p, *scale)).collect(),
+            PackedNumbers::Decimals(scale, packed) => {
+                packed.iter().map(|&p| from_decimal(p, *scale)).collect()
+            }
             PackedNumbers::Singles(packed) => packed.iter().map(|&p| f64::from(p)).collect(),
             PackedNumbers::Doubles(packed) => packed.to_vec(),
         }
@@ -235,7 +247,9 @@ impl PackedCodes {
 
     fn unpack(&self) -> Vec<u32> {
         match self {
-            PackedCodes::Bytes(codes) => codes.iter().map(|&c| if c == u8::MAX { MISSING } else { c.into() }).collect(),
+            PackedCodes::Bytes(codes) => {
+                codes.iter().map(|&c| if c == u8::MAX { MISSING } else { c.into() }).collect()
+            }
             PackedCodes::Shorts(codes) => {
                 codes.iter().map(|&c| if c == u16::MAX { MISSING } else { c.into() }).collect()
             }
@@ -254,7 +268,10 @@ mod tests {
         let packed = PackedNumbers::new(values);
         let back = packed.unpack();
         assert_eq!(back.len(), values.len());
-        assert!(back.iter().zip(values).all(|(&a, &b)| same(a, b)), "{values:?} came back as {back:?}");
+        assert!(
+            back.iter().zip(values).all(|(&a, &b)| same(a, b)),
+            "{values:?} came back as {back:?}"
+        );
         packed
     }
 
@@ -266,7 +283,10 @@ mod tests {
         assert!(matches!(assert_back(&[0.0, 254.0, nan]), PackedNumbers::Bytes(_)));
         assert!(matches!(assert_back(&[0.0, 255.0, nan]), PackedNumbers::Shorts(_)));
         assert!(matches!(assert_back(&[-32768.0, 32766.0]), PackedNumbers::Shorts(_)));
-        assert!(matches!(assert_back(&[0.5, 1e9, f64::INFINITY, -0.0, nan]), PackedNumbers::Singles(_)));
+        assert!(matches!(
+            assert_back(&[0.5, 1e9, f64::INFINITY, -0.0, nan]),
+            PackedNumbers::Singles(_)
+        ));
         assert!(matches!(assert_back(&[47.5112, -122.257, nan]), PackedNumbers::Decimals(..)));
         assert!(matches!(assert_back(&[1.0 / 3.0, 1.0]), PackedNumbers::Doubles(_)));
         assert!(matches!(assert_back(&[0.0, -0.0]), PackedNumbers::Singles(_)));
@@ -274,7 +294,12 @@ mod tests {
 
     #[test]
     fn keeps_codes_at_the_edges_of_each_form() {
-        for codes in [vec![0, 254, MISSING], vec![255, MISSING], vec![65534, MISSING], vec![65535, MISSING, 7]] {
+        for codes in [
+            vec![0, 254, MISSING],
+            vec![255, MISSING],
+            vec![65534, MISSING],
+            vec![65535, MISSING, 7],
+        ] {
             assert_eq!(PackedCodes::new(&codes).unpack(), codes);
         }
     }

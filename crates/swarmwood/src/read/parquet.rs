@@ -1,8 +1,9 @@
 //! Parquet files, row group after row group, column by column.
 //!
-//! The column readers of the `parquet` crate are used without Arrow, which would add much to the time to build. Numbers of
-//! every width, decimals, booleans and texts are read. Dates, times and nested columns are refused by name, but only
-//! if they are asked for: an ignored column may be anything.
+//! The column readers of the `parquet` crate are used without Arrow, which would add much to the
+//! time to build. Numbers of every width, decimals, booleans and texts are read. Dates, times and
+//! nested columns are refused by name, but only if they are asked for: an ignored column may be
+//! anything.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -72,7 +73,11 @@ impl ParquetTable {
         check_unique(&names, &place, None)?;
         let mut columns: Vec<ParquetColumn> = names
             .iter()
-            .map(|_| ParquetColumn { leaf: 0, form: Form::Unreadable("a column without values"), present: 0 })
+            .map(|_| ParquetColumn {
+                leaf: 0,
+                form: Form::Unreadable("a column without values"),
+                present: 0,
+            })
             .collect();
         for (leaf, column) in schema.columns().iter().enumerate() {
             let root = schema.get_column_root_idx(leaf);
@@ -80,7 +85,8 @@ impl ParquetTable {
             let form = if nested { Form::Unreadable("a nested column") } else { form_of(column) };
             columns[root] = ParquetColumn { leaf, form, present: column.max_def_level() };
         }
-        let meter = Meter::new(u64::try_from(reader.metadata().file_metadata().num_rows()).unwrap_or(0));
+        let meter =
+            Meter::new(u64::try_from(reader.metadata().file_metadata().num_rows()).unwrap_or(0));
         Ok(ParquetTable { place, names, columns, reader, meter })
     }
 
@@ -130,7 +136,13 @@ impl ParquetTable {
     }
 
     /// Moves a batch of rows into the frame: targets first, because they decide which rows stay.
-    fn pour(&self, readers: &mut Readers, frame: &mut Frame, rows: usize, first_row: u64) -> Result<()> {
+    fn pour(
+        &self,
+        readers: &mut Readers,
+        frame: &mut Frame,
+        rows: usize,
+        first_row: u64,
+    ) -> Result<()> {
         let mut stays = vec![true; rows];
         if let (Some(reader), Some((slot, cells))) = (&mut readers.target, &frame.target) {
             let column = &self.columns[slot.position];
@@ -153,7 +165,11 @@ impl ParquetTable {
             let column = &self.columns[slot.position];
             let as_number = matches!(cells, Cells::Number { .. });
             let mut push = |row: usize, cell: Cell<'_>| {
-                if stays[row] { frame.push_feature(feature, cell, first_row + row as u64) } else { Ok(()) }
+                if stays[row] {
+                    frame.push_feature(feature, cell, first_row + row as u64)
+                } else {
+                    Ok(())
+                }
             };
             cells_of(&self.place, reader, column, rows, as_number, &mut push)?;
         }
@@ -162,11 +178,17 @@ impl ParquetTable {
     }
 
     fn readers(&self, group: &dyn RowGroupReader, frame: &Frame) -> Result<Readers> {
-        let open = |position: usize| guard(&self.place, || group.get_column_reader(self.columns[position].leaf));
+        let open = |position: usize| {
+            guard(&self.place, || group.get_column_reader(self.columns[position].leaf))
+        };
         Ok(Readers {
             target: frame.target.as_ref().map(|(slot, _)| open(slot.position)).transpose()?,
             weight: frame.weight.as_ref().map(|(slot, _)| open(slot.position)).transpose()?,
-            features: frame.features.iter().map(|(slot, _)| open(slot.position)).collect::<Result<_>>()?,
+            features: frame
+                .features
+                .iter()
+                .map(|(slot, _)| open(slot.position))
+                .collect::<Result<_>>()?,
         })
     }
 
@@ -175,7 +197,10 @@ impl ParquetTable {
         let weight = frame.weight.iter().map(|(slot, _)| slot);
         for slot in frame.features.iter().map(|(slot, _)| slot).chain(target).chain(weight) {
             if let Form::Unreadable(what) = self.columns[slot.position].form {
-                let help = format!("turn it into numbers or text, or leave it out (--ignore '{}')", slot.name);
+                let help = format!(
+                    "turn it into numbers or text, or leave it out (--ignore '{}')",
+                    slot.name
+                );
                 return Err(self.place.column(&slot.name, format!("{what} cannot be used"), help));
             }
         }
@@ -186,8 +211,12 @@ impl ParquetTable {
 fn open_reader(bytes: ParquetBytes) -> std::result::Result<Box<dyn FileReader>, ParquetError> {
     Ok(match bytes {
         ParquetBytes::File(file) => Box::new(SerializedFileReader::new(file)?),
-        ParquetBytes::Static(bytes) => Box::new(SerializedFileReader::new(Bytes::from_static(bytes))?),
-        ParquetBytes::Shared(bytes) => Box::new(SerializedFileReader::new(Bytes::from_owner(bytes))?),
+        ParquetBytes::Static(bytes) => {
+            Box::new(SerializedFileReader::new(Bytes::from_static(bytes))?)
+        }
+        ParquetBytes::Shared(bytes) => {
+            Box::new(SerializedFileReader::new(Bytes::from_owner(bytes))?)
+        }
     })
 }
 
@@ -203,11 +232,17 @@ fn form_of(column: &ColumnDescriptor) -> Form {
     let (logical, old) = (column.logical_type_ref(), column.converted_type());
     let scale = column.type_scale();
     let is_decimal = matches!(logical, Some(LogicalType::Decimal(_))) || old == Old::DECIMAL;
-    let is_time = matches!(logical, Some(LogicalType::Date | LogicalType::Time(_) | LogicalType::Timestamp(_)))
-        || matches!(
-            old,
-            Old::DATE | Old::TIME_MILLIS | Old::TIME_MICROS | Old::TIMESTAMP_MILLIS | Old::TIMESTAMP_MICROS
-        );
+    let is_time = matches!(
+        logical,
+        Some(LogicalType::Date | LogicalType::Time(_) | LogicalType::Timestamp(_))
+    ) || matches!(
+        old,
+        Old::DATE
+            | Old::TIME_MILLIS
+            | Old::TIME_MICROS
+            | Old::TIMESTAMP_MILLIS
+            | Old::TIMESTAMP_MICROS
+    );
     let unsigned = matches!(logical, Some(LogicalType::Integer(int)) if !int.is_signed)
         || matches!(old, Old::UINT_8 | Old::UINT_16 | Old::UINT_32 | Old::UINT_64);
     match column.physical_type() {
@@ -218,7 +253,9 @@ fn form_of(column: &ColumnDescriptor) -> Form {
         }
         PhysicalType::INT96 => Form::Unreadable("a column of dates or times"),
         PhysicalType::FLOAT | PhysicalType::DOUBLE => Form::Float,
-        PhysicalType::BYTE_ARRAY | PhysicalType::FIXED_LEN_BYTE_ARRAY if is_decimal => Form::Decimal { scale },
+        PhysicalType::BYTE_ARRAY | PhysicalType::FIXED_LEN_BYTE_ARRAY if is_decimal => {
+            Form::Decimal { scale }
+        }
         PhysicalType::BYTE_ARRAY => match logical {
             None | Some(LogicalType::String | LogicalType::Enum | LogicalType::Json) => Form::Text,
             _ => Form::Unreadable("a column of binary data"),
@@ -247,28 +284,41 @@ fn cells_of(
             let batch = Batch::read(place, reader, rows, present)?;
             let truth = |truth: &bool| if *truth { &b"true"[..] } else { b"false" };
             batch.cells(push, |value| {
-                if as_number { Cell::Number(f64::from(u8::from(*value))) } else { Cell::Text(truth(value)) }
+                if as_number {
+                    Cell::Number(f64::from(u8::from(*value)))
+                } else {
+                    Cell::Text(truth(value))
+                }
             })
         }
-        ColumnReader::Int32ColumnReader(reader) => Batch::read(place, reader, rows, present)?.cells(push, |&value| {
-            let wide = if form == UNSIGNED { i128::from(value.cast_unsigned()) } else { i128::from(value) };
-            integer(wide, form)
-        }),
-        ColumnReader::Int64ColumnReader(reader) => Batch::read(place, reader, rows, present)?.cells(push, |&value| {
-            let wide = if form == UNSIGNED { i128::from(value.cast_unsigned()) } else { i128::from(value) };
-            integer(wide, form)
-        }),
-        ColumnReader::FloatColumnReader(reader) => {
-            Batch::read(place, reader, rows, present)?.cells(push, |&value| Cell::Number(f64::from(value)))
-        }
+        ColumnReader::Int32ColumnReader(reader) => Batch::read(place, reader, rows, present)?
+            .cells(push, |&value| {
+                let wide = if form == UNSIGNED {
+                    i128::from(value.cast_unsigned())
+                } else {
+                    i128::from(value)
+                };
+                integer(wide, form)
+            }),
+        ColumnReader::Int64ColumnReader(reader) => Batch::read(place, reader, rows, present)?
+            .cells(push, |&value| {
+                let wide = if form == UNSIGNED {
+                    i128::from(value.cast_unsigned())
+                } else {
+                    i128::from(value)
+                };
+                integer(wide, form)
+            }),
+        ColumnReader::FloatColumnReader(reader) => Batch::read(place, reader, rows, present)?
+            .cells(push, |&value| Cell::Number(f64::from(value))),
         ColumnReader::DoubleColumnReader(reader) => {
             Batch::read(place, reader, rows, present)?.cells(push, |&value| Cell::Number(value))
         }
-        ColumnReader::ByteArrayColumnReader(reader) => {
-            Batch::read(place, reader, rows, present)?.cells(push, |value| bytes_cell(value.data(), form))
-        }
+        ColumnReader::ByteArrayColumnReader(reader) => Batch::read(place, reader, rows, present)?
+            .cells(push, |value| bytes_cell(value.data(), form)),
         ColumnReader::FixedLenByteArrayColumnReader(reader) => {
-            Batch::read(place, reader, rows, present)?.cells(push, |value| bytes_cell(value.data(), form))
+            Batch::read(place, reader, rows, present)?
+                .cells(push, |value| bytes_cell(value.data(), form))
         }
         ColumnReader::Int96ColumnReader(_) => Err(place.fault("a date was not expected here", "")),
     }
@@ -287,9 +337,11 @@ fn bytes_cell(bytes: &[u8], form: Form) -> Cell<'_> {
     match form {
         Form::Decimal { scale } => {
             let Some(first) = bytes.first() else { return Cell::Missing };
-            // Two's complement, the highest byte first; a number this wide has lost its last digits anyway.
+            // Two's complement, the highest byte first; a number this wide has lost its last digits
+            // anyway.
             let start = f64::from(first.cast_signed());
-            let value = bytes[1..].iter().fold(start, |value, &byte| value * 256.0 + f64::from(byte));
+            let value =
+                bytes[1..].iter().fold(start, |value, &byte| value * 256.0 + f64::from(byte));
             Cell::Number(value / 10_f64.powi(scale))
         }
         Form::Half => match bytes.try_into() {
@@ -332,8 +384,9 @@ impl<V> Batch<V> {
         let (mut values, mut levels) = (Vec::new(), Vec::new());
         let mut read = 0;
         while read < rows {
-            let (records, _, _) =
-                guard(place, || reader.read_records(rows - read, Some(&mut levels), None, &mut values))?;
+            let (records, _, _) = guard(place, || {
+                reader.read_records(rows - read, Some(&mut levels), None, &mut values)
+            })?;
             if records == 0 {
                 return Err(damaged(place, "a column ends too early"));
             }
@@ -363,8 +416,12 @@ fn damaged(place: &Place, what: &str) -> Error {
     place.fault(format!("the Parquet data is damaged ({what})"), "write or fetch the file again")
 }
 
-/// Turns the library's errors into ours, and its panics too: a damaged file must not end the program.
-fn guard<T>(place: &Place, work: impl FnOnce() -> std::result::Result<T, ParquetError>) -> Result<T> {
+/// Turns the library's errors into ours, and its panics too: a damaged file must not end the
+/// program.
+fn guard<T>(
+    place: &Place,
+    work: impl FnOnce() -> std::result::Result<T, ParquetError>,
+) -> Result<T> {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(ParquetError::NYI(what))) => Err(place.fault(

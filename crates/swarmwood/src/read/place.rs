@@ -28,17 +28,33 @@ impl Place {
     }
 
     /// A fault of a column.
-    pub(super) fn column(&self, column: &str, message: impl Into<String>, help: impl Into<String>) -> Error {
+    pub(super) fn column(
+        &self,
+        column: &str,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Error {
         self.build(None, Some(column), message.into(), help.into())
     }
 
     /// A fault of a row.
-    pub(super) fn row(&self, at: u64, message: impl Into<String>, help: impl Into<String>) -> Error {
+    pub(super) fn row(
+        &self,
+        at: u64,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Error {
         self.build(Some(at), None, message.into(), help.into())
     }
 
     /// A fault of one cell.
-    pub(super) fn cell(&self, at: u64, column: &str, message: impl Into<String>, help: impl Into<String>) -> Error {
+    pub(super) fn cell(
+        &self,
+        at: u64,
+        column: &str,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Error {
         self.build(Some(at), Some(column), message.into(), help.into())
     }
 
@@ -55,7 +71,13 @@ impl Place {
             (Some(at), Unit::Row) => (None, format!("row {at}: {message}")),
             (at, _) => (at, message),
         };
-        Error::Data(DataError { file: self.file.clone(), line, column: column.map(String::from), message, help })
+        Error::Data(DataError {
+            file: self.file.clone(),
+            line,
+            column: column.map(String::from),
+            message,
+            help,
+        })
     }
 }
 
@@ -73,7 +95,8 @@ pub(super) fn shown(text: &[u8]) -> String {
 /// The first few of a list of names, and how many more there are.
 pub(super) fn listed<S: AsRef<str>>(names: &[S]) -> String {
     const MOST: usize = 20;
-    let mut list: Vec<String> = names.iter().take(MOST).map(|name| format!("'{}'", name.as_ref())).collect();
+    let mut list: Vec<String> =
+        names.iter().take(MOST).map(|name| format!("'{}'", name.as_ref())).collect();
     if names.len() > MOST {
         list.push(format!("… ({} more)", names.len() - MOST));
     }

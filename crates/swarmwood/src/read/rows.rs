@@ -14,7 +14,8 @@ use super::pack::PackedChunk;
 use super::sample::{append, hash, is_sampled, pick, pick_column, pick_values, threshold};
 use crate::{Error, Result};
 
-/// Rows with their schema, ready for training: kept in memory if small, read again from the source if not.
+/// Rows with their schema, ready for training: kept in memory if small, read again from the source
+/// if not.
 #[derive(Debug, Clone)]
 pub struct Rows {
     /// Features and target as they were read.
@@ -51,11 +52,15 @@ impl Store {
                 let mut positions = |chunk: &PackedChunk| {
                     let start = first;
                     first += chunk.rows();
-                    (0..chunk.rows()).filter(|index| is_sampled((start + index) as u64, self.threshold)).collect()
+                    (0..chunk.rows())
+                        .filter(|index| is_sampled((start + index) as u64, self.threshold))
+                        .collect()
                 };
                 chunks.iter().map(&mut positions).collect()
             }
-            Kept::Sample { batches, .. } => batches.iter().map(|batch| (0..batch.rows.len()).collect()).collect(),
+            Kept::Sample { batches, .. } => {
+                batches.iter().map(|batch| (0..batch.rows.len()).collect()).collect()
+            }
             // Lent tables are in no chunks.
             Kept::Lent(_) => Vec::new(),
         }
@@ -102,15 +107,28 @@ impl Rows {
         // Rows in memory make the source dispensable, and with it a stored copy of standard input.
         let origin = matches!(kept, Kept::Sample { .. }).then_some((origin, options));
         let threshold = threshold(rows as u64, super::SAMPLE_ROWS);
-        let store = Store { rows, kept, threshold, sampled: OnceLock::new(), sampled_set: OnceLock::new(), origin };
+        let store = Store {
+            rows,
+            kept,
+            threshold,
+            sampled: OnceLock::new(),
+            sampled_set: OnceLock::new(),
+            origin,
+        };
         Rows { schema, rows, warnings, store: Arc::new(store), part: None }
     }
 
     /// Rows that stay where they are.
     pub(super) fn lent(schema: Schema, rows: usize, warnings: Vec<String>, kept: Kept) -> Rows {
         let threshold = threshold(rows as u64, super::SAMPLE_ROWS);
-        let store =
-            Store { rows, kept, threshold, sampled: OnceLock::new(), sampled_set: OnceLock::new(), origin: None };
+        let store = Store {
+            rows,
+            kept,
+            threshold,
+            sampled: OnceLock::new(),
+            sampled_set: OnceLock::new(),
+            origin: None,
+        };
         Rows { schema, rows, warnings, store: Arc::new(store), part: None }
     }
 
@@ -130,11 +148,14 @@ impl Rows {
                 return Err(changed(&self.store));
             }
             let start = rows.start;
-            let indices: Vec<usize> = rows.filter(|&row| part.has(row)).map(|row| row - start).collect();
+            let indices: Vec<usize> =
+                rows.filter(|&row| part.has(row)).map(|row| row - start).collect();
             if indices.is_empty() { Ok(()) } else { each(&pick(chunk, &indices)) }
         };
         match (&self.store.kept, &self.store.origin) {
-            (Kept::All(chunks), _) => chunks.iter().try_for_each(|chunk| hand_over(&chunk.unpack())),
+            (Kept::All(chunks), _) => {
+                chunks.iter().try_for_each(|chunk| hand_over(&chunk.unpack()))
+            }
             (Kept::Lent(lent), _) => lent.for_each_chunk(&mut hand_over),
             (Kept::Sample { .. }, Some((origin, options))) => {
                 follow(origin.open()?, &self.schema, options, Answers::Needed, &mut hand_over)?;
@@ -145,19 +166,24 @@ impl Rows {
         }
     }
 
-    /// The rows that bins are made from, in row order: all of them up to [`super::SAMPLE_ROWS`], otherwise that many
-    /// chosen by a fixed hash of the row number. A part of a split has its share of the sample of the whole.
+    /// The rows that bins are made from, in row order: all of them up to [`super::SAMPLE_ROWS`],
+    /// otherwise that many chosen by a fixed hash of the row number. A part of a split has its
+    /// share of the sample of the whole.
     pub fn sample(&self) -> Chunk {
         if let Kept::Lent(lent) = &self.store.kept {
             return lent.chunk(&Picked::At(&self.sampled_here()));
         }
         let mut sample = Chunk::default();
         self.for_each_sampled(|chunk, indices| {
-            let mut columns = (0..self.schema.features.len()).map(|c| pick_column(&chunk.column(c), indices));
+            let mut columns =
+                (0..self.schema.features.len()).map(|c| pick_column(&chunk.column(c), indices));
             if sample.columns.is_empty() {
                 sample.columns = columns.collect();
             } else {
-                sample.columns.iter_mut().for_each(|column| columns.next().into_iter().for_each(|c| append(column, c)));
+                sample
+                    .columns
+                    .iter_mut()
+                    .for_each(|column| columns.next().into_iter().for_each(|c| append(column, c)));
             }
             sample.target.extend(pick_values(&chunk.target(), indices));
             sample.weight.extend(pick_values(&chunk.weight(), indices));
@@ -166,8 +192,8 @@ impl Rows {
         sample
     }
 
-    /// One feature of [`Rows::sample`], which takes a fraction of the memory where there are many; `None` if there is
-    /// no such feature.
+    /// One feature of [`Rows::sample`], which takes a fraction of the memory where there are many;
+    /// `None` if there is no such feature.
     pub fn sample_column(&self, feature: usize) -> Option<Column> {
         self.schema.features.get(feature)?;
         if let Kept::Lent(lent) = &self.store.kept {
@@ -189,7 +215,9 @@ impl Rows {
         let store = &self.store;
         let sampled = store.sampled_set.get_or_init(|| {
             let mut set = Part(vec![0; store.rows.div_ceil(64)]);
-            (0..store.rows).filter(|&row| is_sampled(row as u64, store.threshold)).for_each(|row| set.set(row));
+            (0..store.rows)
+                .filter(|&row| is_sampled(row as u64, store.threshold))
+                .for_each(|row| set.set(row));
             set
         });
         sampled.rows().filter(|&row| self.part.as_ref().is_none_or(|part| part.has(row))).collect()
@@ -197,13 +225,15 @@ impl Rows {
 
     /// Hands over every chunk that holds rows of the sample, with their positions in it.
     fn for_each_sampled(&self, mut each: impl FnMut(&PackedChunk, &[usize])) {
-        let mut hand_over = |chunk: &PackedChunk, positions: &[usize], row: &dyn Fn(usize) -> usize| {
-            let Some(part) = &self.part else { return each(chunk, positions) };
-            let here: Vec<usize> = positions.iter().copied().filter(|&index| part.has(row(index))).collect();
-            if !here.is_empty() {
-                each(chunk, &here);
-            }
-        };
+        let mut hand_over =
+            |chunk: &PackedChunk, positions: &[usize], row: &dyn Fn(usize) -> usize| {
+                let Some(part) = &self.part else { return each(chunk, positions) };
+                let here: Vec<usize> =
+                    positions.iter().copied().filter(|&index| part.has(row(index))).collect();
+                if !here.is_empty() {
+                    each(chunk, &here);
+                }
+            };
         let sampled = self.store.sampled.get_or_init(|| self.store.find_sampled());
         match &self.store.kept {
             Kept::All(chunks) => {
@@ -223,9 +253,9 @@ impl Rows {
         }
     }
 
-    /// Splits off a fraction of the rows, for validation: `(rest, held out)`. The rows are chosen by a hash of their
-    /// number and the seed; in a classification every class gives its share, and keeps at least one row. Both parts
-    /// have at least one row; the warnings stay with the rest.
+    /// Splits off a fraction of the rows, for validation: `(rest, held out)`. The rows are chosen
+    /// by a hash of their number and the seed; in a classification every class gives its share, and
+    /// keeps at least one row. Both parts have at least one row; the warnings stay with the rest.
     pub fn holdout(self, fraction: f64, seed: u64) -> Result<(Rows, Rows)> {
         if self.rows < 2 || !(fraction > 0.0 && fraction < 1.0) {
             let message = format!("cannot hold out a fraction of {fraction} of {} rows", self.rows);
@@ -289,7 +319,9 @@ impl Rows {
 
     fn without(&self, held: &Part) -> Part {
         let mut rest = Part::empty(self.store.rows);
-        (0..self.store.rows).filter(|&row| self.is_here(row) && !held.has(row)).for_each(|row| rest.set(row));
+        (0..self.store.rows)
+            .filter(|&row| self.is_here(row) && !held.has(row))
+            .for_each(|row| rest.set(row));
         rest
     }
 }

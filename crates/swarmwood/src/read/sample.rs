@@ -4,15 +4,18 @@ use swarmwood_learn::data::{Chunk, Column};
 
 use super::pack::PackedChunk;
 
-/// The finishing step of SplitMix64 (Steele, Lea, Flood 2014): a bijection, so no two rows share a value.
+/// The finishing step of SplitMix64 (Steele, Lea, Flood 2014): a bijection, so no two rows share a
+/// value.
 pub(super) fn hash(row: u64, seed: u64) -> u64 {
-    let mut z = (row ^ seed.wrapping_mul(0xD1B5_4A32_D192_ED03)).wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let mut z =
+        (row ^ seed.wrapping_mul(0xD1B5_4A32_D192_ED03)).wrapping_add(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     z ^ (z >> 31)
 }
 
-/// The seed of the sample that bins are made from; it is fixed, so that bins depend on the rows alone.
+/// The seed of the sample that bins are made from; it is fixed, so that bins depend on the rows
+/// alone.
 const SAMPLE_SEED: u64 = 0;
 
 /// The largest hash among the `size` rows with the smallest ones: rows up to it are the sample.
@@ -23,7 +26,8 @@ pub(super) fn threshold(rows: u64, size: usize) -> u64 {
     cut((0..rows).map(|row| hash(row, SAMPLE_SEED)), size)
 }
 
-/// The `size`-th smallest of more than `size` distinct values, without holding more than twice as many.
+/// The `size`-th smallest of more than `size` distinct values, without holding more than twice as
+/// many.
 fn cut(values: impl Iterator<Item = u64>, size: usize) -> u64 {
     let mut smallest = Vec::with_capacity(2 * size);
     let mut limit = u64::MAX;
@@ -51,8 +55,8 @@ pub(super) struct Batch {
     pub(super) chunk: PackedChunk,
 }
 
-/// Collects the sample of a stream whose length is not known: rows that may still belong to it are kept, and thinned
-/// out whenever they are twice as many as wanted.
+/// Collects the sample of a stream whose length is not known: rows that may still belong to it are
+/// kept, and thinned out whenever they are twice as many as wanted.
 #[derive(Debug)]
 pub(super) struct Sampler {
     size: usize,
@@ -71,7 +75,8 @@ impl Sampler {
     pub(super) fn add(&mut self, chunk: &Chunk) {
         let first = self.next_row;
         self.next_row += chunk.rows as u64;
-        let rows: Vec<u64> = (first..self.next_row).filter(|&row| is_sampled(row, self.threshold)).collect();
+        let rows: Vec<u64> =
+            (first..self.next_row).filter(|&row| is_sampled(row, self.threshold)).collect();
         if rows.is_empty() {
             return;
         }
@@ -93,7 +98,11 @@ impl Sampler {
         if self.kept <= self.size {
             return;
         }
-        let hashes = self.batches.iter().flat_map(|batch| batch.rows.iter()).map(|&row| hash(row, SAMPLE_SEED));
+        let hashes = self
+            .batches
+            .iter()
+            .flat_map(|batch| batch.rows.iter())
+            .map(|&row| hash(row, SAMPLE_SEED));
         self.threshold = cut(hashes, self.size);
         self.kept = 0;
         for batch in &mut self.batches {
@@ -123,13 +132,19 @@ pub(super) fn pick(chunk: &Chunk, indices: &[usize]) -> Chunk {
 pub(super) fn pick_column(column: &Column, indices: &[usize]) -> Column {
     match column {
         Column::Number(values) => Column::Number(pick_values(values, indices)),
-        Column::Category(codes) => Column::Category(indices.iter().map(|&index| codes[index]).collect()),
+        Column::Category(codes) => {
+            Column::Category(indices.iter().map(|&index| codes[index]).collect())
+        }
     }
 }
 
 /// The values at these positions; a vector that is not in use stays empty.
 pub(super) fn pick_values(values: &[f64], indices: &[usize]) -> Vec<f64> {
-    if values.is_empty() { Vec::new() } else { indices.iter().map(|&index| values[index]).collect() }
+    if values.is_empty() {
+        Vec::new()
+    } else {
+        indices.iter().map(|&index| values[index]).collect()
+    }
 }
 
 /// Adds the cells of `more` to a column of the same kind.
@@ -170,7 +185,9 @@ mod tests {
             let found: Vec<u64> = batches.iter().flat_map(|batch| batch.rows.clone()).collect();
             assert_eq!(found, expected, "chunks of {step}");
             for batch in &batches {
-                let Column::Number(values) = batch.chunk.column(0) else { panic!("numbers went in") };
+                let Column::Number(values) = batch.chunk.column(0) else {
+                    panic!("numbers went in")
+                };
                 assert_eq!(values, batch.rows.iter().map(|&row| row as f64).collect::<Vec<f64>>());
             }
         }

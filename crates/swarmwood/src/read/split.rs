@@ -1,8 +1,9 @@
 //! Bytes to records and fields, after RFC 4180.
 //!
-//! A field may be quoted; inside quotes a quote is written twice and line ends are text. Blanks around a field are
-//! dropped unless they are quoted, lines with nothing on them are skipped, and lines end with LF, CRLF or CR. The
-//! reader keeps one buffer; a record's fields are slices of it, so no cell costs an allocation.
+//! A field may be quoted; inside quotes a quote is written twice and line ends are text. Blanks
+//! around a field are dropped unless they are quoted, lines with nothing on them are skipped, and
+//! lines end with LF, CRLF or CR. The reader keeps one buffer; a record's fields are slices of it,
+//! so no cell costs an allocation.
 
 use std::io::{self, Read};
 
@@ -17,7 +18,8 @@ pub(super) enum SplitError {
     Read(io::Error),
     /// The quote that opened on this line was not closed.
     OpenQuote(u64),
-    /// The quoted field that opened on the first line goes on after its closing quote on the second.
+    /// The quoted field that opened on the first line goes on after its closing quote on the
+    /// second.
     AfterQuote(u64, u64),
     /// The record that starts on this line has no end in sight.
     LongRecord(u64),
@@ -140,7 +142,8 @@ impl<R: Read> Splitter<R> {
         }
     }
 
-    /// Finds the fields of the record at `start` without changing the buffer, so that it can be tried again with more.
+    /// Finds the fields of the record at `start` without changing the buffer, so that it can be
+    /// tried again with more.
     fn scan(&mut self) -> Result<Scan, SplitError> {
         self.spans.clear();
         let bytes = &self.buffer[..self.end];
@@ -169,7 +172,12 @@ impl<R: Read> Splitter<R> {
                 stop = find_either(bytes, at, self.delimiter, self.terminator);
                 let ends_line = stop == self.end || bytes[stop] == self.terminator;
                 let range = trim(bytes, begin, stop, ends_line, self.delimiter);
-                self.spans.push(Span { start: range.start, end: range.end, quoted: false, doubled: false });
+                self.spans.push(Span {
+                    start: range.start,
+                    end: range.end,
+                    quoted: false,
+                    doubled: false,
+                });
             }
             if stop == self.end {
                 return Ok(if self.ended { Scan::Record(stop) } else { Scan::Incomplete });
@@ -181,7 +189,8 @@ impl<R: Read> Splitter<R> {
         }
     }
 
-    /// Takes the scanned record: makes doubled quotes single, in place, and counts the lines it covered.
+    /// Takes the scanned record: makes doubled quotes single, in place, and counts the lines it
+    /// covered.
     fn settle(&mut self, end: usize) {
         let mut lines = 1;
         for span in &mut self.spans {
@@ -220,7 +229,9 @@ impl<R: Read> Splitter<R> {
     }
 
     fn line_at(&self, position: usize) -> u64 {
-        self.next_line + memchr::memchr_iter(self.terminator, &self.buffer[self.start..position]).count() as u64
+        self.next_line
+            + memchr::memchr_iter(self.terminator, &self.buffer[self.start..position]).count()
+                as u64
     }
 }
 
@@ -229,7 +240,13 @@ fn is_blank(byte: u8, delimiter: u8) -> bool {
 }
 
 /// Drops blanks at both ends, and the CR of a CRLF.
-fn trim(bytes: &[u8], start: usize, end: usize, ends_line: bool, delimiter: u8) -> std::ops::Range<usize> {
+fn trim(
+    bytes: &[u8],
+    start: usize,
+    end: usize,
+    ends_line: bool,
+    delimiter: u8,
+) -> std::ops::Range<usize> {
     let (mut start, mut end) = (start, end);
     if ends_line && end > start && bytes[end - 1] == b'\r' {
         end -= 1;
@@ -243,8 +260,8 @@ fn trim(bytes: &[u8], start: usize, end: usize, ends_line: bool, delimiter: u8) 
     start..end
 }
 
-/// The content of the quoted field that opens at `open`, and the position after its closing quote; `None` if the field
-/// does not end in these bytes, or if only the next byte would tell.
+/// The content of the quoted field that opens at `open`, and the position after its closing quote;
+/// `None` if the field does not end in these bytes, or if only the next byte would tell.
 fn quoted(bytes: &[u8], open: usize, ended: bool) -> Option<(Span, usize)> {
     let mut at = open + 1;
     let mut doubled = false;
@@ -256,7 +273,12 @@ fn quoted(bytes: &[u8], open: usize, ended: bool) -> Option<(Span, usize)> {
                 at = quote + 2;
             }
             None if !ended => return None,
-            _ => return Some((Span { start: open + 1, end: quote, quoted: true, doubled }, quote + 1)),
+            _ => {
+                return Some((
+                    Span { start: open + 1, end: quote, quoted: true, doubled },
+                    quote + 1,
+                ));
+            }
         }
     }
 }
@@ -272,8 +294,9 @@ fn undouble(field: &mut [u8]) -> usize {
     to
 }
 
-/// The first position at or after `from` that holds one of two bytes, or the end. Eight bytes are compared at a time:
-/// fields are short, so a call into a vectorised search would cost more than it saves.
+/// The first position at or after `from` that holds one of two bytes, or the end. Eight bytes are
+/// compared at a time: fields are short, so a call into a vectorised search would cost more than it
+/// saves.
 fn find_either(bytes: &[u8], from: usize, one: u8, other: u8) -> usize {
     const LOW: u64 = u64::from_ne_bytes([0x01; 8]);
     const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
@@ -289,7 +312,10 @@ fn find_either(bytes: &[u8], from: usize, one: u8, other: u8) -> usize {
         }
         at += 8;
     }
-    bytes[at..].iter().position(|&byte| byte == one || byte == other).map_or(bytes.len(), |offset| at + offset)
+    bytes[at..]
+        .iter()
+        .position(|&byte| byte == one || byte == other)
+        .map_or(bytes.len(), |offset| at + offset)
 }
 
 #[cfg(test)]
@@ -314,7 +340,9 @@ mod tests {
         let mut splitter = Splitter::new(Vec::new(), Trickle(text.as_bytes(), step), b',', b'\n');
         let mut records = Vec::new();
         while splitter.advance()? {
-            let fields = (0..splitter.len()).map(|i| String::from_utf8_lossy(splitter.field(i)).into_owned()).collect();
+            let fields = (0..splitter.len())
+                .map(|i| String::from_utf8_lossy(splitter.field(i)).into_owned())
+                .collect();
             records.push((splitter.line(), fields));
         }
         Ok(records)
@@ -323,8 +351,10 @@ mod tests {
     fn expect(text: &str, expected: &[(u64, &[&str])]) {
         for step in [1, 2, 3, 7, 1000] {
             let records = all(text, step).unwrap();
-            let records: Vec<(u64, Vec<&str>)> =
-                records.iter().map(|(line, fields)| (*line, fields.iter().map(String::as_str).collect())).collect();
+            let records: Vec<(u64, Vec<&str>)> = records
+                .iter()
+                .map(|(line, fields)| (*line, fields.iter().map(String::as_str).collect()))
+                .collect();
             let expected: Vec<(u64, Vec<&str>)> =
                 expected.iter().map(|(line, fields)| (*line, fields.to_vec())).collect();
             assert_eq!(records, expected, "{text:?} in steps of {step}");
@@ -336,7 +366,10 @@ mod tests {
         expect("a,b\n1,2\n", &[(1, &["a", "b"]), (2, &["1", "2"])]);
         expect("a,b\r\n1,2\r\n\r\n3,\r\n", &[(1, &["a", "b"]), (2, &["1", "2"]), (4, &["3", ""])]);
         expect("a\n\n\nb", &[(1, &["a"]), (4, &["b"])]);
-        expect("\"x,\"\"y\"\"\nz\", b ,\" c \"\nq", &[(1, &["x,\"y\"\nz", "b", " c "]), (3, &["q"])]);
+        expect(
+            "\"x,\"\"y\"\"\nz\", b ,\" c \"\nq",
+            &[(1, &["x,\"y\"\nz", "b", " c "]), (3, &["q"])],
+        );
         expect(",\n,", &[(1, &["", ""]), (2, &["", ""])]);
         expect("\"\",\"\"\"\"", &[(1, &["", "\""])]);
         expect("5\" pipe, \"q\" ,x", &[(1, &["5\" pipe", "q", "x"])]);

@@ -1,8 +1,10 @@
-//! The first reading of training data: types, levels, classes, and as many of the rows as may be kept.
+//! The first reading of training data: types, levels, classes, and as many of the rows as may be
+//! kept.
 //!
-//! Every untyped column starts as numbers. If a word turns up, the column is a category, but the texts of the rows
-//! before are gone, so the file is read again with the column marked. Words in the first chunk stop the reading at
-//! once; later ones let it go on to its end, so that one more reading finds every mark set.
+//! Every untyped column starts as numbers. If a word turns up, the column is a category, but the
+//! texts of the rows before are gone, so the file is read again with the column marked. Words in
+//! the first chunk stop the reading at once; later ones let it go on to its end, so that one more
+//! reading finds every mark set.
 
 use std::collections::BTreeSet;
 
@@ -38,7 +40,11 @@ pub(super) fn survey(origin: Origin, options: &ReadOptions, limits: Limits) -> R
             let chunk = frame.take();
             if has_words(frame) {
                 keeper = Keeper::new(limits, meter.clone());
-                return Ok(if std::mem::take(&mut first) { Progress::Stop } else { Progress::Continue });
+                return Ok(if std::mem::take(&mut first) {
+                    Progress::Stop
+                } else {
+                    Progress::Continue
+                });
             }
             first = false;
             keeper.add(&chunk);
@@ -52,8 +58,14 @@ pub(super) fn survey(origin: Origin, options: &ReadOptions, limits: Limits) -> R
     }
 }
 
-/// A frame for the columns as far as their types are known; `texts` are positions where words have been seen.
-fn survey_frame(table: &Table, layout: &Layout, options: &ReadOptions, texts: &BTreeSet<usize>) -> Frame {
+/// A frame for the columns as far as their types are known; `texts` are positions where words have
+/// been seen.
+fn survey_frame(
+    table: &Table,
+    layout: &Layout,
+    options: &ReadOptions,
+    texts: &BTreeSet<usize>,
+) -> Frame {
     let names = table.names();
     let slot = |position: usize| Slot { position, name: names[position].clone() };
     let cells = |position: usize| {
@@ -61,12 +73,14 @@ fn survey_frame(table: &Table, layout: &Layout, options: &ReadOptions, texts: &B
         if typed || texts.contains(&position) { Cells::growing() } else { Cells::numbers() }
     };
     let features = layout.features.iter().map(|&position| {
-        let cells = if layout.categorical.contains(&position) { Cells::growing() } else { cells(position) };
+        let cells =
+            if layout.categorical.contains(&position) { Cells::growing() } else { cells(position) };
         (slot(position), cells)
     });
     let regression = options.task == TaskChoice::Regression;
     let target = if regression { Cells::numbers() } else { cells(layout.target) };
-    let mut frame = Frame::new(table.place().clone(), features.collect(), Some((slot(layout.target), target)));
+    let mut frame =
+        Frame::new(table.place().clone(), features.collect(), Some((slot(layout.target), target)));
     frame.weight = layout.weight.map(|position| (slot(position), Vec::new()));
     frame.misfits = Misfits::Note;
     frame.target_misfits = if regression { Misfits::Refuse } else { Misfits::Note };
@@ -118,7 +132,8 @@ fn conclude(
     Ok(Rows::new(schema, rows, warnings, kept, origin, options.clone()))
 }
 
-/// Level names in the order of their letters, so that the order of the rows does not matter; codes follow.
+/// Level names in the order of their letters, so that the order of the rows does not matter; codes
+/// follow.
 fn order_levels(seen: Vec<(String, Seen)>, feature: usize, kept: &mut Kept) -> Vec<String> {
     let mut order: Vec<usize> = (0..seen.len()).collect();
     order.sort_by(|&a, &b| seen[a].0.cmp(&seen[b].0));
@@ -152,7 +167,11 @@ pub(super) fn dropped_warning(frame: &Frame) -> Option<String> {
     let (slot, _) = frame.target.as_ref()?;
     let rows = if *count == 1 { "1 row has" } else { &format!("{count} rows have") };
     let first = frame.place.name(*at);
-    let token = if text.is_empty() { String::new() } else { format!(", where '{}' counts as missing", shown(text)) };
+    let token = if text.is_empty() {
+        String::new()
+    } else {
+        format!(", where '{}' counts as missing", shown(text))
+    };
     Some(format!(
         "{}: column '{}': {rows} no target, left out (the first on {first}{token})",
         frame.place.file, slot.name
@@ -160,14 +179,22 @@ pub(super) fn dropped_warning(frame: &Frame) -> Option<String> {
 }
 
 /// What is odd about the levels of a column that was not declared categorical.
-fn level_warnings(seen: &[(String, Seen)], column: &str, place: &Place, rows: usize) -> Vec<String> {
+fn level_warnings(
+    seen: &[(String, Seen)],
+    column: &str,
+    place: &Place,
+    rows: usize,
+) -> Vec<String> {
     let mut warnings = Vec::new();
-    let mut warn = |message: String| warnings.push(format!("{}: column '{column}': {message}", place.file));
+    let mut warn =
+        |message: String| warnings.push(format!("{}: column '{column}': {message}", place.file));
     let is_word = |name: &str| token::number(name.as_bytes()).is_none();
     let total: u64 = seen.iter().map(|(_, seen)| seen.count).sum();
     let words = seen.iter().filter(|(name, _)| is_word(name));
     let word_cells: u64 = words.clone().map(|(_, seen)| seen.count).sum();
-    if let Some((name, first)) = words.min_by_key(|(_, seen)| seen.first).filter(|_| word_cells * 10 < total) {
+    if let Some((name, first)) =
+        words.min_by_key(|(_, seen)| seen.first).filter(|_| word_cells * 10 < total)
+    {
         warn(format!(
             "read as categories because of {word_cells} cells that are not numbers (the first is '{}' on {}); the \
              other {} are numbers",

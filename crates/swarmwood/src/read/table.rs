@@ -120,7 +120,8 @@ impl TextTable {
         if head.starts_with(b"\xEF\xBB\xBF") {
             head.drain(..3);
         }
-        let terminator = if !head.contains(&b'\n') && head.contains(&b'\r') { b'\r' } else { b'\n' };
+        let terminator =
+            if !head.contains(&b'\n') && head.contains(&b'\r') { b'\r' } else { b'\n' };
         let delimiter = delimiter.unwrap_or_else(|| delimiter::find(&head, terminator));
         let mut splitter = Splitter::new(head, rest, delimiter, terminator);
         if !splitter.advance().map_err(|error| split_fault(&place, compressed, error))? {
@@ -132,7 +133,11 @@ impl TextTable {
         Ok(TextTable { place, names, warnings, splitter, compressed, meter })
     }
 
-    fn read(mut self, frame: &mut Frame, each: &mut dyn FnMut(&mut Frame) -> Result<Progress>) -> Result<Progress> {
+    fn read(
+        mut self,
+        frame: &mut Frame,
+        each: &mut dyn FnMut(&mut Frame) -> Result<Progress>,
+    ) -> Result<Progress> {
         let fault = |error| split_fault(&self.place, self.compressed, error);
         while self.splitter.advance().map_err(fault)? {
             if self.splitter.len() != self.names.len() {
@@ -152,7 +157,11 @@ impl TextTable {
 }
 
 /// The names of the first record. A column without a name is called by its number.
-fn header<R: Read>(splitter: &Splitter<R>, place: &Place, warnings: &mut Vec<String>) -> Result<Vec<String>> {
+fn header<R: Read>(
+    splitter: &Splitter<R>,
+    place: &Place,
+    warnings: &mut Vec<String>,
+) -> Result<Vec<String>> {
     let line = splitter.line();
     let mut names = Vec::with_capacity(splitter.len());
     for position in 0..splitter.len() {
@@ -182,7 +191,8 @@ pub(super) fn check_unique(names: &[String], place: &Place, line: Option<u64>) -
     let mut first = HashMap::new();
     for (position, name) in names.iter().enumerate() {
         if let Some(earlier) = first.insert(name.as_str(), position) {
-            let message = format!("columns {} and {} have the same name '{name}'", earlier + 1, position + 1);
+            let message =
+                format!("columns {} and {} have the same name '{name}'", earlier + 1, position + 1);
             let help = "rename or remove one of them";
             return Err(match line {
                 Some(line) => place.row(line, message, help),
@@ -199,7 +209,9 @@ fn ragged<R: Read>(place: &Place, splitter: &Splitter<R>, expected: usize) -> Er
     let help = if last > line {
         format!("the row runs over the lines {line} to {last}: is a quote left open?")
     } else {
-        String::from("add or remove fields, put quotes around text that holds the delimiter, or give the delimiter")
+        String::from(
+            "add or remove fields, put quotes around text that holds the delimiter, or give the delimiter",
+        )
     };
     place.row(line, message, help)
 }
@@ -207,15 +219,25 @@ fn ragged<R: Read>(place: &Place, splitter: &Splitter<R>, expected: usize) -> Er
 fn split_fault(place: &Place, compressed: bool, error: SplitError) -> Error {
     match error {
         SplitError::Read(error) => read_fault(place, compressed, error),
-        SplitError::OpenQuote(line) => {
-            place.row(line, "a quote opens here and is never closed", "close it, or double a quote that is text")
-        }
+        SplitError::OpenQuote(line) => place.row(
+            line,
+            "a quote opens here and is never closed",
+            "close it, or double a quote that is text",
+        ),
         SplitError::AfterQuote(opened, closed) => {
-            let message = format!("the quoted field that opens on line {opened} goes on after its closing quote");
-            place.row(closed, message, "a quote before it is not closed, or a quote inside the field is not doubled")
+            let message = format!(
+                "the quoted field that opens on line {opened} goes on after its closing quote"
+            );
+            place.row(
+                closed,
+                message,
+                "a quote before it is not closed, or a quote inside the field is not doubled",
+            )
         }
-        SplitError::LongRecord(line) => {
-            place.row(line, "a row starts here and does not end within 64 MB", "is a quote left open?")
-        }
+        SplitError::LongRecord(line) => place.row(
+            line,
+            "a row starts here and does not end within 64 MB",
+            "is a quote left open?",
+        ),
     }
 }

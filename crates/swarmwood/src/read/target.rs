@@ -38,7 +38,9 @@ impl TargetMap {
             TargetMap::Same => value,
             TargetMap::Codes(codes) => f64::from(codes[value as usize]),
             // Every value of the column was entered when the classes were found.
-            TargetMap::Values(classes) => classes.get(&bits(value)).map_or(f64::NAN, |&class| f64::from(class)),
+            TargetMap::Values(classes) => {
+                classes.get(&bits(value)).map_or(f64::NAN, |&class| f64::from(class))
+            }
         }
     }
 }
@@ -57,7 +59,9 @@ pub(super) fn resolve(
         return Ok(Resolved { kind: TargetKind::Number, map: TargetMap::Same });
     };
     let resolved = match cells {
-        Cells::Growing { levels, .. } => classes_of_texts(levels.into_names(), options, &place, &slot, warnings)?,
+        Cells::Growing { levels, .. } => {
+            classes_of_texts(levels.into_names(), options, &place, &slot, warnings)?
+        }
         _ => numbers(distinct, options, rows, &place, &slot, warnings)?,
     };
     if let (Some(positive), TargetKind::Number) = (&options.positive, &resolved.kind) {
@@ -96,14 +100,19 @@ fn numbers(
         return Ok(Resolved { kind: TargetKind::Number, map: TargetMap::Same });
     }
     if distinct.len() > MOST_CLASSES {
-        return Err(too_many(place, slot, "ask for regression (--task regression) if the numbers are amounts"));
+        return Err(too_many(
+            place,
+            slot,
+            "ask for regression (--task regression) if the numbers are amounts",
+        ));
     }
     let mut classes: Vec<(f64, String)> =
         distinct.into_iter().map(|(bits, name)| (f64::from_bits(bits), name)).collect();
     classes.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (values, mut names): (Vec<f64>, Vec<String>) = classes.into_iter().unzip();
     let order = positive_last(&mut names, options, place, slot)?;
-    let map = order.iter().enumerate().map(|(class, &old)| (bits(values[old]), class as u32)).collect();
+    let map =
+        order.iter().enumerate().map(|(class, &old)| (bits(values[old]), class as u32)).collect();
     Ok(Resolved { kind: TargetKind::Classes(names), map: TargetMap::Values(map) })
 }
 
@@ -118,14 +127,21 @@ fn classes_of_texts(
         return Err(one_value(place, slot, name));
     }
     let value = |name: &str| token::number(name.as_bytes());
-    let first_word = seen.iter().filter(|(name, _)| value(name).is_none()).min_by_key(|(_, seen)| seen.first);
+    let first_word =
+        seen.iter().filter(|(name, _)| value(name).is_none()).min_by_key(|(_, seen)| seen.first);
     let total: u64 = seen.iter().map(|(_, seen)| seen.count).sum();
-    let words: u64 = seen.iter().filter(|(name, _)| value(name).is_none()).map(|(_, seen)| seen.count).sum();
+    let words: u64 =
+        seen.iter().filter(|(name, _)| value(name).is_none()).map(|(_, seen)| seen.count).sum();
     if let Some((name, first)) = first_word.filter(|_| words * 10 < total) {
         let shown = shown(name.as_bytes());
         if seen.len() > MOST_CLASSES {
             let help = "correct the cell, or remove the row";
-            return Err(place.cell(first.first, &slot.name, format!("the target '{shown}' is not a number"), help));
+            return Err(place.cell(
+                first.first,
+                &slot.name,
+                format!("the target '{shown}' is not a number"),
+                help,
+            ));
         }
         warnings.push(format!(
             "{}: column '{}': the target is taken as classes because of texts such as '{shown}' on {}; the rest are \
@@ -155,12 +171,22 @@ fn classes_of_texts(
 }
 
 /// Moves the positive class to the second place; returns the old position of each class.
-fn positive_last(names: &mut [String], options: &ReadOptions, place: &Place, slot: &Slot) -> Result<Vec<usize>> {
+fn positive_last(
+    names: &mut [String],
+    options: &ReadOptions,
+    place: &Place,
+    slot: &Slot,
+) -> Result<Vec<usize>> {
     let mut order: Vec<usize> = (0..names.len()).collect();
     let Some(positive) = &options.positive else { return Ok(order) };
     if names.len() != 2 {
-        let message = format!("a positive class ('{positive}') needs two classes, here are {}", names.len());
-        return Err(place.column(&slot.name, message, format!("drop it; the classes are {}", listed(names))));
+        let message =
+            format!("a positive class ('{positive}') needs two classes, here are {}", names.len());
+        return Err(place.column(
+            &slot.name,
+            message,
+            format!("drop it; the classes are {}", listed(names)),
+        ));
     }
     match KnownLevels::new(names).code(positive.as_bytes()) {
         Some(1) => {}
@@ -170,7 +196,11 @@ fn positive_last(names: &mut [String], options: &ReadOptions, place: &Place, slo
         }
         None => {
             let message = format!("no class '{positive}' to be the positive one");
-            return Err(place.column(&slot.name, message, format!("the classes are {}", listed(names))));
+            return Err(place.column(
+                &slot.name,
+                message,
+                format!("the classes are {}", listed(names)),
+            ));
         }
     }
     Ok(order)
@@ -178,7 +208,11 @@ fn positive_last(names: &mut [String], options: &ReadOptions, place: &Place, slo
 
 fn one_value(place: &Place, slot: &Slot, value: &str) -> Error {
     let message = format!("the target has only one value, '{}'", shown(value.as_bytes()));
-    place.column(&slot.name, message, "there is nothing to learn from it; name another target, or add other rows")
+    place.column(
+        &slot.name,
+        message,
+        "there is nothing to learn from it; name another target, or add other rows",
+    )
 }
 
 fn too_many(place: &Place, slot: &Slot, help: &str) -> Error {

@@ -2,12 +2,13 @@
 
 /// Powers of ten that a double holds exactly.
 const EXACT_TENS: [f64; 23] = [
-    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
-    1e21, 1e22,
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+    1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 ];
 
-/// Whether a cell stands for a missing value: it is empty, `NA`, `None` or `?`, or, in any mixture of upper and lower
-/// case, `nan` (with or without a sign), `null`, `n/a`, `#n/a` or `<na>`. Quotes around the text make no difference.
+/// Whether a cell stands for a missing value: it is empty, `NA`, `None` or `?`, or, in any mixture
+/// of upper and lower case, `nan` (with or without a sign), `null`, `n/a`, `#n/a` or `<na>`. Quotes
+/// around the text make no difference.
 pub(super) fn is_missing(token: &[u8]) -> bool {
     match token {
         [] | b"NA" | b"None" | b"?" => true,
@@ -20,8 +21,9 @@ pub(super) fn is_missing(token: &[u8]) -> bool {
     }
 }
 
-/// The number a cell holds: decimal digits with an optional sign, point and exponent, or an infinity (`inf`,
-/// `infinity`, any case), which is a value like any other and lies beyond all of them. Never NaN.
+/// The number a cell holds: decimal digits with an optional sign, point and exponent, or an
+/// infinity (`inf`, `infinity`, any case), which is a value like any other and lies beyond all of
+/// them. Never NaN.
 pub(super) fn number(token: &[u8]) -> Option<f64> {
     // One digit is the commonest cell of all: flags and small counts.
     if let [digit @ b'0'..=b'9'] = token {
@@ -30,8 +32,9 @@ pub(super) fn number(token: &[u8]) -> Option<f64> {
     short_decimal(token).or_else(|| any_number(token))
 }
 
-/// Reads digits with at most one point when both the digits and the power of ten are exact doubles, so that one
-/// division gives the nearest double (Clinger 1990); this is nearly every number in practice.
+/// Reads digits with at most one point when both the digits and the power of ten are exact doubles,
+/// so that one division gives the nearest double (Clinger 1990); this is nearly every number in
+/// practice.
 fn short_decimal(token: &[u8]) -> Option<f64> {
     let (negative, digits) = match token {
         [b'-', rest @ ..] => (true, rest),
@@ -78,7 +81,10 @@ mod tests {
 
     #[test]
     fn knows_the_missing_tokens_and_nothing_else() {
-        for token in ["", "NA", "NaN", "nan", "-nan", "null", "NULL", "None", "n/a", "N/A", "#N/A", "<NA>", "?"] {
+        for token in [
+            "", "NA", "NaN", "nan", "-nan", "null", "NULL", "None", "n/a", "N/A", "#N/A", "<NA>",
+            "?",
+        ] {
             assert!(is_missing(token.as_bytes()), "{token}");
         }
         for token in ["-", "none", "na", "no", "0", ".", "nana", "Nancy", "null0", "#", "??"] {
@@ -100,7 +106,9 @@ mod tests {
             assert_eq!(number(token.as_bytes()), Some(value), "{token}");
         }
         assert_eq!(number(b"-Inf"), Some(f64::NEG_INFINITY));
-        for token in ["", ".", "-", "1,5", "1 2", "0x10", "1_000", "12abc", "nan", "+nan", "1.2.3", "\u{661}"] {
+        for token in [
+            "", ".", "-", "1,5", "1 2", "0x10", "1_000", "12abc", "nan", "+nan", "1.2.3", "\u{661}",
+        ] {
             assert_eq!(number(token.as_bytes()), None, "{token}");
         }
     }

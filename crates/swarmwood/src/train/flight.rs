@@ -1,4 +1,5 @@
-//! A swarm on its way: iterations told, stored and stopped, and gone on with where a checkpoint left off.
+//! A swarm on its way: iterations told, stored and stopped, and gone on with where a checkpoint
+//! left off.
 
 use std::time::Instant;
 
@@ -51,8 +52,11 @@ pub(super) fn fly(
             (run.map_err(fault)?, Told::default())
         }
     };
-    let event =
-        |step, search, elapsed| Event { search: Some(search), elapsed, ..Event::new(Stage::SWARM, step, iterations) };
+    let event = |step, search, elapsed| Event {
+        search: Some(search),
+        elapsed,
+        ..Event::new(Stage::SWARM, step, iterations)
+    };
     let (started, before) = (Instant::now(), told.tell_again(watch));
     let mut stopped = false;
     while !stopped && let Some((step, search)) = run.step(keeper.is_some()) {
@@ -74,7 +78,9 @@ pub(super) fn fly(
     stopped |= run.is_cut();
     if !stopped && told.steps() < iterations {
         let done = told.steps();
-        warnings.push(format!("the swarm came to rest after {done} of {iterations} iterations: no particle can move"));
+        warnings.push(format!(
+            "the swarm came to rest after {done} of {iterations} iterations: no particle can move"
+        ));
     }
     if params.local_search && params.growth == Growth::Oblivious && !stopped {
         let elapsed = || before + started.elapsed().as_secs_f64();
@@ -83,9 +89,14 @@ pub(super) fn fly(
     Ok((run.finish().map_err(fault)?, told))
 }
 
-/// Replaces rules of the best particle until that brings nothing, or until the listener has enough. The state that was
-/// stored last is the swarm's end: a run that is interrupted here descends again, the same way.
-fn descend(run: &mut Run<'_>, elapsed: impl Fn() -> f64, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<()> {
+/// Replaces rules of the best particle until that brings nothing, or until the listener has enough.
+/// The state that was stored last is the swarm's end: a run that is interrupted here descends
+/// again, the same way.
+fn descend(
+    run: &mut Run<'_>,
+    elapsed: impl Fn() -> f64,
+    watch: &mut dyn FnMut(&Event) -> Flow,
+) -> Result<()> {
     while let Some((step, search)) = run.descend().map_err(fault)? {
         let visit = Event::new(Stage::LOCAL_SEARCH, step, step);
         if watch(&Event { search: Some(search), elapsed: elapsed(), ..visit }) == Flow::Stop {
@@ -115,7 +126,8 @@ fn load(keeper: &Keeper<'_>, warnings: &mut Vec<String>) -> Result<Option<(Snaps
     swarm.zip(told).map(Some).ok_or_else(|| keeper.unread())
 }
 
-/// Stores the state after the last iteration that was evaluated. Where nothing was, the stored state is the newest.
+/// Stores the state after the last iteration that was evaluated. Where nothing was, the stored
+/// state is the newest.
 fn save(keeper: &Keeper<'_>, run: &Run<'_>, told: &Told) -> Result<()> {
     let Some(swarm) = run.snapshot() else { return Ok(()) };
     keeper.save(PAYLOAD, vec![("told", told.save()), ("swarm", snapshot::to_datum(&swarm))])

@@ -1,5 +1,5 @@
-//! One tree by a particle swarm, as published: over the thresholds of a grid, over a matrix of symbols, or over the split
-//! points of a model that was trained before.
+//! One tree by a particle swarm, as published: over the thresholds of a grid, over a matrix of
+//! symbols, or over the split points of a model that was trained before.
 
 use swarmwood_learn::bins::Rule;
 use swarmwood_learn::event::{Event, Flow};
@@ -58,11 +58,21 @@ pub(super) fn search(
         grid: None,
     };
     let report = report(&found.tree, flight, None);
-    Ok(Found { members: found.tree.members(table, loss, job.pool), report, warnings: Vec::new(), notes: Vec::new() })
+    Ok(Found {
+        members: found.tree.members(table, loss, job.pool),
+        report,
+        warnings: Vec::new(),
+        notes: Vec::new(),
+    })
 }
 
 /// The published three phases.
-fn of_grid(job: &Job<'_>, table: &Ranked, loss: &Loss, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Found> {
+fn of_grid(
+    job: &Job<'_>,
+    table: &Ranked,
+    loss: &Loss,
+    watch: &mut dyn FnMut(&Event) -> Flow,
+) -> Result<Found> {
     let params = job.params;
     let settings = grid::Settings {
         limits: limits(params),
@@ -79,7 +89,8 @@ fn of_grid(job: &Job<'_>, table: &Ranked, loss: &Loss, watch: &mut dyn FnMut(&Ev
         most_thresholds: params.grid_thresholds,
         seed: params.seed,
     };
-    let found = grid::search(table, &settings, job.pool, watch).map_err(|error| no_grid(job, &error))?;
+    let found =
+        grid::search(table, &settings, job.pool, watch).map_err(|error| no_grid(job, &error))?;
     let tree = found.grid.to_tree(table);
     let flight = TreeFlight {
         measure: settings.fitness.name(),
@@ -106,7 +117,10 @@ fn of_grid(job: &Job<'_>, table: &Ranked, loss: &Loss, watch: &mut dyn FnMut(&Ev
     let mut notes = Vec::new();
     if found.refused > 0 {
         let limit = params.grid_thresholds;
-        notes.push(format!("{} of the repeats had more than {limit} thresholds and were left out", found.refused));
+        notes.push(format!(
+            "{} of the repeats had more than {limit} thresholds and were left out",
+            found.refused
+        ));
     }
     let report = report(&tree, flight, Some(1.0 - found.preliminary_fitness));
     Ok(Found { members: tree.members(table, loss, job.pool), report, warnings, notes })
@@ -135,15 +149,21 @@ fn fitness(params: &Params) -> Fitness {
 }
 
 /// The splits of a model from a file, or of a greedy run of our own.
-fn pretrained_splits(job: &Job<'_>, aids: &Aids, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Vec<Split>> {
+fn pretrained_splits(
+    job: &Job<'_>,
+    aids: &Aids,
+    watch: &mut dyn FnMut(&Event) -> Flow,
+) -> Result<Vec<Split>> {
     if let Some(path) = &aids.pretrained {
         return Ok(Pretrained::load(path, &job.rows.schema)?.splits().to_vec());
     }
     let data = binning::training(job, None)?;
     let grown = published::grow(job, &data, Form::Free, job.params.lambda, watch);
-    let mut rules: Vec<Rule> = grown.iter().flat_map(|tree| &tree.nodes).map(|node| node.rule).collect();
+    let mut rules: Vec<Rule> =
+        grown.iter().flat_map(|tree| &tree.nodes).map(|node| node.rule).collect();
     if rules.is_empty() {
-        // No split pays in the greedy run, as may be in small or skewed tables; any boundary of bins may then be tried.
+        // No split pays in the greedy run, as may be in small or skewed tables; any boundary of
+        // bins may then be tried.
         rules = RuleTable::bins(&data).rules().to_vec();
     }
     Ok(rules.iter().map(|rule| data.layout.split(rule)).collect())
@@ -160,7 +180,9 @@ fn refused(error: &FullTreeError) -> Error {
             let longest = symbols::LONGEST;
             violation(
                 "depth",
-                format!("is {depth}, but {error}, more than {longest}; lower it or use --method split-tree"),
+                format!(
+                    "is {depth}, but {error}, more than {longest}; lower it or use --method split-tree"
+                ),
             )
         }
         FullTreeError::NoSplits => Error::Run(format!(
@@ -178,7 +200,9 @@ fn no_grid(job: &Job<'_>, error: &GridError) -> Error {
             let help = format!("leave it out with --ignore '{name}', or use --method swarm-tree");
             violation(
                 "method",
-                format!("is apso-tree, which cuts numbers into a grid, but column '{name}' holds categories; {help}"),
+                format!(
+                    "is apso-tree, which cuts numbers into a grid, but column '{name}' holds categories; {help}"
+                ),
             )
         }
         GridError::TooMany { limit, .. } => {

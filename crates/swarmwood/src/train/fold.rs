@@ -1,5 +1,5 @@
-//! One fit among many of the same rows: bins are made once and shared, a fit has one thread, and what comes of it are
-//! metrics of rows that were left out.
+//! One fit among many of the same rows: bins are made once and shared, a fit has one thread, and
+//! what comes of it are metrics of rows that were left out.
 //!
 //! Everything else is the code path of [`super::train`]: the same settings, losses and learners.
 
@@ -25,10 +25,25 @@ pub(crate) struct FoldFit {
 }
 
 /// Runs `work` with a job on these rows; a loss of numbers may be cut for two classes.
-fn with_job<T>(rows: &Rows, params: &Params, pool: &Pool, work: impl FnOnce(&Job<'_>) -> Result<T>) -> Result<T> {
+fn with_job<T>(
+    rows: &Rows,
+    params: &Params,
+    pool: &Pool,
+    work: impl FnOnce(&Job<'_>) -> Result<T>,
+) -> Result<T> {
     let (spec, metric) = aims(params, &rows.schema.target.kind, true)?;
     let objective = objective::make(&spec);
-    work(&Job { rows, valid: None, params, spec, objective: &*objective, metric, pool, until: None, halt: None })
+    work(&Job {
+        rows,
+        valid: None,
+        params,
+        spec,
+        objective: &*objective,
+        metric,
+        pool,
+        until: None,
+        halt: None,
+    })
 }
 
 /// The rows in bins, for any number of fits with the same `max_bin`.
@@ -42,11 +57,17 @@ pub(crate) fn values(rows: &Rows) -> Result<Chunk> {
 }
 
 /// Refuses targets outside the domain of the loss.
-pub(crate) fn check_targets(rows: &Rows, params: &Params, target: &[f64], pool: &Pool) -> Result<()> {
+pub(crate) fn check_targets(
+    rows: &Rows,
+    params: &Params,
+    target: &[f64],
+    pool: &Pool,
+) -> Result<()> {
     with_job(rows, params, pool, |job| job.check_targets(target.iter().copied()))
 }
 
-/// Trees on `data`, measured on `test`, which is binned alike; `rows` tell of features and target. `halt` ends it.
+/// Trees on `data`, measured on `test`, which is binned alike; `rows` tell of features and target.
+/// `halt` ends it.
 pub(crate) fn fit_trees(
     rows: &Rows,
     (data, test): (&Dataset, &Dataset),
@@ -59,7 +80,14 @@ pub(crate) fn fit_trees(
         // Nobody hears of the training loss, which costs a pass over the rows.
         let settings = greedy::Settings { tell_every: 0, ..trees::settings(job) };
         let mut halted = false;
-        let fit = greedy::train(data, Some(test), job.objective, &settings, pool, &mut stop_if(halt, &mut halted));
+        let fit = greedy::train(
+            data,
+            Some(test),
+            job.objective,
+            &settings,
+            pool,
+            &mut stop_if(halt, &mut halted),
+        );
         if halted {
             return Err(Error::Run("halted".to_string()));
         }
@@ -93,7 +121,10 @@ pub(crate) fn fit_linear(
 }
 
 /// A listener that does nothing but stop.
-fn stop_if<'a>(halt: &'a dyn Fn() -> bool, halted: &'a mut bool) -> impl FnMut(&Event) -> Flow + 'a {
+fn stop_if<'a>(
+    halt: &'a dyn Fn() -> bool,
+    halted: &'a mut bool,
+) -> impl FnMut(&Event) -> Flow + 'a {
     move |_| {
         *halted |= halt();
         if *halted { Flow::Stop } else { Flow::Continue }

@@ -27,18 +27,23 @@ impl<'a> Keeper<'a> {
         step.is_multiple_of(self.keep.every.max(1))
     }
 
-    /// The stored state, if there is one to go on from; `version` is the one that the method writes.
+    /// The stored state, if there is one to go on from; `version` is the one that the method
+    /// writes.
     pub(super) fn load(&self, version: u64, warnings: &mut Vec<String>) -> Result<Option<Datum>> {
         let path = &self.keep.path;
         if !self.keep.resume {
             return Ok(None);
         }
         if !path.exists() {
-            warnings.push(format!("there is no checkpoint {} yet; the run starts at the beginning", path.display()));
+            warnings.push(format!(
+                "there is no checkpoint {} yet; the run starts at the beginning",
+                path.display()
+            ));
             return Ok(None);
         }
         let checkpoint = Checkpoint::load(path)?;
-        let state = snapshot::decode(checkpoint.payload_for(&self.identity, path)?).ok_or_else(|| self.unread())?;
+        let state = snapshot::decode(checkpoint.payload_for(&self.identity, path)?)
+            .ok_or_else(|| self.unread())?;
         if state.field("payload").and_then(Datum::natural) != Ok(version) {
             return Err(self.unread());
         }
@@ -49,7 +54,8 @@ impl<'a> Keeper<'a> {
     pub(super) fn save(&self, version: u64, fields: Vec<(&str, Datum)>) -> Result<()> {
         let fields = std::iter::once(("payload", Datum::Natural(version))).chain(fields);
         let state = Datum::Record(fields.map(|(name, value)| (name.to_string(), value)).collect());
-        Checkpoint { identity: self.identity.clone(), payload: snapshot::encode(&state) }.save(&self.keep.path)
+        Checkpoint { identity: self.identity.clone(), payload: snapshot::encode(&state) }
+            .save(&self.keep.path)
     }
 
     /// An error about the stored state.
@@ -59,6 +65,8 @@ impl<'a> Keeper<'a> {
 
     /// The error about a state that cannot be read.
     pub(super) fn unread(&self) -> Error {
-        self.refused("holds a state that this program cannot read; leave out --resume to start anew")
+        self.refused(
+            "holds a state that this program cannot read; leave out --resume to start anew",
+        )
     }
 }

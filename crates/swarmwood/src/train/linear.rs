@@ -22,7 +22,8 @@ pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Tra
     let notes = job.tell_rounds(fitted.rounds, fitted.train.len());
     let model = job.model(fitted.base, Body::Linear(fitted.outputs));
     let train_metrics = measure(job, &model, &chunk)?;
-    let valid_metrics = valid.as_ref().map(|valid| measure(job, &model, valid)).transpose()?.unwrap_or_default();
+    let valid_metrics =
+        valid.as_ref().map(|valid| measure(job, &model, valid)).transpose()?.unwrap_or_default();
     Ok(Trained {
         model,
         params: job.params.clone(),
@@ -59,7 +60,11 @@ pub(super) fn fit(
 }
 
 /// Metrics of a model on rows that are all in memory.
-pub(super) fn measure(job: &Job<'_>, model: &Model, chunk: &Chunk) -> Result<Vec<(&'static str, f64)>> {
+pub(super) fn measure(
+    job: &Job<'_>,
+    model: &Model,
+    chunk: &Chunk,
+) -> Result<Vec<(&'static str, f64)>> {
     let raw = Scorer::new(model, None, job.pool.threads())?.raw(chunk)?;
     let mut tally = job.tally();
     add_rows(&mut tally, model, &raw, &chunk.target, &chunk.weight);

@@ -1,7 +1,8 @@
 //! Trains a model from rows and checked parameters.
 //!
-//! `binning` turns rows into binned shards; the greedy tree booster, the linear booster and the published swarms are
-//! called from here, and what they end with becomes a [`Model`] with its metrics.
+//! `binning` turns rows into binned shards; the greedy tree booster, the linear booster and the
+//! published swarms are called from here, and what they end with becomes a [`Model`] with its
+//! metrics.
 
 mod binning;
 mod flight;
@@ -122,7 +123,8 @@ pub struct TreeFlight {
     pub evaluations: u64,
     /// Candidates that were known already.
     pub repeats: u64,
-    /// What there was to choose from at each place: symbols or split points; for a grid the thresholds that moved.
+    /// What there was to choose from at each place: symbols or split points; for a grid the
+    /// thresholds that moved.
     pub choices: usize,
     /// The grid, if there is one.
     pub grid: Option<GridReport>,
@@ -143,26 +145,30 @@ pub struct GridReport {
     pub searched: usize,
 }
 
-/// Asked inside of long work whether to stop, beside the listener, who is only asked between two steps.
+/// Asked inside of long work whether to stop, beside the listener, who is only asked between two
+/// steps.
 #[derive(Clone)]
 pub struct Halt(Arc<dyn Fn() -> bool + Send + Sync>);
 
-/// How long after the wish to stop work may still be brought to a good end: a greedy fit of all trees, while a single tree
-/// is of use wherever its growing ends.
+/// How long after the wish to stop work may still be brought to a good end: a greedy fit of all
+/// trees, while a single tree is of use wherever its growing ends.
 fn patience(method: Method) -> Duration {
     match method {
         Method::Greedy | Method::Swarm | Method::Sgbdt | Method::SgbdtBins | Method::Psgbdt => {
             Duration::from_millis(250)
         }
-        Method::SwarmTree | Method::Cart | Method::ApsoTree | Method::TsoTree | Method::SplitTree => {
-            Duration::from_millis(50)
-        }
+        Method::SwarmTree
+        | Method::Cart
+        | Method::ApsoTree
+        | Method::TsoTree
+        | Method::SplitTree => Duration::from_millis(50),
     }
 }
 
 impl Halt {
-    /// Stops the run as soon as the answer is yes, which must stay one; any thread may ask. For a moment work is still
-    /// brought to a good end, such as a greedy fit of all trees; then it is cut short where it is.
+    /// Stops the run as soon as the answer is yes, which must stay one; any thread may ask. For a
+    /// moment work is still brought to a good end, such as a greedy fit of all trees; then it is
+    /// cut short where it is.
     pub fn new(ask: impl Fn() -> bool + Send + Sync + 'static) -> Halt {
         Halt(Arc::new(ask))
     }
@@ -193,8 +199,8 @@ pub struct Aids {
     pub cut: bool,
 }
 
-/// Trains with the method the parameters name. `watch` hears of every round and may stop the run; the best model so
-/// far is then what comes back.
+/// Trains with the method the parameters name. `watch` hears of every round and may stop the run;
+/// the best model so far is then what comes back.
 ///
 /// ```
 /// use swarmwood::learn::event::Flow;
@@ -232,7 +238,10 @@ pub fn train_with(
     let (spec, metric) = aims(params, &rows.schema.target.kind, aids.cut)?;
     if params.early_stopping_rounds > 0 && valid.is_none() {
         let message = "needs validation rows to watch".to_string();
-        return Err(Error::Parameters(vec![Violation { name: "early_stopping_rounds".to_string(), message }]));
+        return Err(Error::Parameters(vec![Violation {
+            name: "early_stopping_rounds".to_string(),
+            message,
+        }]));
     }
     registry::check_aids(params, aids)?;
     let objective = objective::make(&spec);
@@ -243,7 +252,8 @@ pub fn train_with(
     let mut clock = Clock::new(params.time_limit);
     let until = clock.until;
     let halt = aids.halt.as_ref();
-    let job = Job { rows, valid, params, spec, objective: &*objective, metric, pool: &pool, until, halt };
+    let job =
+        Job { rows, valid, params, spec, objective: &*objective, metric, pool: &pool, until, halt };
     let mut watch = |event: &Event| {
         let elapsed = if event.elapsed > 0.0 { event.elapsed } else { clock.elapsed() };
         clock.check(watch(&Event { elapsed, ..event.clone() }))
@@ -251,11 +261,18 @@ pub fn train_with(
     let mut trained = match (params.method, params.booster) {
         (Method::Greedy, Booster::Gbtree | Booster::Dart) => trees::train(&job, &mut watch)?,
         (Method::Greedy, Booster::Gblinear) => linear::train(&job, &mut watch)?,
-        (Method::Sgbdt | Method::SgbdtBins | Method::Psgbdt, _) => published::train(&job, aids, &mut watch)?,
-        (Method::Swarm, _) => swarm::train(&job, aids, &mut watch)?,
-        (Method::SwarmTree | Method::Cart | Method::ApsoTree | Method::TsoTree | Method::SplitTree, _) => {
-            single::train(&job, aids, &mut watch)?
+        (Method::Sgbdt | Method::SgbdtBins | Method::Psgbdt, _) => {
+            published::train(&job, aids, &mut watch)?
         }
+        (Method::Swarm, _) => swarm::train(&job, aids, &mut watch)?,
+        (
+            Method::SwarmTree
+            | Method::Cart
+            | Method::ApsoTree
+            | Method::TsoTree
+            | Method::SplitTree,
+            _,
+        ) => single::train(&job, aids, &mut watch)?,
     };
     if clock.expired {
         let limit = params.time_limit;
@@ -272,9 +289,14 @@ pub fn train_with(
 
 /// What is minimised, and what early stopping watches.
 fn aims(params: &Params, target: &TargetKind, cut: bool) -> Result<(Spec, Watch)> {
-    let spec = if cut { registry::objective_or_cut(params, target) } else { registry::objective(params, target) }?;
+    let spec = if cut {
+        registry::objective_or_cut(params, target)
+    } else {
+        registry::objective(params, target)
+    }?;
     let metric = registry::watch(params, target)?;
-    // The scores of a cut loss are read as chances only in the end; while it is minimised it is its own measure.
+    // The scores of a cut loss are read as chances only in the end; while it is minimised it is its
+    // own measure.
     Ok((spec, if matches!(spec, Spec::Cut { .. }) { Watch::Loss } else { metric }))
 }
 
@@ -324,11 +346,17 @@ impl Clock {
 impl Job<'_> {
     /// Whether to stop inside of long work.
     fn halted(&self) -> bool {
-        self.until.is_some_and(|until| Instant::now() >= until) || self.halt.is_some_and(|halt| (halt.0)())
+        self.until.is_some_and(|until| Instant::now() >= until)
+            || self.halt.is_some_and(|halt| (halt.0)())
     }
 
     fn model(&self, base: Vec<f64>, body: Body) -> Model {
-        let params = self.params.entries().into_iter().map(|(name, value)| (name.to_string(), value)).collect();
+        let params = self
+            .params
+            .entries()
+            .into_iter()
+            .map(|(name, value)| (name.to_string(), value))
+            .collect();
         Model {
             schema: self.rows.schema.clone(),
             link: self.objective.link(),
@@ -360,7 +388,10 @@ impl Job<'_> {
                 Error::Data(DataError {
                     file: format!("row {} with a target", row + 1),
                     column: Some(self.rows.schema.target.name.clone()),
-                    message: format!("the target is {value}, but for the {} loss it {allowed}", self.objective.name()),
+                    message: format!(
+                        "the target is {value}, but for the {} loss it {allowed}",
+                        self.objective.name()
+                    ),
                     help: "remove the row or choose another --objective".to_string(),
                     ..DataError::default()
                 })
@@ -375,7 +406,9 @@ impl Job<'_> {
             return Vec::new();
         }
         let name = self.metric.name();
-        vec![format!("the validation {name} was best after {kept} of {done} rounds; the rest is left out")]
+        vec![format!(
+            "the validation {name} was best after {kept} of {done} rounds; the rest is left out"
+        )]
     }
 }
 

@@ -1,7 +1,9 @@
-//! The rules of a model that was trained before, as cuts of the rows at hand: the table of PSGBDT from a file.
+//! The rules of a model that was trained before, as cuts of the rows at hand: the table of PSGBDT
+//! from a file.
 //!
-//! Features are matched by name. The bins are cut at the model's own thresholds, so that a rule is taken over exactly.
-//! Rules that part no training row are left out; if none is left, the model belongs to other data.
+//! Features are matched by name. The bins are cut at the model's own thresholds, so that a rule is
+//! taken over exactly. Rules that part no training row are left out; if none is left, the model
+//! belongs to other data.
 
 use std::path::{Path, PathBuf};
 
@@ -36,7 +38,9 @@ impl Pretrained {
             splits.push(matched(split, &model, schema).map_err(refused)?);
         }
         if splits.is_empty() {
-            return Err(refused("has no split to take rules from; name a model of trees".to_string()));
+            return Err(refused(
+                "has no split to take rules from; name a model of trees".to_string(),
+            ));
         }
         let mut thresholds = vec![Vec::new(); schema.features.len()];
         for split in &splits {
@@ -65,8 +69,13 @@ impl Pretrained {
     }
 
     /// The model's rules that part training rows, and what is to be said about the others.
-    pub(super) fn table(&self, data: &Dataset, schema: &Schema) -> Result<(RuleTable, Vec<String>)> {
-        let rules: Vec<Option<Rule>> = self.splits.iter().map(|split| rule(split, &data.layout)).collect();
+    pub(super) fn table(
+        &self,
+        data: &Dataset,
+        schema: &Schema,
+    ) -> Result<(RuleTable, Vec<String>)> {
+        let rules: Vec<Option<Rule>> =
+            self.splits.iter().map(|split| rule(split, &data.layout)).collect();
         let thinned = rules.iter().filter(|rule| rule.is_none()).count();
         let dropped: Vec<usize> = data.layout.constant_features().collect();
         let seen = seen_codes(data);
@@ -76,13 +85,16 @@ impl Pretrained {
             }
             let route = data.layout.route(rule);
             let alone = matches!(data.layout.places()[rule.feature as usize], Place::Alone { .. });
-            // A threshold beyond all values parts the missing ones at best, which only a rule about them is meant to do.
+            // A threshold beyond all values parts the missing ones at best, which only a rule about
+            // them is meant to do.
             let known = alone && !asks_about_missing(&data.layout.split(rule));
             let codes = usize::from(known)..256;
-            let sides = codes.filter(|&code| seen[route.column][code]).map(|code| route.right[code]);
+            let sides =
+                codes.filter(|&code| seen[route.column][code]).map(|code| route.right[code]);
             sides.clone().any(|side| side == 1) && sides.clone().any(|side| side == 0)
         };
-        let (useful, useless): (Vec<Rule>, Vec<Rule>) = rules.into_iter().flatten().partition(parts);
+        let (useful, useless): (Vec<Rule>, Vec<Rule>) =
+            rules.into_iter().flatten().partition(parts);
         if useful.is_empty() {
             let message = format!(
                 "none of its {} splits parts the training rows; was it trained on other data or in other units?",
@@ -98,8 +110,10 @@ impl Pretrained {
             ));
         }
         if !useless.is_empty() {
-            let mut names: Vec<String> =
-                useless.iter().map(|rule| format!("'{}'", schema.features[rule.feature as usize].name)).collect();
+            let mut names: Vec<String> = useless
+                .iter()
+                .map(|rule| format!("'{}'", schema.features[rule.feature as usize].name))
+                .collect();
             names.sort();
             names.dedup();
             names.truncate(10);
@@ -163,7 +177,10 @@ fn rule(split: &Split, layout: &Layout) -> Option<Rule> {
         }
         (Test::In(set), FeatureBins::Category(levels)) => {
             let mut codes = CodeSet::default();
-            set.iter().map(|level| levels.code(level)).filter(|&code| code > 0).for_each(|code| codes.insert(code));
+            set.iter()
+                .map(|level| levels.code(level))
+                .filter(|&code| code > 0)
+                .for_each(|code| codes.insert(code));
             Cut::In(codes)
         }
         _ => return None,

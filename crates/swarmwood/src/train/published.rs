@@ -1,8 +1,10 @@
-//! The published swarm methods: a table of rules, a swarm over it, and what is kept between iterations.
+//! The published swarm methods: a table of rules, a swarm over it, and what is kept between
+//! iterations.
 //!
-//! SGBDT takes its table from every distinct value, SGBDT-bins from the boundaries of bins, and PSGBDT from the splits of
-//! a model: one from a file, or a greedy run of our own with as many trees, as deep, and with the same learning rate,
-//! but trees of any shape and λ = 1, as XGBoost would grow them.
+//! SGBDT takes its table from every distinct value, SGBDT-bins from the boundaries of bins, and
+//! PSGBDT from the splits of a model: one from a file, or a greedy run of our own with as many
+//! trees, as deep, and with the same learning rate, but trees of any shape and λ = 1, as XGBoost
+//! would grow them.
 
 use std::time::Instant;
 
@@ -28,13 +30,19 @@ use crate::{Error, Result};
 /// Scores kept for particles that begin alike may take this much memory.
 const KEPT_BYTES: usize = 1 << 30;
 
-/// What is said where a greedy run of our own gives no rules: small or skewed tables, where no split pays.
-const NO_SPLIT: &str = "the greedy run before found no split that pays; the rules are the boundaries of bins instead";
+/// What is said where a greedy run of our own gives no rules: small or skewed tables, where no
+/// split pays.
+const NO_SPLIT: &str =
+    "the greedy run before found no split that pays; the rules are the boundaries of bins instead";
 
 /// Bins, makes the table, and lets the swarm fly.
 pub fn train(job: &Job<'_>, aids: &Aids, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Trained> {
     let started = Instant::now();
-    let pretrained = aids.pretrained.as_deref().map(|path| Pretrained::load(path, &job.rows.schema)).transpose()?;
+    let pretrained = aids
+        .pretrained
+        .as_deref()
+        .map(|path| Pretrained::load(path, &job.rows.schema))
+        .transpose()?;
     let pretrained_print = pretrained.as_ref().map(Pretrained::fingerprint);
     let layout = pretrained.as_ref().map(|pretrained| pretrained.layout(job));
     let data = binning::training(job, layout)?;
@@ -42,10 +50,12 @@ pub fn train(job: &Job<'_>, aids: &Aids, watch: &mut dyn FnMut(&Event) -> Flow) 
     let bin_seconds = started.elapsed().as_secs_f64();
     let started = Instant::now();
     // Bins that were cut where a model cuts say nothing of columns that it does not ask for.
-    let mut warnings = if pretrained.is_some() { Vec::new() } else { trees::constant_columns(job, &data) };
+    let mut warnings =
+        if pretrained.is_some() { Vec::new() } else { trees::constant_columns(job, &data) };
     let (table, seeds) = prepare(job, &data, pretrained.as_ref(), &mut warnings, watch)?;
     let space = search_space(job, &table)?;
-    let keeper = aids.keep.as_ref().map(|keep| Keeper::new(keep, job, pretrained_print)).transpose()?;
+    let keeper =
+        aids.keep.as_ref().map(|keep| Keeper::new(keep, job, pretrained_print)).transpose()?;
     let start = Start { evaluator: evaluator(job, &data, &table)?, table: &table, seeds: &seeds };
     let (found, told) = fly(job.params, start, keeper.as_ref(), watch, &mut warnings)?;
     let train_seconds = started.elapsed().as_secs_f64();
@@ -54,7 +64,9 @@ pub fn train(job: &Job<'_>, aids: &Aids, watch: &mut dyn FnMut(&Event) -> Flow) 
     if let Some(Descended { replaced, evaluations: more, before }) = found.descended {
         evaluations += more;
         let (measure, after) = (fitness(job).name(), found.fitness);
-        notes.push(format!("local search replaced {replaced} rules: {measure} {before:.6} became {after:.6}"));
+        notes.push(format!(
+            "local search replaced {replaced} rules: {measure} {before:.6} became {after:.6}"
+        ));
     }
     let flight = FlightReport {
         space,
@@ -67,10 +79,14 @@ pub fn train(job: &Job<'_>, aids: &Aids, watch: &mut dyn FnMut(&Event) -> Flow) 
     let mut model = job.model(found.base, Body::Trees(found.members));
     if let Some(name) = aids.pretrained.as_deref().and_then(|path| path.file_name()) {
         // The name alone: where the file lay is no part of the model.
-        model.provenance.params.insert("pretrained".to_string(), name.to_string_lossy().into_owned());
+        model
+            .provenance
+            .params
+            .insert("pretrained".to_string(), name.to_string_lossy().into_owned());
     }
     let known = (data.target, data.weight);
-    let train_metrics = trees::measure(job.tally(), &model, &found.scores, found.shift, (&known.0, &known.1));
+    let train_metrics =
+        trees::measure(job.tally(), &model, &found.scores, found.shift, (&known.0, &known.1));
     let valid_metrics = match job.valid {
         Some(valid) => linear::measure(job, &model, &gather(valid)?)?,
         None => Vec::new(),
@@ -179,7 +195,10 @@ fn evaluator<'a>(job: &'a Job<'_>, data: &Dataset, table: &'a RuleTable) -> Resu
     };
     Evaluator::new(data, table, job.objective, settings, job.pool).map_err(|error| {
         // Trees and depth were checked with the parameters; the target was not known then.
-        Error::Parameters(vec![Violation { name: "fitness".to_string(), message: error.to_string() }])
+        Error::Parameters(vec![Violation {
+            name: "fitness".to_string(),
+            message: error.to_string(),
+        }])
     })
 }
 

@@ -9,10 +9,11 @@ use swarmwood_search::pso_discrete::size::{log10_arrangements, scientific};
 use crate::Result;
 use crate::read::Rows;
 
-/// The size of a search space: ordered choices of `r` different rules out of `n`, which are `n! / (n - r)!`.
+/// The size of a search space: ordered choices of `r` different rules out of `n`, which are
+/// `n! / (n - r)!`.
 ///
-/// The paper's algorithm 4 draws `r = m·d` rules for `m` trees of depth `d`; its table 12 counts `r = m·(d - 1)`. Both are
-/// told.
+/// The paper's algorithm 4 draws `r = m·d` rules for `m` trees of depth `d`; its table 12 counts
+/// `r = m·(d - 1)`. Both are told.
 ///
 /// ```
 /// use swarmwood::train::SearchSpace;
@@ -23,7 +24,8 @@ use crate::read::Rows;
 pub struct SearchSpace {
     /// The paper's `n`: distinct values, boundaries of bins, or splits of a model (table 11).
     pub rules: u64,
-    /// Rules of the table that was searched: fewer than `rules` where a feature has more values than bins.
+    /// Rules of the table that was searched: fewer than `rules` where a feature has more values
+    /// than bins.
     pub table: u64,
     /// `r` as particles are drawn: all rules of all trees.
     pub drawn: u64,
@@ -43,8 +45,8 @@ impl SearchSpace {
     }
 }
 
-/// How many distinct values all features have together, missing ones not counted: the length of the paper's index table.
-/// Nothing if there was no time to count.
+/// How many distinct values all features have together, missing ones not counted: the length of the
+/// paper's index table. Nothing if there was no time to count.
 pub(super) fn distinct_values(rows: &Rows, pool: &Pool) -> Result<Option<u64>> {
     let mut seen: Vec<HashSet<u64>> = vec![HashSet::new(); rows.schema.features.len()];
     rows.for_each_chunk(&mut |chunk| {
@@ -52,10 +54,17 @@ pub(super) fn distinct_values(rows: &Rows, pool: &Pool) -> Result<Option<u64>> {
             match column {
                 // Adding zero makes minus zero zero.
                 Column::Number(values) => {
-                    seen.extend(values.iter().filter(|value| !value.is_nan()).map(|value| (value + 0.0).to_bits()));
+                    seen.extend(
+                        values
+                            .iter()
+                            .filter(|value| !value.is_nan())
+                            .map(|value| (value + 0.0).to_bits()),
+                    );
                 }
                 Column::Category(codes) => {
-                    seen.extend(codes.iter().filter(|&&code| code != MISSING).map(|&code| u64::from(code)));
+                    seen.extend(
+                        codes.iter().filter(|&&code| code != MISSING).map(|&code| u64::from(code)),
+                    );
                 }
             }
         }
@@ -79,7 +88,8 @@ mod tests {
         assert_eq!(distinct_values(&rows, &pool.with_hurry(|| true)).unwrap(), None);
     }
 
-    /// Section 5.4: three trees of depth four over 1000 values and over 16 bins, and table 12 from table 11.
+    /// Section 5.4: three trees of depth four over 1000 values and over 16 bins, and table 12 from
+    /// table 11.
     #[test]
     fn the_published_sizes_come_out() {
         let space = |rules: u64, trees: u64, depth: u64| SearchSpace {

@@ -36,14 +36,17 @@ pub fn train(job: &Job<'_>, aids: &Aids, watch: &mut dyn FnMut(&Event) -> Flow) 
     let started = Instant::now();
     let found = match job.params.method {
         Method::Cart => Found::fitted(grow(job, &table, &loss), &table, &loss),
-        Method::ApsoTree | Method::TsoTree | Method::SplitTree => flown::search(job, aids, &table, &loss, watch)?,
+        Method::ApsoTree | Method::TsoTree | Method::SplitTree => {
+            flown::search(job, aids, &table, &loss, watch)?
+        }
         _ => Found::fitted(search(job, &table, &loss, watch), &table, &loss),
     };
     let Found { members, report, warnings, notes } = found;
     let train_seconds = started.elapsed().as_secs_f64();
     let model = job.model(vec![0.0; members.len()], Body::Trees(members));
     let train_metrics = measure(job, &model, &chunk)?;
-    let valid_metrics = valid.as_ref().map(|valid| measure(job, &model, valid)).transpose()?.unwrap_or_default();
+    let valid_metrics =
+        valid.as_ref().map(|valid| measure(job, &model, valid)).transpose()?.unwrap_or_default();
     Ok(Trained {
         model,
         params: job.params.clone(),
@@ -83,13 +86,19 @@ fn balance(table: Ranked) -> Ranked {
     (0..).zip(of_row).for_each(|(row, &class)| totals[usize::from(class)] += table.weight(row));
     let held = totals.iter().filter(|&&total| total > 0.0).count() as f64;
     let share = table.total_weight() / held;
-    let weight =
-        (0..).zip(of_row).map(|(row, &class)| table.weight(row) * share / totals[usize::from(class)]).collect();
+    let weight = (0..)
+        .zip(of_row)
+        .map(|(row, &class)| table.weight(row) * share / totals[usize::from(class)])
+        .collect();
     table.with_weight(weight)
 }
 
 pub(super) fn limits(params: &Params) -> Limits {
-    Limits { leaves: params.max_leaves, depth: params.depth, min_leaf: params.min_leaf.unwrap_or(1) }
+    Limits {
+        leaves: params.max_leaves,
+        depth: params.depth,
+        min_leaf: params.min_leaf.unwrap_or(1),
+    }
 }
 
 /// How far a grown tree is cut back, if it is.
@@ -106,7 +115,13 @@ fn grow(job: &Job<'_>, table: &Ranked, loss: &Loss) -> (Sketch, TreeReport) {
     let features: Vec<u32> = (0..table.columns().len() as u32).collect();
     // Costs decide what leaves say; splits that are good for the next ones are found by impurity.
     let by = if matches!(loss, Loss::Costs(_)) { &Loss::Gini } else { loss };
-    let growing = Growing { table, loss: by, limits: limits(job.params), features: &features, pool: job.pool };
+    let growing = Growing {
+        table,
+        loss: by,
+        limits: limits(job.params),
+        features: &features,
+        pool: job.pool,
+    };
     let grown = cart::grow(&growing);
     // A tree that was cut short is not cut back as well.
     let (tree, validated) = match pruning(job.params).filter(|_| !job.pool.hurried()) {
@@ -114,12 +129,17 @@ fn grow(job: &Job<'_>, table: &Ranked, loss: &Loss) -> (Sketch, TreeReport) {
         Some(choice) => {
             let path = Path::new(grown, table, by);
             let folds = cart::deal(table, job.params.folds, job.params.seed, 0, job.pool);
-            let (alpha, validated) = cart::choose_alpha(&growing, &path, &judge(loss), &folds, choice);
+            let (alpha, validated) =
+                cart::choose_alpha(&growing, &path, &judge(loss), &folds, choice);
             (path.tree(alpha), validated)
         }
     };
-    let arm =
-        |one: &cart::Validated| Arm { leaves: one.leaves, searched: false, error: one.error, deviation: one.deviation };
+    let arm = |one: &cart::Validated| Arm {
+        leaves: one.leaves,
+        searched: false,
+        error: one.error,
+        deviation: one.deviation,
+    };
     let arms = validated.iter().map(arm).collect();
     let report = TreeReport { arms, ..told(job, table, loss, &tree) };
     (tree, report)
@@ -134,7 +154,12 @@ fn judge(loss: &Loss) -> Loss {
 }
 
 /// A search over whole trees.
-fn search(job: &Job<'_>, table: &Ranked, loss: &Loss, watch: &mut dyn FnMut(&Event) -> Flow) -> (Sketch, TreeReport) {
+fn search(
+    job: &Job<'_>,
+    table: &Ranked,
+    loss: &Loss,
+    watch: &mut dyn FnMut(&Event) -> Flow,
+) -> (Sketch, TreeReport) {
     let params = job.params;
     let descents = match (params.budget, loss.is_of_classes()) {
         (0, true) => tree_search::DESCENTS,
@@ -153,7 +178,12 @@ fn search(job: &Job<'_>, table: &Ranked, loss: &Loss, watch: &mut dyn FnMut(&Eve
     let given = params.max_leaves > 0 || params.depth > 0;
     let sizes = if given { &[params.max_leaves][..] } else { &tree_search::SIZES };
     let measure = judge(loss);
-    let menu = Menu { sizes, with_cart: params.guard.unwrap_or(false), measure: &measure, folds: params.folds };
+    let menu = Menu {
+        sizes,
+        with_cart: params.guard.unwrap_or(false),
+        measure: &measure,
+        folds: params.folds,
+    };
     let (mut arms, mut hand) = (Vec::new(), None);
     if sizes.len() > 1 || menu.with_cart {
         (arms, hand) = tree_search::choose(table, &settings, menu, job.pool, &halt);

@@ -65,7 +65,11 @@ fn search(
     let started = Instant::now();
     let keeper = aids.keep.as_ref().map(|keep| Keeper::new(keep, job, None)).transpose()?;
     let past = keeper.as_ref().map(|keeper| keeper.load(PAYLOAD, warnings)).transpose()?.flatten();
-    let mut told = past.as_ref().and_then(|past| past.field("told").ok()).and_then(Told::load).unwrap_or_default();
+    let mut told = past
+        .as_ref()
+        .and_then(|past| past.field("told").ok())
+        .and_then(Told::load)
+        .unwrap_or_default();
     let before = told.tell_again(watch);
     let (mut steps, mut fault) = (0, None);
     let mut listen = |progress: &Progress<'_>| {
@@ -74,7 +78,9 @@ fn search(
         let flow = watch(&event);
         steps += 1;
         if let Some(keeper) = keeper.as_ref().filter(|keeper| keeper.is_due(steps)) {
-            fault = keeper.save(PAYLOAD, vec![("told", told.save()), ("search", (progress.state)())]).err();
+            fault = keeper
+                .save(PAYLOAD, vec![("told", told.save()), ("search", (progress.state)())])
+                .err();
         }
         if fault.is_some() { Flow::Stop } else { flow }
     };
@@ -134,7 +140,9 @@ fn settings(params: &Params) -> Settings {
         or_oblivious: params.growth == Growth::Auto,
         // Trees that grow level by level get the levels that their leaves need.
         depth: match (params.depth, params.growth) {
-            (0, Growth::Depth | Growth::Oblivious) => max_leaves.max(2).next_power_of_two().ilog2() as usize,
+            (0, Growth::Depth | Growth::Oblivious) => {
+                max_leaves.max(2).next_power_of_two().ilog2() as usize
+            }
             (depth, _) => depth,
         },
         max_leaves,
@@ -144,7 +152,8 @@ fn settings(params: &Params) -> Settings {
     let frames = match params.total_leaves {
         0 => vec![frame(params.trees, most_leaves(params))],
         total => {
-            let fitting: Vec<usize> = TREE_SIZES.into_iter().filter(|&leaves| leaves <= total).collect();
+            let fitting: Vec<usize> =
+                TREE_SIZES.into_iter().filter(|&leaves| leaves <= total).collect();
             fitting.into_iter().map(|leaves| frame(total / leaves, leaves)).collect()
         }
     };

@@ -1,11 +1,18 @@
-//! What a search has told so far, kept with its checkpoint so that a resumed run can tell all of its past.
+//! What a search has told so far, kept with its checkpoint so that a resumed run can tell all of
+//! its past.
 
 use swarmwood_learn::event::{Event, Flow, Search, Stage};
 use swarmwood_search::Datum;
 
 /// Stages that events may name; a checkpoint has their places in this list.
-const STAGES: [Stage; 6] =
-    [Stage::COMPARING, Stage::BOOSTING, Stage::SWEEPS, Stage::PAIRS, Stage::SWARM, Stage::PRETRAINING];
+const STAGES: [Stage; 6] = [
+    Stage::COMPARING,
+    Stage::BOOSTING,
+    Stage::SWEEPS,
+    Stage::PAIRS,
+    Stage::SWARM,
+    Stage::PRETRAINING,
+];
 
 /// What events may measure, by place as well.
 const MEASURES: [&str; 4] = [SCORE, "loss", "accuracy", "rmse"];
@@ -91,7 +98,8 @@ fn load_event(datum: &Datum) -> Option<Event> {
 }
 
 fn save_search(search: &Search) -> Datum {
-    let &Search { measure, best, gain, mean, diversity, factor, alpha, beta, evaluations, repeats } = search;
+    let &Search { measure, best, gain, mean, diversity, factor, alpha, beta, evaluations, repeats } =
+        search;
     let place = MEASURES.iter().position(|known| *known == measure).unwrap_or(MEASURES.len());
     let mut fields = vec![Datum::Natural(place as u64)];
     fields.extend([best, gain, mean, diversity, factor, alpha, beta].map(save_maybe));
@@ -100,7 +108,8 @@ fn save_search(search: &Search) -> Datum {
 }
 
 fn load_search(datum: &Datum) -> Option<Search> {
-    let [measure, best, gain, mean, diversity, factor, alpha, beta, evaluations, repeats] = datum.tuple().ok()?;
+    let [measure, best, gain, mean, diversity, factor, alpha, beta, evaluations, repeats] =
+        datum.tuple().ok()?;
     Some(Search {
         measure: MEASURES.get(measure.natural().ok()? as usize)?,
         best: load_maybe(best)?,
@@ -135,8 +144,14 @@ mod tests {
             repeats: 2,
         };
         let mut told = Told::default();
-        told.push(&Event { train: Some(1.5), search: Some(search), elapsed: 0.25, ..Event::new(Stage::SWEEPS, 1, 8) });
-        for measure in [SCORE, Fitness::Accuracy.name(), Fitness::Rmse.name(), Fitness::Loss.name()] {
+        told.push(&Event {
+            train: Some(1.5),
+            search: Some(search),
+            elapsed: 0.25,
+            ..Event::new(Stage::SWEEPS, 1, 8)
+        });
+        for measure in [SCORE, Fitness::Accuracy.name(), Fitness::Rmse.name(), Fitness::Loss.name()]
+        {
             let search = Some(Search { measure, evaluations: 100, ..search });
             told.push(&Event { search, elapsed: 0.5, ..Event::new(Stage::SWARM, 1, 60) });
         }

@@ -78,7 +78,12 @@ type Metrics = Vec<(&'static str, f64)>;
 
 impl Ended {
     /// The model, and its metrics on the training and the validation rows.
-    pub(super) fn measured(self, job: &Job<'_>, data: Dataset, valid: Option<Dataset>) -> (Model, Metrics, Metrics) {
+    pub(super) fn measured(
+        self,
+        job: &Job<'_>,
+        data: Dataset,
+        valid: Option<Dataset>,
+    ) -> (Model, Metrics, Metrics) {
         let model = job.model(self.base, Body::Trees(self.members));
         // The bins have done their work; metrics want their memory.
         let answers = |data: Dataset| (data.target, data.weight);
@@ -154,7 +159,10 @@ pub(super) fn constant_columns(job: &Job<'_>, data: &Dataset) -> Vec<String> {
         0 => Vec::new(),
         1 => vec![format!("column {} holds one value in every row and is not used", names[0])],
         count if count <= 10 => {
-            vec![format!("columns {} hold one value each in every row and are not used", names.join(", "))]
+            vec![format!(
+                "columns {} hold one value each in every row and are not used",
+                names.join(", ")
+            )]
         }
         count => vec![format!(
             "{count} columns hold one value each in every row and are not used: {}, …",
@@ -163,7 +171,8 @@ pub(super) fn constant_columns(job: &Job<'_>, data: &Dataset) -> Vec<String> {
     }
 }
 
-/// Metrics of scores that lie output after output. Predictions are made for one block of rows at a time.
+/// Metrics of scores that lie output after output. Predictions are made for one block of rows at a
+/// time.
 pub(super) fn measure(
     mut tally: Tally,
     model: &Model,

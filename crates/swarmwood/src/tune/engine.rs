@@ -1,4 +1,5 @@
-//! From the name of a search engine to the engine: those of the search crate, and those that need our learners.
+//! From the name of a search engine to the engine: those of the search crate, and those that need
+//! our learners.
 
 use swarmwood_search::{Engine, Snapshot, Space, engines};
 
@@ -7,8 +8,8 @@ use crate::error::Violation;
 use crate::nearest::nearest;
 use crate::{Error, Result};
 
-/// Who proposes configurations unless somebody else is named: level with the best over real fits of eight tasks
-/// (`docs/results/tuning`), and a trial costs it a twentieth of what the forest takes.
+/// Who proposes configurations unless somebody else is named: level with the best over real fits of
+/// eight tasks (`docs/results/tuning`), and a trial costs it a twentieth of what the forest takes.
 pub const DEFAULT: &str = "tpe";
 
 /// The engines that live here, with a line of help.
@@ -36,9 +37,13 @@ pub fn names() -> Vec<(&'static str, &'static str)> {
 /// ```
 pub fn make(name: &str, space: &Space, seed: u64) -> Result<Box<dyn Engine>> {
     let made = match name {
-        Forest::NAME => Forest::new(space, Settings::default(), seed).map(|engine| Box::new(engine) as Box<dyn Engine>),
-        Gbrt::NAME => Gbrt::new(space, Settings::default(), seed).map(|engine| Box::new(engine) as Box<dyn Engine>),
-        _ if engines::NAMES.iter().all(|named| named.name != name) => return Err(fault(unknown(name))),
+        Forest::NAME => Forest::new(space, Settings::default(), seed)
+            .map(|engine| Box::new(engine) as Box<dyn Engine>),
+        Gbrt::NAME => Gbrt::new(space, Settings::default(), seed)
+            .map(|engine| Box::new(engine) as Box<dyn Engine>),
+        _ if engines::NAMES.iter().all(|named| named.name != name) => {
+            return Err(fault(unknown(name)));
+        }
         _ => engines::create(name, space, seed),
     };
     made.map_err(|error| fault(error.to_string()))
@@ -57,8 +62,12 @@ pub fn make(name: &str, space: &Space, seed: u64) -> Result<Box<dyn Engine>> {
 /// ```
 pub fn resume(space: &Space, snapshot: &Snapshot) -> Result<Box<dyn Engine>> {
     let resumed = match snapshot.engine.as_str() {
-        Forest::NAME => Forest::resume(space, snapshot).map(|engine| Box::new(engine) as Box<dyn Engine>),
-        Gbrt::NAME => Gbrt::resume(space, snapshot).map(|engine| Box::new(engine) as Box<dyn Engine>),
+        Forest::NAME => {
+            Forest::resume(space, snapshot).map(|engine| Box::new(engine) as Box<dyn Engine>)
+        }
+        Gbrt::NAME => {
+            Gbrt::resume(space, snapshot).map(|engine| Box::new(engine) as Box<dyn Engine>)
+        }
         _ => engines::resume(space, snapshot),
     };
     resumed.map_err(|error| fault(error.to_string()))
@@ -66,7 +75,8 @@ pub fn resume(space: &Space, snapshot: &Snapshot) -> Result<Box<dyn Engine>> {
 
 fn unknown(name: &str) -> String {
     let names: Vec<&str> = names().into_iter().map(|(name, _)| name).collect();
-    let meant = nearest(name, names.iter().copied()).map_or(String::new(), |near| format!(", perhaps {near}"));
+    let meant = nearest(name, names.iter().copied())
+        .map_or(String::new(), |near| format!(", perhaps {near}"));
     format!("is '{name}'{meant}; must be one of {}", names.join(", "))
 }
 

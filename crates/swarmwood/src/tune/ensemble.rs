@@ -1,12 +1,13 @@
 //! The mean of several models as one model.
 //!
-//! Raw scores are averaged: start values are their mean, and all trees are there, each leaf counting one part in so many.
-//! For classes this is the geometric mean of the odds, not the mean of the probabilities.
+//! Raw scores are averaged: start values are their mean, and all trees are there, each leaf
+//! counting one part in so many. For classes this is the geometric mean of the odds, not the mean
+//! of the probabilities.
 
 use swarmwood_model::{Body, Model, Shape};
 
-/// The mean of models of trees that have the same features, target, link and objective; `None` if they do not, or if
-/// there are none.
+/// The mean of models of trees that have the same features, target, link and objective; `None` if
+/// they do not, or if there are none.
 ///
 /// ```
 /// use swarmwood::tune::ensemble::average;
@@ -18,7 +19,9 @@ pub fn average(models: Vec<Model>) -> Option<Model> {
     let mut mean = models.next()?;
     let Body::Trees(members) = &mut mean.body else { return None };
     for model in models {
-        let alike = model.schema == mean.schema && model.link == mean.link && model.objective == mean.objective;
+        let alike = model.schema == mean.schema
+            && model.link == mean.link
+            && model.objective == mean.objective;
         let Body::Trees(more) = model.body else { return None };
         if !alike || model.base.len() != mean.base.len() {
             return None;

@@ -1,12 +1,15 @@
-//! The end of a tuning: what the best configuration is worth on rows that no trial has seen, and the model itself.
+//! The end of a tuning: what the best configuration is worth on rows that no trial has seen, and
+//! the model itself.
 //!
-//! The score that a configuration was chosen by is too good: it is the best of many, and luck was one of the reasons. So
-//! the best configuration is fitted once more on all rows that trials saw and measured on the rows that none of them did;
-//! both figures are told with their standard errors, and the difference is the optimism of the tuning. The model that is
-//! kept is then fitted on all rows.
+//! The score that a configuration was chosen by is too good: it is the best of many, and luck was
+//! one of the reasons. So the best configuration is fitted once more on all rows that trials saw
+//! and measured on the rows that none of them did; both figures are told with their standard
+//! errors, and the difference is the optimism of the tuning. The model that is kept is then fitted
+//! on all rows.
 //!
-//! The standard error of a cross-validation is that of the mean of its folds. That of the untouched rows is the
-//! jackknife over twenty groups of them (Shao and Tu 1995, section 2.3), which holds for any metric.
+//! The standard error of a cross-validation is that of the mean of its folds. That of the untouched
+//! rows is the jackknife over twenty groups of them (Shao and Tu 1995, section 2.3), which holds
+//! for any metric.
 
 use std::collections::BTreeSet;
 
@@ -97,19 +100,34 @@ pub struct Finished {
 
 impl Finish<'_> {
     /// Measures the best trial and fits the model. `watch` hears of the fits.
-    pub fn finish(&self, outcome: &Outcome, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Finished> {
+    pub fn finish(
+        &self,
+        outcome: &Outcome,
+        watch: &mut dyn FnMut(&Event) -> Flow,
+    ) -> Result<Finished> {
         let chosen = best(&outcome.trials).ok_or_else(|| no_trial(outcome))?;
         let params = self.params(chosen)?;
         let mut notes = Vec::new();
         let members = self.members(outcome, chosen, &params, &mut notes)?;
         let tuned = self.tuned(chosen);
-        let untouched = self.held.map(|held| self.untouched(held, &params, &members, tuned, watch)).transpose()?;
+        let untouched = self
+            .held
+            .map(|held| self.untouched(held, &params, &members, tuned, watch))
+            .transpose()?;
         let model = match members.len() {
             0 => self.fit(self.all, &params, watch)?.model,
             _ => self.mean(self.all, &members, watch)?,
         };
         let members = members.into_iter().map(|(id, _)| id).collect();
-        Ok(Finished { best: chosen.id, params: params.into_inner(), tuned, untouched, members, model, notes })
+        Ok(Finished {
+            best: chosen.id,
+            params: params.into_inner(),
+            tuned,
+            untouched,
+            members,
+            model,
+            notes,
+        })
     }
 
     /// The parameters of a trial for a fit without validation rows.
@@ -125,7 +143,8 @@ impl Finish<'_> {
         params.check()
     }
 
-    /// The best trials whose trees can be averaged with those of the best; none if an ensemble is not wanted.
+    /// The best trials whose trees can be averaged with those of the best; none if an ensemble is
+    /// not wanted.
     fn members(
         &self,
         outcome: &Outcome,
@@ -137,9 +156,14 @@ impl Finish<'_> {
             return Ok(Vec::new());
         }
         let target = &self.all.schema.target.kind;
-        let grown = |params: &Params| !(params.method == Method::Greedy && params.booster == Booster::Gblinear);
+        let grown = |params: &Params| {
+            !(params.method == Method::Greedy && params.booster == Booster::Gblinear)
+        };
         if !grown(params) {
-            notes.push("the best configuration is a linear function, which has no trees to average".to_string());
+            notes.push(
+                "the best configuration is a linear function, which has no trees to average"
+                    .to_string(),
+            );
             return Ok(Vec::new());
         }
         let loss = registry::objective_or_cut(params, target)?;
@@ -190,14 +214,21 @@ impl Finish<'_> {
         let model = self.fit(seen, params, watch)?.model;
         let (best, mut metrics) = self.measure(&model, held)?;
         let fixed = self.fixed_params().map(|params| self.fit(seen, &params, watch)).transpose()?;
-        let fixed = fixed.map(|trained| self.measure(&trained.model, held)).transpose()?.map(|(figure, _)| figure);
+        let fixed = fixed
+            .map(|trained| self.measure(&trained.model, held))
+            .transpose()?
+            .map(|(figure, _)| figure);
         let mut ensemble = None;
         if !members.is_empty() {
             let (figure, of_mean) = self.measure(&self.mean(seen, members, watch)?, held)?;
             (ensemble, metrics) = (Some(figure), of_mean);
         }
         // A score that is high is good, a loss that is low.
-        let better = if self.native.common().score.higher_is_better { tuned.less(best) } else { best.less(tuned) };
+        let better = if self.native.common().score.higher_is_better {
+            tuned.less(best)
+        } else {
+            best.less(tuned)
+        };
         Ok(Untouched { rows: held.rows, best, optimism: better, fixed, ensemble, metrics })
     }
 
@@ -208,7 +239,12 @@ impl Finish<'_> {
         Params { early_stopping_rounds: 0, threads: self.threads, ..fixed }.check().ok()
     }
 
-    fn fit(&self, rows: &Rows, params: &Checked<Params>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Trained> {
+    fn fit(
+        &self,
+        rows: &Rows,
+        params: &Checked<Params>,
+        watch: &mut dyn FnMut(&Event) -> Flow,
+    ) -> Result<Trained> {
         train_with(rows, None, params, &Aids { cut: true, ..Aids::default() }, watch)
     }
 
@@ -220,7 +256,8 @@ impl Finish<'_> {
     ) -> Result<Model> {
         let fits = members.iter().map(|(_, params)| Ok(self.fit(rows, params, watch)?.model));
         let models = fits.collect::<Result<Vec<Model>>>()?;
-        average(models).ok_or_else(|| Error::Run("models of different kinds cannot be averaged".to_string()))
+        average(models)
+            .ok_or_else(|| Error::Run("models of different kinds cannot be averaged".to_string()))
     }
 
     /// The score on some rows with its standard error, and every metric.
@@ -230,12 +267,16 @@ impl Finish<'_> {
         let metrics = held.metrics(|_| 1.0);
         let value = score.find(&metrics).map_err(Error::Run)?;
         let groups = GROUPS.min(rows.rows);
-        let without = |left: usize| score.find(&held.metrics(|row| f64::from(group(row, groups) != left))).ok();
-        let left: Option<Vec<f64>> = (groups > 1).then(|| (0..groups).map(without).collect()).flatten();
+        let without = |left: usize| {
+            score.find(&held.metrics(|row| f64::from(group(row, groups) != left))).ok()
+        };
+        let left: Option<Vec<f64>> =
+            (groups > 1).then(|| (0..groups).map(without).collect()).flatten();
         let error = left.map(|left| {
             let count = left.len() as f64;
             let mean = left.iter().sum::<f64>() / count;
-            ((count - 1.0) / count * left.iter().map(|value| (value - mean).powi(2)).sum::<f64>()).sqrt()
+            ((count - 1.0) / count * left.iter().map(|value| (value - mean).powi(2)).sum::<f64>())
+                .sqrt()
         });
         Ok((Figure { value, error }, metrics))
     }
@@ -254,7 +295,10 @@ fn no_trial(outcome: &Outcome) -> Error {
         _ => None,
     });
     let count = outcome.trials.len();
-    Error::Run(format!("none of {count} trials was evaluated to the end{}", reason.unwrap_or_default()))
+    Error::Run(format!(
+        "none of {count} trials was evaluated to the end{}",
+        reason.unwrap_or_default()
+    ))
 }
 
 #[cfg(test)]

@@ -11,8 +11,8 @@ pub struct Head {
     pub seed: u64,
     /// What is searched.
     pub space: Space,
-    /// Trials that may be under way at a time: trial `t` is asked knowing the outcomes of trials `0..=t - lag` exactly,
-    /// however many are known by then. At least 1.
+    /// Trials that may be under way at a time: trial `t` is asked knowing the outcomes of trials
+    /// `0..=t - lag` exactly, however many are known by then. At least 1.
     pub lag: usize,
     /// Pieces of a trial, as the objective has them.
     pub pieces: usize,
@@ -27,7 +27,8 @@ pub struct Head {
 pub struct Task {
     /// For people: the command, or the data and the method.
     pub text: String,
-    /// Changes with everything that changes a loss: the rows, fixed parameters, the text of a command.
+    /// Changes with everything that changes a loss: the rows, fixed parameters, the text of a
+    /// command.
     pub fingerprint: u128,
     /// What people call the loss.
     pub measure: Measure,
@@ -38,7 +39,8 @@ pub struct Task {
 pub struct Measure {
     /// Its name: `rmse`, `accuracy`, `value`.
     pub name: String,
-    /// If larger is better: the figure is this number less the loss. `None` if the loss is the figure.
+    /// If larger is better: the figure is this number less the loss. `None` if the loss is the
+    /// figure.
     pub from: Option<f64>,
 }
 

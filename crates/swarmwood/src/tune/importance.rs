@@ -1,12 +1,14 @@
-//! Which parameters mattered: the share of the differences between trials that one parameter alone explains.
+//! Which parameters mattered: the share of the differences between trials that one parameter alone
+//! explains.
 //!
-//! Trials are put into groups by the parameter's value and their losses replaced by ranks, so that a few hopeless
-//! configurations do not decide everything. The share of the variance of the ranks that lies between the groups (Pearson's
-//! correlation ratio η²) is corrected for what as many groups would explain by chance (Kelley, "An unbiased correlation
-//! ratio measure", PNAS 1935): ε² = 1 − (1 − η²)(n − 1)/(n − k).
+//! Trials are put into groups by the parameter's value and their losses replaced by ranks, so that
+//! a few hopeless configurations do not decide everything. The share of the variance of the ranks
+//! that lies between the groups (Pearson's correlation ratio η²) is corrected for what as many
+//! groups would explain by chance (Kelley, "An unbiased correlation ratio measure", PNAS 1935): ε²
+//! = 1 − (1 − η²)(n − 1)/(n − k).
 //!
-//! It sees every parameter by itself: what two of them do only together is not seen. Trials come from a search, so values
-//! that it left early have few trials.
+//! It sees every parameter by itself: what two of them do only together is not seen. Trials come
+//! from a search, so values that it left early have few trials.
 
 use swarmwood_search::{Space, Value};
 
@@ -24,7 +26,8 @@ pub struct Tried {
     pub labels: bool,
 }
 
-/// How much each parameter matters, 0 to 1, in the order of the space. `None` where the trials cannot tell.
+/// How much each parameter matters, 0 to 1, in the order of the space. `None` where the trials
+/// cannot tell.
 pub fn importances(space: &Space, trials: &[TrialRecord]) -> Vec<Option<f64>> {
     let told: Vec<(&TrialRecord, f64)> =
         trials.iter().filter_map(|trial| Some((trial, trial.ending.as_ref()?.loss()?))).collect();
@@ -63,9 +66,11 @@ fn ranks(values: &[f64]) -> Vec<f64> {
     values.iter().map(|&value| less(value) as f64 + (same(value) as f64 - 1.0) / 2.0).collect()
 }
 
-/// The group of every value: one a value where there are few, else neighbours together; no value is a group too.
+/// The group of every value: one a value where there are few, else neighbours together; no value is
+/// a group too.
 fn groups(column: &Tried) -> Vec<usize> {
-    let keys: Vec<f64> = column.values.iter().map(|value| value.unwrap_or(f64::NEG_INFINITY)).collect();
+    let keys: Vec<f64> =
+        column.values.iter().map(|value| value.unwrap_or(f64::NEG_INFINITY)).collect();
     let mut distinct = keys.clone();
     distinct.sort_by(f64::total_cmp);
     let sorted = distinct.clone();
@@ -83,8 +88,12 @@ fn explained(groups: &[usize], ranks: &[f64]) -> Option<f64> {
     let total: f64 = ranks.iter().map(|rank| (rank - all).powi(2)).sum();
     let (mut between, mut count) = (0.0, 0);
     for group in 0..=groups.iter().copied().max()? {
-        let members: Vec<f64> =
-            groups.iter().zip(ranks).filter(|(own, _)| **own == group).map(|(_, rank)| *rank).collect();
+        let members: Vec<f64> = groups
+            .iter()
+            .zip(ranks)
+            .filter(|(own, _)| **own == group)
+            .map(|(_, rank)| *rank)
+            .collect();
         if !members.is_empty() {
             between += members.len() as f64 * (mean(&members) - all).powi(2);
             count += 1;

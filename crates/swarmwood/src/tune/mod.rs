@@ -1,11 +1,11 @@
 //! Tuning: an engine proposes configurations, an objective judges them, a study remembers.
 //!
-//! A [`Study`] is one sequence of trials. Which configuration trial `t` has depends on the study's [`Head`] and on the
-//! outcomes of the trials before it, never on threads, processes or time, so a study that was killed goes on as if
-//! nothing had happened.
+//! A [`Study`] is one sequence of trials. Which configuration trial `t` has depends on the study's
+//! [`Head`] and on the outcomes of the trials before it, never on threads, processes or time, so a
+//! study that was killed goes on as if nothing had happened.
 //!
-//! [`Native`] is the objective of our own learners, [`spaces`] are what may be tried, and [`finish`] turns the best trial
-//! into a model and honest figures.
+//! [`Native`] is the objective of our own learners, [`spaces`] are what may be tried, and
+//! [`finish`] turns the best trial into a model and honest figures.
 
 pub mod command;
 pub mod engine;

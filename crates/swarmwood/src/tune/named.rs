@@ -27,7 +27,10 @@ pub fn text(space: &Space, parameter: usize, value: Value) -> Option<String> {
 pub fn json(space: &Space, point: &Point) -> Map<String, Json> {
     let value = |i: usize| match point.0.get(i).copied().unwrap_or(Value::Absent) {
         Value::Integer(number) => Some(Json::from(number)),
-        value => space.label(i, value).map(Json::from).or_else(|| space.number(i, value).map(number_json)),
+        value => space
+            .label(i, value)
+            .map(Json::from)
+            .or_else(|| space.number(i, value).map(number_json)),
     };
     let pairs = space.params().iter().enumerate();
     pairs.filter_map(|(i, param)| Some((param.name.clone(), value(i)?))).collect()
@@ -36,7 +39,11 @@ pub fn json(space: &Space, point: &Point) -> Map<String, Json> {
 /// Numbers that are whole look whole: `64`, not `64.0`.
 fn number_json(number: f64) -> Json {
     let whole = number as i64;
-    if whole as f64 == number && whole.abs() < 1 << 53 { Json::from(whole) } else { Json::from(number) }
+    if whole as f64 == number && whole.abs() < 1 << 53 {
+        Json::from(whole)
+    } else {
+        Json::from(number)
+    }
 }
 
 /// The configuration that [`json`] described; the error says what does not fit the space.
@@ -54,13 +61,22 @@ pub fn parse(space: &Space, object: &Map<String, Json>) -> Result<Point, String>
         let value = match &param.domain {
             Domain::Integer { .. } => given.as_i64().map(Value::Integer),
             Domain::Real { .. } => number.map(Value::Real),
-            Domain::List(list) => list.iter().position(|item| Some(*item) == number).map(Value::Index),
-            Domain::Choice(labels) => {
-                labels.iter().position(|label| Some(label.as_str()) == given.as_str()).map(Value::Index)
+            Domain::List(list) => {
+                list.iter().position(|item| Some(*item) == number).map(Value::Index)
             }
+            Domain::Choice(labels) => labels
+                .iter()
+                .position(|label| Some(label.as_str()) == given.as_str())
+                .map(Value::Index),
         };
-        values.push(value.ok_or_else(|| format!("'{}' is {given}, which the space does not have", param.name))?);
+        values.push(value.ok_or_else(|| {
+            format!("'{}' is {given}, which the space does not have", param.name)
+        })?);
     }
     let point = Point(values);
-    if space.contains(&point) { Ok(point) } else { Err("the configuration does not lie in the space".to_owned()) }
+    if space.contains(&point) {
+        Ok(point)
+    } else {
+        Err("the configuration does not lie in the space".to_owned())
+    }
 }

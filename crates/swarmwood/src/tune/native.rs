@@ -1,10 +1,12 @@
-//! Our own learners as the thing to tune: a trial is a cross-validation, a piece of it the fit of one fold.
+//! Our own learners as the thing to tune: a trial is a cross-validation, a piece of it the fit of
+//! one fold.
 //!
-//! What does not depend on a configuration is done once and shared by all fits, read-only: rows are read once, binned
-//! once for every `max_bin`, and cut into the same folds for every trial, so that folds of two trials can be compared. A
-//! fit has one thread; many of them run side by side. Bins are made from all rows of the tuning part, their targets
-//! unseen, so the rows of a fold help to place the boundaries that it is then predicted with; the outer holdout does not.
-//! That moves the loss of a fold of few rows, up or down, but does not flatter it (`bench/fold_edges.py`).
+//! What does not depend on a configuration is done once and shared by all fits, read-only: rows are
+//! read once, binned once for every `max_bin`, and cut into the same folds for every trial, so that
+//! folds of two trials can be compared. A fit has one thread; many of them run side by side. Bins
+//! are made from all rows of the tuning part, their targets unseen, so the rows of a fold help to
+//! place the boundaries that it is then predicted with; the outer holdout does not. That moves the
+//! loss of a fold of few rows, up or down, but does not flatter it (`bench/fold_edges.py`).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -132,13 +134,22 @@ impl Native {
     pub fn fingerprint(&self) -> Result<u128> {
         let identity = Identity::of(&self.common.params, &self.rows, None)?;
         let mut text = format!("{} {}", self.common.score.name, self.common.folds);
-        identity.parameters.iter().for_each(|(name, value)| text.push_str(&format!("\n{name} {value}")));
-        let words = text.bytes().map(u64::from).chain([identity.data as u64, (identity.data >> 64) as u64]);
+        identity
+            .parameters
+            .iter()
+            .for_each(|(name, value)| text.push_str(&format!("\n{name} {value}")));
+        let words =
+            text.bytes().map(u64::from).chain([identity.data as u64, (identity.data >> 64) as u64]);
         Ok(rng::fingerprint(words))
     }
 
     /// The figures of one fold.
-    pub(super) fn fit(&self, params: &Checked<Params>, fold: usize, halt: &dyn Fn() -> bool) -> Result<FoldFit> {
+    pub(super) fn fit(
+        &self,
+        params: &Checked<Params>,
+        fold: usize,
+        halt: &dyn Fn() -> bool,
+    ) -> Result<FoldFit> {
         let pool = Pool::new(1).map_err(Error::Run)?;
         match (params.method, params.booster) {
             (Method::Greedy, Booster::Gbtree | Booster::Dart) => {
@@ -147,7 +158,9 @@ impl Native {
                 fold::fit_trees(&self.rows, (data, test), params, &pool, halt)
             }
             (Method::Greedy, Booster::Gblinear) => {
-                let values = self.values.get_or_init(|| self.cut_values().map_err(|error| error.to_string()));
+                let values = self
+                    .values
+                    .get_or_init(|| self.cut_values().map_err(|error| error.to_string()));
                 let (data, test) = &values.as_ref().map_err(|text| Error::Run(text.clone()))?[fold];
                 fold::fit_linear(&self.rows, (data, test), params, &pool, halt)
             }
@@ -156,17 +169,23 @@ impl Native {
     }
 
     /// Any other method: it reads its rows as it always does.
-    fn fit_any(&self, params: &Checked<Params>, fold: usize, halt: &dyn Fn() -> bool) -> Result<FoldFit> {
+    fn fit_any(
+        &self,
+        params: &Checked<Params>,
+        fold: usize,
+        halt: &dyn Fn() -> bool,
+    ) -> Result<FoldFit> {
         let parts = self.parts.get_or_init(|| {
             let part = |fold, inside| self.rows.some(|row| (self.folds[row] == fold) == inside);
             (0..self.common.folds).map(|fold| (part(fold, false), part(fold, true))).collect()
         });
         let (data, test) = &parts[fold];
         let mut halted = false;
-        let trained = train_with(data, None, params, &Aids { cut: true, ..Aids::default() }, &mut |_| {
-            halted |= halt();
-            if halted { Flow::Stop } else { Flow::Continue }
-        })?;
+        let trained =
+            train_with(data, None, params, &Aids { cut: true, ..Aids::default() }, &mut |_| {
+                halted |= halt();
+                if halted { Flow::Stop } else { Flow::Continue }
+            })?;
         if halted {
             return Err(Error::Run("halted".to_string()));
         }
@@ -182,7 +201,8 @@ impl Native {
         }
         let data = fold::bins(&self.rows, params, pool)?;
         let fold = |fold| {
-            let (test, rest): (Vec<usize>, Vec<usize>) = (0..self.rows.rows).partition(|&row| self.folds[row] == fold);
+            let (test, rest): (Vec<usize>, Vec<usize>) =
+                (0..self.rows.rows).partition(|&row| self.folds[row] == fold);
             (data.subset(&rest, pool), data.subset(&test, pool))
         };
         let binned = Arc::new((0..self.common.folds).map(fold).collect::<Vec<_>>());
@@ -191,7 +211,8 @@ impl Native {
     }
 
     fn cut_values(&self) -> Result<Vec<(Chunk, Chunk)>> {
-        let part = |fold, inside| fold::values(&self.rows.some(|row| (self.folds[row] == fold) == inside));
+        let part =
+            |fold, inside| fold::values(&self.rows.some(|row| (self.folds[row] == fold) == inside));
         (0..self.common.folds).map(|fold| Ok((part(fold, false)?, part(fold, true)?))).collect()
     }
 
@@ -206,12 +227,16 @@ impl Native {
         let mut tried = vec![self.common.params.clone()];
         for label in labels {
             let mut params = self.common.params.clone();
-            params.set("objective", &label).map_err(|violation| Error::Parameters(vec![violation]))?;
+            params
+                .set("objective", &label)
+                .map_err(|violation| Error::Parameters(vec![violation]))?;
             tried.push(params);
         }
         // The fixed loss counts only where no other is chosen.
         let from = usize::from(tried.len() > 1);
-        tried[from..].iter().try_for_each(|params| fold::check_targets(&self.rows, params, &target, pool))
+        tried[from..]
+            .iter()
+            .try_for_each(|params| fold::check_targets(&self.rows, params, &target, pool))
     }
 }
 
@@ -230,7 +255,8 @@ impl Objective for Native {
         halt: &(dyn Fn() -> bool + Sync),
     ) -> std::result::Result<Piece, String> {
         let told = |error: Error| error.to_string();
-        let params = native_space::params(&self.common.params, trial.space, trial.point).map_err(told)?;
+        let params =
+            native_space::params(&self.common.params, trial.space, trial.point).map_err(told)?;
         let fit = self.fit(&params, piece, &|| halt()).map_err(told)?;
         let loss = self.common.score.loss(self.common.score.find(&fit.metrics)?);
         if !loss.is_finite() {

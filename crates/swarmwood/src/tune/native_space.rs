@@ -1,4 +1,5 @@
-//! A space of our own parameters: every name is one of the table, every value one that the table allows.
+//! A space of our own parameters: every name is one of the table, every value one that the table
+//! allows.
 //!
 //! A space that is wrong is refused before the first fit, with every fault at once.
 
@@ -24,7 +25,8 @@ pub fn check(space: &Space, fixed: &Params) -> Result<()> {
     let mut violations = Vec::new();
     let mut known: Vec<&str> = Vec::new();
     for param in space.params() {
-        let mut violate = |message: String| violations.push(Violation { name: param.name.clone(), message });
+        let mut violate =
+            |message: String| violations.push(Violation { name: param.name.clone(), message });
         let spec = match find(&param.name) {
             Ok(spec) => spec,
             Err(violation) => {
@@ -49,29 +51,40 @@ pub fn check(space: &Space, fixed: &Params) -> Result<()> {
 
 /// What one parameter's domain has that the table does not allow.
 fn domain_faults(spec: &ParamSpec, domain: &Domain) -> Vec<String> {
-    let bad = |value: f64| (!spec.allowed.holds(value)).then(|| format!("may be {value}, must be {}", spec.allowed));
+    let bad = |value: f64| {
+        (!spec.allowed.holds(value)).then(|| format!("may be {value}, must be {}", spec.allowed))
+    };
     let whole = matches!(spec.allowed, Allowed::Whole { .. });
     let words = matches!(spec.allowed, Allowed::Choices(_) | Allowed::Switch | Allowed::Matrix);
     match domain {
         Domain::Choice(labels) => {
             let mut any = Params::default();
-            labels.iter().filter_map(|label| any.set(spec.name, label).err()).map(|fault| fault.message).collect()
+            labels
+                .iter()
+                .filter_map(|label| any.set(spec.name, label).err())
+                .map(|fault| fault.message)
+                .collect()
         }
         _ if words => vec![format!("has numbers, must be {}", spec.allowed)],
-        Domain::Real { .. } if whole => vec!["is real, but takes whole numbers; make it an integer".to_string()],
-        Domain::Integer { low, high, .. } => [*low, *high].into_iter().filter_map(|end| bad(end as f64)).collect(),
+        Domain::Real { .. } if whole => {
+            vec!["is real, but takes whole numbers; make it an integer".to_string()]
+        }
+        Domain::Integer { low, high, .. } => {
+            [*low, *high].into_iter().filter_map(|end| bad(end as f64)).collect()
+        }
         Domain::Real { low, high, .. } => [*low, *high].into_iter().filter_map(bad).collect(),
         Domain::List(values) => {
             let broken = |value: &f64| whole && value.fract() != 0.0;
             let fraction = values.iter().find(|value| broken(value));
-            let fraction = fraction.map(|value| format!("may be {value}, must be {}", spec.allowed));
+            let fraction =
+                fraction.map(|value| format!("may be {value}, must be {}", spec.allowed));
             values.iter().filter_map(|&value| bad(value)).chain(fraction).collect()
         }
     }
 }
 
-/// What parameters ask of each other, tried where it most likely shows: every parameter at one of its ends, or at one of
-/// its labels, with the others at their low and at their high ends.
+/// What parameters ask of each other, tried where it most likely shows: every parameter at one of
+/// its ends, or at one of its labels, with the others at their low and at their high ends.
 fn corner_faults(space: &Space, fixed: &Params) -> Vec<Violation> {
     let mut violations: Vec<Violation> = Vec::new();
     for rest in [0.0, 1.0] {
@@ -86,8 +99,13 @@ fn corner_faults(space: &Space, fixed: &Params) -> Vec<Violation> {
                 if !matches!(param.domain, Domain::Choice(_)) {
                     position[i] = step as f64;
                 }
-                if let Err(Error::Parameters(found)) = params(fixed, space, &space.decode(&position)) {
-                    let fresh = found.into_iter().filter(|fault| !violations.contains(fault)).collect::<Vec<_>>();
+                if let Err(Error::Parameters(found)) =
+                    params(fixed, space, &space.decode(&position))
+                {
+                    let fresh = found
+                        .into_iter()
+                        .filter(|fault| !violations.contains(fault))
+                        .collect::<Vec<_>>();
                     violations.extend(fresh);
                 }
             }
@@ -101,7 +119,9 @@ pub fn params(fixed: &Params, space: &Space, point: &Point) -> Result<Checked<Pa
     let mut params = fixed.clone();
     for (i, param) in space.params().iter().enumerate() {
         if let Some(text) = point.0.get(i).and_then(|&value| text(space, i, value)) {
-            params.set(&param.name, &text).map_err(|violation| Error::Parameters(vec![violation]))?;
+            params
+                .set(&param.name, &text)
+                .map_err(|violation| Error::Parameters(vec![violation]))?;
         }
     }
     params.check()
@@ -157,7 +177,10 @@ mod tests {
 
     #[test]
     fn parameters_that_contradict_each_other_are_found_at_the_ends() {
-        let text = faults(vec![Param::choice("growth", &["leaf", "oblivious"]), Param::integer("depth", 2, 20)]);
+        let text = faults(vec![
+            Param::choice("growth", &["leaf", "oblivious"]),
+            Param::integer("depth", 2, 20),
+        ]);
         assert!(text.contains("depth: is 20, must be at most 16 with growth oblivious"), "{text}");
     }
 
@@ -173,7 +196,10 @@ mod tests {
         let fixed = Params { depth: 4, trees: 7, ..Params::of(Method::Greedy) };
         let at = |position: &[f64]| params(&fixed, &space, &space.decode(position)).unwrap();
         let tree = at(&[0.0, 1.0, 1.0, 0.0]);
-        assert_eq!((tree.learning_rate, tree.depth, tree.min_child_weight, tree.trees), (0.3, 9, 1.0, 7));
+        assert_eq!(
+            (tree.learning_rate, tree.depth, tree.min_child_weight, tree.trees),
+            (0.3, 9, 1.0, 7)
+        );
         let linear = at(&[1.0, 0.0, 1.0, 0.0]);
         assert_eq!((linear.booster, linear.depth), (crate::params::Booster::Gblinear, 4));
     }

@@ -1,7 +1,8 @@
 //! What is tuned: whatever can say how good a configuration is, piece by piece.
 //!
-//! A piece is a fold of a cross-validation, or the whole of a program's answer. Pieces of several trials run side by
-//! side; whoever schedules them may leave out the rest of a trial that is clearly behind.
+//! A piece is a fold of a cross-validation, or the whole of a program's answer. Pieces of several
+//! trials run side by side; whoever schedules them may leave out the rest of a trial that is
+//! clearly behind.
 
 use swarmwood_search::{Point, Space};
 
@@ -30,6 +31,12 @@ pub trait Objective: Sync {
     /// Pieces of every trial; at least one. Piece `k` of any two trials may be compared.
     fn pieces(&self) -> usize;
 
-    /// Evaluates a piece on one thread; `halt` asks it to give up soon. The text of a failure says why for people.
-    fn piece(&self, trial: &Proposal<'_>, piece: usize, halt: &(dyn Fn() -> bool + Sync)) -> Result<Piece, String>;
+    /// Evaluates a piece on one thread; `halt` asks it to give up soon. The text of a failure says
+    /// why for people.
+    fn piece(
+        &self,
+        trial: &Proposal<'_>,
+        piece: usize,
+        halt: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Piece, String>;
 }

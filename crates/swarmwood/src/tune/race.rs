@@ -1,18 +1,20 @@
 //! Racing: a configuration that will hardly come out ahead is not evaluated to the end.
 //!
-//! Piece `k` of a trial and piece `k` of the best trial before it were judged on the same rows, so their differences say
-//! more than the losses do (paired as in Birattari et al., "A racing algorithm for configuring metaheuristics", GECCO
-//! 2002). How much differences scatter from piece to piece is known from earlier trials ([`noise`], σ). The mean
-//! difference after `k` of `n` pieces and the one after all of them are apart by a standard deviation of
-//! `σ √((n - k) / (n k))`; a trial that is behind by more than that is given up. At that border it would still have ended
-//! ahead one time in six.
+//! Piece `k` of a trial and piece `k` of the best trial before it were judged on the same rows, so
+//! their differences say more than the losses do (paired as in Birattari et al., "A racing
+//! algorithm for configuring metaheuristics", GECCO 2002). How much differences scatter from piece
+//! to piece is known from earlier trials ([`noise`], σ). The mean difference after `k` of `n`
+//! pieces and the one after all of them are apart by a standard deviation of
+//! `σ √((n - k) / (n k))`; a trial that is behind by more than that is given up. At that border it
+//! would still have ended ahead one time in six.
 //!
-//! Deviations: one rival, the best, instead of all survivors; a deviation known from other trials instead of the trial's
-//! own. The latter, with two pieces, mostly asks whether both were behind: it keeps on trials that are hopeless in the
-//! mean and gives up good ones that are a little behind twice. `bench/runs/2026-11-16-races` has both side by side.
+//! Deviations: one rival, the best, instead of all survivors; a deviation known from other trials
+//! instead of the trial's own. The latter, with two pieces, mostly asks whether both were behind:
+//! it keeps on trials that are hopeless in the mean and gives up good ones that are a little behind
+//! twice. `bench/runs/2026-11-16-races` has both side by side.
 
-/// As many earlier trials, those with losses most like the rival's, tell how much differences scatter. Trials far from the
-/// rival scatter more, for other reasons than chance.
+/// As many earlier trials, those with losses most like the rival's, tell how much differences
+/// scatter. Trials far from the rival scatter more, for other reasons than chance.
 const NEAREST: usize = 12;
 /// A deviation that fewer independent differences than these tell is not trusted.
 const FEWEST: usize = 4;
@@ -63,11 +65,15 @@ pub fn judge(seen: &[f64], rival: Option<Rival<'_>>, pieces: usize) -> Verdict {
     let (count, all) = (seen.len() as f64, pieces as f64);
     let margin = rival.noise * ((all - count) / (all * count)).sqrt();
     // A mean difference that is not a number gives nothing up.
-    if behind > margin { Verdict::Behind { loss: mean(rival.losses) + behind } } else { Verdict::GoOn }
+    if behind > margin {
+        Verdict::Behind { loss: mean(rival.losses) + behind }
+    } else {
+        Verdict::GoOn
+    }
 }
 
-/// The standard deviation of differences to the rival from piece to piece, pooled over the earlier trials that came
-/// nearest to it; `None` as long as too few trials have two pieces.
+/// The standard deviation of differences to the rival from piece to piece, pooled over the earlier
+/// trials that came nearest to it; `None` as long as too few trials have two pieces.
 ///
 /// ```
 /// use swarmwood::tune::race::noise;
@@ -83,7 +89,8 @@ pub fn noise<'a>(rival: &[f64], others: impl Iterator<Item = &'a [f64]>) -> Opti
         let squares: f64 = differences.iter().map(|d| (d - behind).powi(2)).sum();
         (behind.abs(), squares, differences.len() - 1)
     };
-    let mut known: Vec<(f64, f64, usize)> = others.filter(|losses| losses.len() > 1).map(scatter).collect();
+    let mut known: Vec<(f64, f64, usize)> =
+        others.filter(|losses| losses.len() > 1).map(scatter).collect();
     known.retain(|(_, squares, _)| squares.is_finite());
     known.sort_by(|a, b| a.0.total_cmp(&b.0));
     known.truncate(NEAREST);

@@ -1,8 +1,9 @@
 //! The crew: threads that evaluate pieces of trials, and the desk where they take them.
 //!
-//! Whoever runs a study puts trials on the desk and takes results from it; the threads take pieces of the oldest trials
-//! first, those before all that are needed whatever happens, then, rather than idle, those that racing may make
-//! superfluous. What a trial comes to does not depend on that order.
+//! Whoever runs a study puts trials on the desk and takes results from it; the threads take pieces
+//! of the oldest trials first, those before all that are needed whatever happens, then, rather than
+//! idle, those that racing may make superfluous. What a trial comes to does not depend on that
+//! order.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -65,8 +66,8 @@ struct Unit {
     dropped: Arc<AtomicBool>,
 }
 
-/// Runs `lead` on this thread while a crew of others evaluates what it puts on the desk. The crew is gone when this
-/// returns, whatever happens.
+/// Runs `lead` on this thread while a crew of others evaluates what it puts on the desk. The crew
+/// is gone when this returns, whatever happens.
 pub(super) fn with_crew<T>(
     objective: &dyn Objective,
     space: &Space,
@@ -76,8 +77,14 @@ pub(super) fn with_crew<T>(
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
     let threads = if threads == 0 { cores } else { threads };
     let (state, halted) = (Mutex::default(), AtomicBool::new(false));
-    let desk =
-        Desk { pieces: objective.pieces().max(1), threads, state, work: Condvar::new(), news: Condvar::new(), halted };
+    let desk = Desk {
+        pieces: objective.pieces().max(1),
+        threads,
+        state,
+        work: Condvar::new(),
+        news: Condvar::new(),
+        halted,
+    };
     std::thread::scope(|scope| {
         // Closes the desk also where the lead panics, or the scope would wait for ever.
         let _closing = Closing(&desk);
@@ -156,10 +163,13 @@ impl Desk {
     fn serve(&self, objective: &dyn Objective, space: &Space) {
         while let Some(unit) = self.next_unit() {
             let started = Instant::now();
-            let halt = || self.halted.load(Ordering::Relaxed) || unit.dropped.load(Ordering::Relaxed);
+            let halt =
+                || self.halted.load(Ordering::Relaxed) || unit.dropped.load(Ordering::Relaxed);
             let proposal = Proposal { id: unit.id, space, point: &unit.point };
-            let caught = catch_unwind(AssertUnwindSafe(|| objective.piece(&proposal, unit.at, &halt)));
-            let result = caught.unwrap_or_else(|panic| Err(format!("panicked: {}", words_of(&*panic))));
+            let caught =
+                catch_unwind(AssertUnwindSafe(|| objective.piece(&proposal, unit.at, &halt)));
+            let result =
+                caught.unwrap_or_else(|panic| Err(format!("panicked: {}", words_of(&*panic))));
             let mut state = lock(&self.state);
             if let Some(job) = state.jobs.get_mut(&unit.id) {
                 job.busy -= 1;
@@ -200,7 +210,12 @@ impl State {
         let job = self.jobs.get_mut(&id)?;
         job.next += 1;
         job.busy += 1;
-        Some(Unit { id, at: job.next - 1, point: Arc::clone(&job.point), dropped: Arc::clone(&job.dropped) })
+        Some(Unit {
+            id,
+            at: job.next - 1,
+            point: Arc::clone(&job.point),
+            dropped: Arc::clone(&job.dropped),
+        })
     }
 }
 

@@ -8,11 +8,17 @@ use crate::params::MetricChoice;
 use crate::{Error, Result};
 
 /// Metrics of numbers, and whether more is better.
-const NUMBERS: &[(&str, bool)] = &[("rmse", false), ("mae", false), ("r2", true), ("medae", false), ("mape", false)];
+const NUMBERS: &[(&str, bool)] =
+    &[("rmse", false), ("mae", false), ("r2", true), ("medae", false), ("mape", false)];
 
 /// Metrics of any classes.
-const CLASSES: &[(&str, bool)] =
-    &[("logloss", false), ("accuracy", true), ("balanced_accuracy", true), ("brier", false), ("auc", true)];
+const CLASSES: &[(&str, bool)] = &[
+    ("logloss", false),
+    ("accuracy", true),
+    ("balanced_accuracy", true),
+    ("brier", false),
+    ("auc", true),
+];
 
 /// Metrics of two classes.
 const TWO: &[(&str, bool)] = &[("f1", true), ("precision", true), ("recall", true)];
@@ -30,7 +36,8 @@ pub struct Score {
 }
 
 impl Score {
-    /// The metric of that name for a target; `auto` is the log loss for classes and `rmse` for numbers.
+    /// The metric of that name for a target; `auto` is the log loss for classes and `rmse` for
+    /// numbers.
     ///
     /// ```
     /// use swarmwood::model::TargetKind;
@@ -47,10 +54,15 @@ impl Score {
             name => known.iter().find(|score| score.name == name),
         };
         found.copied().ok_or_else(|| {
-            let names: Vec<&str> = std::iter::once("auto").chain(known.iter().map(|score| score.name)).collect();
-            let meant = nearest(name, names.iter().copied()).map_or(String::new(), |near| format!(", perhaps {near}"));
+            let names: Vec<&str> =
+                std::iter::once("auto").chain(known.iter().map(|score| score.name)).collect();
+            let meant = nearest(name, names.iter().copied())
+                .map_or(String::new(), |near| format!(", perhaps {near}"));
             let what = if *target == TargetKind::Number { "numbers" } else { "these classes" };
-            let message = format!("is '{name}'{meant}; for a target of {what} it must be one of {}", names.join(", "));
+            let message = format!(
+                "is '{name}'{meant}; for a target of {what} it must be one of {}",
+                names.join(", ")
+            );
             Error::Parameters(vec![Violation { name: "metric".to_string(), message }])
         })
     }
@@ -86,8 +98,8 @@ impl Score {
         found.ok_or_else(|| format!("these rows do not define the metric {}", self.name))
     }
 
-    /// What early stopping watches: the metric itself if rounds can be judged by it, otherwise the loss of the
-    /// objective.
+    /// What early stopping watches: the metric itself if rounds can be judged by it, otherwise the
+    /// loss of the objective.
     pub fn watched(&self) -> MetricChoice {
         match self.name {
             "rmse" => MetricChoice::Rmse,
@@ -133,7 +145,8 @@ mod tests {
                 assert!((score.figure(score.loss(value)) - value).abs() < 1e-12);
             }
         }
-        let error = Score::named("acuracy", &TargetKind::Classes(vec!["a".into(), "b".into()])).unwrap_err();
+        let error = Score::named("acuracy", &TargetKind::Classes(vec!["a".into(), "b".into()]))
+            .unwrap_err();
         assert!(error.to_string().contains("perhaps accuracy"), "{error}");
     }
 }

@@ -1,10 +1,11 @@
 //! The sequence of trials: which configuration comes next, and from which outcomes that is known.
 //!
-//! Trial `t` is asked when the outcomes of trials `0..=t - lag` are known, and the engine has been told these and no
-//! others, in order. If it waits for more, it is told the next one, and so on. So a trial's configuration follows from
-//! the outcomes of certain trials before it and not from who was faster: any number of threads and processes, and a
-//! run that goes on after a kill, walk through the same sequence. Every process that works on a study keeps the whole
-//! sequence and asks its own engine for every trial, its own or not.
+//! Trial `t` is asked when the outcomes of trials `0..=t - lag` are known, and the engine has been
+//! told these and no others, in order. If it waits for more, it is told the next one, and so on. So
+//! a trial's configuration follows from the outcomes of certain trials before it and not from who
+//! was faster: any number of threads and processes, and a run that goes on after a kill, walk
+//! through the same sequence. Every process that works on a study keeps the whole sequence and asks
+//! its own engine for every trial, its own or not.
 
 use swarmwood_search::{Engine, Outcome, Point};
 
@@ -50,7 +51,8 @@ struct Entry {
     record: TrialRecord,
     /// The engine's own number for it.
     known_as: u64,
-    /// The trial it races against, the best whole one when it was asked, and how much differences to it scatter.
+    /// The trial it races against, the best whole one when it was asked, and how much differences
+    /// to it scatter.
     rival: Option<(u64, f64)>,
 }
 
@@ -108,17 +110,20 @@ impl Sequence {
 
     fn push(&mut self, point: Point, known_as: u64, worker: u64) {
         let id = self.trials.len() as u64;
-        let record = TrialRecord { id, point, worker, pieces: Vec::new(), ending: None, seconds: 0.0 };
-        let rival = self.best.filter(|_| self.race).and_then(|(best, _)| Some((best, self.noise(best)?)));
+        let record =
+            TrialRecord { id, point, worker, pieces: Vec::new(), ending: None, seconds: 0.0 };
+        let rival =
+            self.best.filter(|_| self.race).and_then(|(best, _)| Some((best, self.noise(best)?)));
         self.trials.push(Entry { record, known_as, rival });
     }
 
-    /// How much differences to a trial scatter from piece to piece, as far as the engine knows outcomes: not by who was
-    /// faster.
+    /// How much differences to a trial scatter from piece to piece, as far as the engine knows
+    /// outcomes: not by who was faster.
     fn noise(&self, rival: u64) -> Option<f64> {
         let known = self.trials[..self.told].iter().map(|entry| &entry.record);
-        let others =
-            known.filter(|trial| trial.id != rival && trial.ending.as_ref().is_some_and(|end| end.loss().is_some()));
+        let others = known.filter(|trial| {
+            trial.id != rival && trial.ending.as_ref().is_some_and(|end| end.loss().is_some())
+        });
         let others: Vec<Vec<f64>> = others.map(losses).collect();
         race::noise(&losses(self.trial(rival)?), others.iter().map(Vec::as_slice))
     }
@@ -128,7 +133,9 @@ impl Sequence {
         let Some(entry) = self.trials.get(self.told) else { return false };
         let Some(ending) = &entry.record.ending else { return false };
         let id = entry.known_as;
-        self.engine.tell(&[ending.loss().map_or(Outcome::Failed { id }, |loss| Outcome::Value { id, loss })]);
+        self.engine.tell(&[ending
+            .loss()
+            .map_or(Outcome::Failed { id }, |loss| Outcome::Value { id, loss })]);
         if let Some(loss) = entry.record.whole()
             && self.best.is_none_or(|(_, least)| loss < least)
         {
@@ -155,7 +162,10 @@ impl Sequence {
 
     /// The open trials, in order. All trials before those that the engine knows have ended.
     pub fn open_trials(&self) -> impl Iterator<Item = &TrialRecord> {
-        self.trials[self.told..].iter().map(|entry| &entry.record).filter(|trial| trial.ending.is_none())
+        self.trials[self.told..]
+            .iter()
+            .map(|entry| &entry.record)
+            .filter(|trial| trial.ending.is_none())
     }
 
     /// A trial.
@@ -177,7 +187,10 @@ impl Sequence {
     /// Adds the next piece of an open trial; false if it is not the next.
     pub fn add(&mut self, id: u64, at: usize, piece: Piece, seconds: f64) -> bool {
         let most = self.pieces;
-        let Some(trial) = self.open(id).filter(|trial| trial.pieces.len() == at && at < most) else { return false };
+        let Some(trial) = self.open(id).filter(|trial| trial.pieces.len() == at && at < most)
+        else {
+            return false;
+        };
         trial.pieces.push(piece);
         trial.seconds += seconds;
         self.tally.pieces += 1;
@@ -217,7 +230,8 @@ impl Sequence {
     /// How an open trial ends by its pieces so far; `None` if more pieces are needed.
     pub fn verdict(&self, id: u64) -> Option<Ending> {
         let entry = self.trials.get(usize::try_from(id).ok()?)?;
-        let rival = entry.rival.and_then(|(rival, noise)| Some((losses(self.trial(rival)?), noise)));
+        let rival =
+            entry.rival.and_then(|(rival, noise)| Some((losses(self.trial(rival)?), noise)));
         let rival = rival.as_ref().map(|(losses, noise)| Rival { losses, noise: *noise });
         match race::judge(&losses(&entry.record), rival, self.pieces) {
             Verdict::GoOn => None,
@@ -228,7 +242,10 @@ impl Sequence {
 
     /// Pieces of a trial that are needed whatever their losses are.
     pub fn certain(&self, id: u64) -> usize {
-        let races = usize::try_from(id).ok().and_then(|id| self.trials.get(id)).is_some_and(|e| e.rival.is_some());
+        let races = usize::try_from(id)
+            .ok()
+            .and_then(|id| self.trials.get(id))
+            .is_some_and(|e| e.rival.is_some());
         if races { 1 } else { self.pieces }
     }
 }

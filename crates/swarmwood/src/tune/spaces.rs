@@ -1,7 +1,8 @@
 //! Spaces that come with the program: the published ranges, and for every method a sensible one.
 //!
-//! The ranges A and B are those of Makino and Kita's experiments with XGBoost (2024; always 100 trees; see
-//! `docs/tuning.md`). Range B adds the booster and the loss; what only trees have is there only where there are trees.
+//! The ranges A and B are those of Makino and Kita's experiments with XGBoost (2024; always 100
+//! trees; see `docs/tuning.md`). Range B adds the booster and the loss; what only trees have is
+//! there only where there are trees.
 
 use swarmwood_search::{Param, Space};
 
@@ -13,7 +14,10 @@ use crate::{Error, Result};
 /// The spaces by name, with a line of help.
 pub const SPACES: &[(&str, &str)] = &[
     ("default", "what matters for the method, in ranges that rarely disappoint"),
-    ("paper-a", "range A of the published experiments: learning rate, depth, child weight, rows, features"),
+    (
+        "paper-a",
+        "range A of the published experiments: learning rate, depth, child weight, rows, features",
+    ),
     ("paper-b", "range B: A with the booster and the loss"),
 ];
 
@@ -27,8 +31,8 @@ pub const SPACES: &[(&str, &str)] = &[
 /// # Ok::<(), swarmwood::Error>(())
 /// ```
 ///
-/// `given` are the names of parameters that the user fixed: the default space leaves them out; a published one is what it
-/// is and refuses them.
+/// `given` are the names of parameters that the user fixed: the default space leaves them out; a
+/// published one is what it is and refuses them.
 pub fn built_in(name: &str, fixed: &Params, given: &[&str]) -> Result<Space> {
     let params = match name {
         "default" => default_params(fixed, given),
@@ -36,14 +40,21 @@ pub fn built_in(name: &str, fixed: &Params, given: &[&str]) -> Result<Space> {
         "paper-b" => paper_b(),
         _ => {
             let names = SPACES.iter().map(|&(name, _)| name);
-            let meant = nearest(name, names.clone()).map_or(String::new(), |near| format!(", perhaps {near}"));
+            let meant = nearest(name, names.clone())
+                .map_or(String::new(), |near| format!(", perhaps {near}"));
             let names = names.collect::<Vec<_>>().join(", ");
-            return Err(fault("space", format!("is '{name}'{meant}; must be a file or one of {names}")));
+            return Err(fault(
+                "space",
+                format!("is '{name}'{meant}; must be a file or one of {names}"),
+            ));
         }
     };
     let space = Space::new(params).map_err(|error| fault("space", error.to_string()))?;
     if space.is_empty() {
-        return Err(fault("space", format!("leaves nothing to tune for method {}; give a file", fixed.method.name())));
+        return Err(fault(
+            "space",
+            format!("leaves nothing to tune for method {}; give a file", fixed.method.name()),
+        ));
     }
     refuse_given(&space, given)?;
     Ok(space)
@@ -51,10 +62,15 @@ pub fn built_in(name: &str, fixed: &Params, given: &[&str]) -> Result<Space> {
 
 /// Refuses parameters that are tuned and fixed at once.
 pub fn refuse_given(space: &Space, given: &[&str]) -> Result<()> {
-    let twice = space.params().iter().filter(|param| find(&param.name).is_ok_and(|spec| given.contains(&spec.name)));
-    let message = "is tuned and cannot be fixed as well; leave out the flag, or take it out of the space";
-    let violations: Vec<Violation> =
-        twice.map(|param| Violation { name: param.name.clone(), message: message.to_string() }).collect();
+    let twice = space
+        .params()
+        .iter()
+        .filter(|param| find(&param.name).is_ok_and(|spec| given.contains(&spec.name)));
+    let message =
+        "is tuned and cannot be fixed as well; leave out the flag, or take it out of the space";
+    let violations: Vec<Violation> = twice
+        .map(|param| Violation { name: param.name.clone(), message: message.to_string() })
+        .collect();
     if violations.is_empty() { Ok(()) } else { Err(Error::Parameters(violations)) }
 }
 
@@ -115,22 +131,34 @@ fn worth_tuning() -> Vec<Param> {
 /// The parameters of [`worth_tuning`] that the method has a use for and nobody fixed.
 fn default_params(fixed: &Params, given: &[&str]) -> Vec<Param> {
     use crate::params::Method as M;
-    let ensemble = matches!(fixed.method, M::Greedy | M::Swarm | M::Sgbdt | M::SgbdtBins | M::Psgbdt);
-    let sequence = matches!(fixed.method, M::Sgbdt | M::SgbdtBins | M::Psgbdt | M::TsoTree | M::SplitTree);
+    let ensemble =
+        matches!(fixed.method, M::Greedy | M::Swarm | M::Sgbdt | M::SgbdtBins | M::Psgbdt);
+    let sequence =
+        matches!(fixed.method, M::Sgbdt | M::SgbdtBins | M::Psgbdt | M::TsoTree | M::SplitTree);
     let wanted = |param: &Param| match param.name.as_str() {
-        // A hundred greedy trees are settled by the learning rate; few trees that are searched together are not.
+        // A hundred greedy trees are settled by the learning rate; few trees that are searched
+        // together are not.
         "trees" => ensemble && fixed.method != M::Greedy,
         // One limit of size is enough: depth where trees are full, leaves where they are not.
         "depth" => sequence || fixed.method == M::Greedy,
         "max_leaves" => !sequence && fixed.method != M::Greedy,
         _ => true,
     };
-    let applies =
-        |param: &Param| find(&param.name).is_ok_and(|spec| spec.applies(fixed) && !given.contains(&spec.name));
+    let applies = |param: &Param| {
+        find(&param.name).is_ok_and(|spec| spec.applies(fixed) && !given.contains(&spec.name))
+    };
     worth_tuning()
         .into_iter()
         .filter(|param| wanted(param) && applies(param))
-        .map(|param| if param.name == "depth" && sequence { Param::integer("depth", 2, 6) } else { param })
+        .map(
+            |param| {
+                if param.name == "depth" && sequence {
+                    Param::integer("depth", 2, 6)
+                } else {
+                    param
+                }
+            },
+        )
         .collect()
 }
 
@@ -163,15 +191,22 @@ mod tests {
         for &method in Method::ALL {
             let fixed = Params::of(method);
             let space = built_in("default", &fixed, &[]).unwrap();
-            native_space::check(&space, &fixed).unwrap_or_else(|error| panic!("{method:?}: {error}"));
+            native_space::check(&space, &fixed)
+                .unwrap_or_else(|error| panic!("{method:?}: {error}"));
             for param in space.params() {
                 assert!(find(&param.name).unwrap().applies(&fixed), "{method:?} {}", param.name);
             }
         }
         let linear = Params { booster: Booster::Gblinear, ..Params::of(Method::Greedy) };
-        let names = |space: Space| space.params().iter().map(|param| param.name.clone()).collect::<Vec<_>>();
-        assert_eq!(names(built_in("default", &linear, &[]).unwrap()), ["learning_rate", "lambda", "l1"]);
-        let fewer = names(built_in("default", &Params::of(Method::Greedy), &["depth", "lambda"]).unwrap());
+        let names = |space: Space| {
+            space.params().iter().map(|param| param.name.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            names(built_in("default", &linear, &[]).unwrap()),
+            ["learning_rate", "lambda", "l1"]
+        );
+        let fewer =
+            names(built_in("default", &Params::of(Method::Greedy), &["depth", "lambda"]).unwrap());
         assert_eq!(fewer, ["learning_rate", "min_child_weight", "subsample", "colsample_bytree"]);
     }
 

@@ -19,8 +19,8 @@ use super::trial::{TrialRecord, best};
 use crate::{Error, Result};
 use keep::Keeper;
 
-/// A study. With a path it lives in a journal, which other processes may share and a later one can go on with; without
-/// one it is in memory.
+/// A study. With a path it lives in a journal, which other processes may share and a later one can
+/// go on with; without one it is in memory.
 ///
 /// ```
 /// use swarmwood::learn::event::Flow;
@@ -115,7 +115,8 @@ pub struct Standing {
 pub enum Ended {
     /// All trials are done.
     Trials,
-    /// The engine had nothing more to ask: all configurations were tried, or it reached an end of its own.
+    /// The engine had nothing more to ask: all configurations were tried, or it reached an end of
+    /// its own.
     Exhausted,
     /// The time is up.
     Time,
@@ -142,8 +143,9 @@ impl Outcome {
 }
 
 impl Study {
-    /// Opens the study of a journal, or makes one. A journal with another head is refused; the journal's directory must
-    /// be writable, for every process that works on a study has a lock file there.
+    /// Opens the study of a journal, or makes one. A journal with another head is refused; the
+    /// journal's directory must be writable, for every process that works on a study has a lock
+    /// file there.
     pub fn open(path: Option<&Path>, head: Head) -> Result<Study> {
         let made = engine::make(&head.engine, &head.space, head.seed)?;
         Study::with_engine(path, head, made)
@@ -154,7 +156,8 @@ impl Study {
         let sequence = Sequence::new(&head, engine);
         let mut study = Study { head, sequence, notes: Vec::new(), keeper: None, spoilt: false };
         if let Some(path) = path {
-            study.keeper = Some(Keeper::open(path, &study.head, &mut study.sequence, &mut study.notes)?);
+            study.keeper =
+                Some(Keeper::open(path, &study.head, &mut study.sequence, &mut study.notes)?);
         }
         Ok(study)
     }
@@ -183,14 +186,19 @@ impl Study {
     ) -> Result<Outcome> {
         if objective.pieces() != self.head.pieces {
             let (has, said) = (objective.pieces(), self.head.pieces);
-            return Err(Error::Run(format!("the objective has {has} pieces, but the study says {said}")));
+            return Err(Error::Run(format!(
+                "the objective has {has} pieces, but the study says {said}"
+            )));
         }
         if self.spoilt {
-            return Err(Error::Run("the last run could not be written down; open the study again".to_string()));
+            return Err(Error::Run(
+                "the last run could not be written down; open the study again".to_string(),
+            ));
         }
         let space = self.head.space.clone();
-        let ended =
-            schedule::with_crew(objective, &space, limits.threads, |desk| run::Run::new(self, desk, limits).go(listen));
+        let ended = schedule::with_crew(objective, &space, limits.threads, |desk| {
+            run::Run::new(self, desk, limits).go(listen)
+        });
         let ended = ended.inspect_err(|_| self.spoilt = true)?;
         let trials = self.sequence.trials().cloned().collect();
         Ok(Outcome { trials, tally: self.sequence.tally(), ended })

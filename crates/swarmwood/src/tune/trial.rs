@@ -64,5 +64,7 @@ impl TrialRecord {
 /// The best of the trials that were evaluated whole; of equals the first.
 pub fn best<'a>(trials: impl IntoIterator<Item = &'a TrialRecord>) -> Option<&'a TrialRecord> {
     let whole = trials.into_iter().filter_map(|trial| Some((trial.whole()?, trial)));
-    whole.min_by(|(a, first), (b, second)| a.total_cmp(b).then(first.id.cmp(&second.id))).map(|(_, trial)| trial)
+    whole
+        .min_by(|(a, first), (b, second)| a.total_cmp(b).then(first.id.cmp(&second.id)))
+        .map(|(_, trial)| trial)
 }

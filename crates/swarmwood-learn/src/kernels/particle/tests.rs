@@ -1,4 +1,5 @@
-//! Every loop against the plain way to say it, for lengths that leave ragged ends, and both compiled versions alike.
+//! Every loop against the plain way to say it, for lengths that leave ragged ends, and both
+//! compiled versions alike.
 
 use super::*;
 use crate::kernels::derivatives;
@@ -10,7 +11,8 @@ struct Draws(u64);
 
 impl Draws {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         self.0 >> 33
     }
 
@@ -56,11 +58,18 @@ fn a_question_sends_every_code_where_the_route_does() {
 #[test]
 fn leaves_are_the_bits_of_the_answers() {
     let mut draws = Draws(1);
-    let sides = [route(|code| code > 40), route(|code| code == 0 || code > 70), route(|code| code % 5 == 2)];
+    let sides = [
+        route(|code| code > 40),
+        route(|code| code == 0 || code > 70),
+        route(|code| code % 5 == 2),
+    ];
     for n in LENGTHS {
         let columns: Vec<Vec<u8>> = (0..3).map(|_| draws.bytes(n, 100)).collect();
-        let questions: Vec<Question> =
-            sides.iter().enumerate().map(|(column, side)| Question::new(&Route { column, ..side.clone() })).collect();
+        let questions: Vec<Question> = sides
+            .iter()
+            .enumerate()
+            .map(|(column, side)| Question::new(&Route { column, ..side.clone() }))
+            .collect();
         let asked: Vec<&Question> = questions.iter().collect();
         let mut leaf = vec![255; n];
         leaves(&asked, |column| &columns[column], &mut leaf);
@@ -79,14 +88,19 @@ fn leaves_of_any_number_of_levels_are_the_same_in_all_versions() {
             let columns: Vec<Vec<u8>> = (0..levels).map(|_| draws.bytes(n, 256)).collect();
             let side = |codes| (codes, draws.next() as u8, draws.next() as u8);
             let sides: Vec<(&Vec<u8>, u8, u8)> = columns.iter().map(side).collect();
-            let runs: Vec<Run<'_>> = sides.iter().map(|&(codes, first, beyond)| Run { codes, first, beyond }).collect();
+            let runs: Vec<Run<'_>> =
+                sides.iter().map(|&(codes, first, beyond)| Run { codes, first, beyond }).collect();
             let (mut leaf, mut plain) = (vec![9; n], vec![7; n]);
             run_leaves(&runs, &mut leaf);
             run_leaves::portable(&runs, &mut plain);
             assert_eq!(leaf, plain);
             for (row, &leaf) in leaf.iter().enumerate() {
                 let right = |run: &Run<'_>| run.codes[row].wrapping_sub(run.first) > run.beyond;
-                let walked = runs.iter().enumerate().map(|(level, run)| u8::from(right(run)) << level).sum::<u8>();
+                let walked = runs
+                    .iter()
+                    .enumerate()
+                    .map(|(level, run)| u8::from(right(run)) << level)
+                    .sum::<u8>();
                 assert_eq!(leaf, walked);
             }
         }
@@ -131,7 +145,8 @@ fn sums_by_leaf_are_those_of_a_plain_loop() {
     for width in [1, 2, 32, 256] {
         for n in LENGTHS {
             let leaf = draws.bytes(n, width as u64);
-            let pairs: Vec<Pair> = draws.floats(2 * n, 1.0).chunks(2).map(|pair| [pair[0], pair[1]]).collect();
+            let pairs: Vec<Pair> =
+                draws.floats(2 * n, 1.0).chunks(2).map(|pair| [pair[0], pair[1]]).collect();
             // The plain loop: the same copies and the same order of additions, said row by row.
             let mut copies = vec![[[0.0f32; 2]; LEAVES]; COPIES];
             for row in 0..n {
@@ -143,12 +158,15 @@ fn sums_by_leaf_are_those_of_a_plain_loop() {
             for leaf in 0..width {
                 for part in 0..2 {
                     let copy = |at: usize| copies[at][leaf][part];
-                    let halves = [0, 4].map(|at| (copy(at) + copy(at + 1)) + (copy(at + 2) + copy(at + 3)));
+                    let halves =
+                        [0, 4].map(|at| (copy(at) + copy(at + 1)) + (copy(at + 2) + copy(at + 3)));
                     expected[leaf][part] += f64::from(halves[0] + halves[1]);
                 }
             }
             for row in 0..n {
-                (0..2).for_each(|part| exact[usize::from(leaf[row])][part] += f64::from(pairs[row][part]));
+                (0..2).for_each(|part| {
+                    exact[usize::from(leaf[row])][part] += f64::from(pairs[row][part])
+                });
             }
             let mut block = BlockSums::default();
             let mut sums = vec![[0.5; 2]; width];
@@ -157,7 +175,10 @@ fn sums_by_leaf_are_those_of_a_plain_loop() {
             for (sum, exact) in sums.iter().zip(&exact) {
                 assert!((0..2).all(|part| (sum[part] - exact[part]).abs() < 1e-4));
             }
-            assert!(block.copies.iter().flatten().all(|&pair| pair == [0.0; 2]), "cleared for the next block");
+            assert!(
+                block.copies.iter().flatten().all(|&pair| pair == [0.0; 2]),
+                "cleared for the next block"
+            );
         }
     }
 }
@@ -170,7 +191,10 @@ fn pairs_add_up_number_by_number() {
     let pairs: Vec<Pair> = values.iter().zip(values.iter().rev()).map(|(&a, &b)| [a, b]).collect();
     for &a in &pairs {
         for &b in &pairs {
-            assert_eq!(add_pairs(a, b).map(f32::to_bits), [a[0] + b[0], a[1] + b[1]].map(f32::to_bits));
+            assert_eq!(
+                add_pairs(a, b).map(f32::to_bits),
+                [a[0] + b[0], a[1] + b[1]].map(f32::to_bits)
+            );
         }
     }
 }
@@ -199,8 +223,11 @@ fn leaves_of_free_trees_are_the_ends_of_walks() {
         let columns: Vec<Vec<u8>> = (0..5).map(|_| draws.bytes(BLOCK, 200)).collect();
         let questions: Vec<Question> = (0..nodes)
             .map(|_| {
-                let (cut, column, odd) =
-                    (draws.next() as u8 % 200, draws.next() as usize % 5, draws.next().is_multiple_of(4));
+                let (cut, column, odd) = (
+                    draws.next() as u8 % 200,
+                    draws.next() as usize % 5,
+                    draws.next().is_multiple_of(4),
+                );
                 let side = route(|code| if odd { code % 3 == cut % 3 } else { code > cut });
                 Question { column, ..Question::new(&side) }
             })

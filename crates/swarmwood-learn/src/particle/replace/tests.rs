@@ -10,23 +10,31 @@ use crate::particle::{Fitness, Settings};
 use crate::pool::Pool;
 use crate::rule_table::RuleTable;
 
-/// The leaves of each replaced tree, as evaluated, are worth what the table says, in any round and for any output.
+/// The leaves of each replaced tree, as evaluated, are worth what the table says, in any round and
+/// for any output.
 #[test]
 fn every_replacement_has_the_leaves_of_its_evaluation() {
     let pool = Pool::new(2).unwrap();
     let mut stream = Stream::new(21, 0, 0);
-    for (spec, weighted) in
-        [(Spec::Squared, false), (Spec::Logistic, true), (Spec::Poisson, false), (Spec::Softmax { classes: 3 }, false)]
-    {
+    for (spec, weighted) in [
+        (Spec::Squared, false),
+        (Spec::Logistic, true),
+        (Spec::Poisson, false),
+        (Spec::Softmax { classes: 3 }, false),
+    ] {
         let (chunk, features) = table(5000, &spec, weighted);
         let (data, objective) = (binned(&chunk, &features), make(&spec));
         let rules = RuleTable::bins(&data);
         let settings = Settings { learning_rate: 0.7, lambda: 0.5, memory: 0, ..settings(3, 3) };
-        let mut evaluator = Evaluator::new(&data, &rules, objective.as_ref(), settings, &pool).unwrap();
+        let mut evaluator =
+            Evaluator::new(&data, &rules, objective.as_ref(), settings, &pool).unwrap();
         let sequence = draw(&mut stream, &rules, evaluator.length());
         let leaf = LeafRule { lambda: 0.5, learning_rate: 0.7, least: 0.0 };
         let worth = |evaluator: &Evaluator<'_>, tree: usize| -> f64 {
-            evaluator.lanes[0].sums[tree * 8..(tree + 1) * 8].iter().map(|sum| leaf.worth(sum[0], sum[1])).sum()
+            evaluator.lanes[0].sums[tree * 8..(tree + 1) * 8]
+                .iter()
+                .map(|sum| leaf.worth(sum[0], sum[1]))
+                .sum()
         };
         for tree in 0..evaluator.trees() {
             let found = evaluator.replacements(&sequence, tree).unwrap();
@@ -38,14 +46,18 @@ fn every_replacement_has_the_leaves_of_its_evaluation() {
                     replaced[tree * 3 + level] = rule;
                     evaluator.evaluate(&replaced).unwrap();
                     let (gain, plain) = (found.gain(level, rule), worth(&evaluator, tree) - own);
-                    assert!((gain - plain).abs() < 1e-5 * (1.0 + own), "{spec:?} tree {tree}: {gain} {plain}");
+                    assert!(
+                        (gain - plain).abs() < 1e-5 * (1.0 + own),
+                        "{spec:?} tree {tree}: {gain} {plain}"
+                    );
                 }
             }
         }
     }
 }
 
-/// For the squared loss and the last tree the gain is that of the fitness, and the best replacement the best of all.
+/// For the squared loss and the last tree the gain is that of the fitness, and the best replacement
+/// the best of all.
 #[test]
 fn gains_of_the_last_tree_are_those_of_the_squared_loss() {
     let (chunk, features) = table(4200, &Spec::Squared, false);

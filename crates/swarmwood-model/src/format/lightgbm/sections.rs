@@ -1,4 +1,5 @@
-//! The text of a LightGBM model cut into its sections: a header, one section a tree, and what follows the trees.
+//! The text of a LightGBM model cut into its sections: a header, one section a tree, and what
+//! follows the trees.
 
 use std::collections::BTreeMap;
 
@@ -24,8 +25,13 @@ pub(super) struct Section<'a> {
 
 impl<'a> Sections<'a> {
     pub(super) fn of(text: &'a str) -> Found<Sections<'a>> {
-        let mut found =
-            Sections { header: Section::default(), trees: Vec::new(), average: false, whole: false, pandas: None };
+        let mut found = Sections {
+            header: Section::default(),
+            trees: Vec::new(),
+            average: false,
+            whole: false,
+            pandas: None,
+        };
         let mut lines = text.lines();
         if lines.next() != Some("tree") {
             return Err("the first line must be `tree`".into());
@@ -77,7 +83,9 @@ impl<'a> Section<'a> {
 
     /// A list of numbers of any length.
     pub(super) fn all_numbers(&self, key: &str) -> Found<Vec<f64>> {
-        let number = |word: &str| word.parse().map_err(|_| format!("`{key}` holds '{word}', which is no number"));
+        let number = |word: &str| {
+            word.parse().map_err(|_| format!("`{key}` holds '{word}', which is no number"))
+        };
         self.need(key)?.split_ascii_whitespace().map(number).collect()
     }
 

@@ -1,4 +1,5 @@
-//! Rules about missing values against LightGBM's own decision, written down from its source, over a grid of numbers.
+//! Rules about missing values against LightGBM's own decision, written down from its source, over a
+//! grid of numbers.
 
 use super::*;
 use crate::predict::Value;
@@ -22,8 +23,22 @@ fn text(threshold: f64, decision: u8) -> String {
 
 #[test]
 fn every_missing_type_decides_as_lightgbm() {
-    let numbers =
-        [f64::NAN, f64::NEG_INFINITY, -5.0, -1.0, -1e-34, -ZERO, -1e-36, -0.0, 0.0, 1e-36, ZERO, 1e-34, 1.0, 5.0];
+    let numbers = [
+        f64::NAN,
+        f64::NEG_INFINITY,
+        -5.0,
+        -1.0,
+        -1e-34,
+        -ZERO,
+        -1e-36,
+        -0.0,
+        0.0,
+        1e-36,
+        ZERO,
+        1e-34,
+        1.0,
+        5.0,
+    ];
     let mut unfolded = 0;
     for threshold in [-5.0, -1.0, -ZERO, 0.0, 1e-36, ZERO, 1.0, 5.0] {
         for decision in [0, 2, 4, 6, 8, 10_u8] {
@@ -46,18 +61,24 @@ fn every_missing_type_decides_as_lightgbm() {
 #[test]
 fn sets_are_read_from_words() {
     let words = "num_cat=2\ncat_boundaries=0 1 3\ncat_threshold=5 0 2147483649";
-    let text = text(0.0, 1).replace("num_cat=0", words).replace("feature_infos=[0:9]", "feature_infos=0:2:32:63");
+    let text = text(0.0, 1)
+        .replace("num_cat=0", words)
+        .replace("feature_infos=[0:9]", "feature_infos=0:2:32:63");
     assert!(from_text(text.as_bytes()).unwrap_err().to_string().contains("before the names"));
     let text = text + "\nparameters:\nend of parameters\n";
     let model = from_text(text.as_bytes()).unwrap();
-    let Kind::Category { levels } = &model.schema.features[0].kind else { unreachable!("a category") };
+    let Kind::Category { levels } = &model.schema.features[0].kind else {
+        unreachable!("a category")
+    };
     assert_eq!(levels, &["0", "2"], "levels of sets that no rule asks for are not needed");
     // What is in the set goes left there, to the leaf with the value 1.
     for (code, expected) in [(0, 1.0), (1, 1.0), (2, 2.0), (crate::MISSING, 2.0)] {
         assert_eq!(model.raw_row(&[Value::Category(code)], None).unwrap(), [expected], "{code}");
     }
     let second = from_text(text.replace("threshold=0.0", "threshold=1.0").as_bytes()).unwrap();
-    let Kind::Category { levels } = &second.schema.features[0].kind else { unreachable!("a category") };
+    let Kind::Category { levels } = &second.schema.features[0].kind else {
+        unreachable!("a category")
+    };
     assert_eq!(levels, &["32", "63"]);
 }
 
@@ -67,7 +88,11 @@ fn damage_is_named() {
     for (from, to, message) in [
         ("version=v4", "version=v9", "'v9'"),
         ("objective=regression", "objective=regression sqrt", "squares"),
-        ("objective=regression", "objective=multiclassova num_class:3", "'multiclassova' has no counterpart"),
+        (
+            "objective=regression",
+            "objective=multiclassova num_class:3",
+            "'multiclassova' has no counterpart",
+        ),
         ("objective=regression", "objective=binary sigmoid:x", "binary sigmoid:x"),
         ("num_tree_per_iteration=1", "num_tree_per_iteration=0", "0 trees an iteration"),
         ("num_tree_per_iteration=1", "num_tree_per_iteration=99999999999", "does not fit"),
@@ -88,6 +113,9 @@ fn damage_is_named() {
     ] {
         assert!(sound.contains(from), "{from}");
         let error = from_text(sound.replacen(from, to, 1).as_bytes()).unwrap_err().to_string();
-        assert!(error.contains(message) && error.starts_with("lightgbm model: "), "{from} -> {to}: {error}");
+        assert!(
+            error.contains(message) && error.starts_with("lightgbm model: "),
+            "{from} -> {to}: {error}"
+        );
     }
 }

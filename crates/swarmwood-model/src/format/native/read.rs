@@ -1,5 +1,5 @@
-//! From JSON to a model. Lengths and ranges are checked here before anything is built; what a model must be is checked
-//! by [`Model::check`] afterwards.
+//! From JSON to a model. Lengths and ranges are checked here before anything is built; what a model
+//! must be is checked by [`Model::check`] afterwards.
 
 use super::{FORMAT, FormatError, VERSION, tables};
 use crate::ensemble::{Body, Linear, Link, Member, Model, Provenance, Shape, Term};
@@ -25,15 +25,21 @@ fn syntax(error: serde_json::Error) -> FormatError {
     let (line, column) = (error.line(), error.column());
     let text = error.to_string();
     // The place is told apart from the message.
-    let message = text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message).to_string();
+    let message =
+        text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message).to_string();
     FormatError::Syntax { line, column, message }
 }
 
 fn model(file: tables::File) -> Result<Model, FormatError> {
-    let kind = |levels: Option<Vec<String>>| levels.map_or(Kind::Number, |levels| Kind::Category { levels });
-    let feature = |feature: tables::Feature| Feature { name: feature.name, kind: kind(feature.levels) };
-    let target =
-        Target { name: file.target.name, kind: file.target.classes.map_or(TargetKind::Number, TargetKind::Classes) };
+    let kind = |levels: Option<Vec<String>>| {
+        levels.map_or(Kind::Number, |levels| Kind::Category { levels })
+    };
+    let feature =
+        |feature: tables::Feature| Feature { name: feature.name, kind: kind(feature.levels) };
+    let target = Target {
+        name: file.target.name,
+        kind: file.target.classes.map_or(TargetKind::Number, TargetKind::Classes),
+    };
     let schema = Schema { features: file.features.into_iter().map(feature).collect(), target };
     let body = match (file.trees, file.linear) {
         (Some(trees), None) => {
@@ -41,7 +47,10 @@ fn model(file: tables::File) -> Result<Model, FormatError> {
             Body::Trees(trees.collect::<Result<_, _>>()?)
         }
         (None, Some(functions)) => {
-            let functions = functions.into_iter().enumerate().map(|(output, function)| linear(output, function));
+            let functions = functions
+                .into_iter()
+                .enumerate()
+                .map(|(output, function)| linear(output, function));
             Body::Linear(functions.collect::<Result<_, _>>()?)
         }
         _ => {
@@ -66,13 +75,17 @@ fn linear(output: usize, function: tables::Linear) -> Result<Linear, FormatError
         tables::Term { weight: Some(weight), centre: Some(centre), weights: None } => {
             Ok(Term::Number { weight, centre })
         }
-        tables::Term { weight: None, centre: None, weights: Some(weights) } => Ok(Term::Category { weights }),
+        tables::Term { weight: None, centre: None, weights: Some(weights) } => {
+            Ok(Term::Category { weights })
+        }
         _ => Err(FormatError::Part {
             place: format!("linear function {output}, term {index}"),
             problem: "a term has either `weight` and `centre` or `weights`",
         }),
     };
-    Ok(Linear { terms: function.terms.into_iter().enumerate().map(term).collect::<Result<_, _>>()? })
+    Ok(Linear {
+        terms: function.terms.into_iter().enumerate().map(term).collect::<Result<_, _>>()?,
+    })
 }
 
 fn member(index: usize, table: tables::Tree) -> Result<Member, FormatError> {
@@ -106,12 +119,19 @@ fn member(index: usize, table: tables::Tree) -> Result<Member, FormatError> {
         };
         splits.push(Split { feature, test, missing_right: missing_right.0 });
     }
-    let leaves: Vec<Leaf> =
-        table.leaf.into_iter().zip(table.leaf_cover).map(|(value, cover)| Leaf { value, cover }).collect();
+    let leaves: Vec<Leaf> = table
+        .leaf
+        .into_iter()
+        .zip(table.leaf_cover)
+        .map(|(value, cover)| Leaf { value, cover })
+        .collect();
     let shape = match (table.kind, table.left, table.right, table.cover) {
         (tables::TreeKind::Oblivious, None, None, None) => {
             let level = |(split, gain)| Level { split, gain };
-            Shape::Oblivious(Oblivious { levels: splits.into_iter().zip(table.gain).map(level).collect(), leaves })
+            Shape::Oblivious(Oblivious {
+                levels: splits.into_iter().zip(table.gain).map(level).collect(),
+                leaves,
+            })
         }
         (tables::TreeKind::Ordinary, Some(left), Some(right), Some(covers)) => {
             length("left", left.len(), rules)?;
@@ -119,9 +139,19 @@ fn member(index: usize, table: tables::Tree) -> Result<Member, FormatError> {
             length("cover", covers.len(), rules)?;
             let mut nodes = Vec::with_capacity(rules);
             let edges = left.into_iter().zip(right);
-            for (((split, (left, right)), gain), cover) in splits.into_iter().zip(edges).zip(table.gain).zip(covers) {
-                let edge = |key, number| child(number).ok_or_else(|| error(key, format!("leads to {number}")));
-                nodes.push(Node { split, left: edge("left", left)?, right: edge("right", right)?, gain, cover });
+            for (((split, (left, right)), gain), cover) in
+                splits.into_iter().zip(edges).zip(table.gain).zip(covers)
+            {
+                let edge = |key, number| {
+                    child(number).ok_or_else(|| error(key, format!("leads to {number}")))
+                };
+                nodes.push(Node {
+                    split,
+                    left: edge("left", left)?,
+                    right: edge("right", right)?,
+                    gain,
+                    cover,
+                });
             }
             Shape::Ordinary(Tree { nodes, leaves })
         }

@@ -1,7 +1,7 @@
 //! The shape of version 1, as serde sees it. Keys are documented in `docs/model-format.md`.
 //!
-//! There are no tagged enums here: serde reads those through a buffer that forgets lines and columns. What belongs to the
-//! kinds of things is checked when tables become parts of a model.
+//! There are no tagged enums here: serde reads those through a buffer that forgets lines and
+//! columns. What belongs to the kinds of things is checked when tables become parts of a model.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -141,7 +141,9 @@ pub(super) struct Term {
 }
 
 /// A map whose keys are distinct; serde's own would keep the last of equal ones.
-fn distinct<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, String>, D::Error> {
+fn distinct<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<String, String>, D::Error> {
     struct Distinct;
     impl<'de> Visitor<'de> for Distinct {
         type Value = BTreeMap<String, String>;

@@ -15,11 +15,21 @@ fn altered(from: &str, to: &str) -> Result<Model, FormatError> {
 fn sample() -> Model {
     let category = Kind::Category { levels: ["red", "green", "blue"].map(String::from).to_vec() };
     let age = Split { feature: 0, test: Test::Above(30.5), missing_right: false };
-    let colour = Split { feature: 1, test: Test::In([0, 2].into_iter().collect()), missing_right: true };
+    let colour =
+        Split { feature: 1, test: Test::In([0, 2].into_iter().collect()), missing_right: true };
     let leaf = |value| Leaf { value, cover: 1.5 };
-    let node = |split: &Split, left, right| Node { split: split.clone(), left, right, gain: 4.25, cover: 3.0 };
+    let node = |split: &Split, left, right| Node {
+        split: split.clone(),
+        left,
+        right,
+        gain: 4.25,
+        cover: 3.0,
+    };
     let tree = Tree {
-        nodes: vec![node(&age, Child::Node(1), Child::Leaf(2)), node(&colour, Child::Leaf(0), Child::Leaf(1))],
+        nodes: vec![
+            node(&age, Child::Node(1), Child::Leaf(2)),
+            node(&colour, Child::Leaf(0), Child::Leaf(1)),
+        ],
         leaves: vec![leaf(-1.0), leaf(0.5), leaf(2.0)],
     };
     let level = |split: &Split| Level { split: split.clone(), gain: 1.0 };
@@ -80,7 +90,10 @@ fn every_truncation_is_an_error() {
     let json = to_json(&sample()).unwrap();
     // All but the final line break is needed.
     for end in 0..json.len() - 1 {
-        assert!(matches!(from_json(&json.as_bytes()[..end]), Err(FormatError::Syntax { .. })), "{end}");
+        assert!(
+            matches!(from_json(&json.as_bytes()[..end]), Err(FormatError::Syntax { .. })),
+            "{end}"
+        );
     }
 }
 
@@ -89,14 +102,33 @@ fn every_changed_byte_is_an_error_or_a_model() {
     let json = to_json(&sample()).unwrap().into_bytes();
     let mut models = 0;
     for place in 0..json.len() {
-        for byte in [0, b'"', b'0', b'9', b'-', b'e', b'.', b',', b'[', b'}', b' ', b'n', json[place] ^ 1, 0xff] {
+        for byte in [
+            0,
+            b'"',
+            b'0',
+            b'9',
+            b'-',
+            b'e',
+            b'.',
+            b',',
+            b'[',
+            b'}',
+            b' ',
+            b'n',
+            json[place] ^ 1,
+            0xff,
+        ] {
             let mut bytes = json.clone();
             bytes[place] = byte;
             if let Ok(model) = from_json(&bytes) {
                 assert_eq!(model.check(), Ok(()));
                 // Whatever is accepted predicts.
                 let row = [Value::Number(31.0), Value::Category(1)];
-                assert!(model.schema.features.len() != 2 || model.predict_row(&row).is_ok() || bytes != json);
+                assert!(
+                    model.schema.features.len() != 2
+                        || model.predict_row(&row).is_ok()
+                        || bytes != json
+                );
                 models += 1;
             }
         }
@@ -109,10 +141,22 @@ fn newer_versions_are_named() {
     let error = altered("\"version\":1,", "\"version\":7,\"new\":[{}],").unwrap_err();
     assert_eq!(error, FormatError::NewerVersion { found: 7 });
     let text = error.to_string();
-    assert!(text.contains("version 7") && text.contains("up to 1") && text.contains("update swarmwood"), "{text}");
-    assert_eq!(altered("\"version\":1,", "\"version\":0,"), Err(FormatError::UnknownVersion { found: 0 }));
-    assert_eq!(altered("\"swarmwood\"", "\"other\""), Err(FormatError::OtherFormat { found: "other".into() }));
-    assert!(matches!(altered("\"version\":1,", "\"version\":1.5,"), Err(FormatError::Syntax { line: 1, .. })));
+    assert!(
+        text.contains("version 7") && text.contains("up to 1") && text.contains("update swarmwood"),
+        "{text}"
+    );
+    assert_eq!(
+        altered("\"version\":1,", "\"version\":0,"),
+        Err(FormatError::UnknownVersion { found: 0 })
+    );
+    assert_eq!(
+        altered("\"swarmwood\"", "\"other\""),
+        Err(FormatError::OtherFormat { found: "other".into() })
+    );
+    assert!(matches!(
+        altered("\"version\":1,", "\"version\":1.5,"),
+        Err(FormatError::Syntax { line: 1, .. })
+    ));
     assert!(matches!(from_json(b"{\"learner\":{}}"), Err(FormatError::Syntax { line: 1, .. })));
 }
 
@@ -123,7 +167,11 @@ fn broken_files_are_located() {
         ("30.5", "1e999", "number out of range"),
         ("30.5", "\"x\"", "line 11, column"),
         ("30.5", "NaN", "line 11, column"),
-        ("30.5", "null", "tree 0: `threshold` must be null where `levels` is not, and the other way round (rule 0)"),
+        (
+            "30.5",
+            "null",
+            "tree 0: `threshold` must be null where `levels` is not, and the other way round (rule 0)",
+        ),
         ("\"link\":", "\"link\":\"exp\",\"link\":", "duplicate field `link`"),
         ("\"depth\":\"6\"", "\"depth\":\"6\",\"depth\":\"7\"", "duplicate key `depth`"),
         ("\"link\":", "\"lunk\":", "unknown field `lunk`"),
@@ -134,7 +182,11 @@ fn broken_files_are_located() {
         ("\"left\":[1,-1]", "\"left\":[0,-1]", "tree 0: node 0 leads to Node(0)"),
         ("\"left\":[1,-1]", "\"left\":[1,-9]", "tree 0: node 1 leads to Leaf(8)"),
         ("\"left\":[1,-1]", "\"left\":[1,-2]", "tree 0: Leaf(1) has two parents"),
-        ("\"left\":[1,-1]", "\"left\":[1,-9223372036854775808]", "tree 0: `left` leads to -9223372036854775808"),
+        (
+            "\"left\":[1,-1]",
+            "\"left\":[1,-9223372036854775808]",
+            "tree 0: `left` leads to -9223372036854775808",
+        ),
         ("\"left\":[1,-1]", "\"left\":[1,5000000000]", "tree 0: `left` leads to 5000000000"),
         ("\"left\":[1,-1],", "", "tree 0: `kind` needs `left`"),
         ("[null,[0,2]]", "[null,[0,4294967295]]", "names level 4294967295 of feature `colour`"),
@@ -174,18 +226,27 @@ fn hostile_files_cost_little() {
         many("1.0")
     );
     let error = altered("\"trees\":[", &format!("\"trees\":[{tables}")).unwrap_err();
-    assert!(error.to_string().contains("tree 0: 70 levels; an oblivious tree may have at most 16"), "{error}");
+    assert!(
+        error.to_string().contains("tree 0: 70 levels; an oblivious tree may have at most 16"),
+        "{error}"
+    );
 }
 
-/// A tree as deep as its file is long must be read, checked, predicted with and printed without recursion.
+/// A tree as deep as its file is long must be read, checked, predicted with and printed without
+/// recursion.
 #[test]
 fn very_deep_trees_work() {
     let mut model = sample();
     let split = |_| Split { feature: 0, test: Test::Above(0.0), missing_right: false };
     let nodes = 100_000_u32;
     let next = |node| if node + 1 < nodes { Child::Node(node + 1) } else { Child::Leaf(nodes) };
-    let node =
-        |index| Node { split: split(index), left: Child::Leaf(index), right: next(index), gain: 0.0, cover: 0.0 };
+    let node = |index| Node {
+        split: split(index),
+        left: Child::Leaf(index),
+        right: next(index),
+        gain: 0.0,
+        cover: 0.0,
+    };
     let tree = Tree {
         nodes: (0..nodes).map(node).collect(),
         leaves: (0..=nodes).map(|leaf| Leaf { value: f64::from(leaf), cover: 0.0 }).collect(),
@@ -193,7 +254,10 @@ fn very_deep_trees_work() {
     model.body = Body::Trees(vec![Member { output: 0, shape: Shape::Ordinary(tree) }]);
     let back = from_json(to_json(&model).unwrap().as_bytes()).unwrap();
     assert_eq!(back, model);
-    assert_eq!(back.raw_row(&[Value::Number(1.0), Value::Category(0)], None).unwrap(), [0.25 + f64::from(nodes)]);
+    assert_eq!(
+        back.raw_row(&[Value::Number(1.0), Value::Category(0)], None).unwrap(),
+        [0.25 + f64::from(nodes)]
+    );
     let columns = [Values::Number(&[1.0; 200]), Values::Category(&[0; 200])];
     let mut raw = [0.0; 200];
     Predictor::new(&back).raw(&Block { columns: &columns, rows: 200 }, None, &mut raw).unwrap();

@@ -1,4 +1,5 @@
-//! From a model to JSON: one line a feature and one a tree, so that files can be read and compared by people.
+//! From a model to JSON: one line a feature and one a tree, so that files can be read and compared
+//! by people.
 
 use serde::Serialize;
 
@@ -45,7 +46,8 @@ pub(super) fn write(model: &Model) -> String {
 }
 
 fn json(value: &impl Serialize) -> String {
-    // The tables hold nothing that JSON cannot express: their keys are text, and numbers are finite in a checked model.
+    // The tables hold nothing that JSON cannot express: their keys are text, and numbers are finite
+    // in a checked model.
     serde_json::to_string(value).expect("tables of numbers and text can be written as JSON")
 }
 
@@ -122,8 +124,12 @@ fn child(child: Child) -> i64 {
 
 fn linear(function: &Linear) -> tables::Linear {
     let term = |term: &Term| match term {
-        Term::Number { weight, centre } => tables::Term { weight: Some(*weight), centre: Some(*centre), weights: None },
-        Term::Category { weights } => tables::Term { weight: None, centre: None, weights: Some(weights.clone()) },
+        Term::Number { weight, centre } => {
+            tables::Term { weight: Some(*weight), centre: Some(*centre), weights: None }
+        }
+        Term::Category { weights } => {
+            tables::Term { weight: None, centre: None, weights: Some(weights.clone()) }
+        }
     };
     tables::Linear { terms: function.terms.iter().map(term).collect() }
 }

@@ -1,8 +1,10 @@
-//! The inner loops of batch prediction, over blocks of [`ROWS`] rows, and their run-time choice of instruction set.
+//! The inner loops of batch prediction, over blocks of [`ROWS`] rows, and their run-time choice of
+//! instruction set.
 //!
-//! The loops are plain Rust over arrays of fixed length, which the compiler turns into vector instructions. They are
-//! inlined into [`dispatch`], whose arms differ in the instructions the compiler may use and, in the widest, in some loops
-//! that are written with them ([`wide`]). No arm may use fused multiply-add, so all compute the same bits.
+//! The loops are plain Rust over arrays of fixed length, which the compiler turns into vector
+//! instructions. They are inlined into [`dispatch`], whose arms differ in the instructions the
+//! compiler may use and, in the widest, in some loops that are written with them ([`wide`]). No arm
+//! may use fused multiply-add, so all compute the same bits.
 //!
 //! **Invariant:** the only `unsafe` of the crate is here and in [`wide`].
 
@@ -10,8 +12,8 @@ pub(super) mod wide;
 
 use wide::Wide;
 
-/// Rows of a block: enough that a mispredicted jump between steps is spread thin, few enough that the byte columns of
-/// some dozens of features stay in the nearest caches.
+/// Rows of a block: enough that a mispredicted jump between steps is spread thin, few enough that
+/// the byte columns of some dozens of features stay in the nearest caches.
 pub(super) const ROWS: usize = 1024;
 
 /// One byte a row.
@@ -55,13 +57,15 @@ impl Instructions {
     }
 }
 
-/// Work to be compiled once for each instruction set. `run` and all it calls in its loops must be `#[inline(always)]`.
+/// Work to be compiled once for each instruction set. `run` and all it calls in its loops must be
+/// `#[inline(always)]`.
 pub(super) trait Task {
     /// Does the work, with the loops of [`wide`] where the proof for them is given.
     fn run(self, wide: Option<Wide>);
 }
 
-// Not inlined into wider functions, where the compiler would gather, which is slower than loading one by one.
+// Not inlined into wider functions, where the compiler would gather, which is slower than loading
+// one by one.
 #[cfg(target_arch = "x86_64")]
 #[inline(never)]
 #[target_feature(enable = "avx2")]
@@ -76,8 +80,12 @@ pub(super) fn dispatch(instructions: Instructions, task: impl Task) {
         Instructions::Plain => task.run(None),
         #[cfg(target_arch = "x86_64")]
         Instructions::Avx2 => {
-            assert!(std::arch::is_x86_feature_detected!("avx2"), "the CPU lacks the instructions asked for");
-            // SAFETY: the line above made sure that this CPU has AVX2, the only thing the function demands.
+            assert!(
+                std::arch::is_x86_feature_detected!("avx2"),
+                "the CPU lacks the instructions asked for"
+            );
+            // SAFETY: the line above made sure that this CPU has AVX2, the only thing the function
+            // demands.
             unsafe { run_avx2(task) }
         }
         Instructions::Wide(wide) => wide.run(task),
@@ -88,7 +96,9 @@ pub(super) fn dispatch(instructions: Instructions, task: impl Task) {
 #[inline(always)]
 pub(super) fn count_below(values: &[f64; ROWS], thresholds: &[f64], codes: &mut Codes) {
     const LANES: usize = 16;
-    for (values, codes) in values.as_chunks::<LANES>().0.iter().zip(codes.as_chunks_mut::<LANES>().0) {
+    for (values, codes) in
+        values.as_chunks::<LANES>().0.iter().zip(codes.as_chunks_mut::<LANES>().0)
+    {
         // Counters as wide as the values spare a conversion at each compare.
         let mut counts = [0_u64; LANES];
         for threshold in thresholds {
@@ -104,8 +114,9 @@ pub(super) fn count_below(values: &[f64; ROWS], thresholds: &[f64], codes: &mut 
 
 /// A grid of equal cells over the range of a column's thresholds.
 ///
-/// A value's cell is a monotone function of the value, whatever rounding does. So thresholds of lower cells lie below
-/// the value and thresholds of higher cells do not; only those of its own cell need comparing. The result is exact.
+/// A value's cell is a monotone function of the value, whatever rounding does. So thresholds of
+/// lower cells lie below the value and thresholds of higher cells do not; only those of its own
+/// cell need comparing. The result is exact.
 #[derive(Debug, Clone)]
 pub(super) struct Grid {
     /// Where the grid starts.
@@ -131,7 +142,8 @@ pub(super) const GRID_COMPARES: usize = 4;
 /// The cell of a value; 0 for NaN.
 #[inline(always)]
 pub(super) fn grid_cell(value: f64, low: f64, scale: f64, last: f64) -> u32 {
-    // Adding 2^52 leaves the integer, rounded, in the low bits of the mantissa: a conversion that vectorises everywhere.
+    // Adding 2^52 leaves the integer, rounded, in the low bits of the mantissa: a conversion that
+    // vectorises everywhere.
     const ROUND: f64 = 4_503_599_627_370_496.0;
     let place = (value - low) * scale;
     let place = if place > 0.0 { place } else { 0.0 };
@@ -167,11 +179,19 @@ fn look_up<const COMPARES: usize>(values: &[f64; ROWS], grid: &Grid, codes: &mut
     }
 }
 
-/// `codes[i]` = how many of the thresholds (ascending, then infinities) lie below `values[i]`, by halving; 0 for NaN.
+/// `codes[i]` = how many of the thresholds (ascending, then infinities) lie below `values[i]`, by
+/// halving; 0 for NaN.
 #[inline(always)]
-pub(super) fn search_below(values: &[f64; ROWS], thresholds: &[f64; 256], first_step: u8, codes: &mut Codes) {
+pub(super) fn search_below(
+    values: &[f64; ROWS],
+    thresholds: &[f64; 256],
+    first_step: u8,
+    codes: &mut Codes,
+) {
     const LANES: usize = 16;
-    for (values, codes) in values.as_chunks::<LANES>().0.iter().zip(codes.as_chunks_mut::<LANES>().0) {
+    for (values, codes) in
+        values.as_chunks::<LANES>().0.iter().zip(codes.as_chunks_mut::<LANES>().0)
+    {
         // Several rows in step, because the halvings of one row wait for each other.
         let mut counts = [0_u8; LANES];
         let mut step = first_step;
@@ -210,7 +230,8 @@ pub(super) fn translate(codes: &Codes, table: &[u8; 256], out: &mut Codes) {
     }
 }
 
-/// Leaf indices of `N` levels of an oblivious tree: bit `l` is whether the code of level `l` is above its cut.
+/// Leaf indices of `N` levels of an oblivious tree: bit `l` is whether the code of level `l` is
+/// above its cut.
 #[inline(always)]
 pub(super) fn mark<const N: usize>(columns: [&Codes; N], cuts: [u8; N], out: &mut Codes) {
     for row in 0..ROWS {
@@ -222,8 +243,8 @@ pub(super) fn mark<const N: usize>(columns: [&Codes; N], cuts: [u8; N], out: &mu
     }
 }
 
-/// `right` if the code is above the cut, else `left`, by masks: of an `if` whose one arm leaves the place as it is, the
-/// compiler makes a conditional store, which does not vectorise.
+/// `right` if the code is above the cut, else `left`, by masks: of an `if` whose one arm leaves the
+/// place as it is, the compiler makes a conditional store, which does not vectorise.
 #[inline(always)]
 fn pick(code: u8, cut: u8, left: u8, right: u8) -> u8 {
     let mask = u8::from(code > cut).wrapping_neg();
@@ -264,7 +285,11 @@ pub(super) fn choose(codes: &Codes, cut: u8, right: &Codes, out: &mut Codes) {
 
 /// Adds `tables[t][leaves[t][i]]` to `sums[i]`, for one tree after the other.
 #[inline(always)]
-pub(super) fn add_leaves<const N: usize>(leaves: [&Codes; N], tables: [&[f64; 256]; N], sums: &mut [f64; ROWS]) {
+pub(super) fn add_leaves<const N: usize>(
+    leaves: [&Codes; N],
+    tables: [&[f64; 256]; N],
+    sums: &mut [f64; ROWS],
+) {
     for (row, sum) in sums.iter_mut().enumerate() {
         let mut total = *sum;
         for tree in 0..N {

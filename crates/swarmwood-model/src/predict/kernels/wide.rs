@@ -1,13 +1,13 @@
-//! The loops for AVX-512 with byte permutations (VBMI), where the compiler does not find the instructions by itself:
-//! look-ups in tables that fit registers, and choices by masks.
+//! The loops for AVX-512 with byte permutations (VBMI), where the compiler does not find the
+//! instructions by itself: look-ups in tables that fit registers, and choices by masks.
 //!
-//! A table of 64 leaf values is kept as eight *planes*, the first bytes of all values, the second bytes, and so on. One
-//! permutation looks up one byte of 64 rows, and 24 interleavings make 64 numbers of the eight results: half a cycle a
-//! row, where loading value after value takes one. Thresholds are searched level by level in a tree whose levels fit one
-//! to four registers.
+//! A table of 64 leaf values is kept as eight *planes*, the first bytes of all values, the second
+//! bytes, and so on. One permutation looks up one byte of 64 rows, and 24 interleavings make 64
+//! numbers of the eight results: half a cycle a row, where loading value after value takes one.
+//! Thresholds are searched level by level in a tree whose levels fit one to four registers.
 //!
-//! **Invariant:** a [`Wide`] exists only on a CPU that has these instructions; all loops give the bits of the portable
-//! ones.
+//! **Invariant:** a [`Wide`] exists only on a CPU that has these instructions; all loops give the
+//! bits of the portable ones.
 
 use super::{Codes, ROWS};
 
@@ -23,7 +23,8 @@ pub(in crate::predict) type Planes = [[u8; PLANE_LEAVES]; 8];
 /// The most thresholds that a heap holds.
 pub(in crate::predict) const HEAP_CUTS: usize = 63;
 
-/// Thresholds as a binary search tree: the root is at 1, the children of `i` are at `2 i` and `2 i + 1`.
+/// Thresholds as a binary search tree: the root is at 1, the children of `i` are at `2 i` and
+/// `2 i + 1`.
 #[derive(Debug, Clone)]
 pub(in crate::predict) struct Heap {
     places: Box<[f64; HEAP_CUTS + 1]>,
@@ -43,7 +44,8 @@ impl Heap {
             let (first, step) = (1 << level, 1 << (levels - level));
             for at in 0..first {
                 // No value is above the infinities that stand for thresholds there are none of.
-                places[first + at] = *thresholds.get(at * step + step / 2 - 1).unwrap_or(&f64::INFINITY);
+                places[first + at] =
+                    *thresholds.get(at * step + step / 2 - 1).unwrap_or(&f64::INFINITY);
             }
         }
         Some(Heap { places, levels })
@@ -109,7 +111,11 @@ mod x86_64 {
 
         /// Adds to `sums[i]` the value of each tree's leaf `i`, for one tree after the other.
         #[inline(always)]
-        pub(in crate::predict) fn add_leaves(self, trees: &[(&Codes, &Planes)], sums: &mut [f64; ROWS]) {
+        pub(in crate::predict) fn add_leaves(
+            self,
+            trees: &[(&Codes, &Planes)],
+            sums: &mut [f64; ROWS],
+        ) {
             // SAFETY: as in `run`.
             unsafe { add_leaves(trees, sums) }
         }
@@ -130,7 +136,12 @@ mod x86_64 {
 
         /// `codes[i]` = how many of the heap's thresholds lie below `values[i]`; 0 for NaN.
         #[inline(always)]
-        pub(in crate::predict) fn search_below(self, values: &[f64; ROWS], heap: &Heap, codes: &mut Codes) {
+        pub(in crate::predict) fn search_below(
+            self,
+            values: &[f64; ROWS],
+            heap: &Heap,
+            codes: &mut Codes,
+        ) {
             // SAFETY: as in `run`.
             unsafe {
                 match heap.levels {
@@ -148,8 +159,9 @@ mod x86_64 {
         task.run(Some(wide));
     }
 
-    /// Where the interleavings of `add_leaves` take each row from: they deal pairs of rows to the eight results, two
-    /// rows of every quarter of a register each, and here is the order from which that makes the natural one.
+    /// Where the interleavings of `add_leaves` take each row from: they deal pairs of rows to the
+    /// eight results, two rows of every quarter of a register each, and here is the order from
+    /// which that makes the natural one.
     const ORDER: [u8; LANES] = {
         let mut order = [0; LANES];
         let mut place = 0;
@@ -171,7 +183,8 @@ mod x86_64 {
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn numbers(from: &[f64; 8]) -> __m512d {
-        // SAFETY: the reference leads to eight readable numbers, and the load asks for no alignment.
+        // SAFETY: the reference leads to eight readable numbers, and the load asks for no
+        // alignment.
         unsafe { _mm512_loadu_pd(from.as_ptr()) }
     }
 
@@ -210,7 +223,8 @@ mod x86_64 {
                 *total = numbers(sums);
             }
             for (leaves, planes) in trees {
-                let leaf = _mm512_permutexvar_epi8(order, bytes(&leaves.as_chunks::<LANES>().0[chunk]));
+                let leaf =
+                    _mm512_permutexvar_epi8(order, bytes(&leaves.as_chunks::<LANES>().0[chunk]));
                 let mut found = [leaf; 8];
                 for (found, plane) in found.iter_mut().zip(*planes) {
                     *found = _mm512_permutexvar_epi8(leaf, bytes(plane));
@@ -220,17 +234,20 @@ mod x86_64 {
                 }
             }
             for (sums, total) in sums.iter_mut().zip(totals) {
-                // SAFETY: the reference leads to eight writable numbers, and the store asks for no alignment.
+                // SAFETY: the reference leads to eight writable numbers, and the store asks for no
+                // alignment.
                 unsafe { _mm512_storeu_pd(sums.as_mut_ptr(), total) }
             }
         }
     }
 
-    /// Makes numbers of eight bytes, each from another register: bytes to pairs, pairs to fours, fours to eights.
+    /// Makes numbers of eight bytes, each from another register: bytes to pairs, pairs to fours,
+    /// fours to eights.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
     fn interleave(b: [__m512i; 8]) -> [__m512i; 8] {
-        let pairs = |i: usize| (_mm512_unpacklo_epi8(b[i], b[i + 1]), _mm512_unpackhi_epi8(b[i], b[i + 1]));
+        let pairs =
+            |i: usize| (_mm512_unpacklo_epi8(b[i], b[i + 1]), _mm512_unpackhi_epi8(b[i], b[i + 1]));
         let fours = |i: usize| {
             let ((low_0, high_0), (low_2, high_2)) = (pairs(i), pairs(i + 2));
             [
@@ -268,7 +285,8 @@ mod x86_64 {
             let value = numbers(values);
             let mut place = one;
             for level in 0..LEVELS {
-                // A look-up takes as many low bits of the place as it needs, which are those below its highest bit.
+                // A look-up takes as many low bits of the place as it needs, which are those below
+                // its highest bit.
                 let threshold = match level {
                     0 => root,
                     1 | 2 => _mm512_permutexvar_pd(place, table[0]),
@@ -315,7 +333,14 @@ mod elsewhere {
             match self {}
         }
 
-        pub(in crate::predict) fn choose(self, _: &Codes, _: u8, _: Side<'_>, _: Side<'_>, _: &mut Codes) {
+        pub(in crate::predict) fn choose(
+            self,
+            _: &Codes,
+            _: u8,
+            _: Side<'_>,
+            _: Side<'_>,
+            _: &mut Codes,
+        ) {
             match self {}
         }
 

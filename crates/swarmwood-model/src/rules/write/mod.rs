@@ -1,7 +1,8 @@
 //! Rules written for people (text, Markdown) and for machines (SQL, Python, JSON).
 //!
-//! Thresholds are written with as many digits as are needed to read the same number again, so that what is written says
-//! what the model says; only predicted numbers are shortened, and only for people.
+//! Thresholds are written with as many digits as are needed to read the same number again, so that
+//! what is written says what the model says; only predicted numbers are shortened, and only for
+//! people.
 
 mod markdown;
 mod python;
@@ -58,7 +59,9 @@ impl RuleSet<'_> {
     /// The name of a class, or nothing where the answer is a number.
     pub(crate) fn class_name(&self, answer: Answer) -> Option<&str> {
         match answer {
-            Answer::Class(class) => self.schema.target.kind.classes().get(class as usize).map(String::as_str),
+            Answer::Class(class) => {
+                self.schema.target.kind.classes().get(class as usize).map(String::as_str)
+            }
             Answer::Number(_) => None,
         }
     }
@@ -82,7 +85,10 @@ impl RuleSet<'_> {
             many(paths.rules, "leaf path"),
             many(paths.conditions, "condition"),
         )];
-        lines.push("the order does not matter: rules with different answers never hold together".to_string());
+        lines.push(
+            "the order does not matter: rules with different answers never hold together"
+                .to_string(),
+        );
         let rows = self.rows.map_or(String::new(), |rows| format!("{rows} "));
         lines.push(match self.counted {
             true => format!("figures were counted on {rows}rows of data"),
@@ -99,7 +105,11 @@ fn many(count: usize, thing: &str) -> String {
 
 /// A number that reads back as the same one, without rows of zeros.
 pub(crate) fn number(value: f64) -> String {
-    if value == 0.0 || (1e-5..1e15).contains(&value.abs()) { format!("{value}") } else { format!("{value:e}") }
+    if value == 0.0 || (1e-5..1e15).contains(&value.abs()) {
+        format!("{value}")
+    } else {
+        format!("{value:e}")
+    }
 }
 
 /// A share in per cent: no decimals but next to none and all.
@@ -117,11 +127,16 @@ fn support(figures: &Figures, rows: Option<f64>) -> String {
         let start = if figures.is_exact() { "" } else { "at least " };
         return format!("{start}{} of the rows", percent(figures.support));
     };
-    let (least, most) = ((rows * figures.support).round(), (rows * figures.support_at_most).round());
+    let (least, most) =
+        ((rows * figures.support).round(), (rows * figures.support_at_most).round());
     if least == most {
         return many(least as usize, "row");
     }
-    if least == 0.0 { format!("at most {}", many(most as usize, "row")) } else { format!("{least} to {most} rows") }
+    if least == 0.0 {
+        format!("at most {}", many(most as usize, "row"))
+    } else {
+        format!("{least} to {most} rows")
+    }
 }
 
 /// What is known of the rows of a rule, part by part.
@@ -129,7 +144,9 @@ fn figures(rule: &Rule, rows: Option<f64>) -> Vec<String> {
     let figures = &rule.figures;
     let about = if figures.is_exact() { "" } else { "about " };
     let mut parts = Vec::new();
-    parts.extend(figures.confidence.map(|confidence| format!("confidence {about}{}", percent(confidence))));
+    parts.extend(
+        figures.confidence.map(|confidence| format!("confidence {about}{}", percent(confidence))),
+    );
     parts.extend(figures.error.map(|error| format!("off by {} on average", short(error))));
     if figures.support_at_most > 0.0 || rows.is_some() {
         parts.push(support(figures, rows));
@@ -155,5 +172,9 @@ fn rounded(value: f64, digits: i32) -> String {
     let whole = size.log10().floor() as i32 + 1;
     let digits = (digits - whole).clamp(0, 9) as usize;
     let text = format!("{value:.digits$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text }
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_string()
+    } else {
+        text
+    }
 }

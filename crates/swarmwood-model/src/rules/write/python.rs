@@ -1,7 +1,8 @@
 //! Rules as one function of Python that needs no imports.
 //!
-//! A row is a mapping from column names to values. `None`, NaN and a column that is not there are missing. Comparisons with
-//! NaN are false, so that a condition that also holds for missing values is written as the denial of its contrary.
+//! A row is a mapping from column names to values. `None`, NaN and a column that is not there are
+//! missing. Comparisons with NaN are false, so that a condition that also holds for missing values
+//! is written as the denial of its contrary.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +13,10 @@ use crate::text::plain;
 
 /// Words that cannot be variables, or are used by the function itself.
 const TAKEN: &[&str] = &[
-    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del",
-    "elif", "else", "except", "finally", "float", "for", "from", "global", "if", "import", "in", "is", "lambda", "nan",
-    "nonlocal", "not", "or", "pass", "predict", "raise", "return", "row", "try", "while", "with", "yield",
+    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue",
+    "def", "del", "elif", "else", "except", "finally", "float", "for", "from", "global", "if",
+    "import", "in", "is", "lambda", "nan", "nonlocal", "not", "or", "pass", "predict", "raise",
+    "return", "row", "try", "while", "with", "yield",
 ];
 
 /// The function.
@@ -22,8 +24,11 @@ pub(super) fn write(rules: &RuleSet<'_>) -> String {
     let variables = variables(rules);
     let mut text = String::from("def predict(row):\n");
     text.push_str(&format!("    # Predicts {}.\n", plain(&rules.schema.target.name)));
-    text.push_str("    # A row maps column names to values; None, NaN and absent columns are missing.\n");
-    let asks_numbers = |feature: &u32| matches!(rules.schema.features[*feature as usize].kind, Kind::Number);
+    text.push_str(
+        "    # A row maps column names to values; None, NaN and absent columns are missing.\n",
+    );
+    let asks_numbers =
+        |feature: &u32| matches!(rules.schema.features[*feature as usize].kind, Kind::Number);
     if variables.keys().any(asks_numbers) {
         text.push_str("    nan = float(\"nan\")\n");
     }
@@ -57,11 +62,14 @@ fn variables(rules: &RuleSet<'_>) -> BTreeMap<u32, String> {
             continue;
         }
         let letters = rules.feature(condition).name.chars();
-        let mut name: String = letters.map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+        let mut name: String =
+            letters.map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
         if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
             name.insert_str(0, "x_");
         }
-        let taken = |name: &String| TAKEN.contains(&name.as_str()) || variables.values().any(|other| other == name);
+        let taken = |name: &String| {
+            TAKEN.contains(&name.as_str()) || variables.values().any(|other| other == name)
+        };
         let mut free = name.clone();
         let mut number = 2;
         while taken(&free) {
@@ -86,9 +94,15 @@ fn test(rules: &RuleSet<'_>, condition: &Condition, variables: &BTreeMap<u32, St
     let name = variables.get(&condition.feature).map_or("row", String::as_str);
     if let Kind::Category { .. } = rules.feature(condition).kind {
         let (yes, no) = rules.levels(condition);
-        return if condition.missing { among(name, &no, "!=", "not in") } else { among(name, &yes, "==", "in") };
+        return if condition.missing {
+            among(name, &no, "!=", "not in")
+        } else {
+            among(name, &yes, "==", "in")
+        };
     }
-    let Holds::Interval { above, at_most } = condition.holds else { return format!("{name} != {name}") };
+    let Holds::Interval { above, at_most } = condition.holds else {
+        return format!("{name} != {name}");
+    };
     match (above.map(number), at_most.map(number), condition.missing) {
         (None, None, _) => format!("{name} == {name}"),
         (Some(above), None, false) => format!("{name} > {above}"),
@@ -96,7 +110,9 @@ fn test(rules: &RuleSet<'_>, condition: &Condition, variables: &BTreeMap<u32, St
         (None, Some(at_most), false) => format!("{name} <= {at_most}"),
         (None, Some(at_most), true) => format!("not {name} > {at_most}"),
         (Some(above), Some(at_most), false) => format!("{above} < {name} <= {at_most}"),
-        (Some(above), Some(at_most), true) => format!("not ({name} <= {above} or {name} > {at_most})"),
+        (Some(above), Some(at_most), true) => {
+            format!("not ({name} <= {above} or {name} > {at_most})")
+        }
     }
 }
 
@@ -104,7 +120,10 @@ fn test(rules: &RuleSet<'_>, condition: &Condition, variables: &BTreeMap<u32, St
 fn among(name: &str, texts: &[&str], one: &str, several: &str) -> String {
     match texts {
         [text] => format!("{name} {one} {}", literal(text)),
-        _ => format!("{name} {several} ({})", texts.iter().map(|text| literal(text)).collect::<Vec<_>>().join(", ")),
+        _ => format!(
+            "{name} {several} ({})",
+            texts.iter().map(|text| literal(text)).collect::<Vec<_>>().join(", ")
+        ),
     }
 }
 
@@ -114,7 +133,9 @@ fn literal(text: &str) -> String {
     for letter in text.chars() {
         match letter {
             '"' | '\\' => literal.extend(['\\', letter]),
-            letter if letter.is_control() => literal.push_str(&format!("\\u{:04x}", u32::from(letter))),
+            letter if letter.is_control() => {
+                literal.push_str(&format!("\\u{:04x}", u32::from(letter)))
+            }
             letter => literal.push(letter),
         }
     }

@@ -1,8 +1,9 @@
 //! Rules as one `CASE` expression of standard SQL.
 //!
-//! A missing value is `NULL`. A comparison with it is unknown, which `AND` and `CASE` take for "no", so that only a
-//! condition that holds for missing values names it. A level the model never saw counts as missing: where missing values
-//! hold, the condition is that the value is none of the levels that do not.
+//! A missing value is `NULL`. A comparison with it is unknown, which `AND` and `CASE` take for
+//! "no", so that only a condition that holds for missing values names it. A level the model never
+//! saw counts as missing: where missing values hold, the condition is that the value is none of the
+//! levels that do not.
 
 use super::super::{Answer, Condition, Holds, RuleSet};
 use super::number;
@@ -18,8 +19,13 @@ pub(super) fn write(rules: &RuleSet<'_>) -> String {
     }
     text.push_str("CASE\n");
     for rule in &rules.rules {
-        let conditions: Vec<String> = rule.conditions.iter().map(|condition| test(rules, condition)).collect();
-        text.push_str(&format!("  WHEN {} THEN {}\n", conditions.join(" AND "), answer(rules, rule.answer)));
+        let conditions: Vec<String> =
+            rule.conditions.iter().map(|condition| test(rules, condition)).collect();
+        text.push_str(&format!(
+            "  WHEN {} THEN {}\n",
+            conditions.join(" AND "),
+            answer(rules, rule.answer)
+        ));
     }
     text.push_str(&format!("  ELSE {}\nEND\n", answer(rules, rules.otherwise.answer)));
     text
@@ -30,7 +36,9 @@ fn answer(rules: &RuleSet<'_>, answer: Answer) -> String {
         (Answer::Class(class), None) => class.to_string(),
         (Answer::Class(_), Some(name)) => text(name),
         // Infinity has no name in SQL; a number too large for a float is read as one.
-        (Answer::Number(value), _) if value.is_infinite() => if value > 0.0 { "9e999" } else { "-9e999" }.to_string(),
+        (Answer::Number(value), _) if value.is_infinite() => {
+            if value > 0.0 { "9e999" } else { "-9e999" }.to_string()
+        }
         (Answer::Number(value), _) => number(value),
     }
 }
@@ -54,7 +62,9 @@ fn test(rules: &RuleSet<'_>, condition: &Condition) -> String {
             match (condition.missing, is_category) {
                 (false, _) => format!("{column} {}", among(&yes, "=", "IN")),
                 (true, false) => format!("{column} IS NULL"),
-                (true, true) => format!("({column} {} OR {column} IS NULL)", among(&no, "<>", "NOT IN")),
+                (true, true) => {
+                    format!("({column} {} OR {column} IS NULL)", among(&no, "<>", "NOT IN"))
+                }
             }
         }
     }
@@ -64,7 +74,10 @@ fn test(rules: &RuleSet<'_>, condition: &Condition) -> String {
 fn among(names: &[&str], one: &str, several: &str) -> String {
     match names {
         [name] => format!("{one} {}", text(name)),
-        _ => format!("{several} ({})", names.iter().map(|name| text(name)).collect::<Vec<_>>().join(", ")),
+        _ => format!(
+            "{several} ({})",
+            names.iter().map(|name| text(name)).collect::<Vec<_>>().join(", ")
+        ),
     }
 }
 

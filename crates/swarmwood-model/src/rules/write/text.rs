@@ -9,13 +9,21 @@ use crate::text::plain;
 pub(super) fn write(rules: &RuleSet<'_>) -> String {
     let mut text: String = rules.summary().iter().map(|line| format!("# {line}\n")).collect();
     let asks_categories = rules.rules.iter().flat_map(|rule| &rule.conditions);
-    if asks_categories.into_iter().any(|condition| matches!(rules.feature(condition).kind, Kind::Category { .. })) {
+    if asks_categories
+        .into_iter()
+        .any(|condition| matches!(rules.feature(condition).kind, Kind::Category { .. }))
+    {
         text.push_str("# a category the model never saw counts as missing\n");
     }
     text.push('\n');
     for rule in &rules.rules {
-        let conditions: Vec<String> = rule.conditions.iter().map(|condition| phrase(rules, condition)).collect();
-        text.push_str(&format!("IF {} THEN {}\n", conditions.join(" AND "), conclusion(rules, rule)));
+        let conditions: Vec<String> =
+            rule.conditions.iter().map(|condition| phrase(rules, condition)).collect();
+        text.push_str(&format!(
+            "IF {} THEN {}\n",
+            conditions.join(" AND "),
+            conclusion(rules, rule)
+        ));
     }
     text.push_str(&format!("OTHERWISE {}\n", conclusion(rules, &rules.otherwise)));
     text
@@ -23,7 +31,8 @@ pub(super) fn write(rules: &RuleSet<'_>) -> String {
 
 fn conclusion(rules: &RuleSet<'_>, rule: &Rule) -> String {
     let figures = figures(rule, rules.rows);
-    let figures = if figures.is_empty() { String::new() } else { format!(" ({})", figures.join(", ")) };
+    let figures =
+        if figures.is_empty() { String::new() } else { format!(" ({})", figures.join(", ")) };
     format!("{}{figures}", answer(rules, rule.answer))
 }
 
@@ -32,9 +41,9 @@ pub(super) fn answer(rules: &RuleSet<'_>, answer: Answer) -> String {
     match answer {
         // Six digits are enough to read; machines get them all.
         Answer::Number(value) => rounded(value, 6),
-        Answer::Class(class) => {
-            rules.class_name(answer).map_or_else(|| class.to_string(), |name| plain(name).into_owned())
-        }
+        Answer::Class(class) => rules
+            .class_name(answer)
+            .map_or_else(|| class.to_string(), |name| plain(name).into_owned()),
     }
 }
 
@@ -53,7 +62,11 @@ pub(super) fn phrase(rules: &RuleSet<'_>, condition: &Condition) -> String {
         }
         Holds::Interval { above: Some(above), at_most: Some(at_most) } => {
             let comma = if condition.missing { "," } else { "" };
-            format!("{name} is above {} and at most {}{comma}{or_missing}", number(above), number(at_most))
+            format!(
+                "{name} is above {} and at most {}{comma}{or_missing}",
+                number(above),
+                number(at_most)
+            )
         }
         Holds::Levels(_) => {
             let (yes, no) = rules.levels(condition);

@@ -23,12 +23,16 @@ fn model(classes: bool) -> Model {
 
 fn read(model: &Model, csv: String) -> Rows {
     let source = Source::Bytes("t.csv".into(), csv.leak().as_bytes());
-    matching(&source, &model.schema, &ReadOptions { target: "y".into(), ..ReadOptions::default() }).unwrap()
+    matching(&source, &model.schema, &ReadOptions { target: "y".into(), ..ReadOptions::default() })
+        .unwrap()
 }
 
 fn table(model: &Model, rows: usize, seed: u64, line: impl Fn(&mut Stream) -> String) -> Rows {
     let mut stream = Stream::new(seed, 0, 0);
-    read(model, std::iter::once("x,y\n".to_string()).chain((0..rows).map(|_| line(&mut stream))).collect())
+    read(
+        model,
+        std::iter::once("x,y\n".to_string()).chain((0..rows).map(|_| line(&mut stream))).collect(),
+    )
 }
 
 /// Right in so many of a hundred cases.
@@ -65,14 +69,16 @@ fn the_interval_holds_the_truth_about_as_often_as_it_says() {
 
 #[test]
 fn threads_change_nothing_and_a_model_differs_from_itself_by_nothing() {
-    let rows = table(&model(false), 200, 5, |stream| format!("{},{}\n", stream.unit(), stream.normal()));
+    let rows =
+        table(&model(false), 200, 5, |stream| format!("{},{}\n", stream.unit(), stream.normal()));
     let held = Held::predict(&model(false), &rows, 1).unwrap();
     let (one, two) = (Bootstrap::new(&held, 1).unwrap(), Bootstrap::new(&held, 3).unwrap());
     assert_eq!(one.draws, two.draws);
     let (value, interval) = one.less(&two, "rmse").unwrap();
     assert_eq!((value, interval), (0.0, Interval { low: 0.0, high: 0.0 }));
     assert!(one.interval("nothing").is_none() && one.less(&two, "accuracy").is_none());
-    // What is common to both models is no reason for doubt: the difference is surer than the figures.
+    // What is common to both models is no reason for doubt: the difference is surer than the
+    // figures.
     let mut other = model(false);
     other.base[0] += 0.3;
     let other = Bootstrap::new(&Held::predict(&other, &rows, 1).unwrap(), 1).unwrap();

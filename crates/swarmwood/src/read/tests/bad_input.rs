@@ -25,7 +25,11 @@ fn empty_files() {
     expect("\u{FEFF}", &target("y"), &["the file is empty"]);
     expect("\n\r\n\n", &target("y"), &["the file is empty"]);
     expect("a,y\n", &target("y"), &["there is a header and no rows", "at least 2 rows"]);
-    expect("a,y\n1,2\n", &target("y"), &["only one row", "at least 2 rows with a value of the target 'y'"]);
+    expect(
+        "a,y\n1,2\n",
+        &target("y"),
+        &["only one row", "at least 2 rows with a value of the target 'y'"],
+    );
     expect("a,y\n1,2\n1,\n", &target("y"), &["only one row has a target", "at least 2 rows"]);
 }
 
@@ -57,7 +61,11 @@ fn headers_that_cannot_be_told_apart() {
 
 #[test]
 fn unknown_columns() {
-    expect("price,size\n1,2\n", &target("Price"), &["no target column 'Price'", "did you mean 'price'?"]);
+    expect(
+        "price,size\n1,2\n",
+        &target("Price"),
+        &["no target column 'Price'", "did you mean 'price'?"],
+    );
     let options = ReadOptions { weight: Some("wt".into()), ..target("y") };
     expect("a,y\n1,2\n", &options, &["no weight column 'wt'", "the columns are 'a', 'y'"]);
     let options = ReadOptions { ignore: vec!["p".into(), "a".into(), "q".into()], ..target("y") };
@@ -74,19 +82,33 @@ fn targets_that_cannot_be_learned() {
     expect("a,y\n1,5\n2,inf\n3,7\n", &target("y"), &["t.csv:3: column 'y'", "'inf' is infinite"]);
     expect("a,y\n1,5\n2,1e999\n3,7\n", &target("y"), &["t.csv:3: column 'y'", "infinite"]);
     let regression = ReadOptions { task: TaskChoice::Regression, ..target("y") };
-    expect("a,y\n1,5\n2,six\n3,7\n", &regression, &["t.csv:3: column 'y'", "'six' is not a number"]);
+    expect(
+        "a,y\n1,5\n2,six\n3,7\n",
+        &regression,
+        &["t.csv:3: column 'y'", "'six' is not a number"],
+    );
     let numbers: String = (0..2000).map(|row| format!("1,{row}.5\n")).collect();
-    expect(format!("a,y\n{numbers}1,oops\n"), &target("y"), &["t.csv:2002: column 'y'", "'oops' is not a number"]);
+    expect(
+        format!("a,y\n{numbers}1,oops\n"),
+        &target("y"),
+        &["t.csv:2002: column 'y'", "'oops' is not a number"],
+    );
     let words: String = (0..2000).map(|row| format!("1,w{row}\n")).collect();
     expect(format!("a,y\n{words}"), &target("y"), &["more than 1000 classes"]);
     let classification = ReadOptions { task: TaskChoice::Classification, ..target("y") };
-    expect(format!("a,y\n{numbers}"), &classification, &["more than 1000 classes", "--task regression"]);
+    expect(
+        format!("a,y\n{numbers}"),
+        &classification,
+        &["more than 1000 classes", "--task regression"],
+    );
 }
 
 #[test]
 fn weights_that_do_not_weigh() {
     let options = ReadOptions { weight: Some("w".into()), ..target("y") };
-    for (weight, part) in [("-1", "'-1' is not a weight"), ("inf", "'inf'"), ("x", "'x'"), ("", "is missing")] {
+    for (weight, part) in
+        [("-1", "'-1' is not a weight"), ("inf", "'inf'"), ("x", "'x'"), ("", "is missing")]
+    {
         expect(format!("a,w,y\n1,1,1\n2,{weight},2\n"), &options, &["t.csv:3: column 'w'", part]);
     }
     expect("a,w,y\n1,0,1\n2,0,2\n", &options, &["column 'w'", "sum to 0"]);

@@ -55,7 +55,10 @@ fn a_large_table_has_a_sample_of_exact_size_in_row_order() {
     assert!(numbers(&sample, 0).is_sorted());
     assert_eq!(comparable(&sample), comparable(&stream.sample()));
     let column = stream.sample_column(0).unwrap();
-    assert_eq!(comparable(&Chunk { columns: vec![column], ..Chunk::default() }).0[0], comparable(&sample).0[0]);
+    assert_eq!(
+        comparable(&Chunk { columns: vec![column], ..Chunk::default() }).0[0],
+        comparable(&sample).0[0]
+    );
     assert!(memory.sample_column(1).is_none());
     let (rest, held) = memory.holdout(0.25, 1).unwrap();
     assert_eq!(rest.sample().rows + held.sample().rows, size);
@@ -113,9 +116,11 @@ fn a_split_leaves_no_part_empty() {
 
 #[test]
 fn a_file_that_changes_between_readings_is_noticed() {
-    let path = std::env::temp_dir().join(format!("swarmwood-read-changing-{}.csv", std::process::id()));
+    let path =
+        std::env::temp_dir().join(format!("swarmwood-read-changing-{}.csv", std::process::id()));
     std::fs::write(&path, "a,y\n1,1\n2,2\n3,3.5\n").unwrap();
-    let rows = super::super::survey::survey(Origin::File(path.clone()), &target("y"), STREAM).unwrap();
+    let rows =
+        super::super::survey::survey(Origin::File(path.clone()), &target("y"), STREAM).unwrap();
     std::fs::write(&path, "a,y\n1,1\n2,2\n").unwrap();
     let error = rows.for_each_chunk(&mut |_| Ok(())).unwrap_err();
     std::fs::remove_file(&path).unwrap();

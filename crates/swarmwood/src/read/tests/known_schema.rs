@@ -22,7 +22,8 @@ fn score(text: &str) -> Result<(Chunk, Vec<String>)> {
 
 #[test]
 fn columns_are_matched_by_name() {
-    let rows = matching(&source("y,extra,k,a\nyes,?,blue,7\nno,1,red,\n"), &schema(), &target("y")).unwrap();
+    let rows = matching(&source("y,extra,k,a\nyes,?,blue,7\nno,1,red,\n"), &schema(), &target("y"))
+        .unwrap();
     let chunk = whole(&rows);
     assert_eq!((numbers(&chunk, 0)[0], codes(&chunk, 1)), (7.0, &[0, 1][..]));
     assert!(numbers(&chunk, 0)[1].is_nan());
@@ -62,13 +63,20 @@ fn unseen_levels_are_missing_with_one_warning_a_column() {
     let (chunk, warnings) = score("a,k\n1,green\n2,3\n3,blue\n").unwrap();
     assert_eq!(codes(&chunk, 1), [MISSING, MISSING, 0]);
     let [warning] = &warnings[..] else { panic!("{warnings:?}") };
-    assert!(warning.contains("column 'k': 2 cells hold") && warning.contains("'green' on line 2"), "{warning}");
+    assert!(
+        warning.contains("column 'k': 2 cells hold") && warning.contains("'green' on line 2"),
+        "{warning}"
+    );
 }
 
 #[test]
 fn unknown_labels_are_an_error() {
-    let message = failure(matching(&source("a,k,y\n1,red,no\n1,red,maybe\n"), &schema(), &target("y")));
-    assert!(message.contains("t.csv:3: column 'y': 'maybe' is not one of the classes"), "{message}");
+    let message =
+        failure(matching(&source("a,k,y\n1,red,no\n1,red,maybe\n"), &schema(), &target("y")));
+    assert!(
+        message.contains("t.csv:3: column 'y': 'maybe' is not one of the classes"),
+        "{message}"
+    );
     let message = failure(matching(&source("a,k,y\n1,red,\n"), &schema(), &target("y")));
     assert!(message.contains("missing in all 1 rows"), "{message}");
 }

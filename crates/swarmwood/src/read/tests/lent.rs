@@ -9,7 +9,9 @@ use swarmwood_model::{Kind, Target, TargetKind};
 
 use super::{comparable, target, training, whole};
 use crate::params::{Method, Params};
-use crate::read::{Columns, Field, Part, Picked, Rows, SAMPLE_ROWS, lent, lent_matching, lent_scoring};
+use crate::read::{
+    Columns, Field, Part, Picked, Rows, SAMPLE_ROWS, lent, lent_matching, lent_scoring,
+};
 use crate::{store, train};
 
 /// A table with numbers, one category, targets and maybe weights.
@@ -25,7 +27,8 @@ struct Memory {
 impl Memory {
     /// A table of numbers alone.
     fn of(numbers: Vec<Vec<f64>>, target: Vec<f64>) -> Memory {
-        let fields = (0..numbers.len()).map(|at| Field { name: format!("x{at}"), texts: None }).collect();
+        let fields =
+            (0..numbers.len()).map(|at| Field { name: format!("x{at}"), texts: None }).collect();
         Memory { fields, numbers, target, ..Memory::default() }
     }
 
@@ -35,8 +38,9 @@ impl Memory {
 
     /// The rows at these places.
     fn at(&self, rows: &[usize]) -> Memory {
-        let pick =
-            |values: &Vec<f64>| -> Vec<f64> { rows.iter().filter_map(|&row| values.get(row)).copied().collect() };
+        let pick = |values: &Vec<f64>| -> Vec<f64> {
+            rows.iter().filter_map(|&row| values.get(row)).copied().collect()
+        };
         Memory {
             fields: self.fields.clone(),
             numbers: self.numbers.iter().map(pick).collect(),
@@ -84,11 +88,15 @@ fn rows_of(table: Memory) -> Rows {
     lent(Arc::new(table), numbers_target()).unwrap()
 }
 
-/// Pets as a lender keeps them: codes in an order of its own, one text that means missing, one that never occurs.
+/// Pets as a lender keeps them: codes in an order of its own, one text that means missing, one that
+/// never occurs.
 fn pets() -> Memory {
     let texts = ["wolf", "cat", "NA", "dog", "bear"].map(|text| Some(text.to_string())).to_vec();
     Memory {
-        fields: vec![Field { name: "weight".into(), texts: None }, Field { name: "kind".into(), texts: Some(texts) }],
+        fields: vec![
+            Field { name: "weight".into(), texts: None },
+            Field { name: "kind".into(), texts: Some(texts) },
+        ],
         numbers: vec![vec![4.5, 40.0, f64::NAN, 7.0, 9.0]],
         codes: vec![1, 0, 3, MISSING, 2],
         target: vec![1.0, 2.0, 3.0, 4.0, 5.5],
@@ -98,7 +106,9 @@ fn pets() -> Memory {
 
 #[test]
 fn gives_the_schema_and_the_rows_of_a_file_with_the_same_cells() {
-    let file = training("weight,kind,y\n4.5,cat,1\n40,wolf,2\n,dog,3\n7,,4\n9,NA,5.5\n", &target("y")).unwrap();
+    let file =
+        training("weight,kind,y\n4.5,cat,1\n40,wolf,2\n,dog,3\n7,,4\n9,NA,5.5\n", &target("y"))
+            .unwrap();
     let memory = rows_of(pets());
     assert_eq!(memory.schema, file.schema);
     assert_eq!(comparable(&whole(&memory)), comparable(&whole(&file)));
@@ -110,7 +120,8 @@ fn gives_the_schema_and_the_rows_of_a_file_with_the_same_cells() {
 fn a_known_schema_maps_other_codes_and_tells_of_unseen_levels() {
     let schema = rows_of(pets()).schema;
     let mut later = pets();
-    later.fields[1].texts = Some(["dog", "yak", "cat", "wolf"].map(|text| Some(text.to_string())).to_vec());
+    later.fields[1].texts =
+        Some(["dog", "yak", "cat", "wolf"].map(|text| Some(text.to_string())).to_vec());
     later.codes = vec![2, 3, 0, 1, 1];
     let mut kinds = Vec::new();
     let warnings = lent_scoring(Arc::new(later.clone()), &schema, &mut |chunk| {
@@ -121,7 +132,10 @@ fn a_known_schema_maps_other_codes_and_tells_of_unseen_levels() {
         Ok(())
     })
     .unwrap();
-    assert_eq!(schema.features[1].kind, Kind::Category { levels: ["cat", "dog", "wolf"].map(String::from).to_vec() });
+    assert_eq!(
+        schema.features[1].kind,
+        Kind::Category { levels: ["cat", "dog", "wolf"].map(String::from).to_vec() }
+    );
     assert_eq!(kinds, [0, 2, 1, MISSING, MISSING]);
     assert_eq!(warnings.len(), 1);
     assert!(warnings[0].contains("2 cells hold") && warnings[0].contains("'yak'"), "{warnings:?}");
@@ -137,7 +151,11 @@ fn rows_too_light_to_count_are_left_out_and_told() {
     let with = |weight: [f64; 4]| rows_of(Memory { weight: weight.to_vec(), ..table.clone() });
     let rows = with([1e9, 0.5, 0.0, 2e8]);
     assert_eq!((rows.rows, rows.warnings.len()), (2, 1));
-    assert!(rows.warnings[0].starts_with("1 rows weigh less than 1.2e-7 of the heaviest"), "{:?}", rows.warnings);
+    assert!(
+        rows.warnings[0].starts_with("1 rows weigh less than 1.2e-7 of the heaviest"),
+        "{:?}",
+        rows.warnings
+    );
     // What weighs nothing is left out by wish.
     let rows = with([1.5, 0.5, 0.0, 2.0]);
     assert_eq!((rows.rows, rows.warnings.len()), (3, 0));
@@ -148,7 +166,9 @@ fn refuses_answers_that_make_no_sense() {
     let x = vec![vec![1.0, 2.0, 3.0]];
     let with = |target: [f64; 3], weight: [f64; 3]| {
         let table = Memory { weight: weight.to_vec(), ..Memory::of(x.clone(), target.to_vec()) };
-        lent(Arc::new(table), numbers_target()).map(|rows| rows.rows).map_err(|error| error.to_string())
+        lent(Arc::new(table), numbers_target())
+            .map(|rows| rows.rows)
+            .map_err(|error| error.to_string())
     };
     assert_eq!(with([1.0, 2.0, 3.0], [1.0, 0.0, 0.5]), Ok(2));
     for weight in [[1.0, -1.0, 1.0], [0.0; 3], [1.0, f64::NAN, 1.0], [f64::INFINITY, 1.0, 1.0]] {
@@ -160,9 +180,12 @@ fn refuses_answers_that_make_no_sense() {
     twins.fields[1].name = "x0".into();
     let message = lent(Arc::new(twins), numbers_target()).unwrap_err().to_string();
     assert!(message.contains("'x0': two features have this name"), "{message}");
-    let classes = Target { name: "y".into(), kind: TargetKind::Classes(vec!["a".into(), "b".into()]) };
+    let classes =
+        Target { name: "y".into(), kind: TargetKind::Classes(vec!["a".into(), "b".into()]) };
     let table = Memory::of(x, vec![0.0, 1.0, 2.0]);
-    assert!(lent(Arc::new(table), classes).unwrap_err().to_string().contains("row 2: the target is 2"));
+    assert!(
+        lent(Arc::new(table), classes).unwrap_err().to_string().contains("row 2: the target is 2")
+    );
 }
 
 #[test]
@@ -194,7 +217,8 @@ fn rows_that_differ_keep_their_order() {
 /// Two features, a target and a weight.
 type Twin = (u8, u8, u8, usize);
 
-/// A table with few distinct rows, their whole weights, and the same with rows repeated, in another order.
+/// A table with few distinct rows, their whole weights, and the same with rows repeated, in another
+/// order.
 fn twins() -> impl Strategy<Value = (Memory, Memory)> {
     let row = (0..4_u8, 0..3_u8, 0..3_u8, 0..4_usize);
     (prop::collection::vec(row, 8..40), any::<u64>()).prop_map(|(rows, seed)| {
@@ -239,14 +263,19 @@ proptest! {
 fn weighted_and_repeated_tables_give_the_same_model_by_every_method() {
     let rows = 60;
     let noise = |row: usize, of: usize| (row * 7919 + of * 104_729) % 1000;
-    let x: Vec<Vec<f64>> = (0..3).map(|of| (0..rows).map(|row| noise(row, of) as f64 / 1000.0).collect()).collect();
-    let y: Vec<f64> = (0..rows).map(|row| f64::from(u8::from(x[0][row] + x[1][row] > 1.0))).collect();
+    let x: Vec<Vec<f64>> =
+        (0..3).map(|of| (0..rows).map(|row| noise(row, of) as f64 / 1000.0).collect()).collect();
+    let y: Vec<f64> =
+        (0..rows).map(|row| f64::from(u8::from(x[0][row] + x[1][row] > 1.0))).collect();
     let mut weighted = Memory::of(x, y);
     weighted.weight = (0..rows).map(|row| (noise(row, 9) % 4) as f64).collect();
-    let repeats: Vec<usize> =
-        (0..rows).rev().flat_map(|row| std::iter::repeat_n(row, weighted.weight[row] as usize)).collect();
+    let repeats: Vec<usize> = (0..rows)
+        .rev()
+        .flat_map(|row| std::iter::repeat_n(row, weighted.weight[row] as usize))
+        .collect();
     let repeated = Memory { weight: Vec::new(), ..weighted.at(&repeats) };
-    let classes = Target { name: "y".into(), kind: TargetKind::Classes(vec!["no".into(), "yes".into()]) };
+    let classes =
+        Target { name: "y".into(), kind: TargetKind::Classes(vec!["no".into(), "yes".into()]) };
     for &method in Method::ALL {
         let params = Params { iterations: 3, threads: 1, ..Params::of(method) };
         let fit = |table: &Memory| {

@@ -85,11 +85,17 @@ fn properties(compression: Compression) -> Arc<WriterProperties> {
     Arc::new(WriterProperties::builder().set_compression(compression).build())
 }
 
-fn parquet_of(table: &[(&str, Values)], rows: usize, group_rows: usize, compression: Compression) -> Vec<u8> {
+fn parquet_of(
+    table: &[(&str, Values)],
+    rows: usize,
+    group_rows: usize,
+    compression: Compression,
+) -> Vec<u8> {
     let fields: String = table.iter().map(|(name, values)| values.schema(name)).collect();
     let schema = Arc::new(parse_message_type(&format!("message t {{ {fields} }}")).unwrap());
     let mut bytes = Vec::new();
-    let mut writer = SerializedFileWriter::new(&mut bytes, schema, properties(compression)).unwrap();
+    let mut writer =
+        SerializedFileWriter::new(&mut bytes, schema, properties(compression)).unwrap();
     for first in (0..rows).step_by(group_rows) {
         let mut group = writer.next_row_group().unwrap();
         for (_, values) in table {
@@ -104,7 +110,8 @@ fn parquet_of(table: &[(&str, Values)], rows: usize, group_rows: usize, compress
 fn csv_of(table: &[(&str, Values)], rows: usize) -> String {
     let mut text = table.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(",") + "\n";
     for row in 0..rows {
-        text += &(table.iter().map(|(_, values)| values.cell(row)).collect::<Vec<_>>().join(",") + "\n");
+        text += &(table.iter().map(|(_, values)| values.cell(row)).collect::<Vec<_>>().join(",")
+            + "\n");
     }
     text
 }
@@ -114,10 +121,28 @@ fn example(rows: usize) -> Vec<(&'static str, Values)> {
     let number = |row: usize| (row % 7 != 2).then(|| (row * row % 1000) as f64 / 8.0);
     vec![
         ("d", Values::Double(each.clone().map(number).collect())),
-        ("i", Values::Int(each.clone().map(|row| (row % 5 != 1).then(|| row as i64 - 50)).collect())),
-        ("k", Values::Text(each.clone().map(|row| (row % 9 != 4).then(|| format!("k{}", row % 13))).collect())),
-        ("b", Values::Boolean(each.clone().map(|row| (row % 4 != 3).then_some(row % 3 == 0)).collect())),
-        ("y", Values::Text(each.map(|row| (row % 10 != 9).then(|| format!("c{}", row % 2))).collect())),
+        (
+            "i",
+            Values::Int(each.clone().map(|row| (row % 5 != 1).then(|| row as i64 - 50)).collect()),
+        ),
+        (
+            "k",
+            Values::Text(
+                each.clone().map(|row| (row % 9 != 4).then(|| format!("k{}", row % 13))).collect(),
+            ),
+        ),
+        (
+            "b",
+            Values::Boolean(
+                each.clone().map(|row| (row % 4 != 3).then_some(row % 3 == 0)).collect(),
+            ),
+        ),
+        (
+            "y",
+            Values::Text(
+                each.map(|row| (row % 10 != 9).then(|| format!("c{}", row % 2))).collect(),
+            ),
+        ),
     ]
 }
 
@@ -126,7 +151,9 @@ fn parquet_equals_csv() {
     let rows = 40_000;
     let table = example(rows);
     let text = training(csv_of(&table, rows), &target("y")).unwrap();
-    for compression in [Compression::UNCOMPRESSED, Compression::SNAPPY, Compression::ZSTD(ZstdLevel::default())] {
+    for compression in
+        [Compression::UNCOMPRESSED, Compression::SNAPPY, Compression::ZSTD(ZstdLevel::default())]
+    {
         let bytes = parquet_of(&table, rows, 15_000, compression);
         let file = training(bytes, &target("y")).unwrap();
         assert_eq!(text.schema, file.schema);
@@ -141,7 +168,8 @@ fn parquet_streams_from_a_file() {
     let path = std::env::temp_dir().join(format!("swarmwood-read-{}.parquet", std::process::id()));
     std::fs::write(&path, &bytes).unwrap();
     let limits = Limits { bytes: 0, ..Limits::default() };
-    let streamed = super::super::survey::survey(Origin::File(path.clone()), &target("y"), limits).unwrap();
+    let streamed =
+        super::super::survey::survey(Origin::File(path.clone()), &target("y"), limits).unwrap();
     assert!(streamed.is_streamed());
     let memory = training(bytes, &target("y")).unwrap();
     assert_eq!(comparable(&whole(&memory)), comparable(&whole(&streamed)));
@@ -155,7 +183,11 @@ fn a_model_of_one_format_reads_the_other() {
     let schema = training(csv_of(&table, rows), &target("y")).unwrap().schema;
     let bytes = source(parquet_of(&table, rows, 60, Compression::SNAPPY));
     let matched = matching(&bytes, &schema, &target("y")).unwrap();
-    assert!(matched.warnings.iter().all(|warning| warning.contains("no target")), "{:?}", matched.warnings);
+    assert!(
+        matched.warnings.iter().all(|warning| warning.contains("no target")),
+        "{:?}",
+        matched.warnings
+    );
     let mut scored = 0;
     scoring(&bytes, &schema, &ReadOptions::default(), &mut |chunk| {
         scored += chunk.rows;
@@ -177,7 +209,8 @@ fn a_place_in_a_parquet_file_is_a_row() {
 fn odd(schema: &str, write: impl Fn(&mut SerializedRowGroupWriter<'_, &mut Vec<u8>>)) -> Vec<u8> {
     let schema = Arc::new(parse_message_type(&format!("message t {{ {schema} }}")).unwrap());
     let mut bytes = Vec::new();
-    let mut writer = SerializedFileWriter::new(&mut bytes, schema, properties(Compression::SNAPPY)).unwrap();
+    let mut writer =
+        SerializedFileWriter::new(&mut bytes, schema, properties(Compression::SNAPPY)).unwrap();
     let mut group = writer.next_row_group().unwrap();
     write(&mut group);
     group.close().unwrap();
@@ -200,18 +233,24 @@ fn dates_are_refused_unless_they_are_ignored() {
         write_i32(group, &[0, 1]);
     });
     let message = failure(training(bytes.clone(), &target("y")));
-    assert!(message.contains("column 'day': a column of dates or times cannot be used"), "{message}");
+    assert!(
+        message.contains("column 'day': a column of dates or times cannot be used"),
+        "{message}"
+    );
     let rows = training(bytes, &ReadOptions { ignore: vec!["day".into()], ..target("y") }).unwrap();
     assert_eq!(whole(&rows).target, [0.0, 1.0]);
 }
 
 #[test]
 fn decimals_and_unsigned_numbers_have_their_value() {
-    let bytes = odd("required int32 d (DECIMAL(9,2)); required int32 u (UINT_32); required int32 y;", |group| {
-        write_i32(group, &[12345, -50]);
-        write_i32(group, &[-1, 7]);
-        write_i32(group, &[0, 1]);
-    });
+    let bytes = odd(
+        "required int32 d (DECIMAL(9,2)); required int32 u (UINT_32); required int32 y;",
+        |group| {
+            write_i32(group, &[12345, -50]);
+            write_i32(group, &[-1, 7]);
+            write_i32(group, &[0, 1]);
+        },
+    );
     let chunk = whole(&training(bytes, &target("y")).unwrap());
     assert_eq!(numbers(&chunk, 0), [123.45, -0.5]);
     assert_eq!(numbers(&chunk, 1), [f64::from(u32::MAX), 7.0]);

@@ -63,7 +63,10 @@ fn a_word_late_in_the_file_turns_the_column_into_categories() {
     assert_eq!(codes(&chunk, 0)[40_000..], [7, 3]);
     assert!(matches!(rows.schema.features[1].kind, Kind::Number));
     let [warning] = &rows.warnings[..] else { panic!("{:?}", rows.warnings) };
-    assert!(warning.contains("column 'a'") && warning.contains("'seven' on line 40002"), "{warning}");
+    assert!(
+        warning.contains("column 'a'") && warning.contains("'seven' on line 40002"),
+        "{warning}"
+    );
 }
 
 #[test]
@@ -81,7 +84,10 @@ fn levels_do_not_depend_on_the_order_of_rows() {
 #[test]
 fn infers_the_task() {
     let task = |cells: &str| {
-        let text = format!("a,y\n{}\n", cells.split(' ').map(|y| format!("1,{y}")).collect::<Vec<_>>().join("\n"));
+        let text = format!(
+            "a,y\n{}\n",
+            cells.split(' ').map(|y| format!("1,{y}")).collect::<Vec<_>>().join("\n")
+        );
         training(text, &target("y")).unwrap()
     };
     assert_eq!(classes(&task("no yes no")), ["no", "yes"]);
@@ -128,7 +134,11 @@ fn rows_without_a_target_are_left_out_with_a_warning() {
     assert_eq!((rows.rows, levels(&rows, 0)), (3, vec!["a", "b"]));
     assert_eq!(whole(&rows).target, [1.0, 2.5, 3.0]);
     assert!(rows.warnings[0].contains("2 rows have no target"), "{:?}", rows.warnings);
-    assert!(rows.warnings[0].contains("line 2, where 'NA' counts as missing"), "{:?}", rows.warnings);
+    assert!(
+        rows.warnings[0].contains("line 2, where 'NA' counts as missing"),
+        "{:?}",
+        rows.warnings
+    );
 }
 
 #[test]
@@ -157,7 +167,8 @@ fn a_column_without_a_name_gets_one() {
 #[test]
 fn reads_gzip_also_in_several_members() {
     let pack = |text: &str| {
-        let mut encoder = flate2::read::GzEncoder::new(text.as_bytes(), flate2::Compression::fast());
+        let mut encoder =
+            flate2::read::GzEncoder::new(text.as_bytes(), flate2::Compression::fast());
         let mut bytes = Vec::new();
         std::io::Read::read_to_end(&mut encoder, &mut bytes).unwrap();
         bytes

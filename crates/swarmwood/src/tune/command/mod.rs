@@ -1,7 +1,8 @@
 //! Any program as an objective: it is started with a configuration and says how good that is.
 //!
-//! The program is started directly, without a shell, so that no value can be taken for anything but a value. What it
-//! prints goes to files without a name rather than to pipes: a program that prints much never waits for a reader.
+//! The program is started directly, without a shell, so that no value can be taken for anything but
+//! a value. What it prints goes to files without a name rather than to pipes: a program that prints
+//! much never waits for a reader.
 
 mod process;
 mod template;
@@ -53,14 +54,17 @@ pub struct Settings {
 }
 
 impl Program {
-    /// A program from its command: words as in a shell, with quotes and backslashes but nothing else that shells do, and
-    /// `{name}` for the value of a parameter, `{trial}` for the number of the trial and `{params_json}` for all values.
+    /// A program from its command: words as in a shell, with quotes and backslashes but nothing
+    /// else that shells do, and `{name}` for the value of a parameter, `{trial}` for the number of
+    /// the trial and `{params_json}` for all values.
     pub fn new(command: &str, space: &Space, settings: Settings) -> Result<Program> {
         let fault = |message: String| Violation { name: "command".to_string(), message };
         let template = Template::parse(command, space)
             .map_err(|faults| Error::Parameters(faults.into_iter().map(fault).collect()))?;
         if let Some(program) = template.program().filter(|program| !process::exists(program)) {
-            let message = format!("there is no program '{program}'; give its path, or a name that can be found");
+            let message = format!(
+                "there is no program '{program}'; give its path, or a name that can be found"
+            );
             return Err(Error::Parameters(vec![fault(message)]));
         }
         Ok(Program { text: command.to_string(), template, settings })
@@ -77,7 +81,11 @@ impl Program {
         }
     }
 
-    fn attempt(&self, trial: &Proposal<'_>, halt: &dyn Fn() -> bool) -> std::result::Result<f64, String> {
+    fn attempt(
+        &self,
+        trial: &Proposal<'_>,
+        halt: &dyn Fn() -> bool,
+    ) -> std::result::Result<f64, String> {
         let words = self.template.fill(trial);
         self.settings.value.forget(trial.id)?;
         let said = process::run(&words, trial.id, self.settings.timeout, halt)?;

@@ -16,7 +16,8 @@ const TAIL: u64 = 1 << 16;
 /// Letters of a complaint that are kept.
 const COMPLAINT: usize = 300;
 
-/// Runs a program to its end and returns the end of its output; the error says why that is worth nothing.
+/// Runs a program to its end and returns the end of its output; the error says why that is worth
+/// nothing.
 pub(super) fn run(
     words: &[String],
     trial: u64,
@@ -26,14 +27,17 @@ pub(super) fn run(
     let broken = |fault: io::Error| format!("cannot keep what the program says: {fault}");
     let (mut said, mut complained) = (spool().map_err(broken)?, spool().map_err(broken)?);
     let (out, err) = (said.try_clone().map_err(broken)?, complained.try_clone().map_err(broken)?);
-    let Some((program, rest)) = words.split_first() else { return Err("no program is left to start".to_string()) };
+    let Some((program, rest)) = words.split_first() else {
+        return Err("no program is left to start".to_string());
+    };
     let mut command = Command::new(program);
     command.args(rest).env("SWARMWOOD_TRIAL", trial.to_string());
     command.stdin(Stdio::null()).stdout(out).stderr(err);
     own_group(&mut command);
     let child = command.spawn().map_err(|fault| format!("cannot start '{program}': {fault}"))?;
     let ended = watch(child, timeout, halt);
-    let mut complaint = || last_line(&tail(&mut complained)).map_or(String::new(), |line| format!(": {line}"));
+    let mut complaint =
+        || last_line(&tail(&mut complained)).map_or(String::new(), |line| format!(": {line}"));
     match ended {
         Ok(status) if status.success() => Ok(tail(&mut said)),
         Ok(status) => Err(format!("{}{}", words_of(status), cut(&complaint()))),
@@ -42,7 +46,11 @@ pub(super) fn run(
 }
 
 /// Waits for the end, the time or the word to stop.
-fn watch(mut child: Child, timeout: Option<Duration>, halt: &dyn Fn() -> bool) -> Result<ExitStatus, String> {
+fn watch(
+    mut child: Child,
+    timeout: Option<Duration>,
+    halt: &dyn Fn() -> bool,
+) -> Result<ExitStatus, String> {
     let started = Instant::now();
     // Short programs are noticed at once, long ones cost no processor.
     let mut nap = Duration::from_micros(200);
@@ -80,7 +88,8 @@ fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// A group of its own, so that the program can be ended with everything it started, and Ctrl-C reaches us alone.
+/// A group of its own, so that the program can be ended with everything it started, and Ctrl-C
+/// reaches us alone.
 #[cfg(unix)]
 fn own_group(command: &mut Command) {
     use std::os::unix::process::CommandExt;
@@ -129,7 +138,9 @@ fn spool() -> io::Result<File> {
 fn tail(file: &mut File) -> String {
     let mut bytes = Vec::new();
     let length = file.metadata().map_or(0, |metadata| metadata.len());
-    let read = file.seek(SeekFrom::Start(length.saturating_sub(TAIL))).and_then(|_| file.read_to_end(&mut bytes));
+    let read = file
+        .seek(SeekFrom::Start(length.saturating_sub(TAIL)))
+        .and_then(|_| file.read_to_end(&mut bytes));
     read.map_or(String::new(), |_| String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -149,5 +160,6 @@ pub(super) fn exists(program: &str) -> bool {
     }
     let Some(path) = std::env::var_os("PATH") else { return false };
     let names = [program.to_string(), format!("{program}{}", std::env::consts::EXE_SUFFIX)];
-    std::env::split_paths(&path).any(|directory| names.iter().any(|name| directory.join(name).is_file()))
+    std::env::split_paths(&path)
+        .any(|directory| names.iter().any(|name| directory.join(name).is_file()))
 }

@@ -1,8 +1,8 @@
 //! A command with places for values.
 //!
-//! The text is split into words first and values are put in afterwards, so a value is always part of one word, whatever
-//! characters it has. A parameter without a value takes its word away, and the flag before it: `--depth {depth}` is gone
-//! where there is no depth.
+//! The text is split into words first and values are put in afterwards, so a value is always part
+//! of one word, whatever characters it has. A parameter without a value takes its word away, and
+//! the flag before it: `--depth {depth}` is gone where there is no depth.
 
 use serde_json::Value as Json;
 use swarmwood_search::{Space, Value};
@@ -37,11 +37,13 @@ impl Template {
             return Err(vec!["is empty, must name a program".to_string()]);
         }
         let mut faults = Vec::new();
-        let words: Vec<Vec<Part>> = words.iter().map(|word| parts(word, space, &mut faults)).collect();
+        let words: Vec<Vec<Part>> =
+            words.iter().map(|word| parts(word, space, &mut faults)).collect();
         let has = |part: &Part| words.iter().flatten().any(|other| other == part);
         // A name that is not known may be a parameter that is missing: told once.
         if faults.is_empty() && !has(&Part::Everything) {
-            let missing = space.params().iter().enumerate().filter(|(at, _)| !has(&Part::Parameter(*at)));
+            let missing =
+                space.params().iter().enumerate().filter(|(at, _)| !has(&Part::Parameter(*at)));
             faults.extend(missing.map(|(_, param)| {
                 let name = &param.name;
                 let help = format!("write {{{name}}} where its value belongs, or {{{EVERYTHING}}}");
@@ -62,11 +64,13 @@ impl Template {
     /// The words of a trial.
     pub fn fill(&self, trial: &Proposal<'_>) -> Vec<String> {
         let value = |at: usize| trial.point.0.get(at).copied().unwrap_or(Value::Absent);
-        let absent = |part: &Part| matches!(part, Part::Parameter(at) if value(*at) == Value::Absent);
+        let absent =
+            |part: &Part| matches!(part, Part::Parameter(at) if value(*at) == Value::Absent);
         let gone = |word: &[Part]| word.iter().any(absent);
         let mut filled = Vec::new();
         for (at, word) in self.words.iter().enumerate() {
-            let value_follows = self.words.get(at + 1).is_some_and(|next| next.len() == 1 && gone(next));
+            let value_follows =
+                self.words.get(at + 1).is_some_and(|next| next.len() == 1 && gone(next));
             let flag = matches!(&word[..], [Part::Text(text)] if text.starts_with('-') && !text.contains('='));
             if gone(word) || (flag && value_follows) {
                 continue;
@@ -81,9 +85,12 @@ impl Part {
     fn text(&self, trial: &Proposal<'_>) -> String {
         match self {
             Part::Text(text) => text.clone(),
-            Part::Parameter(at) => {
-                trial.point.0.get(*at).and_then(|value| named::text(trial.space, *at, *value)).unwrap_or_default()
-            }
+            Part::Parameter(at) => trial
+                .point
+                .0
+                .get(*at)
+                .and_then(|value| named::text(trial.space, *at, *value))
+                .unwrap_or_default(),
             Part::Trial => trial.id.to_string(),
             Part::Everything => Json::Object(named::json(trial.space, trial.point)).to_string(),
         }
@@ -100,7 +107,8 @@ fn split(text: &str) -> Result<Vec<String>, String> {
             blank if blank.is_whitespace() => words.extend(word.take()),
             '\'' => {
                 let rest = letters.as_str();
-                let (inside, after) = rest.split_once('\'').ok_or("has a single quote that is never closed")?;
+                let (inside, after) =
+                    rest.split_once('\'').ok_or("has a single quote that is never closed")?;
                 word.get_or_insert_default().push_str(inside);
                 letters = after.chars();
             }
@@ -131,7 +139,8 @@ fn quoted(letters: &mut std::str::Chars<'_>, word: &mut String) -> Result<(), St
     }
 }
 
-/// The parts of a word. Braces that do not hold a name are left alone; `{{name}}` stands for `{name}`.
+/// The parts of a word. Braces that do not hold a name are left alone; `{{name}}` stands for
+/// `{name}`.
 fn parts(word: &str, space: &Space, faults: &mut Vec<String>) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut text = String::new();
@@ -139,14 +148,18 @@ fn parts(word: &str, space: &Space, faults: &mut Vec<String>) -> Vec<Part> {
     while let Some(at) = rest.find('{') {
         text.push_str(&rest[..at]);
         rest = &rest[at..];
-        let doubled =
-            rest.strip_prefix("{{").and_then(|inner| inner.split_once("}}")).filter(|(name, _)| is_name(name));
+        let doubled = rest
+            .strip_prefix("{{")
+            .and_then(|inner| inner.split_once("}}"))
+            .filter(|(name, _)| is_name(name));
         if let Some((name, after)) = doubled {
             text.push_str(&format!("{{{name}}}"));
             rest = after;
             continue;
         }
-        let place = rest[1..].split_once('}').filter(|(name, _)| is_name(name) || space.position(name).is_some());
+        let place = rest[1..]
+            .split_once('}')
+            .filter(|(name, _)| is_name(name) || space.position(name).is_some());
         let Some((name, after)) = place else {
             text.push('{');
             rest = &rest[1..];
@@ -182,5 +195,7 @@ fn is_name(text: &str) -> bool {
 fn unknown(name: &str, space: &Space) -> String {
     let known = space.params().iter().map(|param| param.name.as_str()).chain([TRIAL, EVERYTHING]);
     let meant = nearest(name, known).map_or(String::new(), |near| format!(", perhaps {{{near}}}"));
-    format!("{{{name}}} is no parameter of the space{meant}; write {{{{{name}}}}} for these very letters")
+    format!(
+        "{{{name}}} is no parameter of the space{meant}; write {{{{{name}}}}} for these very letters"
+    )
 }

@@ -21,7 +21,11 @@ fn point(kind: usize) -> Point {
 
 fn filled(text: &str, kind: usize) -> Vec<String> {
     let space = space();
-    Template::parse(text, &space).unwrap().fill(&Proposal { id: 7, space: &space, point: &point(kind) })
+    Template::parse(text, &space).unwrap().fill(&Proposal {
+        id: 7,
+        space: &space,
+        point: &point(kind),
+    })
 }
 
 #[test]
@@ -37,7 +41,9 @@ fn words_are_those_of_a_shell() {
             continue;
         };
         let filled = template.fill(&Proposal { id: 7, space: &space(), point: &point(0) });
-        for (found, expected) in filled.iter().zip(&words).filter(|(found, _)| !found.starts_with("{\"")) {
+        for (found, expected) in
+            filled.iter().zip(&words).filter(|(found, _)| !found.starts_with("{\""))
+        {
             assert_eq!(found, expected, "{text}");
         }
         assert_eq!(filled.len(), words.len(), "{text}");
@@ -69,7 +75,10 @@ fn values_take_their_places_and_nothing_else() {
 fn every_parameter_needs_a_place() {
     let faults = Template::parse("run {kind}", &space()).unwrap_err();
     assert_eq!(faults.len(), 2, "{faults:?}");
-    assert!(faults[0].starts_with("parameter 'depth' of the space has no place in it; write {depth}"), "{faults:?}");
+    assert!(
+        faults[0].starts_with("parameter 'depth' of the space has no place in it; write {depth}"),
+        "{faults:?}"
+    );
     let faults = Template::parse("run {kind} {dept} {rate}", &space()).unwrap_err();
     let fault = "{dept} is no parameter of the space, perhaps {depth}; write {{dept}} for these very letters";
     assert_eq!(faults, [fault]);
@@ -79,12 +88,18 @@ fn every_parameter_needs_a_place() {
 mod on_unix {
     use super::*;
 
-    fn try_out(script: &str, settings: Settings, halt: &(dyn Fn() -> bool + Sync)) -> std::result::Result<f64, String> {
+    fn try_out(
+        script: &str,
+        settings: Settings,
+        halt: &(dyn Fn() -> bool + Sync),
+    ) -> std::result::Result<f64, String> {
         let space = Space::new(vec![Param::integer("x", 0, 9)]).unwrap();
         let script = script.replace('\'', "\"");
         let program = Program::new(&format!("sh -c '{script}' {{x}}"), &space, settings).unwrap();
         let point = Point(vec![Value::Integer(4)]);
-        program.piece(&Proposal { id: 3, space: &space, point: &point }, 0, halt).map(|piece| piece.loss)
+        program
+            .piece(&Proposal { id: 3, space: &space, point: &point }, 0, halt)
+            .map(|piece| piece.loss)
     }
 
     fn said(script: &str) -> std::result::Result<f64, String> {
@@ -98,15 +113,24 @@ mod on_unix {
         assert_eq!(said("echo $0"), Ok(4.0));
         // More than a pipe holds, on both channels.
         assert_eq!(said("seq 1 100000; seq 1 100000 >&2"), Ok(100_000.0));
-        assert_eq!(try_out("echo 2", Settings { maximize: true, ..Settings::default() }, &|| false), Ok(-2.0));
+        assert_eq!(
+            try_out("echo 2", Settings { maximize: true, ..Settings::default() }, &|| false),
+            Ok(-2.0)
+        );
     }
 
     #[test]
     fn every_failure_has_its_reason() {
-        assert_eq!(said("echo warning >&2; echo no memory >&2; exit 3"), Err("exit code 3: no memory".to_string()));
+        assert_eq!(
+            said("echo warning >&2; echo no memory >&2; exit 3"),
+            Err("exit code 3: no memory".to_string())
+        );
         assert_eq!(said("exit 1"), Err("exit code 1".to_string()));
         assert_eq!(said("true"), Err("printed no value".to_string()));
-        assert_eq!(said("echo loss 3"), Err("the last line of its output is 'loss 3', not a number".to_string()));
+        assert_eq!(
+            said("echo loss 3"),
+            Err("the last line of its output is 'loss 3', not a number".to_string())
+        );
         assert_eq!(said("echo nan"), Err("the value is NaN".to_string()));
         assert!(said("kill -9 $$").unwrap_err().contains("signal"));
         let long = said("printf %01000d 1 >&2; exit 1").unwrap_err();
@@ -117,8 +141,12 @@ mod on_unix {
     fn a_program_that_is_not_there_is_told_before_anything_is_run() {
         let space = Space::new(vec![Param::integer("x", 0, 9)]).unwrap();
         for name in ["no-such-program-anywhere", "./no/such/program"] {
-            let fault = Program::new(&format!("{name} {{x}}"), &space, Settings::default()).unwrap_err();
-            assert!(fault.to_string().contains(&format!("there is no program '{name}'")), "{fault}");
+            let fault =
+                Program::new(&format!("{name} {{x}}"), &space, Settings::default()).unwrap_err();
+            assert!(
+                fault.to_string().contains(&format!("there is no program '{name}'")),
+                "{fault}"
+            );
             assert_eq!(fault.exit_code(), 2);
         }
     }
@@ -127,9 +155,13 @@ mod on_unix {
     fn what_takes_too_long_is_ended_with_all_it_started() {
         let mark = std::env::temp_dir().join(format!("swarmwood-late-{}", std::process::id()));
         let script = format!("(sleep 2; echo late > {}) & sleep 60", mark.display());
-        let settings = Settings { timeout: Some(Duration::from_millis(100)), ..Settings::default() };
+        let settings =
+            Settings { timeout: Some(Duration::from_millis(100)), ..Settings::default() };
         let started = Instant::now();
-        assert_eq!(try_out(&script, settings, &|| false), Err("took longer than 0.1 s".to_string()));
+        assert_eq!(
+            try_out(&script, settings, &|| false),
+            Err("took longer than 0.1 s".to_string())
+        );
         assert!(started.elapsed() < Duration::from_secs(30), "it was waited for");
         std::thread::sleep(Duration::from_millis(2300));
         assert!(!mark.exists(), "a child of the program lived on");
@@ -140,7 +172,8 @@ mod on_unix {
         let halted = AtomicBool::new(false);
         let looks = AtomicUsize::new(0);
         let halt = || looks.fetch_add(1, Ordering::Relaxed) > 5 || halted.load(Ordering::Relaxed);
-        let stopped = try_out("trap : TERM; while :; do sleep 0.05; done", Settings::default(), &halt);
+        let stopped =
+            try_out("trap : TERM; while :; do sleep 0.05; done", Settings::default(), &halt);
         assert!(stopped.as_ref().is_err_and(|reason| reason.starts_with("stopped")), "{stopped:?}");
     }
 
@@ -159,17 +192,26 @@ mod on_unix {
     fn a_file_can_hold_the_value() {
         let base = std::env::temp_dir().join(format!("swarmwood-value-{}", std::process::id()));
         let path = format!("{}-{{trial}}.json", base.display());
-        let value = |key: Option<&str>| ValueFrom::File { path: path.clone(), key: key.map(str::to_string) };
+        let value = |key: Option<&str>| ValueFrom::File {
+            path: path.clone(),
+            key: key.map(str::to_string),
+        };
         let from = |script: &str, key: Option<&str>| {
             let settings = Settings { value: value(key), ..Settings::default() };
-            let script = script.replace("OUT", &format!("{}-$SWARMWOOD_TRIAL.json", base.display()));
+            let script =
+                script.replace("OUT", &format!("{}-$SWARMWOOD_TRIAL.json", base.display()));
             try_out(&script, settings, &|| false)
         };
         assert_eq!(from("echo {\\\"a\\\":{\\\"b\\\":1.5}} > OUT; echo 9", Some("a.b")), Ok(1.5));
         assert_eq!(from("echo 2.5 > OUT", None), Ok(2.5));
-        assert!(from("echo {\\\"a\\\":1} > OUT", Some("b")).unwrap_err().ends_with("no number at 'b'"));
+        assert!(
+            from("echo {\\\"a\\\":1} > OUT", Some("b")).unwrap_err().ends_with("no number at 'b'")
+        );
         // The file of the attempt before does not count.
         assert!(from("true", Some("a")).unwrap_err().starts_with("cannot read "));
-        assert!(!value(None).is_shared() && ValueFrom::File { path: "x.json".into(), key: None }.is_shared());
+        assert!(
+            !value(None).is_shared()
+                && ValueFrom::File { path: "x.json".into(), key: None }.is_shared()
+        );
     }
 }

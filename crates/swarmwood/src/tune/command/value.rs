@@ -39,12 +39,15 @@ impl ValueFrom {
         matches!(self, ValueFrom::File { path, .. } if !path.contains(TRIAL))
     }
 
-    /// Takes away what an earlier attempt may have written, or its value could be taken for this one's.
+    /// Takes away what an earlier attempt may have written, or its value could be taken for this
+    /// one's.
     pub(super) fn forget(&self, trial: u64) -> Result<(), String> {
         let ValueFrom::File { path, .. } = self else { return Ok(()) };
         let path = path.replace(TRIAL, &trial.to_string());
         match fs::remove_file(&path) {
-            Err(fault) if fault.kind() != ErrorKind::NotFound => Err(format!("cannot take away {path}: {fault}")),
+            Err(fault) if fault.kind() != ErrorKind::NotFound => {
+                Err(format!("cannot take away {path}: {fault}"))
+            }
             _ => Ok(()),
         }
     }
@@ -55,12 +58,15 @@ impl ValueFrom {
             ValueFrom::LastLine => {
                 let line = last_line(said).ok_or("printed no value")?;
                 let shown: String = line.chars().take(80).collect();
-                line.parse().map_err(|_| format!("the last line of its output is '{shown}', not a number"))
+                line.parse()
+                    .map_err(|_| format!("the last line of its output is '{shown}', not a number"))
             }
             ValueFrom::File { path, key } => {
                 let path = path.replace(TRIAL, &trial.to_string());
-                let text = fs::read_to_string(&path).map_err(|fault| format!("cannot read {path}: {fault}"))?;
-                let json: Value = serde_json::from_str(&text).map_err(|fault| format!("{path}: {fault}"))?;
+                let text = fs::read_to_string(&path)
+                    .map_err(|fault| format!("cannot read {path}: {fault}"))?;
+                let json: Value =
+                    serde_json::from_str(&text).map_err(|fault| format!("{path}: {fault}"))?;
                 let mut keys = key.iter().flat_map(|key| key.split('.'));
                 let found = keys.try_fold(&json, |value, key| value.get(key));
                 let place = key.as_ref().map_or(String::new(), |key| format!(" at '{key}'"));

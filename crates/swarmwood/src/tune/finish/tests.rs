@@ -20,7 +20,11 @@ fn rows(count: usize, classes: u64) -> Rows {
         let y = a + b * b + 0.1 * stream.normal();
         let _ = match classes {
             0 => writeln!(csv, "{a},{b},{y}"),
-            _ => writeln!(csv, "{a},{b},class{}", ((y * classes as f64 / 2.0).max(0.0) as u64).min(classes - 1)),
+            _ => writeln!(
+                csv,
+                "{a},{b},class{}",
+                ((y * classes as f64 / 2.0).max(0.0) as u64).min(classes - 1)
+            ),
         };
     }
     let bytes: &'static [u8] = Box::leak(csv.into_bytes().into_boxed_slice());
@@ -90,7 +94,10 @@ fn an_ensemble_predicts_the_mean_of_its_parts() {
             .to_vec();
         for (at, mean) in raw(&finished.model, &rows).into_iter().enumerate() {
             let expected = parts.iter().map(|part| part[at]).sum::<f64>() / 3.0;
-            assert!((mean - expected).abs() < 1e-12 * (1.0 + expected.abs()), "{classes} classes, {at}");
+            assert!(
+                (mean - expected).abs() < 1e-12 * (1.0 + expected.abs()),
+                "{classes} classes, {at}"
+            );
         }
         assert_eq!(finished.model.rounds(), 18);
     }
@@ -101,10 +108,20 @@ fn an_ensemble_without_parts_is_the_best_alone() {
     let rows = rows(200, 0);
     let native = native(rows.clone(), "rmse");
     let finish = Finish { native: &native, all: &rows, held: None, ensemble: 4, threads: 1 };
-    let linear = outcome(vec![trial(0, &[0.9, 0.1, 0.0], [0.1, 0.1]), trial(1, &[0.0, 0.1, 0.0], [0.2, 0.2])]);
+    let linear = outcome(vec![
+        trial(0, &[0.9, 0.1, 0.0], [0.1, 0.1]),
+        trial(1, &[0.0, 0.1, 0.0], [0.2, 0.2]),
+    ]);
     let finished = finish.finish(&linear, &mut |_| Flow::Continue).unwrap();
-    assert!(finished.members.is_empty() && finished.notes[0].contains("linear"), "{:?}", finished.notes);
-    let few = outcome(vec![trial(0, &[0.0, 0.1, 0.0], [0.1, 0.1]), trial(1, &[0.0, 0.9, 0.0], [0.2, 0.2])]);
+    assert!(
+        finished.members.is_empty() && finished.notes[0].contains("linear"),
+        "{:?}",
+        finished.notes
+    );
+    let few = outcome(vec![
+        trial(0, &[0.0, 0.1, 0.0], [0.1, 0.1]),
+        trial(1, &[0.0, 0.9, 0.0], [0.2, 0.2]),
+    ]);
     let finished = finish.finish(&few, &mut |_| Flow::Continue).unwrap();
     assert_eq!(finished.members, [0, 1]);
     assert!(finished.notes[0].contains("only 2 of 4"), "{:?}", finished.notes);
@@ -117,9 +134,13 @@ fn figures_have_the_sign_that_people_know() {
     let native = native(rows, "accuracy");
     let finish = Finish { native: &native, all: &all, held: Some(&held), ensemble: 1, threads: 1 };
     // Losses of .1 and .2 are accuracies of .9 and .8: mean .85, standard error .05.
-    let finished = finish.finish(&outcome(vec![trial(0, &[0.0, 0.5, 0.9], [0.1, 0.2])]), &mut |_| Flow::Continue);
+    let finished = finish
+        .finish(&outcome(vec![trial(0, &[0.0, 0.5, 0.9], [0.1, 0.2])]), &mut |_| Flow::Continue);
     let finished = finished.unwrap();
-    assert!((finished.tuned.value - 0.85).abs() < 1e-12 && (finished.tuned.error.unwrap() - 0.05).abs() < 1e-12);
+    assert!(
+        (finished.tuned.value - 0.85).abs() < 1e-12
+            && (finished.tuned.error.unwrap() - 0.05).abs() < 1e-12
+    );
     let untouched = finished.untouched.unwrap();
     assert_eq!(untouched.rows, held.rows);
     assert!((untouched.optimism.value - (0.85 - untouched.best.value)).abs() < 1e-12);

@@ -30,7 +30,8 @@ pub(in crate::tune) fn line(head: &Head) -> String {
         ("space_fingerprint", json!(hex(head.space.fingerprint()))),
     ];
     // By hand, so that the version stands first and a journal is known by how it begins.
-    let fields: Vec<String> = fields.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
+    let fields: Vec<String> =
+        fields.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
     format!("{MAGIC}{VERSION},{}}}", fields.join(","))
 }
 
@@ -40,10 +41,13 @@ fn hex(fingerprint: u128) -> String {
 
 /// The head of a line and who wrote it; the error says what is wrong with the line.
 pub(in crate::tune) fn parse(line: &str) -> Result<(Head, String), String> {
-    let value: Value = serde_json::from_str(line).map_err(|error| format!("is damaged: {error}"))?;
+    let value: Value =
+        serde_json::from_str(line).map_err(|error| format!("is damaged: {error}"))?;
     let version = natural(&value["swarmwood_study"], "swarmwood_study")?;
     if version > VERSION {
-        return Err(format!("has version {version}, this program reads up to {VERSION}; use a newer one"));
+        return Err(format!(
+            "has version {version}, this program reads up to {VERSION}; use a newer one"
+        ));
     }
     let space = space_file::from_json(&value["space"])?;
     if word(&value["space_fingerprint"], "space_fingerprint")? != hex(space.fingerprint()) {
@@ -51,8 +55,10 @@ pub(in crate::tune) fn parse(line: &str) -> Result<(Head, String), String> {
     }
     let task = &value["task"];
     let fingerprint = u128::from_str_radix(&word(&task["fingerprint"], "fingerprint")?, 16);
-    let measure =
-        Measure { name: word(&value["measure"]["name"], "measure.name")?, from: value["measure"]["from"].as_f64() };
+    let measure = Measure {
+        name: word(&value["measure"]["name"], "measure.name")?,
+        from: value["measure"]["from"].as_f64(),
+    };
     let head = Head {
         engine: word(&value["engine"], "engine")?,
         seed: natural(&value["seed"], "seed")?,
@@ -78,7 +84,10 @@ fn natural(value: &Value, field: &str) -> Result<u64, String> {
 }
 
 fn count(value: &Value, field: &str) -> Result<usize, String> {
-    usize::try_from(natural(value, field)?).ok().filter(|&count| count > 0).ok_or_else(|| damaged(field))
+    usize::try_from(natural(value, field)?)
+        .ok()
+        .filter(|&count| count > 0)
+        .ok_or_else(|| damaged(field))
 }
 
 fn word(value: &Value, field: &str) -> Result<String, String> {
@@ -102,7 +111,10 @@ pub(in crate::tune) fn differences(study: &Head, asked: &Head) -> Vec<String> {
     if study.task.text != asked.task.text {
         compare("the task", format!("'{}'", study.task.text), format!("'{}'", asked.task.text));
     } else if study.task != asked.task {
-        found.push(format!("the data or the settings of '{}' are not those of the study", study.task.text));
+        found.push(format!(
+            "the data or the settings of '{}' are not those of the study",
+            study.task.text
+        ));
     }
     if study.space.fingerprint() != asked.space.fingerprint() {
         found.push(space_difference(study, asked));
@@ -117,7 +129,8 @@ fn on_off(on: bool) -> String {
 /// The first parameter that differs.
 fn space_difference(study: &Head, asked: &Head) -> String {
     let (has, wants) = (study.space.params(), asked.space.params());
-    let missing = |all: &[swarmwood_search::Param], name: &str| !all.iter().any(|param| param.name == name);
+    let missing =
+        |all: &[swarmwood_search::Param], name: &str| !all.iter().any(|param| param.name == name);
     if let Some(param) = has.iter().find(|param| missing(wants, &param.name)) {
         return format!("parameter '{}' of the study's space is not in this one", param.name);
     }
@@ -126,7 +139,10 @@ fn space_difference(study: &Head, asked: &Head) -> String {
     }
     match has.iter().zip(wants).find(|(a, b)| a != b) {
         Some((param, _)) => {
-            format!("parameter '{}' is another one in the study's space, or elsewhere in it", param.name)
+            format!(
+                "parameter '{}' is another one in the study's space, or elsewhere in it",
+                param.name
+            )
         }
         None => "the space is another one".to_string(),
     }

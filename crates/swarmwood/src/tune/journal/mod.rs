@@ -1,12 +1,13 @@
 //! The journal of a study: one line of JSON an event, only ever added to.
 //!
-//! The first line is the study's head ([`head`]), every other an event ([`record`]). Several processes may write one
-//! journal. Whoever writes holds the file's lock, has read everything before, adds whole lines with one write and
-//! brings them to the disk before letting go, so the journal has one order that all agree on.
+//! The first line is the study's head ([`head`]), every other an event ([`record`]). Several
+//! processes may write one journal. Whoever writes holds the file's lock, has read everything
+//! before, adds whole lines with one write and brings them to the disk before letting go, so the
+//! journal has one order that all agree on.
 //!
-//! A process that is killed while it writes leaves a line without an end; the next one that holds the lock cuts it off. A
-//! write that fails half-way, on a full disk say, is taken back. Everything else that does not fit is refused with its
-//! line: a journal is never mended by guessing.
+//! A process that is killed while it writes leaves a line without an end; the next one that holds
+//! the lock cuts it off. A write that fails half-way, on a full disk say, is taken back. Everything
+//! else that does not fit is refused with its line: a journal is never mended by guessing.
 
 pub(super) mod head;
 pub(super) mod record;
@@ -48,12 +49,18 @@ impl Journal {
         if let Ok(metadata) = std::fs::metadata(path)
             && !metadata.is_file()
         {
-            return Err(Error::Study { path: path.to_path_buf(), message: "is not a file".to_string() });
+            return Err(Error::Study {
+                path: path.to_path_buf(),
+                message: "is not a file".to_string(),
+            });
         }
-        let file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(fault)?;
+        let file =
+            OpenOptions::new().read(true).append(true).create(true).open(path).map_err(fault)?;
         if let Some(directory) = path.parent() {
-            // So that the name outlives a crash of the machine; what cannot be opened cannot be helped.
-            let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+            // So that the name outlives a crash of the machine; what cannot be opened cannot be
+            // helped.
+            let directory =
+                if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
             let _ = File::open(directory).and_then(|directory| directory.sync_all());
         }
         Ok(Journal { path: path.to_path_buf(), file, known: 0, lines: 0 })
@@ -83,7 +90,9 @@ impl Locked<'_> {
         let fault = |path: &Path, source| Error::Read { path: path.to_path_buf(), source };
         let length = journal.file.metadata().map_err(|source| fault(&journal.path, source))?.len();
         if length < journal.known {
-            return Err(journal.fault("was cut by somebody else while it was in use; end all runs and start again"));
+            return Err(journal.fault(
+                "was cut by somebody else while it was in use; end all runs and start again",
+            ));
         }
         let mut bytes = Vec::new();
         journal
@@ -104,15 +113,17 @@ impl Locked<'_> {
         let mut lines = Vec::new();
         for line in bytes.split_inclusive(|&byte| byte == b'\n') {
             journal.lines += 1;
-            let text = std::str::from_utf8(&line[..line.len() - 1])
-                .map_err(|_| journal.fault(&format!("line {}: is damaged: not UTF-8", journal.lines)))?;
+            let text = std::str::from_utf8(&line[..line.len() - 1]).map_err(|_| {
+                journal.fault(&format!("line {}: is damaged: not UTF-8", journal.lines))
+            })?;
             lines.push((journal.lines, text.to_owned()));
         }
         journal.known += whole as u64;
         Ok(lines)
     }
 
-    /// Adds lines: all of them or none. Needs everything before them to be read, see [`Locked::news`].
+    /// Adds lines: all of them or none. Needs everything before them to be read, see
+    /// [`Locked::news`].
     pub fn append(&mut self, lines: &[String]) -> Result<()> {
         if lines.is_empty() {
             return Ok(());
@@ -122,7 +133,8 @@ impl Locked<'_> {
         bytes.push(b'\n');
         let written = journal.file.write_all(&bytes).and_then(|()| journal.file.sync_data());
         if let Err(source) = written {
-            // Part of it may be there. If it cannot be taken away either, the next to open the journal cuts it off.
+            // Part of it may be there. If it cannot be taken away either, the next to open the
+            // journal cuts it off.
             let _ = journal.file.set_len(journal.known);
             return Err(Error::Write { path: journal.path.clone(), source: with_help(source) });
         }
@@ -150,7 +162,8 @@ impl Journal {
     }
 }
 
-/// Whether bytes can be the beginning of a journal, so that nobody's data is cut or added to by mistake.
+/// Whether bytes can be the beginning of a journal, so that nobody's data is cut or added to by
+/// mistake.
 fn check_beginning(bytes: &[u8]) -> std::result::Result<(), &'static str> {
     let shorter = bytes.len().min(MAGIC.len());
     match bytes[..shorter] == MAGIC.as_bytes()[..shorter] {

@@ -49,23 +49,41 @@ impl Record {
 
     /// The record of a line; the error says what is wrong with it.
     pub fn parse(line: &str, space: &Space) -> Result<Record, String> {
-        let value: Value = serde_json::from_str(line).map_err(|error| format!("is damaged: {error}"))?;
+        let value: Value =
+            serde_json::from_str(line).map_err(|error| format!("is damaged: {error}"))?;
         let fields = value.as_object().ok_or("is damaged: not an object")?;
         let id = natural(fields, "id")?;
         match fields.get("event").and_then(Value::as_str).ok_or_else(|| damaged("event"))? {
             "ask" => {
-                let point = fields.get("point").and_then(Value::as_object).ok_or_else(|| damaged("point"))?;
-                Ok(Record::Ask { id, point: named::parse(space, point)?, worker: natural(fields, "worker")? })
+                let point = fields
+                    .get("point")
+                    .and_then(Value::as_object)
+                    .ok_or_else(|| damaged("point"))?;
+                Ok(Record::Ask {
+                    id,
+                    point: named::parse(space, point)?,
+                    worker: natural(fields, "worker")?,
+                })
             }
             "take" => Ok(Record::Take { id, worker: natural(fields, "worker")? }),
             "piece" => {
-                let rounds = fields.get("rounds").and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
-                let at = usize::try_from(natural(fields, "piece")?).map_err(|_| damaged("piece"))?;
+                let rounds = fields
+                    .get("rounds")
+                    .and_then(Value::as_u64)
+                    .and_then(|n| usize::try_from(n).ok());
+                let at =
+                    usize::try_from(natural(fields, "piece")?).map_err(|_| damaged("piece"))?;
                 let piece = Piece { loss: number(fields, "loss")?, rounds };
                 Ok(Record::Piece { id, at, piece, seconds: number(fields, "seconds")? })
             }
-            "tell" => Ok(Record::Tell { id, ending: ending(fields)?, seconds: number(fields, "seconds")? }),
-            other => Err(format!("has the event '{other}', which this program does not know; use a newer one")),
+            "tell" => Ok(Record::Tell {
+                id,
+                ending: ending(fields)?,
+                seconds: number(fields, "seconds")?,
+            }),
+            other => Err(format!(
+                "has the event '{other}', which this program does not know; use a newer one"
+            )),
         }
     }
 }
@@ -136,9 +154,15 @@ mod tests {
             ("{\"event\":\"ask\"}", "no usable 'id'"),
             ("{\"event\":\"sing\",\"id\":1}", "'sing'"),
             ("{\"event\":\"tell\",\"id\":1,\"seconds\":1}", "no usable 'loss'"),
-            ("{\"event\":\"ask\",\"id\":1,\"worker\":0,\"point\":{\"x\":1}}", "'x' is no parameter"),
+            (
+                "{\"event\":\"ask\",\"id\":1,\"worker\":0,\"point\":{\"x\":1}}",
+                "'x' is no parameter",
+            ),
             ("{\"event\":\"ask\",\"id\":1,\"worker\":0,\"point\":{\"bins\":2}}", "'bins' is 2"),
-            ("{\"event\":\"ask\",\"id\":1,\"worker\":0,\"point\":{\"bins\":16}}", "does not lie in the space"),
+            (
+                "{\"event\":\"ask\",\"id\":1,\"worker\":0,\"point\":{\"bins\":16}}",
+                "does not lie in the space",
+            ),
         ] {
             let fault = Record::parse(line, &space()).unwrap_err();
             assert!(fault.contains(words), "{line}: {fault}");

@@ -36,7 +36,8 @@ pub fn read(path: &Path) -> Result<Recorded> {
     let mut bytes = Vec::new();
     File::open(path)
         .and_then(|mut file| {
-            // Where files cannot be locked, a line that is being written looks like one that was cut.
+            // Where files cannot be locked, a line that is being written looks like one that was
+            // cut.
             let _ = file.lock_shared();
             file.read_to_end(&mut bytes)
         })
@@ -48,10 +49,13 @@ pub fn read(path: &Path) -> Result<Recorded> {
     if whole < bytes.len() {
         notes.push("the last line is not finished and was left out".to_string());
     }
-    let text = std::str::from_utf8(&bytes[..whole]).map_err(|_| wrong("is damaged: not UTF-8".to_string()))?;
+    let text = std::str::from_utf8(&bytes[..whole])
+        .map_err(|_| wrong("is damaged: not UTF-8".to_string()))?;
     let mut lines = text.lines().enumerate();
-    let (_, first) = lines.next().ok_or_else(|| wrong("is empty: no study was begun".to_string()))?;
-    let (head, created_by) = head::parse(first).map_err(|message| wrong(format!("line 1: {message}")))?;
+    let (_, first) =
+        lines.next().ok_or_else(|| wrong("is empty: no study was begun".to_string()))?;
+    let (head, created_by) =
+        head::parse(first).map_err(|message| wrong(format!("line 1: {message}")))?;
     let mut trials: Vec<TrialRecord> = Vec::new();
     for (at, line) in lines {
         let fault = |message: String| wrong(format!("line {}: {message}", at + 1));
@@ -61,7 +65,10 @@ pub fn read(path: &Path) -> Result<Recorded> {
     Ok(Recorded { head, created_by, trials, notes })
 }
 
-fn open(trials: &mut [TrialRecord], id: u64) -> std::result::Result<&mut TrialRecord, &'static str> {
+fn open(
+    trials: &mut [TrialRecord],
+    id: u64,
+) -> std::result::Result<&mut TrialRecord, &'static str> {
     let trial = usize::try_from(id).ok().and_then(|id| trials.get_mut(id));
     trial.filter(|trial| trial.ending.is_none()).ok_or("is about a trial that is not open")
 }
@@ -71,7 +78,14 @@ fn apply(trials: &mut Vec<TrialRecord>, record: Record) -> std::result::Result<(
     match record {
         Record::Ask { id, .. } if id != known => return Err("asks a trial out of order"),
         Record::Ask { id, point, worker } => {
-            trials.push(TrialRecord { id, point, worker, pieces: Vec::new(), ending: None, seconds: 0.0 });
+            trials.push(TrialRecord {
+                id,
+                point,
+                worker,
+                pieces: Vec::new(),
+                ending: None,
+                seconds: 0.0,
+            });
         }
         Record::Take { id, worker } => open(trials, id)?.worker = worker,
         Record::Piece { id, at, piece, seconds } => {

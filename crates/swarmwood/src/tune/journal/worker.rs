@@ -1,8 +1,8 @@
 //! Who works on a journal: a numbered lock file beside it for every process.
 //!
-//! A process holds the lock of its file as long as it lives, so others see that it died, however it died, and may take
-//! its open trials over. Numbers are taken and given back only while the journal is locked: nobody can take a number
-//! between another's look and its deed.
+//! A process holds the lock of its file as long as it lives, so others see that it died, however it
+//! died, and may take its open trials over. Numbers are taken and given back only while the journal
+//! is locked: nobody can take a number between another's look and its deed.
 
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -34,7 +34,8 @@ impl Worker {
         loop {
             let path = path_of(journal.path(), number);
             let fault = |source| Error::Write { path: path.clone(), source };
-            let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+            let file =
+                OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
             let file = file.map_err(fault)?;
             match file.try_lock() {
                 Ok(()) => return Ok(Worker { number, path, _file: file }),
@@ -44,7 +45,8 @@ impl Worker {
         }
     }
 
-    /// Removes what processes that were killed left beside the journal; their numbers are free, their trials stay open.
+    /// Removes what processes that were killed left beside the journal; their numbers are free,
+    /// their trials stay open.
     pub fn sweep(&self, journal: &Locked<'_>) {
         for number in (0..SWEPT).filter(|&number| number != self.number) {
             let path = path_of(journal.path(), number);
@@ -64,6 +66,8 @@ impl Worker {
 
 /// Whether a process with this number lives.
 pub(in crate::tune) fn is_alive(journal: &Path, number: u64) -> bool {
-    let Ok(file) = OpenOptions::new().read(true).write(true).open(path_of(journal, number)) else { return false };
+    let Ok(file) = OpenOptions::new().read(true).write(true).open(path_of(journal, number)) else {
+        return false;
+    };
     matches!(file.try_lock(), Err(std::fs::TryLockError::WouldBlock))
 }

@@ -1,4 +1,5 @@
-//! A planted depth is found, untouched rows stay untouched, threads change nothing, and folds are the rows' own.
+//! A planted depth is found, untouched rows stay untouched, threads change nothing, and folds are
+//! the rows' own.
 
 use std::fmt::Write;
 
@@ -31,7 +32,8 @@ fn read(csv: String) -> Rows {
 }
 
 fn depth_space() -> Space {
-    Space::new(vec![Param::integer("depth", 1, 5), Param::list("learning_rate", &[0.01, 0.3])]).unwrap()
+    Space::new(vec![Param::integer("depth", 1, 5), Param::list("learning_rate", &[0.01, 0.3])])
+        .unwrap()
 }
 
 fn native(rows: Rows, params: Params, metric: &str, folds: usize, space: &Space) -> Native {
@@ -59,7 +61,13 @@ fn head(native: &Native, space: &Space, engine: &str) -> Head {
     }
 }
 
-fn run(native: &Native, space: &Space, engine: &str, trials: usize, threads: usize) -> Vec<TrialRecord> {
+fn run(
+    native: &Native,
+    space: &Space,
+    engine: &str,
+    trials: usize,
+    threads: usize,
+) -> Vec<TrialRecord> {
     let mut study = Study::open(None, head(native, space, engine)).unwrap();
     let limits = Limits { trials, seconds: None, threads };
     study.run(native, &limits, &mut |_| Flow::Continue).unwrap().trials
@@ -107,7 +115,8 @@ fn rows_held_out_influence_no_trial() {
     let changed = read(corner(400, 2, 1000.0, &|row| is_held[row]));
     let (other, other_held) = changed.clone().holdout(0.25, 9).unwrap();
 
-    let (a, b) = (native(rows, fixed(), "rmse", 3, &space), native(other, fixed(), "rmse", 3, &space));
+    let (a, b) =
+        (native(rows, fixed(), "rmse", 3, &space), native(other, fixed(), "rmse", 3, &space));
     assert_eq!(a.fingerprint().unwrap(), b.fingerprint().unwrap());
     let (first, second) = (run(&a, &space, "forest", 8, 1), run(&b, &space, "forest", 8, 1));
     assert_eq!(decided(&first), decided(&second));
@@ -121,9 +130,13 @@ fn rows_held_out_influence_no_trial() {
         };
         finish.finish(&outcome, &mut |_| Flow::Continue).unwrap()
     };
-    let (one, two) = (figures(&a, &whole, &held, &first), figures(&b, &changed, &other_held, &second));
+    let (one, two) =
+        (figures(&a, &whole, &held, &first), figures(&b, &changed, &other_held, &second));
     assert_eq!((one.best, one.tuned), (two.best, two.tuned));
-    assert!(one.untouched.as_ref().unwrap().best.value < 1.0 && two.untouched.as_ref().unwrap().best.value > 500.0);
+    assert!(
+        one.untouched.as_ref().unwrap().best.value < 1.0
+            && two.untouched.as_ref().unwrap().best.value > 500.0
+    );
     assert!(two.untouched.unwrap().optimism.value > 500.0);
     assert_ne!(one.model, two.model, "the model is of all rows");
 }
@@ -147,16 +160,24 @@ fn a_fold_is_trained_and_measured_as_any_other_rows() {
     let rows = read(corner(300, 4, 0.0, &|_| false));
     let space = Space::new(vec![Param::integer("depth", 3, 3)]).unwrap();
     let point = space.nth(0).unwrap();
-    for (method, booster) in
-        [(Method::Greedy, Booster::Gbtree), (Method::Greedy, Booster::Dart), (Method::Greedy, Booster::Gblinear)]
-    {
+    for (method, booster) in [
+        (Method::Greedy, Booster::Gbtree),
+        (Method::Greedy, Booster::Dart),
+        (Method::Greedy, Booster::Gblinear),
+    ] {
         let params = Params { booster, ..Params { method, ..fixed() } };
         let native = native(rows.clone(), params, "rmse", 3, &space);
         for fold in 0..3 {
-            let quick = native.piece(&Proposal { id: 0, space: &space, point: &point }, fold, &|| false).unwrap();
+            let quick = native
+                .piece(&Proposal { id: 0, space: &space, point: &point }, fold, &|| false)
+                .unwrap();
             let slow = native.fit_any(&native.params(&point).unwrap(), fold, &|| false).unwrap();
             let slow = native.common().score.find(&slow.metrics).unwrap();
-            assert!((quick.loss - slow).abs() < 1e-6 * slow, "{booster:?} {fold}: {} {slow}", quick.loss);
+            assert!(
+                (quick.loss - slow).abs() < 1e-6 * slow,
+                "{booster:?} {fold}: {} {slow}",
+                quick.loss
+            );
         }
     }
 }
@@ -179,7 +200,11 @@ fn classes(rows: usize) -> Rows {
     let mut csv = "a,b,y\n".to_string();
     for _ in 0..rows {
         let (a, b) = (stream.unit(), stream.unit());
-        let _ = writeln!(csv, "{a},{b},{}", if a + b + 0.2 * stream.normal() > 1.0 { "yes" } else { "no" });
+        let _ = writeln!(
+            csv,
+            "{a},{b},{}",
+            if a + b + 0.2 * stream.normal() > 1.0 { "yes" } else { "no" }
+        );
     }
     read(csv)
 }
@@ -217,7 +242,9 @@ fn targets_that_a_loss_cannot_have_are_refused_before_the_first_trial() {
     let rows = read("x,y\n1,-5\n2,3\n3,4\n4,8\n5,9\n6,1\n".to_string());
     let space = Space::new(vec![Param::choice("objective", &["squared", "squared-log"])]).unwrap();
     let score = Score::named("rmse", &rows.schema.target.kind).unwrap();
-    let error = Native::new(rows, Common { params: fixed(), score, folds: 2, threads: 1 }, &space).err().unwrap();
+    let error = Native::new(rows, Common { params: fixed(), score, folds: 2, threads: 1 }, &space)
+        .err()
+        .unwrap();
     assert!(error.to_string().contains("-5") && error.exit_code() == 2, "{error}");
     let params = Params { objective: ObjectiveChoice::Logistic, ..fixed() };
     let rows = read("x,y\n1,5\n2,3\n3,4\n4,8\n".to_string());
@@ -228,13 +255,17 @@ fn targets_that_a_loss_cannot_have_are_refused_before_the_first_trial() {
 #[test]
 fn rounds_of_early_stopping_are_told_and_used() {
     let space = Space::new(vec![Param::list("learning_rate", &[0.3, 0.5])]).unwrap();
-    let params = Params { trees: 300, early_stopping_rounds: 5, depth: 3, ..Params::of(Method::Greedy) };
+    let params =
+        Params { trees: 300, early_stopping_rounds: 5, depth: 3, ..Params::of(Method::Greedy) };
     let rows = read(corner(300, 6, 0.0, &|_| false));
     let native = native(rows.clone(), params, "rmse", 3, &space);
     let trials = run(&native, &space, "grid", 2, 1);
     let best = crate::tune::trial::best(&trials).unwrap();
     let rounds: Vec<usize> = best.pieces.iter().filter_map(|piece| piece.rounds).collect();
-    assert!(rounds.len() == 3 && rounds.iter().all(|&rounds| (1..300).contains(&rounds)), "{rounds:?}");
+    assert!(
+        rounds.len() == 3 && rounds.iter().all(|&rounds| (1..300).contains(&rounds)),
+        "{rounds:?}"
+    );
     let outcome = crate::tune::Outcome {
         trials,
         tally: crate::tune::sequence::Tally::default(),
@@ -242,14 +273,22 @@ fn rounds_of_early_stopping_are_told_and_used() {
     };
     let finish = Finish { native: &native, all: &rows, held: None, ensemble: 1, threads: 1 };
     let finished = finish.finish(&outcome, &mut |_| Flow::Continue).unwrap();
-    assert_eq!(finished.model.rounds(), (rounds.iter().sum::<usize>() as f64 / 3.0).round() as usize);
+    assert_eq!(
+        finished.model.rounds(),
+        (rounds.iter().sum::<usize>() as f64 / 3.0).round() as usize
+    );
 }
 
 #[test]
 fn bins_are_cut_once_for_every_number_of_them() {
     let space = Space::new(vec![Param::list("max_bin", &[4.0, 64.0])]).unwrap();
-    let native =
-        native(read(corner(400, 8, 0.0, &|_| false)), Params { growth: Growth::Leaf, ..fixed() }, "rmse", 2, &space);
+    let native = native(
+        read(corner(400, 8, 0.0, &|_| false)),
+        Params { growth: Growth::Leaf, ..fixed() },
+        "rmse",
+        2,
+        &space,
+    );
     let loss = |number: u128| {
         let point = space.nth(number).unwrap();
         native.piece(&Proposal { id: 0, space: &space, point: &point }, 0, &|| false).unwrap().loss
@@ -272,10 +311,15 @@ fn halting_ends_a_fit_without_a_figure() {
 #[test]
 fn task_choice_is_kept() {
     // A 0/1 target read as numbers is a regression, and no loss is cut.
-    let options = ReadOptions { target: "y".into(), task: TaskChoice::Regression, ..ReadOptions::default() };
+    let options =
+        ReadOptions { target: "y".into(), task: TaskChoice::Regression, ..ReadOptions::default() };
     let bytes: &'static [u8] = b"x,y\n1,0\n2,0\n3,1\n4,1\n5,0\n6,1\n7,0\n8,1\n";
     let rows = training(&Source::Bytes("t.csv".into(), bytes), &options).unwrap();
     let space = Space::new(vec![Param::choice("objective", &["squared", "squared-log"])]).unwrap();
     let native = native(rows, fixed(), "rmse", 2, &space);
-    assert!(run(&native, &space, "grid", 2, 1).iter().all(|trial| trial.whole().is_some() || !trial.pieces.is_empty()));
+    assert!(
+        run(&native, &space, "grid", 2, 1)
+            .iter()
+            .all(|trial| trial.whole().is_some() || !trial.pieces.is_empty())
+    );
 }

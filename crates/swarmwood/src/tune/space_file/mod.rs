@@ -22,8 +22,9 @@
 //! values = [16, 64, 255]
 //! ```
 //!
-//! Parameters keep the order of the file, but for those under a condition that stand before what they depend on. Every
-//! fault is reported at once, with file, line (where the parser knows it), parameter and key.
+//! Parameters keep the order of the file, but for those under a condition that stand before what
+//! they depend on. Every fault is reported at once, with file, line (where the parser knows it),
+//! parameter and key.
 
 mod node;
 mod order;
@@ -43,12 +44,13 @@ use parameter::Entry;
 
 /// Reads a space from a file.
 pub fn read(path: &Path) -> Result<Space> {
-    let text = std::fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
+    let text = std::fs::read_to_string(path)
+        .map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
     parse(&path.display().to_string(), &text)
 }
 
-/// Reads a space from text; `file` is what messages call it. Text that begins with a brace or a bracket is JSON, all
-/// other TOML.
+/// Reads a space from text; `file` is what messages call it. Text that begins with a brace or a
+/// bracket is JSON, all other TOML.
 ///
 /// ```
 /// use swarmwood::tune::space_file::parse;
@@ -59,8 +61,10 @@ pub fn read(path: &Path) -> Result<Space> {
 /// # Ok::<(), swarmwood::Error>(())
 /// ```
 pub fn parse(file: &str, text: &str) -> Result<Space> {
-    // An array of tables is how TOML could begin with a bracket, and so could a table; braces are JSON's alone.
-    let is_json = text.trim_start().starts_with('{') || serde_json::from_str::<Vec<Value>>(text).is_ok();
+    // An array of tables is how TOML could begin with a bracket, and so could a table; braces are
+    // JSON's alone.
+    let is_json =
+        text.trim_start().starts_with('{') || serde_json::from_str::<Vec<Value>>(text).is_ok();
     let read = if is_json { node::from_json_text(file, text) } else { node::from_toml(file, text) };
     read.and_then(|keys| build(file, keys)).map_err(Error::Space)
 }
@@ -71,7 +75,10 @@ fn build(file: &str, keys: Vec<Key>) -> std::result::Result<Space, Vec<String>> 
     let mut entries: Vec<Entry> = Vec::new();
     for key in keys {
         if entries.iter().any(|entry| entry.param.name == key.name) {
-            faults.push(format!("{}: appears twice; names must differ", place(file, key.line, &key.name)));
+            faults.push(format!(
+                "{}: appears twice; names must differ",
+                place(file, key.line, &key.name)
+            ));
             continue;
         }
         match parameter::entry(file, key) {
@@ -88,16 +95,21 @@ fn build(file: &str, keys: Vec<Key>) -> std::result::Result<Space, Vec<String>> 
     let entries = order::parents_first(file, entries)?;
     let lines: Vec<(String, Option<usize>)> =
         entries.iter().map(|entry| (entry.param.name.clone(), entry.line)).collect();
-    Space::new(entries.into_iter().map(|entry| entry.param).collect()).map_err(|error| match error {
-        SpaceError::Space(faults) => faults
-            .into_iter()
-            .map(|fault| {
-                let line = lines.iter().find(|(name, _)| *name == fault.parameter).and_then(|(_, line)| *line);
-                format!("{}: {}", place(file, line, &fault.parameter), fault.message)
-            })
-            .collect(),
-        other => vec![format!("{file}: {other}")],
-    })
+    Space::new(entries.into_iter().map(|entry| entry.param).collect()).map_err(
+        |error| match error {
+            SpaceError::Space(faults) => faults
+                .into_iter()
+                .map(|fault| {
+                    let line = lines
+                        .iter()
+                        .find(|(name, _)| *name == fault.parameter)
+                        .and_then(|(_, line)| *line);
+                    format!("{}: {}", place(file, line, &fault.parameter), fault.message)
+                })
+                .collect(),
+            other => vec![format!("{file}: {other}")],
+        },
+    )
 }
 
 /// Where a parameter stands.
@@ -117,7 +129,9 @@ fn parameter_json(param: &Param) -> Value {
         Domain::Integer { low, high, scale: s } => {
             json!({"type": "integer", "low": low, "high": high, "scale": scale(*s)})
         }
-        Domain::Real { low, high, scale: s } => json!({"type": "real", "low": low, "high": high, "scale": scale(*s)}),
+        Domain::Real { low, high, scale: s } => {
+            json!({"type": "real", "low": low, "high": high, "scale": scale(*s)})
+        }
         Domain::List(values) => json!({"type": "list", "values": values}),
         Domain::Choice(labels) => json!({"type": "choice", "values": labels}),
     };

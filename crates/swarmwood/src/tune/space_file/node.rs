@@ -53,11 +53,14 @@ fn toml_keys(text: &str, table: DeTable<'_>) -> Vec<Key> {
     // The parsed table is sorted by key; people mean the order of their file.
     let mut entries: Vec<_> = table.into_iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
-    let key = |(key, value): (toml::Spanned<std::borrow::Cow<'_, str>>, toml::Spanned<DeValue<'_>>)| Key {
-        line: Some(line_of(text, key.span().start)),
-        name: key.into_inner().into_owned(),
-        node: toml_node(text, value.into_inner()),
-    };
+    let key =
+        |(key, value): (toml::Spanned<std::borrow::Cow<'_, str>>, toml::Spanned<DeValue<'_>>)| {
+            Key {
+                line: Some(line_of(text, key.span().start)),
+                name: key.into_inner().into_owned(),
+                node: toml_node(text, value.into_inner()),
+            }
+        };
     entries.into_iter().map(key).collect()
 }
 
@@ -66,10 +69,14 @@ fn toml_node(text: &str, value: DeValue<'_>) -> Node {
         DeValue::String(words) => Node::Text(words.into_owned()),
         DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
             .map_or(Node::Other("a whole number too large to hold"), Node::Whole),
-        DeValue::Float(number) => number.as_str().parse().map_or(Node::Other("no number"), Node::Number),
+        DeValue::Float(number) => {
+            number.as_str().parse().map_or(Node::Other("no number"), Node::Number)
+        }
         DeValue::Boolean(_) => Node::Other("a truth value"),
         DeValue::Datetime(_) => Node::Other("a date"),
-        DeValue::Array(items) => Node::List(items.into_iter().map(|item| toml_node(text, item.into_inner())).collect()),
+        DeValue::Array(items) => {
+            Node::List(items.into_iter().map(|item| toml_node(text, item.into_inner())).collect())
+        }
         DeValue::Table(table) => Node::Table(toml_keys(text, table)),
     }
 }
@@ -98,11 +105,17 @@ fn named(file: &str, node: Node) -> Result<Vec<Key>, Vec<String>> {
     let items = match node {
         Node::Table(keys) => return Ok(keys),
         Node::List(items) => items,
-        other => return Err(vec![format!("{file}: is {}, must be an object or a list", other.kind())]),
+        other => {
+            return Err(vec![format!("{file}: is {}, must be an object or a list", other.kind())]);
+        }
     };
     let name_of = |(at, item): (usize, Node)| {
         let Node::Table(mut keys) = item else {
-            return Err(format!("{file}: parameter {}: is {}, must be an object", at + 1, item.kind()));
+            return Err(format!(
+                "{file}: parameter {}: is {}, must be an object",
+                at + 1,
+                item.kind()
+            ));
         };
         match keys.iter().position(|key| key.name == "name").map(|at| keys.remove(at).node) {
             Some(Node::Text(name)) => Ok(Key { name, line: None, node: Node::Table(keys) }),
@@ -145,7 +158,8 @@ impl<'de> Visitor<'de> for NodeVisitor {
     }
 
     fn visit_u64<E>(self, number: u64) -> Result<Node, E> {
-        Ok(i64::try_from(number).map_or(Node::Other("a whole number too large to hold"), Node::Whole))
+        Ok(i64::try_from(number)
+            .map_or(Node::Other("a whole number too large to hold"), Node::Whole))
     }
 
     fn visit_f64<E>(self, number: f64) -> Result<Node, E> {

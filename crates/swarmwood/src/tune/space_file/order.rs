@@ -4,18 +4,22 @@ use super::parameter::Entry;
 use super::place;
 use crate::nearest::nearest;
 
-/// The same parameters, each as early as the file has it but after the one it depends on. A condition on nothing and a
-/// circle of conditions are faults.
+/// The same parameters, each as early as the file has it but after the one it depends on. A
+/// condition on nothing and a circle of conditions are faults.
 pub(super) fn parents_first(file: &str, entries: Vec<Entry>) -> Result<Vec<Entry>, Vec<String>> {
     let names: Vec<String> = entries.iter().map(|entry| entry.param.name.clone()).collect();
-    let parent = |entry: &Entry| entry.param.condition.as_ref().map(|condition| condition.parent.clone());
+    let parent =
+        |entry: &Entry| entry.param.condition.as_ref().map(|condition| condition.parent.clone());
     let mut faults = Vec::new();
     for entry in &entries {
         if let Some(parent) = parent(entry).filter(|parent| !names.contains(parent)) {
             let others = names.iter().map(String::as_str).filter(|name| *name != entry.param.name);
-            let meant = nearest(&parent, others).map_or(String::new(), |near| format!(", perhaps '{near}'"));
+            let meant = nearest(&parent, others)
+                .map_or(String::new(), |near| format!(", perhaps '{near}'"));
             let place = place(file, entry.line, &entry.param.name);
-            faults.push(format!("{place}, key 'when': depends on '{parent}', which is no parameter{meant}"));
+            faults.push(format!(
+                "{place}, key 'when': depends on '{parent}', which is no parameter{meant}"
+            ));
         }
     }
     if !faults.is_empty() {
@@ -25,7 +29,8 @@ pub(super) fn parents_first(file: &str, entries: Vec<Entry>) -> Result<Vec<Entry
     let mut placed: Vec<Entry> = Vec::new();
     while !waiting.is_empty() {
         let ready = |entry: &Entry| {
-            parent(entry).is_none_or(|parent| placed.iter().any(|earlier| earlier.param.name == parent))
+            parent(entry)
+                .is_none_or(|parent| placed.iter().any(|earlier| earlier.param.name == parent))
         };
         match waiting.iter().position(ready) {
             Some(at) => placed.push(waiting.remove(at)),
@@ -48,7 +53,8 @@ fn circle(file: &str, waiting: &[Entry]) -> String {
         path.push(entry);
         next = entry.param.condition.as_ref().and_then(|condition| find(&condition.parent));
     }
-    let mut names: Vec<String> = path.iter().map(|entry| format!("'{}'", entry.param.name)).collect();
+    let mut names: Vec<String> =
+        path.iter().map(|entry| format!("'{}'", entry.param.name)).collect();
     names.extend(names.first().cloned());
     let (line, name) = path.first().map_or((None, ""), |entry| (entry.line, &entry.param.name));
     format!("{}, key 'when': depends on itself: {}", place(file, line, name), names.join(" → "))

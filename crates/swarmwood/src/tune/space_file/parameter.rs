@@ -45,7 +45,11 @@ pub(super) fn entry(file: &str, key: Key) -> Result<Entry, Vec<String>> {
     let Key { name, line, node } = key;
     let mut faults = Faults { file, name: &name, line, found: Vec::new() };
     let Node::Table(keys) = node else {
-        faults.push(line, "", &format!("is {}, must be a table such as {{ type = \"real\", … }}", node.kind()));
+        faults.push(
+            line,
+            "",
+            &format!("is {}, must be a table such as {{ type = \"real\", … }}", node.kind()),
+        );
         return Err(faults.found);
     };
     for (at, key) in keys.iter().enumerate() {
@@ -57,8 +61,12 @@ pub(super) fn entry(file: &str, key: Key) -> Result<Entry, Vec<String>> {
     for key in keys.iter().filter(|key| !["type", "when"].contains(&key.name.as_str())) {
         if !allowed.contains(&key.name.as_str()) {
             let known = allowed.iter().copied().chain(["type", "when"]);
-            let meant = nearest(&key.name, known).map_or(String::new(), |near| format!("did you mean '{near}'? "));
-            let all = format!("no such key; {meant}a parameter of type {kind} has type, {}, when", allowed.join(", "));
+            let meant = nearest(&key.name, known)
+                .map_or(String::new(), |near| format!("did you mean '{near}'? "));
+            let all = format!(
+                "no such key; {meant}a parameter of type {kind} has type, {}, when",
+                allowed.join(", ")
+            );
             faults.push(key.line, &key.name, &all);
         }
     }
@@ -70,7 +78,9 @@ pub(super) fn entry(file: &str, key: Key) -> Result<Entry, Vec<String>> {
     };
     let condition = condition(&keys, &mut faults);
     match domain {
-        Some(domain) if faults.found.is_empty() => Ok(Entry { param: Param { name, domain, condition }, line }),
+        Some(domain) if faults.found.is_empty() => {
+            Ok(Entry { param: Param { name, domain, condition }, line })
+        }
         _ => Err(faults.found),
     }
 }
@@ -93,7 +103,8 @@ fn kind(keys: &[Key], faults: &mut Faults<'_>) -> Option<(&'static str, &'static
     };
     let found = KINDS.iter().find(|(kind, _)| kind == word).copied();
     if found.is_none() {
-        let meant = nearest(word, words()).map_or(String::new(), |near| format!(", perhaps {near}"));
+        let meant =
+            nearest(word, words()).map_or(String::new(), |near| format!(", perhaps {near}"));
         faults.push(key.line, "type", &format!("is '{word}'{meant}; must be one of {all}"));
     }
     found
@@ -129,8 +140,12 @@ fn integer(keys: &[Key], faults: &mut Faults<'_>) -> Option<Domain> {
         let key = required(keys, name, faults)?;
         match &key.node {
             Node::Whole(number) => return Some(*number),
-            Node::Number(number) => faults.push(key.line, name, &format!("is {number}, must be a whole number")),
-            other => faults.push(key.line, name, &format!("is {}, must be a whole number", other.kind())),
+            Node::Number(number) => {
+                faults.push(key.line, name, &format!("is {number}, must be a whole number"))
+            }
+            other => {
+                faults.push(key.line, name, &format!("is {}, must be a whole number", other.kind()))
+            }
         }
         None
     };
@@ -170,7 +185,11 @@ fn values<T>(
 ) -> Option<(Vec<T>, Option<usize>)> {
     let key = required(keys, "values", faults)?;
     let Node::List(items) = &key.node else {
-        faults.push(key.line, "values", &format!("is {}, must be a list of {wanted}", key.node.kind()));
+        faults.push(
+            key.line,
+            "values",
+            &format!("is {}, must be a list of {wanted}", key.node.kind()),
+        );
         return None;
     };
     if items.is_empty() {
@@ -182,7 +201,8 @@ fn values<T>(
         match take(item) {
             Some(value) => found.push(value),
             None => {
-                let message = format!("item {} is {}, must be a list of {wanted}", at + 1, item.kind());
+                let message =
+                    format!("item {} is {}, must be a list of {wanted}", at + 1, item.kind());
                 faults.push(key.line, "values", &message);
             }
         }
@@ -203,7 +223,9 @@ fn list(keys: &[Key], faults: &mut Faults<'_>) -> Option<Domain> {
 
 fn choice(keys: &[Key], faults: &mut Faults<'_>) -> Option<Domain> {
     let (labels, line) = values(keys, faults, "strings (numbers are of type list)", text)?;
-    if let Some((_, twice)) = labels.iter().enumerate().find(|(at, label)| labels[..*at].contains(label)) {
+    if let Some((_, twice)) =
+        labels.iter().enumerate().find(|(at, label)| labels[..*at].contains(label))
+    {
         faults.push(line, "values", &format!("'{twice}' appears twice"));
         return None;
     }
@@ -225,7 +247,11 @@ fn condition(keys: &[Key], faults: &mut Faults<'_>) -> Option<Condition> {
         return None;
     };
     let [parent] = &parents[..] else {
-        faults.push(key.line, "when", &format!("names {} parameters, must name one; {shape}", parents.len()));
+        faults.push(
+            key.line,
+            "when",
+            &format!("names {} parameters, must name one; {shape}", parents.len()),
+        );
         return None;
     };
     let labels: Option<Vec<String>> = match &parent.node {

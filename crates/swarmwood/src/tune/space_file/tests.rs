@@ -44,12 +44,17 @@ fn both_languages_say_the_same() {
     assert_eq!(parse("s.json", json).unwrap(), expected());
     let described = to_json(&expected());
     assert_eq!(from_json(&described).unwrap(), expected());
-    assert_eq!(parse("s.json", &described.to_string()).unwrap(), expected(), "a list of parameters is a file too");
+    assert_eq!(
+        parse("s.json", &described.to_string()).unwrap(),
+        expected(),
+        "a list of parameters is a file too"
+    );
 }
 
 #[test]
 fn a_single_label_needs_no_list() {
-    let text = "a = {type='choice', values=['x','y']}\nb = {type='integer', low=1, high=2, when={a='x'}}";
+    let text =
+        "a = {type='choice', values=['x','y']}\nb = {type='integer', low=1, high=2, when={a='x'}}";
     assert_eq!(parse("s", text).unwrap().size(), Some(3));
 }
 
@@ -59,8 +64,14 @@ fn every_fault_has_its_place() {
     let choice = "a = { type = 'choice', values = ['x', 'y'] }\n";
     for (text, message) in [
         ("", "s.toml: has no parameters; give at least one table with a type"),
-        ("a = 1", "s.toml:1: parameter 'a': is a whole number, must be a table such as { type = \"real\", … }"),
-        ("a = {}", "s.toml:1: parameter 'a': has no key 'type'; it must be one of integer, real, list, choice"),
+        (
+            "a = 1",
+            "s.toml:1: parameter 'a': is a whole number, must be a table such as { type = \"real\", … }",
+        ),
+        (
+            "a = {}",
+            "s.toml:1: parameter 'a': has no key 'type'; it must be one of integer, real, list, choice",
+        ),
         (
             "a = { type = 'reel', low = 0, high = 1 }",
             "s.toml:1: parameter 'a', key 'type': is 'reel', perhaps real; must be one of integer, real, list, choice",
@@ -69,8 +80,14 @@ fn every_fault_has_its_place() {
             "\n[a]\ntype = 'list'\nvalues = []",
             "s.toml:4: parameter 'a', key 'values': is empty, must hold at least one value",
         ),
-        ("[a]\ntype = 'real'\nlow = 2\nhigh = 1", "s.toml:1: parameter 'a': low bound 2 lies above high bound 1"),
-        ("[a]\ntype = 'integer'\nlow = 2\nhigh = 1", "s.toml:1: parameter 'a': low bound 2 lies above high bound 1"),
+        (
+            "[a]\ntype = 'real'\nlow = 2\nhigh = 1",
+            "s.toml:1: parameter 'a': low bound 2 lies above high bound 1",
+        ),
+        (
+            "[a]\ntype = 'integer'\nlow = 2\nhigh = 1",
+            "s.toml:1: parameter 'a': low bound 2 lies above high bound 1",
+        ),
         (
             "[a]\ntype = 'real'\nlow = 0\nhigh = 1\nscale = 'log'",
             "s.toml:1: parameter 'a': a logarithmic scale needs a low bound above 0, not 0",
@@ -100,8 +117,14 @@ fn every_fault_has_its_place() {
             "[a]\ntype = 'real'\nlow = 0\nhigh = 1\nscal = 'log'",
             "s.toml:5: parameter 'a', key 'scal': no such key; did you mean 'scale'? a parameter of type real has type, low, high, scale, when",
         ),
-        ("[a]\ntype = 'list'\nvalues = [1, 2, 1.0]", "s.toml:3: parameter 'a', key 'values': 1 appears twice"),
-        ("[a]\ntype = 'choice'\nvalues = ['x', 'x']", "s.toml:3: parameter 'a', key 'values': 'x' appears twice"),
+        (
+            "[a]\ntype = 'list'\nvalues = [1, 2, 1.0]",
+            "s.toml:3: parameter 'a', key 'values': 1 appears twice",
+        ),
+        (
+            "[a]\ntype = 'choice'\nvalues = ['x', 'x']",
+            "s.toml:3: parameter 'a', key 'values': 'x' appears twice",
+        ),
         (
             "[a]\ntype = 'choice'\nvalues = ['x', 2]",
             "s.toml:3: parameter 'a', key 'values': item 2 is a whole number, must be a list of strings (numbers are of type list)",

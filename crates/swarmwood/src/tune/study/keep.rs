@@ -32,8 +32,8 @@ impl Company<'_> {
         number == self.own || is_alive(self.journal, number)
     }
 
-    /// Whether nobody else is at work. A process that has asked for nothing yet has the least free number, which is at
-    /// most one above all that were seen.
+    /// Whether nobody else is at work. A process that has asked for nothing yet has the least free
+    /// number, which is at most one above all that were seen.
     pub fn is_alone(&self) -> bool {
         (0..=self.highest + 1).all(|number| number == self.own || !is_alive(self.journal, number))
     }
@@ -41,7 +41,12 @@ impl Company<'_> {
 
 impl Keeper {
     /// Opens or begins a journal and replays it into the sequence.
-    pub fn open(path: &Path, asked: &Head, sequence: &mut Sequence, notes: &mut Vec<String>) -> Result<Keeper> {
+    pub fn open(
+        path: &Path,
+        asked: &Head,
+        sequence: &mut Sequence,
+        notes: &mut Vec<String>,
+    ) -> Result<Keeper> {
         let mut journal = Journal::open(path)?;
         let mut locked = journal.lock()?;
         let mut lines = locked.news()?.into_iter();
@@ -77,8 +82,8 @@ impl Keeper {
         self.journal.has_grown()
     }
 
-    /// Brings the sequence up to date, lets `work` ask, and adds the records that come of that, all while nobody else
-    /// can. Returns the trials that others ended.
+    /// Brings the sequence up to date, lets `work` ask, and adds the records that come of that, all
+    /// while nobody else can. Returns the trials that others ended.
     pub fn exchange(
         &mut self,
         head: &Head,
@@ -129,12 +134,14 @@ fn fault(path: &Path, line: usize, message: &str, created_by: &str) -> Error {
 /// Who wrote the head, if it is the one that is asked for.
 fn check_head(path: &Path, line: &str, asked: &Head) -> Result<String> {
     let wrong = |message: String| Error::Study { path: path.to_path_buf(), message };
-    let (study, created_by) = head::parse(line).map_err(|message| wrong(format!("line 1: {message}")))?;
+    let (study, created_by) =
+        head::parse(line).map_err(|message| wrong(format!("line 1: {message}")))?;
     let differences = head::differences(&study, asked);
     if !differences.is_empty() {
-        let message = format!("cannot go on with this study: {}; ask for the same, or name a new file", {
-            differences.join("; ")
-        });
+        let message =
+            format!("cannot go on with this study: {}; ask for the same, or name a new file", {
+                differences.join("; ")
+            });
         return Err(wrong(message));
     }
     Ok(created_by)
@@ -157,7 +164,9 @@ fn replay(
             }
             if sequence.trial(id).is_none_or(|trial| trial.point != point) {
                 let engine = &head.engine;
-                return Err(format!("trial {id} is not the one that engine '{engine}' of this program asks for here"));
+                return Err(format!(
+                    "trial {id} is not the one that engine '{engine}' of this program asks for here"
+                ));
             }
             true
         }

@@ -69,7 +69,10 @@ impl<'a> Run<'a> {
         let left: Vec<u64> = self.open(|worker, own| worker == own);
         left.into_iter().for_each(|id| self.take_up(id));
         loop {
-            let late = self.limits.seconds.is_some_and(|limit| self.started.elapsed().as_secs_f64() >= limit);
+            let late = self
+                .limits
+                .seconds
+                .is_some_and(|limit| self.started.elapsed().as_secs_f64() >= limit);
             if stop || late {
                 self.desk.halt();
                 self.exchange(false)?;
@@ -77,7 +80,10 @@ impl<'a> Run<'a> {
             }
             self.exchange(true)?;
             stop = self.tell(listen);
-            if !stop && self.study.sequence.open_trials().next().is_none() && self.pending.is_empty() && !self.may_ask()
+            if !stop
+                && self.study.sequence.open_trials().next().is_none()
+                && self.pending.is_empty()
+                && !self.may_ask()
             {
                 return Ok(if self.over { Ended::Exhausted } else { Ended::Trials });
             }
@@ -109,7 +115,9 @@ impl<'a> Run<'a> {
 
     /// Writes down what happened, reads what others wrote, and asks for trials.
     fn exchange(&mut self, asking: bool) -> Result<()> {
-        let check = asking && self.checked.elapsed() >= CHECK && !self.open(|worker, own| worker != own).is_empty();
+        let check = asking
+            && self.checked.elapsed() >= CHECK
+            && !self.open(|worker, own| worker != own).is_empty();
         let first = asking && self.checked == self.started;
         let grown = self.study.keeper.as_ref().is_some_and(|keeper| keeper.has_grown());
         let due = !self.pending.is_empty() || (asking && self.may_ask()) || grown || check || first;
@@ -120,7 +128,13 @@ impl<'a> Run<'a> {
             self.checked = Instant::now();
         }
         let mut pending = std::mem::take(&mut self.pending);
-        let mut asked = Asked { limits: self.limits, own: self.own, trials: Vec::new(), stuck: false, over: false };
+        let mut asked = Asked {
+            limits: self.limits,
+            own: self.own,
+            trials: Vec::new(),
+            stuck: false,
+            over: false,
+        };
         let Study { head, sequence, notes, keeper, .. } = &mut *self.study;
         match keeper {
             None if asking => drop(asked.ask(sequence, usize::MAX)),
@@ -129,7 +143,8 @@ impl<'a> Run<'a> {
                 let ended = keeper.exchange(head, sequence, notes, |sequence, company| {
                     if asking {
                         pending.extend(asked.take_over(sequence, company, check || first));
-                        let most = if company.is_alone() { usize::MAX } else { self.desk.threads() };
+                        let most =
+                            if company.is_alone() { usize::MAX } else { self.desk.threads() };
                         pending.extend(asked.ask(sequence, most));
                     }
                     pending
@@ -157,7 +172,8 @@ impl<'a> Run<'a> {
     fn take_in(&mut self, finished: Finished) {
         let Finished { id, at, result, seconds } = finished;
         self.early.insert((id, at), (result, seconds));
-        while let Some(trial) = self.study.sequence.trial(id).filter(|trial| trial.ending.is_none()) {
+        while let Some(trial) = self.study.sequence.trial(id).filter(|trial| trial.ending.is_none())
+        {
             let at = trial.pieces.len();
             let Some((result, seconds)) = self.early.remove(&(id, at)) else { return };
             self.judge(id, at, result, seconds);
@@ -224,7 +240,12 @@ struct Asked<'a> {
 
 impl Asked<'_> {
     /// Takes open trials of processes that died.
-    fn take_over(&mut self, sequence: &mut Sequence, company: &Company<'_>, check: bool) -> Vec<Record> {
+    fn take_over(
+        &mut self,
+        sequence: &mut Sequence,
+        company: &Company<'_>,
+        check: bool,
+    ) -> Vec<Record> {
         if !check {
             return Vec::new();
         }
@@ -237,7 +258,8 @@ impl Asked<'_> {
         ids.into_iter().map(|id| Record::Take { id, worker: self.own }).collect()
     }
 
-    /// Asks for trials as far as the limits and the outcomes allow, but for no more than `most` open ones.
+    /// Asks for trials as far as the limits and the outcomes allow, but for no more than `most`
+    /// open ones.
     fn ask(&mut self, sequence: &mut Sequence, most: usize) -> Vec<Record> {
         let mut records = Vec::new();
         while sequence.len() < self.limits.trials {
@@ -246,7 +268,8 @@ impl Asked<'_> {
             match next {
                 Next::Trial(id) => {
                     self.trials.push(id);
-                    let point = sequence.trial(id).map(|trial| trial.point.clone()).unwrap_or_default();
+                    let point =
+                        sequence.trial(id).map(|trial| trial.point.clone()).unwrap_or_default();
                     records.push(Record::Ask { id, point, worker: self.own });
                 }
                 Next::Wait => {

@@ -5,7 +5,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use swarmwood_search::rng::hash;
-use swarmwood_search::{Adopted, Best, Capabilities, De, Outcome as Told, Param, Random, Snapshot, Space, Trial};
+use swarmwood_search::{
+    Adopted, Best, Capabilities, De, Outcome as Told, Param, Random, Snapshot, Space, Trial,
+};
 
 use super::*;
 use crate::tune::{Ending, Measure, Piece, Proposal, Task, read_study};
@@ -16,7 +18,11 @@ struct Scratch(PathBuf);
 impl Scratch {
     fn new() -> Self {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
-        let name = format!("swarmwood-study-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let name = format!(
+            "swarmwood-study-{}-{}",
+            std::process::id(),
+            NEXT.fetch_add(1, Ordering::Relaxed)
+        );
         let path = std::env::temp_dir().join(name);
         fs::create_dir_all(&path).unwrap();
         Scratch(path)
@@ -45,7 +51,15 @@ fn space() -> Space {
 fn head(pieces: usize) -> Head {
     let measure = Measure { name: "loss".to_string(), from: None };
     let task = Task { text: "made up".to_string(), fingerprint: 7, measure };
-    Head { engine: "random".to_string(), seed: 11, space: space(), lag: 4, pieces, race: pieces > 1, task }
+    Head {
+        engine: "random".to_string(),
+        seed: 11,
+        space: space(),
+        lag: 4,
+        pieces,
+        race: pieces > 1,
+        task,
+    }
 }
 
 /// A made-up loss with noise that belongs to the piece, and a count of who was evaluated how often.
@@ -108,15 +122,20 @@ fn timeless(trials: &[TrialRecord]) -> Vec<TrialRecord> {
 #[test]
 fn threads_change_nothing() {
     for fails in [false, true] {
-        let outcomes: Vec<Outcome> =
-            [1, 2, 8].map(|threads| run(None, &Made { fails, ..Made::new(5) }, 60, threads)).into_iter().collect();
+        let outcomes: Vec<Outcome> = [1, 2, 8]
+            .map(|threads| run(None, &Made { fails, ..Made::new(5) }, 60, threads))
+            .into_iter()
+            .collect();
         for outcome in &outcomes {
             assert_eq!(outcome.ended, Ended::Trials);
             assert_eq!(timeless(&outcome.trials), timeless(&outcomes[0].trials));
             assert_eq!(outcome.tally, outcomes[0].tally);
         }
         let tally = outcomes[0].tally;
-        assert!(tally.spared > 20 && tally.raced > 10, "racing must have something to do: {tally:?}");
+        assert!(
+            tally.spared > 20 && tally.raced > 10,
+            "racing must have something to do: {tally:?}"
+        );
         assert_eq!(tally.failed > 0, fails);
     }
 }
@@ -184,17 +203,22 @@ fn a_trial_follows_from_exactly_the_trials_a_lag_before_it() {
         let mut study = Study::with_engine(None, head, Box::new(witness)).unwrap();
         let limits = Limits { trials: 40, seconds: None, threads };
         study.run(&Made::new(2), &limits, &mut |_| Flow::Continue).unwrap();
-        let expected: Vec<Vec<u64>> = (0..40u64).map(|t| (0..(t + 1).saturating_sub(lag as u64)).collect()).collect();
+        let expected: Vec<Vec<u64>> =
+            (0..40u64).map(|t| (0..(t + 1).saturating_sub(lag as u64)).collect()).collect();
         assert_eq!(*asked.lock().unwrap(), expected, "lag {lag}");
     }
 }
 
 #[test]
 fn engines_that_wait_are_waited_for() {
-    // A population of its own size and a lag beyond it: the engine gives nothing until its round is done.
+    // A population of its own size and a lag beyond it: the engine gives nothing until its round is
+    // done.
     let make = |threads: usize| {
-        let space =
-            Space::new(vec![Param::real("a", 0.0, 1.0), Param::real("b", 0.0, 1.0), Param::real("rate", 0.1, 1.0)]);
+        let space = Space::new(vec![
+            Param::real("a", 0.0, 1.0),
+            Param::real("b", 0.0, 1.0),
+            Param::real("rate", 0.1, 1.0),
+        ]);
         let head = Head { lag: 50, space: space.unwrap(), ..head(3) };
         let engine = De::new(&head.space, swarmwood_search::de::Settings::default(), 3).unwrap();
         let mut study = Study::with_engine(None, head, Box::new(engine)).unwrap();
@@ -227,7 +251,10 @@ fn failures_are_data() {
             _ => None,
         })
         .collect();
-    assert_eq!(reasons.into_iter().collect::<Vec<_>>(), ["panicked: planted", "seven", "the loss is NaN"]);
+    assert_eq!(
+        reasons.into_iter().collect::<Vec<_>>(),
+        ["panicked: planted", "seven", "the loss is NaN"]
+    );
     assert!(outcome.best().is_some());
 }
 
@@ -258,10 +285,16 @@ fn a_study_killed_anywhere_ends_as_if_it_had_not_been() {
         assert_eq!(timeless(&resumed.trials), timeless(&whole.trials), "cut at {cut}");
         for trial in &known {
             for at in 0..trial.pieces.len() {
-                assert!(!made.counts.lock().unwrap().contains_key(&(trial.id, at)), "a piece was evaluated again");
+                assert!(
+                    !made.counts.lock().unwrap().contains_key(&(trial.id, at)),
+                    "a piece was evaluated again"
+                );
             }
             if trial.ending.is_some() {
-                assert!(made.counts.lock().unwrap().keys().all(|(id, _)| *id != trial.id), "a trial was repeated");
+                assert!(
+                    made.counts.lock().unwrap().keys().all(|(id, _)| *id != trial.id),
+                    "a trial was repeated"
+                );
             }
         }
         // What is written is what was returned.
@@ -291,7 +324,8 @@ fn two_at_one_journal_lose_and_repeat_nothing() {
     for trials in [&recorded.trials, &outcomes[0].trials, &outcomes[1].trials] {
         assert_eq!(timeless(trials), timeless(&alone.trials), "two find what one does");
     }
-    let workers: std::collections::BTreeSet<u64> = recorded.trials.iter().map(|trial| trial.worker).collect();
+    let workers: std::collections::BTreeSet<u64> =
+        recorded.trials.iter().map(|trial| trial.worker).collect();
     assert_eq!(workers.len(), 2, "both must have worked");
 }
 
@@ -302,14 +336,19 @@ fn open_trials_of_the_dead_are_taken_over_once() {
     // The first four belong to a process 5 that is gone.
     let text = fs::read_to_string(dir.journal()).unwrap();
     let head_line = text.lines().next().unwrap();
-    let asks: Vec<&str> = text.lines().filter(|line| line.contains("\"event\":\"ask\"")).take(4).collect();
+    let asks: Vec<&str> =
+        text.lines().filter(|line| line.contains("\"event\":\"ask\"")).take(4).collect();
     let asks = asks.join("\n").replace("\"worker\":0", "\"worker\":5");
     fs::write(dir.journal(), format!("{head_line}\n{asks}\n")).unwrap();
     fs::write(dir.0.join("s.jsonl.worker-5"), "").unwrap();
     let made = Made::new(3);
     let resumed = run(Some(&dir.journal()), &made, 12, 2);
     assert_eq!(timeless(&resumed.trials), timeless(&whole.trials));
-    assert_eq!(fs::read_dir(&dir.0).unwrap().count(), 1, "the lock file of a dead process was left behind");
+    assert_eq!(
+        fs::read_dir(&dir.0).unwrap().count(),
+        1,
+        "the lock file of a dead process was left behind"
+    );
     assert!(resumed.trials.iter().all(|trial| trial.worker == 0));
     let takes = fs::read_to_string(dir.journal()).unwrap().matches("\"event\":\"take\"").count();
     assert_eq!(takes, 4);
@@ -322,15 +361,22 @@ fn stopping_leaves_a_study_to_go_on_with() {
     for stop_at in [0, 1, 7] {
         let mut study = Study::open(Some(&dir.journal()), head(3)).unwrap();
         let mut seen = 0;
-        let outcome = study.run(&Made::new(3), &Limits { trials: 30, seconds: None, threads: 2 }, &mut |event| {
-            seen += usize::from(matches!(event.news, News::Trial(_)));
-            if seen >= stop_at { Flow::Stop } else { Flow::Continue }
-        });
+        let outcome = study.run(
+            &Made::new(3),
+            &Limits { trials: 30, seconds: None, threads: 2 },
+            &mut |event| {
+                seen += usize::from(matches!(event.news, News::Trial(_)));
+                if seen >= stop_at { Flow::Stop } else { Flow::Continue }
+            },
+        );
         assert_eq!(outcome.unwrap().ended, Ended::Stopped);
     }
     let mut study = Study::open(Some(&dir.journal()), head(3)).unwrap();
-    let late =
-        study.run(&Made::new(3), &Limits { trials: 30, seconds: Some(0.0), threads: 2 }, &mut |_| Flow::Continue);
+    let late = study.run(
+        &Made::new(3),
+        &Limits { trials: 30, seconds: Some(0.0), threads: 2 },
+        &mut |_| Flow::Continue,
+    );
     assert_eq!(late.unwrap().ended, Ended::Time);
     drop(study);
     let resumed = run(Some(&dir.journal()), &Made::new(3), 30, 2);
@@ -362,11 +408,26 @@ fn another_study_is_refused_by_name() {
         (Head { seed: 12, ..head(3) }, "the seed is 11 in the study, not 12"),
         (Head { lag: 8, ..head(3) }, "the number of trials at a time is 4 in the study, not 8"),
         (Head { race: false, ..head(3) }, "racing is on in the study, not off"),
-        (Head { race: true, ..head(2) }, "the number of pieces of a trial is 3 in the study, not 2"),
-        (task(&|task| task.text = "other".to_string()), "the task is 'made up' in the study, not 'other'"),
-        (task(&|task| task.fingerprint = 8), "the data or the settings of 'made up' are not those of the study"),
-        (task(&|task| task.measure.name = "rmse".to_string()), "the measure is loss in the study, not rmse"),
-        (other_space(vec![Param::choice("kind", &["a", "b"])]), "parameter 'depth' of the study's space is not in"),
+        (
+            Head { race: true, ..head(2) },
+            "the number of pieces of a trial is 3 in the study, not 2",
+        ),
+        (
+            task(&|task| task.text = "other".to_string()),
+            "the task is 'made up' in the study, not 'other'",
+        ),
+        (
+            task(&|task| task.fingerprint = 8),
+            "the data or the settings of 'made up' are not those of the study",
+        ),
+        (
+            task(&|task| task.measure.name = "rmse".to_string()),
+            "the measure is loss in the study, not rmse",
+        ),
+        (
+            other_space(vec![Param::choice("kind", &["a", "b"])]),
+            "parameter 'depth' of the study's space is not in",
+        ),
         (
             other_space([space().params().to_vec(), vec![Param::integer("new", 1, 2)]].concat()),
             "parameter 'new' is not in the study's space",
@@ -410,14 +471,18 @@ fn damage_is_told_with_its_line_and_nothing_is_touched() {
         (with(2, ""), "line 3: is damaged"),
         (with(0, "{\"swarmwood_study\":99}"), "line 1: has version 99"),
         (with(0, "{\"swarmwood_study\":1}"), "line 1"),
-        (format!("{text}{}\n", lines[6]), &format!("line {}: does not follow", lines.len() + 1)[..]),
+        (
+            format!("{text}{}\n", lines[6]),
+            &format!("line {}: does not follow", lines.len() + 1)[..],
+        ),
         (swapped, "line 2: trial 1 does not follow"),
         (other_point, "line 2"),
         ("x,y\n1,2\n".to_string(), "is not a study; name another file"),
         ("x,y".to_string(), "is not a study; name another file"),
     ] {
         fs::write(dir.journal(), &damaged).unwrap();
-        let fault = Study::open(Some(&dir.journal()), head(3)).err().unwrap_or_else(|| panic!("{words}"));
+        let fault =
+            Study::open(Some(&dir.journal()), head(3)).err().unwrap_or_else(|| panic!("{words}"));
         assert!(fault.to_string().contains(words), "{fault}");
         assert_eq!(fs::read_to_string(dir.journal()).unwrap(), damaged);
     }

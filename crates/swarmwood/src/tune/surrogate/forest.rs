@@ -1,12 +1,13 @@
 //! A random forest over a few hundred configurations (Breiman 2001), grown and asked at once.
 //!
-//! Thirty trees, each on a bootstrap sample; a split is the best of 70 % of the parameters, chosen anew at every node; a
-//! leaf has at least two draws, and nothing else limits depth. The mean over the trees is what is expected and their
-//! standard deviation how unsure that is.
+//! Thirty trees, each on a bootstrap sample; a split is the best of 70 % of the parameters, chosen
+//! anew at every node; a leaf has at least two draws, and nothing else limits depth. The mean over
+//! the trees is what is expected and their standard deviation how unsure that is.
 //!
-//! A forest is used once, for one set of candidates. So no tree is ever stored: whenever a node is split, its candidates
-//! are parted with its rows, a leaf adds its mean to the candidates that reached it, and a branch without candidates is
-//! not grown. Every parameter's order of the rows is made once and parted along, so that no node sorts.
+//! A forest is used once, for one set of candidates. So no tree is ever stored: whenever a node is
+//! split, its candidates are parted with its rows, a leaf adds its mean to the candidates that
+//! reached it, and a branch without candidates is not grown. Every parameter's order of the rows is
+//! made once and parted along, so that no node sorts.
 
 use std::ops::Range;
 
@@ -46,7 +47,13 @@ impl Regressor for RandomForest {
         self.trees
     }
 
-    fn believe(&self, known: &Cube, target: &[f64], asked: &Cube, stream: &mut Stream) -> Vec<Belief> {
+    fn believe(
+        &self,
+        known: &Cube,
+        target: &[f64],
+        asked: &Cube,
+        stream: &mut Stream,
+    ) -> Vec<Belief> {
         let mut forest = Growing::new(known, target, asked);
         (0..self.trees).for_each(|_| forest.tree(stream));
         let count = self.trees as f64;
@@ -110,7 +117,9 @@ impl<'a> Growing<'a> {
     fn new(known: &'a Cube, target: &'a [f64], asked: &'a Cube) -> Self {
         let sorted = known.columns.iter().map(|column| {
             let mut order: Vec<u32> = (0..known.rows as u32).collect();
-            order.sort_unstable_by(|&a, &b| column[a as usize].total_cmp(&column[b as usize]).then(a.cmp(&b)));
+            order.sort_unstable_by(|&a, &b| {
+                column[a as usize].total_cmp(&column[b as usize]).then(a.cmp(&b))
+            });
             order
         });
         Growing {
@@ -133,7 +142,9 @@ impl<'a> Growing<'a> {
         tree.draws.resize(rows, 0);
         (0..rows).for_each(|_| tree.draws[stream.below(rows as u64) as usize] += 1);
         tree.weighed.clear();
-        tree.weighed.extend(tree.draws.iter().zip(self.target).map(|(&draws, y)| (draws, f64::from(draws) * y)));
+        tree.weighed.extend(
+            tree.draws.iter().zip(self.target).map(|(&draws, y)| (draws, f64::from(draws) * y)),
+        );
         tree.orders.resize(self.sorted.len(), Vec::new());
         for (order, sorted) in tree.orders.iter_mut().zip(&self.sorted) {
             order.clear();
@@ -165,8 +176,15 @@ impl<'a> Growing<'a> {
         })
     }
 
-    /// The split that lowers the squared error most, among the parameters that the node may look at.
-    fn best_split(&mut self, node: &Node, weight: usize, sum: f64, stream: &mut Stream) -> Option<Split> {
+    /// The split that lowers the squared error most, among the parameters that the node may look
+    /// at.
+    fn best_split(
+        &mut self,
+        node: &Node,
+        weight: usize,
+        sum: f64,
+        stream: &mut Stream,
+    ) -> Option<Split> {
         if weight < 2 * LEAF {
             return None;
         }
@@ -186,7 +204,14 @@ impl<'a> Growing<'a> {
     }
 
     /// The best cut of one parameter, if it is above the floor.
-    fn best_cut(&self, node: &Node, parameter: usize, weight: usize, sum: f64, floor: f64) -> Option<Split> {
+    fn best_cut(
+        &self,
+        node: &Node,
+        parameter: usize,
+        weight: usize,
+        sum: f64,
+        floor: f64,
+    ) -> Option<Split> {
         let order = &self.tree.orders[parameter][node.rows.clone()];
         let column = &self.known.columns[parameter];
         let (mut left_weight, mut left_sum) = (0, 0.0);
@@ -207,8 +232,8 @@ impl<'a> Growing<'a> {
                 break;
             }
             let right_sum = sum - left_sum;
-            let both =
-                left_sum * left_sum * self.inverse[left_weight] + right_sum * right_sum * self.inverse[right_weight];
+            let both = left_sum * left_sum * self.inverse[left_weight]
+                + right_sum * right_sum * self.inverse[right_weight];
             if both > score {
                 (score, found) = (both, Some((before + 1, 0.5 * (here + value))));
             }
@@ -226,12 +251,16 @@ impl<'a> Growing<'a> {
         for (parameter, order) in tree.orders.iter_mut().enumerate() {
             if parameter != split.parameter {
                 let left = &tree.left;
-                part_stably(&mut order[node.rows.clone()], &mut tree.waiting, |row| left[row as usize]);
+                part_stably(&mut order[node.rows.clone()], &mut tree.waiting, |row| {
+                    left[row as usize]
+                });
             }
         }
         let column = &self.asked.columns[split.parameter];
         let own = &mut tree.candidates[node.candidates.clone()];
-        let kept = part_stably(own, &mut tree.waiting, |candidate| column[candidate as usize] <= split.threshold);
+        let kept = part_stably(own, &mut tree.waiting, |candidate| {
+            column[candidate as usize] <= split.threshold
+        });
         let cut = node.candidates.start + kept;
         [
             Node { rows: node.rows.start..middle, candidates: node.candidates.start..cut },
@@ -249,7 +278,11 @@ impl<'a> Growing<'a> {
 }
 
 /// Moves the entries that stay to the front, both kinds in their order; answers how many stay.
-pub(super) fn part_stably(entries: &mut [u32], waiting: &mut Vec<u32>, stays: impl Fn(u32) -> bool) -> usize {
+pub(super) fn part_stably(
+    entries: &mut [u32],
+    waiting: &mut Vec<u32>,
+    stays: impl Fn(u32) -> bool,
+) -> usize {
     if waiting.len() < entries.len() {
         waiting.resize(entries.len(), 0);
     }

@@ -1,16 +1,17 @@
-//! Quantile regression by gradient boosting as the surrogate: three runs say what is likely (the engine that the paper of
-//! the schemata exploiter calls GBRT, as in scikit-optimize).
+//! Quantile regression by gradient boosting as the surrogate: three runs say what is likely (the
+//! engine that the paper of the schemata exploiter calls GBRT, as in scikit-optimize).
 //!
-//! Thirty trees of depth 3 with learning rate 0.1 for each of the quantiles .16, .5 and .84; the middle one is what is
-//! expected, and half the distance of the outer two, which for a normal distribution is its standard deviation, how
-//! unsure that is.
+//! Thirty trees of depth 3 with learning rate 0.1 for each of the quantiles .16, .5 and .84; the
+//! middle one is what is expected, and half the distance of the outer two, which for a normal
+//! distribution is its standard deviation, how unsure that is.
 //!
-//! The loop is our booster's in small: its histograms, gains and leaf quantiles, for one loss whose gradient has two
-//! values, so that a node is known by two counts a code. The booster itself is made for more rows than there are trials and
-//! took five milliseconds an ask. As in the forest no tree is stored: the candidates are parted with the rows.
+//! The loop is our booster's in small: its histograms, gains and leaf quantiles, for one loss whose
+//! gradient has two values, so that a node is known by two counts a code. The booster itself is
+//! made for more rows than there are trials and took five milliseconds an ask. As in the forest no
+//! tree is stored: the candidates are parted with the rows.
 //!
-//! Deviation: normal scores of ranks are learned instead of losses, which was much better in our experiments;
-//! [`Targets::Losses`](super::Targets::Losses) is as published.
+//! Deviation: normal scores of ranks are learned instead of losses, which was much better in our
+//! experiments; [`Targets::Losses`](super::Targets::Losses) is as published.
 
 use std::ops::Range;
 
@@ -60,7 +61,8 @@ impl Regressor for Quantiles {
     fn believe(&self, known: &Cube, target: &[f64], asked: &Cube, _: &mut Stream) -> Vec<Belief> {
         let coded = Coded::new(known, target, asked);
         let [low, middle, high] = QUANTILES.map(|alpha| coded.boost(alpha, self.trees));
-        let belief = |at: usize| Belief { mean: middle[at], deviation: (high[at] - low[at]).max(0.0) / 2.0 };
+        let belief =
+            |at: usize| Belief { mean: middle[at], deviation: (high[at] - low[at]).max(0.0) / 2.0 };
         (0..asked.rows).map(belief).collect()
     }
 }
@@ -109,30 +111,45 @@ impl<'a> Coded<'a> {
         let (mut rows, mut candidates): (Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new());
         let (mut above, mut waiting, mut residuals) = (vec![0u32; count], Vec::new(), Vec::new());
         for _ in 0..trees {
-            // The upper half of a word counts rows whose target lies above their score, the lower half all rows.
-            let sides = self.target.iter().zip(&score).map(|(y, score)| 1 | u32::from(y > score) << 16);
+            // The upper half of a word counts rows whose target lies above their score, the lower
+            // half all rows.
+            let sides =
+                self.target.iter().zip(&score).map(|(y, score)| 1 | u32::from(y > score) << 16);
             above.iter_mut().zip(sides).for_each(|(word, side)| *word = side);
             rows.clear();
             rows.extend(0..count as u32);
             candidates.clear();
             candidates.extend(0..self.candidates as u32);
-            let mut open = vec![Node { rows: 0..count, candidates: 0..self.candidates, levels: DEPTH }];
+            let mut open =
+                vec![Node { rows: 0..count, candidates: 0..self.candidates, levels: DEPTH }];
             while let Some(Node { rows: own, candidates: asked, levels }) = open.pop() {
-                let best = if levels > 0 { self.best_cut(&rows[own.clone()], &above, alpha) } else { None };
+                let best = if levels > 0 {
+                    self.best_cut(&rows[own.clone()], &above, alpha)
+                } else {
+                    None
+                };
                 if let Some((parameter, last)) = best {
                     let (known, codes) = (&self.known[parameter], &self.asked[parameter]);
-                    let left = part_stably(&mut rows[own.clone()], &mut waiting, |row| known[row as usize] <= last);
-                    let kept =
-                        part_stably(&mut candidates[asked.clone()], &mut waiting, |at| codes[at as usize] <= last);
+                    let left = part_stably(&mut rows[own.clone()], &mut waiting, |row| {
+                        known[row as usize] <= last
+                    });
+                    let kept = part_stably(&mut candidates[asked.clone()], &mut waiting, |at| {
+                        codes[at as usize] <= last
+                    });
                     let (middle, cut) = (own.start + left, asked.start + kept);
                     let levels = levels - 1;
-                    open.push(Node { rows: own.start..middle, candidates: asked.start..cut, levels });
+                    open.push(Node {
+                        rows: own.start..middle,
+                        candidates: asked.start..cut,
+                        levels,
+                    });
                     open.push(Node { rows: middle..own.end, candidates: cut..asked.end, levels });
                     continue;
                 }
                 let own = &rows[own];
                 residuals.clear();
-                residuals.extend(own.iter().map(|&row| self.target[row as usize] - score[row as usize]));
+                residuals
+                    .extend(own.iter().map(|&row| self.target[row as usize] - score[row as usize]));
                 let value = RATE * quantile(&mut residuals, alpha);
                 own.iter().for_each(|&row| score[row as usize] += value);
                 candidates[asked].iter().for_each(|&at| said[at as usize] += value);
@@ -141,10 +158,12 @@ impl<'a> Coded<'a> {
         said
     }
 
-    /// The parameter and the last code of the left side of the split with the greatest gain, if there is one.
+    /// The parameter and the last code of the left side of the split with the greatest gain, if
+    /// there is one.
     ///
-    /// With gradient `1 - α` below the score and `-α` above it, a side of `n` rows, `a` of them above, has the sum
-    /// `G = (1 - α) n - a` and the hessian `n`; a split is worth `GL²/nL + GR²/nR - G²/n`.
+    /// With gradient `1 - α` below the score and `-α` above it, a side of `n` rows, `a` of them
+    /// above, has the sum `G = (1 - α) n - a` and the hessian `n`; a split is worth
+    /// `GL²/nL + GR²/nR - G²/n`.
     fn best_cut(&self, rows: &[u32], above: &[u32], alpha: f64) -> Option<(usize, u8)> {
         let worth = |word: u32| {
             let (all, above) = (word & 0xFFFF, word >> 16);
@@ -155,7 +174,8 @@ impl<'a> Coded<'a> {
         let (mut best, mut found) = (worth(total) + 1e-9, None);
         for (parameter, codes) in self.known.iter().enumerate() {
             let mut table = [0u32; CODES];
-            rows.iter().for_each(|&row| table[usize::from(codes[row as usize])] += above[row as usize]);
+            rows.iter()
+                .for_each(|&row| table[usize::from(codes[row as usize])] += above[row as usize]);
             let mut left = 0;
             for (code, &word) in table[..self.codes[parameter] - 1].iter().enumerate() {
                 left += word;
@@ -172,7 +192,8 @@ impl<'a> Coded<'a> {
     }
 }
 
-/// Boundaries between the values of a parameter: half-way between neighbours, and of many values every so manieth.
+/// Boundaries between the values of a parameter: half-way between neighbours, and of many values
+/// every so manieth.
 fn edges(column: &[f64]) -> Vec<f64> {
     let mut values = column.to_vec();
     values.sort_unstable_by(f64::total_cmp);

@@ -1,7 +1,7 @@
 //! Expected improvement: how much a configuration may be expected to lie below the least loss seen.
 //!
-//! With mean `m`, deviation `s` and the least value `f`, and `z = (f - m) / s`, it is `s (z Φ(z) + φ(z))`
-//! (Jones, Schonlau and Welch 1998, eq. 15).
+//! With mean `m`, deviation `s` and the least value `f`, and `z = (f - m) / s`, it is
+//! `s (z Φ(z) + φ(z))` (Jones, Schonlau and Welch 1998, eq. 15).
 
 use swarmwood_search::normal::density;
 
@@ -24,7 +24,10 @@ pub(super) fn expected(belief: &Belief, least: f64) -> f64 {
 }
 
 /// The places of the beliefs, the greatest expected improvement first; of equals the first.
-pub(super) fn by_improvement(beliefs: &[Belief], least: f64) -> impl Iterator<Item = usize> + use<> {
+pub(super) fn by_improvement(
+    beliefs: &[Belief],
+    least: f64,
+) -> impl Iterator<Item = usize> + use<> {
     let mut order: Vec<(f64, usize)> =
         beliefs.iter().enumerate().map(|(at, belief)| (expected(belief, least), at)).collect();
     order.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
@@ -46,9 +49,15 @@ mod tests {
 
     #[test]
     fn it_is_the_integral() {
-        for (mean, deviation, least) in [(0.0, 1.0, 0.0), (0.5, 0.2, -0.1), (-1.0, 0.7, 0.3), (2.0, 0.3, 0.6)] {
-            let (fast, slow) = (expected(&Belief { mean, deviation }, least), by_steps(mean, deviation, least));
-            assert!((fast - slow).abs() < 1e-6 + 0.02 * slow, "{mean} {deviation} {least}: {fast} {slow}");
+        for (mean, deviation, least) in
+            [(0.0, 1.0, 0.0), (0.5, 0.2, -0.1), (-1.0, 0.7, 0.3), (2.0, 0.3, 0.6)]
+        {
+            let (fast, slow) =
+                (expected(&Belief { mean, deviation }, least), by_steps(mean, deviation, least));
+            assert!(
+                (fast - slow).abs() < 1e-6 + 0.02 * slow,
+                "{mean} {deviation} {least}: {fast} {slow}"
+            );
         }
     }
 

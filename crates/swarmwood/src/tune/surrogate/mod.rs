@@ -1,13 +1,14 @@
 //! Engines that model the losses seen so far with trees and ask where they expect to improve most.
 //!
-//! After ten points that are spread over the space, every ask fits a [`Regressor`] to all trials told and takes, of a
-//! thousand random configurations, the one with the greatest expected improvement (Jones, Schonlau and Welch 1998;
-//! Hutter, Hoos and Leyton-Brown 2011 for forests) that was not asked yet. Losses become the normal scores of their ranks
-//! first: a few failures that are a hundred times worse than the rest would otherwise be all that the trees see. Random
+//! After ten points that are spread over the space, every ask fits a [`Regressor`] to all trials
+//! told and takes, of a thousand random configurations, the one with the greatest expected
+//! improvement (Jones, Schonlau and Welch 1998; Hutter, Hoos and Leyton-Brown 2011 for forests)
+//! that was not asked yet. Losses become the normal scores of their ranks first: a few failures
+//! that are a hundred times worse than the rest would otherwise be all that the trees see. Random
 //! candidates were better than neighbours of good points, which chase noise.
 //!
-//! A trial that somebody is still working on counts as one of middling loss, so that trials asked at the same time keep
-//! apart. Trials that failed are not asked again and not modelled.
+//! A trial that somebody is still working on counts as one of middling loss, so that trials asked
+//! at the same time keep apart. Trials that failed are not asked again and not modelled.
 
 pub mod forest;
 pub mod gbrt;
@@ -26,7 +27,8 @@ use improvement::by_improvement;
 /// Trials before the first model.
 const OPENING: usize = 10;
 
-/// Of more trials than this the latest are modelled: what is known about so many needs no older ones.
+/// Of more trials than this the latest are modelled: what is known about so many needs no older
+/// ones.
 const MODELLED: usize = 2000;
 
 /// Configurations that a model chooses from, unless said otherwise.
@@ -86,8 +88,15 @@ pub trait Regressor: Clone + Send + Default {
     fn of_trees(trees: usize) -> Self;
     /// How many trees it has.
     fn trees(&self) -> usize;
-    /// Learns from known configurations and says what it expects of others. All randomness comes from the stream.
-    fn believe(&self, known: &Cube, target: &[f64], asked: &Cube, stream: &mut Stream) -> Vec<Belief>;
+    /// Learns from known configurations and says what it expects of others. All randomness comes
+    /// from the stream.
+    fn believe(
+        &self,
+        known: &Cube,
+        target: &[f64],
+        asked: &Cube,
+        stream: &mut Stream,
+    ) -> Vec<Belief>;
 }
 
 /// The settings of a surrogate engine.
@@ -159,17 +168,23 @@ impl<R: Regressor> Method for Surrogate<R> {
         }
         let pending: Vec<&Point> = place.ledger.pending().collect();
         let target = self.targets(pending.len());
-        let known = Cube::new(place.space, self.recent().iter().map(|(point, _)| point).chain(pending));
-        let candidates: Vec<Point> = (0..self.settings.candidates).map(|_| place.space.draw(&mut stream)).collect();
+        let known =
+            Cube::new(place.space, self.recent().iter().map(|(point, _)| point).chain(pending));
+        let candidates: Vec<Point> =
+            (0..self.settings.candidates).map(|_| place.space.draw(&mut stream)).collect();
         let asked = Cube::new(place.space, candidates.iter());
         let least = target[..self.recent().len()].iter().copied().fold(f64::INFINITY, f64::min);
         let beliefs = self.settings.regressor.believe(&known, &target, &asked, &mut stream);
-        let new = by_improvement(&beliefs, least).find(|&at| !place.ledger.has_seen(&candidates[at]));
+        let new =
+            by_improvement(&beliefs, least).find(|&at| !place.ledger.has_seen(&candidates[at]));
         new.map(|at| candidates[at].clone()).or_else(|| place.fresh(&mut stream))
     }
 
     fn save(&self) -> Datum {
-        let told = self.told.iter().map(|(point, loss)| Datum::List(vec![Datum::point(point), Datum::Real(*loss)]));
+        let told = self
+            .told
+            .iter()
+            .map(|(point, loss)| Datum::List(vec![Datum::point(point), Datum::Real(*loss)]));
         Datum::record([
             ("losses", Datum::flag(self.settings.targets == Targets::Losses)),
             ("trees", Datum::Natural(self.settings.regressor.trees() as u64)),
@@ -179,7 +194,8 @@ impl<R: Regressor> Method for Surrogate<R> {
     }
 
     fn load(space: &Space, data: &Datum) -> Result<Self, Error> {
-        let targets = if data.field("losses")?.to_flag()? { Targets::Losses } else { Targets::Ranks };
+        let targets =
+            if data.field("losses")?.to_flag()? { Targets::Losses } else { Targets::Ranks };
         let regressor = R::of_trees(data.field("trees")?.count()?);
         let candidates = data.field("candidates")?.count()?;
         let told = data.field("told")?.list()?.iter().map(|datum| {

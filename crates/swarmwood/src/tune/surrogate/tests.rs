@@ -31,7 +31,8 @@ fn the_booster_keeps_the_contract() {
 /// A step, a slope and a parameter without effect.
 fn planted(rows: usize, seed: u64) -> (Cube, Vec<f64>) {
     let mut stream = Stream::new(seed, 0, 0);
-    let columns: Vec<Vec<f64>> = (0..3).map(|_| (0..rows).map(|_| stream.unit()).collect()).collect();
+    let columns: Vec<Vec<f64>> =
+        (0..3).map(|_| (0..rows).map(|_| stream.unit()).collect()).collect();
     let target = (0..rows).map(|row| f64::from(columns[0][row] > 0.6) + columns[1][row]).collect();
     (Cube { columns, rows }, target)
 }
@@ -40,7 +41,9 @@ fn check_planted(regressor: impl Regressor, tolerance: f64) {
     let (known, target) = planted(300, 1);
     let (asked, truth) = planted(200, 2);
     let beliefs = regressor.believe(&known, &target, &asked, &mut Stream::new(3, 0, 0));
-    let error: f64 = beliefs.iter().zip(&truth).map(|(belief, y)| (belief.mean - y).powi(2)).sum::<f64>() / 200.0;
+    let error: f64 =
+        beliefs.iter().zip(&truth).map(|(belief, y)| (belief.mean - y).powi(2)).sum::<f64>()
+            / 200.0;
     // The targets spread by 0.32 about their mean.
     assert!(error < tolerance, "{error}");
     assert!(beliefs.iter().all(|belief| belief.mean.is_finite() && belief.deviation >= 0.0));
@@ -54,10 +57,13 @@ fn planted_steps_and_slopes_are_learned() {
 
 #[test]
 fn a_forest_of_known_rows_is_unsure_where_it_knows_nothing() {
-    let known = Cube { columns: vec![(0..40).map(|i| f64::from(i % 20) / 40.0).collect()], rows: 40 };
-    let target: Vec<f64> = (0..40).map(|i| if i % 20 < 10 { 0.0 } else { f64::from(i % 3) }).collect();
+    let known =
+        Cube { columns: vec![(0..40).map(|i| f64::from(i % 20) / 40.0).collect()], rows: 40 };
+    let target: Vec<f64> =
+        (0..40).map(|i| if i % 20 < 10 { 0.0 } else { f64::from(i % 3) }).collect();
     let asked = Cube { columns: vec![vec![0.1, 0.45]], rows: 2 };
-    let beliefs = forest::RandomForest::default().believe(&known, &target, &asked, &mut Stream::new(1, 0, 0));
+    let beliefs =
+        forest::RandomForest::default().believe(&known, &target, &asked, &mut Stream::new(1, 0, 0));
     assert!(beliefs[0].mean.abs() < 1e-9 && beliefs[0].deviation < 1e-6, "{beliefs:?}");
     assert!(beliefs[1].deviation > 0.1, "{beliefs:?}");
 }
@@ -100,10 +106,14 @@ fn best_of(mut engine: Box<dyn Engine>, space: &Space, trials: usize) -> f64 {
 #[test]
 fn both_engines_leave_random_search_behind() {
     let space = mixed();
-    let mean =
-        |make: &dyn Fn(u64) -> Box<dyn Engine>| (0..4).map(|seed| best_of(make(seed), &space, 60)).sum::<f64>() / 4.0;
+    let mean = |make: &dyn Fn(u64) -> Box<dyn Engine>| {
+        (0..4).map(|seed| best_of(make(seed), &space, 60)).sum::<f64>() / 4.0
+    };
     let random = mean(&|seed| Box::new(Random::new(&space, seed).unwrap()));
     let forest = mean(&|seed| Box::new(Forest::new(&space, Settings::default(), seed).unwrap()));
     let gbrt = mean(&|seed| Box::new(Gbrt::new(&space, Settings::default(), seed).unwrap()));
-    assert!(forest < 0.7 * random && gbrt < 0.7 * random, "random {random}, forest {forest}, gbrt {gbrt}");
+    assert!(
+        forest < 0.7 * random && gbrt < 0.7 * random,
+        "random {random}, forest {forest}, gbrt {gbrt}"
+    );
 }
