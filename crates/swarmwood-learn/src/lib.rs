@@ -1,7 +1,9 @@
 //! Learners over binned shards of rows.
 
 pub mod bins;
+pub mod budget;
 pub mod cart;
+pub mod context;
 pub mod data;
 pub mod dataset;
 pub mod dealing;

@@ -17,7 +17,8 @@ const CRATES: &[(&str, &[&str])] = &[
 /// The modules of `learn`, lowest first. A module may import from lower rows only, never from its
 /// own row.
 const LAYERS: &[&[&str]] = &[
-    &["data", "event", "pool", "dealing"],
+    &["budget", "data", "event", "pool", "dealing"],
+    &["context"],
     &["bins"],
     &["dataset", "ranked"],
     &["leaf_loss"],
