@@ -24,8 +24,7 @@ choices! {
         SwarmTree = "swarm-tree",
         /// one tree, grown greedily and cut back by cross-validation (CART)
         Cart = "cart",
-        /// the thresholds of such a tree moved together by an adaptive particle swarm, as published
-        /// (CART and APSO)
+        /// the thresholds of such a tree moved together by an adaptive particle swarm, as published (CART and APSO)
         ApsoTree = "apso-tree",
         /// one tree whose every place is won by the symbol of greatest score, as published (TSO)
         TsoTree = "tso-tree",
@@ -49,8 +48,7 @@ choices! {
 choices! {
     /// The order in which a tree grows.
     Growth {
-        /// for greedy depth; for swarm leaf, or oblivious if better on unseen rows; oblivious for
-        /// the other swarms
+        /// for greedy depth; for swarm leaf, or oblivious if better on unseen rows; oblivious for the other swarms
         Auto = "auto",
         /// level after level, every node that gains
         Depth = "depth",
@@ -108,8 +106,7 @@ choices! {
         Auto = "auto",
         /// share of rows whose class is right
         Accuracy = "accuracy",
-        /// mean share of each class's rows that is right: sensitivity and specificity of two
-        /// classes; for single trees
+        /// mean share of each class's rows that is right: sensitivity and specificity of two classes; for single trees
         Recall = "recall",
         /// root of the mean squared error
         Rmse = "rmse",
@@ -121,8 +118,7 @@ choices! {
 choices! {
     /// What the rules of a single tree are chosen by.
     Criterion {
-        /// gini for cart and mix for swarm-tree if the target has classes, squared if it is a
-        /// number
+        /// gini for cart and mix for swarm-tree if the target has classes, squared if it is a number
         Auto = "auto",
         /// rows of another class than their leaf's
         Accuracy = "accuracy",
@@ -298,25 +294,20 @@ table! {
     /// order in which a tree grows
     growth: Growth = Growth::Auto,
         Method, Allowed::Choices(Growth::CHOICES), aliases ["grow_policy"], only [ENSEMBLE, TREES];
-    /// rounds; each adds one tree, or one tree a class where there are three or more classes; for
-    /// split-tree of the model before
+    /// rounds; each adds one tree, or one tree a class where there are three or more classes; for split-tree of the model before
     trees: usize = 100,
         Size, Allowed::whole(1, 1_000_000), aliases ["rounds", "n_estimators", "num_rounds"], only [BOOSTED];
-    /// greatest depth of a tree; 0 is no limit, for leaf growth alone; at most 16 for oblivious
-    /// trees
+    /// greatest depth of a tree; 0 is no limit, for leaf growth alone; at most 16 for oblivious trees
     depth: usize = 6,
         Size, Allowed::whole(0, 32), aliases ["max_depth"], only [TREES];
-    /// greatest number of leaves; 0 is 31 for leaf growth, what the depth allows, or for swarm-tree
-    /// the best size on unseen rows
+    /// greatest number of leaves; 0 is 31 for leaf growth, what the depth allows, or for swarm-tree the best size on unseen rows
     max_leaves: usize = 0,
         Size, Allowed::whole(0, 1 << 20), aliases ["leaves", "num_leaves"],
         only [LEAVES, TREES, Condition::Growth(&[Growth::Auto, Growth::Depth, Growth::Leaf])];
-    /// leaves of all trees together, to be spent on few large or many small trees; 0 keeps to trees
-    /// and max_leaves
+    /// leaves of all trees together, to be spent on few large or many small trees; 0 keeps to trees and max_leaves
     total_leaves: usize = 0,
         Size, Allowed::whole(0, 1 << 20), aliases [], only [SEARCH];
-    /// work a search may do: trees grown (swarm) or descents (swarm-tree); 0 is as much as the
-    /// method wants
+    /// work a search may do: trees grown (swarm) or descents (swarm-tree); 0 is as much as the method wants
     budget: usize = 0,
         Size, Allowed::whole(0, 1_000_000_000), aliases [], only [BUDGET];
     /// what the rules of a single tree are chosen by
@@ -325,8 +316,7 @@ table! {
     /// whether rows are weighted so that every class counts the same
     balanced: bool = false,
         Tree, Allowed::Switch, aliases [], only [SINGLE];
-    /// what mistakes cost, a row a true class, a column a decision: '0,1;5,0' makes it five times
-    /// as dear to miss the second
+    /// what mistakes cost, a row a true class, a column a decision: '0,1;5,0' makes it five times as dear to miss the second
     costs: Matrix = Matrix::default(),
         Tree, Allowed::Matrix, aliases [], only [CHOSEN];
     /// fewest rows of a leaf; auto is 1, and for swarm-tree 5 for classes and 20 for numbers
@@ -335,8 +325,7 @@ table! {
     /// most places where a number may be cut; 0 is between any two values
     thresholds: usize = 0,
         Tree, Allowed::whole(0, 65_534), aliases [], only [SINGLE];
-    /// whether CART's tree is kept unless the search is better on unseen rows; auto is yes for
-    /// classes without a criterion
+    /// whether CART's tree is kept unless the search is better on unseen rows; auto is yes for classes without a criterion
     guard: Auto<bool> = Auto::Auto,
         Tree, Allowed::Switch, aliases [], only [Condition::Method(&[Method::SwarmTree])];
     /// how far a grown tree is cut back
@@ -351,8 +340,7 @@ table! {
     /// what cells of the grid without training rows predict
     empty_cells: EmptyCells = EmptyCells::Nearest,
         Tree, Allowed::Choices(EmptyCells::CHOICES), aliases [], only [GRID];
-    /// grids to search, each after the first on a random half of the features; the one that fits
-    /// best is kept
+    /// grids to search, each after the first on a random half of the features; the one that fits best is kept
     repeats: usize = 1,
         Tree, Allowed::whole(1, 1000), aliases [], only [GRID];
     /// share of each step that is taken
@@ -379,8 +367,7 @@ table! {
     /// greatest number of bins a feature is cut into
     max_bin: usize = 255,
         Sampling, Allowed::whole(2, 255), aliases ["max_bins"], only [BOOSTED, TREES];
-    /// start of every random stream; the same seed gives the same model, whatever the number of
-    /// threads
+    /// start of every random stream; the same seed gives the same model, whatever the number of threads
     seed: u64 = 0,
         Sampling, Allowed::whole(0, u64::MAX), aliases ["random_state"], only [];
     /// loss that training minimises
@@ -403,12 +390,10 @@ table! {
     /// validation metric that early stopping watches
     metric: MetricChoice = MetricChoice::Auto,
         Validation, Allowed::Choices(MetricChoice::CHOICES), aliases ["eval_metric"], only [GREEDY];
-    /// members of the swarm; auto is 50 for classes and 200 for numbers, 100 for apso-tree, and 4
-    /// trees for swarm-tree
+    /// members of the swarm; auto is 50 for classes and 200 for numbers, 100 for apso-tree, and 4 trees for swarm-tree
     population: Auto<usize> = Auto::Auto,
         Swarm, Allowed::whole(1, 1_000_000), aliases [], only [POPULATION];
-    /// iterations of the swarm, the initial one counted; the paper of sgbdt does not tell its own
-    /// number
+    /// iterations of the swarm, the initial one counted; the paper of sgbdt does not tell its own number
     iterations: usize = 100,
         Swarm, Allowed::whole(1, 1_000_000), aliases [], only [PARTICLES];
     /// chance that a dimension takes the value of the particle's own best
@@ -420,8 +405,7 @@ table! {
     /// what the swarm makes best on the training rows
     fitness: FitnessChoice = FitnessChoice::Auto,
         Swarm, Allowed::Choices(FitnessChoice::CHOICES), aliases [], only [PARTICLES];
-    /// part of the sensitivity in the fitness recall if there are two classes; the rest is
-    /// specificity
+    /// part of the sensitivity in the fitness recall if there are two classes; the rest is specificity
     sensitivity: f64 = 0.5,
         Swarm, Allowed::within(0.0, 1.0), aliases [], only [FLOWN];
     /// whether alpha and beta follow the state of the swarm; not in the paper
@@ -433,8 +417,7 @@ table! {
     /// whether one particle starts at trees that were grown greedily; not in the paper
     greedy_seed: bool = false,
         Swarm, Allowed::Switch, aliases [], only [SWARM];
-    /// whether rules of the best particle are then replaced one at a time as long as that helps;
-    /// not in the paper
+    /// whether rules of the best particle are then replaced one at a time as long as that helps; not in the paper
     local_search: bool = false,
         Swarm, Allowed::Switch, aliases [], only [SWARM, OBLIVIOUS];
     /// chance of each earlier round to be left out
