@@ -8,7 +8,7 @@ use swarmwood::learn::metric::reliability::{BINS, Bin, Reliability};
 use swarmwood::model::TargetKind;
 
 use crate::chart::{
-    BLUE, Chart, GREY, LOW, Line, MARGIN, Mark, ORANGE, Place, TALL, TITLE, WIDTH, page,
+    BLUE, Chart, ChartArea, GREY, LOW, MARGIN, ORANGE, Series, SeriesMark, TALL, TITLE, WIDTH, page,
 };
 
 /// Dots of single rows.
@@ -21,7 +21,7 @@ const BARS: usize = 25;
 const OUTER: f64 = 0.005;
 
 /// What the chances of a model are chances of; numbers have none.
-pub fn judged(target: &TargetKind) -> Option<String> {
+pub fn predicted_event(target: &TargetKind) -> Option<String> {
     match target.classes() {
         [] => None,
         [_, positive] => Some(format!("'{positive}'")),
@@ -48,16 +48,16 @@ pub fn charts(pairs: &Reliability, judged: Option<&str>) -> [(&'static str, Char
 pub fn draw(title: &str, pairs: &Reliability, judged: Option<&str>) -> String {
     let [(_, upper), (_, lower)] = charts(pairs, judged);
     let (top, width) = (MARGIN + TITLE, WIDTH - 2.0 * MARGIN);
-    let upper = upper.draw("upper", Place { left: MARGIN, top, width, height: TALL * 1.3 });
+    let upper = upper.draw("upper", ChartArea { left: MARGIN, top, width, height: TALL * 1.3 });
     let below = top + TALL * 1.3;
-    let lower = lower.draw("lower", Place { left: MARGIN, top: below, width, height: LOW });
+    let lower = lower.draw("lower", ChartArea { left: MARGIN, top: below, width, height: LOW });
     page(title, &[upper, lower].concat(), below + LOW + MARGIN)
 }
 
 /// Chances and how often they came true.
 fn diagram(pairs: &Reliability, judged: &str) -> Chart {
     let bins = pairs.bins(BINS);
-    let line = |name: &str, colour, mark, points| Line {
+    let line = |name: &str, colour, mark, points| Series {
         name: name.to_string(),
         colour,
         points,
@@ -74,12 +74,12 @@ fn diagram(pairs: &Reliability, judged: &str) -> Chart {
         x_label: format!("predicted chance of {judged}"),
         y_label: "share that came true".to_string(),
         lines: vec![
-            line("perfect", GREY, Mark::Dashed, vec![(0.0, 0.0), (1.0, 1.0)]),
-            line("95 % interval", ORANGE, Mark::Stems, sure.collect()),
+            line("perfect", GREY, SeriesMark::Dashed, vec![(0.0, 0.0), (1.0, 1.0)]),
+            line("95 % interval", ORANGE, SeriesMark::Stems, sure.collect()),
             line(
                 &format!("{} bins of at most {rows} rows", bins.len()),
                 BLUE,
-                Mark::Dots(4.5, 1.0),
+                SeriesMark::Dots(4.5, 1.0),
                 means,
             ),
         ],
@@ -105,7 +105,7 @@ fn chances(pairs: &Reliability) -> Chart {
 /// What happened against what was predicted.
 fn scatter(pairs: &Reliability) -> Chart {
     let bins = pairs.bins(BINS);
-    let line = |name: &str, colour, whole, mark, points| Line {
+    let line = |name: &str, colour, whole, mark, points| Series {
         name: name.to_string(),
         colour,
         points,
@@ -122,10 +122,16 @@ fn scatter(pairs: &Reliability) -> Chart {
         x_label: "predicted".to_string(),
         y_label: "actual".to_string(),
         lines: vec![
-            line("rows", GREY, false, Mark::Dots(1.6, 0.45), dots),
-            line("perfect", GREY, true, Mark::Dashed, vec![(low, low), (high, high)]),
-            line("four in five rows", ORANGE, true, Mark::Stems, stems.collect()),
-            line(&format!("means of {} bins", bins.len()), BLUE, true, Mark::Dots(4.5, 1.0), means),
+            line("rows", GREY, false, SeriesMark::Dots(1.6, 0.45), dots),
+            line("perfect", GREY, true, SeriesMark::Dashed, vec![(low, low), (high, high)]),
+            line("four in five rows", ORANGE, true, SeriesMark::Stems, stems.collect()),
+            line(
+                &format!("means of {} bins", bins.len()),
+                BLUE,
+                true,
+                SeriesMark::Dots(4.5, 1.0),
+                means,
+            ),
         ],
     }
 }
@@ -133,7 +139,7 @@ fn scatter(pairs: &Reliability) -> Chart {
 /// How far off predictions are, over what was predicted: a good model leaves no pattern.
 pub fn residuals(pairs: &Reliability) -> Chart {
     let off = |(predicted, actual): (f64, f64)| (predicted, actual - predicted);
-    let line = |name: &str, colour, whole, mark, points| Line {
+    let line = |name: &str, colour, whole, mark, points| Series {
         name: name.to_string(),
         colour,
         points,
@@ -152,10 +158,10 @@ pub fn residuals(pairs: &Reliability) -> Chart {
         x_label: "predicted".to_string(),
         y_label: "actual less predicted".to_string(),
         lines: vec![
-            line("rows", GREY, false, Mark::Dots(1.6, 0.45), dots),
-            line("perfect", GREY, true, Mark::Dashed, vec![(low, 0.0), (high, 0.0)]),
-            line("four in five rows", ORANGE, true, Mark::Stems, stems.collect()),
-            line("means", BLUE, true, Mark::Dots(4.5, 1.0), means),
+            line("rows", GREY, false, SeriesMark::Dots(1.6, 0.45), dots),
+            line("perfect", GREY, true, SeriesMark::Dashed, vec![(low, 0.0), (high, 0.0)]),
+            line("four in five rows", ORANGE, true, SeriesMark::Stems, stems.collect()),
+            line("means", BLUE, true, SeriesMark::Dots(4.5, 1.0), means),
         ],
     }
 }
@@ -186,8 +192,13 @@ pub fn bars(values: impl Iterator<Item = f64>, (low, high): (f64, f64), x_label:
         [(left, 0.0), (left + width, count)]
     });
     let points = corners.collect();
-    let bars =
-        Line { name: "rows".to_string(), colour: BLUE, points, whole: true, mark: Mark::Bars };
+    let bars = Series {
+        name: "rows".to_string(),
+        colour: BLUE,
+        points,
+        whole: true,
+        mark: SeriesMark::Bars,
+    };
     Chart { x_label: x_label.to_string(), y_label: "rows".to_string(), lines: vec![bars] }
 }
 

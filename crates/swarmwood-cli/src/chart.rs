@@ -4,11 +4,11 @@ use std::fmt::Write;
 
 pub use swarmwood::model::picture::escape;
 
-use crate::talk::short;
+use crate::format::number;
 
 /// Where a chart stands on the page, axes and labels included.
 #[derive(Clone, Copy)]
-pub struct Place {
+pub struct ChartArea {
     pub left: f64,
     pub top: f64,
     pub width: f64,
@@ -16,19 +16,19 @@ pub struct Place {
 }
 
 /// One line of a chart.
-pub struct Line {
+pub struct Series {
     pub name: String,
     pub colour: &'static str,
     pub points: Vec<(f64, f64)>,
     /// Whether the whole line must be seen; others may leave the chart where they are far off.
     pub whole: bool,
     /// How it is drawn.
-    pub mark: Mark,
+    pub mark: SeriesMark,
 }
 
 /// How the points of a line are drawn.
 #[derive(Clone, Copy, PartialEq)]
-pub enum Mark {
+pub enum SeriesMark {
     /// One after the other.
     Line,
     /// The same, in dashes.
@@ -45,7 +45,7 @@ pub enum Mark {
 pub struct Chart {
     pub x_label: String,
     pub y_label: String,
-    pub lines: Vec<Line>,
+    pub lines: Vec<Series>,
 }
 
 /// The page of a document.
@@ -110,7 +110,7 @@ const LETTER: f64 = 7.0;
 const DIGIT: f64 = 8.0;
 
 /// The plane of a chart: pixels and the values they stand for.
-struct Plane {
+struct PlotArea {
     left: f64,
     top: f64,
     width: f64,
@@ -119,7 +119,7 @@ struct Plane {
     y: (f64, f64),
 }
 
-impl Plane {
+impl PlotArea {
     fn x_of(&self, x: f64) -> f64 {
         self.left + (x - self.x.0) / (self.x.1 - self.x.0) * self.width
     }
@@ -131,12 +131,12 @@ impl Plane {
 
 impl Chart {
     /// The chart as SVG elements. `name` is an identifier of its own on the page.
-    pub fn draw(&self, name: &str, place: Place) -> String {
+    pub fn draw(&self, name: &str, place: ChartArea) -> String {
         let all = || self.lines.iter().flat_map(|line| &line.points);
         let width = place.width - LEFT - RIGHT;
         let legend = self.legend(width);
         let top = TOP + LEGEND * legend.last().map_or(0.0, |last| last.2);
-        let plane = Plane {
+        let plane = PlotArea {
             left: place.left + LEFT,
             top: place.top + top,
             width,
@@ -166,17 +166,17 @@ impl Chart {
             let name = &line.name;
             // Writing to a String cannot fail.
             let _ = match line.mark {
-                Mark::Line | Mark::Dashed if finite().count() > 1 => {
-                    let (from, to) = (short(first.1), short(last.1));
+                SeriesMark::Line | SeriesMark::Dashed if finite().count() > 1 => {
+                    let (from, to) = (number(first.1), number(last.1));
                     write!(
                         text,
                         " {name}: from {from} at {} to {to} at {}.",
-                        short(first.0),
-                        short(last.0)
+                        number(first.0),
+                        number(last.0)
                     )
                 }
-                Mark::Bars => write!(text, " {name}: bars up to {}.", short(high)),
-                _ => write!(text, " {name}: between {} and {}.", short(low), short(high)),
+                SeriesMark::Bars => write!(text, " {name}: bars up to {}.", number(high)),
+                _ => write!(text, " {name}: between {} and {}.", number(low), number(high)),
             };
         }
         text
@@ -184,13 +184,13 @@ impl Chart {
 
     /// The chart as a picture for a page of HTML.
     pub fn inline(&self, id: &str, title: &str, (width, height): (f64, f64)) -> String {
-        let body = self.draw(id, Place { left: 0.0, top: 0.0, width, height });
+        let body = self.draw(id, ChartArea { left: 0.0, top: 0.0, width, height });
         inline(id, title, &self.tell(), (width, height), &body)
     }
 
     /// The entries of the legend, each with where it begins and on which line; lines are as wide as
     /// the plane.
-    fn legend(&self, width: f64) -> Vec<(&Line, f64, f64)> {
+    fn legend(&self, width: f64) -> Vec<(&Series, f64, f64)> {
         let (mut x, mut row) = (0.0, 0.0);
         let mut entries = Vec::new();
         // Lines without a name belong to one that has it.
@@ -222,7 +222,7 @@ impl Chart {
         })
     }
 
-    fn draw_axes(&self, svg: &mut String, plane: &Plane) -> std::fmt::Result {
+    fn draw_axes(&self, svg: &mut String, plane: &PlotArea) -> std::fmt::Result {
         let (bottom, right) = (plane.top + plane.height, plane.left + plane.width);
         for tick in ticks(plane.y) {
             let y = plane.y_of(tick);
@@ -280,8 +280,8 @@ impl Chart {
         )
     }
 
-    fn draw_lines(&self, svg: &mut String, plane: &Plane, name: &str) -> std::fmt::Result {
-        let Plane { left, top, width, height, .. } = plane;
+    fn draw_lines(&self, svg: &mut String, plane: &PlotArea, name: &str) -> std::fmt::Result {
+        let PlotArea { left, top, width, height, .. } = plane;
         writeln!(
             svg,
             "<clipPath id='{name}'><rect x='{left:.1}' y='{top:.1}' width='{width:.1}' height='{height:.1}'/></clipPath>"
@@ -292,16 +292,16 @@ impl Chart {
 
 fn draw_legend(
     svg: &mut String,
-    entries: &[(&Line, f64, f64)],
+    entries: &[(&Series, f64, f64)],
     (left, top): (f64, f64),
 ) -> std::fmt::Result {
     for (line, x, row) in entries {
         let (x, y) = (left + x, top - 8.0 + LEGEND * row);
         let (end, middle) = (x + 18.0, y - 4.0);
-        let dashes = if line.mark == Mark::Dashed { " stroke-dasharray='5 3'" } else { "" };
+        let dashes = if line.mark == SeriesMark::Dashed { " stroke-dasharray='5 3'" } else { "" };
         let ends = format!("x1='{x:.1}' y1='{middle:.1}' x2='{end:.1}' y2='{middle:.1}'");
         match line.mark {
-            Mark::Dots(radius, _) => {
+            SeriesMark::Dots(radius, _) => {
                 let (x, colour) = (x + 9.0, line.colour);
                 writeln!(
                     svg,
@@ -317,26 +317,26 @@ fn draw_legend(
     Ok(())
 }
 
-impl Line {
-    fn draw(&self, svg: &mut String, plane: &Plane, name: &str) -> std::fmt::Result {
+impl Series {
+    fn draw(&self, svg: &mut String, plane: &PlotArea, name: &str) -> std::fmt::Result {
         let finite = self.points.iter().filter(|(x, y)| x.is_finite() && y.is_finite());
         let points: Vec<(f64, f64)> =
             finite.map(|&(x, y)| (plane.x_of(x), plane.y_of(y))).collect();
         let (colour, clip) = (self.colour, format!("clip-path='url(#{name})'"));
         match (self.mark, &points[..]) {
-            (Mark::Dots(radius, opacity), points) => {
+            (SeriesMark::Dots(radius, opacity), points) => {
                 writeln!(svg, "<g fill='{colour}' fill-opacity='{opacity}' {clip}>")?;
                 for (x, y) in points {
                     writeln!(svg, "<circle cx='{x:.1}' cy='{y:.1}' r='{radius}'/>")?;
                 }
                 writeln!(svg, "</g>")
             }
-            (Mark::Stems, points) => points.chunks_exact(2).try_for_each(|ends| {
+            (SeriesMark::Stems, points) => points.chunks_exact(2).try_for_each(|ends| {
                 let ((x1, y1), (x2, y2)) = (ends[0], ends[1]);
                 let line = format!("x1='{x1:.1}' y1='{y1:.1}' x2='{x2:.1}' y2='{y2:.1}'");
                 writeln!(svg, "<line {line} stroke='{colour}' stroke-width='2' {clip}/>")
             }),
-            (Mark::Bars, points) => points.chunks_exact(2).try_for_each(|corners| {
+            (SeriesMark::Bars, points) => points.chunks_exact(2).try_for_each(|corners| {
                 let ((x1, y1), (x2, y2)) = (corners[0], corners[1]);
                 // A gap between neighbours.
                 let (width, height) = ((x2 - x1 - 1.0).max(0.5), (y1 - y2).max(0.0));
@@ -346,12 +346,12 @@ impl Line {
                 )
             }),
             // One point is no line; a dot can be seen.
-            (Mark::Line | Mark::Dashed, [(x, y)]) => {
+            (SeriesMark::Line | SeriesMark::Dashed, [(x, y)]) => {
                 writeln!(svg, "<circle cx='{x:.1}' cy='{y:.1}' r='3' fill='{colour}'/>")
             }
-            (Mark::Line | Mark::Dashed, points) => {
+            (SeriesMark::Line | SeriesMark::Dashed, points) => {
                 let points: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
-                let dashes = if self.mark == Mark::Dashed { " stroke-dasharray='6 5'" } else { "" };
+                let dashes = if self.mark == SeriesMark::Dashed { " stroke-dasharray='6 5'" } else { "" };
                 writeln!(
                     svg,
                     "<polyline points='{}' fill='none' stroke='{colour}' stroke-width='1.8'{dashes} {clip}/>",
@@ -437,12 +437,12 @@ mod tests {
     }
 
     fn chart(names: &[&str]) -> Chart {
-        let line = |name: &&str| Line {
+        let line = |name: &&str| Series {
             name: name.to_string(),
             colour: BLUE,
             points: vec![(0.0, 1.0), (f64::NAN, 9.0), (4.0, 0.25)],
             whole: true,
-            mark: Mark::Line,
+            mark: SeriesMark::Line,
         };
         Chart {
             x_label: "round".into(),

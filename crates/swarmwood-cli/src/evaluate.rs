@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::ArgMatches;
+use clap::{ArgMatches, Command};
 use serde_json::{Value, json};
 use swarmwood::evaluate::Evaluation;
 use swarmwood::learn::metric::reliability::BINS;
@@ -10,68 +10,104 @@ use swarmwood::model::Model;
 use swarmwood::write::write_atomically;
 use swarmwood::{Result, evaluate, read, store};
 
-use crate::args::{self, talk_of};
 use crate::calibration;
-use crate::predict::Scoring;
-use crate::talk::{self, metrics_json, short};
+use crate::console;
+use crate::flags;
+use crate::format::{count, number};
+use crate::json::metrics_json;
+use crate::scoring::ScoringOptions;
+
+/// The subcommand.
+pub fn command() -> Command {
+    Command::new("evaluate")
+        .visible_alias("eval")
+        .about("Compute the metrics of a model on rows whose target is known")
+        .args_override_self(true)
+        .arg(flags::model_arg())
+        .arg(
+            flags::data_arg(
+                "rows with the target: CSV (plain or gzip), Parquet, or - for standard input",
+            )
+            .required(true),
+        )
+        .arg(flags::text_flag(
+            "target",
+            "COLUMN",
+            "column with the true target [default: the name in the model]",
+        ))
+        .arg(flags::text_flag("weight", "COLUMN", "column with the weight of each row"))
+        .arg(flags::file_flag(
+            "plot",
+            "SVG file: reliability diagram of a classifier, or predicted against actual values",
+        ))
+        .arg(flags::first_rounds_flag())
+        .arg(flags::delimiter_flag())
+        .arg(flags::threads_flag())
+        .args(flags::console_flags())
+}
 
 /// Runs the command.
 pub fn run(flags: &ArgMatches) -> Result<()> {
-    let talk = talk_of(flags);
-    let mut scoring = Scoring::new(flags)?;
-    let model = store::load(&scoring.model)?;
-    // Models of other libraries do not know what their target was called.
-    let named = flags.get_one::<String>("target").cloned();
-    scoring.options.target = named.unwrap_or_else(|| model.schema.target.name.clone());
-    scoring.options.weight = flags.get_one::<String>("weight").cloned();
+    let console = flags::console(flags);
+    let options = ScoringOptions::new(flags)?;
+    let model = store::load(&options.model)?;
+    let options = options.with_target(flags, &model);
+
     let plot = flags.get_one::<PathBuf>("plot");
     if let Some(path) = plot {
-        // A wrong path should cost no work.
+        // A wrong path should be found before the work.
         store::probe(path)?;
     }
-    let source =
-        args::source(flags.get_one::<PathBuf>("data").map_or(Path::new("-"), PathBuf::as_path));
-    let rows = read::matching(&source, &model.schema, &scoring.options)?;
-    talk.warn(&rows.warnings);
-    let found = evaluate::evaluate(&model, &rows, scoring.first, scoring.threads)?;
+
+    let rows = read::matching(&flags::data_source(flags), &model.schema, &options.read)?;
+    console.warnings(&rows.warnings);
+    let evaluation = evaluate::evaluate(&model, &rows, options.first_rounds, options.threads)?;
+
     if let Some(path) = plot {
-        let svg = picture(&scoring.model, &model, &found);
+        let svg = draw(&options.model, &model, &evaluation);
         write_atomically(path, |out| out.write_all(svg.as_bytes()))?;
     }
+
     if flags.get_flag("json") {
-        let mut object = metrics_json(&found.metrics);
-        object["rows"] = Value::from(found.rows);
-        object["bins"] = bins(&found);
-        return talk::json(&object);
+        let mut object = metrics_json(&evaluation.metrics);
+        object["rows"] = Value::from(evaluation.rows);
+        object["calibration_bins"] = bins_json(&evaluation);
+        return console::print_json(&object);
     }
-    let mut text = format!("{:<18} {}\n", "rows", found.rows);
-    for (name, value) in &found.metrics {
-        text.push_str(&format!("{name:<18} {}\n", short(*value)));
+    let mut text = format!("{:<18} {}\n", "rows", evaluation.rows);
+    for (name, value) in &evaluation.metrics {
+        text.push_str(&format!("{name:<18} {}\n", number(*value)));
     }
-    talk::result(&text)
+    console::print_result(&text)
 }
 
-/// The bins of the calibration error, for machines.
-fn bins(found: &Evaluation) -> Value {
-    let bins = found.pairs.bins(BINS);
+/// The bins of the calibration error.
+fn bins_json(evaluation: &Evaluation) -> Value {
+    let bins = evaluation.pairs.bins(BINS);
     bins.iter()
-        .map(|bin| json!({"rows": bin.rows, "predicted": bin.predicted, "actual": bin.actual}))
+        .map(|bin| {
+            json!({
+                "rows": bin.rows,
+                "mean_predicted": bin.predicted,
+                "mean_actual": bin.actual,
+            })
+        })
         .collect()
 }
 
-/// The picture of the evaluation.
-fn picture(file: &Path, model: &Model, found: &Evaluation) -> String {
+/// The chart of the evaluation.
+fn draw(file: &Path, model: &Model, evaluation: &Evaluation) -> String {
     let metric = |name: &str| {
-        found.metrics.iter().find(|metric| metric.0 == name).map(|&(_, value)| short(value))
+        let found = evaluation.metrics.iter().find(|metric| metric.0 == name);
+        found.map(|&(_, value)| format!("{name} {}", number(value)))
     };
-    let told = |names: [&str; 2]| {
-        let known = names.into_iter().filter_map(|name| Some(format!("{name} {}", metric(name)?)));
-        known.collect::<Vec<_>>().join(", ")
-    };
+
+    let event = calibration::predicted_event(&model.schema.target.kind);
+    let headline = if event.is_some() { ["ece", "brier"] } else { ["rmse", "r2"] };
+    let metrics = headline.into_iter().filter_map(metric).collect::<Vec<_>>().join(", ");
+
     let name =
         file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let rows = talk::count(found.rows, "row");
-    let judged = calibration::judged(&model.schema.target.kind);
-    let told = if judged.is_some() { told(["ece", "brier"]) } else { told(["rmse", "r2"]) };
-    calibration::draw(&format!("{name} on {rows}: {told}"), &found.pairs, judged.as_deref())
+    let title = format!("{name} on {}: {metrics}", count(evaluation.rows, "row"));
+    calibration::draw(&title, &evaluation.pairs, event.as_deref())
 }

@@ -1,4 +1,4 @@
-//! Ctrl-C: the first one asks politely, the second one leaves at once.
+//! Ctrl-C: the first one asks the run to stop, the second one ends the program at once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,19 +7,19 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use swarmwood::train::Halt;
 
-/// Whether somebody asked to stop. Until it is armed, Ctrl-C ends the program as usual: there is
-/// nothing to keep yet.
+/// Whether a signal asked the run to stop. Until the flag is armed, Ctrl-C ends the program as
+/// usual: there is nothing to save yet.
 #[derive(Default)]
-pub struct Interrupt {
+pub struct InterruptFlag {
     raised: Arc<AtomicBool>,
 }
 
-impl Interrupt {
+impl InterruptFlag {
     /// From now on the first Ctrl-C only raises the flag; a second one ends the program with code
     /// 130.
     pub fn arm(&self) {
         for signal in [SIGINT, SIGTERM] {
-            // The order matters: the second handler raises the flag that the first one looks at.
+            // The order matters: the second handler raises the flag that the first one reads.
             // Where a handler cannot be set, Ctrl-C keeps its usual meaning, which is better than
             // no run.
             let _ = flag::register_conditional_shutdown(signal, 130, Arc::clone(&self.raised));
@@ -27,14 +27,14 @@ impl Interrupt {
         }
     }
 
-    /// The same question for who works while others wait.
+    /// The same flag for code that runs between two events.
     pub fn halt(&self) -> Halt {
         let raised = Arc::clone(&self.raised);
         Halt::new(move || raised.load(Ordering::Relaxed))
     }
 
-    /// Whether Ctrl-C was pressed since the flag was armed.
-    pub fn raised(&self) -> bool {
+    /// Whether a signal has arrived since the flag was armed.
+    pub fn is_raised(&self) -> bool {
         self.raised.load(Ordering::Relaxed)
     }
 }

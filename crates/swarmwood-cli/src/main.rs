@@ -1,75 +1,79 @@
-//! The command line: reads arguments, calls the facade, prints.
+//! The command line: reads arguments, calls the library, prints.
 
-mod args;
 mod calibration;
 mod chart;
+mod cli;
+mod console;
 mod evaluate;
+mod flags;
+mod format;
+mod inputs;
 mod inspect;
 mod interrupt;
+mod json;
 mod memory;
-mod picture;
-mod plan;
-mod plot;
 mod predict;
-mod progress;
-mod record;
 mod report;
 mod rules;
+mod scoring;
 mod study;
-mod talk;
+mod trace;
 mod train;
+mod training_chart;
 mod tune;
 
 use std::process::ExitCode;
 
 use swarmwood::{Error, Result};
 
-use crate::interrupt::Interrupt;
+use crate::interrupt::InterruptFlag;
 
 fn main() -> ExitCode {
-    std::panic::set_hook(Box::new(|panic| talk::internal_error(&panic.to_string())));
-    // Unwinding removes unfinished files, which leaving from the hook would not.
+    std::panic::set_hook(Box::new(|panic| console::print_internal_error(&panic.to_string())));
+    // Unwinding removes unfinished files, which exiting from the hook would not.
     std::panic::catch_unwind(run).unwrap_or(ExitCode::from(1))
 }
 
 fn run() -> ExitCode {
-    let matches = match args::command().try_get_matches() {
+    let matches = match cli::command().try_get_matches() {
         Ok(matches) => matches,
         Err(usage) => {
-            // Help into a closed pipe is no fault.
+            // Help into a closed pipe is not an error.
             let _ = usage.print();
             return ExitCode::from(if usage.use_stderr() { 2 } else { 0 });
         }
     };
-    let interrupt = Interrupt::default();
+
+    let interrupt = InterruptFlag::default();
     let outcome = match matches.subcommand() {
-        Some(("train", args)) => train::run(args, &interrupt),
-        Some(("tune", args)) => tune::run(args, &interrupt),
-        Some(("study", args)) => study::run(args),
-        Some(("predict", args)) => predict::run(args, &interrupt),
-        Some(("evaluate", args)) => evaluate::run(args),
-        Some(("inspect", args)) => inspect::run(args),
-        Some(("rules", args)) => rules::run(args),
-        Some(("report", args)) => report::run(args),
-        Some(("completions", args)) => args::completions(args),
-        // Clap asks for a subcommand and knows no others.
+        Some(("train", flags)) => train::run(flags, &interrupt),
+        Some(("tune", flags)) => tune::run(flags, &interrupt),
+        Some(("study", flags)) => study::run(flags),
+        Some(("predict", flags)) => predict::run(flags, &interrupt),
+        Some(("evaluate", flags)) => evaluate::run(flags),
+        Some(("inspect", flags)) => inspect::run(flags),
+        Some(("rules", flags)) => rules::run(flags),
+        Some(("report", flags)) => report::run(flags),
+        Some(("completions", flags)) => cli::print_completions(flags),
+        // Clap requires a subcommand and knows no others.
         _ => Ok(()),
     };
+
     exit_code(outcome, &interrupt)
 }
 
-/// The one place where an outcome becomes an exit code: 0 done, 1 the run failed, 2 the arguments
-/// or the data must change, 130 interrupted with nothing to keep.
-fn exit_code(outcome: Result<()>, interrupt: &Interrupt) -> ExitCode {
+/// The only place where an outcome becomes an exit code: 0 success, 1 the run failed, 2 invalid
+/// arguments or data, 130 interrupted without a result.
+fn exit_code(outcome: Result<()>, interrupt: &InterruptFlag) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        // Whoever closed the pipe has read enough.
+        // A reader that closes the pipe early, such as `head`, is not an error.
         Err(Error::Write { source, .. }) if source.kind() == std::io::ErrorKind::BrokenPipe => {
             ExitCode::SUCCESS
         }
         Err(error) => {
-            talk::error(&error);
-            ExitCode::from(if interrupt.raised() { 130 } else { error.exit_code() })
+            console::print_error(&error);
+            ExitCode::from(if interrupt.is_raised() { 130 } else { error.exit_code() })
         }
     }
 }

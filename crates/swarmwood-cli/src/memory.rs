@@ -1,6 +1,6 @@
-//! How much memory the program has used at most.
+//! Peak memory of the process.
 
-/// The peak of the resident set in bytes, where the system tells it.
+/// The peak of the resident set in bytes, where the system reports it.
 pub fn peak_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -2,18 +2,19 @@
 
 use std::path::PathBuf;
 
-use clap::ArgMatches;
+use clap::{ArgMatches, Command};
 use swarmwood::error::Violation;
 use swarmwood::model::{Merge, RuleFormat};
 use swarmwood::read::ReadOptions;
 use swarmwood::write::write_atomically;
 use swarmwood::{Error, Result, read, rules, store};
 
-use crate::args::{self, talk_of};
-use crate::talk;
+use crate::console;
+use crate::flags;
+use crate::format::count;
 
 /// Words for [`Merge`].
-pub const MERGES: &[(&str, Merge, &str)] = &[
+const MERGES: &[(&str, Merge, &str)] = &[
     ("cover", Merge::Cover, "few boxes with few conditions cover the leaves of each answer"),
     (
         "cells",
@@ -22,9 +23,44 @@ pub const MERGES: &[(&str, Merge, &str)] = &[
     ),
 ];
 
+/// The subcommand.
+pub fn command() -> Command {
+    Command::new("rules")
+        .about("Write a model with one tree as a short, unordered set of rules")
+        .args_override_self(true)
+        .arg(flags::model_arg())
+        .arg(flags::choice_flag(
+            "format",
+            RuleFormat::ALL.map(|(name, _, help)| (name, help)),
+            "output format",
+        ))
+        .arg(flags::choice_flag(
+            "merge",
+            MERGES.iter().map(|&(name, _, help)| (name, help)),
+            "how leaves are merged into rules",
+        ))
+        .arg(flags::out_flag("file for the rules; - for standard output").default_value("-"))
+        .arg(flags::file_flag(
+            "data",
+            "rows with the target to compute support, confidence and lift on \
+             [default: the statistics of the leaves]",
+        ))
+        .arg(flags::text_flag(
+            "target",
+            "COLUMN",
+            "column of the target in the data [default: the name in the model]",
+        ))
+        .arg(flags::text_flag("weight", "COLUMN", "column with the weight of each row of the data"))
+        .arg(flags::delimiter_flag())
+        .arg(flags::quiet_flag())
+        .after_help(
+            "The rules agree with the model on every input, missing values and new categories included.",
+        )
+}
+
 /// Runs the command.
 pub fn run(flags: &ArgMatches) -> Result<()> {
-    let talk = talk_of(flags);
+    let console = flags::console(flags);
     let path = flags.get_one::<PathBuf>("model").cloned().unwrap_or_default();
     let out = flags.get_one::<PathBuf>("out").filter(|path| path.as_os_str() != "-");
     if let Some(out) = out {
@@ -34,21 +70,22 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
     let model = store::load(&path)?;
     let unfit = |message: String| Error::Model { path: path.clone(), message };
     let tree = model.single_tree().map_err(|error| unfit(error.to_string()))?;
-    let merge = args::chosen(flags, "merge", MERGES.iter().map(|&(name, merge, _)| (name, merge)));
+    let merge =
+        flags::choice_value(flags, "merge", MERGES.iter().map(|&(name, merge, _)| (name, merge)));
     let violation =
         |message: String| Error::Parameters(vec![Violation { name: "merge".into(), message }]);
     let mut found =
         tree.rules(merge.unwrap_or_default()).map_err(|error| violation(error.to_string()))?;
     if let Some(data) = flags.get_one::<PathBuf>("data") {
         let rows = read::matching(
-            &args::source(data),
+            &flags::source(data),
             &model.schema,
             &options(flags, &model.schema.target.name)?,
         )?;
-        talk.warn(&rows.warnings);
+        console.warnings(&rows.warnings);
         rules::count(&mut found, &rows)?;
     }
-    let format = args::chosen(
+    let format = flags::choice_value(
         flags,
         "format",
         RuleFormat::ALL.iter().map(|&(name, format, _)| (name, format)),
@@ -57,14 +94,14 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
     match out {
         Some(path) => {
             write_atomically(path, |file| file.write_all(text.as_bytes()))?;
-            talk.note(&format!(
+            console.line(&format!(
                 "{} written to {}",
-                talk::count(found.rules.len(), "rule"),
+                count(found.rules.len(), "rule"),
                 path.display()
             ));
             Ok(())
         }
-        None => talk::result(&text),
+        None => console::print_result(&text),
     }
 }
 
@@ -72,7 +109,7 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
 fn options(flags: &ArgMatches, target: &str) -> Result<ReadOptions> {
     let delimiter = match flags
         .get_one::<String>("delimiter")
-        .map(|text| args::separator(text))
+        .map(|text| flags::parse_delimiter(text))
         .transpose()
     {
         Ok(delimiter) => delimiter,

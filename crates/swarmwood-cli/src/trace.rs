@@ -11,14 +11,12 @@ use swarmwood::Result;
 use swarmwood::learn::event::{Event, Stage};
 use swarmwood::write::write_atomically;
 
-use crate::plot;
-
 /// The columns of a trace.
 pub const COLUMNS: &str = "stage,step,train,valid,measure,best,gain,mean,diversity,factor,alpha,beta,evaluations,repeats,seconds";
 
 /// One line of a trace: the state after a step. What is not known is `None`.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Step {
+pub struct TraceStep {
     pub stage: Cow<'static, str>,
     /// What a step of the stage is called.
     pub noun: Cow<'static, str>,
@@ -39,19 +37,19 @@ pub struct Step {
     pub seconds: f64,
 }
 
-impl From<&Event> for Step {
-    fn from(event: &Event) -> Step {
-        let step = Step {
+impl From<&Event> for TraceStep {
+    fn from(event: &Event) -> TraceStep {
+        let step = TraceStep {
             stage: event.stage.name.into(),
             noun: event.stage.step.into(),
             step: event.step as u64,
             train: event.train,
             valid: event.valid,
             seconds: event.elapsed,
-            ..Step::default()
+            ..TraceStep::default()
         };
         let Some(search) = event.search else { return step };
-        Step {
+        TraceStep {
             measure: search.measure.into(),
             best: search.best,
             gain: search.gain,
@@ -67,7 +65,7 @@ impl From<&Event> for Step {
     }
 }
 
-impl Step {
+impl TraceStep {
     /// Whether a search told how it stands.
     pub fn is_searched(&self) -> bool {
         self.evaluations.is_some()
@@ -97,7 +95,7 @@ impl Step {
     }
 
     /// The step of a line; the error says what is wrong with it.
-    fn parse(line: &str) -> std::result::Result<Step, String> {
+    fn parse(line: &str) -> std::result::Result<TraceStep, String> {
         let cells: Vec<&str> = line.split(',').collect();
         let names: Vec<&str> = COLUMNS.split(',').collect();
         if cells.len() != names.len() {
@@ -115,7 +113,7 @@ impl Step {
             text => text.parse::<u64>().map(Some).map_err(|_| wrong(name)),
         };
         let stage = cell("stage").to_string();
-        Ok(Step {
+        Ok(TraceStep {
             noun: Stage::named(&stage).map_or("step", |stage| stage.step).into(),
             stage: stage.into(),
             step: counted("step")?.ok_or_else(|| wrong("step"))?,
@@ -137,37 +135,38 @@ impl Step {
 }
 
 /// The steps of a trace; the error says what is wrong, and on which line.
-pub fn read_trace(text: &str) -> std::result::Result<Vec<Step>, String> {
+pub fn read_trace(text: &str) -> std::result::Result<Vec<TraceStep>, String> {
     let lines = text.lines().enumerate().skip(1).filter(|(_, line)| !line.is_empty());
     lines
-        .map(|(at, line)| Step::parse(line).map_err(|fault| format!("line {}: {fault}", at + 1)))
+        .map(|(at, line)| {
+            TraceStep::parse(line).map_err(|fault| format!("line {}: {fault}", at + 1))
+        })
         .collect()
 }
 
 /// The steps so far.
 #[derive(Default)]
-pub struct Record {
-    steps: Vec<Step>,
+pub struct TraceRecorder {
+    steps: Vec<TraceStep>,
 }
 
-impl Record {
+impl TraceRecorder {
     /// Keeps an event.
     pub fn push(&mut self, event: &Event) {
         self.steps.push(event.into());
     }
 
     /// Writes one line a step.
-    pub fn write_trace(&self, path: &Path) -> Result<()> {
+    pub fn write(&self, path: &Path) -> Result<()> {
         write_atomically(path, |out| {
             writeln!(out, "{COLUMNS}")?;
             self.steps.iter().try_for_each(|step| writeln!(out, "{}", step.line()))
         })
     }
 
-    /// Draws the last stage.
-    pub fn write_plot(&self, path: &Path, title: &str) -> Result<()> {
-        let svg = plot::draw(title, &self.steps);
-        write_atomically(path, |out| out.write_all(svg.as_bytes()))
+    /// The steps so far.
+    pub fn steps(&self) -> &[TraceStep] {
+        &self.steps
     }
 }
 
@@ -184,11 +183,11 @@ mod tests {
                 Event { train: Some(1.0 / 3.0), elapsed: at as f64, ..Event::new(stage, at, 9) };
             let search =
                 Search { measure: "rmse", gain: Some(-0.1), evaluations: 7, ..Search::default() };
-            steps.push(Step::from(&event));
-            steps.push(Step::from(&Event { search: Some(search), ..event }));
+            steps.push(TraceStep::from(&event));
+            steps.push(TraceStep::from(&Event { search: Some(search), ..event }));
         }
         let lines: Vec<String> =
-            std::iter::once(COLUMNS.to_string()).chain(steps.iter().map(Step::line)).collect();
+            std::iter::once(COLUMNS.to_string()).chain(steps.iter().map(TraceStep::line)).collect();
         assert_eq!(read_trace(&lines.join("\n")).unwrap(), steps);
     }
 

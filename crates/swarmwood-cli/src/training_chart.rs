@@ -4,12 +4,13 @@
 use swarmwood::learn::event::Stage;
 
 use crate::chart::{
-    BLUE, Chart, GREEN, LOW, Line, MARGIN, Mark, ORANGE, Place, RED, TALL, TITLE, WIDTH, page,
+    BLUE, Chart, ChartArea, GREEN, LOW, MARGIN, ORANGE, RED, Series, SeriesMark, TALL, TITLE,
+    WIDTH, page,
 };
-use crate::record::Step;
+use crate::trace::TraceStep;
 
 /// The charts of a run, the most telling one first, each with an identifier and what it shows.
-pub fn charts(steps: &[Step]) -> Vec<(&'static str, &'static str, Chart)> {
+pub fn charts(steps: &[TraceStep]) -> Vec<(&'static str, &'static str, Chart)> {
     if steps.iter().any(|step| step.gain.is_some()) {
         return vec![(
             "loss",
@@ -18,7 +19,7 @@ pub fn charts(steps: &[Step]) -> Vec<(&'static str, &'static str, Chart)> {
         )];
     }
     let stage = steps.last().map(|step| &step.stage);
-    let steps: Vec<&Step> = steps.iter().filter(|step| Some(&step.stage) == stage).collect();
+    let steps: Vec<&TraceStep> = steps.iter().filter(|step| Some(&step.stage) == stage).collect();
     let noun = steps.first().map_or("step", |step| &step.noun);
     if steps.iter().any(|step| step.is_searched()) {
         return vec![
@@ -32,14 +33,19 @@ pub fn charts(steps: &[Step]) -> Vec<(&'static str, &'static str, Chart)> {
 
 /// The last stage of a run as an SVG document: the first chart in full width, the others beside
 /// each other below.
-pub fn draw(title: &str, steps: &[Step]) -> String {
+pub fn draw(title: &str, steps: &[TraceStep]) -> String {
     let charts = charts(steps);
     let width = WIDTH - 2.0 * MARGIN;
     let (top, below) = (MARGIN + TITLE, MARGIN + TITLE + TALL);
     let part = width / charts.len().saturating_sub(1).max(1) as f64;
     let place = |at: usize| match at {
-        0 => Place { left: MARGIN, top, width, height: TALL },
-        _ => Place { left: MARGIN + part * (at - 1) as f64, top: below, width: part, height: LOW },
+        0 => ChartArea { left: MARGIN, top, width, height: TALL },
+        _ => ChartArea {
+            left: MARGIN + part * (at - 1) as f64,
+            top: below,
+            width: part,
+            height: LOW,
+        },
     };
     let body: String = charts
         .iter()
@@ -52,22 +58,23 @@ pub fn draw(title: &str, steps: &[Step]) -> String {
 /// The loss of what there is to end with against the trees grown so far, beside the best greedy
 /// fit's: first of the fits in hand, then, when candidates were compared, of the one that became
 /// the model.
-fn work(steps: &[Step]) -> Chart {
-    let point = |step: &Step| {
+fn work(steps: &[TraceStep]) -> Chart {
+    let point = |step: &TraceStep| {
         Some((step.evaluations? as f64, step.train?, step.train? / (1.0 - step.gain?)))
     };
     // The start is greedy boosting by halves, far above both; it and comparisons are what lies
     // between two fits.
-    let between =
-        |step: &Step| step.stage == Stage::BOOSTING.name || step.stage == Stage::COMPARING.name;
+    let between = |step: &TraceStep| {
+        step.stage == Stage::BOOSTING.name || step.stage == Stage::COMPARING.name
+    };
     let chosen =
         steps.iter().rposition(|step| step.stage == Stage::COMPARING.name).map_or(0, |at| at + 1);
-    let line = |name: &str, colour, points| Line {
+    let line = |name: &str, colour, points| Series {
         name: name.to_string(),
         colour,
         points,
         whole: true,
-        mark: Mark::Line,
+        mark: SeriesMark::Line,
     };
     let mut greedy: Vec<(f64, f64)> = Vec::new();
     for (x, _, y) in steps.iter().filter(|step| !between(step)).filter_map(point) {
@@ -96,19 +103,19 @@ fn work(steps: &[Step]) -> Chart {
 }
 
 /// The points of a value that a step may tell.
-fn of(steps: &[&Step], value: impl Fn(&Step) -> Option<f64>) -> Vec<(f64, f64)> {
+fn of(steps: &[&TraceStep], value: impl Fn(&TraceStep) -> Option<f64>) -> Vec<(f64, f64)> {
     steps.iter().filter_map(|step| Some((step.step as f64, value(step)?))).collect()
 }
 
-fn fitness(steps: &[&Step], noun: &str) -> Chart {
+fn fitness(steps: &[&TraceStep], noun: &str) -> Chart {
     let measure =
         steps.iter().find(|step| step.is_searched()).map_or("fitness", |step| &step.measure);
-    let line = |name: &str, colour, points, whole| Line {
+    let line = |name: &str, colour, points, whole| Series {
         name: name.to_string(),
         colour,
         points,
         whole,
-        mark: Mark::Line,
+        mark: SeriesMark::Line,
     };
     Chart {
         x_label: noun.to_string(),
@@ -120,24 +127,24 @@ fn fitness(steps: &[&Step], noun: &str) -> Chart {
     }
 }
 
-fn diversity(steps: &[&Step], noun: &str) -> Chart {
+fn diversity(steps: &[&TraceStep], noun: &str) -> Chart {
     let points = of(steps, |step| step.diversity);
     Chart {
         x_label: noun.to_string(),
         y_label: "rules that differ".to_string(),
-        lines: vec![Line {
+        lines: vec![Series {
             name: "diversity".to_string(),
             colour: GREEN,
             points,
             whole: true,
-            mark: Mark::Line,
+            mark: SeriesMark::Line,
         }],
     }
 }
 
 /// The share of positions that were known already, iteration by iteration: every position is
 /// evaluated or a repeat.
-fn repeats(steps: &[&Step], noun: &str) -> Chart {
+fn repeats(steps: &[&TraceStep], noun: &str) -> Chart {
     let mut before = (0, 0);
     let mut points = Vec::new();
     for (at, evaluations, repeats) in
@@ -153,23 +160,23 @@ fn repeats(steps: &[&Step], noun: &str) -> Chart {
     Chart {
         x_label: noun.to_string(),
         y_label: "known positions, %".to_string(),
-        lines: vec![Line {
+        lines: vec![Series {
             name: "repeats".to_string(),
             colour: RED,
             points,
             whole: true,
-            mark: Mark::Line,
+            mark: SeriesMark::Line,
         }],
     }
 }
 
-fn losses(steps: &[&Step], noun: &str) -> Chart {
-    let line = |name: &str, colour, points| Line {
+fn losses(steps: &[&TraceStep], noun: &str) -> Chart {
+    let line = |name: &str, colour, points| Series {
         name: name.to_string(),
         colour,
         points,
         whole: true,
-        mark: Mark::Line,
+        mark: SeriesMark::Line,
     };
     let lines = vec![
         line("training loss", BLUE, of(steps, |step| step.train)),
@@ -186,7 +193,7 @@ mod tests {
 
     /// The picture of some events.
     fn draw(title: &str, events: &[Event]) -> String {
-        super::draw(title, &events.iter().map(Step::from).collect::<Vec<_>>())
+        super::draw(title, &events.iter().map(TraceStep::from).collect::<Vec<_>>())
     }
 
     fn iteration(step: usize) -> Event {

@@ -1,16 +1,18 @@
 //! `swarmwood inspect`: what a model is made of.
 
+mod plot;
+
 use std::path::PathBuf;
 
-use clap::ArgMatches;
+use clap::{ArgAction, ArgMatches, Command};
 use serde_json::{Value, json};
 use swarmwood::model::explain::Importance;
 use swarmwood::model::text::TextOptions;
 use swarmwood::model::{Body, Model};
 use swarmwood::{Result, store};
 
-use crate::args::talk_of;
-use crate::{picture, talk};
+use crate::console;
+use crate::flags;
 
 /// Features whose importance the text shows; the JSON object has them all.
 const SHOWN: usize = 20;
@@ -21,16 +23,47 @@ const BAR: usize = 30;
 /// Lines of one tree or linear function that are shown.
 const LINES: usize = 500;
 
+/// The subcommand.
+pub fn command() -> Command {
+    Command::new("inspect")
+        .about("Show a model: summary, feature importances, trees")
+        .args_override_self(true)
+        .arg(flags::model_arg())
+        .arg(flags::count_flag("trees", "N", "number of trees to print").default_value("1"))
+        .arg(flags::file_flag("plot", "chart of a model with one tree: .svg, or .dot for Graphviz"))
+        .arg(
+            flags::text_flag(
+                "map",
+                "FEATURE,FEATURE",
+                "draw the predictions over two features instead of the tree",
+            )
+            .action(ArgAction::Append)
+            .value_delimiter(',')
+            .requires("plot"),
+        )
+        .arg(
+            flags::text_flag(
+                "at",
+                "FEATURE=VALUE",
+                "value of another feature for --map, ? for missing; repeat the flag",
+            )
+            .action(ArgAction::Append)
+            .requires("map"),
+        )
+        .arg(flags::switch_flag("json", "print one JSON object"))
+        .arg(flags::quiet_flag())
+}
+
 /// Runs the command.
 pub fn run(flags: &ArgMatches) -> Result<()> {
     let path = flags.get_one::<PathBuf>("model").cloned().unwrap_or_default();
     let model = store::load(&path)?;
-    if let Some(plot) = picture::draw(flags, &model, &path)? {
-        talk_of(flags).note(&format!("picture written to {}", plot.display()));
+    if let Some(plot) = plot::draw(flags, &model, &path)? {
+        flags::console(flags).line(&format!("picture written to {}", plot.display()));
     }
-    let importances = ranked(&model);
+    let importances = ranked_importances(&model);
     if flags.get_flag("json") {
-        return talk::json(&object(&model, &importances));
+        return console::print_json(&object(&model, &importances));
     }
     let summary = model.summary().to_string();
     let what = match model.body {
@@ -38,20 +71,18 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
         Body::Linear(_) => "share of the absolute weights, number of terms",
     };
     let mut text = format!("{summary}{}", bars(&importances, what));
-    let trees = flags
-        .get_one::<u64>("trees")
-        .map_or(0, |&trees| usize::try_from(trees).unwrap_or(usize::MAX));
+    let trees = flags::count_value(flags, "trees").unwrap_or(0);
     if trees > 0 {
         // The text of a model begins with its summary, which stands above the importances already.
         let body = model.to_text(&TextOptions { trees, lines: LINES });
         text.push('\n');
         text.push_str(body.strip_prefix(&summary).unwrap_or(&body));
     }
-    talk::result(&text)
+    console::print_result(&text)
 }
 
 /// Features with their importances, the largest gain first.
-pub fn ranked(model: &Model) -> Vec<(&str, Importance)> {
+pub fn ranked_importances(model: &Model) -> Vec<(&str, Importance)> {
     let names = model.schema.features.iter().map(|feature| feature.name.as_str());
     let mut ranked: Vec<(&str, Importance)> = names.zip(model.importances()).collect();
     ranked.sort_by(|a, b| b.1.gain.total_cmp(&a.1.gain));

@@ -2,17 +2,18 @@
 
 use swarmwood::model::{Model, TargetKind};
 
-use super::html::{Cell, Html, note, table};
-use super::page::Section;
-use super::runs::{Loaded, Run};
-use super::words::{self, more_is_better};
+use super::html::{Html, TableCell, note, table};
+use super::metrics::{higher_is_better, interval_text};
+use super::page::PageSection;
+use super::runs::{LoadedModel, ReportRun};
+use crate::format;
 
 /// Metrics that are compared, as far as the task has them.
 const COMPARED: [&str; 8] =
     ["accuracy", "balanced_accuracy", "auc", "logloss", "rmse", "mae", "r2", "medae"];
 
 /// A section for all models of the first target that has more than one, or `None`.
-pub fn section(number: usize, runs: &[Run]) -> Option<Section> {
+pub fn section(number: usize, runs: &[ReportRun]) -> Option<PageSection> {
     let models = || runs.iter().filter(|run| run.model.is_some());
     let group = models().map(|run| same_target(runs, run)).find(|group| group.len() > 1)?;
     let target = group
@@ -20,7 +21,7 @@ pub fn section(number: usize, runs: &[Run]) -> Option<Section> {
         .and_then(|run| run.model.as_ref())
         .map(|loaded| loaded.model.schema.target.name.clone())?;
     let mut section =
-        Section::new(number, format!("{} models of {target}", group.len()), "comparison");
+        PageSection::new(number, format!("{} models of {target}", group.len()), "comparison");
     section.part("Size and cost", sizes(&group));
     section.part("Metrics side by side", metrics(&group));
     section.part("Differences in pairs", differences(&group));
@@ -28,8 +29,8 @@ pub fn section(number: usize, runs: &[Run]) -> Option<Section> {
 }
 
 /// The runs whose models predict what that of a run does.
-fn same_target<'a>(runs: &'a [Run], like: &Run) -> Vec<&'a Run> {
-    let key = |run: &'a Run| run.model.as_ref().map(|loaded| target_of(&loaded.model));
+fn same_target<'a>(runs: &'a [ReportRun], like: &ReportRun) -> Vec<&'a ReportRun> {
+    let key = |run: &'a ReportRun| run.model.as_ref().map(|loaded| target_of(&loaded.model));
     let wanted = like.model.as_ref().map(|loaded| target_of(&loaded.model));
     runs.iter().filter(|run| run.model.is_some() && key(run) == wanted).collect()
 }
@@ -38,31 +39,31 @@ fn target_of(model: &Model) -> (&str, &TargetKind) {
     (&model.schema.target.name, &model.schema.target.kind)
 }
 
-fn loaded<'a>(group: &[&'a Run]) -> impl Iterator<Item = (&'a Run, &'a Loaded)> {
+fn loaded<'a>(group: &[&'a ReportRun]) -> impl Iterator<Item = (&'a ReportRun, &'a LoadedModel)> {
     group.iter().filter_map(|run| Some((*run, run.model.as_ref()?))).collect::<Vec<_>>().into_iter()
 }
 
-fn sizes(group: &[&Run]) -> Html {
-    let row = |(run, loaded): (&Run, &Loaded)| {
+fn sizes(group: &[&ReportRun]) -> Html {
+    let row = |(run, loaded): (&ReportRun, &LoadedModel)| {
         let summary = loaded.model.summary();
-        let (trees, leaves, depth) = super::asked::trees(&loaded.model);
+        let (trees, leaves, depth) = super::parameters::trees(&loaded.model);
         let record = run.trained.as_ref();
         let seconds = record
             .and_then(|record| record["seconds"]["train"].as_f64())
-            .map_or(String::new(), words::seconds);
+            .map_or(String::new(), format::duration);
         let gain = super::cost::gain(run).map_or(String::new(), |gain| gain.1);
         vec![
-            Cell::text(run.name()),
-            Cell::text(summary.method),
-            Cell::number(words::grouped(trees)),
-            Cell::number(words::grouped(leaves)),
-            Cell::number(depth.to_string()),
-            Cell::number(summary.features_used.to_string()),
-            Cell::number(gain),
-            Cell::number(seconds),
+            TableCell::text(run.name()),
+            TableCell::text(summary.method),
+            TableCell::number(format::grouped(trees)),
+            TableCell::number(format::grouped(leaves)),
+            TableCell::number(depth.to_string()),
+            TableCell::number(summary.features_used.to_string()),
+            TableCell::number(gain),
+            TableCell::number(seconds),
         ]
     };
-    let rows: Vec<Vec<Cell>> = loaded(group).map(row).collect();
+    let rows: Vec<Vec<TableCell>> = loaded(group).map(row).collect();
     let heads = [
         "model",
         "method",
@@ -78,8 +79,8 @@ fn sizes(group: &[&Run]) -> Html {
 
 /// The metrics that are known of at least one model: with intervals where rows were given, else as
 /// recorded.
-fn metrics(group: &[&Run]) -> Html {
-    let shown = |run: &Run, loaded: &Loaded, name: &str| -> Option<String> {
+fn metrics(group: &[&ReportRun]) -> Html {
+    let shown = |run: &ReportRun, loaded: &LoadedModel, name: &str| -> Option<String> {
         if let Some(measured) = &loaded.measured {
             let (value, interval) = measured.shown(name)?;
             return Some(if interval.is_empty() { value } else { format!("{value} ({interval})") });
@@ -88,23 +89,23 @@ fn metrics(group: &[&Run]) -> Html {
         let found = ["valid", "train"]
             .into_iter()
             .find_map(|part| Some((part, record["metrics"][part][name].as_f64()?)));
-        found.map(|(part, value)| format!("{} ({part})", words::figure(value)))
+        found.map(|(part, value)| format!("{} ({part})", format::rounded(value)))
     };
     let known: Vec<&str> = COMPARED
         .into_iter()
         .filter(|name| loaded(group).any(|(run, model)| shown(run, model, name).is_some()))
         .collect();
-    let row = |(run, model): (&Run, &Loaded)| {
-        let mut cells = vec![Cell::text(run.name())];
+    let row = |(run, model): (&ReportRun, &LoadedModel)| {
+        let mut cells = vec![TableCell::text(run.name())];
         cells.extend(
-            known.iter().map(|name| Cell::number(shown(run, model, name).unwrap_or_default())),
+            known.iter().map(|name| TableCell::number(shown(run, model, name).unwrap_or_default())),
         );
         cells
     };
     if known.is_empty() {
         return note("No metric is known; --data FILE measures all models on the same rows.");
     }
-    let rows: Vec<Vec<Cell>> = loaded(group).map(row).collect();
+    let rows: Vec<Vec<TableCell>> = loaded(group).map(row).collect();
     let heads: Vec<&str> = ["model"].into_iter().chain(known.iter().copied()).collect();
     let file = loaded(group).find_map(|(_, model)| model.measured.as_ref());
     let caption = match file {
@@ -115,7 +116,7 @@ fn metrics(group: &[&Run]) -> Html {
 }
 
 /// How much each model is better or worse than the first one on the same draws of the same rows.
-fn differences(group: &[&Run]) -> Html {
+fn differences(group: &[&ReportRun]) -> Html {
     let measured: Vec<_> =
         loaded(group).filter_map(|(run, loaded)| Some((run, loaded.measured.as_ref()?))).collect();
     let Some(((first, base), others)) = measured.split_first() else { return Html::default() };
@@ -123,17 +124,17 @@ fn differences(group: &[&Run]) -> Html {
     for (run, measured) in others {
         for name in COMPARED {
             let Some((value, interval)) = measured.drawn.less(&base.drawn, name) else { continue };
-            let verdict = match (more_is_better(name), interval.low > 0.0, interval.high < 0.0) {
+            let verdict = match (higher_is_better(name), interval.low > 0.0, interval.high < 0.0) {
                 (Some(true), true, _) | (Some(false), _, true) => "better",
                 (Some(false), true, _) | (Some(true), _, true) => "worse",
                 _ => "not told apart",
             };
             rows.push(vec![
-                Cell::text(run.name()),
-                Cell::text(name),
-                Cell::number(words::signed(value)),
-                Cell::number(words::interval(interval)),
-                Cell::text(verdict),
+                TableCell::text(run.name()),
+                TableCell::text(name),
+                TableCell::number(format::signed(value)),
+                TableCell::number(interval_text(interval)),
+                TableCell::text(verdict),
             ]);
         }
     }

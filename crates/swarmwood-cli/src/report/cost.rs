@@ -2,15 +2,15 @@
 
 use serde_json::Value;
 
-use super::html::{Cell, Html, details, facts, note, paragraph, table};
-use super::runs::Run;
-use super::words::{self, count};
+use super::html::{Html, TableCell, details, facts, note, paragraph, table};
+use super::runs::ReportRun;
+use crate::format::{self, grouped_count};
 
 /// Compared ways that are listed without being asked for.
 const SHOWN: usize = 10;
 
 /// The gain and the cost, as the record tells them; of a trace the last gain alone is known.
-pub fn cost(run: &Run) -> Html {
+pub fn cost(run: &ReportRun) -> Html {
     let Some(record) = &run.trained else {
         let gain = run
             .trace
@@ -21,9 +21,9 @@ pub fn cost(run: &Run) -> Html {
         return match gain {
             Some((gain, trees, seconds)) => paragraph(&format!(
                 "The last step told {} lower loss than the best greedy fit, after {} and {}.",
-                words::percent(gain),
-                count(trees, "tree"),
-                words::seconds(seconds)
+                format::percent(gain),
+                grouped_count(trees, "tree"),
+                format::duration(seconds)
             )),
             None => note("Not told by these files: the record that 'train --json' prints has it."),
         };
@@ -42,12 +42,12 @@ pub fn cost(run: &Run) -> Html {
 }
 
 /// The gain in a word or two, if a record tells it.
-pub fn gain(run: &Run) -> Option<(String, String, String)> {
+pub fn gain(run: &ReportRun) -> Option<(String, String, String)> {
     let search = &run.trained.as_ref()?["search"];
     let name = "gain over greedy".to_string();
     if let Some(gain) = search["gain_over_greedy"].as_f64() {
         let more = if gain > 0.0 { "lower loss on unseen rows" } else { "greedy was kept" };
-        return Some((name, words::percent(gain), more.to_string()));
+        return Some((name, format::percent(gain), more.to_string()));
     }
     let (loss, greedy) = (search["loss"].as_f64()?, search["greedy_loss"].as_f64()?);
     if search["searched"].as_bool() == Some(false) {
@@ -56,20 +56,20 @@ pub fn gain(run: &Run) -> Option<(String, String, String)> {
     let share = if greedy > 0.0 { 1.0 - loss / greedy } else { 0.0 };
     Some((
         name,
-        words::percent(share),
+        format::percent(share),
         format!("{} on training rows", search["measure"].as_str().unwrap_or("loss")),
     ))
 }
 
 /// The default search over ensembles.
 fn ensemble(search: &Value) -> Html {
-    let number = |value: &Value| value.as_f64().map_or(String::new(), words::figure);
+    let number = |value: &Value| value.as_f64().map_or(String::new(), format::rounded);
     let chosen = search["chosen"].as_str().unwrap_or_default();
     let opening = match (search["searched"].as_bool(), search["gain_over_greedy"].as_f64()) {
         (Some(true), Some(gain)) => {
             format!(
                 "Chosen: {chosen}, with {} lower loss than the best greedy fit on unseen rows.",
-                words::percent(gain)
+                format::percent(gain)
             )
         }
         (Some(true), None) => {
@@ -79,21 +79,21 @@ fn ensemble(search: &Value) -> Html {
     };
     let unfinished = search["choice_finished"].as_bool() == Some(false);
     let unfinished = if unfinished {
-        note("The run was cut short, and the choice was not finished.")
+        note("The run was cut number, and the choice was not finished.")
     } else {
         Html::default()
     };
     let pairs = [
         ("Training loss", number(&search["loss"]["chosen"])),
         ("Of greedy boosting", number(&search["loss"]["greedy"])),
-        ("Trees grown", search["trees_grown"].as_u64().map_or(String::new(), words::grouped)),
-        ("Unexplained", search["noise"].as_f64().map_or(String::new(), words::percent)),
+        ("Trees grown", search["trees_grown"].as_u64().map_or(String::new(), format::grouped)),
+        ("Unexplained", search["noise"].as_f64().map_or(String::new(), format::percent)),
         (
             "Calibration",
             search["calibration"]
                 .as_f64()
                 .filter(|factor| *factor != 1.0)
-                .map_or(String::new(), words::figure),
+                .map_or(String::new(), format::rounded),
         ),
     ];
     let row = |one: &Value| {
@@ -101,16 +101,20 @@ fn ensemble(search: &Value) -> Html {
         let mark = if name == chosen { "chosen" } else { "" };
         (
             one["score"].as_f64(),
-            vec![Cell::text(name), Cell::number(number(&one["score"])), Cell::text(mark)],
+            vec![
+                TableCell::text(name),
+                TableCell::number(number(&one["score"])),
+                TableCell::text(mark),
+            ],
         )
     };
-    let mut rows: Vec<(Option<f64>, Vec<Cell>)> =
+    let mut rows: Vec<(Option<f64>, Vec<TableCell>)> =
         search["compared"].as_array().into_iter().flatten().map(row).collect();
     // Those that were not compared to the end come last.
     rows.sort_by(|a, b| a.0.unwrap_or(f64::INFINITY).total_cmp(&b.0.unwrap_or(f64::INFINITY)));
-    let rows: Vec<Vec<Cell>> = rows.into_iter().map(|(_, cells)| cells).collect();
+    let rows: Vec<Vec<TableCell>> = rows.into_iter().map(|(_, cells)| cells).collect();
     let heads = ["candidate", "score on unseen rows", ""];
-    let headline = format!("What was compared: {}", count(rows.len() as u64, "candidate"));
+    let headline = format!("What was compared: {}", grouped_count(rows.len() as u64, "candidate"));
     let compared = table("Candidates, the best first; less is better", &heads, &rows);
     paragraph(&opening).and(unfinished).and(facts(&pairs)).and(details(
         &headline,
@@ -121,7 +125,7 @@ fn ensemble(search: &Value) -> Html {
 
 /// The search for one tree.
 fn single(search: &Value) -> Html {
-    let number = |name: &str| search[name].as_f64().map_or(String::new(), words::figure);
+    let number = |name: &str| search[name].as_f64().map_or(String::new(), format::rounded);
     let measure = search["measure"].as_str().unwrap_or("loss");
     let opening = match search["searched"].as_bool() {
         Some(true) => format!(
@@ -135,7 +139,7 @@ fn single(search: &Value) -> Html {
         ),
     };
     let flight = &search["flight"];
-    let whole = |value: &Value| value.as_u64().map_or(String::new(), words::grouped);
+    let whole = |value: &Value| value.as_u64().map_or(String::new(), format::grouped);
     let pairs = [
         ("Descents", whole(&search["descents"])),
         ("Sweeps", whole(&search["sweeps"])),
@@ -144,15 +148,15 @@ fn single(search: &Value) -> Html {
     ];
     let row = |arm: &Value| {
         let kind = if arm["searched"].as_bool() == Some(true) { "searched" } else { "greedy" };
-        let of = |name: &str| arm[name].as_f64().map_or(String::new(), words::figure);
+        let of = |name: &str| arm[name].as_f64().map_or(String::new(), format::rounded);
         vec![
-            Cell::text(kind),
-            Cell::number(whole(&arm["leaves"])),
-            Cell::number(of("error")),
-            Cell::number(of("standard_error")),
+            TableCell::text(kind),
+            TableCell::number(whole(&arm["leaves"])),
+            TableCell::number(of("error")),
+            TableCell::number(of("standard_error")),
         ]
     };
-    let rows: Vec<Vec<Cell>> =
+    let rows: Vec<Vec<TableCell>> =
         search["compared"].as_array().into_iter().flatten().map(row).collect();
     let heads = ["tree", "leaves at most", "error on unseen rows", "standard error"];
     paragraph(&opening).and(facts(&pairs)).and(table(
@@ -164,16 +168,16 @@ fn single(search: &Value) -> Html {
 
 /// A published swarm.
 fn swarm(search: &Value) -> Html {
-    let whole = |name: &str| search[name].as_u64().map_or(String::new(), words::grouped);
+    let whole = |name: &str| search[name].as_u64().map_or(String::new(), format::grouped);
     let measure = search["measure"].as_str().unwrap_or("fitness");
-    let best = search["best"].as_f64().map_or(String::new(), words::figure);
+    let best = search["best"].as_f64().map_or(String::new(), format::rounded);
     let space = &search["space"];
     let pairs = [
         ("Best", format!("{measure} {best}")),
         ("Iterations", whole("iterations")),
         ("Evaluations", whole("evaluations")),
         ("Known already", whole("repeats")),
-        ("Rules", space["n"].as_u64().map_or(String::new(), words::grouped)),
+        ("Rules", space["n"].as_u64().map_or(String::new(), format::grouped)),
         (
             "Size of the space",
             space["drawn"]["size"].as_str().map_or(String::new(), str::to_string),
@@ -185,24 +189,27 @@ fn swarm(search: &Value) -> Html {
 /// Time and memory.
 fn spent(record: &Value) -> Html {
     let seconds =
-        |name: &str| record["seconds"][name].as_f64().map_or(String::new(), words::seconds);
+        |name: &str| record["seconds"][name].as_f64().map_or(String::new(), format::duration);
     facts(&[
         ("Reading", seconds("read")),
         ("Binning", seconds("bin")),
         ("Training", seconds("train")),
-        ("Peak memory", record["peak_memory_bytes"].as_f64().map_or(String::new(), words::bytes)),
+        (
+            "Peak memory",
+            record["peak_memory_bytes"].as_f64().map_or(String::new(), format::memory_size),
+        ),
     ])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Step;
+    use crate::trace::TraceStep;
     use serde_json::json;
 
-    fn of(search: Value) -> Run {
+    fn of(search: Value) -> ReportRun {
         let record = json!({"search": search, "seconds": {"train": 1.5}, "peak_memory_bytes": 5e7});
-        Run { trained: Some(record), ..Run::default() }
+        ReportRun { trained: Some(record), ..ReportRun::default() }
     }
 
     #[test]
@@ -234,13 +241,19 @@ mod tests {
 
     #[test]
     fn without_a_record_the_trace_tells_what_it_can() {
-        let step = Step { gain: Some(0.2), evaluations: Some(90), seconds: 3.0, ..Step::default() };
-        let run = Run { trace: Some(vec![step, Step::default()]), ..Run::default() };
+        let step = TraceStep {
+            gain: Some(0.2),
+            evaluations: Some(90),
+            seconds: 3.0,
+            ..TraceStep::default()
+        };
+        let run =
+            ReportRun { trace: Some(vec![step, TraceStep::default()]), ..ReportRun::default() };
         assert!(
             cost(&run)
                 .as_str()
                 .contains("20.0 % lower loss than the best greedy fit, after 90 trees and 3.00 s")
         );
-        assert!(cost(&Run::default()).as_str().contains("train --json"));
+        assert!(cost(&ReportRun::default()).as_str().contains("train --json"));
     }
 }

@@ -5,13 +5,14 @@ use serde_json::Value;
 use swarmwood::learn::metric::classes::Confusion;
 use swarmwood::model::{Model, TargetKind};
 
-use super::html::{Cell, Html, chart_figure, gallery, note, table};
-use super::measured::Measured;
-use super::page::Section;
-use super::runs::{Loaded, Run};
-use super::words;
+use super::html::{Html, TableCell, chart_figure, gallery, note, table};
+use super::metrics::description;
+use super::page::PageSection;
+use super::runs::{LoadedModel, ReportRun};
+use super::test_evaluation::TestEvaluation;
 use crate::calibration;
-use crate::chart::{BLUE, Chart, GREEN, GREY, Line, Mark, ORANGE, RED};
+use crate::chart::{BLUE, Chart, GREEN, GREY, ORANGE, RED, Series, SeriesMark};
+use crate::format;
 
 /// Classes of the largest table of classes against classes.
 const MOST_CLASSES: usize = 30;
@@ -26,10 +27,10 @@ const NEAR: f64 = 0.002;
 pub const MAIN: [&str; 4] = ["accuracy", "auc", "rmse", "r2"];
 
 /// Every metric on every table that there is.
-pub fn metrics(run: &Run) -> Html {
+pub fn metrics(run: &ReportRun) -> Html {
     let measured = run.model.as_ref().and_then(|loaded| loaded.measured.as_ref());
     let recorded =
-        |part: &str, name: &str| recorded(run, part, name).map_or(String::new(), words::figure);
+        |part: &str, name: &str| recorded(run, part, name).map_or(String::new(), format::rounded);
     let mut names: Vec<String> = Vec::new();
     let mut known = |name: &str| {
         if !names.iter().any(|other| other == name) {
@@ -46,16 +47,16 @@ pub fn metrics(run: &Run) -> Html {
     let parts: Vec<&str> =
         PARTS.into_iter().filter(|part| metrics_of(run, part).is_some()).collect();
     let row = |name: &String| {
-        let mut cells = vec![Cell::text(name.clone())];
-        cells.extend(parts.iter().map(|part| Cell::number(recorded(part, name))));
+        let mut cells = vec![TableCell::text(name.clone())];
+        cells.extend(parts.iter().map(|part| TableCell::number(recorded(part, name))));
         if let Some(measured) = measured {
             let (value, interval) = measured.shown(name).unwrap_or_default();
-            cells.extend([Cell::number(value), Cell::number(interval)]);
+            cells.extend([TableCell::number(value), TableCell::number(interval)]);
         }
-        cells.push(Cell::text(words::meaning(name)));
+        cells.push(TableCell::text(description(name)));
         cells
     };
-    let rows: Vec<Vec<Cell>> = names.iter().map(row).collect();
+    let rows: Vec<Vec<TableCell>> = names.iter().map(row).collect();
     let file = measured.map_or(String::new(), |measured| measured.file.clone());
     let mut heads = vec!["metric"];
     heads.extend(parts.iter().map(|part| heading(part)));
@@ -86,19 +87,19 @@ fn heading(part: &str) -> &'static str {
     }
 }
 
-fn metrics_of<'a>(run: &'a Run, part: &str) -> Option<&'a serde_json::Map<String, Value>> {
+fn metrics_of<'a>(run: &'a ReportRun, part: &str) -> Option<&'a serde_json::Map<String, Value>> {
     match part {
         "untouched" => run.tuned.as_ref()?["untouched"]["metrics"].as_object(),
         part => run.trained.as_ref()?["metrics"][part].as_object(),
     }
 }
 
-fn recorded(run: &Run, part: &str, name: &str) -> Option<f64> {
+fn recorded(run: &ReportRun, part: &str, name: &str) -> Option<f64> {
     metrics_of(run, part)?.get(name)?.as_f64()
 }
 
 /// The best known figure of the main metrics, each with its interval or where it comes from.
-pub fn headline(run: &Run) -> Vec<(String, String, String)> {
+pub fn headline(run: &ReportRun) -> Vec<(String, String, String)> {
     let measured = run.model.as_ref().and_then(|loaded| loaded.measured.as_ref());
     let card = |name: &&str| {
         if let Some((value, interval)) = measured.and_then(|measured| measured.shown(name)) {
@@ -115,7 +116,7 @@ pub fn headline(run: &Run) -> Vec<(String, String, String)> {
             .find(|part| recorded(run, part, name).is_some())?;
         Some((
             name.to_string(),
-            words::figure(recorded(run, part, name)?),
+            format::rounded(recorded(run, part, name)?),
             format!("on the {}", heading(part)),
         ))
     };
@@ -123,10 +124,10 @@ pub fn headline(run: &Run) -> Vec<(String, String, String)> {
 }
 
 /// The pictures and tables of the rows that were measured.
-pub fn pictures(section: &mut Section, loaded: &Loaded) {
+pub fn pictures(section: &mut PageSection, loaded: &LoadedModel) {
     let Some(measured) = &loaded.measured else { return };
     let model = &loaded.model;
-    let judged = calibration::judged(&model.schema.target.kind);
+    let judged = calibration::predicted_event(&model.schema.target.kind);
     let pairs = measured.held.pairs();
     if let TargetKind::Classes(classes) = &model.schema.target.kind {
         section.part("Classes against classes", confusion(&measured.held.confusion(), classes));
@@ -138,7 +139,7 @@ pub fn pictures(section: &mut Section, loaded: &Loaded) {
         charts.push(("Residuals over what was predicted", calibration::residuals(&pairs)));
     }
     let ece = judged.is_some().then(|| {
-        let error = words::figure(pairs.error());
+        let error = format::rounded(pairs.error());
         note(&format!("The expected calibration error, the mean distance of the dots from the diagonal, is {error}."))
     });
     let figures: Vec<Html> = charts
@@ -156,17 +157,20 @@ fn confusion(table_of: &Confusion, classes: &[String]) -> Html {
     }
     let row = |(truth, name): (usize, &String)| {
         let total: f64 = (0..classes.len()).map(|predicted| table_of.cell(truth, predicted)).sum();
-        let mut cells = vec![Cell::text(name.clone())];
+        let mut cells = vec![TableCell::text(name.clone())];
         cells.extend((0..classes.len()).map(|predicted| {
             let weight = table_of.cell(truth, predicted);
-            Cell::Shade(if total > 0.0 { weight / total } else { 0.0 }, words::figure(weight))
+            TableCell::Shade(
+                if total > 0.0 { weight / total } else { 0.0 },
+                format::rounded(weight),
+            )
         }));
-        cells.push(Cell::number(
-            table_of.recall(truth).filter(|_| total > 0.0).map_or("–".into(), words::percent),
+        cells.push(TableCell::number(
+            table_of.recall(truth).filter(|_| total > 0.0).map_or("–".into(), format::percent),
         ));
         cells
     };
-    let rows: Vec<Vec<Cell>> = classes.iter().enumerate().map(row).collect();
+    let rows: Vec<Vec<TableCell>> = classes.iter().enumerate().map(row).collect();
     let named: Vec<String> = classes.iter().map(|name| format!("said {name}")).collect();
     let mut heads = vec!["is"];
     heads.extend(named.iter().map(String::as_str));
@@ -175,28 +179,28 @@ fn confusion(table_of: &Confusion, classes: &[String]) -> Html {
 }
 
 /// The curve of the positive class, or one a class.
-fn roc(model: &Model, measured: &Measured, id: &str) -> Html {
+fn roc(model: &Model, measured: &TestEvaluation, id: &str) -> Html {
     let classes = model.schema.target.kind.classes();
     let wanted: Vec<usize> =
         if classes.len() == 2 { vec![1] } else { (0..classes.len().min(COLOURS.len())).collect() };
-    let diagonal = Line {
+    let diagonal = Series {
         name: "by chance".into(),
         colour: GREY,
         points: vec![(0.0, 0.0), (1.0, 1.0)],
         whole: true,
-        mark: Mark::Dashed,
+        mark: SeriesMark::Dashed,
     };
     let mut lines = vec![diagonal];
     for (at, class) in wanted.iter().enumerate() {
         let ranks = measured.held.ranks(*class);
         let (Some(auc), Some(points)) = (ranks.clone().auc(), ranks.curve()) else { continue };
-        let name = format!("{}: AUC {}", classes[*class], words::figure(auc));
-        lines.push(Line {
+        let name = format!("{}: AUC {}", classes[*class], format::rounded(auc));
+        lines.push(Series {
             name,
             colour: COLOURS[at],
             points: thinned(&points),
             whole: true,
-            mark: Mark::Line,
+            mark: SeriesMark::Line,
         });
     }
     if lines.len() == 1 {

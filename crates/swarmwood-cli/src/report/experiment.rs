@@ -5,26 +5,26 @@ use std::path::{Path, PathBuf};
 
 use swarmwood::{Error, Result};
 
-use super::html::{Cell, Html, details, gallery, table};
-use super::markdown::{self, Rendered};
-use super::page::Section;
+use super::html::{Html, TableCell, details, gallery, table};
+use super::markdown::{self, RenderedMarkdown};
+use super::page::PageSection;
 use super::runs::OUTCOME;
-use super::words::count;
+use crate::format::grouped_count;
 
 /// Raw rows that are shown.
 const ROWS: usize = 20;
 
 /// An experiment: its texts with the figures they name, the other figures, the beginning of the raw
 /// rows.
-pub fn section(number: usize, folder: &Path) -> Result<Section> {
+pub fn section(number: usize, folder: &Path) -> Result<PageSection> {
     let name = folder
         .file_name()
         .map_or_else(|| folder.display().to_string(), |name| name.to_string_lossy().into_owned());
-    let mut section = Section::new(number, name, "experiment");
+    let mut section = PageSection::new(number, name, "experiment");
     let mut used: Vec<PathBuf> = Vec::new();
     for (file, title) in OUTCOME.into_iter().zip(["Tables", "About"]) {
         let Some(text) = read(&folder.join(file))? else { continue };
-        let Rendered { html, figures } = markdown::render(&text, folder);
+        let RenderedMarkdown { html, figures } = markdown::render(&text, folder);
         used.extend(figures);
         section.part(title, html);
     }
@@ -66,12 +66,13 @@ fn raw(text: &str) -> Html {
     let heads = fields(head);
     let all = lines.clone().count();
     let cell = |text: String| {
-        if text.parse::<f64>().is_ok() { Cell::Number(text) } else { Cell::Text(text) }
+        if text.parse::<f64>().is_ok() { TableCell::Number(text) } else { TableCell::Text(text) }
     };
-    let rows: Vec<Vec<Cell>> =
+    let rows: Vec<Vec<TableCell>> =
         lines.take(ROWS).map(|line| fields(line).into_iter().map(cell).collect()).collect();
     let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
-    let caption = format!("The first {} of {} in raw.csv", rows.len(), count(all as u64, "row"));
+    let caption =
+        format!("The first {} of {} in raw.csv", rows.len(), grouped_count(all as u64, "row"));
     details(&caption, false, table(&caption, &heads, &rows))
 }
 

@@ -53,7 +53,7 @@ impl FromIterator<Html> for Html {
 
 /// A cell of a table.
 #[derive(Debug, Clone)]
-pub enum Cell {
+pub enum TableCell {
     /// Words.
     Text(String),
     /// A number, at the right edge.
@@ -64,31 +64,31 @@ pub enum Cell {
     Shade(f64, String),
 }
 
-impl Cell {
+impl TableCell {
     /// Words.
-    pub fn text(text: impl Into<String>) -> Cell {
-        Cell::Text(text.into())
+    pub fn text(text: impl Into<String>) -> TableCell {
+        TableCell::Text(text.into())
     }
 
     /// A number.
-    pub fn number(text: impl Into<String>) -> Cell {
-        Cell::Number(text.into())
+    pub fn number(text: impl Into<String>) -> TableCell {
+        TableCell::Number(text.into())
     }
 
     fn html(&self) -> String {
         match self {
             // A sentence in a narrow column would be a tower of words.
-            Cell::Text(text) if text.chars().count() > SENTENCE => {
+            TableCell::Text(text) if text.chars().count() > SENTENCE => {
                 format!("<td class='w'>{}</td>", escape(text))
             }
-            Cell::Text(text) => format!("<td>{}</td>", escape(text)),
-            Cell::Number(text) => format!("<td class='n'>{}</td>", escape(text)),
-            Cell::Bar(share, text) => format!(
+            TableCell::Text(text) => format!("<td>{}</td>", escape(text)),
+            TableCell::Number(text) => format!("<td class='n'>{}</td>", escape(text)),
+            TableCell::Bar(share, text) => format!(
                 "<td class='b'><span class='bar' style='--share:{:.1}%'></span><span class='n'>{}</span></td>",
                 100.0 * share.clamp(0.0, 1.0),
                 escape(text)
             ),
-            Cell::Shade(share, text) => {
+            TableCell::Shade(share, text) => {
                 format!(
                     "<td class='n s' style='--share:{:.1}%'>{}</td>",
                     70.0 * share.clamp(0.0, 1.0),
@@ -101,12 +101,13 @@ impl Cell {
 
 /// A table with a caption; the first cell of a row is its heading. Numbers stand below headings at
 /// the right edge.
-pub fn table(caption: &str, heads: &[&str], rows: &[Vec<Cell>]) -> Html {
+pub fn table(caption: &str, heads: &[&str], rows: &[Vec<TableCell>]) -> Html {
     if rows.is_empty() {
         return Html::default();
     }
     let numeric = |at: usize| {
-        rows.iter().any(|row| matches!(row.get(at), Some(Cell::Number(_) | Cell::Shade(..))))
+        rows.iter()
+            .any(|row| matches!(row.get(at), Some(TableCell::Number(_) | TableCell::Shade(..))))
     };
     let head = |(at, head): (usize, &&str)| {
         let class = if numeric(at) { " class='n'" } else { "" };
@@ -121,10 +122,10 @@ pub fn table(caption: &str, heads: &[&str], rows: &[Vec<Cell>]) -> Html {
     ))
 }
 
-fn line(row: &[Cell]) -> String {
-    let heading = |cell: &Cell| match cell {
-        Cell::Text(text) => format!("<th scope='row'>{}</th>", escape(text)),
-        Cell::Number(text) => format!("<th scope='row' class='n'>{}</th>", escape(text)),
+fn line(row: &[TableCell]) -> String {
+    let heading = |cell: &TableCell| match cell {
+        TableCell::Text(text) => format!("<th scope='row'>{}</th>", escape(text)),
+        TableCell::Number(text) => format!("<th scope='row' class='n'>{}</th>", escape(text)),
         other => other.html(),
     };
     row.iter()
@@ -232,15 +233,15 @@ pub fn gallery(figures: impl IntoIterator<Item = Html>) -> Html {
 
 /// A list of addresses, no two equal, for the parts of a page.
 #[derive(Debug)]
-pub struct Ids {
+pub struct IdSequence {
     prefix: String,
     next: usize,
 }
 
-impl Ids {
+impl IdSequence {
     /// Addresses that begin alike.
-    pub fn new(prefix: &str) -> Ids {
-        Ids { prefix: prefix.to_string(), next: 0 }
+    pub fn new(prefix: &str) -> IdSequence {
+        IdSequence { prefix: prefix.to_string(), next: 0 }
     }
 
     /// One that nobody has.
@@ -259,12 +260,12 @@ mod tests {
     #[test]
     fn whatever_comes_from_outside_is_escaped() {
         let cells = [
-            Cell::text(EVIL),
-            Cell::number(EVIL),
-            Cell::Bar(0.5, EVIL.into()),
-            Cell::Shade(0.5, EVIL.into()),
+            TableCell::text(EVIL),
+            TableCell::number(EVIL),
+            TableCell::Bar(0.5, EVIL.into()),
+            TableCell::Shade(0.5, EVIL.into()),
         ];
-        let rows: Vec<Vec<Cell>> =
+        let rows: Vec<Vec<TableCell>> =
             (0..4).map(|at| vec![cells[at].clone(), cells[(at + 1) % 4].clone()]).collect();
         let pieces = [
             Html::lines(EVIL),
@@ -290,8 +291,8 @@ mod tests {
     #[test]
     fn tables_have_headings_for_columns_and_rows() {
         let rows = [
-            vec![Cell::text("rmse"), Cell::number("0.5")],
-            vec![Cell::text("r2"), Cell::number("0.9")],
+            vec![TableCell::text("rmse"), TableCell::number("0.5")],
+            vec![TableCell::text("r2"), TableCell::number("0.9")],
         ];
         let html = table("metrics", &["metric", "value"], &rows);
         assert_eq!(html.as_str().matches("<th scope='col'").count(), 2);

@@ -12,13 +12,13 @@ use super::html::Html;
 const FIRST: usize = 4;
 
 /// A text as HTML, and the pictures in it.
-pub struct Rendered {
+pub struct RenderedMarkdown {
     pub html: Html,
     pub figures: Vec<PathBuf>,
 }
 
 /// Renders a text; pictures are looked for in its folder.
-pub fn render(text: &str, folder: &Path) -> Rendered {
+pub fn render(text: &str, folder: &Path) -> RenderedMarkdown {
     let mut events: Vec<Event<'_>> = Vec::new();
     let mut figures = Vec::new();
     let mut parser = Parser::new_ext(text, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH);
@@ -86,7 +86,7 @@ pub fn render(text: &str, folder: &Path) -> Rendered {
     drop_empty_paragraphs(&mut events);
     let mut html = String::new();
     html::push_html(&mut html, events.into_iter());
-    Rendered { html: Html::made(html), figures }
+    RenderedMarkdown { html: Html::made(html), figures }
 }
 
 /// Takes out paragraphs that figures left empty.

@@ -3,20 +3,20 @@
 //! Every section is made from what the files of a run hold; nothing is trained, and nothing on the
 //! page depends on when or where it was made.
 
-mod asked;
 mod comparison;
 mod cost;
 mod evaluation;
+mod experiment;
 mod html;
-mod inside;
 mod markdown;
-mod measured;
-mod outcome;
+mod metrics;
+mod model;
 mod page;
+mod parameters;
 mod runs;
+mod test_evaluation;
 mod training;
 mod tuning;
-mod words;
 
 use std::path::{Path, PathBuf};
 
@@ -25,10 +25,11 @@ use swarmwood::error::Violation;
 use swarmwood::write::write_atomically;
 use swarmwood::{Error, Result, store};
 
-use self::page::{Section, document};
-use self::runs::Run;
-use crate::args::{self, talk_of};
-use crate::talk::{self, Talk};
+use self::page::{PageSection, document};
+use self::runs::ReportRun;
+use crate::console::{self, Console};
+use crate::flags;
+use crate::format::count;
 
 const AFTER: &str = "\
 A RUN is known by its content: a model; what 'train --json' or 'tune --json' printed; the table of 'train --trace'; the
@@ -57,26 +58,35 @@ pub fn command() -> Command {
                 .help("files and directories that tell of a run"),
         )
         .arg(
-            args::file("out", "HTML file; - for standard output")
+            flags::file_flag("out", "HTML file; - for standard output")
                 .short('o')
                 .default_value("report.html"),
         )
-        .arg(args::file("data", "rows with the target to measure the models on, with intervals"))
-        .arg(args::word(
+        .arg(flags::file_flag(
+            "data",
+            "rows with the target to measure the models on, with intervals",
+        ))
+        .arg(flags::text_flag(
             "target",
             "COLUMN",
             "column of the target in the data [default: as the model calls it]",
         ))
-        .arg(args::word("weight", "COLUMN", "column with the weight of each row of the data"))
-        .arg(args::word("title", "TEXT", "headline of the page [default: the names of the runs]"))
-        .arg(args::delimiter())
-        .arg(args::threads())
-        .arg(args::switch("quiet", "no notes or warnings: results and errors only").short('q'))
+        .arg(flags::text_flag("weight", "COLUMN", "column with the weight of each row of the data"))
+        .arg(flags::text_flag(
+            "title",
+            "TEXT",
+            "headline of the page [default: the names of the runs]",
+        ))
+        .arg(flags::delimiter_flag())
+        .arg(flags::threads_flag())
+        .arg(
+            flags::switch_flag("quiet", "no notes or warnings: results and errors only").short('q'),
+        )
 }
 
 /// Runs the command.
 pub fn run(flags: &ArgMatches) -> Result<()> {
-    let talk = talk_of(flags);
+    let console = flags::console(flags);
     let out = flags.get_one::<PathBuf>("out").filter(|path| path.as_os_str() != "-");
     if let Some(out) = out {
         // A wrong path should cost no work.
@@ -86,27 +96,32 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
         flags.get_many::<PathBuf>("run").into_iter().flatten().cloned().collect();
     let mut warnings = Vec::new();
     let mut runs = runs::read(&paths, &mut warnings)?;
-    talk.warn(&warnings);
+    console.warnings(&warnings);
     if let Some(data) = flags.get_one::<PathBuf>("data") {
-        measure(flags, data, &mut runs, talk)?;
+        measure(flags, data, &mut runs, console)?;
     }
     let page = build(&runs, flags.get_one::<String>("title"))?;
     match out {
         Some(path) => {
             write_atomically(path, |file| file.write_all(page.as_bytes()))?;
-            talk.note(&format!(
+            console.line(&format!(
                 "report of {} written to {}",
-                talk::count(runs.len(), "run"),
+                count(runs.len(), "run"),
                 path.display()
             ));
             Ok(())
         }
-        None => talk::result(&page),
+        None => console::print_result(&page),
     }
 }
 
 /// Measures every model on the rows of a file.
-fn measure(flags: &ArgMatches, data: &Path, runs: &mut [Run], talk: Talk) -> Result<()> {
+fn measure(
+    flags: &ArgMatches,
+    data: &Path,
+    runs: &mut [ReportRun],
+    console: Console,
+) -> Result<()> {
     let violation = |message: &str| {
         Error::Parameters(vec![Violation { name: "data".into(), message: message.into() }])
     };
@@ -122,23 +137,23 @@ fn measure(flags: &ArgMatches, data: &Path, runs: &mut [Run], talk: Talk) -> Res
         ));
     }
     for loaded in runs.iter_mut().filter_map(|run| run.model.as_mut()) {
-        loaded.measured = Some(measured::measure(flags, data, &loaded.model, talk)?);
+        loaded.measured = Some(test_evaluation::evaluate(flags, data, &loaded.model, console)?);
     }
     Ok(())
 }
 
 /// The page of some runs.
-fn build(runs: &[Run], title: Option<&String>) -> Result<String> {
-    let mut sections: Vec<Section> = comparison::section(0, runs).into_iter().collect();
+fn build(runs: &[ReportRun], title: Option<&String>) -> Result<String> {
+    let mut sections: Vec<PageSection> = comparison::section(0, runs).into_iter().collect();
     for (at, run) in runs.iter().enumerate() {
         let number = at + 1;
         sections.push(match &run.outcome {
-            Some(folder) => outcome::section(number, folder)?,
+            Some(folder) => experiment::section(number, folder)?,
             None if run.study.is_some() || run.tuned.is_some() => tuning::section(number, run)?,
             None => training::section(number, run)?,
         });
     }
-    let names: Vec<String> = runs.iter().map(Run::name).collect();
+    let names: Vec<String> = runs.iter().map(ReportRun::name).collect();
     let title = title.cloned().unwrap_or_else(|| format!("Report of {}", names.join(", ")));
     Ok(document(&title, &sections))
 }

@@ -5,10 +5,10 @@ use swarmwood::model::text::TextOptions;
 use swarmwood::model::{Body, Merge, Model, RuleFormat};
 use swarmwood::{Result, rules};
 
-use super::html::{Cell, Html, Ids, details, listing, note, table, wide};
-use super::runs::Loaded;
-use super::words::{self, count};
-use crate::inspect::ranked;
+use super::html::{Html, IdSequence, TableCell, details, listing, note, table, wide};
+use super::runs::LoadedModel;
+use crate::format::{self, grouped_count};
+use crate::inspect::ranked_importances;
 
 /// Features whose importance is shown without being asked for.
 const SHOWN: usize = 20;
@@ -24,21 +24,21 @@ const LINES: usize = 200;
 
 /// The importances as bars.
 pub fn importances(model: &Model) -> Html {
-    let ranked = ranked(model);
+    let ranked = ranked_importances(model);
     let total: f64 = ranked.iter().map(|(_, importance)| importance.gain).sum();
     let top = ranked.first().map_or(0.0, |(_, importance)| importance.gain);
     if total.is_nan() || total <= 0.0 {
         return note("No feature is asked for.");
     }
     let row = |(name, importance): &(&str, Importance)| {
-        let share = words::percent(importance.gain / total);
+        let share = format::percent(importance.gain / total);
         vec![
-            Cell::text(*name),
-            Cell::Bar(importance.gain / top, share),
-            Cell::number(importance.splits.to_string()),
+            TableCell::text(*name),
+            TableCell::Bar(importance.gain / top, share),
+            TableCell::number(importance.splits.to_string()),
         ]
     };
-    let used: Vec<Vec<Cell>> =
+    let used: Vec<Vec<TableCell>> =
         ranked.iter().filter(|(_, found)| found.splits > 0).map(row).collect();
     let idle = ranked.len() - used.len();
     let heads = match model.body {
@@ -58,7 +58,7 @@ pub fn importances(model: &Model) -> Html {
 }
 
 /// One tree as a picture and as rules, several as pictures, what cannot be drawn as text.
-pub fn trees(loaded: &Loaded, ids: &mut Ids) -> Result<Html> {
+pub fn trees(loaded: &LoadedModel, ids: &mut IdSequence) -> Result<Html> {
     let model = &loaded.model;
     let Ok(single) = model.single_tree() else { return Ok(several(model, ids)) };
     let picture = match single.to_svg_part(&format!("{}-", ids.fresh())) {
@@ -70,7 +70,8 @@ pub fn trees(loaded: &Loaded, ids: &mut Ids) -> Result<Html> {
             if let Some(measured) = &loaded.measured {
                 rules::count(&mut found, &measured.rows)?;
             }
-            let headline = format!("The tree as {}", count(found.rules.len() as u64, "rule"));
+            let headline =
+                format!("The tree as {}", grouped_count(found.rules.len() as u64, "rule"));
             details(
                 &headline,
                 true,
@@ -82,7 +83,7 @@ pub fn trees(loaded: &Loaded, ids: &mut Ids) -> Result<Html> {
     Ok(picture.and(rules))
 }
 
-fn several(model: &Model, ids: &mut Ids) -> Html {
+fn several(model: &Model, ids: &mut IdSequence) -> Html {
     let members = model.members();
     if members.is_empty() {
         return written(model, "The linear function");
@@ -101,7 +102,7 @@ fn several(model: &Model, ids: &mut Ids) -> Html {
         0 => String::new(),
         left => format!(
             " {} are not drawn; 'swarmwood inspect --trees {}' prints all.",
-            words::grouped(left as u64),
+            format::grouped(left as u64),
             members.len()
         ),
     };
@@ -114,7 +115,7 @@ fn several(model: &Model, ids: &mut Ids) -> Html {
 }
 
 /// One tree of several.
-fn drawn(model: &Model, at: usize, open: bool, ids: &mut Ids) -> Html {
+fn drawn(model: &Model, at: usize, open: bool, ids: &mut IdSequence) -> Html {
     let Some(alone) = model.tree_alone(at) else { return Html::default() };
     let svg = alone
         .single_tree()
@@ -133,7 +134,7 @@ fn drawn(model: &Model, at: usize, open: bool, ids: &mut Ids) -> Html {
     let headline = format!(
         "Tree {}{class}: {}, depth {}",
         at + 1,
-        count(shape.leaves().len() as u64, "leaf"),
+        grouped_count(shape.leaves().len() as u64, "leaf"),
         shape.depth()
     );
     details(&headline, open, wide(&svg, &format!("What tree {} adds to the raw score", at + 1)))

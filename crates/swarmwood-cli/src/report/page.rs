@@ -2,7 +2,7 @@
 
 use swarmwood::model::picture::escape;
 
-use super::html::{Html, Ids};
+use super::html::{Html, IdSequence};
 
 /// How it looks: on paper and on screens, light and dark, wide and narrow.
 const STYLE: &str = include_str!("style.css");
@@ -12,21 +12,21 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src dat
 
 /// A run on the page.
 #[derive(Debug)]
-pub struct Section {
+pub struct PageSection {
     id: String,
     title: String,
     kind: &'static str,
     parts: Vec<(String, String, Html)>,
     /// Addresses of pictures.
-    pub ids: Ids,
+    pub ids: IdSequence,
 }
 
-impl Section {
+impl PageSection {
     /// A section without parts; `number` is one of its own on the page.
-    pub fn new(number: usize, title: impl Into<String>, kind: &'static str) -> Section {
+    pub fn new(number: usize, title: impl Into<String>, kind: &'static str) -> PageSection {
         let id = format!("run-{number}");
-        Section {
-            ids: Ids::new(&format!("{id}-picture")),
+        PageSection {
+            ids: IdSequence::new(&format!("{id}-picture")),
             id,
             title: title.into(),
             kind,
@@ -72,10 +72,10 @@ impl Section {
 }
 
 /// The document.
-pub fn document(title: &str, sections: &[Section]) -> String {
+pub fn document(title: &str, sections: &[PageSection]) -> String {
     let (title, version) = (escape(title), env!("CARGO_PKG_VERSION"));
-    let contents: String = sections.iter().map(Section::contents).collect();
-    let body: String = sections.iter().map(Section::html).collect();
+    let contents: String = sections.iter().map(PageSection::contents).collect();
+    let body: String = sections.iter().map(PageSection::html).collect();
     format!(
         "<!DOCTYPE html>\n<html lang='en'>\n<head>\n<meta charset='utf-8'>\n\
          <meta name='viewport' content='width=device-width, initial-scale=1'>\n\
@@ -96,11 +96,11 @@ mod tests {
 
     #[test]
     fn a_page_has_contents_that_lead_somewhere() {
-        let mut first = Section::new(1, "a <b>", "training");
+        let mut first = PageSection::new(1, "a <b>", "training");
         first.part("", paragraph("above"));
         first.part("Metrics & more", paragraph("0.5"));
         first.part("Nothing", Html::default());
-        let page = document("report <1>", &[first, Section::new(2, "second", "tuning")]);
+        let page = document("report <1>", &[first, PageSection::new(2, "second", "tuning")]);
         assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"));
         assert!(page.contains("<title>report &lt;1&gt;</title>") && page.contains("a &lt;b&gt;"));
         for target in page.split("href='#").skip(1).filter_map(|rest| rest.split('\'').next()) {

@@ -6,11 +6,11 @@ use swarmwood::model::{Kind, Model, TargetKind};
 use swarmwood::params::{Params, TABLE};
 use swarmwood::profile::{Profile, Values, profile};
 
-use super::html::{Cell, Html, details, facts, gallery, note, notes, table};
-use super::measured::Measured;
-use super::runs::{Run, plain, same_value};
-use super::words::{self, count};
+use super::html::{Html, TableCell, details, facts, gallery, note, notes, table};
+use super::runs::{ReportRun, plain, same_value};
+use super::test_evaluation::TestEvaluation;
 use crate::calibration::bars;
+use crate::format::{self, grouped_count};
 
 /// Columns of a table that are listed without being asked for.
 const LISTED: usize = 12;
@@ -20,7 +20,7 @@ const NAMED: usize = 4;
 
 /// What was asked: the facts, the parameters that differ from their defaults, all parameters, what
 /// was told.
-pub fn asked(run: &Run) -> Html {
+pub fn asked(run: &ReportRun) -> Html {
     let model = run.model.as_ref().map(|loaded| &loaded.model);
     let record = run.trained.as_ref().or(run.tuned.as_ref());
     let of_record =
@@ -37,8 +37,8 @@ pub fn asked(run: &Run) -> Html {
         ("Task", model.map_or_else(|| of_record("task"), task)),
         ("Method", told(&|model| model.provenance.method.clone(), "method")),
         ("Objective", told(&|model| model.objective.clone(), "objective")),
-        ("Training rows", trained.map_or(String::new(), words::grouped)),
-        ("Validation rows", rows("valid_rows").map_or(String::new(), words::grouped)),
+        ("Training rows", trained.map_or(String::new(), format::grouped)),
+        ("Validation rows", rows("valid_rows").map_or(String::new(), format::grouped)),
         ("Features", told(&|model| model.schema.features.len().to_string(), "features")),
         ("Model", model.map_or(String::new(), size)),
         (
@@ -51,9 +51,9 @@ pub fn asked(run: &Run) -> Html {
         ),
     ];
     let parameters = parameters(model, record);
-    let other: Vec<Vec<Cell>> =
-        parameters.iter().filter(|one| one.is_other()).map(Parameter::in_short).collect();
-    let all: Vec<Vec<Cell>> = parameters.iter().map(Parameter::cells).collect();
+    let other: Vec<Vec<TableCell>> =
+        parameters.iter().filter(|one| one.is_other()).map(ParameterRow::in_short).collect();
+    let all: Vec<Vec<TableCell>> = parameters.iter().map(ParameterRow::cells).collect();
     let heads = ["parameter", "value", "default", "what it is"];
     let listed = match (all.is_empty(), other.is_empty()) {
         (true, _) => note("The file does not tell with which parameters the model was trained."),
@@ -62,15 +62,15 @@ pub fn asked(run: &Run) -> Html {
             table("Parameters that differ from the defaults of the method", &heads, &other)
         }
     };
-    let headline = format!("All {}", count(all.len() as u64, "parameter"));
+    let headline = format!("All {}", grouped_count(all.len() as u64, "parameter"));
     facts(&pairs)
         .and(listed)
         .and(details(&headline, false, table("Parameters of the run", &heads, &all)))
-        .and(talk(run.trained.as_ref()))
+        .and(messages(run.trained.as_ref()))
 }
 
 /// What the run told on the way.
-fn talk(record: Option<&Value>) -> Html {
+fn messages(record: Option<&Value>) -> Html {
     let list = |name: &str| record.and_then(|record| record[name].as_array()).into_iter().flatten();
     notes(list("warnings").chain(list("notes")).filter_map(Value::as_str))
 }
@@ -102,47 +102,51 @@ fn size(model: &Model) -> String {
     match trees(model) {
         (0, _, _) => model.summary().kind.name().to_string(),
         (trees, leaves, depth) => {
-            format!("{}, {}, depth {depth} at most", count(trees, "tree"), count(leaves, "leaf"))
+            format!(
+                "{}, {}, depth {depth} at most",
+                grouped_count(trees, "tree"),
+                grouped_count(leaves, "leaf")
+            )
         }
     }
 }
 
-struct Parameter {
+struct ParameterRow {
     name: String,
     value: String,
     default: String,
     help: &'static str,
 }
 
-impl Parameter {
+impl ParameterRow {
     fn is_other(&self) -> bool {
         !self.default.is_empty() && !same_value(&self.value, &self.default)
     }
 
-    /// As [`Parameter::cells`], with no more digits than people read.
-    fn in_short(&self) -> Vec<Cell> {
-        let short = Parameter {
+    /// As [`ParameterRow::cells`], with no more digits than people read.
+    fn in_short(&self) -> Vec<TableCell> {
+        let short = ParameterRow {
             name: self.name.clone(),
-            value: words::value(&self.value),
+            value: format::parameter_value(&self.value),
             default: self.default.clone(),
             ..*self
         };
         short.cells()
     }
 
-    fn cells(&self) -> Vec<Cell> {
+    fn cells(&self) -> Vec<TableCell> {
         vec![
-            Cell::text(self.name.clone()),
-            Cell::number(self.value.clone()),
-            Cell::number(self.default.clone()),
-            Cell::text(self.help),
+            TableCell::text(self.name.clone()),
+            TableCell::number(self.value.clone()),
+            TableCell::number(self.default.clone()),
+            TableCell::text(self.help),
         ]
     }
 }
 
 /// The parameters of a run as its model keeps them, or else its record, each beside the default of
 /// the method.
-fn parameters(model: Option<&Model>, record: Option<&Value>) -> Vec<Parameter> {
+fn parameters(model: Option<&Model>, record: Option<&Value>) -> Vec<ParameterRow> {
     let given: Vec<(String, String)> = match (model, record) {
         (Some(model), _) => model.provenance.params.clone().into_iter().collect(),
         (None, Some(record)) => {
@@ -164,7 +168,7 @@ fn parameters(model: Option<&Model>, record: Option<&Value>) -> Vec<Parameter> {
     let parameter = |(name, value): (String, String)| {
         let default =
             spec(&name).filter(|_| known && name != "method").map(|spec| spec.show(&defaults));
-        Parameter {
+        ParameterRow {
             help: spec(&name).map_or("", |spec| spec.help),
             default: default.unwrap_or_default(),
             name,
@@ -175,9 +179,9 @@ fn parameters(model: Option<&Model>, record: Option<&Value>) -> Vec<Parameter> {
 }
 
 /// The rows that were measured, column by column, or else what the model expects of rows.
-pub fn data(model: &Model, measured: Option<&Measured>, id: &str) -> Result<Html> {
+pub fn data(model: &Model, measured: Option<&TestEvaluation>, id: &str) -> Result<Html> {
     let Some(measured) = measured else {
-        let rows: Vec<Vec<Cell>> = model
+        let rows: Vec<Vec<TableCell>> = model
             .schema
             .features
             .iter()
@@ -185,24 +189,27 @@ pub fn data(model: &Model, measured: Option<&Measured>, id: &str) -> Result<Html
                 let kind = match &feature.kind {
                     Kind::Number => "number".to_string(),
                     Kind::Category { levels } => {
-                        format!("one of {}", count(levels.len() as u64, "level"))
+                        format!("one of {}", grouped_count(levels.len() as u64, "level"))
                     }
                 };
-                vec![Cell::text(feature.name.clone()), Cell::text(kind)]
+                vec![TableCell::text(feature.name.clone()), TableCell::text(kind)]
             })
             .collect();
         let table = table("What the model asks of a row", &["feature", "values"], &rows);
-        let headline = format!("The {} of the model", count(rows.len() as u64, "feature"));
+        let headline = format!("The {} of the model", grouped_count(rows.len() as u64, "feature"));
         return Ok(details(&headline, rows.len() <= LISTED, table));
     };
     let rows = measured.held.rows();
-    let opening =
-        note(&format!("{} of {}, with a known target.", count(rows as u64, "row"), measured.file));
+    let opening = note(&format!(
+        "{} of {}, with a known target.",
+        grouped_count(rows as u64, "row"),
+        measured.file
+    ));
     let columns = profile(&measured.rows)?;
-    let lines: Vec<Vec<Cell>> = columns.iter().map(|column| line(column, rows)).collect();
+    let lines: Vec<Vec<TableCell>> = columns.iter().map(|column| line(column, rows)).collect();
     let heads = ["feature", "missing", "least", "mean", "greatest", "most frequent"];
     let table = table("Features of these rows", &heads, &lines);
-    let headline = format!("The {}", count(columns.len() as u64, "feature"));
+    let headline = format!("The {}", grouped_count(columns.len() as u64, "feature"));
     Ok(opening.and(target(model, measured, id)).and(details(
         &headline,
         columns.len() <= LISTED,
@@ -210,21 +217,21 @@ pub fn data(model: &Model, measured: Option<&Measured>, id: &str) -> Result<Html
     )))
 }
 
-fn line(column: &Profile, rows: usize) -> Vec<Cell> {
+fn line(column: &Profile, rows: usize) -> Vec<TableCell> {
     let missing = match column.missing {
         0 => String::new(),
-        missing => words::percent(missing as f64 / rows.max(1) as f64),
+        missing => format::percent(missing as f64 / rows.max(1) as f64),
     };
-    let mut cells = vec![Cell::text(column.name.clone()), Cell::number(missing)];
+    let mut cells = vec![TableCell::text(column.name.clone()), TableCell::number(missing)];
     match &column.values {
         Values::Numbers { low, mean, high } => {
-            cells.extend([low, mean, high].map(|value| Cell::number(words::figure(*value))));
-            cells.push(Cell::text(""));
+            cells.extend([low, mean, high].map(|value| TableCell::number(format::rounded(*value))));
+            cells.push(TableCell::text(""));
         }
         Values::Levels(levels) => {
-            cells.extend([Cell::number(""), Cell::number(""), Cell::number("")]);
+            cells.extend([TableCell::number(""), TableCell::number(""), TableCell::number("")]);
             let named = levels.iter().take(NAMED);
-            let share = |count: usize| words::percent(count as f64 / rows.max(1) as f64);
+            let share = |count: usize| format::percent(count as f64 / rows.max(1) as f64);
             let mut text = named
                 .map(|(name, count)| format!("{name} {}", share(*count)))
                 .collect::<Vec<_>>()
@@ -232,14 +239,14 @@ fn line(column: &Profile, rows: usize) -> Vec<Cell> {
             if levels.len() > NAMED {
                 text.push_str(&format!(", and {} more", levels.len() - NAMED));
             }
-            cells.push(Cell::text(text));
+            cells.push(TableCell::text(text));
         }
     }
     cells
 }
 
 /// How the target is spread.
-fn target(model: &Model, measured: &Measured, id: &str) -> Html {
+fn target(model: &Model, measured: &TestEvaluation, id: &str) -> Html {
     let targets = measured.held.targets();
     let TargetKind::Classes(classes) = &model.schema.target.kind else {
         let (low, high) = targets
@@ -256,12 +263,12 @@ fn target(model: &Model, measured: &Measured, id: &str) -> Html {
     let line = |(class, name): (usize, &String)| {
         let share = of(class) as f64 / targets.len().max(1) as f64;
         vec![
-            Cell::text(name.clone()),
-            Cell::number(words::grouped(of(class) as u64)),
-            Cell::Bar(share, words::percent(share)),
+            TableCell::text(name.clone()),
+            TableCell::number(format::grouped(of(class) as u64)),
+            TableCell::Bar(share, format::percent(share)),
         ]
     };
-    let lines: Vec<Vec<Cell>> = classes.iter().enumerate().map(line).collect();
+    let lines: Vec<Vec<TableCell>> = classes.iter().enumerate().map(line).collect();
     details(
         "The classes",
         lines.len() <= LISTED,

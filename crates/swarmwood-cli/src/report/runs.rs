@@ -15,8 +15,8 @@ use swarmwood::model::Model;
 use swarmwood::tune::{self, Recorded};
 use swarmwood::{Error, Result, store};
 
-use super::measured::Measured;
-use crate::record::{COLUMNS, Step, read_trace};
+use super::test_evaluation::TestEvaluation;
+use crate::trace::{COLUMNS, TraceStep, read_trace};
 
 /// How the journal of a study begins.
 const STUDY: &[u8] = b"{\"swarmwood_study\":";
@@ -26,22 +26,22 @@ pub const OUTCOME: [&str; 2] = ["summary.md", "README.md"];
 
 /// A model and where it was.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct LoadedModel {
     pub path: PathBuf,
     pub model: Model,
     /// What rows say of it, if there are any.
-    pub measured: Option<Measured>,
+    pub measured: Option<TestEvaluation>,
 }
 
 /// One run.
 #[derive(Debug, Default)]
-pub struct Run {
+pub struct ReportRun {
     /// The file it was first named by.
     pub path: PathBuf,
-    pub model: Option<Loaded>,
+    pub model: Option<LoadedModel>,
     /// What `train --json` printed.
     pub trained: Option<Value>,
-    pub trace: Option<Vec<Step>>,
+    pub trace: Option<Vec<TraceStep>>,
     /// What `tune --json` printed.
     pub tuned: Option<Value>,
     pub study: Option<Recorded>,
@@ -50,35 +50,35 @@ pub struct Run {
 }
 
 /// What one file holds.
-enum Piece {
+enum RunFile {
     Model(Box<Model>),
     Trained(Value),
     Tuned(Value),
-    Trace(Vec<Step>),
+    Trace(Vec<TraceStep>),
     Study(Box<Recorded>),
     Outcome,
 }
 
 /// Reads all files and puts together what belongs together, in the order in which they were named.
 /// What the user should know is added to the warnings.
-pub fn read(paths: &[PathBuf], warnings: &mut Vec<String>) -> Result<Vec<Run>> {
-    let mut runs: Vec<Run> = Vec::new();
+pub fn read(paths: &[PathBuf], warnings: &mut Vec<String>) -> Result<Vec<ReportRun>> {
+    let mut runs: Vec<ReportRun> = Vec::new();
     let mut traces = Vec::new();
     for path in paths {
-        let mut run = Run { path: path.clone(), ..Run::default() };
+        let mut run = ReportRun { path: path.clone(), ..ReportRun::default() };
         match piece(path)? {
-            Piece::Model(model) => {
-                run.model = Some(Loaded { path: path.clone(), model: *model, measured: None })
+            RunFile::Model(model) => {
+                run.model = Some(LoadedModel { path: path.clone(), model: *model, measured: None })
             }
-            Piece::Trained(record) => run.trained = Some(record),
-            Piece::Tuned(record) => run.tuned = Some(record),
-            Piece::Study(study) => {
+            RunFile::Trained(record) => run.trained = Some(record),
+            RunFile::Tuned(record) => run.tuned = Some(record),
+            RunFile::Study(study) => {
                 warnings
                     .extend(study.notes.iter().map(|note| format!("{}: {note}", path.display())));
                 run.study = Some(*study);
             }
-            Piece::Outcome => run.outcome = Some(path.clone()),
-            Piece::Trace(steps) => {
+            RunFile::Outcome => run.outcome = Some(path.clone()),
+            RunFile::Trace(steps) => {
                 traces.push((runs.len(), path.clone(), steps));
                 continue;
             }
@@ -105,11 +105,11 @@ pub fn read(paths: &[PathBuf], warnings: &mut Vec<String>) -> Result<Vec<Run>> {
 }
 
 /// What a file or directory holds.
-fn piece(path: &Path) -> Result<Piece> {
+fn piece(path: &Path) -> Result<RunFile> {
     let unreadable = |source| Error::Read { path: path.to_path_buf(), source };
     if std::fs::metadata(path).map_err(unreadable)?.is_dir() {
         if OUTCOME.iter().any(|name| path.join(name).is_file()) {
-            return Ok(Piece::Outcome);
+            return Ok(RunFile::Outcome);
         }
         let message =
             "is a directory without summary.md; name a model, a record, a trace, a study, or the directory that \
@@ -119,20 +119,20 @@ fn piece(path: &Path) -> Result<Piece> {
     }
     let bytes = std::fs::read(path).map_err(unreadable)?;
     if bytes.starts_with(STUDY) {
-        return tune::read_study(path).map(|study| Piece::Study(Box::new(study)));
+        return tune::read_study(path).map(|study| RunFile::Study(Box::new(study)));
     }
     if bytes.starts_with(COLUMNS.as_bytes()) {
         let wrong = |message: String| Error::Model {
             path: path.to_path_buf(),
             message: format!("is a trace, but {message}"),
         };
-        return read_trace(&String::from_utf8_lossy(&bytes)).map(Piece::Trace).map_err(wrong);
+        return read_trace(&String::from_utf8_lossy(&bytes)).map(RunFile::Trace).map_err(wrong);
     }
     if let Some(record) = record(&bytes) {
         return Ok(record);
     }
     match store::load(path) {
-        Ok(model) => Ok(Piece::Model(Box::new(model))),
+        Ok(model) => Ok(RunFile::Model(Box::new(model))),
         Err(Error::Model { path, message }) => {
             let message = format!(
                 "is no run: neither a model, nor a trace, nor a study, nor what 'train --json' or 'tune --json' printed; \
@@ -145,18 +145,18 @@ fn piece(path: &Path) -> Result<Piece> {
 }
 
 /// The record of a training or of a tuning, if it is one.
-fn record(bytes: &[u8]) -> Option<Piece> {
+fn record(bytes: &[u8]) -> Option<RunFile> {
     let value: Value = serde_json::from_slice(bytes).ok()?;
     let has = |names: &[&str]| names.iter().all(|name| value.get(name).is_some());
     if has(&["method", "parameters", "metrics", "rounds", "seconds"]) {
-        return Some(Piece::Trained(value));
+        return Some(RunFile::Trained(value));
     }
-    has(&["engine", "seed", "trials", "best", "ended"]).then_some(Piece::Tuned(value))
+    has(&["engine", "seed", "trials", "best", "ended"]).then_some(RunFile::Tuned(value))
 }
 
 /// Puts every pair of runs together of which the first belongs to the second, in the place of the
 /// earlier one.
-fn join(runs: &mut Vec<Run>, belongs: impl Fn(&Run, &Run) -> bool) {
+fn join(runs: &mut Vec<ReportRun>, belongs: impl Fn(&ReportRun, &ReportRun) -> bool) {
     let mut at = 0;
     while at < runs.len() {
         let other = (0..runs.len()).find(|&other| {
@@ -175,9 +175,9 @@ fn join(runs: &mut Vec<Run>, belongs: impl Fn(&Run, &Run) -> bool) {
     }
 }
 
-impl Run {
+impl ReportRun {
     /// Whether nothing of the other run is there twice.
-    fn is_apart(&self, other: &Run) -> bool {
+    fn is_apart(&self, other: &ReportRun) -> bool {
         let (a, b) = (self.parts(), other.parts());
         a.iter().zip(b).all(|(a, b)| !(*a && b))
             && !((self.trained.is_some() && other.tuned.is_some())
@@ -195,7 +195,7 @@ impl Run {
         ]
     }
 
-    fn take(&mut self, other: Run) {
+    fn take(&mut self, other: ReportRun) {
         self.model = self.model.take().or(other.model);
         self.trained = self.trained.take().or(other.trained);
         self.tuned = self.tuned.take().or(other.tuned);
@@ -256,7 +256,7 @@ fn tells_of(record: &Value, study: &Recorded) -> bool {
 }
 
 /// Brings the model along that a record names: as it is named, or beside the record.
-fn fetch_model(run: &mut Run, warnings: &mut Vec<String>) {
+fn fetch_model(run: &mut ReportRun, warnings: &mut Vec<String>) {
     let Some(record) = run.trained.as_ref().or(run.tuned.as_ref()).filter(|_| run.model.is_none())
     else {
         return;
@@ -267,7 +267,7 @@ fn fetch_model(run: &mut Run, warnings: &mut Vec<String>) {
     let found = files.filter_map(|path| store::load(&path).ok().map(|model| (path, model)));
     let found = found.into_iter().find(|(_, model)| fits(record, model));
     match found {
-        Some((path, model)) => run.model = Some(Loaded { path, model, measured: None }),
+        Some((path, model)) => run.model = Some(LoadedModel { path, model, measured: None }),
         None => warnings.push(format!(
             "{}: the model it tells of, {}, is not there or is of another run; name the model to see its trees",
             run.path.display(),
@@ -278,15 +278,15 @@ fn fetch_model(run: &mut Run, warnings: &mut Vec<String>) {
 
 /// Gives every trace to the training before it, or else to the one behind it, or else a section of
 /// its own.
-fn add_traces(runs: &mut Vec<Run>, traces: Vec<(usize, PathBuf, Vec<Step>)>) {
+fn add_traces(runs: &mut Vec<ReportRun>, traces: Vec<(usize, PathBuf, Vec<TraceStep>)>) {
     for (at, path, steps) in traces {
         let at = at.min(runs.len());
-        let free = |run: &Run| run.is_training() && run.trace.is_none();
+        let free = |run: &ReportRun| run.is_training() && run.trace.is_none();
         let before = runs[..at].iter().rposition(free);
         let owner = before.or_else(|| runs[at..].iter().position(free).map(|behind| at + behind));
         match owner {
             Some(owner) => runs[owner].trace = Some(steps),
-            None => runs.push(Run { path, trace: Some(steps), ..Run::default() }),
+            None => runs.push(ReportRun { path, trace: Some(steps), ..ReportRun::default() }),
         }
     }
 }
@@ -305,15 +305,15 @@ mod tests {
         swarmwood::model::from_json(text.as_bytes()).unwrap()
     }
 
-    fn of_model(seed: &str) -> Run {
+    fn of_model(seed: &str) -> ReportRun {
         let loaded =
-            Loaded { path: format!("{seed}.json").into(), model: model(seed), measured: None };
-        Run { path: loaded.path.clone(), model: Some(loaded), ..Run::default() }
+            LoadedModel { path: format!("{seed}.json").into(), model: model(seed), measured: None };
+        ReportRun { path: loaded.path.clone(), model: Some(loaded), ..ReportRun::default() }
     }
 
-    fn of_record(seed: u64) -> Run {
+    fn of_record(seed: u64) -> ReportRun {
         let record = json!({"method": "greedy", "rows": 5, "target": "y", "parameters": {"seed": seed, "lambda": 1.0}});
-        Run { path: "run.json".into(), trained: Some(record), ..Run::default() }
+        ReportRun { path: "run.json".into(), trained: Some(record), ..ReportRun::default() }
     }
 
     #[test]
@@ -324,7 +324,7 @@ mod tests {
             |a, b| matches!((&a.trained, &b.model), (Some(record), Some(has)) if fits(record, &has.model)),
         );
         assert_eq!(
-            runs.iter().map(Run::name).collect::<Vec<_>>(),
+            runs.iter().map(ReportRun::name).collect::<Vec<_>>(),
             ["2.json", "1.json", "run.json"]
         );
         assert!(runs[..2].iter().all(|run| run.trained.is_some() && run.model.is_some()));
@@ -335,8 +335,8 @@ mod tests {
 
     #[test]
     fn a_trace_belongs_to_the_training_before_it() {
-        let trace = |at: usize| (at, PathBuf::from("t.csv"), vec![Step::default(); at + 1]);
-        let steps = |run: &Run| run.trace.as_ref().map(Vec::len);
+        let trace = |at: usize| (at, PathBuf::from("t.csv"), vec![TraceStep::default(); at + 1]);
+        let steps = |run: &ReportRun| run.trace.as_ref().map(Vec::len);
         let mut runs = vec![of_model("1"), of_model("2")];
         add_traces(&mut runs, vec![trace(1), trace(2)]);
         assert_eq!(runs.iter().map(steps).collect::<Vec<_>>(), [Some(2), Some(3)]);

@@ -8,14 +8,15 @@ use swarmwood::evaluate::{Bootstrap, Held};
 use swarmwood::model::Model;
 use swarmwood::read::{self, Rows};
 
-use super::words;
-use crate::args;
-use crate::predict::Scoring;
-use crate::talk::Talk;
+use super::metrics::interval_text;
+use crate::console::Console;
+use crate::flags;
+use crate::format;
+use crate::scoring::ScoringOptions;
 
 /// A model measured.
 #[derive(Debug)]
-pub struct Measured {
+pub struct TestEvaluation {
     /// The file with the rows, as it was named.
     pub file: String,
     pub rows: Rows,
@@ -24,29 +25,31 @@ pub struct Measured {
 }
 
 /// Reads the rows and predicts them.
-pub fn measure(flags: &ArgMatches, data: &Path, model: &Model, talk: Talk) -> Result<Measured> {
-    let mut scoring = Scoring::new(flags)?;
-    // Models of other libraries do not know what their target was called.
-    let named = flags.get_one::<String>("target").cloned();
-    scoring.options.target = named.unwrap_or_else(|| model.schema.target.name.clone());
-    scoring.options.weight = flags.get_one::<String>("weight").cloned();
-    let rows = read::matching(&args::source(data), &model.schema, &scoring.options)?;
-    talk.warn(&rows.warnings);
-    let held = Held::predict(model, &rows, scoring.threads)?;
-    let drawn = Bootstrap::new(&held, scoring.threads)?;
+pub fn evaluate(
+    flags: &ArgMatches,
+    data: &Path,
+    model: &Model,
+    console: Console,
+) -> Result<TestEvaluation> {
+    let options = ScoringOptions::new(flags)?.with_target(flags, model);
+    let rows = read::matching(&flags::source(data), &model.schema, &options.read)?;
+    console.warnings(&rows.warnings);
+
+    let held = Held::predict(model, &rows, options.threads)?;
+    let drawn = Bootstrap::new(&held, options.threads)?;
     let file = if data.as_os_str() == "-" {
         "standard input".to_string()
     } else {
         data.display().to_string()
     };
-    Ok(Measured { file, rows, held, drawn })
+    Ok(TestEvaluation { file, rows, held, drawn })
 }
 
-impl Measured {
+impl TestEvaluation {
     /// The value of a metric and its interval, for people.
     pub fn shown(&self, name: &str) -> Option<(String, String)> {
-        let value = words::figure(self.drawn.value(name)?);
-        Some((value, self.drawn.interval(name).map_or(String::new(), words::interval)))
+        let value = format::rounded(self.drawn.value(name)?);
+        Some((value, self.drawn.interval(name).map_or(String::new(), interval_text)))
     }
 
     /// How intervals were made.

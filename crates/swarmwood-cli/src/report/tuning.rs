@@ -8,16 +8,16 @@ use swarmwood::tune::importance::ranked;
 use swarmwood::tune::{Ending, Recorded, TrialRecord};
 
 use super::html::{
-    CHART, Cell, Html, cards, chart_figure, details, facts, figure, gallery, note, notes, table,
-    wide,
+    CHART, Html, TableCell, cards, chart_figure, details, facts, figure, gallery, note, notes,
+    table, wide,
 };
-use super::page::Section;
-use super::runs::{Run, plain};
-use super::words::{self, count};
-use super::{asked, evaluation, training};
-use crate::chart::{BLUE, Chart, Line, Mark, inline};
+use super::page::PageSection;
+use super::runs::{ReportRun, plain};
+use super::{evaluation, parameters, training};
+use crate::chart::{BLUE, Chart, Series, SeriesMark, inline};
+use crate::format::{self, grouped_count};
 use crate::study::table::{figure as score, reason, shown, state};
-use crate::study::{panels, parallel, pictures};
+use crate::study::{charts, parallel_coordinates, slices};
 
 /// Trials in the table of the best ones.
 const BEST: usize = 15;
@@ -26,8 +26,8 @@ const BEST: usize = 15;
 const FAILED: usize = 10;
 
 /// A tuning, by its study, its record, or both.
-pub fn section(number: usize, run: &Run) -> Result<Section> {
-    let mut section = Section::new(number, run.name(), "tuning");
+pub fn section(number: usize, run: &ReportRun) -> Result<PageSection> {
+    let mut section = PageSection::new(number, run.name(), "tuning");
     section.part("", cards(&headline(run)));
     section.part("What was asked", searched(run));
     section.part("Tuned and untouched", scores(run));
@@ -39,7 +39,7 @@ pub fn section(number: usize, run: &Run) -> Result<Section> {
     }
     if run.model.is_some() {
         section.part("Metrics of the model", evaluation::metrics(run));
-        section.part("Parameters of the model", asked::asked(run));
+        section.part("Parameters of the model", parameters::asked(run));
         training::add_model(&mut section, run)?;
     }
     Ok(section)
@@ -49,11 +49,11 @@ pub fn section(number: usize, run: &Run) -> Result<Section> {
 fn told(figure: &Value) -> Option<(String, String)> {
     let error = figure["error"]
         .as_f64()
-        .map_or(String::new(), |error| format!("± {}", words::figure(error)));
-    Some((words::figure(figure["score"].as_f64()?), error))
+        .map_or(String::new(), |error| format!("± {}", format::rounded(error)));
+    Some((format::rounded(figure["score"].as_f64()?), error))
 }
 
-fn headline(run: &Run) -> Vec<(String, String, String)> {
+fn headline(run: &ReportRun) -> Vec<(String, String, String)> {
     let mut cards = Vec::new();
     let record = run.tuned.as_ref();
     let measure = measure(run);
@@ -65,7 +65,7 @@ fn headline(run: &Run) -> Vec<(String, String, String)> {
         (None, Some(study)) => {
             let best = study.best().and_then(|best| score(&study.head, best));
             cards.extend(
-                best.map(|best| (format!("best {measure}"), words::figure(best), String::new())),
+                best.map(|best| (format!("best {measure}"), format::rounded(best), String::new())),
             );
         }
         (None, None) => {}
@@ -78,11 +78,11 @@ fn headline(run: &Run) -> Vec<(String, String, String)> {
     let best = run.study.as_ref().and_then(|study| study.best().map(|best| best.id));
     let best = best.or(record.and_then(|record| record["best"]["trial"].as_u64()));
     let best = best.map_or(String::new(), |best| format!("the best is number {best}"));
-    cards.extend(trials.map(|trials| ("trials".to_string(), words::grouped(trials), best)));
+    cards.extend(trials.map(|trials| ("trials".to_string(), format::grouped(trials), best)));
     cards
 }
 
-fn measure(run: &Run) -> String {
+fn measure(run: &ReportRun) -> String {
     let of_record = || {
         let record = run.tuned.as_ref()?;
         record.get("metric").or(record.get("measure")).map(plain)
@@ -95,7 +95,7 @@ fn measure(run: &Run) -> String {
 }
 
 /// What was searched, by whom, and where.
-fn searched(run: &Run) -> Html {
+fn searched(run: &ReportRun) -> Html {
     let record = run.tuned.as_ref();
     let of = |name: &str| {
         record
@@ -105,12 +105,15 @@ fn searched(run: &Run) -> Html {
     };
     let Some(study) = &run.study else {
         let best = record.map_or(&Value::Null, |record| &record["best"]["parameters"]);
-        let rows: Vec<Vec<Cell>> = best
+        let rows: Vec<Vec<TableCell>> = best
             .as_object()
             .into_iter()
             .flatten()
             .map(|(name, value)| {
-                vec![Cell::text(name.clone()), Cell::number(words::value(&plain(value)))]
+                vec![
+                    TableCell::text(name.clone()),
+                    TableCell::number(format::parameter_value(&plain(value))),
+                ]
             })
             .collect();
         let pairs = [
@@ -123,7 +126,7 @@ fn searched(run: &Run) -> Html {
         ];
         return facts(&pairs)
             .and(table("The best configuration", &["parameter", "value"], &rows))
-            .and(talk(record));
+            .and(messages(record));
     };
     let head = &study.head;
     let better = if head.task.measure.from.is_some() { "larger" } else { "smaller" };
@@ -136,23 +139,23 @@ fn searched(run: &Run) -> Html {
         ("Measure", format!("{}, {better} is better", head.task.measure.name)),
         ("Search", head.engine.clone()),
         ("Seed", head.seed.to_string()),
-        ("At a time", count(head.lag as u64, "trial")),
+        ("At a time", grouped_count(head.lag as u64, "trial")),
         (
             "A trial is",
             format!(
                 "{}{}",
-                count(head.pieces as u64, "piece"),
+                grouped_count(head.pieces as u64, "piece"),
                 if head.race { ", raced" } else { "" }
             ),
         ),
         ("Trials", states.join(", ")),
-        ("Work", words::seconds(spent)),
+        ("Work", format::duration(spent)),
         ("Written by", study.created_by.clone()),
     ];
-    facts(&pairs).and(space(study)).and(talk(record))
+    facts(&pairs).and(space(study)).and(messages(record))
 }
 
-fn talk(record: Option<&Value>) -> Html {
+fn messages(record: Option<&Value>) -> Html {
     let list = |name: &str| record.and_then(|record| record[name].as_array()).into_iter().flatten();
     notes(list("warnings").chain(list("notes")).filter_map(Value::as_str))
 }
@@ -162,16 +165,21 @@ fn space(study: &Recorded) -> Html {
     let head = &study.head;
     let best = study.best();
     let row = |(at, param): (usize, &Param)| {
-        let value = best.map_or(String::new(), |best| words::value(&shown(head, best, at)));
+        let value =
+            best.map_or(String::new(), |best| format::parameter_value(&shown(head, best, at)));
         let condition = param.condition.as_ref().map_or(String::new(), |condition| {
             format!("if {} is {}", condition.parent, condition.labels.join(" or "))
         });
         let allowed =
             [domain(&param.domain), condition].into_iter().filter(|text| !text.is_empty());
         let allowed = allowed.collect::<Vec<_>>().join("; ");
-        vec![Cell::text(param.name.clone()), Cell::number(value), Cell::text(allowed)]
+        vec![
+            TableCell::text(param.name.clone()),
+            TableCell::number(value),
+            TableCell::text(allowed),
+        ]
     };
-    let rows: Vec<Vec<Cell>> = head.space.params().iter().enumerate().map(row).collect();
+    let rows: Vec<Vec<TableCell>> = head.space.params().iter().enumerate().map(row).collect();
     table("What was searched, and the best of it", &["parameter", "best", "allowed"], &rows)
 }
 
@@ -180,25 +188,26 @@ fn domain(domain: &Domain) -> String {
     match domain {
         Domain::Integer { low, high, scale } => format!("{low} to {high}, whole{}", scaled(scale)),
         Domain::Real { low, high, scale } => {
-            format!("{} to {}{}", words::figure(*low), words::figure(*high), scaled(scale))
+            format!("{} to {}{}", format::rounded(*low), format::rounded(*high), scaled(scale))
         }
         Domain::List(values) => {
-            values.iter().map(|value| words::figure(*value)).collect::<Vec<_>>().join(", ")
+            values.iter().map(|value| format::rounded(*value)).collect::<Vec<_>>().join(", ")
         }
         Domain::Choice(labels) => labels.join(", "),
     }
 }
 
 /// What configurations were chosen by, and what it is worth on rows that no trial saw.
-fn scores(run: &Run) -> Html {
+fn scores(run: &ReportRun) -> Html {
     let Some(record) = &run.tuned else {
         return note(
             "Only the journal was given: the record that 'tune --json' prints has the score on untouched rows.",
         );
     };
     let untouched = &record["untouched"];
-    let rows = untouched["rows"].as_u64().map_or(String::new(), |rows| count(rows, "row"));
-    let folds = record["folds"].as_u64().map_or(String::new(), |folds| count(folds, "fold"));
+    let rows = untouched["rows"].as_u64().map_or(String::new(), |rows| grouped_count(rows, "row"));
+    let folds =
+        record["folds"].as_u64().map_or(String::new(), |folds| grouped_count(folds, "fold"));
     let lines = [
         (
             "Tuned score",
@@ -229,13 +238,13 @@ fn scores(run: &Run) -> Html {
     let row = |(name, figure, what): &(&str, &Value, String)| {
         let (score, error) = told(figure)?;
         Some(vec![
-            Cell::text(*name),
-            Cell::number(score),
-            Cell::number(error),
-            Cell::text(what.clone()),
+            TableCell::text(*name),
+            TableCell::number(score),
+            TableCell::number(error),
+            TableCell::text(what.clone()),
         ])
     };
-    let rows: Vec<Vec<Cell>> = lines.iter().filter_map(row).collect();
+    let rows: Vec<Vec<TableCell>> = lines.iter().filter_map(row).collect();
     let heads = [measure(run), "standard error".into(), "what it is".into()];
     let heads: Vec<&str> = ["score"].into_iter().chain(heads.iter().map(String::as_str)).collect();
     let honest = match untouched.is_null() && record.get("tuned").is_some() {
@@ -248,10 +257,10 @@ fn scores(run: &Run) -> Html {
         record["seconds"][name].as_f64().or(record["seconds"].as_f64().filter(|_| name == "tune"))
     };
     let cost = [
-        ("Searching", seconds("tune").map_or(String::new(), words::seconds)),
-        ("Finishing", seconds("finish").map_or(String::new(), words::seconds)),
-        ("Fits", record["fits"].as_u64().map_or(String::new(), words::grouped)),
-        ("Spared by racing", record["fits_spared"].as_u64().map_or(String::new(), words::grouped)),
+        ("Searching", seconds("tune").map_or(String::new(), format::duration)),
+        ("Finishing", seconds("finish").map_or(String::new(), format::duration)),
+        ("Fits", record["fits"].as_u64().map_or(String::new(), format::grouped)),
+        ("Spared by racing", record["fits_spared"].as_u64().map_or(String::new(), format::grouped)),
     ];
     table("Scores", &heads, &rows).and(honest).and(facts(&cost))
 }
@@ -268,8 +277,13 @@ fn improvements(record: &Value) -> Option<Chart> {
         points.push((at, score));
     }
     points.extend(points.last().map(|last| (end, last.1)));
-    let line =
-        Line { name: "best so far".into(), colour: BLUE, points, whole: true, mark: Mark::Line };
+    let line = Series {
+        name: "best so far".into(),
+        colour: BLUE,
+        points,
+        whole: true,
+        mark: SeriesMark::Line,
+    };
     Some(Chart {
         x_label: "trials".into(),
         y_label: record.get("metric").map(plain)?,
@@ -277,11 +291,11 @@ fn improvements(record: &Value) -> Option<Chart> {
     })
 }
 
-fn add_study(section: &mut Section, study: &Recorded) {
+fn add_study(section: &mut PageSection, study: &Recorded) {
     let course = chart_figure(
         &section.ids.fresh(),
         "Every trial, and the best so far",
-        &pictures::course(study),
+        &charts::course(study),
     );
     section.part("Course", gallery([course]));
     section.part("What mattered", importance(study));
@@ -293,10 +307,10 @@ fn add_study(section: &mut Section, study: &Recorded) {
             "One dot a trial; the best one is large, those given up early are small and grey.",
         )),
     );
-    let (body, size) = parallel::alone(study);
+    let (body, size) = parallel_coordinates::alone(study);
     let told = format!(
         "One line a trial across {} and {}; the better the darker, the best in orange.",
-        count(study.head.space.len() as u64, "parameter"),
+        grouped_count(study.head.space.len() as u64, "parameter"),
         study.head.task.measure.name
     );
     let svg = inline(&section.ids.fresh(), "Parallel coordinates", &told, size, &body);
@@ -309,27 +323,27 @@ fn importance(study: &Recorded) -> Html {
     let most = shares.iter().filter_map(|(_, share)| *share).fold(0.01, f64::max);
     let row = |(name, share): &(String, Option<f64>)| {
         let bar = match share {
-            Some(share) => Cell::Bar(share / most, words::percent(*share)),
-            None => Cell::text("too few trials"),
+            Some(share) => TableCell::Bar(share / most, format::percent(*share)),
+            None => TableCell::text("too few trials"),
         };
-        vec![Cell::text(name.clone()), bar]
+        vec![TableCell::text(name.clone()), bar]
     };
-    let rows: Vec<Vec<Cell>> = shares.iter().map(row).collect();
+    let rows: Vec<Vec<TableCell>> = shares.iter().map(row).collect();
     let caption =
         "Share of the differences between trials (ranks) that each parameter alone explains";
     table(caption, &["parameter", "share"], &rows)
 }
 
 fn slice(study: &Recorded, parameter: usize, id: &str) -> Html {
-    let (body, height) = panels::alone(study, parameter, CHART.0);
+    let (body, height) = slices::alone(study, parameter, CHART.0);
     let (name, measure) =
         (&study.head.space.params()[parameter].name, &study.head.task.measure.name);
-    let best = study
-        .best()
-        .map_or(String::new(), |best| words::value(&shown(&study.head, best, parameter)));
+    let best = study.best().map_or(String::new(), |best| {
+        format::parameter_value(&shown(&study.head, best, parameter))
+    });
     let told = format!(
         "{measure} of {} against {name}; the best has {best}.",
-        count(study.trials.len() as u64, "trial")
+        grouped_count(study.trials.len() as u64, "trial")
     );
     figure(
         &inline(id, &format!("{measure} against {name}"), &told, (CHART.0, height), &body),
@@ -347,32 +361,33 @@ fn trials(study: &Recorded) -> Html {
         loss(a).total_cmp(&loss(b)).then(a.id.cmp(&b.id))
     });
     let row = |trial: &&TrialRecord| {
-        let value = score(head, trial).map_or(String::new(), words::figure);
+        let value = score(head, trial).map_or(String::new(), format::rounded);
         let mut cells = vec![
-            Cell::number(trial.id.to_string()),
-            Cell::number(value),
-            Cell::number(words::seconds(trial.seconds)),
+            TableCell::number(trial.id.to_string()),
+            TableCell::number(value),
+            TableCell::number(format::duration(trial.seconds)),
         ];
         cells.extend(
-            (0..head.space.len()).map(|at| Cell::number(words::value(&shown(head, trial, at)))),
+            (0..head.space.len())
+                .map(|at| TableCell::number(format::parameter_value(&shown(head, trial, at)))),
         );
         cells
     };
-    let rows: Vec<Vec<Cell>> = sorted.iter().take(BEST).map(row).collect();
+    let rows: Vec<Vec<TableCell>> = sorted.iter().take(BEST).map(row).collect();
     let mut heads = vec!["trial", head.task.measure.name.as_str(), "work"];
     heads.extend(head.space.params().iter().map(|param| param.name.as_str()));
     let headline =
-        format!("The {} best of {}", rows.len(), count(study.trials.len() as u64, "trial"));
-    let failed: Vec<Vec<Cell>> = study
+        format!("The {} best of {}", rows.len(), grouped_count(study.trials.len() as u64, "trial"));
+    let failed: Vec<Vec<TableCell>> = study
         .trials
         .iter()
         .filter(|trial| matches!(trial.ending, Some(Ending::Failed { .. })))
-        .map(|trial| vec![Cell::number(trial.id.to_string()), Cell::text(reason(trial))])
+        .map(|trial| vec![TableCell::number(trial.id.to_string()), TableCell::text(reason(trial))])
         .collect();
     let shown = failed.len().min(FAILED);
     let reasons = table("Trials that failed", &["trial", "why"], &failed[..shown]);
     table(&headline, &heads, &rows).and(details(
-        &format!("{} failed", count(failed.len() as u64, "trial")),
+        &format!("{} failed", grouped_count(failed.len() as u64, "trial")),
         false,
         reasons,
     ))

@@ -3,20 +3,20 @@
 use swarmwood::search::{Domain, Scale, Space, Value};
 
 use crate::chart;
-use crate::talk::short;
+use crate::format::number;
 
 /// Labels of a list or a choice that have room.
 const ROOM: usize = 8;
 
 /// A parameter as an axis.
-pub(super) struct Axis<'a> {
+pub(super) struct ParameterAxis<'a> {
     space: &'a Space,
     parameter: usize,
 }
 
-impl<'a> Axis<'a> {
+impl<'a> ParameterAxis<'a> {
     pub(super) fn new(space: &'a Space, parameter: usize) -> Self {
-        Axis { space, parameter }
+        ParameterAxis { space, parameter }
     }
 
     pub(super) fn name(&self) -> &'a str {
@@ -67,7 +67,7 @@ impl<'a> Axis<'a> {
     /// Places with what stands there.
     pub(super) fn ticks(&self) -> Vec<(f64, String)> {
         match self.domain().1 {
-            Domain::List(values) => spread(values.len(), |at| short(values[at])),
+            Domain::List(values) => spread(values.len(), |at| number(values[at])),
             Domain::Choice(labels) => spread(labels.len(), |at| labels[at].clone()),
             Domain::Integer { low, high, scale } => {
                 self.numbers(*low as f64, *high as f64, *scale, true)
@@ -85,14 +85,18 @@ impl<'a> Axis<'a> {
             }
             Scale::Log => decades(low, high),
         };
-        numbers.into_iter().map(|number| (self.along(number), plain(number))).collect()
+        numbers.into_iter().map(|number| (self.along(number), tick_label(number))).collect()
     }
 }
 
 /// A number on an axis: no digits that rounding left behind.
-fn plain(number: f64) -> String {
-    let rounded = format!("{number:.6e}").parse().unwrap_or(number);
-    if rounded != 0.0 && f64::abs(rounded) < 1e-3 { format!("{rounded:e}") } else { short(rounded) }
+fn tick_label(value: f64) -> String {
+    let rounded = format!("{value:.6e}").parse().unwrap_or(value);
+    if rounded != 0.0 && f64::abs(rounded) < 1e-3 {
+        format!("{rounded:e}")
+    } else {
+        number(rounded)
+    }
 }
 
 /// Powers of ten between two numbers, or, where these are few, the bounds and round numbers as
@@ -132,7 +136,7 @@ mod tests {
             Param::integer("fixed", 4, 4),
         ])
         .unwrap();
-        let ticks = |at: usize| Axis::new(&space, at).ticks();
+        let ticks = |at: usize| ParameterAxis::new(&space, at).ticks();
         let rates = ticks(0);
         assert_eq!(rates.first().map(|tick| tick.1.as_str()), Some("0.001"));
         assert!(
@@ -141,8 +145,8 @@ mod tests {
         );
         assert!(ticks(1).iter().any(|(at, label)| label == "6" && *at == 0.5), "{:?}", ticks(1));
         assert_eq!(ticks(2), [(0.25, "16".to_string()), (0.75, "64".to_string())]);
-        assert_eq!(Axis::new(&space, 3).place(Value::Index(1)), Some(0.75));
-        assert_eq!(Axis::new(&space, 3).place(Value::Absent), None);
+        assert_eq!(ParameterAxis::new(&space, 3).place(Value::Index(1)), Some(0.75));
+        assert_eq!(ParameterAxis::new(&space, 3).place(Value::Absent), None);
         assert_eq!(ticks(4), [(0.5, "4".to_string())]);
     }
 }

@@ -5,16 +5,17 @@ use std::fmt::Write;
 use swarmwood::tune::importance::ranked;
 use swarmwood::tune::{Ending, Recorded, TrialRecord};
 
-use super::panels::figure;
+use super::slices::figure;
 use super::title;
 use crate::chart::{
-    self, BLUE, Chart, GREY, Line, MARGIN, Mark, ORANGE, Place, TALL, TITLE, WIDTH, escape,
+    self, BLUE, Chart, ChartArea, GREY, MARGIN, ORANGE, Series, SeriesMark, TALL, TITLE, WIDTH,
+    escape,
 };
 
 /// Every trial, and the best so far.
 pub(super) fn best(study: &Recorded) -> String {
     let place =
-        Place { left: MARGIN, top: MARGIN + TITLE, width: WIDTH - 2.0 * MARGIN, height: TALL };
+        ChartArea { left: MARGIN, top: MARGIN + TITLE, width: WIDTH - 2.0 * MARGIN, height: TALL };
     chart::page(&title(study), &course(study).draw("best", place), MARGIN + TITLE + TALL + MARGIN)
 }
 
@@ -26,24 +27,24 @@ pub(crate) fn course(study: &Recorded) -> Chart {
             |trial: &&TrialRecord| matches!(trial.ending, Some(Ending::Raced { .. })) == raced;
         study.trials.iter().filter(kind).filter_map(point).collect()
     };
-    let dots = |name: &str, colour, points, opacity| Line {
+    let dots = |name: &str, colour, points, opacity| Series {
         name: name.to_string(),
         colour,
         points,
         whole: false,
-        mark: Mark::Dots(2.6, opacity),
+        mark: SeriesMark::Dots(2.6, opacity),
     };
     let mut lines = vec![
         dots("trials", BLUE, points(false), 0.5),
         dots("given up early", GREY, points(true), 0.5),
     ];
     lines.retain(|line| !line.points.is_empty());
-    let best = Line {
+    let best = Series {
         name: "best so far".to_string(),
         colour: ORANGE,
         points: steps(study),
         whole: true,
-        mark: Mark::Line,
+        mark: SeriesMark::Line,
     };
     lines.push(best);
     Chart { x_label: "trial".to_string(), y_label: study.head.task.measure.name.clone(), lines }

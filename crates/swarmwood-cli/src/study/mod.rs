@@ -1,9 +1,9 @@
 //! `swarmwood study`: looks into the journal of a study, also while it is being written.
 
 mod axis;
-pub mod panels;
-pub mod parallel;
-pub mod pictures;
+pub mod charts;
+pub mod parallel_coordinates;
+pub mod slices;
 pub mod table;
 
 use std::path::{Path, PathBuf};
@@ -13,8 +13,9 @@ use swarmwood::tune::{self, Recorded};
 use swarmwood::write::write_atomically;
 use swarmwood::{Result, store};
 
-use crate::args::{self, talk_of};
-use crate::talk;
+use crate::console;
+use crate::flags;
+use crate::format::count;
 
 const AFTER: &str = "\
 Examples:
@@ -40,7 +41,7 @@ const KINDS: [(&str, &str); 4] = [
 
 /// The subcommand.
 pub fn command() -> Command {
-    let study = || args::path("study", "STUDY", "the journal of a study");
+    let study = || flags::path_arg("study", "STUDY", "the journal of a study");
     Command::new("study")
         .about("Show, export and draw the trials of a study")
         .after_help(AFTER)
@@ -53,20 +54,20 @@ pub fn command() -> Command {
                 .args_override_self(true)
                 .arg(study())
                 .arg(
-                    args::count("top", "N", "show the N best trials")
+                    flags::count_flag("top", "N", "show the N best trials")
                         .default_value("20")
                         .conflicts_with("all"),
                 )
-                .arg(args::switch("all", "show all trials, in order"))
-                .args(args::talk_flags()),
+                .arg(flags::switch_flag("all", "show all trials, in order"))
+                .args(flags::console_flags()),
         )
         .subcommand(
             Command::new("best")
                 .about("The best configuration")
                 .args_override_self(true)
                 .arg(study())
-                .arg(args::choice("format", FORMATS, "how it is written"))
-                .arg(args::switch("quiet", "no notes: results and errors only").short('q')),
+                .arg(flags::choice_flag("format", FORMATS, "how it is written"))
+                .arg(flags::switch_flag("quiet", "no notes: results and errors only").short('q')),
         )
         .subcommand(
             Command::new("export")
@@ -74,24 +75,24 @@ pub fn command() -> Command {
                 .args_override_self(true)
                 .arg(study())
                 .arg(
-                    args::file("out", "file for the table; - for standard output")
+                    flags::file_flag("out", "file for the table; - for standard output")
                         .short('o')
                         .default_value("-"),
                 )
-                .arg(args::switch("quiet", "no notes: results and errors only").short('q')),
+                .arg(flags::switch_flag("quiet", "no notes: results and errors only").short('q')),
         )
         .subcommand(
             Command::new("plot")
                 .about("Draw the trials as SVG")
                 .args_override_self(true)
                 .arg(study())
-                .arg(args::choice("kind", KINDS, "what is drawn"))
+                .arg(flags::choice_flag("kind", KINDS, "what is drawn"))
                 .arg(
-                    args::file("out", "file for the picture; - for standard output")
+                    flags::file_flag("out", "file for the picture; - for standard output")
                         .short('o')
                         .required(true),
                 )
-                .arg(args::switch("quiet", "no notes: results and errors only").short('q')),
+                .arg(flags::switch_flag("quiet", "no notes: results and errors only").short('q')),
         )
 }
 
@@ -105,9 +106,9 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
         store::probe(out)?;
     }
     let study = tune::read_study(&path)?;
-    talk_of(flags).tell(&study.notes);
+    flags::console(flags).notes(&study.notes);
     let text = match what {
-        "show" if flags.get_flag("json") => return talk::json(&table::json(&study)),
+        "show" if flags.get_flag("json") => return console::print_json(&table::json(&study)),
         "show" => {
             let top = flags
                 .get_one::<u64>("top")
@@ -124,10 +125,10 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
     match out {
         Some(out) => {
             write_atomically(out, |file| file.write_all(text.as_bytes()))?;
-            talk_of(flags).note(&format!("{} written to {}", noun(what), out.display()));
+            flags::console(flags).line(&format!("{} written to {}", noun(what), out.display()));
             Ok(())
         }
-        None => talk::result(&text),
+        None => console::print_result(&text),
     }
 }
 
@@ -137,10 +138,10 @@ fn noun(what: &str) -> &'static str {
 
 fn picture(study: &Recorded, kind: &str) -> String {
     match kind {
-        "slice" => panels::draw(study),
-        "parallel" => parallel::draw(study),
-        "importance" => pictures::importance(study),
-        _ => pictures::best(study),
+        "slice" => slices::draw(study),
+        "parallel" => parallel_coordinates::draw(study),
+        "importance" => charts::importance(study),
+        _ => charts::best(study),
     }
 }
 
@@ -150,5 +151,5 @@ fn title(study: &Recorded) -> String {
     let first = text.split_whitespace().next().unwrap_or("study");
     let name = Path::new(first).file_name().map_or(first.into(), |name| name.to_string_lossy());
     let short = if text.chars().count() <= 60 { text.clone() } else { format!("{name} …") };
-    format!("{short}: {} by {}", talk::count(study.trials.len(), "trial"), study.head.engine)
+    format!("{short}: {} by {}", count(study.trials.len(), "trial"), study.head.engine)
 }

@@ -6,8 +6,8 @@ use std::fmt::Write;
 use swarmwood::search::Value;
 use swarmwood::tune::{Recorded, TrialRecord};
 
-use super::axis::Axis;
-use super::panels::{figure, figures_range};
+use super::axis::ParameterAxis;
+use super::slices::{figure, figures_range};
 use super::title;
 use crate::chart::{self, MARGIN, ORANGE, TITLE, WIDTH, escape};
 
@@ -77,7 +77,7 @@ fn lines(svg: &mut String, study: &Recorded) -> std::fmt::Result {
         let mut points = String::new();
         for parameter in 0..study.head.space.len() {
             let value = trial.point.0.get(parameter).copied().unwrap_or(Value::Absent);
-            let place = Axis::new(&study.head.space, parameter).place(value);
+            let place = ParameterAxis::new(&study.head.space, parameter).place(value);
             write!(points, "{:.1},{:.1} ", x(study, parameter), place.map_or(bottom() + BELOW, y))?;
         }
         write!(points, "{:.1},{:.1}", x(study, study.head.space.len()), y(share))?;
@@ -107,7 +107,7 @@ fn axes(svg: &mut String, study: &Recorded) -> std::fmt::Result {
         writeln!(svg, "<line x1='{x:.1}' y1='{from:.1}' x2='{x:.1}' y2='{to:.1}' stroke='#555'/>")?;
         let (name, ticks) = match parameter < space.len() {
             true => {
-                let axis = Axis::new(space, parameter);
+                let axis = ParameterAxis::new(space, parameter);
                 (axis.name().to_string(), axis.ticks())
             }
             false => (study.head.task.measure.name.clone(), measure_ticks(study)),

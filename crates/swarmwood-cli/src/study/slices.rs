@@ -5,7 +5,7 @@ use std::fmt::Write;
 use swarmwood::search::Value;
 use swarmwood::tune::{Ending, Recorded, TrialRecord};
 
-use super::axis::Axis;
+use super::axis::ParameterAxis;
 use super::title;
 use crate::chart::{self, BLUE, GREY, MARGIN, ORANGE, TITLE, WIDTH, escape};
 
@@ -28,8 +28,13 @@ pub(super) fn draw(study: &Recorded) -> String {
         let left = MARGIN + width * (at % COLUMNS) as f64;
         let top = MARGIN + TITLE + HEIGHT * (at / COLUMNS) as f64;
         let named = at.is_multiple_of(COLUMNS);
-        let panel =
-            Panel { left: left + LEFT, top: top + TOP, width: width - LEFT - RIGHT, range, named };
+        let panel = SlicePanel {
+            left: left + LEFT,
+            top: top + TOP,
+            width: width - LEFT - RIGHT,
+            range,
+            named,
+        };
         // Writing to a String cannot fail.
         let _ = panel.draw(&mut body, study, at);
     }
@@ -40,7 +45,8 @@ pub(super) fn draw(study: &Recorded) -> String {
 /// The panel of one parameter by itself, from the corner on, and how high it is.
 pub(crate) fn alone(study: &Recorded, parameter: usize, width: f64) -> (String, f64) {
     let range = figures_range(study);
-    let panel = Panel { left: LEFT, top: TOP, width: width - LEFT - RIGHT, range, named: true };
+    let panel =
+        SlicePanel { left: LEFT, top: TOP, width: width - LEFT - RIGHT, range, named: true };
     let mut body = String::new();
     // Writing to a String cannot fail.
     let _ = panel.draw(&mut body, study, parameter);
@@ -74,7 +80,7 @@ pub(super) fn figures_range(study: &Recorded) -> (f64, f64) {
     (a.min(b) - room, a.max(b) + room)
 }
 
-struct Panel {
+struct SlicePanel {
     left: f64,
     top: f64,
     width: f64,
@@ -83,7 +89,7 @@ struct Panel {
     named: bool,
 }
 
-impl Panel {
+impl SlicePanel {
     fn bottom(&self) -> f64 {
         self.top + HEIGHT - TOP - BOTTOM
     }
@@ -95,7 +101,7 @@ impl Panel {
     }
 
     fn draw(&self, svg: &mut String, study: &Recorded, parameter: usize) -> std::fmt::Result {
-        let axis = Axis::new(&study.head.space, parameter);
+        let axis = ParameterAxis::new(&study.head.space, parameter);
         self.frame(svg, &axis, self.named.then_some(&study.head.task.measure.name))?;
         let best = study.best().map(|best| best.id);
         let (first, last): (Vec<&TrialRecord>, Vec<&TrialRecord>) =
@@ -123,7 +129,7 @@ impl Panel {
     fn frame(
         &self,
         svg: &mut String,
-        axis: &Axis<'_>,
+        axis: &ParameterAxis<'_>,
         measure: Option<&String>,
     ) -> std::fmt::Result {
         let (left, top, bottom, right) =

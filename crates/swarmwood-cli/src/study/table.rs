@@ -7,7 +7,7 @@ use swarmwood::tune::importance::ranked;
 use swarmwood::tune::{Ending, Head, Recorded, TrialRecord, named};
 use swarmwood::{Error, Result};
 
-use crate::talk::{count, short};
+use crate::format::{count, number};
 
 /// One word for how a trial stands.
 pub(crate) fn state(trial: &TrialRecord) -> &'static str {
@@ -101,7 +101,7 @@ fn grid(head: &Head, trials: &[&TrialRecord]) -> String {
         .chain(names);
     let mut rows: Vec<Vec<String>> = vec![heads.collect()];
     for trial in trials {
-        let value = figure(head, trial).map_or(String::new(), short);
+        let value = figure(head, trial).map_or(String::new(), number);
         let mut row = vec![
             trial.id.to_string(),
             state(trial).to_string(),
@@ -133,7 +133,7 @@ fn grid(head: &Head, trials: &[&TrialRecord]) -> String {
 /// A number with no more digits than a table needs; labels as they are.
 fn brief(text: &str) -> String {
     match text.parse::<f64>() {
-        Ok(number) if text.len() > 8 => short(number),
+        Ok(value) if text.len() > 8 => number(value),
         _ => text.to_string(),
     }
 }
@@ -158,7 +158,7 @@ pub(super) fn best(study: &Recorded, path: &Path, format: &str) -> Result<String
         return Ok(format!("{}\n", pairs.map(flag).collect::<Vec<_>>().join(" ")));
     }
     let measure = &study.head.task.measure;
-    let value = figure(&study.head, trial).map_or(String::new(), short);
+    let value = figure(&study.head, trial).map_or(String::new(), number);
     let mut text = format!("# trial {}: {} {value}\n", trial.id, measure.name);
     for (name, value) in pairs {
         // A string in JSON's quotes and escapes is one in TOML too.

@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use swarmwood::learn::event::{Event, Search, Stage};
 
-use crate::talk::{Talk, short};
+use crate::console::Console;
+use crate::format::number;
 
 /// Draws the steps of one training, stage after stage.
-pub struct Progress {
-    talk: Talk,
+pub(super) struct TrainProgress {
+    console: Console,
     bar: Option<ProgressBar>,
     stage: Option<Stage>,
     said_at: Instant,
@@ -24,13 +25,13 @@ pub struct Progress {
     from: Option<(f64, u64)>,
 }
 
-impl Progress {
+impl TrainProgress {
     /// Chooses the bar or the lines.
-    pub fn new(talk: Talk) -> Self {
-        let bar = (!talk.quiet && stderr().is_terminal())
+    pub(super) fn new(console: Console) -> Self {
+        let bar = (!console.quiet && stderr().is_terminal())
             .then(|| ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr()));
-        Progress {
-            talk,
+        TrainProgress {
+            console,
             bar,
             stage: None,
             said_at: Instant::now(),
@@ -43,7 +44,7 @@ impl Progress {
     }
 
     /// Shows the state after a step.
-    pub fn show(&mut self, event: &Event) {
+    pub(super) fn show(&mut self, event: &Event) {
         if self.stage != Some(event.stage) {
             self.begin(event);
         }
@@ -73,7 +74,7 @@ impl Progress {
                 event.steps,
                 self.state(event)
             );
-            self.talk.note(line.trim_end_matches(": "));
+            self.console.line(line.trim_end_matches(": "));
             self.said_at = Instant::now();
             self.said_step = event.step;
         }
@@ -82,7 +83,7 @@ impl Progress {
     /// Starts a stage.
     fn begin(&mut self, event: &Event) {
         if self.stage.is_some() && self.bar.is_none() {
-            self.talk.note(event.stage.name);
+            self.console.line(event.stage.name);
         }
         self.stage = Some(event.stage);
         self.began = self.last;
@@ -101,7 +102,7 @@ impl Progress {
     }
 
     /// Takes the bar away.
-    pub fn finish(self) {
+    pub(super) fn finish(self) {
         if let Some(bar) = self.bar {
             bar.finish_and_clear();
         }
@@ -109,7 +110,7 @@ impl Progress {
 
     fn state(&self, event: &Event) -> String {
         let known =
-            |name: &str, value: Option<f64>| value.map(|value| format!("{name} {}", short(value)));
+            |name: &str, value: Option<f64>| value.map(|value| format!("{name} {}", number(value)));
         let mut parts = vec![known("train", self.train), known("valid", event.valid)];
         if let Some(search) = &event.search {
             let news = search.best.filter(|_| search.best != self.train);

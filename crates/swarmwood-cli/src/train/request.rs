@@ -1,26 +1,40 @@
-//! What `train` is asked to do: flags over configuration file over defaults, everything that is
-//! wrong told at once.
+//! What a training run is requested to do: flags over configuration file over defaults. All
+//! violations are reported together.
 
 use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
-use clap::parser::ValueSource;
 use swarmwood::checkpoint::Keep;
 use swarmwood::params::{Checked, Gather, Params, TABLE};
-use swarmwood::read::{ReadOptions, Source, TaskChoice};
+use swarmwood::read::{ReadOptions, Source};
 use swarmwood::train::Aids;
 use swarmwood::{Error, Result, registry};
 
-use crate::args::{self, FILE_KEYS, TASKS};
+use crate::flags;
+use crate::inputs::InputValues;
 
-/// The target of the data that comes with the program.
-const DEMO_TARGET: &str = "quality";
+/// Flags that a configuration file may hold beside the parameters.
+const FILE_KEYS: &[&str] = &[
+    "target",
+    "weight",
+    "ignore",
+    "categorical",
+    "delimiter",
+    "task",
+    "positive",
+    "valid",
+    "out",
+    "pretrained",
+    "checkpoint",
+    "trace",
+    "plot",
+];
 
 /// Iterations from one checkpoint to the next.
-const EVERY: usize = 10;
+const CHECKPOINT_EVERY: usize = 10;
 
-/// A training that may begin.
-pub struct Plan {
+/// A valid request.
+pub(super) struct TrainRequest {
     /// The training rows.
     pub source: Source,
     /// How they are read.
@@ -29,46 +43,42 @@ pub struct Plan {
     pub valid: Option<Source>,
     /// Where the model goes; `None` is standard output.
     pub out: Option<PathBuf>,
-    /// What the training may start from and where it stores its state.
+    /// Pretrained model and checkpoint.
     pub aids: Aids,
-    /// The table of steps.
+    /// The CSV file with one line per step.
     pub trace: Option<PathBuf>,
-    /// The picture of the run.
+    /// The chart of the run.
     pub plot: Option<PathBuf>,
-    /// The parameters.
     pub params: Checked<Params>,
 }
 
-/// The flags and, behind them, the configuration file.
-pub struct Given<'a> {
-    flags: &'a ArgMatches,
-    file: Vec<(String, Vec<String>)>,
-}
-
-impl Plan {
+impl TrainRequest {
     /// Reads flags and configuration file.
-    pub fn new(flags: &ArgMatches) -> Result<Plan> {
+    pub(super) fn new(flags: &ArgMatches) -> Result<TrainRequest> {
         let mut gather = Gather::default();
         let file = match flags.get_one::<PathBuf>("config") {
             Some(path) => gather.config(path, FILE_KEYS)?,
             None => Vec::new(),
         };
-        let given = Given { flags, file };
+        let inputs = InputValues::new(flags, file);
         for spec in TABLE {
             if let Some(text) = flags.get_one::<String>(spec.name) {
                 gather.set(spec.name, text);
             }
         }
-        let options = given.options(&mut gather);
-        let valid = given.path("valid", &mut gather).map(|path| args::source(&path));
-        let out = given.path("out", &mut gather).unwrap_or_else(|| PathBuf::from("model.json"));
+
+        let options = inputs.read_options(&mut gather);
+        let valid = inputs.path("valid", &mut gather).map(|path| flags::source(&path));
         check_validation(valid.is_some(), &mut gather);
+
+        let out = inputs.path("out", &mut gather).unwrap_or_else(|| PathBuf::from("model.json"));
         let out = (out != Path::new("-")).then_some(out);
         if out.is_none() && flags.get_flag("json") {
             gather.violate("out", "is '-', but --json prints its report there; name a file");
         }
+
         let source = match flags.get_one::<PathBuf>("data") {
-            Some(path) => args::source(path),
+            Some(path) => flags::source(path),
             None => swarmwood::read::demo(),
         };
         if matches!((&source, &valid), (Source::Stdin, Some(Source::Stdin))) {
@@ -77,16 +87,28 @@ impl Plan {
                 "is '-', but the training rows come from standard input already; name a file",
             );
         }
-        let aids = given.aids(&mut gather);
-        let (trace, plot) = (given.path("trace", &mut gather), given.path("plot", &mut gather));
+
+        let aids = aids(flags, &inputs, &mut gather);
+        let trace = inputs.path("trace", &mut gather);
+        let plot = inputs.path("plot", &mut gather);
         if let Err(Error::Parameters(faults)) = registry::check_aids(&gather.so_far(), &aids) {
             faults.into_iter().for_each(|fault| gather.violate(&fault.name, fault.message));
         }
-        Ok(Plan { source, options, valid, out, aids, trace, plot, params: gather.finish()? })
+
+        let params = gather.finish()?;
+        Ok(TrainRequest { source, options, valid, out, aids, trace, plot, params })
+    }
+
+    /// Every file that the run will write.
+    pub(super) fn output_files(&self) -> impl Iterator<Item = &PathBuf> {
+        let checkpoint = self.aids.keep.as_ref().map(|keep| &keep.path);
+        [self.out.as_ref(), self.trace.as_ref(), self.plot.as_ref(), checkpoint]
+            .into_iter()
+            .flatten()
     }
 }
 
-/// What early stopping and held-out rows ask of each other.
+/// Early stopping needs validation rows, and there is one source of them.
 fn check_validation(has_file: bool, gather: &mut Gather) {
     let fraction = gather.so_far().valid_fraction;
     if has_file && fraction > 0.0 {
@@ -100,102 +122,24 @@ fn check_validation(has_file: bool, gather: &mut Gather) {
     }
 }
 
-impl<'a> Given<'a> {
-    /// Flags without a configuration file.
-    pub fn of_flags(flags: &'a ArgMatches) -> Self {
-        Given { flags, file: Vec::new() }
-    }
+/// The pretrained model and the checkpoint.
+fn aids(flags: &ArgMatches, inputs: &InputValues<'_>, gather: &mut Gather) -> Aids {
+    let pretrained = inputs.path("pretrained", gather);
+    let every = flags::count_value(flags, "checkpoint-every");
+    let resume = flags.get_flag("resume");
 
-    /// The words of a flag, or of the file if the flag is not there.
-    fn words(&self, name: &str) -> Vec<String> {
-        if self.flags.value_source(name) == Some(ValueSource::CommandLine) {
-            return self.flags.get_many::<String>(name).into_iter().flatten().cloned().collect();
-        }
-        self.file
-            .iter()
-            .find(|(key, _)| key == name)
-            .map(|(_, words)| words.clone())
-            .unwrap_or_default()
-    }
-
-    /// The one word of a flag or of the file.
-    fn word(&self, name: &str, gather: &mut Gather) -> Option<String> {
-        let mut words = self.words(name);
-        if words.len() > 1 {
-            gather.violate(name, format!("has {} values, must have one", words.len()));
-        }
-        words.pop()
-    }
-
-    /// The file a flag or the configuration file names.
-    fn path(&self, name: &str, gather: &mut Gather) -> Option<PathBuf> {
-        if let Some(path) = self.flags.get_one::<PathBuf>(name) {
-            return Some(path.clone());
-        }
-        let mut words = self.file.iter().find(|(key, _)| key == name)?.1.clone();
-        if words.len() != 1 {
-            gather.violate(name, format!("has {} values, must have one", words.len()));
-        }
-        words.pop().map(PathBuf::from)
-    }
-
-    fn aids(&self, gather: &mut Gather) -> Aids {
-        let every = self.flags.get_one::<u64>("checkpoint-every").copied();
-        let resume = self.flags.get_flag("resume");
-        let Some(path) = self.path("checkpoint", gather) else {
-            for (name, given) in [("checkpoint-every", every.is_some()), ("resume", resume)] {
-                if given {
-                    gather.violate(
-                        name,
-                        "needs --checkpoint FILE, the file with the state of the run",
-                    );
-                }
+    let Some(path) = inputs.path("checkpoint", gather) else {
+        for (name, given) in [("checkpoint-every", every.is_some()), ("resume", resume)] {
+            if given {
+                gather.violate(name, "needs --checkpoint FILE, the file with the state of the run");
             }
-            return Aids { pretrained: self.path("pretrained", gather), ..Aids::default() };
-        };
-        if every == Some(0) {
-            gather.violate("checkpoint-every", "is 0, must be at least 1");
         }
-        let every = every.map_or(EVERY, |every| usize::try_from(every).unwrap_or(usize::MAX));
-        let keep = Keep { path, every: every.max(1), resume };
-        Aids { pretrained: self.path("pretrained", gather), keep: Some(keep), ..Aids::default() }
-    }
+        return Aids { pretrained, ..Aids::default() };
+    };
 
-    /// How the rows are read.
-    pub fn options(&self, gather: &mut Gather) -> ReadOptions {
-        let target = self.word("target", gather).unwrap_or_else(|| {
-            if !self.flags.try_get_one::<bool>("demo").ok().flatten().copied().unwrap_or(false) {
-                gather.violate(
-                    "target",
-                    "is missing; name the column to predict with --target COLUMN",
-                );
-            }
-            DEMO_TARGET.to_string()
-        });
-        ReadOptions {
-            target,
-            weight: self.word("weight", gather),
-            ignore: self.words("ignore"),
-            categorical: self.words("categorical"),
-            delimiter: self.word("delimiter", gather).and_then(|text| separator(&text, gather)),
-            task: self
-                .word("task", gather)
-                .and_then(|text| task(&text, gather))
-                .unwrap_or_default(),
-            positive: self.word("positive", gather),
-        }
+    if every == Some(0) {
+        gather.violate("checkpoint-every", "is 0, must be at least 1");
     }
-}
-
-fn task(text: &str, gather: &mut Gather) -> Option<TaskChoice> {
-    let found = TASKS.iter().find(|(name, _)| *name == text).map(|&(_, task)| task);
-    if found.is_none() {
-        let names: Vec<&str> = TASKS.iter().map(|&(name, _)| name).collect();
-        gather.violate("task", format!("is '{text}', must be one of {}", names.join(", ")));
-    }
-    found
-}
-
-fn separator(text: &str, gather: &mut Gather) -> Option<u8> {
-    args::separator(text).map_err(|message| gather.violate("delimiter", message)).ok()
+    let every = every.unwrap_or(CHECKPOINT_EVERY).max(1);
+    Aids { pretrained, keep: Some(Keep { path, every, resume }), ..Aids::default() }
 }

@@ -15,16 +15,17 @@ use swarmwood::tune::{
 };
 use swarmwood::{Result, store};
 
-use super::progress::Progress;
-use super::report::{Improvement, Report, Seconds};
+use super::progress::TrialProgress;
+use super::summary::{BestTrialUpdate, TuneSeconds, TuneSummary};
 use super::{FOLDS, HOLDOUT, OWN, PARALLEL, TRIALS};
-use crate::args::{self, talk_of};
-use crate::interrupt::Interrupt;
-use crate::plan::Given;
-use crate::talk::{self, Talk, count};
+use crate::console::{self, Console};
+use crate::flags;
+use crate::format::count;
+use crate::inputs::InputValues;
+use crate::interrupt::InterruptFlag;
 
 /// A tuning that may begin.
-pub(super) struct Plan {
+pub(super) struct BuiltinTuneRequest {
     source: Source,
     options: ReadOptions,
     params: Checked<Params>,
@@ -43,8 +44,8 @@ pub(super) struct Plan {
     pub(super) out: Option<PathBuf>,
 }
 
-impl Plan {
-    fn new(flags: &ArgMatches) -> Result<Plan> {
+impl BuiltinTuneRequest {
+    fn new(flags: &ArgMatches) -> Result<BuiltinTuneRequest> {
         let mut gather = Gather::default();
         gather.set("method", Method::Greedy.name());
         let mut given = Vec::new();
@@ -54,7 +55,7 @@ impl Plan {
                 given.push(spec.name);
             }
         }
-        let options = Given::of_flags(flags).options(&mut gather);
+        let options = InputValues::new(flags, Vec::new()).read_options(&mut gather);
         let whole =
             |name: &str, default: u64| flags.get_one::<u64>(name).copied().unwrap_or(default);
         let at_least = |name: &str, default: u64, least: u64, gather: &mut Gather| {
@@ -64,11 +65,11 @@ impl Plan {
             }
             usize::try_from(value).unwrap_or(usize::MAX)
         };
-        let holdout = args::number_of(flags, "holdout", &mut gather).unwrap_or(HOLDOUT);
+        let holdout = flags::number_value(flags, "holdout", &mut gather).unwrap_or(HOLDOUT);
         if !(0.0..1.0).contains(&holdout) {
             gather.violate("holdout", format!("is {holdout}, must be a number from 0, below 1"));
         }
-        let seconds = args::number_of(flags, "time-limit", &mut gather);
+        let seconds = flags::number_value(flags, "time-limit", &mut gather);
         if seconds.is_some_and(|seconds| seconds <= 0.0) {
             gather.violate("time-limit", "must be above 0");
         }
@@ -81,10 +82,11 @@ impl Plan {
         let lag = at_least("parallel", PARALLEL, 1, &mut gather);
         let ensemble = at_least("ensemble", 1, 1, &mut gather);
         let out = path("out").unwrap_or_else(|| PathBuf::from("model.json"));
-        let source =
-            args::source(flags.get_one::<PathBuf>("data").map_or(Path::new("-"), PathBuf::as_path));
+        let source = flags::source(
+            flags.get_one::<PathBuf>("data").map_or(Path::new("-"), PathBuf::as_path),
+        );
         let params = gather.finish()?;
-        Ok(Plan {
+        Ok(BuiltinTuneRequest {
             source,
             options,
             given,
@@ -115,28 +117,36 @@ impl Plan {
 }
 
 /// Runs the command.
-pub(super) fn run(flags: &ArgMatches, interrupt: &Interrupt) -> Result<()> {
-    let plan = Plan::new(flags)?;
-    let talk = talk_of(flags);
+pub(super) fn run(flags: &ArgMatches, interrupt: &InterruptFlag) -> Result<()> {
+    let plan = BuiltinTuneRequest::new(flags)?;
+    let console = flags::console(flags);
     if let Some(path) = &plan.out {
         // A wrong path should cost no tuning.
         store::probe(path)?;
     }
-    let report = work(&plan, talk, interrupt)?;
+    let report = work(&plan, console, interrupt)?;
     if let Some(path) = &plan.out {
         store::save(&report.finished.model, path)?;
     }
-    if flags.get_flag("json") { talk::json(&report.json()) } else { talk::result(&report.text()) }
+    if flags.get_flag("json") {
+        console::print_json(&report.json())
+    } else {
+        console::print_result(&report.text())
+    }
 }
 
 /// Reads, searches, finishes.
-fn work(plan: &Plan, talk: Talk, interrupt: &Interrupt) -> Result<Report> {
+fn work(
+    plan: &BuiltinTuneRequest,
+    console: Console,
+    interrupt: &InterruptFlag,
+) -> Result<TuneSummary> {
     let started = Instant::now();
     let space = plan.space()?;
     let all = read::training(&plan.source, &plan.options)?;
     let mut warnings = plan.params.idle();
     warnings.extend(all.warnings.iter().cloned());
-    talk.warn(&warnings);
+    console.warnings(&warnings);
     let score = Score::named(&plan.metric, &all.schema.target.kind)?;
     let (rows, held) = hold_out(&all, plan)?;
     let common = Common {
@@ -148,21 +158,21 @@ fn work(plan: &Plan, talk: Talk, interrupt: &Interrupt) -> Result<Report> {
     let native = Native::new(rows, common, &space)?;
     let mut study = Study::open(plan.study.as_deref(), head(plan, &native, space, score)?)?;
     let mut notes = study.notes().to_vec();
-    talk.tell(&notes);
-    let seconds = Seconds { read: started.elapsed().as_secs_f64(), ..Seconds::default() };
-    talk.note(&opening(plan, &all, held.as_ref(), study.head()));
+    console.notes(&notes);
+    let seconds = TuneSeconds { read: started.elapsed().as_secs_f64(), ..TuneSeconds::default() };
+    console.line(&opening(plan, &all, held.as_ref(), study.head()));
 
     interrupt.arm();
-    let mut progress = Progress::new(talk, study.head().task.measure.clone());
+    let mut progress = TrialProgress::new(console, study.head().task.measure.clone());
     let mut improvements = Vec::new();
     let started = Instant::now();
     let outcome = study.run(&native, &plan.limits, &mut |event: &TuneEvent<'_>| {
         progress.show(event);
-        Improvement::note(&mut improvements, event);
-        if interrupt.raised() { Flow::Stop } else { Flow::Continue }
+        BestTrialUpdate::note(&mut improvements, event);
+        if interrupt.is_raised() { Flow::Stop } else { Flow::Continue }
     })?;
     progress.finish();
-    let seconds = Seconds { tune: started.elapsed().as_secs_f64(), ..seconds };
+    let seconds = TuneSeconds { tune: started.elapsed().as_secs_f64(), ..seconds };
 
     let started = Instant::now();
     let finish = Finish {
@@ -175,9 +185,9 @@ fn work(plan: &Plan, talk: Talk, interrupt: &Interrupt) -> Result<Report> {
     // A second Ctrl-C ends the program; the first one has done its work.
     let mut finished = finish.finish(&outcome, &mut |_| Flow::Continue)?;
     notes.append(&mut finished.notes);
-    talk.tell(&notes);
-    let seconds = Seconds { finish: started.elapsed().as_secs_f64(), ..seconds };
-    Ok(Report {
+    console.notes(&notes);
+    let seconds = TuneSeconds { finish: started.elapsed().as_secs_f64(), ..seconds };
+    Ok(TuneSummary {
         head: study.head().clone(),
         outcome,
         finished,
@@ -193,7 +203,7 @@ fn work(plan: &Plan, talk: Talk, interrupt: &Interrupt) -> Result<Report> {
 }
 
 /// The rows that trials see, and those that none does.
-fn hold_out(all: &Rows, plan: &Plan) -> Result<(Rows, Option<Rows>)> {
+fn hold_out(all: &Rows, plan: &BuiltinTuneRequest) -> Result<(Rows, Option<Rows>)> {
     if plan.holdout == 0.0 {
         return Ok((all.clone(), None));
     }
@@ -201,7 +211,7 @@ fn hold_out(all: &Rows, plan: &Plan) -> Result<(Rows, Option<Rows>)> {
     Ok((rows, Some(held)))
 }
 
-fn head(plan: &Plan, native: &Native, space: Space, score: Score) -> Result<Head> {
+fn head(plan: &BuiltinTuneRequest, native: &Native, space: Space, score: Score) -> Result<Head> {
     let schema = &native.rows().schema;
     let text = format!(
         "method {} on {} rows, target {}, {} folds",
@@ -224,7 +234,7 @@ fn head(plan: &Plan, native: &Native, space: Space, score: Score) -> Result<Head
 }
 
 /// One line about what begins.
-fn opening(plan: &Plan, all: &Rows, held: Option<&Rows>, head: &Head) -> String {
+fn opening(plan: &BuiltinTuneRequest, all: &Rows, held: Option<&Rows>, head: &Head) -> String {
     let held = held.map_or(0, |held| held.rows);
     let (seen, held) = (count(all.rows - held, "row"), count(held, "row"));
     let names: Vec<&str> = head.space.params().iter().map(|param| param.name.as_str()).collect();

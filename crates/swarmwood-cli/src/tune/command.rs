@@ -13,12 +13,13 @@ use swarmwood::tune::{
 };
 use swarmwood::{Error, Result};
 
-use super::progress::Progress;
-use super::report::{ended, ended_name};
+use super::progress::TrialProgress;
+use super::summary::{ended, ended_name};
 use super::{OWN, TRIALS};
-use crate::args::{self, talk_of};
-use crate::interrupt::Interrupt;
-use crate::talk::{self, count, short};
+use crate::console;
+use crate::flags;
+use crate::format::{count, number};
+use crate::interrupt::InterruptFlag;
 
 /// Flags of the table that mean something here.
 const SHARED: &[&str] = &["seed", "threads"];
@@ -51,27 +52,31 @@ pub(super) fn flags() -> Vec<Arg> {
                 {params_json} for all of them, {trial} for the number of the trial; it is started without a shell and \
                 prints its value on the last line";
     let own = [
-        args::number(
+        flags::number_flag(
             "timeout",
             "SECONDS",
             "seconds after which the program is ended and the trial has failed",
         ),
-        args::count(
+        flags::count_flag(
             "retries",
             "N",
             "starts after a failure before the trial has failed [default: 0]",
         ),
-        args::switch("maximize", "larger values are better"),
-        args::word(
+        flags::switch_flag("maximize", "larger values are better"),
+        flags::text_flag(
             "value-file",
             "FILE",
             "JSON file with the value, instead of the last line; {trial} is the trial",
         ),
-        args::word("value-key", "KEY", "where the value is in that file: keys with dots between")
-            .requires("value-file"),
+        flags::text_flag(
+            "value-key",
+            "KEY",
+            "where the value is in that file: keys with dots between",
+        )
+        .requires("value-file"),
     ];
-    let command =
-        args::word("command", "COMMAND", text).conflicts_with_all(foreign.collect::<Vec<_>>());
+    let command = flags::text_flag("command", "COMMAND", text)
+        .conflicts_with_all(foreign.collect::<Vec<_>>());
     std::iter::once(command)
         .chain(own.into_iter().map(|arg| arg.requires("command")))
         .map(|arg| arg.help_heading("Any program"))
@@ -79,15 +84,15 @@ pub(super) fn flags() -> Vec<Arg> {
 }
 
 /// A tuning that may begin.
-struct Plan {
+struct CommandTuneRequest {
     program: Program,
     head: Head,
     study: Option<PathBuf>,
     limits: Limits,
 }
 
-impl Plan {
-    fn new(flags: &ArgMatches, command: &str) -> Result<Plan> {
+impl CommandTuneRequest {
+    fn new(flags: &ArgMatches, command: &str) -> Result<CommandTuneRequest> {
         let mut gather = Gather::default();
         for name in SHARED {
             if let Some(text) = flags.get_one::<String>(name) {
@@ -136,7 +141,12 @@ impl Plan {
             task: program.task(),
         };
         let threads = if params.threads == 0 { lag } else { params.threads };
-        Ok(Plan { program, head, study, limits: Limits { trials, seconds: time_limit, threads } })
+        Ok(CommandTuneRequest {
+            program,
+            head,
+            study,
+            limits: Limits { trials, seconds: time_limit, threads },
+        })
     }
 }
 
@@ -175,7 +185,7 @@ fn whole(name: &str, flags: &ArgMatches, gather: &mut Gather) -> Option<usize> {
 
 /// The seconds of a flag.
 fn seconds(name: &str, flags: &ArgMatches, gather: &mut Gather) -> Option<f64> {
-    let number = args::number_of(flags, name, gather)?;
+    let number = flags::number_value(flags, name, gather)?;
     if !(number > 0.0 && number < 1e9) {
         gather.violate(name, format!("is {number}, must be a number of seconds above 0"));
         return None;
@@ -184,14 +194,15 @@ fn seconds(name: &str, flags: &ArgMatches, gather: &mut Gather) -> Option<f64> {
 }
 
 /// Runs the command.
-pub(super) fn run(flags: &ArgMatches, command: &str, interrupt: &Interrupt) -> Result<()> {
-    let talk = talk_of(flags);
-    let Plan { program, head, study: path, limits } = Plan::new(flags, command)?;
+pub(super) fn run(flags: &ArgMatches, command: &str, interrupt: &InterruptFlag) -> Result<()> {
+    let console = flags::console(flags);
+    let CommandTuneRequest { program, head, study: path, limits } =
+        CommandTuneRequest::new(flags, command)?;
     let mut study = Study::open(path.as_deref(), head)?;
-    talk.tell(study.notes());
+    console.notes(study.notes());
     let head = study.head().clone();
     let known = study.trials().count();
-    talk.note(&format!(
+    console.line(&format!(
         "{} tunes {}, {} at a time, seed {}{}",
         head.engine,
         count(head.space.len(), "parameter"),
@@ -204,11 +215,11 @@ pub(super) fn run(flags: &ArgMatches, command: &str, interrupt: &Interrupt) -> R
         }
     ));
     interrupt.arm();
-    let mut progress = Progress::new(talk, head.task.measure.clone());
+    let mut progress = TrialProgress::new(console, head.task.measure.clone());
     let started = Instant::now();
     let outcome = study.run(&program, &limits, &mut |event| {
         progress.show(event);
-        if interrupt.raised() { Flow::Stop } else { Flow::Continue }
+        if interrupt.is_raised() { Flow::Stop } else { Flow::Continue }
     })?;
     progress.finish();
     let seconds = started.elapsed().as_secs_f64();
@@ -216,8 +227,8 @@ pub(super) fn run(flags: &ArgMatches, command: &str, interrupt: &Interrupt) -> R
         return Err(Error::Run(fruitless(&outcome)));
     }
     match flags.get_flag("json") {
-        true => talk::json(&report(&head, &outcome, seconds)),
-        false => talk::result(&text(&head, &outcome, seconds, path.as_ref())),
+        true => console::print_json(&report(&head, &outcome, seconds)),
+        false => console::print_result(&text(&head, &outcome, seconds, path.as_ref())),
     }
 }
 
@@ -251,7 +262,7 @@ fn text(head: &Head, outcome: &Outcome, seconds: f64, path: Option<&PathBuf>) ->
     );
     if let Some(best) = outcome.best() {
         let value =
-            best.whole().map_or(String::new(), |loss| short(head.task.measure.figure(loss)));
+            best.whole().map_or(String::new(), |loss| number(head.task.measure.figure(loss)));
         text.push_str(&format!("best is trial {}: {} {value}\n", best.id, head.task.measure.name));
         let values = named::json(&head.space, &best.point);
         for (name, value) in

@@ -1,9 +1,9 @@
 //! `swarmwood tune`: find good parameters, and say honestly how good they are.
 
+mod builtin;
 mod command;
-mod native;
 mod progress;
-mod report;
+mod summary;
 
 use clap::{Arg, ArgMatches, Command};
 use swarmwood::Result;
@@ -11,8 +11,8 @@ use swarmwood::params::{ParamSpec, TABLE};
 use swarmwood::tune::engine;
 use swarmwood::tune::spaces::SPACES;
 
-use crate::args;
-use crate::interrupt::Interrupt;
+use crate::flags;
+use crate::interrupt::InterruptFlag;
 
 /// Parameters of training that mean something else here, or nothing.
 const OWN: &[&str] = &["metric", "folds", "valid_fraction", "time_limit"];
@@ -48,31 +48,31 @@ pub fn command() -> Command {
         .after_help(AFTER)
         .args_override_self(true)
         .arg(
-            args::data("training data: CSV (plain or gzip), Parquet, or - for standard input")
+            flags::data_arg("training data: CSV (plain or gzip), Parquet, or - for standard input")
                 .required_unless_present("command"),
         )
-        .arg(args::word("target", "COLUMN", "column to predict"))
-        .args(args::reading())
+        .arg(flags::text_flag("target", "COLUMN", "column to predict"))
+        .args(flags::table_flags())
         .args(search())
-        .arg(args::number("holdout", "SHARE", "share of the rows that no trial sees; 0 for none [default: 0.2]"))
-        .arg(args::count(
+        .arg(flags::number_flag("holdout", "SHARE", "share of the rows that no trial sees; 0 for none [default: 0.2]"))
+        .arg(flags::count_flag(
             "folds",
             "N",
             "folds of the cross-validation; 1 is a single split with a quarter for validation [default: 5]",
         ))
-        .arg(args::word(
+        .arg(flags::text_flag(
             "metric",
             "NAME",
             "what configurations are judged by, a metric of the task [default: logloss for classes, rmse for numbers]",
         ))
-        .arg(args::count(
+        .arg(flags::count_flag(
             "ensemble",
             "K",
             "keep the mean of the K best configurations instead of the best [default: 1]",
         ))
-        .arg(args::file("out", "where the model goes; - for none [default: model.json]").short('o'))
+        .arg(flags::file_flag("out", "where the model goes; - for none [default: model.json]").short('o'))
         .args(command::flags())
-        .args(args::talk_flags())
+        .args(flags::console_flags())
         .args(TABLE.iter().filter(|spec| !OWN.contains(&spec.name)).map(fixed))
 }
 
@@ -90,24 +90,24 @@ fn search() -> Vec<Arg> {
         engine::DEFAULT
     );
     vec![
-        args::word("space", "SPACE", "what is tuned").help(space),
-        args::word("engine", "NAME", "who proposes configurations").help(engine),
-        args::count("trials", "N", "configurations to try [default: 100]"),
-        args::count(
+        flags::text_flag("space", "SPACE", "what is tuned").help(space),
+        flags::text_flag("engine", "NAME", "who proposes configurations").help(engine),
+        flags::count_flag("trials", "N", "configurations to try [default: 100]"),
+        flags::count_flag(
             "parallel",
             "N",
             "configurations under way at a time; changes which are tried, unlike --threads [default: 4; 1 for a program]",
         ),
-        args::file(
+        flags::file_flag(
             "study",
             "journal of the search: it can be stopped at any moment, and goes on from there",
         ),
-        args::number(
+        flags::number_flag(
             "time-limit",
             "SECONDS",
             "seconds after which the search stops with the best so far",
         ),
-        args::switch(
+        flags::switch_flag(
             "no-race",
             "evaluate every configuration on all folds, also those that are clearly behind",
         ),
@@ -116,7 +116,7 @@ fn search() -> Vec<Arg> {
 
 /// A parameter that can be fixed.
 fn fixed(spec: &'static ParamSpec) -> Arg {
-    let arg = args::flag(spec);
+    let arg = flags::parameter_flag(spec);
     match spec.name {
         "method" => arg.help("how the model is found [default: greedy]"),
         "seed" => {
@@ -127,9 +127,9 @@ fn fixed(spec: &'static ParamSpec) -> Arg {
 }
 
 /// Runs the command.
-pub fn run(flags: &ArgMatches, interrupt: &Interrupt) -> Result<()> {
+pub fn run(flags: &ArgMatches, interrupt: &InterruptFlag) -> Result<()> {
     match flags.get_one::<String>("command") {
         Some(text) => command::run(flags, text, interrupt),
-        None => native::run(flags, interrupt),
+        None => builtin::run(flags, interrupt),
     }
 }

@@ -6,21 +6,22 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use swarmwood::tune::{Measure, News, TuneEvent};
 
-use crate::talk::{Talk, count, short};
+use crate::console::Console;
+use crate::format::{count, number};
 
 /// Draws the trials of one search.
-pub(super) struct Progress {
-    talk: Talk,
+pub(super) struct TrialProgress {
+    console: Console,
     measure: Measure,
     bar: Option<ProgressBar>,
     said_at: Instant,
     said: usize,
 }
 
-impl Progress {
+impl TrialProgress {
     /// Chooses the bar or the lines.
-    pub(super) fn new(talk: Talk, measure: Measure) -> Self {
-        let bar = (!talk.quiet && stderr().is_terminal()).then(|| {
+    pub(super) fn new(console: Console, measure: Measure) -> Self {
+        let bar = (!console.quiet && stderr().is_terminal()).then(|| {
             let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
             let style =
                 ProgressStyle::with_template("{bar:30} {pos}/{len} trials, {eta} left  {msg}");
@@ -28,7 +29,7 @@ impl Progress {
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
             bar
         });
-        Progress { talk, measure, bar, said_at: Instant::now(), said: 0 }
+        TrialProgress { console, measure, bar, said_at: Instant::now(), said: 0 }
     }
 
     /// Shows how the search stands.
@@ -38,7 +39,7 @@ impl Progress {
         }
         let (tally, trials) = (event.standing.tally, event.standing.trials);
         let best = tally.best.map(|(id, loss)| {
-            format!("best {} {} (trial {id})", self.measure.name, short(self.measure.figure(loss)))
+            format!("best {} {} (trial {id})", self.measure.name, number(self.measure.figure(loss)))
         });
         // A program is one piece, of which nothing can be spared.
         let fits = (tally.pieces > tally.ended)
@@ -55,7 +56,7 @@ impl Progress {
         let due = tenth(tally.ended) > tenth(self.said)
             || self.said_at.elapsed() >= Duration::from_secs(5);
         if due {
-            self.talk.note(&format!("trial {}/{trials}: {state}", tally.ended));
+            self.console.line(&format!("trial {}/{trials}: {state}", tally.ended));
             (self.said_at, self.said) = (Instant::now(), tally.ended);
         }
     }

@@ -6,13 +6,13 @@ use serde_json::{Map, Value, json};
 use swarmwood::tune::finish::Untouched;
 use swarmwood::tune::{Ended, Figure, Finished, Head, Outcome, Score, TuneEvent, named};
 
+use crate::format::{count, number};
+use crate::json::{metrics_json, parameters_json};
 use crate::memory;
-use crate::talk::{count, metrics_json, short};
-use crate::train::parameters;
 
 /// Where the time went.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Seconds {
+pub(super) struct TuneSeconds {
     pub read: f64,
     pub tune: f64,
     pub finish: f64,
@@ -20,20 +20,20 @@ pub(super) struct Seconds {
 
 /// A new best trial, when it was known.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Improvement {
+pub(super) struct BestTrialUpdate {
     id: u64,
     loss: f64,
     seconds: f64,
     ended: usize,
 }
 
-impl Improvement {
+impl BestTrialUpdate {
     /// Keeps the moment if there is a new best trial.
-    pub(super) fn note(all: &mut Vec<Improvement>, event: &TuneEvent<'_>) {
+    pub(super) fn note(all: &mut Vec<BestTrialUpdate>, event: &TuneEvent<'_>) {
         if let Some((id, loss)) = event.standing.tally.best
             && all.last().is_none_or(|last| last.id != id)
         {
-            all.push(Improvement {
+            all.push(BestTrialUpdate {
                 id,
                 loss,
                 seconds: event.standing.elapsed,
@@ -44,21 +44,21 @@ impl Improvement {
 }
 
 /// How a tuning went.
-pub(super) struct Report {
+pub(super) struct TuneSummary {
     pub head: Head,
     pub outcome: Outcome,
     pub finished: Finished,
-    pub improvements: Vec<Improvement>,
+    pub improvements: Vec<BestTrialUpdate>,
     pub score: Score,
     pub folds: usize,
     pub rows: usize,
-    pub seconds: Seconds,
+    pub seconds: TuneSeconds,
     pub out: Option<PathBuf>,
     pub warnings: Vec<String>,
     pub notes: Vec<String>,
 }
 
-impl Report {
+impl TuneSummary {
     /// The configuration that was chosen: what was tuned.
     fn chosen(&self) -> Map<String, Value> {
         let best = self.outcome.trials.iter().find(|trial| trial.id == self.finished.best);
@@ -86,8 +86,8 @@ impl Report {
         text.push_str(&format!("best is trial {}: {}\n", self.finished.best, chosen.join(", ")));
         text.push_str(&format!("{:<34} {:>12} {:>10}\n", "", self.score.name, "± error"));
         let mut line = |name: &str, figure: Figure| {
-            let error = figure.error.map_or("?".to_string(), short);
-            text.push_str(&format!("{name:<34} {:>12} {error:>10}\n", short(figure.value)));
+            let error = figure.error.map_or("?".to_string(), number);
+            text.push_str(&format!("{name:<34} {:>12} {error:>10}\n", number(figure.value)));
         };
         line(&format!("tuned score ({})", count(self.folds, "fold")), self.finished.tuned);
         if let Some(untouched) = &self.finished.untouched {
@@ -142,7 +142,7 @@ impl Report {
             "trials_failed": tally.failed,
             "ended": ended_name(self.outcome.ended),
             "best": {"trial": finished.best, "parameters": self.chosen()},
-            "parameters": parameters(&finished.params),
+            "parameters": parameters_json(&finished.params),
             "tuned": figure(finished.tuned),
             "untouched": finished.untouched.as_ref().map(untouched),
             "ensemble": finished.members,

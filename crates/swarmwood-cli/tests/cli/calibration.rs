@@ -31,13 +31,16 @@ fn chances_that_come_true_have_a_small_error_and_others_theirs() {
     // Half of what was told came true: off by 5, 15, 30 and 45 in a hundred.
     assert!((other["ece"].as_f64().unwrap() - 0.2375).abs() < 0.03, "{other}");
     assert!(same["brier"].as_f64().unwrap() < other["brier"].as_f64().unwrap());
-    let bins = same["bins"].as_array().unwrap();
+    let bins = same["calibration_bins"].as_array().unwrap();
     assert_eq!(bins.len(), 4, "{same}");
     assert_eq!(bins.iter().map(|bin| bin["rows"].as_u64().unwrap()).sum::<u64>(), 6001);
     assert!(
-        bins.iter()
-            .zip([0.1, 0.3, 0.6, 0.9])
-            .all(|(bin, p)| (bin["actual"].as_f64().unwrap() - p).abs() < 0.05)
+        bins.iter().zip([0.1, 0.3, 0.6, 0.9]).all(|(bin, p)| (bin["mean_actual"]
+            .as_f64()
+            .unwrap()
+            - p)
+            .abs()
+            < 0.05)
     );
     let svg = dir.read("same.svg");
     assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n"));
@@ -60,7 +63,10 @@ fn numbers_are_drawn_against_what_was_predicted() {
     dir.file("r.csv", regression(500, 1));
     dir.run("train r.csv --target price --method greedy --trees 20 --quiet --out m.json").works();
     let found = dir.run("evaluate m.json r.csv --plot numbers.svg --json").works().json();
-    assert!(found.get("ece").is_none() && found["bins"].as_array().unwrap().len() > 5, "{found}");
+    assert!(
+        found.get("ece").is_none() && found["calibration_bins"].as_array().unwrap().len() > 5,
+        "{found}"
+    );
     let svg = dir.read("numbers.svg");
     for part in [">predicted<", ">actual<", ">actual less predicted<", "rmse ", "r2 "] {
         assert!(svg.contains(part), "no {part} in {svg}");

@@ -125,7 +125,7 @@ fn numbers_have_residuals_and_a_tree_its_rules() {
             "How the target is spread",
         ],
     );
-    has(&page, &["on the training rows, the greedy one", "root of the mean squared error"]);
+    has(&page, &["on the training rows, the greedy one", "root mean squared error"]);
     assert!(!page.contains("Classes against classes"));
 }
 

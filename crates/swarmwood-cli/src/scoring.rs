@@ -1,0 +1,66 @@
+//! The options that `predict`, `evaluate` and `report` share.
+
+use std::path::PathBuf;
+
+use clap::ArgMatches;
+use swarmwood::Result;
+use swarmwood::model::Model;
+use swarmwood::params::Gather;
+use swarmwood::read::ReadOptions;
+
+use crate::flags;
+
+/// How a model is applied to the rows of a file.
+pub struct ScoringOptions {
+    /// The model file; empty where the command has no such argument.
+    pub model: PathBuf,
+    /// How rows are read.
+    pub read: ReadOptions,
+    /// Limits prediction to this number of first rounds.
+    pub first_rounds: Option<usize>,
+    /// Number of threads.
+    pub threads: usize,
+}
+
+impl ScoringOptions {
+    /// Reads the flags; all violations are reported together.
+    pub fn new(flags: &ArgMatches) -> Result<ScoringOptions> {
+        let mut gather = Gather::default();
+        if let Some(text) = flags.get_one::<String>("threads") {
+            gather.set("threads", text);
+        }
+
+        let delimiter = flags.get_one::<String>("delimiter").and_then(|text| {
+            flags::parse_delimiter(text)
+                .map_err(|message| gather.violate("delimiter", message))
+                .ok()
+        });
+
+        // `report` has neither `--first` nor a positional model.
+        let first_rounds = flags.try_get_one::<u64>("first").ok().flatten();
+        let first_rounds =
+            first_rounds.map(|&rounds| usize::try_from(rounds).unwrap_or(usize::MAX));
+        if first_rounds == Some(0) {
+            gather.violate("first", "is 0, must be a whole number from 1");
+        }
+        let model =
+            flags.try_get_one::<PathBuf>("model").ok().flatten().cloned().unwrap_or_default();
+
+        let threads = gather.finish()?.threads;
+        Ok(ScoringOptions {
+            model,
+            read: ReadOptions { delimiter, ..ReadOptions::default() },
+            first_rounds,
+            threads,
+        })
+    }
+
+    /// Adds the columns that rows with a known target have.
+    pub fn with_target(mut self, flags: &ArgMatches, model: &Model) -> ScoringOptions {
+        // Models of other libraries do not store the name of their target.
+        let named = flags.get_one::<String>("target").cloned();
+        self.read.target = named.unwrap_or_else(|| model.schema.target.name.clone());
+        self.read.weight = flags.get_one::<String>("weight").cloned();
+        self
+    }
+}
