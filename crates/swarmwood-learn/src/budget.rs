@@ -72,8 +72,8 @@ impl Budget {
     }
 
     fn change_limits(self, change: impl FnOnce(&mut Limits)) -> Budget {
-        let mut limits = Arc::try_unwrap(self.limits)
-            .unwrap_or_else(|_| panic!("limits are set before the budget is shared"));
+        let mut limits =
+            Arc::into_inner(self.limits).expect("limits are set before the budget is shared");
         change(&mut limits);
         Budget { limits: Arc::new(limits), work: self.work }
     }
