@@ -123,7 +123,7 @@ def train(
     table: Table,
     target: str,
     classes: list[str] | None,
-    parameters: list[tuple[str, str]],
+    parameters: list[tuple[str, Any]],
     valid: Table | None = None,
     pretrained: str | None = None,
     listener: Callable[[dict[str, Any]], None] | None = None,

@@ -20,7 +20,7 @@ from swarmwood._naming import PYTHON_NAMES, python_name
 from swarmwood._progress import Progress
 from swarmwood._table import checked, mask_of, readable, table_of
 
-#: Parameters of Python alone, which the core is not told of as texts.
+#: Parameters of Python alone, which are not passed to the core.
 OWN = {"class_weight", "categorical_features", "pretrained", "importance_type", "verbose", "n_jobs", "random_state"}
 
 #: What `importance_type` may be, and its place in the core's answer.
@@ -117,7 +117,7 @@ class Estimator(BaseEstimator):
         try:
             with _pretrained.stored(getattr(self, "pretrained", None), names) as pretrained:
                 fitted = _core.train(
-                    table, "target", classes, self._texts(), valid=held, pretrained=pretrained, listener=progress
+                    table, "target", classes, self._parameters(), valid=held, pretrained=pretrained, listener=progress
                 )
         except _core.ParameterViolations as fault:
             listed = [f"{python_name(name)}: {_in_python(message)}" for name, message in fault.args[0]]
@@ -156,21 +156,21 @@ class Estimator(BaseEstimator):
             # The model is usable; whoever loops over fits must still hear of it.
             raise KeyboardInterrupt
 
-    def _texts(self) -> list[tuple[str, str]]:
-        """Return the parameters that differ from their defaults, as the core reads them."""
+    def _parameters(self) -> list[tuple[str, Any]]:
+        """Return the parameters that differ from their defaults, with the names of the core."""
         method = getattr(self, "method", self._methods[0])
         if method not in self._methods:
             raise ValueError(f"method: is {method!r}, must be one of {', '.join(self._methods)}")
         core_names = {python: name for name, python in PYTHON_NAMES.items()}
-        texts = [("method", method), ("threads", str(self._threads())), ("seed", str(self._seed()))]
+        parameters = [("method", method), ("threads", self._threads()), ("seed", self._seed())]
         for name, parameter in inspect.signature(type(self).__init__).parameters.items():
             if name in OWN or name in ("self", "method"):
                 continue
             value = getattr(self, name)
             if value is None or (type(value) is type(parameter.default) and value == parameter.default):
                 continue
-            texts.append((core_names.get(name, name), _text(value)))
-        return texts
+            parameters.append((core_names.get(name, name), _plain(value)))
+        return parameters
 
     def _threads(self) -> int:
         """Return the number of threads, 0 for one a core."""
@@ -354,14 +354,6 @@ def _in_python(message: str) -> str:
     return re.sub(r"--([a-z][a-z-]*)", lambda flag: python_name(flag[1].replace("-", "_")), message)
 
 
-def _text(value: Any) -> str:
-    if isinstance(value, (bool, np.bool_)):
-        return "true" if value else "false"
-    if isinstance(value, (int, np.integer)):
-        return str(int(value))
-    if isinstance(value, (float, np.floating)):
-        # The core asks for whole numbers without a point.
-        return repr(float(value))
-    if isinstance(value, str):
-        return value
-    return ";".join(",".join(repr(float(cell)) for cell in row) for row in np.asarray(value))
+def _plain(value: Any) -> Any:
+    """Return the Python objects that numpy and pandas objects hold."""
+    return np.asarray(value).tolist() if hasattr(value, "__array__") else value

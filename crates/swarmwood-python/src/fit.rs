@@ -1,4 +1,4 @@
-//! Training: texts of parameters in, a model and the story of the run out.
+//! Training: typed parameters in, a model and the story of the run out.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,6 +16,7 @@ use swarmwood::{Error, Result, read};
 
 use crate::fault::{guarded, raised};
 use crate::model::Model;
+use crate::parameters::param_value;
 use crate::table::Table;
 
 /// The time between two looks at Python's signals.
@@ -115,12 +116,16 @@ pub fn train(
     table: PyRef<'_, Table>,
     target: String,
     classes: Option<Vec<String>>,
-    parameters: Vec<(String, String)>,
+    parameters: Vec<(String, Bound<'_, PyAny>)>,
     valid: Option<PyRef<'_, Table>>,
     pretrained: Option<PathBuf>,
     listener: Option<Py<PyAny>>,
 ) -> PyResult<Fitted> {
     guarded(|| {
+        let parameters = parameters
+            .into_iter()
+            .map(|(name, object)| Ok((name, param_value(&object)?)))
+            .collect::<PyResult<Vec<_>>>()?;
         let lending = Arc::clone(&table.lending);
         let valid = valid.map(|valid| Arc::clone(&valid.lending));
         let target =
@@ -139,7 +144,7 @@ pub fn train(
         let aids = Aids { pretrained, halt, ..Aids::default() };
         let run = || -> Result<(Trained, Vec<String>, &'static str)> {
             let mut gather = Gather::default();
-            parameters.iter().for_each(|(name, text)| gather.set(name, text));
+            parameters.iter().for_each(|(name, value)| gather.set_value(name, value));
             let params = gather.finish()?;
             let mut warnings = params.idle();
             let mut rows = read::lent(lending, target)?;

@@ -1,8 +1,9 @@
-//! The parameter table, for the script that writes Python's signatures and docstrings.
+//! The parameter table, for the script that writes Python's signatures and docstrings, and typed
+//! values of parameters.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
-use swarmwood::params::{Allowed, Condition, Method, ParamSpec, Params, TABLE};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use swarmwood::params::{Allowed, Condition, Method, ParamSpec, ParamValue, Params, TABLE};
 
 use crate::fault::guarded;
 
@@ -36,6 +37,31 @@ pub fn parameters(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
         }
         Ok(list)
     })
+}
+
+/// The typed value of a Python object.
+pub fn param_value(object: &Bound<'_, PyAny>) -> PyResult<ParamValue> {
+    // A bool is an int to Python: it comes first.
+    if let Ok(value) = object.cast::<PyBool>() {
+        return Ok(ParamValue::Bool(value.is_true()));
+    }
+    if object.is_instance_of::<PyInt>() {
+        // What is too large for any parameter is left to the table, which refuses it by name.
+        let number = object.extract().map(ParamValue::Integer);
+        return number.or_else(|_| Ok(ParamValue::Text(object.str()?.to_string())));
+    }
+    if let Ok(number) = object.cast::<PyFloat>() {
+        return Ok(ParamValue::Real(number.value()));
+    }
+    if let Ok(text) = object.cast::<PyString>() {
+        return Ok(ParamValue::Text(text.to_string()));
+    }
+    if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+        let items = object.try_iter()?.map(|item| param_value(&item?));
+        return Ok(ParamValue::List(items.collect::<PyResult<_>>()?));
+    }
+    // The table refuses what is no text of the parameter, and shows it.
+    Ok(ParamValue::Text(object.repr()?.to_string()))
 }
 
 /// Whether some choice of the other parameters gives it an effect.

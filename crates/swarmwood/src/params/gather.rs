@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::check::Checked;
 use super::table::{Params, TABLE};
+use super::value::ParamValue;
 use super::{config, find};
 use crate::Result;
 use crate::error::{Error, Violation};
@@ -46,7 +47,7 @@ impl Gather {
                     &file,
                     &text,
                     others,
-                    &mut |name, text| set(params, given, name, text),
+                    &mut |name, text| set(params, given, name, &ParamValue::Text(text.to_string())),
                     violations,
                 ))
             }
@@ -57,9 +58,14 @@ impl Gather {
         }
     }
 
-    /// Sets one parameter.
+    /// Sets one parameter from text.
     pub fn set(&mut self, name: &str, text: &str) {
-        if let Err(violation) = set(&mut self.params, &mut self.given, name, text) {
+        self.set_value(name, &ParamValue::Text(text.to_string()));
+    }
+
+    /// Sets one parameter from a typed value.
+    pub fn set_value(&mut self, name: &str, value: &ParamValue) {
+        if let Err(violation) = set(&mut self.params, &mut self.given, name, value) {
             self.violations.push(violation);
         }
     }
@@ -73,8 +79,7 @@ impl Gather {
     pub fn so_far(&self) -> Params {
         let mut params = Params::of(self.params.method);
         for spec in TABLE.iter().filter(|spec| self.given.contains(spec.name)) {
-            // A value survives its own text.
-            (spec.read)(&mut params, &(spec.show)(&self.params));
+            (spec.copy)(&self.params, &mut params);
         }
         params
     }
@@ -96,9 +101,9 @@ fn set(
     params: &mut Params,
     given: &mut BTreeSet<&'static str>,
     name: &str,
-    text: &str,
+    value: &ParamValue,
 ) -> std::result::Result<(), Violation> {
-    params.set(name, text)?;
+    params.set_value(name, value)?;
     given.insert(find(name)?.name);
     Ok(())
 }

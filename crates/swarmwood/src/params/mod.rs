@@ -24,7 +24,7 @@ pub use table::{
     Booster, Criterion, EmptyCells, FitnessChoice, Growth, Method, MetricChoice, ObjectiveChoice,
     Params, Prune, TABLE,
 };
-pub use value::{Auto, Choice, Matrix};
+pub use value::{Auto, Choice, Matrix, ParamValue};
 
 use crate::error::Violation;
 use crate::nearest::nearest;
@@ -61,12 +61,19 @@ impl Params {
     /// assert!(params.set("dept", "4").unwrap_err().message.contains("'depth'"));
     /// ```
     pub fn set(&mut self, name: &str, text: &str) -> Result<(), Violation> {
+        self.set_value(name, &ParamValue::Text(text.to_string()))
+    }
+
+    /// Sets a parameter by its name or alias from a typed value. The type is checked here, the
+    /// range later, by [`Params::check`].
+    pub fn set_value(&mut self, name: &str, value: &ParamValue) -> Result<(), Violation> {
         let spec = find(name)?;
-        if (spec.read)(self, text.trim()) {
+        if (spec.assign)(self, value) {
             return Ok(());
         }
-        let mut message = format!("is '{text}', must be {}", spec.allowed);
-        if let Allowed::Choices(choices) = spec.allowed
+
+        let mut message = format!("is {value}, must be {}", spec.allowed);
+        if let (Allowed::Choices(choices), ParamValue::Text(text)) = (spec.allowed, value)
             && let Some(near) = nearest(text, choices.iter().map(|choice| choice.name))
         {
             message.push_str(&format!("; did you mean '{near}'?"));

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::table::{Booster, Growth, Method, ObjectiveChoice, Params};
-use super::value::Choice;
+use super::value::{Choice, ParamValue};
 
 /// One line of the table.
 #[derive(Debug, Clone, Copy)]
@@ -20,7 +20,8 @@ pub struct ParamSpec {
     pub allowed: Allowed,
     /// When it has an effect: all conditions must hold. None means always.
     pub only: &'static [Condition],
-    pub(super) read: fn(&mut Params, &str) -> bool,
+    pub(super) assign: fn(&mut Params, &ParamValue) -> bool,
+    pub(super) copy: fn(&Params, &mut Params),
     pub(super) show: fn(&Params) -> String,
     pub(super) number: fn(&Params) -> Option<f64>,
 }

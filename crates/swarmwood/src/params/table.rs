@@ -271,13 +271,14 @@ macro_rules! table {
             group: Group::$group,
             allowed: $allowed,
             only: &[$($only),*],
-            read: |params, text| match <$type as Value>::read(text) {
+            assign: |params, value| match <$type as Value>::of(value) {
                 Some(value) => {
                     params.$name = value;
                     true
                 }
                 None => false,
             },
+            copy: |from, to| to.$name = from.$name.clone(),
             show: |params| params.$name.show(),
             number: |params| params.$name.number(),
         },)+];

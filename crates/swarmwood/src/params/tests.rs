@@ -293,6 +293,42 @@ fn switches_are_words_in_flags_and_truth_values_in_files() {
     assert_eq!(message, "is 'perhaps', must be true or false");
 }
 
+#[test]
+fn typed_values_are_checked_against_the_type_of_the_parameter() {
+    use ParamValue::{Bool, Integer, List, Real, Text};
+    let row = |cells: [f64; 2]| List(cells.into_iter().map(Real).collect());
+    let mut params = Params::default();
+    params.set_value("trees", &Integer(7)).unwrap();
+    params.set_value("lambda", &Integer(2)).unwrap();
+    params.set_value("subsample", &Real(0.5)).unwrap();
+    params.set_value("adaptive", &Bool(true)).unwrap();
+    params.set_value("population", &Integer(9)).unwrap();
+    params.set_value("growth", &Text("leaf".into())).unwrap();
+    params.set_value("costs", &List(vec![row([0.0, 1.0]), row([5.0, 0.0])])).unwrap();
+    assert_eq!((params.trees, params.lambda, params.subsample), (7, 2.0, 0.5));
+    assert_eq!(
+        (params.adaptive, params.population, params.growth),
+        (true, Auto::Is(9), Growth::Leaf)
+    );
+    assert_eq!(params.costs.rows(), [[0.0, 1.0], [5.0, 0.0]]);
+
+    let wrong = [
+        ("trees", Integer(-1), "is -1"),
+        ("trees", Real(3.0), "is 3.0"),
+        ("trees", Bool(true), "is true"),
+        ("lambda", Real(f64::NAN), "is NaN"),
+        ("lambda", Bool(false), "is false"),
+        ("adaptive", Integer(2), "is 2"),
+        ("growth", Integer(5), "is 5"),
+        ("costs", List(vec![row([0.0, 1.0])]), "is [[0.0, 1.0]]"),
+        ("costs", List(vec![row([0.0, -1.0]), row([1.0, 0.0])]), "is [[0.0, -1.0]"),
+    ];
+    for (name, value, given) in wrong {
+        let message = params.clone().set_value(name, &value).unwrap_err().message;
+        assert!(message.starts_with(given), "{message}");
+    }
+}
+
 proptest! {
     #[test]
     fn no_text_makes_set_or_check_panic(name in ".{0,12}", text in ".{0,12}", index in 0..TABLE.len()) {

@@ -1,9 +1,63 @@
-//! How the values of the table are read from text and written back.
+//! The types of parameters: how their values are read from text or typed values and written back.
+
+use std::fmt;
+
+/// A value that a front passes for a parameter, before it is checked: text from a command line, or
+/// a typed value where the front has one.
+///
+/// ```
+/// use swarmwood::params::{ParamValue, Params};
+///
+/// let mut params = Params::default();
+/// params.set_value("depth", &ParamValue::Integer(4)).unwrap();
+/// let violation = params.set_value("depth", &ParamValue::Real(4.0)).unwrap_err();
+/// assert_eq!(violation.message, "is 4.0, must be a whole number from 0 to 32");
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub enum ParamValue {
+    /// A truth value.
+    Bool(bool),
+    /// A whole number.
+    Integer(i128),
+    /// A floating-point number.
+    Real(f64),
+    /// Text, which is parsed as on a command line.
+    Text(String),
+    /// Several values: a row of a matrix, or its rows.
+    List(Vec<ParamValue>),
+}
+
+impl fmt::Display for ParamValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ParamValue::Bool(value) => write!(f, "{value}"),
+            ParamValue::Integer(value) => write!(f, "{value}"),
+            // With a decimal point, so that it differs from a whole number.
+            ParamValue::Real(value) => write!(f, "{value:?}"),
+            ParamValue::Text(text) => write!(f, "'{text}'"),
+            ParamValue::List(items) => {
+                let items: Vec<String> = items.iter().map(ToString::to_string).collect();
+                write!(f, "[{}]", items.join(", "))
+            }
+        }
+    }
+}
 
 /// A type a parameter may have.
 pub(super) trait Value: Sized {
     /// Reads a value; `None` if the text is no value of this type (its range is checked elsewhere).
     fn read(text: &str) -> Option<Self>;
+    /// Converts a typed value that is not text; `None` if it is no value of this type.
+    fn convert(_: &ParamValue) -> Option<Self> {
+        None
+    }
+    /// Reads text, converts everything else.
+    fn of(value: &ParamValue) -> Option<Self> {
+        match value {
+            ParamValue::Text(text) => Self::read(text.trim()),
+            value => Self::convert(value),
+        }
+    }
     /// Writes it so that [`Value::read`] gives it back.
     fn show(&self) -> String;
     /// The value as a number, if its range is to be checked.
@@ -17,6 +71,12 @@ macro_rules! whole_numbers {
         impl Value for $type {
             fn read(text: &str) -> Option<Self> {
                 text.parse().ok()
+            }
+            fn convert(value: &ParamValue) -> Option<Self> {
+                match value {
+                    ParamValue::Integer(number) => <$type>::try_from(*number).ok(),
+                    _ => None,
+                }
             }
             fn show(&self) -> String {
                 self.to_string()
@@ -35,6 +95,13 @@ impl Value for f64 {
         // `nan` and `inf` are numbers to Rust but never to a parameter.
         text.parse::<f64>().ok().filter(|value| value.is_finite())
     }
+    fn convert(value: &ParamValue) -> Option<Self> {
+        match value {
+            ParamValue::Integer(number) => Some(*number as f64),
+            ParamValue::Real(number) => Some(*number).filter(|value| value.is_finite()),
+            _ => None,
+        }
+    }
     fn show(&self) -> String {
         self.to_string()
     }
@@ -48,6 +115,14 @@ impl Value for bool {
         match text {
             "true" | "on" | "yes" | "1" => Some(true),
             "false" | "off" | "no" | "0" => Some(false),
+            _ => None,
+        }
+    }
+    fn convert(value: &ParamValue) -> Option<Self> {
+        match value {
+            ParamValue::Bool(value) => Some(*value),
+            ParamValue::Integer(0) => Some(false),
+            ParamValue::Integer(1) => Some(true),
             _ => None,
         }
     }
@@ -70,6 +145,12 @@ impl Matrix {
     pub fn rows(&self) -> &[Vec<f64>] {
         &self.0
     }
+
+    /// The matrix with these rows, if it is a matrix of costs.
+    fn of_rows(rows: Vec<Vec<f64>>) -> Option<Matrix> {
+        let square = rows.len() > 1 && rows.iter().all(|row| row.len() == rows.len());
+        (square && rows.iter().flatten().all(|&cost| cost >= 0.0)).then_some(Matrix(rows))
+    }
 }
 
 impl Value for Matrix {
@@ -80,9 +161,19 @@ impl Value for Matrix {
         let row = |row: &str| {
             row.split(',').map(|cell| f64::read(cell.trim())).collect::<Option<Vec<f64>>>()
         };
-        let rows = text.split(';').map(row).collect::<Option<Vec<_>>>()?;
-        let square = rows.len() > 1 && rows.iter().all(|row| row.len() == rows.len());
-        (square && rows.iter().flatten().all(|&cost| cost >= 0.0)).then_some(Matrix(rows))
+        Matrix::of_rows(text.split(';').map(row).collect::<Option<Vec<_>>>()?)
+    }
+    fn convert(value: &ParamValue) -> Option<Self> {
+        let row = |row: &ParamValue| match row {
+            ParamValue::List(cells) => cells.iter().map(f64::of).collect::<Option<Vec<f64>>>(),
+            _ => None,
+        };
+        match value {
+            ParamValue::List(rows) => {
+                Matrix::of_rows(rows.iter().map(row).collect::<Option<Vec<_>>>()?)
+            }
+            _ => None,
+        }
     }
     fn show(&self) -> String {
         if self.0.is_empty() {
@@ -117,6 +208,9 @@ impl<T> Auto<T> {
 impl<T: Value> Value for Auto<T> {
     fn read(text: &str) -> Option<Self> {
         if text == "auto" { Some(Auto::Auto) } else { T::read(text).map(Auto::Is) }
+    }
+    fn convert(value: &ParamValue) -> Option<Self> {
+        T::convert(value).map(Auto::Is)
     }
     fn show(&self) -> String {
         match self {
