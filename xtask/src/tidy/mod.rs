@@ -5,11 +5,11 @@
 //! `the_workspace_is_tidy` runs all of them on the real one, so plain `cargo test` guards the
 //! house.
 
-mod arrows;
 mod border;
 mod features;
 mod files;
 mod functions;
+mod layers;
 mod links;
 mod source;
 #[cfg(test)]
@@ -46,8 +46,8 @@ impl Fault {
 type Rule = fn(&Tree) -> Vec<Fault>;
 
 const RULES: &[Rule] = &[
-    arrows::between_crates,
-    arrows::inside_learn,
+    layers::between_crates,
+    layers::between_modules,
     words::file_names,
     words::file_lengths,
     words::machine_traces,

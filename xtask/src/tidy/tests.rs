@@ -47,7 +47,7 @@ fn arrows_between_crates_point_down() {
     let new = "[package]\nname = \"swarmwood-extra\"\n";
     let files = [("a/Cargo.toml", model), ("b/Cargo.toml", cli), ("c/Cargo.toml", new)];
     assert_eq!(
-        found(arrows::between_crates, &files),
+        found(layers::between_crates, &files),
         [
             "a/Cargo.toml:5: forbidden arrow swarmwood-model → swarmwood-learn",
             "b/Cargo.toml:6: forbidden arrow swarmwood-cli → swarmwood-model",
@@ -58,9 +58,9 @@ fn arrows_between_crates_point_down() {
 }
 
 #[test]
-fn arrows_inside_learn_point_down() {
+fn arrows_between_modules_point_down() {
     let path = |name: &str| format!("crates/swarmwood-learn/src/{name}");
-    let check = |name: &str, text: &str| found(arrows::inside_learn, &[(&path(name), text)]);
+    let check = |name: &str, text: &str| found(layers::between_modules, &[(&path(name), text)]);
     for (name, text) in [
         ("split.rs", "use crate::bins::Bins;\nuse crate::data::{Chunk, Column};\n"),
         ("split/gain.rs", "use super::Sums; use crate::split::x; use super::super::bins::Edges;"),
@@ -101,6 +101,28 @@ fn arrows_inside_learn_point_down() {
         assert_eq!(check(name, text), [format!("{}:{arrow}", path(name))], "{text}");
     }
     assert_eq!(check("sorcery.rs", "").len(), 1);
+}
+
+/// A name that the root of a crate re-exports counts as an import from its module.
+#[test]
+fn arrows_through_the_root_of_a_crate_are_found() {
+    let root = "pub mod data;\npub use greedy::{Config as GreedyConfig,\n    Grow};\npub use bins::Bins;\n";
+    let check = |name: &str, text: &str| {
+        let path = format!("crates/swarmwood-learn/src/{name}");
+        found(
+            layers::between_modules,
+            &[("crates/swarmwood-learn/src/lib.rs", root), (&path, text)],
+        )
+    };
+    assert_eq!(check("greedy.rs", "use crate::Bins; use crate::Grow;"), [""; 0]);
+    for (name, text) in [
+        ("data.rs", "use crate::Grow;"),
+        ("data.rs", "use crate::{Bins, x};"),
+        ("data/fold.rs", "fn f(config: &super::super::GreedyConfig) {}"),
+        ("data/fold/deep.rs", "use super::super::super::greedy::Grow;"),
+    ] {
+        assert_eq!(check(name, text).len(), 1, "{name}: {text}");
+    }
 }
 
 #[test]

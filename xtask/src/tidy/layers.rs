@@ -1,4 +1,4 @@
-//! The direction of imports: between the crates, and between the modules of `learn`.
+//! The direction of dependencies: between the crates, and between the modules of a crate.
 
 use super::Fault;
 use super::files::{File, Tree};
@@ -14,25 +14,33 @@ const CRATES: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
-/// The modules of `learn`, lowest first. A module may import from lower rows only, never from its
-/// own row.
-const LAYERS: &[&[&str]] = &[
-    &["budget", "data", "event", "pool", "dealing"],
-    &["context"],
-    &["bins"],
-    &["dataset", "ranked"],
-    &["leaf_loss"],
-    &["kernels"],
-    &["objective"],
-    &["metric"],
-    &["split", "grown", "sketch", "sweep", "merit", "iterate"],
-    &["ridge", "shard", "rule_table"],
-    &["workers"],
-    &["greedy", "linear", "particle", "cart"],
-    &["published", "swarm", "tree_search", "grid", "full_tree"],
-];
+/// The top-level modules of a crate in layers, lowest first.
+struct ModuleLayers {
+    /// The crate's directory in `crates/`.
+    package: &'static str,
+    /// A module may import from lower rows only, never from its own row.
+    rows: &'static [&'static [&'static str]],
+}
 
-const LEARN: &str = "crates/swarmwood-learn/src/";
+/// One table per crate. A crate without a table is not checked.
+const MODULES: &[ModuleLayers] = &[ModuleLayers {
+    package: "swarmwood-learn",
+    rows: &[
+        &["budget", "data", "event", "pool", "dealing"],
+        &["context"],
+        &["bins"],
+        &["dataset", "ranked"],
+        &["leaf_loss"],
+        &["kernels"],
+        &["objective"],
+        &["metric"],
+        &["split", "grown", "sketch", "sweep", "merit", "iterate"],
+        &["ridge", "shard", "rule_table"],
+        &["workers"],
+        &["greedy", "linear", "particle", "cart"],
+        &["published", "swarm", "tree_search", "grid", "full_tree"],
+    ],
+}];
 
 /// Dependencies between the workspace's crates, development dependencies included, must be in the
 /// table.
@@ -91,54 +99,79 @@ fn dependencies(manifest: &str) -> Vec<(usize, &str)> {
     found
 }
 
-/// Every path `crate::module` or `super::module` in the code of `learn` must point down the table.
-pub fn inside_learn(tree: &Tree) -> Vec<Fault> {
+/// Every path `crate::module` or `super::module` in a crate with a table must point down the table.
+pub fn between_modules(tree: &Tree) -> Vec<Fault> {
+    MODULES.iter().flat_map(|layers| inside_crate(tree, layers)).collect()
+}
+
+fn inside_crate(tree: &Tree, layers: &ModuleLayers) -> Vec<Fault> {
+    let root = format!("crates/{}/src/", layers.package);
+    let label = layers.package.trim_start_matches("swarmwood-");
+    let reexports = tree.file(&format!("{root}lib.rs")).map(reexports).unwrap_or_default();
+
     let mut faults = Vec::new();
     let mut unknown: Vec<&str> = Vec::new();
-    for file in tree
-        .sources()
-        .filter(|file| file.path.starts_with(LEARN) && !file.path.ends_with("/lib.rs"))
-    {
-        let from = module_of(file);
-        let Some(height) = layer(from) else {
+    for file in tree.sources() {
+        let Some(path) = file.path.strip_prefix(&root) else { continue };
+        if path == "lib.rs" || path == "main.rs" {
+            continue;
+        }
+
+        let from = path.split('/').next().unwrap_or_default().trim_end_matches(".rs");
+        let Some(height) = layers.row_of(from) else {
             if !unknown.contains(&from) {
                 unknown.push(from);
-                let message =
-                    format!("module '{from}' is not in the table LAYERS; add it where it belongs");
+                let message = format!("module '{from}' is not in the table MODULES; add it");
                 faults.push(Fault::new(&file.path, None, message));
             }
             continue;
         };
-        for (line, to) in imports(file) {
-            let downwards = layer(to).is_none_or(|other| other < height);
+
+        for (line, name) in imports(file, path) {
+            // `crate::Name` is an import from the module that the crate's root re-exports it from.
+            let reexported = reexports.iter().find(|(item, _)| *item == name);
+            let to = reexported.map_or(name, |(_, module)| module);
+            let downwards = layers.row_of(to).is_none_or(|other| other < height);
             if to != from && !downwards {
-                faults.push(Fault::new(
-                    &file.path,
-                    line,
-                    format!("forbidden arrow learn::{from} → learn::{to}"),
-                ));
+                let message = format!("forbidden arrow {label}::{from} → {label}::{to}");
+                faults.push(Fault::new(&file.path, line, message));
             }
         }
     }
     faults
 }
 
-fn layer(module: &str) -> Option<usize> {
-    LAYERS.iter().position(|row| row.contains(&module))
+impl ModuleLayers {
+    fn row_of(&self, module: &str) -> Option<usize> {
+        self.rows.iter().position(|row| row.contains(&module))
+    }
 }
 
-/// The top module a file of `learn` belongs to.
-fn module_of(file: &File) -> &str {
-    let inside = &file.path[LEARN.len()..];
-    inside.split('/').next().unwrap_or_default().trim_end_matches(".rs")
+/// What the root of a crate re-exports: names of items and the modules they come from.
+fn reexports(root: &File) -> Vec<(String, String)> {
+    let code: Vec<&str> = root.code().map(|(_, code)| code.trim()).collect();
+    let code = code.join(" ");
+    let mut found = Vec::new();
+    for statement in code.split(';') {
+        let Some((_, path)) = statement.split_once("use ") else { continue };
+        let path = path.trim().trim_start_matches("crate::");
+        let Some((module, items)) = path.split_once("::") else { continue };
+
+        let list = items.split_once('{').map_or(items, |(_, list)| list.trim_end_matches('}'));
+        for item in list.split(',').map(str::trim) {
+            // The last word of `a::B` and of `B as C` is the name in the root.
+            let name = item.rsplit([' ', ':']).next().unwrap_or_default();
+            found.push((name.to_owned(), module.to_owned()));
+        }
+    }
+    found
 }
 
-/// The top modules a file names. `super` leaves the top module only from the module's own file.
-fn imports(file: &File) -> Vec<(usize, &str)> {
-    let inside = &file.path[LEARN.len()..];
-    let own_file =
-        !inside.contains('/') || (inside.ends_with("/mod.rs") && inside.matches('/').count() == 1);
-    let below = inside.matches('/').count() == 1 && !own_file;
+/// The names right below the crate's root that a file uses. A file `a/b.rs` is the module `a::b`,
+/// so that two `super` lead from it to the root.
+fn imports<'a>(file: &'a File, path: &str) -> Vec<(usize, &'a str)> {
+    let depth = path.trim_end_matches("/mod.rs").matches('/').count() + 1;
+    let supers = "super::".repeat(depth);
     let mut found = Vec::new();
     let mut group = false;
     for (line, code) in file.code() {
@@ -148,12 +181,8 @@ fn imports(file: &File) -> Vec<(usize, &str)> {
             found.extend(first_name(code.trim_start()).map(|name| (line, name)));
             group = !code.contains("};");
         }
-        let mut roots = vec!["crate::"];
-        if own_file {
-            roots.push("super::");
-        } else if below {
-            roots.push("super::super::");
-        }
+
+        let roots = ["crate::", supers.as_str()];
         for (at, root) in roots.iter().flat_map(|root| code.match_indices(root)) {
             let rest = &code[at + root.len()..];
             match rest.strip_prefix('{') {
