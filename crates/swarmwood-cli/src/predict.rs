@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, ArgMatches, Command};
 use serde_json::json;
-use swarmwood::predict::{Report, Request, Scorer, What, write_csv};
+use swarmwood::predict::{PredictionKind, PredictionReport, PredictionRequest, Scorer, write_csv};
 use swarmwood::write::Output;
 use swarmwood::{Result, store};
 
@@ -53,7 +53,8 @@ pub fn run(flags: &ArgMatches, interrupt: &InterruptFlag) -> Result<()> {
     let model = store::load(&options.model)?;
     let scorer = Scorer::new(&model, options.first_rounds, options.threads)?;
     let source = flags::data_source(flags);
-    let request = Request { source: &source, options: &options.read, what: requested(flags) };
+    let request =
+        PredictionRequest { source: &source, options: &options.read, what: requested(flags) };
 
     let go_on = || !interrupt.is_raised();
     let out = flags::out_file(flags);
@@ -88,16 +89,19 @@ pub fn run(flags: &ArgMatches, interrupt: &InterruptFlag) -> Result<()> {
     Ok(())
 }
 
-fn requested(flags: &ArgMatches) -> What {
-    let table =
-        [("raw", What::Raw), ("leaves", What::Leaves), ("contributions", What::Contributions)];
+fn requested(flags: &ArgMatches) -> PredictionKind {
+    let table = [
+        ("raw", PredictionKind::Raw),
+        ("leaves", PredictionKind::Leaves),
+        ("contributions", PredictionKind::Contributions),
+    ];
     table
         .into_iter()
         .find(|(name, _)| flags.get_flag(name))
-        .map_or(What::Prediction, |(_, what)| what)
+        .map_or(PredictionKind::Prediction, |(_, what)| what)
 }
 
-fn report_json(report: &Report, out: Option<&PathBuf>) -> serde_json::Value {
+fn report_json(report: &PredictionReport, out: Option<&PathBuf>) -> serde_json::Value {
     json!({
         "rows": report.rows,
         "seconds": {

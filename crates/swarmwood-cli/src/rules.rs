@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgMatches, Command};
 use swarmwood::error::Violation;
-use swarmwood::model::{Merge, RuleFormat};
+use swarmwood::model::{RuleFormat, RuleMerge};
 use swarmwood::read::ReadOptions;
 use swarmwood::write::write_atomically;
 use swarmwood::{Error, Result, read, rules, store};
@@ -13,12 +13,12 @@ use crate::console;
 use crate::flags;
 use crate::format::count;
 
-/// Words for [`Merge`].
-const MERGES: &[(&str, Merge, &str)] = &[
-    ("cover", Merge::Cover, "few boxes with few conditions cover the leaves of each answer"),
+/// Words for [`RuleMerge`].
+const MERGES: &[(&str, RuleMerge, &str)] = &[
+    ("cover", RuleMerge::Cover, "few boxes with few conditions cover the leaves of each answer"),
     (
         "cells",
-        Merge::Cells,
+        RuleMerge::Cells,
         "neighbouring cells of the grid of all thresholds are joined, as published",
     ),
 ];

@@ -1,6 +1,6 @@
 //! A tree over bin codes, as a learner grows it, and its translation into a model's tree.
 
-use swarmwood_model::{Child, Leaf, Level, Node, Oblivious, Shape, Tree};
+use swarmwood_model::{Child, Leaf, Level, Node, ObliviousTree, Shape, Tree};
 
 use crate::bins::layout::{Beyond, Route};
 use crate::bins::{Layout, Rule};
@@ -40,7 +40,7 @@ impl Grown {
         if self.oblivious {
             let level =
                 |node: &GrownNode| Level { split: layout.split(&node.rule), gain: node.gain };
-            return Shape::Oblivious(Oblivious {
+            return Shape::Oblivious(ObliviousTree {
                 levels: self.nodes.iter().map(level).collect(),
                 leaves,
             });

@@ -52,7 +52,7 @@ fn leaf(dice: &mut Dice) -> Leaf {
 
 fn oblivious(dice: &mut Dice, skewed: bool) -> Shape {
     let levels = (0..6).map(|_| Level { split: split(dice, skewed), gain: 1.0 }).collect();
-    Shape::Oblivious(Oblivious { levels, leaves: (0..64).map(|_| leaf(dice)).collect() })
+    Shape::Oblivious(ObliviousTree { levels, leaves: (0..64).map(|_| leaf(dice)).collect() })
 }
 
 /// Grows leaf by leaf, more often where it grew last, as leaf-wise learners do.
@@ -104,13 +104,15 @@ fn time(name: &str, model: &Model, rows: usize, skewed: bool) {
     let dice = &mut Dice(7);
     let data: Vec<Vec<f64>> =
         (0..FEATURES).map(|_| (0..rows).map(|_| dice.value(skewed)).collect()).collect();
-    let columns: Vec<Values<'_>> = data.iter().map(|column| Values::Number(column)).collect();
+    let columns: Vec<ColumnView<'_>> =
+        data.iter().map(|column| ColumnView::Number(column)).collect();
     let block = Block { columns: &columns, rows };
     let predictor = Predictor::new(model);
     let mut raw = vec![0.0; rows];
     let batch =
         shortest(200, || predictor.raw(&block, None, black_box(&mut raw)).expect("the block fits"));
-    let row: Vec<Value> = data.iter().map(|column| Value::Number(column[0])).collect();
+    let row: Vec<FeatureValue> =
+        data.iter().map(|column| FeatureValue::Number(column[0])).collect();
     let one = shortest(300, || drop(black_box(model.raw_row(black_box(&row), None))));
     let few = shortest(300, || drop(black_box(model.raw_row(black_box(&row), Some(6)))));
     let per_tree = batch / rows as f64 / model.rounds() as f64;

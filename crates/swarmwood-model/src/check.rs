@@ -1,19 +1,18 @@
-//! What must hold for a model to be a model.
+//! The invariants of a model.
 //!
-//! Everything else in the crate may rely on these invariants; a reader of files calls
-//! [`Model::check`] before it hands a model on.
+//! The rest of the crate relies on them; a reader of files calls [`Model::check`] before it returns
+//! a model.
 
 use std::collections::HashSet;
 
-use crate::ensemble::{Body, Linear, Link, Member, Model, Shape, Term};
+use crate::ensemble::{Body, LinearFunction, LinearTerm, Link, Member, Model, Shape};
 use crate::schema::{Feature, Kind, Schema, TargetKind};
-use crate::tree::{Child, Leaf, MAX_LEVELS, Oblivious, Split, Test, Tree};
+use crate::tree::{Child, Leaf, MAX_LEVELS, ObliviousTree, Split, Test, Tree};
 
 #[cfg(test)]
 mod tests;
 
-/// Why a value of type [`Model`] is not a model. Features, trees, nodes and leaves are counted from
-/// 0.
+/// The invariant that a [`Model`] violates. Features, trees, nodes and leaves are counted from 0.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
@@ -58,15 +57,15 @@ pub enum ModelError {
         /// The value.
         value: f64,
     },
-    /// The last round lacks trees.
-    #[error("{trees} trees are no whole number of rounds of {outputs} trees each")]
+    /// The last round is incomplete.
+    #[error("{trees} trees are not a whole number of rounds of {outputs} trees each")]
     Rounds {
         /// Number of trees.
         trees: usize,
         /// Number of raw outputs.
         outputs: usize,
     },
-    /// A tree is broken.
+    /// A tree violates an invariant.
     #[error("tree {tree}: {problem}")]
     Tree {
         /// Which tree.
@@ -75,16 +74,16 @@ pub enum ModelError {
         problem: TreeError,
     },
     /// There must be one linear function an output.
-    #[error("{functions} linear functions for {outputs} outputs; there must be one an output")]
+    #[error("{functions} linear functions for {outputs} outputs; there must be one per output")]
     LinearOutputs {
         /// Number of linear functions.
         functions: usize,
         /// Number of raw outputs.
         outputs: usize,
     },
-    /// There must be one term a feature.
+    /// There must be one term per feature.
     #[error(
-        "linear function {output} has {terms} terms for {features} features; there must be one a feature"
+        "linear function {output} has {terms} terms for {features} features; there must be one per feature"
     )]
     LinearTerms {
         /// Which function.
@@ -94,10 +93,10 @@ pub enum ModelError {
         /// Number of features.
         features: usize,
     },
-    /// A term does not fit its feature or holds a number that is not finite.
+    /// A term does not match its feature's kind or holds a number that is not finite.
     #[error(
         "linear function {output}: the term of feature `{feature}` must hold finite numbers and be of the feature's \
-         kind, with one weight a level for a category"
+         kind, with one weight per level for a category"
     )]
     LinearTerm {
         /// Which function.
@@ -107,18 +106,18 @@ pub enum ModelError {
     },
 }
 
-/// What is wrong with a tree.
+/// The invariant that a tree violates.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TreeError {
     /// The tree adds to the wrong output.
     #[error(
-        "adds to output {found}, but trees take the outputs in turn and this one's is {expected}"
+        "adds to output {found}, but trees take the outputs in turn and this tree's is {expected}"
     )]
     Output {
-        /// What the tree says.
+        /// The tree's output.
         found: u32,
-        /// What its position demands.
+        /// The output that its position requires.
         expected: usize,
     },
     /// A binary tree has one leaf more than it has nodes.
@@ -129,18 +128,18 @@ pub enum TreeError {
         /// Number of leaves.
         leaves: usize,
     },
-    /// An edge leads nowhere or backwards.
+    /// A child does not exist or comes before its parent.
     #[error("node {node} leads to {child:?}; children must exist and come after their parent")]
     Child {
         /// The parent.
         node: usize,
-        /// Where its edge leads.
+        /// The child.
         child: Child,
     },
-    /// Two edges lead to the same place.
+    /// Two edges lead to the same node or leaf.
     #[error("{child:?} has two parents; each node and leaf must be reached exactly once")]
     TwoParents {
-        /// The place.
+        /// The node or leaf with two parents.
         child: Child,
     },
     /// An oblivious tree is too deep.
@@ -157,49 +156,49 @@ pub enum TreeError {
         /// Number of leaves.
         leaves: usize,
     },
-    /// A rule asks for a feature that does not exist.
+    /// A split tests a feature that does not exist.
     #[error(
-        "rule {rule} asks for feature {feature}, but there are only {features} features, counted from 0"
+        "split {split} tests feature {feature}, but there are only {features} features, counted from 0"
     )]
     Feature {
         /// Node or level.
-        rule: usize,
-        /// What it asks for.
+        split: usize,
+        /// The feature that it tests.
         feature: u32,
-        /// How many there are.
+        /// Number of features.
         features: usize,
     },
-    /// A rule compares a category or looks for a number in a set of levels.
+    /// A split compares a category with a threshold, or looks up a number in a set of levels.
     #[error(
-        "rule {rule} does not fit feature `{feature}`: numbers take a threshold, categories a set of levels"
+        "split {split} does not fit feature `{feature}`: numbers take a threshold, categories a set of levels"
     )]
     WrongTest {
         /// Node or level.
-        rule: usize,
+        split: usize,
         /// Name of the feature.
         feature: String,
     },
-    /// A set holds a level the feature does not have.
+    /// A set contains a level that the feature does not have.
     #[error(
-        "rule {rule} names level {code} of feature `{feature}`, which has only {levels} levels, counted from 0"
+        "split {split} names level {code} of feature `{feature}`, which has only {levels} levels, counted from 0"
     )]
     Level {
         /// Node or level.
-        rule: usize,
+        split: usize,
         /// Name of the feature.
         feature: String,
         /// The code.
         code: u32,
-        /// How many levels there are.
+        /// Number of levels of the feature.
         levels: usize,
     },
-    /// A number of a rule is not finite.
-    #[error("the {what} of rule {rule} is {value}; it must be a finite number{}", if *what == "cover" { " not below 0" } else { "" })]
-    RuleNumber {
+    /// A number of a split is not finite.
+    #[error("the {what} of split {split} is {value}; it must be a finite number{}", if *what == "cover" { " not below 0" } else { "" })]
+    SplitNumber {
         /// Which number.
         what: &'static str,
         /// Node or level.
-        rule: usize,
+        split: usize,
         /// The value.
         value: f64,
     },
@@ -216,8 +215,7 @@ pub enum TreeError {
 }
 
 impl Model {
-    /// Checks every invariant the rest of the crate relies on, and reports the first one that does
-    /// not hold.
+    /// Checks every invariant that the rest of the crate relies on and reports the first violation.
     ///
     /// ```
     /// use swarmwood_model::*;
@@ -285,7 +283,7 @@ impl Model {
         }
     }
 
-    fn check_linear(&self, functions: &[Linear]) -> Result<(), ModelError> {
+    fn check_linear(&self, functions: &[LinearFunction]) -> Result<(), ModelError> {
         let features = &self.schema.features;
         if functions.len() != self.base.len() {
             return Err(ModelError::LinearOutputs {
@@ -300,10 +298,10 @@ impl Model {
             }
             for (term, feature) in function.terms.iter().zip(features) {
                 let fits = match (term, &feature.kind) {
-                    (Term::Number { weight, centre }, Kind::Number) => {
+                    (LinearTerm::Number { weight, centre }, Kind::Number) => {
                         weight.is_finite() && centre.is_finite()
                     }
-                    (Term::Category { weights }, Kind::Category { levels }) => {
+                    (LinearTerm::Category { weights }, Kind::Category { levels }) => {
                         weights.len() == levels.len()
                             && weights.iter().all(|weight| weight.is_finite())
                     }
@@ -366,15 +364,15 @@ fn check_tree(features: &[Feature], tree: &Tree) -> Result<(), TreeError> {
             }
         }
         check_split(features, index, &node.split)?;
-        check_rule_number("gain", index, node.gain)?;
-        check_rule_number("cover", index, node.cover)?;
+        check_split_number("gain", index, node.gain)?;
+        check_split_number("cover", index, node.cover)?;
     }
-    // Each of the 2n edges leads to another one of the 2n places below the root, so every place has
-    // been reached.
+    // Each of the 2n edges leads to a different one of the 2n nodes and leaves below the root, so
+    // all of them are reached.
     check_leaves(&tree.leaves)
 }
 
-fn check_oblivious(features: &[Feature], tree: &Oblivious) -> Result<(), TreeError> {
+fn check_oblivious(features: &[Feature], tree: &ObliviousTree) -> Result<(), TreeError> {
     let (levels, leaves) = (tree.levels.len(), tree.leaves.len());
     if levels > MAX_LEVELS {
         return Err(TreeError::TooManyLevels { levels });
@@ -384,35 +382,41 @@ fn check_oblivious(features: &[Feature], tree: &Oblivious) -> Result<(), TreeErr
     }
     for (index, level) in tree.levels.iter().enumerate() {
         check_split(features, index, &level.split)?;
-        check_rule_number("gain", index, level.gain)?;
+        check_split_number("gain", index, level.gain)?;
     }
     check_leaves(&tree.leaves)
 }
 
-fn check_split(features: &[Feature], rule: usize, split: &Split) -> Result<(), TreeError> {
+fn check_split(features: &[Feature], index: usize, split: &Split) -> Result<(), TreeError> {
     let Some(feature) = features.get(split.feature as usize) else {
-        return Err(TreeError::Feature { rule, feature: split.feature, features: features.len() });
+        return Err(TreeError::Feature {
+            split: index,
+            feature: split.feature,
+            features: features.len(),
+        });
     };
     match (&split.test, &feature.kind) {
-        (Test::Above(threshold), Kind::Number) => check_rule_number("threshold", rule, *threshold),
+        (Test::Above(threshold), Kind::Number) => {
+            check_split_number("threshold", index, *threshold)
+        }
         (Test::In(set), Kind::Category { levels }) => match set.iter().next_back() {
             Some(code) if code as usize >= levels.len() => Err(TreeError::Level {
-                rule,
+                split: index,
                 feature: feature.name.clone(),
                 code,
                 levels: levels.len(),
             }),
             _ => Ok(()),
         },
-        _ => Err(TreeError::WrongTest { rule, feature: feature.name.clone() }),
+        _ => Err(TreeError::WrongTest { split: index, feature: feature.name.clone() }),
     }
 }
 
-fn check_rule_number(what: &'static str, rule: usize, value: f64) -> Result<(), TreeError> {
+fn check_split_number(what: &'static str, split: usize, value: f64) -> Result<(), TreeError> {
     if value.is_finite() && (what != "cover" || value >= 0.0) {
         Ok(())
     } else {
-        Err(TreeError::RuleNumber { what, rule, value })
+        Err(TreeError::SplitNumber { what, split, value })
     }
 }
 

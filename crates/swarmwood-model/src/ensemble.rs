@@ -4,27 +4,27 @@
 use std::collections::BTreeMap;
 
 use crate::schema::Schema;
-use crate::tree::{Leaf, Oblivious, Split, Tree};
+use crate::tree::{Leaf, ObliviousTree, Split, Tree};
 
 /// A trained model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
-    /// What goes in and what comes out.
+    /// The input columns and the target.
     pub schema: Schema,
     /// From raw scores to predictions.
     pub link: Link,
-    /// Name of the training objective, for the record.
+    /// Name of the training objective; not used to predict.
     pub objective: String,
-    /// Start value of each raw output: one, or one a class for softmax.
+    /// Start value of each raw output: one, or one per class for softmax.
     pub base: Vec<f64>,
-    /// What is added to the start values.
+    /// The trees or linear functions that are added to the start values.
     pub body: Body,
-    /// How the model came to be.
+    /// How the model was trained.
     pub provenance: Provenance,
 }
 
 impl Model {
-    /// How many raw scores a row gets.
+    /// Number of raw scores per row.
     pub fn outputs(&self) -> usize {
         self.base.len()
     }
@@ -37,8 +37,7 @@ impl Model {
         }
     }
 
-    /// How many rounds of boosting the model holds: a round is one tree an output. A linear model
-    /// has none.
+    /// Number of boosting rounds: a round is one tree per output. A linear model has none.
     pub fn rounds(&self) -> usize {
         self.members().len() / self.outputs().max(1)
     }
@@ -60,7 +59,7 @@ pub enum Link {
     Identity,
     /// `exp(raw)`: counts.
     Exp,
-    /// `exp(raw) - 1`: targets learnt on the scale `ln(1 + y)`.
+    /// `exp(raw) - 1`: targets that were trained on the scale `ln(1 + y)`.
     ExpM1,
     /// Probability of the second of two classes.
     Sigmoid,
@@ -68,13 +67,13 @@ pub enum Link {
     Softmax,
 }
 
-/// What a model adds to its start values.
+/// The part of a model that is added to its start values.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Body {
-    /// Trees, round after round; within a round one tree an output, in the order of the outputs.
+    /// Trees, round after round; within a round one tree per output, in the order of the outputs.
     Trees(Vec<Member>),
-    /// A linear function of the features, one an output.
-    Linear(Vec<Linear>),
+    /// A linear function of the features, one per output.
+    Linear(Vec<LinearFunction>),
 }
 
 /// A tree and the raw output it adds to.
@@ -89,17 +88,17 @@ pub struct Member {
 /// Either kind of tree.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Shape {
-    /// Each node has its own rule.
+    /// Each node has its own split.
     Ordinary(Tree),
-    /// Each level has one rule.
-    Oblivious(Oblivious),
+    /// All nodes of a level share one split.
+    Oblivious(ObliviousTree),
 }
 
-/// A linear function: one term a feature.
+/// A linear function: one term per feature.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Linear {
+pub struct LinearFunction {
     /// In the order of [`Schema::features`].
-    pub terms: Vec<Term>,
+    pub terms: Vec<LinearTerm>,
 }
 
 impl Shape {
@@ -111,7 +110,7 @@ impl Shape {
         }
     }
 
-    /// The rules: one a node, or one a level.
+    /// The splits: one per node, or one per level.
     pub fn splits(&self) -> impl Iterator<Item = &Split> {
         let (nodes, levels) = match self {
             Shape::Ordinary(tree) => (tree.nodes.as_slice(), [].as_slice()),
@@ -120,7 +119,7 @@ impl Shape {
         nodes.iter().map(|node| &node.split).chain(levels.iter().map(|level| &level.split))
     }
 
-    /// The number of questions on the longest way from the root to a leaf.
+    /// The number of splits on the longest path from the root to a leaf.
     pub fn depth(&self) -> usize {
         match self {
             Shape::Ordinary(tree) => tree.depth(),
@@ -129,9 +128,9 @@ impl Shape {
     }
 }
 
-/// One feature's share of a linear function.
+/// One feature's term of a linear function.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Term {
+pub enum LinearTerm {
     /// `weight * (x - centre)`; a missing value adds nothing.
     Number {
         /// The slope.
@@ -146,14 +145,14 @@ pub enum Term {
     },
 }
 
-/// How a model came to be: told to people, never used to predict.
+/// How a model was trained. Recorded for people, never used to predict.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Provenance {
-    /// Version of the program that trained it.
+    /// Version of the program that trained the model.
     pub version: String,
     /// Training method.
     pub method: String,
-    /// Rows it was trained on.
+    /// Number of training rows.
     pub rows: u64,
     /// The parameters used, by name.
     pub params: BTreeMap<String, String>,

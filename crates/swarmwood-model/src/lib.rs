@@ -1,7 +1,7 @@
 //! Tree models as plain values.
 //!
-//! A [`Model`] predicts, explains and prints itself. This crate knows no training and does no I/O:
-//! the formats turn a model into text and back, and somebody else owns the file.
+//! A [`Model`] predicts, explains and prints itself. This crate contains no training code and does
+//! no I/O: formats convert a model to bytes and back, and the caller opens the file.
 
 pub mod check;
 pub mod ensemble;
@@ -11,7 +11,7 @@ pub mod picture;
 pub mod predict;
 pub mod rules;
 pub mod schema;
-pub mod single;
+pub mod single_tree;
 pub mod text;
 pub mod tree;
 
@@ -19,15 +19,18 @@ pub mod tree;
 mod samples;
 
 pub use check::{ModelError, TreeError};
-pub use ensemble::{Body, Linear, Link, Member, Model, Provenance, Shape, Term};
+pub use ensemble::{Body, LinearFunction, LinearTerm, Link, Member, Model, Provenance, Shape};
 pub use explain::{ExplainError, Explainer, Importance};
 pub use format::{FormatError, from_json, to_json};
 pub use picture::{MapError, TooLarge};
-pub use predict::{Block, BlockError, MISSING, Prediction, Predictions, Predictor, Value, Values};
+pub use predict::{
+    Block, BlockError, ColumnView, FeatureValue, MISSING, Prediction, Predictions, Predictor,
+};
 pub use rules::{
-    Answer, Condition, Counts, Figures, Holds, Merge, Rule, RuleFormat, RuleSet, RulesError,
+    DecisionRule, RuleCondition, RuleCounts, RuleFormat, RuleMerge, RulePrediction, RuleSet,
+    RuleStats, RulesError, ValueSet,
 };
 pub use schema::{Feature, Kind, Schema, Target, TargetKind};
-pub use single::{SingleTree, SingleTreeError};
+pub use single_tree::{SingleTree, SingleTreeError};
 pub use text::{BodyKind, Summary, TextOptions};
-pub use tree::{Child, Leaf, Level, LevelSet, Node, Oblivious, Split, Test, Tree};
+pub use tree::{Child, Leaf, Level, LevelSet, Node, ObliviousTree, Split, Test, Tree};

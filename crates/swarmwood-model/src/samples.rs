@@ -3,13 +3,13 @@
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::predict::{MISSING, Value};
+use crate::predict::{FeatureValue, MISSING};
 use crate::*;
 
 /// A generator of pseudo-random numbers (splitmix64), so that a model is a function of one seed.
-pub(crate) struct Dice(pub(crate) u64);
+pub(crate) struct SampleRng(pub(crate) u64);
 
-impl Dice {
+impl SampleRng {
     pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
@@ -35,7 +35,7 @@ impl Dice {
 
 /// How large a random model is.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Size {
+pub(crate) struct SampleSize {
     pub(crate) features: usize,
     pub(crate) rounds: usize,
     pub(crate) leaves: usize,
@@ -44,62 +44,62 @@ pub(crate) struct Size {
 
 /// Thresholds and values from a small stock, so that ties happen, and from all scales, so that
 /// grids get crowded.
-fn number(dice: &mut Dice, feature: usize) -> f64 {
+fn number(rng: &mut SampleRng, feature: usize) -> f64 {
     match feature % 4 {
-        0 => dice.below(9) as f64 - 4.0,
-        1 => dice.unit(),
-        2 => dice.unit() * 10_f64.powi(dice.below(600) as i32 - 300),
+        0 => rng.below(9) as f64 - 4.0,
+        1 => rng.unit(),
+        2 => rng.unit() * 10_f64.powi(rng.below(600) as i32 - 300),
         _ => [0.0, -0.0, f64::MAX, f64::MIN, f64::MIN_POSITIVE, 5e-324, 1.0, 1.0 + f64::EPSILON]
-            [dice.below(8)],
+            [rng.below(8)],
     }
 }
 
-fn feature(dice: &mut Dice, index: usize) -> Feature {
+fn feature(rng: &mut SampleRng, index: usize) -> Feature {
     let kind = match index % 6 {
         4 => Kind::Category {
-            levels: (0..1 + dice.below(9)).map(|level| format!("level {level}")).collect(),
+            levels: (0..1 + rng.below(9)).map(|level| format!("level {level}")).collect(),
         },
         5 => Kind::Category {
-            levels: (0..250 + dice.below(60)).map(|level| format!("l{level}")).collect(),
+            levels: (0..250 + rng.below(60)).map(|level| format!("l{level}")).collect(),
         },
         _ => Kind::Number,
     };
     Feature { name: format!("feature {index}"), kind }
 }
 
-fn split(dice: &mut Dice, features: &[Feature]) -> Split {
-    let feature = dice.below(features.len());
+fn split(rng: &mut SampleRng, features: &[Feature]) -> Split {
+    let feature = rng.below(features.len());
     let test = match &features[feature].kind {
-        Kind::Number => Test::Above(number(dice, feature)),
+        Kind::Number => Test::Above(number(rng, feature)),
         Kind::Category { levels } => {
-            let percent = [10, 50, 90][dice.below(3)];
-            Test::In((0..levels.len() as u32).filter(|_| dice.chance(percent)).collect())
+            let percent = [10, 50, 90][rng.below(3)];
+            Test::In((0..levels.len() as u32).filter(|_| rng.chance(percent)).collect())
         }
     };
-    Split { feature: feature as u32, test, missing_right: dice.chance(50) }
+    Split { feature: feature as u32, test, missing_right: rng.chance(50) }
 }
 
-fn leaf(dice: &mut Dice) -> Leaf {
-    Leaf { value: dice.unit(), cover: if dice.chance(15) { 0.0 } else { dice.below(100) as f64 } }
+fn leaf(rng: &mut SampleRng) -> Leaf {
+    Leaf { value: rng.unit(), cover: if rng.chance(15) { 0.0 } else { rng.below(100) as f64 } }
 }
 
 /// A tree of any shape: each step turns a random leaf into a node.
-pub(crate) fn tree(dice: &mut Dice, features: &[Feature], leaves: usize) -> Tree {
-    let mut tree = Tree::leaf(leaf(dice));
+pub(crate) fn tree(rng: &mut SampleRng, features: &[Feature], leaves: usize) -> Tree {
+    let mut tree = Tree::leaf(leaf(rng));
     // Where the edge to each leaf is: a node and a side.
     let mut edges: Vec<Option<(usize, bool)>> = vec![None];
     while tree.leaves.len() < leaves && !features.is_empty() {
         let grown =
-            if dice.chance(30) { tree.leaves.len() - 1 } else { dice.below(tree.leaves.len()) };
+            if rng.chance(30) { tree.leaves.len() - 1 } else { rng.below(tree.leaves.len()) };
         let (node, new) = (tree.nodes.len(), tree.leaves.len());
         if let Some((parent, right)) = edges[grown] {
             let parent = &mut tree.nodes[parent];
             *(if right { &mut parent.right } else { &mut parent.left }) = Child::Node(node as u32);
         }
         let (left, right) = (Child::Leaf(grown as u32), Child::Leaf(new as u32));
-        let split = split(dice, features);
-        tree.nodes.push(Node { split, left, right, gain: dice.unit().abs(), cover: 1.0 });
-        tree.leaves.push(leaf(dice));
+        let split = split(rng, features);
+        tree.nodes.push(Node { split, left, right, gain: rng.unit().abs(), cover: 1.0 });
+        tree.leaves.push(leaf(rng));
         edges[grown] = Some((node, false));
         edges.push(Some((node, true)));
     }
@@ -107,20 +107,19 @@ pub(crate) fn tree(dice: &mut Dice, features: &[Feature], leaves: usize) -> Tree
 }
 
 /// An oblivious tree.
-pub(crate) fn oblivious(dice: &mut Dice, features: &[Feature], levels: usize) -> Oblivious {
+pub(crate) fn oblivious(rng: &mut SampleRng, features: &[Feature], levels: usize) -> ObliviousTree {
     let levels = if features.is_empty() { 0 } else { levels };
-    let level = |dice: &mut Dice| Level { split: split(dice, features), gain: dice.unit().abs() };
-    let levels: Vec<Level> = (0..levels).map(|_| level(dice)).collect();
-    let leaves = (0..1 << levels.len()).map(|_| leaf(dice)).collect();
-    Oblivious { levels, leaves }
+    let level = |rng: &mut SampleRng| Level { split: split(rng, features), gain: rng.unit().abs() };
+    let levels: Vec<Level> = (0..levels).map(|_| level(rng)).collect();
+    let leaves = (0..1 << levels.len()).map(|_| leaf(rng)).collect();
+    ObliviousTree { levels, leaves }
 }
 
 /// A model as random as the seed, that passes the check.
-pub(crate) fn model(seed: u64, size: Size) -> Model {
-    let dice = &mut Dice(seed);
-    let features: Vec<Feature> = (0..size.features).map(|index| feature(dice, index)).collect();
-    let link =
-        [Link::Identity, Link::Exp, Link::ExpM1, Link::Sigmoid, Link::Softmax][dice.below(5)];
+pub(crate) fn model(seed: u64, size: SampleSize) -> Model {
+    let rng = &mut SampleRng(seed);
+    let features: Vec<Feature> = (0..size.features).map(|index| feature(rng, index)).collect();
+    let link = [Link::Identity, Link::Exp, Link::ExpM1, Link::Sigmoid, Link::Softmax][rng.below(5)];
     let classes =
         |count| TargetKind::Classes((0..count).map(|class| format!("class {class}")).collect());
     let (kind, outputs) = match link {
@@ -128,30 +127,30 @@ pub(crate) fn model(seed: u64, size: Size) -> Model {
         Link::Softmax => (classes(3), 3),
         _ => (TargetKind::Number, 1),
     };
-    let base = (0..outputs).map(|_| dice.unit()).collect();
-    let body = if dice.chance(10) {
-        Body::Linear((0..outputs).map(|_| linear(dice, &features)).collect())
+    let base = (0..outputs).map(|_| rng.unit()).collect();
+    let body = if rng.chance(10) {
+        Body::Linear((0..outputs).map(|_| linear(rng, &features)).collect())
     } else {
-        let shape = |dice: &mut Dice| {
-            if dice.chance(50) {
-                let leaves = 1 + dice.below(size.leaves);
-                Shape::Ordinary(tree(dice, &features, leaves))
+        let shape = |rng: &mut SampleRng| {
+            if rng.chance(50) {
+                let leaves = 1 + rng.below(size.leaves);
+                Shape::Ordinary(tree(rng, &features, leaves))
             } else {
-                let levels = dice.below(size.levels + 1);
-                Shape::Oblivious(oblivious(dice, &features, levels))
+                let levels = rng.below(size.levels + 1);
+                Shape::Oblivious(oblivious(rng, &features, levels))
             }
         };
         let trees = size.rounds * outputs;
         Body::Trees(
             (0..trees)
-                .map(|tree| Member { output: (tree % outputs) as u32, shape: shape(dice) })
+                .map(|tree| Member { output: (tree % outputs) as u32, shape: shape(rng) })
                 .collect(),
         )
     };
     let provenance = Provenance {
         version: "0.1.0".into(),
         method: "greedy".into(),
-        rows: dice.next(),
+        rows: rng.next(),
         params: [("depth".into(), "6".into()), ("learning_rate".into(), "0.1".into())].into(),
     };
     let target = Target { name: "target".into(), kind };
@@ -165,38 +164,38 @@ pub(crate) fn model(seed: u64, size: Size) -> Model {
     }
 }
 
-fn linear(dice: &mut Dice, features: &[Feature]) -> Linear {
+fn linear(rng: &mut SampleRng, features: &[Feature]) -> LinearFunction {
     let term = |feature: &Feature| match &feature.kind {
-        Kind::Number => Term::Number { weight: dice.unit(), centre: dice.unit() },
+        Kind::Number => LinearTerm::Number { weight: rng.unit(), centre: rng.unit() },
         Kind::Category { levels } => {
-            Term::Category { weights: levels.iter().map(|_| dice.unit()).collect() }
+            LinearTerm::Category { weights: levels.iter().map(|_| rng.unit()).collect() }
         }
     };
-    Linear { terms: features.iter().map(term).collect() }
+    LinearFunction { terms: features.iter().map(term).collect() }
 }
 
 /// Rows for a model, with missing values, unknown levels, infinities and the model's own
 /// thresholds.
-pub(crate) fn rows(seed: u64, model: &Model, count: usize) -> Vec<Vec<Value>> {
-    let dice = &mut Dice(seed ^ 0xABCD);
+pub(crate) fn rows(seed: u64, model: &Model, count: usize) -> Vec<Vec<FeatureValue>> {
+    let rng = &mut SampleRng(seed ^ 0xABCD);
     let splits: Vec<&Split> =
         model.members().iter().flat_map(|member| member.shape.splits()).collect();
     let mut value = |index: usize, feature: &Feature| match &feature.kind {
-        Kind::Category { levels } => Value::Category(if dice.chance(10) {
+        Kind::Category { levels } => FeatureValue::Category(if rng.chance(10) {
             MISSING
         } else {
-            dice.below(levels.len() + 2) as u32
+            rng.below(levels.len() + 2) as u32
         }),
-        Kind::Number => Value::Number(match dice.below(12) {
+        Kind::Number => FeatureValue::Number(match rng.below(12) {
             0 => f64::NAN,
-            1 => [f64::INFINITY, f64::NEG_INFINITY][dice.below(2)],
-            2..6 if !splits.is_empty() => match splits[dice.below(splits.len())].test {
+            1 => [f64::INFINITY, f64::NEG_INFINITY][rng.below(2)],
+            2..6 if !splits.is_empty() => match splits[rng.below(splits.len())].test {
                 Test::Above(threshold) => {
-                    [threshold, threshold.next_up(), threshold.next_down()][dice.below(3)]
+                    [threshold, threshold.next_up(), threshold.next_down()][rng.below(3)]
                 }
-                Test::In(_) => number(dice, index),
+                Test::In(_) => number(rng, index),
             },
-            _ => number(dice, index),
+            _ => number(rng, index),
         }),
     };
     let features = &model.schema.features;
@@ -212,24 +211,28 @@ pub(crate) fn any_model() -> impl Strategy<Value = Model> {
     let size =
         (0_usize..14, 0_usize..8, select(vec![2_usize, 8, 64, 300]), select(vec![2_usize, 6, 10]));
     (any::<u64>(), size).prop_map(|(seed, (features, rounds, leaves, levels))| {
-        model(seed, Size { features, rounds, leaves, levels })
+        model(seed, SampleSize { features, rounds, leaves, levels })
     })
 }
 
-/// Owned columns of some rows.
-pub(crate) enum Owned {
+/// OwnedColumn columns of some rows.
+pub(crate) enum OwnedColumn {
     Number(Vec<f64>),
     Category(Vec<u32>),
 }
 
 /// The columns of some rows, in schema order.
-pub(crate) fn columns(model: &Model, rows: &[Vec<Value>]) -> Vec<Owned> {
-    let number = |value: &Value| if let Value::Number(number) = value { *number } else { f64::NAN };
-    let code = |value: &Value| if let Value::Category(code) = value { *code } else { MISSING };
+pub(crate) fn columns(model: &Model, rows: &[Vec<FeatureValue>]) -> Vec<OwnedColumn> {
+    let number = |value: &FeatureValue| {
+        if let FeatureValue::Number(number) = value { *number } else { f64::NAN }
+    };
+    let code = |value: &FeatureValue| {
+        if let FeatureValue::Category(code) = value { *code } else { MISSING }
+    };
     let column = |index: usize, kind: &Kind| match kind {
-        Kind::Number => Owned::Number(rows.iter().map(|row| number(&row[index])).collect()),
+        Kind::Number => OwnedColumn::Number(rows.iter().map(|row| number(&row[index])).collect()),
         Kind::Category { .. } => {
-            Owned::Category(rows.iter().map(|row| code(&row[index])).collect())
+            OwnedColumn::Category(rows.iter().map(|row| code(&row[index])).collect())
         }
     };
     model
@@ -242,12 +245,12 @@ pub(crate) fn columns(model: &Model, rows: &[Vec<Value>]) -> Vec<Owned> {
 }
 
 /// Borrowed columns.
-pub(crate) fn borrowed(columns: &[Owned]) -> Vec<Values<'_>> {
+pub(crate) fn borrowed(columns: &[OwnedColumn]) -> Vec<ColumnView<'_>> {
     let mut out = Vec::with_capacity(columns.len());
     for column in columns {
         out.push(match column {
-            Owned::Number(values) => Values::Number(values),
-            Owned::Category(codes) => Values::Category(codes),
+            OwnedColumn::Number(values) => ColumnView::Number(values),
+            OwnedColumn::Category(codes) => ColumnView::Category(codes),
         });
     }
     out

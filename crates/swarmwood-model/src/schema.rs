@@ -1,9 +1,9 @@
-//! What a model expects of its input and what it promises of its output.
+//! The input columns that a model expects and the output that it predicts.
 
 /// The input columns in the order the model was trained with, and the target.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schema {
-    /// One entry a feature; splits refer to features by position in this list.
+    /// One entry per feature; splits refer to features by position in this list.
     pub features: Vec<Feature>,
     /// What is predicted.
     pub target: Target,

@@ -1,7 +1,7 @@
-//! Trees: ordinary ones, where each node has its own rule, and oblivious ones, where each level
-//! has.
+//! Trees: ordinary ones, where each node has its own split, and oblivious ones, where all nodes of
+//! a level share one.
 
-/// A question about one feature with a side for "yes" (right) and a side for missing values.
+/// A test of one feature: rows that pass go right, and missing values have a side of their own.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Split {
     /// Position in [`Schema::features`](crate::Schema::features).
@@ -23,9 +23,8 @@ pub enum Test {
 
 /// A set of category codes.
 ///
-/// The codes are kept as a sorted list, so that a set costs memory in proportion to what is in it,
-/// never in proportion to the largest code: a file cannot make its reader allocate much with one
-/// large number.
+/// The codes are stored as a sorted list, so that memory grows with the number of codes, never with
+/// the largest code: a file cannot make its reader allocate much with one large number.
 ///
 /// ```
 /// use swarmwood_model::LevelSet;
@@ -89,7 +88,7 @@ pub struct Tree {
 /// An inner node.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
-    /// The rule.
+    /// Decides which child a row goes to.
     pub split: Split,
     /// Where rows that fail the test go.
     pub left: Child,
@@ -101,7 +100,7 @@ pub struct Node {
     pub cover: f64,
 }
 
-/// Where an edge leads.
+/// The child that an edge leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Child {
     /// An inner node.
@@ -113,17 +112,17 @@ pub enum Child {
 /// A leaf.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Leaf {
-    /// What is added to the raw score; the learning rate is already in it.
+    /// Added to the raw score; the learning rate is already applied.
     pub value: f64,
     /// Sum of hessians of the training rows that reached the leaf.
     pub cover: f64,
 }
 
-/// An oblivious tree: all nodes of one level share a rule. Level `l` decides bit `l` of the leaf's
+/// An oblivious tree: all nodes of one level share a split. Level `l` decides bit `l` of the leaf's
 /// index.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Oblivious {
-    /// The rules, first level first.
+pub struct ObliviousTree {
+    /// The splits, first level first.
     pub levels: Vec<Level>,
     /// `1 << levels.len()` leaves.
     pub leaves: Vec<Leaf>,
@@ -132,13 +131,13 @@ pub struct Oblivious {
 /// One level of an oblivious tree.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Level {
-    /// The rule.
+    /// The split that all nodes of the level share.
     pub split: Split,
     /// How much the level lowered the training objective.
     pub gain: f64,
 }
 
-/// The most levels an oblivious tree may have.
+/// Maximum number of levels of an oblivious tree.
 pub const MAX_LEVELS: usize = 16;
 
 impl Tree {
@@ -147,12 +146,12 @@ impl Tree {
         Tree { nodes: Vec::new(), leaves: vec![leaf] }
     }
 
-    /// The edge every row starts from.
+    /// Where every row starts.
     pub fn root(&self) -> Child {
         if self.nodes.is_empty() { Child::Leaf(0) } else { Child::Node(0) }
     }
 
-    /// The number of questions on the longest way from the root to a leaf.
+    /// The number of splits on the longest path from the root to a leaf.
     pub fn depth(&self) -> usize {
         // Children come after their parent, so one backward pass sees every child first.
         let mut depths = vec![0_usize; self.nodes.len()];
@@ -167,7 +166,7 @@ impl Tree {
     }
 }
 
-impl Oblivious {
+impl ObliviousTree {
     /// The same function as an ordinary tree: leaf `i` stays leaf `i`, the nodes of a level share
     /// its gain equally, and a node's cover is the sum over its leaves.
     pub fn to_tree(&self) -> Tree {

@@ -56,7 +56,7 @@ fn oblivious(splits: Vec<Split>) -> Shape {
         |index| Leaf { value: f64::from(index * 7 % 11) / 3.0 - 1.0, cover: f64::from(index) };
     let level = |(index, split)| Level { split, gain: 1.0 / (index as f64 + 3.0) };
     let levels = splits.into_iter().enumerate().map(level).collect();
-    Shape::Oblivious(Oblivious { levels, leaves: (0..count).map(leaf).collect() })
+    Shape::Oblivious(ObliviousTree { levels, leaves: (0..count).map(leaf).collect() })
 }
 
 fn sample(name: &str) -> Model {
@@ -102,13 +102,13 @@ fn sample(name: &str) -> Model {
     let outputs = base.len();
     let member = |(index, shape)| Member { output: (index % outputs) as u32, shape };
     let body = if name == "linear" {
-        let numbers =
-            [(0.01, 40.0), (-1e-6, 5e4)].map(|(weight, centre)| Term::Number { weight, centre });
+        let numbers = [(0.01, 40.0), (-1e-6, 5e4)]
+            .map(|(weight, centre)| LinearTerm::Number { weight, centre });
         let terms = numbers
             .into_iter()
-            .chain([Term::Category { weights: vec![0.1, 0.0, -third] }])
+            .chain([LinearTerm::Category { weights: vec![0.1, 0.0, -third] }])
             .collect();
-        Body::Linear(vec![Linear { terms }])
+        Body::Linear(vec![LinearFunction { terms }])
     } else {
         Body::Trees(shapes.into_iter().enumerate().map(member).collect())
     };
@@ -145,12 +145,12 @@ fn rows() -> Json {
     ])
 }
 
-fn value(feature: &Feature, stored: &Json) -> Value {
+fn value(feature: &Feature, stored: &Json) -> FeatureValue {
     match &feature.kind {
-        Kind::Number => Value::Number(stored.as_f64().unwrap_or(f64::NAN)),
+        Kind::Number => FeatureValue::Number(stored.as_f64().unwrap_or(f64::NAN)),
         Kind::Category { levels } => {
             let code = levels.iter().position(|level| stored.as_str() == Some(level));
-            Value::Category(code.map_or(MISSING, |code| code as u32))
+            FeatureValue::Category(code.map_or(MISSING, |code| code as u32))
         }
     }
 }
@@ -159,7 +159,7 @@ fn value(feature: &Feature, stored: &Json) -> Value {
 fn results(model: &Model, rows: &Json) -> Json {
     let results = rows.as_array().expect("rows are a list").iter().map(|row| {
         let row = row.as_array().expect("a row is a list");
-        let row: Vec<Value> = model
+        let row: Vec<FeatureValue> = model
             .schema
             .features
             .iter()
@@ -244,21 +244,25 @@ fn batch_agrees(name: &str, model: &Model, expected: &Json) {
         let column = || all().map(|row| value(feature, &row[index]));
         numbers.push(
             column()
-                .filter_map(|v| if let Value::Number(number) = v { Some(number) } else { None })
+                .filter_map(
+                    |v| if let FeatureValue::Number(number) = v { Some(number) } else { None },
+                )
                 .collect(),
         );
         codes.push(
             column()
-                .filter_map(|v| if let Value::Category(code) = v { Some(code) } else { None })
+                .filter_map(
+                    |v| if let FeatureValue::Category(code) = v { Some(code) } else { None },
+                )
                 .collect(),
         );
     }
     let kinds = model.schema.features.iter().map(|feature| &feature.kind);
-    let columns: Vec<Values<'_>> = kinds
+    let columns: Vec<ColumnView<'_>> = kinds
         .zip(numbers.iter().zip(&codes))
         .map(|(kind, (numbers, codes))| match kind {
-            Kind::Number => Values::Number(numbers),
-            Kind::Category { .. } => Values::Category(codes),
+            Kind::Number => ColumnView::Number(numbers),
+            Kind::Category { .. } => ColumnView::Category(codes),
         })
         .collect();
     let count = rows.len() * COPIES;
@@ -291,6 +295,6 @@ fn documented_example_is_true() {
         .expect("an example");
     let model = from_json(example.as_bytes()).expect("the example is a model");
     assert_eq!(to_json(&model).expect("a valid model"), example);
-    let row = [Value::Number(20.0), Value::Category(2)];
+    let row = [FeatureValue::Number(20.0), FeatureValue::Category(2)];
     assert_eq!(model.predict_row(&row), Ok(Prediction::Number(11.0)));
 }

@@ -52,17 +52,17 @@ fn sample(file: &str) -> Vec<u8> {
     std::fs::read(kept().join(file)).expect("a sample")
 }
 
-fn value(feature: &Feature, stored: &Json) -> Value {
+fn value(feature: &Feature, stored: &Json) -> FeatureValue {
     match &feature.kind {
-        Kind::Number => Value::Number(stored.as_f64().unwrap_or(f64::NAN)),
+        Kind::Number => FeatureValue::Number(stored.as_f64().unwrap_or(f64::NAN)),
         Kind::Category { levels } => {
             let code = levels.iter().position(|level| stored.as_str() == Some(level));
-            Value::Category(code.map_or(MISSING, |code| code as u32))
+            FeatureValue::Category(code.map_or(MISSING, |code| code as u32))
         }
     }
 }
 
-fn rows(model: &Model, expected: &Json) -> Vec<Vec<Value>> {
+fn rows(model: &Model, expected: &Json) -> Vec<Vec<FeatureValue>> {
     let rows = expected["rows"].as_array().expect("rows").iter();
     let row = |row: &Json| {
         model.schema.features.iter().enumerate().map(|(i, f)| value(f, &row[i])).collect()
@@ -127,19 +127,20 @@ fn batch_agrees(name: &str, model: &Model, expected: &Json) {
     let rows = rows(model, expected);
     let copies = || std::iter::repeat_n(&rows, 10).flatten();
     let number = |feature: usize| {
-        copies().map(move |row| if let Value::Number(x) = row[feature] { x } else { 0.0 })
+        copies().map(move |row| if let FeatureValue::Number(x) = row[feature] { x } else { 0.0 })
     };
     let code = |feature: usize| {
-        copies().map(move |row| if let Value::Category(code) = row[feature] { code } else { 0 })
+        copies()
+            .map(move |row| if let FeatureValue::Category(code) = row[feature] { code } else { 0 })
     };
     let features = model.schema.features.len();
     let values: Vec<Vec<f64>> = (0..features).map(|feature| number(feature).collect()).collect();
     let codes: Vec<Vec<u32>> = (0..features).map(|feature| code(feature).collect()).collect();
     let column = |feature: usize| match model.schema.features[feature].kind {
-        Kind::Number => Values::Number(&values[feature]),
-        Kind::Category { .. } => Values::Category(&codes[feature]),
+        Kind::Number => ColumnView::Number(&values[feature]),
+        Kind::Category { .. } => ColumnView::Category(&codes[feature]),
     };
-    let columns: Vec<Values<'_>> = (0..features).map(column).collect();
+    let columns: Vec<ColumnView<'_>> = (0..features).map(column).collect();
     let count = rows.len() * 10;
     let mut raw = vec![0.0; count * model.outputs()];
     Predictor::new(model)
@@ -173,10 +174,10 @@ fn survives(bytes: &[u8]) {
     if let Ok(model) = format::read(bytes) {
         assert_eq!(model.check(), Ok(()));
         let value = |feature: &Feature| match feature.kind {
-            Kind::Number => Value::Number(0.5),
-            Kind::Category { .. } => Value::Category(1),
+            Kind::Number => FeatureValue::Number(0.5),
+            Kind::Category { .. } => FeatureValue::Category(1),
         };
-        let row: Vec<Value> = model.schema.features.iter().map(value).collect();
+        let row: Vec<FeatureValue> = model.schema.features.iter().map(value).collect();
         assert!(model.predict_row(&row).is_ok());
         assert!(!model.summary().to_string().is_empty());
     }
@@ -265,7 +266,7 @@ fn what_is_not_read_is_named() {
             catboost,
             "\"split_type\":\"FloatFeature\"",
             "\"split_type\":\"OnlineCtr\"",
-            "OnlineCtr asks for categories",
+            "OnlineCtr tests categories",
         ),
     ] {
         // CatBoost's own spacing differs between versions; samples are compared without.

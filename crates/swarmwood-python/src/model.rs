@@ -7,7 +7,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes};
 use swarmwood::model::predict::Predictions;
-use swarmwood::model::{self as core, Child, Merge, RuleFormat, Shape, Test, TextOptions, format};
+use swarmwood::model::{
+    self as core, Child, RuleFormat, RuleMerge, Shape, Test, TextOptions, format,
+};
 use swarmwood::predict::Scorer;
 use swarmwood::{Error, Result, read, store};
 
@@ -212,7 +214,7 @@ impl Model {
                 .single_tree()
                 .map_err(|error| PyValueError::new_err(error.to_string()))?;
             let rules = tree
-                .rules(Merge::Cover)
+                .rules(RuleMerge::Cover)
                 .map_err(|error| PyValueError::new_err(error.to_string()))?;
             Ok(rules.to_text(*format))
         })

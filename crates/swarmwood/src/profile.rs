@@ -8,18 +8,18 @@ use crate::read::Rows;
 
 /// One column.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Profile {
+pub struct ColumnProfile {
     /// Its name.
     pub name: String,
     /// Rows without a value.
     pub missing: usize,
     /// What the others are.
-    pub values: Values,
+    pub values: ColumnSummary,
 }
 
 /// The values of a column.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Values {
+pub enum ColumnSummary {
     /// Numbers; all of them not a number where there are none.
     Numbers {
         /// The least.
@@ -36,27 +36,27 @@ pub enum Values {
 /// Goes over the rows.
 ///
 /// ```
-/// use swarmwood::profile::{Values, profile};
+/// use swarmwood::profile::{ColumnSummary, profile};
 /// use swarmwood::read::{ReadOptions, Source, training};
 ///
 /// let csv = Source::Bytes("pets.csv".into(), b"kind,weight,wild\ncat,4,no\nwolf,40,yes\ncat,NA,no\n");
 /// let rows = training(&csv, &ReadOptions { target: "wild".into(), ..ReadOptions::default() })?;
 /// let columns = profile(&rows)?;
-/// assert_eq!(columns[0].values, Values::Levels(vec![("cat".into(), 2), ("wolf".into(), 1)]));
-/// assert_eq!(columns[1].values, Values::Numbers { low: 4.0, mean: 22.0, high: 40.0 });
+/// assert_eq!(columns[0].values, ColumnSummary::Levels(vec![("cat".into(), 2), ("wolf".into(), 1)]));
+/// assert_eq!(columns[1].values, ColumnSummary::Numbers { low: 4.0, mean: 22.0, high: 40.0 });
 /// assert_eq!(columns[1].missing, 1);
 /// # Ok::<(), swarmwood::Error>(())
 /// ```
-pub fn profile(rows: &Rows) -> Result<Vec<Profile>> {
-    let mut sums: Vec<Sum> =
-        rows.schema.features.iter().map(|feature| Sum::new(&feature.kind)).collect();
+pub fn profile(rows: &Rows) -> Result<Vec<ColumnProfile>> {
+    let mut sums: Vec<ColumnAccumulator> =
+        rows.schema.features.iter().map(|feature| ColumnAccumulator::new(&feature.kind)).collect();
     rows.for_each_chunk(&mut |chunk: &Chunk| {
         sums.iter_mut().zip(&chunk.columns).for_each(|(sum, column)| sum.add(column));
         Ok(())
     })?;
     let named = rows.schema.features.iter().zip(sums);
     Ok(named
-        .map(|(feature, sum)| Profile {
+        .map(|(feature, sum)| ColumnProfile {
             name: feature.name.clone(),
             missing: sum.missing,
             values: sum.values(&feature.kind),
@@ -65,7 +65,7 @@ pub fn profile(rows: &Rows) -> Result<Vec<Profile>> {
 }
 
 /// What is counted of one column.
-struct Sum {
+struct ColumnAccumulator {
     missing: usize,
     count: usize,
     low: f64,
@@ -74,10 +74,10 @@ struct Sum {
     levels: Vec<usize>,
 }
 
-impl Sum {
+impl ColumnAccumulator {
     fn new(kind: &Kind) -> Self {
         let levels = vec![0; kind.levels().len()];
-        Sum {
+        ColumnAccumulator {
             missing: 0,
             count: 0,
             low: f64::INFINITY,
@@ -110,17 +110,21 @@ impl Sum {
         self.high = self.high.max(value);
     }
 
-    fn values(self, kind: &Kind) -> Values {
+    fn values(self, kind: &Kind) -> ColumnSummary {
         if let Kind::Category { levels } = kind {
             let counted = levels.iter().cloned().zip(self.levels).filter(|(_, count)| *count > 0);
             let mut found: Vec<(String, usize)> = counted.collect();
             // Of equally frequent levels the first stays first.
             found.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-            return Values::Levels(found);
+            return ColumnSummary::Levels(found);
         }
         if self.count == 0 {
-            return Values::Numbers { low: f64::NAN, mean: f64::NAN, high: f64::NAN };
+            return ColumnSummary::Numbers { low: f64::NAN, mean: f64::NAN, high: f64::NAN };
         }
-        Values::Numbers { low: self.low, mean: self.total / self.count as f64, high: self.high }
+        ColumnSummary::Numbers {
+            low: self.low,
+            mean: self.total / self.count as f64,
+            high: self.high,
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Counts rows for the rules of a tree.
 
 use swarmwood_learn::data::{Chunk, Column};
-use swarmwood_model::{RuleSet, Value};
+use swarmwood_model::{FeatureValue, RuleSet};
 
 use crate::Result;
 use crate::read::Rows;
@@ -21,10 +21,10 @@ use crate::read::Rows;
 ///     "right":[-2],"gain":[1.0],"cover":[5.0],"leaf":[-2.0,2.0],"leaf_cover":[2.0,3.0]}]}"#;
 /// let model = swarmwood::model::from_json(text.as_bytes()).unwrap();
 /// let tree = model.single_tree().unwrap();
-/// let mut rules = tree.rules(swarmwood::model::Merge::Cover).unwrap();
+/// let mut rules = tree.rules(swarmwood::model::RuleMerge::Cover).unwrap();
 /// swarmwood::rules::count(&mut rules, &rows)?;
 /// // Three of five rows weigh more than 20, and two of these are wild.
-/// let yes = if rules.rules[0].conditions[0].is_met_by(swarmwood::model::Value::Number(30.0), rules.schema) {
+/// let yes = if rules.rules[0].conditions[0].is_met_by(swarmwood::model::FeatureValue::Number(30.0), rules.schema) {
 ///     &rules.rules[0]
 /// } else {
 ///     &rules.otherwise
@@ -37,8 +37,8 @@ pub fn count(rules: &mut RuleSet<'_>, rows: &Rows) -> Result<()> {
     rows.for_each_chunk(&mut |chunk: &Chunk| {
         for (row, &target) in chunk.target.iter().enumerate() {
             let value = |feature: u32| match &chunk.columns[feature as usize] {
-                Column::Number(values) => Value::Number(values[row]),
-                Column::Category(codes) => Value::Category(codes[row]),
+                Column::Number(values) => FeatureValue::Number(values[row]),
+                Column::Category(codes) => FeatureValue::Category(codes[row]),
             };
             rules.count(&mut counts, value, target, chunk.weight.get(row).copied().unwrap_or(1.0));
         }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
 use swarmwood::error::Violation;
-use swarmwood::model::{Kind, MISSING, Model, Value};
+use swarmwood::model::{FeatureValue, Kind, MISSING, Model};
 use swarmwood::nearest::nearest;
 use swarmwood::write::write_atomically;
 use swarmwood::{Error, Result};
@@ -69,7 +69,7 @@ fn feature(model: &Model, flag: &str, name: &str) -> Result<usize> {
 }
 
 /// The values of features that `--at` holds fast.
-fn fixed(flags: &ArgMatches, model: &Model) -> Result<Vec<Option<Value>>> {
+fn fixed(flags: &ArgMatches, model: &Model) -> Result<Vec<Option<FeatureValue>>> {
     let mut fixed = vec![None; model.schema.features.len()];
     for text in flags.get_many::<String>("at").into_iter().flatten() {
         let Some((name, value)) = text.split_once('=') else {
@@ -85,19 +85,19 @@ fn fixed(flags: &ArgMatches, model: &Model) -> Result<Vec<Option<Value>>> {
 }
 
 /// A value; `?` is a missing one.
-fn parse(kind: &Kind, name: &str, text: &str) -> Result<Value> {
+fn parse(kind: &Kind, name: &str, text: &str) -> Result<FeatureValue> {
     match kind {
-        Kind::Number if text == "?" => Ok(Value::Number(f64::NAN)),
-        Kind::Category { .. } if text == "?" => Ok(Value::Category(MISSING)),
+        Kind::Number if text == "?" => Ok(FeatureValue::Number(f64::NAN)),
+        Kind::Category { .. } if text == "?" => Ok(FeatureValue::Category(MISSING)),
         Kind::Number => match text.parse::<f64>() {
-            Ok(number) if !number.is_nan() => Ok(Value::Number(number)),
+            Ok(number) if !number.is_nan() => Ok(FeatureValue::Number(number)),
             _ => Err(violation(
                 "at",
                 format!("'{name}' is a number, and '{text}' is none; '?' is a missing value"),
             )),
         },
         Kind::Category { levels } => match levels.iter().position(|level| level == text) {
-            Some(code) => Ok(Value::Category(code as u32)),
+            Some(code) => Ok(FeatureValue::Category(code as u32)),
             None => {
                 let near = nearest(text, levels.iter().map(String::as_str));
                 let meant = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));

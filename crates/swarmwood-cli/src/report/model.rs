@@ -2,7 +2,7 @@
 
 use swarmwood::model::explain::Importance;
 use swarmwood::model::text::TextOptions;
-use swarmwood::model::{Body, Merge, Model, RuleFormat};
+use swarmwood::model::{Body, Model, RuleFormat, RuleMerge};
 use swarmwood::{Result, rules};
 
 use super::html::{Html, IdSequence, TableCell, details, listing, note, table, wide};
@@ -65,7 +65,7 @@ pub fn trees(loaded: &LoadedModel, ids: &mut IdSequence) -> Result<Html> {
         Ok(svg) => wide(&svg, "The tree, from left to right"),
         Err(large) => note(&large.to_string()),
     };
-    let rules = match single.rules(Merge::Cover) {
+    let rules = match single.rules(RuleMerge::Cover) {
         Ok(mut found) => {
             if let Some(measured) = &loaded.measured {
                 rules::count(&mut found, &measured.rows)?;

@@ -4,7 +4,7 @@ use serde_json::Value;
 use swarmwood::Result;
 use swarmwood::model::{Kind, Model, TargetKind};
 use swarmwood::params::{Params, TABLE};
-use swarmwood::profile::{Profile, Values, profile};
+use swarmwood::profile::{ColumnProfile, ColumnSummary, profile};
 
 use super::html::{Html, TableCell, details, facts, gallery, note, notes, table};
 use super::runs::{ReportRun, plain, same_value};
@@ -217,18 +217,18 @@ pub fn data(model: &Model, measured: Option<&TestEvaluation>, id: &str) -> Resul
     )))
 }
 
-fn line(column: &Profile, rows: usize) -> Vec<TableCell> {
+fn line(column: &ColumnProfile, rows: usize) -> Vec<TableCell> {
     let missing = match column.missing {
         0 => String::new(),
         missing => format::percent(missing as f64 / rows.max(1) as f64),
     };
     let mut cells = vec![TableCell::text(column.name.clone()), TableCell::number(missing)];
     match &column.values {
-        Values::Numbers { low, mean, high } => {
+        ColumnSummary::Numbers { low, mean, high } => {
             cells.extend([low, mean, high].map(|value| TableCell::number(format::rounded(*value))));
             cells.push(TableCell::text(""));
         }
-        Values::Levels(levels) => {
+        ColumnSummary::Levels(levels) => {
             cells.extend([TableCell::number(""), TableCell::number(""), TableCell::number("")]);
             let named = levels.iter().take(NAMED);
             let share = |count: usize| format::percent(count as f64 / rows.max(1) as f64);

@@ -1,6 +1,6 @@
 //! The columns as the descent sees them: numbers with mean zero and spread one, levels as codes.
 
-use swarmwood_model::{Kind, Linear, Schema, Term};
+use swarmwood_model::{Kind, LinearFunction, LinearTerm, Schema};
 
 use super::Error;
 use crate::data::{Chunk, Column};
@@ -80,19 +80,19 @@ impl Terms {
     }
 
     /// Coefficients of standardised numbers as weights of raw ones.
-    pub(super) fn unscaled(&self, coefficients: &[f64], schema: &Schema) -> Linear {
+    pub(super) fn unscaled(&self, coefficients: &[f64], schema: &Schema) -> LinearFunction {
         let terms = schema.features.iter().enumerate().map(|(f, feature)| {
             let own = &coefficients[self.starts[f]..self.starts[f + 1]];
             match feature.kind {
                 Kind::Number => {
                     let Scale { centre, spread } = self.scales[f];
                     let weight = if spread > 0.0 { own[0] / spread } else { 0.0 };
-                    Term::Number { weight, centre }
+                    LinearTerm::Number { weight, centre }
                 }
-                Kind::Category { .. } => Term::Category { weights: own.to_vec() },
+                Kind::Category { .. } => LinearTerm::Category { weights: own.to_vec() },
             }
         });
-        Linear { terms: terms.collect() }
+        LinearFunction { terms: terms.collect() }
     }
 }
 

@@ -25,7 +25,7 @@ mod design;
 #[cfg(test)]
 mod tests;
 
-use swarmwood_model::{Linear, Schema};
+use swarmwood_model::{LinearFunction, Schema};
 
 use crate::data::Chunk;
 use crate::event::{Event, Flow, Stage};
@@ -69,7 +69,7 @@ pub struct Fitted {
     /// Start value of each raw output.
     pub base: Vec<f64>,
     /// One linear function an output.
-    pub outputs: Vec<Linear>,
+    pub outputs: Vec<LinearFunction>,
     /// Rounds in the model.
     pub rounds: usize,
     /// Mean training loss after each round that was run.
@@ -128,7 +128,7 @@ pub enum Error {
 /// use swarmwood_learn::data::{Chunk, Column};
 /// use swarmwood_learn::event::Flow;
 /// use swarmwood_learn::{linear, objective::Squared};
-/// use swarmwood_model::{Feature, Kind, Schema, Target, TargetKind, Term};
+/// use swarmwood_model::{Feature, Kind, Schema, Target, TargetKind, LinearTerm};
 ///
 /// let schema = Schema {
 ///     features: vec![Feature { name: "x".into(), kind: Kind::Number }],
@@ -138,7 +138,7 @@ pub enum Error {
 /// let target = x.iter().map(|x| 3.0 * x + 1.0).collect();
 /// let chunk = Chunk { columns: vec![Column::Number(x)], target, weight: vec![], rows: 10 };
 /// let fitted = linear::train(&chunk, None, &schema, &Squared, &linear::Settings::default(), &mut |_| Flow::Continue)?;
-/// assert!(matches!(fitted.outputs[0].terms[0], Term::Number { weight, centre } if (weight - 3.0).abs() < 1e-6 && centre == 4.5));
+/// assert!(matches!(fitted.outputs[0].terms[0], LinearTerm::Number { weight, centre } if (weight - 3.0).abs() < 1e-6 && centre == 4.5));
 /// assert!((fitted.base[0] - (3.0 * 4.5 + 1.0)).abs() < 1e-6);
 /// # Ok::<(), linear::Error>(())
 /// ```

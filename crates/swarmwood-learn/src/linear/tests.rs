@@ -1,7 +1,7 @@
 //! The descent against closed forms, dense Newton solves, optimality conditions and planted
 //! answers.
 
-use swarmwood_model::{Feature, Kind, Target, TargetKind, Term};
+use swarmwood_model::{Feature, Kind, LinearTerm, Target, TargetKind};
 
 use super::*;
 use crate::data::{Column, MISSING};
@@ -57,10 +57,10 @@ fn raw(fitted: &Fitted, chunk: &Chunk, output: usize, row: usize) -> f64 {
     let mut sum = fitted.base[output];
     for (term, column) in fitted.outputs[output].terms.iter().zip(&chunk.columns) {
         sum += match (term, column) {
-            (Term::Number { weight, centre }, Column::Number(x)) if x[row].is_finite() => {
+            (LinearTerm::Number { weight, centre }, Column::Number(x)) if x[row].is_finite() => {
                 weight * (x[row] - centre)
             }
-            (Term::Category { weights }, Column::Category(codes)) => {
+            (LinearTerm::Category { weights }, Column::Category(codes)) => {
                 weights.get(codes[row] as usize).copied().unwrap_or(0.0)
             }
             _ => 0.0,
@@ -70,7 +70,7 @@ fn raw(fitted: &Fitted, chunk: &Chunk, output: usize, row: usize) -> f64 {
 }
 
 fn weight_and_spread(fitted: &Fitted, chunk: &Chunk, output: usize, feature: usize) -> (f64, f64) {
-    let (Term::Number { weight, centre }, Column::Number(x)) =
+    let (LinearTerm::Number { weight, centre }, Column::Number(x)) =
         (&fitted.outputs[output].terms[feature], &chunk.columns[feature])
     else {
         panic!("not a number");
@@ -283,7 +283,7 @@ fn robust_losses_find_the_line_behind_outliers() {
     let settings = Settings { learning_rate: 0.5, ..thorough() };
     for objective in [&Absolute as &dyn Objective, &Huber { delta: 3.0 }] {
         let fitted = fit(&chunk, objective, &settings);
-        let Term::Number { weight, .. } = fitted.outputs[0].terms[0] else {
+        let LinearTerm::Number { weight, .. } = fitted.outputs[0].terms[0] else {
             panic!("not a number")
         };
         assert!((weight - 2e3).abs() < 4.0, "{}: {weight}", objective.name());
@@ -332,7 +332,7 @@ fn levels_reach_their_means_and_missing_adds_nothing() {
         assert!((raw(&fitted, &chunk, 0, row) - expected).abs() < 1e-3, "row {row}");
     }
     assert!(
-        matches!(fitted.outputs[0].terms[1], Term::Number { weight: 0.0, .. }),
+        matches!(fitted.outputs[0].terms[1], LinearTerm::Number { weight: 0.0, .. }),
         "a constant column has no weight"
     );
 

@@ -3,7 +3,7 @@
 //! Gains are differences of `½ Σ G² / (H + λ)` between the nodes below a rule and those above it. A
 //! rule may lose something where λ is positive: it was not chosen for its gain.
 
-use swarmwood_model::{Child, Leaf, Level, Member, Node, Oblivious, Shape, Split, Tree};
+use swarmwood_model::{Child, Leaf, Level, Member, Node, ObliviousTree, Shape, Split, Tree};
 
 use super::{Form, Frame, Lane};
 
@@ -29,14 +29,14 @@ fn oblivious(
     sums: &[[f64; 2]],
     leaves: &[Leaf],
     lambda: f64,
-) -> Oblivious {
+) -> ObliviousTree {
     let score = |level: usize| -> f64 {
         (0..1 << level).map(|path| worth(node(sums, path, level), lambda)).sum()
     };
     let scores: Vec<f64> = (0..=splits.len()).map(score).collect();
     let gains = scores.windows(2).map(|pair| finite(pair[1] - pair[0]));
     let levels = splits.zip(gains).map(|(split, gain)| Level { split, gain }).collect();
-    Oblivious { levels, leaves: leaves.to_vec() }
+    ObliviousTree { levels, leaves: leaves.to_vec() }
 }
 
 fn free(

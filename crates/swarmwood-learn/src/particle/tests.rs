@@ -1,7 +1,7 @@
 //! Worked examples of the paper, a plain booster as oracle, and the same bits whatever the threads,
 //! the memory and the particles before.
 
-use swarmwood_model::{Feature, Kind, Shape, Value};
+use swarmwood_model::{Feature, FeatureValue, Kind, Shape};
 use swarmwood_search::rng::Stream;
 
 use super::*;
@@ -68,10 +68,10 @@ pub(super) fn draw(stream: &mut Stream, table: &RuleTable, length: usize) -> Vec
     (0..length).map(|_| stream.below(table.len() as u64) as u32).collect()
 }
 
-fn value_of(chunk: &Chunk, row: usize, feature: u32) -> Value {
+fn value_of(chunk: &Chunk, row: usize, feature: u32) -> FeatureValue {
     match &chunk.columns[feature as usize] {
-        Column::Number(values) => Value::Number(values[row]),
-        Column::Category(codes) => Value::Category(codes[row]),
+        Column::Number(values) => FeatureValue::Number(values[row]),
+        Column::Category(codes) => FeatureValue::Category(codes[row]),
     }
 }
 

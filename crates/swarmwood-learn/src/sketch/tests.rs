@@ -1,7 +1,7 @@
 //! Trees of rules over ranks.
 
 use proptest::prelude::*;
-use swarmwood_model::predict::{Prediction, Value};
+use swarmwood_model::predict::{FeatureValue, Prediction};
 use swarmwood_model::{
     Body, Feature, Kind, Link, Model, Provenance, Schema, Target as Predicted, TargetKind,
 };
@@ -84,7 +84,7 @@ proptest! {
         };
         prop_assert!(model.check().is_ok());
         let [Column::Number(x), Column::Number(y)] = &chunk.columns[..] else { unreachable!() };
-        let predict = |row: usize| match model.predict_row(&[Value::Number(x[row]), Value::Number(y[row])]) {
+        let predict = |row: usize| match model.predict_row(&[FeatureValue::Number(x[row]), FeatureValue::Number(y[row])]) {
             Ok(Prediction::Class { class, probabilities }) => (class, probabilities),
             other => unreachable!("{other:?}"),
         };

@@ -1,24 +1,24 @@
 use super::*;
-use crate::samples::{self, Dice, Size};
+use crate::samples::{self, SampleRng, SampleSize};
 use crate::tree::{Level, LevelSet, Node};
 
 /// A softmax model: two rounds of three trees, alternately of both kinds.
 fn sample() -> Model {
-    let dice = &mut Dice(5);
+    let rng = &mut SampleRng(5);
     let features = vec![
         Feature { name: "a".into(), kind: Kind::Number },
         Feature { name: "b".into(), kind: Kind::Category { levels: vec!["x".into(), "y".into()] } },
     ];
-    let mut model = samples::model(5, Size { features: 0, rounds: 0, leaves: 1, levels: 0 });
+    let mut model = samples::model(5, SampleSize { features: 0, rounds: 0, leaves: 1, levels: 0 });
     model.link = Link::Softmax;
     model.schema.target.kind = TargetKind::Classes(["u", "v", "w"].map(String::from).to_vec());
     model.base = vec![0.0; 3];
-    let shape = |dice: &mut Dice, tree: u32| match tree % 2 {
-        0 => Shape::Ordinary(samples::tree(dice, &features, 5)),
-        _ => Shape::Oblivious(samples::oblivious(dice, &features, 3)),
+    let shape = |rng: &mut SampleRng, tree: u32| match tree % 2 {
+        0 => Shape::Ordinary(samples::tree(rng, &features, 5)),
+        _ => Shape::Oblivious(samples::oblivious(rng, &features, 3)),
     };
     model.body = Body::Trees(
-        (0..6).map(|tree| Member { output: tree % 3, shape: shape(dice, tree) }).collect(),
+        (0..6).map(|tree| Member { output: tree % 3, shape: shape(rng, tree) }).collect(),
     );
     model.schema.features = features;
     assert_eq!(model.check(), Ok(()));
@@ -39,7 +39,7 @@ fn ordinary(model: &mut Model) -> &mut Tree {
     }
 }
 
-fn oblivious(model: &mut Model) -> &mut Oblivious {
+fn oblivious(model: &mut Model) -> &mut ObliviousTree {
     match &mut members(model)[1].shape {
         Shape::Oblivious(tree) => tree,
         Shape::Ordinary(_) => unreachable!("the sample's second tree is oblivious"),
@@ -75,7 +75,7 @@ fn every_invariant_is_checked() {
         (|m| m.link = Link::Sigmoid, "link Sigmoid does not fit"),
         (|m| m.schema.target.kind = TargetKind::Number, "target with 0 classes"),
         (|m| m.base[1] = f64::NAN, "start value 1 is NaN"),
-        (|m| drop(members(m).pop()), "5 trees are no whole number of rounds of 3"),
+        (|m| drop(members(m).pop()), "5 trees are not a whole number of rounds of 3"),
         (|m| members(m)[4].output = 0, "tree 4: adds to output 0"),
         (|m| ordinary(m).leaves.truncate(4), "tree 0: 4 nodes and 4 leaves"),
         (|m| ordinary(m).leaves.clear(), "tree 0: 4 nodes and 0 leaves"),
@@ -84,9 +84,9 @@ fn every_invariant_is_checked() {
         (|m| node(m, 3).right = Child::Node(9), "tree 0: node 3 leads to Node(9)"),
         (|m| node(m, 3).right = Child::Leaf(5), "tree 0: node 3 leads to Leaf(5)"),
         (|m| node(m, 3).right = node(m, 3).left, "has two parents"),
-        (|m| node(m, 2).split.feature = 2, "tree 0: rule 2 asks for feature 2"),
-        (|m| node(m, 2).gain = f64::NAN, "tree 0: the gain of rule 2 is NaN"),
-        (|m| node(m, 2).cover = -1.0, "tree 0: the cover of rule 2 is -1"),
+        (|m| node(m, 2).split.feature = 2, "tree 0: split 2 tests feature 2"),
+        (|m| node(m, 2).gain = f64::NAN, "tree 0: the gain of split 2 is NaN"),
+        (|m| node(m, 2).cover = -1.0, "tree 0: the cover of split 2 is -1"),
         (|m| ordinary(m).leaves[4].value = f64::INFINITY, "tree 0: the value of leaf 4 is inf"),
         (|m| ordinary(m).leaves[4].cover = -0.5, "tree 0: the cover of leaf 4 is -0.5"),
         (|m| oblivious(m).leaves.truncate(7), "tree 1: 7 leaves for 3 levels"),
@@ -126,29 +126,33 @@ fn every_invariant_is_checked() {
             },
             "does not fit feature `a`",
         ),
-        (|m| level(m).gain = f64::NEG_INFINITY, "tree 1: the gain of rule 0 is -inf"),
+        (|m| level(m).gain = f64::NEG_INFINITY, "tree 1: the gain of split 0 is -inf"),
         (|m| m.body = Body::Linear(vec![]), "0 linear functions for 3 outputs"),
-        (|m| m.body = Body::Linear(vec![Linear { terms: vec![] }; 3]), "0 terms for 2 features"),
+        (
+            |m| m.body = Body::Linear(vec![LinearFunction { terms: vec![] }; 3]),
+            "0 terms for 2 features",
+        ),
         (
             |m| {
-                let number = Term::Number { weight: 1.0, centre: 0.0 };
-                m.body = Body::Linear(vec![Linear { terms: vec![number.clone(), number] }; 3]);
+                let number = LinearTerm::Number { weight: 1.0, centre: 0.0 };
+                m.body =
+                    Body::Linear(vec![LinearFunction { terms: vec![number.clone(), number] }; 3]);
             },
             "linear function 0: the term of feature `b`",
         ),
         (
             |m| {
-                let number = Term::Number { weight: 1.0, centre: f64::NAN };
-                let category = Term::Category { weights: vec![0.0; 2] };
-                m.body = Body::Linear(vec![Linear { terms: vec![number, category] }; 3]);
+                let number = LinearTerm::Number { weight: 1.0, centre: f64::NAN };
+                let category = LinearTerm::Category { weights: vec![0.0; 2] };
+                m.body = Body::Linear(vec![LinearFunction { terms: vec![number, category] }; 3]);
             },
             "the term of feature `a`",
         ),
         (
             |m| {
-                let number = Term::Number { weight: 1.0, centre: 0.0 };
-                let category = Term::Category { weights: vec![0.0; 3] };
-                m.body = Body::Linear(vec![Linear { terms: vec![number, category] }; 3]);
+                let number = LinearTerm::Number { weight: 1.0, centre: 0.0 };
+                let category = LinearTerm::Category { weights: vec![0.0; 3] };
+                m.body = Body::Linear(vec![LinearFunction { terms: vec![number, category] }; 3]);
             },
             "the term of feature `b`",
         ),

@@ -19,7 +19,7 @@
 //! (k! (d-k-1)! / d! is a beta integral; Owen, *Multilinear extensions of games*, 1972). The
 //! integrand is a polynomial of degree `d - 1`, so Gauss-Legendre quadrature with at least `d / 2`
 //! nodes gives the integral exactly, and with positive factors only. UNWIND subtracts: on a way
-//! through 60 features it has no correct digit left. Work is O(leaves x depth²) a tree and row, as
+//! through 60 features it has no correct digit left. ShapScratch is O(leaves x depth²) a tree and row, as
 //! in the paper.
 //!
 //! **Deviations from the paper.** A node's cover is the sum over its leaves, so shares always sum
@@ -70,7 +70,7 @@ pub enum ExplainError {
 /// #     provenance: Provenance::default(),
 /// # };
 /// // A model with one rule: age > 30 (a quarter of the training rows) adds 2, else 1; it starts from 0.5.
-/// let columns = [Values::Number(&[31.0])];
+/// let columns = [ColumnView::Number(&[31.0])];
 /// let mut contributions = [0.0; 2];
 /// Explainer::new(&model, None)?.contributions(&Block { columns: &columns, rows: 1 }, &mut contributions)?;
 /// assert_eq!(contributions, [0.75, 1.75]); // the feature's, and the expected raw score
@@ -81,7 +81,7 @@ pub struct Explainer<'m> {
     schema: &'m Schema,
     levels: Vec<Option<u32>>,
     body: &'m Body,
-    trees: Vec<Paths<'m>>,
+    trees: Vec<TreePaths<'m>>,
     /// The expected raw score of each output.
     expected: Vec<f64>,
     /// The quadratures in ascending order of nodes, and for each number of features the one to use.
@@ -91,29 +91,29 @@ pub struct Explainer<'m> {
 
 /// All ways to the leaves of one tree.
 #[derive(Debug, Clone)]
-struct Paths<'m> {
+struct TreePaths<'m> {
     output: usize,
     /// The rules, by node.
     splits: Vec<&'m Split>,
-    leaves: Vec<Path>,
+    leaves: Vec<LeafPath>,
 }
 
 /// The way to one leaf.
 #[derive(Debug, Clone)]
-struct Path {
+struct LeafPath {
     value: f64,
-    steps: Vec<Step>,
+    steps: Vec<PathFeature>,
     /// The edges of all steps: a node and the side taken.
     edges: Vec<(u32, bool)>,
 }
 
 /// One feature on the way to a leaf.
 #[derive(Debug, Clone)]
-struct Step {
+struct PathFeature {
     feature: u32,
     /// z of the module's text.
     share: f64,
-    /// Where this feature's edges end in [`Path::edges`]; they start where the ones of the step
+    /// Where this feature's edges end in [`LeafPath::edges`]; they start where the ones of the step
     /// before end.
     end: u32,
 }
@@ -153,7 +153,7 @@ impl<'m> Explainer<'m> {
                     path.value * path.steps.iter().map(|step| step.share).product::<f64>();
                 deepest = deepest.max(path.steps.len());
             }
-            trees.push(Paths { output, splits: rules, leaves });
+            trees.push(TreePaths { output, splits: rules, leaves });
         }
         let levels = level_counts(&model.schema);
         let mut quadratures: Vec<Quadrature> = Vec::new();
@@ -175,7 +175,7 @@ impl<'m> Explainer<'m> {
         Ok(Explainer { schema, levels, body, trees, expected, quadratures, quadrature_for })
     }
 
-    /// Contributions to the raw scores: row by row, output by output, one number a feature and last
+    /// Contributions to the raw scores: row by row, output by output, one number per feature and last
     /// the expected raw score, which with the contributions sums to the raw score.
     ///
     /// For a linear model a feature's contribution is its term, and the last number is the start
@@ -189,7 +189,7 @@ impl<'m> Explainer<'m> {
                 BlockError::Output { found: out.len(), expected: block.rows * row_size }.into()
             );
         }
-        let mut work = Work::default();
+        let mut work = ShapScratch::default();
         for (row, out) in out.chunks_mut(row_size.max(1)).enumerate() {
             out.fill(0.0);
             let value = |feature: u32| {
@@ -217,8 +217,8 @@ impl<'m> Explainer<'m> {
     }
 
     /// Adds what one leaf gives to each feature on its way.
-    fn add_leaf(&self, path: &Path, work: &mut Work, out: &mut [f64]) {
-        let Work { right, passed, integrand, factors } = work;
+    fn add_leaf(&self, path: &LeafPath, work: &mut ShapScratch, out: &mut [f64]) {
+        let ShapScratch { right, passed, integrand, factors } = work;
         let quadrature = &self.quadratures[self.quadrature_for[path.steps.len()]];
         integrand.clear();
         integrand.extend(&quadrature.weights);
@@ -277,7 +277,7 @@ impl<'m> Explainer<'m> {
 
 /// Memory that is used for one leaf after the other.
 #[derive(Default)]
-struct Work {
+struct ShapScratch {
     right: Vec<bool>,
     passed: Vec<bool>,
     integrand: Vec<f64>,
@@ -353,7 +353,7 @@ fn right_shares(tree: &Tree) -> Vec<f64> {
 }
 
 /// The ways to all leaves, in the order they are met from the root down.
-fn paths(tree: &Tree) -> Vec<Path> {
+fn paths(tree: &Tree) -> Vec<LeafPath> {
     let shares = right_shares(tree);
     let mut paths = Vec::with_capacity(tree.leaves.len());
     // The way to where we are; each stack entry says how long it was when the edge left.
@@ -377,11 +377,11 @@ fn paths(tree: &Tree) -> Vec<Path> {
 }
 
 /// Brings the edges of the same feature together.
-fn path(tree: &Tree, shares: &[f64], way: &[(u32, bool)], value: f64) -> Path {
+fn path(tree: &Tree, shares: &[f64], way: &[(u32, bool)], value: f64) -> LeafPath {
     let feature = |edge: &(u32, bool)| tree.nodes[edge.0 as usize].split.feature;
     let mut edges = way.to_vec();
     edges.sort_by_key(feature);
-    let mut steps: Vec<Step> = Vec::new();
+    let mut steps: Vec<PathFeature> = Vec::new();
     for (place, edge) in edges.iter().enumerate() {
         let right = shares[edge.0 as usize];
         let share = if edge.1 { right } else { 1.0 - right };
@@ -391,8 +391,8 @@ fn path(tree: &Tree, shares: &[f64], way: &[(u32, bool)], value: f64) -> Path {
                 step.share *= share;
                 step.end = end;
             }
-            _ => steps.push(Step { feature: feature(edge), share, end }),
+            _ => steps.push(PathFeature { feature: feature(edge), share, end }),
         }
     }
-    Path { value, steps, edges }
+    LeafPath { value, steps, edges }
 }

@@ -1,6 +1,6 @@
 //! Importances: what each feature did for the model as a whole.
 
-use crate::ensemble::{Body, Linear, Model, Shape, Term};
+use crate::ensemble::{Body, LinearFunction, LinearTerm, Model, Shape};
 
 /// What one feature did for a model.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -73,11 +73,11 @@ impl Model {
     }
 }
 
-fn count_terms(function: &Linear, importances: &mut [Importance]) {
+fn count_terms(function: &LinearFunction, importances: &mut [Importance]) {
     for (term, importance) in function.terms.iter().zip(importances) {
         let size = match term {
-            Term::Number { weight, .. } => weight.abs(),
-            Term::Category { weights } => {
+            LinearTerm::Number { weight, .. } => weight.abs(),
+            LinearTerm::Category { weights } => {
                 weights.iter().map(|weight| weight.abs()).sum::<f64>() / weights.len().max(1) as f64
             }
         };

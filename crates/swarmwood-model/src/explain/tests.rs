@@ -2,12 +2,12 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::predict::{known, level_counts};
-use crate::samples::{self, Size, borrowed, columns};
+use crate::samples::{self, SampleSize, borrowed, columns};
 use crate::*;
 
 /// The tree's expected value when only the features in `coalition` are known: the definition, by
 /// recursion.
-fn worth(tree: &Tree, at: Child, coalition: u32, value: &dyn Fn(u32) -> Value) -> f64 {
+fn worth(tree: &Tree, at: Child, coalition: u32, value: &dyn Fn(u32) -> FeatureValue) -> f64 {
     let Child::Node(index) = at else {
         let Child::Leaf(leaf) = at else { unreachable!() };
         return tree.leaves[leaf as usize].value;
@@ -39,7 +39,7 @@ fn factorial(number: u32) -> f64 {
 }
 
 /// Shapley values by their definition, over all coalitions.
-fn shapley(tree: &Tree, features: u32, value: &dyn Fn(u32) -> Value) -> Vec<f64> {
+fn shapley(tree: &Tree, features: u32, value: &dyn Fn(u32) -> FeatureValue) -> Vec<f64> {
     let worths: Vec<f64> = (0..1_u32 << features)
         .map(|coalition| worth(tree, tree.root(), coalition, value))
         .collect();
@@ -61,7 +61,7 @@ proptest! {
 
     #[test]
     fn contributions_are_shapley_values(seed: u64, features in 1_usize..7) {
-        let model = samples::model(seed, Size { features, rounds: 2, leaves: 12, levels: 5 });
+        let model = samples::model(seed, SampleSize { features, rounds: 2, leaves: 12, levels: 5 });
         let rows = samples::rows(seed, &model, 4);
         let owned = columns(&model, &rows);
         let block_columns = borrowed(&owned);
@@ -114,7 +114,7 @@ proptest! {
 
     #[test]
     fn converted_oblivious_trees_are_the_same_function(seed: u64) {
-        let model = samples::model(seed, Size { features: 7, rounds: 3, leaves: 2, levels: 7 });
+        let model = samples::model(seed, SampleSize { features: 7, rounds: 3, leaves: 2, levels: 7 });
         for row in samples::rows(seed, &model, 20) {
             for member in model.members() {
                 let Shape::Oblivious(tree) = &member.shape else { continue };
@@ -129,7 +129,7 @@ proptest! {
 /// still hold.
 #[test]
 fn long_ways_stay_exact() {
-    let mut model = samples::model(3, Size { features: 0, rounds: 0, leaves: 1, levels: 0 });
+    let mut model = samples::model(3, SampleSize { features: 0, rounds: 0, leaves: 1, levels: 0 });
     let feature = |index| Feature { name: format!("f{index}"), kind: Kind::Number };
     model.schema.features = (0..60).map(feature).collect();
     let split = |feature| Split { feature, test: Test::Above(0.0), missing_right: false };
@@ -151,11 +151,13 @@ fn long_ways_stay_exact() {
     for negative in [10, 30, 59, 60] {
         let values: Vec<[f64; 1]> =
             (0..60).map(|index| [if index < negative { 1.0 } else { -1.0 }]).collect();
-        let columns: Vec<Values<'_>> = values.iter().map(|value| Values::Number(value)).collect();
+        let columns: Vec<ColumnView<'_>> =
+            values.iter().map(|value| ColumnView::Number(value)).collect();
         let mut found = vec![0.0; model.outputs() * 61];
         let explainer = Explainer::new(&model, None).unwrap();
         explainer.contributions(&Block { columns: &columns, rows: 1 }, &mut found).unwrap();
-        let row: Vec<Value> = values.iter().map(|value| Value::Number(value[0])).collect();
+        let row: Vec<FeatureValue> =
+            values.iter().map(|value| FeatureValue::Number(value[0])).collect();
         for (found, raw) in found.chunks(61).zip(model.raw_row(&row, None).unwrap()) {
             assert!((found.iter().sum::<f64>() - raw).abs() < 1e-9);
         }
@@ -164,7 +166,7 @@ fn long_ways_stay_exact() {
 
 #[test]
 fn importances_add_up() {
-    let model = samples::model(11, Size { features: 9, rounds: 5, leaves: 20, levels: 4 });
+    let model = samples::model(11, SampleSize { features: 9, rounds: 5, leaves: 20, levels: 4 });
     let importances = model.importances();
     let splits: usize = model.members().iter().map(|member| member.shape.splits().count()).sum();
     assert_eq!(importances.iter().map(|importance| importance.splits).sum::<u64>(), splits as u64);

@@ -1,9 +1,9 @@
-//! A tree of plain values, as XGBoost and CatBoost keep their models in: what JSON and UBJ have in
-//! common.
+//! A dynamically typed document: the data model that JSON and UBJ share, in which XGBoost and
+//! CatBoost store their models.
 //!
-//! Lists of numbers are kept as such, so that a document costs a small multiple of its text.
-//! Readers ask for keys and get either what they need or a sentence that says what is wrong with
-//! the file.
+//! Lists of numbers are stored as `Vec<f64>`, so that a document needs a small multiple of the
+//! memory of its text. The accessors return the value of a key, or a message that says what is
+//! wrong with the file.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,17 +11,17 @@ use std::fmt;
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-/// What was looked for in somebody else's file, or what is wrong with it.
-pub(super) type Found<T> = Result<T, String>;
+/// A part of another library's file, or a message that says what is wrong with it.
+pub(super) type ImportResult<T> = Result<T, String>;
 
-/// A value of any kind.
+/// A value of any type.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Document {
     Null,
-    Truth(bool),
+    Boolean(bool),
     Number(f64),
     Text(String),
-    /// A list that holds nothing but numbers, or nothing at all.
+    /// A list that contains only numbers, or nothing.
     Numbers(Vec<f64>),
     /// Any other list.
     List(Vec<Document>),
@@ -30,11 +30,11 @@ pub(super) enum Document {
 
 impl Document {
     /// Reads JSON.
-    pub(super) fn from_json(bytes: &[u8]) -> Found<Document> {
+    pub(super) fn from_json(bytes: &[u8]) -> ImportResult<Document> {
         serde_json::from_slice(bytes).map_err(|error| format!("{error}; the file is damaged"))
     }
 
-    /// The value of a key, if this is an object that has it.
+    /// The value of a key; `None` if this is not an object or has no such key.
     pub(super) fn get(&self, key: &str) -> Option<&Document> {
         match self {
             Document::Object(entries) => entries.get(key),
@@ -42,13 +42,13 @@ impl Document {
         }
     }
 
-    /// The value of a key.
-    pub(super) fn need(&self, key: &str) -> Found<&Document> {
+    /// The value of a required key.
+    pub(super) fn need(&self, key: &str) -> ImportResult<&Document> {
         self.get(key).ok_or_else(|| format!("`{key}` is missing"))
     }
 
     /// The text of a key.
-    pub(super) fn text(&self, key: &str) -> Found<&str> {
+    pub(super) fn text(&self, key: &str) -> ImportResult<&str> {
         match self.need(key)? {
             Document::Text(text) => Ok(text),
             _ => Err(format!("`{key}` must be text")),
@@ -56,15 +56,15 @@ impl Document {
     }
 
     /// The numbers of a key.
-    pub(super) fn numbers(&self, key: &str) -> Found<&[f64]> {
+    pub(super) fn numbers(&self, key: &str) -> ImportResult<&[f64]> {
         match self.need(key)? {
             Document::Numbers(numbers) => Ok(numbers),
             _ => Err(format!("`{key}` must be a list of numbers")),
         }
     }
 
-    /// The values of a key, which are not all numbers.
-    pub(super) fn list(&self, key: &str) -> Found<&[Document]> {
+    /// The list of a key whose values are not all numbers.
+    pub(super) fn list(&self, key: &str) -> ImportResult<&[Document]> {
         match self.need(key)? {
             Document::List(values) => Ok(values),
             Document::Numbers(numbers) if numbers.is_empty() => Ok(&[]),
@@ -72,8 +72,8 @@ impl Document {
         }
     }
 
-    /// The count of a key, which may be written as text; none if the key is not there.
-    pub(super) fn count(&self, key: &str) -> Found<Option<usize>> {
+    /// The count of a key, which may be written as text; `None` if there is no such key.
+    pub(super) fn count(&self, key: &str) -> ImportResult<Option<usize>> {
         let found = match self.get(key) {
             None => return Ok(None),
             Some(Document::Number(number)) => index(*number),
@@ -83,9 +83,8 @@ impl Document {
         found.map(Some).ok_or_else(|| format!("`{key}` must be a count"))
     }
 
-    /// The names of a key: a list of texts, numbers or truth values. Nothing if the key is not
-    /// there.
-    pub(super) fn names(&self, key: &str) -> Found<Vec<String>> {
+    /// The names of a key: a list of texts, numbers or booleans. Empty if there is no such key.
+    pub(super) fn names(&self, key: &str) -> ImportResult<Vec<String>> {
         match self.get(key) {
             None | Some(Document::Null) => Ok(Vec::new()),
             Some(Document::Numbers(numbers)) => Ok(numbers.iter().map(f64::to_string).collect()),
@@ -102,13 +101,13 @@ impl Document {
         match self {
             Document::Text(text) => Some(text.clone()),
             Document::Number(number) => Some(number.to_string()),
-            Document::Truth(truth) => Some(truth.to_string()),
+            Document::Boolean(boolean) => Some(boolean.to_string()),
             _ => None,
         }
     }
 }
 
-/// The position a number stands for, if it can be one.
+/// The number as an index, if it is whole and in range.
 pub(super) fn index(number: f64) -> Option<usize> {
     let whole = number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number);
     whole.then_some(number as usize)
@@ -116,13 +115,13 @@ pub(super) fn index(number: f64) -> Option<usize> {
 
 impl<'de> Deserialize<'de> for Document {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(AnyValue)
+        deserializer.deserialize_any(DocumentVisitor)
     }
 }
 
-struct AnyValue;
+struct DocumentVisitor;
 
-impl<'de> Visitor<'de> for AnyValue {
+impl<'de> Visitor<'de> for DocumentVisitor {
     type Value = Document;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -133,8 +132,8 @@ impl<'de> Visitor<'de> for AnyValue {
         Ok(Document::Null)
     }
 
-    fn visit_bool<E: Error>(self, truth: bool) -> Result<Document, E> {
-        Ok(Document::Truth(truth))
+    fn visit_bool<E: Error>(self, boolean: bool) -> Result<Document, E> {
+        Ok(Document::Boolean(boolean))
     }
 
     fn visit_i64<E: Error>(self, number: i64) -> Result<Document, E> {
@@ -154,7 +153,7 @@ impl<'de> Visitor<'de> for AnyValue {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<Document, A::Error> {
-        let mut list = Listing::default();
+        let mut list = ListBuilder::default();
         while let Some(value) = values.next_element()? {
             list.push(value);
         }
@@ -173,14 +172,14 @@ impl<'de> Visitor<'de> for AnyValue {
     }
 }
 
-/// A list while it grows: numbers alone until something else comes.
+/// A list under construction: numbers until the first value of another type.
 #[derive(Default)]
-pub(super) struct Listing {
+pub(super) struct ListBuilder {
     numbers: Vec<f64>,
     mixed: Vec<Document>,
 }
 
-impl Listing {
+impl ListBuilder {
     pub(super) fn push(&mut self, value: Document) {
         match value {
             Document::Number(number) if self.mixed.is_empty() => self.numbers.push(number),

@@ -1,20 +1,20 @@
-//! Models of LightGBM (Ke et al. 2017), written by its `save_model` as text.
+//! Importer of LightGBM models (Ke et al. 2017), written by `save_model` as text.
 //!
-//! A row goes left if `x <= t` in 64 bits, which is the opposite of our test. What a missing value
-//! is belongs to each rule: nothing (NaN then counts as 0), zero (NaN and what is almost 0 go the
-//! default way) or NaN. A category in the rule's set goes left, anything else right, missing values
-//! included. Where zero is missing and its default way is not the way of its value, the rule is
-//! taken apart by sign: three rules that copy what hangs below, where later rules about the same
-//! feature then know the sign.
+//! A row goes left if `x <= t` in 64 bits, which is the opposite of our test. Each split has a
+//! missing type: none (NaN then counts as 0), zero (NaN and numbers that are almost 0 go to the
+//! default child) or NaN. A category in the split's set goes left, anything else right, missing
+//! values included. Where zero counts as missing and the default child is not the one that zero's
+//! value would go to, the split is expanded by sign: two more splits and copies of the subtrees
+//! below, in which later splits on the same feature know the sign.
 
 mod sections;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use self::sections::{Section, Sections};
+use self::sections::{TextSection, TextSections};
 use super::FormatError;
-use super::document::{Document, Found, index};
-use super::graft::{self, Foreign, Step};
+use super::document::{Document, ImportResult, index};
+use super::import::{self, ImportNode, ImportParts};
 use crate::ensemble::{Link, Model, Shape};
 use crate::schema::{Feature, Kind};
 use crate::tree::{Leaf, LevelSet, Split, Test, Tree};
@@ -22,64 +22,63 @@ use crate::tree::{Leaf, LevelSet, Split, Test, Tree};
 /// The library's name.
 pub(super) const LIBRARY: &str = "lightgbm";
 
-/// LightGBM takes numbers up to this distance from 0 for 0; its source gives it as a 32-bit
-/// constant.
+/// LightGBM treats numbers up to this distance from 0 as 0; its source defines a 32-bit constant.
 const ZERO: f64 = 1e-35_f32 as f64;
 
-/// Words of the largest set: codes are 32-bit numbers.
-const MOST_WORDS: usize = 1 << 27;
+/// Limit of the 32-bit words of a set: codes are 32-bit numbers.
+const MAX_WORDS: usize = 1 << 27;
 
-/// How many times more places a tree may have after its rules about zero were taken apart.
-const UNFOLDED: usize = 64;
+/// By which factor a tree may grow when its splits are expanded by sign.
+const MAX_EXPANSION: usize = 64;
 
-/// The model that LightGBM wrote as text. It has passed [`Model::check`].
+/// Reads a model that LightGBM wrote as text. The result has passed [`Model::check`].
 pub fn from_text(bytes: &[u8]) -> Result<Model, FormatError> {
-    super::checked(LIBRARY, read(bytes))
+    super::check_imported(LIBRARY, read(bytes))
 }
 
-fn read(bytes: &[u8]) -> Found<Model> {
+fn read(bytes: &[u8]) -> ImportResult<Model> {
     let text = std::str::from_utf8(bytes).map_err(|_| "the file is not UTF-8".to_string())?;
-    let Sections { header, trees, average, whole, pandas } = Sections::of(text)?;
+    let TextSections { header, trees, average, complete, pandas } = TextSections::parse(text)?;
     let version = header.need("version")?;
     if !["v2", "v3", "v4"].contains(&version) {
-        return Err(format!("files of version '{version}' are not read; v2, v3 and v4 are"));
+        return Err(format!("files of version '{version}' are not supported; v2, v3 and v4 are"));
     }
     let objective = header.get("objective").unwrap_or("none");
-    let Objective { link, ours, sigmoid } = link(objective)?;
+    let ObjectiveInfo { link, ours, sigmoid } = link(objective)?;
     let outputs = header.count("num_tree_per_iteration")?;
     if outputs == 0 || (link == Link::Softmax) != (outputs > 1) {
-        return Err(format!("objective '{objective}' does not fit {outputs} trees an iteration"));
+        return Err(format!("objective '{objective}' does not fit {outputs} trees per iteration"));
     }
-    graft::affordable(outputs, bytes.len(), "classes")?;
+    import::check_unnamed(outputs, bytes.len(), "classes")?;
     let names: Vec<String> = header.need("feature_names")?.split(' ').map(str::to_string).collect();
     let count = header.count("max_feature_idx")?.saturating_add(1);
-    let names = graft::feature_names(names, count, bytes.len())?;
-    let tables = trees.iter().map(Table::of);
-    let named = |(tree, table): (usize, Found<Table>)| {
+    let names = import::feature_names(names, count, bytes.len())?;
+    let tables = trees.iter().map(TreeTable::new);
+    let named = |(tree, table): (usize, ImportResult<TreeTable>)| {
         table.map_err(|fault| format!("tree {tree}: {fault}"))
     };
-    let tables = tables.enumerate().map(named).collect::<Found<Vec<Table>>>()?;
+    let tables = tables.enumerate().map(named).collect::<ImportResult<Vec<TreeTable>>>()?;
     let infos = header.get("feature_infos").unwrap_or_default();
     let levels = level_names(&tables, &names, infos, pandas.as_ref())?;
-    if !levels.is_empty() && !whole {
+    if !levels.is_empty() && !complete {
         return Err("the file ends before the names of categories; it is damaged".into());
     }
     // Forests predict the mean of their trees.
     let factor = if average { sigmoid / (tables.len() / outputs).max(1) as f64 } else { sigmoid };
-    let mut grown: Vec<Vec<Shape>> = vec![Vec::new(); outputs];
+    let mut trees_by_output: Vec<Vec<Shape>> = vec![Vec::new(); outputs];
     for (number, table) in tables.iter().enumerate() {
         let tree = table.tree(&levels).map_err(|fault| format!("tree {number}: {fault}"))?;
         let mut shape = Shape::Ordinary(tree);
         if factor != 1.0 {
-            graft::scale(&mut shape, factor);
+            import::scale_leaves(&mut shape, factor);
         }
-        grown[number % outputs].push(shape);
+        trees_by_output[number % outputs].push(shape);
     }
-    let kind = |levels: Option<&Levels>| {
+    let kind = |levels: Option<&FeatureLevels>| {
         levels.map_or(Kind::Number, |levels| Kind::Category { levels: levels.names.clone() })
     };
     let feature = |(feature, name)| Feature { name, kind: kind(levels.get(&feature)) };
-    Foreign {
+    ImportParts {
         library: LIBRARY,
         version: version.to_string(),
         objective: ours.unwrap_or(objective).to_string(),
@@ -88,22 +87,22 @@ fn read(bytes: &[u8]) -> Found<Model> {
         features: names.into_iter().enumerate().map(feature).collect(),
         // LightGBM adds its start value to the leaves of the first trees.
         base: vec![0.0; outputs],
-        trees: grown,
+        trees: trees_by_output,
         params: BTreeMap::from([("objective".to_string(), objective.to_string())]),
     }
     .into_model()
 }
 
-/// What an objective means here.
-struct Objective {
+/// What an objective means for predictions.
+struct ObjectiveInfo {
     link: Link,
-    /// The objective's name here.
+    /// Our name of the objective, if there is one.
     ours: Option<&'static str>,
-    /// What scores are multiplied with before the link.
+    /// The factor of the scores before the link.
     sigmoid: f64,
 }
 
-fn link(objective: &str) -> Found<Objective> {
+fn link(objective: &str) -> ImportResult<ObjectiveInfo> {
     let mut words = objective.split(' ');
     let name = words.next().unwrap_or_default();
     let options: Vec<&str> = words.collect();
@@ -130,24 +129,24 @@ fn link(objective: &str) -> Found<Objective> {
     };
     let sigmoid = stated
         .map_or(Ok(1.0), |number| number.parse().map_err(|_| format!("objective '{objective}'")))?;
-    Ok(Objective { link, ours, sigmoid })
+    Ok(ObjectiveInfo { link, ours, sigmoid })
 }
 
 /// The levels of a feature: their names, and which code each has in the file.
-struct Levels {
+struct FeatureLevels {
     names: Vec<String>,
     codes: Vec<u32>,
 }
 
-/// The levels of all categories. A data frame's own names are in the file; otherwise codes are
-/// names, and those that occur in no rule need none: LightGBM sends them where it sends missing
-/// values.
+/// The levels of all categorical features. If the model was trained on a data frame, their names
+/// are in the file; otherwise the codes are the names. Codes that occur in no split need no name:
+/// LightGBM sends them where it sends missing values.
 fn level_names(
-    tables: &[Table],
+    tables: &[TreeTable],
     names: &[String],
     infos: &str,
     pandas: Option<&Document>,
-) -> Found<BTreeMap<usize, Levels>> {
+) -> ImportResult<BTreeMap<usize, FeatureLevels>> {
     let mut codes: BTreeMap<usize, BTreeSet<u32>> = BTreeMap::new();
     // A category's summary is a list of codes, a number's is a range in brackets.
     let listed =
@@ -176,18 +175,18 @@ fn level_names(
     let mut frames = frames.iter();
     let mut levels = BTreeMap::new();
     for (feature, codes) in codes {
-        let found = match frames.next() {
+        let feature_levels = match frames.next() {
             Some(frame) => {
                 let names =
                     frame_levels(frame).ok_or("`pandas_categorical` must be lists of names")?;
-                Levels { codes: (0..names.len() as u32).collect(), names }
+                FeatureLevels { codes: (0..names.len() as u32).collect(), names }
             }
-            None => Levels {
+            None => FeatureLevels {
                 names: codes.iter().map(u32::to_string).collect(),
                 codes: codes.into_iter().collect(),
             },
         };
-        levels.insert(feature, found);
+        levels.insert(feature, feature_levels);
     }
     Ok(levels)
 }
@@ -200,8 +199,8 @@ fn frame_levels(frame: &Document) -> Option<Vec<String>> {
     }
 }
 
-/// The tables of a tree.
-struct Table {
+/// One tree as the file stores it: one list per property.
+struct TreeTable {
     feature: Vec<f64>,
     threshold: Vec<f64>,
     decision: Vec<f64>,
@@ -211,27 +210,27 @@ struct Table {
     cover: Vec<f64>,
     leaf: Vec<f64>,
     leaf_cover: Vec<f64>,
-    /// The codes of each category rule, in the order of the file.
+    /// The codes of each categorical split, in the order of the file.
     sets: Vec<LevelSet>,
 }
 
-/// A place of a tree: where in the file it is, and what the way to it has told of the signs of
-/// numbers.
+/// A position in a tree: which node or leaf of the file it is, and which signs of features the path
+/// to it implies.
 #[derive(Clone)]
-struct Place {
-    at: At,
+struct TreeCursor {
+    at: CursorTarget,
     signs: Vec<(u32, Sign)>,
 }
 
 #[derive(Clone, Copy)]
-enum At {
-    /// A child as the file numbers it: a node, or below 0 a leaf.
+enum CursorTarget {
+    /// A child as the file numbers it: a node, or a leaf if negative.
     Child(f64),
-    /// A node whose number is known not to be above zero.
+    /// A node whose feature is known not to be positive.
     NotPositive(usize),
 }
 
-/// What is known of a number.
+/// The sign of a feature, where the path implies it.
 #[derive(Clone, Copy, PartialEq)]
 enum Sign {
     Negative,
@@ -240,40 +239,41 @@ enum Sign {
     Positive,
 }
 
-impl Place {
-    fn child(&self, number: f64) -> Place {
-        Place { at: At::Child(number), signs: self.signs.clone() }
+impl TreeCursor {
+    fn child(&self, number: f64) -> TreeCursor {
+        TreeCursor { at: CursorTarget::Child(number), signs: self.signs.clone() }
     }
 
-    fn learn(&self, node: usize, feature: u32, sign: Sign) -> Place {
-        let mut place = self.child(node as f64);
-        place.signs.push((feature, sign));
-        place
+    /// The same node again, with the sign of its feature known.
+    fn with_sign(&self, node: usize, feature: u32, sign: Sign) -> TreeCursor {
+        let mut cursor = self.child(node as f64);
+        cursor.signs.push((feature, sign));
+        cursor
     }
 }
 
-impl Table {
-    fn of(section: &Section<'_>) -> Found<Table> {
+impl TreeTable {
+    fn new(section: &TextSection<'_>) -> ImportResult<TreeTable> {
         if section.get("is_linear").is_some_and(|linear| linear.trim() != "0") {
             return Err("leaves are linear functions, which have no counterpart here".into());
         }
         let leaves = section.count("num_leaves")?;
         let leaf = section.numbers("leaf_value", leaves)?;
-        // Some versions leave out what trees of one leaf do not need.
-        let rules = leaf.len().checked_sub(1).ok_or("a tree has no leaf")?;
-        let list = |key| if rules == 0 { Ok(Vec::new()) } else { section.numbers(key, rules) };
+        // Some versions leave out the lists that a tree of one leaf does not need.
+        let splits = leaf.len().checked_sub(1).ok_or("a tree has no leaf")?;
+        let list = |key| if splits == 0 { Ok(Vec::new()) } else { section.numbers(key, splits) };
         let cover = |key, count| match section.get(key).filter(|text| !text.is_empty()) {
             Some(_) => section.numbers(key, count),
             None => Ok(vec![0.0; count]),
         };
-        Ok(Table {
+        Ok(TreeTable {
             feature: list("split_feature")?,
             threshold: list("threshold")?,
             decision: list("decision_type")?,
             left: list("left_child")?,
             right: list("right_child")?,
             gain: list("split_gain")?,
-            cover: cover("internal_weight", rules)?,
+            cover: cover("internal_weight", splits)?,
             leaf_cover: cover("leaf_weight", leaves)?,
             leaf,
             sets: category_sets(section)?,
@@ -284,51 +284,51 @@ impl Table {
         self.decision[node] as u64 & 1 == 1
     }
 
-    /// The set of a category rule: its threshold is the number of the set.
+    /// The set of a categorical split: its threshold is the index of the set.
     fn set(&self, node: usize) -> Option<&LevelSet> {
         index(self.threshold[node]).and_then(|set| self.sets.get(set))
     }
 
-    /// The features and sets of all category rules.
+    /// The features and sets of all categorical splits.
     fn sets(&self) -> impl Iterator<Item = (usize, &LevelSet)> {
-        let rules = (0..self.feature.len()).filter(|node| self.is_category(*node));
-        rules.filter_map(|node| Some((index(self.feature[node])?, self.set(node)?)))
+        let splits = (0..self.feature.len()).filter(|node| self.is_category(*node));
+        splits.filter_map(|node| Some((index(self.feature[node])?, self.set(node)?)))
     }
 
-    fn tree(&self, levels: &BTreeMap<usize, Levels>) -> Found<Tree> {
-        let places = self.feature.len() + self.leaf.len();
+    fn tree(&self, levels: &BTreeMap<usize, FeatureLevels>) -> ImportResult<Tree> {
+        let size = self.feature.len() + self.leaf.len();
         let categories = (0..self.feature.len()).filter(|node| self.is_category(*node)).count();
-        // Rules that share a set could make a large model of a small file.
+        // Splits that share a set could make a large model of a small file.
         if categories > self.sets.len() {
-            return Err("there are more category rules than sets of categories".into());
+            return Err("there are more categorical splits than sets of categories".into());
         }
-        let most = if self.unfolds() { places.saturating_mul(UNFOLDED) } else { places };
-        let root = At::Child(if self.feature.is_empty() { -1.0 } else { 0.0 });
-        graft::tree(Place { at: root, signs: Vec::new() }, most, |place| match place.at {
-            At::NotPositive(node) => {
+        let limit = if self.needs_expansion() { size.saturating_mul(MAX_EXPANSION) } else { size };
+        let root = CursorTarget::Child(if self.feature.is_empty() { -1.0 } else { 0.0 });
+        import::tree(TreeCursor { at: root, signs: Vec::new() }, limit, |cursor| match cursor.at {
+            CursorTarget::NotPositive(node) => {
                 let feature = self.feature(node)?;
                 let (fails, passes) = (
-                    place.learn(node, feature, Sign::Negative),
-                    place.learn(node, feature, Sign::Zero),
+                    cursor.with_sign(node, feature, Sign::Negative),
+                    cursor.with_sign(node, feature, Sign::Zero),
                 );
                 self.step(node, (-ZERO).next_down(), true, fails, passes)
             }
-            At::Child(number) => self.child(&place, number, levels),
+            CursorTarget::Child(number) => self.child(&cursor, number, levels),
         })
     }
 
-    /// What stands at a child, after the rules that what is known already decides.
+    /// The node or leaf at a child, after skipping the splits that the known signs decide.
     fn child(
         &self,
-        place: &Place,
+        cursor: &TreeCursor,
         mut number: f64,
-        levels: &BTreeMap<usize, Levels>,
-    ) -> Found<Step<Place>> {
+        levels: &BTreeMap<usize, FeatureLevels>,
+    ) -> ImportResult<ImportNode<TreeCursor>> {
         for _ in 0..=self.feature.len() {
             if number < 0.0 {
                 let leaf = index(-1.0 - number).filter(|leaf| *leaf < self.leaf.len());
                 let leaf = leaf.ok_or_else(|| format!("there is no leaf {}", -1.0 - number))?;
-                return Ok(Step::Leaf(Leaf {
+                return Ok(ImportNode::Leaf(Leaf {
                     value: self.leaf[leaf],
                     cover: self.leaf_cover[leaf],
                 }));
@@ -336,20 +336,20 @@ impl Table {
             let node = index(number).filter(|node| *node < self.feature.len());
             let node = node.ok_or_else(|| format!("there is no node {number}"))?;
             if self.is_category(node) {
-                return self.category_rule(place, node, levels);
+                return self.category_split(cursor, node, levels);
             }
-            match self.known_way(place, node)? {
+            match self.known_side(cursor, node)? {
                 Some(left) => number = if left { self.left[node] } else { self.right[node] },
-                None => return self.number_rule(place, node),
+                None => return self.number_split(cursor, node),
             }
         }
         Err("a node leads back to itself".into())
     }
 
-    /// Whether a node where zero is missing is known to send its rows left, or known not to.
-    fn known_way(&self, place: &Place, node: usize) -> Found<Option<bool>> {
+    /// Whether the known signs send all rows of a node left or right; `None` if they do not decide.
+    fn known_side(&self, cursor: &TreeCursor, node: usize) -> ImportResult<Option<bool>> {
         let threshold = self.threshold[node];
-        Ok(match self.sign(place, node)? {
+        Ok(match self.sign(cursor, node)? {
             Some(Sign::Zero) => Some(self.default_left(node)),
             Some(Sign::Positive) if threshold <= ZERO => Some(false),
             Some(Sign::Negative) if threshold >= -ZERO => Some(true),
@@ -357,76 +357,87 @@ impl Table {
         })
     }
 
-    /// What is known of a node's number, if zero is missing there.
-    fn sign(&self, place: &Place, node: usize) -> Found<Option<Sign>> {
+    /// The known sign of a node's feature, if zero counts as missing there.
+    fn sign(&self, cursor: &TreeCursor, node: usize) -> ImportResult<Option<Sign>> {
         let feature = self.feature(node)?;
-        let known = place.signs.iter().find(|(known, _)| *known == feature);
-        Ok(known.filter(|_| self.missing(node) == 1).map(|(_, sign)| *sign))
+        let known = cursor.signs.iter().find(|(known, _)| *known == feature);
+        Ok(known.filter(|_| self.missing_type(node) == 1).map(|(_, sign)| *sign))
     }
 
-    fn feature(&self, node: usize) -> Found<u32> {
+    fn feature(&self, node: usize) -> ImportResult<u32> {
         let feature =
-            index(self.feature[node]).ok_or_else(|| format!("node {node} asks for no feature"))?;
+            index(self.feature[node]).ok_or_else(|| format!("node {node} tests no feature"))?;
         Ok(feature as u32)
     }
 
-    fn category_rule(
+    fn category_split(
         &self,
-        place: &Place,
+        cursor: &TreeCursor,
         node: usize,
-        levels: &BTreeMap<usize, Levels>,
-    ) -> Found<Step<Place>> {
+        levels: &BTreeMap<usize, FeatureLevels>,
+    ) -> ImportResult<ImportNode<TreeCursor>> {
         let set = self.set(node).ok_or_else(|| format!("node {node} has no categories"))?;
         let feature = self.feature(node)?;
         let levels = levels
             .get(&(feature as usize))
-            .ok_or_else(|| format!("node {node} asks for no category"))?;
+            .ok_or_else(|| format!("node {node} tests no category"))?;
         let code = |code| levels.codes.binary_search(&code).ok().map(|level| level as u32);
         let test = Test::In(set.iter().filter_map(code).collect());
         let split = Split { feature, test, missing_right: false };
-        // What is in the set passes here and goes left there.
-        let (fails, passes) = (place.child(self.right[node]), place.child(self.left[node]));
-        Ok(Step::Rule { split, fails, passes, gain: self.gain[node], cover: self.cover[node] })
+        // Levels in the set pass our test and go left in LightGBM.
+        let (fails, passes) = (cursor.child(self.right[node]), cursor.child(self.left[node]));
+        Ok(ImportNode::Inner {
+            split,
+            fails,
+            passes,
+            gain: self.gain[node],
+            cover: self.cover[node],
+        })
     }
 
     fn default_left(&self, node: usize) -> bool {
         self.decision[node] as u64 & 2 == 2
     }
 
-    /// Whether zero is missing and its value would go another way than missing values do.
-    fn parts_zero(&self, node: usize) -> bool {
+    /// Whether zero counts as missing and its value would go to the other child than missing values.
+    fn separates_zero(&self, node: usize) -> bool {
         let threshold = self.threshold[node];
         let agrees = if self.default_left(node) { threshold >= ZERO } else { threshold < -ZERO };
-        self.missing(node) == 1 && !agrees
+        self.missing_type(node) == 1 && !agrees
     }
 
-    /// 0 if nothing is missing, 1 if zero is, 2 if NaN is.
-    fn missing(&self, node: usize) -> u64 {
+    /// The missing type: 0 for none, 1 for zero, 2 for NaN.
+    fn missing_type(&self, node: usize) -> u64 {
         self.decision[node] as u64 >> 2 & 3
     }
 
-    fn unfolds(&self) -> bool {
-        (0..self.feature.len()).any(|node| !self.is_category(node) && self.parts_zero(node))
+    fn needs_expansion(&self) -> bool {
+        (0..self.feature.len()).any(|node| !self.is_category(node) && self.separates_zero(node))
     }
 
-    fn number_rule(&self, place: &Place, node: usize) -> Found<Step<Place>> {
+    fn number_split(
+        &self,
+        cursor: &TreeCursor,
+        node: usize,
+    ) -> ImportResult<ImportNode<TreeCursor>> {
         let threshold = self.threshold[node];
-        let (left, right) = (place.child(self.left[node]), place.child(self.right[node]));
-        if self.sign(place, node)?.is_some() {
-            // Neither zero nor missing values come here.
+        let (left, right) = (cursor.child(self.left[node]), cursor.child(self.right[node]));
+        if self.sign(cursor, node)?.is_some() {
+            // Neither zero nor missing values reach this node.
             return self.step(node, threshold, false, left, right);
         }
-        if self.parts_zero(node) {
-            let rest = Place { at: At::NotPositive(node), signs: place.signs.clone() };
+        if self.separates_zero(node) {
+            let rest =
+                TreeCursor { at: CursorTarget::NotPositive(node), signs: cursor.signs.clone() };
             return self.step(
                 node,
                 ZERO,
                 false,
                 rest,
-                place.learn(node, self.feature(node)?, Sign::Positive),
+                cursor.with_sign(node, self.feature(node)?, Sign::Positive),
             );
         }
-        let missing_right = match self.missing(node) {
+        let missing_right = match self.missing_type(node) {
             0 => 0.0 > threshold,
             1 | 2 => !self.default_left(node),
             other => return Err(format!("node {node} has the unknown missing type {other}")),
@@ -439,17 +450,23 @@ impl Table {
         node: usize,
         above: f64,
         missing_right: bool,
-        fails: Place,
-        passes: Place,
-    ) -> Found<Step<Place>> {
+        fails: TreeCursor,
+        passes: TreeCursor,
+    ) -> ImportResult<ImportNode<TreeCursor>> {
         let split = Split { feature: self.feature(node)?, test: Test::Above(above), missing_right };
-        Ok(Step::Rule { split, fails, passes, gain: self.gain[node], cover: self.cover[node] })
+        Ok(ImportNode::Inner {
+            split,
+            fails,
+            passes,
+            gain: self.gain[node],
+            cover: self.cover[node],
+        })
     }
 }
 
-/// The sets of a tree's category rules: each is a run of 32-bit words, the runs lie one after the
-/// other.
-fn category_sets(section: &Section<'_>) -> Found<Vec<LevelSet>> {
+/// The sets of a tree's categorical splits: each is a run of 32-bit words, the runs are stored one
+/// after the other.
+fn category_sets(section: &TextSection<'_>) -> ImportResult<Vec<LevelSet>> {
     let count = section.get("num_cat").map_or(Ok(0), |_| section.count("num_cat"))?;
     if count == 0 {
         return Ok(Vec::new());
@@ -458,20 +475,20 @@ fn category_sets(section: &Section<'_>) -> Found<Vec<LevelSet>> {
     let words = section.all_numbers("cat_threshold")?;
     let run = |ends: &[f64]| {
         let words =
-            words.get(index(ends[0])?..index(ends[1])?).filter(|words| words.len() < MOST_WORDS)?;
+            words.get(index(ends[0])?..index(ends[1])?).filter(|words| words.len() < MAX_WORDS)?;
         let words = words
             .iter()
             .map(|word| index(*word).map(|word| word as u32))
             .collect::<Option<Vec<u32>>>()?;
-        let held = |(place, word): (usize, &u32)| {
+        let codes = |(at, word): (usize, &u32)| {
             let word = *word;
-            (0..32).filter(move |bit| word >> bit & 1 == 1).map(move |bit| place as u32 * 32 + bit)
+            (0..32).filter(move |bit| word >> bit & 1 == 1).map(move |bit| at as u32 * 32 + bit)
         };
-        Some(words.iter().enumerate().flat_map(held).collect::<LevelSet>())
+        Some(words.iter().enumerate().flat_map(codes).collect::<LevelSet>())
     };
-    // Bounds that go back would let runs overlap, and a short file hold large sets.
+    // Decreasing bounds would let runs overlap, so that a short file could contain large sets.
     if bounds.windows(2).any(|ends| ends[0] > ends[1]) {
-        return Err("`cat_boundaries` must not fall".into());
+        return Err("`cat_boundaries` must not decrease".into());
     }
     let sets = bounds
         .windows(2)

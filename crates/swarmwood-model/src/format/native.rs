@@ -1,8 +1,8 @@
 //! Swarmwood's own format, version 1: JSON as described in `docs/model-format.md`.
 //!
-//! Writing is deterministic to the byte, and numbers are written so that they are read back to the
-//! bit. Version 1 can be read forever; a change of the schema is a new version with its own types,
-//! converted to the model from there.
+//! The same model always gives the same bytes, and numbers are written so that reading restores
+//! every bit. Version 1 can be read forever; a change of the schema is a new version with its own
+//! record types, which are converted to the model.
 
 use crate::check::ModelError;
 use crate::ensemble::Model;
@@ -17,14 +17,14 @@ mod tests;
 /// The value of the key `format`.
 pub const FORMAT: &str = "swarmwood";
 
-/// The version this module writes, and the newest it reads.
+/// The version that this module writes, and the newest that it reads.
 pub const VERSION: u64 = 1;
 
-/// Why bytes are not a model.
+/// Why bytes cannot be read as a model.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FormatError {
-    /// The bytes are no JSON, or not of the schema.
+    /// The bytes are not JSON, or do not match the schema.
     #[error(
         "line {line}, column {column}: {message}; the file is damaged or not a swarmwood model"
     )]
@@ -36,10 +36,10 @@ pub enum FormatError {
         /// What is wrong there.
         message: String,
     },
-    /// The bytes are JSON of something else.
+    /// The bytes are JSON of another format.
     #[error("not a swarmwood model: the key `format` must be \"swarmwood\", found \"{found}\"")]
     OtherFormat {
-        /// What the key holds.
+        /// The value of the key.
         found: String,
     },
     /// The model was written by a newer program.
@@ -50,47 +50,46 @@ pub enum FormatError {
         /// The version of the file.
         found: u64,
     },
-    /// There never was such a version.
+    /// There is no such version.
     #[error("format version {found} does not exist; versions start at 1")]
     UnknownVersion {
         /// The version of the file.
         found: u64,
     },
-    /// A table of a tree has the wrong length or holds something out of range.
+    /// A list of a tree has the wrong length or contains a value that is out of range.
     #[error("tree {tree}: `{key}` {problem}")]
     Tree {
         /// Which tree, counted from 0.
         tree: usize,
-        /// Which table.
+        /// Which list.
         key: &'static str,
         /// What is wrong with it.
         problem: String,
     },
-    /// A part that belongs to the kind of thing described is missing, or one that does not belong
-    /// is there.
-    #[error("{place}: {problem}")]
+    /// A required part is missing, or one that is not allowed is present.
+    #[error("{location}: {problem}")]
     Part {
-        /// Where.
-        place: String,
+        /// Which part of the file.
+        location: String,
         /// What is wrong.
         problem: &'static str,
     },
-    /// The file is another library's and cannot be read.
+    /// The file was written by another library and cannot be imported.
     #[error("{library} model: {problem}")]
     Foreign {
         /// Which library wrote it.
         library: &'static str,
-        /// What is wrong with it or not supported, and how to mend it.
+        /// What is wrong or not supported, and what to do about it.
         problem: String,
     },
-    /// The file is well formed, but what it describes is no model.
+    /// The file is well formed, but the model violates an invariant.
     #[error(transparent)]
     Model(#[from] ModelError),
 }
 
-/// The model as JSON, the same bytes for the same model.
+/// Writes a model as JSON; the same model always gives the same bytes.
 ///
-/// A model that does not pass [`Model::check`] is refused: what cannot be read must not be written.
+/// A model that does not pass [`Model::check`] is refused, because it could not be read again.
 ///
 /// ```
 /// # use swarmwood_model::*;
@@ -114,7 +113,7 @@ pub fn to_json(model: &Model) -> Result<String, ModelError> {
     Ok(write::write(model))
 }
 
-/// The model that JSON describes. It has passed [`Model::check`].
+/// Reads a model from JSON. The result has passed [`Model::check`].
 pub fn from_json(bytes: &[u8]) -> Result<Model, FormatError> {
     let model = read::read(bytes)?;
     model.check()?;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::rules::{Answer, Condition, Holds, Rule, RuleSet};
+use crate::rules::{DecisionRule, RuleCondition, RulePrediction, RuleSet, ValueSet};
 
 /// The rules with everything there is to know of them.
 pub(crate) fn rules_to_json(rules: &RuleSet<'_>) -> String {
@@ -21,11 +21,11 @@ pub(crate) fn rules_to_json(rules: &RuleSet<'_>) -> String {
     format!("{object:#}\n")
 }
 
-fn rule(rules: &RuleSet<'_>, rule: &Rule) -> Value {
+fn rule(rules: &RuleSet<'_>, rule: &DecisionRule) -> Value {
     let figures = &rule.figures;
     let then = match rule.answer {
-        Answer::Number(number) => json!(number),
-        Answer::Class(class) => {
+        RulePrediction::Number(number) => json!(number),
+        RulePrediction::Class(class) => {
             rules.class_name(rule.answer).map_or_else(|| json!(class), |name| json!(name))
         }
     };
@@ -41,23 +41,23 @@ fn rule(rules: &RuleSet<'_>, rule: &Rule) -> Value {
     })
 }
 
-fn condition(rules: &RuleSet<'_>, condition: &Condition) -> Value {
+fn condition(rules: &RuleSet<'_>, condition: &RuleCondition) -> Value {
     let feature = rules.feature(condition);
     let missing = match (&condition.holds, condition.missing) {
-        (Holds::Nothing, _) => "only",
+        (ValueSet::Nothing, _) => "only",
         (_, true) => "in",
         (_, false) => "out",
     };
     match &condition.holds {
-        Holds::Interval { above, at_most } => {
+        ValueSet::Interval { above, at_most } => {
             json!({"feature": feature.name, "above": above, "at_most": at_most, "missing": missing})
         }
-        Holds::Levels(set) => {
+        ValueSet::Levels(set) => {
             let names = feature.kind.levels();
             let levels: Vec<&String> =
                 set.iter().filter_map(|code| names.get(code as usize)).collect();
             json!({"feature": feature.name, "levels": levels, "missing": missing})
         }
-        Holds::Nothing => json!({"feature": feature.name, "missing": missing}),
+        ValueSet::Nothing => json!({"feature": feature.name, "missing": missing}),
     }
 }

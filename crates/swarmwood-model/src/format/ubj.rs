@@ -1,20 +1,20 @@
-//! UBJ (universal binary JSON, draft 12), in which XGBoost keeps its models by default.
+//! Reader of UBJ (universal binary JSON, draft 12), XGBoost's default file format.
 //!
-//! A value is a marker byte and its payload, numbers big end first; containers may announce the
-//! type and the number of their elements. What is announced is believed only as far as the bytes
-//! go: memory is taken for elements that are there, and element types without a payload, with which
-//! a few bytes could claim any number of elements, are refused.
+//! A value is a marker byte and its payload, numbers in big-endian order; containers may declare
+//! the type and the number of their elements. A declared number is not trusted: memory is allocated
+//! for elements that are present, and element types without a payload, with which a few bytes could
+//! claim any number of elements, are refused.
 
 use std::collections::BTreeMap;
 
-use super::document::{Document, Found, Listing};
+use super::document::{Document, ImportResult, ListBuilder};
 
-/// Containers in containers; deeper files are refused before the stack is.
-const DEPTH: usize = 128;
+/// Maximum nesting depth of containers, which bounds the recursion.
+const MAX_NESTING: usize = 128;
 
 /// Reads a whole file.
-pub(super) fn from_ubj(bytes: &[u8]) -> Found<Document> {
-    let mut reader = Reader { rest: bytes, length: bytes.len() };
+pub(super) fn from_ubj(bytes: &[u8]) -> ImportResult<Document> {
+    let mut reader = UbjReader { rest: bytes, length: bytes.len() };
     let marker = reader.marker()?;
     let document = reader.value(marker, 0)?;
     if reader.rest.is_empty() {
@@ -24,40 +24,40 @@ pub(super) fn from_ubj(bytes: &[u8]) -> Found<Document> {
     }
 }
 
-struct Reader<'a> {
+struct UbjReader<'a> {
     rest: &'a [u8],
-    /// Length of the whole file, to tell places.
+    /// Length of the whole file, for positions in error messages.
     length: usize,
 }
 
-/// What a container announces.
-struct Header {
+/// What a container declares about its elements.
+struct ContainerHeader {
     kind: Option<u8>,
     count: Option<usize>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> UbjReader<'a> {
     fn fault(&self, problem: &str) -> String {
         format!("byte {}: {problem}; the file is damaged", self.length - self.rest.len())
     }
 
-    fn take(&mut self, count: usize) -> Found<&'a [u8]> {
+    fn take(&mut self, count: usize) -> ImportResult<&'a [u8]> {
         let (taken, rest) =
             self.rest.split_at_checked(count).ok_or_else(|| self.fault("the file ends early"))?;
         self.rest = rest;
         Ok(taken)
     }
 
-    fn array<const N: usize>(&mut self) -> Found<[u8; N]> {
+    fn array<const N: usize>(&mut self) -> ImportResult<[u8; N]> {
         self.take(N)?.try_into().map_err(|_| self.fault("the file ends early"))
     }
 
-    fn byte(&mut self) -> Found<u8> {
+    fn byte(&mut self) -> ImportResult<u8> {
         self.array::<1>().map(|[byte]| byte)
     }
 
-    /// The next marker; `N` means nothing and may stand anywhere.
-    fn marker(&mut self) -> Found<u8> {
+    /// The next marker; `N` (no-op) is skipped.
+    fn marker(&mut self) -> ImportResult<u8> {
         loop {
             let marker = self.byte()?;
             if marker != b'N' {
@@ -66,7 +66,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn integer(&mut self, marker: u8) -> Found<i64> {
+    fn integer(&mut self, marker: u8) -> ImportResult<i64> {
         Ok(match marker {
             b'i' => i64::from(i8::from_be_bytes(self.array()?)),
             b'U' => i64::from(self.byte()?),
@@ -77,13 +77,13 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn length(&mut self) -> Found<usize> {
+    fn length(&mut self) -> ImportResult<usize> {
         let marker = self.byte()?;
         let length = self.integer(marker)?;
         usize::try_from(length).map_err(|_| self.fault("a length is negative"))
     }
 
-    fn text(&mut self) -> Found<String> {
+    fn text(&mut self) -> ImportResult<String> {
         let length = self.length()?;
         let bytes = self.take(length)?;
         std::str::from_utf8(bytes)
@@ -91,14 +91,14 @@ impl<'a> Reader<'a> {
             .map_err(|_| self.fault("a text is not UTF-8"))
     }
 
-    fn value(&mut self, marker: u8, depth: usize) -> Found<Document> {
-        if depth > DEPTH {
+    fn value(&mut self, marker: u8, depth: usize) -> ImportResult<Document> {
+        if depth > MAX_NESTING {
             return Err(self.fault("containers are nested too deeply"));
         }
         Ok(match marker {
             b'Z' => Document::Null,
-            b'T' => Document::Truth(true),
-            b'F' => Document::Truth(false),
+            b'T' => Document::Boolean(true),
+            b'F' => Document::Boolean(false),
             b'd' => Document::Number(f64::from(f32::from_be_bytes(self.array()?))),
             b'D' => Document::Number(f64::from_be_bytes(self.array()?)),
             b'S' => Document::Text(self.text()?),
@@ -112,8 +112,8 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn header(&mut self) -> Found<Header> {
-        let mut header = Header { kind: None, count: None };
+    fn header(&mut self) -> ImportResult<ContainerHeader> {
+        let mut header = ContainerHeader { kind: None, count: None };
         if self.rest.first() == Some(&b'$') {
             self.byte()?;
             let kind = self.byte()?;
@@ -131,9 +131,14 @@ impl<'a> Reader<'a> {
         Ok(header)
     }
 
-    /// The marker of a container's next element; none at its end, which is either announced or
-    /// marked.
-    fn next(&mut self, header: &Header, passed: usize, end: u8) -> Found<Option<u8>> {
+    /// The marker of a container's next element; `None` at its end, which follows from the declared
+    /// count or from the end marker.
+    fn next(
+        &mut self,
+        header: &ContainerHeader,
+        passed: usize,
+        end: u8,
+    ) -> ImportResult<Option<u8>> {
         match (header.count, header.kind) {
             (Some(count), _) if passed == count => Ok(None),
             (Some(_), Some(kind)) => Ok(Some(kind)),
@@ -142,9 +147,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn list(&mut self, depth: usize) -> Found<Document> {
+    fn list(&mut self, depth: usize) -> ImportResult<Document> {
         let header = self.header()?;
-        let (mut list, mut passed) = (Listing::default(), 0);
+        let (mut list, mut passed) = (ListBuilder::default(), 0);
         while let Some(marker) = self.next(&header, passed, b']')? {
             list.push(self.value(marker, depth + 1)?);
             passed += 1;
@@ -152,12 +157,12 @@ impl<'a> Reader<'a> {
         Ok(list.into_document())
     }
 
-    fn object(&mut self, depth: usize) -> Found<Document> {
+    fn object(&mut self, depth: usize) -> ImportResult<Document> {
         let header = self.header()?;
         let mut object = BTreeMap::new();
         loop {
-            // The marker before a key belongs to the key's length, so the end is looked for before
-            // it.
+            // The marker before a key belongs to the key's length, so the end marker is looked for
+            // first.
             let ends = match header.count {
                 Some(count) => object.len() == count,
                 None => self.rest.first() == Some(&b'}'),
@@ -189,8 +194,8 @@ mod tests {
         assert_eq!(document.text("a"), Ok("hi"));
         assert_eq!(document.numbers("b"), Ok([1.0, -2.0].as_slice()));
         assert_eq!(document.numbers("c"), Ok([5.0, 256.0, 7.0, 8.0].as_slice()));
-        let truths = [Document::Truth(true), Document::Truth(false), Document::Null];
-        assert_eq!(document.list("d"), Ok(truths.as_slice()));
+        let values = [Document::Boolean(true), Document::Boolean(false), Document::Null];
+        assert_eq!(document.list("d"), Ok(values.as_slice()));
         assert_eq!(document.get("e"), Some(&Document::Number(255.0)));
         assert_eq!(document.get("f"), Some(&Document::Number(2.5)));
         for end in 0..bytes.len() {
@@ -200,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn announced_sizes_are_not_believed() {
+    fn declared_sizes_are_not_trusted() {
         for bytes in [
             b"[$d#L\x7f\xff\xff\xff\xff\xff\xff\xff".as_slice(),
             b"[$Z#L\x00\x00\x00\xff\xff\xff\xff\xff",

@@ -1,15 +1,15 @@
-//! Models of XGBoost (Chen and Guestrin 2016), written by its `save_model` as JSON or UBJ.
+//! Importer of XGBoost models (Chen and Guestrin 2016), written by `save_model` as JSON or UBJ.
 //!
-//! XGBoost rounds inputs to 32 bits and sends a row left if `x < t`; the thresholds kept here give
-//! the same answer for every 64-bit input (`graft::not_less`). Categories in a node's set go right.
+//! XGBoost rounds inputs to 32 bits and sends a row left if `x < t`; the imported thresholds decide
+//! the same for every 64-bit input (`import::not_less`). Categories in a node's set go right.
 //! Scores are added in 64 bits instead of 32, so they differ from the library's in the eighth
-//! digit. All trees count, as in `Booster.predict`; the best iteration of early stopping is kept
-//! for the record.
+//! digit. All trees are used, as in `Booster.predict`; the best iteration of early stopping is
+//! recorded in the provenance.
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::document::{Document, Found, index};
-use super::graft::{self, Foreign, Step};
+use super::document::{Document, ImportResult, index};
+use super::import::{self, ImportNode, ImportParts};
 use super::{FormatError, ubj};
 use crate::ensemble::{Link, Model, Shape};
 use crate::schema::{Feature, Kind};
@@ -18,50 +18,50 @@ use crate::tree::{Leaf, LevelSet, Split, Test, Tree};
 /// The library's name.
 pub(super) const LIBRARY: &str = "xgboost";
 
-/// Category codes from here on are no codes to XGBoost, because a 32-bit float cannot tell them
-/// apart.
+/// XGBoost accepts smaller category codes only, because a 32-bit float cannot distinguish larger
+/// ones.
 const CODES: usize = 1 << 24;
 
-/// The model that XGBoost wrote as JSON. It has passed [`Model::check`].
+/// Reads a model that XGBoost wrote as JSON. The result has passed [`Model::check`].
 pub fn from_json(bytes: &[u8]) -> Result<Model, FormatError> {
     finish(Document::from_json(bytes).and_then(|document| read(&document, bytes.len())))
 }
 
-/// The model that XGBoost wrote as UBJ. It has passed [`Model::check`].
+/// Reads a model that XGBoost wrote as UBJ. The result has passed [`Model::check`].
 pub fn from_ubj(bytes: &[u8]) -> Result<Model, FormatError> {
     finish(ubj::from_ubj(bytes).and_then(|document| read(&document, bytes.len())))
 }
 
-fn finish(model: Found<Model>) -> Result<Model, FormatError> {
-    super::checked(LIBRARY, model)
+fn finish(model: ImportResult<Model>) -> Result<Model, FormatError> {
+    super::check_imported(LIBRARY, model)
 }
 
-fn read(document: &Document, file: usize) -> Found<Model> {
+fn read(document: &Document, file: usize) -> ImportResult<Model> {
     let learner = document.need("learner")?;
     let param = learner.need("learner_model_param")?;
     let objective = learner.need("objective")?.text("name")?;
     let (link, ours) = link(objective)?;
     let classes = param.count("num_class")?.unwrap_or(0).max(1);
     if param.count("num_target")?.unwrap_or(1) > 1 {
-        return Err("the model predicts several targets; one is read".into());
+        return Err("the model predicts several targets; only one is supported".into());
     }
     if (link == Link::Softmax) != (classes > 1) {
         return Err(format!("objective '{objective}' does not fit {classes} classes"));
     }
     let (model, weights) = booster(learner.need("gradient_booster")?)?;
     let trees = model.list("trees")?;
-    graft::affordable(classes, file, "classes")?;
+    import::check_unnamed(classes, file, "classes")?;
     let names = learner.names("feature_names")?;
     let count = match param.count("num_feature")? {
         Some(count) if count > 0 => count,
         _ => names.len(),
     };
-    let names = graft::feature_names(names, count, file)?;
-    let sets = trees.iter().map(category_sets).collect::<Found<Vec<_>>>()?;
+    let names = import::feature_names(names, count, file)?;
+    let sets = trees.iter().map(category_sets).collect::<ImportResult<Vec<_>>>()?;
     let features = features(learner, model, names, trees, &sets, file)?;
     let infos = model.numbers("tree_info")?;
     if infos.len() != trees.len() || weights.is_some_and(|weights| weights.len() != trees.len()) {
-        return Err("`tree_info` and `weight_drop` must have one entry a tree".into());
+        return Err("`tree_info` and `weight_drop` must have one entry per tree".into());
     }
     let mut grown: Vec<Vec<Shape>> = vec![Vec::new(); classes];
     for (number, (table, sets)) in trees.iter().zip(&sets).enumerate() {
@@ -69,13 +69,13 @@ fn read(document: &Document, file: usize) -> Found<Model> {
             .map(Shape::Ordinary)
             .map_err(|fault| format!("tree {number}: {fault}"))?;
         if let Some(weights) = weights {
-            graft::scale(&mut shape, weights[number]);
+            import::scale_leaves(&mut shape, weights[number]);
         }
         let class = index(infos[number]).and_then(|class| grown.get_mut(class));
         class.ok_or_else(|| format!("tree {number} belongs to no class"))?.push(shape);
     }
     let version: Vec<String> = document.names("version")?;
-    Foreign {
+    ImportParts {
         library: LIBRARY,
         version: version.join("."),
         objective: ours.unwrap_or(objective).to_string(),
@@ -84,23 +84,23 @@ fn read(document: &Document, file: usize) -> Found<Model> {
         features,
         base: base(param.text("base_score")?, objective, classes)?,
         trees: grown,
-        params: record(learner, objective),
+        params: provenance_params(learner, objective),
     }
     .into_model()
 }
 
-/// Where the trees are, and the weights DART gave them.
-fn booster(booster: &Document) -> Found<(&Document, Option<&[f64]>)> {
+/// The object with the trees, and the weights of DART's trees.
+fn booster(booster: &Document) -> ImportResult<(&Document, Option<&[f64]>)> {
     match booster.text("name")? {
         "gbtree" => Ok((booster.need("model")?, None)),
         "dart" => {
             Ok((booster.need("gbtree")?.need("model")?, Some(booster.numbers("weight_drop")?)))
         }
-        other => Err(format!("booster '{other}' is not read; gbtree and dart are")),
+        other => Err(format!("booster '{other}' is not supported; gbtree and dart are")),
     }
 }
 
-fn record(learner: &Document, objective: &str) -> BTreeMap<String, String> {
+fn provenance_params(learner: &Document, objective: &str) -> BTreeMap<String, String> {
     let mut params = BTreeMap::from([("objective".to_string(), objective.to_string())]);
     if let Some(best) =
         learner.get("attributes").and_then(|attributes| attributes.get("best_iteration")?.name())
@@ -110,8 +110,8 @@ fn record(learner: &Document, objective: &str) -> BTreeMap<String, String> {
     params
 }
 
-/// The link of an objective, and the objective's name here.
-fn link(objective: &str) -> Found<(Link, Option<&'static str>)> {
+/// The link of an objective, and our name of the objective if there is one.
+fn link(objective: &str) -> ImportResult<(Link, Option<&'static str>)> {
     Ok(match objective {
         "reg:squarederror" | "reg:linear" => (Link::Identity, Some("squared")),
         "reg:absoluteerror" => (Link::Identity, Some("absolute")),
@@ -132,11 +132,11 @@ fn link(objective: &str) -> Found<(Link, Option<&'static str>)> {
 
 /// The start values. They are stored as predictions and become scores by the inverse of the link;
 /// lists are written as text too, in brackets.
-fn base(text: &str, objective: &str, classes: usize) -> Found<Vec<f64>> {
+fn base(text: &str, objective: &str, classes: usize) -> ImportResult<Vec<f64>> {
     let inner = text.trim().trim_start_matches('[').trim_end_matches(']');
     let parse =
         |part: &str| part.trim().parse::<f64>().map_err(|_| format!("`base_score` is '{part}'"));
-    let stored = inner.split(',').map(parse).collect::<Found<Vec<f64>>>()?;
+    let stored = inner.split(',').map(parse).collect::<ImportResult<Vec<f64>>>()?;
     let score = |value: &f64| match objective {
         "binary:logistic" | "reg:logistic" => -(1.0 / value - 1.0).ln(),
         "count:poisson" | "reg:gamma" | "reg:tweedie" | "survival:cox" | "survival:aft" => {
@@ -152,11 +152,11 @@ fn base(text: &str, objective: &str, classes: usize) -> Found<Vec<f64>> {
 }
 
 /// The category codes of a tree's nodes, by node.
-type Sets = HashMap<usize, LevelSet>;
+type CategorySets = HashMap<usize, LevelSet>;
 
-fn category_sets(tree: &Document) -> Found<Sets> {
+fn category_sets(tree: &Document) -> ImportResult<CategorySets> {
     if tree.get("categories_nodes").is_none() {
-        return Ok(Sets::new());
+        return Ok(CategorySets::new());
     }
     let codes = tree.numbers("categories")?;
     let (nodes, starts, sizes) = (
@@ -167,7 +167,7 @@ fn category_sets(tree: &Document) -> Found<Sets> {
     if nodes.len() != starts.len() || nodes.len() != sizes.len() {
         return Err("the tables of categories differ in length".into());
     }
-    let mut sets = Sets::new();
+    let mut sets = CategorySets::new();
     let mut used = 0.0;
     for ((node, start), size) in nodes.iter().zip(starts).zip(sizes) {
         // Segments that overlap could make many sets of few codes.
@@ -189,15 +189,16 @@ fn category_sets(tree: &Document) -> Found<Sets> {
     Ok(sets)
 }
 
-/// The features: categories are those that the file calls so or that some rule treats so.
+/// The features. Categorical are those that the file declares so and those that some split treats
+/// so.
 fn features(
     learner: &Document,
     model: &Document,
     names: Vec<String>,
     trees: &[Document],
-    sets: &[Sets],
+    sets: &[CategorySets],
     file: usize,
-) -> Found<Vec<Feature>> {
+) -> ImportResult<Vec<Feature>> {
     let types = learner.names("feature_types")?;
     let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
     counts.extend(
@@ -216,13 +217,13 @@ fn features(
     }
     let stored = model.get("cats").map(level_names).transpose()?.unwrap_or_default();
     let unnamed = |feature: &usize| stored.get(*feature).is_none_or(Vec::is_empty);
-    graft::affordable(
+    import::check_unnamed(
         counts.iter().filter(|(feature, _)| unnamed(feature)).map(|(_, count)| count).sum(),
         file,
         "levels",
     )?;
     let feature = |(feature, name): (usize, String)| match counts.get(&feature) {
-        None => graft::number(name),
+        None => import::number_feature(name),
         Some(_) if !unnamed(&feature) => {
             Feature { name, kind: Kind::Category { levels: stored[feature].clone() } }
         }
@@ -235,16 +236,15 @@ fn features(
 }
 
 /// The names of levels, feature by feature; files of version 3.1 and later have them. Whole numbers
-/// are stored as such, texts as one string of bytes with the places where each begins.
-fn level_names(cats: &Document) -> Found<Vec<Vec<String>>> {
+/// are stored as such, texts as one byte string with the offset of each.
+fn level_names(cats: &Document) -> ImportResult<Vec<Vec<String>>> {
     let one = |stored: &Document| {
         let Some(offsets) = stored.get("offsets") else { return stored.names("values") };
         let (Document::Numbers(offsets), bytes) = (offsets, stored.numbers("values")?) else {
             return Err("the names of levels are damaged".to_string());
         };
-        // XGBoost counts letters where it needs bytes, so that names from a data frame are cut
-        // wrongly from the first letter on that takes more than one (seen in 3.2). Which names were
-        // meant cannot be told.
+        // XGBoost counts characters where it needs bytes, so that names from a data frame are cut
+        // wrongly after the first non-ASCII character (seen in 3.2). The names cannot be restored.
         if !bytes.iter().all(|byte| (0.0..128.0).contains(byte)) {
             return Err(
                 "names of categories with letters beyond ASCII, which XGBoost stores damaged; rename them".into()
@@ -270,8 +270,8 @@ fn level_names(cats: &Document) -> Found<Vec<Vec<String>>> {
     cats.list("enc")?.iter().map(one).collect()
 }
 
-/// One tree. A leaf is a node without children; its value stands where others have their threshold.
-fn tree(table: &Document, sets: &Sets) -> Found<Tree> {
+/// One tree. A leaf is a node without children; its value is stored as its threshold.
+fn tree(table: &Document, sets: &CategorySets) -> ImportResult<Tree> {
     if table
         .get("tree_param")
         .map(|param| param.count("size_leaf_vector"))
@@ -280,30 +280,31 @@ fn tree(table: &Document, sets: &Sets) -> Found<Tree> {
         .unwrap_or(1)
         > 1
     {
-        return Err("leaves hold several values; trees of one output are read".into());
+        return Err("leaves hold several values; only trees of one output are supported".into());
     }
     let (left, right) = (table.numbers("left_children")?, table.numbers("right_children")?);
     let (feature, condition) =
         (table.numbers("split_indices")?, table.numbers("split_conditions")?);
     let (gain, cover) = (table.numbers("loss_changes")?, table.numbers("sum_hessian")?);
     let default_left =
-        truths(table.need("default_left")?).ok_or("`default_left` must be a list of 0 and 1")?;
-    let places = left.len();
+        booleans(table.need("default_left")?).ok_or("`default_left` must be a list of 0 and 1")?;
+    let nodes = left.len();
     let lengths = [right, feature, condition, gain, cover].map(<[f64]>::len);
-    if lengths.iter().any(|length| *length != places) || default_left.len() != places || places == 0
-    {
+    if lengths.iter().any(|length| *length != nodes) || default_left.len() != nodes || nodes == 0 {
         return Err("the tables of the tree differ in length or are empty".into());
     }
-    let categorical =
-        table.get("split_type").map(|kinds| truths(kinds).unwrap_or_default()).unwrap_or_default();
-    graft::tree(0_usize, places, |node| {
-        if node >= places {
+    let categorical = table
+        .get("split_type")
+        .map(|kinds| booleans(kinds).unwrap_or_default())
+        .unwrap_or_default();
+    import::tree(0_usize, nodes, |node| {
+        if node >= nodes {
             return Err(format!("there is no node {node}"));
         }
         if left[node] == -1.0 {
             // Leaf values are 32-bit floats, written with as many digits as those need.
             let value = f64::from(condition[node] as f32);
-            return Ok(Step::Leaf(Leaf { value, cover: cover[node] }));
+            return Ok(ImportNode::Leaf(Leaf { value, cover: cover[node] }));
         }
         let child =
             |number: f64| index(number).ok_or_else(|| format!("node {node} leads to {number}"));
@@ -312,25 +313,25 @@ fn tree(table: &Document, sets: &Sets) -> Found<Tree> {
                 sets.get(&node).cloned().ok_or_else(|| format!("node {node} has no categories"))?,
             )
         } else {
-            Test::Above(graft::not_less(condition[node] as f32))
+            Test::Above(import::not_less(condition[node] as f32))
         };
         let feature =
-            index(feature[node]).ok_or_else(|| format!("node {node} asks for no feature"))? as u32;
+            index(feature[node]).ok_or_else(|| format!("node {node} tests no feature"))? as u32;
         let split = Split { feature, test, missing_right: !default_left[node] };
         let (fails, passes) = (child(left[node])?, child(right[node])?);
-        Ok(Step::Rule { split, fails, passes, gain: gain[node], cover: cover[node] })
+        Ok(ImportNode::Inner { split, fails, passes, gain: gain[node], cover: cover[node] })
     })
 }
 
-/// Truth values, which old versions wrote as such and new ones as numbers.
-fn truths(list: &Document) -> Option<Vec<bool>> {
+/// Booleans, which old versions wrote as such and new ones as numbers.
+fn booleans(list: &Document) -> Option<Vec<bool>> {
     match list {
         Document::Numbers(numbers) => Some(numbers.iter().map(|number| *number != 0.0).collect()),
         Document::List(values) => {
-            let truth = |value: &Document| {
-                if let Document::Truth(truth) = value { Some(*truth) } else { None }
+            let boolean = |value: &Document| {
+                if let Document::Boolean(boolean) = value { Some(*boolean) } else { None }
             };
-            values.iter().map(truth).collect()
+            values.iter().map(boolean).collect()
         }
         _ => None,
     }

@@ -2,13 +2,13 @@
 
 use std::fmt::{self, Write};
 
-use super::ink::class_colour;
-use super::ink::scale_colour;
+use super::palette::class_colour;
+use super::palette::scale_colour;
 use super::side;
 use super::tree::answer;
 use crate::predict::Prediction;
 use crate::rules::percent;
-use crate::single::SingleTree;
+use crate::single_tree::SingleTree;
 use crate::text::plain;
 use crate::tree::Child;
 

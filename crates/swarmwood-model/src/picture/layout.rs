@@ -5,10 +5,10 @@
 //! own, so nothing overlaps (a tidy drawing after Wetherell and Shannon 1979, turned by a quarter).
 //! Columns are as wide as the longest label in them.
 
-use super::ink::{fit, width};
+use super::palette::{fit, width};
 use super::side;
 use crate::rules::left_to_right;
-use crate::single::SingleTree;
+use crate::single_tree::SingleTree;
 use crate::text::plain;
 use crate::tree::Child;
 
@@ -24,7 +24,7 @@ const MOST_EDGE: f64 = 120.0;
 pub(super) const CURVE: f64 = 24.0;
 
 /// The places of a tree.
-pub(super) struct Layout {
+pub(super) struct TreeLayout {
     /// Depth of each node.
     pub(super) depth: Vec<usize>,
     /// Height of each node and leaf on the page, from the top of the first line.
@@ -32,7 +32,7 @@ pub(super) struct Layout {
     pub(super) leaf_y: Vec<f64>,
     /// Left end of each column of nodes, its nodes' width, and the width of the labels on the edges
     /// that leave it.
-    pub(super) columns: Vec<Column>,
+    pub(super) columns: Vec<LayoutColumn>,
     /// The labels: of each node, and of its two edges.
     pub(super) names: Vec<String>,
     pub(super) edges: Vec<[String; 2]>,
@@ -43,14 +43,14 @@ pub(super) struct Layout {
 
 /// A column of nodes.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Column {
+pub(super) struct LayoutColumn {
     pub(super) left: f64,
     pub(super) nodes: f64,
     pub(super) edges: f64,
 }
 
-impl Layout {
-    pub(super) fn new(single: &SingleTree<'_>) -> Layout {
+impl TreeLayout {
+    pub(super) fn new(single: &SingleTree<'_>) -> TreeLayout {
         let (tree, schema) = (&single.tree, &single.model.schema);
         let mut depth = vec![0; tree.nodes.len()];
         for (at, node) in tree.nodes.iter().enumerate() {
@@ -82,7 +82,7 @@ impl Layout {
         };
         let edges: Vec<[String; 2]> =
             tree.nodes.iter().map(|node| [label(node, false), label(node, true)]).collect();
-        let mut columns = vec![Column::default(); tree.depth()];
+        let mut columns = vec![LayoutColumn::default(); tree.depth()];
         for (at, &depth) in depth.iter().enumerate() {
             let column = &mut columns[depth];
             column.nodes = column.nodes.max(width(&names[at], NAME) + 18.0).max(48.0);
@@ -96,6 +96,6 @@ impl Layout {
             left += column.nodes + CURVE + column.edges;
         }
         let height = tree.leaves.len() as f64 * LINE;
-        Layout { depth, node_y, leaf_y, columns, names, edges, leaf_x: left, height }
+        TreeLayout { depth, node_y, leaf_y, columns, names, edges, leaf_x: left, height }
     }
 }

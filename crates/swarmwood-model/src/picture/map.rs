@@ -1,15 +1,15 @@
 //! What a model says over two features, the others held fast: a map with an area for each answer.
 //!
 //! The thresholds and levels of the two features cut the plane into cells in which the model cannot
-//! say two things, so one prediction a cell is the whole truth, for one tree as for many. Missing
+//! say two things, so one prediction per cell is the whole truth, for one tree as for many. Missing
 //! values have a strip of their own beside each axis. Numbers stand to scale where that leaves
 //! every cell visible, else in steps of equal width.
 
 use std::fmt::{self, Write};
 
-use super::ink::{class_colour, escape, fit, scale_colour, width};
+use super::palette::{class_colour, escape, fit, scale_colour, width};
 use crate::ensemble::Model;
-use crate::predict::{MISSING, Prediction, Value};
+use crate::predict::{FeatureValue, MISSING, Prediction};
 use crate::rules::{number, short};
 use crate::schema::Kind;
 use crate::text::plain;
@@ -72,15 +72,15 @@ pub enum MapError {
 }
 
 /// One axis of the map.
-struct Axis {
+struct MapAxis {
     name: String,
     /// A value of each cell, in order.
-    values: Vec<Value>,
+    values: Vec<FeatureValue>,
     /// Where each cell begins and ends, from 0 to 1.
     bounds: Vec<f64>,
     /// What stands beside the axis: a place from 0 to 1 and a text.
     ticks: Vec<(f64, String)>,
-    missing: Value,
+    missing: FeatureValue,
     to_scale: bool,
 }
 
@@ -92,7 +92,7 @@ impl Model {
         &self,
         across: usize,
         up: usize,
-        fixed: &[Option<Value>],
+        fixed: &[Option<FeatureValue>],
     ) -> Result<String, MapError> {
         if self.members().is_empty() {
             return Err(MapError::Linear);
@@ -139,8 +139,8 @@ impl Model {
                 ))
             })
             .collect();
-        let say = |x: Value, y: Value| self.say((across, x), (up, y), fixed);
-        let map = Map::new(self, axes, held, say);
+        let say = |x: FeatureValue, y: FeatureValue| self.say((across, x), (up, y), fixed);
+        let map = PredictionMap::new(self, axes, held, say);
         let mut svg = String::new();
         // Writing to a string cannot fail.
         let _ = map.draw(&mut svg);
@@ -148,13 +148,18 @@ impl Model {
     }
 
     /// What the model says in one cell.
-    fn say(&self, x: (usize, Value), y: (usize, Value), fixed: &[Option<Value>]) -> Prediction {
+    fn say(
+        &self,
+        x: (usize, FeatureValue),
+        y: (usize, FeatureValue),
+        fixed: &[Option<FeatureValue>],
+    ) -> Prediction {
         let missing = |kind: &Kind| match kind {
-            Kind::Number => Value::Number(f64::NAN),
-            Kind::Category { .. } => Value::Category(MISSING),
+            Kind::Number => FeatureValue::Number(f64::NAN),
+            Kind::Category { .. } => FeatureValue::Category(MISSING),
         };
         let features = self.schema.features.iter().enumerate();
-        let mut row: Vec<Value> = features
+        let mut row: Vec<FeatureValue> = features
             .map(|(at, feature)| {
                 fixed.get(at).copied().flatten().unwrap_or_else(|| missing(&feature.kind))
             })
@@ -165,11 +170,11 @@ impl Model {
         self.predict_row(&row).unwrap_or(Prediction::Number(f64::NAN))
     }
 
-    fn value_name(&self, feature: usize, value: Value) -> String {
+    fn value_name(&self, feature: usize, value: FeatureValue) -> String {
         match value {
-            Value::Number(value) if value.is_nan() => "missing".into(),
-            Value::Number(value) => number(value),
-            Value::Category(code) => self.schema.features[feature]
+            FeatureValue::Number(value) if value.is_nan() => "missing".into(),
+            FeatureValue::Number(value) => number(value),
+            FeatureValue::Category(code) => self.schema.features[feature]
                 .kind
                 .levels()
                 .get(code as usize)
@@ -178,7 +183,7 @@ impl Model {
         }
     }
 
-    fn axis(&self, feature: usize) -> Result<Axis, MapError> {
+    fn axis(&self, feature: usize) -> Result<MapAxis, MapError> {
         let name = self.schema.features[feature].name.clone();
         let axis = match &self.schema.features[feature].kind {
             Kind::Category { levels } => {
@@ -188,13 +193,13 @@ impl Model {
                     ((at as f64 + 0.5) / count as f64, plain(level).into_owned())
                 };
                 let ticks = levels.iter().enumerate().map(tick).collect();
-                let values = (0..count as u32).map(Value::Category).collect();
-                Axis {
+                let values = (0..count as u32).map(FeatureValue::Category).collect();
+                MapAxis {
                     name,
                     values,
                     bounds,
                     ticks,
-                    missing: Value::Category(MISSING),
+                    missing: FeatureValue::Category(MISSING),
                     to_scale: true,
                 }
             }
@@ -221,7 +226,7 @@ impl Model {
     }
 }
 
-fn number_axis(name: String, thresholds: Vec<f64>) -> Axis {
+fn number_axis(name: String, thresholds: Vec<f64>) -> MapAxis {
     let count = thresholds.len();
     let (low, high) =
         (thresholds.first().copied().unwrap_or(0.0), thresholds.last().copied().unwrap_or(0.0));
@@ -239,15 +244,15 @@ fn number_axis(name: String, thresholds: Vec<f64>) -> Axis {
         thresholds.iter().enumerate().map(|(at, &value)| (bounds[at + 1], short(value))).collect();
     // The largest number of a cell is its upper threshold; above the last one there is room for
     // infinity.
-    let values = thresholds.into_iter().chain([f64::INFINITY]).map(Value::Number).collect();
-    Axis { name, values, bounds, ticks, missing: Value::Number(f64::NAN), to_scale }
+    let values = thresholds.into_iter().chain([f64::INFINITY]).map(FeatureValue::Number).collect();
+    MapAxis { name, values, bounds, ticks, missing: FeatureValue::Number(f64::NAN), to_scale }
 }
 
 /// Everything that is drawn.
-struct Map<'a> {
+struct PredictionMap<'a> {
     model: &'a Model,
-    across: Axis,
-    up: Axis,
+    across: MapAxis,
+    up: MapAxis,
     held: Vec<String>,
     /// Line by line, the lowest first; the last line and the last of each line are for missing
     /// values.
@@ -255,15 +260,15 @@ struct Map<'a> {
     range: (f64, f64),
 }
 
-impl<'a> Map<'a> {
+impl<'a> PredictionMap<'a> {
     fn new(
         model: &'a Model,
-        axes: [Axis; 2],
+        axes: [MapAxis; 2],
         held: Vec<String>,
-        say: impl Fn(Value, Value) -> Prediction,
+        say: impl Fn(FeatureValue, FeatureValue) -> Prediction,
     ) -> Self {
         let [across, up] = axes;
-        let line = |y: Value| {
+        let line = |y: FeatureValue| {
             across.values.iter().chain([&across.missing]).map(|&x| say(x, y)).collect::<Vec<_>>()
         };
         let says: Vec<Vec<Prediction>> =
@@ -274,7 +279,7 @@ impl<'a> Map<'a> {
             .filter_map(|one| if let Prediction::Number(n) = one { Some(*n) } else { None });
         let range = numbers
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), n| (low.min(n), high.max(n)));
-        Map { model, across, up, held, says, range }
+        PredictionMap { model, across, up, held, says, range }
     }
 
     /// Where a place on an axis is on the page; the strip of missing values is beyond 1.
@@ -437,7 +442,7 @@ impl<'a> Map<'a> {
         )?;
         let y = TOP + STRIP / 2.0 + 4.0;
         writeln!(svg, "<text x='{}' y='{y}' text-anchor='end' {style}>missing</text>", LEFT - 8.0)?;
-        let label = |axis: &Axis| {
+        let label = |axis: &MapAxis| {
             let scale = if axis.to_scale { "" } else { " (not to scale)" };
             escape(&format!("{}{scale}", fit(&plain(&axis.name), SIZE, SIDE - 110.0)))
         };

@@ -3,25 +3,25 @@
 //!
 //! The SVG stands on its own: no scripts, no fonts to load, a title and a description for readers
 //! that cannot see it. The tree grows from left to right, because names and numbers are wide and
-//! low; leaves stand in one column, one a line, so that their bars can be compared and a tree of 31
+//! low; leaves stand in one column, one per line, so that their bars can be compared and a tree of 31
 //! leaves stays legible.
 
 mod dot;
-mod ink;
 mod layout;
 mod map;
+mod palette;
 mod tree;
 
 #[cfg(test)]
 mod tests;
 
-pub use ink::escape;
 pub use map::MapError;
+pub use palette::escape;
 
 use crate::predict::Prediction;
 use crate::rules::percent;
 use crate::schema::Schema;
-use crate::single::SingleTree;
+use crate::single_tree::SingleTree;
 use crate::text::plain;
 use crate::tree::{Child, Split, Test};
 

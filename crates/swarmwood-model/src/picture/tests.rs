@@ -1,12 +1,12 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::samples::{Dice, Size, model, tree};
+use crate::samples::{SampleRng, SampleSize, model, tree};
 use crate::*;
 
 fn single(seed: u64, leaves: usize) -> Model {
-    let mut model = model(seed, Size { features: 6, rounds: 0, leaves: 1, levels: 0 });
-    let one = tree(&mut Dice(seed), &model.schema.features, leaves);
+    let mut model = model(seed, SampleSize { features: 6, rounds: 0, leaves: 1, levels: 0 });
+    let one = tree(&mut SampleRng(seed), &model.schema.features, leaves);
     model.body = Body::Trees(
         (0..model.outputs() as u32)
             .map(|output| Member { output, shape: Shape::Ordinary(one.clone()) })
@@ -60,7 +60,7 @@ proptest! {
         let model = single(seed, leaves);
         let used: Vec<usize> = model.features_used().into_iter().collect();
         if used.len() >= 2 {
-            let fixed: Vec<Option<Value>> = samples::rows(seed, &model, 1)[0].iter().copied().map(Some).collect();
+            let fixed: Vec<Option<FeatureValue>> = samples::rows(seed, &model, 1)[0].iter().copied().map(Some).collect();
             match model.to_map(used[0], used[1], &fixed) {
                 Ok(svg) => prop_assert_eq!(is_well_formed(&svg), Ok(())),
                 Err(error) => prop_assert!(matches!(error, MapError::Crowded { .. }), "{}", error),
@@ -116,7 +116,7 @@ fn a_map_has_an_area_for_each_answer() {
         unstated.to_string(),
         "the model also asks for 'dose'; hold them fast, for example --at 'dose=0'"
     );
-    let svg = more.to_map(0, 1, &[None, None, Some(Value::Number(2.0))]).unwrap();
+    let svg = more.to_map(0, 1, &[None, None, Some(FeatureValue::Number(2.0))]).unwrap();
     assert!(svg.contains("where dose = 2<"), "{svg}");
     assert!(matches!(model.to_map(0, 2, &[]), Err(MapError::Unused { .. })));
     assert!(matches!(model.to_map(1, 1, &[]), Err(MapError::Same { .. })));

@@ -2,12 +2,12 @@
 
 use std::fmt::{self, Write};
 
-use super::ink::{class_colour, escape, fit, position, scale_colour, width};
-use super::layout::{CURVE, EDGE, LINE, Layout, NAME};
+use super::layout::{CURVE, EDGE, LINE, NAME, TreeLayout};
+use super::palette::{class_colour, escape, fit, position, scale_colour, width};
 use super::side;
 use crate::predict::Prediction;
 use crate::rules::{number, percent, short};
-use crate::single::SingleTree;
+use crate::single_tree::SingleTree;
 use crate::text::plain;
 use crate::tree::Child;
 
@@ -24,9 +24,9 @@ const HALF: f64 = 14.0;
 const FONT: &str = "Helvetica, Arial, 'DejaVu Sans', sans-serif";
 
 /// One drawing under way.
-struct Drawing<'a> {
+struct TreeDrawing<'a> {
     single: &'a SingleTree<'a>,
-    layout: Layout,
+    layout: TreeLayout,
     /// Where the first line begins.
     top: f64,
     /// How wide names of answers are, and what stands right of them.
@@ -37,7 +37,7 @@ struct Drawing<'a> {
 
 /// The document; `id` begins the identifiers in it.
 pub(super) fn draw(single: &SingleTree<'_>, id: &str) -> String {
-    let layout = Layout::new(single);
+    let layout = TreeLayout::new(single);
     let answers =
         single.predictions.iter().map(|prediction| width(&answer(single, prediction), NAME + 1.0));
     // The heading stands above them too.
@@ -48,7 +48,7 @@ pub(super) fn draw(single: &SingleTree<'_>, id: &str) -> String {
     let top = MARGIN + TITLE + legend.1 + 22.0;
     let bottom = top + layout.height + 30.0;
     let range = single.number_range();
-    let mut drawing = Drawing { single, layout, top, answers, range, svg: String::new() };
+    let mut drawing = TreeDrawing { single, layout, top, answers, range, svg: String::new() };
     // Writing to a string cannot fail.
     let _ = drawing.page(page, bottom, &legend.0, id);
     drawing.svg
@@ -88,7 +88,7 @@ fn legend(single: &SingleTree<'_>, page: f64) -> (String, f64) {
     (svg, if single.classes().is_empty() { 0.0 } else { y - MARGIN - TITLE + 8.0 })
 }
 
-impl Drawing<'_> {
+impl TreeDrawing<'_> {
     fn page(&mut self, page: f64, bottom: f64, legend: &str, id: &str) -> fmt::Result {
         let (title, font) = (escape(&self.single.title()), FONT.replace('\'', "&#39;"));
         writeln!(

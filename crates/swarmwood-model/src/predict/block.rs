@@ -10,7 +10,7 @@ pub const MISSING: u32 = u32::MAX;
 
 /// One value of one row.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Value {
+pub enum FeatureValue {
     /// A number; NaN is a missing value.
     Number(f64),
     /// A category code; [`MISSING`] and codes the schema has no level for are missing values.
@@ -19,19 +19,19 @@ pub enum Value {
 
 /// The values of one column.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Values<'a> {
+pub enum ColumnView<'a> {
     /// Numbers; NaN is a missing value.
     Number(&'a [f64]),
     /// Category codes; [`MISSING`] and codes the schema has no level for are missing values.
     Category(&'a [u32]),
 }
 
-impl Values<'_> {
+impl ColumnView<'_> {
     /// How many values there are.
     pub fn len(&self) -> usize {
         match self {
-            Values::Number(values) => values.len(),
-            Values::Category(codes) => codes.len(),
+            ColumnView::Number(values) => values.len(),
+            ColumnView::Category(codes) => codes.len(),
         }
     }
 
@@ -44,19 +44,19 @@ impl Values<'_> {
     ///
     /// # Panics
     /// If there is no such row.
-    pub fn get(&self, row: usize) -> Value {
+    pub fn get(&self, row: usize) -> FeatureValue {
         match self {
-            Values::Number(values) => Value::Number(values[row]),
-            Values::Category(codes) => Value::Category(codes[row]),
+            ColumnView::Number(values) => FeatureValue::Number(values[row]),
+            ColumnView::Category(codes) => FeatureValue::Category(codes[row]),
         }
     }
 }
 
-/// Some rows: one column a feature, in the order of [`Schema::features`].
+/// Some rows: one column per feature, in the order of [`Schema::features`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Block<'a> {
     /// The columns.
-    pub columns: &'a [Values<'a>],
+    pub columns: &'a [ColumnView<'a>],
     /// The number of rows, which is the length of each column.
     pub rows: usize,
 }
@@ -67,7 +67,7 @@ pub struct Block<'a> {
 pub enum BlockError {
     /// The number of columns differs from the number of features.
     #[error(
-        "{found} columns for {expected} features; give one column a feature, in the order of the model's schema"
+        "{found} columns for {expected} features; give one column per feature, in the order of the model's schema"
     )]
     Columns {
         /// How many columns there are.
@@ -143,13 +143,13 @@ fn check_kind(column: usize, schema: &Schema, number: bool) -> Result<(), BlockE
 }
 
 /// Whether a row fits the schema.
-pub(crate) fn check_row(schema: &Schema, row: &[Value]) -> Result<(), BlockError> {
+pub(crate) fn check_row(schema: &Schema, row: &[FeatureValue]) -> Result<(), BlockError> {
     if row.len() != schema.features.len() {
         return Err(BlockError::Columns { found: row.len(), expected: schema.features.len() });
     }
     let mut values = row.iter().enumerate();
     values.try_for_each(|(column, value)| {
-        check_kind(column, schema, matches!(value, Value::Number(_)))
+        check_kind(column, schema, matches!(value, FeatureValue::Number(_)))
     })
 }
 
@@ -163,7 +163,7 @@ impl Block<'_> {
             });
         }
         for (column, values) in self.columns.iter().enumerate() {
-            check_kind(column, schema, matches!(values, Values::Number(_)))?;
+            check_kind(column, schema, matches!(values, ColumnView::Number(_)))?;
             if values.len() != self.rows {
                 return Err(BlockError::Length {
                     column,

@@ -1,9 +1,9 @@
-//! Byte columns: how the values of a feature become one byte a row.
+//! Byte columns: how the values of a feature become one byte per row.
 
-use crate::predict::block::{Block, MISSING, Values};
-use crate::predict::kernels::wide::{Heap, Wide};
+use crate::predict::block::{Block, ColumnView, MISSING};
+use crate::predict::kernels::avx512::{Avx512, ThresholdHeap};
 use crate::predict::kernels::{
-    Codes, GRID_CELLS, GRID_COMPARES, Grid, Instructions, ROWS, Task, count_below,
+    Codes, GRID_CELLS, GRID_COMPARES, Instructions, KernelTask, ROWS, ThresholdGrid, count_below,
     count_below_on_grid, dispatch, grid_cell, narrow, raise_missing, search_below,
 };
 use crate::tree::LevelSet;
@@ -20,20 +20,20 @@ const FEW: usize = 6;
 
 /// One byte column of a compiled model.
 #[derive(Debug, Clone)]
-pub(super) struct Column {
+pub(super) struct CodeColumn {
     /// Where the values come from.
     pub(super) feature: u32,
     /// What becomes of them.
-    pub(super) coding: Coding,
+    pub(super) coding: ColumnCoding,
 }
 
 /// How a value becomes a byte.
 #[derive(Debug, Clone)]
-pub(super) enum Coding {
+pub(super) enum ColumnCoding {
     /// The number of thresholds below the value. A missing value has code 0, as if it were below
     /// all of them, or code 255: rules that send missing values left and rules that send them right
     /// use different columns.
-    Number { cuts: Cuts, missing_right: bool },
+    Number { cuts: ThresholdSearch, missing_right: bool },
     /// The codes of the column before this one, but 255 for missing values.
     Raised,
     /// The category code, 255 if missing.
@@ -44,54 +44,54 @@ pub(super) enum Coding {
 
 /// The thresholds of a column.
 #[derive(Debug, Clone)]
-pub(super) struct Cuts {
+pub(super) struct ThresholdSearch {
     /// How those below a value are counted.
-    pub(super) way: Way,
+    pub(super) way: SearchMethod,
     /// The same thresholds for the widest instructions, if that is faster.
-    heap: Option<Heap>,
+    heap: Option<ThresholdHeap>,
 }
 
 /// Ways to count the thresholds below a value.
 #[derive(Debug, Clone)]
-pub(super) enum Way {
+pub(super) enum SearchMethod {
     /// Compare with each.
     Few(Vec<f64>),
     /// Look up the cell of a grid, compare with the cell's thresholds.
-    Grid(Grid),
+    Grid(ThresholdGrid),
     /// Halve.
     Search { thresholds: Box<[f64; 256]>, first_step: u8 },
 }
 
-impl Cuts {
+impl ThresholdSearch {
     /// The fastest way for ascending distinct thresholds, [`MAX_CUTS`] at most.
     pub(super) fn new(thresholds: &[f64]) -> Self {
         if thresholds.len() <= FEW {
-            return Cuts { way: Way::Few(thresholds.to_vec()), heap: None };
+            return ThresholdSearch { way: SearchMethod::Few(thresholds.to_vec()), heap: None };
         }
-        let heap = Heap::new(thresholds);
+        let heap = ThresholdHeap::new(thresholds);
         if let Some(grid) = best_grid(thresholds) {
-            return Cuts { way: Way::Grid(grid), heap };
+            return ThresholdSearch { way: SearchMethod::Grid(grid), heap };
         }
         let mut padded = Box::new([f64::INFINITY; 256]);
         padded[..thresholds.len()].copy_from_slice(thresholds);
         // The largest power of two that is not above the number of thresholds, which is below 256.
         let first_step = 1 << thresholds.len().ilog2();
-        Cuts { way: Way::Search { thresholds: padded, first_step }, heap }
+        ThresholdSearch { way: SearchMethod::Search { thresholds: padded, first_step }, heap }
     }
 
     #[inline(always)]
-    pub(super) fn encode(&self, wide: Option<Wide>, values: &[f64; ROWS], codes: &mut Codes) {
-        if let (Some(wide), Some(heap)) = (wide, &self.heap) {
-            return wide.search_below(values, heap, codes);
+    pub(super) fn encode(&self, avx512: Option<Avx512>, values: &[f64; ROWS], codes: &mut Codes) {
+        if let (Some(avx512), Some(heap)) = (avx512, &self.heap) {
+            return avx512.search_below(values, heap, codes);
         }
         match &self.way {
-            Way::Few(thresholds) => count_below(values, thresholds, codes),
-            Way::Grid(grid) => count_below_on_grid(values, grid, codes),
+            SearchMethod::Few(thresholds) => count_below(values, thresholds, codes),
+            SearchMethod::Grid(grid) => count_below_on_grid(values, grid, codes),
             #[cfg(target_arch = "x86_64")]
-            Way::Search { .. } if wide.is_some() => {
-                dispatch(Instructions::Avx2, Encode { cuts: self, values, codes })
+            SearchMethod::Search { .. } if avx512.is_some() => {
+                dispatch(Instructions::Avx2, EncodeTask { cuts: self, values, codes })
             }
-            Way::Search { thresholds, first_step } => {
+            SearchMethod::Search { thresholds, first_step } => {
                 search_below(values, thresholds, *first_step, codes)
             }
         }
@@ -99,22 +99,22 @@ impl Cuts {
 }
 
 /// Encodes a column with other instructions than the rest of the task.
-pub(super) struct Encode<'a> {
-    pub(super) cuts: &'a Cuts,
+pub(super) struct EncodeTask<'a> {
+    pub(super) cuts: &'a ThresholdSearch,
     pub(super) values: &'a [f64; ROWS],
     pub(super) codes: &'a mut Codes,
 }
 
-impl Task for Encode<'_> {
+impl KernelTask for EncodeTask<'_> {
     #[inline(always)]
-    fn run(self, wide: Option<Wide>) {
-        self.cuts.encode(wide, self.values, self.codes);
+    fn run(self, avx512: Option<Avx512>) {
+        self.cuts.encode(avx512, self.values, self.codes);
     }
 }
 
 /// The grid with the fewest compares, and among those the one with the fewest cells; none if even
 /// the finest grid has crowded cells.
-fn best_grid(thresholds: &[f64]) -> Option<Grid> {
+fn best_grid(thresholds: &[f64]) -> Option<ThresholdGrid> {
     let fits = |cells: &usize| *cells >= thresholds.len();
     let grids = || {
         [64, 256, 1024, GRID_CELLS]
@@ -127,7 +127,7 @@ fn best_grid(thresholds: &[f64]) -> Option<Grid> {
         .find_map(|compares| grids().find(|grid| grid.compares == compares))
 }
 
-fn grid(thresholds: &[f64], cells: usize) -> Option<Grid> {
+fn grid(thresholds: &[f64], cells: usize) -> Option<ThresholdGrid> {
     let (low, high) = (*thresholds.first()?, *thresholds.last()?);
     let last = (cells - 1) as f64;
     let scale = last / (high - low);
@@ -149,58 +149,58 @@ fn grid(thresholds: &[f64], cells: usize) -> Option<Grid> {
     }
     let mut padded = Box::new([f64::INFINITY; 256 + GRID_COMPARES]);
     padded[..thresholds.len()].copy_from_slice(thresholds);
-    Some(Grid { low, scale, last, below, thresholds: padded, compares })
+    Some(ThresholdGrid { low, scale, last, below, thresholds: padded, compares })
 }
 
 /// Where the values of a last, shorter block are made up to a whole one.
-pub(super) struct Rest {
+pub(super) struct TailBuffer {
     numbers: [f64; ROWS],
     categories: [u32; ROWS],
 }
 
-impl Rest {
+impl TailBuffer {
     pub(super) fn new() -> Self {
-        Rest { numbers: [0.0; ROWS], categories: [MISSING; ROWS] }
+        TailBuffer { numbers: [0.0; ROWS], categories: [MISSING; ROWS] }
     }
 }
 
 /// The rows to encode.
-pub(super) struct Rows<'a> {
+pub(super) struct BlockRows<'a> {
     pub(super) block: &'a Block<'a>,
     pub(super) start: usize,
-    pub(super) rest: &'a mut Rest,
+    pub(super) rest: &'a mut TailBuffer,
 }
 
-impl Column {
+impl CodeColumn {
     /// Encodes rows; `before` is the column before this one. Where the block ends early, the rest
     /// of the codes means nothing.
     #[inline(always)]
     pub(super) fn encode(
         &self,
-        wide: Option<Wide>,
-        rows: &mut Rows<'_>,
+        avx512: Option<Avx512>,
+        rows: &mut BlockRows<'_>,
         before: Option<&Codes>,
         codes: &mut Codes,
     ) {
         let start = rows.start;
         match (&self.coding, &rows.block.columns[self.feature as usize]) {
-            (Coding::Number { cuts, missing_right }, Values::Number(values)) => {
+            (ColumnCoding::Number { cuts, missing_right }, ColumnView::Number(values)) => {
                 let values = window(values, start, &mut rows.rest.numbers);
-                cuts.encode(wide, values, codes);
+                cuts.encode(avx512, values, codes);
                 if *missing_right {
                     raise_missing(values, codes);
                 }
             }
-            (Coding::Raised, Values::Number(values)) => {
+            (ColumnCoding::Raised, ColumnView::Number(values)) => {
                 if let Some(before) = before {
                     *codes = *before;
                 }
                 raise_missing(window(values, start, &mut rows.rest.numbers), codes);
             }
-            (Coding::Levels(levels), Values::Category(values)) => {
+            (ColumnCoding::Levels(levels), ColumnView::Category(values)) => {
                 narrow(*levels, window(values, start, &mut rows.rest.categories), codes);
             }
-            (Coding::Member { levels, set, missing_right }, Values::Category(values)) => {
+            (ColumnCoding::Member { levels, set, missing_right }, ColumnView::Category(values)) => {
                 for (code, value) in codes.iter_mut().zip(&values[start..]) {
                     *code = u8::from(if value < levels {
                         set.contains(*value)

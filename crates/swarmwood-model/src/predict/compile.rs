@@ -9,25 +9,27 @@
 use std::collections::HashMap;
 
 use crate::ensemble::{Member, Shape};
-use crate::predict::columns::{Coding, Column, Cuts, MAX_BYTE_LEVELS, MAX_CUTS};
-use crate::predict::kernels::wide::{Planes, planes};
+use crate::predict::columns::{
+    CodeColumn, ColumnCoding, MAX_BYTE_LEVELS, MAX_CUTS, ThresholdSearch,
+};
+use crate::predict::kernels::avx512::{Planes, planes};
 use crate::tree::{Child, LevelSet, Split, Test, Tree};
 
 /// Rules, trees and tables of a compiled model.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Program {
+pub(super) struct ModelProgram {
     /// The byte columns in the order of first use.
-    pub(super) columns: Vec<Column>,
+    pub(super) columns: Vec<CodeColumn>,
     /// Tables for category rules: 1 for the codes that go right.
     pub(super) tables: Vec<[u8; 256]>,
     /// The rules of oblivious trees.
-    pub(super) rules: Vec<Rule>,
+    pub(super) rules: Vec<CodeTest>,
     /// The steps of ordinary trees.
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<SelectStep>,
     /// The nodes and then the leaves of large trees.
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<DescentNode>,
     /// The trees.
-    pub(super) trees: Vec<Compiled>,
+    pub(super) trees: Vec<TreeProgram>,
     /// All leaf values, and 256 more numbers so that a table of 256 can start anywhere.
     pub(super) values: Vec<f64>,
     /// The leaf values of small trees once more, byte by byte.
@@ -38,9 +40,9 @@ pub(super) struct Program {
 
 /// One compiled tree.
 #[derive(Debug, Clone)]
-pub(super) struct Compiled {
+pub(super) struct TreeProgram {
     /// How its leaves are found.
-    pub(super) form: Form,
+    pub(super) form: LeafLookup,
     /// Where its leaf values start.
     pub(super) values: usize,
     /// Where its planes are, if it has any.
@@ -51,7 +53,7 @@ pub(super) struct Compiled {
 
 /// How the leaves of a tree are found.
 #[derive(Debug, Clone)]
-pub(super) enum Form {
+pub(super) enum LeafLookup {
     /// By the rules of its levels, eight or fewer.
     Levels { first: usize, count: usize },
     /// By the rules of its levels, 9 to 16.
@@ -62,18 +64,18 @@ pub(super) enum Form {
     Descent { first: usize, leaves: usize, end: usize },
 }
 
-/// A node or leaf of a large tree. Rows stay at leaves, because both edges of a leaf lead to
+/// A node or leaf of a large tree. BlockRows stay at leaves, because both edges of a leaf lead to
 /// itself.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
-    pub(super) rule: Rule,
+pub(super) struct DescentNode {
+    pub(super) rule: CodeTest,
     pub(super) next: [u32; 2],
 }
 
 /// A rule passes where the code of a column, translated by a table if there is one, is above the
 /// cut.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Rule {
+pub(super) struct CodeTest {
     pub(super) column: u32,
     pub(super) cut: u8,
     pub(super) table: Option<u32>,
@@ -81,14 +83,14 @@ pub(super) struct Rule {
 
 /// A step of an ordinary tree's program.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Step {
-    pub(super) rule: Rule,
-    pub(super) choice: Choice,
+pub(super) struct SelectStep {
+    pub(super) rule: CodeTest,
+    pub(super) choice: SelectOperands,
 }
 
 /// What a step chooses between, and the slot of the result.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Choice {
+pub(super) enum SelectOperands {
     /// Two leaves.
     Leaves { left: u8, right: u8, slot: u8 },
     /// The slot on the left, a leaf on the right.
@@ -101,7 +103,7 @@ pub(super) enum Choice {
 
 /// What the rules over one feature of numbers ask for.
 #[derive(Default)]
-struct Asked {
+struct ThresholdUse {
     /// The thresholds, ascending and distinct.
     thresholds: Vec<f64>,
     /// Whether there are rules that send missing values left, and right.
@@ -112,24 +114,24 @@ struct Asked {
 /// A category rule: feature, set, side of the missing values.
 type Membership<'m> = (u32, &'m LevelSet, bool);
 
-struct Compiler<'m> {
+struct ProgramCompiler<'m> {
     levels: &'m [Option<u32>],
-    numbers: HashMap<u32, Asked>,
+    numbers: HashMap<u32, ThresholdUse>,
     number_columns: HashMap<(u32, usize), u32>,
     level_columns: HashMap<u32, u32>,
     memberships: HashMap<Membership<'m>, u32>,
-    program: Program,
+    program: ModelProgram,
 }
 
 /// Compiles trees of a checked model; `levels` are the numbers of levels of its features.
-pub(super) fn compile(members: &[Member], levels: &[Option<u32>]) -> Program {
-    let mut compiler = Compiler {
+pub(super) fn compile(members: &[Member], levels: &[Option<u32>]) -> ModelProgram {
+    let mut compiler = ProgramCompiler {
         levels,
         numbers: collect_numbers(members),
         number_columns: HashMap::new(),
         level_columns: HashMap::new(),
         memberships: HashMap::new(),
-        program: Program::default(),
+        program: ModelProgram::default(),
     };
     for member in members {
         compiler.tree(&member.shape);
@@ -140,8 +142,8 @@ pub(super) fn compile(members: &[Member], levels: &[Option<u32>]) -> Program {
 }
 
 /// What the rules ask of each feature of numbers.
-fn collect_numbers(members: &[Member]) -> HashMap<u32, Asked> {
-    let mut numbers: HashMap<u32, Asked> = HashMap::new();
+fn collect_numbers(members: &[Member]) -> HashMap<u32, ThresholdUse> {
+    let mut numbers: HashMap<u32, ThresholdUse> = HashMap::new();
     for split in members.iter().flat_map(|member| member.shape.splits()) {
         if let Test::Above(threshold) = split.test {
             let asked = numbers.entry(split.feature).or_default();
@@ -157,10 +159,12 @@ fn collect_numbers(members: &[Member]) -> HashMap<u32, Asked> {
     numbers
 }
 
-impl<'m> Compiler<'m> {
+impl<'m> ProgramCompiler<'m> {
     fn tree(&mut self, shape: &'m Shape) {
         let form = match shape {
-            Shape::Ordinary(tree) if tree.nodes.is_empty() => Form::Levels { first: 0, count: 0 },
+            Shape::Ordinary(tree) if tree.nodes.is_empty() => {
+                LeafLookup::Levels { first: 0, count: 0 }
+            }
             Shape::Ordinary(tree) if tree.leaves.len() > 256 => self.large(tree),
             Shape::Ordinary(tree) => self.ordinary(tree),
             Shape::Oblivious(tree) => {
@@ -170,9 +174,9 @@ impl<'m> Compiler<'m> {
                     self.program.rules.push(rule);
                 }
                 if count <= 8 {
-                    Form::Levels { first, count }
+                    LeafLookup::Levels { first, count }
                 } else {
-                    Form::ManyLevels { first, count }
+                    LeafLookup::ManyLevels { first, count }
                 }
             }
         };
@@ -182,7 +186,7 @@ impl<'m> Compiler<'m> {
             self.program.planes.push(planes);
             self.program.planes.len() - 1
         });
-        self.program.trees.push(Compiled {
+        self.program.trees.push(TreeProgram {
             form,
             values,
             planes,
@@ -190,12 +194,12 @@ impl<'m> Compiler<'m> {
         });
     }
 
-    fn column(&mut self, feature: u32, coding: Coding) -> u32 {
-        self.program.columns.push(Column { feature, coding });
+    fn column(&mut self, feature: u32, coding: ColumnCoding) -> u32 {
+        self.program.columns.push(CodeColumn { feature, coding });
         self.program.columns.len() as u32 - 1
     }
 
-    fn rule(&mut self, split: &'m Split) -> Rule {
+    fn rule(&mut self, split: &'m Split) -> CodeTest {
         let (feature, missing_right) = (split.feature, split.missing_right);
         match &split.test {
             Test::Above(threshold) => self.number_rule(feature, missing_right, *threshold),
@@ -206,15 +210,15 @@ impl<'m> Compiler<'m> {
                     let column = self.memberships.get(&key).copied().unwrap_or_else(|| {
                         let column = self.column(
                             feature,
-                            Coding::Member { levels, set: set.clone(), missing_right },
+                            ColumnCoding::Member { levels, set: set.clone(), missing_right },
                         );
                         self.memberships.insert(key, column);
                         column
                     });
-                    return Rule { column, cut: 0, table: None };
+                    return CodeTest { column, cut: 0, table: None };
                 }
                 let column = self.level_columns.get(&feature).copied().unwrap_or_else(|| {
-                    let column = self.column(feature, Coding::Levels(levels));
+                    let column = self.column(feature, ColumnCoding::Levels(levels));
                     self.level_columns.insert(feature, column);
                     column
                 });
@@ -226,14 +230,14 @@ impl<'m> Compiler<'m> {
                     tables.push(table);
                     tables.len() as u32 - 1
                 });
-                Rule { column, cut: 0, table: Some(table) }
+                CodeTest { column, cut: 0, table: Some(table) }
             }
         }
     }
 
-    fn number_rule(&mut self, feature: u32, missing_right: bool, threshold: f64) -> Rule {
+    fn number_rule(&mut self, feature: u32, missing_right: bool, threshold: f64) -> CodeTest {
         // Every threshold was collected before, so the feature is there and the threshold is found.
-        let none = Asked::default();
+        let none = ThresholdUse::default();
         let asked = self.numbers.get(&feature).unwrap_or(&none);
         let place = asked.thresholds.partition_point(|other| *other < threshold);
         // A feature with more thresholds than a byte can count is spread over several columns.
@@ -245,43 +249,45 @@ impl<'m> Compiler<'m> {
             Some(column) => *column,
             None => {
                 let end = asked.thresholds.len().min((part + 1) * MAX_CUTS);
-                let cuts = Cuts::new(&asked.thresholds[part * MAX_CUTS..end]);
+                let cuts = ThresholdSearch::new(&asked.thresholds[part * MAX_CUTS..end]);
                 let column = self.column(
                     feature,
-                    Coding::Number { cuts, missing_right: missing_right && !both },
+                    ColumnCoding::Number { cuts, missing_right: missing_right && !both },
                 );
                 if both {
-                    self.column(feature, Coding::Raised);
+                    self.column(feature, ColumnCoding::Raised);
                 }
                 self.number_columns.insert((feature, part), column);
                 column
             }
         };
         let column = column + u32::from(both && missing_right);
-        Rule { column, cut: (place % MAX_CUTS) as u8, table: None }
+        CodeTest { column, cut: (place % MAX_CUTS) as u8, table: None }
     }
 
-    fn large(&mut self, tree: &'m Tree) -> Form {
+    fn large(&mut self, tree: &'m Tree) -> LeafLookup {
         let (first, nodes) = (self.program.places.len(), tree.nodes.len());
         let next = |child| match child {
             Child::Node(node) => node,
             Child::Leaf(leaf) => nodes as u32 + leaf,
         };
-        let mut rule = Rule { column: 0, cut: 0, table: None };
+        let mut rule = CodeTest { column: 0, cut: 0, table: None };
         for node in &tree.nodes {
             rule = self.rule(&node.split);
-            self.program.places.push(Place { rule, next: [next(node.left), next(node.right)] });
+            self.program
+                .places
+                .push(DescentNode { rule, next: [next(node.left), next(node.right)] });
         }
         // A leaf's rule means nothing, but must be one whose column exists.
-        let leaf = |leaf| Place { rule, next: [next(Child::Leaf(leaf)); 2] };
+        let leaf = |leaf| DescentNode { rule, next: [next(Child::Leaf(leaf)); 2] };
         self.program.places.extend((0..tree.leaves.len() as u32).map(leaf));
-        Form::Descent { first, leaves: nodes, end: self.program.places.len() }
+        LeafLookup::Descent { first, leaves: nodes, end: self.program.places.len() }
     }
 
     /// Emits children before parents, and of two children the one first that needs more slots,
     /// which keeps their number below the logarithm of the number of leaves (Sethi and Ullman
     /// 1970).
-    fn ordinary(&mut self, tree: &'m Tree) -> Form {
+    fn ordinary(&mut self, tree: &'m Tree) -> LeafLookup {
         let needs = slot_needs(tree);
         let first = self.program.steps.len();
         let mut slot_of = vec![0_u8; tree.nodes.len()];
@@ -304,37 +310,37 @@ impl<'m> Compiler<'m> {
                         slots += 1;
                         slots - 1
                     });
-                    Choice::Leaves { left: left as u8, right: right as u8, slot }
+                    SelectOperands::Leaves { left: left as u8, right: right as u8, slot }
                 }
                 (Child::Node(left), Child::Leaf(right)) => {
-                    Choice::RightLeaf { slot: slot_of[left as usize], right: right as u8 }
+                    SelectOperands::RightLeaf { slot: slot_of[left as usize], right: right as u8 }
                 }
                 (Child::Leaf(left), Child::Node(right)) => {
-                    Choice::LeftLeaf { left: left as u8, slot: slot_of[right as usize] }
+                    SelectOperands::LeftLeaf { left: left as u8, slot: slot_of[right as usize] }
                 }
                 (Child::Node(left), Child::Node(right)) => {
                     let (left, right) = (slot_of[left as usize], slot_of[right as usize]);
                     free.push(right);
-                    Choice::Slots { left, right }
+                    SelectOperands::Slots { left, right }
                 }
             };
             slot_of[index] = choice.result();
             let rule = self.rule(&node.split);
-            self.program.steps.push(Step { rule, choice });
+            self.program.steps.push(SelectStep { rule, choice });
         }
         self.program.slots = self.program.slots.max(slots as usize);
-        Form::Steps { first, end: self.program.steps.len(), slot: slot_of[0] as usize }
+        LeafLookup::Steps { first, end: self.program.steps.len(), slot: slot_of[0] as usize }
     }
 }
 
-impl Choice {
+impl SelectOperands {
     /// The slot of the result.
     fn result(self) -> u8 {
         match self {
-            Choice::Leaves { slot, .. }
-            | Choice::RightLeaf { slot, .. }
-            | Choice::LeftLeaf { slot, .. } => slot,
-            Choice::Slots { left, .. } => left,
+            SelectOperands::Leaves { slot, .. }
+            | SelectOperands::RightLeaf { slot, .. }
+            | SelectOperands::LeftLeaf { slot, .. } => slot,
+            SelectOperands::Slots { left, .. } => left,
         }
     }
 }

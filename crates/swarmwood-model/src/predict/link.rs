@@ -1,7 +1,7 @@
 //! From raw scores to predictions.
 
 use crate::ensemble::{Link, Model};
-use crate::predict::block::{BlockError, Value};
+use crate::predict::block::{BlockError, FeatureValue};
 
 /// The prediction for one row.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,7 +12,7 @@ pub enum Prediction {
     Class {
         /// The most probable class, an index into the target's classes; the first of equals.
         class: u32,
-        /// One probability a class.
+        /// One probability per class.
         probabilities: Vec<f64>,
     },
 }
@@ -20,14 +20,14 @@ pub enum Prediction {
 /// The predictions for a block of rows.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Predictions {
-    /// Of a regression model: one number a row.
+    /// Of a regression model: one number per row.
     Numbers(Vec<f64>),
     /// Of a classification model.
     Classes {
         /// The most probable class of each row, an index into the target's classes; the first of
         /// equals.
         classes: Vec<u32>,
-        /// Row by row one probability a class.
+        /// Row by row one probability per class.
         probabilities: Vec<f64>,
     },
 }
@@ -122,7 +122,7 @@ impl Model {
     /// The prediction for one row, by the plain walk.
     ///
     /// ```
-    /// use swarmwood_model::{*, predict::{Prediction, Value}};
+    /// use swarmwood_model::{*, predict::{Prediction, FeatureValue}};
     /// # let split = Split { feature: 0, test: Test::Above(30.0), missing_right: true };
     /// # let leaf = |value| Leaf { value, cover: 1.0 };
     /// # let node = Node { split, left: Child::Leaf(0), right: Child::Leaf(1), gain: 1.0, cover: 2.0 };
@@ -139,9 +139,9 @@ impl Model {
     /// #     provenance: Provenance::default(),
     /// # };
     /// // A model with one rule: age > 30 adds 2, else 1; it starts from 0.5.
-    /// assert_eq!(model.predict_row(&[Value::Number(31.0)]), Ok(Prediction::Number(2.5)));
+    /// assert_eq!(model.predict_row(&[FeatureValue::Number(31.0)]), Ok(Prediction::Number(2.5)));
     /// ```
-    pub fn predict_row(&self, row: &[Value]) -> Result<Prediction, BlockError> {
+    pub fn predict_row(&self, row: &[FeatureValue]) -> Result<Prediction, BlockError> {
         Ok(self.link.prediction(&self.raw_row(row, None)?))
     }
 }

@@ -2,13 +2,16 @@
 
 use std::ops::Range;
 
-use crate::ensemble::{Body, Linear, Member, Model};
-use crate::predict::block::{Block, BlockError, Value, level_counts};
-use crate::predict::columns::{Rest, Rows};
-use crate::predict::compile::{Choice, Compiled, Form, Place, Program, Rule, Step, compile};
-use crate::predict::kernels::wide::{Planes, Side, Wide};
+use crate::ensemble::{Body, LinearFunction, Member, Model};
+use crate::predict::block::{Block, BlockError, FeatureValue, level_counts};
+use crate::predict::columns::{BlockRows, TailBuffer};
+use crate::predict::compile::{
+    CodeTest, DescentNode, LeafLookup, ModelProgram, SelectOperands, SelectStep, TreeProgram,
+    compile,
+};
+use crate::predict::kernels::avx512::{Avx512, Planes, SelectSource};
 use crate::predict::kernels::{
-    Codes, Instructions, ROWS, Task, add_leaves, choose, choose_leaves, choose_left_leaf,
+    Codes, Instructions, KernelTask, ROWS, add_leaves, choose, choose_leaves, choose_left_leaf,
     choose_right_leaf, dispatch, mark, translate,
 };
 use crate::predict::walk::{add_linear, add_trees, known};
@@ -26,7 +29,7 @@ const GROUP: usize = 4;
 /// It borrows nothing and can be shared by threads, each with its own range of rows.
 ///
 /// ```
-/// use swarmwood_model::{*, predict::{Block, Predictor, Values}};
+/// use swarmwood_model::{*, predict::{Block, Predictor, ColumnView}};
 /// # let split = Split { feature: 0, test: Test::Above(30.0), missing_right: true };
 /// # let leaf = |value| Leaf { value, cover: 1.0 };
 /// # let node = Node { split, left: Child::Leaf(0), right: Child::Leaf(1), gain: 1.0, cover: 2.0 };
@@ -44,7 +47,7 @@ const GROUP: usize = 4;
 /// # };
 /// // A model with one rule: age > 30 (or missing) adds 2, else 1; it starts from 0.5.
 /// let ages = [29.0, 31.0, f64::NAN];
-/// let columns = [Values::Number(&ages)];
+/// let columns = [ColumnView::Number(&ages)];
 /// let mut raw = [0.0; 3];
 /// Predictor::new(&model).raw(&Block { columns: &columns, rows: 3 }, None, &mut raw)?;
 /// assert_eq!(raw, [1.5, 2.5, 2.5]);
@@ -56,8 +59,8 @@ pub struct Predictor {
     levels: Vec<Option<u32>>,
     base: Vec<f64>,
     members: Vec<Member>,
-    functions: Vec<Linear>,
-    program: Program,
+    functions: Vec<LinearFunction>,
+    program: ModelProgram,
     instructions: Instructions,
 }
 
@@ -114,12 +117,18 @@ impl Predictor {
         let outputs = self.outputs();
         self.check(block, &rows, out.len(), outputs)?;
         let trees = self.trees(first_rounds);
-        let mut scratch = Scratch::new(&self.program, trees);
+        let mut scratch = PredictScratch::new(&self.program, trees);
         for (start, out) in rows.step_by(ROWS).zip(out.chunks_mut(ROWS * outputs)) {
             let whole_block = out.len() >= FEW_ROWS * outputs;
             if whole_block && self.functions.is_empty() {
-                let task =
-                    RawTask { predictor: self, block, start, trees, scratch: &mut scratch, out };
+                let task = RawScoreTask {
+                    predictor: self,
+                    block,
+                    start,
+                    trees,
+                    scratch: &mut scratch,
+                    out,
+                };
                 dispatch(self.instructions, task);
                 continue;
             }
@@ -133,7 +142,7 @@ impl Predictor {
         Ok(())
     }
 
-    /// Leaf indices of all rows, row by row one a tree of the first `first_rounds` rounds or of
+    /// Leaf indices of all rows, row by row one per tree of the first `first_rounds` rounds or of
     /// all.
     pub fn leaves(
         &self,
@@ -157,10 +166,10 @@ impl Predictor {
         if trees == 0 {
             return Ok(());
         }
-        let mut scratch = Scratch::new(&self.program, trees);
+        let mut scratch = PredictScratch::new(&self.program, trees);
         for (start, out) in rows.step_by(ROWS).zip(out.chunks_mut(ROWS * trees)) {
             let task =
-                LeavesTask { predictor: self, block, start, trees, scratch: &mut scratch, out };
+                LeafIndexTask { predictor: self, block, start, trees, scratch: &mut scratch, out };
             dispatch(self.instructions, task);
         }
         Ok(())
@@ -181,7 +190,7 @@ impl Predictor {
         if found == expected { Ok(()) } else { Err(BlockError::Output { found, expected }) }
     }
 
-    fn value(&self, block: &Block<'_>, row: usize, feature: u32) -> Value {
+    fn value(&self, block: &Block<'_>, row: usize, feature: u32) -> FeatureValue {
         let feature = feature as usize;
         known(self.levels[feature], block.columns[feature].get(row))
     }
@@ -193,7 +202,7 @@ impl Predictor {
 }
 
 /// What a block needs while it is evaluated.
-struct Scratch {
+struct PredictScratch {
     columns: Vec<Codes>,
     slots: Vec<Codes>,
     translated: Codes,
@@ -202,63 +211,82 @@ struct Scratch {
     /// Leaf indices of a tree of any size.
     large: [u32; ROWS],
     sums: [f64; ROWS],
-    rest: Rest,
+    rest: TailBuffer,
 }
 
-impl Scratch {
-    fn new(program: &Program, trees: usize) -> Self {
+impl PredictScratch {
+    fn new(program: &ModelProgram, trees: usize) -> Self {
         let columns = trees.checked_sub(1).map_or(0, |last| program.trees[last].columns);
-        Scratch {
+        PredictScratch {
             columns: vec![[0; ROWS]; columns],
             slots: vec![[0; ROWS]; program.slots],
             translated: [0; ROWS],
             leaves: [[0; ROWS]; GROUP],
             large: [0; ROWS],
             sums: [0.0; ROWS],
-            rest: Rest::new(),
+            rest: TailBuffer::new(),
         }
     }
 
     #[inline(always)]
-    fn encode(&mut self, wide: Option<Wide>, program: &Program, block: &Block<'_>, start: usize) {
-        let mut rows = Rows { block, start, rest: &mut self.rest };
+    fn encode(
+        &mut self,
+        avx512: Option<Avx512>,
+        program: &ModelProgram,
+        block: &Block<'_>,
+        start: usize,
+    ) {
+        let mut rows = BlockRows { block, start, rest: &mut self.rest };
         let mut before = None;
         for (column, codes) in program.columns.iter().zip(&mut self.columns) {
-            column.encode(wide, &mut rows, before, codes);
+            column.encode(avx512, &mut rows, before, codes);
             before = Some(&*codes);
         }
     }
 
     /// Leaf indices of a tree with at most 256 leaves into `leaves[place]`.
     #[inline(always)]
-    fn find_leaves(&mut self, wide: Option<Wide>, program: &Program, form: &Form, place: usize) {
+    fn find_leaves(
+        &mut self,
+        avx512: Option<Avx512>,
+        program: &ModelProgram,
+        form: &LeafLookup,
+        place: usize,
+    ) {
         match form {
-            Form::Levels { first, count } => {
+            LeafLookup::Levels { first, count } => {
                 self.mark_levels(program, &program.rules[*first..first + count], place);
             }
-            Form::Steps { first, end, slot } => {
+            LeafLookup::Steps { first, end, slot } => {
                 for step in &program.steps[*first..*end] {
-                    self.step(wide, program, step);
+                    self.step(avx512, program, step);
                 }
                 self.leaves[place] = self.slots[*slot];
             }
-            Form::ManyLevels { .. } | Form::Descent { .. } => self.leaves[place].fill(0),
+            LeafLookup::ManyLevels { .. } | LeafLookup::Descent { .. } => {
+                self.leaves[place].fill(0)
+            }
         }
     }
 
     /// Leaf indices of any tree into `large`; the group of trees must be empty, its places are
     /// used.
     #[inline(always)]
-    fn find_large_leaves(&mut self, wide: Option<Wide>, program: &Program, form: &Form) {
+    fn find_large_leaves(
+        &mut self,
+        avx512: Option<Avx512>,
+        program: &ModelProgram,
+        form: &LeafLookup,
+    ) {
         match form {
-            Form::Levels { .. } | Form::Steps { .. } => {
-                self.find_leaves(wide, program, form, 0);
+            LeafLookup::Levels { .. } | LeafLookup::Steps { .. } => {
+                self.find_leaves(avx512, program, form, 0);
                 self.large
                     .iter_mut()
                     .zip(&self.leaves[0])
                     .for_each(|(leaf, low)| *leaf = u32::from(*low));
             }
-            Form::ManyLevels { first, count } => {
+            LeafLookup::ManyLevels { first, count } => {
                 let (low, high) = program.rules[*first..first + count].split_at(8);
                 self.mark_levels(program, low, 0);
                 self.mark_levels(program, high, 1);
@@ -267,7 +295,7 @@ impl Scratch {
                     *leaf = u32::from(*low) | u32::from(*high) << 8;
                 }
             }
-            Form::Descent { first, leaves, end } => {
+            LeafLookup::Descent { first, leaves, end } => {
                 self.descend(program, &program.places[*first..*end], *leaves as u32);
             }
         }
@@ -276,7 +304,7 @@ impl Scratch {
     /// Some rows at a time take a step each, so that the loads of one row do not wait for those of
     /// another.
     #[inline(always)]
-    fn descend(&mut self, program: &Program, places: &[Place], leaves: u32) {
+    fn descend(&mut self, program: &ModelProgram, places: &[DescentNode], leaves: u32) {
         const LANES: usize = 16;
         for (chunk, large) in self.large.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
             let mut at = [0_u32; LANES];
@@ -298,7 +326,7 @@ impl Scratch {
     }
 
     #[inline(always)]
-    fn mark_levels(&mut self, program: &Program, rules: &[Rule], place: usize) {
+    fn mark_levels(&mut self, program: &ModelProgram, rules: &[CodeTest], place: usize) {
         if rules.iter().any(|rule| rule.table.is_some()) {
             return self.mark_translated(program, rules, place);
         }
@@ -319,7 +347,7 @@ impl Scratch {
 
     /// As `mark_levels`, level by level, for trees with category rules.
     #[inline(always)]
-    fn mark_translated(&mut self, program: &Program, rules: &[Rule], place: usize) {
+    fn mark_translated(&mut self, program: &ModelProgram, rules: &[CodeTest], place: usize) {
         self.leaves[place].fill(0);
         for (level, rule) in rules.iter().enumerate() {
             let codes = codes_of(program, rule, &self.columns, &mut self.translated);
@@ -330,24 +358,24 @@ impl Scratch {
     }
 
     #[inline(always)]
-    fn step(&mut self, wide: Option<Wide>, program: &Program, step: &Step) {
-        let Step { rule, choice } = step;
+    fn step(&mut self, avx512: Option<Avx512>, program: &ModelProgram, step: &SelectStep) {
+        let SelectStep { rule, choice } = step;
         let codes = codes_of(program, rule, &self.columns, &mut self.translated);
         let slots = &mut self.slots;
-        if let Some(wide) = wide {
-            return choose_wide(wide, codes, rule.cut, *choice, slots);
+        if let Some(avx512) = avx512 {
+            return choose_avx512(avx512, codes, rule.cut, *choice, slots);
         }
         match *choice {
-            Choice::Leaves { left, right, slot } => {
+            SelectOperands::Leaves { left, right, slot } => {
                 choose_leaves(codes, rule.cut, left, right, &mut slots[slot as usize]);
             }
-            Choice::RightLeaf { slot, right } => {
+            SelectOperands::RightLeaf { slot, right } => {
                 choose_right_leaf(codes, rule.cut, right, &mut slots[slot as usize])
             }
-            Choice::LeftLeaf { left, slot } => {
+            SelectOperands::LeftLeaf { left, slot } => {
                 choose_left_leaf(codes, rule.cut, left, &mut slots[slot as usize])
             }
-            Choice::Slots { left, right } => {
+            SelectOperands::Slots { left, right } => {
                 if let Ok([left, right]) = slots.get_disjoint_mut([left as usize, right as usize]) {
                     choose(codes, rule.cut, right, left);
                 }
@@ -358,26 +386,38 @@ impl Scratch {
 
 /// A step with the widest instructions.
 #[inline(always)]
-fn choose_wide(wide: Wide, codes: &Codes, cut: u8, choice: Choice, slots: &mut [Codes]) {
+fn choose_avx512(
+    avx512: Avx512,
+    codes: &Codes,
+    cut: u8,
+    choice: SelectOperands,
+    slots: &mut [Codes],
+) {
     let (left, right, slot) = match choice {
-        Choice::Leaves { left, right, slot } => (Side::Leaf(left), Side::Leaf(right), slot),
-        Choice::RightLeaf { slot, right } => (Side::Same, Side::Leaf(right), slot),
-        Choice::LeftLeaf { left, slot } => (Side::Leaf(left), Side::Same, slot),
-        Choice::Slots { left, right } => {
+        SelectOperands::Leaves { left, right, slot } => {
+            (SelectSource::Leaf(left), SelectSource::Leaf(right), slot)
+        }
+        SelectOperands::RightLeaf { slot, right } => {
+            (SelectSource::Same, SelectSource::Leaf(right), slot)
+        }
+        SelectOperands::LeftLeaf { left, slot } => {
+            (SelectSource::Leaf(left), SelectSource::Same, slot)
+        }
+        SelectOperands::Slots { left, right } => {
             if let Ok([left, right]) = slots.get_disjoint_mut([left as usize, right as usize]) {
-                wide.choose(codes, cut, Side::Same, Side::Slot(right), left);
+                avx512.choose(codes, cut, SelectSource::Same, SelectSource::Slot(right), left);
             }
             return;
         }
     };
-    wide.choose(codes, cut, left, right, &mut slots[slot as usize]);
+    avx512.choose(codes, cut, left, right, &mut slots[slot as usize]);
 }
 
 /// The codes a rule compares with its cut.
 #[inline(always)]
 fn codes_of<'a>(
-    program: &Program,
-    rule: &Rule,
+    program: &ModelProgram,
+    rule: &CodeTest,
     columns: &'a [Codes],
     translated: &'a mut Codes,
 ) -> &'a Codes {
@@ -391,55 +431,55 @@ fn codes_of<'a>(
     }
 }
 
-/// The table of a tree's leaf values; see [`Program::values`].
+/// The table of a tree's leaf values; see [`ModelProgram::values`].
 #[inline(always)]
-fn table<'a>(program: &'a Program, tree: Option<&Compiled>) -> &'a [f64; 256] {
+fn table<'a>(program: &'a ModelProgram, tree: Option<&TreeProgram>) -> &'a [f64; 256] {
     const NONE: &[f64; 256] = &[0.0; 256];
     tree.and_then(|tree| program.values[tree.values..].first_chunk()).unwrap_or(NONE)
 }
 
 /// Raw scores of one block.
-struct RawTask<'a> {
+struct RawScoreTask<'a> {
     predictor: &'a Predictor,
     block: &'a Block<'a>,
     start: usize,
     trees: usize,
-    scratch: &'a mut Scratch,
+    scratch: &'a mut PredictScratch,
     out: &'a mut [f64],
 }
 
-impl Task for RawTask<'_> {
+impl KernelTask for RawScoreTask<'_> {
     #[inline(always)]
-    fn run(self, wide: Option<Wide>) {
+    fn run(self, avx512: Option<Avx512>) {
         let program = &self.predictor.program;
         let outputs = self.predictor.outputs();
-        self.scratch.encode(wide, program, self.block, self.start);
+        self.scratch.encode(avx512, program, self.block, self.start);
         for output in 0..outputs {
             self.scratch.sums = [self.predictor.base[output]; ROWS];
             // The trees of an output in order; the order between outputs is free.
-            let mut group: [Option<&Compiled>; GROUP] = [None; GROUP];
+            let mut group: [Option<&TreeProgram>; GROUP] = [None; GROUP];
             let mut held = 0;
             for tree in (output..self.trees).step_by(outputs) {
                 let compiled = &program.trees[tree];
-                if matches!(compiled.form, Form::Levels { .. } | Form::Steps { .. }) {
-                    self.scratch.find_leaves(wide, program, &compiled.form, held);
+                if matches!(compiled.form, LeafLookup::Levels { .. } | LeafLookup::Steps { .. }) {
+                    self.scratch.find_leaves(avx512, program, &compiled.form, held);
                     group[held] = Some(compiled);
                     held += 1;
                     if held == GROUP {
-                        self.scratch.add_group(wide, program, &group);
+                        self.scratch.add_group(avx512, program, &group);
                         held = 0;
                     }
                 } else {
-                    self.scratch.add_group(wide, program, &group[..held]);
+                    self.scratch.add_group(avx512, program, &group[..held]);
                     held = 0;
-                    self.scratch.find_large_leaves(wide, program, &compiled.form);
+                    self.scratch.find_large_leaves(avx512, program, &compiled.form);
                     let values = &program.values[compiled.values..];
                     for (sum, leaf) in self.scratch.sums.iter_mut().zip(&self.scratch.large) {
                         *sum += values[*leaf as usize];
                     }
                 }
             }
-            self.scratch.add_group(wide, program, &group[..held]);
+            self.scratch.add_group(avx512, program, &group[..held]);
             if outputs == 1 {
                 self.out.copy_from_slice(&self.scratch.sums[..self.out.len()]);
                 return;
@@ -452,11 +492,16 @@ impl Task for RawTask<'_> {
     }
 }
 
-impl Scratch {
+impl PredictScratch {
     /// Adds the values of a group of trees.
     #[inline(always)]
-    fn add_group(&mut self, wide: Option<Wide>, program: &Program, group: &[Option<&Compiled>]) {
-        if let Some(wide) = wide {
+    fn add_group(
+        &mut self,
+        avx512: Option<Avx512>,
+        program: &ModelProgram,
+        group: &[Option<&TreeProgram>],
+    ) {
+        if let Some(avx512) = avx512 {
             let mut trees: [(&Codes, &Planes); GROUP] = [(&self.leaves[0], NO_PLANES); GROUP];
             let mut found = 0;
             for ((tree, leaves), compiled) in trees.iter_mut().zip(&self.leaves).zip(group) {
@@ -466,7 +511,7 @@ impl Scratch {
                 }
             }
             if found == group.len() {
-                return wide.add_leaves(&trees[..found], &mut self.sums);
+                return avx512.add_leaves(&trees[..found], &mut self.sums);
             }
         }
         if let Ok(group) = <[_; GROUP]>::try_from(group) {
@@ -485,22 +530,22 @@ impl Scratch {
 const NO_PLANES: &Planes = &[[0; 64]; 8];
 
 /// Leaf indices of one block.
-struct LeavesTask<'a> {
+struct LeafIndexTask<'a> {
     predictor: &'a Predictor,
     block: &'a Block<'a>,
     start: usize,
     trees: usize,
-    scratch: &'a mut Scratch,
+    scratch: &'a mut PredictScratch,
     out: &'a mut [u32],
 }
 
-impl Task for LeavesTask<'_> {
+impl KernelTask for LeafIndexTask<'_> {
     #[inline(always)]
-    fn run(self, wide: Option<Wide>) {
+    fn run(self, avx512: Option<Avx512>) {
         let program = &self.predictor.program;
-        self.scratch.encode(wide, program, self.block, self.start);
+        self.scratch.encode(avx512, program, self.block, self.start);
         for tree in 0..self.trees {
-            self.scratch.find_large_leaves(wide, program, &program.trees[tree].form);
+            self.scratch.find_large_leaves(avx512, program, &program.trees[tree].form);
             for (out, leaf) in
                 self.out[tree..].iter_mut().step_by(self.trees).zip(&self.scratch.large)
             {

@@ -1,9 +1,9 @@
 use proptest::prelude::*;
 
-use super::columns::{Cuts, Encode, MAX_CUTS, Way};
+use super::columns::{EncodeTask, MAX_CUTS, SearchMethod, ThresholdSearch};
 use super::kernels::{self, Instructions, ROWS};
 use super::*;
-use crate::samples::{self, Dice, Size, any_model, borrowed, columns};
+use crate::samples::{self, SampleRng, SampleSize, any_model, borrowed, columns};
 use crate::*;
 
 fn same_bits(left: &[f64], right: &[f64]) -> bool {
@@ -12,7 +12,7 @@ fn same_bits(left: &[f64], right: &[f64]) -> bool {
 }
 
 /// Compares every batch way with the plain walk.
-fn agree(model: &Model, rows: &[Vec<Value>], first_rounds: Option<usize>) {
+fn agree(model: &Model, rows: &[Vec<FeatureValue>], first_rounds: Option<usize>) {
     let owned = columns(model, rows);
     let columns = borrowed(&owned);
     let block = Block { columns: &columns, rows: rows.len() };
@@ -50,22 +50,22 @@ proptest! {
 
     #[test]
     fn cuts_count_thresholds_below(seed: u64, scale in 0_usize..4, count in 1_usize..=MAX_CUTS) {
-        let dice = &mut Dice(seed);
-        let draw = |dice: &mut Dice| match scale {
-            0 => dice.below(300) as f64,
-            1 => dice.unit(),
-            2 => dice.unit() * 2_f64.powi(dice.below(2000) as i32 - 1000),
-            _ => f64::from_bits(dice.next()),
+        let rng = &mut SampleRng(seed);
+        let draw = |rng: &mut SampleRng| match scale {
+            0 => rng.below(300) as f64,
+            1 => rng.unit(),
+            2 => rng.unit() * 2_f64.powi(rng.below(2000) as i32 - 1000),
+            _ => f64::from_bits(rng.next()),
         };
-        let mut thresholds: Vec<f64> = (0..count).map(|_| draw(dice)).filter(|t| t.is_finite()).collect();
+        let mut thresholds: Vec<f64> = (0..count).map(|_| draw(rng)).filter(|t| t.is_finite()).collect();
         thresholds.sort_by(f64::total_cmp);
         thresholds.dedup();
         let mut values = [0.0; ROWS];
         for value in &mut values {
-            *value = match dice.below(3) {
-                0 if !thresholds.is_empty() => thresholds[dice.below(thresholds.len())],
-                1 if !thresholds.is_empty() => thresholds[dice.below(thresholds.len())].next_up(),
-                _ => draw(dice),
+            *value = match rng.below(3) {
+                0 if !thresholds.is_empty() => thresholds[rng.below(thresholds.len())],
+                1 if !thresholds.is_empty() => thresholds[rng.below(thresholds.len())].next_up(),
+                _ => draw(rng),
             };
         }
         values[..3].copy_from_slice(&[f64::NAN, f64::INFINITY, f64::NEG_INFINITY]);
@@ -73,8 +73,8 @@ proptest! {
             values.iter().map(|value| thresholds.iter().filter(|t| *value > **t).count() as u8).collect();
         for instructions in Instructions::all() {
             let mut codes = [0; ROWS];
-            let cuts = &Cuts::new(&thresholds);
-            kernels::dispatch(instructions, Encode { cuts, values: &values, codes: &mut codes });
+            let cuts = &ThresholdSearch::new(&thresholds);
+            kernels::dispatch(instructions, EncodeTask { cuts, values: &values, codes: &mut codes });
             prop_assert_eq!(&codes[..], &expected[..]);
         }
     }
@@ -85,13 +85,13 @@ proptest! {
 fn cuts_choose_by_spread() {
     let even: Vec<f64> = (0..100).map(f64::from).collect();
     let skewed: Vec<f64> = (0..100).map(|power| 2_f64.powi(power)).collect();
-    let way = |thresholds: &[f64]| Cuts::new(thresholds).way;
-    assert!(matches!(way(&even[..3]), Way::Few(_)));
-    assert!(matches!(way(&even), Way::Grid(grid) if grid.compares == 1));
-    assert!(matches!(way(&skewed), Way::Search { first_step: 64, .. }));
+    let way = |thresholds: &[f64]| ThresholdSearch::new(thresholds).way;
+    assert!(matches!(way(&even[..3]), SearchMethod::Few(_)));
+    assert!(matches!(way(&even), SearchMethod::Grid(grid) if grid.compares == 1));
+    assert!(matches!(way(&skewed), SearchMethod::Search { first_step: 64, .. }));
     assert!(matches!(
         way(&[f64::MIN, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, f64::MAX]),
-        Way::Search { .. }
+        SearchMethod::Search { .. }
     ));
 }
 
@@ -100,17 +100,17 @@ fn cuts_choose_by_spread() {
 #[test]
 fn oversized_models_agree() {
     for (leaves, levels) in [(64, 6), (65, 7), (256, 8), (257, 9), (900, 16)] {
-        let size = Size { features: 2, rounds: 12, leaves, levels };
+        let size = SampleSize { features: 2, rounds: 12, leaves, levels };
         let mut model = samples::model(3, size);
-        let dice = &mut Dice(leaves as u64);
+        let rng = &mut SampleRng(leaves as u64);
         let features = model.schema.features.clone();
-        let shape = |dice: &mut Dice, index: usize| match index % 2 {
-            0 => Shape::Ordinary(samples::tree(dice, &features, leaves)),
-            _ => Shape::Oblivious(samples::oblivious(dice, &features, levels)),
+        let shape = |rng: &mut SampleRng, index: usize| match index % 2 {
+            0 => Shape::Ordinary(samples::tree(rng, &features, leaves)),
+            _ => Shape::Oblivious(samples::oblivious(rng, &features, levels)),
         };
         let outputs = model.outputs();
-        let members = (0..6 * outputs)
-            .map(|i| Member { output: (i % outputs) as u32, shape: shape(dice, i) });
+        let members =
+            (0..6 * outputs).map(|i| Member { output: (i % outputs) as u32, shape: shape(rng, i) });
         model.body = Body::Trees(members.collect());
         assert_eq!(model.check(), Ok(()));
         agree(&model, &samples::rows(5, &model, 1500), None);
@@ -119,13 +119,13 @@ fn oversized_models_agree() {
 
 #[test]
 fn mismatched_input_is_refused() {
-    let model = samples::model(1, Size { features: 5, rounds: 1, leaves: 4, levels: 2 });
+    let model = samples::model(1, SampleSize { features: 5, rounds: 1, leaves: 4, levels: 2 });
     let rows = samples::rows(1, &model, 3);
     let owned = columns(&model, &rows);
     let good = borrowed(&owned);
     let predictor = Predictor::new(&model);
     let mut out = vec![0.0; 3 * model.outputs()];
-    let mut run = |columns: &[Values<'_>], rows, range| {
+    let mut run = |columns: &[ColumnView<'_>], rows, range| {
         predictor
             .raw_range(&Block { columns, rows }, range, None, &mut out)
             .map_err(|error| error.to_string())
@@ -148,7 +148,7 @@ fn mismatched_input_is_refused() {
         Err(BlockError::Columns { found: 4, expected: 5 })
     ));
     assert!(matches!(
-        model.raw_row(&[Value::Category(0); 5], None),
+        model.raw_row(&[FeatureValue::Category(0); 5], None),
         Err(BlockError::Kind { column: 0, .. })
     ));
 }

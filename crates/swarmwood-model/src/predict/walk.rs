@@ -1,15 +1,17 @@
 //! The plain walk from the root to a leaf, one row at a time: what a model means, and what every
 //! faster way must equal.
 
-use crate::ensemble::{Body, Linear, Member, Model, Shape, Term};
-use crate::predict::block::{BlockError, MISSING, Value, check_row};
+use crate::ensemble::{Body, LinearFunction, LinearTerm, Member, Model, Shape};
+use crate::predict::block::{BlockError, FeatureValue, MISSING, check_row};
 use crate::schema::Kind;
-use crate::tree::{Child, Oblivious, Split, Test, Tree};
+use crate::tree::{Child, ObliviousTree, Split, Test, Tree};
 
 /// A code the schema has no level for becomes [`MISSING`].
-pub(crate) fn known(levels: Option<u32>, value: Value) -> Value {
+pub(crate) fn known(levels: Option<u32>, value: FeatureValue) -> FeatureValue {
     match (value, levels) {
-        (Value::Category(code), Some(levels)) if code >= levels => Value::Category(MISSING),
+        (FeatureValue::Category(code), Some(levels)) if code >= levels => {
+            FeatureValue::Category(MISSING)
+        }
         _ => value,
     }
 }
@@ -17,12 +19,12 @@ pub(crate) fn known(levels: Option<u32>, value: Value) -> Value {
 impl Split {
     /// Whether a row with this value goes right. The code of a level the model does not know must
     /// be [`MISSING`].
-    pub fn goes_right(&self, value: Value) -> bool {
+    pub fn goes_right(&self, value: FeatureValue) -> bool {
         match (&self.test, value) {
-            (Test::Above(threshold), Value::Number(number)) if !number.is_nan() => {
+            (Test::Above(threshold), FeatureValue::Number(number)) if !number.is_nan() => {
                 number > *threshold
             }
-            (Test::In(set), Value::Category(code)) if code != MISSING => set.contains(code),
+            (Test::In(set), FeatureValue::Category(code)) if code != MISSING => set.contains(code),
             _ => self.missing_right,
         }
     }
@@ -30,7 +32,7 @@ impl Split {
 
 impl Tree {
     /// The leaf a row falls into; `value` gives the row's value of a feature.
-    pub fn leaf_of(&self, value: impl Fn(u32) -> Value) -> u32 {
+    pub fn leaf_of(&self, value: impl Fn(u32) -> FeatureValue) -> u32 {
         let mut at = self.root();
         loop {
             match at {
@@ -48,9 +50,9 @@ impl Tree {
     }
 }
 
-impl Oblivious {
+impl ObliviousTree {
     /// The leaf a row falls into; `value` gives the row's value of a feature.
-    pub fn leaf_of(&self, value: impl Fn(u32) -> Value) -> u32 {
+    pub fn leaf_of(&self, value: impl Fn(u32) -> FeatureValue) -> u32 {
         let side = |split: &Split| u32::from(split.goes_right(value(split.feature)));
         self.levels
             .iter()
@@ -61,7 +63,7 @@ impl Oblivious {
 
 impl Shape {
     /// The leaf a row falls into; `value` gives the row's value of a feature.
-    pub fn leaf_of(&self, value: impl Fn(u32) -> Value) -> u32 {
+    pub fn leaf_of(&self, value: impl Fn(u32) -> FeatureValue) -> u32 {
         match self {
             Shape::Ordinary(tree) => tree.leaf_of(value),
             Shape::Oblivious(tree) => tree.leaf_of(value),
@@ -69,14 +71,16 @@ impl Shape {
     }
 }
 
-impl Term {
+impl LinearTerm {
     /// What the term adds for a value.
-    pub(crate) fn add(&self, value: Value) -> f64 {
+    pub(crate) fn add(&self, value: FeatureValue) -> f64 {
         match (self, value) {
-            (Term::Number { weight, centre }, Value::Number(number)) if !number.is_nan() => {
+            (LinearTerm::Number { weight, centre }, FeatureValue::Number(number))
+                if !number.is_nan() =>
+            {
                 weight * (number - centre)
             }
-            (Term::Category { weights }, Value::Category(code)) => {
+            (LinearTerm::Category { weights }, FeatureValue::Category(code)) => {
                 weights.get(code as usize).copied().unwrap_or(0.0)
             }
             _ => 0.0,
@@ -85,7 +89,7 @@ impl Term {
 }
 
 /// Adds the leaf values of a row to its raw scores, in the order of the trees.
-pub(super) fn add_trees(members: &[Member], value: impl Fn(u32) -> Value, raw: &mut [f64]) {
+pub(super) fn add_trees(members: &[Member], value: impl Fn(u32) -> FeatureValue, raw: &mut [f64]) {
     for member in members {
         let leaf = member.shape.leaf_of(&value);
         raw[member.output as usize] += member.shape.leaves()[leaf as usize].value;
@@ -93,7 +97,11 @@ pub(super) fn add_trees(members: &[Member], value: impl Fn(u32) -> Value, raw: &
 }
 
 /// Adds the terms of a row to its raw scores, in the order of the features.
-pub(super) fn add_linear(functions: &[Linear], value: impl Fn(u32) -> Value, raw: &mut [f64]) {
+pub(super) fn add_linear(
+    functions: &[LinearFunction],
+    value: impl Fn(u32) -> FeatureValue,
+    raw: &mut [f64],
+) {
     for (function, raw) in functions.iter().zip(raw) {
         for (feature, term) in function.terms.iter().enumerate() {
             *raw += term.add(value(feature as u32));
@@ -103,7 +111,7 @@ pub(super) fn add_linear(functions: &[Linear], value: impl Fn(u32) -> Value, raw
 
 impl Model {
     /// A row's value of a feature, with unknown levels made missing.
-    fn value_of(&self, row: &[Value], feature: u32) -> Value {
+    fn value_of(&self, row: &[FeatureValue], feature: u32) -> FeatureValue {
         let levels = match &self.schema.features[feature as usize].kind {
             Kind::Number => None,
             Kind::Category { levels } => Some(levels.len() as u32),
@@ -117,7 +125,7 @@ impl Model {
     /// A linear model has no rounds and ignores `first_rounds`.
     pub fn raw_row(
         &self,
-        row: &[Value],
+        row: &[FeatureValue],
         first_rounds: Option<usize>,
     ) -> Result<Vec<f64>, BlockError> {
         check_row(&self.schema, row)?;
@@ -133,7 +141,7 @@ impl Model {
     /// The leaf one row falls into, tree by tree.
     pub fn leaves_row(
         &self,
-        row: &[Value],
+        row: &[FeatureValue],
         first_rounds: Option<usize>,
     ) -> Result<Vec<u32>, BlockError> {
         check_row(&self.schema, row)?;

@@ -11,14 +11,14 @@
 use std::collections::BTreeMap;
 
 use super::RulesError;
-use super::space::{Region, Space};
+use super::space::{Region, TreeSpace};
 
 /// Cells of the largest grid that is merged.
 pub(super) const MOST_CELLS: usize = 1 << 14;
 
 /// For each answer the boxes that its cells merge into.
 pub(super) fn merge(
-    space: &Space,
+    space: &TreeSpace,
     leaves: &[(&Region, usize)],
     answers: usize,
 ) -> Result<Vec<Vec<Region>>, RulesError> {
@@ -56,7 +56,7 @@ pub(super) fn merge(
 }
 
 /// Joins boxes that differ on one axis alone and touch there.
-fn merge_along(space: &Space, axis: usize, boxes: Vec<Region>) -> Vec<Region> {
+fn merge_along(space: &TreeSpace, axis: usize, boxes: Vec<Region>) -> Vec<Region> {
     let mut lines: BTreeMap<Region, Vec<Region>> = BTreeMap::new();
     for region in boxes {
         let (_, rest) = space.split_off(&region, axis);

@@ -10,12 +10,12 @@
 //! the leaves, which are few, never against the cells of a grid, which are many.
 
 use super::relax::relax;
-use super::space::{Region, Space};
+use super::space::{Region, TreeSpace};
 
 /// Other leaves a box is tried to be grown around, nearest in the order of the tree first.
 const NEIGHBOURS: usize = 64;
 
-/// Leaves of the largest tree whose boxes are grown and chosen; in a larger one conditions are
+/// ReachableLeaves of the largest tree whose boxes are grown and chosen; in a larger one conditions are
 /// dropped, and no more.
 pub(super) const MOST_LEAVES: usize = 512;
 
@@ -26,18 +26,18 @@ const ROUNDS: usize = 8;
 const PIECES: usize = 4096;
 
 /// The leaves of one answer and of all the others.
-pub(super) struct Task<'a> {
-    pub(super) space: &'a Space,
+pub(super) struct CoverProblem<'a> {
+    pub(super) space: &'a TreeSpace,
     pub(super) own: Vec<&'a Region>,
     pub(super) others: Vec<&'a Region>,
 }
 
-impl Task<'_> {
+impl CoverProblem<'_> {
     /// Boxes that hold every own leaf and meet none of the others.
     pub(super) fn cover(&self) -> Vec<Region> {
         let candidates = self.candidates();
         let by_score: [&dyn Fn(usize, usize) -> (usize, usize); 3] = [
-            // New leaves a condition, in parts of a thousand; then the most leaves; then the fewest
+            // New leaves per condition, in parts of a thousand; then the most leaves; then the fewest
             // conditions.
             &|leaves, conditions| (leaves * 1000 / (conditions + 1), leaves),
             &|leaves, conditions| (leaves, usize::MAX - conditions),

@@ -11,12 +11,12 @@
 use std::cmp::Reverse;
 
 use super::space::Region;
-use super::{Answer, Leaves, Rule, RuleSet};
-use crate::predict::Value;
+use super::{DecisionRule, ReachableLeaves, RulePrediction, RuleSet};
+use crate::predict::FeatureValue;
 
 /// What is known of the rows a rule holds for.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Figures {
+pub struct RuleStats {
     /// The share of all rows it holds for, at least.
     pub support: f64,
     /// The share of all rows it holds for, at most; equal to `support` where it is exact.
@@ -31,16 +31,16 @@ pub struct Figures {
     pub error: Option<f64>,
 }
 
-impl Figures {
+impl RuleStats {
     /// Whether the support is known exactly.
     pub fn is_exact(&self) -> bool {
         (self.support_at_most - self.support).abs() <= 1e-9
     }
 }
 
-impl Leaves<'_> {
+impl ReachableLeaves<'_> {
     /// What the leaves tell of a box with an answer.
-    pub(super) fn figures(&self, region: &Region, answer: usize) -> Figures {
+    pub(super) fn figures(&self, region: &Region, answer: usize) -> RuleStats {
         let inside = self
             .reached
             .iter()
@@ -52,7 +52,7 @@ impl Leaves<'_> {
     }
 
     /// What the leaves tell of everything with an answer: they are whole, so it is exact.
-    pub(super) fn figures_of_answer(&self, answer: usize) -> Figures {
+    pub(super) fn figures_of_answer(&self, answer: usize) -> RuleStats {
         let own: Vec<usize> = self
             .reached
             .iter()
@@ -63,22 +63,22 @@ impl Leaves<'_> {
         self.of_leaves(&own, support, answer)
     }
 
-    fn of_leaves(&self, inside: &[usize], support_at_most: f64, answer: usize) -> Figures {
+    fn of_leaves(&self, inside: &[usize], support_at_most: f64, answer: usize) -> RuleStats {
         let support: f64 = inside.iter().map(|leaf| self.single.shares[*leaf]).sum();
         let confidence = match self.answers.get(answer) {
-            Some(Answer::Class(class)) if support > 0.0 => {
+            Some(RulePrediction::Class(class)) if support > 0.0 => {
                 self.single.distribution(inside.iter().copied()).get(*class as usize).copied()
             }
             _ => None,
         };
         let lift = match (self.answers.get(answer), confidence) {
-            (Some(Answer::Class(class)), Some(confidence)) => {
+            (Some(RulePrediction::Class(class)), Some(confidence)) => {
                 let all = self.single.distribution(0..self.single.predictions.len());
                 lift(confidence, all.get(*class as usize).copied().unwrap_or(0.0))
             }
             _ => None,
         };
-        Figures { support, support_at_most, confidence, lift, error: None }
+        RuleStats { support, support_at_most, confidence, lift, error: None }
     }
 }
 
@@ -88,11 +88,11 @@ fn lift(confidence: f64, base: f64) -> Option<f64> {
 
 /// Answers together, classes in their order and numbers in theirs; within an answer the rule for
 /// most rows first.
-pub(super) fn in_reading_order(rules: &mut [Rule]) {
+pub(super) fn in_reading_order(rules: &mut [DecisionRule]) {
     rules.sort_by(|a, b| {
         let answers = match (a.answer, b.answer) {
-            (Answer::Number(a), Answer::Number(b)) => a.total_cmp(&b),
-            (Answer::Class(a), Answer::Class(b)) => a.cmp(&b),
+            (RulePrediction::Number(a), RulePrediction::Number(b)) => a.total_cmp(&b),
+            (RulePrediction::Class(a), RulePrediction::Class(b)) => a.cmp(&b),
             _ => std::cmp::Ordering::Equal,
         };
         let rows = b.figures.support_at_most.total_cmp(&a.figures.support_at_most);
@@ -102,17 +102,17 @@ pub(super) fn in_reading_order(rules: &mut [Rule]) {
 
 /// Rows counted for rules: weights, if rows have them.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Counts {
+pub struct RuleCounts {
     rows: u64,
     weight: f64,
     /// Weight of the rows of each class; empty for numbers.
     classes: Vec<f64>,
     /// One a rule, and a last one for "otherwise".
-    rules: Vec<Count>,
+    rules: Vec<RuleCount>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-struct Count {
+struct RuleCount {
     weight: f64,
     /// Weight of the rows whose class is the rule's.
     right: f64,
@@ -120,13 +120,13 @@ struct Count {
     squares: f64,
 }
 
-impl Count {
-    fn add(&mut self, answer: Answer, target: f64, weight: f64) {
+impl RuleCount {
+    fn add(&mut self, answer: RulePrediction, target: f64, weight: f64) {
         self.weight += weight;
         match answer {
-            Answer::Class(class) if f64::from(class) == target => self.right += weight,
-            Answer::Class(_) => {}
-            Answer::Number(number) => {
+            RulePrediction::Class(class) if f64::from(class) == target => self.right += weight,
+            RulePrediction::Class(_) => {}
+            RulePrediction::Number(number) => {
                 self.squares += weight * (target - number) * (target - number)
             }
         }
@@ -134,22 +134,22 @@ impl Count {
 }
 
 impl RuleSet<'_> {
-    /// Counts of no rows yet.
-    pub fn no_counts(&self) -> Counts {
+    /// RuleCounts of no rows yet.
+    pub fn no_counts(&self) -> RuleCounts {
         let classes = vec![0.0; self.schema.target.kind.classes().len()];
-        Counts {
+        RuleCounts {
             rows: 0,
             weight: 0.0,
             classes,
-            rules: vec![Count::default(); self.rules.len() + 1],
+            rules: vec![RuleCount::default(); self.rules.len() + 1],
         }
     }
 
-    /// Counts a row: its value of each feature, its target (for classes an index) and its weight.
+    /// RuleCounts a row: its value of each feature, its target (for classes an index) and its weight.
     pub fn count(
         &self,
-        counts: &mut Counts,
-        value: impl Fn(u32) -> Value,
+        counts: &mut RuleCounts,
+        value: impl Fn(u32) -> FeatureValue,
         target: f64,
         weight: f64,
     ) {
@@ -172,24 +172,24 @@ impl RuleSet<'_> {
 
     /// Puts what was counted in place of what the leaves told. Support is in weights; rows without
     /// weights weigh 1.
-    pub fn set_counts(&mut self, counts: &Counts) {
+    pub fn set_counts(&mut self, counts: &RuleCounts) {
         let total = counts.weight;
         let rules = self.rules.iter_mut().chain([&mut self.otherwise]);
         for (rule, count) in rules.zip(&counts.rules) {
             let support = if total > 0.0 { count.weight / total } else { 0.0 };
             let seen = count.weight > 0.0;
             let (confidence, error, base) = match rule.answer {
-                Answer::Class(class) => {
+                RulePrediction::Class(class) => {
                     let base =
                         counts.classes.get(class as usize).map_or(0.0, |weight| weight / total);
                     (seen.then(|| count.right / count.weight), None, base)
                 }
-                Answer::Number(_) => {
+                RulePrediction::Number(_) => {
                     (None, seen.then(|| (count.squares / count.weight).sqrt()), 0.0)
                 }
             };
             let lift = confidence.and_then(|confidence| lift(confidence, base));
-            rule.figures = Figures { support, support_at_most: support, confidence, lift, error };
+            rule.figures = RuleStats { support, support_at_most: support, confidence, lift, error };
         }
         self.rows = Some(counts.rows as f64);
         self.counted = true;

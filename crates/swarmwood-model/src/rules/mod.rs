@@ -2,10 +2,10 @@
 //!
 //! The way to each leaf is a rule already, but a long-winded one. Here the leaves of one answer (a
 //! class, or a number) are covered by few boxes with few conditions, answer by answer
-//! ([`Merge::Cover`]), and the answer that would need the most conditions becomes "otherwise".
+//! ([`RuleMerge::Cover`]), and the answer that would need the most conditions becomes "otherwise".
 //! Rules of different answers never hold for the same row, rules of one answer may; so their order
 //! does not matter, and on every input, whatever is missing, the rules say what the tree says.
-//! Phase 3 of Jun, Cho, Lee 2012 is there for comparison ([`Merge::Cells`]).
+//! Phase 3 of Jun, Cho, Lee 2012 is there for comparison ([`RuleMerge::Cells`]).
 //!
 //! **Invariant:** the rules and the tree agree on every input.
 
@@ -19,21 +19,21 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub use figures::{Counts, Figures};
+pub use figures::{RuleCounts, RuleStats};
 pub use write::RuleFormat;
 
 pub(crate) use write::{number, percent, short};
 
-use crate::predict::{MISSING, Prediction, Value};
+use crate::predict::{FeatureValue, MISSING, Prediction};
 use crate::schema::Schema;
-use crate::single::SingleTree;
+use crate::single_tree::SingleTree;
 use crate::tree::{Child, LevelSet, Tree};
-use cover::Task;
-use space::{Region, Space};
+use cover::CoverProblem;
+use space::{Region, TreeSpace};
 
 /// How leaves become rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Merge {
+pub enum RuleMerge {
     /// Each answer is covered by few boxes with few conditions.
     #[default]
     Cover,
@@ -60,7 +60,7 @@ pub enum RulesError {
 
 /// What a rule says.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Answer {
+pub enum RulePrediction {
     /// A class, an index into the target's classes.
     Class(u32),
     /// A number.
@@ -69,18 +69,18 @@ pub enum Answer {
 
 /// What must hold of one feature.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Condition {
+pub struct RuleCondition {
     /// Position in [`Schema::features`].
     pub feature: u32,
     /// The values that fulfil it.
-    pub holds: Holds,
+    pub holds: ValueSet,
     /// Whether a missing value (or a level the model never saw) fulfils it too.
     pub missing: bool,
 }
 
 /// The values that fulfil a condition, missing ones apart.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Holds {
+pub enum ValueSet {
     /// Numbers above the one bound and not above the other; without bounds every number.
     Interval {
         /// The bound that is not inside.
@@ -96,18 +96,18 @@ pub enum Holds {
 
 /// If all conditions hold, the answer.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Rule {
-    /// All of them must hold; one a feature at most.
-    pub conditions: Vec<Condition>,
+pub struct DecisionRule {
+    /// All of them must hold; one per feature at most.
+    pub conditions: Vec<RuleCondition>,
     /// What the model predicts where they hold.
-    pub answer: Answer,
+    pub answer: RulePrediction,
     /// What is known of the training rows they hold for.
-    pub figures: Figures,
+    pub figures: RuleStats,
 }
 
 /// How much there is to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Size {
+pub struct RuleSetSize {
     /// Rules, "otherwise" not counted.
     pub rules: usize,
     /// Conditions of all rules; an interval with two ends counts twice.
@@ -120,43 +120,45 @@ pub struct RuleSet<'a> {
     /// The names of features, levels and classes.
     pub schema: &'a Schema,
     /// The rules: answer by answer, those for most rows first.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<DecisionRule>,
     /// The rule without conditions that holds where no other does.
-    pub otherwise: Rule,
+    pub otherwise: DecisionRule,
     /// What there would be to read in the ways to the leaves of the tree.
-    pub paths: Size,
+    pub paths: RuleSetSize,
     /// The rows that figures are about, where their number is known.
     pub rows: Option<f64>,
     /// Whether the figures were counted on data.
     pub counted: bool,
 }
 
-impl Condition {
+impl RuleCondition {
     /// Whether a value fulfils the condition. A level the model does not know counts as missing.
-    pub fn is_met_by(&self, value: Value, schema: &Schema) -> bool {
+    pub fn is_met_by(&self, value: FeatureValue, schema: &Schema) -> bool {
         let levels = schema
             .features
             .get(self.feature as usize)
             .map_or(0, |feature| feature.kind.levels().len());
         match value {
-            Value::Number(number) if number.is_nan() => self.missing,
-            Value::Category(code) if code == MISSING || code as usize >= levels => self.missing,
-            Value::Number(number) => match self.holds {
-                Holds::Interval { above, at_most } => {
+            FeatureValue::Number(number) if number.is_nan() => self.missing,
+            FeatureValue::Category(code) if code == MISSING || code as usize >= levels => {
+                self.missing
+            }
+            FeatureValue::Number(number) => match self.holds {
+                ValueSet::Interval { above, at_most } => {
                     above.is_none_or(|above| number > above)
                         && at_most.is_none_or(|at_most| number <= at_most)
                 }
                 _ => false,
             },
-            Value::Category(code) => {
-                matches!(&self.holds, Holds::Levels(levels) if levels.contains(code))
+            FeatureValue::Category(code) => {
+                matches!(&self.holds, ValueSet::Levels(levels) if levels.contains(code))
             }
         }
     }
 
     /// How many conditions it counts as: an interval with two ends is two.
     pub fn size(&self) -> usize {
-        if matches!(self.holds, Holds::Interval { above: Some(_), at_most: Some(_) }) {
+        if matches!(self.holds, ValueSet::Interval { above: Some(_), at_most: Some(_) }) {
             2
         } else {
             1
@@ -164,9 +166,9 @@ impl Condition {
     }
 }
 
-impl Rule {
+impl DecisionRule {
     /// Whether the rule holds for a row, given its value of each feature.
-    pub fn holds(&self, value: impl Fn(u32) -> Value, schema: &Schema) -> bool {
+    pub fn holds(&self, value: impl Fn(u32) -> FeatureValue, schema: &Schema) -> bool {
         self.conditions
             .iter()
             .all(|condition| condition.is_met_by(value(condition.feature), schema))
@@ -175,47 +177,47 @@ impl Rule {
 
 impl RuleSet<'_> {
     /// How much there is to read.
-    pub fn size(&self) -> Size {
+    pub fn size(&self) -> RuleSetSize {
         let conditions =
-            self.rules.iter().flat_map(|rule| &rule.conditions).map(Condition::size).sum();
-        Size { rules: self.rules.len(), conditions }
+            self.rules.iter().flat_map(|rule| &rule.conditions).map(RuleCondition::size).sum();
+        RuleSetSize { rules: self.rules.len(), conditions }
     }
 
     /// What the rules say of a row, given its value of each feature.
-    pub fn answer(&self, value: impl Fn(u32) -> Value) -> Answer {
+    pub fn answer(&self, value: impl Fn(u32) -> FeatureValue) -> RulePrediction {
         let holding = self.rules.iter().find(|rule| rule.holds(&value, self.schema));
         holding.unwrap_or(&self.otherwise).answer
     }
 }
 
-impl From<&Prediction> for Answer {
-    fn from(prediction: &Prediction) -> Answer {
+impl From<&Prediction> for RulePrediction {
+    fn from(prediction: &Prediction) -> RulePrediction {
         match prediction {
-            Prediction::Class { class, .. } => Answer::Class(*class),
+            Prediction::Class { class, .. } => RulePrediction::Class(*class),
             // Zero and minus zero are one answer.
-            Prediction::Number(number) => Answer::Number(number + 0.0),
+            Prediction::Number(number) => RulePrediction::Number(number + 0.0),
         }
     }
 }
 
 /// The leaves some input reaches, with their boxes and answers.
-struct Leaves<'a> {
+struct ReachableLeaves<'a> {
     single: &'a SingleTree<'a>,
-    space: Space,
+    space: TreeSpace,
     /// Number in the tree, box, and answer as a position in `answers`.
     reached: Vec<(usize, Region, usize)>,
-    answers: Vec<Answer>,
+    answers: Vec<RulePrediction>,
 }
 
-impl<'a> Leaves<'a> {
+impl<'a> ReachableLeaves<'a> {
     fn new(single: &'a SingleTree<'a>) -> Self {
-        let (space, regions) = Space::of(&single.tree, &single.model.schema);
-        let mut answers: Vec<Answer> = Vec::new();
+        let (space, regions) = TreeSpace::of(&single.tree, &single.model.schema);
+        let mut answers: Vec<RulePrediction> = Vec::new();
         let mut reached = Vec::new();
         // In the order of the tree, left to right, where neighbours are close in space.
         for leaf in left_to_right(&single.tree) {
             let Some(region) = regions[leaf].clone() else { continue };
-            let answer = Answer::from(&single.predictions[leaf]);
+            let answer = RulePrediction::from(&single.predictions[leaf]);
             let known = answers.iter().position(|other| *other == answer);
             let at = known.unwrap_or_else(|| {
                 answers.push(answer);
@@ -223,12 +225,12 @@ impl<'a> Leaves<'a> {
             });
             reached.push((leaf, region, at));
         }
-        Leaves { single, space, reached, answers }
+        ReachableLeaves { single, space, reached, answers }
     }
 
     /// For each answer the boxes that cover it.
-    fn covers(&self, merge: Merge) -> Result<Vec<Vec<Region>>, RulesError> {
-        if merge == Merge::Cells {
+    fn covers(&self, merge: RuleMerge) -> Result<Vec<Vec<Region>>, RulesError> {
+        if merge == RuleMerge::Cells {
             let leaves: Vec<(&Region, usize)> =
                 self.reached.iter().map(|(_, region, at)| (region, *at)).collect();
             return cells::merge(&self.space, &leaves, self.answers.len());
@@ -237,10 +239,13 @@ impl<'a> Leaves<'a> {
             let wanted = self.reached.iter().filter(move |(_, _, at)| (*at == answer) == own);
             wanted.map(|(_, region, _)| region).collect()
         };
-        let task =
-            |answer| Task { space: &self.space, own: of(answer, true), others: of(answer, false) };
+        let task = |answer| CoverProblem {
+            space: &self.space,
+            own: of(answer, true),
+            others: of(answer, false),
+        };
         let large = self.reached.len() > cover::MOST_LEAVES;
-        let cover = |task: Task<'_>| if large { task.relaxed() } else { task.cover() };
+        let cover = |task: CoverProblem<'_>| if large { task.relaxed() } else { task.cover() };
         Ok((0..self.answers.len()).map(|answer| cover(task(answer))).collect())
     }
 }
@@ -273,13 +278,13 @@ impl<'a> SingleTree<'a> {
     /// # };
     /// // Four leaves, age <= 30 and dose <= 5 crossed, of which only the last says 2: eight conditions become two.
     /// let single = model.single_tree().unwrap();
-    /// let rules = single.rules(Merge::Cover)?;
+    /// let rules = single.rules(RuleMerge::Cover)?;
     /// assert_eq!((rules.paths.conditions, rules.size().conditions), (8, 2));
-    /// assert_eq!(rules.answer(|_| Value::Number(31.0)), Answer::Number(2.0));
+    /// assert_eq!(rules.answer(|_| FeatureValue::Number(31.0)), RulePrediction::Number(2.0));
     /// # Ok::<(), RulesError>(())
     /// ```
-    pub fn rules(&'a self, merge: Merge) -> Result<RuleSet<'a>, RulesError> {
-        let leaves = Leaves::new(self);
+    pub fn rules(&'a self, merge: RuleMerge) -> Result<RuleSet<'a>, RulesError> {
+        let leaves = ReachableLeaves::new(self);
         let covers = leaves.covers(merge)?;
         let size = |boxes: &Vec<Region>| {
             let conditions: usize = boxes.iter().map(|region| leaves.space.cost(region)).sum();
@@ -291,17 +296,17 @@ impl<'a> SingleTree<'a> {
         let mut rules = Vec::new();
         for (answer, boxes) in covers.iter().enumerate().filter(|(answer, _)| *answer != otherwise)
         {
-            rules.extend(boxes.iter().map(|region| Rule {
+            rules.extend(boxes.iter().map(|region| DecisionRule {
                 conditions: leaves.space.describe(region),
                 answer: leaves.answers[answer],
                 figures: leaves.figures(region, answer),
             }));
         }
         figures::in_reading_order(&mut rules);
-        let otherwise = Rule {
+        let otherwise = DecisionRule {
             conditions: Vec::new(),
             // A tree has at least one leaf, and its first is reached by somebody.
-            answer: leaves.answers.get(otherwise).copied().unwrap_or(Answer::Number(0.0)),
+            answer: leaves.answers.get(otherwise).copied().unwrap_or(RulePrediction::Number(0.0)),
             figures: leaves.figures_of_answer(otherwise),
         };
         let (schema, paths, rows) = (&self.model.schema, paths(&self.tree), self.rows());
@@ -310,13 +315,13 @@ impl<'a> SingleTree<'a> {
 }
 
 /// What there is to read in the ways from the root to the leaves.
-fn paths(tree: &Tree) -> Size {
-    let mut size = Size::default();
+fn paths(tree: &Tree) -> RuleSetSize {
+    let mut size = RuleSetSize::default();
     let mut open = vec![(tree.root(), 0)];
     while let Some((at, depth)) = open.pop() {
         match at {
             Child::Leaf(_) => {
-                size = Size { rules: size.rules + 1, conditions: size.conditions + depth }
+                size = RuleSetSize { rules: size.rules + 1, conditions: size.conditions + depth }
             }
             Child::Node(node) => {
                 let node = &tree.nodes[node as usize];

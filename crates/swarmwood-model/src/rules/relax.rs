@@ -6,7 +6,7 @@
 //! of conditions that keeps out every one of the others: a minimum hitting set, found by branching
 //! on the box that the fewest conditions keep out.
 
-use super::space::{Region, Space};
+use super::space::{Region, TreeSpace};
 
 /// Smallest sets that are handed on: they can be worth differently to the cover.
 const KEPT: usize = 6;
@@ -16,7 +16,7 @@ const STEPS: usize = 20_000;
 
 /// The boxes with the fewest conditions of `region` that meet none of `others`; `region` itself
 /// must meet none.
-pub(super) fn relax(space: &Space, region: &Region, others: &[&Region]) -> Vec<Region> {
+pub(super) fn relax(space: &TreeSpace, region: &Region, others: &[&Region]) -> Vec<Region> {
     let conditions = space.conditions(region);
     if conditions.len() > 128 {
         return vec![relax_in_turn(space, &conditions, others)];
@@ -36,8 +36,12 @@ pub(super) fn relax(space: &Space, region: &Region, others: &[&Region]) -> Vec<R
             needed.push(mask);
         }
     }
-    let mut search =
-        Search { needed: &needed, found: Vec::new(), size: conditions.len() as u32, steps: STEPS };
+    let mut search = HittingSetSearch {
+        needed: &needed,
+        found: Vec::new(),
+        size: conditions.len() as u32,
+        steps: STEPS,
+    };
     search.branch(0);
     let build = |chosen: u128| {
         let kept = conditions.iter().enumerate().filter(|(at, _)| chosen >> at & 1 == 1);
@@ -48,7 +52,7 @@ pub(super) fn relax(space: &Space, region: &Region, others: &[&Region]) -> Vec<R
     search.found.into_iter().map(build).collect()
 }
 
-struct Search<'a> {
+struct HittingSetSearch<'a> {
     needed: &'a [u128],
     /// The smallest sets so far, all of one size.
     found: Vec<u128>,
@@ -56,7 +60,7 @@ struct Search<'a> {
     steps: usize,
 }
 
-impl Search<'_> {
+impl HittingSetSearch<'_> {
     fn branch(&mut self, chosen: u128) {
         let size = chosen.count_ones();
         let Some(open) = self.needed.iter().find(|mask| **mask & chosen == 0) else {
@@ -84,7 +88,7 @@ impl Search<'_> {
 }
 
 /// Drops one condition after the other while the box stays clear: for boxes with very many of them.
-fn relax_in_turn(space: &Space, conditions: &[Region], others: &[&Region]) -> Region {
+fn relax_in_turn(space: &TreeSpace, conditions: &[Region], others: &[&Region]) -> Region {
     let mut kept: Vec<&Region> = conditions.iter().collect();
     let clear = |kept: &[&Region]| {
         others.iter().all(|other| kept.iter().any(|condition| !space.meet(condition, other)))

@@ -3,14 +3,14 @@
 //! Two values of a feature that every question of the tree answers alike belong to one *atom*: for
 //! numbers the interval between two neighbouring thresholds, for categories the levels that are in
 //! the same sets. A missing value is a value like any other: it belongs to an atom that is answered
-//! as it is, or is an atom of its own. A box is a set of atoms a feature. There are finitely many,
+//! as it is, or is an atom of its own. A box is a set of atoms per feature. There are finitely many,
 //! so that whatever is shown of boxes holds for every input, infinities, missing values and levels
 //! never seen included.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::rules::{Condition, Holds};
+use crate::rules::{RuleCondition, ValueSet};
 use crate::schema::{Kind, Schema};
 use crate::tree::{Child, LevelSet, Split, Test, Tree};
 
@@ -20,7 +20,7 @@ pub(super) struct Region(Vec<u64>);
 
 /// What the atoms of an axis hold.
 #[derive(Debug)]
-enum Atoms {
+enum AxisAtoms {
     /// Thresholds in ascending order: atom `i` has the numbers above threshold `i - 1` up to
     /// threshold `i`.
     Numbers(Vec<f64>),
@@ -30,9 +30,9 @@ enum Atoms {
 
 /// A feature the tree asks for.
 #[derive(Debug)]
-struct Axis {
+struct FeatureAxis {
     feature: u32,
-    atoms: Atoms,
+    atoms: AxisAtoms,
     /// How many atoms there are.
     count: usize,
     /// The atom that missing values belong to.
@@ -43,13 +43,13 @@ struct Axis {
 
 /// The axes of a tree, in the order in which their features are first asked for.
 #[derive(Debug)]
-pub(super) struct Space {
-    axes: Vec<Axis>,
+pub(super) struct TreeSpace {
+    axes: Vec<FeatureAxis>,
     everything: Region,
 }
 
-impl Axis {
-    fn new(feature: u32, kind: &Kind, splits: &[&Split], first_word: usize) -> Axis {
+impl FeatureAxis {
+    fn new(feature: u32, kind: &Kind, splits: &[&Split], first_word: usize) -> FeatureAxis {
         let (atoms, distinct, missing) = match kind {
             Kind::Number => {
                 let thresholds = thresholds(splits);
@@ -60,7 +60,7 @@ impl Axis {
                     })
                 };
                 let missing = (0..atoms).find(like_missing).unwrap_or(atoms);
-                (Atoms::Numbers(thresholds), atoms, missing)
+                (AxisAtoms::Numbers(thresholds), atoms, missing)
             }
             Kind::Category { levels } => {
                 let mut groups: BTreeMap<Vec<bool>, Vec<u32>> = BTreeMap::new();
@@ -81,25 +81,31 @@ impl Axis {
                 let distinct = atoms.len();
                 let mut sets: Vec<LevelSet> = atoms.into_iter().map(|(codes, _)| codes).collect();
                 sets.resize(distinct.max(missing + 1), LevelSet::default());
-                (Atoms::Levels(sets), distinct, missing)
+                (AxisAtoms::Levels(sets), distinct, missing)
             }
         };
         let count = distinct.max(missing + 1);
-        Axis { feature, atoms, count, missing, words: first_word..first_word + count.div_ceil(64) }
+        FeatureAxis {
+            feature,
+            atoms,
+            count,
+            missing,
+            words: first_word..first_word + count.div_ceil(64),
+        }
     }
 
     /// The atoms that pass a split on this axis.
     fn passing(&self, split: &Split) -> Vec<bool> {
         let passes = |atom: usize| match &self.atoms {
-            Atoms::Numbers(thresholds) if atom <= thresholds.len() => {
+            AxisAtoms::Numbers(thresholds) if atom <= thresholds.len() => {
                 number_passes(thresholds, split, atom)
             }
-            Atoms::Levels(sets) => sets[atom]
+            AxisAtoms::Levels(sets) => sets[atom]
                 .iter()
                 .next()
                 .map_or(split.missing_right, |code| level_passes(split, code)),
             // The atom of missing values alone.
-            Atoms::Numbers(_) => split.missing_right,
+            AxisAtoms::Numbers(_) => split.missing_right,
         };
         (0..self.count).map(passes).collect()
     }
@@ -107,8 +113,8 @@ impl Axis {
     /// How many atoms are intervals, which a box holds without a gap.
     fn ordered(&self) -> usize {
         match &self.atoms {
-            Atoms::Numbers(thresholds) => thresholds.len() + 1,
-            Atoms::Levels(_) => 0,
+            AxisAtoms::Numbers(thresholds) => thresholds.len() + 1,
+            AxisAtoms::Levels(_) => 0,
         }
     }
 }
@@ -134,10 +140,10 @@ fn level_passes(split: &Split, code: u32) -> bool {
     matches!(&split.test, Test::In(set) if set.contains(code))
 }
 
-impl Space {
+impl TreeSpace {
     /// The space of a tree and the box of each of its leaves; `None` for a leaf that no input
     /// reaches.
-    pub(super) fn of(tree: &Tree, schema: &Schema) -> (Space, Vec<Option<Region>>) {
+    pub(super) fn of(tree: &Tree, schema: &Schema) -> (TreeSpace, Vec<Option<Region>>) {
         let mut order: Vec<u32> = Vec::new();
         let mut splits: BTreeMap<u32, Vec<&Split>> = BTreeMap::new();
         for node in &tree.nodes {
@@ -147,10 +153,10 @@ impl Space {
             }
             of_feature.push(&node.split);
         }
-        let mut axes: Vec<Axis> = Vec::new();
+        let mut axes: Vec<FeatureAxis> = Vec::new();
         for feature in order {
             let first_word = axes.last().map_or(0, |axis| axis.words.end);
-            axes.push(Axis::new(
+            axes.push(FeatureAxis::new(
                 feature,
                 &schema.features[feature as usize].kind,
                 &splits[&feature],
@@ -162,13 +168,13 @@ impl Space {
         for axis in &axes {
             (0..axis.count).for_each(|atom| everything.insert(axis, atom));
         }
-        let space = Space { axes, everything };
+        let space = TreeSpace { axes, everything };
         let leaves = space.leaves(tree);
         (space, leaves)
     }
 
     fn leaves(&self, tree: &Tree) -> Vec<Option<Region>> {
-        let axis_of: BTreeMap<u32, &Axis> =
+        let axis_of: BTreeMap<u32, &FeatureAxis> =
             self.axes.iter().map(|axis| (axis.feature, axis)).collect();
         let mut regions = vec![None; tree.leaves.len()];
         // A stack instead of recursion: the depth of a tree has no bound.
@@ -272,24 +278,24 @@ impl Space {
     }
 
     /// The conditions of a box in terms of values.
-    pub(super) fn describe(&self, region: &Region) -> Vec<Condition> {
+    pub(super) fn describe(&self, region: &Region) -> Vec<RuleCondition> {
         let bound = self.axes.iter().filter(|axis| !self.is_free(region, axis));
-        let describe = |axis: &Axis| {
+        let describe = |axis: &FeatureAxis| {
             let holds = match &axis.atoms {
-                Atoms::Numbers(thresholds) => match interval(region, axis) {
-                    Some((first, last)) => Holds::Interval {
+                AxisAtoms::Numbers(thresholds) => match interval(region, axis) {
+                    Some((first, last)) => ValueSet::Interval {
                         above: first.checked_sub(1).map(|below| thresholds[below]),
                         at_most: thresholds.get(last).copied(),
                     },
-                    None => Holds::Nothing,
+                    None => ValueSet::Nothing,
                 },
-                Atoms::Levels(sets) => {
+                AxisAtoms::Levels(sets) => {
                     let inside = (0..axis.count).filter(|&atom| region.has(axis, atom));
                     let levels: LevelSet = inside.flat_map(|atom| sets[atom].iter()).collect();
-                    if levels.is_empty() { Holds::Nothing } else { Holds::Levels(levels) }
+                    if levels.is_empty() { ValueSet::Nothing } else { ValueSet::Levels(levels) }
                 }
             };
-            Condition { feature: axis.feature, holds, missing: region.has(axis, axis.missing) }
+            RuleCondition { feature: axis.feature, holds, missing: region.has(axis, axis.missing) }
         };
         bound.map(describe).collect()
     }
@@ -329,11 +335,11 @@ impl Space {
         }
     }
 
-    fn is_free(&self, region: &Region, axis: &Axis) -> bool {
+    fn is_free(&self, region: &Region, axis: &FeatureAxis) -> bool {
         axis.words.clone().all(|word| region.0[word] == self.everything.0[word])
     }
 
-    fn everywhere_but_on(&self, axis: &Axis, keeps: impl Fn(usize) -> bool) -> Region {
+    fn everywhere_but_on(&self, axis: &FeatureAxis, keeps: impl Fn(usize) -> bool) -> Region {
         let mut region = self.everything.clone();
         (0..axis.count).filter(|&atom| !keeps(atom)).for_each(|atom| region.remove(axis, atom));
         region
@@ -341,25 +347,25 @@ impl Space {
 }
 
 /// The first and the last interval of a box on an axis of numbers.
-fn interval(region: &Region, axis: &Axis) -> Option<(usize, usize)> {
+fn interval(region: &Region, axis: &FeatureAxis) -> Option<(usize, usize)> {
     let inside = |atom: &usize| region.has(axis, *atom);
     Some(((0..axis.ordered()).find(inside)?, (0..axis.ordered()).rev().find(inside)?))
 }
 
 impl Region {
-    fn insert(&mut self, axis: &Axis, atom: usize) {
+    fn insert(&mut self, axis: &FeatureAxis, atom: usize) {
         self.0[axis.words.start + atom / 64] |= 1 << (atom % 64);
     }
 
-    fn remove(&mut self, axis: &Axis, atom: usize) {
+    fn remove(&mut self, axis: &FeatureAxis, atom: usize) {
         self.0[axis.words.start + atom / 64] &= !(1 << (atom % 64));
     }
 
-    fn has(&self, axis: &Axis, atom: usize) -> bool {
+    fn has(&self, axis: &FeatureAxis, atom: usize) -> bool {
         self.0[axis.words.start + atom / 64] >> (atom % 64) & 1 == 1
     }
 
-    fn is_empty_on(&self, axis: &Axis) -> bool {
+    fn is_empty_on(&self, axis: &FeatureAxis) -> bool {
         self.0[axis.words.clone()].iter().all(|word| *word == 0)
     }
 

@@ -1,25 +1,25 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::samples::{Dice, Size as ModelSize, model, oblivious, rows, tree};
+use crate::samples::{SampleRng, SampleSize, model, oblivious, rows, tree};
 use crate::*;
 
 /// A model of one random tree with few distinct answers: a number, two classes or three.
 fn single(seed: u64, features: usize, leaves: usize) -> Model {
-    let mut model = model(seed, ModelSize { features, rounds: 0, leaves: 1, levels: 0 });
-    let dice = &mut Dice(seed ^ 0x5EED);
-    let mut one = if dice.chance(80) {
-        tree(dice, &model.schema.features, leaves)
+    let mut model = model(seed, SampleSize { features, rounds: 0, leaves: 1, levels: 0 });
+    let rng = &mut SampleRng(seed ^ 0x5EED);
+    let mut one = if rng.chance(80) {
+        tree(rng, &model.schema.features, leaves)
     } else {
-        oblivious(dice, &model.schema.features, 3).to_tree()
+        oblivious(rng, &model.schema.features, 3).to_tree()
     };
-    let answers = 2 + dice.below(3);
-    one.leaves.iter_mut().for_each(|leaf| leaf.value = dice.below(answers) as f64 - 0.5);
-    let outputs = 1 + 2 * dice.below(2);
+    let answers = 2 + rng.below(3);
+    one.leaves.iter_mut().for_each(|leaf| leaf.value = rng.below(answers) as f64 - 0.5);
+    let outputs = 1 + 2 * rng.below(2);
     let classes = |count: usize| {
         TargetKind::Classes((0..count).map(|class| format!("class {class}")).collect())
     };
-    (model.link, model.schema.target.kind) = match (outputs, dice.chance(50)) {
+    (model.link, model.schema.target.kind) = match (outputs, rng.chance(50)) {
         (1, true) => (Link::Sigmoid, classes(2)),
         (1, false) => (Link::Identity, TargetKind::Number),
         _ => (Link::Softmax, classes(3)),
@@ -39,11 +39,11 @@ fn single(seed: u64, features: usize, leaves: usize) -> Model {
 
 /// One value of each kind the tree can tell apart, and more: thresholds and their neighbours,
 /// infinities, missing values, every level and one that is not there.
-fn all_values(model: &Model, feature: usize) -> Vec<Value> {
+fn all_values(model: &Model, feature: usize) -> Vec<FeatureValue> {
     let splits = model.members().iter().flat_map(|member| member.shape.splits());
     match &model.schema.features[feature].kind {
         Kind::Category { levels } => {
-            (0..=levels.len() as u32).chain([MISSING]).map(Value::Category).collect()
+            (0..=levels.len() as u32).chain([MISSING]).map(FeatureValue::Category).collect()
         }
         Kind::Number => {
             let mut values = vec![f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0];
@@ -52,15 +52,15 @@ fn all_values(model: &Model, feature: usize) -> Vec<Value> {
                     values.extend([threshold, threshold.next_up()]);
                 }
             }
-            values.into_iter().map(Value::Number).collect()
+            values.into_iter().map(FeatureValue::Number).collect()
         }
     }
 }
 
 /// Checks the rules on every combination of values if there are few, and on many random ones.
 fn check_agreement(model: &Model, rules: &RuleSet<'_>, seed: u64) {
-    let agree = |row: &[Value]| {
-        let expected = Answer::from(&model.predict_row(row).unwrap());
+    let agree = |row: &[FeatureValue]| {
+        let expected = RulePrediction::from(&model.predict_row(row).unwrap());
         assert_eq!(
             rules.answer(|feature| row[feature as usize]),
             expected,
@@ -75,7 +75,7 @@ fn check_agreement(model: &Model, rules: &RuleSet<'_>, seed: u64) {
         assert!(holding.into_iter().all(|rule| rule.answer == expected), "{row:?}");
     };
     rows(seed, model, 300).iter().for_each(|row| agree(row));
-    let values: Vec<Vec<Value>> =
+    let values: Vec<Vec<FeatureValue>> =
         (0..model.schema.features.len()).map(|feature| all_values(model, feature)).collect();
     let used: Vec<usize> = {
         let mut used: Vec<usize> = model
@@ -91,13 +91,13 @@ fn check_agreement(model: &Model, rules: &RuleSet<'_>, seed: u64) {
     let combinations = used
         .iter()
         .fold(1_usize, |product, &feature| product.saturating_mul(values[feature].len()));
-    let mut row: Vec<Value> = values.iter().map(|values| values[0]).collect();
-    let dice = &mut Dice(seed);
+    let mut row: Vec<FeatureValue> = values.iter().map(|values| values[0]).collect();
+    let rng = &mut SampleRng(seed);
     for number in 0..combinations.min(3000) {
         let mut rest = number;
         for &feature in &used {
             let count = values[feature].len();
-            let at = if combinations <= 3000 { rest % count } else { dice.below(count) };
+            let at = if combinations <= 3000 { rest % count } else { rng.below(count) };
             rest /= count;
             row[feature] = values[feature][at];
         }
@@ -111,11 +111,11 @@ proptest! {
         let model = single(seed, features, leaves);
         prop_assert_eq!(model.check(), Ok(()));
         let tree = model.single_tree().unwrap();
-        let rules = tree.rules(Merge::Cover).unwrap();
+        let rules = tree.rules(RuleMerge::Cover).unwrap();
         check_agreement(&model, &rules, seed);
         prop_assert!(rules.size().conditions <= rules.paths.conditions);
         prop_assert!(rules.size().rules <= rules.paths.rules);
-        if let Ok(merged) = tree.rules(Merge::Cells) {
+        if let Ok(merged) = tree.rules(RuleMerge::Cells) {
             check_agreement(&model, &merged, seed);
         }
     }
@@ -124,10 +124,10 @@ proptest! {
 /// A small tree over three numbers with two answers, and missing values that always go left.
 fn small(seed: u64, leaves: usize) -> (Tree, Schema) {
     let model = single(seed, 3, 1);
-    let dice = &mut Dice(seed);
-    let mut one = tree(dice, &model.schema.features, leaves);
+    let rng = &mut SampleRng(seed);
+    let mut one = tree(rng, &model.schema.features, leaves);
     one.nodes.iter_mut().for_each(|node| node.split.missing_right = false);
-    one.leaves.iter_mut().for_each(|leaf| leaf.value = dice.below(2) as f64);
+    one.leaves.iter_mut().for_each(|leaf| leaf.value = rng.below(2) as f64);
     (one, model.schema)
 }
 
@@ -142,7 +142,7 @@ fn boxes<'a>(tree: &Tree, regions: &'a [Option<Region>], value: f64) -> Vec<&'a 
 fn relaxed_boxes_have_the_fewest_conditions() {
     for seed in 0..200 {
         let (tree, schema) = small(seed, 9);
-        let (space, regions) = Space::of(&tree, &schema);
+        let (space, regions) = TreeSpace::of(&tree, &schema);
         let others = boxes(&tree, &regions, 1.0);
         for own in boxes(&tree, &regions, 0.0) {
             let conditions = space.conditions(own);
@@ -172,7 +172,7 @@ struct Oracle {
 }
 
 impl Oracle {
-    fn new(space: &Space, own: &[&Region], others: &[&Region]) -> (Oracle, u128) {
+    fn new(space: &TreeSpace, own: &[&Region], others: &[&Region]) -> (Oracle, u128) {
         let sizes = space.sizes();
         let count: usize = sizes.iter().product();
         let atoms = |number: usize| {
@@ -234,14 +234,14 @@ fn covers_are_nearly_the_shortest() {
     let (mut found, mut optimal, mut equal, mut tried) = (0, 0, 0, 0);
     for seed in 0..300 {
         let (tree, schema) = small(seed, 7);
-        let (space, regions) = Space::of(&tree, &schema);
+        let (space, regions) = TreeSpace::of(&tree, &schema);
         let (own, others) = (boxes(&tree, &regions, 0.0), boxes(&tree, &regions, 1.0));
         if own.is_empty() || others.is_empty() {
             continue;
         }
         let (mut oracle, all) = Oracle::new(&space, &own, &others);
         oracle.search(all, 0);
-        let task = Task { space: &space, own, others };
+        let task = CoverProblem { space: &space, own, others };
         let (conditions, _) = task.size(&task.cover());
         assert!(
             conditions >= oracle.best,
@@ -262,7 +262,7 @@ fn covers_are_nearly_the_shortest() {
 fn large_trees_agree_too() {
     let model = single(11, 7, 700);
     let tree = model.single_tree().unwrap();
-    let rules = tree.rules(Merge::Cover).unwrap();
+    let rules = tree.rules(RuleMerge::Cover).unwrap();
     check_agreement(&model, &rules, 5);
     assert!(rules.size().conditions < rules.paths.conditions / 2);
 }
@@ -320,9 +320,9 @@ fn the_worked_example() {
     let model = worked();
     assert_eq!(model.check(), Ok(()));
     let tree = model.single_tree().unwrap();
-    let rules = tree.rules(Merge::Cover).unwrap();
+    let rules = tree.rules(RuleMerge::Cover).unwrap();
     check_agreement(&model, &rules, 1);
-    assert_eq!(rules.paths, Size { rules: 5, conditions: 12 });
+    assert_eq!(rules.paths, RuleSetSize { rules: 5, conditions: 12 });
     let text = rules.to_text(RuleFormat::Text);
     let expected = "\
 # 2 rules with 3 conditions and an otherwise; the 5 leaf paths had 12 conditions
@@ -342,7 +342,7 @@ OTHERWISE yes (confidence 80 %, 100 rows, lift 1.89)
 fn figures_are_counted() {
     let model = worked();
     let tree = model.single_tree().unwrap();
-    let mut rules = tree.rules(Merge::Cover).unwrap();
+    let mut rules = tree.rules(RuleMerge::Cover).unwrap();
     let mut counts = rules.no_counts();
     // Age, colour, dose, class and weight.
     let data = [
@@ -354,12 +354,13 @@ fn figures_are_counted() {
         (40.0, 0, 1.0, 0.0, 1.0),     // the second
     ];
     for (age, colour, dose, class, weight) in data {
-        let row = [Value::Number(age), Value::Category(colour), Value::Number(dose)];
+        let row =
+            [FeatureValue::Number(age), FeatureValue::Category(colour), FeatureValue::Number(dose)];
         rules.count(&mut counts, |feature| row[feature as usize], class, weight);
     }
     rules.set_counts(&counts);
     assert!(rules.counted && rules.rows == Some(6.0));
-    let figures = |confidence: f64, support: f64, base: f64| Figures {
+    let figures = |confidence: f64, support: f64, base: f64| RuleStats {
         support,
         support_at_most: support,
         confidence: Some(confidence),
@@ -372,7 +373,7 @@ fn figures_are_counted() {
     assert_eq!(rules.otherwise.figures, figures(0.75, 4.0 / 8.0, 5.0 / 8.0));
 }
 
-/// Leaves with equal numbers merge, and a leaf nobody reaches has no rule.
+/// ReachableLeaves with equal numbers merge, and a leaf nobody reaches has no rule.
 #[test]
 fn numbers_merge_and_unreachable_leaves_vanish() {
     let nodes = vec![
@@ -388,16 +389,16 @@ fn numbers_merge_and_unreachable_leaves_vanish() {
     model.body =
         Body::Trees(vec![Member { output: 0, shape: Shape::Ordinary(Tree { nodes, leaves }) }]);
     let tree = model.single_tree().unwrap();
-    let rules = tree.rules(Merge::Cover).unwrap();
+    let rules = tree.rules(RuleMerge::Cover).unwrap();
     check_agreement(&model, &rules, 2);
-    assert_eq!(rules.size(), Size { rules: 1, conditions: 1 });
+    assert_eq!(rules.size(), RuleSetSize { rules: 1, conditions: 1 });
     assert_eq!(
         rules.rules[0].conditions[0].holds,
-        Holds::Interval { above: Some(0.0), at_most: None }
+        ValueSet::Interval { above: Some(0.0), at_most: None }
     );
     assert_eq!(
         (rules.rules[0].answer, rules.otherwise.answer),
-        (Answer::Number(2.0), Answer::Number(1.0))
+        (RulePrediction::Number(2.0), RulePrediction::Number(1.0))
     );
 }
 
@@ -420,10 +421,10 @@ fn large_grids_are_refused() {
     assert_eq!(model.check(), Ok(()));
     let tree = model.single_tree().unwrap();
     assert_eq!(
-        tree.rules(Merge::Cells).unwrap_err(),
+        tree.rules(RuleMerge::Cells).unwrap_err(),
         RulesError::Grid { cells: 1048576.0, limit: 16384 }
     );
-    check_agreement(&model, &tree.rules(Merge::Cover).unwrap(), 3);
+    check_agreement(&model, &tree.rules(RuleMerge::Cover).unwrap(), 3);
 }
 
 /// A hand-made grid of 2 by 3 cells: `a` above 0 is one answer for b at most 1, and so on; merged
@@ -442,13 +443,13 @@ fn cells_merge_as_published() {
     model.body =
         Body::Trees(vec![Member { output: 0, shape: Shape::Ordinary(Tree { nodes, leaves }) }]);
     let tree = model.single_tree().unwrap();
-    let merged = tree.rules(Merge::Cells).unwrap();
+    let merged = tree.rules(RuleMerge::Cells).unwrap();
     check_agreement(&model, &merged, 4);
     // Cells of answer 1: (a <= 0, b <= 1) and (a > 0, b > 2). Of answer 2, along a first: (1 < b <=
     // 2) for both a; then (a <= 0, b > 2) and (a > 0, b <= 1) are left: three rules with six
     // conditions, so answer 2 is the otherwise.
-    assert_eq!(merged.otherwise.answer, Answer::Number(2.0));
-    assert_eq!(merged.size(), Size { rules: 2, conditions: 4 });
+    assert_eq!(merged.otherwise.answer, RulePrediction::Number(2.0));
+    assert_eq!(merged.size(), RuleSetSize { rules: 2, conditions: 4 });
 }
 
 #[test]
@@ -460,7 +461,7 @@ fn machines_get_their_quotes() {
         Kind::Category { levels: ["it's", "g\"\\", "blue", "x"].map(String::from).to_vec() };
     model.schema.target.name = "ill\nDROP".into();
     let tree = model.single_tree().unwrap();
-    let rules = tree.rules(Merge::Cover).unwrap();
+    let rules = tree.rules(RuleMerge::Cover).unwrap();
     assert_eq!(
         rules.to_text(RuleFormat::Sql),
         "-- ill\\nDROP\nCASE\n  WHEN (\"colour\" NOT IN ('it''s', 'blue') OR \"colour\" IS NULL) THEN 'no'\n  \

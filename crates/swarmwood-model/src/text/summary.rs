@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::ensemble::{Body, Link, Model, Shape, Term};
+use crate::ensemble::{Body, LinearTerm, Link, Model, Shape};
 use crate::schema::TargetKind;
 
 /// What a model is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BodyKind {
-    /// Trees with a rule a node.
+    /// Trees with a rule per node.
     Trees,
-    /// Trees with a rule a level.
+    /// Trees with a rule per level.
     Oblivious,
     /// Trees of both kinds.
     Mixed,
@@ -44,7 +44,7 @@ pub struct Summary {
     pub link: Link,
     /// Name of the training objective.
     pub objective: String,
-    /// Raw scores a row.
+    /// Raw scores per row.
     pub outputs: usize,
     /// Rounds of boosting.
     pub rounds: usize,
@@ -110,9 +110,9 @@ impl Model {
                 .map(|split| split.feature as usize)
                 .collect(),
             Body::Linear(functions) => {
-                let works = |term: &Term| match term {
-                    Term::Number { weight, .. } => *weight != 0.0,
-                    Term::Category { weights } => weights.iter().any(|weight| *weight != 0.0),
+                let works = |term: &LinearTerm| match term {
+                    LinearTerm::Number { weight, .. } => *weight != 0.0,
+                    LinearTerm::Category { weights } => weights.iter().any(|weight| *weight != 0.0),
                 };
                 let terms = functions.iter().flat_map(|function| function.terms.iter().enumerate());
                 terms.filter(|(_, term)| works(term)).map(|(feature, _)| feature).collect()

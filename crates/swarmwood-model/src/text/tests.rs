@@ -20,7 +20,7 @@ proptest! {
 #[test]
 fn trees_are_readable() {
     let category = Kind::Category { levels: ["red", "green", "blue"].map(String::from).to_vec() };
-    let mut model = model(1, samples::Size { features: 0, rounds: 0, leaves: 1, levels: 0 });
+    let mut model = model(1, samples::SampleSize { features: 0, rounds: 0, leaves: 1, levels: 0 });
     model.schema = Schema {
         features: vec![
             Feature { name: "age".into(), kind: Kind::Number },
@@ -48,7 +48,7 @@ fn trees_are_readable() {
         leaves: vec![leaf(-1.0), leaf(0.5), leaf(2.0)],
     };
     let level = |split: &Split| Level { split: split.clone(), gain: 1.0 };
-    let oblivious = Oblivious {
+    let oblivious = ObliviousTree {
         levels: vec![level(&age), level(&colour)],
         leaves: [1.0, 2.0, 3.0, 4.0].map(leaf).to_vec(),
     };

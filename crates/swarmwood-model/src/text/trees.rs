@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::fmt::{self, Write};
 
-use crate::ensemble::{Body, Linear, Member, Model, Shape, Term};
+use crate::ensemble::{Body, LinearFunction, LinearTerm, Member, Model, Shape};
 use crate::schema::{Kind, TargetKind};
-use crate::tree::{Child, Oblivious, Split, Test, Tree};
+use crate::tree::{Child, ObliviousTree, Split, Test, Tree};
 
 /// How many names of a list are shown.
 const SHOWN_NAMES: usize = 8;
@@ -163,7 +163,12 @@ impl Model {
         Ok(())
     }
 
-    fn write_oblivious(&self, tree: &Oblivious, lines: usize, out: &mut impl Write) -> fmt::Result {
+    fn write_oblivious(
+        &self,
+        tree: &ObliviousTree,
+        lines: usize,
+        out: &mut impl Write,
+    ) -> fmt::Result {
         let depth = tree.levels.len();
         for (index, level) in tree.levels.iter().enumerate().take(lines) {
             writeln!(out, "  level {index}: {}", self.side(&level.split, true))?;
@@ -185,14 +190,19 @@ impl Model {
         }
     }
 
-    fn write_linear(&self, function: &Linear, lines: usize, out: &mut impl Write) -> fmt::Result {
+    fn write_linear(
+        &self,
+        function: &LinearFunction,
+        lines: usize,
+        out: &mut impl Write,
+    ) -> fmt::Result {
         for (term, feature) in function.terms.iter().zip(&self.schema.features).take(lines) {
             let name = plain(&feature.name);
             match (term, &feature.kind) {
-                (Term::Number { weight, centre }, _) => {
+                (LinearTerm::Number { weight, centre }, _) => {
                     writeln!(out, "  {weight} x ({name} - {centre})")?
                 }
-                (Term::Category { weights }, Kind::Category { levels }) => {
+                (LinearTerm::Category { weights }, Kind::Category { levels }) => {
                     let parts: Vec<String> = levels
                         .iter()
                         .zip(weights)
@@ -200,7 +210,7 @@ impl Model {
                         .collect();
                     writeln!(out, "  {name}: {}", some_names(parts.iter().map(String::as_str)))?;
                 }
-                (Term::Category { .. }, Kind::Number) => {}
+                (LinearTerm::Category { .. }, Kind::Number) => {}
             }
         }
         if function.terms.len() > lines {

@@ -13,9 +13,9 @@ use swarmwood_learn::data::{Chunk, Column};
 use swarmwood_learn::pool::Pool;
 use swarmwood_model::Model;
 use swarmwood_model::explain::Explainer;
-use swarmwood_model::predict::{Block, Predictions, Predictor, Values};
+use swarmwood_model::predict::{Block, ColumnView, Predictions, Predictor};
 
-pub use table::{Report, Request, What, write_csv};
+pub use table::{PredictionKind, PredictionReport, PredictionRequest, write_csv};
 
 use crate::{Error, Result};
 
@@ -34,7 +34,7 @@ pub struct Scorer<'a> {
 }
 
 impl<'a> Scorer<'a> {
-    /// Compiles the model. `first` takes the first rounds alone; `threads` is 0 for one a core.
+    /// Compiles the model. `first` takes the first rounds alone; `threads` is 0 for one per core.
     pub fn new(model: &'a Model, first: Option<usize>, threads: usize) -> Result<Self> {
         let pool = Pool::new(threads).map_err(Error::Run)?;
         Ok(Scorer {
@@ -61,7 +61,7 @@ impl<'a> Scorer<'a> {
         self.model.first_members(self.first).len()
     }
 
-    /// Raw scores, row by row one an output.
+    /// Raw scores, row by row one per output.
     pub fn raw(&self, chunk: &Chunk) -> Result<Vec<f64>> {
         let outputs = self.model.outputs();
         self.pieces(chunk, outputs, |block, raw| self.predictor.raw(block, self.first, raw))
@@ -90,13 +90,13 @@ impl<'a> Scorer<'a> {
         Ok(joined)
     }
 
-    /// Leaf indices, row by row one a tree.
+    /// Leaf indices, row by row one per tree.
     pub fn leaves(&self, chunk: &Chunk) -> Result<Vec<u32>> {
         let trees = self.trees();
         self.pieces(chunk, trees, |block, leaves| self.predictor.leaves(block, self.first, leaves))
     }
 
-    /// What each feature adds to each raw score, and last the score expected of a row nothing is
+    /// PredictionKind each feature adds to each raw score, and last the score expected of a row nothing is
     /// known of; row by row, output by output. They sum to the raw score.
     pub fn contributions(&self, chunk: &Chunk) -> Result<Vec<f64>> {
         let explainer = match self.explainer.get() {
@@ -125,7 +125,7 @@ impl<'a> Scorer<'a> {
             all.chunks_mut((PIECE * width).max(1)).map(|part| (part, Ok(()))).collect();
         self.pool.each(&mut parts, |piece, (part, done)| {
             let range = piece * PIECE..((piece + 1) * PIECE).min(chunk.rows);
-            let columns: Vec<Values<'_>> =
+            let columns: Vec<ColumnView<'_>> =
                 chunk.columns.iter().map(|column| slice(column, range.clone())).collect();
             *done = work(&Block { columns: &columns, rows: range.len() }, part);
         });
@@ -138,9 +138,9 @@ fn run_error(error: impl Display) -> Error {
     Error::Run(error.to_string())
 }
 
-fn slice(column: &Column, range: Range<usize>) -> Values<'_> {
+fn slice(column: &Column, range: Range<usize>) -> ColumnView<'_> {
     match column {
-        Column::Number(values) => Values::Number(&values[range]),
-        Column::Category(codes) => Values::Category(&codes[range]),
+        Column::Number(values) => ColumnView::Number(&values[range]),
+        Column::Category(codes) => ColumnView::Category(&codes[range]),
     }
 }

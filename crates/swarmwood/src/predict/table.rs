@@ -1,4 +1,4 @@
-//! Predictions as a CSV table: one header, one line a row, memory for one chunk.
+//! Predictions as a CSV table: one header, one line per row, memory for one chunk.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -15,9 +15,9 @@ use crate::error::Violation;
 use crate::read::{self, ReadOptions, Source};
 use crate::{Error, Result};
 
-/// What the table holds.
+/// PredictionKind the table holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum What {
+pub enum PredictionKind {
     /// The prediction and, for classes, their probabilities.
     #[default]
     Prediction,
@@ -25,24 +25,24 @@ pub enum What {
     Raw,
     /// The leaf each row reaches in each tree.
     Leaves,
-    /// What each feature adds to the raw scores.
+    /// PredictionKind each feature adds to the raw scores.
     Contributions,
 }
 
-/// What to predict and where to read it.
+/// PredictionKind to predict and where to read it.
 #[derive(Debug, Clone)]
-pub struct Request<'a> {
+pub struct PredictionRequest<'a> {
     /// The rows.
     pub source: &'a Source,
     /// How they are read.
     pub options: &'a ReadOptions,
-    /// What the table holds.
-    pub what: What,
+    /// PredictionKind the table holds.
+    pub what: PredictionKind,
 }
 
 /// How it went.
 #[derive(Debug, Clone, Default)]
-pub struct Report {
+pub struct PredictionReport {
     /// Rows predicted.
     pub rows: u64,
     /// Seconds spent reading.
@@ -59,16 +59,16 @@ pub struct Report {
 /// Before each chunk `go_on` is asked whether to.
 pub fn write_csv(
     scorer: &Scorer<'_>,
-    request: &Request<'_>,
+    request: &PredictionRequest<'_>,
     out: &mut dyn Write,
     name: &Path,
     go_on: &dyn Fn() -> bool,
-) -> Result<Report> {
+) -> Result<PredictionReport> {
     check(scorer, request.what)?;
     let fault = |source: io::Error| Error::Write { path: name.to_path_buf(), source };
     let model = scorer.model();
     let labels = class_labels(model);
-    let mut report = Report::default();
+    let mut report = PredictionReport::default();
     let started = Instant::now();
     // The header waits for the first rows, so that a source that cannot be read leaves no output at
     // all.
@@ -79,7 +79,7 @@ pub fn write_csv(
     let mut each = |chunk: &Chunk| {
         may_go_on()?;
         let begun = Instant::now();
-        let values = Values::of(scorer, request.what, chunk)?;
+        let values = ChunkResults::of(scorer, request.what, chunk)?;
         report.predict_seconds += begun.elapsed().as_secs_f64();
         let begun = Instant::now();
         if let Some(header) = header.take() {
@@ -109,11 +109,11 @@ pub fn write_csv(
 }
 
 /// A linear model has neither leaves nor rounds.
-fn check(scorer: &Scorer<'_>, what: What) -> Result<()> {
+fn check(scorer: &Scorer<'_>, what: PredictionKind) -> Result<()> {
     if matches!(scorer.model().body, Body::Trees(_)) {
         return Ok(());
     }
-    let asked = [("leaves", what == What::Leaves), ("first", scorer.first.is_some())];
+    let asked = [("leaves", what == PredictionKind::Leaves), ("first", scorer.first.is_some())];
     let violations: Vec<Violation> = asked
         .into_iter()
         .filter(|(_, asked)| *asked)
@@ -126,23 +126,24 @@ fn check(scorer: &Scorer<'_>, what: What) -> Result<()> {
 }
 
 /// The values of one chunk of rows.
-enum Values {
+enum ChunkResults {
     Predictions(Predictions),
     Numbers { width: usize, values: Vec<f64> },
     Leaves { width: usize, values: Vec<u32> },
 }
 
-impl Values {
-    fn of(scorer: &Scorer<'_>, what: What, chunk: &Chunk) -> Result<Values> {
+impl ChunkResults {
+    fn of(scorer: &Scorer<'_>, what: PredictionKind, chunk: &Chunk) -> Result<ChunkResults> {
         let rows = chunk.rows.max(1);
-        let numbers = |values: Vec<f64>| Values::Numbers { width: values.len() / rows, values };
+        let numbers =
+            |values: Vec<f64>| ChunkResults::Numbers { width: values.len() / rows, values };
         Ok(match what {
-            What::Prediction => Values::Predictions(scorer.predictions(chunk)?),
-            What::Raw => numbers(scorer.raw(chunk)?),
-            What::Contributions => numbers(scorer.contributions(chunk)?),
-            What::Leaves => {
+            PredictionKind::Prediction => ChunkResults::Predictions(scorer.predictions(chunk)?),
+            PredictionKind::Raw => numbers(scorer.raw(chunk)?),
+            PredictionKind::Contributions => numbers(scorer.contributions(chunk)?),
+            PredictionKind::Leaves => {
                 let values = scorer.leaves(chunk)?;
-                Values::Leaves { width: values.len() / rows, values }
+                ChunkResults::Leaves { width: values.len() / rows, values }
             }
         })
     }
@@ -152,20 +153,20 @@ impl Values {
         let mut text = String::with_capacity(rows.len() * 24);
         for row in rows {
             match self {
-                Values::Predictions(Predictions::Numbers(numbers)) => {
+                ChunkResults::Predictions(Predictions::Numbers(numbers)) => {
                     let _ = write!(text, "{}", numbers[row]);
                 }
-                Values::Predictions(Predictions::Classes { classes, probabilities }) => {
+                ChunkResults::Predictions(Predictions::Classes { classes, probabilities }) => {
                     text.push_str(labels.get(classes[row] as usize).map_or("", String::as_str));
                     for probability in &probabilities[row * labels.len()..(row + 1) * labels.len()]
                     {
                         let _ = write!(text, ",{probability}");
                     }
                 }
-                Values::Numbers { width, values } => {
+                ChunkResults::Numbers { width, values } => {
                     join(&mut text, &values[row * width..(row + 1) * width])
                 }
-                Values::Leaves { width, values } => {
+                ChunkResults::Leaves { width, values } => {
                     join(&mut text, &values[row * width..(row + 1) * width])
                 }
             }
@@ -195,7 +196,7 @@ fn class_names(model: &Model) -> &[String] {
 }
 
 /// The first line of the table.
-fn header(scorer: &Scorer<'_>, what: What) -> String {
+fn header(scorer: &Scorer<'_>, what: PredictionKind) -> String {
     let model = scorer.model();
     let names = class_names(model);
     // Only a model with several raw scores needs their names.
@@ -204,13 +205,13 @@ fn header(scorer: &Scorer<'_>, what: What) -> String {
         _ => names.iter().map(|name| format!("_{name}")).collect(),
     };
     let columns: Vec<String> = match what {
-        What::Prediction => {
+        PredictionKind::Prediction => {
             let probabilities = names.iter().map(|name| format!("probability_{name}"));
             ["prediction".to_string()].into_iter().chain(probabilities).collect()
         }
-        What::Raw => outputs.iter().map(|output| format!("raw{output}")).collect(),
-        What::Leaves => (0..scorer.trees()).map(|tree| format!("leaf_{tree}")).collect(),
-        What::Contributions => {
+        PredictionKind::Raw => outputs.iter().map(|output| format!("raw{output}")).collect(),
+        PredictionKind::Leaves => (0..scorer.trees()).map(|tree| format!("leaf_{tree}")).collect(),
+        PredictionKind::Contributions => {
             let of = |output: &String| -> Vec<String> {
                 let features = model.schema.features.iter();
                 let names =

@@ -3,14 +3,14 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use swarmwood_learn::data::{Chunk, Column, MISSING};
-use swarmwood_model::predict::Value;
+use swarmwood_model::predict::FeatureValue;
 use swarmwood_model::*;
 
 use super::table::field;
 use super::*;
 use crate::read::{ReadOptions, Source};
 
-/// Two trees a round for three classes with awkward names, over a number and a category.
+/// Two trees per round for three classes with awkward names, over a number and a category.
 fn model(rounds: u32) -> Model {
     let leaf = |value: f64| Leaf { value, cover: 1.0 };
     let tree = |round: u32, output: u32| {
@@ -81,7 +81,9 @@ fn pieces_and_threads_equal_the_plain_walk() {
             .iter()
             .zip(codes)
             .flat_map(|(&x, &code)| {
-                model.raw_row(&[Value::Number(x), Value::Category(code)], first).unwrap()
+                model
+                    .raw_row(&[FeatureValue::Number(x), FeatureValue::Category(code)], first)
+                    .unwrap()
             })
             .collect();
         for threads in [1, 3] {
@@ -106,11 +108,11 @@ fn contributions_sum_to_the_raw_score() {
 }
 
 /// The table of a small file.
-fn table(what: What) -> String {
+fn table(what: PredictionKind) -> String {
     let model = model(2);
     let scorer = Scorer::new(&model, None, 2).unwrap();
     let source = Source::Bytes("new.csv".into(), b"x,\"a, b\"\n1.5,p\n,q\n");
-    let request = Request { source: &source, options: &ReadOptions::default(), what };
+    let request = PredictionRequest { source: &source, options: &ReadOptions::default(), what };
     let mut text = Vec::new();
     let report = write_csv(&scorer, &request, &mut text, Path::new("out.csv"), &|| true).unwrap();
     assert_eq!(report.rows, 2);
@@ -121,16 +123,16 @@ fn table(what: What) -> String {
 fn awkward_names_are_quoted() {
     let head = |what| table(what).lines().next().unwrap().to_string();
     assert_eq!(
-        head(What::Prediction),
+        head(PredictionKind::Prediction),
         "prediction,probability_one,\"probability_say \"\"two\"\"\",\"probability_3,5\""
     );
-    assert_eq!(head(What::Raw), "raw_one,\"raw_say \"\"two\"\"\",\"raw_3,5\"");
-    assert_eq!(head(What::Leaves), "leaf_0,leaf_1,leaf_2,leaf_3,leaf_4,leaf_5");
+    assert_eq!(head(PredictionKind::Raw), "raw_one,\"raw_say \"\"two\"\"\",\"raw_3,5\"");
+    assert_eq!(head(PredictionKind::Leaves), "leaf_0,leaf_1,leaf_2,leaf_3,leaf_4,leaf_5");
     assert!(
-        head(What::Contributions)
+        head(PredictionKind::Contributions)
             .starts_with("contribution_one_x,\"contribution_one_a, b\",expected_one,")
     );
-    let text = table(What::Prediction);
+    let text = table(PredictionKind::Prediction);
     let lines: Vec<&str> = text.lines().collect();
     assert!(
         lines[1].starts_with("\"3,5\",") && lines[2].starts_with("\"say \"\"two\"\"\","),
@@ -152,7 +154,11 @@ fn a_stop_and_a_broken_writer_end_it() {
     let model = model(1);
     let scorer = Scorer::new(&model, None, 1).unwrap();
     let source = Source::Bytes("new.csv".into(), b"x,\"a, b\"\n1.5,p\n");
-    let request = Request { source: &source, options: &ReadOptions::default(), what: What::Raw };
+    let request = PredictionRequest {
+        source: &source,
+        options: &ReadOptions::default(),
+        what: PredictionKind::Raw,
+    };
     let error =
         write_csv(&scorer, &request, &mut Broken, Path::new("out.csv"), &|| true).unwrap_err();
     assert_eq!(error.to_string(), "out.csv: cannot write: broken");

@@ -1,35 +1,35 @@
-//! The text of a LightGBM model cut into its sections: a header, one section a tree, and what
+//! Splits the text of a LightGBM model into sections: a header, one section per tree, and what
 //! follows the trees.
 
 use std::collections::BTreeMap;
 
-use crate::format::document::{Document, Found};
+use crate::format::document::{Document, ImportResult};
 
-/// All of a file.
-pub(super) struct Sections<'a> {
-    pub(super) header: Section<'a>,
-    pub(super) trees: Vec<Section<'a>>,
+/// The sections of a file.
+pub(super) struct TextSections<'a> {
+    pub(super) header: TextSection<'a>,
+    pub(super) trees: Vec<TextSection<'a>>,
     /// Whether predictions are means over the trees, as in a random forest.
     pub(super) average: bool,
-    /// Whether what follows the trees is there too.
-    pub(super) whole: bool,
-    /// The levels of the data frame's categories, which stand last.
+    /// Whether the part that follows the trees is present.
+    pub(super) complete: bool,
+    /// The levels of the data frame's categories, which come last.
     pub(super) pandas: Option<Document>,
 }
 
 /// Lines of the form `key=value`.
 #[derive(Default)]
-pub(super) struct Section<'a> {
+pub(super) struct TextSection<'a> {
     entries: BTreeMap<&'a str, &'a str>,
 }
 
-impl<'a> Sections<'a> {
-    pub(super) fn of(text: &'a str) -> Found<Sections<'a>> {
-        let mut found = Sections {
-            header: Section::default(),
+impl<'a> TextSections<'a> {
+    pub(super) fn parse(text: &'a str) -> ImportResult<TextSections<'a>> {
+        let mut sections = TextSections {
+            header: TextSection::default(),
             trees: Vec::new(),
             average: false,
-            whole: false,
+            complete: false,
             pandas: None,
         };
         let mut lines = text.lines();
@@ -43,54 +43,54 @@ impl<'a> Sections<'a> {
                 break;
             }
             if line == "average_output" {
-                found.average = true;
+                sections.average = true;
                 continue;
             }
             let Some((key, value)) = line.split_once('=') else { continue };
             if key == "Tree" {
-                found.trees.push(Section::default());
+                sections.trees.push(TextSection::default());
             }
-            let section = found.trees.last_mut().unwrap_or(&mut found.header);
+            let section = sections.trees.last_mut().unwrap_or(&mut sections.header);
             if section.entries.insert(key, value).is_some() {
                 return Err(format!("`{key}` occurs twice in a section; the file is damaged"));
             }
         }
-        // Parameters have an end of their own.
+        // The parameters have an end marker of their own.
         let mut open = !ended;
         for line in lines {
             open = (open || line == "parameters:") && line != "end of parameters";
-            found.whole |= line == "end of parameters";
+            sections.complete |= line == "end of parameters";
             if let Some(levels) = line.strip_prefix("pandas_categorical:") {
-                found.pandas = Some(Document::from_json(levels.as_bytes())?);
+                sections.pandas = Some(Document::from_json(levels.as_bytes())?);
             }
         }
-        if open { Err("the file ends early; it is damaged".into()) } else { Ok(found) }
+        if open { Err("the file ends early; it is damaged".into()) } else { Ok(sections) }
     }
 }
 
-impl<'a> Section<'a> {
+impl<'a> TextSection<'a> {
     pub(super) fn get(&self, key: &str) -> Option<&'a str> {
         self.entries.get(key).copied()
     }
 
-    pub(super) fn need(&self, key: &str) -> Found<&'a str> {
+    pub(super) fn need(&self, key: &str) -> ImportResult<&'a str> {
         self.get(key).ok_or_else(|| format!("`{key}` is missing"))
     }
 
-    pub(super) fn count(&self, key: &str) -> Found<usize> {
+    pub(super) fn count(&self, key: &str) -> ImportResult<usize> {
         self.need(key)?.trim().parse().map_err(|_| format!("`{key}` must be a count"))
     }
 
     /// A list of numbers of any length.
-    pub(super) fn all_numbers(&self, key: &str) -> Found<Vec<f64>> {
+    pub(super) fn all_numbers(&self, key: &str) -> ImportResult<Vec<f64>> {
         let number = |word: &str| {
-            word.parse().map_err(|_| format!("`{key}` holds '{word}', which is no number"))
+            word.parse().map_err(|_| format!("`{key}` holds '{word}', which is not a number"))
         };
         self.need(key)?.split_ascii_whitespace().map(number).collect()
     }
 
     /// A list of `count` numbers.
-    pub(super) fn numbers(&self, key: &str, count: usize) -> Found<Vec<f64>> {
+    pub(super) fn numbers(&self, key: &str, count: usize) -> ImportResult<Vec<f64>> {
         let numbers = self.all_numbers(key)?;
         if numbers.len() == count {
             Ok(numbers)

@@ -2,7 +2,7 @@
 //! grid of numbers.
 
 use super::*;
-use crate::predict::Value;
+use crate::predict::FeatureValue;
 
 /// `Tree::NumericalDecision` of LightGBM: whether a number goes left.
 fn goes_left(number: f64, threshold: f64, missing: u8, default_left: bool) -> bool {
@@ -50,7 +50,7 @@ fn every_missing_type_decides_as_lightgbm() {
             for number in numbers {
                 let left = goes_left(number, threshold, decision >> 2, decision & 2 == 2);
                 let expected = if left { 1.0 } else { 2.0 };
-                let found = model.raw_row(&[Value::Number(number)], None).unwrap();
+                let found = model.raw_row(&[FeatureValue::Number(number)], None).unwrap();
                 assert_eq!(found, [expected], "{number} at {threshold}, decision {decision}");
             }
         }
@@ -73,7 +73,11 @@ fn sets_are_read_from_words() {
     assert_eq!(levels, &["0", "2"], "levels of sets that no rule asks for are not needed");
     // What is in the set goes left there, to the leaf with the value 1.
     for (code, expected) in [(0, 1.0), (1, 1.0), (2, 2.0), (crate::MISSING, 2.0)] {
-        assert_eq!(model.raw_row(&[Value::Category(code)], None).unwrap(), [expected], "{code}");
+        assert_eq!(
+            model.raw_row(&[FeatureValue::Category(code)], None).unwrap(),
+            [expected],
+            "{code}"
+        );
     }
     let second = from_text(text.replace("threshold=0.0", "threshold=1.0").as_bytes()).unwrap();
     let Kind::Category { levels } = &second.schema.features[0].kind else {
@@ -94,7 +98,7 @@ fn damage_is_named() {
             "'multiclassova' has no counterpart",
         ),
         ("objective=regression", "objective=binary sigmoid:x", "binary sigmoid:x"),
-        ("num_tree_per_iteration=1", "num_tree_per_iteration=0", "0 trees an iteration"),
+        ("num_tree_per_iteration=1", "num_tree_per_iteration=0", "0 trees per iteration"),
         ("num_tree_per_iteration=1", "num_tree_per_iteration=99999999999", "does not fit"),
         ("max_feature_idx=0", "max_feature_idx=18446744073709551615", "1 feature names"),
         ("leaf_value=1 2", "leaf_value=1", "`leaf_value` has 1 entries where 2"),
@@ -104,7 +108,7 @@ fn damage_is_named() {
         ("left_child=-1", "left_child=0", "more than 3 places"),
         ("left_child=-1", "left_child=7", "no node 7"),
         ("left_child=-1", "left_child=-9", "no leaf 8"),
-        ("split_feature=0", "split_feature=3", "asks for feature 3"),
+        ("split_feature=0", "split_feature=3", "tests feature 3"),
         ("decision_type=10", "decision_type=14", "missing type 3"),
         ("decision_type=10", "decision_type=11", "more category rules than sets"),
         ("end of trees", "", "ends early"),

@@ -1,7 +1,7 @@
-//! The shape of version 1, as serde sees it. Keys are documented in `docs/model-format.md`.
+//! The serde types of version 1. Keys are documented in `docs/model-format.md`.
 //!
-//! There are no tagged enums here: serde reads those through a buffer that forgets lines and
-//! columns. What belongs to the kinds of things is checked when tables become parts of a model.
+//! There are no tagged enums here: serde reads those through a buffer that loses line and column of
+//! an error. Which keys belong to which kind is checked when the records are converted to a model.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,9 +10,9 @@ use std::fmt;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// What all versions share.
+/// The keys that all versions share.
 #[derive(Deserialize)]
-pub(super) struct Header<'a> {
+pub(super) struct FileHeader<'a> {
     #[serde(borrow)]
     pub(super) format: Cow<'a, str>,
     pub(super) version: u64,
@@ -20,24 +20,24 @@ pub(super) struct Header<'a> {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct File {
+pub(super) struct ModelRecord {
     #[serde(rename = "format")]
     pub(super) _format: String,
     #[serde(rename = "version")]
     pub(super) _version: u64,
     pub(super) objective: String,
-    pub(super) link: Link,
+    pub(super) link: LinkName,
     pub(super) base: Vec<f64>,
-    pub(super) provenance: Provenance,
-    pub(super) target: Target,
-    pub(super) features: Vec<Feature>,
-    pub(super) trees: Option<Vec<Tree>>,
-    pub(super) linear: Option<Vec<Linear>>,
+    pub(super) provenance: ProvenanceRecord,
+    pub(super) target: TargetRecord,
+    pub(super) features: Vec<FeatureRecord>,
+    pub(super) trees: Option<Vec<TreeRecord>>,
+    pub(super) linear: Option<Vec<LinearRecord>>,
 }
 
 #[derive(Serialize, Deserialize, Clone, Copy)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Link {
+pub(super) enum LinkName {
     Identity,
     Exp,
     ExpM1,
@@ -47,7 +47,7 @@ pub(super) enum Link {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Provenance {
+pub(super) struct ProvenanceRecord {
     pub(super) version: String,
     pub(super) method: String,
     pub(super) rows: u64,
@@ -57,7 +57,7 @@ pub(super) struct Provenance {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Target {
+pub(super) struct TargetRecord {
     pub(super) name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) classes: Option<Vec<String>>,
@@ -65,16 +65,16 @@ pub(super) struct Target {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Feature {
+pub(super) struct FeatureRecord {
     pub(super) name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) levels: Option<Vec<String>>,
 }
 
-/// One tree: a table of rules, a table of leaves.
+/// One tree as columns: some with one entry per split, some with one entry per leaf.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Tree {
+pub(super) struct TreeRecord {
     pub(super) kind: TreeKind,
     pub(super) output: u32,
     pub(super) feature: Vec<u32>,
@@ -100,7 +100,7 @@ pub(super) enum TreeKind {
     Oblivious,
 }
 
-/// A truth value, written 0 or 1.
+/// A boolean, written as 0 or 1.
 #[derive(Serialize, Deserialize, Clone, Copy)]
 #[serde(into = "u8", try_from = "u8")]
 pub(super) struct Bit(pub(super) bool);
@@ -125,13 +125,13 @@ impl TryFrom<u8> for Bit {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Linear {
-    pub(super) terms: Vec<Term>,
+pub(super) struct LinearRecord {
+    pub(super) terms: Vec<TermRecord>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Term {
+pub(super) struct TermRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) weight: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -140,12 +140,12 @@ pub(super) struct Term {
     pub(super) weights: Option<Vec<f64>>,
 }
 
-/// A map whose keys are distinct; serde's own would keep the last of equal ones.
+/// Reads a map with distinct keys; serde's own would silently keep the last of equal keys.
 fn distinct<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeMap<String, String>, D::Error> {
-    struct Distinct;
-    impl<'de> Visitor<'de> for Distinct {
+    struct DistinctVisitor;
+    impl<'de> Visitor<'de> for DistinctVisitor {
         type Value = BTreeMap<String, String>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -163,5 +163,5 @@ fn distinct<'de, D: Deserializer<'de>>(
             Ok(map)
         }
     }
-    deserializer.deserialize_map(Distinct)
+    deserializer.deserialize_map(DistinctVisitor)
 }

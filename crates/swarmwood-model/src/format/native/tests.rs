@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::samples::{Size, any_model, model};
+use crate::samples::{SampleSize, any_model, model};
 use crate::*;
 
 /// A model in JSON, with the first occurrence of `from` replaced.
@@ -33,7 +33,7 @@ fn sample() -> Model {
         leaves: vec![leaf(-1.0), leaf(0.5), leaf(2.0)],
     };
     let level = |split: &Split| Level { split: split.clone(), gain: 1.0 };
-    let oblivious = Oblivious { levels: vec![level(&age)], leaves: vec![leaf(1.0), leaf(2.0)] };
+    let oblivious = ObliviousTree { levels: vec![level(&age)], leaves: vec![leaf(1.0), leaf(2.0)] };
     let member = |shape| Member { output: 0, shape };
     Model {
         schema: Schema {
@@ -123,7 +123,7 @@ fn every_changed_byte_is_an_error_or_a_model() {
             if let Ok(model) = from_json(&bytes) {
                 assert_eq!(model.check(), Ok(()));
                 // Whatever is accepted predicts.
-                let row = [Value::Number(31.0), Value::Category(1)];
+                let row = [FeatureValue::Number(31.0), FeatureValue::Category(1)];
                 assert!(
                     model.schema.features.len() != 2
                         || model.predict_row(&row).is_ok()
@@ -170,7 +170,7 @@ fn broken_files_are_located() {
         (
             "30.5",
             "null",
-            "tree 0: `threshold` must be null where `levels` is not, and the other way round (rule 0)",
+            "tree 0: `threshold` must be null where `levels` is not, and the other way round (split 0)",
         ),
         ("\"link\":", "\"link\":\"exp\",\"link\":", "duplicate field `link`"),
         ("\"depth\":\"6\"", "\"depth\":\"6\",\"depth\":\"7\"", "duplicate key `depth`"),
@@ -191,8 +191,8 @@ fn broken_files_are_located() {
         ("\"left\":[1,-1],", "", "tree 0: `kind` needs `left`"),
         ("[null,[0,2]]", "[null,[0,4294967295]]", "names level 4294967295 of feature `colour`"),
         ("[null,[0,2]]", "[[0],null]", "tree 0: `threshold` must be null"),
-        ("\"feature\":[0,1]", "\"feature\":[1,0]", "tree 0: rule 0 does not fit feature `colour`"),
-        ("\"feature\":[0,1]", "\"feature\":[0,7]", "tree 0: rule 1 asks for feature 7"),
+        ("\"feature\":[0,1]", "\"feature\":[1,0]", "tree 0: split 0 does not fit feature `colour`"),
+        ("\"feature\":[0,1]", "\"feature\":[0,7]", "tree 0: split 1 tests feature 7"),
         ("\"missing_right\":[0,1]", "\"missing_right\":[0,2]", "expected 0 or 1"),
         (
             "\"leaf\":[1.0,2.0],\"leaf_cover\":[1.5,1.5]",
@@ -255,10 +255,10 @@ fn very_deep_trees_work() {
     let back = from_json(to_json(&model).unwrap().as_bytes()).unwrap();
     assert_eq!(back, model);
     assert_eq!(
-        back.raw_row(&[Value::Number(1.0), Value::Category(0)], None).unwrap(),
+        back.raw_row(&[FeatureValue::Number(1.0), FeatureValue::Category(0)], None).unwrap(),
         [0.25 + f64::from(nodes)]
     );
-    let columns = [Values::Number(&[1.0; 200]), Values::Category(&[0; 200])];
+    let columns = [ColumnView::Number(&[1.0; 200]), ColumnView::Category(&[0; 200])];
     let mut raw = [0.0; 200];
     Predictor::new(&back).raw(&Block { columns: &columns, rows: 200 }, None, &mut raw).unwrap();
     assert_eq!(raw, [0.25 + f64::from(nodes); 200]);
@@ -269,7 +269,7 @@ fn very_deep_trees_work() {
 
 #[test]
 fn invalid_models_are_not_written() {
-    let mut model = model(1, Size { features: 1, rounds: 1, leaves: 2, levels: 1 });
+    let mut model = model(1, SampleSize { features: 1, rounds: 1, leaves: 2, levels: 1 });
     model.base[0] = f64::INFINITY;
     assert!(matches!(to_json(&model), Err(ModelError::Base { output: 0, .. })));
 }

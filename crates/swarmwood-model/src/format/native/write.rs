@@ -1,29 +1,29 @@
-//! From a model to JSON: one line a feature and one a tree, so that files can be read and compared
-//! by people.
+//! From a model to JSON: one line per feature and one per tree, so that people can read and compare
+//! files.
 
 use serde::Serialize;
 
 use super::{FORMAT, VERSION, tables};
-use crate::ensemble::{Body, Linear, Link, Member, Model, Shape, Term};
+use crate::ensemble::{Body, LinearFunction, LinearTerm, Link, Member, Model, Shape};
 use crate::schema::{Kind, TargetKind};
 use crate::tree::{Child, Leaf, Split, Test};
 
 pub(super) fn write(model: &Model) -> String {
-    let target = tables::Target {
+    let target = tables::TargetRecord {
         name: model.schema.target.name.clone(),
         classes: match &model.schema.target.kind {
             TargetKind::Number => None,
             TargetKind::Classes(classes) => Some(classes.clone()),
         },
     };
-    let feature = |feature: &crate::Feature| tables::Feature {
+    let feature = |feature: &crate::Feature| tables::FeatureRecord {
         name: feature.name.clone(),
         levels: match &feature.kind {
             Kind::Number => None,
             Kind::Category { levels } => Some(levels.clone()),
         },
     };
-    let provenance = tables::Provenance {
+    let provenance = tables::ProvenanceRecord {
         version: model.provenance.version.clone(),
         method: model.provenance.method.clone(),
         rows: model.provenance.rows,
@@ -46,8 +46,8 @@ pub(super) fn write(model: &Model) -> String {
 }
 
 fn json(value: &impl Serialize) -> String {
-    // The tables hold nothing that JSON cannot express: their keys are text, and numbers are finite
-    // in a checked model.
+    // The tables contain nothing that JSON cannot express: keys are text, and the numbers of a
+    // checked model are finite.
     serde_json::to_string(value).expect("tables of numbers and text can be written as JSON")
 }
 
@@ -55,7 +55,7 @@ fn line(out: &mut String, key: &str, value: &impl Serialize) {
     out.push_str(&format!("\"{key}\":{},\n", json(value)));
 }
 
-/// A list with one line an element.
+/// A list with one line per element.
 fn lines<T: Serialize>(out: &mut String, key: &str, values: impl Iterator<Item = T>) {
     out.push_str(&format!("\"{key}\":["));
     for (index, value) in values.enumerate() {
@@ -65,17 +65,17 @@ fn lines<T: Serialize>(out: &mut String, key: &str, values: impl Iterator<Item =
     out.push(']');
 }
 
-fn link(link: Link) -> tables::Link {
+fn link(link: Link) -> tables::LinkName {
     match link {
-        Link::Identity => tables::Link::Identity,
-        Link::Exp => tables::Link::Exp,
-        Link::ExpM1 => tables::Link::ExpM1,
-        Link::Sigmoid => tables::Link::Sigmoid,
-        Link::Softmax => tables::Link::Softmax,
+        Link::Identity => tables::LinkName::Identity,
+        Link::Exp => tables::LinkName::Exp,
+        Link::ExpM1 => tables::LinkName::ExpM1,
+        Link::Sigmoid => tables::LinkName::Sigmoid,
+        Link::Softmax => tables::LinkName::Softmax,
     }
 }
 
-fn tree(member: &Member) -> tables::Tree {
+fn tree(member: &Member) -> tables::TreeRecord {
     let splits: Vec<&Split> = member.shape.splits().collect();
     let threshold = |split: &&Split| match split.test {
         Test::Above(threshold) => Some(threshold),
@@ -87,7 +87,8 @@ fn tree(member: &Member) -> tables::Tree {
     };
     let categories = splits.iter().any(|split| matches!(split.test, Test::In(_)));
     let leaves: &[Leaf] = member.shape.leaves();
-    let mut table = tables::Tree {
+
+    let mut table = tables::TreeRecord {
         kind: tables::TreeKind::Oblivious,
         output: member.output,
         feature: splits.iter().map(|split| split.feature).collect(),
@@ -122,14 +123,14 @@ fn child(child: Child) -> i64 {
     }
 }
 
-fn linear(function: &Linear) -> tables::Linear {
-    let term = |term: &Term| match term {
-        Term::Number { weight, centre } => {
-            tables::Term { weight: Some(*weight), centre: Some(*centre), weights: None }
+fn linear(function: &LinearFunction) -> tables::LinearRecord {
+    let term = |term: &LinearTerm| match term {
+        LinearTerm::Number { weight, centre } => {
+            tables::TermRecord { weight: Some(*weight), centre: Some(*centre), weights: None }
         }
-        Term::Category { weights } => {
-            tables::Term { weight: None, centre: None, weights: Some(weights.clone()) }
+        LinearTerm::Category { weights } => {
+            tables::TermRecord { weight: None, centre: None, weights: Some(weights.clone()) }
         }
     };
-    tables::Linear { terms: function.terms.iter().map(term).collect() }
+    tables::LinearRecord { terms: function.terms.iter().map(term).collect() }
 }

@@ -3,20 +3,20 @@
 //!
 //! The loops are plain Rust over arrays of fixed length, which the compiler turns into vector
 //! instructions. They are inlined into [`dispatch`], whose arms differ in the instructions the
-//! compiler may use and, in the widest, in some loops that are written with them ([`wide`]). No arm
+//! compiler may use and, in the widest, in some loops that are written with them ([`avx512`]). No arm
 //! may use fused multiply-add, so all compute the same bits.
 //!
-//! **Invariant:** the only `unsafe` of the crate is here and in [`wide`].
+//! **Invariant:** the only `unsafe` of the crate is here and in [`avx512`].
 
-pub(super) mod wide;
+pub(super) mod avx512;
 
-use wide::Wide;
+use avx512::Avx512;
 
-/// Rows of a block: enough that a mispredicted jump between steps is spread thin, few enough that
+/// BlockRows of a block: enough that a mispredicted jump between steps is spread thin, few enough that
 /// the byte columns of some dozens of features stay in the nearest caches.
 pub(super) const ROWS: usize = 1024;
 
-/// One byte a row.
+/// One byte per row.
 pub(super) type Codes = [u8; ROWS];
 
 /// Which instructions may be used.
@@ -28,14 +28,14 @@ pub(super) enum Instructions {
     #[cfg(target_arch = "x86_64")]
     Avx2,
     /// AVX-512 with byte permutations.
-    Wide(Wide),
+    Avx512(Avx512),
 }
 
 impl Instructions {
     /// The best this CPU has.
     pub(super) fn detect() -> Self {
-        if let Some(wide) = Wide::detect() {
-            return Instructions::Wide(wide);
+        if let Some(avx512) = Avx512::detect() {
+            return Instructions::Avx512(avx512);
         }
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {
@@ -52,16 +52,16 @@ impl Instructions {
         if std::arch::is_x86_feature_detected!("avx2") {
             all.push(Instructions::Avx2);
         }
-        all.extend(Wide::detect().map(Instructions::Wide));
+        all.extend(Avx512::detect().map(Instructions::Avx512));
         all
     }
 }
 
 /// Work to be compiled once for each instruction set. `run` and all it calls in its loops must be
 /// `#[inline(always)]`.
-pub(super) trait Task {
-    /// Does the work, with the loops of [`wide`] where the proof for them is given.
-    fn run(self, wide: Option<Wide>);
+pub(super) trait KernelTask {
+    /// Does the work, with the loops of [`avx512`] where the proof for them is given.
+    fn run(self, avx512: Option<Avx512>);
 }
 
 // Not inlined into wider functions, where the compiler would gather, which is slower than loading
@@ -69,13 +69,13 @@ pub(super) trait Task {
 #[cfg(target_arch = "x86_64")]
 #[inline(never)]
 #[target_feature(enable = "avx2")]
-fn run_avx2(task: impl Task) {
+fn run_avx2(task: impl KernelTask) {
     task.run(None);
 }
 
 /// Runs a task with the given instructions.
 #[allow(unsafe_code)]
-pub(super) fn dispatch(instructions: Instructions, task: impl Task) {
+pub(super) fn dispatch(instructions: Instructions, task: impl KernelTask) {
     match instructions {
         Instructions::Plain => task.run(None),
         #[cfg(target_arch = "x86_64")]
@@ -88,7 +88,7 @@ pub(super) fn dispatch(instructions: Instructions, task: impl Task) {
             // demands.
             unsafe { run_avx2(task) }
         }
-        Instructions::Wide(wide) => wide.run(task),
+        Instructions::Avx512(avx512) => avx512.run(task),
     }
 }
 
@@ -118,7 +118,7 @@ pub(super) fn count_below(values: &[f64; ROWS], thresholds: &[f64], codes: &mut 
 /// lower cells lie below the value and thresholds of higher cells do not; only those of its own
 /// cell need comparing. The result is exact.
 #[derive(Debug, Clone)]
-pub(super) struct Grid {
+pub(super) struct ThresholdGrid {
     /// Where the grid starts.
     pub(super) low: f64,
     /// Cells per unit.
@@ -153,7 +153,7 @@ pub(super) fn grid_cell(value: f64, low: f64, scale: f64, last: f64) -> u32 {
 
 /// `codes[i]` = how many of the grid's thresholds lie below `values[i]`; 0 for NaN.
 #[inline(always)]
-pub(super) fn count_below_on_grid(values: &[f64; ROWS], grid: &Grid, codes: &mut Codes) {
+pub(super) fn count_below_on_grid(values: &[f64; ROWS], grid: &ThresholdGrid, codes: &mut Codes) {
     match grid.compares {
         1 => look_up::<1>(values, grid, codes),
         2 => look_up::<2>(values, grid, codes),
@@ -162,7 +162,7 @@ pub(super) fn count_below_on_grid(values: &[f64; ROWS], grid: &Grid, codes: &mut
 }
 
 #[inline(always)]
-fn look_up<const COMPARES: usize>(values: &[f64; ROWS], grid: &Grid, codes: &mut Codes) {
+fn look_up<const COMPARES: usize>(values: &[f64; ROWS], grid: &ThresholdGrid, codes: &mut Codes) {
     // Two loops: the first one vectorises, the second one looks up.
     let mut cells = [0_u32; ROWS];
     for (cell, value) in cells.iter_mut().zip(values) {

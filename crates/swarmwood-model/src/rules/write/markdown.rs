@@ -1,11 +1,11 @@
 //! Rules as a table of Markdown.
 
-use super::super::{Rule, RuleSet};
+use super::super::{DecisionRule, RuleSet};
 use super::text::{answer, phrase};
 use super::{percent, short, support};
 use crate::text::plain;
 
-/// A heading, what the figures mean, and one line a rule.
+/// A heading, what the figures mean, and one line per rule.
 pub(super) fn write(rules: &RuleSet<'_>) -> String {
     let classes = !rules.schema.target.kind.classes().is_empty();
     let mut text = format!("## Rules for {}\n\n", escape(&plain(&rules.schema.target.name)));
@@ -23,7 +23,7 @@ pub(super) fn write(rules: &RuleSet<'_>) -> String {
     text
 }
 
-fn line(rules: &RuleSet<'_>, rule: &Rule, conditions: &str, classes: bool) -> String {
+fn line(rules: &RuleSet<'_>, rule: &DecisionRule, conditions: &str, classes: bool) -> String {
     let figures = &rule.figures;
     let known = |value: Option<String>| value.unwrap_or_default();
     let first = if classes { figures.confidence.map(percent) } else { figures.error.map(short) };

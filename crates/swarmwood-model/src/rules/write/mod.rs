@@ -9,7 +9,7 @@ mod python;
 mod sql;
 mod text;
 
-use super::{Answer, Condition, Figures, Holds, Rule, RuleSet};
+use super::{DecisionRule, RuleCondition, RulePrediction, RuleSet, RuleStats, ValueSet};
 use crate::schema::Feature;
 
 /// A way to write rules.
@@ -52,24 +52,24 @@ impl RuleSet<'_> {
     }
 
     /// The feature of a condition.
-    pub(crate) fn feature(&self, condition: &Condition) -> &Feature {
+    pub(crate) fn feature(&self, condition: &RuleCondition) -> &Feature {
         &self.schema.features[condition.feature as usize]
     }
 
     /// The name of a class, or nothing where the answer is a number.
-    pub(crate) fn class_name(&self, answer: Answer) -> Option<&str> {
+    pub(crate) fn class_name(&self, answer: RulePrediction) -> Option<&str> {
         match answer {
-            Answer::Class(class) => {
+            RulePrediction::Class(class) => {
                 self.schema.target.kind.classes().get(class as usize).map(String::as_str)
             }
-            Answer::Number(_) => None,
+            RulePrediction::Number(_) => None,
         }
     }
 
     /// The names of the levels a condition holds for and of those it does not, in code order.
-    fn levels(&self, condition: &Condition) -> (Vec<&str>, Vec<&str>) {
+    fn levels(&self, condition: &RuleCondition) -> (Vec<&str>, Vec<&str>) {
         let names = self.feature(condition).kind.levels().iter().map(String::as_str).enumerate();
-        let inside = |code: usize| matches!(&condition.holds, Holds::Levels(set) if set.contains(code as u32));
+        let inside = |code: usize| matches!(&condition.holds, ValueSet::Levels(set) if set.contains(code as u32));
         let (mut yes, mut no) = (Vec::new(), Vec::new());
         names.for_each(|(code, name)| if inside(code) { yes.push(name) } else { no.push(name) });
         (yes, no)
@@ -122,7 +122,7 @@ pub(crate) fn percent(share: f64) -> String {
 }
 
 /// The support of a rule: rows where their number is known, else a share.
-fn support(figures: &Figures, rows: Option<f64>) -> String {
+fn support(figures: &RuleStats, rows: Option<f64>) -> String {
     let Some(rows) = rows else {
         let start = if figures.is_exact() { "" } else { "at least " };
         return format!("{start}{} of the rows", percent(figures.support));
@@ -140,7 +140,7 @@ fn support(figures: &Figures, rows: Option<f64>) -> String {
 }
 
 /// What is known of the rows of a rule, part by part.
-fn figures(rule: &Rule, rows: Option<f64>) -> Vec<String> {
+fn figures(rule: &DecisionRule, rows: Option<f64>) -> Vec<String> {
     let figures = &rule.figures;
     let about = if figures.is_exact() { "" } else { "about " };
     let mut parts = Vec::new();

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::{Answer, Condition, Holds, RuleSet};
+use super::super::{RuleCondition, RulePrediction, RuleSet, ValueSet};
 use super::number;
 use crate::schema::Kind;
 use crate::text::plain;
@@ -81,16 +81,20 @@ fn variables(rules: &RuleSet<'_>) -> BTreeMap<u32, String> {
     variables
 }
 
-fn answer(rules: &RuleSet<'_>, answer: Answer) -> String {
+fn answer(rules: &RuleSet<'_>, answer: RulePrediction) -> String {
     match (answer, rules.class_name(answer)) {
-        (Answer::Class(class), None) => class.to_string(),
-        (Answer::Class(_), Some(name)) => literal(name),
-        (Answer::Number(value), _) if value.is_infinite() => format!("float(\"{value}\")"),
-        (Answer::Number(value), _) => format!("{value:?}"),
+        (RulePrediction::Class(class), None) => class.to_string(),
+        (RulePrediction::Class(_), Some(name)) => literal(name),
+        (RulePrediction::Number(value), _) if value.is_infinite() => format!("float(\"{value}\")"),
+        (RulePrediction::Number(value), _) => format!("{value:?}"),
     }
 }
 
-fn test(rules: &RuleSet<'_>, condition: &Condition, variables: &BTreeMap<u32, String>) -> String {
+fn test(
+    rules: &RuleSet<'_>,
+    condition: &RuleCondition,
+    variables: &BTreeMap<u32, String>,
+) -> String {
     let name = variables.get(&condition.feature).map_or("row", String::as_str);
     if let Kind::Category { .. } = rules.feature(condition).kind {
         let (yes, no) = rules.levels(condition);
@@ -100,7 +104,7 @@ fn test(rules: &RuleSet<'_>, condition: &Condition, variables: &BTreeMap<u32, St
             among(name, &yes, "==", "in")
         };
     }
-    let Holds::Interval { above, at_most } = condition.holds else {
+    let ValueSet::Interval { above, at_most } = condition.holds else {
         return format!("{name} != {name}");
     };
     match (above.map(number), at_most.map(number), condition.missing) {

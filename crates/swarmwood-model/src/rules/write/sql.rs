@@ -5,7 +5,7 @@
 //! saw counts as missing: where missing values hold, the condition is that the value is none of the
 //! levels that do not.
 
-use super::super::{Answer, Condition, Holds, RuleSet};
+use super::super::{RuleCondition, RulePrediction, RuleSet, ValueSet};
 use super::number;
 use crate::text::plain;
 
@@ -31,23 +31,23 @@ pub(super) fn write(rules: &RuleSet<'_>) -> String {
     text
 }
 
-fn answer(rules: &RuleSet<'_>, answer: Answer) -> String {
+fn answer(rules: &RuleSet<'_>, answer: RulePrediction) -> String {
     match (answer, rules.class_name(answer)) {
-        (Answer::Class(class), None) => class.to_string(),
-        (Answer::Class(_), Some(name)) => text(name),
+        (RulePrediction::Class(class), None) => class.to_string(),
+        (RulePrediction::Class(_), Some(name)) => text(name),
         // Infinity has no name in SQL; a number too large for a float is read as one.
-        (Answer::Number(value), _) if value.is_infinite() => {
+        (RulePrediction::Number(value), _) if value.is_infinite() => {
             if value > 0.0 { "9e999" } else { "-9e999" }.to_string()
         }
-        (Answer::Number(value), _) => number(value),
+        (RulePrediction::Number(value), _) => number(value),
     }
 }
 
-fn test(rules: &RuleSet<'_>, condition: &Condition) -> String {
+fn test(rules: &RuleSet<'_>, condition: &RuleCondition) -> String {
     let column = format!("\"{}\"", rules.feature(condition).name.replace('"', "\"\""));
     let is_category = !rules.feature(condition).kind.levels().is_empty();
     match condition.holds {
-        Holds::Interval { above, at_most } => {
+        ValueSet::Interval { above, at_most } => {
             let above = above.map(|above| format!("{column} > {}", number(above)));
             let at_most = at_most.map(|at_most| format!("{column} <= {}", number(at_most)));
             let bounds: Vec<String> = above.into_iter().chain(at_most).collect();
@@ -57,7 +57,7 @@ fn test(rules: &RuleSet<'_>, condition: &Condition) -> String {
                 (false, true) => format!("({} OR {column} IS NULL)", bounds.join(" AND ")),
             }
         }
-        Holds::Levels(_) | Holds::Nothing => {
+        ValueSet::Levels(_) | ValueSet::Nothing => {
             let (yes, no) = rules.levels(condition);
             match (condition.missing, is_category) {
                 (false, _) => format!("{column} {}", among(&yes, "=", "IN")),

@@ -1,11 +1,11 @@
 //! Rules as sentences.
 
-use super::super::{Answer, Condition, Holds, Rule, RuleSet};
+use super::super::{DecisionRule, RuleCondition, RulePrediction, RuleSet, ValueSet};
 use super::{figures, number, rounded};
 use crate::schema::Kind;
 use crate::text::plain;
 
-/// The rules, one a line.
+/// The rules, one per line.
 pub(super) fn write(rules: &RuleSet<'_>) -> String {
     let mut text: String = rules.summary().iter().map(|line| format!("# {line}\n")).collect();
     let asks_categories = rules.rules.iter().flat_map(|rule| &rule.conditions);
@@ -29,7 +29,7 @@ pub(super) fn write(rules: &RuleSet<'_>) -> String {
     text
 }
 
-fn conclusion(rules: &RuleSet<'_>, rule: &Rule) -> String {
+fn conclusion(rules: &RuleSet<'_>, rule: &DecisionRule) -> String {
     let figures = figures(rule, rules.rows);
     let figures =
         if figures.is_empty() { String::new() } else { format!(" ({})", figures.join(", ")) };
@@ -37,30 +37,30 @@ fn conclusion(rules: &RuleSet<'_>, rule: &Rule) -> String {
 }
 
 /// What a rule says.
-pub(super) fn answer(rules: &RuleSet<'_>, answer: Answer) -> String {
+pub(super) fn answer(rules: &RuleSet<'_>, answer: RulePrediction) -> String {
     match answer {
         // Six digits are enough to read; machines get them all.
-        Answer::Number(value) => rounded(value, 6),
-        Answer::Class(class) => rules
+        RulePrediction::Number(value) => rounded(value, 6),
+        RulePrediction::Class(class) => rules
             .class_name(answer)
             .map_or_else(|| class.to_string(), |name| plain(name).into_owned()),
     }
 }
 
 /// A condition in words.
-pub(super) fn phrase(rules: &RuleSet<'_>, condition: &Condition) -> String {
+pub(super) fn phrase(rules: &RuleSet<'_>, condition: &RuleCondition) -> String {
     let name = plain(&rules.feature(condition).name);
     let or_missing = if condition.missing { " or missing" } else { "" };
     match condition.holds {
-        Holds::Nothing => format!("{name} is missing"),
-        Holds::Interval { above: None, at_most: None } => format!("{name} is known"),
-        Holds::Interval { above: Some(above), at_most: None } => {
+        ValueSet::Nothing => format!("{name} is missing"),
+        ValueSet::Interval { above: None, at_most: None } => format!("{name} is known"),
+        ValueSet::Interval { above: Some(above), at_most: None } => {
             format!("{name} is above {}{or_missing}", number(above))
         }
-        Holds::Interval { above: None, at_most: Some(at_most) } => {
+        ValueSet::Interval { above: None, at_most: Some(at_most) } => {
             format!("{name} is at most {}{or_missing}", number(at_most))
         }
-        Holds::Interval { above: Some(above), at_most: Some(at_most) } => {
+        ValueSet::Interval { above: Some(above), at_most: Some(at_most) } => {
             let comma = if condition.missing { "," } else { "" };
             format!(
                 "{name} is above {} and at most {}{comma}{or_missing}",
@@ -68,7 +68,7 @@ pub(super) fn phrase(rules: &RuleSet<'_>, condition: &Condition) -> String {
                 number(at_most)
             )
         }
-        Holds::Levels(_) => {
+        ValueSet::Levels(_) => {
             let (yes, no) = rules.levels(condition);
             match (no.len() < yes.len(), condition.missing) {
                 (true, _) if no.is_empty() => format!("{name} is known"),

@@ -44,7 +44,7 @@ pub enum SingleTreeError {
     },
     /// The trees of the classes have different rules.
     #[error(
-        "the model has one tree a class and their rules differ; only one tree can be shown as rules or as a picture: \
+        "the model has one tree per class and their rules differ; only one tree can be shown as rules or as a picture: \
          train with --method swarm-tree or cart, which make one tree for all classes"
     )]
     Classes,
@@ -173,11 +173,11 @@ fn same_rules(a: &Tree, b: &Tree) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{Dice, Size, model, oblivious};
+    use crate::samples::{SampleRng, SampleSize, model, oblivious};
     use crate::*;
 
     fn base() -> Model {
-        let mut model = model(3, Size { features: 5, rounds: 0, leaves: 4, levels: 2 });
+        let mut model = model(3, SampleSize { features: 5, rounds: 0, leaves: 4, levels: 2 });
         (model.link, model.base) = (Link::Softmax, vec![0.25, -0.5, 0.0]);
         model.schema.target.kind = TargetKind::Classes(["a", "b", "c"].map(String::from).to_vec());
         model.body = Body::Trees(vec![]);
@@ -188,9 +188,9 @@ mod tests {
     #[test]
     fn classes_share_their_rules() {
         let mut model = base();
-        let dice = &mut Dice(7);
-        let tree = oblivious(dice, &model.schema.features, 3);
-        let members = |tree: &Oblivious| -> Vec<Member> {
+        let rng = &mut SampleRng(7);
+        let tree = oblivious(rng, &model.schema.features, 3);
+        let members = |tree: &ObliviousTree| -> Vec<Member> {
             (0..3)
                 .map(|output| {
                     let mut tree = tree.clone();
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn trees_by_themselves_add_up_to_the_raw_score() {
-        let model = model(5, Size { features: 4, rounds: 3, leaves: 6, levels: 2 });
+        let model = model(5, SampleSize { features: 4, rounds: 3, leaves: 6, levels: 2 });
         let alone: Vec<Model> = (0..).map_while(|at| model.tree_alone(at)).collect();
         assert_eq!(alone.len(), model.members().len());
         for row in samples::rows(2, &model, 50) {

@@ -3,15 +3,15 @@
 //!
 //! A table of 64 leaf values is kept as eight *planes*, the first bytes of all values, the second
 //! bytes, and so on. One permutation looks up one byte of 64 rows, and 24 interleavings make 64
-//! numbers of the eight results: half a cycle a row, where loading value after value takes one.
+//! numbers of the eight results: half a cycle per row, where loading value after value takes one.
 //! Thresholds are searched level by level in a tree whose levels fit one to four registers.
 //!
-//! **Invariant:** a [`Wide`] exists only on a CPU that has these instructions; all loops give the
+//! **Invariant:** a [`Avx512`] exists only on a CPU that has these instructions; all loops give the
 //! bits of the portable ones.
 
 use super::{Codes, ROWS};
 
-/// Rows whose codes fill a register.
+/// BlockRows whose codes fill a register.
 const LANES: usize = 64;
 
 /// The most leaves that planes hold.
@@ -26,13 +26,13 @@ pub(in crate::predict) const HEAP_CUTS: usize = 63;
 /// Thresholds as a binary search tree: the root is at 1, the children of `i` are at `2 i` and
 /// `2 i + 1`.
 #[derive(Debug, Clone)]
-pub(in crate::predict) struct Heap {
+pub(in crate::predict) struct ThresholdHeap {
     places: Box<[f64; HEAP_CUTS + 1]>,
     /// 3 to 6.
     levels: u32,
 }
 
-impl Heap {
+impl ThresholdHeap {
     /// A tree of ascending thresholds; none if there are too many.
     pub(in crate::predict) fn new(thresholds: &[f64]) -> Option<Self> {
         if thresholds.len() > HEAP_CUTS {
@@ -48,13 +48,13 @@ impl Heap {
                     *thresholds.get(at * step + step / 2 - 1).unwrap_or(&f64::INFINITY);
             }
         }
-        Some(Heap { places, levels })
+        Some(ThresholdHeap { places, levels })
     }
 }
 
 /// What a choice is between.
 #[derive(Clone, Copy)]
-pub(in crate::predict) enum Side<'a> {
+pub(in crate::predict) enum SelectSource<'a> {
     /// One leaf for all rows.
     Leaf(u8),
     /// What the place of the result holds.
@@ -77,22 +77,22 @@ pub(in crate::predict) fn planes(values: impl ExactSizeIterator<Item = f64>) -> 
     Some(planes)
 }
 
-#[cfg(target_arch = "x86_64")]
-pub(in crate::predict) use x86_64::Wide;
+/// The proof that this CPU has what the loops need; on other architectures it cannot exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::predict) struct Avx512(
+    #[cfg(target_arch = "x86_64")] (),
+    #[cfg(not(target_arch = "x86_64"))] std::convert::Infallible,
+);
 
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
 mod x86_64 {
     use std::arch::x86_64::*;
 
-    use super::super::Task;
-    use super::{Codes, Heap, LANES, Planes, ROWS, Side};
+    use super::super::KernelTask;
+    use super::{Avx512, Codes, LANES, Planes, ROWS, SelectSource, ThresholdHeap};
 
-    /// The proof that this CPU has what the loops need.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub(in crate::predict) struct Wide(());
-
-    impl Wide {
+    impl Avx512 {
         /// A proof, if there is one.
         pub(in crate::predict) fn detect() -> Option<Self> {
             let has = std::arch::is_x86_feature_detected!("avx512f")
@@ -100,11 +100,11 @@ mod x86_64 {
                 && std::arch::is_x86_feature_detected!("avx512dq")
                 && std::arch::is_x86_feature_detected!("avx512vl")
                 && std::arch::is_x86_feature_detected!("avx512vbmi");
-            has.then_some(Wide(()))
+            has.then_some(Avx512(()))
         }
 
         /// Runs a task with these instructions.
-        pub(in crate::predict) fn run(self, task: impl Task) {
+        pub(in crate::predict) fn run(self, task: impl KernelTask) {
             // SAFETY: `self` proves that the CPU has what the function demands.
             unsafe { run(task, self) }
         }
@@ -126,8 +126,8 @@ mod x86_64 {
             self,
             codes: &Codes,
             cut: u8,
-            left: Side<'_>,
-            right: Side<'_>,
+            left: SelectSource<'_>,
+            right: SelectSource<'_>,
             out: &mut Codes,
         ) {
             // SAFETY: as in `run`.
@@ -139,7 +139,7 @@ mod x86_64 {
         pub(in crate::predict) fn search_below(
             self,
             values: &[f64; ROWS],
-            heap: &Heap,
+            heap: &ThresholdHeap,
             codes: &mut Codes,
         ) {
             // SAFETY: as in `run`.
@@ -155,8 +155,8 @@ mod x86_64 {
     }
 
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
-    fn run(task: impl Task, wide: Wide) {
-        task.run(Some(wide));
+    fn run(task: impl KernelTask, avx512: Avx512) {
+        task.run(Some(avx512));
     }
 
     /// Where the interleavings of `add_leaves` take each row from: they deal pairs of rows to the
@@ -197,14 +197,20 @@ mod x86_64 {
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
-    fn choose(codes: &Codes, cut: u8, left: Side<'_>, right: Side<'_>, out: &mut Codes) {
+    fn choose(
+        codes: &Codes,
+        cut: u8,
+        left: SelectSource<'_>,
+        right: SelectSource<'_>,
+        out: &mut Codes,
+    ) {
         let cut = _mm512_set1_epi8(cut.cast_signed());
         let codes = codes.as_chunks::<LANES>().0;
         for (chunk, out) in out.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
             let side = |side| match side {
-                Side::Leaf(leaf) => _mm512_set1_epi8(leaf.cast_signed()),
-                Side::Same => bytes(out),
-                Side::Slot(slot) => bytes(&slot.as_chunks::<LANES>().0[chunk]),
+                SelectSource::Leaf(leaf) => _mm512_set1_epi8(leaf.cast_signed()),
+                SelectSource::Same => bytes(out),
+                SelectSource::Slot(slot) => bytes(&slot.as_chunks::<LANES>().0[chunk]),
             };
             let above = _mm512_cmpgt_epu8_mask(bytes(&codes[chunk]), cut);
             let chosen = _mm512_mask_blend_epi8(above, side(left), side(right));
@@ -272,7 +278,11 @@ mod x86_64 {
 
     #[inline]
     #[target_feature(enable = "avx512f")]
-    fn search_below<const LEVELS: u32>(values: &[f64; ROWS], heap: &Heap, codes: &mut Codes) {
+    fn search_below<const LEVELS: u32>(
+        values: &[f64; ROWS],
+        heap: &ThresholdHeap,
+        codes: &mut Codes,
+    ) {
         let mut table = [_mm512_setzero_pd(); 8];
         for (table, places) in table.iter_mut().zip(heap.places.as_chunks::<8>().0) {
             *table = numbers(places);
@@ -309,43 +319,41 @@ mod x86_64 {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-pub(in crate::predict) use elsewhere::Wide;
-
-#[cfg(not(target_arch = "x86_64"))]
 mod elsewhere {
-    use super::super::Task;
-    use super::{Codes, Heap, Planes, ROWS, Side};
+    use super::super::KernelTask;
+    use super::{Avx512, Codes, Planes, ROWS, SelectSource, ThresholdHeap};
 
-    /// Never exists: other architectures have no such instructions.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub(in crate::predict) enum Wide {}
-
-    impl Wide {
+    impl Avx512 {
         pub(in crate::predict) fn detect() -> Option<Self> {
             None
         }
 
-        pub(in crate::predict) fn run(self, _: impl Task) {
-            match self {}
+        pub(in crate::predict) fn run(self, _: impl KernelTask) {
+            match self.0 {}
         }
 
         pub(in crate::predict) fn add_leaves(self, _: &[(&Codes, &Planes)], _: &mut [f64; ROWS]) {
-            match self {}
+            match self.0 {}
         }
 
         pub(in crate::predict) fn choose(
             self,
             _: &Codes,
             _: u8,
-            _: Side<'_>,
-            _: Side<'_>,
+            _: SelectSource<'_>,
+            _: SelectSource<'_>,
             _: &mut Codes,
         ) {
-            match self {}
+            match self.0 {}
         }
 
-        pub(in crate::predict) fn search_below(self, _: &[f64; ROWS], _: &Heap, _: &mut Codes) {
-            match self {}
+        pub(in crate::predict) fn search_below(
+            self,
+            _: &[f64; ROWS],
+            _: &ThresholdHeap,
+            _: &mut Codes,
+        ) {
+            match self.0 {}
         }
     }
 }

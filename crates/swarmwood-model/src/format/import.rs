@@ -1,44 +1,49 @@
-//! What the readers of other libraries' models share: the way from their nodes to our trees, from
-//! comparisons of 32-bit floats to ours, and from lists of trees an output to a model.
+//! What the importers share: from the other library's nodes to our trees, from comparisons of
+//! 32-bit floats to 64-bit thresholds, and from the trees of each output to a model.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::document::Found;
+use super::document::ImportResult;
 use crate::ensemble::{Body, Link, Member, Model, Provenance, Shape};
 use crate::schema::{Feature, Kind, Schema, Target, TargetKind};
 use crate::tree::{Child, Leaf, Node, Split, Tree};
 
-/// Features and levels a file may have without naming them: more than that it must pay for with its
-/// own length, so that one large number cannot make its reader allocate much.
-const FREE: usize = 65_536;
+/// Features and levels that a file may have without naming them. Beyond that the number is limited
+/// by the length of the file, so that one large number cannot make the reader allocate much.
+const UNNAMED_LIMIT: usize = 65_536;
 
-/// What stands at a place of somebody else's tree.
-pub(super) enum Step<P> {
+/// A node or leaf of another library's tree; `C` identifies a child there.
+pub(super) enum ImportNode<C> {
     /// A leaf.
     Leaf(Leaf),
-    /// A rule, and the places of the rows that fail and that pass it.
-    Rule { split: Split, fails: P, passes: P, gain: f64, cover: f64 },
+    /// An inner node, and the children of the rows that fail and that pass the test.
+    Inner { split: Split, fails: C, passes: C, gain: f64, cover: f64 },
 }
 
-/// The tree that hangs from `root`, its nodes numbered level by level. More than `most` places are
-/// an error: the file has no more, so some place has two parents.
-pub(super) fn tree<P>(root: P, most: usize, at: impl Fn(P) -> Found<Step<P>>) -> Found<Tree> {
+/// Builds a tree from `root` down, its nodes numbered level by level. More than `limit` nodes and
+/// leaves are an error: the file has no more, so one of them has two parents.
+pub(super) fn tree<C>(
+    root: C,
+    limit: usize,
+    node_at: impl Fn(C) -> ImportResult<ImportNode<C>>,
+) -> ImportResult<Tree> {
     let mut tree = Tree { nodes: Vec::new(), leaves: Vec::new() };
     let mut open = VecDeque::from([(root, None)]);
-    while let Some((place, edge)) = open.pop_front() {
-        if tree.nodes.len() + tree.leaves.len() == most {
-            return Err(format!("more than {most} places hang from the root"));
+    while let Some((position, edge)) = open.pop_front() {
+        if tree.nodes.len() + tree.leaves.len() == limit {
+            return Err(format!("the tree has more than {limit} nodes and leaves"));
         }
-        let child = match at(place)? {
-            Step::Leaf(leaf) => {
-                tree.leaves.push(Leaf { value: leaf.value, cover: recorded(leaf.cover).max(0.0) });
+        let child = match node_at(position)? {
+            ImportNode::Leaf(leaf) => {
+                tree.leaves
+                    .push(Leaf { value: leaf.value, cover: finite_or_zero(leaf.cover).max(0.0) });
                 Child::Leaf((tree.leaves.len() - 1) as u32)
             }
-            Step::Rule { split, fails, passes, gain, cover } => {
+            ImportNode::Inner { split, fails, passes, gain, cover } => {
                 let index = tree.nodes.len();
                 open.extend([(fails, Some((index, false))), (passes, Some((index, true)))]);
-                let (gain, cover) = (recorded(gain), recorded(cover).max(0.0));
-                // Both edges are set when the places they lead to get their numbers.
+                let (gain, cover) = (finite_or_zero(gain), finite_or_zero(cover).max(0.0));
+                // Both edges are set when their children get their numbers.
                 tree.nodes.push(Node {
                     split,
                     left: Child::Leaf(0),
@@ -58,18 +63,19 @@ pub(super) fn tree<P>(root: P, most: usize, at: impl Fn(P) -> Found<Step<P>>) ->
     Ok(tree)
 }
 
-/// A number that is kept for the record only: a model is not refused for it.
-pub(super) fn recorded(number: f64) -> f64 {
+/// A number that does not influence predictions, such as a gain: where it is not finite, it becomes
+/// 0 instead of an error.
+pub(super) fn finite_or_zero(number: f64) -> f64 {
     if number.is_finite() { number } else { 0.0 }
 }
 
 /// The number `t` for which `x > t` holds for exactly those 64-bit floats `x` that, rounded to 32
 /// bits, are not less than `threshold`.
 ///
-/// The border lies half-way between the threshold and the 32-bit float below it, which 64 bits hold
-/// exactly; whether the middle itself belongs above depends on which of the two it rounds to. No
-/// number is rounded below minus infinity, so that as threshold stands for "any number"; the
-/// smallest of all numbers is then taken for minus infinity.
+/// The boundary is half-way between the threshold and the 32-bit float below it, which 64 bits
+/// represent exactly; whether the midpoint itself passes depends on which of the two it rounds to.
+/// A threshold of minus infinity lets every number pass; it becomes the smallest finite number,
+/// which only minus infinity itself does not exceed.
 pub(super) fn not_less(threshold: f32) -> f64 {
     if threshold == f32::NEG_INFINITY {
         return f64::MIN;
@@ -87,9 +93,13 @@ pub(super) fn not_less(threshold: f32) -> f64 {
 }
 
 /// The names of `count` features: those given, or `f0`, `f1`, … if none are.
-pub(super) fn feature_names(given: Vec<String>, count: usize, file: usize) -> Found<Vec<String>> {
+pub(super) fn feature_names(
+    given: Vec<String>,
+    count: usize,
+    file: usize,
+) -> ImportResult<Vec<String>> {
     if given.is_empty() {
-        affordable(count, file, "features")?;
+        check_unnamed(count, file, "features")?;
         return Ok((0..count).map(|feature| format!("f{feature}")).collect());
     }
     if given.len() == count {
@@ -99,23 +109,24 @@ pub(super) fn feature_names(given: Vec<String>, count: usize, file: usize) -> Fo
     }
 }
 
-/// Whether `count` things that take no room in a file of `file` bytes may be made up.
-pub(super) fn affordable(count: usize, file: usize, what: &str) -> Found<()> {
-    let most = FREE.saturating_add(file);
-    if count <= most {
+/// Checks a number of things that the file counts but does not name against a limit that grows with
+/// the length of the file, `file` bytes.
+pub(super) fn check_unnamed(count: usize, file: usize, what: &str) -> ImportResult<()> {
+    let limit = UNNAMED_LIMIT.saturating_add(file);
+    if count <= limit {
         Ok(())
     } else {
-        Err(format!("{count} {what}, but no more than {most} are read from this file"))
+        Err(format!("{count} {what}, but no more than {limit} are read from this file"))
     }
 }
 
-/// A feature of numbers.
-pub(super) fn number(name: String) -> Feature {
+/// A numeric feature.
+pub(super) fn number_feature(name: String) -> Feature {
     Feature { name, kind: Kind::Number }
 }
 
-/// All leaf values times a factor.
-pub(super) fn scale(shape: &mut Shape, factor: f64) {
+/// Multiplies all leaf values by a factor.
+pub(super) fn scale_leaves(shape: &mut Shape, factor: f64) {
     let leaves = match shape {
         Shape::Ordinary(tree) => &mut tree.leaves,
         Shape::Oblivious(tree) => &mut tree.leaves,
@@ -123,8 +134,8 @@ pub(super) fn scale(shape: &mut Shape, factor: f64) {
     leaves.iter_mut().for_each(|leaf| leaf.value *= factor);
 }
 
-/// A model as its library sees it.
-pub(super) struct Foreign {
+/// The parts of an imported model.
+pub(super) struct ImportParts {
     /// Which library wrote it.
     pub(super) library: &'static str,
     /// Which version of it.
@@ -135,17 +146,17 @@ pub(super) struct Foreign {
     /// Names of classes; if there are none and the link needs them, their numbers are their names.
     pub(super) classes: Vec<String>,
     pub(super) features: Vec<Feature>,
-    /// One start value an output.
+    /// One start value per output.
     pub(super) base: Vec<f64>,
     /// For each output its trees, first to last.
     pub(super) trees: Vec<Vec<Shape>>,
-    /// More for the record.
+    /// Parameters for the provenance.
     pub(super) params: BTreeMap<String, String>,
 }
 
-impl Foreign {
-    /// The model; what a model must be is checked afterwards.
-    pub(super) fn into_model(mut self) -> Found<Model> {
+impl ImportParts {
+    /// Assembles the model; its invariants are checked afterwards.
+    pub(super) fn into_model(mut self) -> ImportResult<Model> {
         let outputs = self.base.len();
         if self.trees.len() != outputs || outputs == 0 {
             return Err(format!(
@@ -167,7 +178,7 @@ impl Foreign {
         } else {
             TargetKind::Number
         };
-        // Trees take the outputs in turn, whatever the order of the library was.
+        // Trees take the outputs in turn, whatever the order in the file.
         let mut turns: Vec<_> = self.trees.into_iter().map(Vec::into_iter).collect();
         let mut members = Vec::new();
         let longest = turns.iter().map(|turn| turn.len()).max().unwrap_or(0);
@@ -194,13 +205,13 @@ impl Foreign {
         })
     }
 
-    /// The softmax of two scores is the sigmoid of their difference: the trees of the first class
-    /// count against it.
+    /// The softmax of two scores is the sigmoid of their difference: the leaf values of the first
+    /// class change sign.
     fn fold_two_classes(&mut self) {
-        let against = std::mem::take(&mut self.trees[0]);
-        let mut joined = Vec::with_capacity(2 * against.len());
-        for (mut first, second) in against.into_iter().zip(std::mem::take(&mut self.trees[1])) {
-            scale(&mut first, -1.0);
+        let first_class = std::mem::take(&mut self.trees[0]);
+        let mut joined = Vec::with_capacity(2 * first_class.len());
+        for (mut first, second) in first_class.into_iter().zip(std::mem::take(&mut self.trees[1])) {
+            scale_leaves(&mut first, -1.0);
             joined.extend([first, second]);
         }
         self.trees = vec![joined];
@@ -225,35 +236,35 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 
         #[test]
-        fn the_border_is_exact(bits in any::<u32>(), near in -40_i32..40, number in any::<f64>()) {
+        fn the_boundary_is_exact(bits in any::<u32>(), near in -40_i32..40, number in any::<f64>()) {
             let threshold = f32::from_bits(bits);
             prop_assume!(threshold.is_finite());
-            let border = not_less(threshold);
-            prop_assert!(border.is_finite());
-            // Numbers next to the border in 64 bits, next to the threshold in 32 bits, and any.
-            let mut beside = border;
+            let boundary = not_less(threshold);
+            prop_assert!(boundary.is_finite());
+            // Numbers next to the boundary in 64 bits, next to the threshold in 32 bits, and any.
+            let mut beside = boundary;
             let mut step = threshold;
             for _ in 0..near.abs() {
                 beside = if near < 0 { beside.next_down() } else { beside.next_up() };
                 step = if near < 0 { step.next_down() } else { step.next_up() };
             }
             for number in [beside, f64::from(step), number] {
-                prop_assert_eq!(number > border, rounded_not_less(number, threshold), "{} {}", number, threshold);
+                prop_assert_eq!(number > boundary, rounded_not_less(number, threshold), "{} {}", number, threshold);
             }
         }
     }
 
     #[test]
-    fn borders_of_extreme_thresholds() {
+    fn boundaries_of_extreme_thresholds() {
         for threshold in
             [0.0, -0.0, 1.0, f32::MIN_POSITIVE, 1e-45, -1e-45, f32::MAX, f32::MIN, f32::INFINITY]
         {
-            let border = not_less(threshold);
-            assert!(border.is_finite());
+            let boundary = not_less(threshold);
+            assert!(boundary.is_finite());
             for number in [
-                border,
-                border.next_down(),
-                border.next_up(),
+                boundary,
+                boundary.next_down(),
+                boundary.next_up(),
                 threshold.into(),
                 0.0,
                 -0.0,
@@ -261,7 +272,7 @@ mod tests {
                 -1e300,
             ] {
                 assert_eq!(
-                    number > border,
+                    number > boundary,
                     rounded_not_less(number, threshold),
                     "{number} {threshold}"
                 );
@@ -271,12 +282,12 @@ mod tests {
     }
 
     #[test]
-    fn places_with_two_parents_are_found() {
+    fn nodes_with_two_parents_are_found() {
         let split = || Split { feature: 0, test: Test::Above(0.0), missing_right: false };
         let rule = |fails, passes| {
-            Ok(Step::Rule { split: split(), fails, passes, gain: f64::NAN, cover: -1.0 })
+            Ok(ImportNode::Inner { split: split(), fails, passes, gain: f64::NAN, cover: -1.0 })
         };
-        let leaf = || Ok(Step::Leaf(Leaf { value: 1.0, cover: 2.0 }));
+        let leaf = || Ok(ImportNode::Leaf(Leaf { value: 1.0, cover: 2.0 }));
         let sound =
             tree(
                 0,
@@ -286,7 +297,7 @@ mod tests {
             .unwrap();
         assert_eq!((sound.nodes.len(), sound.leaves.len()), (2, 3));
         assert_eq!((sound.nodes[0].right, sound.nodes[1].left), (Child::Node(1), Child::Leaf(1)));
-        assert_eq!((sound.nodes[0].gain, sound.nodes[0].cover), (0.0, 0.0), "records are mended");
+        assert_eq!((sound.nodes[0].gain, sound.nodes[0].cover), (0.0, 0.0), "they become zero");
         assert!(tree(0, 5, |_| rule(0, 0)).is_err());
     }
 }
