@@ -1,9 +1,9 @@
-//! A model seen as one tree: what people can read, draw and turn into rules.
+//! A view of a model as one tree, which can be read, drawn and converted to decision rules.
 //!
-//! A number or two classes take one tree of the model. Three or more classes take one round of as
-//! many trees as there are classes, all with the same rules: together they are one tree whose
-//! leaves hold a distribution. Start values are added to the leaves in the order of prediction, so
-//! that a leaf says exactly what the model says of a row in it.
+//! For a number or two classes the model has one tree. For three or more classes it has one round
+//! of as many trees as there are classes, all with the same splits: together they are one tree
+//! whose leaves hold a distribution. Start values are added to the leaves in the order of
+//! prediction, so that a leaf predicts exactly what the model predicts for its rows.
 
 use std::borrow::Cow;
 
@@ -15,22 +15,22 @@ use crate::tree::{Leaf, Tree};
 /// One tree with a prediction in each leaf.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SingleTree<'a> {
-    /// The model it is a view of.
+    /// The model that is viewed.
     pub model: &'a Model,
-    /// The rules and where they lead; its leaf values are raw scores without the start value.
+    /// The splits and their children; leaf values are raw scores without the start value.
     pub tree: Cow<'a, Tree>,
-    /// What the model predicts in each leaf, in the order of the tree's leaves.
+    /// The model's prediction in each leaf, in the order of the tree's leaves.
     pub predictions: Vec<Prediction>,
-    /// The share of the training rows in each leaf, by cover; they sum to 1, or are all 0 where
-    /// covers are not known.
+    /// The share of the training rows in each leaf, by cover; they sum to 1, or are all 0 if covers
+    /// are unknown.
     pub shares: Vec<f64>,
 }
 
-/// Why a model is not one tree.
+/// Why a model cannot be viewed as one tree.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SingleTreeError {
-    /// There are no trees at all.
+    /// There are no trees.
     #[error("the model is linear; only one tree can be shown as rules or as a picture")]
     Linear,
     /// There is more than one round.
@@ -42,7 +42,7 @@ pub enum SingleTreeError {
         /// How many rounds.
         rounds: usize,
     },
-    /// The trees of the classes have different rules.
+    /// The trees of the classes have different splits.
     #[error(
         "the model has one tree per class and their rules differ; only one tree can be shown as rules or as a picture: \
          train with --method swarm-tree or cart, which make one tree for all classes"
@@ -51,7 +51,7 @@ pub enum SingleTreeError {
 }
 
 impl Model {
-    /// The model as one tree, if it is one.
+    /// The model as one tree, if it can be viewed so.
     ///
     /// ```
     /// # use swarmwood_model::*;
@@ -70,7 +70,7 @@ impl Model {
     /// #     body: Body::Trees(vec![Member { output: 0, shape: Shape::Ordinary(tree) }]),
     /// #     provenance: Provenance::default(),
     /// # };
-    /// // A model with one rule: age > 30 adds 2, else 1; it starts from 0.5.
+    /// // A model with one split: age > 30 adds 2, else 1; it starts from 0.5.
     /// let single = model.single_tree()?;
     /// assert_eq!(single.predictions, [Prediction::Number(1.5), Prediction::Number(2.5)]);
     /// assert_eq!(single.shares, [0.5, 0.5]);
@@ -84,7 +84,7 @@ impl Model {
         let trees: Vec<Cow<'_, Tree>> = members.iter().map(ordinary).collect();
         let tree = match trees.split_first() {
             None => Cow::Owned(Tree::leaf(Leaf { value: 0.0, cover: self.provenance.rows as f64 })),
-            Some((first, rest)) if rest.iter().all(|other| same_rules(first, other)) => {
+            Some((first, rest)) if rest.iter().all(|other| same_splits(first, other)) => {
                 first.clone()
             }
             Some(_) => return Err(SingleTreeError::Classes),
@@ -97,11 +97,12 @@ impl Model {
         Ok(SingleTree { model: self, tree, predictions, shares })
     }
 
-    /// One tree of the model as a model by itself, which says what that tree adds to its raw score:
-    /// one of many can be drawn like a single one. `None` if there is no such tree.
+    /// One tree of the model as a model of its own, which predicts what that tree adds to its raw
+    /// score: any tree of an ensemble can be drawn like a single one. `None` if there is no such
+    /// tree.
     ///
-    /// Shares are kept, but not the number of rows: leaves know their rows by weight alone.
-    pub fn tree_alone(&self, at: usize) -> Option<Model> {
+    /// Shares are preserved, but not the number of rows: leaves store their rows by weight only.
+    pub fn extract_tree(&self, at: usize) -> Option<Model> {
         let member = self.members().get(at)?;
         let target = Target { name: self.schema.target.name.clone(), kind: TargetKind::Number };
         Some(Model {
@@ -114,7 +115,7 @@ impl Model {
         })
     }
 
-    /// What the model says of a row in one leaf of trees that all share their rules.
+    /// The model's prediction in one leaf of trees that all share their splits.
     fn leaf_prediction(&self, trees: &[Cow<'_, Tree>], leaf: usize) -> Prediction {
         let mut raw = self.base.clone();
         trees.iter().zip(&mut raw).for_each(|(tree, raw)| *raw += tree.leaves[leaf].value);
@@ -123,14 +124,14 @@ impl Model {
 }
 
 impl SingleTree<'_> {
-    /// How many rows the model was trained on, where that is known.
+    /// Number of training rows, if known.
     pub fn rows(&self) -> Option<f64> {
         let rows = self.model.provenance.rows;
         (rows > 0).then_some(rows as f64)
     }
 
-    /// The share of each class among the training rows of some leaves with weights, as the leaves
-    /// tell it; empty for numbers. All zero where nothing is known of the rows.
+    /// The share of each class among the training rows of some leaves; empty for regression, all
+    /// zero if covers are unknown.
     pub fn distribution(&self, leaves: impl Iterator<Item = usize>) -> Vec<f64> {
         let mut sums = vec![0.0; self.classes().len()];
         let mut total = 0.0;
@@ -148,7 +149,7 @@ impl SingleTree<'_> {
         sums
     }
 
-    /// The names of the classes; none for numbers.
+    /// The names of the classes; empty for regression.
     pub fn classes(&self) -> &[String] {
         self.model.schema.target.kind.classes()
     }
@@ -161,9 +162,8 @@ fn ordinary(member: &Member) -> Cow<'_, Tree> {
     }
 }
 
-/// Whether two trees ask the same questions in the same places; values, gains and covers may
-/// differ.
-fn same_rules(a: &Tree, b: &Tree) -> bool {
+/// Whether two trees have the same splits at the same nodes; values, gains and covers may differ.
+fn same_splits(a: &Tree, b: &Tree) -> bool {
     let same = |(a, b): (&crate::tree::Node, &crate::tree::Node)| {
         a.split == b.split && a.left == b.left && a.right == b.right
     };
@@ -184,9 +184,10 @@ mod tests {
         model
     }
 
-    /// A round of three trees with one structure is one tree; its leaves say what the model says.
+    /// A round of three trees with one structure is one tree; its leaves predict what the model
+    /// predicts.
     #[test]
-    fn classes_share_their_rules() {
+    fn classes_share_their_splits() {
         let mut model = base();
         let rng = &mut SampleRng(7);
         let tree = oblivious(rng, &model.schema.features, 3);
@@ -221,7 +222,7 @@ mod tests {
     #[test]
     fn trees_by_themselves_add_up_to_the_raw_score() {
         let model = model(5, SampleSize { features: 4, rounds: 3, leaves: 6, levels: 2 });
-        let alone: Vec<Model> = (0..).map_while(|at| model.tree_alone(at)).collect();
+        let alone: Vec<Model> = (0..).map_while(|at| model.extract_tree(at)).collect();
         assert_eq!(alone.len(), model.members().len());
         for row in samples::rows(2, &model, 50) {
             let mut raw = model.base.clone();

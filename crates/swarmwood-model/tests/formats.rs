@@ -155,7 +155,7 @@ fn value(feature: &Feature, stored: &Json) -> FeatureValue {
     }
 }
 
-/// Raw scores and leaves by the plain walk, and the linked predictions, as stored.
+/// Raw scores and leaves by the traversal, and the linked predictions, as stored.
 fn results(model: &Model, rows: &Json) -> Json {
     let results = rows.as_array().expect("rows are a list").iter().map(|row| {
         let row = row.as_array().expect("a row is a list");

@@ -116,7 +116,7 @@ fn several(model: &Model, ids: &mut IdSequence) -> Html {
 
 /// One tree of several.
 fn drawn(model: &Model, at: usize, open: bool, ids: &mut IdSequence) -> Html {
-    let Some(alone) = model.tree_alone(at) else { return Html::default() };
+    let Some(alone) = model.extract_tree(at) else { return Html::default() };
     let svg = alone
         .single_tree()
         .ok()

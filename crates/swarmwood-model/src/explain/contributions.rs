@@ -1,13 +1,13 @@
-//! Contributions: what each feature did for one row's raw score.
+//! Contributions (SHAP values): the share of each feature in one row's raw score.
 //!
 //! Shapley values of the path-dependent game of TreeSHAP: Lundberg, Erion and Lee, *Consistent
 //! individualized feature attribution for tree ensembles* (2018, arXiv 1802.03888), algorithm 2. A
 //! coalition `S` is worth the tree's expected value when the features in `S` are known and, at a
 //! split on any other feature, a row goes to each child in proportion to the child's cover.
 //!
-//! We arrange the algorithm by leaves. On the way to a leaf stand `d` different features. Feature
-//! `i` has `o_i` = 1 if the row passes all questions about `i` on that way, else 0, and `z_i` = the
-//! product of the cover shares of the edges of these questions. The leaf with value `v` gives
+//! We arrange the algorithm by leaves. On the path to a leaf there are `d` different features.
+//! Feature `i` has `o_i` = 1 if the row follows the path at all splits on `i`, else 0, and `z_i` =
+//! the product of the cover shares of the edges of these splits. The leaf with value `v` gives
 //! feature `i`
 //!
 //! ```text
@@ -18,22 +18,22 @@
 //! The first line is what EXTEND and UNWIND of the paper compute; the second one is the same number
 //! (k! (d-k-1)! / d! is a beta integral; Owen, *Multilinear extensions of games*, 1972). The
 //! integrand is a polynomial of degree `d - 1`, so Gauss-Legendre quadrature with at least `d / 2`
-//! nodes gives the integral exactly, and with positive factors only. UNWIND subtracts: on a way
-//! through 60 features it has no correct digit left. ShapScratch is O(leaves x depth²) a tree and row, as
-//! in the paper.
+//! nodes gives the integral exactly, and with positive factors only. UNWIND subtracts: on a path
+//! with 60 features it has no correct digit left. Work is O(leaves x depth²) per tree and row, as in
+//! the paper.
 //!
 //! **Deviations from the paper.** A node's cover is the sum over its leaves, so shares always sum
 //! to one. If both children of a node have cover 0, each gets half.
 
 use crate::ensemble::{Body, Model, Shape};
-use crate::predict::{Block, BlockError, known, level_counts};
+use crate::predict::{Block, BlockError, level_counts, unknown_to_missing};
 use crate::schema::Schema;
 use crate::tree::{Child, Split, Tree};
 
-/// The most edges on all ways to the leaves of the model; 12 bytes each.
+/// Maximum number of edges on all paths to the leaves of the model; 12 bytes each.
 const MAX_EDGES: usize = 1 << 26;
 
-/// Why contributions cannot be had.
+/// Why contributions cannot be computed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExplainError {
@@ -42,10 +42,10 @@ pub enum ExplainError {
         "the trees up to tree {tree} are too large to be explained; explain fewer rounds or train smaller trees"
     )]
     TooLarge {
-        /// The tree at which the limit was passed, counted from 0.
+        /// The tree at which the limit was exceeded, counted from 0.
         tree: usize,
     },
-    /// The rows do not fit the model.
+    /// The rows do not match the model.
     #[error(transparent)]
     Block(#[from] BlockError),
 }
@@ -69,7 +69,7 @@ pub enum ExplainError {
 /// #     body: Body::Trees(vec![Member { output: 0, shape: Shape::Ordinary(tree) }]),
 /// #     provenance: Provenance::default(),
 /// # };
-/// // A model with one rule: age > 30 (a quarter of the training rows) adds 2, else 1; it starts from 0.5.
+/// // A model with one split: age > 30 (a quarter of the training rows) adds 2, else 1; it starts from 0.5.
 /// let columns = [ColumnView::Number(&[31.0])];
 /// let mut contributions = [0.0; 2];
 /// Explainer::new(&model, None)?.contributions(&Block { columns: &columns, rows: 1 }, &mut contributions)?;
@@ -84,36 +84,37 @@ pub struct Explainer<'m> {
     trees: Vec<TreePaths<'m>>,
     /// The expected raw score of each output.
     expected: Vec<f64>,
-    /// The quadratures in ascending order of nodes, and for each number of features the one to use.
+    /// The quadratures in ascending number of nodes.
     quadratures: Vec<Quadrature>,
+    /// For each number of features the index of the quadrature to use.
     quadrature_for: Vec<usize>,
 }
 
-/// All ways to the leaves of one tree.
+/// The paths to all leaves of one tree.
 #[derive(Debug, Clone)]
 struct TreePaths<'m> {
     output: usize,
-    /// The rules, by node.
+    /// The splits, by node.
     splits: Vec<&'m Split>,
     leaves: Vec<LeafPath>,
 }
 
-/// The way to one leaf.
+/// The path to one leaf.
 #[derive(Debug, Clone)]
 struct LeafPath {
     value: f64,
-    steps: Vec<PathFeature>,
-    /// The edges of all steps: a node and the side taken.
+    features: Vec<PathFeature>,
+    /// The edges of all features: a node and the side of the path (`true` for right).
     edges: Vec<(u32, bool)>,
 }
 
-/// One feature on the way to a leaf.
+/// One feature on the path to a leaf.
 #[derive(Debug, Clone)]
 struct PathFeature {
     feature: u32,
-    /// z of the module's text.
+    /// `z_i` of the module documentation.
     share: f64,
-    /// Where this feature's edges end in [`LeafPath::edges`]; they start where the ones of the step
+    /// End of this feature's edges in [`LeafPath::edges`]; they start where those of the feature
     /// before end.
     end: u32,
 }
@@ -150,8 +151,8 @@ impl<'m> Explainer<'m> {
             let leaves = paths(tree);
             for path in &leaves {
                 expected[output] +=
-                    path.value * path.steps.iter().map(|step| step.share).product::<f64>();
-                deepest = deepest.max(path.steps.len());
+                    path.value * path.features.iter().map(|feature| feature.share).product::<f64>();
+                deepest = deepest.max(path.features.len());
             }
             trees.push(TreePaths { output, splits: rules, leaves });
         }
@@ -175,8 +176,8 @@ impl<'m> Explainer<'m> {
         Ok(Explainer { schema, levels, body, trees, expected, quadratures, quadrature_for })
     }
 
-    /// Contributions to the raw scores: row by row, output by output, one number per feature and last
-    /// the expected raw score, which with the contributions sums to the raw score.
+    /// Writes the contributions to the raw scores: row by row, output by output, one number per
+    /// feature and last the expected raw score. Together they sum to the raw score.
     ///
     /// For a linear model a feature's contribution is its term, and the last number is the start
     /// value.
@@ -193,7 +194,10 @@ impl<'m> Explainer<'m> {
         for (row, out) in out.chunks_mut(row_size.max(1)).enumerate() {
             out.fill(0.0);
             let value = |feature: u32| {
-                known(self.levels[feature as usize], block.columns[feature as usize].get(row))
+                unknown_to_missing(
+                    self.levels[feature as usize],
+                    block.columns[feature as usize].get(row),
+                )
             };
             for (out, expected) in out.chunks_mut(features + 1).zip(&self.expected) {
                 out[features] = *expected;
@@ -208,7 +212,7 @@ impl<'m> Explainer<'m> {
             if let Body::Linear(functions) = self.body {
                 for (out, function) in out.chunks_mut(features + 1).zip(functions) {
                     for ((feature, term), out) in function.terms.iter().enumerate().zip(out) {
-                        *out = term.add(value(feature as u32));
+                        *out = term.evaluate(value(feature as u32));
                     }
                 }
             }
@@ -216,32 +220,32 @@ impl<'m> Explainer<'m> {
         Ok(())
     }
 
-    /// Adds what one leaf gives to each feature on its way.
+    /// Adds the contribution of one leaf to each feature on its path.
     fn add_leaf(&self, path: &LeafPath, work: &mut ShapScratch, out: &mut [f64]) {
         let ShapScratch { right, passed, integrand, factors } = work;
-        let quadrature = &self.quadratures[self.quadrature_for[path.steps.len()]];
+        let quadrature = &self.quadratures[self.quadrature_for[path.features.len()]];
         integrand.clear();
         integrand.extend(&quadrature.weights);
         factors.clear();
         passed.clear();
-        // Passed questions are factors t + z (1 - t), kept to be divided out again; failed ones are
-        // z (1 - t), where z is constant and one of the factors 1 - t is put off.
+        // Features that follow the path are factors t + z (1 - t), stored to be divided out again;
+        // the others are z (1 - t), where z is constant and one of the factors 1 - t is deferred.
         let mut scale = path.value;
         let mut failures = 0;
         let mut start = 0;
-        for step in &path.steps {
-            let edges = &path.edges[start..step.end as usize];
-            start = step.end as usize;
+        for feature in &path.features {
+            let edges = &path.edges[start..feature.end as usize];
+            start = feature.end as usize;
             let passes = edges.iter().all(|(node, side)| right[*node as usize] == *side);
             passed.push(passes);
             if passes {
                 for (value, node) in integrand.iter_mut().zip(&quadrature.nodes) {
-                    let factor = node + step.share * (1.0 - node);
+                    let factor = node + feature.share * (1.0 - node);
                     *value *= factor;
                     factors.push(factor);
                 }
             } else {
-                scale *= step.share;
+                scale *= feature.share;
                 failures += 1;
                 if failures > 1 {
                     integrand
@@ -262,12 +266,12 @@ impl<'m> Explainer<'m> {
                 .for_each(|(value, node)| *value *= 1.0 - node);
         }
         let mut factors = factors.chunks_exact(quadrature.nodes.len());
-        for (step, passes) in path.steps.iter().zip(&*passed) {
-            out[step.feature as usize] += match passes.then(|| factors.next()).flatten() {
+        for (feature, passes) in path.features.iter().zip(&*passed) {
+            out[feature.feature as usize] += match passes.then(|| factors.next()).flatten() {
                 Some(factors) => {
                     let integral: f64 =
                         integrand.iter().zip(factors).map(|(value, factor)| value / factor).sum();
-                    scale * (1.0 - step.share) * integral
+                    scale * (1.0 - feature.share) * integral
                 }
                 None => failed,
             };
@@ -275,7 +279,7 @@ impl<'m> Explainer<'m> {
     }
 }
 
-/// Memory that is used for one leaf after the other.
+/// Memory that is reused for each leaf.
 #[derive(Default)]
 struct ShapScratch {
     right: Vec<bool>,
@@ -292,8 +296,8 @@ struct Quadrature {
 }
 
 impl Quadrature {
-    /// The roots of the Legendre polynomial of degree `count` by Newton's method, moved to the
-    /// interval.
+    /// The roots of the Legendre polynomial of degree `count` by Newton's method, mapped to the
+    /// interval from 0 to 1.
     fn new(count: usize) -> Self {
         let degree = count as f64;
         let mut quadrature =
@@ -301,8 +305,8 @@ impl Quadrature {
         for root in 0..count {
             let mut x = (std::f64::consts::PI * (root as f64 + 0.75) / (degree + 0.5)).cos();
             let mut slope = 1.0;
-            // Convergence is quadratic from a start this good; eight steps are more than any degree
-            // needs.
+            // Newton's method converges quadratically from this start; eight iterations are more
+            // than any degree needs.
             for _ in 0..8 {
                 let (mut before, mut value) = (1.0, x);
                 for k in 2..=count {
@@ -320,7 +324,7 @@ impl Quadrature {
     }
 }
 
-/// How many edges lie on all ways to the leaves together, at most.
+/// Upper bound of the number of edges on all paths to the leaves.
 fn edge_count(tree: &Tree) -> usize {
     let mut depths = vec![0_usize; tree.nodes.len()];
     let mut sum = 0_usize;
@@ -340,7 +344,7 @@ fn right_shares(tree: &Tree) -> Vec<f64> {
     let mut covers = vec![0.0_f64; tree.nodes.len()];
     let mut shares = vec![0.0; tree.nodes.len()];
     for (index, node) in tree.nodes.iter().enumerate().rev() {
-        // Half of each, so that the sum cannot overflow.
+        // Halved, so that the sum cannot overflow.
         let cover = |child| match child {
             Child::Node(child) => covers[child as usize] / 2.0,
             Child::Leaf(leaf) => tree.leaves[leaf as usize].cover / 2.0,
@@ -352,47 +356,47 @@ fn right_shares(tree: &Tree) -> Vec<f64> {
     shares
 }
 
-/// The ways to all leaves, in the order they are met from the root down.
+/// The paths to all leaves, in depth-first order.
 fn paths(tree: &Tree) -> Vec<LeafPath> {
     let shares = right_shares(tree);
     let mut paths = Vec::with_capacity(tree.leaves.len());
-    // The way to where we are; each stack entry says how long it was when the edge left.
-    let mut way: Vec<(u32, bool)> = Vec::new();
+    // The path to the present node; a stack entry has the length of the path at its parent.
+    let mut current: Vec<(u32, bool)> = Vec::new();
     let mut stack = vec![(tree.root(), 0, None)];
     while let Some((at, length, edge)) = stack.pop() {
-        way.truncate(length);
-        way.extend(edge);
+        current.truncate(length);
+        current.extend(edge);
         match at {
             Child::Leaf(leaf) => {
-                paths.push(path(tree, &shares, &way, tree.leaves[leaf as usize].value))
+                paths.push(path(tree, &shares, &current, tree.leaves[leaf as usize].value))
             }
             Child::Node(index) => {
                 let node = &tree.nodes[index as usize];
-                stack.push((node.right, way.len(), Some((index, true))));
-                stack.push((node.left, way.len(), Some((index, false))));
+                stack.push((node.right, current.len(), Some((index, true))));
+                stack.push((node.left, current.len(), Some((index, false))));
             }
         }
     }
     paths
 }
 
-/// Brings the edges of the same feature together.
-fn path(tree: &Tree, shares: &[f64], way: &[(u32, bool)], value: f64) -> LeafPath {
+/// A path whose edges are grouped by feature.
+fn path(tree: &Tree, shares: &[f64], path: &[(u32, bool)], value: f64) -> LeafPath {
     let feature = |edge: &(u32, bool)| tree.nodes[edge.0 as usize].split.feature;
-    let mut edges = way.to_vec();
+    let mut edges = path.to_vec();
     edges.sort_by_key(feature);
-    let mut steps: Vec<PathFeature> = Vec::new();
-    for (place, edge) in edges.iter().enumerate() {
+    let mut features: Vec<PathFeature> = Vec::new();
+    for (at, edge) in edges.iter().enumerate() {
         let right = shares[edge.0 as usize];
         let share = if edge.1 { right } else { 1.0 - right };
-        let end = place as u32 + 1;
-        match steps.last_mut() {
-            Some(step) if step.feature == feature(edge) => {
-                step.share *= share;
-                step.end = end;
+        let end = at as u32 + 1;
+        match features.last_mut() {
+            Some(last) if last.feature == feature(edge) => {
+                last.share *= share;
+                last.end = end;
             }
-            _ => steps.push(PathFeature { feature: feature(edge), share, end }),
+            _ => features.push(PathFeature { feature: feature(edge), share, end }),
         }
     }
-    LeafPath { value, steps, edges }
+    LeafPath { value, features, edges }
 }

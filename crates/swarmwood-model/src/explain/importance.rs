@@ -1,8 +1,8 @@
-//! Importances: what each feature did for the model as a whole.
+//! Feature importances of a model.
 
 use crate::ensemble::{Body, LinearFunction, LinearTerm, Model, Shape};
 
-/// What one feature did for a model.
+/// The importance of one feature.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Importance {
     /// Sum of the gains of its splits. For a linear model: the sum over the outputs of the absolute
@@ -11,8 +11,8 @@ pub struct Importance {
     /// Sum of the covers of its splits; a level of an oblivious tree covers all rows. 0 for a
     /// linear model.
     pub cover: f64,
-    /// How many splits ask for it; a level of an oblivious tree is one split. For a linear model:
-    /// how many of its terms are not zero.
+    /// Number of splits on the feature; a level of an oblivious tree is one split. For a linear
+    /// model: the number of nonzero terms.
     pub splits: u64,
 }
 

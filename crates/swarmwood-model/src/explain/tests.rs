@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::predict::{known, level_counts};
+use crate::predict::{level_counts, unknown_to_missing};
 use crate::samples::{self, SampleSize, borrowed, columns};
 use crate::*;
 
@@ -71,7 +71,7 @@ proptest! {
             .contributions(&Block { columns: &block_columns, rows: rows.len() }, &mut found).unwrap();
         let levels = level_counts(&model.schema);
         for (row, found) in rows.iter().zip(found.chunks(model.outputs() * size)) {
-            let value = |feature: u32| known(levels[feature as usize], row[feature as usize]);
+            let value = |feature: u32| unknown_to_missing(levels[feature as usize], row[feature as usize]);
             let mut expected = vec![0.0; model.outputs() * size];
             for (output, base) in model.base.iter().enumerate() {
                 expected[output * size + features] = *base;

@@ -9,7 +9,7 @@ use super::tree::answer;
 use crate::predict::Prediction;
 use crate::rules::percent;
 use crate::single_tree::SingleTree;
-use crate::text::plain;
+use crate::text::printable;
 use crate::tree::Child;
 
 /// The whole graph.
@@ -30,7 +30,7 @@ fn graph(single: &SingleTree<'_>, out: &mut String) -> fmt::Result {
     writeln!(out, "  edge [fontname=\"Helvetica\", fontsize=11];")?;
     let schema = &single.model.schema;
     for (at, node) in single.tree.nodes.iter().enumerate() {
-        let name = plain(&schema.features[node.split.feature as usize].name);
+        let name = printable(&schema.features[node.split.feature as usize].name);
         writeln!(out, "  n{at} [label={}];", quoted(&name))?;
         for (child, right) in [(node.left, false), (node.right, true)] {
             let to = match child {

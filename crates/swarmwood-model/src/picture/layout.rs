@@ -9,7 +9,7 @@ use super::palette::{fit, width};
 use super::side;
 use crate::rules::left_to_right;
 use crate::single_tree::SingleTree;
-use crate::text::plain;
+use crate::text::printable;
 use crate::tree::Child;
 
 /// Height of a line.
@@ -74,8 +74,9 @@ impl TreeLayout {
             };
             node_y[at] = (y(node.left) + y(node.right)) / 2.0;
         }
-        let name =
-            |feature: u32| fit(&plain(&schema.features[feature as usize].name), NAME, MOST_NAME);
+        let name = |feature: u32| {
+            fit(&printable(&schema.features[feature as usize].name), NAME, MOST_NAME)
+        };
         let names: Vec<String> = tree.nodes.iter().map(|node| name(node.split.feature)).collect();
         let label = |node: &crate::tree::Node, right| {
             fit(&side(schema, &node.split, right, true), EDGE, MOST_EDGE)

@@ -12,7 +12,7 @@ use crate::ensemble::Model;
 use crate::predict::{FeatureValue, MISSING, Prediction};
 use crate::rules::{number, short};
 use crate::schema::Kind;
-use crate::text::plain;
+use crate::text::printable;
 use crate::tree::Test;
 
 /// Cells along one axis that can still be told apart.
@@ -190,7 +190,7 @@ impl Model {
                 let count = levels.len();
                 let bounds = (0..=count).map(|at| at as f64 / count as f64).collect();
                 let tick = |(at, level): (usize, &String)| {
-                    ((at as f64 + 0.5) / count as f64, plain(level).into_owned())
+                    ((at as f64 + 0.5) / count as f64, printable(level).into_owned())
                 };
                 let ticks = levels.iter().enumerate().map(tick).collect();
                 let values = (0..count as u32).map(FeatureValue::Category).collect();
@@ -299,9 +299,12 @@ impl<'a> PredictionMap<'a> {
     }
 
     fn draw(&self, svg: &mut String) -> fmt::Result {
-        let target = plain(&self.model.schema.target.name);
-        let title =
-            format!("{target} over {} and {}", plain(&self.across.name), plain(&self.up.name));
+        let target = printable(&self.model.schema.target.name);
+        let title = format!(
+            "{target} over {} and {}",
+            printable(&self.across.name),
+            printable(&self.up.name)
+        );
         let (wide, high) =
             (LEFT + SIDE + GAP + STRIP + MARGIN + LEGEND, TOP + STRIP + GAP + SIDE + 64.0);
         writeln!(
@@ -376,7 +379,7 @@ impl<'a> PredictionMap<'a> {
                 let share = probabilities.get(*class as usize).copied().unwrap_or(0.0);
                 format!(
                     "{}: {}",
-                    name.map_or_else(String::new, |name| plain(name).into_owned()),
+                    name.map_or_else(String::new, |name| printable(name).into_owned()),
                     crate::rules::percent(share)
                 )
             }
@@ -444,7 +447,7 @@ impl<'a> PredictionMap<'a> {
         writeln!(svg, "<text x='{}' y='{y}' text-anchor='end' {style}>missing</text>", LEFT - 8.0)?;
         let label = |axis: &MapAxis| {
             let scale = if axis.to_scale { "" } else { " (not to scale)" };
-            escape(&format!("{}{scale}", fit(&plain(&axis.name), SIZE, SIDE - 110.0)))
+            escape(&format!("{}{scale}", fit(&printable(&axis.name), SIZE, SIDE - 110.0)))
         };
         let (x, y) = (LEFT + SIDE / 2.0, bottom + 42.0);
         writeln!(
@@ -466,7 +469,7 @@ impl<'a> PredictionMap<'a> {
         let classes = self.model.schema.target.kind.classes();
         for (class, name) in classes.iter().enumerate().take(24) {
             let (colour, name) =
-                (class_colour(class), escape(&fit(&plain(name), SIZE, LEGEND - 50.0)));
+                (class_colour(class), escape(&fit(&printable(name), SIZE, LEGEND - 50.0)));
             writeln!(
                 svg,
                 "<rect x='{x}' y='{}' width='12' height='12' rx='2' fill='{colour}'/>",

@@ -22,7 +22,7 @@ use crate::predict::Prediction;
 use crate::rules::percent;
 use crate::schema::Schema;
 use crate::single_tree::SingleTree;
-use crate::text::plain;
+use crate::text::printable;
 use crate::tree::{Child, Split, Test};
 
 /// Leaves of the largest tree that is drawn.
@@ -100,7 +100,7 @@ impl SingleTree<'_> {
     fn title(&self) -> String {
         let leaves = self.tree.leaves.len();
         let rows = self.rows().map_or(String::new(), |rows| format!(", {rows} training rows"));
-        let target = plain(&self.model.schema.target.name);
+        let target = printable(&self.model.schema.target.name);
         let plural = if leaves == 1 { "leaf" } else { "leaves" };
         format!("Tree for {target}: {leaves} {plural}, depth {}{rows}", self.tree.depth())
     }
@@ -145,7 +145,7 @@ pub fn side(schema: &Schema, split: &Split, right: bool, digits: bool) -> String
             // The side with fewer names speaks for both.
             let negated = count > levels.len() - count;
             let named = (0..levels.len()).filter(|code| inside(code) != negated);
-            let names: Vec<_> = named.map(|code| plain(&levels[code])).collect();
+            let names: Vec<_> = named.map(|code| printable(&levels[code])).collect();
             let shown = if digits && names.len() > 3 {
                 format!("{}, {}, +{}", names[0], names[1], names.len() - 2)
             } else {

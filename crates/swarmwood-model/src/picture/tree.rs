@@ -8,7 +8,7 @@ use super::side;
 use crate::predict::Prediction;
 use crate::rules::{number, percent, short};
 use crate::single_tree::SingleTree;
-use crate::text::plain;
+use crate::text::printable;
 use crate::tree::Child;
 
 const MARGIN: f64 = 20.0;
@@ -61,7 +61,7 @@ pub(super) fn answer(single: &SingleTree<'_>, prediction: &Prediction) -> String
         Prediction::Class { class, .. } => single
             .classes()
             .get(*class as usize)
-            .map_or_else(|| class.to_string(), |name| plain(name).into_owned()),
+            .map_or_else(|| class.to_string(), |name| printable(name).into_owned()),
     }
 }
 
@@ -69,7 +69,7 @@ pub(super) fn answer(single: &SingleTree<'_>, prediction: &Prediction) -> String
 fn legend(single: &SingleTree<'_>, page: f64) -> (String, f64) {
     let (mut x, mut y, mut svg) = (MARGIN, MARGIN + TITLE + 4.0, String::new());
     for (class, name) in single.classes().iter().enumerate() {
-        let name = fit(&plain(name), NAME, MOST_CLASS);
+        let name = fit(&printable(name), NAME, MOST_CLASS);
         let wide = 16.0 + width(&name, NAME) + 18.0;
         if x + wide > page - MARGIN && x > MARGIN {
             (x, y) = (MARGIN, y + 20.0);
@@ -136,7 +136,7 @@ impl TreeDrawing<'_> {
             self.single.tree.nodes.iter().map(|node| node.split.feature).collect();
         let names = asked
             .iter()
-            .map(|&feature| plain(&self.single.model.schema.features[feature as usize].name));
+            .map(|&feature| printable(&self.single.model.schema.features[feature as usize].name));
         let names = names.collect::<Vec<_>>().join(", ");
         escape(&format!(
             "A decision tree from left to right with {counts} leaves; it asks for: {names}."
@@ -228,7 +228,8 @@ impl TreeDrawing<'_> {
         let (x, y) = (MARGIN + column.left, self.top + self.layout.node_y[at]);
         let leaves = self.single.leaves_below(Child::Node(at as u32));
         let rows = self.single.rows_in_words(self.share(&leaves));
-        let feature = plain(&self.single.model.schema.features[node.split.feature as usize].name);
+        let feature =
+            printable(&self.single.model.schema.features[node.split.feature as usize].name);
         let rows_note = if rows.is_empty() { String::new() } else { format!(", rows: {rows}") };
         writeln!(
             self.svg,
@@ -344,7 +345,7 @@ impl TreeDrawing<'_> {
             Prediction::Class { probabilities, .. } => {
                 let shares = self.single.classes().iter().zip(probabilities);
                 shares
-                    .map(|(name, share)| format!("{}: {}", plain(name), percent(*share)))
+                    .map(|(name, share)| format!("{}: {}", printable(name), percent(*share)))
                     .collect::<Vec<_>>()
                     .join(", ")
             }

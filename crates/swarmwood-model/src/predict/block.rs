@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::schema::{Kind, Schema};
 
-/// The category code of a missing value. Any other code the schema has no level for counts as
+/// The category code of a missing value. Any other code without a level in the schema counts as
 /// missing too.
 pub const MISSING: u32 = u32::MAX;
 
@@ -13,7 +13,7 @@ pub const MISSING: u32 = u32::MAX;
 pub enum FeatureValue {
     /// A number; NaN is a missing value.
     Number(f64),
-    /// A category code; [`MISSING`] and codes the schema has no level for are missing values.
+    /// A category code; [`MISSING`] and codes without a level in the schema are missing values.
     Category(u32),
 }
 
@@ -22,12 +22,12 @@ pub enum FeatureValue {
 pub enum ColumnView<'a> {
     /// Numbers; NaN is a missing value.
     Number(&'a [f64]),
-    /// Category codes; [`MISSING`] and codes the schema has no level for are missing values.
+    /// Category codes; [`MISSING`] and codes without a level in the schema are missing values.
     Category(&'a [u32]),
 }
 
 impl ColumnView<'_> {
-    /// How many values there are.
+    /// Number of values.
     pub fn len(&self) -> usize {
         match self {
             ColumnView::Number(values) => values.len(),
@@ -35,7 +35,7 @@ impl ColumnView<'_> {
         }
     }
 
-    /// Whether there is no value.
+    /// Whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -52,7 +52,7 @@ impl ColumnView<'_> {
     }
 }
 
-/// Some rows: one column per feature, in the order of [`Schema::features`].
+/// A block of rows: one column per feature, in the order of [`Schema::features`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Block<'a> {
     /// The columns.
@@ -61,7 +61,7 @@ pub struct Block<'a> {
     pub rows: usize,
 }
 
-/// Why rows do not fit a model, or the place for the results does not fit the rows.
+/// Why rows do not match a model, or an output buffer does not match the rows.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BlockError {
@@ -97,36 +97,36 @@ pub enum BlockError {
         /// How many rows the block has.
         expected: usize,
     },
-    /// The wanted rows are not in the block.
+    /// The requested rows are not in the block.
     #[error("rows {}..{} are not in a block of {rows} rows", range.start, range.end)]
     Range {
-        /// The wanted rows.
+        /// The requested rows.
         range: Range<usize>,
         /// How many rows the block has.
         rows: usize,
     },
-    /// The place for the results is too small or too large.
-    #[error("{found} places for {expected} results")]
+    /// The output buffer has the wrong length.
+    #[error("the output buffer has length {found}, but there are {expected} results")]
     Output {
-        /// How many places there are.
+        /// Length of the buffer.
         found: usize,
-        /// How many results there are.
+        /// Number of results.
         expected: usize,
     },
 }
 
-/// For each feature the number of its levels, or none for a number: all that prediction needs to
-/// know of the schema.
+/// For each feature the number of its levels, or `None` for a number: the part of the schema that
+/// prediction needs.
 pub(crate) fn level_counts(schema: &Schema) -> Vec<Option<u32>> {
     let count = |kind: &Kind| match kind {
         Kind::Number => None,
-        // Code `MISSING` can have no level, so the largest count is that code.
+        // The code `MISSING` cannot have a level, so it is the largest possible count.
         Kind::Category { levels } => Some(u32::try_from(levels.len()).unwrap_or(MISSING)),
     };
     schema.features.iter().map(|feature| count(&feature.kind)).collect()
 }
 
-/// Whether a column of numbers, or else of categories, fits its feature.
+/// Checks that a column of numbers, or else of categories, matches its feature.
 fn check_kind(column: usize, schema: &Schema, number: bool) -> Result<(), BlockError> {
     let feature = &schema.features[column];
     let expected = matches!(feature.kind, Kind::Number);
@@ -142,7 +142,7 @@ fn check_kind(column: usize, schema: &Schema, number: bool) -> Result<(), BlockE
     })
 }
 
-/// Whether a row fits the schema.
+/// Checks that a row matches the schema.
 pub(crate) fn check_row(schema: &Schema, row: &[FeatureValue]) -> Result<(), BlockError> {
     if row.len() != schema.features.len() {
         return Err(BlockError::Columns { found: row.len(), expected: schema.features.len() });
@@ -154,7 +154,7 @@ pub(crate) fn check_row(schema: &Schema, row: &[FeatureValue]) -> Result<(), Blo
 }
 
 impl Block<'_> {
-    /// Whether the block fits the schema.
+    /// Checks that the block matches the schema.
     pub fn check(&self, schema: &Schema) -> Result<(), BlockError> {
         if self.columns.len() != schema.features.len() {
             return Err(BlockError::Columns {

@@ -1,4 +1,4 @@
-//! Byte columns: how the values of a feature become one byte per row.
+//! Byte columns: the values of a feature encoded as one byte per row.
 
 use crate::predict::block::{Block, ColumnView, MISSING};
 use crate::predict::kernels::avx512::{Avx512, ThresholdHeap};
@@ -8,75 +8,75 @@ use crate::predict::kernels::{
 };
 use crate::tree::LevelSet;
 
-/// The most thresholds of one column: the codes are 0 to their number, and 255 is free for missing
-/// values.
+/// Maximum number of thresholds of one column: the codes are 0 to that number, and 255 is reserved
+/// for missing values.
 pub(super) const MAX_CUTS: usize = 254;
 
-/// The most levels a category may have for its codes to fit a byte, 255 being the missing value.
+/// Maximum number of levels whose codes fit into a byte, 255 being the missing value.
 pub(super) const MAX_BYTE_LEVELS: u32 = 255;
 
-/// Up to this number of thresholds, comparing with all of them is the fastest way.
+/// Up to this number of thresholds, comparing with all of them is fastest.
 const FEW: usize = 6;
 
 /// One byte column of a compiled model.
 #[derive(Debug, Clone)]
 pub(super) struct CodeColumn {
-    /// Where the values come from.
+    /// The feature that is encoded.
     pub(super) feature: u32,
-    /// What becomes of them.
+    /// How its values are encoded.
     pub(super) coding: ColumnCoding,
 }
 
-/// How a value becomes a byte.
+/// How a value is encoded as a byte.
 #[derive(Debug, Clone)]
 pub(super) enum ColumnCoding {
     /// The number of thresholds below the value. A missing value has code 0, as if it were below
-    /// all of them, or code 255: rules that send missing values left and rules that send them right
-    /// use different columns.
+    /// all of them, or code 255: splits that send missing values left and splits that send them
+    /// right use different columns.
     Number { cuts: ThresholdSearch, missing_right: bool },
     /// The codes of the column before this one, but 255 for missing values.
-    Raised,
+    MissingRaised,
     /// The category code, 255 if missing.
     Levels(u32),
-    /// Whether the category, of more levels than a byte can tell apart, is in the set.
+    /// Whether the category is in the set; for features with too many levels for byte codes.
     Member { levels: u32, set: LevelSet, missing_right: bool },
 }
 
 /// The thresholds of a column.
 #[derive(Debug, Clone)]
 pub(super) struct ThresholdSearch {
-    /// How those below a value are counted.
-    pub(super) way: SearchMethod,
-    /// The same thresholds for the widest instructions, if that is faster.
+    /// How the thresholds below a value are counted.
+    pub(super) method: SearchMethod,
+    /// The same thresholds for AVX-512, if that is faster.
     heap: Option<ThresholdHeap>,
 }
 
-/// Ways to count the thresholds below a value.
+/// How the thresholds below a value are counted.
 #[derive(Debug, Clone)]
 pub(super) enum SearchMethod {
-    /// Compare with each.
+    /// Compares with each.
     Few(Vec<f64>),
-    /// Look up the cell of a grid, compare with the cell's thresholds.
+    /// Looks up the cell of a grid and compares with the cell's thresholds.
     Grid(ThresholdGrid),
-    /// Halve.
+    /// Binary search.
     Search { thresholds: Box<[f64; 256]>, first_step: u8 },
 }
 
 impl ThresholdSearch {
-    /// The fastest way for ascending distinct thresholds, [`MAX_CUTS`] at most.
+    /// The fastest method for ascending distinct thresholds, [`MAX_CUTS`] at most.
     pub(super) fn new(thresholds: &[f64]) -> Self {
         if thresholds.len() <= FEW {
-            return ThresholdSearch { way: SearchMethod::Few(thresholds.to_vec()), heap: None };
+            return ThresholdSearch { method: SearchMethod::Few(thresholds.to_vec()), heap: None };
         }
         let heap = ThresholdHeap::new(thresholds);
         if let Some(grid) = best_grid(thresholds) {
-            return ThresholdSearch { way: SearchMethod::Grid(grid), heap };
+            return ThresholdSearch { method: SearchMethod::Grid(grid), heap };
         }
         let mut padded = Box::new([f64::INFINITY; 256]);
         padded[..thresholds.len()].copy_from_slice(thresholds);
         // The largest power of two that is not above the number of thresholds, which is below 256.
         let first_step = 1 << thresholds.len().ilog2();
-        ThresholdSearch { way: SearchMethod::Search { thresholds: padded, first_step }, heap }
+        ThresholdSearch { method: SearchMethod::Search { thresholds: padded, first_step }, heap }
     }
 
     #[inline(always)]
@@ -84,7 +84,7 @@ impl ThresholdSearch {
         if let (Some(avx512), Some(heap)) = (avx512, &self.heap) {
             return avx512.search_below(values, heap, codes);
         }
-        match &self.way {
+        match &self.method {
             SearchMethod::Few(thresholds) => count_below(values, thresholds, codes),
             SearchMethod::Grid(grid) => count_below_on_grid(values, grid, codes),
             #[cfg(target_arch = "x86_64")]
@@ -152,7 +152,7 @@ fn grid(thresholds: &[f64], cells: usize) -> Option<ThresholdGrid> {
     Some(ThresholdGrid { low, scale, last, below, thresholds: padded, compares })
 }
 
-/// Where the values of a last, shorter block are made up to a whole one.
+/// Memory in which the values of a last, shorter block are padded to a whole one.
 pub(super) struct TailBuffer {
     numbers: [f64; ROWS],
     categories: [u32; ROWS],
@@ -173,7 +173,7 @@ pub(super) struct BlockRows<'a> {
 
 impl CodeColumn {
     /// Encodes rows; `before` is the column before this one. Where the block ends early, the rest
-    /// of the codes means nothing.
+    /// of the codes is undefined.
     #[inline(always)]
     pub(super) fn encode(
         &self,
@@ -191,7 +191,7 @@ impl CodeColumn {
                     raise_missing(values, codes);
                 }
             }
-            (ColumnCoding::Raised, ColumnView::Number(values)) => {
+            (ColumnCoding::MissingRaised, ColumnView::Number(values)) => {
                 if let Some(before) = before {
                     *codes = *before;
                 }

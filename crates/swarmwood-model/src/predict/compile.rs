@@ -1,10 +1,10 @@
-//! From trees to programs over byte columns.
+//! Compiles trees to programs over byte columns.
 //!
-//! Each rule becomes "the code of column `c` is above `cut`". An oblivious tree is the list of its
-//! rules. An ordinary tree is a bottom-up program: a step takes the leaf indices its two children
-//! would give all rows of a block and chooses between them, so after the last step every row has
-//! its leaf, without a branch on data. In a tree with more leaves than a byte can name, many rows
-//! descend side by side.
+//! Each split becomes the test "the code of column `c` is above `cut`". An oblivious tree is the
+//! list of its tests. An ordinary tree is a bottom-up program: a step takes the leaf indices that
+//! the two children would give to all rows of a block and selects between them, so that after the
+//! last step every row has its leaf, without a branch on data. In a tree with more than 256 leaves,
+//! several rows descend in parallel.
 
 use std::collections::HashMap;
 
@@ -15,64 +15,63 @@ use crate::predict::columns::{
 use crate::predict::kernels::avx512::{Planes, planes};
 use crate::tree::{Child, LevelSet, Split, Test, Tree};
 
-/// Rules, trees and tables of a compiled model.
+/// The programs and tables of a compiled model.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ModelProgram {
     /// The byte columns in the order of first use.
     pub(super) columns: Vec<CodeColumn>,
-    /// Tables for category rules: 1 for the codes that go right.
+    /// Tables of categorical splits: 1 for the codes that go right.
     pub(super) tables: Vec<[u8; 256]>,
-    /// The rules of oblivious trees.
-    pub(super) rules: Vec<CodeTest>,
+    /// The tests of oblivious trees.
+    pub(super) tests: Vec<CodeTest>,
     /// The steps of ordinary trees.
     pub(super) steps: Vec<SelectStep>,
     /// The nodes and then the leaves of large trees.
-    pub(super) places: Vec<DescentNode>,
+    pub(super) descent_nodes: Vec<DescentNode>,
     /// The trees.
     pub(super) trees: Vec<TreeProgram>,
     /// All leaf values, and 256 more numbers so that a table of 256 can start anywhere.
     pub(super) values: Vec<f64>,
-    /// The leaf values of small trees once more, byte by byte.
+    /// The leaf values of small trees again, as byte planes.
     pub(super) planes: Vec<Planes>,
-    /// How many byte blocks the longest program needs at once.
+    /// Number of byte blocks that the largest program needs at once.
     pub(super) slots: usize,
 }
 
 /// One compiled tree.
 #[derive(Debug, Clone)]
 pub(super) struct TreeProgram {
-    /// How its leaves are found.
-    pub(super) form: LeafLookup,
-    /// Where its leaf values start.
+    /// How the leaves of rows are found.
+    pub(super) lookup: LeafLookup,
+    /// Index of the first leaf value.
     pub(super) values: usize,
-    /// Where its planes are, if it has any.
+    /// Index of the planes, if the tree has any.
     pub(super) planes: Option<usize>,
-    /// How many columns the trees up to and including this one use.
+    /// Number of columns that the trees up to and including this one use.
     pub(super) columns: usize,
 }
 
-/// How the leaves of a tree are found.
+/// How the leaves of rows are found.
 #[derive(Debug, Clone)]
 pub(super) enum LeafLookup {
-    /// By the rules of its levels, eight or fewer.
+    /// By the tests of the levels, eight or fewer.
     Levels { first: usize, count: usize },
-    /// By the rules of its levels, 9 to 16.
+    /// By the tests of the levels, 9 to 16.
     ManyLevels { first: usize, count: usize },
-    /// By a program that leaves them in a slot.
+    /// By a program, whose result is in a slot.
     Steps { first: usize, end: usize, slot: usize },
-    /// By descending from place to place; the leaves are the places from `leaves` on.
+    /// By descent from node to node; leaves have the indices from `leaves` on.
     Descent { first: usize, leaves: usize, end: usize },
 }
 
-/// A node or leaf of a large tree. BlockRows stay at leaves, because both edges of a leaf lead to
-/// itself.
+/// A node or leaf of a large tree. Rows stay at a leaf, because both of its edges lead to itself.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DescentNode {
-    pub(super) rule: CodeTest,
+    pub(super) test: CodeTest,
     pub(super) next: [u32; 2],
 }
 
-/// A rule passes where the code of a column, translated by a table if there is one, is above the
+/// A test passes where the code of a column, translated by a table if there is one, is above the
 /// cut.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CodeTest {
@@ -84,11 +83,11 @@ pub(super) struct CodeTest {
 /// A step of an ordinary tree's program.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SelectStep {
-    pub(super) rule: CodeTest,
-    pub(super) choice: SelectOperands,
+    pub(super) test: CodeTest,
+    pub(super) operands: SelectOperands,
 }
 
-/// What a step chooses between, and the slot of the result.
+/// The operands that a step selects between, and the slot of the result.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum SelectOperands {
     /// Two leaves.
@@ -101,17 +100,17 @@ pub(super) enum SelectOperands {
     Slots { left: u8, right: u8 },
 }
 
-/// What the rules over one feature of numbers ask for.
+/// How the splits on one numeric feature use thresholds.
 #[derive(Default)]
 struct ThresholdUse {
     /// The thresholds, ascending and distinct.
     thresholds: Vec<f64>,
-    /// Whether there are rules that send missing values left, and right.
+    /// Whether there are splits that send missing values left, and right.
     left: bool,
     right: bool,
 }
 
-/// A category rule: feature, set, side of the missing values.
+/// A categorical split: feature, set, side of the missing values.
 type Membership<'m> = (u32, &'m LevelSet, bool);
 
 struct ProgramCompiler<'m> {
@@ -123,7 +122,7 @@ struct ProgramCompiler<'m> {
     program: ModelProgram,
 }
 
-/// Compiles trees of a checked model; `levels` are the numbers of levels of its features.
+/// Compiles the trees of a checked model; `levels` are the numbers of levels of its features.
 pub(super) fn compile(members: &[Member], levels: &[Option<u32>]) -> ModelProgram {
     let mut compiler = ProgramCompiler {
         levels,
@@ -141,37 +140,37 @@ pub(super) fn compile(members: &[Member], levels: &[Option<u32>]) -> ModelProgra
     program
 }
 
-/// What the rules ask of each feature of numbers.
+/// The thresholds of each numeric feature.
 fn collect_numbers(members: &[Member]) -> HashMap<u32, ThresholdUse> {
     let mut numbers: HashMap<u32, ThresholdUse> = HashMap::new();
     for split in members.iter().flat_map(|member| member.shape.splits()) {
         if let Test::Above(threshold) = split.test {
-            let asked = numbers.entry(split.feature).or_default();
-            asked.thresholds.push(threshold);
-            *(if split.missing_right { &mut asked.right } else { &mut asked.left }) = true;
+            let uses = numbers.entry(split.feature).or_default();
+            uses.thresholds.push(threshold);
+            *(if split.missing_right { &mut uses.right } else { &mut uses.left }) = true;
         }
     }
-    for asked in numbers.values_mut() {
-        asked.thresholds.sort_unstable_by(f64::total_cmp);
+    for uses in numbers.values_mut() {
+        uses.thresholds.sort_unstable_by(f64::total_cmp);
         // `dedup` takes -0 and 0 for the same, and so does the comparison with a value.
-        asked.thresholds.dedup();
+        uses.thresholds.dedup();
     }
     numbers
 }
 
 impl<'m> ProgramCompiler<'m> {
     fn tree(&mut self, shape: &'m Shape) {
-        let form = match shape {
+        let lookup = match shape {
             Shape::Ordinary(tree) if tree.nodes.is_empty() => {
                 LeafLookup::Levels { first: 0, count: 0 }
             }
             Shape::Ordinary(tree) if tree.leaves.len() > 256 => self.large(tree),
             Shape::Ordinary(tree) => self.ordinary(tree),
             Shape::Oblivious(tree) => {
-                let (first, count) = (self.program.rules.len(), tree.levels.len());
+                let (first, count) = (self.program.tests.len(), tree.levels.len());
                 for level in &tree.levels {
-                    let rule = self.rule(&level.split);
-                    self.program.rules.push(rule);
+                    let test = self.code_test(&level.split);
+                    self.program.tests.push(test);
                 }
                 if count <= 8 {
                     LeafLookup::Levels { first, count }
@@ -187,7 +186,7 @@ impl<'m> ProgramCompiler<'m> {
             self.program.planes.len() - 1
         });
         self.program.trees.push(TreeProgram {
-            form,
+            lookup,
             values,
             planes,
             columns: self.program.columns.len(),
@@ -199,10 +198,10 @@ impl<'m> ProgramCompiler<'m> {
         self.program.columns.len() as u32 - 1
     }
 
-    fn rule(&mut self, split: &'m Split) -> CodeTest {
+    fn code_test(&mut self, split: &'m Split) -> CodeTest {
         let (feature, missing_right) = (split.feature, split.missing_right);
         match &split.test {
-            Test::Above(threshold) => self.number_rule(feature, missing_right, *threshold),
+            Test::Above(threshold) => self.number_test(feature, missing_right, *threshold),
             Test::In(set) => {
                 let levels = self.levels[feature as usize].unwrap_or(0);
                 let key = (feature, set, missing_right);
@@ -235,57 +234,57 @@ impl<'m> ProgramCompiler<'m> {
         }
     }
 
-    fn number_rule(&mut self, feature: u32, missing_right: bool, threshold: f64) -> CodeTest {
-        // Every threshold was collected before, so the feature is there and the threshold is found.
+    fn number_test(&mut self, feature: u32, missing_right: bool, threshold: f64) -> CodeTest {
+        // All thresholds were collected before, so the feature and its threshold are found.
         let none = ThresholdUse::default();
-        let asked = self.numbers.get(&feature).unwrap_or(&none);
-        let place = asked.thresholds.partition_point(|other| *other < threshold);
-        // A feature with more thresholds than a byte can count is spread over several columns.
-        let part = place / MAX_CUTS;
-        // Where missing values go both ways, the values are encoded once and the column for the
-        // right side follows.
-        let both = asked.left && asked.right;
+        let uses = self.numbers.get(&feature).unwrap_or(&none);
+        let position = uses.thresholds.partition_point(|other| *other < threshold);
+        // A feature with more thresholds than a byte can count uses several columns.
+        let part = position / MAX_CUTS;
+        // Where missing values go left in some splits and right in others, the values are encoded
+        // once and the column for the right side follows.
+        let both = uses.left && uses.right;
         let column = match self.number_columns.get(&(feature, part)) {
             Some(column) => *column,
             None => {
-                let end = asked.thresholds.len().min((part + 1) * MAX_CUTS);
-                let cuts = ThresholdSearch::new(&asked.thresholds[part * MAX_CUTS..end]);
+                let end = uses.thresholds.len().min((part + 1) * MAX_CUTS);
+                let cuts = ThresholdSearch::new(&uses.thresholds[part * MAX_CUTS..end]);
                 let column = self.column(
                     feature,
                     ColumnCoding::Number { cuts, missing_right: missing_right && !both },
                 );
                 if both {
-                    self.column(feature, ColumnCoding::Raised);
+                    self.column(feature, ColumnCoding::MissingRaised);
                 }
                 self.number_columns.insert((feature, part), column);
                 column
             }
         };
         let column = column + u32::from(both && missing_right);
-        CodeTest { column, cut: (place % MAX_CUTS) as u8, table: None }
+        CodeTest { column, cut: (position % MAX_CUTS) as u8, table: None }
     }
 
     fn large(&mut self, tree: &'m Tree) -> LeafLookup {
-        let (first, nodes) = (self.program.places.len(), tree.nodes.len());
+        let (first, nodes) = (self.program.descent_nodes.len(), tree.nodes.len());
         let next = |child| match child {
             Child::Node(node) => node,
             Child::Leaf(leaf) => nodes as u32 + leaf,
         };
-        let mut rule = CodeTest { column: 0, cut: 0, table: None };
+        let mut test = CodeTest { column: 0, cut: 0, table: None };
         for node in &tree.nodes {
-            rule = self.rule(&node.split);
+            test = self.code_test(&node.split);
             self.program
-                .places
-                .push(DescentNode { rule, next: [next(node.left), next(node.right)] });
+                .descent_nodes
+                .push(DescentNode { test, next: [next(node.left), next(node.right)] });
         }
-        // A leaf's rule means nothing, but must be one whose column exists.
-        let leaf = |leaf| DescentNode { rule, next: [next(Child::Leaf(leaf)); 2] };
-        self.program.places.extend((0..tree.leaves.len() as u32).map(leaf));
-        LeafLookup::Descent { first, leaves: nodes, end: self.program.places.len() }
+        // The test of a leaf has no effect, but its column must exist.
+        let leaf = |leaf| DescentNode { test, next: [next(Child::Leaf(leaf)); 2] };
+        self.program.descent_nodes.extend((0..tree.leaves.len() as u32).map(leaf));
+        LeafLookup::Descent { first, leaves: nodes, end: self.program.descent_nodes.len() }
     }
 
-    /// Emits children before parents, and of two children the one first that needs more slots,
-    /// which keeps their number below the logarithm of the number of leaves (Sethi and Ullman
+    /// Emits children before parents, and of two children first the one that needs more slots,
+    /// which bounds the number of slots by the logarithm of the number of leaves (Sethi and Ullman
     /// 1970).
     fn ordinary(&mut self, tree: &'m Tree) -> LeafLookup {
         let needs = slot_needs(tree);
@@ -304,7 +303,7 @@ impl<'m> ProgramCompiler<'m> {
                 visits.extend(children.into_iter().map(|child| (child, false)));
                 continue;
             }
-            let choice = match (node.left, node.right) {
+            let operands = match (node.left, node.right) {
                 (Child::Leaf(left), Child::Leaf(right)) => {
                     let slot = free.pop().unwrap_or_else(|| {
                         slots += 1;
@@ -324,9 +323,9 @@ impl<'m> ProgramCompiler<'m> {
                     SelectOperands::Slots { left, right }
                 }
             };
-            slot_of[index] = choice.result();
-            let rule = self.rule(&node.split);
-            self.program.steps.push(SelectStep { rule, choice });
+            slot_of[index] = operands.result();
+            let test = self.code_test(&node.split);
+            self.program.steps.push(SelectStep { test, operands });
         }
         self.program.slots = self.program.slots.max(slots as usize);
         LeafLookup::Steps { first, end: self.program.steps.len(), slot: slot_of[0] as usize }
@@ -352,7 +351,7 @@ fn inner(child: Child) -> Option<usize> {
     }
 }
 
-/// How many slots the program of each node needs.
+/// Number of slots that the program of each node needs.
 fn slot_needs(tree: &Tree) -> Vec<u8> {
     let mut needs = vec![0_u8; tree.nodes.len()];
     for (index, node) in tree.nodes.iter().enumerate().rev() {

@@ -10,7 +10,8 @@ pub enum Prediction {
     Number(f64),
     /// Of a classification model.
     Class {
-        /// The most probable class, an index into the target's classes; the first of equals.
+        /// The most probable class, an index into the target's classes; the first one in case of
+        /// ties.
         class: u32,
         /// One probability per class.
         probabilities: Vec<f64>,
@@ -24,8 +25,8 @@ pub enum Predictions {
     Numbers(Vec<f64>),
     /// Of a classification model.
     Classes {
-        /// The most probable class of each row, an index into the target's classes; the first of
-        /// equals.
+        /// The most probable class of each row, an index into the target's classes; the first one
+        /// in case of ties.
         classes: Vec<u32>,
         /// Row by row one probability per class.
         probabilities: Vec<f64>,
@@ -33,9 +34,9 @@ pub enum Predictions {
 }
 
 impl Link {
-    /// The predicted number that belongs to a raw score of a regression model.
+    /// The predicted number for a raw score of a regression model.
     ///
-    /// For classification links the raw score itself comes back: use [`Link::probabilities`].
+    /// Classification links return the raw score itself: use [`Link::probabilities`].
     pub fn number(self, raw: f64) -> f64 {
         match self {
             Link::Identity | Link::Sigmoid | Link::Softmax => raw,
@@ -44,8 +45,8 @@ impl Link {
         }
     }
 
-    /// The class probabilities that belong to the raw scores of a row: two for [`Link::Sigmoid`],
-    /// as many as scores for [`Link::Softmax`]. For the links of regression nothing is added.
+    /// Appends the class probabilities for the raw scores of a row to `out`: two for
+    /// [`Link::Sigmoid`], as many as scores for [`Link::Softmax`], none for regression links.
     ///
     /// ```
     /// let mut probabilities = vec![];
@@ -56,12 +57,12 @@ impl Link {
         match self {
             Link::Identity | Link::Exp | Link::ExpM1 => {}
             Link::Sigmoid => {
-                // Two calls instead of `1 - p` keep a probability near 0 exact to its last digits.
+                // Two calls of `exp` instead of `1 - p` keep a probability near 0 accurate.
                 let score = raw.first().copied().unwrap_or(0.0);
                 out.extend([1.0 / (1.0 + score.exp()), 1.0 / (1.0 + (-score).exp())]);
             }
             Link::Softmax => {
-                // The largest score becomes 0, so that no exponential overflows.
+                // Subtracting the largest score prevents overflow.
                 let top = raw.iter().copied().fold(f64::NEG_INFINITY, f64::max);
                 let start = out.len();
                 out.extend(raw.iter().map(|score| (score - top).exp()));
@@ -71,7 +72,7 @@ impl Link {
         }
     }
 
-    /// The most probable class of a row, the first of equals.
+    /// The most probable class of a row; the first one in case of ties.
     pub fn class(self, raw: &[f64]) -> u32 {
         match self {
             Link::Sigmoid => u32::from(raw.first().is_some_and(|&score| score > 0.0)),
@@ -87,7 +88,7 @@ impl Link {
         }
     }
 
-    /// The prediction that belongs to the raw scores of a row.
+    /// The prediction for the raw scores of a row.
     pub fn prediction(self, raw: &[f64]) -> Prediction {
         if !self.is_classification() {
             return Prediction::Number(self.number(raw.first().copied().unwrap_or(0.0)));
@@ -104,8 +105,8 @@ impl Link {
 }
 
 impl Model {
-    /// The predictions that belong to raw scores, row by row [`Model::outputs`] each.
-    pub fn link_all(&self, raw: &[f64]) -> Predictions {
+    /// The predictions for raw scores, which are stored row by row, [`Model::outputs`] each.
+    pub fn predictions(&self, raw: &[f64]) -> Predictions {
         if !self.link.is_classification() {
             return Predictions::Numbers(
                 raw.iter().map(|&score| self.link.number(score)).collect(),
@@ -119,7 +120,7 @@ impl Model {
         Predictions::Classes { classes, probabilities }
     }
 
-    /// The prediction for one row, by the plain walk.
+    /// The prediction for one row, by traversal.
     ///
     /// ```
     /// use swarmwood_model::{*, predict::{Prediction, FeatureValue}};
@@ -138,7 +139,7 @@ impl Model {
     /// #     body: Body::Trees(vec![Member { output: 0, shape: Shape::Ordinary(tree) }]),
     /// #     provenance: Provenance::default(),
     /// # };
-    /// // A model with one rule: age > 30 adds 2, else 1; it starts from 0.5.
+    /// // A model with one split: age > 30 adds 2, else 1; it starts from 0.5.
     /// assert_eq!(model.predict_row(&[FeatureValue::Number(31.0)]), Ok(Prediction::Number(2.5)));
     /// ```
     pub fn predict_row(&self, row: &[FeatureValue]) -> Result<Prediction, BlockError> {

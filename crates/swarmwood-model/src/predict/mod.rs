@@ -1,9 +1,9 @@
 //! From input columns to raw scores, leaf indices and predictions.
 //!
-//! Two ways lead to a raw score. The *walk* ([`Model::raw_row`]) follows one row from the root to a
-//! leaf and is what the model means. The [`Predictor`] is a compiled model that takes whole blocks
-//! of rows: each feature of a block is turned into one byte per row, the number of the model's
-//! thresholds that lie below the value, and trees are evaluated on these bytes without a branch.
+//! There are two ways to compute a raw score. The *traversal* ([`Model::raw_row`]) follows one row
+//! from the root to a leaf and defines what a model predicts. The [`Predictor`] is a compiled model
+//! for blocks of rows: each feature of a block is encoded as one byte per row, the number of the
+//! model's thresholds below the value, and trees are evaluated on these bytes without branches.
 //! Both add the leaf values to the start value in the order of the trees, in `f64`, so their raw
 //! scores are the same to the last bit, on every machine.
 //!
@@ -17,7 +17,7 @@ mod compile;
 mod kernels;
 mod link;
 mod predictor;
-mod walk;
+mod traverse;
 
 #[cfg(test)]
 mod tests;
@@ -27,4 +27,4 @@ pub use link::{Prediction, Predictions};
 pub use predictor::Predictor;
 
 pub(crate) use block::level_counts;
-pub(crate) use walk::known;
+pub(crate) use traverse::unknown_to_missing;

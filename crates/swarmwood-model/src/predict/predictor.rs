@@ -14,19 +14,20 @@ use crate::predict::kernels::{
     Codes, Instructions, KernelTask, ROWS, add_leaves, choose, choose_leaves, choose_left_leaf,
     choose_right_leaf, dispatch, mark, translate,
 };
-use crate::predict::walk::{add_linear, add_trees, known};
+use crate::predict::traverse::{add_linear, add_trees, unknown_to_missing};
 use crate::schema::Schema;
 
-/// Fewer rows than this are walked: a block costs the same however few of its rows are used.
+/// Fewer rows than this are predicted by traversal: a block costs the same however few of its rows
+/// are used.
 const FEW_ROWS: usize = 96;
 
-/// Trees whose leaf values are added together, so that a row's sum is loaded and stored once for
-/// all of them.
+/// Number of trees whose leaf values are added together, so that a row's sum is loaded and stored
+/// once for all of them.
 const GROUP: usize = 4;
 
-/// A model compiled for prediction of many rows.
+/// A model compiled for batch prediction.
 ///
-/// It borrows nothing and can be shared by threads, each with its own range of rows.
+/// It borrows nothing and can be shared between threads, each with its own range of rows.
 ///
 /// ```
 /// use swarmwood_model::{*, predict::{Block, Predictor, ColumnView}};
@@ -45,7 +46,7 @@ const GROUP: usize = 4;
 /// #     body: Body::Trees(vec![Member { output: 0, shape: Shape::Ordinary(tree) }]),
 /// #     provenance: Provenance::default(),
 /// # };
-/// // A model with one rule: age > 30 (or missing) adds 2, else 1; it starts from 0.5.
+/// // A model with one split: age > 30 (or missing) adds 2, else 1; it starts from 0.5.
 /// let ages = [29.0, 31.0, f64::NAN];
 /// let columns = [ColumnView::Number(&ages)];
 /// let mut raw = [0.0; 3];
@@ -82,19 +83,19 @@ impl Predictor {
         Predictor { schema, levels, base, members, functions, program, instructions }
     }
 
-    /// How many raw scores a row gets.
+    /// Number of raw scores per row.
     pub fn outputs(&self) -> usize {
         self.base.len()
     }
 
-    /// How many trees there are in the first `first_rounds` rounds, or in all.
+    /// Number of trees of the first `first_rounds` rounds, or of all.
     pub fn trees(&self, first_rounds: Option<usize>) -> usize {
         let all = self.members.len();
         first_rounds.map_or(all, |rounds| rounds.saturating_mul(self.outputs()).min(all))
     }
 
-    /// Raw scores of all rows, row by row [`Predictor::outputs`] each, of the first `first_rounds`
-    /// rounds or of all.
+    /// Writes the raw scores of all rows to `out`, row by row, [`Predictor::outputs`] each, of the
+    /// first `first_rounds` rounds or of all.
     ///
     /// A linear model has no rounds and ignores `first_rounds`.
     pub fn raw(
@@ -106,7 +107,8 @@ impl Predictor {
         self.raw_range(block, 0..block.rows, first_rounds, out)
     }
 
-    /// Raw scores of some rows of a block; results do not depend on how rows are cut into ranges.
+    /// Writes the raw scores of some rows of a block; results do not depend on the division into
+    /// ranges.
     pub fn raw_range(
         &self,
         block: &Block<'_>,
@@ -142,8 +144,8 @@ impl Predictor {
         Ok(())
     }
 
-    /// Leaf indices of all rows, row by row one per tree of the first `first_rounds` rounds or of
-    /// all.
+    /// Writes the leaf indices of all rows, row by row, one per tree of the first `first_rounds`
+    /// rounds or of all.
     pub fn leaves(
         &self,
         block: &Block<'_>,
@@ -153,7 +155,7 @@ impl Predictor {
         self.leaves_range(block, 0..block.rows, first_rounds, out)
     }
 
-    /// Leaf indices of some rows of a block.
+    /// Writes the leaf indices of some rows of a block.
     pub fn leaves_range(
         &self,
         block: &Block<'_>,
@@ -192,7 +194,7 @@ impl Predictor {
 
     fn value(&self, block: &Block<'_>, row: usize, feature: u32) -> FeatureValue {
         let feature = feature as usize;
-        known(self.levels[feature], block.columns[feature].get(row))
+        unknown_to_missing(self.levels[feature], block.columns[feature].get(row))
     }
 
     #[cfg(test)]
@@ -201,7 +203,7 @@ impl Predictor {
     }
 }
 
-/// What a block needs while it is evaluated.
+/// Memory for the evaluation of one block at a time.
 struct PredictScratch {
     columns: Vec<Codes>,
     slots: Vec<Codes>,
@@ -244,50 +246,50 @@ impl PredictScratch {
         }
     }
 
-    /// Leaf indices of a tree with at most 256 leaves into `leaves[place]`.
+    /// Leaf indices of a tree with at most 256 leaves into `leaves[member]`.
     #[inline(always)]
     fn find_leaves(
         &mut self,
         avx512: Option<Avx512>,
         program: &ModelProgram,
-        form: &LeafLookup,
-        place: usize,
+        lookup: &LeafLookup,
+        member: usize,
     ) {
-        match form {
+        match lookup {
             LeafLookup::Levels { first, count } => {
-                self.mark_levels(program, &program.rules[*first..first + count], place);
+                self.mark_levels(program, &program.tests[*first..first + count], member);
             }
             LeafLookup::Steps { first, end, slot } => {
                 for step in &program.steps[*first..*end] {
                     self.step(avx512, program, step);
                 }
-                self.leaves[place] = self.slots[*slot];
+                self.leaves[member] = self.slots[*slot];
             }
             LeafLookup::ManyLevels { .. } | LeafLookup::Descent { .. } => {
-                self.leaves[place].fill(0)
+                self.leaves[member].fill(0)
             }
         }
     }
 
-    /// Leaf indices of any tree into `large`; the group of trees must be empty, its places are
-    /// used.
+    /// Leaf indices of any tree into `large`; the group of trees must be empty, its slots are used
+    /// as scratch memory.
     #[inline(always)]
     fn find_large_leaves(
         &mut self,
         avx512: Option<Avx512>,
         program: &ModelProgram,
-        form: &LeafLookup,
+        lookup: &LeafLookup,
     ) {
-        match form {
+        match lookup {
             LeafLookup::Levels { .. } | LeafLookup::Steps { .. } => {
-                self.find_leaves(avx512, program, form, 0);
+                self.find_leaves(avx512, program, lookup, 0);
                 self.large
                     .iter_mut()
                     .zip(&self.leaves[0])
                     .for_each(|(leaf, low)| *leaf = u32::from(*low));
             }
             LeafLookup::ManyLevels { first, count } => {
-                let (low, high) = program.rules[*first..first + count].split_at(8);
+                let (low, high) = program.tests[*first..first + count].split_at(8);
                 self.mark_levels(program, low, 0);
                 self.mark_levels(program, high, 1);
                 let [low, high, ..] = &self.leaves;
@@ -296,15 +298,15 @@ impl PredictScratch {
                 }
             }
             LeafLookup::Descent { first, leaves, end } => {
-                self.descend(program, &program.places[*first..*end], *leaves as u32);
+                self.descend(program, &program.descent_nodes[*first..*end], *leaves as u32);
             }
         }
     }
 
-    /// Some rows at a time take a step each, so that the loads of one row do not wait for those of
-    /// another.
+    /// Several rows descend one level at a time, so that the loads of one row do not wait for those
+    /// of another.
     #[inline(always)]
-    fn descend(&mut self, program: &ModelProgram, places: &[DescentNode], leaves: u32) {
+    fn descend(&mut self, program: &ModelProgram, nodes: &[DescentNode], leaves: u32) {
         const LANES: usize = 16;
         for (chunk, large) in self.large.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
             let mut at = [0_u32; LANES];
@@ -312,88 +314,88 @@ impl PredictScratch {
             while inside {
                 inside = false;
                 for (lane, at) in at.iter_mut().enumerate() {
-                    let place = &places[*at as usize];
-                    let mut code = self.columns[place.rule.column as usize][chunk * LANES + lane];
-                    if let Some(table) = place.rule.table {
+                    let node = &nodes[*at as usize];
+                    let mut code = self.columns[node.test.column as usize][chunk * LANES + lane];
+                    if let Some(table) = node.test.table {
                         code = program.tables[table as usize][code as usize];
                     }
-                    *at = place.next[usize::from(code > place.rule.cut)];
+                    *at = node.next[usize::from(code > node.test.cut)];
                     inside |= *at < leaves;
                 }
             }
-            *large = at.map(|place| place - leaves);
+            *large = at.map(|node| node - leaves);
         }
     }
 
     #[inline(always)]
-    fn mark_levels(&mut self, program: &ModelProgram, rules: &[CodeTest], place: usize) {
-        if rules.iter().any(|rule| rule.table.is_some()) {
-            return self.mark_translated(program, rules, place);
+    fn mark_levels(&mut self, program: &ModelProgram, tests: &[CodeTest], member: usize) {
+        if tests.iter().any(|test| test.table.is_some()) {
+            return self.mark_translated(program, tests, member);
         }
         macro_rules! mark_all {
             ($($n:literal)*) => {
-                match rules.len() {
+                match tests.len() {
                     $($n => {
                         let columns: [&Codes; $n] =
-                            std::array::from_fn(|level| &self.columns[rules[level].column as usize]);
-                        mark(columns, std::array::from_fn(|level| rules[level].cut), &mut self.leaves[place]);
+                            std::array::from_fn(|level| &self.columns[tests[level].column as usize]);
+                        mark(columns, std::array::from_fn(|level| tests[level].cut), &mut self.leaves[member]);
                     })*
-                    _ => self.leaves[place].fill(0),
+                    _ => self.leaves[member].fill(0),
                 }
             };
         }
         mark_all!(1 2 3 4 5 6 7 8);
     }
 
-    /// As `mark_levels`, level by level, for trees with category rules.
+    /// Like `mark_levels`, level by level, for trees with categorical splits.
     #[inline(always)]
-    fn mark_translated(&mut self, program: &ModelProgram, rules: &[CodeTest], place: usize) {
-        self.leaves[place].fill(0);
-        for (level, rule) in rules.iter().enumerate() {
-            let codes = codes_of(program, rule, &self.columns, &mut self.translated);
-            for (leaf, code) in self.leaves[place].iter_mut().zip(codes) {
-                *leaf |= if *code > rule.cut { 1 << level } else { 0 };
+    fn mark_translated(&mut self, program: &ModelProgram, tests: &[CodeTest], member: usize) {
+        self.leaves[member].fill(0);
+        for (level, test) in tests.iter().enumerate() {
+            let codes = codes_of(program, test, &self.columns, &mut self.translated);
+            for (leaf, code) in self.leaves[member].iter_mut().zip(codes) {
+                *leaf |= if *code > test.cut { 1 << level } else { 0 };
             }
         }
     }
 
     #[inline(always)]
     fn step(&mut self, avx512: Option<Avx512>, program: &ModelProgram, step: &SelectStep) {
-        let SelectStep { rule, choice } = step;
-        let codes = codes_of(program, rule, &self.columns, &mut self.translated);
+        let SelectStep { test, operands } = step;
+        let codes = codes_of(program, test, &self.columns, &mut self.translated);
         let slots = &mut self.slots;
         if let Some(avx512) = avx512 {
-            return choose_avx512(avx512, codes, rule.cut, *choice, slots);
+            return choose_avx512(avx512, codes, test.cut, *operands, slots);
         }
-        match *choice {
+        match *operands {
             SelectOperands::Leaves { left, right, slot } => {
-                choose_leaves(codes, rule.cut, left, right, &mut slots[slot as usize]);
+                choose_leaves(codes, test.cut, left, right, &mut slots[slot as usize]);
             }
             SelectOperands::RightLeaf { slot, right } => {
-                choose_right_leaf(codes, rule.cut, right, &mut slots[slot as usize])
+                choose_right_leaf(codes, test.cut, right, &mut slots[slot as usize])
             }
             SelectOperands::LeftLeaf { left, slot } => {
-                choose_left_leaf(codes, rule.cut, left, &mut slots[slot as usize])
+                choose_left_leaf(codes, test.cut, left, &mut slots[slot as usize])
             }
             SelectOperands::Slots { left, right } => {
                 if let Ok([left, right]) = slots.get_disjoint_mut([left as usize, right as usize]) {
-                    choose(codes, rule.cut, right, left);
+                    choose(codes, test.cut, right, left);
                 }
             }
         }
     }
 }
 
-/// A step with the widest instructions.
+/// A step with AVX-512 instructions.
 #[inline(always)]
 fn choose_avx512(
     avx512: Avx512,
     codes: &Codes,
     cut: u8,
-    choice: SelectOperands,
+    operands: SelectOperands,
     slots: &mut [Codes],
 ) {
-    let (left, right, slot) = match choice {
+    let (left, right, slot) = match operands {
         SelectOperands::Leaves { left, right, slot } => {
             (SelectSource::Leaf(left), SelectSource::Leaf(right), slot)
         }
@@ -413,16 +415,16 @@ fn choose_avx512(
     avx512.choose(codes, cut, left, right, &mut slots[slot as usize]);
 }
 
-/// The codes a rule compares with its cut.
+/// The codes that a test compares with its cut.
 #[inline(always)]
 fn codes_of<'a>(
     program: &ModelProgram,
-    rule: &CodeTest,
+    test: &CodeTest,
     columns: &'a [Codes],
     translated: &'a mut Codes,
 ) -> &'a Codes {
-    let codes = &columns[rule.column as usize];
-    match rule.table {
+    let codes = &columns[test.column as usize];
+    match test.table {
         None => codes,
         Some(table) => {
             translate(codes, &program.tables[table as usize], translated);
@@ -438,7 +440,7 @@ fn table<'a>(program: &'a ModelProgram, tree: Option<&TreeProgram>) -> &'a [f64;
     tree.and_then(|tree| program.values[tree.values..].first_chunk()).unwrap_or(NONE)
 }
 
-/// Raw scores of one block.
+/// Computes the raw scores of one block.
 struct RawScoreTask<'a> {
     predictor: &'a Predictor,
     block: &'a Block<'a>,
@@ -461,8 +463,8 @@ impl KernelTask for RawScoreTask<'_> {
             let mut held = 0;
             for tree in (output..self.trees).step_by(outputs) {
                 let compiled = &program.trees[tree];
-                if matches!(compiled.form, LeafLookup::Levels { .. } | LeafLookup::Steps { .. }) {
-                    self.scratch.find_leaves(avx512, program, &compiled.form, held);
+                if matches!(compiled.lookup, LeafLookup::Levels { .. } | LeafLookup::Steps { .. }) {
+                    self.scratch.find_leaves(avx512, program, &compiled.lookup, held);
                     group[held] = Some(compiled);
                     held += 1;
                     if held == GROUP {
@@ -472,7 +474,7 @@ impl KernelTask for RawScoreTask<'_> {
                 } else {
                     self.scratch.add_group(avx512, program, &group[..held]);
                     held = 0;
-                    self.scratch.find_large_leaves(avx512, program, &compiled.form);
+                    self.scratch.find_large_leaves(avx512, program, &compiled.lookup);
                     let values = &program.values[compiled.values..];
                     for (sum, leaf) in self.scratch.sums.iter_mut().zip(&self.scratch.large) {
                         *sum += values[*leaf as usize];
@@ -529,7 +531,7 @@ impl PredictScratch {
 
 const NO_PLANES: &Planes = &[[0; 64]; 8];
 
-/// Leaf indices of one block.
+/// Computes the leaf indices of one block.
 struct LeafIndexTask<'a> {
     predictor: &'a Predictor,
     block: &'a Block<'a>,
@@ -545,7 +547,7 @@ impl KernelTask for LeafIndexTask<'_> {
         let program = &self.predictor.program;
         self.scratch.encode(avx512, program, self.block, self.start);
         for tree in 0..self.trees {
-            self.scratch.find_large_leaves(avx512, program, &program.trees[tree].form);
+            self.scratch.find_large_leaves(avx512, program, &program.trees[tree].lookup);
             for (out, leaf) in
                 self.out[tree..].iter_mut().step_by(self.trees).zip(&self.scratch.large)
             {

@@ -11,7 +11,7 @@ fn same_bits(left: &[f64], right: &[f64]) -> bool {
         && left.iter().zip(right).all(|(left, right)| left.to_bits() == right.to_bits())
 }
 
-/// Compares every batch way with the plain walk.
+/// Compares every batch method with the traversal.
 fn agree(model: &Model, rows: &[Vec<FeatureValue>], first_rounds: Option<usize>) {
     let owned = columns(model, rows);
     let columns = borrowed(&owned);
@@ -43,7 +43,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn batch_equals_walk(model in any_model(), seed: u64, count in 0_usize..1400, first in prop::option::of(0_usize..9)) {
+    fn batch_equals_traversal(model in any_model(), seed: u64, count in 0_usize..1400, first in prop::option::of(0_usize..9)) {
         prop_assert_eq!(model.check(), Ok(()));
         agree(&model, &samples::rows(seed, &model, count), first);
     }
@@ -80,17 +80,17 @@ proptest! {
     }
 }
 
-/// Each way of counting is reached by thresholds made for it.
+/// Each search method is chosen by thresholds made for it.
 #[test]
-fn cuts_choose_by_spread() {
+fn method_depends_on_spread() {
     let even: Vec<f64> = (0..100).map(f64::from).collect();
     let skewed: Vec<f64> = (0..100).map(|power| 2_f64.powi(power)).collect();
-    let way = |thresholds: &[f64]| ThresholdSearch::new(thresholds).way;
-    assert!(matches!(way(&even[..3]), SearchMethod::Few(_)));
-    assert!(matches!(way(&even), SearchMethod::Grid(grid) if grid.compares == 1));
-    assert!(matches!(way(&skewed), SearchMethod::Search { first_step: 64, .. }));
+    let method = |thresholds: &[f64]| ThresholdSearch::new(thresholds).method;
+    assert!(matches!(method(&even[..3]), SearchMethod::Few(_)));
+    assert!(matches!(method(&even), SearchMethod::Grid(grid) if grid.compares == 1));
+    assert!(matches!(method(&skewed), SearchMethod::Search { first_step: 64, .. }));
     assert!(matches!(
-        way(&[f64::MIN, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, f64::MAX]),
+        method(&[f64::MIN, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, f64::MAX]),
         SearchMethod::Search { .. }
     ));
 }
@@ -142,7 +142,7 @@ fn mismatched_input_is_refused() {
     );
     assert!(run(&good, 4, 0..3).unwrap_err().contains("3 values in a block of 4 rows"));
     assert!(run(&good, 3, 1..4).unwrap_err().contains("rows 1..4"));
-    assert!(run(&good, 3, 0..2).unwrap_err().contains("places for"));
+    assert!(run(&good, 3, 0..2).unwrap_err().contains("output buffer"));
     assert!(matches!(
         model.raw_row(&rows[0][1..], None),
         Err(BlockError::Columns { found: 4, expected: 5 })

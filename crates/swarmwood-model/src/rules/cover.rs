@@ -15,7 +15,7 @@ use super::space::{Region, TreeSpace};
 /// Other leaves a box is tried to be grown around, nearest in the order of the tree first.
 const NEIGHBOURS: usize = 64;
 
-/// ReachableLeaves of the largest tree whose boxes are grown and chosen; in a larger one conditions are
+/// Leaves of the largest tree whose boxes are grown and chosen; in a larger one conditions are
 /// dropped, and no more.
 pub(super) const MOST_LEAVES: usize = 512;
 

@@ -373,7 +373,7 @@ fn figures_are_counted() {
     assert_eq!(rules.otherwise.figures, figures(0.75, 4.0 / 8.0, 5.0 / 8.0));
 }
 
-/// ReachableLeaves with equal numbers merge, and a leaf nobody reaches has no rule.
+/// Leaves with equal numbers merge, and a leaf that no row reaches has no rule.
 #[test]
 fn numbers_merge_and_unreachable_leaves_vanish() {
     let nodes = vec![

@@ -1,4 +1,4 @@
-//! Models as text for people: a summary, and trees as indented rules.
+//! Models as text for people: a summary, and trees as indented splits.
 
 mod summary;
 mod trees;
@@ -9,4 +9,4 @@ mod tests;
 pub use summary::{BodyKind, Summary};
 pub use trees::TextOptions;
 
-pub(crate) use trees::plain;
+pub(crate) use trees::printable;

@@ -1,4 +1,4 @@
-//! What a model is, in a few numbers.
+//! The key figures of a model.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,9 +9,9 @@ use crate::schema::TargetKind;
 /// What a model is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BodyKind {
-    /// Trees with a rule per node.
+    /// Ordinary trees.
     Trees,
-    /// Trees with a rule per level.
+    /// Oblivious trees.
     Oblivious,
     /// Trees of both kinds.
     Mixed,
@@ -20,7 +20,7 @@ pub enum BodyKind {
 }
 
 impl BodyKind {
-    /// The kind in words.
+    /// The name of the kind.
     pub fn name(self) -> &'static str {
         match self {
             BodyKind::Trees => "trees",
@@ -52,17 +52,17 @@ pub struct Summary {
     pub trees: usize,
     /// Number of leaves of all trees.
     pub leaves: usize,
-    /// Questions on the longest way to a leaf.
+    /// Number of splits on the longest path to a leaf.
     pub max_depth: usize,
     /// Number of features in the schema.
     pub features: usize,
-    /// Number of features some rule asks for, or with a weight that is not zero.
+    /// Number of features that some split tests, or that have a nonzero weight.
     pub features_used: usize,
     /// Training method.
     pub method: String,
     /// Version of the program that trained the model.
     pub version: String,
-    /// Rows it was trained on.
+    /// Number of training rows.
     pub rows: u64,
 }
 
@@ -101,7 +101,7 @@ impl Model {
         }
     }
 
-    /// The positions of the features some rule asks for, or with a weight that is not zero.
+    /// The positions of the features that some split tests, or that have a nonzero weight.
     pub fn features_used(&self) -> BTreeSet<usize> {
         match &self.body {
             Body::Trees(members) => members
@@ -110,12 +110,12 @@ impl Model {
                 .map(|split| split.feature as usize)
                 .collect(),
             Body::Linear(functions) => {
-                let works = |term: &LinearTerm| match term {
+                let is_nonzero = |term: &LinearTerm| match term {
                     LinearTerm::Number { weight, .. } => *weight != 0.0,
                     LinearTerm::Category { weights } => weights.iter().any(|weight| *weight != 0.0),
                 };
                 let terms = functions.iter().flat_map(|function| function.terms.iter().enumerate());
-                terms.filter(|(_, term)| works(term)).map(|(feature, _)| feature).collect()
+                terms.filter(|(_, term)| is_nonzero(term)).map(|(feature, _)| feature).collect()
             }
         }
     }
@@ -125,18 +125,18 @@ impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "kind       {}", self.kind.name())?;
         match self.classes.as_slice() {
-            [] => writeln!(f, "target     {} (number)", super::trees::plain(&self.target))?,
+            [] => writeln!(f, "target     {} (number)", super::trees::printable(&self.target))?,
             classes => {
                 let names = super::trees::some_names(classes.iter().map(String::as_str));
                 writeln!(
                     f,
                     "target     {} ({} classes: {names})",
-                    super::trees::plain(&self.target),
+                    super::trees::printable(&self.target),
                     classes.len()
                 )?;
             }
         }
-        writeln!(f, "objective  {}", super::trees::plain(&self.objective))?;
+        writeln!(f, "objective  {}", super::trees::printable(&self.objective))?;
         if self.kind != BodyKind::Linear {
             let (rounds, trees, leaves, depth) =
                 (self.rounds, self.trees, self.leaves, self.max_depth);
@@ -145,8 +145,8 @@ impl fmt::Display for Summary {
         }
         writeln!(f, "features   {}, {} of them used", self.features, self.features_used)?;
         let (method, version) =
-            (super::trees::plain(&self.method), super::trees::plain(&self.version));
-        // Other libraries do not tell how many rows they had.
+            (super::trees::printable(&self.method), super::trees::printable(&self.version));
+        // Files of other libraries do not contain the number of training rows.
         let rows = if self.rows == 0 { String::new() } else { format!("on {} rows, ", self.rows) };
         writeln!(f, "trained    {rows}method {method}, version {version}")
     }

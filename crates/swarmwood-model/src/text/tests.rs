@@ -83,7 +83,7 @@ tree 0: 3 leaves, depth 2
 tree 1: oblivious, 4 leaves, depth 2
   level 0: age > 30.5
   level 1: co\\u{1b}lour in {red, blue} or missing
-  leaves by the answers, level 0 first:
+  leaves by side of each level (y = right), level 0 first:
     leaf 0 nn: 1
     leaf 1 yn: 2
     leaf 2 ny: 3

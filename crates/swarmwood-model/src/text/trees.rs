@@ -1,4 +1,4 @@
-//! Trees as indented rules.
+//! Trees as indented splits.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write};
@@ -7,7 +7,7 @@ use crate::ensemble::{Body, LinearFunction, LinearTerm, Member, Model, Shape};
 use crate::schema::{Kind, TargetKind};
 use crate::tree::{Child, ObliviousTree, Split, Test, Tree};
 
-/// How many names of a list are shown.
+/// Maximum number of names of a list that are shown.
 const SHOWN_NAMES: usize = 8;
 
 /// How much of a model to print.
@@ -26,8 +26,8 @@ impl Default for TextOptions {
     }
 }
 
-/// A name on one line, without characters that could drive a terminal.
-pub(crate) fn plain(name: &str) -> Cow<'_, str> {
+/// A name on one line, without control characters, which could drive a terminal.
+pub(crate) fn printable(name: &str) -> Cow<'_, str> {
     if name.chars().any(char::is_control) {
         Cow::Owned(name.escape_debug().to_string())
     } else {
@@ -38,7 +38,7 @@ pub(crate) fn plain(name: &str) -> Cow<'_, str> {
 /// The first names of a list, and how many more there are.
 pub(super) fn some_names<'a>(names: impl Iterator<Item = &'a str> + Clone) -> String {
     let more = names.clone().count().saturating_sub(SHOWN_NAMES);
-    let mut text = names.take(SHOWN_NAMES).map(plain).collect::<Vec<_>>().join(", ");
+    let mut text = names.take(SHOWN_NAMES).map(printable).collect::<Vec<_>>().join(", ");
     if more > 0 {
         text += &format!(", and {more} more");
     }
@@ -110,7 +110,7 @@ impl Model {
         match &self.schema.target.kind {
             TargetKind::Classes(classes) if self.outputs() > 1 => classes
                 .get(output)
-                .map_or_else(String::new, |class| format!(" for class {}", plain(class))),
+                .map_or_else(String::new, |class| format!(" for class {}", printable(class))),
             _ => String::new(),
         }
     }
@@ -133,8 +133,8 @@ impl Model {
     }
 
     fn write_tree(&self, tree: &Tree, lines: usize, out: &mut impl Write) -> fmt::Result {
-        // A stack instead of recursion: the depth of a tree has no bound. A line is an indent, a
-        // rule's side (if any) and the place below it.
+        // A stack instead of recursion, because the depth of a tree has no bound. An entry is an
+        // indentation, the side of the split above (if any) and the child below it.
         let mut stack = vec![(1, None, tree.root())];
         let mut written = 0;
         while let Some((indent, edge, at)) = stack.pop() {
@@ -174,14 +174,14 @@ impl Model {
             writeln!(out, "  level {index}: {}", self.side(&level.split, true))?;
         }
         if depth > 0 {
-            writeln!(out, "  leaves by the answers, level 0 first:")?;
+            writeln!(out, "  leaves by side of each level (y = right), level 0 first:")?;
         }
         let left = lines.saturating_sub(depth);
         for (index, leaf) in tree.leaves.iter().enumerate().take(left) {
-            let answers: String =
+            let sides: String =
                 (0..depth).map(|level| if index >> level & 1 == 1 { 'y' } else { 'n' }).collect();
             let gap = if depth > 0 { " " } else { "" };
-            writeln!(out, "    leaf {index}{gap}{answers}: {}", leaf.value)?;
+            writeln!(out, "    leaf {index}{gap}{sides}: {}", leaf.value)?;
         }
         if tree.leaves.len() > left {
             writeln!(out, "  ... cut after {lines} lines")
@@ -197,7 +197,7 @@ impl Model {
         out: &mut impl Write,
     ) -> fmt::Result {
         for (term, feature) in function.terms.iter().zip(&self.schema.features).take(lines) {
-            let name = plain(&feature.name);
+            let name = printable(&feature.name);
             match (term, &feature.kind) {
                 (LinearTerm::Number { weight, centre }, _) => {
                     writeln!(out, "  {weight} x ({name} - {centre})")?
@@ -220,12 +220,12 @@ impl Model {
         }
     }
 
-    /// What holds on one side of a split.
+    /// The condition of one side of a split.
     fn side(&self, split: &Split, right: bool) -> String {
         let Some(feature) = self.schema.features.get(split.feature as usize) else {
             return format!("feature {} (not in the schema)", split.feature);
         };
-        let name = plain(&feature.name);
+        let name = printable(&feature.name);
         let missing = if split.missing_right == right { " or missing" } else { "" };
         match (&split.test, &feature.kind) {
             (Test::Above(threshold), _) => {

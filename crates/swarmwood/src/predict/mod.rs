@@ -72,8 +72,8 @@ impl<'a> Scorer<'a> {
         let raw = self.raw(chunk)?;
         let pieces: Vec<&[f64]> = raw.chunks(PIECE * self.model.outputs().max(1)).collect();
         let mut parts =
-            self.pool.map(pieces.len(), |piece| self.model.link_all(pieces[piece])).into_iter();
-        let mut joined = parts.next().unwrap_or_else(|| self.model.link_all(&[]));
+            self.pool.map(pieces.len(), |piece| self.model.predictions(pieces[piece])).into_iter();
+        let mut joined = parts.next().unwrap_or_else(|| self.model.predictions(&[]));
         for part in parts {
             match (&mut joined, part) {
                 (Predictions::Numbers(all), Predictions::Numbers(more)) => all.extend(more),

@@ -89,7 +89,7 @@ fn pieces_and_threads_equal_the_plain_walk() {
         for threads in [1, 3] {
             let scorer = Scorer::new(&model, first, threads).unwrap();
             assert_eq!(scorer.raw(&chunk).unwrap(), expected);
-            assert_eq!(scorer.predictions(&chunk).unwrap(), model.link_all(&expected));
+            assert_eq!(scorer.predictions(&chunk).unwrap(), model.predictions(&expected));
             assert_eq!(scorer.leaves(&chunk).unwrap().len(), chunk.rows * 3 * first.unwrap_or(4));
         }
     }

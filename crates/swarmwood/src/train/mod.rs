@@ -414,7 +414,7 @@ impl Job<'_> {
 
 /// Adds rows to a tally, given their raw scores.
 fn add_rows(tally: &mut Tally, model: &Model, raw: &[f64], target: &[f64], weight: &[f64]) {
-    match model.link_all(raw) {
+    match model.predictions(raw) {
         Predictions::Numbers(numbers) => tally.add(&numbers, target, weight),
         Predictions::Classes { probabilities, .. } => tally.add(&probabilities, target, weight),
     }

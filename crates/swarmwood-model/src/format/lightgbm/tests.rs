@@ -105,15 +105,15 @@ fn damage_is_named() {
         ("leaf_value=1 2", "leaf_value=1 2\nis_linear=1", "linear"),
         ("num_leaves=2", "num_leaves=99999999999999", "where 99999999999999 are needed"),
         ("num_cat=0", "num_cat=9999999999", "`cat_boundaries` is missing"),
-        ("left_child=-1", "left_child=0", "more than 3 places"),
+        ("left_child=-1", "left_child=0", "more than 3 nodes and leaves"),
         ("left_child=-1", "left_child=7", "no node 7"),
         ("left_child=-1", "left_child=-9", "no leaf 8"),
         ("split_feature=0", "split_feature=3", "tests feature 3"),
         ("decision_type=10", "decision_type=14", "missing type 3"),
-        ("decision_type=10", "decision_type=11", "more category rules than sets"),
+        ("decision_type=10", "decision_type=11", "more categorical splits than sets"),
         ("end of trees", "", "ends early"),
         ("threshold=1.0", "threshold=nan", "threshold"),
-        ("threshold=1.0", "threshold=x", "'x', which is no number"),
+        ("threshold=1.0", "threshold=x", "'x', which is not a number"),
     ] {
         assert!(sound.contains(from), "{from}");
         let error = from_text(sound.replacen(from, to, 1).as_bytes()).unwrap_err().to_string();

@@ -1,26 +1,26 @@
 //! The loops for AVX-512 with byte permutations (VBMI), where the compiler does not find the
-//! instructions by itself: look-ups in tables that fit registers, and choices by masks.
+//! instructions by itself: look-ups in tables that fit into registers, and selection by masks.
 //!
-//! A table of 64 leaf values is kept as eight *planes*, the first bytes of all values, the second
-//! bytes, and so on. One permutation looks up one byte of 64 rows, and 24 interleavings make 64
-//! numbers of the eight results: half a cycle per row, where loading value after value takes one.
-//! Thresholds are searched level by level in a tree whose levels fit one to four registers.
+//! A table of 64 leaf values is stored as eight *planes*: the first bytes of all values, the second
+//! bytes, and so on. One permutation looks up one byte of 64 rows, and 24 interleavings assemble 64
+//! numbers from the eight results: half a cycle per row, where loading value by value takes one.
+//! Thresholds are searched level by level in a tree whose levels fit into one to four registers.
 //!
 //! **Invariant:** a [`Avx512`] exists only on a CPU that has these instructions; all loops give the
 //! bits of the portable ones.
 
 use super::{Codes, ROWS};
 
-/// BlockRows whose codes fill a register.
+/// Number of rows whose codes fill a register.
 const LANES: usize = 64;
 
-/// The most leaves that planes hold.
+/// Maximum number of leaves of planes.
 pub(in crate::predict) const PLANE_LEAVES: usize = LANES;
 
 /// The bytes of up to 64 leaf values, the lowest bytes first.
 pub(in crate::predict) type Planes = [[u8; PLANE_LEAVES]; 8];
 
-/// The most thresholds that a heap holds.
+/// Maximum number of thresholds of a heap.
 pub(in crate::predict) const HEAP_CUTS: usize = 63;
 
 /// Thresholds as a binary search tree: the root is at 1, the children of `i` are at `2 i` and
@@ -43,7 +43,7 @@ impl ThresholdHeap {
         for level in 0..levels {
             let (first, step) = (1 << level, 1 << (levels - level));
             for at in 0..first {
-                // No value is above the infinities that stand for thresholds there are none of.
+                // No value is above the infinities that pad the tree.
                 places[first + at] =
                     *thresholds.get(at * step + step / 2 - 1).unwrap_or(&f64::INFINITY);
             }
@@ -52,14 +52,14 @@ impl ThresholdHeap {
     }
 }
 
-/// What a choice is between.
+/// An operand of a selection.
 #[derive(Clone, Copy)]
 pub(in crate::predict) enum SelectSource<'a> {
     /// One leaf for all rows.
     Leaf(u8),
-    /// What the place of the result holds.
+    /// The present content of the result's slot.
     Same,
-    /// What another slot holds.
+    /// The content of another slot.
     Slot(&'a Codes),
 }
 
@@ -93,7 +93,7 @@ mod x86_64 {
     use super::{Avx512, Codes, LANES, Planes, ROWS, SelectSource, ThresholdHeap};
 
     impl Avx512 {
-        /// A proof, if there is one.
+        /// The proof, if this CPU has the instructions.
         pub(in crate::predict) fn detect() -> Option<Self> {
             let has = std::arch::is_x86_feature_detected!("avx512f")
                 && std::arch::is_x86_feature_detected!("avx512bw")
@@ -105,7 +105,7 @@ mod x86_64 {
 
         /// Runs a task with these instructions.
         pub(in crate::predict) fn run(self, task: impl KernelTask) {
-            // SAFETY: `self` proves that the CPU has what the function demands.
+            // SAFETY: `self` proves that the CPU has the instructions that the function requires.
             unsafe { run(task, self) }
         }
 
@@ -159,9 +159,9 @@ mod x86_64 {
         task.run(Some(avx512));
     }
 
-    /// Where the interleavings of `add_leaves` take each row from: they deal pairs of rows to the
-    /// eight results, two rows of every quarter of a register each, and here is the order from
-    /// which that makes the natural one.
+    /// The permutation of rows before the interleavings of `add_leaves`: they distribute pairs of
+    /// rows over the eight results, two rows of every quarter of a register each, which restores
+    /// the natural order from this one.
     const ORDER: [u8; LANES] = {
         let mut order = [0; LANES];
         let mut place = 0;
@@ -247,7 +247,7 @@ mod x86_64 {
         }
     }
 
-    /// Makes numbers of eight bytes, each from another register: bytes to pairs, pairs to fours,
+    /// Assembles numbers from eight bytes in different registers: bytes to pairs, pairs to fours,
     /// fours to eights.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
@@ -295,8 +295,8 @@ mod x86_64 {
             let value = numbers(values);
             let mut place = one;
             for level in 0..LEVELS {
-                // A look-up takes as many low bits of the place as it needs, which are those below
-                // its highest bit.
+                // A look-up uses as many low bits of the position as it needs, which are those
+                // below its highest bit.
                 let threshold = match level {
                     0 => root,
                     1 | 2 => _mm512_permutexvar_pd(place, table[0]),

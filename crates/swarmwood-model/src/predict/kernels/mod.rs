@@ -1,5 +1,5 @@
-//! The inner loops of batch prediction, over blocks of [`ROWS`] rows, and their run-time choice of
-//! instruction set.
+//! The inner loops of batch prediction, over blocks of [`ROWS`] rows, and the choice of the
+//! instruction set at run time.
 //!
 //! The loops are plain Rust over arrays of fixed length, which the compiler turns into vector
 //! instructions. They are inlined into [`dispatch`], whose arms differ in the instructions the
@@ -12,17 +12,17 @@ pub(super) mod avx512;
 
 use avx512::Avx512;
 
-/// BlockRows of a block: enough that a mispredicted jump between steps is spread thin, few enough that
-/// the byte columns of some dozens of features stay in the nearest caches.
+/// Rows of a block: enough to amortise a mispredicted branch between steps, few enough that the
+/// byte columns of some dozens of features stay in the nearest caches.
 pub(super) const ROWS: usize = 1024;
 
 /// One byte per row.
 pub(super) type Codes = [u8; ROWS];
 
-/// Which instructions may be used.
+/// The instruction set that may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Instructions {
-    /// Those every CPU of the architecture has.
+    /// The baseline of the architecture.
     Plain,
     /// AVX2.
     #[cfg(target_arch = "x86_64")]
@@ -32,7 +32,7 @@ pub(super) enum Instructions {
 }
 
 impl Instructions {
-    /// The best this CPU has.
+    /// The best instruction set of this CPU.
     pub(super) fn detect() -> Self {
         if let Some(avx512) = Avx512::detect() {
             return Instructions::Avx512(avx512);
@@ -44,7 +44,7 @@ impl Instructions {
         Instructions::Plain
     }
 
-    /// All that this CPU has.
+    /// All instruction sets of this CPU.
     #[cfg(test)]
     pub(super) fn all() -> Vec<Self> {
         let mut all = vec![Instructions::Plain];
@@ -57,15 +57,15 @@ impl Instructions {
     }
 }
 
-/// Work to be compiled once for each instruction set. `run` and all it calls in its loops must be
+/// Code that is compiled once per instruction set. `run` and all it calls in its loops must be
 /// `#[inline(always)]`.
 pub(super) trait KernelTask {
-    /// Does the work, with the loops of [`avx512`] where the proof for them is given.
+    /// Runs the task, with the loops of [`avx512`] if the proof for them is given.
     fn run(self, avx512: Option<Avx512>);
 }
 
-// Not inlined into wider functions, where the compiler would gather, which is slower than loading
-// one by one.
+// Not inlined into AVX-512 functions, where the compiler would use gather instructions, which are
+// slower than separate loads.
 #[cfg(target_arch = "x86_64")]
 #[inline(never)]
 #[target_feature(enable = "avx2")]
@@ -84,8 +84,8 @@ pub(super) fn dispatch(instructions: Instructions, task: impl KernelTask) {
                 std::arch::is_x86_feature_detected!("avx2"),
                 "the CPU lacks the instructions asked for"
             );
-            // SAFETY: the line above made sure that this CPU has AVX2, the only thing the function
-            // demands.
+            // SAFETY: the assertion above made sure that this CPU has AVX2, the function's only
+            // requirement.
             unsafe { run_avx2(task) }
         }
         Instructions::Avx512(avx512) => avx512.run(task),
@@ -99,7 +99,7 @@ pub(super) fn count_below(values: &[f64; ROWS], thresholds: &[f64], codes: &mut 
     for (values, codes) in
         values.as_chunks::<LANES>().0.iter().zip(codes.as_chunks_mut::<LANES>().0)
     {
-        // Counters as wide as the values spare a conversion at each compare.
+        // Counters as wide as the values save a conversion at each comparison.
         let mut counts = [0_u64; LANES];
         for threshold in thresholds {
             for (count, value) in counts.iter_mut().zip(values) {
@@ -114,18 +114,18 @@ pub(super) fn count_below(values: &[f64; ROWS], thresholds: &[f64], codes: &mut 
 
 /// A grid of equal cells over the range of a column's thresholds.
 ///
-/// A value's cell is a monotone function of the value, whatever rounding does. So thresholds of
-/// lower cells lie below the value and thresholds of higher cells do not; only those of its own
-/// cell need comparing. The result is exact.
+/// The cell is a monotone function of the value in spite of rounding. So thresholds of lower cells
+/// are below the value and thresholds of higher cells are not; only those of the value's own cell
+/// are compared. The result is exact.
 #[derive(Debug, Clone)]
 pub(super) struct ThresholdGrid {
-    /// Where the grid starts.
+    /// Start of the grid.
     pub(super) low: f64,
     /// Cells per unit.
     pub(super) scale: f64,
     /// The index of the last cell, at most [`GRID_CELLS`] - 1.
     pub(super) last: f64,
-    /// For each cell, how many thresholds lie in lower cells.
+    /// For each cell, the number of thresholds in lower cells.
     pub(super) below: Box<[u8; GRID_CELLS]>,
     /// The thresholds in ascending order, then infinities.
     pub(super) thresholds: Box<[f64; 256 + GRID_COMPARES]>,
@@ -133,10 +133,10 @@ pub(super) struct ThresholdGrid {
     pub(super) compares: usize,
 }
 
-/// The most cells of a grid.
+/// Maximum number of cells of a grid.
 pub(super) const GRID_CELLS: usize = 4096;
 
-/// The most thresholds a cell of a grid may hold.
+/// Maximum number of thresholds in a cell of a grid.
 pub(super) const GRID_COMPARES: usize = 4;
 
 /// The cell of a value; 0 for NaN.
@@ -180,7 +180,7 @@ fn look_up<const COMPARES: usize>(values: &[f64; ROWS], grid: &ThresholdGrid, co
 }
 
 /// `codes[i]` = how many of the thresholds (ascending, then infinities) lie below `values[i]`, by
-/// halving; 0 for NaN.
+/// binary search; 0 for NaN.
 #[inline(always)]
 pub(super) fn search_below(
     values: &[f64; ROWS],
@@ -192,7 +192,7 @@ pub(super) fn search_below(
     for (values, codes) in
         values.as_chunks::<LANES>().0.iter().zip(codes.as_chunks_mut::<LANES>().0)
     {
-        // Several rows in step, because the halvings of one row wait for each other.
+        // Several rows at a time, because the comparisons of one row depend on each other.
         let mut counts = [0_u8; LANES];
         let mut step = first_step;
         while step > 0 {
@@ -206,7 +206,7 @@ pub(super) fn search_below(
     }
 }
 
-/// Gives missing values the largest code.
+/// Sets the code of missing values to the largest one.
 #[inline(always)]
 pub(super) fn raise_missing(values: &[f64; ROWS], codes: &mut Codes) {
     for (code, value) in codes.iter_mut().zip(values) {
@@ -243,8 +243,8 @@ pub(super) fn mark<const N: usize>(columns: [&Codes; N], cuts: [u8; N], out: &mu
     }
 }
 
-/// `right` if the code is above the cut, else `left`, by masks: of an `if` whose one arm leaves the
-/// place as it is, the compiler makes a conditional store, which does not vectorise.
+/// `right` if the code is above the cut, else `left`, by masks: an `if` with one arm that leaves the
+/// output unchanged would be compiled to a conditional store, which does not vectorise.
 #[inline(always)]
 fn pick(code: u8, cut: u8, left: u8, right: u8) -> u8 {
     let mask = u8::from(code > cut).wrapping_neg();

@@ -3,12 +3,12 @@
 use super::super::{DecisionRule, RuleSet};
 use super::text::{answer, phrase};
 use super::{percent, short, support};
-use crate::text::plain;
+use crate::text::printable;
 
 /// A heading, what the figures mean, and one line per rule.
 pub(super) fn write(rules: &RuleSet<'_>) -> String {
     let classes = !rules.schema.target.kind.classes().is_empty();
-    let mut text = format!("## Rules for {}\n\n", escape(&plain(&rules.schema.target.name)));
+    let mut text = format!("## Rules for {}\n\n", escape(&printable(&rules.schema.target.name)));
     text.push_str(&rules.summary().iter().map(|line| format!("- {line}\n")).collect::<String>());
     let columns = if classes { ["confidence", "rows", "lift"] } else { ["error", "rows", ""] };
     let columns: Vec<&str> = columns.into_iter().filter(|column| !column.is_empty()).collect();

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::super::{RuleCondition, RulePrediction, RuleSet, ValueSet};
 use super::number;
 use crate::schema::Kind;
-use crate::text::plain;
+use crate::text::printable;
 
 /// Words that cannot be variables, or are used by the function itself.
 const TAKEN: &[&str] = &[
@@ -23,7 +23,7 @@ const TAKEN: &[&str] = &[
 pub(super) fn write(rules: &RuleSet<'_>) -> String {
     let variables = variables(rules);
     let mut text = String::from("def predict(row):\n");
-    text.push_str(&format!("    # Predicts {}.\n", plain(&rules.schema.target.name)));
+    text.push_str(&format!("    # Predicts {}.\n", printable(&rules.schema.target.name)));
     text.push_str(
         "    # A row maps column names to values; None, NaN and absent columns are missing.\n",
     );

@@ -7,11 +7,11 @@
 
 use super::super::{RuleCondition, RulePrediction, RuleSet, ValueSet};
 use super::number;
-use crate::text::plain;
+use crate::text::printable;
 
 /// The expression, with the target in a comment.
 pub(super) fn write(rules: &RuleSet<'_>) -> String {
-    let mut text = format!("-- {}\n", plain(&rules.schema.target.name));
+    let mut text = format!("-- {}\n", printable(&rules.schema.target.name));
     // An expression without a case is not allowed.
     if rules.rules.is_empty() {
         text.push_str(&format!("{}\n", answer(rules, rules.otherwise.answer)));

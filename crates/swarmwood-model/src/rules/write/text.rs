@@ -3,7 +3,7 @@
 use super::super::{DecisionRule, RuleCondition, RulePrediction, RuleSet, ValueSet};
 use super::{figures, number, rounded};
 use crate::schema::Kind;
-use crate::text::plain;
+use crate::text::printable;
 
 /// The rules, one per line.
 pub(super) fn write(rules: &RuleSet<'_>) -> String {
@@ -43,13 +43,13 @@ pub(super) fn answer(rules: &RuleSet<'_>, answer: RulePrediction) -> String {
         RulePrediction::Number(value) => rounded(value, 6),
         RulePrediction::Class(class) => rules
             .class_name(answer)
-            .map_or_else(|| class.to_string(), |name| plain(name).into_owned()),
+            .map_or_else(|| class.to_string(), |name| printable(name).into_owned()),
     }
 }
 
 /// A condition in words.
 pub(super) fn phrase(rules: &RuleSet<'_>, condition: &RuleCondition) -> String {
-    let name = plain(&rules.feature(condition).name);
+    let name = printable(&rules.feature(condition).name);
     let or_missing = if condition.missing { " or missing" } else { "" };
     match condition.holds {
         ValueSet::Nothing => format!("{name} is missing"),
@@ -98,5 +98,5 @@ fn quoted(name: &str) -> String {
         && !name.is_empty()
         && name.trim() == name
         && !name.split(' ').any(|word| words.contains(&word.to_lowercase().as_str()));
-    if clear { name.to_string() } else { format!("\"{}\"", plain(name)) }
+    if clear { name.to_string() } else { format!("\"{}\"", printable(name)) }
 }

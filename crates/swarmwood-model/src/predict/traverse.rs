@@ -1,13 +1,13 @@
-//! The plain walk from the root to a leaf, one row at a time: what a model means, and what every
-//! faster way must equal.
+//! The traversal from the root to a leaf, one row at a time. It defines what a model predicts;
+//! every faster implementation must give the same bits.
 
 use crate::ensemble::{Body, LinearFunction, LinearTerm, Member, Model, Shape};
 use crate::predict::block::{BlockError, FeatureValue, MISSING, check_row};
 use crate::schema::Kind;
 use crate::tree::{Child, ObliviousTree, Split, Test, Tree};
 
-/// A code the schema has no level for becomes [`MISSING`].
-pub(crate) fn known(levels: Option<u32>, value: FeatureValue) -> FeatureValue {
+/// Replaces a category code without a level in the schema by [`MISSING`].
+pub(crate) fn unknown_to_missing(levels: Option<u32>, value: FeatureValue) -> FeatureValue {
     match (value, levels) {
         (FeatureValue::Category(code), Some(levels)) if code >= levels => {
             FeatureValue::Category(MISSING)
@@ -17,8 +17,8 @@ pub(crate) fn known(levels: Option<u32>, value: FeatureValue) -> FeatureValue {
 }
 
 impl Split {
-    /// Whether a row with this value goes right. The code of a level the model does not know must
-    /// be [`MISSING`].
+    /// Whether a row with this value goes right. Codes without a level in the schema must have been
+    /// replaced by [`MISSING`].
     pub fn goes_right(&self, value: FeatureValue) -> bool {
         match (&self.test, value) {
             (Test::Above(threshold), FeatureValue::Number(number)) if !number.is_nan() => {
@@ -31,7 +31,7 @@ impl Split {
 }
 
 impl Tree {
-    /// The leaf a row falls into; `value` gives the row's value of a feature.
+    /// The leaf that a row reaches; `value` returns the row's value of a feature.
     pub fn leaf_of(&self, value: impl Fn(u32) -> FeatureValue) -> u32 {
         let mut at = self.root();
         loop {
@@ -51,7 +51,7 @@ impl Tree {
 }
 
 impl ObliviousTree {
-    /// The leaf a row falls into; `value` gives the row's value of a feature.
+    /// The leaf that a row reaches; `value` returns the row's value of a feature.
     pub fn leaf_of(&self, value: impl Fn(u32) -> FeatureValue) -> u32 {
         let side = |split: &Split| u32::from(split.goes_right(value(split.feature)));
         self.levels
@@ -62,7 +62,7 @@ impl ObliviousTree {
 }
 
 impl Shape {
-    /// The leaf a row falls into; `value` gives the row's value of a feature.
+    /// The leaf that a row reaches; `value` returns the row's value of a feature.
     pub fn leaf_of(&self, value: impl Fn(u32) -> FeatureValue) -> u32 {
         match self {
             Shape::Ordinary(tree) => tree.leaf_of(value),
@@ -72,8 +72,8 @@ impl Shape {
 }
 
 impl LinearTerm {
-    /// What the term adds for a value.
-    pub(crate) fn add(&self, value: FeatureValue) -> f64 {
+    /// The contribution of the term for a value.
+    pub(crate) fn evaluate(&self, value: FeatureValue) -> f64 {
         match (self, value) {
             (LinearTerm::Number { weight, centre }, FeatureValue::Number(number))
                 if !number.is_nan() =>
@@ -104,23 +104,23 @@ pub(super) fn add_linear(
 ) {
     for (function, raw) in functions.iter().zip(raw) {
         for (feature, term) in function.terms.iter().enumerate() {
-            *raw += term.add(value(feature as u32));
+            *raw += term.evaluate(value(feature as u32));
         }
     }
 }
 
 impl Model {
-    /// A row's value of a feature, with unknown levels made missing.
+    /// A row's value of a feature; unknown levels become missing.
     fn value_of(&self, row: &[FeatureValue], feature: u32) -> FeatureValue {
         let levels = match &self.schema.features[feature as usize].kind {
             Kind::Number => None,
             Kind::Category { levels } => Some(levels.len() as u32),
         };
-        known(levels, row[feature as usize])
+        unknown_to_missing(levels, row[feature as usize])
     }
 
-    /// The raw scores of one row: the start values, plus what the first `first_rounds` rounds (or
-    /// all) add in order.
+    /// The raw scores of one row: the start values plus the leaf values of the first `first_rounds`
+    /// rounds (or all), added in order.
     ///
     /// A linear model has no rounds and ignores `first_rounds`.
     pub fn raw_row(
@@ -138,7 +138,7 @@ impl Model {
         Ok(raw)
     }
 
-    /// The leaf one row falls into, tree by tree.
+    /// The leaf that one row reaches in each tree.
     pub fn leaves_row(
         &self,
         row: &[FeatureValue],
