@@ -20,6 +20,7 @@ pub mod merit;
 pub mod metric;
 pub mod objective;
 pub mod particle;
+pub mod plan;
 pub mod pool;
 pub mod published;
 pub mod ranked;

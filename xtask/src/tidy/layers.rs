@@ -28,6 +28,7 @@ const MODULES: &[ModuleLayers] = &[ModuleLayers {
     rows: &[
         &["budget", "data", "event", "pool", "dealing"],
         &["context"],
+        &["plan"],
         &["bins"],
         &["dataset", "ranked"],
         &["leaf_loss"],
