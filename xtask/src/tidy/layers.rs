@@ -26,7 +26,7 @@ struct ModuleLayers {
 const MODULES: &[ModuleLayers] = &[ModuleLayers {
     package: "swarmwood-learn",
     rows: &[
-        &["budget", "data", "event", "pool", "dealing"],
+        &["budget", "data", "event", "pool", "fold_split"],
         &["context"],
         &["plan"],
         &["bins"],

@@ -2,7 +2,7 @@
 
 use swarmwood_search::rng::Stream;
 
-use crate::dealing::Dealing;
+use crate::fold_split::FoldSplit;
 use crate::pool::Pool;
 use crate::ranked::{Ranked, Target};
 
@@ -24,7 +24,7 @@ pub fn deal(table: &Ranked, count: usize, seed: u64, repeat: u64, pool: &Pool) -
         return Vec::new();
     }
     let count = count.clamp(2, table.rows().max(2));
-    let dealing = Dealing::new(table.rows(), count, Stream::new(seed, STREAM, repeat), |a, b| {
+    let split = FoldSplit::new(table.rows(), count, Stream::new(seed, STREAM, repeat), |a, b| {
         match table.target() {
             Target::Classes { of_row, .. } => of_row[a].cmp(&of_row[b]),
             Target::Numbers { of_row, .. } => of_row[a].total_cmp(&of_row[b]),
@@ -32,7 +32,7 @@ pub fn deal(table: &Ranked, count: usize, seed: u64, repeat: u64, pool: &Pool) -
     });
     let short = |rows: Vec<usize>| rows.into_iter().map(|row| row as u32).collect();
     pool.map(count, |fold| Fold {
-        train: short(dealing.rows_but(fold)),
-        test: short(dealing.rows_of(fold)),
+        train: short(split.train_rows(fold)),
+        test: short(split.test_rows(fold)),
     })
 }
