@@ -1,12 +1,12 @@
 //! The one place that owns threads.
 //!
-//! Everything above asks a [`Pool`] to run independent pieces of work; the pieces and the order in
-//! which their results are used never depend on how many threads there are.
+//! Everything above asks a [`Pool`] to run independent tasks; the tasks and the order in which
+//! their results are used never depend on how many threads there are.
 //!
-//! Growing a tree asks thousands of questions of some twenty microseconds each. A general pool that
-//! puts idle threads to sleep spends as long waking them; these threads watch for work a while
-//! before they sleep, and the asking thread takes pieces itself, so nothing ever waits for a thread
-//! that has not woken up.
+//! Growing a tree submits thousands of jobs of some twenty microseconds each. A general pool that
+//! puts idle threads to sleep spends as long waking them; these threads spin for a while before they
+//! sleep, and the submitting thread runs tasks itself, so that nothing ever waits for a thread that
+//! has not woken up.
 
 use std::any::Any;
 use std::ops::Range;
@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-/// How often an idle thread looks for work before it sleeps: about a tenth of a millisecond.
-const LOOKS: usize = 2000;
+/// How often an idle thread polls before it sleeps: about a tenth of a millisecond.
+const SPINS: usize = 2000;
 
 /// A fixed set of threads that belongs to one run.
 #[derive(Debug)]
@@ -36,47 +36,46 @@ impl std::fmt::Debug for Hurry {
     }
 }
 
-/// A piece of work by its number.
-type Work = dyn Fn(usize) + Sync;
+/// Runs a task by its number.
+type TaskFn = dyn Fn(usize) + Sync;
 
 #[derive(Debug)]
 struct Shared {
-    /// The number of the question in the upper half, the next piece to take in the lower.
+    /// The number of the job in the upper half, the next task to claim in the lower.
     next: AtomicU64,
-    question: Mutex<Option<Question>>,
+    job: Mutex<Option<PoolJob>>,
     done: AtomicUsize,
-    /// Whether a question is being answered; a second one asked meanwhile is answered by its asker
-    /// alone.
+    /// Whether a job is running; one submitted meanwhile is run by its submitter alone.
     busy: AtomicBool,
     closed: AtomicBool,
     sleepers: AtomicUsize,
-    bell: Condvar,
-    bell_lock: Mutex<()>,
-    fault: Mutex<Option<Box<dyn Any + Send>>>,
-    looks: usize,
+    wakeup: Condvar,
+    wakeup_lock: Mutex<()>,
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
+    spins: usize,
 }
 
 #[derive(Clone, Copy)]
-struct Question {
-    /// Valid until every piece is done; see [`Shared::ask`].
-    work: *const Work,
+struct PoolJob {
+    /// Valid until every task is done; see [`Shared::submit`].
+    work: *const TaskFn,
     number: u64,
-    pieces: u64,
+    tasks: u64,
 }
 
 // SAFETY: the pointer leads to a function that may be called from any thread, and is followed only
-// as `Shared::answer` says.
+// as `Shared::run_tasks` says.
 #[allow(unsafe_code)]
-unsafe impl Send for Question {}
+unsafe impl Send for PoolJob {}
 
-impl std::fmt::Debug for Question {
+impl std::fmt::Debug for PoolJob {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "question {} of {} pieces", self.number, self.pieces)
+        write!(f, "job {} of {} tasks", self.number, self.tasks)
     }
 }
 
 impl Pool {
-    /// A pool of `threads` threads, the caller's included; 0 asks for one a core.
+    /// A pool of `threads` threads, the caller's included; 0 asks for one per core.
     ///
     /// ```
     /// use swarmwood_learn::pool::Pool;
@@ -85,27 +84,32 @@ impl Pool {
     /// # Ok::<(), String>(())
     /// ```
     pub fn new(threads: usize) -> Result<Self, String> {
+        Pool::counting_from(threads, 0)
+    }
+
+    /// A pool whose first job has the number after `first_job`.
+    fn counting_from(threads: usize, first_job: u64) -> Result<Self, String> {
         let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
         let threads = if threads == 0 { cores } else { threads };
         let shared = Arc::new(Shared {
-            next: AtomicU64::new(0),
-            question: Mutex::new(None),
+            next: AtomicU64::new(first_job << 32),
+            job: Mutex::new(None),
             done: AtomicUsize::new(0),
             busy: AtomicBool::new(false),
             closed: AtomicBool::new(false),
             sleepers: AtomicUsize::new(0),
-            bell: Condvar::new(),
-            bell_lock: Mutex::new(()),
-            fault: Mutex::new(None),
+            wakeup: Condvar::new(),
+            wakeup_lock: Mutex::new(()),
+            panic: Mutex::new(None),
             // Threads that outnumber the cores would only take them from each other.
-            looks: if threads <= cores { LOOKS } else { 1 },
+            spins: if threads <= cores { SPINS } else { 1 },
         });
         let mut pool = Pool { shared, threads: Vec::new(), hurry: None };
         for number in 1..threads {
             let shared = pool.shared.clone();
             let thread = std::thread::Builder::new()
                 .name(format!("swarmwood-{number}"))
-                .spawn(move || shared.serve());
+                .spawn(move || shared.worker_loop());
             pool.threads
                 .push(thread.map_err(|error| format!("cannot start {threads} threads: {error}"))?);
         }
@@ -146,20 +150,20 @@ impl Pool {
         self.threads.len() + 1
     }
 
-    /// Runs `work(0), …, work(pieces - 1)`, each once, on whatever thread is free, and returns when
+    /// Runs `work(0), …, work(tasks - 1)`, each once, on whatever thread is free, and returns when
     /// all are done.
-    fn run(&self, pieces: usize, work: &(dyn Fn(usize) + Sync)) {
+    fn run(&self, tasks: usize, work: &(dyn Fn(usize) + Sync)) {
         let alone =
-            self.threads.is_empty() || pieces < 2 || self.shared.busy.swap(true, Ordering::Acquire);
+            self.threads.is_empty() || tasks < 2 || self.shared.busy.swap(true, Ordering::Acquire);
         if alone {
-            (0..pieces).for_each(work);
+            (0..tasks).for_each(work);
             return;
         }
-        self.shared.ask(pieces, work);
-        let fault = lock(&self.shared.fault).take();
+        self.shared.submit(tasks, work);
+        let panic = lock(&self.shared.panic).take();
         self.shared.busy.store(false, Ordering::Release);
-        if let Some(fault) = fault {
-            resume_unwind(fault);
+        if let Some(panic) = panic {
+            resume_unwind(panic);
         }
     }
 
@@ -167,7 +171,7 @@ impl Pool {
     pub fn map<R: Send>(&self, count: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
         let mut results: Vec<Option<R>> = (0..count).map(|_| None).collect();
         self.each(&mut results, |at, result| *result = Some(work(at)));
-        results.into_iter().map(|result| result.expect("every piece has run")).collect()
+        results.into_iter().map(|result| result.expect("every task has run")).collect()
     }
 
     /// Runs `work` on every item.
@@ -176,7 +180,7 @@ impl Pool {
             items.iter_mut().enumerate().for_each(|(at, item)| work(at, item));
             return;
         }
-        // Each lock is taken once, by the one thread that got the piece.
+        // Each lock is taken once, by the one thread that claimed the task.
         let cells: Vec<Mutex<&mut T>> = items.iter_mut().map(Mutex::new).collect();
         self.run(cells.len(), &|at| work(at, &mut lock(&cells[at])));
     }
@@ -185,68 +189,68 @@ impl Pool {
 impl Drop for Pool {
     fn drop(&mut self) {
         self.shared.closed.store(true, Ordering::SeqCst);
-        self.shared.ring();
+        self.shared.wake_sleepers();
         for thread in self.threads.drain(..) {
-            // A thread's faults were handed to the asker; there is nothing more to say about them
-            // here.
+            // The panic of a task was handed to its submitter.
             let _ = thread.join();
         }
     }
 }
 
 impl Shared {
-    /// Publishes a question, takes pieces of it, and waits for those that others took.
-    fn ask(&self, pieces: usize, work: &(dyn Fn(usize) + Sync)) {
+    /// Publishes a job, runs tasks of it, and waits for those that other threads took.
+    fn submit(&self, tasks: usize, work: &(dyn Fn(usize) + Sync)) {
         // SAFETY: only the pointer's claimed lifetime changes. It is followed only for a claimed
-        // piece, a piece can only be claimed while `next` carries this question's number, and this
-        // function returns (the borrow ends) only when every piece has been claimed and is done.
+        // task, a task can only be claimed while `next` carries this job's number, and this
+        // function returns (the borrow ends) only when every task has been claimed and is done.
         #[allow(unsafe_code)]
-        let work =
-            unsafe { std::mem::transmute::<*const (dyn Fn(usize) + Sync + '_), *const Work>(work) };
-        let number = (self.next.load(Ordering::Relaxed) >> 32) + 1;
-        let question = Question { work, number, pieces: pieces as u64 };
+        let work = unsafe {
+            std::mem::transmute::<*const (dyn Fn(usize) + Sync + '_), *const TaskFn>(work)
+        };
+        let number = next_number(self.next.load(Ordering::Relaxed) >> 32);
+        let job = PoolJob { work, number, tasks: tasks as u64 };
         self.done.store(0, Ordering::Relaxed);
-        *lock(&self.question) = Some(question);
+        *lock(&self.job) = Some(job);
         self.next.store(number << 32, Ordering::SeqCst);
-        self.ring();
-        self.answer(&question);
-        let mut looks = 0;
-        while self.done.load(Ordering::Acquire) < pieces {
-            looks += 1;
-            if looks < LOOKS { std::hint::spin_loop() } else { std::thread::yield_now() }
+        self.wake_sleepers();
+        self.run_tasks(&job);
+        let mut spins = 0;
+        while self.done.load(Ordering::Acquire) < tasks {
+            spins += 1;
+            if spins < SPINS { std::hint::spin_loop() } else { std::thread::yield_now() }
         }
-        *lock(&self.question) = None;
+        *lock(&self.job) = None;
     }
 
-    fn ring(&self) {
+    fn wake_sleepers(&self) {
         if self.sleepers.load(Ordering::SeqCst) > 0 || self.closed.load(Ordering::SeqCst) {
-            // Taking the lock makes sure that a thread on its way to sleep either sees the question
-            // or hears the bell.
-            drop(lock(&self.bell_lock));
-            self.bell.notify_all();
+            // Taking the lock makes sure that a thread on its way to sleep either sees the job
+            // or hears the wakeup.
+            drop(lock(&self.wakeup_lock));
+            self.wakeup.notify_all();
         }
     }
 
-    /// Takes pieces until none is left.
-    fn answer(&self, question: &Question) {
-        while let Some(piece) = self.claim(question) {
-            // SAFETY: the piece is claimed and not done, so `ask` has not returned and its borrow
+    /// Runs tasks until none is left.
+    fn run_tasks(&self, job: &PoolJob) {
+        while let Some(task) = self.claim(job) {
+            // SAFETY: the task is claimed and not done, so `submit` has not returned and its borrow
             // is alive.
             #[allow(unsafe_code)]
-            let work = unsafe { &*question.work };
-            if let Err(fault) = catch_unwind(AssertUnwindSafe(|| work(piece))) {
-                lock(&self.fault).get_or_insert(fault);
+            let work = unsafe { &*job.work };
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| work(task))) {
+                lock(&self.panic).get_or_insert(panic);
             }
             self.done.fetch_add(1, Ordering::Release);
         }
     }
 
-    /// The next piece of this very question; none if it is used up or another question has come.
-    fn claim(&self, question: &Question) -> Option<usize> {
+    /// Claims the next task of a job; none if all are claimed or another job has come.
+    fn claim(&self, job: &PoolJob) -> Option<usize> {
         let mut seen = self.next.load(Ordering::Acquire);
         loop {
-            let (number, piece) = (seen >> 32, seen & 0xFFFF_FFFF);
-            if number != question.number || piece >= question.pieces {
+            let (number, task) = (seen >> 32, seen & 0xFFFF_FFFF);
+            if number != job.number || task >= job.tasks {
                 return None;
             }
             match self.next.compare_exchange_weak(
@@ -255,42 +259,42 @@ impl Shared {
                 Ordering::AcqRel,
                 Ordering::Acquire,
             ) {
-                Ok(_) => return Some(piece as usize),
+                Ok(_) => return Some(task as usize),
                 Err(now) => seen = now,
             }
         }
     }
 
-    /// What a thread of the pool does all its life.
-    fn serve(&self) {
-        let mut answered = 0;
-        while self.wait_for_news(answered) {
-            let question = *lock(&self.question);
-            // A question that ended before it was read leaves its number behind, so that it is not
+    /// The main loop of a thread of the pool.
+    fn worker_loop(&self) {
+        let mut seen_job = 0;
+        while self.wait_for_job(seen_job) {
+            let job = *lock(&self.job);
+            // A job that ended before it was read leaves its number behind, so that it is not
             // waited for again.
-            answered = self.next.load(Ordering::Acquire) >> 32;
-            if let Some(question) = question {
-                answered = question.number;
-                self.answer(&question);
+            seen_job = self.next.load(Ordering::Acquire) >> 32;
+            if let Some(job) = job {
+                seen_job = job.number;
+                self.run_tasks(&job);
             }
         }
     }
 
-    /// Waits for a question with another number; false once the pool is closed.
-    fn wait_for_news(&self, answered: u64) -> bool {
-        let news = || {
-            self.next.load(Ordering::SeqCst) >> 32 != answered || self.closed.load(Ordering::SeqCst)
+    /// Waits for a job with another number; false once the pool is closed.
+    fn wait_for_job(&self, seen_job: u64) -> bool {
+        let is_due = || {
+            self.next.load(Ordering::SeqCst) >> 32 != seen_job || self.closed.load(Ordering::SeqCst)
         };
-        for _ in 0..self.looks {
-            if news() {
+        for _ in 0..self.spins {
+            if is_due() {
                 return !self.closed.load(Ordering::SeqCst);
             }
             std::hint::spin_loop();
         }
         self.sleepers.fetch_add(1, Ordering::SeqCst);
-        let mut guard = lock(&self.bell_lock);
-        while !news() {
-            guard = self.bell.wait(guard).unwrap_or_else(PoisonError::into_inner);
+        let mut guard = lock(&self.wakeup_lock);
+        while !is_due() {
+            guard = self.wakeup.wait(guard).unwrap_or_else(PoisonError::into_inner);
         }
         drop(guard);
         self.sleepers.fetch_sub(1, Ordering::SeqCst);
@@ -298,12 +302,17 @@ impl Shared {
     }
 }
 
+/// Numbers of jobs wrap around: they need only differ from the one before.
+fn next_number(number: u64) -> u64 {
+    (number + 1) & 0xFFFF_FFFF
+}
+
 /// A lock whose holder panicked protects nothing that could be half-done here.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A pool that is in a hurry from a question on.
+/// A pool that is in a hurry from a job on.
 #[cfg(test)]
 pub fn hurried_after(threads: usize, questions: usize) -> Pool {
     let asked = AtomicUsize::new(0);
@@ -312,10 +321,10 @@ pub fn hurried_after(threads: usize, questions: usize) -> Pool {
         .with_hurry(move || asked.fetch_add(1, Ordering::Relaxed) >= questions)
 }
 
-/// Cuts `0..length` into at most `pieces` ranges of nearly equal size.
-pub fn even_ranges(length: usize, pieces: usize) -> Vec<Range<usize>> {
-    let pieces = pieces.clamp(1, length.max(1));
-    (0..pieces).map(|i| length * i / pieces..length * (i + 1) / pieces).collect()
+/// Cuts `0..length` into at most `parts` ranges of nearly equal size.
+pub fn even_ranges(length: usize, parts: usize) -> Vec<Range<usize>> {
+    let parts = parts.clamp(1, length.max(1));
+    (0..parts).map(|i| length * i / parts..length * (i + 1) / parts).collect()
 }
 
 #[cfg(test)]
@@ -325,8 +334,8 @@ mod tests {
     #[test]
     fn ranges_cover_everything_once() {
         for length in [0, 1, 7, 64] {
-            for pieces in [1, 2, 5, 100] {
-                let ranges = even_ranges(length, pieces);
+            for tasks in [1, 2, 5, 100] {
+                let ranges = even_ranges(length, tasks);
                 assert_eq!(
                     ranges.iter().flat_map(|r| r.clone()).collect::<Vec<_>>(),
                     (0..length).collect::<Vec<_>>()
@@ -336,24 +345,32 @@ mod tests {
     }
 
     #[test]
-    fn every_piece_runs_once_however_often_it_is_asked() {
+    fn every_task_of_many_jobs_runs_once() {
         for threads in [1, 2, 3, 8] {
             let pool = Pool::new(threads).unwrap();
-            for question in 0..3000usize {
-                let pieces = question % 7;
-                let mut counts = vec![0usize; pieces];
-                pool.each(&mut counts, |at, count| *count += at + question);
+            for job in 0..3000usize {
+                let tasks = job % 7;
+                let mut counts = vec![0usize; tasks];
+                pool.each(&mut counts, |at, count| *count += at + job);
                 assert_eq!(
                     counts,
-                    (0..pieces).map(|at| at + question).collect::<Vec<_>>(),
-                    "{threads} {question}"
+                    (0..tasks).map(|at| at + job).collect::<Vec<_>>(),
+                    "{threads} {job}"
                 );
             }
         }
     }
 
     #[test]
-    fn threads_that_fell_asleep_still_answer() {
+    fn the_numbers_of_jobs_wrap_around() {
+        let pool = Pool::counting_from(3, 0xFFFF_FFFF - 20).unwrap();
+        for job in 0..100 {
+            assert_eq!(pool.map(5, |i| i + job), (job..job + 5).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn sleeping_threads_wake_up_for_a_job() {
         let pool = Pool::new(2).unwrap();
         for _ in 0..5 {
             std::thread::sleep(std::time::Duration::from_millis(5));
@@ -362,18 +379,18 @@ mod tests {
     }
 
     #[test]
-    fn a_question_within_a_question_is_answered() {
+    fn a_job_within_a_job_is_run() {
         let pool = Pool::new(2).unwrap();
         let sums = pool.map(8, |i| pool.map(8, |j| i * j).into_iter().sum::<usize>());
         assert_eq!(sums, (0..8).map(|i| i * 28).collect::<Vec<_>>());
     }
 
     #[test]
-    fn a_panic_reaches_the_asker_and_the_pool_goes_on() {
+    fn a_panic_reaches_the_submitter_and_the_pool_goes_on() {
         let pool = Pool::new(3).unwrap();
-        let fault =
+        let caught =
             catch_unwind(AssertUnwindSafe(|| pool.map(20, |i| assert!(i != 13, "thirteen"))));
-        assert!(fault.is_err());
+        assert!(caught.is_err());
         assert_eq!(pool.map(3, |i| i), [0, 1, 2]);
     }
 }
