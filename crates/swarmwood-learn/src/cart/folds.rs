@@ -24,12 +24,13 @@ pub fn deal(table: &Ranked, count: usize, seed: u64, repeat: u64, pool: &Pool) -
         return Vec::new();
     }
     let count = count.clamp(2, table.rows().max(2));
-    let split = FoldSplit::new(table.rows(), count, Stream::new(seed, STREAM, repeat), |a, b| {
-        match table.target() {
+    let split =
+        FoldSplit::new(table.rows(), count, Stream::new(seed, STREAM, repeat), |a, b| match table
+            .target()
+        {
             Target::Classes { of_row, .. } => of_row[a].cmp(&of_row[b]),
             Target::Numbers { of_row, .. } => of_row[a].total_cmp(&of_row[b]),
-        }
-    });
+        });
     let short = |rows: Vec<usize>| rows.into_iter().map(|row| row as u32).collect();
     pool.map(count, |fold| Fold {
         train: short(split.train_rows(fold)),
