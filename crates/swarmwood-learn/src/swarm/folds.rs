@@ -10,8 +10,8 @@ use super::menu::{Candidate, Way};
 use super::score::Unseen;
 use super::{Stage, backfit};
 use crate::dataset::Dataset;
-use crate::dealing::Dealing;
 use crate::event::Flow;
+use crate::fold_split::FoldSplit;
 use crate::greedy;
 use crate::metric::Watch;
 use crate::objective::Objective;
@@ -47,14 +47,14 @@ pub fn deal(data: &Dataset, classes: bool, seed: u64, pool: &Pool) -> Vec<Fold> 
     }
     let target = if classes { data.target.to_vec() } else { Vec::new() };
     let stream = Stream::new(seed, FOLD_STREAM, 0);
-    let dealing = Dealing::new(data.rows(), FOLDS, stream, |a, b| match classes {
+    let split = FoldSplit::new(data.rows(), FOLDS, stream, |a, b| match classes {
         true => target[a].total_cmp(&target[b]),
         false => Ordering::Equal,
     });
     let used = if data.rows() < MANY_ROWS { FOLDS } else { 2 };
     let part = |rows: Vec<usize>| (!pool.hurried()).then(|| data.subset(&rows, pool));
     let fold = |number: usize| {
-        Some(Fold { train: part(dealing.rows_but(number))?, test: part(dealing.rows_of(number))? })
+        Some(Fold { train: part(split.train_rows(number))?, test: part(split.test_rows(number))? })
     };
     (0..used).map(fold).collect::<Option<Vec<Fold>>>().unwrap_or_default()
 }
