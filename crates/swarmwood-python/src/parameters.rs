@@ -3,7 +3,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
-use swarmwood::params::{Allowed, Condition, Method, ParamSpec, ParamValue, Params, TABLE};
+use swarmwood::params::{Allowed, Method, ParamValue, Params, TABLE};
 
 use crate::fault::guarded;
 
@@ -28,7 +28,7 @@ pub fn parameters(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
             }
             let methods = PyDict::new(py);
             for &method in Method::ALL {
-                if applies(spec, method) {
+                if spec.applies_to(method) {
                     methods.set_item(method.name(), spec.show(&Params::of(method)))?;
                 }
             }
@@ -62,12 +62,4 @@ pub fn param_value(object: &Bound<'_, PyAny>) -> PyResult<ParamValue> {
     }
     // The table refuses what is no text of the parameter, and shows it.
     Ok(ParamValue::Text(object.repr()?.to_string()))
-}
-
-/// Whether some choice of the other parameters gives it an effect.
-fn applies(spec: &ParamSpec, method: Method) -> bool {
-    spec.only.iter().all(|condition| match condition {
-        Condition::Method(methods) => methods.contains(&method),
-        Condition::Booster(_) | Condition::Growth(_) | Condition::Objective(_) => true,
-    })
 }

@@ -8,8 +8,7 @@ use swarmwood_learn::objective::Spec;
 use swarmwood_model::TargetKind;
 
 use crate::error::{Error, Violation};
-use crate::params::{Criterion, Method, MetricChoice, ObjectiveChoice, Params};
-use crate::train::Aids;
+use crate::params::{Criterion, MetricChoice, ObjectiveChoice, Params, TargetSupport};
 use crate::{Result, params};
 
 /// The objective that the parameters ask for, or why it cannot be used for this target.
@@ -60,12 +59,12 @@ pub fn objective(params: &Params, target: &TargetKind) -> Result<Spec> {
 /// use swarmwood::registry;
 ///
 /// let classes = TargetKind::Classes(vec!["no".into(), "yes".into()]);
-/// let params = Params { objective: ObjectiveChoice::Squared, ..Params::of(Method::Greedy) };
+/// let params = Params { objective: ObjectiveChoice::Squared, ..Params::of(Method::GREEDY) };
 /// assert!(registry::objective(&params, &classes).is_err());
 /// assert_eq!(registry::objective_or_cut(&params, &classes).unwrap(), Spec::Cut { log: false });
 /// ```
 pub fn objective_or_cut(params: &Params, target: &TargetKind) -> Result<Spec> {
-    let cut = params.method == Method::Greedy && classes(target) == 2;
+    let cut = params.method.spec().thresholds_regression && classes(target) == 2;
     match params.objective {
         ObjectiveChoice::Squared if cut => Ok(Spec::Cut { log: false }),
         ObjectiveChoice::SquaredLog if cut => Ok(Spec::Cut { log: true }),
@@ -116,40 +115,11 @@ pub fn leaf_loss(params: &Params, target: &TargetKind) -> Result<Loss> {
     Ok(Loss::Costs(Costs::new(classes, costs.concat())))
 }
 
-/// Whether a method that makes one tree can be used for this target.
+/// Whether the method can be used for this target.
 pub fn check_task(params: &Params, target: &TargetKind) -> Result<()> {
     let classes = classes(target);
-    let numbers_too = matches!(params.method, Method::SwarmTree | Method::Cart);
-    fits("method", params.method.name(), ("classes", numbers_too || classes > 0), classes)
-}
-
-/// Refuses what the method cannot use.
-pub fn check_aids(params: &Params, aids: &Aids) -> Result<()> {
-    let method = params.method;
-    let resumes =
-        matches!(method, Method::Swarm | Method::Sgbdt | Method::SgbdtBins | Method::Psgbdt);
-    let takes_splits = matches!(method, Method::Psgbdt | Method::SplitTree);
-    let faults = [
-        (
-            "pretrained",
-            aids.pretrained.is_some() && !takes_splits,
-            "is for methods psgbdt and split-tree",
-        ),
-        (
-            "checkpoint",
-            aids.keep.is_some() && !resumes,
-            "is for methods that search: swarm, sgbdt, sgbdt-bins, psgbdt",
-        ),
-    ];
-    let violations: Vec<Violation> = faults
-        .iter()
-        .filter(|(_, wrong, _)| *wrong)
-        .map(|(name, _, what)| Violation {
-            name: (*name).to_string(),
-            message: format!("{what}; the method is {}", method.name()),
-        })
-        .collect();
-    if violations.is_empty() { Ok(()) } else { Err(Error::Parameters(violations)) }
+    let holds = params.method.spec().targets == TargetSupport::Any || classes > 0;
+    fits("method", params.method.name(), ("classes", holds), classes)
 }
 
 /// The number of classes; 0 for numbers.

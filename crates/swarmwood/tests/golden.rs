@@ -165,7 +165,7 @@ fn training_runs_end_where_they_did() {
         let options = ReadOptions { target: target.into(), ignore, ..ReadOptions::default() };
         let rows = read::training(&Source::Bytes("golden.csv".into(), csv), &options).unwrap();
         let mut params =
-            Params { trees: 12, learning_rate: 0.3, threads: 2, ..Params::of(Method::Greedy) };
+            Params { trees: 12, learning_rate: 0.3, threads: 2, ..Params::of(Method::GREEDY) };
         changes.iter().for_each(|(name, value)| params.set(name, value).unwrap());
         let trained =
             train::train(&rows, None, &params.check().unwrap(), &mut |_| Flow::Continue).unwrap();

@@ -23,7 +23,19 @@ struct ModuleLayers {
 }
 
 /// One table per crate. A crate without a table is not checked.
-const MODULES: &[ModuleLayers] = &[ModuleLayers {
+const MODULES: &[ModuleLayers] = &[
+    ModuleLayers {
+    package: "swarmwood",
+    rows: &[
+        &["error"],
+        &["params", "write"],
+        &["read", "registry", "store"],
+        &["predict", "profile", "rules", "checkpoint"],
+        &["evaluate"],
+        &["train"],
+        &["tune"],
+    ],
+}, ModuleLayers {
     package: "swarmwood-learn",
     rows: &[
         &["budget", "data", "event", "pool", "fold_split"],

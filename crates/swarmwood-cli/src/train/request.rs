@@ -8,7 +8,7 @@ use swarmwood::checkpoint::Keep;
 use swarmwood::params::{Checked, Gather, Params, TABLE};
 use swarmwood::read::{ReadOptions, Source};
 use swarmwood::train::Aids;
-use swarmwood::{Error, Result, registry};
+use swarmwood::{Error, Result};
 
 use crate::flags;
 use crate::inputs::InputValues;
@@ -91,7 +91,7 @@ impl TrainRequest {
         let aids = aids(flags, &inputs, &mut gather);
         let trace = inputs.path("trace", &mut gather);
         let plot = inputs.path("plot", &mut gather);
-        if let Err(Error::Parameters(faults)) = registry::check_aids(&gather.so_far(), &aids) {
+        if let Err(Error::Parameters(faults)) = aids.check(&gather.so_far()) {
             faults.into_iter().for_each(|fault| gather.violate(&fault.name, fault.message));
         }
 

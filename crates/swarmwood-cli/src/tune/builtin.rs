@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use clap::ArgMatches;
 use swarmwood::learn::event::Flow;
-use swarmwood::params::{Checked, Gather, Method, Params, TABLE, find};
+use swarmwood::params::{Checked, Gather, Params, TABLE, find};
 use swarmwood::read::{self, ReadOptions, Rows, Source};
 use swarmwood::search::Space;
 use swarmwood::tune::spaces::{SPACES, built_in, refuse_given};
@@ -13,7 +13,7 @@ use swarmwood::tune::{
     Common, Finish, Head, Limits, Measure, Native, Score, Study, Task, TuneEvent, engine,
     space_file,
 };
-use swarmwood::{Result, store};
+use swarmwood::{Result, store, tune};
 
 use super::progress::TrialProgress;
 use super::summary::{BestTrialUpdate, TuneSeconds, TuneSummary};
@@ -47,7 +47,7 @@ pub(super) struct BuiltinTuneRequest {
 impl BuiltinTuneRequest {
     fn new(flags: &ArgMatches) -> Result<BuiltinTuneRequest> {
         let mut gather = Gather::default();
-        gather.set("method", Method::Greedy.name());
+        gather.set("method", tune::DEFAULT_METHOD.name());
         let mut given = Vec::new();
         for spec in TABLE.iter().filter(|spec| !OWN.contains(&spec.name)) {
             if let Some(text) = flags.get_one::<String>(spec.name) {

@@ -44,8 +44,9 @@ fn section(page: &mut String, group: Group) {
             allowed => allowed.to_string(),
         };
         let mut about = spec.help.to_string();
-        if !spec.only.is_empty() {
-            let only: Vec<String> = spec.only.iter().map(ToString::to_string).collect();
+        let conditions = spec.only.iter().map(ToString::to_string);
+        let only: Vec<String> = spec.methods_text().into_iter().chain(conditions).collect();
+        if !only.is_empty() {
             let _ = write!(about, " (only with {})", only.join(", "));
         }
         if !spec.aliases.is_empty() {

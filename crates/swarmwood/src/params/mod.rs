@@ -5,10 +5,13 @@
 //! and [`Params::check`] is the only way to make them; it reports all violations together.
 
 mod check;
-mod columns;
 mod config;
+mod defaults;
 mod gather;
+mod learner_spec;
 mod markdown;
+mod method_checks;
+mod methods;
 mod spec;
 mod table;
 mod value;
@@ -18,11 +21,12 @@ mod tests;
 
 pub use check::Checked;
 pub use gather::Gather;
+pub use learner_spec::{LearnerOutput, LearnerSpec, Method, TargetSupport};
 pub use markdown::markdown;
 pub use spec::{Allowed, Condition, Group, ParamSpec};
 pub use table::{
-    Booster, Criterion, EmptyCells, FitnessChoice, Growth, Method, MetricChoice, ObjectiveChoice,
-    Params, Prune, TABLE,
+    Booster, Criterion, EmptyCells, FitnessChoice, Growth, MetricChoice, ObjectiveChoice, Params,
+    Prune, TABLE,
 };
 pub use value::{Auto, Choice, Matrix, ParamValue};
 
@@ -32,6 +36,11 @@ use crate::nearest::nearest;
 /// The parameter called `name` (or that alias), or a violation that names the nearest one.
 pub fn find(name: &str) -> Result<&'static ParamSpec, Violation> {
     find_beside(name, &[])
+}
+
+/// A violation of one parameter.
+fn violation(name: &str, message: impl Into<String>) -> Violation {
+    Violation { name: name.to_string(), message: message.into() }
 }
 
 /// Like [`find`], where the user may also have meant one of `others`.
@@ -90,6 +99,11 @@ impl Params {
     pub fn entries(&self) -> Vec<(&'static str, String)> {
         let matters = |spec: &&ParamSpec| spec.recorded() && spec.applies(self);
         TABLE.iter().filter(matters).map(|spec| (spec.name, (spec.show)(self))).collect()
+    }
+
+    /// Whether the model will be a linear function instead of trees.
+    pub fn is_linear(&self) -> bool {
+        self.method.spec().uses("booster") && self.booster == Booster::Gblinear
     }
 
     /// The greatest depth a tree may have; [`usize::MAX`] if there is no limit.

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::table::{Booster, Growth, Method, ObjectiveChoice, Params};
+use super::learner_spec::Method;
+use super::table::{Booster, Growth, ObjectiveChoice, Params};
 use super::value::{Choice, ParamValue};
 
 /// One line of the table.
@@ -18,7 +19,8 @@ pub struct ParamSpec {
     pub group: Group,
     /// The values it may have.
     pub allowed: Allowed,
-    /// When it has an effect: all conditions must hold. None means always.
+    /// Beside which other choices it has an effect, if its learner uses it: all conditions must
+    /// hold. None means always.
     pub only: &'static [Condition],
     pub(super) assign: fn(&mut Params, &ParamValue) -> bool,
     pub(super) copy: fn(&Params, &mut Params),
@@ -76,7 +78,30 @@ impl ParamSpec {
 
     /// Whether the parameter has an effect beside the others.
     pub fn applies(&self, params: &Params) -> bool {
-        self.only.iter().all(|condition| condition.holds(params))
+        self.applies_to(params.method) && self.only.iter().all(|condition| condition.holds(params))
+    }
+
+    /// Whether some choice of the other parameters gives it an effect with this method.
+    pub fn applies_to(&self, method: Method) -> bool {
+        method.spec().uses(self.name)
+    }
+
+    /// The methods that use it, if not all do: `method greedy or cart`.
+    pub fn methods_text(&self) -> Option<String> {
+        let names: Vec<&str> = Method::ALL
+            .iter()
+            .filter(|method| self.applies_to(**method))
+            .map(|method| method.name())
+            .collect();
+        (names.len() < Method::ALL.len()).then(|| format!("method {}", names.join(" or ")))
+    }
+
+    /// What would have to hold for the parameter to have an effect; `None` if it has one.
+    pub(super) fn missing(&self, params: &Params) -> Option<String> {
+        if !self.applies_to(params.method) {
+            return self.methods_text();
+        }
+        self.only.iter().find(|condition| !condition.holds(params)).map(ToString::to_string)
     }
 }
 
@@ -250,8 +275,6 @@ impl fmt::Display for Allowed {
 /// A choice beside which a parameter has an effect.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Condition {
-    /// One of these methods.
-    Method(&'static [Method]),
     /// One of these boosters.
     Booster(&'static [Booster]),
     /// One of these growths.
@@ -264,7 +287,6 @@ impl Condition {
     /// Whether the condition holds.
     pub fn holds(&self, params: &Params) -> bool {
         match self {
-            Condition::Method(any) => any.contains(&params.method),
             Condition::Booster(any) => any.contains(&params.booster),
             Condition::Growth(any) => any.contains(&params.growth),
             Condition::Objective(any) => any.contains(&params.objective),
@@ -275,7 +297,6 @@ impl Condition {
 impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (what, names): (_, Vec<_>) = match self {
-            Condition::Method(any) => ("method", any.iter().map(|one| one.name()).collect()),
             Condition::Booster(any) => ("booster", any.iter().map(|one| one.name()).collect()),
             Condition::Growth(any) => ("growth", any.iter().map(|one| one.name()).collect()),
             Condition::Objective(any) => ("objective", any.iter().map(|one| one.name()).collect()),

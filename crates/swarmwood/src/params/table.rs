@@ -2,36 +2,11 @@
 //!
 //! A line gives a field of [`Params`], its default, its check, its command-line flag, its key in a
 //! configuration file and its entry in `docs/parameters.md`. To add a parameter, add a line here
-//! and nothing anywhere else. Methods whose defaults differ have a column in `columns`.
+//! and its name to the learners in `methods` that use it. They say where their defaults differ.
 
+use super::learner_spec::Method;
 use super::spec::{Allowed, Condition, Group, ParamSpec};
 use super::value::{Auto, Choice, Matrix, Value, choices};
-
-choices! {
-    /// How the model is found.
-    Method {
-        /// all trees are searched together; greedy boosting where that is better on unseen rows
-        Swarm = "swarm",
-        /// each split is the best one at its node and is never revised
-        Greedy = "greedy",
-        /// a discrete particle swarm over every distinct value, as published (SGBDT)
-        Sgbdt = "sgbdt",
-        /// the same swarm over the boundaries of bins (SGBDT-bins)
-        SgbdtBins = "sgbdt-bins",
-        /// the same swarm over the splits of a model that was trained before (PSGBDT)
-        Psgbdt = "psgbdt",
-        /// one small tree whose rules are searched together
-        SwarmTree = "swarm-tree",
-        /// one tree, grown greedily and cut back by cross-validation (CART)
-        Cart = "cart",
-        /// the thresholds of such a tree moved together by an adaptive particle swarm, as published (CART and APSO)
-        ApsoTree = "apso-tree",
-        /// one tree whose every place is won by the symbol of greatest score, as published (TSO)
-        TsoTree = "tso-tree",
-        /// one tree by a discrete particle swarm over the splits of a model that was trained before
-        SplitTree = "split-tree",
-    }
-}
 
 choices! {
     /// What a round adds to the model.
@@ -48,7 +23,8 @@ choices! {
 choices! {
     /// The order in which a tree grows.
     Growth {
-        /// for greedy depth; for swarm leaf, or oblivious if better on unseen rows; oblivious for the other swarms
+        /// for greedy depth; for swarm leaf, or oblivious if better on unseen rows; oblivious for
+        /// the other swarms
         Auto = "auto",
         /// level after level, every node that gains
         Depth = "depth",
@@ -106,7 +82,8 @@ choices! {
         Auto = "auto",
         /// share of rows whose class is right
         Accuracy = "accuracy",
-        /// mean share of each class's rows that is right: sensitivity and specificity of two classes; for single trees
+        /// mean share of each class's rows that is right: sensitivity and specificity of two
+        /// classes; for single trees
         Recall = "recall",
         /// root of the mean squared error
         Rmse = "rmse",
@@ -118,7 +95,8 @@ choices! {
 choices! {
     /// What the rules of a single tree are chosen by.
     Criterion {
-        /// gini for cart and mix for swarm-tree if the target has classes, squared if it is a number
+        /// gini for cart and mix for swarm-tree if the target has classes, squared if it is a
+        /// number
         Auto = "auto",
         /// rows of another class than their leaf's
         Accuracy = "accuracy",
@@ -157,79 +135,20 @@ choices! {
     }
 }
 
-const GREEDY: Condition = Condition::Method(&[Method::Greedy]);
-const SEARCH: Condition = Condition::Method(&[Method::Swarm]);
-const BUDGET: Condition = Condition::Method(&[Method::Swarm, Method::SwarmTree]);
-const LEAVES: Condition = Condition::Method(&[
-    Method::Greedy,
-    Method::Swarm,
-    Method::SwarmTree,
-    Method::Cart,
-    Method::ApsoTree,
-]);
-/// Methods that make an ensemble.
-const ENSEMBLE: Condition = Condition::Method(&[
-    Method::Swarm,
-    Method::Greedy,
-    Method::Sgbdt,
-    Method::SgbdtBins,
-    Method::Psgbdt,
-]);
-/// Methods that make an ensemble, and the one that takes the splits of one.
-const BOOSTED: Condition = Condition::Method(&[
-    Method::Swarm,
-    Method::Greedy,
-    Method::Sgbdt,
-    Method::SgbdtBins,
-    Method::Psgbdt,
-    Method::SplitTree,
-]);
-/// Methods that make one tree.
-const SINGLE: Condition = Condition::Method(&[
-    Method::SwarmTree,
-    Method::Cart,
-    Method::ApsoTree,
-    Method::TsoTree,
-    Method::SplitTree,
-]);
-/// Methods that choose the rules of one tree by a criterion.
-const CHOSEN: Condition = Condition::Method(&[Method::SwarmTree, Method::Cart]);
-/// Methods that grow one tree node by node, to begin with at least.
-const GROWN: Condition = Condition::Method(&[Method::SwarmTree, Method::Cart, Method::ApsoTree]);
-const PRUNED: Condition = Condition::Method(&[Method::Cart, Method::ApsoTree]);
-const GRID: Condition = Condition::Method(&[Method::ApsoTree]);
-/// Methods that let a particle swarm search for one tree.
-const FLOWN: Condition = Condition::Method(&[Method::ApsoTree, Method::TsoTree, Method::SplitTree]);
-const POPULATION: Condition = Condition::Method(&[
-    Method::Sgbdt,
-    Method::SgbdtBins,
-    Method::Psgbdt,
-    Method::SwarmTree,
-    Method::ApsoTree,
-    Method::TsoTree,
-    Method::SplitTree,
-]);
-/// Methods with particles.
-const PARTICLES: Condition = Condition::Method(&[
-    Method::Sgbdt,
-    Method::SgbdtBins,
-    Method::Psgbdt,
-    Method::ApsoTree,
-    Method::TsoTree,
-    Method::SplitTree,
-]);
-/// Methods whose particles are sequences.
-const DISCRETE: Condition =
-    Condition::Method(&[Method::Sgbdt, Method::SgbdtBins, Method::Psgbdt, Method::SplitTree]);
-/// Methods that are told what the default method finds out.
-const FIXED: Condition = Condition::Method(&[
-    Method::Greedy,
-    Method::Sgbdt,
-    Method::SgbdtBins,
-    Method::Psgbdt,
-    Method::SplitTree,
-]);
-const SWARM: Condition = Condition::Method(&[Method::Sgbdt, Method::SgbdtBins, Method::Psgbdt]);
+/// What stands in the place of `auto`.
+macro_rules! auto_choices {
+    ($($type:ident),+) => {$(
+        impl $type {
+            /// The value itself, or `resolved` where it is `auto`.
+            pub(super) fn or(self, resolved: Self) -> Self {
+                if self == $type::Auto { resolved } else { self }
+            }
+        }
+    )+};
+}
+
+auto_choices!(Growth, FitnessChoice, Criterion);
+
 const OBLIVIOUS: Condition = Condition::Growth(&[Growth::Oblivious]);
 const TREES: Condition = Condition::Booster(&[Booster::Gbtree, Booster::Dart]);
 const DART: Condition = Condition::Booster(&[Booster::Dart]);
@@ -238,7 +157,7 @@ const LINEAR: Condition = Condition::Booster(&[Booster::Gblinear]);
 /// Turns the table into the struct, its defaults and the list of specifications.
 macro_rules! table {
     ($(
-        #[doc = $help:literal]
+        $(#[doc = $help:literal])+
         $name:ident: $type:ty = $default:expr,
         $group:ident, $allowed:expr, aliases [$($alias:literal),*], only [$($only:expr),*];
     )+) => {
@@ -253,7 +172,7 @@ macro_rules! table {
         /// ```
         #[derive(Debug, Clone, PartialEq)]
         pub struct Params {
-            $(#[doc = $help] pub $name: $type,)+
+            $($(#[doc = $help])+ pub $name: $type,)+
         }
 
         impl Params {
@@ -267,7 +186,7 @@ macro_rules! table {
         pub const TABLE: &[ParamSpec] = &[$(ParamSpec {
             name: stringify!($name),
             aliases: &[$($alias),*],
-            help: $help.trim_ascii(),
+            help: concat!($($help),+).trim_ascii(),
             group: Group::$group,
             allowed: $allowed,
             only: &[$($only),*],
@@ -287,93 +206,102 @@ macro_rules! table {
 
 table! {
     /// how the model is found
-    method: Method = Method::Swarm,
+    method: Method = Method::ALL[0],
         Method, Allowed::Choices(Method::CHOICES), aliases [], only [];
     /// what a round adds to the model
     booster: Booster = Booster::Gbtree,
-        Method, Allowed::Choices(Booster::CHOICES), aliases [], only [GREEDY];
+        Method, Allowed::Choices(Booster::CHOICES), aliases [], only [];
     /// order in which a tree grows
     growth: Growth = Growth::Auto,
-        Method, Allowed::Choices(Growth::CHOICES), aliases ["grow_policy"], only [ENSEMBLE, TREES];
-    /// rounds; each adds one tree, or one tree a class where there are three or more classes; for split-tree of the model before
+        Method, Allowed::Choices(Growth::CHOICES), aliases ["grow_policy"], only [TREES];
+    /// rounds; each adds one tree, or one tree a class where there are three or more classes; for
+    /// split-tree of the model before
     trees: usize = 100,
-        Size, Allowed::whole(1, 1_000_000), aliases ["rounds", "n_estimators", "num_rounds"], only [BOOSTED];
-    /// greatest depth of a tree; 0 is no limit, for leaf growth alone; at most 16 for oblivious trees
+        Size, Allowed::whole(1, 1_000_000), aliases ["rounds", "n_estimators", "num_rounds"], only [];
+    /// greatest depth of a tree; 0 is no limit, for leaf growth alone; at most 16 for oblivious
+    /// trees
     depth: usize = 6,
         Size, Allowed::whole(0, 32), aliases ["max_depth"], only [TREES];
-    /// greatest number of leaves; 0 is 31 for leaf growth, what the depth allows, or for swarm-tree the best size on unseen rows
+    /// greatest number of leaves; 0 is 31 for leaf growth, what the depth allows, or for swarm-tree
+    /// the best size on unseen rows
     max_leaves: usize = 0,
         Size, Allowed::whole(0, 1 << 20), aliases ["leaves", "num_leaves"],
-        only [LEAVES, TREES, Condition::Growth(&[Growth::Auto, Growth::Depth, Growth::Leaf])];
-    /// leaves of all trees together, to be spent on few large or many small trees; 0 keeps to trees and max_leaves
+        only [TREES, Condition::Growth(&[Growth::Auto, Growth::Depth, Growth::Leaf])];
+    /// leaves of all trees together, to be spent on few large or many small trees; 0 keeps to trees
+    /// and max_leaves
     total_leaves: usize = 0,
-        Size, Allowed::whole(0, 1 << 20), aliases [], only [SEARCH];
-    /// work a search may do: trees grown (swarm) or descents (swarm-tree); 0 is as much as the method wants
+        Size, Allowed::whole(0, 1 << 20), aliases [], only [];
+    /// work a search may do: trees grown (swarm) or descents (swarm-tree); 0 is as much as the
+    /// method wants
     budget: usize = 0,
-        Size, Allowed::whole(0, 1_000_000_000), aliases [], only [BUDGET];
+        Size, Allowed::whole(0, 1_000_000_000), aliases [], only [];
     /// what the rules of a single tree are chosen by
     criterion: Criterion = Criterion::Auto,
-        Tree, Allowed::Choices(Criterion::CHOICES), aliases [], only [CHOSEN];
+        Tree, Allowed::Choices(Criterion::CHOICES), aliases [], only [];
     /// whether rows are weighted so that every class counts the same
     balanced: bool = false,
-        Tree, Allowed::Switch, aliases [], only [SINGLE];
-    /// what mistakes cost, a row a true class, a column a decision: '0,1;5,0' makes it five times as dear to miss the second
+        Tree, Allowed::Switch, aliases [], only [];
+    /// what mistakes cost, a row a true class, a column a decision: '0,1;5,0' makes it five times
+    /// as dear to miss the second
     costs: Matrix = Matrix::default(),
-        Tree, Allowed::Matrix, aliases [], only [CHOSEN];
+        Tree, Allowed::Matrix, aliases [], only [];
     /// fewest rows of a leaf; auto is 1, and for swarm-tree 5 for classes and 20 for numbers
     min_leaf: Auto<usize> = Auto::Auto,
-        Tree, Allowed::whole(1, 1 << 32), aliases ["min_samples_leaf"], only [GROWN];
+        Tree, Allowed::whole(1, 1 << 32), aliases ["min_samples_leaf"], only [];
     /// most places where a number may be cut; 0 is between any two values
     thresholds: usize = 0,
-        Tree, Allowed::whole(0, 65_534), aliases [], only [SINGLE];
-    /// whether CART's tree is kept unless the search is better on unseen rows; auto is yes for classes without a criterion
+        Tree, Allowed::whole(0, 65_534), aliases [], only [];
+    /// whether CART's tree is kept unless the search is better on unseen rows; auto is yes for
+    /// classes without a criterion
     guard: Auto<bool> = Auto::Auto,
-        Tree, Allowed::Switch, aliases [], only [Condition::Method(&[Method::SwarmTree])];
+        Tree, Allowed::Switch, aliases [], only [];
     /// how far a grown tree is cut back
     prune: Prune = Prune::Best,
-        Tree, Allowed::Choices(Prune::CHOICES), aliases [], only [PRUNED];
+        Tree, Allowed::Choices(Prune::CHOICES), aliases [], only [];
     /// parts of the rows for cross-validation
     folds: usize = 5,
-        Tree, Allowed::whole(2, 100), aliases [], only [GROWN];
+        Tree, Allowed::whole(2, 100), aliases [], only [];
     /// most thresholds of a grid; a tree with more is refused, as few of its cells would hold rows
     grid_thresholds: usize = 15,
-        Tree, Allowed::whole(1, 20), aliases [], only [GRID];
+        Tree, Allowed::whole(1, 20), aliases [], only [];
     /// what cells of the grid without training rows predict
     empty_cells: EmptyCells = EmptyCells::Nearest,
-        Tree, Allowed::Choices(EmptyCells::CHOICES), aliases [], only [GRID];
-    /// grids to search, each after the first on a random half of the features; the one that fits best is kept
+        Tree, Allowed::Choices(EmptyCells::CHOICES), aliases [], only [];
+    /// grids to search, each after the first on a random half of the features; the one that fits
+    /// best is kept
     repeats: usize = 1,
-        Tree, Allowed::whole(1, 1000), aliases [], only [GRID];
+        Tree, Allowed::whole(1, 1000), aliases [], only [];
     /// share of each step that is taken
     learning_rate: f64 = 0.1,
-        Shrinkage, Allowed::above(0.0, 1.0), aliases ["eta"], only [FIXED];
+        Shrinkage, Allowed::above(0.0, 1.0), aliases ["eta"], only [];
     /// L2 penalty on leaf values, or on the weights of a linear function
     lambda: f64 = 1.0,
-        Shrinkage, Allowed::from(0.0), aliases ["reg_lambda", "l2"], only [FIXED];
+        Shrinkage, Allowed::from(0.0), aliases ["reg_lambda", "l2"], only [];
     /// L1 penalty on the weights of a linear function
     l1: f64 = 0.0,
-        Shrinkage, Allowed::from(0.0), aliases ["reg_alpha"], only [GREEDY, LINEAR];
+        Shrinkage, Allowed::from(0.0), aliases ["reg_alpha"], only [LINEAR];
     /// gain a split must have to be made
     gamma: f64 = 0.0,
-        Shrinkage, Allowed::from(0.0), aliases ["min_split_gain"], only [GREEDY, TREES];
+        Shrinkage, Allowed::from(0.0), aliases ["min_split_gain"], only [TREES];
     /// least sum of hessians (squared error: of row weights) in a leaf
     min_child_weight: f64 = 1.0,
-        Shrinkage, Allowed::from(0.0), aliases [], only [GREEDY, TREES];
+        Shrinkage, Allowed::from(0.0), aliases [], only [TREES];
     /// share of the rows each tree is grown on
     subsample: f64 = 1.0,
-        Sampling, Allowed::above(0.0, 1.0), aliases [], only [GREEDY, TREES];
+        Sampling, Allowed::above(0.0, 1.0), aliases [], only [TREES];
     /// share of the features each tree may use
     colsample_bytree: f64 = 1.0,
-        Sampling, Allowed::above(0.0, 1.0), aliases ["colsample"], only [GREEDY, TREES];
+        Sampling, Allowed::above(0.0, 1.0), aliases ["colsample"], only [TREES];
     /// greatest number of bins a feature is cut into
     max_bin: usize = 255,
-        Sampling, Allowed::whole(2, 255), aliases ["max_bins"], only [BOOSTED, TREES];
-    /// start of every random stream; the same seed gives the same model, whatever the number of threads
+        Sampling, Allowed::whole(2, 255), aliases ["max_bins"], only [TREES];
+    /// start of every random stream; the same seed gives the same model, whatever the number of
+    /// threads
     seed: u64 = 0,
         Sampling, Allowed::whole(0, u64::MAX), aliases ["random_state"], only [];
     /// loss that training minimises
     objective: ObjectiveChoice = ObjectiveChoice::Auto,
-        Objective, Allowed::Choices(ObjectiveChoice::CHOICES), aliases ["loss"], only [ENSEMBLE];
+        Objective, Allowed::Choices(ObjectiveChoice::CHOICES), aliases ["loss"], only [];
     /// distance from which the Huber loss is linear
     huber_delta: f64 = 1.0,
         Objective, Allowed::above(0.0, f64::INFINITY), aliases [],
@@ -387,49 +315,53 @@ table! {
         Validation, Allowed::below(0.0, 1.0), aliases ["validation_fraction"], only [];
     /// rounds without a better validation metric after which training stops; 0 never stops
     early_stopping_rounds: usize = 0,
-        Validation, Allowed::whole(0, 1_000_000), aliases ["early_stopping"], only [GREEDY];
+        Validation, Allowed::whole(0, 1_000_000), aliases ["early_stopping"], only [];
     /// validation metric that early stopping watches
     metric: MetricChoice = MetricChoice::Auto,
-        Validation, Allowed::Choices(MetricChoice::CHOICES), aliases ["eval_metric"], only [GREEDY];
-    /// members of the swarm; auto is 50 for classes and 200 for numbers, 100 for apso-tree, and 4 trees for swarm-tree
+        Validation, Allowed::Choices(MetricChoice::CHOICES), aliases ["eval_metric"], only [];
+    /// members of the swarm; auto is 50 for classes and 200 for numbers, 100 for apso-tree, and 4
+    /// trees for swarm-tree
     population: Auto<usize> = Auto::Auto,
-        Swarm, Allowed::whole(1, 1_000_000), aliases [], only [POPULATION];
-    /// iterations of the swarm, the initial one counted; the paper of sgbdt does not tell its own number
+        Swarm, Allowed::whole(1, 1_000_000), aliases [], only [];
+    /// iterations of the swarm, the initial one counted; the paper of sgbdt does not tell its own
+    /// number
     iterations: usize = 100,
-        Swarm, Allowed::whole(1, 1_000_000), aliases [], only [PARTICLES];
+        Swarm, Allowed::whole(1, 1_000_000), aliases [], only [];
     /// chance that a dimension takes the value of the particle's own best
     alpha: f64 = 0.45,
-        Swarm, Allowed::within(0.0, 1.0), aliases [], only [DISCRETE];
+        Swarm, Allowed::within(0.0, 1.0), aliases [], only [];
     /// chance that a dimension takes the value of the global best
     beta: f64 = 0.45,
-        Swarm, Allowed::within(0.0, 1.0), aliases [], only [DISCRETE];
+        Swarm, Allowed::within(0.0, 1.0), aliases [], only [];
     /// what the swarm makes best on the training rows
     fitness: FitnessChoice = FitnessChoice::Auto,
-        Swarm, Allowed::Choices(FitnessChoice::CHOICES), aliases [], only [PARTICLES];
-    /// part of the sensitivity in the fitness recall if there are two classes; the rest is specificity
+        Swarm, Allowed::Choices(FitnessChoice::CHOICES), aliases [], only [];
+    /// part of the sensitivity in the fitness recall if there are two classes; the rest is
+    /// specificity
     sensitivity: f64 = 0.5,
-        Swarm, Allowed::within(0.0, 1.0), aliases [], only [FLOWN];
+        Swarm, Allowed::within(0.0, 1.0), aliases [], only [];
     /// whether alpha and beta follow the state of the swarm; not in the paper
     adaptive: bool = false,
-        Swarm, Allowed::Switch, aliases [], only [DISCRETE];
+        Swarm, Allowed::Switch, aliases [], only [];
     /// chance that a dimension is drawn anew after a move; not in the paper
     mutation: f64 = 0.0,
-        Swarm, Allowed::within(0.0, 1.0), aliases [], only [DISCRETE];
+        Swarm, Allowed::within(0.0, 1.0), aliases [], only [];
     /// whether one particle starts at trees that were grown greedily; not in the paper
     greedy_seed: bool = false,
-        Swarm, Allowed::Switch, aliases [], only [SWARM];
-    /// whether rules of the best particle are then replaced one at a time as long as that helps; not in the paper
+        Swarm, Allowed::Switch, aliases [], only [];
+    /// whether rules of the best particle are then replaced one at a time as long as that helps;
+    /// not in the paper
     local_search: bool = false,
-        Swarm, Allowed::Switch, aliases [], only [SWARM, OBLIVIOUS];
+        Swarm, Allowed::Switch, aliases [], only [OBLIVIOUS];
     /// chance of each earlier round to be left out
     rate_drop: f64 = 0.1,
-        Dart, Allowed::within(0.0, 1.0), aliases ["drop_rate"], only [GREEDY, DART];
+        Dart, Allowed::within(0.0, 1.0), aliases ["drop_rate"], only [DART];
     /// chance that nothing is left out
     skip_drop: f64 = 0.5,
-        Dart, Allowed::within(0.0, 1.0), aliases [], only [GREEDY, DART];
+        Dart, Allowed::within(0.0, 1.0), aliases [], only [DART];
     /// greatest number of rounds left out at once; 0 is no limit
     max_drop: usize = 50,
-        Dart, Allowed::whole(0, 1_000_000), aliases [], only [GREEDY, DART];
+        Dart, Allowed::whole(0, 1_000_000), aliases [], only [DART];
     /// seconds after which training stops with the best model so far; 0 is no limit
     time_limit: f64 = 0.0,
         Validation, Allowed::from(0.0), aliases [], only [];

@@ -53,7 +53,7 @@ fn all_violations_come_together() {
         max_bin: 256,
         quantile: 1.0,
         max_leaves: 1,
-        ..Params::of(Method::Greedy)
+        ..Params::of(Method::GREEDY)
     };
     assert_eq!(
         names(params.check().unwrap_err()),
@@ -72,19 +72,19 @@ fn a_violation_says_what_was_given_and_what_is_allowed() {
 fn no_limit_on_the_depth_is_for_leaf_growth() {
     for growth in [Growth::Depth, Growth::Oblivious] {
         assert_eq!(
-            names(Params { depth: 0, growth, ..Params::of(Method::Greedy) }.check().unwrap_err()),
+            names(Params { depth: 0, growth, ..Params::of(Method::GREEDY) }.check().unwrap_err()),
             ["depth"]
         );
     }
     assert!(
-        Params { depth: 0, growth: Growth::Leaf, ..Params::of(Method::Greedy) }.check().is_ok()
+        Params { depth: 0, growth: Growth::Leaf, ..Params::of(Method::GREEDY) }.check().is_ok()
     );
 }
 
 #[test]
 fn a_search_takes_any_growth_but_not_any_number_of_leaves() {
     let of =
-        |growth, max_leaves| Params { growth, max_leaves, ..Params::of(Method::Swarm) }.check();
+        |growth, max_leaves| Params { growth, max_leaves, ..Params::of(Method::SWARM) }.check();
     for growth in [Growth::Depth, Growth::Leaf, Growth::Oblivious] {
         assert!(of(growth, 16).is_ok());
         assert_eq!(names(of(growth, 1).unwrap_err()), ["max_leaves"]);
@@ -119,7 +119,7 @@ fn the_record_leaves_out_the_machine() {
 
 #[test]
 fn idle_parameters_are_told() {
-    let params = Params { rate_drop: 0.3, ..Params::of(Method::Greedy) };
+    let params = Params { rate_drop: 0.3, ..Params::of(Method::GREEDY) };
     assert_eq!(params.idle(), ["rate_drop has no effect: it is for booster dart"]);
     assert!(Params { booster: Booster::Dart, ..params }.idle().is_empty());
 }
@@ -229,14 +229,14 @@ fn what_nobody_sets_follows_the_method_wherever_it_is_set() {
         settings.iter().for_each(|(name, text)| gather.set(name, text));
         gather.finish().unwrap().into_inner()
     };
-    assert_eq!(of(&[("method", "sgbdt-bins")]), Params::of(Method::SgbdtBins));
+    assert_eq!(of(&[("method", "sgbdt-bins")]), Params::of(Method::SGBDT_BINS));
     let params = of(&[("depth", "3"), ("max-bin", "255"), ("method", "sgbdt-bins")]);
     assert_eq!(
         (params.depth, params.max_bin, params.trees, params.learning_rate),
         (3, 255, 6, 1.0)
     );
     // A later method wins with its own column.
-    assert_eq!(of(&[("method", "sgbdt"), ("method", "greedy")]), Params::of(Method::Greedy));
+    assert_eq!(of(&[("method", "sgbdt"), ("method", "greedy")]), Params::of(Method::GREEDY));
 }
 
 #[test]
@@ -259,7 +259,7 @@ fn defaults_say_where_methods_differ() {
 fn auto_is_resolved_by_the_target_unless_somebody_chose() {
     use swarmwood_model::TargetKind;
     let classes = TargetKind::Classes(vec!["a".into(), "b".into()]);
-    let params = Params::of(Method::Psgbdt);
+    let params = Params::of(Method::PSGBDT);
     let resolved = params.clone().resolve(&classes);
     assert_eq!((resolved.population, resolved.fitness), (Auto::Is(50), FitnessChoice::Accuracy));
     let mut params = params;
@@ -275,7 +275,7 @@ fn auto_is_resolved_by_the_target_unless_somebody_chose() {
 
 #[test]
 fn sequences_ask_for_shapes_they_can_hold() {
-    let of = |growth, depth, trees| Params { growth, depth, trees, ..Params::of(Method::Sgbdt) };
+    let of = |growth, depth, trees| Params { growth, depth, trees, ..Params::of(Method::SGBDT) };
     let faults = |params: Params| params.check().map_or_else(names, |_| Vec::new());
     assert_eq!(faults(of(Growth::Leaf, 9, 6)), ["growth", "depth"]);
     assert_eq!(faults(of(Growth::Depth, 0, 6)), ["depth"]);

@@ -237,11 +237,13 @@ pub struct Choice {
 
 /// Declares an enum whose variants are the words of a parameter, each with its line of help.
 macro_rules! choices {
-    ($(#[doc = $about:literal])+ $type:ident { $(#[doc = $help:literal] $variant:ident = $name:literal,)+ }) => {
+    ($(#[doc = $about:literal])+ $type:ident {
+        $($(#[doc = $help:literal])+ $variant:ident = $name:literal,)+
+    }) => {
         $(#[doc = $about])+
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum $type {
-            $(#[doc = $help] $variant,)+
+            $($(#[doc = $help])+ $variant,)+
         }
 
         impl $type {
@@ -249,7 +251,7 @@ macro_rules! choices {
             pub const ALL: &'static [$type] = &[$($type::$variant,)+];
             /// Names and meanings, in the same order.
             pub const CHOICES: &'static [Choice] =
-                &[$(Choice { name: $name, help: $help.trim_ascii() },)+];
+                &[$(Choice { name: $name, help: concat!($($help),+).trim_ascii() },)+];
 
             /// The word users say.
             pub fn name(self) -> &'static str {

@@ -5,12 +5,11 @@ use std::time::Instant;
 
 use swarmwood_learn::event::{Event, Flow, Stage};
 use swarmwood_learn::particle::Evaluator;
-use swarmwood_learn::published::{Found, Run, SwarmError};
+use swarmwood_learn::published::{Found, Run, Settings, SwarmError};
 use swarmwood_learn::rule_table::RuleTable;
 use swarmwood_search::Snapshot;
 
 use super::keeper::Keeper;
-use super::published::swarm_settings;
 use super::told::Told;
 use crate::checkpoint::snapshot;
 use crate::error::DataError;
@@ -26,6 +25,7 @@ pub(super) struct Start<'a> {
     pub(super) table: &'a RuleTable,
     /// Positions of the first particles.
     pub(super) seeds: &'a [Vec<u32>],
+    pub(super) settings: Settings,
 }
 
 /// Flies to the end, or until the listener has enough.
@@ -48,7 +48,7 @@ pub(super) fn fly(
             (resumed.map_err(unfit)?, told)
         }
         None => {
-            let run = Run::new(start.evaluator, start.table, &swarm_settings(params), start.seeds);
+            let run = Run::new(start.evaluator, start.table, &start.settings, start.seeds);
             (run.map_err(fault)?, Told::default())
         }
     };

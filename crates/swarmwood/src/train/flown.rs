@@ -16,40 +16,58 @@ use swarmwood_model::Split;
 
 use super::pretrained::Pretrained;
 use super::single::{Found, limits, pruning};
-use super::{Aids, GridReport, Job, TreeFlight, TreeReport, binning, published};
+use super::{GridReport, Job, TreeFlight, TreeReport, binning, published};
 use crate::error::Violation;
-use crate::params::{EmptyCells, FitnessChoice, Method, Params};
+use crate::params::{EmptyCells, FitnessChoice, Params};
 use crate::{Error, Result};
 
-/// Lets the method's swarm fly.
-pub(super) fn search(
+/// A particle swarm over a matrix of symbols.
+pub(super) fn search_symbols(
     job: &Job<'_>,
-    aids: &Aids,
     table: &Ranked,
     loss: &Loss,
     watch: &mut dyn FnMut(&Event) -> Flow,
 ) -> Result<Found> {
-    if job.params.method == Method::ApsoTree {
-        return of_grid(job, table, loss, watch);
+    let settings = full_tree_settings(job.params);
+    let found = symbols::search(table, &settings, job.pool, watch);
+    full_tree_found(job, (table, loss), settings.fitness, found)
+}
+
+/// A particle swarm over the split points of a model.
+pub(super) fn search_split_points(
+    job: &Job<'_>,
+    table: &Ranked,
+    loss: &Loss,
+    watch: &mut dyn FnMut(&Event) -> Flow,
+) -> Result<Found> {
+    let settings = full_tree_settings(job.params);
+    let points = SplitPoints::new(pretrained_splits(job, watch)?, table);
+    let Params { alpha, beta, mutation, adaptive, .. } = *job.params;
+    let moves = Moves { alpha, beta, mutation, adaptive };
+    let found = split_points::search(table, &points, &settings, moves, job.pool, watch);
+    full_tree_found(job, (table, loss), settings.fitness, found)
+}
+
+fn full_tree_settings(params: &Params) -> full_tree::Settings {
+    full_tree::Settings {
+        depth: params.depth,
+        population: params.population.unwrap_or(50),
+        iterations: params.iterations,
+        fitness: fitness(params),
+        seed: params.seed,
     }
-    let settings = full_tree::Settings {
-        depth: job.params.depth,
-        population: job.params.population.unwrap_or(50),
-        iterations: job.params.iterations,
-        fitness: fitness(job.params),
-        seed: job.params.seed,
-    };
-    let found = if job.params.method == Method::TsoTree {
-        symbols::search(table, &settings, job.pool, watch)
-    } else {
-        let points = SplitPoints::new(pretrained_splits(job, aids, watch)?, table);
-        let Params { alpha, beta, mutation, adaptive, .. } = *job.params;
-        let moves = Moves { alpha, beta, mutation, adaptive };
-        split_points::search(table, &points, &settings, moves, job.pool, watch)
-    };
+}
+
+/// The tree of a swarm that fills every place of a tree, and its report.
+fn full_tree_found(
+    job: &Job<'_>,
+    (table, loss): (&Ranked, &Loss),
+    fitness: Fitness,
+    found: std::result::Result<full_tree::Outcome, FullTreeError>,
+) -> Result<Found> {
     let found = found.map_err(|error| refused(&error))?;
     let flight = TreeFlight {
-        measure: settings.fitness.name(),
+        measure: fitness.name(),
         best: found.fitness,
         iterations: found.iterations,
         evaluations: found.evaluations,
@@ -67,7 +85,7 @@ pub(super) fn search(
 }
 
 /// The published three phases.
-fn of_grid(
+pub(super) fn search_grid(
     job: &Job<'_>,
     table: &Ranked,
     loss: &Loss,
@@ -149,12 +167,8 @@ fn fitness(params: &Params) -> Fitness {
 }
 
 /// The splits of a model from a file, or of a greedy run of our own.
-fn pretrained_splits(
-    job: &Job<'_>,
-    aids: &Aids,
-    watch: &mut dyn FnMut(&Event) -> Flow,
-) -> Result<Vec<Split>> {
-    if let Some(path) = &aids.pretrained {
+fn pretrained_splits(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Vec<Split>> {
+    if let Some(path) = &job.options.pretrained {
         return Ok(Pretrained::load(path, &job.rows.schema)?.splits().to_vec());
     }
     let data = binning::training(job, None)?;

@@ -1,7 +1,10 @@
-//! One fit among many of the same rows: bins are made once and shared, a fit has one thread, and
-//! what comes of it are metrics of rows that were left out.
+//! Fits of folds: what they share is made once, a fit has one thread, and what comes of it are
+//! metrics of rows that were left out.
 //!
 //! Everything else is the code path of [`super::train`]: the same settings, losses and learners.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use swarmwood_learn::data::Chunk;
 use swarmwood_learn::dataset::Dataset;
@@ -10,114 +13,220 @@ use swarmwood_learn::pool::Pool;
 use swarmwood_learn::{greedy, objective};
 use swarmwood_model::Body;
 
-use super::{Job, aims, binning, linear, trees};
-use crate::params::Params;
+use super::{Aids, Job, Learner, aims, binning, gather, linear, measure, train_learner, trees};
+use crate::params::{Checked, Params};
 use crate::read::Rows;
-use crate::{Error, Result};
+use crate::{Error, Result, evaluate};
 
 /// What a fit came to on the rows that it did not see.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct FoldFit {
+pub struct FoldFit {
     /// Metrics of the task, by name.
-    pub(crate) metrics: Vec<(&'static str, f64)>,
+    pub metrics: Vec<(&'static str, f64)>,
     /// Rounds in the model, after early stopping.
-    pub(crate) rounds: usize,
+    pub rounds: usize,
 }
 
-/// Runs `work` with a job on these rows; a loss of numbers may be cut for two classes.
-fn with_job<T>(
-    rows: &Rows,
-    params: &Params,
-    pool: &Pool,
-    work: impl FnOnce(&Job<'_>) -> Result<T>,
-) -> Result<T> {
-    let (spec, metric) = aims(params, &rows.schema.target.kind, true)?;
-    let objective = objective::make(&spec);
-    work(&Job {
-        rows,
-        valid: None,
-        params,
-        spec,
-        objective: &*objective,
-        metric,
-        pool,
-        until: None,
-        halt: None,
-    })
+/// Rows cut into folds, and what fits of the folds share, read-only.
+pub struct FoldData {
+    rows: Rows,
+    /// The fold of each row.
+    fold_of_row: Vec<usize>,
+    /// Folds that are fitted; the first ones.
+    count: usize,
+    /// By `max_bin`.
+    binned: Mutex<BTreeMap<usize, Arc<BinnedFolds>>>,
+    values: OnceLock<std::result::Result<Vec<(Chunk, Chunk)>, String>>,
+    parts: OnceLock<Vec<(Rows, Rows)>>,
 }
 
-/// The rows in bins, for any number of fits with the same `max_bin`.
-pub(crate) fn bins(rows: &Rows, params: &Params, pool: &Pool) -> Result<Dataset> {
-    with_job(rows, params, pool, |job| binning::training(job, None))
-}
+/// For each fold the binned rows outside of it and in it.
+type BinnedFolds = Vec<(Dataset, Dataset)>;
 
-/// All rows as they were read, for the linear booster.
-pub(crate) fn values(rows: &Rows) -> Result<Chunk> {
-    super::gather(rows)
-}
+impl FoldData {
+    /// Rows with the fold of each; `count` folds are fitted.
+    pub(crate) fn new(rows: Rows, fold_of_row: Vec<usize>, count: usize) -> FoldData {
+        FoldData {
+            rows,
+            fold_of_row,
+            count,
+            binned: Mutex::new(BTreeMap::new()),
+            values: OnceLock::new(),
+            parts: OnceLock::new(),
+        }
+    }
 
-/// Refuses targets outside the domain of the loss.
-pub(crate) fn check_targets(
-    rows: &Rows,
-    params: &Params,
-    target: &[f64],
-    pool: &Pool,
-) -> Result<()> {
-    with_job(rows, params, pool, |job| job.check_targets(target.iter().copied()))
-}
+    /// All rows.
+    pub fn rows(&self) -> &Rows {
+        &self.rows
+    }
 
-/// Trees on `data`, measured on `test`, which is binned alike; `rows` tell of features and target.
-/// `halt` ends it.
-pub(crate) fn fit_trees(
-    rows: &Rows,
-    (data, test): (&Dataset, &Dataset),
-    params: &Params,
-    pool: &Pool,
-    halt: &dyn Fn() -> bool,
-) -> Result<FoldFit> {
-    with_job(rows, params, pool, |job| {
-        trees::check_memory(params, data)?;
-        // Nobody hears of the training loss, which costs a pass over the rows.
-        let settings = greedy::Settings { tell_every: 0, ..trees::settings(job) };
+    /// The fold of each row.
+    pub fn fold_of_row(&self) -> &[usize] {
+        &self.fold_of_row
+    }
+
+    /// The metrics of one fold, by the learner of the parameters. `halt` ends the fit.
+    pub(crate) fn fit(
+        &self,
+        learner: &dyn Learner,
+        fold: usize,
+        params: &Checked<Params>,
+        halt: &dyn Fn() -> bool,
+    ) -> Result<FoldFit> {
+        match learner.fit_fold(self, fold, params, halt)? {
+            Some(fit) => Ok(fit),
+            None => self.fit_rows(learner, fold, params, halt),
+        }
+    }
+
+    /// The same by a learner that reads its rows as it always does.
+    pub(crate) fn fit_rows(
+        &self,
+        learner: &dyn Learner,
+        fold: usize,
+        params: &Checked<Params>,
+        halt: &dyn Fn() -> bool,
+    ) -> Result<FoldFit> {
+        let parts = self.parts.get_or_init(|| {
+            (0..self.count).map(|fold| (self.part(fold, false), self.part(fold, true))).collect()
+        });
+        let (data, test) = &parts[fold];
+        let aids = Aids { cut: true, ..Aids::default() };
         let mut halted = false;
-        let fit = greedy::train(
-            data,
-            Some(test),
-            job.objective,
-            &settings,
-            pool,
-            &mut stop_if(halt, &mut halted),
-        );
+
+        let trained =
+            train_learner(learner, (data, None), params, &aids, &mut stop_if(halt, &mut halted))?;
+
         if halted {
             return Err(Error::Run("halted".to_string()));
         }
-        let model = job.model(fit.base, Body::Trees(fit.members));
-        let known = (&test.target, &test.weight);
-        Ok(FoldFit {
-            metrics: trees::measure(job.tally(), &model, &fit.valid_scores, fit.shift, known),
-            rounds: fit.rounds,
+        let metrics = evaluate::evaluate(&trained.model, test, None, 1)?.metrics;
+        Ok(FoldFit { metrics, rounds: trained.rounds })
+    }
+
+    /// Refuses targets outside the domain of the loss.
+    pub(crate) fn check_targets(&self, params: &Params, target: &[f64], pool: &Pool) -> Result<()> {
+        self.with_job(params, pool, |job| job.check_targets(target.iter().copied()))
+    }
+
+    /// The folds in bins, made when they are first asked for; whoever comes second waits.
+    pub(super) fn binned(&self, params: &Params, pool: &Pool) -> Result<Arc<BinnedFolds>> {
+        let mut all = self.binned.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(binned) = all.get(&params.max_bin) {
+            return Ok(binned.clone());
+        }
+        let data = self.with_job(params, pool, |job| binning::training(job, None))?;
+        let fold = |fold| {
+            let (test, rest): (Vec<usize>, Vec<usize>) =
+                (0..self.rows.rows).partition(|&row| self.fold_of_row[row] == fold);
+            (data.subset(&rest, pool), data.subset(&test, pool))
+        };
+        let binned = Arc::new((0..self.count).map(fold).collect::<Vec<_>>());
+        all.insert(params.max_bin, binned.clone());
+        Ok(binned)
+    }
+
+    /// Values of `max_bin` that folds were binned with.
+    #[cfg(test)]
+    pub(crate) fn binned_with(&self) -> Vec<usize> {
+        self.binned.lock().unwrap_or_else(PoisonError::into_inner).keys().copied().collect()
+    }
+
+    /// Trees on the rows outside of a fold, measured on those in it.
+    pub(super) fn fit_trees(
+        &self,
+        fold: usize,
+        params: &Params,
+        pool: &Pool,
+        halt: &dyn Fn() -> bool,
+    ) -> Result<FoldFit> {
+        let binned = self.binned(params, pool)?;
+        let (data, test) = &binned[fold];
+        self.with_job(params, pool, |job| {
+            trees::check_memory(params, data)?;
+            // Nobody hears of the training loss, which costs a pass over the rows.
+            let settings = greedy::Settings { tell_every: 0, ..trees::settings(job) };
+            let mut halted = false;
+
+            let fit = greedy::train(
+                data,
+                Some(test),
+                job.objective,
+                &settings,
+                pool,
+                &mut stop_if(halt, &mut halted),
+            );
+
+            if halted {
+                return Err(Error::Run("halted".to_string()));
+            }
+            let model = job.model(fit.base, Body::Trees(fit.members));
+            let known = (&test.target, &test.weight);
+            Ok(FoldFit {
+                metrics: trees::measure(job.tally(), &model, &fit.valid_scores, fit.shift, known),
+                rounds: fit.rounds,
+            })
         })
-    })
-}
+    }
 
-/// The linear booster on `data`, measured on `test`.
-pub(crate) fn fit_linear(
-    rows: &Rows,
-    (data, test): (&Chunk, &Chunk),
-    params: &Params,
-    pool: &Pool,
-    halt: &dyn Fn() -> bool,
-) -> Result<FoldFit> {
-    with_job(rows, params, pool, |job| {
-        let mut halted = false;
-        let fitted = linear::fit(job, data, Some(test), &mut stop_if(halt, &mut halted))?;
-        if halted {
-            return Err(Error::Run("halted".to_string()));
-        }
-        let rounds = fitted.rounds;
-        let model = job.model(fitted.base, Body::Linear(fitted.outputs));
-        Ok(FoldFit { metrics: linear::measure(job, &model, test)?, rounds })
-    })
+    /// The linear booster on the rows outside of a fold, measured on those in it.
+    pub(super) fn fit_linear(
+        &self,
+        fold: usize,
+        params: &Params,
+        pool: &Pool,
+        halt: &dyn Fn() -> bool,
+    ) -> Result<FoldFit> {
+        let values =
+            self.values.get_or_init(|| self.fold_values().map_err(|error| error.to_string()));
+        let (data, test) = &values.as_ref().map_err(|text| Error::Run(text.clone()))?[fold];
+        self.with_job(params, pool, |job| {
+            let mut halted = false;
+
+            let fitted = linear::fit(job, data, Some(test), &mut stop_if(halt, &mut halted))?;
+
+            if halted {
+                return Err(Error::Run("halted".to_string()));
+            }
+            let rounds = fitted.rounds;
+            let model = job.model(fitted.base, Body::Linear(fitted.outputs));
+            Ok(FoldFit { metrics: measure(job, &model, test)?, rounds })
+        })
+    }
+
+    /// The rows inside or outside of a fold.
+    fn part(&self, fold: usize, inside: bool) -> Rows {
+        self.rows.some(|row| (self.fold_of_row[row] == fold) == inside)
+    }
+
+    /// All rows as they were read, for the linear booster.
+    fn fold_values(&self) -> Result<Vec<(Chunk, Chunk)>> {
+        let part = |fold, inside| gather(&self.part(fold, inside));
+        (0..self.count).map(|fold| Ok((part(fold, false)?, part(fold, true)?))).collect()
+    }
+
+    /// Runs `work` with a job on these rows; regression losses may be used on two classes.
+    fn with_job<T>(
+        &self,
+        params: &Params,
+        pool: &Pool,
+        work: impl FnOnce(&Job<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let (spec, metric) = aims(params, &self.rows.schema.target.kind, true)?;
+        let objective = objective::make(&spec);
+        work(&Job {
+            rows: &self.rows,
+            valid: None,
+            params,
+            options: &Aids::default(),
+            spec,
+            objective: &*objective,
+            metric,
+            pool,
+            until: None,
+        })
+    }
 }
 
 /// A listener that does nothing but stop.

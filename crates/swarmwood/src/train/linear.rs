@@ -5,10 +5,9 @@ use std::time::Instant;
 use swarmwood_learn::data::Chunk;
 use swarmwood_learn::event::{Event, Flow};
 use swarmwood_learn::linear::{self, Fitted, Settings};
-use swarmwood_model::{Body, Model};
+use swarmwood_model::Body;
 
-use super::{Job, Trained, add_rows, gather};
-use crate::predict::Scorer;
+use super::{Job, Trained, gather, measure};
 use crate::{Error, Result};
 
 /// Trains on raw values, which must all be in memory.
@@ -57,16 +56,4 @@ pub(super) fn fit(
     };
     linear::train(chunk, valid, &job.rows.schema, job.objective, &settings, watch)
         .map_err(|error| Error::Run(error.to_string()))
-}
-
-/// Metrics of a model on rows that are all in memory.
-pub(super) fn measure(
-    job: &Job<'_>,
-    model: &Model,
-    chunk: &Chunk,
-) -> Result<Vec<(&'static str, f64)>> {
-    let raw = Scorer::new(model, None, job.pool.threads())?.raw(chunk)?;
-    let mut tally = job.tally();
-    add_rows(&mut tally, model, &raw, &chunk.target, &chunk.weight);
-    Ok(tally.finish())
 }

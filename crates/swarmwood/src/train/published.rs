@@ -22,7 +22,7 @@ use super::flight::{Start, fly};
 use super::keeper::Keeper;
 use super::pretrained::Pretrained;
 use super::search_space::distinct_values;
-use super::{Aids, FlightReport, Job, SearchSpace, Trained, binning, gather, linear, trees};
+use super::{FlightReport, Job, Learner, SearchSpace, Trained, binning, gather, measure, trees};
 use crate::error::Violation;
 use crate::params::{FitnessChoice, Growth, Method, Params};
 use crate::{Error, Result};
@@ -35,10 +35,42 @@ const KEPT_BYTES: usize = 1 << 30;
 const NO_SPLIT: &str =
     "the greedy run before found no split that pays; the rules are the boundaries of bins instead";
 
+/// Where the rules of the table come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RuleSource {
+    /// Every distinct value.
+    DistinctValues,
+    /// The boundaries of bins.
+    BinBoundaries,
+    /// The splits of a model.
+    Pretrained,
+}
+
+/// A learner of trees as sequences of rules out of a table.
+pub(super) struct RuleSequenceSwarm {
+    pub(super) method: Method,
+    pub(super) rules: RuleSource,
+}
+
+impl Learner for RuleSequenceSwarm {
+    fn method(&self) -> Method {
+        self.method
+    }
+
+    fn train(&self, job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Trained> {
+        train(job, self.rules, watch)
+    }
+}
+
 /// Bins, makes the table, and lets the swarm fly.
-pub fn train(job: &Job<'_>, aids: &Aids, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Trained> {
+fn train(
+    job: &Job<'_>,
+    rules: RuleSource,
+    watch: &mut dyn FnMut(&Event) -> Flow,
+) -> Result<Trained> {
     let started = Instant::now();
-    let pretrained = aids
+    let options = job.options;
+    let pretrained = options
         .pretrained
         .as_deref()
         .map(|path| Pretrained::load(path, &job.rows.schema))
@@ -52,11 +84,16 @@ pub fn train(job: &Job<'_>, aids: &Aids, watch: &mut dyn FnMut(&Event) -> Flow) 
     // Bins that were cut where a model cuts say nothing of columns that it does not ask for.
     let mut warnings =
         if pretrained.is_some() { Vec::new() } else { trees::constant_columns(job, &data) };
-    let (table, seeds) = prepare(job, &data, pretrained.as_ref(), &mut warnings, watch)?;
-    let space = search_space(job, &table)?;
+    let (table, seeds) = prepare(job, rules, (&data, pretrained.as_ref()), &mut warnings, watch)?;
+    let space = search_space(job, rules, &table)?;
     let keeper =
-        aids.keep.as_ref().map(|keep| Keeper::new(keep, job, pretrained_print)).transpose()?;
-    let start = Start { evaluator: evaluator(job, &data, &table)?, table: &table, seeds: &seeds };
+        options.keep.as_ref().map(|keep| Keeper::new(keep, job, pretrained_print)).transpose()?;
+    let start = Start {
+        evaluator: evaluator(job, &data, &table)?,
+        table: &table,
+        seeds: &seeds,
+        settings: swarm_settings(job.params, rules),
+    };
     let (found, told) = fly(job.params, start, keeper.as_ref(), watch, &mut warnings)?;
     let train_seconds = started.elapsed().as_secs_f64();
     let (mut evaluations, repeats) = told.costs();
@@ -77,7 +114,7 @@ pub fn train(job: &Job<'_>, aids: &Aids, watch: &mut dyn FnMut(&Event) -> Flow) 
         repeats,
     };
     let mut model = job.model(found.base, Body::Trees(found.members));
-    if let Some(name) = aids.pretrained.as_deref().and_then(|path| path.file_name()) {
+    if let Some(name) = options.pretrained.as_deref().and_then(|path| path.file_name()) {
         // The name alone: where the file lay is no part of the model.
         model
             .provenance
@@ -88,7 +125,7 @@ pub fn train(job: &Job<'_>, aids: &Aids, watch: &mut dyn FnMut(&Event) -> Flow) 
     let train_metrics =
         trees::measure(job.tally(), &model, &found.scores, found.shift, (&known.0, &known.1));
     let valid_metrics = match job.valid {
-        Some(valid) => linear::measure(job, &model, &gather(valid)?)?,
+        Some(valid) => measure(job, &model, &gather(valid)?)?,
         None => Vec::new(),
     };
     Ok(Trained {
@@ -115,26 +152,26 @@ fn form(job: &Job<'_>) -> Form {
 /// The table of rules, and the positions that particles start at.
 fn prepare(
     job: &Job<'_>,
-    data: &Dataset,
-    pretrained: Option<&Pretrained>,
+    rules: RuleSource,
+    (data, pretrained): (&Dataset, Option<&Pretrained>),
     warnings: &mut Vec<String>,
     watch: &mut dyn FnMut(&Event) -> Flow,
 ) -> Result<(RuleTable, Vec<Vec<u32>>)> {
-    let mut table = match (job.params.method, pretrained) {
-        (Method::Sgbdt, _) => RuleTable::distinct(data),
-        (Method::Psgbdt, Some(pretrained)) => {
+    let mut table = match (rules, pretrained) {
+        (RuleSource::DistinctValues, _) => RuleTable::distinct(data),
+        (RuleSource::Pretrained, Some(pretrained)) => {
             let (table, told) = pretrained.table(data, &job.rows.schema)?;
             warnings.extend(told);
             table
         }
-        (Method::Psgbdt, None) => {
+        (RuleSource::Pretrained, None) => {
             let table = RuleTable::pretrained(data, &grow(job, data, Form::Free, 1.0, watch));
             if table.is_empty() {
                 warnings.push(NO_SPLIT.to_string());
             }
             if table.is_empty() { RuleTable::bins(data) } else { table }
         }
-        _ => RuleTable::bins(data),
+        (RuleSource::BinBoundaries, _) => RuleTable::bins(data),
     };
     if !job.params.greedy_seed {
         return Ok((table, Vec::new()));
@@ -202,7 +239,7 @@ fn evaluator<'a>(job: &'a Job<'_>, data: &Dataset, table: &'a RuleTable) -> Resu
     })
 }
 
-pub(super) fn swarm_settings(params: &Params) -> Settings {
+fn swarm_settings(params: &Params, rules: RuleSource) -> Settings {
     Settings {
         population: params.population.unwrap_or(50),
         iterations: params.iterations,
@@ -210,18 +247,18 @@ pub(super) fn swarm_settings(params: &Params) -> Settings {
         beta: params.beta,
         adaptive: params.adaptive,
         mutation: params.mutation,
-        by_feature: params.method != Method::Psgbdt,
+        by_feature: rules != RuleSource::Pretrained,
         seed: params.seed,
     }
 }
 
 /// The paper's `r`, as particles are drawn and as table 12 counts: one level less.
-fn search_space(job: &Job<'_>, table: &RuleTable) -> Result<SearchSpace> {
+fn search_space(job: &Job<'_>, source: RuleSource, table: &RuleTable) -> Result<SearchSpace> {
     let rounds = (job.params.trees * job.objective.outputs()) as u64;
     let rules = |depth: usize| rounds * form(job).rules(depth) as u64;
     let table_rules = table.len() as u64;
     Ok(SearchSpace {
-        rules: if job.params.method == Method::Sgbdt {
+        rules: if source == RuleSource::DistinctValues {
             distinct_values(job.rows, job.pool)?.unwrap_or(table_rules)
         } else {
             table_rules

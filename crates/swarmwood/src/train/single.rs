@@ -10,16 +10,49 @@ use swarmwood_learn::sketch::{self, Sketch};
 use swarmwood_learn::tree_search::{self, Arm, Menu, Settings, Standing};
 use swarmwood_model::{Body, Member, TargetKind};
 
-use super::linear::measure;
-use super::{Aids, Job, Trained, TreeReport, flown, gather};
+use super::{Job, Learner, Trained, TreeReport, flown, gather, measure};
 use crate::params::{Method, Params, Prune};
 use crate::{Result, registry};
 
+/// How the tree is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TreeFinder {
+    /// Greedy growth and pruning.
+    Cart,
+    /// The search over whole trees.
+    Search,
+    /// A particle swarm over the thresholds of a grid.
+    Grid,
+    /// A particle swarm over symbols.
+    Symbols,
+    /// A particle swarm over the split points of a model.
+    SplitPoints,
+}
+
+/// A learner of one tree.
+pub(super) struct SingleTree {
+    pub(super) method: Method,
+    pub(super) finder: TreeFinder,
+}
+
+impl Learner for SingleTree {
+    fn method(&self) -> Method {
+        self.method
+    }
+
+    fn train(&self, job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Trained> {
+        train(job, self.finder, watch)
+    }
+}
+
 /// Trains on ranks of values, which must all be in memory.
-pub fn train(job: &Job<'_>, aids: &Aids, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Trained> {
+fn train(
+    job: &Job<'_>,
+    finder: TreeFinder,
+    watch: &mut dyn FnMut(&Event) -> Flow,
+) -> Result<Trained> {
     let started = Instant::now();
     let target = &job.rows.schema.target.kind;
-    registry::check_task(job.params, target)?;
     let loss = registry::leaf_loss(job.params, target)?;
     let chunk = gather(job.rows)?;
     let valid = job.valid.map(gather).transpose()?;
@@ -34,12 +67,12 @@ pub fn train(job: &Job<'_>, aids: &Aids, watch: &mut dyn FnMut(&Event) -> Flow) 
     }
     let bin_seconds = started.elapsed().as_secs_f64();
     let started = Instant::now();
-    let found = match job.params.method {
-        Method::Cart => Found::fitted(grow(job, &table, &loss), &table, &loss),
-        Method::ApsoTree | Method::TsoTree | Method::SplitTree => {
-            flown::search(job, aids, &table, &loss, watch)?
-        }
-        _ => Found::fitted(search(job, &table, &loss, watch), &table, &loss),
+    let found = match finder {
+        TreeFinder::Cart => Found::fitted(grow(job, &table, &loss), &table, &loss),
+        TreeFinder::Search => Found::fitted(search(job, &table, &loss, watch), &table, &loss),
+        TreeFinder::Grid => flown::search_grid(job, &table, &loss, watch)?,
+        TreeFinder::Symbols => flown::search_symbols(job, &table, &loss, watch)?,
+        TreeFinder::SplitPoints => flown::search_split_points(job, &table, &loss, watch)?,
     };
     let Found { members, report, warnings, notes } = found;
     let train_seconds = started.elapsed().as_secs_f64();
@@ -260,7 +293,7 @@ fn told(job: &Job<'_>, table: &Ranked, loss: &Loss, tree: &Sketch) -> TreeReport
         descents: 0,
         sweeps: 0,
         arms: Vec::new(),
-        searched: job.params.method == Method::SwarmTree,
+        searched: false,
         flight: None,
     }
 }

@@ -10,8 +10,8 @@ use swarmwood_learn::swarm::{self, Ears, Found, Frame, Progress, SearchError, Se
 use super::keeper::Keeper;
 use super::told::{SCORE, Told};
 use super::trees::{Ended, KEPT_BYTES, constant_columns};
-use super::{Aids, Job, Trained, binning};
-use crate::params::{Growth, Params};
+use super::{Job, Learner, Trained, binning};
+use crate::params::{Growth, Method, Params};
 use crate::{Error, Result};
 
 /// Leaves of a tree that `total_leaves` may be spent on.
@@ -20,15 +20,28 @@ const TREE_SIZES: [usize; 5] = [32, 64, 16, 8, 4];
 /// The version of the payload of this method's checkpoints.
 const PAYLOAD: u64 = 2;
 
+/// The learner `swarm`.
+pub(super) struct EnsembleSearch;
+
+impl Learner for EnsembleSearch {
+    fn method(&self) -> Method {
+        Method::SWARM
+    }
+
+    fn train(&self, job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Trained> {
+        train(job, watch)
+    }
+}
+
 /// Bins and trains.
-pub fn train(job: &Job<'_>, aids: &Aids, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Trained> {
+fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Trained> {
     let started = Instant::now();
     let (data, valid) = binning::bin(job)?;
     job.check_targets(data.target.iter())?;
     let bin_seconds = started.elapsed().as_secs_f64();
     let mut warnings = constant_columns(job, &data);
     let started = Instant::now();
-    let found = search(job, aids, (&data, valid.as_ref()), watch, &mut warnings)?;
+    let found = search(job, (&data, valid.as_ref()), watch, &mut warnings)?;
     let train_seconds = started.elapsed().as_secs_f64();
     let ended = Ended {
         base: found.base,
@@ -57,13 +70,12 @@ pub fn train(job: &Job<'_>, aids: &Aids, watch: &mut dyn FnMut(&Event) -> Flow) 
 /// Searches, from the beginning or from a checkpoint.
 fn search(
     job: &Job<'_>,
-    aids: &Aids,
     (data, valid): (&Dataset, Option<&Dataset>),
     watch: &mut dyn FnMut(&Event) -> Flow,
     warnings: &mut Vec<String>,
 ) -> Result<Found> {
     let started = Instant::now();
-    let keeper = aids.keep.as_ref().map(|keep| Keeper::new(keep, job, None)).transpose()?;
+    let keeper = job.options.keep.as_ref().map(|keep| Keeper::new(keep, job, None)).transpose()?;
     let past = keeper.as_ref().map(|keeper| keeper.load(PAYLOAD, warnings)).transpose()?.flatten();
     let mut told = past
         .as_ref()

@@ -22,7 +22,7 @@ use super::native::Native;
 use super::study::Outcome;
 use super::trial::{TrialRecord, best};
 use crate::evaluate::Held;
-use crate::params::{Booster, Checked, Method, Params};
+use crate::params::{Checked, Params};
 use crate::read::Rows;
 use crate::train::{Aids, Trained, train_with};
 use crate::{Error, Result, registry};
@@ -156,10 +156,7 @@ impl Finish<'_> {
             return Ok(Vec::new());
         }
         let target = &self.all.schema.target.kind;
-        let grown = |params: &Params| {
-            !(params.method == Method::Greedy && params.booster == Booster::Gblinear)
-        };
-        if !grown(params) {
+        if params.is_linear() {
             notes.push(
                 "the best configuration is a linear function, which has no trees to average"
                     .to_string(),
@@ -174,7 +171,7 @@ impl Finish<'_> {
         let mut members = Vec::new();
         for (_, trial) in whole {
             let params = self.params(trial)?;
-            let alike = grown(&params) && registry::objective_or_cut(&params, target)? == loss;
+            let alike = !params.is_linear() && registry::objective_or_cut(&params, target)? == loss;
             if alike && seen.insert(trial.point.fingerprint()) {
                 members.push((trial.id, params));
             }

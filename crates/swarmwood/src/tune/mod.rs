@@ -31,7 +31,7 @@ pub mod trial;
 pub use finish::{Figure, Finish, Finished};
 pub use head::{Head, Measure, Task};
 pub use journal::{Recorded, read as read_study};
-pub use native::{Common, Native};
+pub use native::{Common, DEFAULT_METHOD, Native};
 pub use objective::{Objective, Piece, Proposal};
 pub use score::Score;
 pub use study::{Ended, Limits, News, Outcome, Standing, Study, TuneEvent};

@@ -144,7 +144,7 @@ mod tests {
 
     fn faults(params: Vec<Param>) -> String {
         let space = Space::new(params).unwrap();
-        check(&space, &Params::of(Method::Greedy)).unwrap_err().to_string()
+        check(&space, &Params::of(Method::GREEDY)).unwrap_err().to_string()
     }
 
     #[test]
@@ -193,7 +193,7 @@ mod tests {
             Param::integer("min_child_weight", 1, 20),
         ])
         .unwrap();
-        let fixed = Params { depth: 4, trees: 7, ..Params::of(Method::Greedy) };
+        let fixed = Params { depth: 4, trees: 7, ..Params::of(Method::GREEDY) };
         let at = |position: &[f64]| params(&fixed, &space, &space.decode(position)).unwrap();
         let tree = at(&[0.0, 1.0, 1.0, 0.0]);
         assert_eq!(

@@ -8,7 +8,7 @@ use swarmwood_search::{Param, Space};
 
 use crate::error::Violation;
 use crate::nearest::nearest;
-use crate::params::{Params, find};
+use crate::params::{LearnerSpec, Params, find};
 use crate::{Error, Result};
 
 /// The spaces by name, with a line of help.
@@ -26,7 +26,7 @@ pub const SPACES: &[(&str, &str)] = &[
 /// ```
 /// use swarmwood::params::{Method, Params};
 /// use swarmwood::tune::spaces::built_in;
-/// let space = built_in("paper-a", &Params::of(Method::Greedy), &[])?;
+/// let space = built_in("paper-a", &Params::of(Method::GREEDY), &[])?;
 /// assert_eq!(space.size(), Some(15 * 20 * 20 * 15 * 15));
 /// # Ok::<(), swarmwood::Error>(())
 /// ```
@@ -109,14 +109,15 @@ fn paper_b() -> Vec<Param> {
 }
 
 /// What is worth tuning, if the table says that it has an effect beside the fixed parameters.
-fn worth_tuning() -> Vec<Param> {
-    let whole = |name, low, high| Param::integer(name, low, high).log();
-    vec![
-        Param::real("learning_rate", 0.02, 0.5).log(),
-        whole("trees", 2, 32),
-        Param::integer("depth", 2, 10),
-        whole("max_leaves", 4, 64),
-        whole("min_leaf", 1, 64),
+fn worth_tuning(spec: &LearnerSpec) -> Vec<Param> {
+    let size = |&(name, low, high): &(&str, i64, i64)| match name {
+        "depth" => Param::integer(name, low, high),
+        _ => Param::integer(name, low, high).log(),
+    };
+    let mut params = vec![Param::real("learning_rate", 0.02, 0.5).log()];
+    params.extend(spec.tuned_sizes.iter().map(size));
+    params.extend([
+        Param::integer("min_leaf", 1, 64).log(),
         Param::real("min_child_weight", 0.5, 64.0).log(),
         Param::real("subsample", 0.4, 1.0),
         Param::real("colsample_bytree", 0.3, 1.0),
@@ -125,41 +126,16 @@ fn worth_tuning() -> Vec<Param> {
         Param::real("rate_drop", 0.01, 0.3).log(),
         Param::real("alpha", 0.1, 0.9),
         Param::real("beta", 0.1, 0.9),
-    ]
+    ]);
+    params
 }
 
-/// The parameters of [`worth_tuning`] that the method has a use for and nobody fixed.
+/// The parameters of [`worth_tuning`] that have an effect and nobody fixed.
 fn default_params(fixed: &Params, given: &[&str]) -> Vec<Param> {
-    use crate::params::Method as M;
-    let ensemble =
-        matches!(fixed.method, M::Greedy | M::Swarm | M::Sgbdt | M::SgbdtBins | M::Psgbdt);
-    let sequence =
-        matches!(fixed.method, M::Sgbdt | M::SgbdtBins | M::Psgbdt | M::TsoTree | M::SplitTree);
-    let wanted = |param: &Param| match param.name.as_str() {
-        // A hundred greedy trees are settled by the learning rate; few trees that are searched
-        // together are not.
-        "trees" => ensemble && fixed.method != M::Greedy,
-        // One limit of size is enough: depth where trees are full, leaves where they are not.
-        "depth" => sequence || fixed.method == M::Greedy,
-        "max_leaves" => !sequence && fixed.method != M::Greedy,
-        _ => true,
-    };
     let applies = |param: &Param| {
         find(&param.name).is_ok_and(|spec| spec.applies(fixed) && !given.contains(&spec.name))
     };
-    worth_tuning()
-        .into_iter()
-        .filter(|param| wanted(param) && applies(param))
-        .map(
-            |param| {
-                if param.name == "depth" && sequence {
-                    Param::integer("depth", 2, 6)
-                } else {
-                    param
-                }
-            },
-        )
-        .collect()
+    worth_tuning(fixed.method.spec()).into_iter().filter(applies).collect()
 }
 
 #[cfg(test)]
@@ -171,7 +147,7 @@ mod tests {
 
     #[test]
     fn the_published_ranges_have_their_size() {
-        let fixed = Params::of(Method::Greedy);
+        let fixed = Params::of(Method::GREEDY);
         let a = built_in("paper-a", &fixed, &[]).unwrap();
         let b = built_in("paper-b", &fixed, &[]).unwrap();
         assert_eq!(a.size(), Some(1_350_000));
@@ -197,7 +173,7 @@ mod tests {
                 assert!(find(&param.name).unwrap().applies(&fixed), "{method:?} {}", param.name);
             }
         }
-        let linear = Params { booster: Booster::Gblinear, ..Params::of(Method::Greedy) };
+        let linear = Params { booster: Booster::Gblinear, ..Params::of(Method::GREEDY) };
         let names = |space: Space| {
             space.params().iter().map(|param| param.name.clone()).collect::<Vec<_>>()
         };
@@ -206,13 +182,13 @@ mod tests {
             ["learning_rate", "lambda", "l1"]
         );
         let fewer =
-            names(built_in("default", &Params::of(Method::Greedy), &["depth", "lambda"]).unwrap());
+            names(built_in("default", &Params::of(Method::GREEDY), &["depth", "lambda"]).unwrap());
         assert_eq!(fewer, ["learning_rate", "min_child_weight", "subsample", "colsample_bytree"]);
     }
 
     #[test]
     fn fixed_and_unknown_names_are_refused() {
-        let fixed = Params::of(Method::Greedy);
+        let fixed = Params::of(Method::GREEDY);
         let text = built_in("paper-a", &fixed, &["depth"]).unwrap_err().to_string();
         assert!(text.starts_with("depth: is tuned and cannot be fixed"), "{text}");
         let text = built_in("paper_a", &fixed, &[]).unwrap_err().to_string();

@@ -6,6 +6,7 @@ use swarmwood_search::rng::Stream;
 use swarmwood_search::{Param, Space};
 
 use super::*;
+use crate::params::Method;
 use crate::predict::Scorer;
 use crate::read::{ReadOptions, Source, training};
 use crate::tune::sequence::Tally;
@@ -43,7 +44,7 @@ fn space() -> Space {
 
 fn native(rows: Rows, metric: &str) -> Native {
     let score = Score::named(metric, &rows.schema.target.kind).unwrap();
-    let params = Params { trees: 6, ..Params::of(Method::Greedy) };
+    let params = Params { trees: 6, ..Params::of(Method::GREEDY) };
     Native::new(rows, Common { params, score, folds: 2, threads: 1 }, &space()).unwrap()
 }
 

@@ -7,7 +7,7 @@ use swarmwood_learn::event::Flow;
 use swarmwood_search::{Param, Space, rng::Stream};
 
 use super::*;
-use crate::params::{Growth, ObjectiveChoice};
+use crate::params::{Booster, Growth, ObjectiveChoice};
 use crate::read::{ReadOptions, Source, TaskChoice, training};
 use crate::tune::{Finish, Head, Limits, Measure, Study, Task, TrialRecord, named};
 
@@ -42,7 +42,7 @@ fn native(rows: Rows, params: Params, metric: &str, folds: usize, space: &Space)
 }
 
 fn fixed() -> Params {
-    Params { trees: 15, ..Params::of(Method::Greedy) }
+    Params { trees: 15, ..Params::of(Method::GREEDY) }
 }
 
 fn head(native: &Native, space: &Space, engine: &str) -> Head {
@@ -161,9 +161,9 @@ fn a_fold_is_trained_and_measured_as_any_other_rows() {
     let space = Space::new(vec![Param::integer("depth", 3, 3)]).unwrap();
     let point = space.nth(0).unwrap();
     for (method, booster) in [
-        (Method::Greedy, Booster::Gbtree),
-        (Method::Greedy, Booster::Dart),
-        (Method::Greedy, Booster::Gblinear),
+        (Method::GREEDY, Booster::Gbtree),
+        (Method::GREEDY, Booster::Dart),
+        (Method::GREEDY, Booster::Gblinear),
     ] {
         let params = Params { booster, ..Params { method, ..fixed() } };
         let native = native(rows.clone(), params, "rmse", 3, &space);
@@ -171,7 +171,9 @@ fn a_fold_is_trained_and_measured_as_any_other_rows() {
             let quick = native
                 .piece(&Proposal { id: 0, space: &space, point: &point }, fold, &|| false)
                 .unwrap();
-            let slow = native.fit_any(&native.params(&point).unwrap(), fold, &|| false).unwrap();
+            let (learner, params) =
+                (train::learner(method).unwrap(), native.params(&point).unwrap());
+            let slow = native.data.fit_rows(learner, fold, &params, &|| false).unwrap();
             let slow = native.common().score.find(&slow.metrics).unwrap();
             assert!(
                 (quick.loss - slow).abs() < 1e-6 * slow,
@@ -185,7 +187,7 @@ fn a_fold_is_trained_and_measured_as_any_other_rows() {
 #[test]
 fn every_other_method_can_be_tuned() {
     let csv = corner(200, 5, 0.0, &|_| false);
-    for method in [Method::Swarm, Method::Cart, Method::SgbdtBins] {
+    for method in [Method::SWARM, Method::CART, Method::SGBDT_BINS] {
         let space = Space::new(vec![Param::integer("depth", 2, 3)]).unwrap();
         let params = Params { trees: 2, iterations: 5, budget: 20, ..Params::of(method) };
         let native = native(read(csv.clone()), params, "mae", 2, &space);
@@ -256,7 +258,7 @@ fn targets_that_a_loss_cannot_have_are_refused_before_the_first_trial() {
 fn rounds_of_early_stopping_are_told_and_used() {
     let space = Space::new(vec![Param::list("learning_rate", &[0.3, 0.5])]).unwrap();
     let params =
-        Params { trees: 300, early_stopping_rounds: 5, depth: 3, ..Params::of(Method::Greedy) };
+        Params { trees: 300, early_stopping_rounds: 5, depth: 3, ..Params::of(Method::GREEDY) };
     let rows = read(corner(300, 6, 0.0, &|_| false));
     let native = native(rows.clone(), params, "rmse", 3, &space);
     let trials = run(&native, &space, "grid", 2, 1);
@@ -296,8 +298,7 @@ fn bins_are_cut_once_for_every_number_of_them() {
     let (coarse, fine) = (loss(0), loss(1));
     assert_ne!(coarse, fine);
     assert_eq!((loss(0), loss(1)), (coarse, fine));
-    let known = native.binned.lock().unwrap();
-    assert_eq!(known.keys().copied().collect::<Vec<_>>(), [4, 64, 255]);
+    assert_eq!(native.data.binned_with(), [4, 64, 255]);
 }
 
 #[test]

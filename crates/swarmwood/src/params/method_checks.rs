@@ -1,0 +1,139 @@
+//! What parameters ask of each other, by family of learners.
+
+use super::table::{Booster, FitnessChoice, Growth, Params};
+use super::violation;
+use crate::error::Violation;
+
+/// Levels of a tree that is a sequence of rules.
+const MAX_SEQUENCE_DEPTH: usize = 8;
+
+/// Trees of an ensemble that is searched: every row is stored with its leaf in each.
+const MAX_SEARCHED_TREES: usize = 10_000;
+
+/// Leaves of a tree that is searched.
+const MAX_SEARCHED_LEAVES: usize = 1 << 16;
+
+/// Rules of all trees of one output: longer positions are beyond what a swarm can search.
+const MAX_SEQUENCE_LENGTH: usize = 1 << 16;
+
+/// Greedy boosting.
+pub(super) fn check_boosting(params: &Params, violations: &mut Vec<Violation>) {
+    if params.booster == Booster::Gblinear {
+        return;
+    }
+
+    let Params { depth, growth, .. } = *params;
+    if depth == 0 && growth != Growth::Leaf {
+        let growth = growth.name();
+        let message = format!("is 0 (no limit), must be at least 1 with growth {growth}");
+        violations.push(violation("depth", message));
+    }
+    if depth > 16 && depth <= 32 && growth == Growth::Oblivious {
+        let message = format!("is {depth}, must be at most 16 with growth oblivious");
+        violations.push(violation("depth", message));
+    }
+    if params.max_leaves == 1 {
+        let message = "is 1, must be 0 (the default of the growth) or at least 2";
+        violations.push(violation("max_leaves", message));
+    }
+}
+
+/// The search over ensembles: a leaf number has two bytes, and there are leaves enough for at
+/// least one tree.
+pub(super) fn check_ensemble_search(params: &Params, violations: &mut Vec<Violation>) {
+    let method = params.method.name();
+    let Params { max_leaves, trees, depth, growth, total_leaves, .. } = *params;
+
+    if max_leaves == 1 || max_leaves > MAX_SEARCHED_LEAVES {
+        let message = format!(
+            "is {max_leaves}, must be 0 or from 2 to {MAX_SEARCHED_LEAVES} with method {method}"
+        );
+        violations.push(violation("max_leaves", message));
+    }
+    if trees > MAX_SEARCHED_TREES {
+        let message = format!(
+            "is {trees}, must be at most {MAX_SEARCHED_TREES} with method {method}; greedy has no \
+             such limit"
+        );
+        violations.push(violation("trees", message));
+    }
+    if depth > 16 && matches!(growth, Growth::Depth | Growth::Oblivious) {
+        let growth = growth.name();
+        let message = format!("is {depth}, must be at most 16 with growth {growth}");
+        violations.push(violation("depth", message));
+    }
+    if (1..4).contains(&total_leaves) {
+        let message = format!("is {total_leaves}, must be 0 or at least 4");
+        violations.push(violation("total_leaves", message));
+    }
+}
+
+/// One tree.
+pub(super) fn check_single_tree(params: &Params, violations: &mut Vec<Violation>) {
+    let max_leaves = params.max_leaves;
+    if max_leaves == 1 || max_leaves > MAX_SEARCHED_LEAVES {
+        let message = format!("is {max_leaves}, must be 0 or from 2 to {MAX_SEARCHED_LEAVES}");
+        violations.push(violation("max_leaves", message));
+    }
+    if params.thresholds == 1 {
+        violations.push(violation("thresholds", "is 1, must be 0 (all) or at least 2"));
+    }
+    if !params.costs.rows().is_empty() && params.balanced {
+        let message = "cannot be used with costs, which say what classes weigh";
+        violations.push(violation("balanced", message));
+    }
+}
+
+/// Particle swarms over one tree; `full` if every place of the tree is a dimension.
+pub(super) fn check_tree_swarm(params: &Params, full: bool, violations: &mut Vec<Violation>) {
+    check_single_tree(params, violations);
+
+    if full {
+        check_sequence_depth(params, violations);
+    }
+    if matches!(params.fitness, FitnessChoice::Rmse | FitnessChoice::Loss) {
+        let (fitness, method) = (params.fitness.name(), params.method.name());
+        let message =
+            format!("is {fitness}, must be auto, accuracy or recall with method {method}");
+        violations.push(violation("fitness", message));
+    }
+}
+
+/// Trees as sequences of rules, a leaf number in a byte.
+pub(super) fn check_rule_sequences(params: &Params, violations: &mut Vec<Violation>) {
+    let method = params.method.name();
+    let Params { growth, depth, trees, .. } = *params;
+
+    if params.fitness == FitnessChoice::Recall {
+        let message =
+            format!("is recall, must be auto, accuracy, rmse or loss with method {method}");
+        violations.push(violation("fitness", message));
+    }
+    if growth == Growth::Leaf {
+        let growth = growth.name();
+        let message = format!("is {growth}, must be oblivious or depth with method {method}");
+        violations.push(violation("growth", message));
+    }
+    if !check_sequence_depth(params, violations) {
+        return;
+    }
+
+    let rules_per_tree = if growth == Growth::Depth { (1 << depth) - 1 } else { depth };
+    if trees.saturating_mul(rules_per_tree) > MAX_SEQUENCE_LENGTH {
+        let most = MAX_SEQUENCE_LENGTH / rules_per_tree;
+        let message = format!("is {trees}, must be at most {most} with depth {depth}");
+        violations.push(violation("trees", message));
+    }
+}
+
+/// Whether a tree of that depth can be a sequence of rules.
+fn check_sequence_depth(params: &Params, violations: &mut Vec<Violation>) -> bool {
+    let (depth, method) = (params.depth, params.method.name());
+    let fits = (1..=MAX_SEQUENCE_DEPTH).contains(&depth);
+    if !fits {
+        let message =
+            format!("is {depth}, must be from 1 to {MAX_SEQUENCE_DEPTH} with method {method}");
+        violations.push(violation("depth", message));
+    }
+    fits
+}

@@ -1,0 +1,357 @@
+//! The learners of the library: one [`LearnerSpec`] each, and the list of them.
+//!
+//! A new learner is a constant here and a line in [`SPECS`]; its code is a
+//! [`Learner`](crate::train::Learner).
+
+use swarmwood_model::TargetKind;
+
+use super::learner_spec::{LearnerOutput, LearnerSpec, Method, TargetSupport};
+use super::method_checks::{
+    check_boosting, check_ensemble_search, check_rule_sequences, check_single_tree,
+    check_tree_swarm,
+};
+use super::table::{Criterion, FitnessChoice, Growth, Params};
+use super::value::Auto;
+
+/// Every learner, in the order of the help; the first is the default.
+pub(super) const SPECS: [&LearnerSpec; 10] = [
+    &SWARM,
+    &GREEDY,
+    &SGBDT,
+    &SGBDT_BINS,
+    &PSGBDT,
+    &SWARM_TREE,
+    &CART,
+    &APSO_TREE,
+    &TSO_TREE,
+    &SPLIT_TREE,
+];
+
+/// For examples, tests and whoever needs one learner in particular.
+impl Method {
+    /// The default: a search over whole ensembles.
+    pub const SWARM: Method = Method::of(&SWARM);
+    /// Greedy boosting.
+    pub const GREEDY: Method = Method::of(&GREEDY);
+    /// The published swarm over distinct values.
+    pub const SGBDT: Method = Method::of(&SGBDT);
+    /// The published swarm over boundaries of bins.
+    pub const SGBDT_BINS: Method = Method::of(&SGBDT_BINS);
+    /// The published swarm over the splits of a model.
+    pub const PSGBDT: Method = Method::of(&PSGBDT);
+    /// The search over one tree.
+    pub const SWARM_TREE: Method = Method::of(&SWARM_TREE);
+    /// CART.
+    pub const CART: Method = Method::of(&CART);
+    /// The published swarm over a grid of thresholds.
+    pub const APSO_TREE: Method = Method::of(&APSO_TREE);
+    /// The published swarm over symbols.
+    pub const TSO_TREE: Method = Method::of(&TSO_TREE);
+    /// The swarm over split points of a model.
+    pub const SPLIT_TREE: Method = Method::of(&SPLIT_TREE);
+}
+
+/// What most learners have in common; every constant below says what differs.
+const ENSEMBLE: LearnerSpec = LearnerSpec {
+    name: "",
+    help: "",
+    parameters: &[],
+    targets: TargetSupport::Any,
+    output: LearnerOutput::Ensemble,
+    takes_pretrained: false,
+    checkpoints: false,
+    thresholds_regression: false,
+    tuned_sizes: &[],
+    defaults: |params| params,
+    resolve: |params, _| params,
+    check: |_, _| {},
+};
+
+const SWARM: LearnerSpec = LearnerSpec {
+    name: "swarm",
+    help: "all trees are searched together; greedy boosting where that is better on unseen rows",
+    parameters: &[
+        "growth",
+        "trees",
+        "depth",
+        "max_leaves",
+        "total_leaves",
+        "budget",
+        "max_bin",
+        "objective",
+    ],
+    checkpoints: true,
+    tuned_sizes: &[("trees", 2, 32), ("max_leaves", 4, 64)],
+    defaults: |base| Params { trees: 6, depth: 0, max_leaves: 32, ..base },
+    check: check_ensemble_search,
+    ..ENSEMBLE
+};
+
+const GREEDY: LearnerSpec = LearnerSpec {
+    name: "greedy",
+    help: "each split is the best one at its node and is never revised",
+    parameters: &[
+        "booster",
+        "growth",
+        "trees",
+        "depth",
+        "max_leaves",
+        "learning_rate",
+        "lambda",
+        "l1",
+        "gamma",
+        "min_child_weight",
+        "subsample",
+        "colsample_bytree",
+        "max_bin",
+        "objective",
+        "early_stopping_rounds",
+        "metric",
+        "rate_drop",
+        "skip_drop",
+        "max_drop",
+    ],
+    thresholds_regression: true,
+    // A hundred greedy trees are settled by the learning rate; few trees that are searched together
+    // are not.
+    tuned_sizes: &[("depth", 2, 10)],
+    resolve: |params, _| Params { growth: params.growth.or(Growth::Depth), ..params },
+    check: check_boosting,
+    ..ENSEMBLE
+};
+
+/// Rao 2022, section 7.1; its trees have no penalty.
+const SGBDT: LearnerSpec = LearnerSpec {
+    name: "sgbdt",
+    help: "a discrete particle swarm over every distinct value, as published (SGBDT)",
+    parameters: &[
+        "growth",
+        "trees",
+        "depth",
+        "learning_rate",
+        "lambda",
+        "max_bin",
+        "objective",
+        "population",
+        "iterations",
+        "alpha",
+        "beta",
+        "fitness",
+        "adaptive",
+        "mutation",
+        "greedy_seed",
+        "local_search",
+    ],
+    checkpoints: true,
+    tuned_sizes: &[("trees", 2, 32), ("depth", 2, 6)],
+    defaults: |base| Params {
+        growth: Growth::Oblivious,
+        trees: 6,
+        depth: 5,
+        learning_rate: 1.0,
+        lambda: 0.0,
+        ..base
+    },
+    resolve: resolve_rule_sequences,
+    check: check_rule_sequences,
+    ..ENSEMBLE
+};
+
+const SGBDT_BINS: LearnerSpec = LearnerSpec {
+    name: "sgbdt-bins",
+    help: "the same swarm over the boundaries of bins (SGBDT-bins)",
+    defaults: |base| Params { max_bin: 100, ..(SGBDT.defaults)(base) },
+    ..SGBDT
+};
+
+const PSGBDT: LearnerSpec = LearnerSpec {
+    name: "psgbdt",
+    help: "the same swarm over the splits of a model that was trained before (PSGBDT)",
+    takes_pretrained: true,
+    ..SGBDT
+};
+
+const SINGLE_TREE: LearnerSpec = LearnerSpec {
+    output: LearnerOutput::SingleTree,
+    tuned_sizes: &[("max_leaves", 4, 64)],
+    resolve: resolve_criterion,
+    check: check_single_tree,
+    ..ENSEMBLE
+};
+
+const SWARM_TREE: LearnerSpec = LearnerSpec {
+    name: "swarm-tree",
+    help: "one small tree whose rules are searched together",
+    parameters: &[
+        "depth",
+        "max_leaves",
+        "budget",
+        "criterion",
+        "balanced",
+        "costs",
+        "min_leaf",
+        "thresholds",
+        "guard",
+        "folds",
+        "population",
+    ],
+    defaults: |base| Params { depth: 0, ..base },
+    resolve: resolve_tree_search,
+    ..SINGLE_TREE
+};
+
+const CART: LearnerSpec = LearnerSpec {
+    name: "cart",
+    help: "one tree, grown greedily and cut back by cross-validation (CART)",
+    parameters: &[
+        "depth",
+        "max_leaves",
+        "criterion",
+        "balanced",
+        "costs",
+        "min_leaf",
+        "thresholds",
+        "prune",
+        "folds",
+    ],
+    defaults: |base| Params { depth: 0, ..base },
+    check: |params, violations| {
+        check_single_tree(params, violations);
+
+        if params.criterion == Criterion::Accuracy {
+            let message = "is accuracy, by which no greedy tree can be grown; use gini";
+            violations.push(super::violation("criterion", message));
+        }
+    },
+    ..SINGLE_TREE
+};
+
+/// Jun, Cho, Lee 2012, section 4.
+const APSO_TREE: LearnerSpec = LearnerSpec {
+    name: "apso-tree",
+    help: "the thresholds of such a tree moved together by an adaptive particle swarm, as published \
+           (CART and APSO)",
+    parameters: &[
+        "depth",
+        "max_leaves",
+        "balanced",
+        "min_leaf",
+        "thresholds",
+        "prune",
+        "folds",
+        "grid_thresholds",
+        "empty_cells",
+        "repeats",
+        "population",
+        "iterations",
+        "fitness",
+        "sensitivity",
+    ],
+    targets: TargetSupport::Classes,
+    defaults: |base| Params { depth: 0, iterations: 500, ..base },
+    resolve: |params, target| resolve_tree_swarm(params, target, 100),
+    check: |params, violations| check_tree_swarm(params, false, violations),
+    ..SINGLE_TREE
+};
+
+const TSO_TREE: LearnerSpec = LearnerSpec {
+    name: "tso-tree",
+    help: "one tree whose every place is won by the symbol of greatest score, as published (TSO)",
+    parameters: &[
+        "depth",
+        "balanced",
+        "thresholds",
+        "population",
+        "iterations",
+        "fitness",
+        "sensitivity",
+    ],
+    targets: TargetSupport::Classes,
+    tuned_sizes: &[("depth", 2, 6)],
+    defaults: |base| Params { depth: 3, iterations: 200, ..base },
+    resolve: |params, target| resolve_tree_swarm(params, target, 50),
+    check: |params, violations| check_tree_swarm(params, true, violations),
+    ..SINGLE_TREE
+};
+
+/// The model that the splits come from is that of psgbdt.
+const SPLIT_TREE: LearnerSpec = LearnerSpec {
+    name: "split-tree",
+    help: "one tree by a discrete particle swarm over the splits of a model that was trained before",
+    parameters: &[
+        "trees",
+        "depth",
+        "balanced",
+        "thresholds",
+        "learning_rate",
+        "lambda",
+        "max_bin",
+        "population",
+        "iterations",
+        "alpha",
+        "beta",
+        "fitness",
+        "sensitivity",
+        "adaptive",
+        "mutation",
+    ],
+    takes_pretrained: true,
+    defaults: |base| Params { trees: 6, depth: 4, learning_rate: 1.0, ..base },
+    ..TSO_TREE
+};
+
+/// Swarms over sequences of rules: population and fitness as published.
+fn resolve_rule_sequences(params: Params, target: &TargetKind) -> Params {
+    let (population, fitness) = match target {
+        TargetKind::Number => (200, FitnessChoice::Rmse),
+        TargetKind::Classes(_) => (50, FitnessChoice::Accuracy),
+    };
+
+    Params {
+        population: Auto::Is(params.population.unwrap_or(population)),
+        growth: params.growth.or(Growth::Oblivious),
+        fitness: params.fitness.or(fitness),
+        ..params
+    }
+}
+
+/// Single trees that are grown.
+fn resolve_criterion(params: Params, target: &TargetKind) -> Params {
+    let criterion = match target {
+        TargetKind::Number => Criterion::Squared,
+        TargetKind::Classes(_) => Criterion::Gini,
+    };
+
+    Params {
+        criterion: params.criterion.or(criterion),
+        min_leaf: Auto::Is(params.min_leaf.unwrap_or(1)),
+        ..params
+    }
+}
+
+/// The search over one tree: larger leaves than CART's, and CART's tree as a guard.
+fn resolve_tree_search(params: Params, target: &TargetKind) -> Params {
+    let of_numbers = *target == TargetKind::Number;
+    let guard = params.criterion == Criterion::Auto && !of_numbers;
+    let criterion = if of_numbers { Criterion::Squared } else { Criterion::Mix };
+    let min_leaf = if of_numbers { 20 } else { 5 };
+
+    Params {
+        criterion: params.criterion.or(criterion),
+        population: Auto::Is(params.population.unwrap_or(4)),
+        guard: Auto::Is(params.guard.unwrap_or(guard)),
+        min_leaf: Auto::Is(params.min_leaf.unwrap_or(min_leaf)),
+        ..params
+    }
+}
+
+/// Particle swarms over one tree, which decide between classes.
+fn resolve_tree_swarm(params: Params, target: &TargetKind, population: usize) -> Params {
+    let params = resolve_criterion(params, target);
+
+    Params {
+        population: Auto::Is(params.population.unwrap_or(population)),
+        fitness: params.fitness.or(FitnessChoice::Accuracy),
+        ..params
+    }
+}

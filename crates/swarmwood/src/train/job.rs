@@ -1,0 +1,187 @@
+//! What is trained, on what, and how: what every learner is given.
+
+use std::time::Instant;
+
+use swarmwood_learn::data::Chunk;
+use swarmwood_learn::metric::{Tally, Task, Watch};
+use swarmwood_learn::objective::{Objective, Spec};
+use swarmwood_learn::pool::Pool;
+use swarmwood_model::predict::Predictions;
+use swarmwood_model::{Body, Model, Provenance, TargetKind};
+
+use super::Trained;
+use super::options::{Aids, Halt};
+use crate::error::DataError;
+use crate::params::Params;
+use crate::predict::Scorer;
+use crate::read::Rows;
+use crate::{Error, Result, registry};
+
+/// What is minimised, and what early stopping watches.
+pub(super) fn aims(params: &Params, target: &TargetKind, cut: bool) -> Result<(Spec, Watch)> {
+    let spec = if cut {
+        registry::objective_or_cut(params, target)
+    } else {
+        registry::objective(params, target)
+    }?;
+    let metric = registry::watch(params, target)?;
+    // The scores of a cut loss are read as chances only in the end; while it is minimised it is its
+    // own measure.
+    Ok((spec, if matches!(spec, Spec::Cut { .. }) { Watch::Loss } else { metric }))
+}
+
+/// What is trained, on what, and how.
+pub struct Job<'a> {
+    /// The training rows.
+    pub rows: &'a Rows,
+    /// The validation rows.
+    pub valid: Option<&'a Rows>,
+    /// The parameters, every `auto` resolved.
+    pub params: &'a Params,
+    /// What there is beside rows and parameters.
+    pub options: &'a Aids,
+    /// Which loss is minimised.
+    pub(super) spec: Spec,
+    /// The loss that is minimised.
+    pub objective: &'a dyn Objective,
+    /// What early stopping watches.
+    pub(super) metric: Watch,
+    /// The threads.
+    pub pool: &'a Pool,
+    /// When the time is over, for work between two events.
+    pub(super) until: Option<Instant>,
+}
+
+impl Job<'_> {
+    /// Whether to stop inside of long work.
+    pub(super) fn halted(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() >= until)
+            || self.options.halt.as_ref().is_some_and(Halt::is_asked)
+    }
+
+    /// A model of these rows and parameters.
+    pub fn model(&self, base: Vec<f64>, body: Body) -> Model {
+        let params = self
+            .params
+            .entries()
+            .into_iter()
+            .map(|(name, value)| (name.to_string(), value))
+            .collect();
+        Model {
+            schema: self.rows.schema.clone(),
+            link: self.objective.link(),
+            objective: self.objective.name().to_string(),
+            base,
+            body,
+            provenance: Provenance {
+                version: env!("CARGO_PKG_VERSION").to_string(),
+                method: self.params.method.name().to_string(),
+                rows: self.rows.rows as u64,
+                params,
+            },
+        }
+    }
+
+    /// A result with the metrics of a model on the training and the validation rows; `seconds` is
+    /// how long training took.
+    pub fn result(&self, model: Model, seconds: f64) -> Result<Trained> {
+        let train_metrics = measure(self, &model, &gather(self.rows)?)?;
+        let valid_metrics = match self.valid {
+            Some(valid) => measure(self, &model, &gather(valid)?)?,
+            None => Vec::new(),
+        };
+
+        Ok(Trained {
+            rounds: model.rounds(),
+            model,
+            params: self.params.clone(),
+            bin_seconds: 0.0,
+            train_seconds: seconds,
+            train_metrics,
+            valid_metrics,
+            search: None,
+            flight: None,
+            tree: None,
+            warnings: Vec::new(),
+            notes: Vec::new(),
+        })
+    }
+
+    /// Collects every metric of the task, the objective's own among them.
+    pub(super) fn tally(&self) -> Tally {
+        let task = match &self.rows.schema.target.kind {
+            TargetKind::Number => Task::Regression,
+            TargetKind::Classes(classes) => Task::Classes(classes.len()),
+        };
+        Tally::new(task, Some(&self.spec))
+    }
+
+    /// Refuses targets outside the domain of the loss.
+    pub(super) fn check_targets(&self, target: impl Iterator<Item = f64>) -> Result<()> {
+        for (row, value) in target.enumerate() {
+            self.objective.check_target(value).map_err(|allowed| {
+                Error::Data(DataError {
+                    file: format!("row {} with a target", row + 1),
+                    column: Some(self.rows.schema.target.name.clone()),
+                    message: format!(
+                        "the target is {value}, but for the {} loss it {allowed}",
+                        self.objective.name()
+                    ),
+                    help: "remove the row or choose another --objective".to_string(),
+                    ..DataError::default()
+                })
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Says how a run ended that was to stop at its best round.
+    pub(super) fn tell_rounds(&self, kept: usize, done: usize) -> Vec<String> {
+        if self.params.early_stopping_rounds == 0 || kept == done {
+            return Vec::new();
+        }
+        let name = self.metric.name();
+        vec![format!(
+            "the validation {name} was best after {kept} of {done} rounds; the rest is left out"
+        )]
+    }
+}
+
+/// Adds rows to a tally, given their raw scores.
+pub(super) fn add_rows(
+    tally: &mut Tally,
+    model: &Model,
+    raw: &[f64],
+    target: &[f64],
+    weight: &[f64],
+) {
+    match model.predictions(raw) {
+        Predictions::Numbers(numbers) => tally.add(&numbers, target, weight),
+        Predictions::Classes { probabilities, .. } => tally.add(&probabilities, target, weight),
+    }
+}
+
+/// All rows in one chunk.
+pub(super) fn gather(rows: &Rows) -> Result<Chunk> {
+    let mut all: Option<Chunk> = None;
+    rows.for_each_chunk(&mut |chunk| {
+        match &mut all {
+            None => all = Some(chunk.clone()),
+            Some(all) => all.append(chunk),
+        }
+        Ok(())
+    })?;
+    Ok(all.unwrap_or_default())
+}
+
+/// Metrics of a model on rows that are all in memory.
+pub(super) fn measure(
+    job: &Job<'_>,
+    model: &Model,
+    chunk: &Chunk,
+) -> Result<Vec<(&'static str, f64)>> {
+    let raw = Scorer::new(model, None, job.pool.threads())?.raw(chunk)?;
+    let mut tally = job.tally();
+    add_rows(&mut tally, model, &raw, &chunk.target, &chunk.weight);
+    Ok(tally.finish())
+}
