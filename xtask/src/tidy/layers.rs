@@ -25,35 +25,37 @@ struct ModuleLayers {
 /// One table per crate. A crate without a table is not checked.
 const MODULES: &[ModuleLayers] = &[
     ModuleLayers {
-    package: "swarmwood",
-    rows: &[
-        &["error"],
-        &["params", "write"],
-        &["read", "registry", "store"],
-        &["predict", "profile", "rules", "checkpoint"],
-        &["evaluate"],
-        &["train"],
-        &["tune"],
-    ],
-}, ModuleLayers {
-    package: "swarmwood-learn",
-    rows: &[
-        &["budget", "data", "event", "pool", "fold_split"],
-        &["context"],
-        &["plan"],
-        &["bins"],
-        &["dataset", "ranked"],
-        &["leaf_loss"],
-        &["kernels"],
-        &["objective"],
-        &["metric"],
-        &["split", "grown", "sketch", "sweep", "merit", "iterate"],
-        &["ridge", "shard", "rule_table"],
-        &["workers"],
-        &["greedy", "linear", "particle", "cart"],
-        &["published", "swarm", "tree_search", "grid", "full_tree"],
-    ],
-}];
+        package: "swarmwood",
+        rows: &[
+            &["error"],
+            &["params", "write"],
+            &["read", "registry", "store"],
+            &["predict", "profile", "rules", "checkpoint"],
+            &["evaluate"],
+            &["train"],
+            &["tune"],
+        ],
+    },
+    ModuleLayers {
+        package: "swarmwood-learn",
+        rows: &[
+            &["budget", "data", "event", "pool", "fold_split"],
+            &["context"],
+            &["plan"],
+            &["bins"],
+            &["dataset", "ranked"],
+            &["leaf_loss"],
+            &["kernels"],
+            &["objective"],
+            &["metric"],
+            &["split", "grown", "sketch", "sweep", "merit", "iterate"],
+            &["ridge", "shard", "rule_table"],
+            &["workers"],
+            &["greedy", "linear", "particle", "cart"],
+            &["published", "swarm", "tree_search", "grid", "full_tree"],
+        ],
+    },
+];
 
 /// Dependencies between the workspace's crates, development dependencies included, must be in the
 /// table.

@@ -99,7 +99,7 @@ impl ParamSpec {
     /// What would have to hold for the parameter to have an effect; `None` if it has one.
     pub(super) fn missing(&self, params: &Params) -> Option<String> {
         if !self.applies_to(params.method) {
-            return self.methods_text();
+            return Some(self.methods_text().unwrap_or_else(|| "other methods".to_string()));
         }
         self.only.iter().find(|condition| !condition.holds(params)).map(ToString::to_string)
     }
