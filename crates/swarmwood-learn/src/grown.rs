@@ -7,7 +7,7 @@ use crate::bins::{Layout, Rule};
 use crate::kernels::partition::partition_by;
 
 /// A grown tree. Children come after their parent; leaf values hold the learning rate.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Grown {
     /// Inner nodes; empty if the tree is one leaf.
     pub nodes: Vec<GrownNode>,
@@ -19,7 +19,7 @@ pub struct Grown {
 }
 
 /// An inner node of a grown tree.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct GrownNode {
     /// The rule.
     pub rule: Rule,

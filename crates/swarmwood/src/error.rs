@@ -57,6 +57,9 @@ pub enum Error {
         /// The system's answer.
         source: std::io::Error,
     },
+    /// The rows could not be worked on.
+    #[error("training cannot go on: {0}")]
+    Backend(#[from] swarmwood_learn::stats::BackendError),
     /// Training could not go on.
     #[error("{0}")]
     Run(String),
@@ -120,7 +123,7 @@ impl Error {
             | Error::Study { .. }
             | Error::Space(_)
             | Error::Read { .. } => 2,
-            Error::Write { .. } | Error::Run(_) => 1,
+            Error::Write { .. } | Error::Backend(_) | Error::Run(_) => 1,
         }
     }
 }

@@ -36,6 +36,18 @@ impl CodeSet {
     }
 }
 
+impl CodeSet {
+    /// The set as bits, code 0 first.
+    pub(crate) fn words(&self) -> [u64; 4] {
+        self.0
+    }
+
+    /// The set of these bits.
+    pub(crate) fn from_words(words: [u64; 4]) -> Self {
+        CodeSet(words)
+    }
+}
+
 impl Rule {
     /// Which side a code of the feature goes to; `true` is right.
     pub fn right(&self, code: u8) -> bool {

@@ -7,6 +7,7 @@
 use swarmwood_search::rng::Stream;
 
 use super::{Boosting, DROP_STREAM};
+use crate::stats::Work;
 
 /// How trees are dropped.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -46,7 +47,7 @@ impl Boosting<'_> {
         let Some(dart) = self.settings.dart else { return Vec::new() };
         let dropped = dart.draw(self.settings.seed, round);
         for &round in &dropped {
-            self.add_round(round, -self.factors[round], true, false);
+            self.scale_round(round, -self.factors[round], true, false);
         }
         dropped
     }
@@ -58,26 +59,28 @@ impl Boosting<'_> {
         }
         let (k, eta) = (dropped.len() as f64, self.settings.learning_rate);
         let (new, old) = (1.0 / (k + eta), k / (k + eta));
-        self.add_round(round, new - 1.0, true, true);
+        self.scale_round(round, new - 1.0, true, true);
         self.factors[round] = new;
         for &round in dropped {
             let before = self.factors[round];
             self.factors[round] = before * old;
-            self.add_round(round, before * old, true, false);
-            self.add_round(round, before * old - before, false, true);
+            self.scale_round(round, before * old, true, false);
+            self.scale_round(round, before * old - before, false, true);
         }
     }
 
-    pub(super) fn add_round(&mut self, round: usize, factor: f64, training: bool, valid: bool) {
-        let outputs = self.objective.outputs();
+    /// Adds the trees of a round, scaled, to scores.
+    pub(super) fn scale_round(
+        &mut self,
+        round: usize,
+        factor: f64,
+        training: bool,
+        validation: bool,
+    ) {
+        let outputs = self.outputs();
         for output in 0..outputs {
-            self.workers.add(
-                output,
-                &self.grown[round * outputs + output],
-                factor,
-                training,
-                valid,
-            );
+            let tree = self.grown[round * outputs + output].clone();
+            self.client.push(Work::AddTree { output, tree, factor, training, validation });
         }
     }
 }

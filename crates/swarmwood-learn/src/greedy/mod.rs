@@ -1,27 +1,27 @@
 //! Gradient boosting by greedy growth: the baseline, the pre-trainer, and the start of every
 //! search.
 //!
-//! One round adds one tree an output. [`grow`] grows ordinary trees, depth-wise or leaf-wise,
+//! One round adds one tree per output. `grow` grows ordinary trees, depth-wise or leaf-wise,
 //! [`oblivious`] those whose levels share a rule; [`dart`] drops trees while a new one is fitted.
-//! All of them ask [`Workers`] and see no row.
+//! All of them are clients of [`crate::stats`] and see no row.
 
 pub mod dart;
-pub mod grow;
+pub(crate) mod grow;
 pub mod oblivious;
 
 use swarmwood_model::Member;
 use swarmwood_search::rng::Stream;
 
-use crate::dataset::{Dataset, Plan};
-use crate::event::{Event, Flow, Stage};
+use crate::context::Context;
+use crate::event::{Event, Stage};
 use crate::grown::Grown;
-use crate::metric::{Partial, Watch};
-use crate::objective::Objective;
-use crate::objective::order::weighted_quantile;
-use crate::pool::Pool;
-use crate::shard::{Bag, Shard};
+use crate::metric::Watch;
 use crate::split::Penalties;
-use crate::workers::{Begun, TreeSearch, Workers};
+use crate::stats::{
+    BackendError, BackendOptions, Client, LeafRows, LeafSlot, Reply, RowSample, RowSet,
+    TrainingSet, TreeSearch, Work,
+};
+use grow::{TreeGrowth, TreeTask};
 
 /// In which order nodes are split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,29 +94,26 @@ const COLUMNS_STREAM: u64 = 1 << 32;
 const ROWS_STREAM: u64 = 2 << 32;
 const DROP_STREAM: u64 = 3 << 32;
 
-/// Trains. `valid` must be binned with the same layout as `data`.
+/// Trains. The observer hears of every round. A run whose budget is interrupted or exhausted ends
+/// with the whole rounds it has.
 pub fn train(
-    data: &Dataset,
-    valid: Option<&Dataset>,
-    objective: &dyn Objective,
+    set: TrainingSet<'_>,
     settings: &Settings,
-    pool: &Pool,
-    watch: &mut dyn FnMut(&Event) -> Flow,
-) -> Fit {
-    Boosting::new(data, valid, objective, settings, pool).run(watch)
+    context: Context<'_>,
+    observer: &mut dyn FnMut(&Event),
+) -> Result<Fit, BackendError> {
+    Boosting::new(set, settings, context)?.run(observer)
 }
 
 struct Boosting<'a> {
-    workers: Workers<'a>,
-    objective: &'a dyn Objective,
+    client: Client<'a>,
+    set: TrainingSet<'a>,
     settings: &'a Settings,
-    base: Vec<f64>,
+    context: Context<'a>,
     /// Trees with leaf values as grown, round after round.
     grown: Vec<Grown>,
     /// What each round's leaf values count for now; below one only after drops.
     factors: Vec<f64>,
-    shift: f64,
-    valid_plan: Option<Plan>,
 }
 
 /// The best round so far by the validation metric.
@@ -128,108 +125,152 @@ struct Best {
 
 impl<'a> Boosting<'a> {
     fn new(
-        data: &Dataset,
-        valid: Option<&Dataset>,
-        objective: &'a dyn Objective,
+        set: TrainingSet<'a>,
         settings: &'a Settings,
-        pool: &'a Pool,
-    ) -> Self {
-        let Begun { workers, base, shift, .. } =
-            Begun::new(data, valid, objective, pool, settings.memory);
-        Boosting {
-            workers,
-            objective,
-            settings,
-            base,
-            grown: Vec::new(),
-            factors: Vec::new(),
-            shift,
-            valid_plan: valid.map(|valid| valid.plan),
-        }
+        context: Context<'a>,
+    ) -> Result<Self, BackendError> {
+        let options = BackendOptions { memory: settings.memory, keep_derivatives: false };
+        let client = Client::open(set, options, context)?;
+        Ok(Boosting { client, set, settings, context, grown: Vec::new(), factors: Vec::new() })
     }
 
-    fn run(mut self, watch: &mut dyn FnMut(&Event) -> Flow) -> Fit {
-        let rounds = self.settings.trees;
-        let (mut best, mut stopped): (Option<Best>, bool) = (None, false);
-        for round in 0..rounds {
-            let dropped = self.drop_trees(round);
-            self.workers.derive(0.0);
-            for output in 0..self.objective.outputs() {
-                self.add_tree(round, output);
+    fn outputs(&self) -> usize {
+        self.set.objective.outputs()
+    }
+
+    fn run(mut self, observer: &mut dyn FnMut(&Event)) -> Result<Fit, BackendError> {
+        let budget = self.context.budget;
+        let mut best: Option<Best> = None;
+        for round in 0..self.settings.trees {
+            if !self.may_begin(round) || !self.add_round(round)? {
+                break;
             }
-            self.factors.push(1.0);
-            self.weigh_dropped(round, &dropped);
-            let event = self.event(round + 1);
+
+            let event = self.event(round + 1)?;
             if let Some(value) = event.valid
                 && best.as_ref().is_none_or(|best| self.settings.metric.better(value, best.value))
             {
                 best = Some(Best { value, round: round + 1, factors: self.factors.clone() });
             }
+            observer(&event);
+
             let patience = self.settings.early_stopping_rounds;
             let stale = best
                 .as_ref()
                 .is_some_and(|best| patience > 0 && round + 1 - best.round >= patience);
-            stopped = watch(&event) == Flow::Stop || self.workers.hurried();
-            if stopped || stale {
+            if stale {
                 break;
             }
         }
-        // Without early stopping the validation metric is told, not obeyed, unless the listener
-        // ends the run.
-        let obeyed = stopped || self.settings.early_stopping_rounds > 0;
+
+        // Without early stopping the validation metric is reported, not obeyed, unless the run was
+        // interrupted.
+        let obeyed = self.settings.early_stopping_rounds > 0 || budget.is_interrupted();
         self.fit(best.filter(|_| obeyed))
     }
 
-    fn event(&self, round: usize) -> Event {
-        let (rounds, every) = (self.settings.trees, self.settings.tell_every);
-        let told = every > 0 && (round.is_multiple_of(every) || round == rounds);
-        let part = |watch: Watch| {
-            let objective = self.objective;
-            move |shard: &Shard| {
-                watch.partial(shard.scores(), shard.targets(), shard.weights(), objective)
-            }
-        };
-        let train =
-            told.then(|| Watch::Loss.finish(self.workers.sum_training(part(Watch::Loss), merge)));
-        let metric = self.settings.metric;
-        let valid = self.workers.sum_valid(part(metric), merge).map(|all| metric.finish(all));
-        Event { train, valid, ..Event::new(Stage::BOOSTING, round, rounds) }
+    /// Whether there is time, and budget for all trees of a round. The first round is begun even
+    /// in an interrupted run, so that there is a model.
+    fn may_begin(&self, round: usize) -> bool {
+        let budget = self.context.budget;
+        let affordable = budget.remaining().is_none_or(|left| left >= self.outputs() as u64);
+        affordable && (round == 0 || !budget.is_interrupted())
     }
 
-    fn add_tree(&mut self, round: usize, output: usize) {
+    /// Adds a tree per output; false if the run was interrupted between two outputs, and the round
+    /// was taken back.
+    fn add_round(&mut self, round: usize) -> Result<bool, BackendError> {
+        let dropped = self.drop_trees(round);
+        self.client.push(Work::Derive { extra_hessian: 0.0 });
+        for output in 0..self.outputs() {
+            if output > 0 && self.context.budget.is_interrupted() {
+                self.take_back(round, &dropped);
+                return Ok(false);
+            }
+            self.add_tree(round, output)?;
+        }
+        self.factors.push(1.0);
+        self.weigh_dropped(round, &dropped);
+        Ok(true)
+    }
+
+    /// Undoes a round that has only some of its trees.
+    fn take_back(&mut self, round: usize, dropped: &[usize]) {
+        let whole = round * self.outputs();
+        for (output, tree) in self.grown.split_off(whole).into_iter().enumerate() {
+            let (training, validation) = (true, true);
+            self.client.push(Work::AddTree { output, tree, factor: -1.0, training, validation });
+        }
+        for &round in dropped {
+            self.scale_round(round, self.factors[round], true, false);
+        }
+    }
+
+    fn event(&mut self, round: usize) -> Result<Event, BackendError> {
+        let (rounds, every) = (self.settings.trees, self.settings.tell_every);
+        let is_due = every > 0 && (round.is_multiple_of(every) || round == rounds);
+        let train = Work::Metric { metric: Watch::Loss, rows: RowSet::Training };
+        let valid = Work::Metric { metric: self.settings.metric, rows: RowSet::Validation };
+        let work = [is_due.then_some(train), self.set.valid.is_some().then_some(valid)];
+        let asked: Vec<Work> = work.into_iter().flatten().collect();
+
+        let mut event = Event::new(Stage::BOOSTING, round, rounds);
+        if asked.is_empty() {
+            return Ok(event);
+        }
+        let mut values = self.client.ask_all(asked)?.into_iter().map(|reply| match reply {
+            Reply::Value { value } => Ok(value),
+            _ => Err(BackendError::Reply { work: "Metric" }),
+        });
+        if is_due {
+            event.train = values.next().transpose()?.flatten();
+        }
+        event.valid = values.next().transpose()?.flatten();
+        Ok(event)
+    }
+
+    fn add_tree(&mut self, round: usize, output: usize) -> Result<(), BackendError> {
         let settings = self.settings;
         let search =
             TreeSearch { allowed: self.columns(round, output), penalties: settings.penalties };
-        let bag = (settings.subsample < 1.0).then(|| Bag {
+        let sample = (settings.subsample < 1.0).then(|| RowSample {
             share: settings.subsample,
             seed: settings.seed,
             round: ROWS_STREAM + round as u64,
         });
-        let (mut grown, slots) = match settings.growth {
-            Growth::Oblivious => oblivious::grow(&mut self.workers, output, bag, search, settings),
-            Growth::Depth | Growth::Leaf => {
-                grow::grow(&mut self.workers, output, bag, search, settings)
-            }
+        let quantile = self.set.objective.leaf_quantile();
+        let leaf_work = |leaves: &[LeafSlot], _: usize| {
+            let slots = || leaves.iter().map(|leaf| leaf.slot).collect();
+            let ask =
+                |alpha| Work::LeafQuantiles { rows: LeafRows::Slots { slots: slots() }, alpha };
+            quantile.map(ask).into_iter().collect()
         };
-        if let Some(alpha) = self.objective.leaf_quantile() {
-            for &(slot, leaf) in &slots {
-                let mut residuals = self.workers.residuals(slot);
-                grown.leaves[leaf].value = weighted_quantile(&mut residuals, alpha).unwrap_or(0.0);
+        let task = TreeTask { output, sample, search, leaf_work: &leaf_work };
+        let TreeGrowth { mut tree, leaves, asked, mut replies } =
+            grow_tree(&mut self.client, task, settings, self.context)?;
+
+        if quantile.is_some() {
+            let quantiles = crate::stats::quantiles_of(replies.pop())?;
+            for (leaf, quantile) in asked.iter().zip(quantiles) {
+                if leaves.contains(leaf) {
+                    tree.leaves[leaf.leaf].value = quantile.value;
+                }
             }
         }
-        grown.leaves.iter_mut().for_each(|leaf| leaf.value *= settings.learning_rate);
-        self.workers.finish(output, &grown, &slots);
-        self.grown.push(grown);
+        tree.leaves.iter_mut().for_each(|leaf| leaf.value *= settings.learning_rate);
+        self.client.push(Work::FinishTree { output, tree: tree.clone(), leaves });
+        self.grown.push(tree);
+        Ok(())
     }
 
     /// The features a tree may use: the same number in every round, at least one.
     fn columns(&self, round: usize, output: usize) -> Vec<bool> {
-        let features = self.workers.layout().features().len();
+        let features = self.client.layout().features().len();
         let share = self.settings.colsample_bytree;
         if share >= 1.0 {
             return vec![true; features];
         }
-        let constant: Vec<usize> = self.workers.layout().constant_features().collect();
+        let constant: Vec<usize> = self.client.layout().constant_features().collect();
         let usable: Vec<usize> =
             (0..features).filter(|feature| !constant.contains(feature)).collect();
         let wanted = ((usable.len() as f64 * share).round() as usize).clamp(1, usable.len().max(1));
@@ -245,51 +286,61 @@ impl<'a> Boosting<'a> {
         allowed
     }
 
-    fn fit(mut self, best: Option<Best>) -> Fit {
-        self.workers.rest();
-        let outputs = self.objective.outputs();
+    fn fit(mut self, best: Option<Best>) -> Result<Fit, BackendError> {
+        self.client.push(Work::ReleaseBuffers {});
+        let outputs = self.outputs();
         let rounds_done = self.factors.len();
         let (rounds, factors) = match best {
             Some(best) => (best.round, best.factors),
             None => (rounds_done, self.factors.clone()),
         };
-        // Scores must tell of the kept trees alone, with the shares they are kept with.
+
+        // Scores must be those of the kept trees alone, with the factors they are kept with.
         for round in 0..rounds_done {
             let change = factors.get(round).copied().unwrap_or(0.0) - self.factors[round];
             if change != 0.0 {
-                self.add_round(round, change, true, true);
+                self.scale_round(round, change, true, true);
             }
         }
-        let train_scores = self.workers.training_scores();
-        let valid_scores =
-            self.valid_plan.map(|plan| self.workers.valid_scores(&plan)).unwrap_or_default();
+        let train_scores = self.client.scores(RowSet::Training)?;
+        let valid_scores = self.client.scores(RowSet::Validation)?;
+
         let mut grown = self.grown;
         grown.truncate(rounds * outputs);
         for (at, tree) in grown.iter_mut().enumerate() {
             tree.leaves.iter_mut().for_each(|leaf| leaf.value *= factors[at / outputs]);
         }
-        let layout = self.workers.layout();
+        let layout = self.client.layout();
         let member = |(at, tree): (usize, &Grown)| Member {
             output: (at % outputs) as u32,
             shape: tree.to_shape(layout),
         };
         let members = grown.iter().enumerate().map(member).collect();
-        Fit {
-            base: self.base,
+        let data = self.client.data();
+        Ok(Fit {
+            base: data.base.clone(),
+            shift: data.shift,
             members,
             grown,
             rounds,
             rounds_done,
             train_scores,
             valid_scores,
-            shift: self.shift,
-        }
+        })
     }
 }
 
-fn merge(mut all: Partial, part: Partial) -> Partial {
-    all.merge(part);
-    all
+/// Grows one tree in the order of splits that the settings name.
+pub(crate) fn grow_tree(
+    client: &mut Client<'_>,
+    task: TreeTask<'_>,
+    settings: &Settings,
+    context: Context<'_>,
+) -> Result<TreeGrowth, BackendError> {
+    match settings.growth {
+        Growth::Oblivious => oblivious::grow(client, task, settings, context.budget),
+        Growth::Depth | Growth::Leaf => grow::grow(client, task, settings, context.budget),
+    }
 }
 
 #[cfg(test)]

@@ -3,13 +3,16 @@
 use swarmwood_model::{Child, Leaf};
 
 use super::Settings;
+use super::grow::{TreeGrowth, TreeTask};
+use crate::budget::Budget;
 use crate::grown::{Grown, GrownNode};
 use crate::kernels::histogram::TABLE;
 use crate::kernels::quantise::Sums;
 use crate::ridge;
-use crate::shard::Bag;
 use crate::split::Candidate;
-use crate::workers::{Order, Seen, TreeSearch, Want, Workers};
+use crate::stats::{
+    BackendError, Client, LeafSlot, NodeStats, Reply, SplitCommand, SplitQuery, Work,
+};
 
 /// Bytes that the histograms of the last searched level may take: all its nodes are searched
 /// together, so all must be there at once.
@@ -18,91 +21,128 @@ pub fn bytes_needed(columns: usize, rows: usize, depth: usize) -> usize {
     nodes.saturating_mul(columns).saturating_mul(TABLE * 8)
 }
 
-/// Grows one tree. Returns it with leaf values before the learning rate, and the slot of each leaf
-/// that has rows.
-pub fn grow(
-    workers: &mut Workers<'_>,
-    output: usize,
-    bag: Option<Bag>,
-    search: TreeSearch,
+/// Grows one tree. Interrupted, it is the tree so far, with at least its first level.
+pub(crate) fn grow(
+    client: &mut Client<'_>,
+    task: TreeTask<'_>,
     settings: &Settings,
-) -> (Grown, Vec<(usize, usize)>) {
-    let seen = workers.plant(output, bag, search, Want::Shared);
-    let mut grown = Grown { oblivious: true, ..Grown::default() };
-    // What is known by leaf number; a leaf no row reaches has none.
-    let mut leaves = vec![Some(Reached { slot: 0, total: seen.total, value: seen.value })];
-    let mut best = seen.best;
-    let mut slots = 1;
+    budget: &Budget,
+) -> Result<TreeGrowth, BackendError> {
+    let TreeTask { output, sample, search, leaf_work } = task;
+    let query = SplitQuery::Shared;
+    let root = client.begin_tree(Work::BeginTree { output, sample, search, query })?;
+
+    let mut growing = LevelTree {
+        client,
+        leaf_work,
+        replies: None,
+        leaves: vec![Some(ReachedLeaf { slot: 0, sums: root.sums })],
+        slots: 1,
+    };
+    let mut tree = Grown { oblivious: true, ..Grown::default() };
     let most_levels = match settings.max_leaves {
         0 => settings.depth,
         most => settings.depth.min(most.ilog2() as usize),
     };
+    let mut best = root.best;
     for level in 0..most_levels {
-        let Some(chosen) = best.filter(|_| level == 0 || !workers.hurried()) else { break };
-        grown.nodes.push(node(workers, &chosen, seen.total));
-        let want = if level + 1 < most_levels { Want::Shared } else { Want::Sums };
-        best = split_level(workers, &mut leaves, &chosen, &mut slots, want);
+        let interrupted = level > 0 && budget.is_interrupted();
+        let Some(chosen) = best.filter(|_| !interrupted) else { break };
+        tree.nodes.push(GrownNode {
+            rule: chosen.rule,
+            left: Child::Leaf(0),
+            right: Child::Leaf(0),
+            gain: chosen.gain,
+            cover: root.sums.h,
+        });
+        best = growing.split_level(&chosen, level + 1 == most_levels)?;
     }
-    let sums = |leaf: &Option<Reached>| {
-        leaf.map_or(Sums::default(), |leaf| workers.scale().unpack(leaf.total))
-    };
-    let sums: Vec<Sums> = leaves.iter().map(sums).collect();
-    grown.leaves = sums.iter().map(|sums| Leaf { value: 0.0, cover: sums.h }).collect();
-    ridge::set_values(&mut grown, &sums, &settings.penalties);
-    let used = leaves.iter().enumerate().filter_map(|(leaf, at)| at.map(|at| (at.slot, leaf)));
-    (grown, used.collect())
+
+    let (asked, replies) = growing.finish()?;
+    budget.spend(1);
+    let sums: Vec<Sums> =
+        growing.leaves.iter().map(|leaf| leaf.map_or(Sums::default(), |leaf| leaf.sums)).collect();
+    tree.leaves = sums.iter().map(|sums| Leaf { value: 0.0, cover: sums.h }).collect();
+    ridge::set_values(&mut tree, &sums, &settings.penalties);
+    Ok(TreeGrowth { tree, leaves: growing.leaf_slots(), asked, replies })
 }
 
 /// A leaf that rows reach.
 #[derive(Debug, Clone, Copy)]
-struct Reached {
+struct ReachedLeaf {
     slot: usize,
-    total: u64,
-    value: f64,
+    sums: Sums,
 }
 
-fn node(workers: &Workers<'_>, chosen: &Candidate, total: u64) -> GrownNode {
-    let cover = workers.scale().unpack(total).h;
-    GrownNode {
-        rule: chosen.rule,
-        left: Child::Leaf(0),
-        right: Child::Leaf(0),
-        gain: chosen.gain,
-        cover,
-    }
+/// A tree that grows level by level.
+struct LevelTree<'w, 'a> {
+    client: &'w mut Client<'a>,
+    leaf_work: &'w dyn Fn(&[LeafSlot], usize) -> Vec<Work>,
+    /// The leaves that the work on leaves was about, and its replies, once it was sent.
+    replies: Option<(Vec<LeafSlot>, Vec<Reply>)>,
+    /// By leaf number; a leaf that no row reaches has none.
+    leaves: Vec<Option<ReachedLeaf>>,
+    slots: usize,
 }
 
-/// Splits every leaf by the level's rule, which decides the next bit of the leaf's number; returns
-/// the next level's rule.
-fn split_level(
-    workers: &mut Workers<'_>,
-    leaves: &mut Vec<Option<Reached>>,
-    chosen: &Candidate,
-    slots: &mut usize,
-    want: Want,
-) -> Option<Candidate> {
-    let mut orders = Vec::new();
-    let mut totals = Vec::new();
-    for &Reached { slot, total, value } in leaves.iter().flatten() {
-        orders.push(Order { slot, rule: chosen.rule, left: *slots, right: *slots + 1, value });
-        totals.push(workers.sides(slot, &chosen.rule, total));
-        *slots += 2;
-    }
-    let seen = workers.split(&orders, &totals, want);
-    let width = leaves.len();
-    let mut next = vec![None; width * 2];
-    let mut done = orders.iter().zip(&seen);
-    for (leaf, old) in leaves.iter().enumerate() {
-        if old.is_none() {
-            continue;
+impl LevelTree<'_, '_> {
+    /// Splits every leaf by the level's rule, which decides the next bit of the leaf's number;
+    /// returns the next level's rule.
+    fn split_level(
+        &mut self,
+        chosen: &Candidate,
+        is_last: bool,
+    ) -> Result<Option<Candidate>, BackendError> {
+        let mut commands = Vec::new();
+        let width = self.leaves.len();
+        let mut next = vec![None; width * 2];
+        for (leaf, old) in self.leaves.iter().enumerate() {
+            let Some(old) = old else { continue };
+            let (left, right) = (self.slots, self.slots + 1);
+            commands.push(SplitCommand { slot: old.slot, rule: chosen.rule, left, right });
+            for (bit, slot) in [(0, left), (1, right)] {
+                next[leaf + bit * width] = Some(ReachedLeaf { slot, sums: Sums::default() });
+            }
+            self.slots += 2;
         }
-        let (order, sides) = done.next().expect("one order a leaf with rows");
-        for (bit, slot) in [(0, order.left), (1, order.right)] {
-            let Seen { total, value, .. } = sides[bit];
-            // A packed sum of zero means no rows: every row has a positive hessian.
-            next[leaf + bit * width] = (total != 0).then_some(Reached { slot, total, value });
+        let split: Vec<usize> = (0..width).filter(|&leaf| self.leaves[leaf].is_some()).collect();
+        self.leaves = next;
+
+        let query = if is_last { SplitQuery::Sums } else { SplitQuery::Shared };
+        let asked = self.leaf_slots();
+        let work = if is_last { (self.leaf_work)(&asked, self.leaves.len()) } else { Vec::new() };
+        let (stats, replies) = self.client.split(commands, query, work)?;
+        if is_last {
+            self.replies = Some((asked, replies));
         }
+
+        for (leaf, sides) in split.into_iter().zip(&stats) {
+            for (bit, side) in sides.iter().enumerate() {
+                self.set_sums(leaf + bit * width, side);
+            }
+        }
+        Ok(Candidate::best(stats.iter().flat_map(|sides| sides.map(|side| side.best))))
     }
-    *leaves = next;
-    Candidate::best(seen.iter().flat_map(|sides| sides.map(|side| side.best)))
+
+    fn set_sums(&mut self, leaf: usize, stats: &NodeStats) {
+        // Sums of zero mean no rows: every row has a positive hessian.
+        let is_empty = stats.sums == Sums::default();
+        let reached = self.leaves[leaf].filter(|_| !is_empty);
+        self.leaves[leaf] = reached.map(|leaf| ReachedLeaf { sums: stats.sums, ..leaf });
+    }
+
+    fn leaf_slots(&self) -> Vec<LeafSlot> {
+        let reached = self.leaves.iter().enumerate();
+        reached.filter_map(|(leaf, at)| at.map(|at| LeafSlot { slot: at.slot, leaf })).collect()
+    }
+
+    fn finish(&mut self) -> Result<(Vec<LeafSlot>, Vec<Reply>), BackendError> {
+        if let Some(sent) = self.replies.take() {
+            return Ok(sent);
+        }
+        let asked = self.leaf_slots();
+        let work = (self.leaf_work)(&asked, self.leaves.len());
+        let replies = if work.is_empty() { Vec::new() } else { self.client.ask_all(work)? };
+        Ok((asked, replies))
+    }
 }

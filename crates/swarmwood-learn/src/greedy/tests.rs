@@ -7,9 +7,14 @@ use swarmwood_model::{Child, Feature, Kind, Shape};
 use super::dart::Dart;
 use super::*;
 use crate::bins::Layout;
+use crate::budget::Budget;
 use crate::data::{Chunk, Column, MISSING};
+use crate::dataset::Dataset;
+use crate::kernels::quantise::Scale;
 use crate::objective::{Spec, make};
+use crate::pool::Pool;
 use crate::split::Ridge;
+use crate::stats::{BackendFactory, LocalBackends, LoopbackBackends, SplitCommand, SplitQuery};
 
 fn settings(growth: Growth) -> Settings {
     Settings {
@@ -70,12 +75,22 @@ fn binned(chunk: &Chunk, features: &[Feature]) -> Dataset {
 }
 
 fn fit(data: &Dataset, spec: &Spec, settings: &Settings, threads: usize) -> (Fit, Vec<f64>) {
+    fit_with(&LocalBackends, data, spec, settings, threads)
+}
+
+fn fit_with(
+    backends: &dyn BackendFactory,
+    data: &Dataset,
+    spec: &Spec,
+    settings: &Settings,
+    threads: usize,
+) -> (Fit, Vec<f64>) {
     let mut losses = Vec::new();
-    let pool = Pool::new(threads).unwrap();
-    let fit = train(data, None, &*make(spec), settings, &pool, &mut |event| {
-        losses.extend(event.train);
-        Flow::Continue
-    });
+    let (pool, budget) = (Pool::new(threads).unwrap(), Budget::unlimited());
+    let context = Context { pool: &pool, budget: &budget };
+    let objective = make(spec);
+    let set = TrainingSet { backends, ..TrainingSet::new(data, None, &*objective) };
+    let fit = train(set, settings, context, &mut |event| losses.extend(event.train)).unwrap();
     (fit, losses)
 }
 
@@ -121,7 +136,8 @@ fn the_training_loss_falls_in_every_round_for_every_objective_and_growth() {
 }
 
 #[test]
-fn any_number_of_threads_gives_the_same_trees() {
+fn any_number_of_threads_and_every_backend_give_the_same_trees() {
+    let loopback = LoopbackBackends::default();
     for spec in [Spec::Squared, Spec::Logistic, Spec::Softmax { classes: 3 }, Spec::Absolute] {
         let data = data_for(&spec, 20_000);
         assert!(data.plan.shards > 1);
@@ -130,8 +146,11 @@ fn any_number_of_threads_gives_the_same_trees() {
                 Settings { trees: 4, subsample: 0.7, colsample_bytree: 0.8, ..settings(growth) };
             settings.dart = Some(Dart { rate_drop: 0.5, skip_drop: 0.0, max_drop: 0 });
             let one = fit(&data, &spec, &settings, 1);
-            for threads in [2, 3, 8] {
-                let many = fit(&data, &spec, &settings, threads);
+            for threads in [2, 3, 8, 0] {
+                let many = match threads {
+                    0 => fit_with(&loopback, &data, &spec, &settings, 2),
+                    _ => fit(&data, &spec, &settings, threads),
+                };
                 assert_eq!(one.0.members, many.0.members, "{spec:?} {growth:?} {threads}");
                 assert_eq!(one.1, many.1);
                 assert_eq!(one.0.train_scores, many.0.train_scores);
@@ -289,12 +308,12 @@ fn early_stopping_keeps_the_best_round() {
         early_stopping_rounds: 5,
         ..settings(Growth::Depth)
     };
-    let pool = Pool::new(1).unwrap();
+    let (pool, budget) = (Pool::new(1).unwrap(), Budget::unlimited());
+    let context = Context { pool: &pool, budget: &budget };
+    let objective = make(&Spec::Squared);
+    let set = TrainingSet::new(&data, Some(&valid), &*objective);
     let mut seen = Vec::new();
-    let fit = train(&data, Some(&valid), &*make(&Spec::Squared), &settings, &pool, &mut |event| {
-        seen.extend(event.valid);
-        Flow::Continue
-    });
+    let fit = train(set, &settings, context, &mut |event| seen.extend(event.valid)).unwrap();
     let best = (0..seen.len()).min_by(|&a, &b| seen[a].total_cmp(&seen[b])).unwrap();
     assert_eq!(fit.rounds, best + 1);
     assert_eq!(fit.rounds_done, best + 1 + 5);
@@ -320,11 +339,16 @@ fn little_memory_gives_the_same_trees() {
 #[test]
 fn a_stop_keeps_what_was_grown() {
     let data = data_for(&Spec::Squared, 500);
-    let pool = Pool::new(1).unwrap();
-    let fit =
-        train(&data, None, &*make(&Spec::Squared), &settings(Growth::Leaf), &pool, &mut |event| {
-            if event.step == 3 { Flow::Stop } else { Flow::Continue }
-        });
+    let (pool, budget) = (Pool::new(1).unwrap(), Budget::unlimited());
+    let context = Context { pool: &pool, budget: &budget };
+    let objective = make(&Spec::Squared);
+    let set = TrainingSet::new(&data, None, &*objective);
+    let mut observer = |event: &Event| {
+        if event.step == 3 {
+            budget.cancel();
+        }
+    };
+    let fit = train(set, &settings(Growth::Leaf), context, &mut observer).unwrap();
     assert_eq!((fit.rounds, fit.members.len()), (3, 3));
 }
 
@@ -476,17 +500,25 @@ fn sums_over_shards_equal_sums_over_the_whole() {
     let data = binned(&chunk, &features);
     assert_eq!(data.plan.shards, 4);
     let objective = make(&Spec::Squared);
-    let pool = Pool::new(2).unwrap();
-    let target: Vec<f32> = chunk.target.iter().map(|&y| y as f32).collect();
-    let mut workers = Workers::new(&data, &target, None, &[0.0], &*objective, &pool, 1 << 30);
-    workers.derive(0.0);
+    let (pool, budget) = (Pool::new(2).unwrap(), Budget::unlimited());
+    let context = Context { pool: &pool, budget: &budget };
+    let set = TrainingSet::new(&data, None, &*objective);
+    let options = BackendOptions { memory: 1 << 30, keep_derivatives: false };
+    let mut client = Client::open(set, options, context).unwrap();
+    let shift = client.data().shift;
+    let target: Vec<f32> = chunk.target.iter().map(|&y| (y - shift) as f32).collect();
+    let sum_abs: f64 = target.iter().map(|&y| f64::from(y.abs())).sum();
+    let scale = Scale::new(sum_abs, 16_384.0, 16_384);
+
+    client.push(Work::Derive { extra_hessian: 0.0 });
     let search =
         TreeSearch { allowed: vec![true; 7], penalties: settings(Growth::Depth).penalties };
-    let root = workers.plant(0, None, search, crate::workers::Want::Each);
-    let sums = workers.scale().unpack(root.total);
+    let begin = Work::BeginTree { output: 0, sample: None, search, query: SplitQuery::Each };
+    let root = client.begin_tree(begin).unwrap();
     let exact: f64 = target.iter().map(|&y| -f64::from(y)).sum();
-    assert!((sums.g - exact).abs() <= 0.5 * 16_384.0 * workers.scale().g);
-    assert!((sums.h - 16_384.0).abs() <= 0.5 * 16_384.0 * workers.scale().h);
+    assert!((root.sums.g - exact).abs() <= 0.5 * 16_384.0 * scale.g);
+    assert!((root.sums.h - 16_384.0).abs() <= 0.5 * 16_384.0 * scale.h);
+
     let rule = root.best.unwrap().rule;
     let route = data.layout.route(&rule);
     let right: f64 = (0..data.shards.len())
@@ -496,29 +528,101 @@ fn sums_over_shards_equal_sums_over_the_whole() {
         })
         .map(|(shard, row)| -f64::from(target[data.plan.global(shard, row)]))
         .sum();
-    let [_, told] = workers.sides(0, &rule, root.total);
-    assert!((workers.scale().unpack(told).g - right).abs() <= 0.5 * 16_384.0 * workers.scale().g);
+    let command = SplitCommand { slot: 0, rule, left: 1, right: 2 };
+    let (children, _) = client.split(vec![command], SplitQuery::Sums, Vec::new()).unwrap();
+    let [left_sums, right_sums] = children[0].map(|child| child.sums);
+    assert!((right_sums.g - right).abs() <= 0.5 * 16_384.0 * scale.g);
+    assert_eq!(left_sums.h + right_sums.h, root.sums.h);
+}
+
+/// A budget that is interrupted from a question on.
+fn interrupted_after(questions: usize) -> Budget {
+    let asked = std::sync::atomic::AtomicUsize::new(0);
+    Budget::unlimited().with_interrupt(move || {
+        asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) >= questions
+    })
 }
 
 #[test]
-fn a_hurry_ends_a_round_with_the_tree_so_far() {
+fn an_interruption_keeps_whole_rounds() {
     let (chunk, features) = table(600, 3);
     let data = binned(&chunk, &features);
     let objective = make(&Spec::Softmax { classes: 3 });
+    let pool = Pool::new(2).unwrap();
     for growth in GROWTHS {
-        let loss = |questions: usize| {
-            let pool = crate::pool::hurried_after(2, questions);
-            let fit =
-                train(&data, None, &*objective, &settings(growth), &pool, &mut |_| Flow::Continue);
-            assert_eq!(fit.members.len(), 3 * fit.rounds_done, "a tree for every class");
-            assert!(fit.rounds_done >= 1 && (questions < 999 || fit.rounds_done == 10));
-            let target: Vec<f32> = data.target.iter().map(|y| y as f32).collect();
-            objective.loss(&fit.train_scores.concat(), &target, &[])
-        };
-        let losses = [0, 3, 12, 40, 9999].map(loss);
-        assert!(
-            losses.windows(2).all(|pair| pair[1] <= pair[0] + 1e-3) && losses[4] < losses[0],
-            "{losses:?}"
-        );
+        for dart in [None, Some(Dart { rate_drop: 0.5, skip_drop: 0.0, max_drop: 0 })] {
+            let settings = Settings { dart, ..settings(growth) };
+            let loss = |questions: usize| {
+                let budget = interrupted_after(questions);
+                let context = Context { pool: &pool, budget: &budget };
+                let set = TrainingSet::new(&data, None, &*objective);
+                let fit = train(set, &settings, context, &mut |_| ()).unwrap();
+                assert_eq!(fit.members.len(), 3 * fit.rounds_done, "a tree for every class");
+                assert!(questions < 999 || fit.rounds_done == 10);
+                assert!(budget.spent() >= 3 * fit.rounds_done as u64);
+                scores_equal_trees(&data, &fit);
+                let target: Vec<f32> = data.target.iter().map(|y| y as f32).collect();
+                objective.loss(&fit.train_scores.concat(), &target, &[])
+            };
+            let losses = [0, 3, 12, 40, 99_999].map(loss);
+            assert!(losses[4] < losses[0], "{losses:?}");
+            assert!(
+                dart.is_some() || losses.windows(2).all(|pair| pair[1] <= pair[0] + 1e-3),
+                "{losses:?}"
+            );
+        }
+    }
+}
+
+/// Scores must be the base and the leaves of every tree of the output.
+fn scores_equal_trees(data: &Dataset, fit: &Fit) {
+    let traversals: Vec<_> = fit.grown.iter().map(|tree| tree.walker(&data.layout)).collect();
+    let outputs = fit.base.len();
+    for (output, scores) in fit.train_scores.iter().enumerate() {
+        for row in (0..data.shards[0].rows).step_by(37) {
+            let trees = traversals.iter().zip(&fit.grown).skip(output).step_by(outputs);
+            let columns = &data.shards[0].columns;
+            let leaves = trees.map(|(way, tree)| tree.leaves[way.leaf(columns, row)].value);
+            let sum = fit.base[output] - fit.shift + leaves.sum::<f64>();
+            let score = f64::from(scores[data.plan.global(0, row)]);
+            assert!((sum - score).abs() < 1e-4, "{sum} {score}");
+        }
+    }
+}
+
+#[test]
+fn a_work_limit_is_never_exceeded() {
+    let (chunk, features) = table(300, 3);
+    let data = binned(&chunk, &features);
+    let objective = make(&Spec::Softmax { classes: 3 });
+    let pool = Pool::new(1).unwrap();
+    for (limit, rounds) in [(0, 0), (2, 0), (3, 1), (8, 2), (29, 9), (30, 10), (100, 10)] {
+        let budget = Budget::unlimited().with_work_limit(limit);
+        let context = Context { pool: &pool, budget: &budget };
+        let set = TrainingSet::new(&data, None, &*objective);
+        let fit = train(set, &settings(Growth::Depth), context, &mut |_| ()).unwrap();
+        assert_eq!((fit.rounds, budget.spent()), (rounds, 3 * rounds as u64));
+    }
+}
+
+#[test]
+fn messages_per_tree_are_one_per_level_or_leaf() {
+    let data = data_for(&Spec::Squared, 3000);
+    // The root, then a message per level; leaf-wise the root, then one per further leaf. Leaf
+    // values and the next derivatives travel along.
+    for (growth, depth, leaves, each) in
+        [(Growth::Depth, 4, 0, 5), (Growth::Leaf, 0, 8, 8), (Growth::Oblivious, 4, 0, 5)]
+    {
+        for spec in [Spec::Squared, Spec::Absolute] {
+            let loopback = LoopbackBackends::default();
+            let settings =
+                Settings { depth, max_leaves: leaves, tell_every: 0, ..settings(growth) };
+            let (fit, _) = fit_with(&loopback, &data, &spec, &settings, 1);
+            let sizes = fit.grown.iter().map(|tree| tree.leaves.len());
+            let whole = if leaves > 0 { leaves } else { 1 << depth };
+            assert!(sizes.clone().all(|size| size == whole), "{:?}", sizes.collect::<Vec<_>>());
+            // One message describes the rows and two gather scores.
+            assert_eq!(loopback.messages(), 10 * each + 3, "{growth:?} {spec:?}");
+        }
     }
 }

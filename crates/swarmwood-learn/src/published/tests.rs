@@ -5,15 +5,17 @@ use swarmwood_search::rng::Stream;
 
 use super::*;
 use crate::bins::Layout;
+use crate::budget::Budget;
+use crate::context::Context;
 use crate::data::{Chunk, Column};
 use crate::dataset::Dataset;
-use crate::event::Flow;
 use crate::greedy;
 use crate::metric::Watch;
 use crate::objective::{Logistic, Objective, Softmax, Squared};
 use crate::particle::{self, Fitness, Form};
 use crate::pool::{Pool, hurried_after};
 use crate::split::{Penalties, Ridge};
+use crate::stats::TrainingSet;
 
 /// Three columns of which two matter together.
 fn dataset(rows: usize, values: u64, class: impl Fn(f64) -> f64) -> Dataset {
@@ -155,7 +157,9 @@ fn grow(
         memory: 1 << 24,
         tell_every: 0,
     };
-    greedy::train(data, None, objective, &settings, pool, &mut |_| Flow::Continue)
+    let context = Context { pool, budget: &Budget::unlimited() };
+    let set = TrainingSet::new(data, None, objective);
+    greedy::train(set, &settings, context, &mut |_| ()).unwrap()
 }
 
 #[test]

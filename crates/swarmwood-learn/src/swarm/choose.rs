@@ -14,12 +14,13 @@ use super::state::{Flight, InHand, Past, Score};
 use super::{
     Arm, Compared, Found, Frame, Progress, Report, SearchError, Settings, Stage, backfit, pairs,
 };
+use crate::context::Context;
 use crate::dataset::Dataset;
 use crate::event::Flow;
 use crate::greedy;
 use crate::objective::{Curvature, Objective};
 use crate::pool::Pool;
-use crate::workers::Begun;
+use crate::stats::{BackendError, BackendOptions, Client, TrainingSet};
 
 /// A search arm must beat the best greedy fit by this share of its loss; for classes by nothing.
 const MARGIN: f64 = 0.01;
@@ -32,8 +33,9 @@ const LEAST_ROWS: usize = 20;
 const BATCH: usize = 2;
 
 pub(super) struct Choosing<'a> {
+    pub(super) set: TrainingSet<'a>,
+    pub(super) context: Context<'a>,
     pub(super) data: &'a Dataset,
-    valid: Option<&'a Dataset>,
     pub(super) objective: &'a dyn Objective,
     pub(super) settings: &'a Settings,
     pub(super) pool: &'a Pool,
@@ -77,14 +79,14 @@ struct Fitted {
 }
 
 impl Fitted {
-    fn of(mut ensemble: Ensemble<'_>, valid: Option<&Dataset>) -> Self {
-        Fitted {
+    fn of(mut ensemble: Ensemble<'_>) -> Result<Self, BackendError> {
+        Ok(Fitted {
             base: ensemble.base.clone(),
             members: ensemble.members(),
-            train_scores: ensemble.training_scores(),
-            valid_scores: valid.map(|valid| ensemble.valid_scores(&valid.plan)).unwrap_or_default(),
+            train_scores: ensemble.training_scores()?,
+            valid_scores: ensemble.valid_scores()?,
             shift: ensemble.shift,
-        }
+        })
     }
 }
 
@@ -101,24 +103,25 @@ impl Tried {
 
 impl<'a> Choosing<'a> {
     pub(super) fn new(
-        data: &'a Dataset,
-        valid: Option<&'a Dataset>,
-        objective: &'a dyn Objective,
+        set: TrainingSet<'a>,
         settings: &'a Settings,
-        pool: &'a Pool,
+        context: Context<'a>,
         halt: &'a (dyn Fn() -> bool + Sync),
     ) -> Result<Self, SearchError> {
+        let (TrainingSet { data, objective, .. }, pool) = (set, context.pool);
         let classes = matches!(objective.link(), Link::Sigmoid | Link::Softmax);
         let frame = &settings.frames[0];
-        let mut begun = Begun::new(data, None, objective, pool, frame.memory);
-        begun.workers.derive(0.0);
-        let hessian = begun.workers.hessian(0) / data.rows() as f64;
+        let options = BackendOptions { memory: frame.memory, keep_derivatives: false };
+        let alone = TrainingSet { valid: None, ..set };
+        let hessians = Client::open(alone, options, context)?.hessians()?;
+        let hessian = hessians.first().copied().unwrap_or(0.0) / data.rows() as f64;
         // Too few rows to hold any out: one greedy fit is all there is to do.
         let few = data.rows() < LEAST_ROWS;
         let folds = if few { Vec::new() } else { folds::deal(data, classes, frame.seed, pool) };
         Ok(Choosing {
+            set,
+            context,
             data,
-            valid,
             objective,
             settings,
             pool,
@@ -150,23 +153,23 @@ impl<'a> Choosing<'a> {
         let greedy = menu::greedy_menu(&frame, &self.facts);
         // The first candidate tells the noise roughly: enough to search with, should there be no
         // time for more.
-        self.begin(&greedy[0]);
-        self.hold(false, watch);
+        self.begin(&greedy[0])?;
+        self.hold(false, watch)?;
         self.score_first(greedy.len(), watch);
-        self.compare(&greedy, 1..greedy.len(), watch);
-        self.estimate_noise();
-        self.compare(&[menu::priced_greedy(&frame, &self.facts)], 0..1, watch);
-        self.hold(true, watch);
+        self.compare(&greedy, 1..greedy.len(), watch)?;
+        self.estimate_noise()?;
+        self.compare(&[menu::priced_greedy(&frame, &self.facts)], 0..1, watch)?;
+        self.hold(true, watch)?;
         let mut arms = menu::search_menu(&frame, &self.facts);
         if self.settings.frames.len() > 1 {
             let first = |frame: &Frame| menu::search_menu(frame, &self.facts).swap_remove(0);
             let sizes: Vec<Candidate> = self.settings.frames.iter().map(first).collect();
             let from = self.tried.len();
-            self.compare(&sizes, 0..sizes.len(), watch);
+            self.compare(&sizes, 0..sizes.len(), watch)?;
             let best = best_of(&self.tried[from..]).map_or(frame, |tried| tried.candidate.frame);
             arms = menu::search_menu(&best, &self.facts).split_off(1);
         }
-        self.compare(&arms, 0..arms.len(), watch);
+        self.compare(&arms, 0..arms.len(), watch)?;
         self.finish(watch)
     }
 
@@ -177,26 +180,26 @@ impl<'a> Choosing<'a> {
 
     /// Cross-validates the first candidate for the noise alone: its score can wait until there is a
     /// fit in hand.
-    fn begin(&mut self, first: &Candidate) {
+    fn begin(&mut self, first: &Candidate) -> Result<(), BackendError> {
         if self.folds.is_empty() || self.is_over() {
-            return;
+            return Ok(());
         }
         if !self.past.scores.is_empty() {
             let Score { score, factor, squares, work } = self.past.scores.remove(0);
             self.work += work;
             self.tried.push(Tried { candidate: first.clone(), score, factor, squares, work });
         } else {
-            let (unseen, work) = self.cross(std::slice::from_ref(first)).swap_remove(0);
+            let (unseen, work) = self.cross(std::slice::from_ref(first))?.swap_remove(0);
             if (self.halt)() {
                 (self.stopped, self.cut_short) = (true, true);
-                return;
+                return Ok(());
             }
             self.work += work;
             let squares = unseen.squares / unseen.weights();
             self.tried.push(Tried { squares, work, ..Tried::unjudged(first.clone()) });
             self.unscored = Some(unseen);
         }
-        self.estimate_noise();
+        self.estimate_noise()
     }
 
     /// Scores the first candidate and tells it, unless that was done before or there is no time
@@ -234,26 +237,26 @@ impl<'a> Choosing<'a> {
         candidates: &[Candidate],
         part: Range<usize>,
         watch: &mut dyn FnMut(&Progress<'_>) -> Flow,
-    ) {
+    ) -> Result<(), BackendError> {
         let folds = self.folds.len();
         if folds == 0 {
-            return;
+            return Ok(());
         }
         let (mut done, of) = (part.start, candidates.len());
         for batch in candidates[part].chunks(BATCH) {
             if self.is_over() {
                 self.cut_short = true;
-                return;
+                return Ok(());
             }
             let known = self.past.scores.len() >= batch.len();
             let scores: Vec<Score> = if known {
                 self.past.scores.drain(..batch.len()).collect()
             } else {
-                self.judge(batch)
+                self.judge(batch)?
             };
             if (self.halt)() {
                 (self.stopped, self.cut_short) = (true, true);
-                return;
+                return Ok(());
             }
             for (candidate, Score { score, factor, squares, work }) in
                 batch.iter().cloned().zip(scores)
@@ -266,6 +269,7 @@ impl<'a> Choosing<'a> {
                 self.tell_compared(done, of, watch);
             }
         }
+        Ok(())
     }
 
     /// What a run needs to go on.
@@ -280,39 +284,39 @@ impl<'a> Choosing<'a> {
 
     /// Fits every candidate on every fold and scores it on the rows left out. Once the run is to
     /// end there are no scores: fits that were cut short say nothing.
-    fn judge(&self, candidates: &[Candidate]) -> Vec<Score> {
-        let crossed = self.cross(candidates);
+    fn judge(&self, candidates: &[Candidate]) -> Result<Vec<Score>, BackendError> {
+        let crossed = self.cross(candidates)?;
         if (self.halt)() {
-            return Vec::new();
+            return Ok(Vec::new());
         }
         let scored = |(unseen, work): (Unseen, usize)| {
             let (factor, score) = self.score(&unseen);
             Score { score, factor, squares: unseen.squares / unseen.weights(), work }
         };
-        crossed.into_iter().map(scored).collect()
+        Ok(crossed.into_iter().map(scored).collect())
     }
 
     /// What every candidate says of the rows that were left out, and the trees that it grew.
-    fn cross(&self, candidates: &[Candidate]) -> Vec<(Unseen, usize)> {
+    fn cross(&self, candidates: &[Candidate]) -> Result<Vec<(Unseen, usize)>, BackendError> {
         let folds = self.folds.len();
         let judged = self.pool.map(candidates.len() * folds, |at| {
             folds::judge(
                 &self.folds[at % folds],
                 &candidates[at / folds],
-                self.objective,
-                &self.alone,
+                self.set,
+                Context { pool: &self.alone, ..self.context },
                 self.halt,
             )
         });
-        let mut judged = judged.into_iter();
-        candidates
+        let mut judged = judged.into_iter().collect::<Result<Vec<Judged>, _>>()?.into_iter();
+        Ok(candidates
             .iter()
             .map(|_| {
                 let parts: Vec<Judged> = judged.by_ref().take(folds).collect();
                 let work = parts.iter().map(|part| part.work).sum();
                 (merged(parts), work)
             })
-            .collect()
+            .collect())
     }
 
     fn score(&self, unseen: &Unseen) -> (f64, f64) {
@@ -323,15 +327,18 @@ impl<'a> Choosing<'a> {
     }
 
     /// Noise and dispersion from the best greedy fit against the best constant.
-    fn estimate_noise(&mut self) {
-        let Some(best) = best_of(&self.tried).filter(|_| !self.pool.hurried()) else { return };
+    fn estimate_noise(&mut self) -> Result<(), BackendError> {
+        let Some(best) = best_of(&self.tried).filter(|_| !self.pool.hurried()) else {
+            return Ok(());
+        };
         let constant = Candidate { way: Way::Constant, ..best.candidate.clone() };
-        let (constant, _) = self.cross(&[constant]).swap_remove(0);
+        let (constant, _) = self.cross(&[constant])?.swap_remove(0);
         let (left, all) = (best.squares, constant.squares / constant.weights());
         self.facts.noise = if all > 0.0 { (left / all).clamp(1e-4, 1.0) } else { 1.0 };
         let quadratic =
             self.objective.constant_hessian() && self.objective.curvature() == Curvature::Exact;
         self.facts.dispersion = if quadratic { left * self.facts.hessian } else { 1.0 };
+        Ok(())
     }
 
     /// The best greedy fit so far; where nothing was compared, a plain one. In a hurry the one that
@@ -373,17 +380,17 @@ impl<'a> Choosing<'a> {
         mut self,
         watch: &mut dyn FnMut(&Progress<'_>) -> Flow,
     ) -> Result<Found, SearchError> {
-        self.work += self.boost();
+        self.work += self.boost()?;
         let (greedy, greedy_loss) = (self.best_greedy(), self.greedy_loss());
         let best = self.winner(&greedy);
         self.stopped |= self.pool.hurried();
         let mut winner = self.in_hand(&greedy, greedy_loss).unwrap_or_else(|| best.clone());
-        let (mut fitted, behind) = self.fit(&winner.candidate, greedy_loss, watch);
+        let (mut fitted, behind) = self.fit(&winner.candidate, greedy_loss, watch)?;
         if behind
             && let Some(held) =
                 self.in_hand(&greedy, greedy_loss).or(self.pool.hurried().then_some(greedy.clone()))
         {
-            (fitted, _) = self.fit(&held.candidate, greedy_loss, watch);
+            (fitted, _) = self.fit(&held.candidate, greedy_loss, watch)?;
             winner = held;
         }
         let report = Report {
@@ -417,14 +424,14 @@ impl<'a> Choosing<'a> {
         candidate: &Candidate,
         greedy_loss: f64,
         watch: &mut dyn FnMut(&Progress<'_>) -> Flow,
-    ) -> (Fitted, bool) {
+    ) -> Result<(Fitted, bool), BackendError> {
         if let Way::Search(arm) = &candidate.way {
             return self.search(candidate, arm, greedy_loss, watch);
         }
-        self.boost();
+        self.boost()?;
         let (_, fit) = self.boosted.take().expect("boosting leaves its fit");
         let greedy::Fit { base, members, train_scores, valid_scores, shift, .. } = fit;
-        (Fitted { base, members, train_scores, valid_scores, shift }, false)
+        Ok((Fitted { base, members, train_scores, valid_scores, shift }, false))
     }
 
     /// Trees of a candidate, those of all outputs counted.
@@ -435,23 +442,22 @@ impl<'a> Choosing<'a> {
     /// Fits the best greedy candidate so far to all rows, unless that was done; answers how many
     /// trees it took. A fit of some of its trees is of use only to who is in a hurry, so that it is
     /// finished otherwise.
-    pub(super) fn boost(&mut self) -> usize {
+    pub(super) fn boost(&mut self) -> Result<usize, BackendError> {
         let candidate = self.best_greedy().candidate;
         if self.boosted.as_ref().is_some_and(|(known, _)| *known == candidate) {
-            return 0;
+            return Ok(0);
         }
         let Way::Greedy { rate, penalties } = candidate.way else {
             unreachable!("greedy candidates are greedy")
         };
         let settings = candidate.frame.growing(rate, penalties);
-        let quiet = &mut |_: &_| Flow::Continue;
-        let fit = greedy::train(self.data, self.valid, self.objective, &settings, self.pool, quiet);
+        let fit = greedy::train(self.set, &settings, self.context, &mut |_| ())?;
         let trees = candidate.frame.trees;
         // A whole fit of another candidate is better than a part of this one.
         if self.boosted.is_none() || !self.pool.hurried() {
             self.boosted = Some((candidate, fit));
         }
-        trees
+        Ok(trees)
     }
 
     /// How many trees [`Choosing::boost`] will grow.
@@ -474,7 +480,7 @@ impl<'a> Choosing<'a> {
         arm: &Arm,
         greedy_loss: f64,
         watch: &mut dyn FnMut(&Progress<'_>) -> Flow,
-    ) -> (Fitted, bool) {
+    ) -> Result<(Fitted, bool), BackendError> {
         let held = self.held.as_ref().filter(|held| held.candidate == *candidate);
         // What the fit in hand has cost was counted when it was made.
         let before = self.work - held.map_or(0, |held| held.flight.work);
@@ -503,35 +509,34 @@ impl<'a> Choosing<'a> {
             });
             if budget > 0 && work >= budget || halt() { Flow::Stop } else { flow }
         };
-        let mut ensemble =
-            Ensemble::new(self.data, self.valid, self.objective, &candidate.frame, arm, self.pool);
+        let mut ensemble = Ensemble::new(self.set, &candidate.frame, arm, self.context)?;
         let (mut swept, mut paired, mut stopped) = (0, 0, self.stopped);
         match flight {
             Some(flight) if flight.stage == Stage::Pairs => {
                 (swept, paired) = (arm.sweeps, flight.done);
-                ensemble.resume(flight);
+                ensemble.resume(flight)?;
             }
             Some(flight) => {
                 swept = flight.done;
-                ensemble.resume(flight);
+                ensemble.resume(flight)?;
             }
-            None => stopped |= backfit::start(&mut ensemble, &mut tell) == Flow::Stop,
+            None => stopped |= backfit::start(&mut ensemble, &mut tell)? == Flow::Stop,
         }
         if stopped || budget > 0 && before + ensemble.work >= budget {
             (swept, paired) = (arm.sweeps, arm.pairs);
         }
-        if backfit::sweeps(&mut ensemble, swept..arm.sweeps, &mut tell) == Flow::Continue {
-            pairs::search(&mut ensemble, candidate.frame.seed, paired..arm.pairs, &mut tell);
+        if backfit::sweeps(&mut ensemble, swept..arm.sweeps, &mut tell)? == Flow::Continue {
+            pairs::search(&mut ensemble, candidate.frame.seed, paired..arm.pairs, &mut tell)?;
         }
         if arm.pairs > 0 {
-            backfit::agree(&mut ensemble);
+            backfit::agree(&mut ensemble)?;
         }
         let others = self.held.as_ref().filter(|held| held.candidate != *candidate);
         let behind = others.is_some_and(|held| reached < held.flight.done.min(arm.sweeps))
             || !ensemble.is_whole();
         self.stopped |= behind;
         self.work = before + ensemble.work;
-        (Fitted::of(ensemble, self.valid), behind)
+        Ok((Fitted::of(ensemble)?, behind))
     }
 
     /// The weight of all rows.

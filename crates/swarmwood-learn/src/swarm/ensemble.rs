@@ -1,7 +1,7 @@
-//! An ensemble under revision: every tree can be taken out, grown again on what the others leave,
-//! fitted and put back.
+//! An ensemble under revision: every tree can be taken out, grown again on the residuals of the
+//! others, fitted and put back.
 //!
-//! What is minimised is
+//! Minimised is
 //! `loss + Σ over trees [λ/2 Σ over nodes (x - x_parent)² + κ/2 Σ over rows x² + γ · splits]`,
 //! where `x` is the value of a node or, for κ, of the row's leaf. The κ term is what dropping trees
 //! at random would cost a squared loss on average; it adds κ to every hessian.
@@ -10,25 +10,28 @@ use swarmwood_model::Member;
 
 use super::state::{Carried, Flight};
 use super::{Arm, Frame};
-use crate::dataset::{Dataset, Plan};
-use crate::greedy::{Growth, Settings, grow, oblivious};
+use crate::budget::Budget;
+use crate::context::Context;
+use crate::greedy::grow::{TreeGrowth, TreeTask};
+use crate::greedy::{Settings, grow_tree};
 use crate::grown::Grown;
-use crate::objective::order::weighted_quantile;
 use crate::objective::{Curvature, Objective};
-use crate::pool::Pool;
 use crate::ridge::{self, Solution, Wish};
-use crate::shard::LeafSums;
-use crate::workers::{Begun, Placement, Scores, TreeSearch, Workers};
+use crate::stats::{
+    BackendError, BackendOptions, Client, LeafQuantile, LeafRows, LeafSlot, LeafSums, Reply,
+    RowSet, SnapshotHandle, TrainingSet, TreeHandle, TreeId, TreeSearch, Work, leaf_sums_of,
+    quantiles_of,
+};
 
 /// Newton steps for the leaf values of one tree; squared losses need one.
 const STEPS: usize = 3;
 
-/// A tree with the rows in its leaves.
+/// A tree of the ensemble; the leaves of its rows are behind the boundary.
 #[derive(Debug, Clone)]
 pub struct Placed {
     pub grown: Grown,
     pub output: usize,
-    placement: Placement,
+    handle: TreeHandle,
     /// All penalties of the tree.
     pub cost: f64,
 }
@@ -37,14 +40,43 @@ impl Placed {
     fn values(&self) -> Vec<f64> {
         self.grown.leaves.iter().map(|leaf| leaf.value).collect()
     }
+
+    /// Adds the values of its leaves to the scores of its rows.
+    fn shift(&self, values: Vec<f64>) -> Work {
+        Work::Shift { output: self.output, id: self.handle.id(), values }
+    }
+
+    fn put_in(&self) -> Work {
+        self.shift(self.values())
+    }
+
+    fn take_out(&self) -> Work {
+        self.shift(negative(&self.values()))
+    }
 }
 
 /// A state to come back to.
 #[derive(Debug, Clone)]
 pub struct Kept {
     trees: Vec<Placed>,
-    scores: Scores,
+    scores: SnapshotHandle,
     loss: f64,
+}
+
+/// A tree structure with what its leaves need: grown on the present derivatives, out of the scores.
+struct TreeCandidate {
+    grown: Grown,
+    output: usize,
+    handle: TreeHandle,
+    stats: LeafStats,
+}
+
+/// Statistics of the leaves of a tree that is out of the scores.
+#[derive(Debug, Clone)]
+struct LeafStats {
+    sums: Vec<LeafSums>,
+    /// For losses whose leaves take a quantile.
+    quantiles: Vec<LeafQuantile>,
 }
 
 /// Leaf values on trial; the scores hold them.
@@ -56,17 +88,18 @@ struct Trial {
 
 /// The ensemble.
 pub struct Ensemble<'a> {
-    workers: Workers<'a>,
+    client: Client<'a>,
     objective: &'a dyn Objective,
+    budget: &'a Budget,
+    context: Context<'a>,
     arm: Arm,
     growing: Settings,
     pub base: Vec<f64>,
-    start: Vec<f32>,
     pub shift: f64,
     pub trees: Vec<Placed>,
     /// Loss of all rows with all trees in.
     loss: f64,
-    /// Whether the loss is a parabola whose sums tell all.
+    /// Whether the loss is a parabola that leaf sums determine.
     quadratic: bool,
     /// Turns squared leaf values into units of the loss, for losses that are not about squares.
     unit: f64,
@@ -77,30 +110,30 @@ pub struct Ensemble<'a> {
 impl<'a> Ensemble<'a> {
     /// An ensemble without trees.
     pub fn new(
-        data: &Dataset,
-        valid: Option<&Dataset>,
-        objective: &'a dyn Objective,
+        set: TrainingSet<'a>,
         frame: &Frame,
         arm: &Arm,
-        pool: &'a Pool,
-    ) -> Self {
-        let Begun { mut workers, base, start, shift } =
-            Begun::new(data, valid, objective, pool, frame.memory);
-        workers.keep_derivatives();
-        let loss = workers.loss();
+        context: Context<'a>,
+    ) -> Result<Self, BackendError> {
+        let objective = set.objective;
+        let options = BackendOptions { memory: frame.memory, keep_derivatives: true };
+        let mut client = Client::open(set, options, context)?;
+        let loss = client.loss()?;
+        let data = client.data().clone();
         let unit = match objective.leaf_quantile() {
             // The mean absolute residual: a deviation of that size counts as one row's loss.
-            Some(_) if loss > 0.0 => data.rows() as f64 / loss,
+            Some(_) if loss > 0.0 => data.rows as f64 / loss,
             _ => 1.0,
         };
-        Ensemble {
-            workers,
+        Ok(Ensemble {
+            client,
             objective,
+            budget: context.budget,
+            context,
             arm: *arm,
             growing: frame.growing(1.0, arm.penalties()),
-            base,
-            start,
-            shift,
+            base: data.base,
+            shift: data.shift,
             trees: Vec::new(),
             loss,
             quadratic: objective.constant_hessian()
@@ -108,15 +141,20 @@ impl<'a> Ensemble<'a> {
                 && objective.leaf_quantile().is_none(),
             unit,
             work: 0,
-        }
+        })
     }
 
-    /// Whether there is no time left to finish what is begun.
-    pub fn hurried(&self) -> bool {
-        self.workers.hurried()
+    /// Whether the run was cancelled or its deadline has passed.
+    pub fn is_interrupted(&self) -> bool {
+        self.budget.is_interrupted()
     }
 
-    /// Whether the greedy start had the time to grow all its trees.
+    /// Whether the work limit allows so many trees more.
+    pub fn can_afford(&self, trees: usize) -> bool {
+        self.budget.remaining().is_none_or(|left| left >= trees as u64)
+    }
+
+    /// Whether the greedy start could grow all its trees.
     pub fn is_whole(&self) -> bool {
         self.trees.len() == self.rounds() * self.objective.outputs()
     }
@@ -143,182 +181,269 @@ impl<'a> Ensemble<'a> {
 
     /// How many features there are.
     pub fn features(&self) -> usize {
-        self.workers.layout().features().len()
+        self.client.layout().features().len()
     }
 
-    /// Adds a tree for each output, with a share of its leaf values.
-    pub fn add_round(&mut self, share: f64) {
-        for output in 0..self.objective.outputs() {
-            self.workers.derive(self.arm.kappa);
-            let (grown, placement) = self.grow(output, None);
-            let sums = self.workers.leaf_sums(output, &placement, grown.leaves.len());
-            let solution = self.step(&grown, &placement, &sums, None);
+    /// Messages sent to the rows so far.
+    pub fn messages(&self) -> u64 {
+        self.client.messages()
+    }
+
+    /// Adds a tree for each output, with a share of its leaf values. False if the work limit does
+    /// not allow it, or if the run was interrupted between two outputs: then the ensemble is as it
+    /// was, because a model needs whole rounds.
+    pub fn add_round(&mut self, share: f64) -> Result<bool, BackendError> {
+        let (before, outputs) = (self.trees.len(), self.objective.outputs());
+        if !self.can_afford(outputs) {
+            return Ok(false);
+        }
+        for output in 0..outputs {
+            if output > 0 && self.is_interrupted() {
+                for tree in self.trees.split_off(before) {
+                    self.client.push(tree.take_out());
+                }
+                return Ok(false);
+            }
+            self.derive();
+            let TreeCandidate { grown, handle, stats, .. } = self.grow(output, None)?;
+            let solution = self.step(&grown, &stats, None);
             let values: Vec<f64> = solution.values.iter().map(|value| value * share).collect();
-            let cost = self.cost(solution.penalty * share * share, &values, &sums, &grown);
-            self.workers.shift(output, &placement, &values);
-            let mut tree = Placed { grown, output, placement, cost };
+            let cost = self.cost(solution.penalty * share * share, &values, &stats.sums, &grown);
+            let mut tree = Placed { grown, output, handle, cost };
             set(&mut tree.grown, &values);
+            self.client.push(tree.put_in());
             self.trees.push(tree);
         }
-        self.loss = self.workers.loss();
+        self.loss = self.client.loss()?;
+        Ok(true)
     }
 
-    /// Sums every score up anew, so that rounding does not pile up.
-    pub fn settle(&mut self) {
-        self.workers.reset(&self.start);
+    /// Adds every score up anew, so that rounding errors do not accumulate.
+    pub fn settle(&mut self) -> Result<(), BackendError> {
+        self.client.push(Work::ResetScores {});
         for tree in &self.trees {
-            self.workers.shift(tree.output, &tree.placement, &tree.values());
+            self.client.push(tree.put_in());
         }
-        self.loss = self.workers.loss();
+        self.loss = self.client.loss()?;
+        Ok(())
     }
 
-    /// Grows tree `at` again on what the others leave, and keeps it if the value falls; else tries
-    /// the old tree with new leaf values. Answers whether anything changed.
-    pub fn improve(&mut self, at: usize) -> bool {
+    /// Grows tree `at` again on the residuals of the others, and keeps it if the value falls; else
+    /// tries the old tree with new leaf values. Returns whether anything changed.
+    pub fn improve(&mut self, at: usize) -> Result<bool, BackendError> {
+        if !self.can_afford(1) {
+            return Ok(false);
+        }
         let before = self.loss + self.trees[at].cost;
-        let output = self.trees[at].output;
-        let out = self.take_out(at);
-        let (grown, placement) = self.grow(output, None);
-        let trial = self.fit(output, &grown, &placement, out);
+        self.client.push(self.trees[at].take_out());
+        self.derive();
+        // The sums of the old tree travel with the first question about the new one.
+        let old_sums = self.quadratic.then(|| {
+            let work = leaf_sums(&self.trees[at]);
+            self.client.defer(work)
+        });
+
+        let candidate = self.grow(self.trees[at].output, None)?;
+        let old_sums = match old_sums {
+            Some(ticket) => Some(leaf_sums_of(self.client.take(ticket)?)?),
+            None => None,
+        };
+        let out = self.loss_without(at, old_sums.as_deref());
+        let trial = self.fit(&candidate, out)?;
         if falls(trial.loss + trial.cost, before) {
-            self.accept(at, Some((grown, placement)), trial);
-            return true;
+            self.accept(at, Some(candidate), trial);
+            return Ok(true);
         }
-        self.workers.shift(output, &placement, &negative(&trial.values));
+
+        let (output, id) = (candidate.output, candidate.handle.id());
+        self.client.push(Work::Shift { output, id, values: negative(&trial.values) });
         if !self.quadratic {
-            self.workers.derive(self.arm.kappa);
+            self.derive();
         }
-        self.refit_out(at, out, before)
+        self.refit_out(at, old_sums, before)
     }
 
     /// Finds new leaf values for tree `at` and keeps them if the value falls.
-    pub fn refit(&mut self, at: usize) -> bool {
+    pub fn refit(&mut self, at: usize) -> Result<bool, BackendError> {
         let before = self.loss + self.trees[at].cost;
-        let out = self.take_out(at);
-        self.refit_out(at, out, before)
+        self.client.push(self.trees[at].take_out());
+        self.derive();
+        self.refit_out(at, None, before)
     }
 
-    fn refit_out(&mut self, at: usize, out: f64, before: f64) -> bool {
-        let tree = self.trees[at].clone();
-        let trial = self.fit(tree.output, &tree.grown, &tree.placement, out);
+    /// Fits leaf values to tree `at`, which is out of the scores. `sums` are those of its leaves,
+    /// where they are known.
+    fn refit_out(
+        &mut self,
+        at: usize,
+        sums: Option<Vec<LeafSums>>,
+        before: f64,
+    ) -> Result<bool, BackendError> {
+        let Placed { grown, output, handle, cost } = self.trees[at].clone();
+        let stats = match sums {
+            Some(sums) => LeafStats { sums, quantiles: Vec::new() },
+            None => self.leaf_stats(output, handle.id(), grown.leaves.len())?,
+        };
+        let known = self.quadratic.then_some(&stats.sums[..]);
+        let out = self.loss_without(at, known);
+        let candidate = TreeCandidate { grown, output, handle, stats };
+        let trial = self.fit(&candidate, out)?;
         if falls(trial.loss + trial.cost, before) {
             self.accept(at, None, trial);
-            return true;
+            return Ok(true);
         }
-        self.workers.shift(tree.output, &tree.placement, &negative(&trial.values));
-        self.workers.shift(tree.output, &tree.placement, &tree.values());
-        self.loss = before - tree.cost;
-        false
+        self.client.push(self.trees[at].shift(negative(&trial.values)));
+        self.client.push(self.trees[at].put_in());
+        self.loss = before - cost;
+        Ok(false)
     }
 
     /// Replaces trees by new ones grown one after the other from some of the features, whatever the
-    /// value becomes.
-    pub fn ruin(&mut self, chosen: &[usize], mut allowed: impl FnMut(usize) -> Vec<bool>) {
-        for &at in chosen {
-            let tree = &self.trees[at];
-            self.workers.shift(tree.output, &tree.placement, &negative(&tree.values()));
+    /// value becomes. Does nothing and returns false if the work limit does not allow it.
+    pub fn ruin(
+        &mut self,
+        chosen: &[usize],
+        mut allowed: impl FnMut(usize) -> Vec<bool>,
+    ) -> Result<bool, BackendError> {
+        if !self.can_afford(chosen.len()) {
+            return Ok(false);
         }
-        self.loss = if self.quadratic { self.workers.loss() } else { 0.0 };
         for &at in chosen {
-            let output = self.trees[at].output;
-            self.workers.derive(self.arm.kappa);
-            let (grown, placement) = self.grow(output, Some(allowed(at)));
-            let trial = self.fit(output, &grown, &placement, self.loss);
-            self.accept(at, Some((grown, placement)), trial);
+            self.client.push(self.trees[at].take_out());
         }
+        self.loss = if self.quadratic { self.client.loss()? } else { 0.0 };
+        for &at in chosen {
+            self.derive();
+            let candidate = self.grow(self.trees[at].output, Some(allowed(at)))?;
+            let trial = self.fit(&candidate, self.loss)?;
+            self.accept(at, Some(candidate), trial);
+        }
+        Ok(true)
     }
 
-    /// Takes a tree out of the scores; answers the loss that is left, where sums tell it.
-    fn take_out(&mut self, at: usize) -> f64 {
-        let tree = &self.trees[at];
-        self.workers.shift(tree.output, &tree.placement, &negative(&tree.values()));
-        self.workers.derive(self.arm.kappa);
-        if !self.quadratic {
-            return 0.0;
-        }
-        let sums = self.workers.leaf_sums(tree.output, &tree.placement, tree.grown.leaves.len());
-        self.loss - self.change(&tree.values(), &sums)
+    fn derive(&mut self) {
+        self.client.push(Work::Derive { extra_hessian: self.arm.kappa });
     }
 
-    fn accept(&mut self, at: usize, structure: Option<(Grown, Placement)>, trial: Trial) {
+    /// The loss without tree `at`, where the sums of its leaves determine it.
+    fn loss_without(&self, at: usize, sums: Option<&[LeafSums]>) -> f64 {
+        sums.map_or(0.0, |sums| self.loss - self.change(&self.trees[at].values(), sums))
+    }
+
+    fn accept(&mut self, at: usize, structure: Option<TreeCandidate>, trial: Trial) {
         let tree = &mut self.trees[at];
-        if let Some((grown, placement)) = structure {
+        if let Some(TreeCandidate { grown, handle, .. }) = structure {
             tree.grown = grown;
-            tree.placement = placement;
+            tree.handle = handle;
         }
         set(&mut tree.grown, &trial.values);
         tree.cost = trial.cost;
         self.loss = trial.loss;
     }
 
-    fn grow(&mut self, output: usize, allowed: Option<Vec<bool>>) -> (Grown, Placement) {
-        let allowed = allowed.unwrap_or_else(|| vec![true; self.workers.layout().features().len()]);
+    /// Grows a tree on the present derivatives; the statistics of its leaves come along.
+    fn grow(
+        &mut self,
+        output: usize,
+        allowed: Option<Vec<bool>>,
+    ) -> Result<TreeCandidate, BackendError> {
+        let allowed = allowed.unwrap_or_else(|| vec![true; self.features()]);
         let search = TreeSearch { allowed, penalties: self.growing.penalties };
-        let grow =
-            if self.growing.growth == Growth::Oblivious { oblivious::grow } else { grow::grow };
-        let (grown, slots) = grow(&mut self.workers, output, None, search, &self.growing);
+        let handle = self.client.new_tree();
+        let (id, quantile) = (handle.id(), self.objective.leaf_quantile());
+        let leaf_work = |leaves: &[LeafSlot], count: usize| {
+            let mut work = vec![Work::AssignSlots { id, leaves: leaves.to_vec() }];
+            work.extend(leaf_questions(output, id, count, quantile));
+            work
+        };
+        let task = TreeTask { output, sample: None, search, leaf_work: &leaf_work };
+        let TreeGrowth { tree, replies, .. } =
+            grow_tree(&mut self.client, task, &self.growing, self.context)?;
         self.work += 1;
-        let placement = self.workers.place(&slots);
-        (grown, placement)
+        // The first reply is that of the assignment.
+        let stats = self.stats_of(replies.into_iter().skip(1))?;
+        Ok(TreeCandidate { grown: tree, output, handle, stats })
     }
 
-    /// Fits leaf values to a tree that is out, with derivatives at hand, and puts it in. `out` is
-    /// the loss without it.
-    fn fit(&mut self, output: usize, grown: &Grown, placement: &Placement, out: f64) -> Trial {
-        let mut sums = self.workers.leaf_sums(output, placement, grown.leaves.len());
-        let mut solution = self.step(grown, placement, &sums, None);
-        self.workers.shift(output, placement, &solution.values);
+    /// Statistics of the leaves of a tree at the present derivatives and scores.
+    fn leaf_stats(
+        &mut self,
+        output: usize,
+        id: TreeId,
+        leaves: usize,
+    ) -> Result<LeafStats, BackendError> {
+        let questions = leaf_questions(output, id, leaves, self.objective.leaf_quantile());
+        let replies = self.client.ask_all(questions)?;
+        self.stats_of(replies.into_iter())
+    }
+
+    fn stats_of(
+        &self,
+        mut replies: impl Iterator<Item = Reply>,
+    ) -> Result<LeafStats, BackendError> {
+        let sums = leaf_sums_of(replies.next())?;
+        let quantiles = match self.objective.leaf_quantile() {
+            Some(_) => quantiles_of(replies.next())?,
+            None => Vec::new(),
+        };
+        Ok(LeafStats { sums, quantiles })
+    }
+
+    /// Fits leaf values to a tree that is out of the scores, and puts it in. `out` is the loss
+    /// without it.
+    fn fit(&mut self, candidate: &TreeCandidate, out: f64) -> Result<Trial, BackendError> {
+        let TreeCandidate { grown, output, handle, stats } = candidate;
+        let (output, id, leaves) = (*output, handle.id(), grown.leaves.len());
+        let mut solution = self.step(grown, stats, None);
+        self.client.push(Work::Shift { output, id, values: solution.values.clone() });
         if self.quadratic {
-            let loss = out + self.change(&solution.values, &sums);
-            let cost = self.cost(solution.penalty, &solution.values, &sums, grown);
-            return Trial { values: solution.values, loss, cost };
+            let loss = out + self.change(&solution.values, &stats.sums);
+            let cost = self.cost(solution.penalty, &solution.values, &stats.sums, grown);
+            return Ok(Trial { values: solution.values, loss, cost });
         }
+
+        let mut last = stats.clone();
         if self.objective.leaf_quantile().is_none() {
             for _ in 1..STEPS {
-                self.workers.derive(self.arm.kappa);
-                sums = self.workers.leaf_sums(output, placement, grown.leaves.len());
-                let next = self.step(grown, placement, &sums, Some(&solution.values));
-                let moved: Vec<f64> =
+                self.derive();
+                last = self.leaf_stats(output, id, leaves)?;
+                let next = self.step(grown, &last, Some(&solution.values));
+                let moved =
                     next.values.iter().zip(&solution.values).map(|(new, old)| new - old).collect();
-                self.workers.shift(output, placement, &moved);
+                self.client.push(Work::Shift { output, id, values: moved });
                 solution = next;
             }
         }
-        let loss = self.workers.loss();
-        let cost = self.cost(solution.penalty, &solution.values, &sums, grown);
-        Trial { values: solution.values, loss, cost }
+        let loss = self.client.loss()?;
+        let cost = self.cost(solution.penalty, &solution.values, &last.sums, grown);
+        Ok(Trial { values: solution.values, loss, cost })
     }
 
     /// One step towards the best leaf values: the minimum of the parabola that touches the loss at
-    /// the present ones, which the sums over leaves tell.
-    fn step(
-        &self,
-        grown: &Grown,
-        placement: &Placement,
-        sums: &[LeafSums],
-        at: Option<&[f64]>,
-    ) -> Solution {
+    /// the present ones, which the statistics of leaves determine.
+    fn step(&self, grown: &Grown, stats: &LeafStats, at: Option<&[f64]>) -> Solution {
         let wishes: Vec<Wish> = match self.objective.leaf_quantile() {
-            Some(alpha) => {
-                let residuals =
-                    self.workers.leaf_residuals(placement, grown.leaves.len()).into_iter();
-                residuals.map(|residuals| quantile_wish(residuals, alpha)).collect()
+            Some(_) => {
+                let of_leaf = |quantile: &LeafQuantile| Wish {
+                    h: quantile.weight,
+                    b: quantile.weight * quantile.value,
+                };
+                stats.quantiles.iter().map(of_leaf).collect()
             }
             None => {
                 let pull = |leaf: usize, sum: &LeafSums| {
                     at.map_or(0.0, |values| (sum.h - self.arm.kappa * sum.weight) * values[leaf])
                         - sum.g
                 };
-                sums.iter()
-                    .enumerate()
-                    .map(|(leaf, sum)| Wish { h: sum.h, b: pull(leaf, sum) })
-                    .collect()
+                let of_leaf =
+                    |(leaf, sum): (usize, &LeafSums)| Wish { h: sum.h, b: pull(leaf, sum) };
+                stats.sums.iter().enumerate().map(of_leaf).collect()
             }
         };
         ridge::solve(grown, &wishes, self.arm.lambda, self.arm.ridge)
     }
 
-    /// What leaf values change of a quadratic loss, given the sums without them.
+    /// By how much leaf values change a quadratic loss, given the sums without them.
     fn change(&self, values: &[f64], sums: &[LeafSums]) -> f64 {
         let of_leaf = |(value, sum): (&f64, &LeafSums)| {
             sum.g * value + 0.5 * (sum.h - self.arm.kappa * sum.weight) * value * value
@@ -334,47 +459,54 @@ impl<'a> Ensemble<'a> {
     }
 
     /// A copy of the state.
-    pub fn keep(&self) -> Kept {
-        Kept { trees: self.trees.clone(), scores: self.workers.scores(), loss: self.loss }
+    pub fn keep(&mut self) -> Kept {
+        let scores = self.client.save_scores();
+        Kept { trees: self.trees.clone(), scores, loss: self.loss }
     }
 
     /// Goes back to a copy.
     pub fn restore(&mut self, kept: Kept) {
-        self.workers.set_scores(&kept.scores);
+        self.client.push(Work::RestoreScores { id: kept.scores.id() });
         self.trees = kept.trees;
         self.loss = kept.loss;
     }
 
     /// Takes over the trees of an earlier run.
-    pub fn resume(&mut self, flight: Flight) {
+    pub fn resume(&mut self, flight: Flight) -> Result<(), BackendError> {
         self.trees = flight
             .trees
             .into_iter()
             .map(|Carried { grown, output, cost }| {
-                let placement = self.workers.locate(&grown);
-                Placed { grown, output, placement, cost }
+                let handle = self.client.assign_tree(grown.clone());
+                Placed { grown, output, handle, cost }
             })
             .collect();
         self.work = flight.work;
-        self.settle();
+        self.settle()
     }
 
-    /// Scores of the training rows in row order, output after output.
-    pub fn training_scores(&self) -> Vec<Vec<f32>> {
-        self.workers.training_scores()
+    /// Scores of the training rows in row order, one vector per output.
+    pub fn training_scores(&mut self) -> Result<Vec<Vec<f32>>, BackendError> {
+        self.client.scores(RowSet::Training)
     }
 
     /// Scores of the validation rows under the present trees; to be asked once.
-    pub fn valid_scores(&mut self, plan: &Plan) -> Vec<Vec<f32>> {
-        for tree in &self.trees {
-            self.workers.add(tree.output, &tree.grown, 1.0, false, true);
+    pub fn valid_scores(&mut self) -> Result<Vec<Vec<f32>>, BackendError> {
+        for Placed { grown, output, .. } in &self.trees {
+            self.client.push(Work::AddTree {
+                output: *output,
+                tree: grown.clone(),
+                factor: 1.0,
+                training: false,
+                validation: true,
+            });
         }
-        self.workers.valid_scores(plan)
+        self.client.scores(RowSet::Validation)
     }
 
     /// The trees of a model.
     pub fn members(&self) -> Vec<Member> {
-        let layout = self.workers.layout();
+        let layout = self.client.layout();
         self.trees
             .iter()
             .map(|tree| Member { output: tree.output as u32, shape: tree.grown.to_shape(layout) })
@@ -382,9 +514,17 @@ impl<'a> Ensemble<'a> {
     }
 }
 
-fn quantile_wish(mut residuals: Vec<(f32, f32)>, alpha: f64) -> Wish {
-    let weight: f64 = residuals.iter().map(|&(_, weight)| f64::from(weight)).sum();
-    Wish { h: weight, b: weight * weighted_quantile(&mut residuals, alpha).unwrap_or(0.0) }
+/// What must be known of the leaves of a tree to fit their values.
+fn leaf_questions(output: usize, id: TreeId, leaves: usize, quantile: Option<f64>) -> Vec<Work> {
+    let mut work = vec![Work::LeafSums { output, id, leaves }];
+    let rows = LeafRows::Tree { id, leaves };
+    work.extend(quantile.map(|alpha| Work::LeafQuantiles { rows, alpha }));
+    work
+}
+
+fn leaf_sums(tree: &Placed) -> Work {
+    let leaves = tree.grown.leaves.len();
+    Work::LeafSums { output: tree.output, id: tree.handle.id(), leaves }
 }
 
 fn set(grown: &mut Grown, values: &[f64]) {

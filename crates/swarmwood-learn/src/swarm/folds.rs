@@ -9,13 +9,16 @@ use super::ensemble::Ensemble;
 use super::menu::{Candidate, Way};
 use super::score::Unseen;
 use super::{Stage, backfit};
+use crate::budget::Budget;
+use crate::context::Context;
 use crate::dataset::Dataset;
-use crate::event::Flow;
+use crate::event::{Event, Flow};
 use crate::fold_split::FoldSplit;
 use crate::greedy;
 use crate::metric::Watch;
 use crate::objective::Objective;
 use crate::pool::Pool;
+use crate::stats::{BackendError, TrainingSet};
 
 /// Below this many rows all folds are used, above it two: fits then differ by less than their
 /// noise.
@@ -64,35 +67,30 @@ pub fn deal(data: &Dataset, classes: bool, seed: u64, pool: &Pool) -> Vec<Fold> 
 pub fn judge(
     fold: &Fold,
     candidate: &Candidate,
-    objective: &dyn Objective,
-    pool: &Pool,
+    set: TrainingSet<'_>,
+    context: Context<'_>,
     halt: &(dyn Fn() -> bool + Sync),
-) -> Judged {
+) -> Result<Judged, BackendError> {
+    let objective = set.objective;
+    let set = TrainingSet { data: &fold.train, valid: Some(&fold.test), ..set };
     let (scores, shift, work) = match &candidate.way {
         Way::Greedy { rate, penalties } => {
             let settings = candidate.frame.growing(*rate, *penalties);
-            let fit = greedy::train(
-                &fold.train,
-                Some(&fold.test),
-                objective,
-                &settings,
-                pool,
-                &mut |_| flow(halt),
-            );
+            let budget = Budget::unlimited();
+            let mut observer = |_: &Event| {
+                if halt() || context.budget.is_interrupted() {
+                    budget.cancel();
+                }
+            };
+            let context = Context { budget: &budget, ..context };
+            let fit = greedy::train(set, &settings, context, &mut observer)?;
             (fit.valid_scores, fit.shift, candidate.frame.trees)
         }
         Way::Search(arm) => {
             let tell = &mut |_: Stage, _: usize, _: usize, _: &Ensemble<'_>| flow(halt);
-            let mut ensemble = Ensemble::new(
-                &fold.train,
-                Some(&fold.test),
-                objective,
-                &candidate.frame,
-                arm,
-                pool,
-            );
-            backfit::backfit(&mut ensemble, tell);
-            (ensemble.valid_scores(&fold.test.plan), ensemble.shift, ensemble.work)
+            let mut ensemble = Ensemble::new(set, &candidate.frame, arm, context)?;
+            backfit::backfit(&mut ensemble, tell)?;
+            (ensemble.valid_scores()?, ensemble.shift, ensemble.work)
         }
         Way::Constant => {
             let target: Vec<f64> =
@@ -101,7 +99,7 @@ pub fn judge(
             (base.iter().map(|&base| vec![base as f32; fold.test.rows()]).collect(), 0.0, 0)
         }
     };
-    Judged { unseen: unseen(&fold.test, &scores, shift, objective), work }
+    Ok(Judged { unseen: unseen(&fold.test, &scores, shift, objective), work })
 }
 
 /// What a listener that only knows when to halt says.

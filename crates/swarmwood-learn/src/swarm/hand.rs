@@ -15,6 +15,7 @@ use super::menu::{self, Candidate, Way};
 use super::state::{Flight, InHand};
 use super::{Progress, Stage, backfit};
 use crate::event::Flow;
+use crate::stats::{BackendError, TrainingSet};
 
 /// Below this many rows all greedy trees are grown in some hundredths of a second.
 const QUICK_ROWS: usize = 100_000;
@@ -49,7 +50,11 @@ struct Begin {
 impl Choosing<'_> {
     /// Takes a fit in hand, or goes on with it. `exact` says whether all greedy candidates have
     /// told the noise.
-    pub(super) fn hold(&mut self, exact: bool, watch: &mut dyn FnMut(&Progress<'_>) -> Flow) {
+    pub(super) fn hold(
+        &mut self,
+        exact: bool,
+        watch: &mut dyn FnMut(&Progress<'_>) -> Flow,
+    ) -> Result<(), BackendError> {
         let past = self.past.held.take_if(|past| past.exact == exact);
         // Where few folds are compared, a second fit to all rows would cost too large a share of
         // the run.
@@ -59,10 +64,10 @@ impl Choosing<'_> {
             && (all_folds || !exact)
             && self.past.held.is_none();
         if past.is_none() && !wanted {
-            return;
+            return Ok(());
         }
         let candidate = menu::likeliest(&self.settings.frames[0], &self.facts);
-        let Way::Search(arm) = candidate.way else { return };
+        let Way::Search(arm) = candidate.way else { return Ok(()) };
         let sweeps = match (exact, all_folds) {
             (true, _) => arm.sweeps,
             (false, true) => arm.sweeps.div_ceil(2),
@@ -73,7 +78,7 @@ impl Choosing<'_> {
         // Of few rows the search comes first: what to measure it by is then grown as soon as it is
         // in hand.
         let later = !exact && self.data.rows() < QUICK_ROWS;
-        let boosted = if later { self.owed() } else { self.boost() };
+        let boosted = if later { self.owed() } else { self.boost()? };
         let begin = match (past, &before) {
             // The trees of the greedy fit were counted the first time.
             (Some(past), _) => Begin { flight: Some(past.flight), spent: past.spent },
@@ -93,9 +98,10 @@ impl Choosing<'_> {
             exact,
             spent: begin.spent,
         };
-        let flow = self.sweep_on(&mut held, begin.flight, sweeps, before.as_ref(), others, watch);
+        let flow =
+            self.sweep_on(&mut held, begin.flight, sweeps, before.as_ref(), others, watch)?;
         self.stopped |= flow == Flow::Stop;
-        self.boost();
+        self.boost()?;
         self.work = others + held.spent + held.flight.work;
         let cut = self.pool.hurried() && held.flight.trees.len() < self.trees_of(&held.candidate);
         self.held = match before {
@@ -107,6 +113,7 @@ impl Choosing<'_> {
             }
             _ => Some(held),
         };
+        Ok(())
     }
 
     /// Starts the fit, or takes it up where it was, and does sweeps until so many are done.
@@ -118,8 +125,8 @@ impl Choosing<'_> {
         before: Option<&Held>,
         others: usize,
         watch: &mut dyn FnMut(&Progress<'_>) -> Flow,
-    ) -> Flow {
-        let Way::Search(arm) = held.candidate.way else { return Flow::Continue };
+    ) -> Result<Flow, BackendError> {
+        let Way::Search(arm) = held.candidate.way else { return Ok(Flow::Continue) };
         let (weight, budget, greedy_loss) =
             (self.weight(), self.settings.budget, self.greedy_loss());
         let (exact, spent) = (held.exact, held.spent);
@@ -151,18 +158,18 @@ impl Choosing<'_> {
             });
             if budget > 0 && work >= budget || (self.halt)() { Flow::Stop } else { flow }
         };
-        let mut ensemble =
-            Ensemble::new(self.data, None, self.objective, &held.candidate.frame, &arm, self.pool);
+        let set = TrainingSet { valid: None, ..self.set };
+        let mut ensemble = Ensemble::new(set, &held.candidate.frame, &arm, self.context)?;
         let mut flow = Flow::Continue;
         match begin {
-            Some(flight) => ensemble.resume(flight),
-            None => flow = backfit::start(&mut ensemble, &mut tell),
+            Some(flight) => ensemble.resume(flight)?,
+            None => flow = backfit::start(&mut ensemble, &mut tell)?,
         }
         if flow == Flow::Continue {
-            flow = backfit::sweeps(&mut ensemble, from..sweeps, &mut tell);
+            flow = backfit::sweeps(&mut ensemble, from..sweeps, &mut tell)?;
         }
         held.loss = ensemble.loss() / weight;
         held.flight = Flight::of(Stage::Sweeps, done, &ensemble);
-        flow
+        Ok(flow)
     }
 }

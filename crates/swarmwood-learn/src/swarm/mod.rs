@@ -26,13 +26,12 @@ mod tests;
 use swarmwood_model::Member;
 use swarmwood_search::Datum;
 
-use crate::dataset::Dataset;
+use crate::context::Context;
 use crate::event::Flow;
 use crate::greedy::{self, Growth};
 use crate::metric::Watch;
-use crate::objective::Objective;
-use crate::pool::Pool;
 use crate::split::{Penalties, Ridge};
+use crate::stats::{BackendError, TrainingSet};
 use ensemble::Ensemble;
 
 /// The size and growth of an ensemble.
@@ -220,19 +219,24 @@ pub enum SearchError {
     State(String),
     /// No thread could be started.
     Threads(String),
+    /// The rows could not be worked on.
+    Backend(BackendError),
 }
 
-/// Searches. The rows of `valid` are scored, never learnt from. `past` is the state that an earlier
-/// run with the same rows and settings told last: the run goes on from there, and ends as if it had
-/// never been interrupted.
+impl From<BackendError> for SearchError {
+    fn from(error: BackendError) -> Self {
+        SearchError::Backend(error)
+    }
+}
+
+/// Searches. `past` is the state that an earlier run with the same rows and settings told last: the
+/// run goes on from there, and ends as if it had never been interrupted.
 pub fn train(
-    data: &Dataset,
-    valid: Option<&Dataset>,
-    objective: &dyn Objective,
+    set: TrainingSet<'_>,
     settings: &Settings,
-    pool: &Pool,
+    context: Context<'_>,
     past: Option<&Datum>,
     ears: Ears<'_>,
 ) -> Result<Found, SearchError> {
-    choose::Choosing::new(data, valid, objective, settings, pool, ears.halt)?.run(past, ears.watch)
+    choose::Choosing::new(set, settings, context, ears.halt)?.run(past, ears.watch)
 }

@@ -14,6 +14,7 @@ use super::backfit::{shuffled, sweep_in};
 use super::ensemble::{Ensemble, falls};
 use super::{Stage, Tell};
 use crate::event::Flow;
+use crate::stats::BackendError;
 
 /// Streams of the choice of trees and features.
 const PAIR_STREAM: u64 = 6 << 32;
@@ -25,18 +26,24 @@ const RUINED: usize = 2;
 const POLISHING: usize = 4;
 
 /// Sweeps until the value is below `before`, or until it seems that it never will be.
-fn polish(ensemble: &mut Ensemble<'_>, before: f64, seed: u64, iteration: usize) {
+fn polish(
+    ensemble: &mut Ensemble<'_>,
+    before: f64,
+    seed: u64,
+    iteration: usize,
+) -> Result<(), BackendError> {
     let mut last = ensemble.value();
     for round in 0..POLISHING {
-        sweep_in(ensemble, &shuffled(ensemble.trees.len(), seed, iteration * POLISHING + round));
+        sweep_in(ensemble, &shuffled(ensemble.trees.len(), seed, iteration * POLISHING + round))?;
         let now = ensemble.value();
         // Sweeps gain less and less: what is missing after this one is not gained by the rest if it
         // is twice the last.
         if falls(now, before) || now - before > 2.0 * (last - now) {
-            return;
+            break;
         }
         last = now;
     }
+    Ok(())
 }
 
 /// Does some iterations.
@@ -45,35 +52,38 @@ pub fn search(
     seed: u64,
     iterations: Range<usize>,
     tell: &mut Tell<'_>,
-) -> Flow {
+) -> Result<Flow, BackendError> {
     let (trees, features) = (ensemble.trees.len(), ensemble.features());
     for iteration in iterations.clone() {
         let kept = ensemble.keep();
         let before = ensemble.value();
         let mut stream = Stream::new(seed, PAIR_STREAM + iteration as u64, 0);
         let chosen = stream.sample_without(trees, RUINED.min(trees));
-        ensemble.ruin(&chosen, |_| {
+        let ruined = ensemble.ruin(&chosen, |_| {
             let mut allowed = vec![false; features];
             stream
                 .sample_without(features, features.div_ceil(2))
                 .into_iter()
                 .for_each(|at| allowed[at] = true);
             allowed
-        });
-        chosen.iter().for_each(|&at| {
-            ensemble.improve(at);
-        });
-        polish(ensemble, before, seed, iteration);
+        })?;
+        if !ruined {
+            return Ok(Flow::Stop);
+        }
+        for &at in &chosen {
+            ensemble.improve(at)?;
+        }
+        polish(ensemble, before, seed, iteration)?;
         if !falls(ensemble.value(), before) {
             ensemble.restore(kept);
         }
-        if ensemble.hurried() {
+        if ensemble.is_interrupted() {
             // What was cut short is no step, and is not told.
-            return Flow::Stop;
+            return Ok(Flow::Stop);
         }
         if tell(Stage::Pairs, iteration + 1, iterations.end, ensemble) == Flow::Stop {
-            return Flow::Stop;
+            return Ok(Flow::Stop);
         }
     }
-    Flow::Continue
+    Ok(Flow::Continue)
 }

@@ -1,14 +1,33 @@
 //! What the search must keep: its books, its descent, the best of all structures on tiny tables,
 //! one answer for any number of threads, and the sense to fall back on greedy boosting.
 
+use std::sync::Arc;
+
 use swarmwood_model::{Feature, Kind};
 use swarmwood_search::rng::Stream;
 
 use super::*;
 use crate::bins::layout::Layout;
+use crate::budget::Budget;
 use crate::data::{Chunk, Column};
-use crate::objective::{Spec, make};
-use crate::pool::hurried_after;
+use crate::dataset::Dataset;
+use crate::objective::{Objective, Spec, make};
+use crate::pool::{Pool, hurried_after};
+use crate::stats::{BackendFactory, LocalBackends, LoopbackBackends};
+
+/// Searches with an unlimited budget.
+fn search(
+    (data, valid): (&Dataset, Option<&Dataset>),
+    objective: &dyn Objective,
+    settings: &Settings,
+    pool: &Pool,
+    past: Option<&Datum>,
+    ears: Ears<'_>,
+) -> Result<Found, SearchError> {
+    let budget = Budget::unlimited();
+    let context = Context { pool, budget: &budget };
+    train(TrainingSet::new(data, valid, objective), settings, context, past, ears)
+}
 
 fn data(columns: Vec<Vec<f64>>, target: Vec<f64>, weight: Vec<f64>) -> Dataset {
     let rows = target.len();
@@ -109,14 +128,16 @@ fn the_value_is_what_a_fresh_sum_gives_and_never_rises() {
                 }
                 Flow::Continue
             };
-            let mut ensemble = Ensemble::new(&data, None, &*objective, &frame, &arm, &pool);
-            backfit::backfit(&mut ensemble, &mut tell);
-            pairs::search(&mut ensemble, 1, 0..arm.pairs, &mut tell);
+            let context = Context { pool: &pool, budget: &Budget::unlimited() };
+            let set = TrainingSet::new(&data, None, &*objective);
+            let mut ensemble = Ensemble::new(set, &frame, &arm, context).unwrap();
+            backfit::backfit(&mut ensemble, &mut tell).unwrap();
+            pairs::search(&mut ensemble, 1, 0..arm.pairs, &mut tell).unwrap();
             let start = ensemble.loss();
             for at in 0..ensemble.trees.len() {
-                ensemble.improve(at);
+                ensemble.improve(at).unwrap();
                 let kept = ensemble.value();
-                ensemble.settle();
+                ensemble.settle().unwrap();
                 let fresh = ensemble.value();
                 assert!(
                     (kept - fresh).abs() <= 1e-5 * fresh.abs(),
@@ -124,7 +145,7 @@ fn the_value_is_what_a_fresh_sum_gives_and_never_rises() {
                     objective.name()
                 );
             }
-            let constant = Ensemble::new(&data, None, &*objective, &frame, &arm, &pool).loss();
+            let constant = Ensemble::new(set, &frame, &arm, context).unwrap().loss();
             assert!(start < constant, "{} {growth:?}: {start} {constant}", objective.name());
         }
     }
@@ -215,18 +236,52 @@ fn on_tiny_tables_the_search_finds_the_best_of_all_structures() {
             ..arm()
         };
         let mut quiet = |_: Stage, _: usize, _: usize, _: &Ensemble<'_>| Flow::Continue;
-        let mut ensemble = Ensemble::new(&data, None, &*objective, &frame, &arm, &pool);
-        backfit::backfit(&mut ensemble, &mut quiet);
-        pairs::search(&mut ensemble, seed, 0..arm.pairs, &mut quiet);
-        backfit::agree(&mut ensemble);
+        let context = Context { pool: &pool, budget: &Budget::unlimited() };
+        let set = TrainingSet::new(&data, None, &*objective);
+        let mut ensemble = Ensemble::new(set, &frame, &arm, context).unwrap();
+        backfit::backfit(&mut ensemble, &mut quiet).unwrap();
+        pairs::search(&mut ensemble, seed, 0..arm.pairs, &mut quiet).unwrap();
+        backfit::agree(&mut ensemble).unwrap();
         let found = ensemble.value();
         assert!(found > best - 1e-4 * best, "nothing is below the best of all: {found} {best}");
         assert!(found < best + 2e-3 * best, "seed {seed}: found {found}, best {best}");
     }
 }
 
+/// How many messages the steps of the search send: a tree grown again costs one per leaf, and one
+/// where its old leaves are fitted instead.
 #[test]
-fn threads_change_nothing() {
+fn messages_per_step_are_few() {
+    let pool = Pool::new(1).unwrap();
+    for (spec, refit) in [(Spec::Squared, 1), (Spec::Logistic, 4), (Spec::Absolute, 2)] {
+        let (data, objective) = (for_spec(&spec, 900), make(&spec));
+        let (frame, arm) = (frame(3, 8, Growth::Leaf), Arm { gamma: 0.0, ..arm() });
+        let context = Context { pool: &pool, budget: &Budget::unlimited() };
+        let set = TrainingSet::new(&data, None, &*objective);
+        let mut ensemble = Ensemble::new(set, &frame, &arm, context).unwrap();
+        for _ in 0..3 {
+            let before = ensemble.messages();
+            assert!(ensemble.add_round(0.5).unwrap());
+            // Seven splits after the root, and the loss.
+            assert_eq!(ensemble.messages() - before, 9, "{spec:?}");
+        }
+        for at in 0..3 {
+            assert_eq!(ensemble.trees[at].grown.leaves.len(), 8);
+            let before = ensemble.messages();
+            ensemble.refit(at).unwrap();
+            assert_eq!(ensemble.messages() - before, refit, "{spec:?}");
+
+            let before = ensemble.messages();
+            ensemble.improve(at).unwrap();
+            // The sums of a quadratic loss serve the old leaves as well.
+            let fit = if spec == Spec::Squared { 0 } else { 2 * refit - 1 };
+            assert!(ensemble.messages() - before <= 8 + fit, "{spec:?}");
+        }
+    }
+}
+
+#[test]
+fn threads_and_backends_change_nothing() {
     for spec in [Spec::Squared, Spec::Softmax { classes: 3 }] {
         let (data, objective) = (for_spec(&spec, 700), make(&spec));
         let settings = Settings {
@@ -235,8 +290,15 @@ fn threads_change_nothing() {
         };
         let run = |threads: usize| {
             let pool = Pool::new(threads).unwrap();
-            train(&data, None, &*objective, &settings, &pool, None, ears(&mut |_| Flow::Continue))
-                .unwrap()
+            search(
+                (&data, None),
+                &*objective,
+                &settings,
+                &pool,
+                None,
+                ears(&mut |_| Flow::Continue),
+            )
+            .unwrap()
         };
         let (one, two, five) = (run(1), run(2), run(5));
         assert_eq!((&one.members, &one.base), (&two.members, &two.base));
@@ -251,13 +313,13 @@ fn signal_is_searched_and_noise_is_left_to_greedy_boosting() {
     let settings = Settings { frames: vec![frame(4, 16, Growth::Leaf)], budget: 0 };
     let clean = planted(1500, 0.1, |signal| signal);
     let found =
-        train(&clean, None, &*objective, &settings, &pool, None, ears(&mut |_| Flow::Continue))
+        search((&clean, None), &*objective, &settings, &pool, None, ears(&mut |_| Flow::Continue))
             .unwrap();
     assert!(found.report.searched && found.report.gain > 0.05, "{:?}", found.report);
     assert!(found.report.loss < found.report.greedy_loss);
     let noise = planted(1500, 1e6, |signal| signal);
     let found =
-        train(&noise, None, &*objective, &settings, &pool, None, ears(&mut |_| Flow::Continue))
+        search((&noise, None), &*objective, &settings, &pool, None, ears(&mut |_| Flow::Continue))
             .unwrap();
     assert!(found.report.noise > 0.9, "{:?}", found.report);
 }
@@ -270,16 +332,22 @@ fn a_budget_or_a_listener_ends_the_run_with_a_model() {
     let mut works = Vec::new();
     for budget in [1, 100, 400, 0] {
         let settings = Settings { frames: vec![frame(4, 8, Growth::Leaf)], budget };
-        let found =
-            train(&data, None, &*objective, &settings, &pool, None, ears(&mut |_| Flow::Continue))
-                .unwrap();
+        let found = search(
+            (&data, None),
+            &*objective,
+            &settings,
+            &pool,
+            None,
+            ears(&mut |_| Flow::Continue),
+        )
+        .unwrap();
         assert_eq!(found.members.len(), 4);
         works.push(found.report.work);
     }
     assert!(works.is_sorted() && works[0] < works[3], "{works:?}");
     let settings = Settings { frames: vec![frame(4, 8, Growth::Leaf)], budget: 0 };
     let halted = Ears { watch: &mut |_| Flow::Continue, halt: &|| true };
-    let found = train(&data, None, &*objective, &settings, &pool, None, halted).unwrap();
+    let found = search((&data, None), &*objective, &settings, &pool, None, halted).unwrap();
     assert!(!found.members.is_empty() && found.report.work <= 4);
     for steps in [1, 5, 20] {
         let settings = Settings { frames: vec![frame(4, 8, Growth::Leaf)], budget: 0 };
@@ -289,7 +357,7 @@ fn a_budget_or_a_listener_ends_the_run_with_a_model() {
             if left > 0 { Flow::Continue } else { Flow::Stop }
         };
         let found =
-            train(&data, None, &*objective, &settings, &pool, None, ears(&mut watch)).unwrap();
+            search((&data, None), &*objective, &settings, &pool, None, ears(&mut watch)).unwrap();
         assert!(!found.members.is_empty() && found.report.loss.is_finite());
     }
 }
@@ -306,7 +374,7 @@ fn whole_run(
         stages.push(progress.stage);
         Flow::Continue
     };
-    let found = train(data, None, objective, settings, pool, None, ears(&mut listen)).unwrap();
+    let found = search((data, None), objective, settings, pool, None, ears(&mut listen)).unwrap();
     (stages, found)
 }
 
@@ -342,7 +410,7 @@ fn a_run_that_is_cut_short_ends_with_the_search_in_hand() {
             };
             let halt = || halted.load(std::sync::atomic::Ordering::Relaxed);
             let ears = Ears { watch: &mut watch, halt: &halt };
-            train(&data, Some(&unseen), &*objective, &settings, &pool, None, ears).unwrap()
+            search((&data, Some(&unseen)), &*objective, &settings, &pool, None, ears).unwrap()
         };
         let (greedy, end) = (run(1), run(usize::MAX));
         assert!(!greedy.report.searched && !greedy.report.finished && greedy.members.len() == 4);
@@ -382,10 +450,12 @@ fn the_fit_in_hand_is_gone_on_with_where_its_arm_wins() {
         panic!("no search")
     };
     let mut quiet = |_: Stage, _: usize, _: usize, _: &Ensemble<'_>| Flow::Continue;
-    let mut ensemble = Ensemble::new(&data, None, &*objective, &frame, &arm, &pool);
-    backfit::backfit(&mut ensemble, &mut quiet);
-    pairs::search(&mut ensemble, frame.seed, 0..arm.pairs, &mut quiet);
-    backfit::agree(&mut ensemble);
+    let context = Context { pool: &pool, budget: &Budget::unlimited() };
+    let set = TrainingSet::new(&data, None, &*objective);
+    let mut ensemble = Ensemble::new(set, &frame, &arm, context).unwrap();
+    backfit::backfit(&mut ensemble, &mut quiet).unwrap();
+    pairs::search(&mut ensemble, frame.seed, 0..arm.pairs, &mut quiet).unwrap();
+    backfit::agree(&mut ensemble).unwrap();
     assert_eq!(ensemble.members(), whole.members);
 }
 
@@ -397,9 +467,8 @@ fn validation_rows_are_scored_by_the_trees_that_are_kept() {
     let rows: Vec<usize> = (0..300).collect();
     let valid = data.subset(&rows, &pool);
     let settings = Settings { frames: vec![frame(3, 8, Growth::Leaf)], budget: 0 };
-    let found = train(
-        &data,
-        Some(&valid),
+    let found = search(
+        (&data, Some(&valid)),
         &*objective,
         &settings,
         &pool,
@@ -432,15 +501,14 @@ fn a_resumed_run_ends_as_if_it_had_never_been_interrupted() {
             Flow::Continue
         };
         let whole =
-            train(&data, None, &*objective, &settings, &pool, None, ears(&mut listen)).unwrap();
+            search((&data, None), &*objective, &settings, &pool, None, ears(&mut listen)).unwrap();
         // Every third state, and every one of the fit in hand.
         let compared = stages.iter().rposition(|&stage| stage == Stage::Compare).unwrap();
         let in_hand = |at: usize| at < compared && stages[at] == Stage::Sweeps;
         assert!(states.iter().enumerate().any(|(at, _)| in_hand(at)));
         for (_, state) in states.iter().enumerate().filter(|&(at, _)| at % 3 == 0 || in_hand(at)) {
-            let again = train(
-                &data,
-                None,
+            let again = search(
+                (&data, None),
                 &*objective,
                 &settings,
                 &pool,
@@ -455,9 +523,8 @@ fn a_resumed_run_ends_as_if_it_had_never_been_interrupted() {
             assert_eq!(again.train_scores, whole.train_scores);
         }
         let broken = Datum::record([("scores", Datum::Natural(3))]);
-        let refused = train(
-            &data,
-            None,
+        let refused = search(
+            (&data, None),
             &*objective,
             &settings,
             &pool,
@@ -476,7 +543,10 @@ fn a_hurry_ends_the_run_anywhere_with_a_model() {
     let constant = data.target.iter().map(|y| y * y).sum::<f64>() / 700.0;
     let mut losses = Vec::new();
     for questions in [0, 1, 5, 20, 60, 200, 600, 2000, 6000, 20_000, usize::MAX] {
-        let pool = hurried_after(2, questions);
+        let pool = Arc::new(hurried_after(2, questions));
+        let asked = pool.clone();
+        let budget = Budget::unlimited().with_interrupt(move || asked.hurried());
+        let context = Context { pool: &pool, budget: &budget };
         let flow = |hurried: bool| if hurried { Flow::Stop } else { Flow::Continue };
         let mut told = 0;
         let mut watch = |progress: &Progress<'_>| {
@@ -486,7 +556,8 @@ fn a_hurry_ends_the_run_anywhere_with_a_model() {
             flow(pool.hurried())
         };
         let ears = Ears { watch: &mut watch, halt: &|| pool.hurried() };
-        let found = train(&data, None, &*objective, &settings, &pool, None, ears).unwrap();
+        let set = TrainingSet::new(&data, None, &*objective);
+        let found = train(set, &settings, context, None, ears).unwrap();
         let loss =
             objective.loss(&found.train_scores[0], &targets(&data, found.shift), &[]) / 700.0;
         assert!(

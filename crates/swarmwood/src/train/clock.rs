@@ -26,8 +26,13 @@ impl Clock {
         self.started.elapsed().as_secs_f64()
     }
 
+    /// Whether the time is over.
+    pub(super) fn is_over(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() >= until)
+    }
+
     pub(super) fn check(&mut self, flow: Flow) -> Flow {
-        self.expired = self.until.is_some_and(|until| Instant::now() >= until);
+        self.expired = self.is_over();
         if self.expired { Flow::Stop } else { flow }
     }
 }

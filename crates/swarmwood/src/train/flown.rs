@@ -172,7 +172,7 @@ fn pretrained_splits(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Re
         return Ok(Pretrained::load(path, &job.rows.schema)?.splits().to_vec());
     }
     let data = binning::training(job, None)?;
-    let grown = published::grow(job, &data, Form::Free, job.params.lambda, watch);
+    let grown = published::grow(job, &data, Form::Free, job.params.lambda, watch)?;
     let mut rules: Vec<Rule> =
         grown.iter().flat_map(|tree| &tree.nodes).map(|node| node.rule).collect();
     if rules.is_empty() {

@@ -6,10 +6,12 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use swarmwood_learn::context::Context;
 use swarmwood_learn::data::Chunk;
 use swarmwood_learn::dataset::Dataset;
 use swarmwood_learn::event::{Event, Flow};
 use swarmwood_learn::pool::Pool;
+use swarmwood_learn::stats::TrainingSet;
 use swarmwood_learn::{greedy, objective};
 use swarmwood_model::Body;
 
@@ -149,14 +151,16 @@ impl FoldData {
             let settings = greedy::Settings { tell_every: 0, ..trees::settings(job) };
             let mut halted = false;
 
-            let fit = greedy::train(
-                data,
-                Some(test),
-                job.objective,
-                &settings,
-                pool,
-                &mut stop_if(halt, &mut halted),
-            );
+            let set = TrainingSet::new(data, Some(test), job.objective);
+            let budget = job.budget();
+            let context = Context { pool, budget: &budget };
+            let mut observer = |_: &Event| {
+                halted |= halt();
+                if halted {
+                    budget.cancel();
+                }
+            };
+            let fit = greedy::train(set, &settings, context, &mut observer)?;
 
             if halted {
                 return Err(Error::Run("halted".to_string()));

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use swarmwood_learn::budget::Budget;
 use swarmwood_learn::data::Chunk;
 use swarmwood_learn::metric::{Tally, Task, Watch};
 use swarmwood_learn::objective::{Objective, Spec};
@@ -57,6 +58,18 @@ impl Job<'_> {
     pub(super) fn halted(&self) -> bool {
         self.until.is_some_and(|until| Instant::now() >= until)
             || self.options.halt.as_ref().is_some_and(Halt::is_asked)
+    }
+
+    /// The limits of the run: its deadline, and whoever else may end it.
+    pub(super) fn budget(&self) -> Budget {
+        let mut budget = Budget::unlimited();
+        if let Some(halt) = self.options.halt.clone() {
+            budget = budget.with_interrupt(move || halt.is_asked());
+        }
+        match self.until {
+            Some(until) => budget.with_deadline(until),
+            None => budget,
+        }
     }
 
     /// A model of these rows and parameters.

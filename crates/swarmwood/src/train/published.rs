@@ -8,6 +8,7 @@
 
 use std::time::Instant;
 
+use swarmwood_learn::context::Context;
 use swarmwood_learn::dataset::Dataset;
 use swarmwood_learn::event::{Event, Flow, Stage};
 use swarmwood_learn::greedy;
@@ -16,6 +17,7 @@ use swarmwood_learn::particle::{self, Evaluator, Fitness, Form};
 use swarmwood_learn::published::{Descended, Settings, seeds};
 use swarmwood_learn::rule_table::RuleTable;
 use swarmwood_learn::split::{Penalties, Ridge};
+use swarmwood_learn::stats::TrainingSet;
 use swarmwood_model::Body;
 
 use super::flight::{Start, fly};
@@ -165,7 +167,7 @@ fn prepare(
             table
         }
         (RuleSource::Pretrained, None) => {
-            let table = RuleTable::pretrained(data, &grow(job, data, Form::Free, 1.0, watch));
+            let table = RuleTable::pretrained(data, &grow(job, data, Form::Free, 1.0, watch)?);
             if table.is_empty() {
                 warnings.push(NO_SPLIT.to_string());
             }
@@ -180,7 +182,7 @@ fn prepare(
     if form == Form::Oblivious {
         trees::check_memory(job.params, data)?;
     }
-    let grown = grow(job, data, form, job.params.lambda, watch);
+    let grown = grow(job, data, form, job.params.lambda, watch)?;
     table = table.with(seeds::rules(&grown));
     let seed = seeds::sequence(&grown, &table, form, depth);
     Ok((table, seed.into_iter().collect()))
@@ -193,7 +195,7 @@ pub(super) fn grow(
     form: Form,
     lambda: f64,
     watch: &mut dyn FnMut(&Event) -> Flow,
-) -> Vec<Grown> {
+) -> Result<Vec<Grown>> {
     let growth = if form == Form::Free { greedy::Growth::Depth } else { greedy::Growth::Oblivious };
     let settings = greedy::Settings {
         growth,
@@ -205,8 +207,15 @@ pub(super) fn grow(
         early_stopping_rounds: 0,
         ..trees::settings(job)
     };
-    let mut tell = |event: &Event| watch(&Event { stage: Stage::PRETRAINING, ..event.clone() });
-    greedy::train(data, None, job.objective, &settings, job.pool, &mut tell).grown
+    let budget = job.budget();
+    let context = Context { pool: job.pool, budget: &budget };
+    let mut observer = |event: &Event| {
+        if watch(&Event { stage: Stage::PRETRAINING, ..event.clone() }) == Flow::Stop {
+            budget.cancel();
+        }
+    };
+    let set = TrainingSet::new(data, None, job.objective);
+    Ok(greedy::train(set, &settings, context, &mut observer)?.grown)
 }
 
 /// What makes one particle better than another.

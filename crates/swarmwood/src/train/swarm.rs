@@ -2,12 +2,16 @@
 
 use std::time::Instant;
 
+use swarmwood_learn::budget::Budget;
+use swarmwood_learn::context::Context;
 use swarmwood_learn::dataset::Dataset;
 use swarmwood_learn::event::{Event, Flow, Search, Stage};
 use swarmwood_learn::greedy;
+use swarmwood_learn::stats::TrainingSet;
 use swarmwood_learn::swarm::{self, Ears, Found, Frame, Progress, SearchError, Settings};
 
 use super::keeper::Keeper;
+use super::options::patience;
 use super::told::{SCORE, Told};
 use super::trees::{Ended, KEPT_BYTES, constant_columns};
 use super::{Job, Learner, Trained, binning};
@@ -100,13 +104,20 @@ fn search(
     let state = past.as_ref().and_then(|past| past.field("search").ok());
     let halt = || job.halted();
     let ears = Ears { watch: &mut listen, halt: &halt };
-    let found = swarm::train(data, valid, job.objective, &settings, job.pool, state, ears);
+    let set = TrainingSet::new(data, valid, job.objective);
+    let budget = match &job.options.halt {
+        Some(halt) => Budget::unlimited().with_interrupt(halt.hurry(patience(job.params.method))),
+        None => Budget::unlimited(),
+    };
+    let context = Context { pool: job.pool, budget: &budget };
+    let found = swarm::train(set, &settings, context, state, ears);
     if let Some(fault) = fault {
         return Err(fault);
     }
     found.map_err(|error| match (error, &keeper) {
         (SearchError::State(message), Some(keeper)) => keeper.refused(message),
         (SearchError::State(message) | SearchError::Threads(message), _) => Error::Run(message),
+        (SearchError::Backend(error), _) => error.into(),
     })
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use swarmwood_learn::context::Context;
 use swarmwood_learn::data::Values;
 use swarmwood_learn::dataset::Dataset;
 use swarmwood_learn::event::{Event, Flow};
@@ -9,6 +10,7 @@ use swarmwood_learn::greedy::oblivious::bytes_needed;
 use swarmwood_learn::greedy::{self, Settings, dart::Dart};
 use swarmwood_learn::metric::Tally;
 use swarmwood_learn::split::{Penalties, Ridge};
+use swarmwood_learn::stats::TrainingSet;
 use swarmwood_model::{Body, Member, Model};
 
 use super::{Job, Trained, add_rows, binning};
@@ -37,7 +39,15 @@ pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Tra
     check_memory(job.params, &data)?;
     let warnings = constant_columns(job, &data);
     let started = Instant::now();
-    let fit = greedy::train(&data, valid.as_ref(), job.objective, &settings(job), job.pool, watch);
+    let set = TrainingSet::new(&data, valid.as_ref(), job.objective);
+    let budget = job.budget();
+    let context = Context { pool: job.pool, budget: &budget };
+    let mut observer = |event: &Event| {
+        if watch(event) == Flow::Stop {
+            budget.cancel();
+        }
+    };
+    let fit = greedy::train(set, &settings(job), context, &mut observer)?;
     let train_seconds = started.elapsed().as_secs_f64();
     let notes = job.tell_rounds(fit.rounds, fit.rounds_done);
     let ended = Ended {

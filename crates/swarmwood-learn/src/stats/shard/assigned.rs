@@ -4,32 +4,14 @@
 use super::Shard;
 use crate::grown::Walker;
 use crate::kernels::quantise::part;
-
-/// Sums over the rows of one leaf.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct LeafSums {
-    /// Gradients.
-    pub g: f64,
-    /// Hessians, with what was put on top of them.
-    pub h: f64,
-    /// Row weights.
-    pub weight: f64,
-}
-
-impl std::ops::AddAssign for LeafSums {
-    fn add_assign(&mut self, other: LeafSums) {
-        self.g += other.g;
-        self.h += other.h;
-        self.weight += other.weight;
-    }
-}
+use crate::stats::message::{LeafSlot, LeafSums};
 
 impl Shard {
     /// The leaf of every row in the tree just grown; `slots` pairs each slot that became a leaf
     /// with the leaf's number.
-    pub fn place(&self, slots: &[(usize, usize)]) -> Vec<u16> {
+    pub fn assign_slots(&self, slots: &[LeafSlot]) -> Vec<u16> {
         let mut leaves = vec![0; self.rows.rows];
-        for &(slot, leaf) in slots {
+        for &LeafSlot { slot, leaf } in slots {
             self.order[self.spans[slot].clone()]
                 .iter()
                 .for_each(|&row| leaves[row as usize] = leaf as u16);
@@ -38,7 +20,7 @@ impl Shard {
     }
 
     /// The leaf of every row in any tree.
-    pub fn locate(&self, walker: &Walker) -> Vec<u16> {
+    pub fn assign_tree(&self, walker: &Walker) -> Vec<u16> {
         let mut leaves = vec![0; self.rows.rows];
         walker.each_leaf(&self.rows.columns, self.rows.rows, |row, leaf| leaves[row] = leaf as u16);
         leaves

@@ -3,13 +3,14 @@
 //!
 //! A shard answers questions about its own rows alone; what it answers are sums that merge.
 
-mod placed;
+mod assigned;
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use swarmwood_search::rng::Stream;
 
+use super::message::{LeafSlot, RowSample};
 use crate::bins::layout::Route;
 use crate::dataset::{BLOCK as TOGETHER, BinnedRows, Plan};
 use crate::grown::Walker;
@@ -19,28 +20,15 @@ use crate::kernels::{histogram, partition, sums};
 use crate::objective::Objective;
 use crate::split::FewRows;
 
-pub use placed::LeafSums;
-
 /// Rows handled between two looks at the cache: scores, derivatives and targets of a block stay in
 /// L1.
 const BLOCK: usize = 2048;
 
-/// Which rows a tree may see.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Bag {
-    /// Share of the rows, below one.
-    pub share: f64,
-    /// Seed of the run.
-    pub seed: u64,
-    /// Boosting round; every round draws anew.
-    pub round: u64,
-}
-
-impl Bag {
+impl RowSample {
     /// Puts the rows that the tree sees in front, in order, and the others behind, last first;
     /// answers how many it sees. That depends on seed, round and row alone: rows that stay together
     /// in every shard draw from one stream.
-    fn deal(&self, number: usize, plan: &Plan, order: &mut [u32]) -> usize {
+    fn partition(&self, number: usize, plan: &Plan, order: &mut [u32]) -> usize {
         let below = (self.share * 32f64.exp2()).round() as u64;
         let (mut seen, mut draws) = (0, [0; TOGETHER]);
         let last = order.len().saturating_sub(1);
@@ -62,15 +50,15 @@ impl Bag {
 
 /// Sums that fix the integer units of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Sizes {
+pub struct DerivativeSums {
     /// Sum of absolute gradients.
     pub abs_g: f64,
     /// Sum of hessians.
     pub h: f64,
 }
 
-impl std::ops::AddAssign for Sizes {
-    fn add_assign(&mut self, other: Sizes) {
+impl std::ops::AddAssign for DerivativeSums {
+    fn add_assign(&mut self, other: DerivativeSums) {
         self.abs_g += other.abs_g;
         self.h += other.h;
     }
@@ -144,13 +132,13 @@ impl Shard {
         &self.weight
     }
 
-    /// Derivatives of the loss at the present scores; answers their sizes, one an output. Every
+    /// Derivatives of the loss at the present scores; returns their totals, one per output. Every
     /// hessian gets `extra` times the row's weight on top.
-    pub fn derive(&mut self, objective: &dyn Objective, extra: f32) -> Vec<Sizes> {
+    pub fn derive(&mut self, objective: &dyn Objective, extra: f32) -> Vec<DerivativeSums> {
         let rows = self.rows.rows;
         let outputs = objective.outputs();
         self.words.resize(rows * outputs, 0);
-        let mut sizes = vec![Sizes::default(); outputs];
+        let mut totals = vec![DerivativeSums::default(); outputs];
         let (mut score, mut g, mut h) =
             (Vec::new(), vec![0.0; BLOCK * outputs], vec![0.0; BLOCK * outputs]);
         for start in (0..rows).step_by(BLOCK) {
@@ -173,21 +161,27 @@ impl Shard {
             if extra > 0.0 {
                 h.chunks_exact_mut(count).for_each(|h| stiffen(h, weight, extra));
             }
-            for (output, sizes) in sizes.iter_mut().enumerate() {
+            for (output, totals) in totals.iter_mut().enumerate() {
                 let own = output * count..(output + 1) * count;
                 let (g, h) = (&g[own.clone()], &h[own]);
                 let (abs_g, sum_h) = sums::abs_and_plain(g, h);
-                *sizes += Sizes { abs_g, h: sum_h };
+                *totals += DerivativeSums { abs_g, h: sum_h };
                 join(g, h, &mut self.words[of_output(output)]);
             }
         }
-        sizes
+        totals
     }
 
-    /// Starts a tree on one output: gradients become integers, and every row the bag holds belongs
+    /// Starts a tree on one output: gradients become integers, and every row of the sample belongs
     /// to slot 0. Answers their packed sum. The derivatives of an output serve one tree, unless
     /// they are kept; the next one wants them derived again.
-    pub fn plant(&mut self, output: usize, scale: Scale, bag: Option<Bag>, plan: &Plan) -> u64 {
+    pub fn begin_tree(
+        &mut self,
+        output: usize,
+        scale: Scale,
+        sample: Option<RowSample>,
+        plan: &Plan,
+    ) -> u64 {
         let rows = self.rows.rows;
         self.output = output;
         let words = &mut self.words[output * rows..(output + 1) * rows];
@@ -200,14 +194,14 @@ impl Shard {
         }
         self.order.resize(rows, 0);
         self.seen = rows;
-        match bag {
+        match sample {
             None => self.order.iter_mut().zip(0..).for_each(|(place, row)| *place = row),
-            Some(bag) => self.seen = bag.deal(self.number, plan, &mut self.order),
+            Some(sample) => self.seen = sample.partition(self.number, plan, &mut self.order),
         }
         self.spans.clear();
         self.spans.push(0..self.seen);
         let packed = self.packed();
-        match bag {
+        match sample {
             None => packed.iter().fold(0u64, |sum, &packed| sum.wrapping_add(packed)),
             Some(_) => self.order[..self.seen]
                 .iter()
@@ -230,7 +224,7 @@ impl Shard {
     }
 
     /// Gives back what only growing trees need; scores and targets stay.
-    pub fn rest(&mut self) {
+    pub fn release_buffers(&mut self) {
         (self.words, self.packed) = (Vec::new(), Vec::new());
         self.order = Vec::new();
         self.spans.clear();
@@ -313,18 +307,18 @@ impl Shard {
         self.spans[slot].len()
     }
 
-    /// Adds leaf values: to the rows of each leaf's slot, and to rows outside the bag by walking
+    /// Adds leaf values: to the rows of each leaf's slot, and to rows outside the sample by walking
     /// the tree.
     pub fn add_leaves(
         &mut self,
         output: usize,
-        slots: &[(usize, usize)],
+        slots: &[LeafSlot],
         values: &[f32],
         walker: &Walker,
     ) {
         let rows = self.rows.rows;
         let score = &mut self.score[output * rows..(output + 1) * rows];
-        for &(slot, leaf) in slots {
+        for &LeafSlot { slot, leaf } in slots {
             let value = values[leaf];
             self.order[self.spans[slot].clone()]
                 .iter()
@@ -369,15 +363,15 @@ mod tests {
     /// Each row is dealt once, the drawn ones first and in order, and however many shards there
     /// are, the same are drawn.
     #[test]
-    fn a_bag_holds_the_same_rows_in_any_shards() {
-        let bag = Bag { share: 0.3, seed: 5, round: 2 };
+    fn a_sample_holds_the_same_rows_in_any_shards() {
+        let sample = RowSample { share: 0.3, seed: 5, round: 2 };
         let drawn = |shards: usize, rows: usize| {
             let plan = Plan { rows, shards };
             let mut drawn = Vec::new();
             for shard in 0..shards {
                 let count = (0..rows).filter(|row| row / TOGETHER % shards == shard).count();
                 let mut order = vec![u32::MAX; count];
-                let seen = bag.deal(shard, &plan, &mut order);
+                let seen = sample.partition(shard, &plan, &mut order);
                 assert!(order[..seen].is_sorted() && order[seen..].iter().rev().is_sorted());
                 drawn.extend(order[..seen].iter().map(|&row| plan.global(shard, row as usize)));
                 order.sort_unstable();

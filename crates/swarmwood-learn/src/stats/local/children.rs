@@ -5,28 +5,29 @@
 
 use std::ops::Range;
 
-use super::{Histogram, Team, Want, Workers};
+use super::{Histogram, Local, Team};
 use crate::kernels::histogram::TABLE;
 use crate::pool::even_ranges;
-use crate::shard::Shard;
 use crate::split::{Candidate, FEW, FewRows, NodeTable, Scratch, Search};
+use crate::stats::message::SplitQuery;
+use crate::stats::shard::Shard;
 
 /// Nodes of at least this many rows are counted by rows, a share for each team, and the counts
 /// added up. Smaller ones are counted by columns: every thread reads all rows of the node but fills
 /// only tables of its own, so that nothing needs adding up. A histogram is the same either way.
 const BY_ROWS: usize = 4096;
 
-impl Workers<'_> {
+impl Local<'_> {
     /// Counts the small child of each job, subtracts it from the parent, and searches both: the
     /// best rules of `[small, large]`.
     pub(super) fn look(
         &mut self,
         jobs: &mut [Job],
-        want: Want,
+        query: SplitQuery,
         together: bool,
     ) -> Vec<[Option<Candidate>; 2]> {
         let rows = jobs.iter().map(|job| self.count(job.small)).max().unwrap_or(0);
-        if want == Want::Each {
+        if query == SplitQuery::Each {
             jobs.iter_mut().for_each(|job| self.note_few(job));
         }
         let whole = jobs.iter().all(|job| !job.has_large_table() || job.parent.is_some());
@@ -43,7 +44,7 @@ impl Workers<'_> {
                 job.count_large = true;
             }
         }
-        self.search_jobs(jobs, want, together)
+        self.search_jobs(jobs, query, together)
     }
 
     /// Sees which children have few rows, and gives back the parent's histogram if nobody needs it.
@@ -79,7 +80,7 @@ impl Workers<'_> {
     fn search_jobs(
         &self,
         jobs: &mut [Job],
-        want: Want,
+        query: SplitQuery,
         together: bool,
     ) -> Vec<[Option<Candidate>; 2]> {
         let count = jobs.len();
@@ -98,9 +99,9 @@ impl Workers<'_> {
             job.deal(&mut tasks);
         }
         if together {
-            self.pool.each(&mut tasks, |_, task| task.run(&search, want));
+            self.pool.each(&mut tasks, |_, task| task.run(&search, query));
         } else {
-            tasks.iter_mut().for_each(|task| task.run(&search, want));
+            tasks.iter_mut().for_each(|task| task.run(&search, query));
         }
         let best = |job: usize, side: usize| {
             Candidate::best(tasks.iter().map(|task| task.found[job][side]))
@@ -108,7 +109,7 @@ impl Workers<'_> {
         let mut found: Vec<[Option<Candidate>; 2]> =
             (0..count).map(|job| [best(job, 0), best(job, 1)]).collect();
         drop(tasks);
-        self.settle_missing(&search, jobs, want, &mut found);
+        self.settle_missing(&search, jobs, query, &mut found);
         found
     }
 
@@ -117,10 +118,10 @@ impl Workers<'_> {
         &self,
         search: &Search<'_>,
         jobs: &[Job],
-        want: Want,
+        query: SplitQuery,
         found: &mut [[Option<Candidate>; 2]],
     ) {
-        if want == Want::Shared {
+        if query == SplitQuery::Shared {
             if let Some(best) = &mut found[0][0] {
                 let column = self.column(&best.rule);
                 let nodes: Vec<NodeTable<'_>> =
@@ -171,7 +172,7 @@ impl Workers<'_> {
     }
 
     /// Gives a slot's histogram back; it will not be split.
-    pub fn recycle(&mut self, slot: usize) {
+    pub(super) fn recycle(&mut self, slot: usize) {
         if let Some(tables) = self.kept.get_mut(slot).and_then(Option::take) {
             self.teams[0].spare.push(tables);
             self.kept_count -= 1;
@@ -323,10 +324,10 @@ impl Part<'_> {
 }
 
 impl Task<'_> {
-    fn run(&mut self, search: &Search<'_>, want: Want) {
+    fn run(&mut self, search: &Search<'_>, query: SplitQuery) {
         let mut scratch = Scratch::default();
         self.found = vec![[None, None]; self.parts.len()];
-        if want == Want::Shared {
+        if query == SplitQuery::Shared {
             self.parts.iter_mut().for_each(|part| part.fill(self.shards, &self.columns));
             self.found[0][0] = self.shared(search, &mut scratch);
             return;

@@ -1,0 +1,64 @@
+//! Who makes backends: learners are handed a [`TrainingSet`] and open one backend per fit.
+
+use super::backend::{Backend, BackendError};
+use super::local::Local;
+use super::message::BackendOptions;
+use crate::bins::Layout;
+use crate::context::Context;
+use crate::dataset::Dataset;
+use crate::objective::Objective;
+
+/// Makes backends for data sets.
+pub trait BackendFactory: Sync {
+    /// A backend at the best constant score.
+    fn open<'a>(
+        &'a self,
+        set: TrainingSet<'a>,
+        options: BackendOptions,
+        context: Context<'a>,
+    ) -> Result<Box<dyn Backend + 'a>, BackendError>;
+}
+
+/// Makes [`Local`] backends.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LocalBackends;
+
+impl BackendFactory for LocalBackends {
+    fn open<'a>(
+        &'a self,
+        set: TrainingSet<'a>,
+        options: BackendOptions,
+        context: Context<'a>,
+    ) -> Result<Box<dyn Backend + 'a>, BackendError> {
+        Ok(Box::new(Local::new(set, options, context)))
+    }
+}
+
+/// What a model is fitted to: a handle to rows, for backends to open.
+#[derive(Clone, Copy)]
+pub struct TrainingSet<'a> {
+    /// The training rows.
+    pub data: &'a Dataset,
+    /// Rows that are scored, never learnt from, binned with the same layout.
+    pub valid: Option<&'a Dataset>,
+    /// What is minimised.
+    pub objective: &'a dyn Objective,
+    /// Who makes backends for them.
+    pub backends: &'a dyn BackendFactory,
+}
+
+impl<'a> TrainingSet<'a> {
+    /// Rows in this process.
+    pub fn new(
+        data: &'a Dataset,
+        valid: Option<&'a Dataset>,
+        objective: &'a dyn Objective,
+    ) -> Self {
+        TrainingSet { data, valid, objective, backends: &LocalBackends }
+    }
+
+    /// How values are binned.
+    pub fn layout(&self) -> &'a Layout {
+        &self.data.layout
+    }
+}

@@ -1,0 +1,65 @@
+//! A backend that encodes and decodes every message, both ways.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::backend::{Backend, BackendError};
+use super::codec::{of_bytes, to_bytes};
+use super::factory::{BackendFactory, LocalBackends, TrainingSet};
+use super::message::{BackendOptions, Reply, Work};
+use crate::context::Context;
+
+/// Passes every message around another backend through bytes: what does not survive that cannot
+/// live in another process.
+pub struct Loopback<'a> {
+    inner: Box<dyn Backend + 'a>,
+    traffic: &'a Traffic,
+}
+
+/// Messages and bytes so far.
+#[derive(Debug, Default)]
+struct Traffic {
+    messages: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl Backend for Loopback<'_> {
+    fn run(&mut self, work: &[Work]) -> Result<Vec<Reply>, BackendError> {
+        let sent = to_bytes(&work.to_vec());
+        let replies = self.inner.run(&of_bytes::<Vec<Work>>(&sent)?)?;
+        let received = to_bytes(&replies);
+
+        self.traffic.messages.fetch_add(1, Ordering::Relaxed);
+        self.traffic.bytes.fetch_add((sent.len() + received.len()) as u64, Ordering::Relaxed);
+        Ok(of_bytes(&received)?)
+    }
+}
+
+/// Makes [`Loopback`] backends around [`super::Local`] ones, and counts what passes through them.
+#[derive(Debug, Default)]
+pub struct LoopbackBackends {
+    traffic: Traffic,
+}
+
+impl LoopbackBackends {
+    /// Messages sent so far.
+    pub fn messages(&self) -> u64 {
+        self.traffic.messages.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of all messages and replies so far.
+    pub fn bytes(&self) -> u64 {
+        self.traffic.bytes.load(Ordering::Relaxed)
+    }
+}
+
+impl BackendFactory for LoopbackBackends {
+    fn open<'a>(
+        &'a self,
+        set: TrainingSet<'a>,
+        options: BackendOptions,
+        context: Context<'a>,
+    ) -> Result<Box<dyn Backend + 'a>, BackendError> {
+        let inner = LocalBackends.open(set, options, context)?;
+        Ok(Box::new(Loopback { inner, traffic: &self.traffic }))
+    }
+}

@@ -1,0 +1,34 @@
+//! The boundary around the rows: learners of ensembles send [`Work`] and receive [`Reply`].
+//!
+//! Work and replies are plain data: sums, rules, trees, leaf values. Leaf assignments, scores,
+//! derivatives, histograms and score snapshots stay behind the boundary and are addressed by ids
+//! ([`TreeId`], [`SnapshotId`]). Scores of rows cross it once, at the end of a fit, for metrics
+//! and out-of-fold evaluation ([`Work::GatherScores`]).
+//!
+//! A [`Backend`] executes work. [`Local`] runs it on the threads of this process without copying;
+//! [`Loopback`] encodes and decodes every message around another backend, so that tests prove
+//! that nothing but messages passes. A [`Client`] is a learner's end: it batches work that needs
+//! no reply with the next request.
+
+mod backend;
+mod client;
+mod codec;
+mod factory;
+mod local;
+mod loopback;
+mod message;
+mod shard;
+#[cfg(test)]
+mod tests;
+
+pub use backend::{Backend, BackendError};
+pub use client::{Client, SnapshotHandle, Ticket, TreeHandle};
+pub(crate) use client::{leaf_sums_of, quantiles_of};
+pub use codec::CodecError;
+pub use factory::{BackendFactory, LocalBackends, TrainingSet};
+pub use local::Local;
+pub use loopback::{Loopback, LoopbackBackends};
+pub use message::{
+    BackendOptions, DataDescription, LeafQuantile, LeafRows, LeafSlot, LeafSums, NodeStats, Reply,
+    RowSample, RowSet, SnapshotId, SplitCommand, SplitQuery, TreeId, TreeSearch, Work,
+};
