@@ -1,1 +1,106 @@
+//! What messages must keep: every value survives the way through bytes, and what cannot be is
+//! refused.
 
+use swarmwood_model::{Child, Leaf};
+
+use super::codec::{CodecError, of_bytes, to_bytes};
+use super::*;
+use crate::bins::{CodeSet, Cut, Rule};
+use crate::grown::{Grown, GrownNode};
+use crate::kernels::quantise::Sums;
+use crate::metric::Watch;
+use crate::split::{Candidate, Penalties, Ridge};
+
+fn rules() -> [Rule; 2] {
+    let mut set = CodeSet::default();
+    [1, 64, 255].into_iter().for_each(|code| set.insert(code));
+    [
+        Rule { feature: 3, cut: Cut::Above(7), missing_right: true },
+        Rule { feature: 70_000, cut: Cut::In(set), missing_right: false },
+    ]
+}
+
+fn tree() -> Grown {
+    let [rule, _] = rules();
+    let (left, right) = (Child::Leaf(1), Child::Node(9));
+    Grown {
+        nodes: vec![GrownNode { rule, left, right, gain: 0.1, cover: f64::INFINITY }],
+        leaves: vec![Leaf { value: -0.0, cover: 1e-300 }, Leaf { value: 0.1, cover: 2.0 }],
+        oblivious: true,
+    }
+}
+
+fn all_work() -> Vec<Work> {
+    let [rule, other] = rules();
+    let penalties =
+        Penalties { lambda: 1.0, ridge: Ridge::Hierarchical, gamma: 0.5, min_child_weight: 2.0 };
+    let search = TreeSearch { allowed: vec![true, false], penalties };
+    let sample = Some(RowSample { share: 0.3, seed: u64::MAX, round: 1 << 33 });
+    let command = |rule| SplitCommand { slot: 1, rule, left: 2, right: 3 };
+    let leaves = vec![LeafSlot { slot: 4, leaf: 0 }];
+    let (id, snapshot) = (TreeId(7), SnapshotId(8));
+    vec![
+        Work::Describe {},
+        Work::Derive { extra_hessian: 0.25 },
+        Work::BeginTree { output: 2, sample, search, query: SplitQuery::Shared },
+        Work::Split { commands: vec![command(rule), command(other)], query: SplitQuery::Each },
+        Work::FinishTree { output: 0, tree: tree(), leaves: leaves.clone() },
+        Work::AddTree { output: 0, tree: tree(), factor: -1.0, training: true, validation: false },
+        Work::AssignSlots { id, leaves },
+        Work::AssignTree { id, tree: tree() },
+        Work::DropTree { id },
+        Work::LeafSums { output: 1, id, leaves: 5 },
+        Work::LeafQuantiles { rows: LeafRows::Slots { slots: vec![1, 2] }, alpha: 0.5 },
+        Work::LeafQuantiles { rows: LeafRows::Tree { id, leaves: 3 }, alpha: 0.9 },
+        Work::Shift { output: 0, id, values: vec![1.0, f64::MIN_POSITIVE] },
+        Work::ResetScores {},
+        Work::Loss {},
+        Work::Metric { metric: Watch::Accuracy, rows: RowSet::Validation },
+        Work::SaveScores { id: snapshot },
+        Work::RestoreScores { id: snapshot },
+        Work::DropScores { id: snapshot },
+        Work::GatherScores { rows: RowSet::Training },
+        Work::ReleaseBuffers {},
+    ]
+}
+
+fn all_replies() -> Vec<Reply> {
+    let [_, rule] = rules();
+    let sums = Sums { g: -3.5, h: 0.1 };
+    let stats = NodeStats { sums, best: Some(Candidate { rule, gain: 0.7 }) };
+    let data = DataDescription { rows: 9, base: vec![0.1, 0.2], shift: -1.0 };
+    vec![
+        Reply::Done {},
+        Reply::Description { data },
+        Reply::Hessians { sums: vec![1.0, 2.0] },
+        Reply::Root { stats },
+        Reply::Children { stats: vec![[stats, NodeStats::default()]] },
+        Reply::LeafSums { sums: vec![LeafSums { g: 1.0, h: 2.0, weight: 3.0 }] },
+        Reply::LeafQuantiles { quantiles: vec![LeafQuantile { value: 0.5, weight: 2.0 }] },
+        Reply::Value { value: None },
+        Reply::Value { value: Some(0.3) },
+        Reply::Scores { scores: vec![vec![0.1, f32::MAX], Vec::new()] },
+    ]
+}
+
+#[test]
+fn every_message_survives_the_way_through_bytes() {
+    let (work, replies) = (all_work(), all_replies());
+    assert_eq!(of_bytes::<Vec<Work>>(&to_bytes(&work)), Ok(work));
+    assert_eq!(of_bytes::<Vec<Reply>>(&to_bytes(&replies)), Ok(replies));
+}
+
+#[test]
+fn bytes_that_are_no_message_are_refused() {
+    let bytes = to_bytes(&all_work());
+    for length in 0..bytes.len() {
+        assert!(of_bytes::<Vec<Work>>(&bytes[..length]).is_err(), "{length}");
+    }
+    let more = [&bytes[..], &[0]].concat();
+    assert_eq!(of_bytes::<Vec<Work>>(&more), Err(CodecError::Rest { bytes: 1 }));
+    let mut unknown = bytes;
+    unknown[8] = 200;
+    assert_eq!(of_bytes::<Vec<Work>>(&unknown), Err(CodecError::Tag { kind: "Work", tag: 200 }));
+    // A length that no message of this size can have must not be allocated.
+    assert_eq!(of_bytes::<Vec<Work>>(&[255; 16]), Err(CodecError::End));
+}

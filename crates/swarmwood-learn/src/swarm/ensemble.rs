@@ -185,6 +185,7 @@ impl<'a> Ensemble<'a> {
     }
 
     /// Messages sent to the rows so far.
+    #[cfg(test)]
     pub fn messages(&self) -> u64 {
         self.client.messages()
     }

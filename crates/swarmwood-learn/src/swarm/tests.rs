@@ -282,27 +282,24 @@ fn messages_per_step_are_few() {
 
 #[test]
 fn threads_and_backends_change_nothing() {
-    for spec in [Spec::Squared, Spec::Softmax { classes: 3 }] {
+    for spec in [Spec::Squared, Spec::Softmax { classes: 3 }, Spec::Quantile { alpha: 0.7 }] {
         let (data, objective) = (for_spec(&spec, 700), make(&spec));
         let settings = Settings {
             frames: vec![frame(3, 8, Growth::Leaf), frame(6, 4, Growth::Leaf)],
             budget: 0,
         };
-        let run = |threads: usize| {
+        let run = |threads: usize, backends: &dyn BackendFactory| {
             let pool = Pool::new(threads).unwrap();
-            search(
-                (&data, None),
-                &*objective,
-                &settings,
-                &pool,
-                None,
-                ears(&mut |_| Flow::Continue),
-            )
-            .unwrap()
+            let context = Context { pool: &pool, budget: &Budget::unlimited() };
+            let set = TrainingSet { backends, ..TrainingSet::new(&data, None, &*objective) };
+            train(set, &settings, context, None, ears(&mut |_| Flow::Continue)).unwrap()
         };
-        let (one, two, five) = (run(1), run(2), run(5));
-        assert_eq!((&one.members, &one.base), (&two.members, &two.base));
-        assert_eq!((&one.members, &one.report), (&five.members, &five.report));
+        let one = run(1, &LocalBackends);
+        let loopback = LoopbackBackends::default();
+        for other in [run(2, &LocalBackends), run(8, &LocalBackends), run(2, &loopback)] {
+            assert_eq!((&one.members, &one.base), (&other.members, &other.base));
+            assert_eq!((&one.train_scores, &one.report), (&other.train_scores, &other.report));
+        }
     }
 }
 
