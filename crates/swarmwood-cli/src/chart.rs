@@ -1,4 +1,4 @@
-//! A chart with axes, ticks and lines, as a piece of SVG.
+//! A chart with axes, ticks and series of points, as a fragment of SVG.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ pub use swarmwood::model::picture::escape;
 
 use crate::format::number;
 
-/// Where a chart stands on the page, axes and labels included.
+/// The area of a chart on the page, axes and labels included.
 #[derive(Clone, Copy)]
 pub struct ChartArea {
     pub left: f64,
@@ -15,40 +15,57 @@ pub struct ChartArea {
     pub height: f64,
 }
 
-/// One line of a chart.
+/// Points that are drawn alike.
 pub struct Series {
+    /// The name in the legend; a series without a name has no entry.
     pub name: String,
-    pub colour: &'static str,
     pub points: Vec<(f64, f64)>,
-    /// Whether the whole line must be seen; others may leave the chart where they are far off.
-    pub whole: bool,
-    /// How it is drawn.
-    pub mark: SeriesMark,
+    colour: &'static str,
+    mark: SeriesMark,
+    /// Whether points far outside the range of the other series may be cut off.
+    clipped: bool,
 }
 
-/// How the points of a line are drawn.
+impl Series {
+    /// A solid line.
+    pub fn new(name: impl Into<String>, colour: &'static str, points: Vec<(f64, f64)>) -> Series {
+        Series { name: name.into(), points, colour, mark: SeriesMark::Line, clipped: false }
+    }
+
+    /// The same points with another mark.
+    pub fn with_mark(self, mark: SeriesMark) -> Series {
+        Series { mark, ..self }
+    }
+
+    /// The same points, which do not determine the range of the axis.
+    pub fn clipped(self) -> Series {
+        Series { clipped: true, ..self }
+    }
+}
+
+/// How the points of a series are drawn.
 #[derive(Clone, Copy, PartialEq)]
 pub enum SeriesMark {
-    /// One after the other.
+    /// A solid line.
     Line,
-    /// The same, in dashes.
+    /// A dashed line.
     Dashed,
-    /// Each by itself, with a radius and an opacity.
+    /// Dots with a radius and an opacity.
     Dots(f64, f64),
-    /// Two by two, as ends of a line.
-    Stems,
-    /// Two by two, as corners of a bar.
+    /// Line segments: each pair of points is the ends of one.
+    Segments,
+    /// Bars: each pair of points is two opposite corners of one.
     Bars,
 }
 
-/// What is drawn.
+/// A chart with linear axes.
 pub struct Chart {
     pub x_label: String,
     pub y_label: String,
-    pub lines: Vec<Series>,
+    pub series: Vec<Series>,
 }
 
-/// The page of a document.
+/// The size of a document.
 pub const WIDTH: f64 = 820.0;
 pub const MARGIN: f64 = 10.0;
 pub const TITLE: f64 = 34.0;
@@ -63,7 +80,7 @@ pub const GREEN: &str = "#2b8a5a";
 pub const RED: &str = "#b3434f";
 pub const GREY: &str = "#8a8a8a";
 
-/// An SVG document with a headline.
+/// An SVG document with a title.
 pub fn page(title: &str, body: &str, height: f64) -> String {
     format!(
         "<svg xmlns='http://www.w3.org/2000/svg' width='{WIDTH}' height='{height}' viewBox='0 0 {WIDTH} {height}' \
@@ -76,13 +93,12 @@ pub fn page(title: &str, body: &str, height: f64) -> String {
     )
 }
 
-/// A picture for a page of HTML, which has a style sheet for it: no paper of its own, letters in
-/// the page's colour, and a title and a description for readers that cannot see it. `id` is an
-/// identifier of its own on the page.
+/// An SVG element for an HTML page, which styles it: no background, text in the colour of the page,
+/// and a title and a description for screen readers. `id` is unique on the page.
 pub fn inline(
     id: &str,
     title: &str,
-    told: &str,
+    description: &str,
     (width, height): (f64, f64),
     body: &str,
 ) -> String {
@@ -91,25 +107,25 @@ pub fn inline(
          width='{width:.0}' height='{height:.0}' font-size='12'>\n\
          <title id='{id}-title'>{}</title>\n<desc id='{id}-desc'>{}</desc>\n{body}</svg>\n",
         escape(title),
-        escape(told)
+        escape(description)
     )
 }
 
-/// Room for ticks and labels around the plane.
+/// Space for ticks and labels around the plot area.
 const LEFT: f64 = 68.0;
 const RIGHT: f64 = 14.0;
 const TOP: f64 = 22.0;
 const BOTTOM: f64 = 42.0;
 
-/// Height of a line of the legend, and the room that an entry takes beside its name.
+/// Height of a row of the legend, and the width of an entry without its name.
 const LEGEND: f64 = 17.0;
 const ENTRY: f64 = 38.0;
 
-/// Width of a letter of the legend, and of a digit of a tick: rather too much than too little.
+/// Upper bounds of the width of a letter of the legend and of a digit of a tick label.
 const LETTER: f64 = 7.0;
 const DIGIT: f64 = 8.0;
 
-/// The plane of a chart: pixels and the values they stand for.
+/// The area between the axes, in pixels, and the ranges of the axes.
 struct PlotArea {
     left: f64,
     top: f64,
@@ -130,33 +146,32 @@ impl PlotArea {
 }
 
 impl Chart {
-    /// The chart as SVG elements. `name` is an identifier of its own on the page.
-    pub fn draw(&self, name: &str, place: ChartArea) -> String {
-        let all = || self.lines.iter().flat_map(|line| &line.points);
-        let width = place.width - LEFT - RIGHT;
+    /// The chart as SVG elements. `id` is unique on the page.
+    pub fn draw(&self, id: &str, area: ChartArea) -> String {
+        let all = || self.series.iter().flat_map(|line| &line.points);
+        let width = area.width - LEFT - RIGHT;
         let legend = self.legend(width);
         let top = TOP + LEGEND * legend.last().map_or(0.0, |last| last.2);
-        let plane = PlotArea {
-            left: place.left + LEFT,
-            top: place.top + top,
+        let plot = PlotArea {
+            left: area.left + LEFT,
+            top: area.top + top,
             width,
-            height: place.height - top - BOTTOM,
+            height: area.height - top - BOTTOM,
             x: range(all().map(|point| point.0), 0.0),
             y: self.y_range(),
         };
         let mut svg = String::new();
         // Writing to a String cannot fail.
-        let _ = self.draw_axes(&mut svg, &plane);
-        let _ = self.draw_lines(&mut svg, &plane, name);
-        let _ = draw_legend(&mut svg, &legend, (plane.left, place.top + TOP));
+        let _ = self.draw_axes(&mut svg, &plot);
+        let _ = self.draw_series(&mut svg, &plot, id);
+        let _ = draw_legend(&mut svg, &legend, (plot.left, area.top + TOP));
         svg
     }
 
-    /// What the chart shows, for readers that cannot see it: where each line begins and ends, or
-    /// what dots and bars range over.
-    pub fn tell(&self) -> String {
+    /// A description for screen readers: the ends of lines, and the range of dots and bars.
+    fn description(&self) -> String {
         let mut text = format!("{} against {}.", self.y_label, self.x_label);
-        for line in self.lines.iter().filter(|line| !line.name.is_empty()) {
+        for line in self.series.iter().filter(|line| !line.name.is_empty()) {
             let finite = || line.points.iter().filter(|(x, y)| x.is_finite() && y.is_finite());
             let (Some(first), Some(last)) = (finite().next(), finite().next_back()) else {
                 continue;
@@ -182,21 +197,22 @@ impl Chart {
         text
     }
 
-    /// The chart as a picture for a page of HTML.
+    /// The chart as an SVG element for an HTML page.
     pub fn inline(&self, id: &str, title: &str, (width, height): (f64, f64)) -> String {
         let body = self.draw(id, ChartArea { left: 0.0, top: 0.0, width, height });
-        inline(id, title, &self.tell(), (width, height), &body)
+        inline(id, title, &self.description(), (width, height), &body)
     }
 
-    /// The entries of the legend, each with where it begins and on which line; lines are as wide as
-    /// the plane.
+    /// The entries of the legend, each with its horizontal position and its row. Rows are as wide as
+    /// the plot area.
     fn legend(&self, width: f64) -> Vec<(&Series, f64, f64)> {
         let (mut x, mut row) = (0.0, 0.0);
         let mut entries = Vec::new();
-        // Lines without a name belong to one that has it.
-        for line in self.lines.iter().filter(|line| self.lines.len() > 1 && !line.name.is_empty()) {
+        // A series without a name belongs to another one that has it.
+        for line in self.series.iter().filter(|line| self.series.len() > 1 && !line.name.is_empty())
+        {
             let room = ENTRY + LETTER * line.name.chars().count() as f64;
-            // What stands behind the last name may leave the plane.
+            // The gap behind the last name may exceed the width.
             if x > 0.0 && x + room - 15.0 > width {
                 (x, row) = (0.0, row + 1.0);
             }
@@ -206,12 +222,13 @@ impl Chart {
         entries
     }
 
-    /// Everything that must be seen, and as much of the rest as doubles the height at most.
+    /// The range of all series that are not clipped, widened by the clipped ones to at most twice
+    /// its height.
     fn y_range(&self) -> (f64, f64) {
-        let whole = self.lines.iter().filter(|line| line.whole).flat_map(|line| &line.points);
-        let (low, high) = range(whole.map(|point| point.1), 0.04);
+        let visible = self.series.iter().filter(|one| !one.clipped).flat_map(|line| &line.points);
+        let (low, high) = range(visible.map(|point| point.1), 0.04);
         let others = self
-            .lines
+            .series
             .iter()
             .flat_map(|line| &line.points)
             .map(|point| point.1)
@@ -222,16 +239,16 @@ impl Chart {
         })
     }
 
-    fn draw_axes(&self, svg: &mut String, plane: &PlotArea) -> std::fmt::Result {
-        let (bottom, right) = (plane.top + plane.height, plane.left + plane.width);
-        for tick in ticks(plane.y) {
-            let y = plane.y_of(tick);
-            let left = plane.left;
+    fn draw_axes(&self, svg: &mut String, plot: &PlotArea) -> std::fmt::Result {
+        let (bottom, right) = (plot.top + plot.height, plot.left + plot.width);
+        for tick in ticks(plot.y) {
+            let y = plot.y_of(tick);
+            let left = plot.left;
             writeln!(
                 svg,
                 "<line x1='{left:.1}' y1='{y:.1}' x2='{right:.1}' y2='{y:.1}' stroke='#e4e4e4'/>"
             )?;
-            let text = label(tick, plane.y);
+            let text = tick_label(tick, plot.y);
             writeln!(
                 svg,
                 "<text x='{:.1}' y='{:.1}' text-anchor='end'>{text}</text>",
@@ -240,16 +257,16 @@ impl Chart {
             )?;
         }
         let mut free = f64::NEG_INFINITY;
-        for tick in ticks(plane.x) {
-            let x = plane.x_of(tick);
+        for tick in ticks(plot.x) {
+            let x = plot.x_of(tick);
             writeln!(
                 svg,
                 "<line x1='{x:.1}' y1='{bottom:.1}' x2='{x:.1}' y2='{:.1}' stroke='#888'/>",
                 bottom + 4.0
             )?;
-            let text = label(tick, plane.x);
+            let text = tick_label(tick, plot.x);
             let half = DIGIT / 2.0 * text.chars().count() as f64;
-            // The last label must not leave the picture, and none may run into the one before.
+            // The last label must stay inside the chart, and no label may overlap the previous one.
             let x = x.min(right + RIGHT - half);
             if x - half > free {
                 writeln!(
@@ -263,16 +280,16 @@ impl Chart {
         writeln!(
             svg,
             "<path d='M{:.1} {:.1}V{bottom:.1}H{right:.1}' fill='none' stroke='#888'/>",
-            plane.left, plane.top
+            plot.left, plot.top
         )?;
-        let middle = plane.left + plane.width / 2.0;
+        let middle = plot.left + plot.width / 2.0;
         let x_label = escape(&self.x_label);
         writeln!(
             svg,
             "<text x='{middle:.1}' y='{:.1}' text-anchor='middle'>{x_label}</text>",
             bottom + 36.0
         )?;
-        let (x, y) = (plane.left - 54.0, plane.top + plane.height / 2.0);
+        let (x, y) = (plot.left - 54.0, plot.top + plot.height / 2.0);
         let y_label = escape(&self.y_label);
         writeln!(
             svg,
@@ -280,13 +297,13 @@ impl Chart {
         )
     }
 
-    fn draw_lines(&self, svg: &mut String, plane: &PlotArea, name: &str) -> std::fmt::Result {
-        let PlotArea { left, top, width, height, .. } = plane;
+    fn draw_series(&self, svg: &mut String, plot: &PlotArea, name: &str) -> std::fmt::Result {
+        let PlotArea { left, top, width, height, .. } = plot;
         writeln!(
             svg,
             "<clipPath id='{name}'><rect x='{left:.1}' y='{top:.1}' width='{width:.1}' height='{height:.1}'/></clipPath>"
         )?;
-        self.lines.iter().try_for_each(|line| line.draw(svg, plane, name))
+        self.series.iter().try_for_each(|line| line.draw(svg, plot, name))
     }
 }
 
@@ -318,10 +335,9 @@ fn draw_legend(
 }
 
 impl Series {
-    fn draw(&self, svg: &mut String, plane: &PlotArea, name: &str) -> std::fmt::Result {
+    fn draw(&self, svg: &mut String, plot: &PlotArea, name: &str) -> std::fmt::Result {
         let finite = self.points.iter().filter(|(x, y)| x.is_finite() && y.is_finite());
-        let points: Vec<(f64, f64)> =
-            finite.map(|&(x, y)| (plane.x_of(x), plane.y_of(y))).collect();
+        let points: Vec<(f64, f64)> = finite.map(|&(x, y)| (plot.x_of(x), plot.y_of(y))).collect();
         let (colour, clip) = (self.colour, format!("clip-path='url(#{name})'"));
         match (self.mark, &points[..]) {
             (SeriesMark::Dots(radius, opacity), points) => {
@@ -331,7 +347,7 @@ impl Series {
                 }
                 writeln!(svg, "</g>")
             }
-            (SeriesMark::Stems, points) => points.chunks_exact(2).try_for_each(|ends| {
+            (SeriesMark::Segments, points) => points.chunks_exact(2).try_for_each(|ends| {
                 let ((x1, y1), (x2, y2)) = (ends[0], ends[1]);
                 let line = format!("x1='{x1:.1}' y1='{y1:.1}' x2='{x2:.1}' y2='{y2:.1}'");
                 writeln!(svg, "<line {line} stroke='{colour}' stroke-width='2' {clip}/>")
@@ -345,7 +361,7 @@ impl Series {
                     "<rect x='{x1:.1}' y='{y2:.1}' width='{width:.1}' height='{height:.1}' fill='{colour}' {clip}/>"
                 )
             }),
-            // One point is no line; a dot can be seen.
+            // A line through one point is invisible; a dot is not.
             (SeriesMark::Line | SeriesMark::Dashed, [(x, y)]) => {
                 writeln!(svg, "<circle cx='{x:.1}' cy='{y:.1}' r='3' fill='{colour}'/>")
             }
@@ -362,8 +378,8 @@ impl Series {
     }
 }
 
-/// From the least to the greatest number, widened by a share of the distance; never empty.
-fn range(values: impl Iterator<Item = f64>, more: f64) -> (f64, f64) {
+/// The range of some numbers, widened by a fraction on both sides; never empty.
+fn range(values: impl Iterator<Item = f64>, padding: f64) -> (f64, f64) {
     let finite = values.filter(|value| value.is_finite());
     let (low, high) = finite
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), value| (a.min(value), b.max(value)));
@@ -371,11 +387,11 @@ fn range(values: impl Iterator<Item = f64>, more: f64) -> (f64, f64) {
         return (0.0, 1.0);
     }
     if low == high {
-        // A line that never moves runs through the middle.
+        // A constant series is drawn in the middle.
         let room = if low == 0.0 { 1.0 } else { low.abs() * 0.05 };
         return (low - room, high + room);
     }
-    (low - more * (high - low), high + more * (high - low))
+    (low - padding * (high - low), high + padding * (high - low))
 }
 
 /// Three to ten round numbers in a range: multiples of 1, 2 or 5 times a power of ten.
@@ -396,8 +412,8 @@ fn tick_step(low: f64, high: f64) -> f64 {
     step * power
 }
 
-/// A tick's number with as many digits as its distance to the next one needs.
-pub fn label(tick: f64, (low, high): (f64, f64)) -> String {
+/// The label of a tick, with as many digits as the distance of ticks needs.
+pub fn tick_label(tick: f64, (low, high): (f64, f64)) -> String {
     let step = tick_step(low, high);
     let most = high.abs().max(low.abs());
     if (1e6..1e9).contains(&most) {
@@ -422,7 +438,7 @@ mod tests {
         assert_eq!(
             ticks((0.93, 0.99))
                 .iter()
-                .map(|&t| label(t, (0.93, 0.99)))
+                .map(|&t| tick_label(t, (0.93, 0.99)))
                 .collect::<Vec<_>>()
                 .join(" "),
             { "0.93 0.94 0.95 0.96 0.97 0.98 0.99" }
@@ -432,27 +448,18 @@ mod tests {
             assert!((3..=10).contains(&found.len()), "{low} {high}: {found:?}");
             assert!(found.iter().all(|tick| (low..=high).contains(tick)));
         }
-        assert_eq!(label(-0.0, (-1.0, 1.0)), "0.0");
-        assert_eq!(label(5e5, (0.0, 3e6)), "0.5 M");
+        assert_eq!(tick_label(-0.0, (-1.0, 1.0)), "0.0");
+        assert_eq!(tick_label(5e5, (0.0, 3e6)), "0.5 M");
     }
 
     fn chart(names: &[&str]) -> Chart {
-        let line = |name: &&str| Series {
-            name: name.to_string(),
-            colour: BLUE,
-            points: vec![(0.0, 1.0), (f64::NAN, 9.0), (4.0, 0.25)],
-            whole: true,
-            mark: SeriesMark::Line,
-        };
-        Chart {
-            x_label: "round".into(),
-            y_label: "loss".into(),
-            lines: names.iter().map(line).collect(),
-        }
+        let points = vec![(0.0, 1.0), (f64::NAN, 9.0), (4.0, 0.25)];
+        let series = names.iter().map(|name| Series::new(*name, BLUE, points.clone()));
+        Chart { x_label: "round".into(), y_label: "loss".into(), series: series.collect() }
     }
 
     #[test]
-    fn a_legend_that_is_too_wide_goes_on_below() {
+    fn a_wide_legend_is_broken_into_rows() {
         let rows = |width: f64| -> Vec<f64> {
             let chart = chart(&["training loss", "", "validation loss", "a third one"]);
             chart.legend(width).into_iter().map(|(_, _, row)| row).collect()
@@ -464,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_of_a_page_tells_what_it_shows() {
+    fn an_inline_chart_has_a_title_and_a_description() {
         let svg = chart(&["a & b"]).inline("c7", "a <title>", (400.0, 300.0));
         assert!(
             svg.starts_with("<svg class='chart' role='img' aria-labelledby='c7-title c7-desc'"),

@@ -1,4 +1,4 @@
-//! `swarmwood rules`: one tree as a short set of rules.
+//! `swarmwood rules`: a tree as a short set of rules.
 
 use std::path::PathBuf;
 
@@ -13,13 +13,17 @@ use crate::console;
 use crate::flags;
 use crate::format::count;
 
-/// Words for [`RuleMerge`].
+/// The values of `--merge`.
 const MERGES: &[(&str, RuleMerge, &str)] = &[
-    ("cover", RuleMerge::Cover, "few boxes with few conditions cover the leaves of each answer"),
+    (
+        "cover",
+        RuleMerge::Cover,
+        "cover the leaves of each prediction with few boxes of few conditions",
+    ),
     (
         "cells",
         RuleMerge::Cells,
-        "neighbouring cells of the grid of all thresholds are joined, as published",
+        "merge neighbouring cells of the grid of all thresholds, as published",
     ),
 ];
 
@@ -62,41 +66,41 @@ pub fn command() -> Command {
 pub fn run(flags: &ArgMatches) -> Result<()> {
     let console = flags::console(flags);
     let path = flags.get_one::<PathBuf>("model").cloned().unwrap_or_default();
-    let out = flags.get_one::<PathBuf>("out").filter(|path| path.as_os_str() != "-");
+    let out = flags::out_file(flags);
     if let Some(out) = out {
-        // A wrong path should cost no work.
+        // A wrong path should be found before the work.
         store::probe(out)?;
     }
     let model = store::load(&path)?;
-    let unfit = |message: String| Error::Model { path: path.clone(), message };
-    let tree = model.single_tree().map_err(|error| unfit(error.to_string()))?;
+    let model_error = |message: String| Error::Model { path: path.clone(), message };
+    let tree = model.single_tree().map_err(|error| model_error(error.to_string()))?;
     let merge =
         flags::choice_value(flags, "merge", MERGES.iter().map(|&(name, merge, _)| (name, merge)));
     let violation =
         |message: String| Error::Parameters(vec![Violation { name: "merge".into(), message }]);
-    let mut found =
+    let mut rule_set =
         tree.rules(merge.unwrap_or_default()).map_err(|error| violation(error.to_string()))?;
     if let Some(data) = flags.get_one::<PathBuf>("data") {
         let rows = read::matching(
             &flags::source(data),
             &model.schema,
-            &options(flags, &model.schema.target.name)?,
+            &read_options(flags, &model.schema.target.name)?,
         )?;
         console.warnings(&rows.warnings);
-        rules::count(&mut found, &rows)?;
+        rules::count(&mut rule_set, &rows)?;
     }
     let format = flags::choice_value(
         flags,
         "format",
         RuleFormat::ALL.iter().map(|&(name, format, _)| (name, format)),
     );
-    let text = found.to_text(format.unwrap_or_default());
+    let text = rule_set.to_text(format.unwrap_or_default());
     match out {
         Some(path) => {
             write_atomically(path, |file| file.write_all(text.as_bytes()))?;
             console.line(&format!(
                 "{} written to {}",
-                count(found.rules.len(), "rule"),
+                count(rule_set.rules.len(), "rule"),
                 path.display()
             ));
             Ok(())
@@ -106,7 +110,7 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
 }
 
 /// How the data is read.
-fn options(flags: &ArgMatches, target: &str) -> Result<ReadOptions> {
+fn read_options(flags: &ArgMatches, target: &str) -> Result<ReadOptions> {
     let delimiter = match flags
         .get_one::<String>("delimiter")
         .map(|text| flags::parse_delimiter(text))
@@ -117,7 +121,7 @@ fn options(flags: &ArgMatches, target: &str) -> Result<ReadOptions> {
             return Err(Error::Parameters(vec![Violation { name: "delimiter".into(), message }]));
         }
     };
-    // Models of other libraries do not know what their target was called.
+    // Models of other libraries do not store the name of their target.
     let named = flags.get_one::<String>("target").cloned();
     let target = named.unwrap_or_else(|| target.to_string());
     Ok(ReadOptions {

@@ -1,8 +1,7 @@
-//! What happened in a run, step by step: kept for a table and a picture when it is over, and read
-//! again from the table.
+//! The trace of a training run: one line of CSV per step.
 //!
-//! Steps are kept in memory and written at the end, to the side and renamed: a run that is resumed
-//! tells its past again, so the files of a run that was killed are whole as soon as it is finished.
+//! Steps are kept in memory and written at the end, atomically. A resumed run replays its past
+//! events, so its trace is complete even if the earlier process was killed.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -12,28 +11,29 @@ use swarmwood::learn::event::{Event, Stage};
 use swarmwood::write::write_atomically;
 
 /// The columns of a trace.
-pub const COLUMNS: &str = "stage,step,train,valid,measure,best,gain,mean,diversity,factor,alpha,beta,evaluations,repeats,seconds";
+pub const COLUMNS: &str = "stage,step,train_loss,valid_metric,metric,best,gain_over_greedy,mean,\
+    diversity,evolutionary_factor,alpha,beta,evaluations,cache_hits,seconds";
 
-/// One line of a trace: the state after a step. What is not known is `None`.
+/// One line of a trace: the state after a step. Unknown values are `None`.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TraceStep {
     pub stage: Cow<'static, str>,
-    /// What a step of the stage is called.
+    /// The name of one step of the stage: round, iteration.
     pub noun: Cow<'static, str>,
     pub step: u64,
-    pub train: Option<f64>,
-    pub valid: Option<f64>,
-    /// What is searched for; empty where nothing is.
-    pub measure: Cow<'static, str>,
+    pub train_loss: Option<f64>,
+    pub valid_metric: Option<f64>,
+    /// The metric that a search optimises; empty without a search.
+    pub metric: Cow<'static, str>,
     pub best: Option<f64>,
-    pub gain: Option<f64>,
+    pub gain_over_greedy: Option<f64>,
     pub mean: Option<f64>,
     pub diversity: Option<f64>,
-    pub factor: Option<f64>,
+    pub evolutionary_factor: Option<f64>,
     pub alpha: Option<f64>,
     pub beta: Option<f64>,
     pub evaluations: Option<u64>,
-    pub repeats: Option<u64>,
+    pub cache_hits: Option<u64>,
     pub seconds: f64,
 }
 
@@ -43,31 +43,31 @@ impl From<&Event> for TraceStep {
             stage: event.stage.name.into(),
             noun: event.stage.step.into(),
             step: event.step as u64,
-            train: event.train,
-            valid: event.valid,
+            train_loss: event.train,
+            valid_metric: event.valid,
             seconds: event.elapsed,
             ..TraceStep::default()
         };
         let Some(search) = event.search else { return step };
         TraceStep {
-            measure: search.measure.into(),
+            metric: search.measure.into(),
             best: search.best,
-            gain: search.gain,
+            gain_over_greedy: search.gain,
             mean: search.mean,
             diversity: search.diversity,
-            factor: search.factor,
+            evolutionary_factor: search.factor,
             alpha: search.alpha,
             beta: search.beta,
             evaluations: Some(search.evaluations),
-            repeats: Some(search.repeats),
+            cache_hits: Some(search.repeats),
             ..step
         }
     }
 }
 
 impl TraceStep {
-    /// Whether a search told how it stands.
-    pub fn is_searched(&self) -> bool {
+    /// Whether the step belongs to a search.
+    pub fn is_search(&self) -> bool {
         self.evaluations.is_some()
     }
 
@@ -77,24 +77,24 @@ impl TraceStep {
         let cells = [
             self.stage.to_string(),
             self.step.to_string(),
-            known(self.train),
-            known(self.valid),
-            self.measure.to_string(),
+            known(self.train_loss),
+            known(self.valid_metric),
+            self.metric.to_string(),
             known(self.best),
-            known(self.gain),
+            known(self.gain_over_greedy),
             known(self.mean),
             known(self.diversity),
-            known(self.factor),
+            known(self.evolutionary_factor),
             known(self.alpha),
             known(self.beta),
             counted(self.evaluations),
-            counted(self.repeats),
+            counted(self.cache_hits),
             format!("{:.6}", self.seconds),
         ];
         cells.join(",")
     }
 
-    /// The step of a line; the error says what is wrong with it.
+    /// Parses a line; the error says what is wrong with it.
     fn parse(line: &str) -> std::result::Result<TraceStep, String> {
         let cells: Vec<&str> = line.split(',').collect();
         let names: Vec<&str> = COLUMNS.split(',').collect();
@@ -117,24 +117,29 @@ impl TraceStep {
             noun: Stage::named(&stage).map_or("step", |stage| stage.step).into(),
             stage: stage.into(),
             step: counted("step")?.ok_or_else(|| wrong("step"))?,
-            train: known("train")?,
-            valid: known("valid")?,
-            measure: cell("measure").to_string().into(),
+            train_loss: known("train_loss")?,
+            valid_metric: known("valid_metric")?,
+            metric: cell("metric").to_string().into(),
             best: known("best")?,
-            gain: known("gain")?,
+            gain_over_greedy: known("gain_over_greedy")?,
             mean: known("mean")?,
             diversity: known("diversity")?,
-            factor: known("factor")?,
+            evolutionary_factor: known("evolutionary_factor")?,
             alpha: known("alpha")?,
             beta: known("beta")?,
             evaluations: counted("evaluations")?,
-            repeats: counted("repeats")?,
+            cache_hits: counted("cache_hits")?,
             seconds: known("seconds")?.unwrap_or(0.0),
         })
     }
 }
 
-/// The steps of a trace; the error says what is wrong, and on which line.
+/// Whether a file is a trace.
+pub fn is_trace(bytes: &[u8]) -> bool {
+    bytes.starts_with(COLUMNS.as_bytes())
+}
+
+/// Reads a trace; the error says what is wrong, and on which line.
 pub fn read_trace(text: &str) -> std::result::Result<Vec<TraceStep>, String> {
     let lines = text.lines().enumerate().skip(1).filter(|(_, line)| !line.is_empty());
     lines
@@ -144,19 +149,19 @@ pub fn read_trace(text: &str) -> std::result::Result<Vec<TraceStep>, String> {
         .collect()
 }
 
-/// The steps so far.
+/// Collects the steps of a run.
 #[derive(Default)]
 pub struct TraceRecorder {
     steps: Vec<TraceStep>,
 }
 
 impl TraceRecorder {
-    /// Keeps an event.
+    /// Adds the step of an event.
     pub fn push(&mut self, event: &Event) {
         self.steps.push(event.into());
     }
 
-    /// Writes one line a step.
+    /// Writes one line per step.
     pub fn write(&self, path: &Path) -> Result<()> {
         write_atomically(path, |out| {
             writeln!(out, "{COLUMNS}")?;
@@ -176,7 +181,7 @@ mod tests {
     use swarmwood::learn::event::Search;
 
     #[test]
-    fn a_trace_read_again_is_what_was_written() {
+    fn a_trace_survives_a_round_trip() {
         let mut steps = Vec::new();
         for (at, &stage) in Stage::ALL.iter().enumerate() {
             let event =
@@ -192,12 +197,13 @@ mod tests {
     }
 
     #[test]
-    fn faults_of_a_trace_have_their_place() {
+    fn errors_of_a_trace_have_their_line() {
         let fault = |line: &str| read_trace(&format!("{COLUMNS}\n{line}\n")).unwrap_err();
         assert_eq!(fault("boosting,1"), "line 2: has 2 columns, must have 15");
         let line = "boosting,1,much,,,,,,,,,,,,0.1";
-        assert_eq!(fault(line), "line 2: column 'train' is 'much', must be a number");
+        assert_eq!(fault(line), "line 2: column 'train_loss' is 'much', must be a number");
+        assert!(is_trace(format!("{COLUMNS}\n").as_bytes()) && !is_trace(b"stage,step\n"));
         let unknown = read_trace(&format!("{COLUMNS}\nmusing,1,,,,,,,,,,,,,0.1\n")).unwrap();
-        assert_eq!((unknown[0].noun.as_ref(), unknown[0].is_searched()), ("step", false));
+        assert_eq!((unknown[0].noun.as_ref(), unknown[0].is_search()), ("step", false));
     }
 }

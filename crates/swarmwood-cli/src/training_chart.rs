@@ -1,38 +1,37 @@
-//! The picture of a run: figures 8 and 9 of Rao 2022, the best fitness against the iteration, and
+//! The convergence chart of a run: figures 8 and 9 of Rao 2022, the best fitness per iteration, and
 //! below it how much the swarm still moves. A run without a search shows its losses.
 
 use swarmwood::learn::event::Stage;
 
 use crate::chart::{
-    BLUE, Chart, ChartArea, GREEN, LOW, MARGIN, ORANGE, RED, Series, SeriesMark, TALL, TITLE,
-    WIDTH, page,
+    BLUE, Chart, ChartArea, GREEN, LOW, MARGIN, ORANGE, RED, Series, TALL, TITLE, WIDTH, page,
 };
 use crate::trace::TraceStep;
 
-/// The charts of a run, the most telling one first, each with an identifier and what it shows.
+/// The charts of a run, the most important first, each with an identifier and a title.
 pub fn charts(steps: &[TraceStep]) -> Vec<(&'static str, &'static str, Chart)> {
-    if steps.iter().any(|step| step.gain.is_some()) {
+    if steps.iter().any(|step| step.gain_over_greedy.is_some()) {
         return vec![(
             "loss",
-            "How the loss of the search went beside greedy boosting",
-            work(steps),
+            "Training loss of the search and of greedy boosting",
+            search_loss(steps),
         )];
     }
     let stage = steps.last().map(|step| &step.stage);
     let steps: Vec<&TraceStep> = steps.iter().filter(|step| Some(&step.stage) == stage).collect();
     let noun = steps.first().map_or("step", |step| &step.noun);
-    if steps.iter().any(|step| step.is_searched()) {
+    if steps.iter().any(|step| step.is_search()) {
         return vec![
-            ("best", "The best and the mean of the swarm", fitness(&steps, noun)),
-            ("diversity", "How far particles differ", diversity(&steps, noun)),
-            ("repeats", "Positions that were known already", repeats(&steps, noun)),
+            ("best", "Best and mean fitness of the swarm", fitness(&steps, noun)),
+            ("diversity", "Diversity of the swarm", diversity(&steps, noun)),
+            ("cache-hits", "Cached evaluations", cache_hits(&steps, noun)),
         ];
     }
-    vec![("loss", "How the loss went", losses(&steps, noun))]
+    vec![("loss", "Loss", losses(&steps, noun))]
 }
 
-/// The last stage of a run as an SVG document: the first chart in full width, the others beside
-/// each other below.
+/// The last stage of a run as an SVG document: the first chart in full width, the others side by
+/// side below it.
 pub fn draw(title: &str, steps: &[TraceStep]) -> String {
     let charts = charts(steps);
     let width = WIDTH - 2.0 * MARGIN;
@@ -55,135 +54,99 @@ pub fn draw(title: &str, steps: &[TraceStep]) -> String {
     page(title, &body, if charts.len() > 1 { below + LOW + MARGIN } else { below + MARGIN })
 }
 
-/// The loss of what there is to end with against the trees grown so far, beside the best greedy
-/// fit's: first of the fits in hand, then, when candidates were compared, of the one that became
-/// the model.
-fn work(steps: &[TraceStep]) -> Chart {
+/// The training loss of the search against the trees grown so far, beside that of the best greedy
+/// fit: first of the preliminary fits, then, once candidates were compared, of the selected one.
+fn search_loss(steps: &[TraceStep]) -> Chart {
     let point = |step: &TraceStep| {
-        Some((step.evaluations? as f64, step.train?, step.train? / (1.0 - step.gain?)))
+        Some((
+            step.evaluations? as f64,
+            step.train_loss?,
+            step.train_loss? / (1.0 - step.gain_over_greedy?),
+        ))
     };
-    // The start is greedy boosting by halves, far above both; it and comparisons are what lies
-    // between two fits.
-    let between = |step: &TraceStep| {
+    // Boosting starts far above both curves; it and comparisons separate two fits of the search.
+    let separates = |step: &TraceStep| {
         step.stage == Stage::BOOSTING.name || step.stage == Stage::COMPARING.name
     };
-    let chosen =
+    let selected =
         steps.iter().rposition(|step| step.stage == Stage::COMPARING.name).map_or(0, |at| at + 1);
-    let line = |name: &str, colour, points| Series {
-        name: name.to_string(),
-        colour,
-        points,
-        whole: true,
-        mark: SeriesMark::Line,
-    };
     let mut greedy: Vec<(f64, f64)> = Vec::new();
-    for (x, _, y) in steps.iter().filter(|step| !between(step)).filter_map(point) {
-        // The best greedy fit stays what it was until there is another.
+    for (x, _, y) in steps.iter().filter(|step| !separates(step)).filter_map(point) {
+        // The best greedy loss stays the same until there is a better fit.
         greedy.extend(greedy.last().map(|last| (x, last.1)));
         greedy.push((x, y));
     }
-    let mut lines = vec![line("greedy boosting", ORANGE, greedy)];
+    let mut series = vec![Series::new("greedy boosting", ORANGE, greedy)];
     for (part, name, colour) in
-        [(&steps[..chosen], "search in hand", GREEN), (&steps[chosen..], "search", BLUE)]
+        [(&steps[..selected], "preliminary search", GREEN), (&steps[selected..], "search", BLUE)]
     {
-        let fits = part.split(|step| between(step)).map(|fit| fit.iter().filter_map(point));
+        let fits = part.split(|step| separates(step)).map(|fit| fit.iter().filter_map(point));
         let fits = fits
             .map(|fit| fit.map(|(x, loss, _)| (x, loss)).collect::<Vec<_>>())
             .filter(|fit| !fit.is_empty());
-        // The first of a kind stands for all in the legend.
-        lines.extend(
-            fits.enumerate().map(|(at, fit)| line(if at == 0 { name } else { "" }, colour, fit)),
+        // One entry per kind in the legend.
+        series.extend(
+            fits.enumerate()
+                .map(|(at, fit)| Series::new(if at == 0 { name } else { "" }, colour, fit)),
         );
     }
-    Chart {
-        x_label: "trees grown".to_string(),
-        y_label: "loss on the training rows".to_string(),
-        lines,
-    }
+    Chart { x_label: "trees grown".to_string(), y_label: "training loss".to_string(), series }
 }
 
-/// The points of a value that a step may tell.
-fn of(steps: &[&TraceStep], value: impl Fn(&TraceStep) -> Option<f64>) -> Vec<(f64, f64)> {
+/// The points of a value, for the steps that have one.
+fn points_of(steps: &[&TraceStep], value: impl Fn(&TraceStep) -> Option<f64>) -> Vec<(f64, f64)> {
     steps.iter().filter_map(|step| Some((step.step as f64, value(step)?))).collect()
 }
 
 fn fitness(steps: &[&TraceStep], noun: &str) -> Chart {
-    let measure =
-        steps.iter().find(|step| step.is_searched()).map_or("fitness", |step| &step.measure);
-    let line = |name: &str, colour, points, whole| Series {
-        name: name.to_string(),
-        colour,
-        points,
-        whole,
-        mark: SeriesMark::Line,
-    };
+    let metric = steps.iter().find(|step| step.is_search()).map_or("fitness", |step| &step.metric);
     Chart {
         x_label: noun.to_string(),
-        y_label: format!("{measure} on the training rows"),
-        lines: vec![
-            line("mean of the swarm", ORANGE, of(steps, |step| step.mean), false),
-            line("best so far", BLUE, of(steps, |step| step.best), true),
+        y_label: format!("{metric} on the training rows"),
+        series: vec![
+            Series::new("mean of the swarm", ORANGE, points_of(steps, |step| step.mean)).clipped(),
+            Series::new("best so far", BLUE, points_of(steps, |step| step.best)),
         ],
     }
 }
 
 fn diversity(steps: &[&TraceStep], noun: &str) -> Chart {
-    let points = of(steps, |step| step.diversity);
+    let points = points_of(steps, |step| step.diversity);
     Chart {
         x_label: noun.to_string(),
-        y_label: "rules that differ".to_string(),
-        lines: vec![Series {
-            name: "diversity".to_string(),
-            colour: GREEN,
-            points,
-            whole: true,
-            mark: SeriesMark::Line,
-        }],
+        y_label: "mean number of differing rules".to_string(),
+        series: vec![Series::new("diversity", GREEN, points)],
     }
 }
 
-/// The share of positions that were known already, iteration by iteration: every position is
-/// evaluated or a repeat.
-fn repeats(steps: &[&TraceStep], noun: &str) -> Chart {
+/// The fraction of positions per iteration whose fitness was in the cache.
+fn cache_hits(steps: &[&TraceStep], noun: &str) -> Chart {
     let mut before = (0, 0);
     let mut points = Vec::new();
-    for (at, evaluations, repeats) in
-        steps.iter().filter_map(|step| Some((step.step, step.evaluations?, step.repeats?)))
+    for (at, evaluations, hits) in
+        steps.iter().filter_map(|step| Some((step.step, step.evaluations?, step.cache_hits?)))
     {
         let new = evaluations.saturating_sub(before.0);
-        let known = repeats.saturating_sub(before.1);
-        before = (evaluations, repeats);
-        if new + known > 0 {
-            points.push((at as f64, 100.0 * known as f64 / (new + known) as f64));
+        let cached = hits.saturating_sub(before.1);
+        before = (evaluations, hits);
+        if new + cached > 0 {
+            points.push((at as f64, 100.0 * cached as f64 / (new + cached) as f64));
         }
     }
     Chart {
         x_label: noun.to_string(),
-        y_label: "known positions, %".to_string(),
-        lines: vec![Series {
-            name: "repeats".to_string(),
-            colour: RED,
-            points,
-            whole: true,
-            mark: SeriesMark::Line,
-        }],
+        y_label: "cached evaluations, %".to_string(),
+        series: vec![Series::new("cache hits", RED, points)],
     }
 }
 
 fn losses(steps: &[&TraceStep], noun: &str) -> Chart {
-    let line = |name: &str, colour, points| Series {
-        name: name.to_string(),
-        colour,
-        points,
-        whole: true,
-        mark: SeriesMark::Line,
-    };
-    let lines = vec![
-        line("training loss", BLUE, of(steps, |step| step.train)),
-        line("validation metric", ORANGE, of(steps, |step| step.valid)),
+    let mut series = vec![
+        Series::new("training loss", BLUE, points_of(steps, |step| step.train_loss)),
+        Series::new("validation metric", ORANGE, points_of(steps, |step| step.valid_metric)),
     ];
-    let lines = lines.into_iter().filter(|line| !line.points.is_empty()).collect();
-    Chart { x_label: noun.to_string(), y_label: "loss".to_string(), lines }
+    series.retain(|one| !one.points.is_empty());
+    Chart { x_label: noun.to_string(), y_label: "loss".to_string(), series }
 }
 
 #[cfg(test)]
@@ -191,7 +154,7 @@ mod tests {
     use super::*;
     use swarmwood::learn::event::{Event, Search};
 
-    /// The picture of some events.
+    /// The chart of some events.
     fn draw(title: &str, events: &[Event]) -> String {
         super::draw(title, &events.iter().map(TraceStep::from).collect::<Vec<_>>())
     }
@@ -213,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_method_shows_its_loss_beside_greedy_boosting() {
+    fn the_ensemble_search_is_drawn_beside_greedy_boosting() {
         let step = |step: usize| {
             let mut event = iteration(step);
             event.train = Some(1.0 - step as f64 / 100.0);
@@ -223,7 +186,7 @@ mod tests {
         let events: Vec<Event> = (1..=5).map(step).collect();
         let svg = draw("t", &events);
         assert_eq!(svg.matches("<polyline").count(), 2, "{svg}");
-        // Two fits in hand, and the one that was chosen.
+        // Two preliminary fits, and the selected one.
         let with = |stage| move |at| Event { stage, ..step(at) };
         let mut events: Vec<Event> = (1..=3).map(with(Stage::SWEEPS)).collect();
         events.push(with(Stage::BOOSTING)(4));
@@ -232,12 +195,12 @@ mod tests {
         events.extend((8..=12).map(with(Stage::PAIRS)));
         let svg = draw("t", &events);
         assert_eq!(svg.matches("<polyline").count(), 4, "{svg}");
-        assert_eq!(svg.matches(">search in hand<").count(), 1, "{svg}");
+        assert_eq!(svg.matches(">preliminary search<").count(), 1, "{svg}");
         assert!(svg.contains(">greedy boosting<") && svg.contains(">trees grown<"), "{svg}");
     }
 
     #[test]
-    fn a_search_has_three_charts_and_a_training_one() {
+    fn a_swarm_has_three_charts_and_boosting_one() {
         let mut events = vec![Event { train: Some(1.0), ..Event::new(Stage::PRETRAINING, 1, 1) }];
         events.extend((1..=20).map(iteration));
         let svg = draw("a <title>", &events);

@@ -55,6 +55,17 @@ const MODULES: &[ModuleLayers] = &[
             &["published", "swarm", "tree_search", "grid", "full_tree"],
         ],
     },
+    ModuleLayers {
+        package: "swarmwood-cli",
+        rows: &[
+            &["console", "format", "interrupt", "json", "memory", "trace"],
+            &["chart", "flags"],
+            &["calibration", "inputs", "scoring", "training_chart"],
+            &["evaluate", "inspect", "predict", "rules", "study", "train", "tune"],
+            &["report"],
+            &["cli"],
+        ],
+    },
 ];
 
 /// Dependencies between the workspace's crates, development dependencies included, must be in the

@@ -1,4 +1,4 @@
-//! `swarmwood inspect`: what a model is made of.
+//! `swarmwood inspect`: summary, feature importances and trees of a model.
 
 mod plot;
 
@@ -14,14 +14,14 @@ use swarmwood::{Result, store};
 use crate::console;
 use crate::flags;
 
-/// Features whose importance the text shows; the JSON object has them all.
-const SHOWN: usize = 20;
+/// Features whose importance the text lists; the JSON object has all.
+const LISTED_FEATURES: usize = 20;
 
-/// Letters of the longest bar.
+/// Characters of the longest bar.
 const BAR: usize = 30;
 
-/// Lines of one tree or linear function that are shown.
-const LINES: usize = 500;
+/// Maximum number of lines of one tree or linear model.
+const MAX_LINES: usize = 500;
 
 /// The subcommand.
 pub fn command() -> Command {
@@ -59,22 +59,22 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
     let path = flags.get_one::<PathBuf>("model").cloned().unwrap_or_default();
     let model = store::load(&path)?;
     if let Some(plot) = plot::draw(flags, &model, &path)? {
-        flags::console(flags).line(&format!("picture written to {}", plot.display()));
+        flags::console(flags).line(&format!("chart written to {}", plot.display()));
     }
     let importances = ranked_importances(&model);
     if flags.get_flag("json") {
-        return console::print_json(&object(&model, &importances));
+        return console::print_json(&model_json(&model, &importances));
     }
     let summary = model.summary().to_string();
-    let what = match model.body {
-        Body::Trees(_) => "share of the gain, number of splits",
-        Body::Linear(_) => "share of the absolute weights, number of terms",
+    let columns = match model.body {
+        Body::Trees(_) => "fraction of the gain, number of splits",
+        Body::Linear(_) => "fraction of the absolute weights, number of terms",
     };
-    let mut text = format!("{summary}{}", bars(&importances, what));
+    let mut text = format!("{summary}{}", importance_bars(&importances, columns));
     let trees = flags::count_value(flags, "trees").unwrap_or(0);
     if trees > 0 {
-        // The text of a model begins with its summary, which stands above the importances already.
-        let body = model.to_text(&TextOptions { trees, lines: LINES });
+        // The text of a model begins with its summary, which is printed above the importances.
+        let body = model.to_text(&TextOptions { trees, lines: MAX_LINES });
         text.push('\n');
         text.push_str(body.strip_prefix(&summary).unwrap_or(&body));
     }
@@ -90,40 +90,40 @@ pub fn ranked_importances(model: &Model) -> Vec<(&str, Importance)> {
 }
 
 /// The importances as bars.
-fn bars(importances: &[(&str, Importance)], what: &str) -> String {
+fn importance_bars(importances: &[(&str, Importance)], columns: &str) -> String {
     let total: f64 = importances.iter().map(|(_, importance)| importance.gain).sum();
     let top = importances.first().map_or(0.0, |(_, importance)| importance.gain);
     if total.is_nan() || total <= 0.0 {
         return String::new();
     }
-    // A name must not be able to drive the terminal.
-    let plain = |name: &str| name.replace(char::is_control, "?");
-    let shown: Vec<(String, &Importance)> = importances
+    // A name must not control the terminal.
+    let printable = |name: &str| name.replace(char::is_control, "?");
+    let listed: Vec<(String, &Importance)> = importances
         .iter()
-        .take(SHOWN)
-        .map(|(name, importance)| (plain(name), importance))
+        .take(LISTED_FEATURES)
+        .map(|(name, importance)| (printable(name), importance))
         .collect();
-    let width = shown.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-    let mut text = format!("\nimportance ({what})\n");
-    for (name, importance) in shown {
+    let width = listed.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let mut text = format!("\nimportance ({columns})\n");
+    for (name, importance) in listed {
         let bar = "#".repeat((importance.gain / top * BAR as f64).round() as usize);
-        let share = 100.0 * importance.gain / total;
+        let percent = 100.0 * importance.gain / total;
         text.push_str(&format!(
-            "  {name:<width$}  {bar:<BAR$}  {share:>5.1} %  {}\n",
+            "  {name:<width$}  {bar:<BAR$}  {percent:>5.1} %  {}\n",
             importance.splits
         ));
     }
-    if importances.len() > SHOWN {
-        text.push_str(&format!("  and {} more\n", importances.len() - SHOWN));
+    if importances.len() > LISTED_FEATURES {
+        text.push_str(&format!("  and {} more\n", importances.len() - LISTED_FEATURES));
     }
     text
 }
 
-fn object(model: &Model, importances: &[(&str, Importance)]) -> Value {
+fn model_json(model: &Model, importances: &[(&str, Importance)]) -> Value {
     let summary = model.summary();
     let importances: Vec<Value> = importances
         .iter()
-        .map(|(name, found)| json!({"feature": name, "gain": found.gain, "cover": found.cover, "splits": found.splits}))
+        .map(|(name, importance)| json!({"feature": name, "gain": importance.gain, "cover": importance.cover, "splits": importance.splits}))
         .collect();
     let is_regression = summary.classes.is_empty();
     json!({
@@ -139,7 +139,7 @@ fn object(model: &Model, importances: &[(&str, Importance)]) -> Value {
         "rounds": summary.rounds,
         "trees": summary.trees,
         "leaves": summary.leaves,
-        "depth": summary.max_depth,
+        "max_depth": summary.max_depth,
         "features": summary.features,
         "features_used": summary.features_used,
         "importances": importances,

@@ -1,4 +1,4 @@
-//! `swarmwood inspect --plot`: the picture of a tree, or the map of two features.
+//! `swarmwood inspect --plot`: a drawing of the tree, or a map of predictions over two features.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use swarmwood::nearest::nearest;
 use swarmwood::write::write_atomically;
 use swarmwood::{Error, Result};
 
-/// Draws what the flags ask for; returns the file.
+/// Draws what the flags request; returns the file.
 pub fn draw<'a>(
     flags: &'a ArgMatches,
     model: &Model,
@@ -17,33 +17,28 @@ pub fn draw<'a>(
 ) -> Result<Option<&'a PathBuf>> {
     let map: Vec<&String> = flags.get_many("map").into_iter().flatten().collect();
     let Some(path) = flags.get_one::<PathBuf>("plot") else { return Ok(None) };
-    let ending =
-        path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default();
-    let unfit = |message: String| Error::Model { path: model_path.to_path_buf(), message };
-    let dot = match ending.as_str() {
+    let extension =
+        path.extension().map(|text| text.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let model_error = |message: String| Error::Model { path: model_path.to_path_buf(), message };
+    let dot = match extension.as_str() {
         "svg" => false,
         "dot" | "gv" if map.is_empty() => true,
         "dot" | "gv" => {
             return Err(violation("plot", "a map is drawn as .svg, not as .dot".into()));
         }
         _ => {
-            let message = format!(
-                "'{}' must end in .svg for a picture, or in .dot for Graphviz",
-                path.display()
-            );
+            let message = format!("'{}' must end in .svg, or in .dot for Graphviz", path.display());
             return Err(violation("plot", message));
         }
     };
     let text = if map.is_empty() {
-        let tree = model.single_tree().map_err(|error| unfit(error.to_string()))?;
+        let tree = model.single_tree().map_err(|error| model_error(error.to_string()))?;
         let drawn = if dot { tree.to_dot() } else { tree.to_svg() };
-        drawn.map_err(|error| unfit(error.to_string()))?
+        drawn.map_err(|error| model_error(error.to_string()))?
     } else {
         let [across, up] = map[..] else {
-            let message = format!(
-                "needs two features with a comma between them, and was given {}",
-                map.len()
-            );
+            let message =
+                format!("needs two features separated by a comma, and was given {}", map.len());
             return Err(violation("map", message));
         };
         let (across, up) = (feature(model, "map", across)?, feature(model, "map", up)?);
@@ -68,7 +63,7 @@ fn feature(model: &Model, flag: &str, name: &str) -> Result<usize> {
     })
 }
 
-/// The values of features that `--at` holds fast.
+/// The values of the features that `--at` fixes.
 fn fixed(flags: &ArgMatches, model: &Model) -> Result<Vec<Option<FeatureValue>>> {
     let mut fixed = vec![None; model.schema.features.len()];
     for text in flags.get_many::<String>("at").into_iter().flatten() {
@@ -84,7 +79,7 @@ fn fixed(flags: &ArgMatches, model: &Model) -> Result<Vec<Option<FeatureValue>>>
     Ok(fixed)
 }
 
-/// A value; `?` is a missing one.
+/// Parses a value; `?` is a missing value.
 fn parse(kind: &Kind, name: &str, text: &str) -> Result<FeatureValue> {
     match kind {
         Kind::Number if text == "?" => Ok(FeatureValue::Number(f64::NAN)),
@@ -93,7 +88,9 @@ fn parse(kind: &Kind, name: &str, text: &str) -> Result<FeatureValue> {
             Ok(number) if !number.is_nan() => Ok(FeatureValue::Number(number)),
             _ => Err(violation(
                 "at",
-                format!("'{name}' is a number, and '{text}' is none; '?' is a missing value"),
+                format!(
+                    "'{name}' is numeric, and '{text}' is not a number; '?' is a missing value"
+                ),
             )),
         },
         Kind::Category { levels } => match levels.iter().position(|level| level == text) {

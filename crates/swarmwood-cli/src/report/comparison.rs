@@ -1,4 +1,4 @@
-//! Models of one target beside each other.
+//! The comparison of models with the same target.
 
 use swarmwood::model::{Model, TargetKind};
 
@@ -8,11 +8,11 @@ use super::page::PageSection;
 use super::runs::{LoadedModel, ReportRun};
 use crate::format;
 
-/// Metrics that are compared, as far as the task has them.
+/// Metrics that are compared, if the task has them.
 const COMPARED: [&str; 8] =
     ["accuracy", "balanced_accuracy", "auc", "logloss", "rmse", "mae", "r2", "medae"];
 
-/// A section for all models of the first target that has more than one, or `None`.
+/// The section about the first target with more than one model, if any.
 pub fn section(number: usize, runs: &[ReportRun]) -> Option<PageSection> {
     let models = || runs.iter().filter(|run| run.model.is_some());
     let group = models().map(|run| same_target(runs, run)).find(|group| group.len() > 1)?;
@@ -23,12 +23,12 @@ pub fn section(number: usize, runs: &[ReportRun]) -> Option<PageSection> {
     let mut section =
         PageSection::new(number, format!("{} models of {target}", group.len()), "comparison");
     section.part("Size and cost", sizes(&group));
-    section.part("Metrics side by side", metrics(&group));
-    section.part("Differences in pairs", differences(&group));
+    section.part("Metrics", metrics(&group));
+    section.part("Paired differences", differences(&group));
     Some(section)
 }
 
-/// The runs whose models predict what that of a run does.
+/// The runs whose models have the target of a run.
 fn same_target<'a>(runs: &'a [ReportRun], like: &ReportRun) -> Vec<&'a ReportRun> {
     let key = |run: &'a ReportRun| run.model.as_ref().map(|loaded| target_of(&loaded.model));
     let wanted = like.model.as_ref().map(|loaded| target_of(&loaded.model));
@@ -46,7 +46,7 @@ fn loaded<'a>(group: &[&'a ReportRun]) -> impl Iterator<Item = (&'a ReportRun, &
 fn sizes(group: &[&ReportRun]) -> Html {
     let row = |(run, loaded): (&ReportRun, &LoadedModel)| {
         let summary = loaded.model.summary();
-        let (trees, leaves, depth) = super::parameters::trees(&loaded.model);
+        let (trees, leaves, depth) = super::parameters::tree_counts(&loaded.model);
         let record = run.trained.as_ref();
         let seconds = record
             .and_then(|record| record["seconds"]["train"].as_f64())
@@ -74,15 +74,14 @@ fn sizes(group: &[&ReportRun]) -> Html {
         "gain over greedy",
         "training",
     ];
-    table("What the models are made of", &heads, &rows)
+    table("Size and cost of the models", &heads, &rows)
 }
 
-/// The metrics that are known of at least one model: with intervals where rows were given, else as
-/// recorded.
+/// The metrics that at least one model has: with intervals if rows were given, else as recorded.
 fn metrics(group: &[&ReportRun]) -> Html {
     let shown = |run: &ReportRun, loaded: &LoadedModel, name: &str| -> Option<String> {
-        if let Some(measured) = &loaded.measured {
-            let (value, interval) = measured.shown(name)?;
+        if let Some(evaluation) = &loaded.evaluation {
+            let (value, interval) = evaluation.metric_text(name)?;
             return Some(if interval.is_empty() { value } else { format!("{value} ({interval})") });
         }
         let record = run.trained.as_ref()?;
@@ -103,31 +102,34 @@ fn metrics(group: &[&ReportRun]) -> Html {
         cells
     };
     if known.is_empty() {
-        return note("No metric is known; --data FILE measures all models on the same rows.");
+        return note("No metrics are known; --data FILE evaluates all models on the same rows.");
     }
     let rows: Vec<Vec<TableCell>> = loaded(group).map(row).collect();
     let heads: Vec<&str> = ["model"].into_iter().chain(known.iter().copied()).collect();
-    let file = loaded(group).find_map(|(_, model)| model.measured.as_ref());
+    let file = loaded(group).find_map(|(_, model)| model.evaluation.as_ref());
     let caption = match file {
-        Some(measured) => format!("On {}, with 95 % intervals", measured.file),
-        None => "As the runs recorded them, each on its own rows".to_string(),
+        Some(evaluation) => format!("On {}, with 95 % intervals", evaluation.file),
+        None => "As recorded by the runs, each on its own rows".to_string(),
     };
     table(&caption, &heads, &rows)
 }
 
-/// How much each model is better or worse than the first one on the same draws of the same rows.
+/// The differences to the first model on the same bootstrap resamples of the same rows.
 fn differences(group: &[&ReportRun]) -> Html {
-    let measured: Vec<_> =
-        loaded(group).filter_map(|(run, loaded)| Some((run, loaded.measured.as_ref()?))).collect();
-    let Some(((first, base), others)) = measured.split_first() else { return Html::default() };
+    let evaluations: Vec<_> = loaded(group)
+        .filter_map(|(run, loaded)| Some((run, loaded.evaluation.as_ref()?)))
+        .collect();
+    let Some(((first, base), others)) = evaluations.split_first() else { return Html::default() };
     let mut rows = Vec::new();
-    for (run, measured) in others {
+    for (run, evaluation) in others {
         for name in COMPARED {
-            let Some((value, interval)) = measured.drawn.less(&base.drawn, name) else { continue };
+            let Some((value, interval)) = evaluation.bootstrap.less(&base.bootstrap, name) else {
+                continue;
+            };
             let verdict = match (higher_is_better(name), interval.low > 0.0, interval.high < 0.0) {
                 (Some(true), true, _) | (Some(false), _, true) => "better",
                 (Some(false), true, _) | (Some(true), _, true) => "worse",
-                _ => "not told apart",
+                _ => "not significant",
             };
             rows.push(vec![
                 TableCell::text(run.name()),
@@ -138,11 +140,11 @@ fn differences(group: &[&ReportRun]) -> Html {
             ]);
         }
     }
-    let caption = format!("Less what {} has, on the same rows", first.name());
+    let caption = format!("Differences to {} on the same rows", first.name());
     let heads = ["model", "metric", "difference", "95 % interval", "verdict"];
     let hint = note(&format!(
-        "Rows were drawn alike for all models, so that what is common to them is no reason for doubt. {}",
-        base.method()
+        "All models are evaluated on the same resamples, so the intervals are those of paired differences. {}",
+        base.interval_note()
     ));
     if rows.is_empty() { Html::default() } else { table(&caption, &heads, &rows).and(hint) }
 }

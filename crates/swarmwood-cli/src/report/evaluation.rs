@@ -1,4 +1,4 @@
-//! How good a model is: its metrics with intervals, classes against classes, curves, calibration,
+//! The evaluation of a model: metrics with intervals, confusion matrix, ROC curves, calibration,
 //! residuals.
 
 use serde_json::Value;
@@ -14,21 +14,21 @@ use crate::calibration;
 use crate::chart::{BLUE, Chart, GREEN, GREY, ORANGE, RED, Series, SeriesMark};
 use crate::format;
 
-/// Classes of the largest table of classes against classes.
+/// Maximum number of classes of a confusion matrix.
 const MOST_CLASSES: usize = 30;
 
-/// Colours of curves; of more classes the first are drawn.
+/// Colours of ROC curves; if there are more classes, the first ones are drawn.
 const COLOURS: [&str; 4] = [BLUE, ORANGE, GREEN, RED];
 
-/// Points of a curve nearer to each other than this look like one.
+/// Points of a curve that are closer than this are drawn as one.
 const NEAR: f64 = 0.002;
 
-/// The metrics that stand above all others.
-pub const MAIN: [&str; 4] = ["accuracy", "auc", "rmse", "r2"];
+/// The metrics among the key figures.
+const MAIN: [&str; 4] = ["accuracy", "auc", "rmse", "r2"];
 
-/// Every metric on every table that there is.
+/// Every metric on training, validation, hold-out and test rows.
 pub fn metrics(run: &ReportRun) -> Html {
-    let measured = run.model.as_ref().and_then(|loaded| loaded.measured.as_ref());
+    let evaluation = run.model.as_ref().and_then(|loaded| loaded.evaluation.as_ref());
     let recorded =
         |part: &str, name: &str| recorded(run, part, name).map_or(String::new(), format::rounded);
     let mut names: Vec<String> = Vec::new();
@@ -37,9 +37,9 @@ pub fn metrics(run: &ReportRun) -> Html {
             names.push(name.to_string());
         }
     };
-    measured
+    evaluation
         .into_iter()
-        .flat_map(|measured| measured.drawn.values())
+        .flat_map(|evaluation| evaluation.bootstrap.values())
         .for_each(|(name, _)| known(name));
     for part in PARTS {
         metrics_of(run, part).into_iter().flatten().for_each(|(name, _)| known(name));
@@ -49,47 +49,47 @@ pub fn metrics(run: &ReportRun) -> Html {
     let row = |name: &String| {
         let mut cells = vec![TableCell::text(name.clone())];
         cells.extend(parts.iter().map(|part| TableCell::number(recorded(part, name))));
-        if let Some(measured) = measured {
-            let (value, interval) = measured.shown(name).unwrap_or_default();
+        if let Some(evaluation) = evaluation {
+            let (value, interval) = evaluation.metric_text(name).unwrap_or_default();
             cells.extend([TableCell::number(value), TableCell::number(interval)]);
         }
         cells.push(TableCell::text(description(name)));
         cells
     };
     let rows: Vec<Vec<TableCell>> = names.iter().map(row).collect();
-    let file = measured.map_or(String::new(), |measured| measured.file.clone());
+    let file = evaluation.map_or(String::new(), |evaluation| evaluation.file.clone());
     let mut heads = vec!["metric"];
     heads.extend(parts.iter().map(|part| heading(part)));
-    if measured.is_some() {
+    if evaluation.is_some() {
         heads.extend([file.as_str(), "95 % interval"]);
     }
-    heads.push("what it is");
-    let hint = match measured {
-        Some(measured) => note(&measured.method()),
+    heads.push("description");
+    let hint = match evaluation {
+        Some(evaluation) => note(&evaluation.interval_note()),
         None if rows.is_empty() => note(
-            "Neither a record nor rows were given: 'train --json' prints a record, and --data FILE measures the model with intervals.",
+            "Neither a record of 'train --json' nor rows were given; --data FILE evaluates the model on rows, with intervals.",
         ),
-        None => note(
-            "Figures without intervals, as the run recorded them; --data FILE measures the model on rows, with intervals.",
-        ),
+        None => {
+            note("As recorded by the run; --data FILE evaluates the model on rows, with intervals.")
+        }
     };
-    table("Every metric of the task", &heads, &rows).and(hint)
+    table("All metrics of the task", &heads, &rows).and(hint)
 }
 
-/// Where a record keeps metrics.
-const PARTS: [&str; 3] = ["train", "valid", "untouched"];
+/// The sets of rows that a record has metrics of.
+const PARTS: [&str; 3] = ["train", "valid", "holdout"];
 
 fn heading(part: &str) -> &'static str {
     match part {
         "train" => "training rows",
         "valid" => "validation rows",
-        _ => "untouched rows",
+        _ => "held-out rows",
     }
 }
 
 fn metrics_of<'a>(run: &'a ReportRun, part: &str) -> Option<&'a serde_json::Map<String, Value>> {
     match part {
-        "untouched" => run.tuned.as_ref()?["untouched"]["metrics"].as_object(),
+        "holdout" => run.tuned.as_ref()?["holdout"]["metrics"].as_object(),
         part => run.trained.as_ref()?["metrics"][part].as_object(),
     }
 }
@@ -98,20 +98,22 @@ fn recorded(run: &ReportRun, part: &str, name: &str) -> Option<f64> {
     metrics_of(run, part)?.get(name)?.as_f64()
 }
 
-/// The best known figure of the main metrics, each with its interval or where it comes from.
-pub fn headline(run: &ReportRun) -> Vec<(String, String, String)> {
-    let measured = run.model.as_ref().and_then(|loaded| loaded.measured.as_ref());
+/// The key figures: main metrics with their intervals, or the rows they were computed on.
+pub fn key_figures(run: &ReportRun) -> Vec<(String, String, String)> {
+    let evaluation = run.model.as_ref().and_then(|loaded| loaded.evaluation.as_ref());
     let card = |name: &&str| {
-        if let Some((value, interval)) = measured.and_then(|measured| measured.shown(name)) {
+        if let Some((value, interval)) =
+            evaluation.and_then(|evaluation| evaluation.metric_text(name))
+        {
             let more = if interval.is_empty() {
-                measured.map(|one| one.file.clone())
+                evaluation.map(|one| one.file.clone())
             } else {
                 Some(format!("95 %: {interval}"))
             };
             return Some((name.to_string(), value, more.unwrap_or_default()));
         }
-        // The training rows say least.
-        let part = ["untouched", "valid", "train"]
+        // Metrics on training rows are the most optimistic ones.
+        let part = ["holdout", "valid", "train"]
             .into_iter()
             .find(|part| recorded(run, part, name).is_some())?;
         Some((
@@ -123,106 +125,98 @@ pub fn headline(run: &ReportRun) -> Vec<(String, String, String)> {
     MAIN.iter().filter_map(card).collect()
 }
 
-/// The pictures and tables of the rows that were measured.
-pub fn pictures(section: &mut PageSection, loaded: &LoadedModel) {
-    let Some(measured) = &loaded.measured else { return };
+/// Adds the charts and tables of an evaluation.
+pub fn add_charts(section: &mut PageSection, loaded: &LoadedModel) {
+    let Some(evaluation) = &loaded.evaluation else { return };
     let model = &loaded.model;
-    let judged = calibration::predicted_event(&model.schema.target.kind);
-    let pairs = measured.held.pairs();
+    let event = calibration::predicted_event(&model.schema.target.kind);
+    let pairs = evaluation.predictions.pairs();
     if let TargetKind::Classes(classes) = &model.schema.target.kind {
-        section.part("Classes against classes", confusion(&measured.held.confusion(), classes));
-        let id = section.ids.fresh();
-        section.part("Receiver operating characteristic", roc(model, measured, &id));
+        section.part(
+            "Confusion matrix",
+            confusion_matrix(&evaluation.predictions.confusion(), classes),
+        );
+        let id = section.ids.next_id();
+        section.part("ROC curve", roc_curve(model, evaluation, &id));
     }
-    let mut charts: Vec<(&str, Chart)> = calibration::charts(&pairs, judged.as_deref()).into();
-    if judged.is_none() {
-        charts.push(("Residuals over what was predicted", calibration::residuals(&pairs)));
+    let mut charts: Vec<(&str, Chart)> = calibration::charts(&pairs, event.as_deref()).into();
+    if event.is_none() {
+        charts.push(("Residuals against predicted values", calibration::residual_scatter(&pairs)));
     }
-    let ece = judged.is_some().then(|| {
+    let ece = event.is_some().then(|| {
         let error = format::rounded(pairs.error());
-        note(&format!("The expected calibration error, the mean distance of the dots from the diagonal, is {error}."))
+        note(&format!("The expected calibration error is {error}."))
     });
     let figures: Vec<Html> = charts
         .iter()
-        .map(|(title, chart)| chart_figure(&section.ids.fresh(), title, chart))
+        .map(|(title, chart)| chart_figure(&section.ids.next_id(), title, chart))
         .collect();
-    let title = if judged.is_some() { "Calibration" } else { "Residuals" };
+    let title = if event.is_some() { "Calibration" } else { "Residuals" };
     section.part(title, gallery(figures).and(ece.unwrap_or_default()));
 }
 
-/// True classes down, predicted ones across; the share of a row decides how dark a cell is.
-fn confusion(table_of: &Confusion, classes: &[String]) -> Html {
+/// True classes in rows, predicted ones in columns; cells are shaded by their fraction of the row.
+fn confusion_matrix(counts: &Confusion, classes: &[String]) -> Html {
     if classes.len() > MOST_CLASSES {
-        return note(&format!("{} classes are too many for a table.", classes.len()));
+        return note(&format!("A confusion matrix of {} classes is too large.", classes.len()));
     }
     let row = |(truth, name): (usize, &String)| {
-        let total: f64 = (0..classes.len()).map(|predicted| table_of.cell(truth, predicted)).sum();
+        let total: f64 = (0..classes.len()).map(|predicted| counts.cell(truth, predicted)).sum();
         let mut cells = vec![TableCell::text(name.clone())];
         cells.extend((0..classes.len()).map(|predicted| {
-            let weight = table_of.cell(truth, predicted);
+            let weight = counts.cell(truth, predicted);
             TableCell::Shade(
                 if total > 0.0 { weight / total } else { 0.0 },
                 format::rounded(weight),
             )
         }));
         cells.push(TableCell::number(
-            table_of.recall(truth).filter(|_| total > 0.0).map_or("–".into(), format::percent),
+            counts.recall(truth).filter(|_| total > 0.0).map_or("–".into(), format::percent),
         ));
         cells
     };
     let rows: Vec<Vec<TableCell>> = classes.iter().enumerate().map(row).collect();
-    let named: Vec<String> = classes.iter().map(|name| format!("said {name}")).collect();
-    let mut heads = vec!["is"];
+    let named: Vec<String> = classes.iter().map(|name| format!("predicted {name}")).collect();
+    let mut heads = vec!["true class"];
     heads.extend(named.iter().map(String::as_str));
     heads.push("recall");
-    table("Rows by what they are and what the model says", &heads, &rows)
+    table("Rows by true and predicted class", &heads, &rows)
 }
 
-/// The curve of the positive class, or one a class.
-fn roc(model: &Model, measured: &TestEvaluation, id: &str) -> Html {
+/// The ROC curve of the positive class, or one per class.
+fn roc_curve(model: &Model, evaluation: &TestEvaluation, id: &str) -> Html {
     let classes = model.schema.target.kind.classes();
     let wanted: Vec<usize> =
         if classes.len() == 2 { vec![1] } else { (0..classes.len().min(COLOURS.len())).collect() };
-    let diagonal = Series {
-        name: "by chance".into(),
-        colour: GREY,
-        points: vec![(0.0, 0.0), (1.0, 1.0)],
-        whole: true,
-        mark: SeriesMark::Dashed,
-    };
-    let mut lines = vec![diagonal];
+    let chance = Series::new("chance level", GREY, vec![(0.0, 0.0), (1.0, 1.0)])
+        .with_mark(SeriesMark::Dashed);
+    let mut series = vec![chance];
     for (at, class) in wanted.iter().enumerate() {
-        let ranks = measured.held.ranks(*class);
+        let ranks = evaluation.predictions.ranks(*class);
         let (Some(auc), Some(points)) = (ranks.clone().auc(), ranks.curve()) else { continue };
         let name = format!("{}: AUC {}", classes[*class], format::rounded(auc));
-        lines.push(Series {
-            name,
-            colour: COLOURS[at],
-            points: thinned(&points),
-            whole: true,
-            mark: SeriesMark::Line,
-        });
+        series.push(Series::new(name, COLOURS[at], thinned(&points)));
     }
-    if lines.len() == 1 {
-        return note("Only one class occurs in these rows.");
+    if series.len() == 1 {
+        return note("These rows have one class only.");
     }
     let chart = Chart {
-        x_label: "share of other rows above the threshold".to_string(),
-        y_label: "share of rows of the class above it".to_string(),
-        lines,
+        x_label: "false positive rate".to_string(),
+        y_label: "true positive rate".to_string(),
+        series,
     };
     let more = match classes.len() > COLOURS.len() && classes.len() > 2 {
         true => note(&format!(
-            "The first {} of {} classes, each against all others.",
+            "The first {} of {} classes, each one against the rest.",
             COLOURS.len(),
             classes.len()
         )),
         false => Html::default(),
     };
-    gallery([chart_figure(id, "How well chances order the rows", &chart)]).and(more)
+    gallery([chart_figure(id, "ROC curve", &chart)]).and(more)
 }
 
-/// The points of a curve without those that nobody could tell from their neighbours.
+/// The points of a curve without those that are too close to the previous one.
 fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let mut kept: Vec<(f64, f64)> = Vec::new();
     for (at, &(x, y)) in points.iter().enumerate() {
@@ -250,17 +244,17 @@ mod tests {
     }
 
     #[test]
-    fn cells_are_as_dark_as_their_share_of_the_class() {
+    fn cells_are_shaded_by_their_fraction_of_the_class() {
         let mut table = Confusion::new(2);
-        for (said, target) in
+        for (probabilities, target) in
             [([0.9, 0.1], 0.0), ([0.9, 0.1], 0.0), ([0.2, 0.8], 0.0), ([0.2, 0.8], 0.0)]
         {
-            table.add(&said, target, 1.0);
+            table.add(&probabilities, target, 1.0);
         }
-        let html = confusion(&table, &["no".into(), "<yes>".into()]);
+        let html = confusion_matrix(&table, &["no".into(), "<yes>".into()]);
         assert_eq!(html.as_str().matches("style='--share:35.0%'>2<").count(), 2, "{html:?}");
         assert!(
-            html.as_str().contains("<th scope='col' class='n'>said &lt;yes&gt;</th>"),
+            html.as_str().contains("<th scope='col' class='n'>predicted &lt;yes&gt;</th>"),
             "{html:?}"
         );
         assert!(html.as_str().contains("50.0 %") && html.as_str().contains("–"), "{html:?}");

@@ -1,5 +1,4 @@
-//! The section of an experiment: a directory with its texts in Markdown, its figures and its raw
-//! rows.
+//! The section of an experiment: a directory with text in Markdown, figures and raw results.
 
 use std::path::{Path, PathBuf};
 
@@ -8,21 +7,20 @@ use swarmwood::{Error, Result};
 use super::html::{Html, TableCell, details, gallery, table};
 use super::markdown::{self, RenderedMarkdown};
 use super::page::PageSection;
-use super::runs::OUTCOME;
+use super::runs::EXPERIMENT_FILES;
 use crate::format::grouped_count;
 
-/// Raw rows that are shown.
+/// Raw rows on the page.
 const ROWS: usize = 20;
 
-/// An experiment: its texts with the figures they name, the other figures, the beginning of the raw
-/// rows.
+/// The text of an experiment with its figures, the other figures, and the first raw rows.
 pub fn section(number: usize, folder: &Path) -> Result<PageSection> {
     let name = folder
         .file_name()
         .map_or_else(|| folder.display().to_string(), |name| name.to_string_lossy().into_owned());
     let mut section = PageSection::new(number, name, "experiment");
     let mut used: Vec<PathBuf> = Vec::new();
-    for (file, title) in OUTCOME.into_iter().zip(["Tables", "About"]) {
+    for (file, title) in EXPERIMENT_FILES.into_iter().zip(["Tables", "About"]) {
         let Some(text) = read(&folder.join(file))? else { continue };
         let RenderedMarkdown { html, figures } = markdown::render(&text, folder);
         used.extend(figures);
@@ -30,14 +28,15 @@ pub fn section(number: usize, folder: &Path) -> Result<PageSection> {
     }
     let left: Vec<PathBuf> =
         figures(folder)?.into_iter().filter(|path| !used.contains(path)).collect();
-    section.part("Figures", gallery(left.iter().filter_map(|path| markdown::picture(path, ""))));
+    section
+        .part("Figures", gallery(left.iter().filter_map(|path| markdown::image_figure(path, ""))));
     if let Some(text) = read(&folder.join("raw.csv"))? {
-        section.part("Raw rows", raw(&text));
+        section.part("Raw results", raw_rows(&text));
     }
     Ok(section)
 }
 
-/// The text of a file, if it is there.
+/// The text of a file, if it exists.
 fn read(path: &Path) -> Result<Option<String>> {
     match std::fs::read(path) {
         Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
@@ -46,21 +45,21 @@ fn read(path: &Path) -> Result<Option<String>> {
     }
 }
 
-/// The pictures of a directory, by name.
+/// The SVG files of a directory, by name.
 fn figures(folder: &Path) -> Result<Vec<PathBuf>> {
     let fault = |source| Error::Read { path: folder.to_path_buf(), source };
     let entries = std::fs::read_dir(folder).map_err(fault)?;
     let paths = entries
         .map(|entry| entry.map(|entry| entry.path()).map_err(fault))
         .collect::<Result<Vec<_>>>()?;
-    let mut pictures: Vec<PathBuf> =
+    let mut images: Vec<PathBuf> =
         paths.into_iter().filter(|path| path.extension().is_some_and(|end| end == "svg")).collect();
-    pictures.sort();
-    Ok(pictures)
+    images.sort();
+    Ok(images)
 }
 
-/// The first raw rows. Fields in quotes may hold commas, but no ends of lines.
-fn raw(text: &str) -> Html {
+/// The first raw rows. Quoted fields may contain commas, but no line breaks.
+fn raw_rows(text: &str) -> Html {
     let mut lines = text.lines().filter(|line| !line.is_empty());
     let Some(head) = lines.next() else { return Html::default() };
     let heads = fields(head);
@@ -76,7 +75,7 @@ fn raw(text: &str) -> Html {
     details(&caption, false, table(&caption, &heads, &rows))
 }
 
-/// The fields of a line after RFC 4180.
+/// The fields of a line of CSV (RFC 4180).
 fn fields(line: &str) -> Vec<String> {
     let mut fields = vec![String::new()];
     let (mut quoted, mut letters) = (false, line.chars().peekable());
@@ -103,9 +102,9 @@ mod tests {
     fn raw_rows_are_counted_and_escaped() {
         assert_eq!(fields("a,\"b, \"\"c\"\"\",,1"), ["a", "b, \"c\"", "", "1"]);
         let lines: Vec<String> = (0..30).map(|at| format!("<b>,{at}")).collect();
-        let html = raw(&format!("set,value\n{}\n", lines.join("\n")));
+        let html = raw_rows(&format!("set,value\n{}\n", lines.join("\n")));
         assert!(html.as_str().contains("The first 20 of 30 rows in raw.csv"), "{html:?}");
         assert_eq!(html.as_str().matches("&lt;b&gt;").count(), 20);
-        assert!(raw("").is_empty());
+        assert!(raw_rows("").is_empty());
     }
 }

@@ -1,18 +1,18 @@
-//! Pieces of HTML. What comes from outside is escaped here and nowhere else: only [`Html`] reaches
-//! a page, and text becomes [`Html`] by being escaped.
+//! HTML fragments. Text is escaped here and nowhere else: only [`Html`] reaches a page, and text
+//! becomes [`Html`] by being escaped.
 
 use swarmwood::model::picture::escape;
 
 use crate::chart::Chart;
 
-/// Width and height of a chart: two stand beside each other on a desk, and one fits a telephone
-/// with letters of a legible size.
+/// Width and height of a chart: two fit side by side on a desktop screen, and one fits a phone with
+/// legible text.
 pub const CHART: (f64, f64) = (400.0, 290.0);
 
-/// Letters from which on a cell is a sentence.
-const SENTENCE: usize = 24;
+/// Cells with more characters than this are wide.
+const WIDE_CELL: usize = 24;
 
-/// Text that may stand on a page as it is.
+/// Escaped HTML.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Html(String);
 
@@ -22,12 +22,12 @@ impl Html {
         Html(text.lines().map(escape).collect::<Vec<_>>().join("\n"))
     }
 
-    /// What is HTML already. Whoever calls it has escaped what came from outside.
-    pub fn made(html: String) -> Html {
+    /// Wraps a text that is HTML already: the caller has escaped everything in it.
+    pub fn from_escaped(html: String) -> Html {
         Html(html)
     }
 
-    /// Whether there is nothing.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -37,7 +37,7 @@ impl Html {
         &self.0
     }
 
-    /// Adds more.
+    /// Appends a fragment.
     #[must_use]
     pub fn and(mut self, more: Html) -> Html {
         self.0.push_str(&more.0);
@@ -54,18 +54,18 @@ impl FromIterator<Html> for Html {
 /// A cell of a table.
 #[derive(Debug, Clone)]
 pub enum TableCell {
-    /// Words.
+    /// Text.
     Text(String),
-    /// A number, at the right edge.
+    /// A number, aligned to the right.
     Number(String),
-    /// A share as a bar with what stands beside it.
+    /// A fraction as a bar, with a label beside it.
     Bar(f64, String),
-    /// A number on a ground that is the darker the larger the share.
+    /// A number on a background that is shaded by a fraction.
     Shade(f64, String),
 }
 
 impl TableCell {
-    /// Words.
+    /// Text.
     pub fn text(text: impl Into<String>) -> TableCell {
         TableCell::Text(text.into())
     }
@@ -77,8 +77,8 @@ impl TableCell {
 
     fn html(&self) -> String {
         match self {
-            // A sentence in a narrow column would be a tower of words.
-            TableCell::Text(text) if text.chars().count() > SENTENCE => {
+            // A long text needs a wide column.
+            TableCell::Text(text) if text.chars().count() > WIDE_CELL => {
                 format!("<td class='w'>{}</td>", escape(text))
             }
             TableCell::Text(text) => format!("<td>{}</td>", escape(text)),
@@ -99,8 +99,8 @@ impl TableCell {
     }
 }
 
-/// A table with a caption; the first cell of a row is its heading. Numbers stand below headings at
-/// the right edge.
+/// A table with a caption; the first cell of a row is its heading. Columns of numbers are aligned to
+/// the right.
 pub fn table(caption: &str, heads: &[&str], rows: &[Vec<TableCell>]) -> Html {
     if rows.is_empty() {
         return Html::default();
@@ -134,7 +134,7 @@ fn line(row: &[TableCell]) -> String {
         .collect()
 }
 
-/// Names with what they are, one a line; what is empty is left out.
+/// A description list; pairs with an empty value are left out.
 pub fn facts(pairs: &[(&str, String)]) -> Html {
     let one = |(name, value): &(&str, String)| {
         format!("<div><dt>{}</dt><dd>{}</dd></div>\n", escape(name), escape(value))
@@ -147,7 +147,7 @@ pub fn facts(pairs: &[(&str, String)]) -> Html {
     }
 }
 
-/// The few figures that stand above all others: name, figure, what goes with it.
+/// Key figures: name, value, remark.
 pub fn cards(cards: &[(String, String, String)]) -> Html {
     let card = |(name, figure, more): &(String, String, String)| {
         format!(
@@ -168,7 +168,7 @@ pub fn paragraph(text: &str) -> Html {
     Html(format!("<p>{}</p>\n", escape(text)))
 }
 
-/// A remark in small letters.
+/// A remark in small type.
 pub fn note(text: &str) -> Html {
     Html(format!("<p class='note'>{}</p>\n", escape(text)))
 }
@@ -184,16 +184,16 @@ pub fn notes<'a>(texts: impl IntoIterator<Item = &'a str>) -> Html {
     }
 }
 
-/// What opens when its headline is asked for.
-pub fn details(headline: &str, open: bool, body: Html) -> Html {
+/// A section that the reader can open and close.
+pub fn details(summary: &str, open: bool, body: Html) -> Html {
     if body.is_empty() {
         return body;
     }
     let open = if open { " open" } else { "" };
-    Html(format!("<details{open}><summary>{}</summary>\n{}</details>\n", escape(headline), body.0))
+    Html(format!("<details{open}><summary>{}</summary>\n{}</details>\n", escape(summary), body.0))
 }
 
-/// Text as it is, with its spaces.
+/// Preformatted text.
 pub fn listing(name: &str, text: &str) -> Html {
     let (name, text) = (escape(name), Html::lines(text));
     Html(format!(
@@ -202,18 +202,18 @@ pub fn listing(name: &str, text: &str) -> Html {
     ))
 }
 
-/// A picture with its caption.
+/// A figure with its caption.
 pub fn figure(svg: &str, caption: &str) -> Html {
     Html(format!("<figure>\n{svg}<figcaption>{}</figcaption></figure>\n", escape(caption)))
 }
 
-/// A chart with its caption.
+/// A chart as a figure; the title is the caption.
 pub fn chart_figure(id: &str, title: &str, chart: &Chart) -> Html {
     figure(&chart.inline(id, title, CHART), title)
 }
 
-/// A picture that is as wide as it is, in a window that can be moved over it.
-pub fn wide(svg: &str, caption: &str) -> Html {
+/// A figure in its full width, which scrolls.
+pub fn wide_figure(svg: &str, caption: &str) -> Html {
     let name = escape(caption);
     Html(format!(
         "<figure class='wide'><div class='scroll' role='region' tabindex='0' aria-label='{name}'>\n{svg}</div>\
@@ -221,7 +221,7 @@ pub fn wide(svg: &str, caption: &str) -> Html {
     ))
 }
 
-/// Pictures beside each other.
+/// Figures side by side.
 pub fn gallery(figures: impl IntoIterator<Item = Html>) -> Html {
     let figures: Html = figures.into_iter().collect();
     if figures.is_empty() {
@@ -231,7 +231,7 @@ pub fn gallery(figures: impl IntoIterator<Item = Html>) -> Html {
     }
 }
 
-/// A list of addresses, no two equal, for the parts of a page.
+/// Unique identifiers for the elements of a page.
 #[derive(Debug)]
 pub struct IdSequence {
     prefix: String,
@@ -239,13 +239,13 @@ pub struct IdSequence {
 }
 
 impl IdSequence {
-    /// Addresses that begin alike.
+    /// Identifiers with a prefix.
     pub fn new(prefix: &str) -> IdSequence {
         IdSequence { prefix: prefix.to_string(), next: 0 }
     }
 
-    /// One that nobody has.
-    pub fn fresh(&mut self) -> String {
+    /// The next identifier.
+    pub fn next_id(&mut self) -> String {
         self.next += 1;
         format!("{}-{}", self.prefix, self.next)
     }
@@ -258,7 +258,7 @@ mod tests {
     const EVIL: &str = "<script>alert('x')</script>&\"";
 
     #[test]
-    fn whatever_comes_from_outside_is_escaped() {
+    fn all_text_is_escaped() {
         let cells = [
             TableCell::text(EVIL),
             TableCell::number(EVIL),
@@ -278,18 +278,18 @@ mod tests {
             details(EVIL, true, paragraph("x")),
             listing(EVIL, EVIL),
             figure("", EVIL),
-            wide("", EVIL),
+            wide_figure("", EVIL),
         ];
         for piece in pieces {
             let html = piece.as_str();
             assert!(!html.contains("<script") && html.contains("&lt;script&gt;"), "{html}");
-            // Attributes are in single quotes, which a text must not close.
+            // Attributes are in single quotes, which text must not close.
             assert!(!html.contains("alert('x')"), "{html}");
         }
     }
 
     #[test]
-    fn tables_have_headings_for_columns_and_rows() {
+    fn tables_have_column_and_row_headings() {
         let rows = [
             vec![TableCell::text("rmse"), TableCell::number("0.5")],
             vec![TableCell::text("r2"), TableCell::number("0.9")],

@@ -1,5 +1,5 @@
-//! Markdown as HTML for a page that nobody may add to: raw HTML is shown as text, pictures are
-//! taken into the page, and of links only those to web pages stay.
+//! Markdown as safe HTML: raw HTML is shown as text, images are embedded, and only links to web pages
+//! are kept.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -8,21 +8,21 @@ use swarmwood::model::picture::escape;
 
 use super::html::Html;
 
-/// Headings begin at this level: three are the page's.
-const FIRST: usize = 4;
+/// Level of the first headings: the page uses the levels above.
+const FIRST_LEVEL: usize = 4;
 
-/// A text as HTML, and the pictures in it.
+/// A text as HTML, and the files of its images.
 pub struct RenderedMarkdown {
     pub html: Html,
     pub figures: Vec<PathBuf>,
 }
 
-/// Renders a text; pictures are looked for in its folder.
+/// Renders a text; images are read from its folder.
 pub fn render(text: &str, folder: &Path) -> RenderedMarkdown {
     let mut events: Vec<Event<'_>> = Vec::new();
     let mut figures = Vec::new();
     let mut parser = Parser::new_ext(text, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH);
-    // Links that do not stay are text; their ends must go with them.
+    // Links that are dropped become text; their end tags are dropped, too.
     let mut links: Vec<bool> = Vec::new();
     let mut paragraph = false;
     while let Some(event) = parser.next() {
@@ -40,19 +40,19 @@ pub fn render(text: &str, folder: &Path) -> RenderedMarkdown {
                 }
             }
             Event::Start(Tag::Image { dest_url, .. }) => {
-                let told = told(&mut parser);
-                let found =
-                    inside(folder, &dest_url).and_then(|path| Some((picture(&path, &told)?, path)));
+                let alt = alt_text(&mut parser);
+                let found = inside(folder, &dest_url)
+                    .and_then(|path| Some((image_figure(&path, &alt)?, path)));
                 match found {
                     Some((figure, path)) => {
                         let figure = Event::Html(CowStr::from(figure.as_str().to_string()));
-                        // A figure has no place in a paragraph, which goes on behind it.
+                        // A figure must not be inside a paragraph, which continues after it.
                         events.extend(paragraph.then_some(Event::End(TagEnd::Paragraph)));
                         events.push(figure);
                         events.extend(paragraph.then_some(Event::Start(Tag::Paragraph)));
                         figures.push(path);
                     }
-                    None => events.push(Event::Text(CowStr::from(told))),
+                    None => events.push(Event::Text(CowStr::from(alt))),
                 }
             }
             Event::Start(Tag::Heading { level, classes, attrs, .. }) => {
@@ -86,17 +86,17 @@ pub fn render(text: &str, folder: &Path) -> RenderedMarkdown {
     drop_empty_paragraphs(&mut events);
     let mut html = String::new();
     html::push_html(&mut html, events.into_iter());
-    RenderedMarkdown { html: Html::made(html), figures }
+    RenderedMarkdown { html: Html::from_escaped(html), figures }
 }
 
-/// Takes out paragraphs that figures left empty.
+/// Removes paragraphs that figures left empty.
 fn drop_empty_paragraphs(events: &mut Vec<Event<'_>>) {
     let opens = |event: &Event<'_>| matches!(event, Event::Start(Tag::Paragraph));
     let blank = |event: &Event<'_>| matches!(event, Event::SoftBreak);
     let mut kept: Vec<Event<'_>> = Vec::with_capacity(events.len());
     for event in events.drain(..) {
-        let begun = kept.iter().rposition(|before| !blank(before)).filter(|&at| opens(&kept[at]));
-        match begun {
+        let opened = kept.iter().rposition(|before| !blank(before)).filter(|&at| opens(&kept[at]));
+        match opened {
             Some(at) if matches!(event, Event::End(TagEnd::Paragraph)) => kept.truncate(at),
             _ => kept.push(event),
         }
@@ -104,18 +104,18 @@ fn drop_empty_paragraphs(events: &mut Vec<Event<'_>>) {
     *events = kept;
 }
 
-/// The words of a picture, up to its end.
-fn told(parser: &mut Parser<'_>) -> String {
-    let mut told = String::new();
+/// The alternative text of an image.
+fn alt_text(parser: &mut Parser<'_>) -> String {
+    let mut alt = String::new();
     for event in parser.by_ref() {
         match event {
             Event::End(TagEnd::Image) => break,
-            Event::Text(text) | Event::Code(text) => told.push_str(&text),
-            Event::SoftBreak | Event::HardBreak => told.push(' '),
+            Event::Text(text) | Event::Code(text) => alt.push_str(&text),
+            Event::SoftBreak | Event::HardBreak => alt.push(' '),
             _ => {}
         }
     }
-    told
+    alt
 }
 
 fn is_web(address: &str) -> bool {
@@ -123,39 +123,39 @@ fn is_web(address: &str) -> bool {
 }
 
 fn lower(level: HeadingLevel) -> HeadingLevel {
-    HeadingLevel::try_from(level as usize + FIRST - 1).unwrap_or(HeadingLevel::H6)
+    HeadingLevel::try_from(level as usize + FIRST_LEVEL - 1).unwrap_or(HeadingLevel::H6)
 }
 
-/// A file in a folder or below it; nothing else is taken into the page.
+/// A file in a folder or below it; no other files are embedded.
 fn inside(folder: &Path, address: &str) -> Option<PathBuf> {
     let path = Path::new(address);
     let plain =
         path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-    // As a directory lists it.
+    // Without `.`, as a directory lists it.
     plain.then(|| {
         folder
             .join(path.components().filter(|part| *part != Component::CurDir).collect::<PathBuf>())
     })
 }
 
-/// An SVG file as a picture: the browser runs nothing in it and fetches nothing for it. `None` if
-/// it is none.
-pub fn picture(path: &Path, told: &str) -> Option<Html> {
+/// An SVG file as an embedded image, in which browsers run no scripts and send no requests. `None` if
+/// the file is not an SVG file.
+pub fn image_figure(path: &Path, alt: &str) -> Option<Html> {
     let bytes =
         std::fs::read(path).ok().filter(|_| path.extension().is_some_and(|end| end == "svg"))?;
     let name = path.file_stem()?.to_string_lossy().replace(['-', '_'], " ");
-    let told = if told.is_empty() {
+    let alt = if alt.is_empty() {
         title(&String::from_utf8_lossy(&bytes)).unwrap_or(name)
     } else {
-        told.to_string()
+        alt.to_string()
     };
-    let (told, data) = (escape(&told), percent_encoded(&bytes));
-    Some(Html::made(format!(
-        "<figure><img alt='{told}' src='data:image/svg+xml,{data}'><figcaption>{told}</figcaption></figure>\n"
+    let (alt, data) = (escape(&alt), percent_encoded(&bytes));
+    Some(Html::from_escaped(format!(
+        "<figure><img alt='{alt}' src='data:image/svg+xml,{data}'><figcaption>{alt}</figcaption></figure>\n"
     )))
 }
 
-/// The title of a picture, as it names itself.
+/// The title of an SVG file.
 fn title(svg: &str) -> Option<String> {
     let (_, rest) = svg.split_once("<title")?;
     let (_, rest) = rest.split_once('>')?;
@@ -166,7 +166,7 @@ fn title(svg: &str) -> Option<String> {
     (!plain.is_empty()).then_some(plain)
 }
 
-/// Bytes for an address; letters stay as they are.
+/// Percent-encodes bytes for a URL.
 fn percent_encoded(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len() * 3 / 2);
     for &byte in bytes {
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_scroll_and_headings_step_down() {
+    fn tables_scroll_and_headings_are_lower() {
         let page = html("# One\n\n###### Six\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n");
         assert!(page.contains("<h4>One</h4>") && page.contains("<h6>Six</h6>"), "{page}");
         assert!(
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn paragraphs_that_hold_nothing_are_gone() {
+    fn empty_paragraphs_are_removed() {
         let of = |events: Vec<Event<'static>>| {
             let mut events = events;
             drop_empty_paragraphs(&mut events);
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn pictures_come_from_the_folder_alone() {
+    fn images_come_from_the_folder_only() {
         let folder = Path::new("runs");
         assert_eq!(inside(folder, "./a.svg"), Some("runs/a.svg".into()));
         assert_eq!(inside(folder, "figures/a.svg"), Some("runs/figures/a.svg".into()));

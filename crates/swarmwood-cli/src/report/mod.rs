@@ -1,10 +1,11 @@
-//! `swarmwood report`: runs on one page of HTML that needs nothing else.
+//! `swarmwood report`: runs on one self-contained HTML page.
 //!
-//! Every section is made from what the files of a run hold; nothing is trained, and nothing on the
-//! page depends on when or where it was made.
+//! Every section is made from the files of a run; nothing is trained, and nothing on the page depends
+//! on when or where it was made.
 
 mod comparison;
 mod cost;
+mod data;
 mod evaluation;
 mod experiment;
 mod html;
@@ -32,9 +33,10 @@ use crate::flags;
 use crate::format::count;
 
 const AFTER: &str = "\
-A RUN is known by its content: a model; what 'train --json' or 'tune --json' printed; the table of 'train --trace'; the
-journal of a study; or a directory with the outcome of an experiment (summary.md or README.md, figures, raw.csv). Files of
-one run find each other: a record its model and its study by what they hold, a trace belongs to the training before it.
+A RUN is recognized by its content: a model; the output of 'train --json' or 'tune --json'; the CSV
+file of 'train --trace'; the journal of a study; or a directory with the results of an experiment
+(summary.md or README.md, figures, raw.csv). Files of the same run are combined: a record with its
+model and its study, by their content; a trace with the training run before it.
 
 Examples:
   swarmwood train houses.csv --target price --json --trace run.csv --out model.json > run.json
@@ -45,7 +47,7 @@ Examples:
 /// The subcommand.
 pub fn command() -> Command {
     Command::new("report")
-        .about("Show runs on one page of HTML that needs nothing else")
+        .about("Write a self-contained HTML page about runs")
         .after_help(AFTER)
         .args_override_self(true)
         .arg(
@@ -55,41 +57,35 @@ pub fn command() -> Command {
                 .action(ArgAction::Append)
                 .num_args(1..)
                 .value_parser(value_parser!(PathBuf))
-                .help("files and directories that tell of a run"),
+                .help("files and directories of runs"),
         )
-        .arg(
-            flags::file_flag("out", "HTML file; - for standard output")
-                .short('o')
-                .default_value("report.html"),
-        )
+        .arg(flags::out_flag("HTML file; - for standard output").default_value("report.html"))
         .arg(flags::file_flag(
             "data",
-            "rows with the target to measure the models on, with intervals",
+            "rows with the target to evaluate the models on, with confidence intervals",
         ))
         .arg(flags::text_flag(
             "target",
             "COLUMN",
-            "column of the target in the data [default: as the model calls it]",
+            "column of the target in the data [default: the name in the model]",
         ))
         .arg(flags::text_flag("weight", "COLUMN", "column with the weight of each row of the data"))
         .arg(flags::text_flag(
             "title",
             "TEXT",
-            "headline of the page [default: the names of the runs]",
+            "title of the page [default: the names of the runs]",
         ))
         .arg(flags::delimiter_flag())
         .arg(flags::threads_flag())
-        .arg(
-            flags::switch_flag("quiet", "no notes or warnings: results and errors only").short('q'),
-        )
+        .arg(flags::quiet_flag())
 }
 
 /// Runs the command.
 pub fn run(flags: &ArgMatches) -> Result<()> {
     let console = flags::console(flags);
-    let out = flags.get_one::<PathBuf>("out").filter(|path| path.as_os_str() != "-");
+    let out = flags::out_file(flags);
     if let Some(out) = out {
-        // A wrong path should cost no work.
+        // A wrong path should be found before the work.
         store::probe(out)?;
     }
     let paths: Vec<PathBuf> =
@@ -98,7 +94,7 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
     let mut runs = runs::read(&paths, &mut warnings)?;
     console.warnings(&warnings);
     if let Some(data) = flags.get_one::<PathBuf>("data") {
-        measure(flags, data, &mut runs, console)?;
+        evaluate_models(flags, data, &mut runs, console)?;
     }
     let page = build(&runs, flags.get_one::<String>("title"))?;
     match out {
@@ -115,8 +111,8 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
     }
 }
 
-/// Measures every model on the rows of a file.
-fn measure(
+/// Evaluates every model on the rows of a file.
+fn evaluate_models(
     flags: &ArgMatches,
     data: &Path,
     runs: &mut [ReportRun],
@@ -128,7 +124,7 @@ fn measure(
     let models = runs.iter().filter(|run| run.model.is_some()).count();
     if models == 0 {
         return Err(violation(
-            "is given, but no model to measure on it; name the model file among the runs",
+            "is given, but there is no model to evaluate; name the model file among the runs",
         ));
     }
     if models > 1 && data.as_os_str() == "-" {
@@ -137,17 +133,17 @@ fn measure(
         ));
     }
     for loaded in runs.iter_mut().filter_map(|run| run.model.as_mut()) {
-        loaded.measured = Some(test_evaluation::evaluate(flags, data, &loaded.model, console)?);
+        loaded.evaluation = Some(test_evaluation::evaluate(flags, data, &loaded.model, console)?);
     }
     Ok(())
 }
 
-/// The page of some runs.
+/// The HTML page.
 fn build(runs: &[ReportRun], title: Option<&String>) -> Result<String> {
     let mut sections: Vec<PageSection> = comparison::section(0, runs).into_iter().collect();
     for (at, run) in runs.iter().enumerate() {
         let number = at + 1;
-        sections.push(match &run.outcome {
+        sections.push(match &run.experiment {
             Some(folder) => experiment::section(number, folder)?,
             None if run.study.is_some() || run.tuned.is_some() => tuning::section(number, run)?,
             None => training::section(number, run)?,

@@ -1,32 +1,32 @@
-//! The page: one document that needs nothing else, with a table of contents and a section a run.
+//! The page: a self-contained document with a table of contents and one section per run.
 
 use swarmwood::model::picture::escape;
 
 use super::html::{Html, IdSequence};
 
-/// How it looks: on paper and on screens, light and dark, wide and narrow.
+/// The style sheet: for screens and print, light and dark, wide and narrow.
 const STYLE: &str = include_str!("style.css");
 
-/// Nothing may be fetched and nothing may run, whatever slipped in.
+/// No requests and no scripts, even if some input was not escaped.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
-/// A run on the page.
+/// The section of a run.
 #[derive(Debug)]
 pub struct PageSection {
     id: String,
     title: String,
     kind: &'static str,
     parts: Vec<(String, String, Html)>,
-    /// Addresses of pictures.
+    /// Identifiers of figures.
     pub ids: IdSequence,
 }
 
 impl PageSection {
-    /// A section without parts; `number` is one of its own on the page.
+    /// A section without parts; `number` is unique on the page.
     pub fn new(number: usize, title: impl Into<String>, kind: &'static str) -> PageSection {
         let id = format!("run-{number}");
         PageSection {
-            ids: IdSequence::new(&format!("{id}-picture")),
+            ids: IdSequence::new(&format!("{id}-figure")),
             id,
             title: title.into(),
             kind,
@@ -34,8 +34,7 @@ impl PageSection {
         }
     }
 
-    /// Adds a part, unless there is nothing in it. A part without a title has no line in the table
-    /// of contents.
+    /// Adds a part, unless it is empty. A part without a title is not in the table of contents.
     pub fn part(&mut self, title: &str, body: Html) {
         if !body.is_empty() {
             let id = format!("{}-{}", self.id, self.parts.len() + 1);
@@ -95,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_has_contents_that_lead_somewhere() {
+    fn every_entry_of_the_contents_has_a_target() {
         let mut first = PageSection::new(1, "a <b>", "training");
         first.part("", paragraph("above"));
         first.part("Metrics & more", paragraph("0.5"));
@@ -113,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sheet_fetches_nothing() {
+    fn the_style_sheet_requests_nothing() {
         assert!(!STYLE.contains("url(") && !STYLE.contains("@import"));
         for part in ["prefers-color-scheme: dark", "@media print", ":focus-visible"] {
             assert!(STYLE.contains(part), "{part}");

@@ -1,12 +1,11 @@
-//! What a run is: which files tell of it, and which of them belong together.
+//! The runs of a report: which files belong to which run.
 //!
-//! Everything is known by its content: a model, the record that `train --json` or `tune --json`
-//! printed, the table of `--trace`, the journal of a study, a directory with the outcome of an
-//! experiment. A record and a model belong together if they have the same method, rows and
-//! parameters; a record whose model was not named brings it along if it is where the record says
-//! and is the one it tells of. A record and a study belong together if they have the same search
-//! and the same best trial. A trace knows nothing of its run: it belongs to the one that stands
-//! before it.
+//! Files are recognized by their content: a model, the record of `train --json` or `tune --json`, the
+//! table of `--trace`, the journal of a study, a directory with the results of an experiment. A record
+//! and a model belong together if they have the same method, rows and parameters; a record whose
+//! model was not named loads it from the path in the record if it is the right one. A record and a
+//! study belong together if they have the same search and the same best trial. A trace says nothing
+//! about its run: it belongs to the training run before it.
 
 use std::path::{Path, PathBuf};
 
@@ -16,59 +15,59 @@ use swarmwood::tune::{self, Recorded};
 use swarmwood::{Error, Result, store};
 
 use super::test_evaluation::TestEvaluation;
-use crate::trace::{COLUMNS, TraceStep, read_trace};
+use crate::trace::{TraceStep, is_trace, read_trace};
 
-/// How the journal of a study begins.
+/// The first bytes of the journal of a study.
 const STUDY: &[u8] = b"{\"swarmwood_study\":";
 
-/// Files that make a directory the outcome of an experiment, the most telling one first.
-pub const OUTCOME: [&str; 2] = ["summary.md", "README.md"];
+/// Files that make a directory an experiment, the most important one first.
+pub const EXPERIMENT_FILES: [&str; 2] = ["summary.md", "README.md"];
 
-/// A model and where it was.
+/// A model and its file.
 #[derive(Debug)]
 pub struct LoadedModel {
     pub path: PathBuf,
     pub model: Model,
-    /// What rows say of it, if there are any.
-    pub measured: Option<TestEvaluation>,
+    /// Its evaluation on the rows of `--data`.
+    pub evaluation: Option<TestEvaluation>,
 }
 
 /// One run.
 #[derive(Debug, Default)]
 pub struct ReportRun {
-    /// The file it was first named by.
+    /// The first file of the run.
     pub path: PathBuf,
     pub model: Option<LoadedModel>,
-    /// What `train --json` printed.
+    /// The output of `train --json`.
     pub trained: Option<Value>,
     pub trace: Option<Vec<TraceStep>>,
-    /// What `tune --json` printed.
+    /// The output of `tune --json`.
     pub tuned: Option<Value>,
     pub study: Option<Recorded>,
     /// The directory of an experiment.
-    pub outcome: Option<PathBuf>,
+    pub experiment: Option<PathBuf>,
 }
 
-/// What one file holds.
+/// The content of one file.
 enum RunFile {
     Model(Box<Model>),
     Trained(Value),
     Tuned(Value),
     Trace(Vec<TraceStep>),
     Study(Box<Recorded>),
-    Outcome,
+    Experiment,
 }
 
-/// Reads all files and puts together what belongs together, in the order in which they were named.
-/// What the user should know is added to the warnings.
+/// Reads all files and combines those of the same run, in the order in which they were named.
 pub fn read(paths: &[PathBuf], warnings: &mut Vec<String>) -> Result<Vec<ReportRun>> {
     let mut runs: Vec<ReportRun> = Vec::new();
     let mut traces = Vec::new();
     for path in paths {
         let mut run = ReportRun { path: path.clone(), ..ReportRun::default() };
-        match piece(path)? {
+        match read_file(path)? {
             RunFile::Model(model) => {
-                run.model = Some(LoadedModel { path: path.clone(), model: *model, measured: None })
+                run.model =
+                    Some(LoadedModel { path: path.clone(), model: *model, evaluation: None })
             }
             RunFile::Trained(record) => run.trained = Some(record),
             RunFile::Tuned(record) => run.tuned = Some(record),
@@ -77,7 +76,7 @@ pub fn read(paths: &[PathBuf], warnings: &mut Vec<String>) -> Result<Vec<ReportR
                     .extend(study.notes.iter().map(|note| format!("{}: {note}", path.display())));
                 run.study = Some(*study);
             }
-            RunFile::Outcome => run.outcome = Some(path.clone()),
+            RunFile::Experiment => run.experiment = Some(path.clone()),
             RunFile::Trace(steps) => {
                 traces.push((runs.len(), path.clone(), steps));
                 continue;
@@ -87,33 +86,33 @@ pub fn read(paths: &[PathBuf], warnings: &mut Vec<String>) -> Result<Vec<ReportR
     }
     join(
         &mut runs,
-        |a, b| matches!((&a.trained, &b.model), (Some(record), Some(has)) if fits(record, &has.model)),
+        |a, b| matches!((&a.trained, &b.model), (Some(record), Some(has)) if matches_model(record, &has.model)),
     );
     join(
         &mut runs,
-        |a, b| matches!((&a.tuned, &b.study), (Some(record), Some(study)) if tells_of(record, study)),
+        |a, b| matches!((&a.tuned, &b.study), (Some(record), Some(study)) if matches_study(record, study)),
     );
     join(
         &mut runs,
-        |a, b| matches!((&a.tuned, &b.model), (Some(record), Some(has)) if fits(record, &has.model)),
+        |a, b| matches!((&a.tuned, &b.model), (Some(record), Some(has)) if matches_model(record, &has.model)),
     );
     for run in &mut runs {
-        fetch_model(run, warnings);
+        load_recorded_model(run, warnings);
     }
     add_traces(&mut runs, traces);
     Ok(runs)
 }
 
-/// What a file or directory holds.
-fn piece(path: &Path) -> Result<RunFile> {
+/// Reads a file or directory.
+fn read_file(path: &Path) -> Result<RunFile> {
     let unreadable = |source| Error::Read { path: path.to_path_buf(), source };
     if std::fs::metadata(path).map_err(unreadable)?.is_dir() {
-        if OUTCOME.iter().any(|name| path.join(name).is_file()) {
-            return Ok(RunFile::Outcome);
+        if EXPERIMENT_FILES.iter().any(|name| path.join(name).is_file()) {
+            return Ok(RunFile::Experiment);
         }
         let message =
-            "is a directory without summary.md; name a model, a record, a trace, a study, or the directory that \
-                       an experiment was written to"
+            "is a directory without summary.md; name a model, a record, a trace, a study, or the \
+             directory of an experiment"
                 .to_string();
         return Err(Error::Model { path: path.to_path_buf(), message });
     }
@@ -121,7 +120,7 @@ fn piece(path: &Path) -> Result<RunFile> {
     if bytes.starts_with(STUDY) {
         return tune::read_study(path).map(|study| RunFile::Study(Box::new(study)));
     }
-    if bytes.starts_with(COLUMNS.as_bytes()) {
+    if is_trace(&bytes) {
         let wrong = |message: String| Error::Model {
             path: path.to_path_buf(),
             message: format!("is a trace, but {message}"),
@@ -135,8 +134,8 @@ fn piece(path: &Path) -> Result<RunFile> {
         Ok(model) => Ok(RunFile::Model(Box::new(model))),
         Err(Error::Model { path, message }) => {
             let message = format!(
-                "is no run: neither a model, nor a trace, nor a study, nor what 'train --json' or 'tune --json' printed; \
-                 as a model: {message}"
+                "is not a run: neither a model, nor a trace, nor a study, nor the output of \
+                 'train --json' or 'tune --json'; as a model: {message}"
             );
             Err(Error::Model { path, message })
         }
@@ -144,24 +143,24 @@ fn piece(path: &Path) -> Result<RunFile> {
     }
 }
 
-/// The record of a training or of a tuning, if it is one.
+/// The record of a training or tuning run, if it is one.
 fn record(bytes: &[u8]) -> Option<RunFile> {
     let value: Value = serde_json::from_slice(bytes).ok()?;
     let has = |names: &[&str]| names.iter().all(|name| value.get(name).is_some());
     if has(&["method", "parameters", "metrics", "rounds", "seconds"]) {
         return Some(RunFile::Trained(value));
     }
-    has(&["engine", "seed", "trials", "best", "ended"]).then_some(RunFile::Tuned(value))
+    has(&["engine", "seed", "trials", "best", "stop_reason"]).then_some(RunFile::Tuned(value))
 }
 
-/// Puts every pair of runs together of which the first belongs to the second, in the place of the
+/// Combines every pair of runs of which the first belongs to the second, at the position of the
 /// earlier one.
 fn join(runs: &mut Vec<ReportRun>, belongs: impl Fn(&ReportRun, &ReportRun) -> bool) {
     let mut at = 0;
     while at < runs.len() {
         let other = (0..runs.len()).find(|&other| {
             let (a, b) = (&runs[at], &runs[other]);
-            other != at && a.is_apart(b) && belongs(a, b)
+            other != at && a.is_disjoint(b) && belongs(a, b)
         });
         match other {
             None => at += 1,
@@ -176,8 +175,8 @@ fn join(runs: &mut Vec<ReportRun>, belongs: impl Fn(&ReportRun, &ReportRun) -> b
 }
 
 impl ReportRun {
-    /// Whether nothing of the other run is there twice.
-    fn is_apart(&self, other: &ReportRun) -> bool {
+    /// Whether no kind of file is in both runs.
+    fn is_disjoint(&self, other: &ReportRun) -> bool {
         let (a, b) = (self.parts(), other.parts());
         a.iter().zip(b).all(|(a, b)| !(*a && b))
             && !((self.trained.is_some() && other.tuned.is_some())
@@ -191,7 +190,7 @@ impl ReportRun {
             self.trace.is_some(),
             self.tuned.is_some(),
             self.study.is_some(),
-            self.outcome.is_some(),
+            self.experiment.is_some(),
         ]
     }
 
@@ -202,12 +201,12 @@ impl ReportRun {
         self.study = self.study.take().or(other.study);
     }
 
-    /// Whether it is a training: what a trace can belong to.
+    /// Whether it is a training run, which a trace can belong to.
     fn is_training(&self) -> bool {
-        self.outcome.is_none() && self.study.is_none() && self.tuned.is_none()
+        self.experiment.is_none() && self.study.is_none() && self.tuned.is_none()
     }
 
-    /// The name people know it by.
+    /// The name on the page.
     pub fn name(&self) -> String {
         let model = self.model.as_ref().filter(|_| self.is_training());
         let named = model.map_or(&self.path, |loaded| &loaded.path);
@@ -215,14 +214,14 @@ impl ReportRun {
     }
 }
 
-/// Whether a record tells of a model: the same method, rows, target and parameters, the seed among
-/// them.
-fn fits(record: &Value, model: &Model) -> bool {
+/// Whether a record belongs to a model: the same method, rows, target and parameters, including the
+/// seed.
+fn matches_model(record: &Value, model: &Model) -> bool {
     let made = &model.provenance;
-    // What a tuning left to the data is 'auto' in its record, and has its value in the model.
+    // A parameter that was left to the data is 'auto' in a tuning record and resolved in the model.
     let same = |(name, value): (&String, &String)| {
-        let told = record["parameters"].get(name).map(plain);
-        told.is_none_or(|told| told == "auto" || same_value(&told, value))
+        let recorded = record["parameters"].get(name).map(value_text);
+        recorded.is_none_or(|recorded| recorded == "auto" || same_value(&recorded, value))
     };
     let target = record.get("target").and_then(Value::as_str);
     record["method"].as_str() == Some(&made.method)
@@ -232,7 +231,7 @@ fn fits(record: &Value, model: &Model) -> bool {
 }
 
 /// A value of a record as text.
-pub fn plain(value: &Value) -> String {
+pub fn value_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Null => String::new(),
@@ -240,23 +239,23 @@ pub fn plain(value: &Value) -> String {
     }
 }
 
-/// Whether two texts say the same; numbers may be written differently.
+/// Whether two values are equal; numbers may be written differently.
 pub fn same_value(a: &str, b: &str) -> bool {
     a == b || matches!((a.parse::<f64>(), b.parse::<f64>()), (Ok(a), Ok(b)) if a == b)
 }
 
-/// Whether a record tells of a study: the same search, the same best trial.
-fn tells_of(record: &Value, study: &Recorded) -> bool {
+/// Whether a record belongs to a study: the same search, the same best trial.
+fn matches_study(record: &Value, study: &Recorded) -> bool {
     let head = &study.head;
-    let measure = record.get("metric").or(record.get("measure")).and_then(Value::as_str);
+    let metric = record["metric"].as_str();
     record["engine"].as_str() == Some(&head.engine)
         && record["seed"].as_u64() == Some(head.seed)
-        && measure == Some(&head.task.measure.name)
+        && metric == Some(&head.task.measure.name)
         && record["best"]["trial"].as_u64() == study.best().map(|best| best.id)
 }
 
-/// Brings the model along that a record names: as it is named, or beside the record.
-fn fetch_model(run: &mut ReportRun, warnings: &mut Vec<String>) {
+/// Loads the model that a record names: at its path, or in the directory of the record.
+fn load_recorded_model(run: &mut ReportRun, warnings: &mut Vec<String>) {
     let Some(record) = run.trained.as_ref().or(run.tuned.as_ref()).filter(|_| run.model.is_none())
     else {
         return;
@@ -265,25 +264,24 @@ fn fetch_model(run: &mut ReportRun, warnings: &mut Vec<String>) {
     let beside = run.path.parent().zip(named.file_name()).map(|(folder, name)| folder.join(name));
     let files = [Some(named.clone()), beside].into_iter().flatten();
     let found = files.filter_map(|path| store::load(&path).ok().map(|model| (path, model)));
-    let found = found.into_iter().find(|(_, model)| fits(record, model));
+    let found = found.into_iter().find(|(_, model)| matches_model(record, model));
     match found {
-        Some((path, model)) => run.model = Some(LoadedModel { path, model, measured: None }),
+        Some((path, model)) => run.model = Some(LoadedModel { path, model, evaluation: None }),
         None => warnings.push(format!(
-            "{}: the model it tells of, {}, is not there or is of another run; name the model to see its trees",
+            "{}: its model {} does not exist or belongs to another run; name the model to include its trees",
             run.path.display(),
             named.display()
         )),
     }
 }
 
-/// Gives every trace to the training before it, or else to the one behind it, or else a section of
-/// its own.
+/// Adds every trace to the training run before it, or to the one after it, or as a run of its own.
 fn add_traces(runs: &mut Vec<ReportRun>, traces: Vec<(usize, PathBuf, Vec<TraceStep>)>) {
     for (at, path, steps) in traces {
         let at = at.min(runs.len());
         let free = |run: &ReportRun| run.is_training() && run.trace.is_none();
         let before = runs[..at].iter().rposition(free);
-        let owner = before.or_else(|| runs[at..].iter().position(free).map(|behind| at + behind));
+        let owner = before.or_else(|| runs[at..].iter().position(free).map(|after| at + after));
         match owner {
             Some(owner) => runs[owner].trace = Some(steps),
             None => runs.push(ReportRun { path, trace: Some(steps), ..ReportRun::default() }),
@@ -306,8 +304,11 @@ mod tests {
     }
 
     fn of_model(seed: &str) -> ReportRun {
-        let loaded =
-            LoadedModel { path: format!("{seed}.json").into(), model: model(seed), measured: None };
+        let loaded = LoadedModel {
+            path: format!("{seed}.json").into(),
+            model: model(seed),
+            evaluation: None,
+        };
         ReportRun { path: loaded.path.clone(), model: Some(loaded), ..ReportRun::default() }
     }
 
@@ -317,11 +318,11 @@ mod tests {
     }
 
     #[test]
-    fn a_record_finds_its_model_by_what_it_tells() {
+    fn a_record_is_combined_with_its_model() {
         let mut runs = vec![of_record(2), of_model("1"), of_model("2"), of_record(1), of_record(3)];
         join(
             &mut runs,
-            |a, b| matches!((&a.trained, &b.model), (Some(record), Some(has)) if fits(record, &has.model)),
+            |a, b| matches!((&a.trained, &b.model), (Some(record), Some(has)) if matches_model(record, &has.model)),
         );
         assert_eq!(
             runs.iter().map(ReportRun::name).collect::<Vec<_>>(),
@@ -330,11 +331,14 @@ mod tests {
         assert!(runs[..2].iter().all(|run| run.trained.is_some() && run.model.is_some()));
         let mut other = of_record(1).trained.unwrap();
         other["rows"] = json!(6);
-        assert!(!fits(&other, &model("1")) && fits(&of_record(1).trained.unwrap(), &model("1")));
+        assert!(
+            !matches_model(&other, &model("1"))
+                && matches_model(&of_record(1).trained.unwrap(), &model("1"))
+        );
     }
 
     #[test]
-    fn a_trace_belongs_to_the_training_before_it() {
+    fn a_trace_belongs_to_the_training_run_before_it() {
         let trace = |at: usize| (at, PathBuf::from("t.csv"), vec![TraceStep::default(); at + 1]);
         let steps = |run: &ReportRun| run.trace.as_ref().map(Vec::len);
         let mut runs = vec![of_model("1"), of_model("2")];

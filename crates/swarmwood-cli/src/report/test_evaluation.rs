@@ -1,4 +1,4 @@
-//! What rows with a known target say of a model.
+//! The evaluation of a model on the rows of `--data`.
 
 use std::path::Path;
 
@@ -14,14 +14,14 @@ use crate::flags;
 use crate::format;
 use crate::scoring::ScoringOptions;
 
-/// A model measured.
+/// The predictions of a model for rows with a known target.
 #[derive(Debug)]
 pub struct TestEvaluation {
-    /// The file with the rows, as it was named.
+    /// The name of the file with the rows.
     pub file: String,
     pub rows: Rows,
-    pub held: Held,
-    pub drawn: Bootstrap,
+    pub predictions: Held,
+    pub bootstrap: Bootstrap,
 }
 
 /// Reads the rows and predicts them.
@@ -35,34 +35,34 @@ pub fn evaluate(
     let rows = read::matching(&flags::source(data), &model.schema, &options.read)?;
     console.warnings(&rows.warnings);
 
-    let held = Held::predict(model, &rows, options.threads)?;
-    let drawn = Bootstrap::new(&held, options.threads)?;
+    let predictions = Held::predict(model, &rows, options.threads)?;
+    let bootstrap = Bootstrap::new(&predictions, options.threads)?;
     let file = if data.as_os_str() == "-" {
         "standard input".to_string()
     } else {
         data.display().to_string()
     };
-    Ok(TestEvaluation { file, rows, held, drawn })
+    Ok(TestEvaluation { file, rows, predictions, bootstrap })
 }
 
 impl TestEvaluation {
-    /// The value of a metric and its interval, for people.
-    pub fn shown(&self, name: &str) -> Option<(String, String)> {
-        let value = format::rounded(self.drawn.value(name)?);
-        Some((value, self.drawn.interval(name).map_or(String::new(), interval_text)))
+    /// The value of a metric and its interval, as text.
+    pub fn metric_text(&self, name: &str) -> Option<(String, String)> {
+        let value = format::rounded(self.bootstrap.value(name)?);
+        Some((value, self.bootstrap.interval(name).map_or(String::new(), interval_text)))
     }
 
-    /// How intervals were made.
-    pub fn method(&self) -> String {
-        let draws = self.drawn.draws();
-        match self.drawn.is_percentile() {
+    /// How intervals were computed.
+    pub fn interval_note(&self) -> String {
+        let draws = self.bootstrap.draws();
+        match self.bootstrap.is_percentile() {
             true => format!(
-                "Intervals are 95 % percentile bootstrap intervals over {draws} draws of the rows: what other test rows \
-                 would do, not another training."
+                "Intervals are 95 % percentile bootstrap intervals with {draws} resamples of the rows. \
+                 They account for the choice of test rows, not for the randomness of training."
             ),
             false => format!(
-                "Intervals are 1.96 bootstrap standard deviations to both sides, over {draws} draws of the rows: what other \
-                 test rows would do, not another training."
+                "Intervals are ± 1.96 bootstrap standard errors with {draws} resamples of the rows. \
+                 They account for the choice of test rows, not for the randomness of training."
             ),
         }
     }

@@ -1,57 +1,59 @@
-//! The section of a training, and what a model adds to any section.
+//! The section of a training run, and the parts about its model.
 
 use swarmwood::Result;
 
 use super::html::{Html, cards, chart_figure, gallery, note};
 use super::page::PageSection;
 use super::runs::ReportRun;
-use super::{cost, evaluation, model, parameters};
+use super::{cost, data, evaluation, model, parameters};
 use crate::format;
 use crate::training_chart;
 
-/// A training: what was asked, how it went, how good it is, what is inside, what it cost.
+/// Configuration, data, convergence, metrics, cost and model of a training run.
 pub fn section(number: usize, run: &ReportRun) -> Result<PageSection> {
     let mut section = PageSection::new(number, run.name(), "training");
-    section.part("", cards(&headline(run)));
-    section.part("What was asked", parameters::asked(run));
+    section.part("", cards(&key_figures(run)));
+    section.part("Configuration", parameters::configuration(run));
     add_data(&mut section, run)?;
     let convergence = convergence(&mut section, run);
     section.part("Convergence", convergence);
     section.part("Metrics", evaluation::metrics(run));
-    section.part("Gain over greedy, and what it cost", cost::cost(run));
+    section.part("Gain over greedy, and cost", cost::cost(run));
     add_model(&mut section, run)?;
     Ok(section)
 }
 
-/// The rows, where a model tells or was measured on some.
+/// The rows that the model was evaluated on, or the features it expects.
 fn add_data(section: &mut PageSection, run: &ReportRun) -> Result<()> {
     if let Some(loaded) = &run.model {
-        let id = section.ids.fresh();
-        section.part("Data", parameters::data(&loaded.model, loaded.measured.as_ref(), &id)?);
+        let id = section.ids.next_id();
+        section.part("Data", data::data(&loaded.model, loaded.evaluation.as_ref(), &id)?);
     }
     Ok(())
 }
 
-/// What rows and trees say of a model.
+/// Evaluation, feature importances and trees of a model.
 pub fn add_model(section: &mut PageSection, run: &ReportRun) -> Result<()> {
     let Some(loaded) = &run.model else {
-        section
-            .part("Model", note("No model was given: its importances and trees are in its file."));
+        section.part(
+            "Model",
+            note("No model file was given; it contains the feature importances and trees."),
+        );
         return Ok(());
     };
-    evaluation::pictures(section, loaded);
-    section.part("What matters", model::importances(&loaded.model));
+    evaluation::add_charts(section, loaded);
+    section.part("Feature importances", model::importances(&loaded.model));
     let trees = model::trees(loaded, &mut section.ids)?;
     section
         .part(if loaded.model.single_tree().is_ok() { "Tree and rules" } else { "Trees" }, trees);
     Ok(())
 }
 
-/// The few figures that stand above all others.
-fn headline(run: &ReportRun) -> Vec<(String, String, String)> {
-    let mut cards = evaluation::headline(run);
+/// The key figures above all parts.
+fn key_figures(run: &ReportRun) -> Vec<(String, String, String)> {
+    let mut cards = evaluation::key_figures(run);
     if let Some(loaded) = &run.model {
-        let (trees, leaves, _) = parameters::trees(&loaded.model);
+        let (trees, leaves, _) = parameters::tree_counts(&loaded.model);
         let name = if trees == 1 { "tree" } else { "trees" };
         cards.push((
             name.to_string(),
@@ -72,18 +74,16 @@ fn headline(run: &ReportRun) -> Vec<(String, String, String)> {
 
 fn convergence(section: &mut PageSection, run: &ReportRun) -> Html {
     let Some(steps) = &run.trace else {
-        return note("No trace was given: 'train --trace FILE' keeps every step of a run.");
+        return note("No trace was given; 'train --trace FILE' writes one.");
     };
     let charts = training_chart::charts(steps);
-    let told = charts
-        .iter()
-        .filter(|(_, _, chart)| chart.lines.iter().any(|line| !line.points.is_empty()));
-    let figures: Vec<Html> =
-        told.map(|(_, title, chart)| chart_figure(&section.ids.fresh(), title, chart)).collect();
+    let with_points =
+        charts.iter().filter(|(_, _, chart)| chart.series.iter().any(|one| !one.points.is_empty()));
+    let figures: Vec<Html> = with_points
+        .map(|(_, title, chart)| chart_figure(&section.ids.next_id(), title, chart))
+        .collect();
     if figures.is_empty() {
-        return note(
-            "The trace tells of no losses on the way: this method knows its loss in the end alone.",
-        );
+        return note("The trace has no losses: this method computes its loss at the end only.");
     }
     gallery(figures)
 }

@@ -1,5 +1,5 @@
-//! The section of a tuning: what was searched, how it went, what mattered, and how much of the
-//! score is optimism.
+//! The section of a tuning run: the search, its history, the importance of parameters, and the
+//! cross-validated and hold-out scores.
 
 use serde_json::Value;
 use swarmwood::Result;
@@ -8,15 +8,15 @@ use swarmwood::tune::importance::ranked;
 use swarmwood::tune::{Ending, Recorded, TrialRecord};
 
 use super::html::{
-    CHART, Html, TableCell, cards, chart_figure, details, facts, figure, gallery, note, notes,
-    table, wide,
+    CHART, Html, TableCell, cards, chart_figure, details, facts, figure, gallery, note, table,
+    wide_figure,
 };
 use super::page::PageSection;
-use super::runs::{ReportRun, plain};
+use super::runs::{ReportRun, value_text};
 use super::{evaluation, parameters, training};
-use crate::chart::{BLUE, Chart, Series, SeriesMark, inline};
+use crate::chart::{BLUE, Chart, Series, inline};
 use crate::format::{self, grouped_count};
-use crate::study::table::{figure as score, reason, shown, state};
+use crate::study::table::{STATES, metric_value, parameter_text, reason, state};
 use crate::study::{charts, parallel_coordinates, slices};
 
 /// Trials in the table of the best ones.
@@ -25,67 +25,73 @@ const BEST: usize = 15;
 /// Failed trials that are listed.
 const FAILED: usize = 10;
 
-/// A tuning, by its study, its record, or both.
+/// A tuning run: from its study, its record, or both.
 pub fn section(number: usize, run: &ReportRun) -> Result<PageSection> {
     let mut section = PageSection::new(number, run.name(), "tuning");
-    section.part("", cards(&headline(run)));
-    section.part("What was asked", searched(run));
-    section.part("Tuned and untouched", scores(run));
+    section.part("", cards(&key_figures(run)));
+    section.part("Configuration", configuration(run));
+    section.part("Cross-validated and hold-out scores", scores(run));
     if let Some(study) = &run.study {
         add_study(&mut section, study);
-    } else if let Some(course) = run.tuned.as_ref().and_then(improvements) {
-        let id = section.ids.fresh();
-        section.part("Course", gallery([chart_figure(&id, "The best score so far", &course)]));
+    } else if let Some(history) = run.tuned.as_ref().and_then(improvements) {
+        let id = section.ids.next_id();
+        section.part(
+            "Optimization history",
+            gallery([chart_figure(&id, "Best score so far", &history)]),
+        );
     }
     if run.model.is_some() {
         section.part("Metrics of the model", evaluation::metrics(run));
-        section.part("Parameters of the model", parameters::asked(run));
+        section.part("Parameters of the model", parameters::configuration(run));
         training::add_model(&mut section, run)?;
     }
     Ok(section)
 }
 
-/// The figure and what goes with it.
-fn told(figure: &Value) -> Option<(String, String)> {
-    let error = figure["error"]
+/// A score and its standard error, as text.
+fn score_text(score: &Value) -> Option<(String, String)> {
+    let error = score["standard_error"]
         .as_f64()
         .map_or(String::new(), |error| format!("± {}", format::rounded(error)));
-    Some((format::rounded(figure["score"].as_f64()?), error))
+    Some((format::rounded(score["score"].as_f64()?), error))
 }
 
-fn headline(run: &ReportRun) -> Vec<(String, String, String)> {
+/// The key figures above all parts.
+fn key_figures(run: &ReportRun) -> Vec<(String, String, String)> {
     let mut cards = Vec::new();
     let record = run.tuned.as_ref();
-    let measure = measure(run);
-    if let Some((score, error)) = record.and_then(|record| told(&record["untouched"])) {
-        cards.push((format!("{measure}, untouched"), score, error));
+    let metric = metric_name(run);
+    if let Some((score, error)) = record.and_then(|record| score_text(&record["holdout"])) {
+        cards.push((format!("hold-out {metric}"), score, error));
     }
-    match (record.and_then(|record| told(&record["tuned"])), &run.study) {
-        (Some((score, error)), _) => cards.push((format!("{measure}, tuned"), score, error)),
+    match (record.and_then(|record| score_text(&record["cv_score"])), &run.study) {
+        (Some((score, error)), _) => {
+            cards.push((format!("cross-validated {metric}"), score, error))
+        }
         (None, Some(study)) => {
-            let best = study.best().and_then(|best| score(&study.head, best));
+            let best = study.best().and_then(|best| metric_value(&study.head, best));
             cards.extend(
-                best.map(|best| (format!("best {measure}"), format::rounded(best), String::new())),
+                best.map(|best| (format!("best {metric}"), format::rounded(best), String::new())),
             );
         }
         (None, None) => {}
     }
-    if let Some(optimism) = record.and_then(|record| told(&record["untouched"]["optimism"])) {
+    if let Some(optimism) = record.and_then(|record| score_text(&record["holdout"]["optimism"])) {
         cards.push(("optimism".to_string(), optimism.0, optimism.1));
     }
     let trials = run.study.as_ref().map(|study| study.trials.len() as u64);
     let trials = trials.or(record.and_then(|record| record["trials"].as_u64()));
     let best = run.study.as_ref().and_then(|study| study.best().map(|best| best.id));
     let best = best.or(record.and_then(|record| record["best"]["trial"].as_u64()));
-    let best = best.map_or(String::new(), |best| format!("the best is number {best}"));
+    let best = best.map_or(String::new(), |best| format!("best: trial {best}"));
     cards.extend(trials.map(|trials| ("trials".to_string(), format::grouped(trials), best)));
     cards
 }
 
-fn measure(run: &ReportRun) -> String {
+fn metric_name(run: &ReportRun) -> String {
     let of_record = || {
         let record = run.tuned.as_ref()?;
-        record.get("metric").or(record.get("measure")).map(plain)
+        record.get("metric").map(value_text)
     };
     run.study
         .as_ref()
@@ -94,14 +100,14 @@ fn measure(run: &ReportRun) -> String {
         .unwrap_or_default()
 }
 
-/// What was searched, by whom, and where.
-fn searched(run: &ReportRun) -> Html {
+/// The search: metric, engine, seed, space.
+fn configuration(run: &ReportRun) -> Html {
     let record = run.tuned.as_ref();
     let of = |name: &str| {
         record
             .and_then(|record| record.get(name))
             .filter(|value| !value.is_object())
-            .map_or(String::new(), plain)
+            .map_or(String::new(), value_text)
     };
     let Some(study) = &run.study else {
         let best = record.map_or(&Value::Null, |record| &record["best"]["parameters"]);
@@ -112,81 +118,70 @@ fn searched(run: &ReportRun) -> Html {
             .map(|(name, value)| {
                 vec![
                     TableCell::text(name.clone()),
-                    TableCell::number(format::parameter_value(&plain(value))),
+                    TableCell::number(format::parameter_value(&value_text(value))),
                 ]
             })
             .collect();
         let pairs = [
             ("Method", of("method")),
-            ("Search", of("engine")),
+            ("Engine", of("engine")),
             ("Seed", of("seed")),
-            ("Measure", measure(run)),
+            ("Metric", metric_name(run)),
             ("Folds", of("folds")),
             ("Rows", of("rows")),
         ];
         return facts(&pairs)
-            .and(table("The best configuration", &["parameter", "value"], &rows))
-            .and(messages(record));
+            .and(table("Best configuration", &["parameter", "value"], &rows))
+            .and(parameters::messages(record));
     };
     let head = &study.head;
-    let better = if head.task.measure.from.is_some() { "larger" } else { "smaller" };
+    let better = if head.task.measure.from.is_some() { "higher" } else { "lower" };
     let spent: f64 = study.trials.iter().map(|trial| trial.seconds).sum();
     let with = |name: &str| study.trials.iter().filter(|trial| state(trial) == name).count();
-    let states = ["done", "raced", "failed", "open"].into_iter().filter(|name| with(name) > 0);
+    let states = STATES.into_iter().filter(|name| with(name) > 0);
     let states: Vec<String> = states.map(|name| format!("{} {name}", with(name))).collect();
     let pairs = [
         ("Task", head.task.text.clone()),
-        ("Measure", format!("{}, {better} is better", head.task.measure.name)),
-        ("Search", head.engine.clone()),
+        ("Metric", format!("{}, {better} is better", head.task.measure.name)),
+        ("Engine", head.engine.clone()),
         ("Seed", head.seed.to_string()),
-        ("At a time", grouped_count(head.lag as u64, "trial")),
+        ("Concurrent trials", head.lag.to_string()),
         (
-            "A trial is",
-            format!(
-                "{}{}",
-                grouped_count(head.pieces as u64, "piece"),
-                if head.race { ", raced" } else { "" }
-            ),
+            "Evaluations per trial",
+            format!("{}{}", head.pieces, if head.race { ", with pruning" } else { "" }),
         ),
         ("Trials", states.join(", ")),
-        ("Work", format::duration(spent)),
+        ("Evaluation time", format::duration(spent)),
         ("Written by", study.created_by.clone()),
     ];
-    facts(&pairs).and(space(study)).and(messages(record))
+    facts(&pairs).and(space(study)).and(parameters::messages(record))
 }
 
-fn messages(record: Option<&Value>) -> Html {
-    let list = |name: &str| record.and_then(|record| record[name].as_array()).into_iter().flatten();
-    notes(list("warnings").chain(list("notes")).filter_map(Value::as_str))
-}
-
-/// The space, with the best value beside what was allowed.
+/// The search space, with the best values.
 fn space(study: &Recorded) -> Html {
     let head = &study.head;
     let best = study.best();
     let row = |(at, param): (usize, &Param)| {
-        let value =
-            best.map_or(String::new(), |best| format::parameter_value(&shown(head, best, at)));
+        let value = best
+            .map_or(String::new(), |best| format::parameter_value(&parameter_text(head, best, at)));
         let condition = param.condition.as_ref().map_or(String::new(), |condition| {
             format!("if {} is {}", condition.parent, condition.labels.join(" or "))
         });
-        let allowed =
-            [domain(&param.domain), condition].into_iter().filter(|text| !text.is_empty());
-        let allowed = allowed.collect::<Vec<_>>().join("; ");
-        vec![
-            TableCell::text(param.name.clone()),
-            TableCell::number(value),
-            TableCell::text(allowed),
-        ]
+        let domain =
+            [domain_text(&param.domain), condition].into_iter().filter(|text| !text.is_empty());
+        let domain = domain.collect::<Vec<_>>().join("; ");
+        vec![TableCell::text(param.name.clone()), TableCell::number(value), TableCell::text(domain)]
     };
     let rows: Vec<Vec<TableCell>> = head.space.params().iter().enumerate().map(row).collect();
-    table("What was searched, and the best of it", &["parameter", "best", "allowed"], &rows)
+    table("Search space, and the best configuration", &["parameter", "best", "domain"], &rows)
 }
 
-fn domain(domain: &Domain) -> String {
-    let scaled = |scale: &Scale| if *scale == Scale::Log { ", by ratios" } else { "" };
+fn domain_text(domain: &Domain) -> String {
+    let scaled = |scale: &Scale| if *scale == Scale::Log { ", log scale" } else { "" };
     match domain {
-        Domain::Integer { low, high, scale } => format!("{low} to {high}, whole{}", scaled(scale)),
+        Domain::Integer { low, high, scale } => {
+            format!("{low} to {high}, integer{}", scaled(scale))
+        }
         Domain::Real { low, high, scale } => {
             format!("{} to {}{}", format::rounded(*low), format::rounded(*high), scaled(scale))
         }
@@ -197,59 +192,59 @@ fn domain(domain: &Domain) -> String {
     }
 }
 
-/// What configurations were chosen by, and what it is worth on rows that no trial saw.
+/// The score that configurations were selected by, and the score on held-out rows.
 fn scores(run: &ReportRun) -> Html {
     let Some(record) = &run.tuned else {
         return note(
-            "Only the journal was given: the record that 'tune --json' prints has the score on untouched rows.",
+            "Only the journal was given; the output of 'tune --json' has the hold-out score.",
         );
     };
-    let untouched = &record["untouched"];
-    let rows = untouched["rows"].as_u64().map_or(String::new(), |rows| grouped_count(rows, "row"));
+    let holdout = &record["holdout"];
+    let rows = holdout["rows"].as_u64().map_or(String::new(), |rows| grouped_count(rows, "row"));
     let folds =
         record["folds"].as_u64().map_or(String::new(), |folds| grouped_count(folds, "fold"));
     let lines = [
         (
-            "Tuned score",
-            &record["tuned"],
-            format!("what configurations were chosen by, {folds}: too good, as the best of many"),
+            "Cross-validated score",
+            &record["cv_score"],
+            format!("the best configuration in {folds}; optimistic, because it was selected by it"),
         ),
         (
-            "Untouched score",
-            untouched,
+            "Hold-out score",
+            holdout,
             format!("the best configuration on {rows} that no trial has seen"),
         ),
         (
             "Optimism",
-            &untouched["optimism"],
-            "how much better the tuned score looks than that".to_string(),
+            &holdout["optimism"],
+            "how much better the cross-validated score is than the hold-out score".to_string(),
         ),
         (
             "Without tuning",
-            &untouched["without_tuning"],
-            "the fixed parameters alone, on the untouched rows".to_string(),
+            &holdout["without_tuning"],
+            "the fixed parameters and defaults, on the held-out rows".to_string(),
         ),
         (
-            "Mean of the best",
-            &untouched["ensemble"],
-            "several of the best configurations together, on the untouched rows".to_string(),
+            "Ensemble",
+            &holdout["ensemble"],
+            "the average of the best configurations, on the held-out rows".to_string(),
         ),
     ];
-    let row = |(name, figure, what): &(&str, &Value, String)| {
-        let (score, error) = told(figure)?;
+    let row = |(name, score, description): &(&str, &Value, String)| {
+        let (value, error) = score_text(score)?;
         Some(vec![
             TableCell::text(*name),
-            TableCell::number(score),
+            TableCell::number(value),
             TableCell::number(error),
-            TableCell::text(what.clone()),
+            TableCell::text(description.clone()),
         ])
     };
     let rows: Vec<Vec<TableCell>> = lines.iter().filter_map(row).collect();
-    let heads = [measure(run), "standard error".into(), "what it is".into()];
+    let heads = [metric_name(run), "standard error".into(), "description".into()];
     let heads: Vec<&str> = ["score"].into_iter().chain(heads.iter().map(String::as_str)).collect();
-    let honest = match untouched.is_null() && record.get("tuned").is_some() {
+    let hint = match holdout.is_null() && record.get("cv_score").is_some() {
         true => note(
-            "No rows were held out, so nobody knows how good the model is: the tuned score is too good.",
+            "No rows were held out: the cross-validated score is optimistic, because the parameters were chosen by it.",
         ),
         false => Html::default(),
     };
@@ -257,17 +252,20 @@ fn scores(run: &ReportRun) -> Html {
         record["seconds"][name].as_f64().or(record["seconds"].as_f64().filter(|_| name == "tune"))
     };
     let cost = [
-        ("Searching", seconds("tune").map_or(String::new(), format::duration)),
-        ("Finishing", seconds("finish").map_or(String::new(), format::duration)),
+        ("Search", seconds("tune").map_or(String::new(), format::duration)),
+        ("Final training", seconds("finish").map_or(String::new(), format::duration)),
         ("Fits", record["fits"].as_u64().map_or(String::new(), format::grouped)),
-        ("Spared by racing", record["fits_spared"].as_u64().map_or(String::new(), format::grouped)),
+        (
+            "Fits skipped by pruning",
+            record["fits_skipped"].as_u64().map_or(String::new(), format::grouped),
+        ),
     ];
-    table("Scores", &heads, &rows).and(honest).and(facts(&cost))
+    table("Scores", &heads, &rows).and(hint).and(facts(&cost))
 }
 
-/// The best score so far against the seconds, as a record keeps it.
+/// The best score so far per trial, from the record.
 fn improvements(record: &Value) -> Option<Chart> {
-    let point = |one: &Value| Some((one["trials_ended"].as_f64()?, one["score"].as_f64()?));
+    let point = |one: &Value| Some((one["trials_finished"].as_f64()?, one["score"].as_f64()?));
     let known: Vec<(f64, f64)> =
         record["improvements"].as_array()?.iter().filter_map(point).collect();
     let end = record["trials"].as_f64()?;
@@ -277,44 +275,37 @@ fn improvements(record: &Value) -> Option<Chart> {
         points.push((at, score));
     }
     points.extend(points.last().map(|last| (end, last.1)));
-    let line = Series {
-        name: "best so far".into(),
-        colour: BLUE,
-        points,
-        whole: true,
-        mark: SeriesMark::Line,
-    };
+    let best = Series::new("best so far", BLUE, points);
     Some(Chart {
         x_label: "trials".into(),
-        y_label: record.get("metric").map(plain)?,
-        lines: vec![line],
+        y_label: record.get("metric").map(value_text)?,
+        series: vec![best],
     })
 }
 
 fn add_study(section: &mut PageSection, study: &Recorded) {
-    let course = chart_figure(
-        &section.ids.fresh(),
-        "Every trial, and the best so far",
-        &charts::course(study),
+    let history = chart_figure(
+        &section.ids.next_id(),
+        "All trials, and the best so far",
+        &charts::history(study),
     );
-    section.part("Course", gallery([course]));
-    section.part("What mattered", importance(study));
+    section.part("Optimization history", gallery([history]));
+    section.part("Parameter importances", importance(study));
     let slices: Vec<Html> =
-        (0..study.head.space.len()).map(|at| slice(study, at, &section.ids.fresh())).collect();
+        (0..study.head.space.len()).map(|at| slice(study, at, &section.ids.next_id())).collect();
     section.part(
-        "Slices",
-        gallery(slices).and(note(
-            "One dot a trial; the best one is large, those given up early are small and grey.",
-        )),
+        "Slice plots",
+        gallery(slices)
+            .and(note("One dot per trial; the best one is large, pruned ones are small and grey.")),
     );
-    let (body, size) = parallel_coordinates::alone(study);
-    let told = format!(
-        "One line a trial across {} and {}; the better the darker, the best in orange.",
+    let (body, size) = parallel_coordinates::chart(study);
+    let description = format!(
+        "One line per trial across {} and {}; better trials are darker, the best one is orange.",
         grouped_count(study.head.space.len() as u64, "parameter"),
         study.head.task.measure.name
     );
-    let svg = inline(&section.ids.fresh(), "Parallel coordinates", &told, size, &body);
-    section.part("All parameters at once", wide(&svg, &told));
+    let svg = inline(&section.ids.next_id(), "Parallel coordinates", &description, size, &body);
+    section.part("Parallel coordinates", wide_figure(&svg, &description));
     section.part("Trials", trials(study));
 }
 
@@ -329,29 +320,28 @@ fn importance(study: &Recorded) -> Html {
         vec![TableCell::text(name.clone()), bar]
     };
     let rows: Vec<Vec<TableCell>> = shares.iter().map(row).collect();
-    let caption =
-        "Share of the differences between trials (ranks) that each parameter alone explains";
-    table(caption, &["parameter", "share"], &rows)
+    let caption = "Fraction of the variance of ranks explained by each parameter alone";
+    table(caption, &["parameter", "importance"], &rows)
 }
 
 fn slice(study: &Recorded, parameter: usize, id: &str) -> Html {
-    let (body, height) = slices::alone(study, parameter, CHART.0);
-    let (name, measure) =
+    let (body, height) = slices::panel(study, parameter, CHART.0);
+    let (name, metric) =
         (&study.head.space.params()[parameter].name, &study.head.task.measure.name);
     let best = study.best().map_or(String::new(), |best| {
-        format::parameter_value(&shown(&study.head, best, parameter))
+        format::parameter_value(&parameter_text(&study.head, best, parameter))
     });
-    let told = format!(
-        "{measure} of {} against {name}; the best has {best}.",
+    let description = format!(
+        "{metric} of {} against {name}; best: {best}.",
         grouped_count(study.trials.len() as u64, "trial")
     );
     figure(
-        &inline(id, &format!("{measure} against {name}"), &told, (CHART.0, height), &body),
-        &format!("{measure} against {name}"),
+        &inline(id, &format!("{metric} against {name}"), &description, (CHART.0, height), &body),
+        &format!("{metric} against {name}"),
     )
 }
 
-/// The best trials, and why others failed.
+/// The best trials, and the reasons of failed ones.
 fn trials(study: &Recorded) -> Html {
     let head = &study.head;
     let mut sorted: Vec<&TrialRecord> =
@@ -361,20 +351,19 @@ fn trials(study: &Recorded) -> Html {
         loss(a).total_cmp(&loss(b)).then(a.id.cmp(&b.id))
     });
     let row = |trial: &&TrialRecord| {
-        let value = score(head, trial).map_or(String::new(), format::rounded);
+        let value = metric_value(head, trial).map_or(String::new(), format::rounded);
         let mut cells = vec![
             TableCell::number(trial.id.to_string()),
             TableCell::number(value),
             TableCell::number(format::duration(trial.seconds)),
         ];
-        cells.extend(
-            (0..head.space.len())
-                .map(|at| TableCell::number(format::parameter_value(&shown(head, trial, at)))),
-        );
+        cells.extend((0..head.space.len()).map(|at| {
+            TableCell::number(format::parameter_value(&parameter_text(head, trial, at)))
+        }));
         cells
     };
     let rows: Vec<Vec<TableCell>> = sorted.iter().take(BEST).map(row).collect();
-    let mut heads = vec!["trial", head.task.measure.name.as_str(), "work"];
+    let mut heads = vec!["trial", head.task.measure.name.as_str(), "time"];
     heads.extend(head.space.params().iter().map(|param| param.name.as_str()));
     let headline =
         format!("The {} best of {}", rows.len(), grouped_count(study.trials.len() as u64, "trial"));

@@ -1,14 +1,14 @@
-//! The values of a parameter along a line from 0 to 1, with ticks.
+//! The axis of a parameter: positions of values from 0 to 1, and ticks.
 
 use swarmwood::search::{Domain, Scale, Space, Value};
 
 use crate::chart;
 use crate::format::number;
 
-/// Labels of a list or a choice that have room.
-const ROOM: usize = 8;
+/// Maximum number of labels of a list or a choice.
+const MAX_LABELS: usize = 8;
 
-/// A parameter as an axis.
+/// The axis of one parameter.
 pub(super) struct ParameterAxis<'a> {
     space: &'a Space,
     parameter: usize,
@@ -20,53 +20,38 @@ impl<'a> ParameterAxis<'a> {
     }
 
     pub(super) fn name(&self) -> &'a str {
-        &self.domain().0.name
+        &self.space.params()[self.parameter].name
     }
 
-    fn domain(&self) -> (&'a swarmwood::search::Param, &'a Domain) {
-        let param = &self.space.params()[self.parameter];
-        (param, &param.domain)
+    fn domain(&self) -> &'a Domain {
+        &self.space.params()[self.parameter].domain
     }
 
-    /// Where a value stands; `None` if there is none.
-    pub(super) fn place(&self, value: Value) -> Option<f64> {
-        match (self.domain().1, value) {
+    /// The position of a value; `None` if the parameter has none.
+    pub(super) fn position(&self, value: Value) -> Option<f64> {
+        match (self.domain(), value) {
             (Domain::List(values), Value::Index(at)) => Some(cell(at, values.len())),
             (Domain::Choice(labels), Value::Index(at)) => Some(cell(at, labels.len())),
-            _ => self.space.number(self.parameter, value).map(|number| self.along(number)),
+            _ => {
+                self.space.number(self.parameter, value).map(|number| self.number_position(number))
+            }
         }
     }
 
-    /// Where a number stands between the bounds.
-    fn along(&self, number: f64) -> f64 {
-        let share =
-            |low: f64, high: f64, x: f64| if high > low { (x - low) / (high - low) } else { 0.5 };
-        match *self.domain().1 {
+    /// The position of a number between the bounds.
+    fn number_position(&self, number: f64) -> f64 {
+        match *self.domain() {
             Domain::Integer { low, high, scale } => {
-                self.scaled(low as f64, high as f64, scale, number, share)
+                scaled_position(number, (low as f64, high as f64), scale)
             }
-            Domain::Real { low, high, scale } => self.scaled(low, high, scale, number, share),
+            Domain::Real { low, high, scale } => scaled_position(number, (low, high), scale),
             _ => 0.5,
         }
     }
 
-    fn scaled(
-        &self,
-        low: f64,
-        high: f64,
-        scale: Scale,
-        x: f64,
-        share: impl Fn(f64, f64, f64) -> f64,
-    ) -> f64 {
-        match scale {
-            Scale::Linear => share(low, high, x),
-            Scale::Log => share(low.ln(), high.ln(), x.ln()),
-        }
-    }
-
-    /// Places with what stands there.
+    /// Positions and labels.
     pub(super) fn ticks(&self) -> Vec<(f64, String)> {
-        match self.domain().1 {
+        match self.domain() {
             Domain::List(values) => spread(values.len(), |at| number(values[at])),
             Domain::Choice(labels) => spread(labels.len(), |at| labels[at].clone()),
             Domain::Integer { low, high, scale } => {
@@ -85,11 +70,23 @@ impl<'a> ParameterAxis<'a> {
             }
             Scale::Log => decades(low, high),
         };
-        numbers.into_iter().map(|number| (self.along(number), tick_label(number))).collect()
+        numbers
+            .into_iter()
+            .map(|number| (self.number_position(number), tick_label(number)))
+            .collect()
     }
 }
 
-/// A number on an axis: no digits that rounding left behind.
+/// The position of a number in a range; the middle if the range is empty.
+fn scaled_position(number: f64, (low, high): (f64, f64), scale: Scale) -> f64 {
+    let (number, low, high) = match scale {
+        Scale::Linear => (number, low, high),
+        Scale::Log => (number.ln(), low.ln(), high.ln()),
+    };
+    if high > low { (number - low) / (high - low) } else { 0.5 }
+}
+
+/// The label of a number, without rounding errors.
 fn tick_label(value: f64) -> String {
     let rounded = format!("{value:.6e}").parse().unwrap_or(value);
     if rounded != 0.0 && f64::abs(rounded) < 1e-3 {
@@ -99,8 +96,7 @@ fn tick_label(value: f64) -> String {
     }
 }
 
-/// Powers of ten between two numbers, or, where these are few, the bounds and round numbers as
-/// well.
+/// Powers of ten between two numbers; where these are few, twice and five times them as well.
 fn decades(low: f64, high: f64) -> Vec<f64> {
     let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
     let inside = |x: &f64| *x >= low * 0.999 && *x <= high * 1.001;
@@ -115,9 +111,9 @@ fn cell(at: usize, count: usize) -> f64 {
     (at as f64 + 0.5) / count as f64
 }
 
-/// Labels of cells; where there are too many, some.
+/// Labels of cells, thinned where there are too many.
 fn spread(count: usize, label: impl Fn(usize) -> String) -> Vec<(f64, String)> {
-    let step = count.div_ceil(ROOM).max(1);
+    let step = count.div_ceil(MAX_LABELS).max(1);
     (0..count).step_by(step).map(|at| (cell(at, count), label(at))).collect()
 }
 
@@ -127,7 +123,7 @@ mod tests {
     use swarmwood::search::Param;
 
     #[test]
-    fn ticks_stand_where_their_values_do() {
+    fn ticks_are_at_the_positions_of_their_values() {
         let space = Space::new(vec![
             Param::real("rate", 0.001, 1.0).log(),
             Param::integer("depth", 1, 11),
@@ -145,8 +141,8 @@ mod tests {
         );
         assert!(ticks(1).iter().any(|(at, label)| label == "6" && *at == 0.5), "{:?}", ticks(1));
         assert_eq!(ticks(2), [(0.25, "16".to_string()), (0.75, "64".to_string())]);
-        assert_eq!(ParameterAxis::new(&space, 3).place(Value::Index(1)), Some(0.75));
-        assert_eq!(ParameterAxis::new(&space, 3).place(Value::Absent), None);
+        assert_eq!(ParameterAxis::new(&space, 3).position(Value::Index(1)), Some(0.75));
+        assert_eq!(ParameterAxis::new(&space, 3).position(Value::Absent), None);
         assert_eq!(ticks(4), [(0.5, "4".to_string())]);
     }
 }

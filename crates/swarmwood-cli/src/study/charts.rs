@@ -1,57 +1,51 @@
-//! The course of a study and what mattered in it.
+//! The optimization history of a study, and the importance of its parameters.
 
 use std::fmt::Write;
 
 use swarmwood::tune::importance::ranked;
 use swarmwood::tune::{Ending, Recorded, TrialRecord};
 
-use super::slices::figure;
+use super::table::metric_value;
 use super::title;
 use crate::chart::{
     self, BLUE, Chart, ChartArea, GREY, MARGIN, ORANGE, Series, SeriesMark, TALL, TITLE, WIDTH,
     escape,
 };
 
-/// Every trial, and the best so far.
-pub(super) fn best(study: &Recorded) -> String {
-    let place =
+/// The optimization history as an SVG document.
+pub(super) fn draw_history(study: &Recorded) -> String {
+    let area =
         ChartArea { left: MARGIN, top: MARGIN + TITLE, width: WIDTH - 2.0 * MARGIN, height: TALL };
-    chart::page(&title(study), &course(study).draw("best", place), MARGIN + TITLE + TALL + MARGIN)
+    chart::page(
+        &title(study),
+        &history(study).draw("history", area),
+        MARGIN + TITLE + TALL + MARGIN,
+    )
 }
 
-/// The same as a chart.
-pub(crate) fn course(study: &Recorded) -> Chart {
-    let point = |trial: &TrialRecord| Some((trial.id as f64, figure(study, trial)?));
-    let points = |raced: bool| -> Vec<(f64, f64)> {
+/// Every trial, and the best value so far.
+pub(crate) fn history(study: &Recorded) -> Chart {
+    let point = |trial: &TrialRecord| Some((trial.id as f64, metric_value(&study.head, trial)?));
+    let points = |pruned: bool| -> Vec<(f64, f64)> {
         let kind =
-            |trial: &&TrialRecord| matches!(trial.ending, Some(Ending::Raced { .. })) == raced;
+            |trial: &&TrialRecord| matches!(trial.ending, Some(Ending::Raced { .. })) == pruned;
         study.trials.iter().filter(kind).filter_map(point).collect()
     };
-    let dots = |name: &str, colour, points, opacity| Series {
-        name: name.to_string(),
-        colour,
-        points,
-        whole: false,
-        mark: SeriesMark::Dots(2.6, opacity),
+    let dots = |name: &str, colour, points| {
+        Series::new(name, colour, points).with_mark(SeriesMark::Dots(2.6, 0.5)).clipped()
     };
-    let mut lines = vec![
-        dots("trials", BLUE, points(false), 0.5),
-        dots("given up early", GREY, points(true), 0.5),
+
+    let mut series = vec![
+        dots("complete trials", BLUE, points(false)),
+        dots("pruned trials", GREY, points(true)),
     ];
-    lines.retain(|line| !line.points.is_empty());
-    let best = Series {
-        name: "best so far".to_string(),
-        colour: ORANGE,
-        points: steps(study),
-        whole: true,
-        mark: SeriesMark::Line,
-    };
-    lines.push(best);
-    Chart { x_label: "trial".to_string(), y_label: study.head.task.measure.name.clone(), lines }
+    series.retain(|one| !one.points.is_empty());
+    series.push(Series::new("best so far", ORANGE, best_so_far(study)));
+    Chart { x_label: "trial".to_string(), y_label: study.head.task.measure.name.clone(), series }
 }
 
-/// The best figure so far as stairs.
-fn steps(study: &Recorded) -> Vec<(f64, f64)> {
+/// The best value so far as a step function.
+fn best_so_far(study: &Recorded) -> Vec<(f64, f64)> {
     let mut steps: Vec<(f64, f64)> = Vec::new();
     let mut least = f64::INFINITY;
     for (trial, loss) in study.trials.iter().filter_map(|trial| Some((trial, trial.whole()?))) {
@@ -67,19 +61,19 @@ fn steps(study: &Recorded) -> Vec<(f64, f64)> {
     steps
 }
 
-/// A bar a parameter.
-pub(super) fn importance(study: &Recorded) -> String {
+/// The importance of parameters as bars, as an SVG document.
+pub(super) fn draw_importance(study: &Recorded) -> String {
     const BAR: f64 = 22.0;
     let shares = ranked(&study.head.space, &study.trials);
     let (left, right) = (190.0, WIDTH - 90.0);
     let top = MARGIN + TITLE + 26.0;
     let most = shares.iter().filter_map(|(_, share)| *share).fold(0.01, f64::max);
     let mut body = String::new();
-    let words = "share of the differences between trials (ranks) that the parameter alone explains";
+    let caption = "fraction of the variance of ranks explained by each parameter alone";
     // Writing to a String cannot fail.
     let _ = writeln!(
         body,
-        "<text x='{left:.1}' y='{:.1}' fill='#777'>{words}</text>",
+        "<text x='{left:.1}' y='{:.1}' fill='#777'>{caption}</text>",
         MARGIN + TITLE + 12.0
     );
     for (at, (name, share)) in shares.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! `swarmwood study`: looks into the journal of a study, also while it is being written.
+//! `swarmwood study`: shows, exports and draws the journal of a study, even while it is written.
 
 mod axis;
 pub mod charts;
@@ -8,7 +8,8 @@ pub mod table;
 
 use std::path::{Path, PathBuf};
 
-use clap::{ArgMatches, Command};
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::{Arg, ArgMatches, Command};
 use swarmwood::tune::{self, Recorded};
 use swarmwood::write::write_atomically;
 use swarmwood::{Result, store};
@@ -24,24 +25,24 @@ Examples:
   swarmwood study export study.jsonl --out trials.csv
   swarmwood study plot study.jsonl --kind slice --out slice.svg";
 
-/// How the best configuration is written.
+/// Formats of the best configuration.
 const FORMATS: [(&str, &str); 3] = [
-    ("toml", "a line a parameter: a file for --config"),
-    ("json", "an object"),
-    ("flags", "flags for a command line"),
+    ("toml", "one line per parameter, as a file for --config"),
+    ("json", "one JSON object"),
+    ("flags", "command-line flags"),
 ];
 
-/// What can be drawn.
+/// Kinds of charts.
 const KINDS: [(&str, &str); 4] = [
-    ("best", "every trial, and the best so far"),
-    ("slice", "a chart a parameter: its values and what came of them"),
-    ("parallel", "a line a trial across all parameters"),
-    ("importance", "the share of the differences that each parameter alone explains"),
+    ("history", "every trial, and the best value so far"),
+    ("slice", "one chart per parameter: its values and the values of the metric"),
+    ("parallel", "one line per trial across all parameters"),
+    ("importance", "fraction of the variance explained by each parameter alone"),
 ];
 
 /// The subcommand.
 pub fn command() -> Command {
-    let study = || flags::path_arg("study", "STUDY", "the journal of a study");
+    let study = || flags::path_arg("study", "STUDY", "journal of a study");
     Command::new("study")
         .about("Show, export and draw the trials of a study")
         .after_help(AFTER)
@@ -50,7 +51,7 @@ pub fn command() -> Command {
         .disable_help_subcommand(true)
         .subcommand(
             Command::new("show")
-                .about("What the study is about and how its trials went")
+                .about("Show the study and its trials")
                 .args_override_self(true)
                 .arg(study())
                 .arg(
@@ -63,56 +64,57 @@ pub fn command() -> Command {
         )
         .subcommand(
             Command::new("best")
-                .about("The best configuration")
+                .about("Print the best configuration")
                 .args_override_self(true)
                 .arg(study())
-                .arg(flags::choice_flag("format", FORMATS, "how it is written"))
-                .arg(flags::switch_flag("quiet", "no notes: results and errors only").short('q')),
+                .arg(flags::choice_flag("format", FORMATS, "output format"))
+                .arg(flags::quiet_flag()),
         )
         .subcommand(
             Command::new("export")
-                .about("All trials as CSV")
+                .about("Export all trials as CSV")
                 .args_override_self(true)
                 .arg(study())
-                .arg(
-                    flags::file_flag("out", "file for the table; - for standard output")
-                        .short('o')
-                        .default_value("-"),
-                )
-                .arg(flags::switch_flag("quiet", "no notes: results and errors only").short('q')),
+                .arg(flags::out_flag("CSV file; - for standard output").default_value("-"))
+                .arg(flags::quiet_flag()),
         )
         .subcommand(
             Command::new("plot")
                 .about("Draw the trials as SVG")
                 .args_override_self(true)
                 .arg(study())
-                .arg(flags::choice_flag("kind", KINDS, "what is drawn"))
-                .arg(
-                    flags::file_flag("out", "file for the picture; - for standard output")
-                        .short('o')
-                        .required(true),
-                )
-                .arg(flags::switch_flag("quiet", "no notes: results and errors only").short('q')),
+                .arg(kind_flag())
+                .arg(flags::out_flag("SVG file; - for standard output").required(true))
+                .arg(flags::quiet_flag()),
         )
+}
+
+/// The kind of chart; `best` is the former name of `history`.
+fn kind_flag() -> Arg {
+    let values = KINDS.map(|(name, help)| PossibleValue::new(name).help(help));
+    let values = values.into_iter().map(|value| match value.get_name() {
+        "history" => value.alias("best"),
+        _ => value,
+    });
+    flags::text_flag("kind", "NAME", "kind of chart")
+        .value_parser(PossibleValuesParser::new(values))
+        .default_value("history")
 }
 
 /// Runs the command.
 pub fn run(flags: &ArgMatches) -> Result<()> {
-    let Some((what, flags)) = flags.subcommand() else { return Ok(()) };
+    let Some((action, flags)) = flags.subcommand() else { return Ok(()) };
     let path = flags.get_one::<PathBuf>("study").cloned().unwrap_or_default();
-    let out =
-        flags.try_get_one::<PathBuf>("out").ok().flatten().filter(|path| path.as_os_str() != "-");
+    let out = flags::out_file(flags);
     if let Some(out) = out {
         store::probe(out)?;
     }
     let study = tune::read_study(&path)?;
     flags::console(flags).notes(&study.notes);
-    let text = match what {
+    let text = match action {
         "show" if flags.get_flag("json") => return console::print_json(&table::json(&study)),
         "show" => {
-            let top = flags
-                .get_one::<u64>("top")
-                .map_or(usize::MAX, |&top| usize::try_from(top).unwrap_or(usize::MAX));
+            let top = flags::count_value(flags, "top").unwrap_or(usize::MAX);
             table::show(&study, if flags.get_flag("all") { None } else { Some(top) })
         }
         "best" => {
@@ -120,32 +122,37 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
             table::best(&study, &path, format)?
         }
         "export" => table::csv(&study),
-        _ => picture(&study, flags.get_one::<String>("kind").map_or("best", String::as_str)),
+        _ => draw(&study, flags.get_one::<String>("kind").map_or("history", String::as_str)),
     };
     match out {
         Some(out) => {
             write_atomically(out, |file| file.write_all(text.as_bytes()))?;
-            flags::console(flags).line(&format!("{} written to {}", noun(what), out.display()));
+            flags::console(flags).line(&format!(
+                "{} written to {}",
+                output_noun(action),
+                out.display()
+            ));
             Ok(())
         }
         None => console::print_result(&text),
     }
 }
 
-fn noun(what: &str) -> &'static str {
-    if what == "plot" { "picture" } else { "table" }
+fn output_noun(action: &str) -> &'static str {
+    if action == "plot" { "chart" } else { "table" }
 }
 
-fn picture(study: &Recorded, kind: &str) -> String {
+/// The chart of a kind. Older versions called the history `best`.
+fn draw(study: &Recorded, kind: &str) -> String {
     match kind {
         "slice" => slices::draw(study),
         "parallel" => parallel_coordinates::draw(study),
-        "importance" => charts::importance(study),
-        _ => charts::best(study),
+        "importance" => charts::draw_importance(study),
+        _ => charts::draw_history(study),
     }
 }
 
-/// The headline of every picture.
+/// The title of every chart.
 fn title(study: &Recorded) -> String {
     let text = &study.head.task.text;
     let first = text.split_whitespace().next().unwrap_or("study");

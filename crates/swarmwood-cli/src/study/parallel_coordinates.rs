@@ -1,5 +1,5 @@
-//! Parallel coordinates: a vertical axis a parameter, and a line a trial across them, the better
-//! the darker.
+//! Parallel coordinates: one vertical axis per parameter, and one line per trial across them;
+//! better trials are darker.
 
 use std::fmt::Write;
 
@@ -7,24 +7,25 @@ use swarmwood::search::Value;
 use swarmwood::tune::{Recorded, TrialRecord};
 
 use super::axis::ParameterAxis;
-use super::slices::{figure, figures_range};
+use super::slices::metric_range;
+use super::table::metric_value;
 use super::title;
 use crate::chart::{self, MARGIN, ORANGE, TITLE, WIDTH, escape};
 
 const HEIGHT: f64 = 380.0;
-/// Room for the outermost labels.
+/// Space for the outermost labels.
 const SIDE: f64 = 60.0;
 const TOP: f64 = 34.0;
-/// Below the axes, where trials without a value pass.
+/// Height below the axes, where lines of trials without a value pass.
 const BELOW: f64 = 26.0;
 
-/// The picture.
+/// The chart as an SVG document.
 pub(super) fn draw(study: &Recorded) -> String {
     chart::page(&title(study), &body(study), MARGIN + TITLE + HEIGHT + MARGIN)
 }
 
-/// The picture without its headline, from the corner on, and its size.
-pub(crate) fn alone(study: &Recorded) -> (String, (f64, f64)) {
+/// The chart as SVG elements without a title, and its size.
+pub(crate) fn chart(study: &Recorded) -> (String, (f64, f64)) {
     let body = format!("<g transform='translate(0 -{TITLE})'>\n{}</g>\n", body(study));
     (body, (WIDTH, MARGIN + HEIGHT + MARGIN))
 }
@@ -45,7 +46,7 @@ fn bottom() -> f64 {
     MARGIN + TITLE + HEIGHT - BELOW - 10.0
 }
 
-/// Where an axis stands; the last one is the measure's.
+/// The position of an axis; the last one is that of the metric.
 fn x(study: &Recorded, axis: usize) -> f64 {
     let gaps = study.head.space.len().max(1) as f64;
     MARGIN + SIDE + (WIDTH - 2.0 * (MARGIN + SIDE)) * axis as f64 / gaps
@@ -55,30 +56,35 @@ fn y(share: f64) -> f64 {
     bottom() - share * (bottom() - top())
 }
 
-/// Where a figure stands: better is higher.
-fn height(study: &Recorded, figure: f64) -> f64 {
-    let (low, high) = figures_range(study);
-    let share = ((figure - low) / (high - low)).clamp(0.0, 1.0);
+/// The height of a value of the metric: better is higher.
+fn height(study: &Recorded, metric: f64) -> f64 {
+    let (low, high) = metric_range(study);
+    let share = ((metric - low) / (high - low)).clamp(0.0, 1.0);
     if study.head.task.measure.from.is_some() { share } else { 1.0 - share }
 }
 
 fn lines(svg: &mut String, study: &Recorded) -> std::fmt::Result {
-    let mut told: Vec<(&TrialRecord, f64)> = study
+    let mut trials: Vec<(&TrialRecord, f64)> = study
         .trials
         .iter()
-        .filter_map(|trial| Some((trial, height(study, figure(study, trial)?))))
+        .filter_map(|trial| Some((trial, height(study, metric_value(&study.head, trial)?))))
         .collect();
-    // The better ones are drawn over the others, the best above all.
+    // Better trials are drawn over the others, the best one last.
     let best = study.best().map(|best| best.id);
-    told.sort_by(|a, b| {
+    trials.sort_by(|a, b| {
         (Some(a.0.id) == best).cmp(&(Some(b.0.id) == best)).then(a.1.total_cmp(&b.1))
     });
-    for (trial, share) in told {
+    for (trial, share) in trials {
         let mut points = String::new();
         for parameter in 0..study.head.space.len() {
             let value = trial.point.0.get(parameter).copied().unwrap_or(Value::Absent);
-            let place = ParameterAxis::new(&study.head.space, parameter).place(value);
-            write!(points, "{:.1},{:.1} ", x(study, parameter), place.map_or(bottom() + BELOW, y))?;
+            let position = ParameterAxis::new(&study.head.space, parameter).position(value);
+            write!(
+                points,
+                "{:.1},{:.1} ",
+                x(study, parameter),
+                position.map_or(bottom() + BELOW, y)
+            )?;
         }
         write!(points, "{:.1},{:.1}", x(study, study.head.space.len()), y(share))?;
         let (colour, wide, opacity) = match Some(trial.id) == best {
@@ -110,9 +116,9 @@ fn axes(svg: &mut String, study: &Recorded) -> std::fmt::Result {
                 let axis = ParameterAxis::new(space, parameter);
                 (axis.name().to_string(), axis.ticks())
             }
-            false => (study.head.task.measure.name.clone(), measure_ticks(study)),
+            false => (study.head.task.measure.name.clone(), metric_ticks(study)),
         };
-        // Long names go up by turns, so that neighbours do not meet.
+        // Every other name is higher, so that long names do not overlap.
         let above = top() - 12.0 - if parameter % 2 == 1 { 14.0 } else { 0.0 };
         writeln!(
             svg,
@@ -125,7 +131,7 @@ fn axes(svg: &mut String, study: &Recorded) -> std::fmt::Result {
                 svg,
                 "<line x1='{left:.1}' y1='{y:.1}' x2='{x:.1}' y2='{y:.1}' stroke='#555'/>"
             )?;
-            // A white seam keeps the label readable on the lines.
+            // A white outline keeps the label readable on the lines.
             writeln!(
                 svg,
                 "<text x='{:.1}' y='{:.1}' text-anchor='end' font-size='10' stroke='white' stroke-width='3' \
@@ -147,10 +153,10 @@ fn axes(svg: &mut String, study: &Recorded) -> std::fmt::Result {
     Ok(())
 }
 
-fn measure_ticks(study: &Recorded) -> Vec<(f64, String)> {
-    let range = figures_range(study);
+fn metric_ticks(study: &Recorded) -> Vec<(f64, String)> {
+    let range = metric_range(study);
     chart::ticks(range)
         .into_iter()
-        .map(|tick| (height(study, tick), chart::label(tick, range)))
+        .map(|tick| (height(study, tick), chart::tick_label(tick, range)))
         .collect()
 }

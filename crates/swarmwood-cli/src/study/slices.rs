@@ -1,4 +1,4 @@
-//! Slices: for every parameter a panel with its values and what came of them.
+//! Slice plots: one panel per parameter, the metric against its values.
 
 use std::fmt::Write;
 
@@ -6,28 +6,29 @@ use swarmwood::search::Value;
 use swarmwood::tune::{Ending, Recorded, TrialRecord};
 
 use super::axis::ParameterAxis;
+use super::table::metric_value;
 use super::title;
 use crate::chart::{self, BLUE, GREY, MARGIN, ORANGE, TITLE, WIDTH, escape};
 
-/// Panels beside each other.
+/// Panels per row.
 const COLUMNS: usize = 3;
 const HEIGHT: f64 = 230.0;
-/// Room around the plane of a panel.
+/// Space around the plot area of a panel.
 const LEFT: f64 = 62.0;
 const RIGHT: f64 = 10.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 46.0;
 
-/// The picture.
+/// All panels as an SVG document.
 pub(super) fn draw(study: &Recorded) -> String {
     let space = &study.head.space;
     let width = (WIDTH - 2.0 * MARGIN) / COLUMNS as f64;
-    let range = figures_range(study);
+    let range = metric_range(study);
     let mut body = String::new();
     for at in 0..space.len() {
         let left = MARGIN + width * (at % COLUMNS) as f64;
         let top = MARGIN + TITLE + HEIGHT * (at / COLUMNS) as f64;
-        let named = at.is_multiple_of(COLUMNS);
+        let labelled = at.is_multiple_of(COLUMNS);
         let panel = SlicePanel {
             left: left + LEFT,
             top: top + TOP,
@@ -42,25 +43,19 @@ pub(super) fn draw(study: &Recorded) -> String {
     chart::page(&title(study), &body, MARGIN + TITLE + HEIGHT * rows as f64 + MARGIN)
 }
 
-/// The panel of one parameter by itself, from the corner on, and how high it is.
-pub(crate) fn alone(study: &Recorded, parameter: usize, width: f64) -> (String, f64) {
-    let range = figures_range(study);
+/// The panel of one parameter as SVG elements, and its height.
+pub(crate) fn panel(study: &Recorded, parameter: usize, width: f64) -> (String, f64) {
+    let range = metric_range(study);
     let panel =
-        SlicePanel { left: LEFT, top: TOP, width: width - LEFT - RIGHT, range, named: true };
+        SlicePanel { left: LEFT, top: TOP, width: width - LEFT - RIGHT, range, labelled: true };
     let mut body = String::new();
     // Writing to a String cannot fail.
     let _ = panel.draw(&mut body, study, parameter);
     (body, HEIGHT)
 }
 
-/// The figure of a trial that has one.
-pub(super) fn figure(study: &Recorded, trial: &TrialRecord) -> Option<f64> {
-    trial.ending.as_ref().and_then(Ending::loss).map(|loss| study.head.task.measure.figure(loss))
-}
-
-/// The figures that are worth seeing: all from the best on, but for the worst tenth where that is
-/// far off.
-pub(super) fn figures_range(study: &Recorded) -> (f64, f64) {
+/// The range of the metric over all trials, without the worst tenth if that is far off.
+pub(super) fn metric_range(study: &Recorded) -> (f64, f64) {
     let mut losses: Vec<f64> = study
         .trials
         .iter()
@@ -74,10 +69,10 @@ pub(super) fn figures_range(study: &Recorded) -> (f64, f64) {
     } else {
         worst
     };
-    let figure = |loss: f64| study.head.task.measure.figure(loss);
-    let (a, b) = (figure(best), figure(limit));
-    let room = if a == b { a.abs().max(1.0) * 0.05 } else { (a - b).abs() * 0.05 };
-    (a.min(b) - room, a.max(b) + room)
+    let metric = |loss: f64| study.head.task.measure.figure(loss);
+    let (a, b) = (metric(best), metric(limit));
+    let padding = if a == b { a.abs().max(1.0) * 0.05 } else { (a - b).abs() * 0.05 };
+    (a.min(b) - padding, a.max(b) + padding)
 }
 
 struct SlicePanel {
@@ -85,8 +80,8 @@ struct SlicePanel {
     top: f64,
     width: f64,
     range: (f64, f64),
-    /// Whether the measure stands beside it.
-    named: bool,
+    /// Whether the vertical axis has a label.
+    labelled: bool,
 }
 
 impl SlicePanel {
@@ -94,24 +89,26 @@ impl SlicePanel {
         self.top + HEIGHT - TOP - BOTTOM
     }
 
-    fn y(&self, figure: f64) -> f64 {
+    fn y(&self, metric: f64) -> f64 {
         let (low, high) = self.range;
-        let share = ((figure - low) / (high - low)).clamp(0.0, 1.0);
-        self.bottom() - share * (self.bottom() - self.top)
+        let fraction = ((metric - low) / (high - low)).clamp(0.0, 1.0);
+        self.bottom() - fraction * (self.bottom() - self.top)
     }
 
     fn draw(&self, svg: &mut String, study: &Recorded, parameter: usize) -> std::fmt::Result {
         let axis = ParameterAxis::new(&study.head.space, parameter);
-        self.frame(svg, &axis, self.named.then_some(&study.head.task.measure.name))?;
+        self.frame(svg, &axis, self.labelled.then_some(&study.head.task.measure.name))?;
         let best = study.best().map(|best| best.id);
         let (first, last): (Vec<&TrialRecord>, Vec<&TrialRecord>) =
             study.trials.iter().partition(|trial| Some(trial.id) != best);
         for trial in first.into_iter().chain(last) {
             let value = trial.point.0.get(parameter).copied().unwrap_or(Value::Absent);
-            let (Some(place), Some(figure)) = (axis.place(value), figure(study, trial)) else {
+            let (Some(position), Some(metric)) =
+                (axis.position(value), metric_value(&study.head, trial))
+            else {
                 continue;
             };
-            let (x, y) = (self.left + place * self.width, self.y(figure));
+            let (x, y) = (self.left + position * self.width, self.y(metric));
             let (colour, radius, opacity) = match (Some(trial.id) == best, trial.whole().is_some())
             {
                 (true, _) => (ORANGE, 4.5, 1.0),
@@ -130,7 +127,7 @@ impl SlicePanel {
         &self,
         svg: &mut String,
         axis: &ParameterAxis<'_>,
-        measure: Option<&String>,
+        metric: Option<&String>,
     ) -> std::fmt::Result {
         let (left, top, bottom, right) =
             (self.left, self.top, self.bottom(), self.left + self.width);
@@ -140,7 +137,7 @@ impl SlicePanel {
                 svg,
                 "<line x1='{left:.1}' y1='{y:.1}' x2='{right:.1}' y2='{y:.1}' stroke='#e4e4e4'/>"
             )?;
-            let label = chart::label(tick, self.range);
+            let label = chart::tick_label(tick, self.range);
             let (x, y) = (left - 6.0, y + 4.0);
             writeln!(
                 svg,
@@ -148,14 +145,14 @@ impl SlicePanel {
             )?;
         }
         let mut free = f64::NEG_INFINITY;
-        for (place, label) in axis.ticks() {
-            let x = left + place * self.width;
+        for (position, label) in axis.ticks() {
+            let x = left + position * self.width;
             writeln!(
                 svg,
                 "<line x1='{x:.1}' y1='{bottom:.1}' x2='{x:.1}' y2='{:.1}' stroke='#888'/>",
                 bottom + 4.0
             )?;
-            // Labels that would run into each other are left out.
+            // Labels that would overlap are left out.
             let half = 3.0 * label.chars().count() as f64;
             if x - half > free {
                 let (y, label) = (bottom + 16.0, escape(&label));
@@ -176,13 +173,13 @@ impl SlicePanel {
             "<text x='{middle:.1}' y='{:.1}' text-anchor='middle'>{name}</text>",
             bottom + 33.0
         )?;
-        if let Some(measure) = measure {
+        if let Some(metric) = metric {
             let (x, y) = (left - 50.0, (top + bottom) / 2.0);
             let turn = format!("transform='rotate(-90 {x:.1} {y:.1})'");
             writeln!(
                 svg,
                 "<text x='{x:.1}' y='{y:.1}' text-anchor='middle' {turn}>{}</text>",
-                escape(measure)
+                escape(metric)
             )?;
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Trials as tables: for people, as CSV, as JSON, and the best one alone.
+//! Trials as text, CSV and JSON, and the best configuration.
 
 use std::path::Path;
 
@@ -9,26 +9,31 @@ use swarmwood::{Error, Result};
 
 use crate::format::{count, number};
 
-/// One word for how a trial stands.
+/// The states of trials.
+pub(crate) const STATES: [&str; 4] = ["complete", "pruned", "failed", "running"];
+
+/// The state of a trial.
 pub(crate) fn state(trial: &TrialRecord) -> &'static str {
     match &trial.ending {
-        None => "open",
-        Some(Ending::Whole { .. }) => "done",
-        Some(Ending::Raced { .. }) => "raced",
+        None => "running",
+        Some(Ending::Whole { .. }) => "complete",
+        Some(Ending::Raced { .. }) => "pruned",
         Some(Ending::Failed { .. }) => "failed",
     }
 }
 
-/// A value of a trial; empty where there is none.
-pub(crate) fn shown(head: &Head, trial: &TrialRecord, parameter: usize) -> String {
+/// The value of a parameter in a trial; empty if it has none.
+pub(crate) fn parameter_text(head: &Head, trial: &TrialRecord, parameter: usize) -> String {
     let value = trial.point.0.get(parameter).copied();
     value.and_then(|value| named::text(&head.space, parameter, value)).unwrap_or_default()
 }
 
-pub(crate) fn figure(head: &Head, trial: &TrialRecord) -> Option<f64> {
+/// The metric of a trial, if it has one.
+pub(crate) fn metric_value(head: &Head, trial: &TrialRecord) -> Option<f64> {
     trial.ending.as_ref().and_then(Ending::loss).map(|loss| head.task.measure.figure(loss))
 }
 
+/// Why a trial failed; empty if it did not.
 pub(crate) fn reason(trial: &TrialRecord) -> &str {
     match &trial.ending {
         Some(Ending::Failed { reason }) => reason,
@@ -36,28 +41,28 @@ pub(crate) fn reason(trial: &TrialRecord) -> &str {
     }
 }
 
-/// What a study is about and its trials: the best ones, or all in order.
+/// A study and its trials: the best ones, or all in order.
 pub(super) fn show(study: &Recorded, top: Option<usize>) -> String {
     let Head { engine, seed, lag, pieces, race, task, space } = &study.head;
-    let states = ["done", "raced", "failed", "open"];
     let with = |name: &str| study.trials.iter().filter(|trial| state(trial) == name).count();
-    let counts: Vec<String> = states
+    let counts: Vec<String> = STATES
         .iter()
         .filter(|name| with(name) > 0)
         .map(|name| format!("{} {name}", with(name)))
         .collect();
-    let racing = if *race { ", racing" } else { "" };
-    let better = if task.measure.from.is_some() { "larger" } else { "smaller" };
+    let pruning = if *race { ", pruning" } else { "" };
+    let better = if task.measure.from.is_some() { "higher" } else { "lower" };
     let mut text = format!("task      {}\n", task.text);
-    text.push_str(&format!("measure   {}, {better} is better\n", task.measure.name));
+    text.push_str(&format!("metric    {}, {better} is better\n", task.measure.name));
     text.push_str(&format!(
-        "search    {engine}, seed {seed}, {lag} at a time, {}{racing}\n",
-        count(*pieces, "piece")
+        "engine    {engine}, seed {seed}, {}, {}{pruning}\n",
+        count(*lag, "concurrent trial"),
+        count(*pieces, "fold")
     ));
     text.push_str(&format!("space     {}\n", space_text(study)));
     let spent: f64 = study.trials.iter().map(|trial| trial.seconds).sum();
     text.push_str(&format!(
-        "trials    {} ({}), {spent:.1} s of work\n",
+        "trials    {} ({}), {spent:.1} s of evaluation\n",
         study.trials.len(),
         counts.join(", ")
     ));
@@ -66,12 +71,12 @@ pub(super) fn show(study: &Recorded, top: Option<usize>) -> String {
         .filter_map(|(name, share)| Some(format!("{name} {:.0} %", 100.0 * share?)))
         .collect();
     if !important.is_empty() {
-        text.push_str(&format!("explains  {}\n", important.join(", ")));
+        text.push_str(&format!("variance  {}\n", important.join(", ")));
     }
     text.push_str(&format!("written   by {}\n\n", study.created_by));
     let mut trials: Vec<&TrialRecord> = study.trials.iter().collect();
     if let Some(top) = top {
-        // Whole trials first: the loss of a raced one is a guess.
+        // Complete trials first: the loss of a pruned one is an estimate.
         let loss = |trial: &TrialRecord| {
             trial.ending.as_ref().and_then(Ending::loss).unwrap_or(f64::INFINITY)
         };
@@ -86,13 +91,12 @@ pub(super) fn show(study: &Recorded, top: Option<usize>) -> String {
 
 fn space_text(study: &Recorded) -> String {
     let space = &study.head.space;
-    let size = space.size().map_or("a continuum of configurations".to_string(), |size| {
-        format!("{size} configurations")
-    });
+    let size =
+        space.size().map_or("continuous".to_string(), |size| format!("{size} configurations"));
     format!("{}, {size}", count(space.len(), "parameter"))
 }
 
-/// Columns as wide as what is in them.
+/// A table with columns as wide as their longest cell.
 fn grid(head: &Head, trials: &[&TrialRecord]) -> String {
     let names = head.space.params().iter().map(|param| param.name.clone());
     let heads = ["trial", "state", &head.task.measure.name, "seconds"]
@@ -101,14 +105,14 @@ fn grid(head: &Head, trials: &[&TrialRecord]) -> String {
         .chain(names);
     let mut rows: Vec<Vec<String>> = vec![heads.collect()];
     for trial in trials {
-        let value = figure(head, trial).map_or(String::new(), number);
+        let value = metric_value(head, trial).map_or(String::new(), number);
         let mut row = vec![
             trial.id.to_string(),
             state(trial).to_string(),
             value,
             format!("{:.2}", trial.seconds),
         ];
-        row.extend((0..head.space.len()).map(|at| brief(&shown(head, trial, at))));
+        row.extend((0..head.space.len()).map(|at| brief(&parameter_text(head, trial, at))));
         if !reason(trial).is_empty() {
             row.push(reason(trial).to_string());
         }
@@ -120,7 +124,7 @@ fn grid(head: &Head, trials: &[&TrialRecord]) -> String {
     };
     let widths: Vec<usize> = (0..columns).map(|at| width(at).unwrap_or(0)).collect();
     let line = |row: &Vec<String>| {
-        // Reasons stand behind the columns and are as long as they are.
+        // Reasons follow the columns and are not padded.
         let cells = row.iter().enumerate().map(|(at, cell)| match widths.get(at) {
             Some(&width) => format!("{cell:>width$}"),
             None => cell.clone(),
@@ -130,7 +134,7 @@ fn grid(head: &Head, trials: &[&TrialRecord]) -> String {
     rows.iter().map(line).collect()
 }
 
-/// A number with no more digits than a table needs; labels as they are.
+/// Numbers are shortened, labels are not.
 fn brief(text: &str) -> String {
     match text.parse::<f64>() {
         Ok(value) if text.len() > 8 => number(value),
@@ -140,8 +144,10 @@ fn brief(text: &str) -> String {
 
 /// The best configuration in one of the formats.
 pub(super) fn best(study: &Recorded, path: &Path, format: &str) -> Result<String> {
-    let none =
-        || Error::Study { path: path.to_path_buf(), message: "no trial is done yet".to_string() };
+    let none = || Error::Study {
+        path: path.to_path_buf(),
+        message: "no trial is complete yet".to_string(),
+    };
     let trial = study.best().ok_or_else(none)?;
     let space = &study.head.space;
     let values = named::json(space, &trial.point);
@@ -158,7 +164,7 @@ pub(super) fn best(study: &Recorded, path: &Path, format: &str) -> Result<String
         return Ok(format!("{}\n", pairs.map(flag).collect::<Vec<_>>().join(" ")));
     }
     let measure = &study.head.task.measure;
-    let value = figure(&study.head, trial).map_or(String::new(), number);
+    let value = metric_value(&study.head, trial).map_or(String::new(), number);
     let mut text = format!("# trial {}: {} {value}\n", trial.id, measure.name);
     for (name, value) in pairs {
         // A string in JSON's quotes and escapes is one in TOML too.
@@ -174,7 +180,7 @@ fn key(name: &str) -> String {
     if bare { name.to_string() } else { Value::from(name).to_string() }
 }
 
-/// A word for a shell.
+/// Quotes a text for a shell.
 fn quote(word: &str) -> String {
     let plain =
         !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "_-.:/+".contains(c));
@@ -185,17 +191,20 @@ fn quote(word: &str) -> String {
 pub(super) fn csv(study: &Recorded) -> String {
     let Head { space, pieces, .. } = &study.head;
     let mut header: Vec<String> =
-        ["trial", "state", "value", "loss", "seconds", "worker", "reason"]
+        ["trial", "state", "value", "loss", "seconds", "worker", "failure"]
             .map(str::to_string)
             .to_vec();
-    header.extend((0..*pieces).map(|at| format!("piece_{at}")));
+    header.extend((0..*pieces).map(|at| format!("fold_{at}_loss")));
     header.extend(space.params().iter().map(|param| param.name.clone()));
     let mut text = row(&header);
     for trial in &study.trials {
         let known = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
         let loss = trial.ending.as_ref().and_then(Ending::loss);
-        let mut cells =
-            vec![trial.id.to_string(), state(trial).to_string(), known(figure(&study.head, trial))];
+        let mut cells = vec![
+            trial.id.to_string(),
+            state(trial).to_string(),
+            known(metric_value(&study.head, trial)),
+        ];
         cells.extend([
             known(loss),
             trial.seconds.to_string(),
@@ -203,7 +212,7 @@ pub(super) fn csv(study: &Recorded) -> String {
             reason(trial).to_string(),
         ]);
         cells.extend((0..*pieces).map(|at| known(trial.pieces.get(at).map(|piece| piece.loss))));
-        cells.extend((0..space.len()).map(|at| shown(&study.head, trial, at)));
+        cells.extend((0..space.len()).map(|at| parameter_text(&study.head, trial, at)));
         text.push_str(&row(&cells));
     }
     text
@@ -217,34 +226,34 @@ fn row(cells: &[String]) -> String {
     format!("{}\n", cells.iter().map(cell).collect::<Vec<_>>().join(","))
 }
 
-/// Everything.
+/// The study and all trials.
 pub(super) fn json(study: &Recorded) -> Value {
     let head = &study.head;
     let trial = |trial: &TrialRecord| {
         json!({
             "id": trial.id,
             "state": state(trial),
-            "value": figure(head, trial),
-            "pieces": trial.pieces.iter().map(|piece| piece.loss).collect::<Vec<_>>(),
+            "value": metric_value(head, trial),
+            "fold_losses": trial.pieces.iter().map(|piece| piece.loss).collect::<Vec<_>>(),
             "seconds": trial.seconds,
             "worker": trial.worker,
-            "reason": Some(reason(trial)).filter(|reason| !reason.is_empty()),
+            "failure": Some(reason(trial)).filter(|reason| !reason.is_empty()),
             "parameters": named::json(&head.space, &trial.point),
         })
     };
     json!({
         "task": head.task.text,
-        "measure": head.task.measure.name,
-        "larger_is_better": head.task.measure.from.is_some(),
+        "metric": head.task.measure.name,
+        "higher_is_better": head.task.measure.from.is_some(),
         "engine": head.engine,
         "seed": head.seed,
         "parallel": head.lag,
-        "pieces": head.pieces,
-        "race": head.race,
+        "folds": head.pieces,
+        "pruning": head.race,
         "space": swarmwood::tune::space_file::to_json(&head.space),
         "created_by": study.created_by,
-        "best": study.best().map(|best| best.id),
-        "importance": ranked(&head.space, &study.trials).into_iter().map(|(name, share)| json!({"parameter": name, "share": share})).collect::<Vec<_>>(),
+        "best_trial": study.best().map(|best| best.id),
+        "importance": ranked(&head.space, &study.trials).into_iter().map(|(name, share)| json!({"parameter": name, "importance": share})).collect::<Vec<_>>(),
         "trials": study.trials.iter().map(trial).collect::<Vec<_>>(),
     })
 }

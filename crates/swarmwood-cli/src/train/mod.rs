@@ -2,6 +2,7 @@
 
 mod progress;
 mod request;
+mod search_summary;
 mod summary;
 
 use std::time::Instant;
@@ -138,7 +139,7 @@ fn fit(
             Some(flight) => count(flight.iterations, "iteration"),
             None => count(trained.rounds, "round"),
         };
-        notes.push(format!("interrupted: the model has the best of what was done, {done}"));
+        notes.push(format!("interrupted after {done}: the model is the best one so far"));
     }
     console.warnings(&late_warnings);
     console.notes(&notes);
@@ -162,7 +163,7 @@ fn read_rows(request: &TrainRequest) -> Result<(Rows, Option<Rows>)> {
     Ok((rows, None))
 }
 
-/// The headline of the chart.
+/// The title of the chart.
 fn chart_title(request: &TrainRequest, trained: &Trained) -> String {
     let source = source_name(&request.source);
     let name = source.rsplit(['/', '\\']).next().unwrap_or(&source);
@@ -184,7 +185,7 @@ fn data_summary(source: &Source, rows: &Rows, valid: Option<&Rows>) -> String {
         (count(rows.rows, "row"), count(rows.schema.features.len(), "feature"));
     let mut text = format!("{}: {row_count}, {features}", source_name(source));
     if categories > 0 {
-        text.push_str(&format!(" ({categories} of categories)"));
+        text.push_str(&format!(" ({categories} categorical)"));
     }
     if let Some(valid) = valid {
         text.push_str(&format!(", {}", count(valid.rows, "validation row")));
@@ -200,7 +201,7 @@ fn source_name(source: &Source) -> String {
     }
 }
 
-/// The task for people.
+/// The task as text.
 fn task(schema: &Schema) -> String {
     match &schema.target.kind {
         TargetKind::Number => "regression".to_string(),

@@ -1,4 +1,4 @@
-//! Shows how training goes: a bar on a terminal, plain lines elsewhere.
+//! Progress of training: a bar on a terminal, plain lines elsewhere.
 
 use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
@@ -9,24 +9,24 @@ use swarmwood::learn::event::{Event, Search, Stage};
 use crate::console::Console;
 use crate::format::number;
 
-/// Draws the steps of one training, stage after stage.
+/// Shows the steps of a training run, stage by stage.
 pub(super) struct TrainProgress {
     console: Console,
     bar: Option<ProgressBar>,
     stage: Option<Stage>,
-    said_at: Instant,
-    said_step: usize,
+    printed_at: Instant,
+    printed_step: usize,
     /// Seconds of the run when the stage began.
-    began: f64,
+    stage_began: f64,
     /// Seconds of the run at the last step.
-    last: f64,
-    train: Option<f64>,
-    /// Seconds and evaluations where this run's own steps begin, to know how fast they go.
-    from: Option<(f64, u64)>,
+    last_elapsed: f64,
+    train_loss: Option<f64>,
+    /// Seconds and evaluations that a resumed run starts from, for the speed of its own steps.
+    resumed_at: Option<(f64, u64)>,
 }
 
 impl TrainProgress {
-    /// Chooses the bar or the lines.
+    /// Chooses between the bar and plain lines.
     pub(super) fn new(console: Console) -> Self {
         let bar = (!console.quiet && stderr().is_terminal())
             .then(|| ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr()));
@@ -34,12 +34,12 @@ impl TrainProgress {
             console,
             bar,
             stage: None,
-            said_at: Instant::now(),
-            said_step: 0,
-            began: 0.0,
-            last: 0.0,
-            train: None,
-            from: None,
+            printed_at: Instant::now(),
+            printed_step: 0,
+            stage_began: 0.0,
+            last_elapsed: 0.0,
+            train_loss: None,
+            resumed_at: None,
         }
     }
 
@@ -48,13 +48,13 @@ impl TrainProgress {
         if self.stage != Some(event.stage) {
             self.begin(event);
         }
-        self.last = event.elapsed;
-        // The training loss costs a pass over the rows and is not measured in every round; the last
-        // one is near enough.
-        self.train = event.train.or(self.train);
+        self.last_elapsed = event.elapsed;
+        // The training loss costs a pass over the rows and is not computed in every round; the last
+        // value is close enough.
+        self.train_loss = event.train.or(self.train_loss);
         if event.past {
-            // Not this run's work: neither fast nor news.
-            self.from = event.search.map(|search| (event.elapsed, search.evaluations));
+            // Replayed from the checkpoint: not work of this run, so it is not printed.
+            self.resumed_at = event.search.map(|search| (event.elapsed, search.evaluations));
             return;
         }
         if let Some(bar) = &self.bar {
@@ -63,10 +63,12 @@ impl TrainProgress {
             return;
         }
         let tenth = |step: usize| step * 10 / event.steps.max(1);
-        let due = tenth(event.step) > tenth(self.said_step)
-            || self.said_at.elapsed() >= Duration::from_secs(1);
+        let due = tenth(event.step) > tenth(self.printed_step)
+            || self.printed_at.elapsed() >= Duration::from_secs(1);
         if due {
-            let left = self.left(event).map_or(String::new(), |left| format!(", {left:.0} s left"));
+            let left = self
+                .remaining_seconds(event)
+                .map_or(String::new(), |left| format!(", {left:.0} s left"));
             let line = format!(
                 "{} {}/{}: {}{left}",
                 event.stage.step,
@@ -75,8 +77,8 @@ impl TrainProgress {
                 self.state(event)
             );
             self.console.line(line.trim_end_matches(": "));
-            self.said_at = Instant::now();
-            self.said_step = event.step;
+            self.printed_at = Instant::now();
+            self.printed_step = event.step;
         }
     }
 
@@ -86,13 +88,13 @@ impl TrainProgress {
             self.console.line(event.stage.name);
         }
         self.stage = Some(event.stage);
-        self.began = self.last;
-        self.said_step = 0;
-        self.train = None;
+        self.stage_began = self.last_elapsed;
+        self.printed_step = 0;
+        self.train_loss = None;
         if let Some(bar) = &self.bar {
             let template =
                 format!("{{bar:30}} {{pos}}/{{len}} {}s, {{eta}} left  {{msg}}", event.stage.step);
-            // The fallback is the plain bar: a template that does not parse is no reason to stop.
+            // An invalid template falls back to the plain bar: it is no reason to stop training.
             let style = ProgressStyle::with_template(&template)
                 .unwrap_or_else(|_| ProgressStyle::default_bar());
             bar.set_style(style);
@@ -101,7 +103,7 @@ impl TrainProgress {
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub(super) fn finish(self) {
         if let Some(bar) = self.bar {
             bar.finish_and_clear();
@@ -111,28 +113,33 @@ impl TrainProgress {
     fn state(&self, event: &Event) -> String {
         let known =
             |name: &str, value: Option<f64>| value.map(|value| format!("{name} {}", number(value)));
-        let mut parts = vec![known("train", self.train), known("valid", event.valid)];
+        let mut parts = vec![known("train", self.train_loss), known("valid", event.valid)];
         if let Some(search) = &event.search {
-            let news = search.best.filter(|_| search.best != self.train);
-            parts.push(known(&format!("best {}", search.measure), news));
-            parts.push(search.gain.map(|gain| format!("{:.1} % below greedy", 100.0 * gain)));
+            let best = search.best.filter(|_| search.best != self.train_loss);
+            parts.push(known(&format!("best {}", search.measure), best));
+            parts.push(
+                search.gain.map(|gain| format!("{:.1} % lower loss than greedy", 100.0 * gain)),
+            );
             parts.push(known("mean", search.mean));
             parts.push(self.speed(event, search));
         }
         parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 
-    /// Evaluations so far and how many there are a second.
+    /// Evaluations so far, and evaluations per second.
     fn speed(&self, event: &Event, search: &Search) -> Option<String> {
-        let (since, before) = self.from.unwrap_or((0.0, 0));
+        let (since, before) = self.resumed_at.unwrap_or((0.0, 0));
         let seconds = event.elapsed - since;
         let rate = search.evaluations.saturating_sub(before) as f64 / seconds;
-        (seconds > 0.0).then(|| format!("{} evaluations, {rate:.0} a second", search.evaluations))
+        (seconds > 0.0).then(|| format!("{} evaluations, {rate:.0} per second", search.evaluations))
     }
 
-    /// Seconds to the end of a search, if its steps go on as they went.
-    fn left(&self, event: &Event) -> Option<f64> {
+    /// Estimated seconds to the end of a search.
+    fn remaining_seconds(&self, event: &Event) -> Option<f64> {
         event.search.filter(|_| event.step > 0 && event.step < event.steps)?;
-        Some((event.elapsed - self.began) / event.step as f64 * (event.steps - event.step) as f64)
+        Some(
+            (event.elapsed - self.stage_began) / event.step as f64
+                * (event.steps - event.step) as f64,
+        )
     }
 }

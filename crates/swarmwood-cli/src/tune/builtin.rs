@@ -1,4 +1,4 @@
-//! Tuning our own learners: what is asked for, the search, the model in the end.
+//! Tuning the built-in learners: the request, the search, the final model.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -24,7 +24,7 @@ use crate::format::count;
 use crate::inputs::InputValues;
 use crate::interrupt::InterruptFlag;
 
-/// A tuning that may begin.
+/// A valid request.
 pub(super) struct BuiltinTuneRequest {
     source: Source,
     options: ReadOptions,
@@ -73,7 +73,7 @@ impl BuiltinTuneRequest {
         if seconds.is_some_and(|seconds| seconds <= 0.0) {
             gather.violate("time-limit", "must be above 0");
         }
-        let word = |name: &str, default: &str| {
+        let text = |name: &str, default: &str| {
             flags.get_one::<String>(name).map_or(default, String::as_str).to_string()
         };
         let path = |name: &str| flags.get_one::<PathBuf>(name).cloned();
@@ -90,14 +90,14 @@ impl BuiltinTuneRequest {
             source,
             options,
             given,
-            space: word("space", "default"),
-            engine: word("engine", engine::DEFAULT),
-            metric: word("metric", "auto"),
+            space: text("space", "default"),
+            engine: text("engine", engine::DEFAULT),
+            metric: text("metric", "auto"),
             folds,
             holdout,
             ensemble,
             lag,
-            race: !flags.get_flag("no-race"),
+            race: !flags.get_flag("no-pruning"),
             study: path("study"),
             limits: Limits { trials, seconds, threads: params.threads },
             out: (out != Path::new("-")).then_some(out),
@@ -105,7 +105,7 @@ impl BuiltinTuneRequest {
         })
     }
 
-    /// The space: one of ours, or a file.
+    /// The search space: a built-in one, or a file.
     fn space(&self) -> Result<Space> {
         if SPACES.iter().any(|(name, _)| *name == self.space) || !Path::new(&self.space).exists() {
             return built_in(&self.space, &self.params, &self.given);
@@ -118,57 +118,57 @@ impl BuiltinTuneRequest {
 
 /// Runs the command.
 pub(super) fn run(flags: &ArgMatches, interrupt: &InterruptFlag) -> Result<()> {
-    let plan = BuiltinTuneRequest::new(flags)?;
+    let request = BuiltinTuneRequest::new(flags)?;
     let console = flags::console(flags);
-    if let Some(path) = &plan.out {
-        // A wrong path should cost no tuning.
+    if let Some(path) = &request.out {
+        // A wrong path should be found before tuning.
         store::probe(path)?;
     }
-    let report = work(&plan, console, interrupt)?;
-    if let Some(path) = &plan.out {
-        store::save(&report.finished.model, path)?;
+    let summary = tune(&request, console, interrupt)?;
+    if let Some(path) = &request.out {
+        store::save(&summary.finished.model, path)?;
     }
     if flags.get_flag("json") {
-        console::print_json(&report.json())
+        console::print_json(&summary.json())
     } else {
-        console::print_result(&report.text())
+        console::print_result(&summary.text())
     }
 }
 
-/// Reads, searches, finishes.
-fn work(
-    plan: &BuiltinTuneRequest,
+/// Reads the rows, searches, trains the final model.
+fn tune(
+    request: &BuiltinTuneRequest,
     console: Console,
     interrupt: &InterruptFlag,
 ) -> Result<TuneSummary> {
     let started = Instant::now();
-    let space = plan.space()?;
-    let all = read::training(&plan.source, &plan.options)?;
-    let mut warnings = plan.params.idle();
+    let space = request.space()?;
+    let all = read::training(&request.source, &request.options)?;
+    let mut warnings = request.params.idle();
     warnings.extend(all.warnings.iter().cloned());
     console.warnings(&warnings);
-    let score = Score::named(&plan.metric, &all.schema.target.kind)?;
-    let (rows, held) = hold_out(&all, plan)?;
+    let score = Score::named(&request.metric, &all.schema.target.kind)?;
+    let (rows, held) = hold_out(&all, request)?;
     let common = Common {
-        params: (*plan.params).clone(),
+        params: (*request.params).clone(),
         score,
-        folds: plan.folds,
-        threads: plan.params.threads,
+        folds: request.folds,
+        threads: request.params.threads,
     };
     let native = Native::new(rows, common, &space)?;
-    let mut study = Study::open(plan.study.as_deref(), head(plan, &native, space, score)?)?;
+    let mut study = Study::open(request.study.as_deref(), head(request, &native, space, score)?)?;
     let mut notes = study.notes().to_vec();
     console.notes(&notes);
     let seconds = TuneSeconds { read: started.elapsed().as_secs_f64(), ..TuneSeconds::default() };
-    console.line(&opening(plan, &all, held.as_ref(), study.head()));
+    console.line(&search_line(request, &all, held.as_ref(), study.head()));
 
     interrupt.arm();
     let mut progress = TrialProgress::new(console, study.head().task.measure.clone());
     let mut improvements = Vec::new();
     let started = Instant::now();
-    let outcome = study.run(&native, &plan.limits, &mut |event: &TuneEvent<'_>| {
+    let outcome = study.run(&native, &request.limits, &mut |event: &TuneEvent<'_>| {
         progress.show(event);
-        BestTrialUpdate::note(&mut improvements, event);
+        BestTrialUpdate::record(&mut improvements, event);
         if interrupt.is_raised() { Flow::Stop } else { Flow::Continue }
     })?;
     progress.finish();
@@ -179,10 +179,10 @@ fn work(
         native: &native,
         all: &all,
         held: held.as_ref(),
-        ensemble: plan.ensemble,
-        threads: plan.params.threads,
+        ensemble: request.ensemble,
+        threads: request.params.threads,
     };
-    // A second Ctrl-C ends the program; the first one has done its work.
+    // The first Ctrl-C has ended the search; a second one ends the program.
     let mut finished = finish.finish(&outcome, &mut |_| Flow::Continue)?;
     notes.append(&mut finished.notes);
     console.notes(&notes);
@@ -193,59 +193,64 @@ fn work(
         finished,
         improvements,
         score,
-        folds: plan.folds,
+        folds: request.folds,
         rows: all.rows,
         seconds,
-        out: plan.out.clone(),
+        out: request.out.clone(),
         warnings,
         notes,
     })
 }
 
-/// The rows that trials see, and those that none does.
-fn hold_out(all: &Rows, plan: &BuiltinTuneRequest) -> Result<(Rows, Option<Rows>)> {
-    if plan.holdout == 0.0 {
+/// The rows for tuning, and the held-out rows.
+fn hold_out(all: &Rows, request: &BuiltinTuneRequest) -> Result<(Rows, Option<Rows>)> {
+    if request.holdout == 0.0 {
         return Ok((all.clone(), None));
     }
-    let (rows, held) = all.clone().holdout(plan.holdout, plan.params.seed)?;
+    let (rows, held) = all.clone().holdout(request.holdout, request.params.seed)?;
     Ok((rows, Some(held)))
 }
 
-fn head(plan: &BuiltinTuneRequest, native: &Native, space: Space, score: Score) -> Result<Head> {
+fn head(request: &BuiltinTuneRequest, native: &Native, space: Space, score: Score) -> Result<Head> {
     let schema = &native.rows().schema;
     let text = format!(
         "method {} on {} rows, target {}, {} folds",
-        plan.params.method.name(),
+        request.params.method.name(),
         native.rows().rows,
         schema.target.name,
-        plan.folds
+        request.folds
     );
     let measure =
         Measure { name: score.name.to_string(), from: score.higher_is_better.then_some(1.0) };
     Ok(Head {
-        engine: plan.engine.clone(),
-        seed: plan.params.seed,
+        engine: request.engine.clone(),
+        seed: request.params.seed,
         space,
-        lag: plan.lag,
-        pieces: plan.folds,
-        race: plan.race,
+        lag: request.lag,
+        pieces: request.folds,
+        race: request.race,
         task: Task { text, fingerprint: native.fingerprint()?, measure },
     })
 }
 
-/// One line about what begins.
-fn opening(plan: &BuiltinTuneRequest, all: &Rows, held: Option<&Rows>, head: &Head) -> String {
+/// One line about the search.
+fn search_line(
+    request: &BuiltinTuneRequest,
+    all: &Rows,
+    held: Option<&Rows>,
+    head: &Head,
+) -> String {
     let held = held.map_or(0, |held| held.rows);
     let (seen, held) = (count(all.rows - held, "row"), count(held, "row"));
     let names: Vec<&str> = head.space.params().iter().map(|param| param.name.as_str()).collect();
     let canonical =
         names.iter().filter_map(|name| find(name).ok()).map(|spec| spec.name).collect::<Vec<_>>();
     format!(
-        "{seen} for {}, {held} held out; {} tunes {} of {} by {}",
-        count(plan.folds, "fold"),
-        head.engine,
+        "{seen} in {}, {held} held out; tuning {} of {} with {}, metric {}",
+        count(request.folds, "fold"),
         canonical.join(", "),
-        plan.params.method.name(),
+        request.params.method.name(),
+        head.engine,
         head.task.measure.name
     )
 }

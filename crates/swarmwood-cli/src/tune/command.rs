@@ -1,4 +1,4 @@
-//! Tuning any program: what is asked for, the search, the report.
+//! Tuning any program: the request, the search, the report.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -14,18 +14,18 @@ use swarmwood::tune::{
 use swarmwood::{Error, Result};
 
 use super::progress::TrialProgress;
-use super::summary::{ended, ended_name};
+use super::summary::{stop_reason_name, stop_reason_text};
 use super::{OWN, TRIALS};
 use crate::console;
 use crate::flags;
 use crate::format::{count, number};
 use crate::interrupt::InterruptFlag;
 
-/// Flags of the table that mean something here.
+/// Training parameters that apply here.
 const SHARED: &[&str] = &["seed", "threads"];
 
-/// Flags that belong to the tuning of our own learners.
-const NATIVE: &[&str] = &[
+/// Flags that apply to the tuning of built-in learners only.
+const BUILTIN: &[&str] = &[
     "data",
     "target",
     "weight",
@@ -39,39 +39,39 @@ const NATIVE: &[&str] = &[
     "metric",
     "ensemble",
     "out",
-    "no-race",
+    "no-pruning",
 ];
 
-/// The flags of a program.
+/// The flags for tuning a program.
 pub(super) fn flags() -> Vec<Arg> {
     let table = TABLE.iter().map(|spec| spec.name);
     let foreign = table
         .filter(|name| !SHARED.contains(name) && !OWN.contains(name))
-        .chain(NATIVE.iter().copied());
-    let text = "program to tune instead of a model: a command with {name} where the value of parameter 'name' belongs, \
-                {params_json} for all of them, {trial} for the number of the trial; it is started without a shell and \
-                prints its value on the last line";
+        .chain(BUILTIN.iter().copied());
+    let text = "program to tune instead of a model: a command in which {name} is replaced by the value of \
+                parameter 'name', {params_json} by all of them, {trial} by the number of the trial; it runs without a \
+                shell and prints its value on the last line";
     let own = [
         flags::number_flag(
             "timeout",
             "SECONDS",
-            "seconds after which the program is ended and the trial has failed",
+            "seconds after which the program is killed and the trial fails",
         ),
         flags::count_flag(
             "retries",
             "N",
-            "starts after a failure before the trial has failed [default: 0]",
+            "retries after a failure before the trial fails [default: 0]",
         ),
-        flags::switch_flag("maximize", "larger values are better"),
+        flags::switch_flag("maximize", "maximize the value instead of minimizing it"),
         flags::text_flag(
             "value-file",
             "FILE",
-            "JSON file with the value, instead of the last line; {trial} is the trial",
+            "JSON file with the value, instead of the last line; {trial} is the number of the trial",
         ),
         flags::text_flag(
             "value-key",
             "KEY",
-            "where the value is in that file: keys with dots between",
+            "path of the value in that file: keys separated by dots",
         )
         .requires("value-file"),
     ];
@@ -83,7 +83,7 @@ pub(super) fn flags() -> Vec<Arg> {
         .collect()
 }
 
-/// A tuning that may begin.
+/// A valid request.
 struct CommandTuneRequest {
     program: Program,
     head: Head,
@@ -100,8 +100,8 @@ impl CommandTuneRequest {
             }
         }
         let study = flags.get_one::<PathBuf>("study").cloned();
-        // What is not said is as the study has it.
-        let known = known(study.as_ref())?;
+        // Flags that were not given have the values of the study.
+        let known = known_head(study.as_ref())?;
         let lag = whole("parallel", flags, &mut gather)
             .or(known.as_ref().map(|head| head.lag))
             .unwrap_or(1);
@@ -109,8 +109,7 @@ impl CommandTuneRequest {
         let time_limit = seconds("time-limit", flags, &mut gather);
         let settings = settings(flags, &mut gather);
         if lag > 1 && settings.value.is_shared() {
-            let message =
-                "is the same for all trials, of which several run at a time; put {trial} in it";
+            let message = "is the same file for concurrent trials; put {trial} in its name";
             gather.violate("value-file", message);
         }
         let file = flags.get_one::<String>("space").map(PathBuf::from);
@@ -123,7 +122,7 @@ impl CommandTuneRequest {
         let params = gather.finish()?;
         let space = match (&file, &known) {
             (None, Some(head)) => head.space.clone(),
-            // There is a file, or the violation above has ended this.
+            // There is a file, or the violation above has returned an error.
             (file, _) => space_file::read(file.as_deref().unwrap_or(Path::new("")))?,
         };
         let program = Program::new(command, &space, settings)?;
@@ -150,15 +149,15 @@ impl CommandTuneRequest {
     }
 }
 
-/// The head of a study that was begun.
-fn known(study: Option<&PathBuf>) -> Result<Option<Head>> {
-    let begun = |path: &&PathBuf| {
+/// The header of a study that exists already.
+fn known_head(study: Option<&PathBuf>) -> Result<Option<Head>> {
+    let exists = |path: &&PathBuf| {
         std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() > 0)
     };
-    study.filter(begun).map(|path| Ok(read_study(path)?.head)).transpose()
+    study.filter(exists).map(|path| Ok(read_study(path)?.head)).transpose()
 }
 
-/// How the program is run and heard.
+/// How the program is run, and where its value is.
 fn settings(flags: &ArgMatches, gather: &mut Gather) -> Settings {
     let word = |name: &str| flags.get_one::<String>(name).cloned();
     let value = match word("value-file") {
@@ -173,17 +172,16 @@ fn settings(flags: &ArgMatches, gather: &mut Gather) -> Settings {
     }
 }
 
-/// The count of a flag.
+/// The whole number of a flag.
 fn whole(name: &str, flags: &ArgMatches, gather: &mut Gather) -> Option<usize> {
-    let value =
-        flags.get_one::<u64>(name).map(|&value| usize::try_from(value).unwrap_or(usize::MAX));
+    let value = flags::count_value(flags, name);
     if value == Some(0) && name != "retries" {
         gather.violate(name, "is 0, must be at least 1");
     }
     value
 }
 
-/// The seconds of a flag.
+/// The duration of a flag.
 fn seconds(name: &str, flags: &ArgMatches, gather: &mut Gather) -> Option<f64> {
     let number = flags::number_value(flags, name, gather)?;
     if !(number > 0.0 && number < 1e9) {
@@ -203,10 +201,10 @@ pub(super) fn run(flags: &ArgMatches, command: &str, interrupt: &InterruptFlag) 
     let head = study.head().clone();
     let known = study.trials().count();
     console.line(&format!(
-        "{} tunes {}, {} at a time, seed {}{}",
+        "tuning {1} with {0}, {2} concurrent, seed {3}{4}",
         head.engine,
         count(head.space.len(), "parameter"),
-        head.lag,
+        count(head.lag, "trial"),
         head.seed,
         if known > 0 {
             format!("; the study has {} already", count(known, "trial"))
@@ -224,7 +222,7 @@ pub(super) fn run(flags: &ArgMatches, command: &str, interrupt: &InterruptFlag) 
     progress.finish();
     let seconds = started.elapsed().as_secs_f64();
     if outcome.best().is_none() {
-        return Err(Error::Run(fruitless(&outcome)));
+        return Err(Error::Run(no_result_message(&outcome)));
     }
     match flags.get_flag("json") {
         true => console::print_json(&report(&head, &outcome, seconds)),
@@ -233,7 +231,7 @@ pub(super) fn run(flags: &ArgMatches, command: &str, interrupt: &InterruptFlag) 
 }
 
 /// Why there is no best trial.
-fn fruitless(outcome: &Outcome) -> String {
+fn no_result_message(outcome: &Outcome) -> String {
     let last = outcome.trials.iter().rev().find_map(|trial| match &trial.ending {
         Some(Ending::Failed { reason }) => Some((trial.id, reason)),
         _ => None,
@@ -258,12 +256,12 @@ fn text(head: &Head, outcome: &Outcome, seconds: f64, path: Option<&PathBuf>) ->
         "{} in {seconds:.1} s, {} failed{}\n",
         { count(tally.ended, "trial") },
         tally.failed,
-        ended(outcome.ended)
+        stop_reason_text(outcome.ended)
     );
     if let Some(best) = outcome.best() {
         let value =
             best.whole().map_or(String::new(), |loss| number(head.task.measure.figure(loss)));
-        text.push_str(&format!("best is trial {}: {} {value}\n", best.id, head.task.measure.name));
+        text.push_str(&format!("best trial {}: {} {value}\n", best.id, head.task.measure.name));
         let values = named::json(&head.space, &best.point);
         for (name, value) in
             head.space.params().iter().filter_map(|p| Some((&p.name, values.get(&p.name)?)))
@@ -273,7 +271,7 @@ fn text(head: &Head, outcome: &Outcome, seconds: f64, path: Option<&PathBuf>) ->
     }
     let unfinished = matches!(outcome.ended, Ended::Time | Ended::Stopped);
     if let Some(path) = path.filter(|_| unfinished) {
-        text.push_str(&format!("the same command goes on from {}\n", path.display()));
+        text.push_str(&format!("run the same command to continue from {}\n", path.display()));
     }
     text
 }
@@ -291,10 +289,10 @@ fn report(head: &Head, outcome: &Outcome, seconds: f64) -> Value {
         "engine": head.engine,
         "seed": head.seed,
         "parallel": head.lag,
-        "measure": measure.name,
+        "metric": measure.name,
         "trials": outcome.tally.ended,
         "failed": outcome.tally.failed,
-        "ended": ended_name(outcome.ended),
+        "stop_reason": stop_reason_name(outcome.ended),
         "best": best,
         "seconds": seconds,
     })

@@ -1,4 +1,4 @@
-//! `swarmwood tune`: find good parameters, and say honestly how good they are.
+//! `swarmwood tune`: searches for good parameters and estimates how good they are on new rows.
 
 mod builtin;
 mod command;
@@ -14,19 +14,19 @@ use swarmwood::tune::spaces::SPACES;
 use crate::flags;
 use crate::interrupt::InterruptFlag;
 
-/// Parameters of training that mean something else here, or nothing.
+/// Training parameters that have another meaning here, or none.
 const OWN: &[&str] = &["metric", "folds", "valid_fraction", "time_limit"];
 
-/// Folds of a cross-validation unless said otherwise.
+/// Default number of folds.
 const FOLDS: u64 = 5;
 
-/// Trials unless said otherwise.
+/// Default number of trials.
 const TRIALS: u64 = 100;
 
-/// Trials under way at a time unless said otherwise.
+/// Default number of concurrent trials.
 const PARALLEL: u64 = 4;
 
-/// Share of the rows that no trial sees unless said otherwise.
+/// Default fraction of held-out rows.
 const HOLDOUT: f64 = 0.2;
 
 const AFTER: &str = "\
@@ -36,10 +36,11 @@ Examples:
   swarmwood tune wine.csv --target quality --early-stopping-rounds 20 --trees 2000 --ensemble 5
   swarmwood tune --command 'python train.py --rate {rate} --depth {depth}' --space space.toml --study study.jsonl
 
-Flags of training parameters fix them; everything in the space is tuned. A fifth of the rows is never shown to the tuner;
-the report tells both the score that configurations were chosen by and the score on these untouched rows. Ctrl-C ends the
-search and makes the model of the best configuration so far; a second one leaves at once. With --study the same command
-goes on where it stopped.";
+Flags of training parameters fix their values; everything in the search space is tuned. A fifth of
+the rows is held out: no trial sees them. The report gives the cross-validated score, which the best
+configuration was chosen by, and its score on the held-out rows. Ctrl-C stops the search and trains
+the model of the best configuration so far; a second Ctrl-C exits at once. With --study, the same
+command continues where it stopped.";
 
 /// The subcommand.
 pub fn command() -> Command {
@@ -53,74 +54,79 @@ pub fn command() -> Command {
         )
         .arg(flags::text_flag("target", "COLUMN", "column to predict"))
         .args(flags::table_flags())
-        .args(search())
-        .arg(flags::number_flag("holdout", "SHARE", "share of the rows that no trial sees; 0 for none [default: 0.2]"))
+        .args(search_flags())
+        .arg(flags::number_flag(
+            "holdout",
+            "FRACTION",
+            "fraction of the rows that no trial sees; 0 for none [default: 0.2]",
+        ))
         .arg(flags::count_flag(
             "folds",
             "N",
-            "folds of the cross-validation; 1 is a single split with a quarter for validation [default: 5]",
+            "number of cross-validation folds; 1 is a single split with a quarter of the rows for \
+             validation [default: 5]",
         ))
         .arg(flags::text_flag(
             "metric",
             "NAME",
-            "what configurations are judged by, a metric of the task [default: logloss for classes, rmse for numbers]",
+            "metric to optimize [default: logloss for classification, rmse for regression]",
         ))
         .arg(flags::count_flag(
             "ensemble",
             "K",
-            "keep the mean of the K best configurations instead of the best [default: 1]",
+            "average the models of the K best configurations [default: 1]",
         ))
-        .arg(flags::file_flag("out", "where the model goes; - for none [default: model.json]").short('o'))
+        .arg(flags::out_flag("model file; - for none [default: model.json]"))
         .args(command::flags())
         .args(flags::console_flags())
-        .args(TABLE.iter().filter(|spec| !OWN.contains(&spec.name)).map(fixed))
+        .args(TABLE.iter().filter(|spec| !OWN.contains(&spec.name)).map(fixed_parameter_flag))
 }
 
-/// What every search has.
-fn search() -> Vec<Arg> {
-    let named =
-        |names: &[(&str, &str)]| names.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+/// The flags of every search.
+fn search_flags() -> Vec<Arg> {
+    let names =
+        |named: &[(&str, &str)]| named.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
     let space = format!(
-        "what is tuned: a TOML or JSON file, or one of {} [default: default]",
-        named(SPACES)
+        "search space: a TOML or JSON file, or one of {} [default: default]",
+        names(SPACES)
     );
-    let engine = format!(
-        "who proposes configurations: {} [default: {}]",
-        named(&engine::names()),
-        engine::DEFAULT
-    );
+    let engine =
+        format!("search algorithm: {} [default: {}]", names(&engine::names()), engine::DEFAULT);
+
     vec![
-        flags::text_flag("space", "SPACE", "what is tuned").help(space),
-        flags::text_flag("engine", "NAME", "who proposes configurations").help(engine),
-        flags::count_flag("trials", "N", "configurations to try [default: 100]"),
+        flags::text_flag("space", "SPACE", "search space").help(space),
+        flags::text_flag("engine", "NAME", "search algorithm").help(engine),
+        flags::count_flag("trials", "N", "number of configurations to evaluate [default: 100]"),
         flags::count_flag(
             "parallel",
             "N",
-            "configurations under way at a time; changes which are tried, unlike --threads [default: 4; 1 for a program]",
+            "number of concurrent trials; unlike --threads, it changes which configurations are \
+             evaluated [default: 4; 1 for a program]",
         ),
         flags::file_flag(
             "study",
-            "journal of the search: it can be stopped at any moment, and goes on from there",
+            "journal of the search: the search can be stopped at any time and resumed from it",
         ),
         flags::number_flag(
             "time-limit",
             "SECONDS",
-            "seconds after which the search stops with the best so far",
+            "seconds after which the search stops with the best configuration so far",
         ),
         flags::switch_flag(
-            "no-race",
-            "evaluate every configuration on all folds, also those that are clearly behind",
-        ),
+            "no-pruning",
+            "evaluate every configuration on all folds, even those that are clearly worse",
+        )
+        .alias("no-race"),
     ]
 }
 
-/// A parameter that can be fixed.
-fn fixed(spec: &'static ParamSpec) -> Arg {
+/// A training parameter that can be fixed.
+fn fixed_parameter_flag(spec: &'static ParamSpec) -> Arg {
     let arg = flags::parameter_flag(spec);
     match spec.name {
-        "method" => arg.help("how the model is found [default: greedy]"),
+        "method" => arg.help("training method [default: greedy]"),
         "seed" => {
-            arg.help("start of every random stream: of the search, the folds, the holdout and the fits [default: 0]")
+            arg.help("random seed of the search, the folds, the hold-out and the fits [default: 0]")
         }
         _ => arg,
     }

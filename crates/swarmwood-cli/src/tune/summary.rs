@@ -1,4 +1,4 @@
-//! What a tuning has to tell, for people and as JSON.
+//! The report of a tuning run, as text and as JSON.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::format::{count, number};
 use crate::json::{metrics_json, parameters_json};
 use crate::memory;
 
-/// Where the time went.
+/// Seconds per phase.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct TuneSeconds {
     pub read: f64,
@@ -18,7 +18,7 @@ pub(super) struct TuneSeconds {
     pub finish: f64,
 }
 
-/// A new best trial, when it was known.
+/// A new best trial, and when it was found.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BestTrialUpdate {
     id: u64,
@@ -28,8 +28,8 @@ pub(super) struct BestTrialUpdate {
 }
 
 impl BestTrialUpdate {
-    /// Keeps the moment if there is a new best trial.
-    pub(super) fn note(all: &mut Vec<BestTrialUpdate>, event: &TuneEvent<'_>) {
+    /// Adds an update if the event has a new best trial.
+    pub(super) fn record(all: &mut Vec<BestTrialUpdate>, event: &TuneEvent<'_>) {
         if let Some((id, loss)) = event.standing.tally.best
             && all.last().is_none_or(|last| last.id != id)
         {
@@ -43,7 +43,7 @@ impl BestTrialUpdate {
     }
 }
 
-/// How a tuning went.
+/// A finished tuning run.
 pub(super) struct TuneSummary {
     pub head: Head,
     pub outcome: Outcome,
@@ -59,8 +59,8 @@ pub(super) struct TuneSummary {
 }
 
 impl TuneSummary {
-    /// The configuration that was chosen: what was tuned.
-    fn chosen(&self) -> Map<String, Value> {
+    /// The tuned parameters of the best trial.
+    fn best_parameters(&self) -> Map<String, Value> {
         let best = self.outcome.trials.iter().find(|trial| trial.id == self.finished.best);
         best.map_or(Map::new(), |trial| named::json(&self.head.space, &trial.point))
     }
@@ -68,48 +68,52 @@ impl TuneSummary {
     pub(super) fn text(&self) -> String {
         let tally = &self.outcome.tally;
         let mut text = format!(
-            "{} in {:.1} s: {}, {} spared by racing, {} failed{}\n",
+            "{} in {:.1} s: {}, {} skipped by pruning, {} failed{}\n",
             count(tally.ended, "trial"),
             self.seconds.tune,
             count(tally.pieces, "fit"),
             tally.spared,
             tally.failed,
-            ended(self.outcome.ended),
+            stop_reason_text(self.outcome.ended),
         );
-        let chosen: Vec<String> = self
-            .chosen()
+        let parameters: Vec<String> = self
+            .best_parameters()
             .iter()
             .map(|(name, value)| {
                 format!("{name} {}", value.as_str().map_or(value.to_string(), str::to_string))
             })
             .collect();
-        text.push_str(&format!("best is trial {}: {}\n", self.finished.best, chosen.join(", ")));
+        text.push_str(&format!("best trial {}: {}\n", self.finished.best, parameters.join(", ")));
         text.push_str(&format!("{:<34} {:>12} {:>10}\n", "", self.score.name, "± error"));
         let mut line = |name: &str, figure: Figure| {
             let error = figure.error.map_or("?".to_string(), number);
             text.push_str(&format!("{name:<34} {:>12} {error:>10}\n", number(figure.value)));
         };
-        line(&format!("tuned score ({})", count(self.folds, "fold")), self.finished.tuned);
-        if let Some(untouched) = &self.finished.untouched {
-            line(&format!("untouched score ({})", count(untouched.rows, "row")), untouched.best);
-            line("optimism of the tuned score", untouched.optimism);
-            if let Some(fixed) = untouched.fixed {
-                line("untouched score without tuning", fixed);
+        line(
+            &format!("cross-validated score ({})", count(self.folds, "fold")),
+            self.finished.tuned,
+        );
+        if let Some(holdout) = &self.finished.untouched {
+            line(&format!("hold-out score ({})", count(holdout.rows, "row")), holdout.best);
+            line("optimism", holdout.optimism);
+            if let Some(fixed) = holdout.fixed {
+                line("hold-out score without tuning", fixed);
             }
-            if let Some(ensemble) = untouched.ensemble {
+            if let Some(ensemble) = holdout.ensemble {
                 line(
-                    &format!("untouched score, mean of {}", self.finished.members.len()),
+                    &format!("hold-out score, ensemble of {}", self.finished.members.len()),
                     ensemble,
                 );
             }
         } else {
             text.push_str(
-                "no rows were held out, so nobody knows how good the model is: the tuned score is too good\n",
+                "no rows were held out: the cross-validated score is optimistic, because the parameters \
+                 were chosen by it\n",
             );
         }
         if let Some(path) = &self.out {
             text.push_str(&format!(
-                "model of all {} written to {}\n",
+                "model trained on all {} written to {}\n",
                 count(self.rows, "row"),
                 path.display()
             ));
@@ -124,7 +128,7 @@ impl TuneSummary {
                 "trial": new.id,
                 "score": self.score.figure(new.loss),
                 "seconds": new.seconds,
-                "trials_ended": new.ended,
+                "trials_finished": new.ended,
             })
         });
         json!({
@@ -137,15 +141,15 @@ impl TuneSummary {
             "rows": self.rows,
             "trials": tally.ended,
             "fits": tally.pieces,
-            "fits_spared": tally.spared,
-            "trials_raced": tally.raced,
+            "fits_skipped": tally.spared,
+            "trials_pruned": tally.raced,
             "trials_failed": tally.failed,
-            "ended": ended_name(self.outcome.ended),
-            "best": {"trial": finished.best, "parameters": self.chosen()},
+            "stop_reason": stop_reason_name(self.outcome.ended),
+            "best": {"trial": finished.best, "parameters": self.best_parameters()},
             "parameters": parameters_json(&finished.params),
-            "tuned": figure(finished.tuned),
-            "untouched": finished.untouched.as_ref().map(untouched),
-            "ensemble": finished.members,
+            "cv_score": score_json(finished.tuned),
+            "holdout": finished.untouched.as_ref().map(holdout_json),
+            "ensemble_trials": finished.members,
             "improvements": improvements.collect::<Vec<_>>(),
             "seconds": {"read": self.seconds.read, "tune": self.seconds.tune, "finish": self.seconds.finish},
             "peak_memory_bytes": memory::peak_bytes(),
@@ -156,38 +160,38 @@ impl TuneSummary {
     }
 }
 
-fn figure(figure: Figure) -> Value {
-    json!({"score": figure.value, "error": figure.error})
+fn score_json(figure: Figure) -> Value {
+    json!({"score": figure.value, "standard_error": figure.error})
 }
 
-fn untouched(untouched: &Untouched) -> Value {
+fn holdout_json(holdout: &Untouched) -> Value {
     json!({
-        "rows": untouched.rows,
-        "score": untouched.best.value,
-        "error": untouched.best.error,
-        "optimism": figure(untouched.optimism),
-        "without_tuning": untouched.fixed.map(figure),
-        "ensemble": untouched.ensemble.map(figure),
-        "metrics": metrics_json(&untouched.metrics),
+        "rows": holdout.rows,
+        "score": holdout.best.value,
+        "standard_error": holdout.best.error,
+        "optimism": score_json(holdout.optimism),
+        "without_tuning": holdout.fixed.map(score_json),
+        "ensemble": holdout.ensemble.map(score_json),
+        "metrics": metrics_json(&holdout.metrics),
     })
 }
 
-/// Why the search ended, if it is worth a word.
-pub(super) fn ended(ended: Ended) -> &'static str {
+/// Why the search stopped, unless all trials are done.
+pub(super) fn stop_reason_text(ended: Ended) -> &'static str {
     match ended {
         Ended::Trials => "",
-        Ended::Exhausted => "; there was nothing more to try",
-        Ended::Time => "; the time was up",
+        Ended::Exhausted => "; the search space is exhausted",
+        Ended::Time => "; time limit reached",
         Ended::Stopped => "; interrupted",
     }
 }
 
-/// The same in one word.
-pub(super) fn ended_name(ended: Ended) -> &'static str {
+/// The same as a JSON value.
+pub(super) fn stop_reason_name(ended: Ended) -> &'static str {
     match ended {
         Ended::Trials => "trials",
-        Ended::Exhausted => "exhausted",
-        Ended::Time => "time",
-        Ended::Stopped => "stopped",
+        Ended::Exhausted => "space_exhausted",
+        Ended::Time => "time_limit",
+        Ended::Stopped => "interrupted",
     }
 }

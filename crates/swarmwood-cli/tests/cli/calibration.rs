@@ -47,7 +47,7 @@ fn chances_that_come_true_have_a_small_error_and_others_theirs() {
     for part in [
         "m.json on 6001 rows: ece 0.0",
         ", brier 0.1",
-        ">share that came true<",
+        ">observed frequency<",
         ">rows<",
         ">95 % interval<",
     ] {
@@ -68,7 +68,7 @@ fn numbers_are_drawn_against_what_was_predicted() {
         "{found}"
     );
     let svg = dir.read("numbers.svg");
-    for part in [">predicted<", ">actual<", ">actual less predicted<", "rmse ", "r2 "] {
+    for part in [">predicted<", ">actual<", ">residual (actual - predicted)<", "rmse ", "r2 "] {
         assert!(svg.contains(part), "no {part} in {svg}");
     }
     dir.fails("evaluate m.json r.csv --plot no/such/p.svg", 1, &["no/such/p.svg"]);

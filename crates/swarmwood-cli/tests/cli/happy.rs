@@ -195,13 +195,13 @@ fn a_budget_that_ends_the_comparison_leaves_a_searched_model() {
         |budget: usize| dir.run(&format!("{line} --budget {budget} --quiet --json")).works().json();
     let whole = of(0);
     assert_eq!(
-        (&whole["search"]["choice_finished"], &whole["search"]["searched"]),
+        (&whole["search"]["selection_finished"], &whole["search"]["selected_by_search"]),
         (&true.into(), &true.into())
     );
     let cut = of(60);
     let search = &cut["search"];
     assert_eq!(
-        (&search["choice_finished"], &search["searched"]),
+        (&search["selection_finished"], &search["selected_by_search"]),
         (&false.into(), &true.into()),
         "{cut}"
     );
@@ -210,12 +210,13 @@ fn a_budget_that_ends_the_comparison_leaves_a_searched_model() {
         "{cut}"
     );
     assert!(
-        search["loss"]["chosen"].as_f64().unwrap() < search["loss"]["greedy"].as_f64().unwrap(),
+        search["train_loss"]["selected"].as_f64().unwrap()
+            < search["train_loss"]["greedy"].as_f64().unwrap(),
         "{cut}"
     );
     let said = dir.run(&format!("{line} --budget 60")).works().out;
     assert!(
-        said.contains("than the best greedy fit on the training rows; the choice was not finished"),
+        said.contains("lower training loss than the best greedy fit; selection was cut short"),
         "{said}"
     );
 }

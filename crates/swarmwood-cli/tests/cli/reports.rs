@@ -61,7 +61,7 @@ fn a_training_is_told_from_its_record_trace_and_rows() {
         &page,
         &[
             "<h2 id='run-1'>m.json <small>training</small></h2>",
-            ">What was asked</h3>",
+            ">Configuration</h3>",
             ">Data</h3>",
         ],
     );
@@ -72,20 +72,15 @@ fn a_training_is_told_from_its_record_trace_and_rows() {
             "trees grown",
             ">95 % interval<",
             "bootstrap",
-            ">Classes against classes</h3>",
+            ">Confusion matrix</h3>",
         ],
     );
     has(
         &page,
-        &[
-            ">Receiver operating characteristic</h3>",
-            ">Calibration</h3>",
-            ">What matters</h3>",
-            ">Trees</h3>",
-        ],
+        &[">ROC curve</h3>", ">Calibration</h3>", ">Feature importances</h3>", ">Trees</h3>"],
     );
-    has(&page, &["gain over greedy", "What was compared", "Tree 1: ", "Cedar, East", "max_leaves"]);
-    // The figure on the page is what evaluate tells.
+    has(&page, &["gain over greedy", "Comparison of", "Tree 1: ", "Cedar, East", "max_leaves"]);
+    // The value on the page is that of `evaluate`.
     let accuracy =
         dir.run("evaluate m.json test.csv --json").works().json()["accuracy"].as_f64().unwrap();
     let shown = format!("{accuracy:.4}");
@@ -102,7 +97,10 @@ fn a_training_is_told_from_its_record_trace_and_rows() {
     // On standard output, without rows, record or trace.
     let alone = dir.run("report m.json --out -").works();
     check(&alone.out);
-    has(&alone.out, &["train --json", "train --trace FILE", "--data FILE", ">What matters</h3>"]);
+    has(
+        &alone.out,
+        &["train --json", "train --trace FILE", "--data FILE", ">Feature importances</h3>"],
+    );
 }
 
 #[test]
@@ -122,11 +120,11 @@ fn numbers_have_residuals_and_a_tree_its_rules() {
             ">Tree and rules</h3>",
             "The tree as ",
             "counted on 400 rows",
-            "How the target is spread",
+            "Distribution of the target",
         ],
     );
-    has(&page, &["on the training rows, the greedy one", "root mean squared error"]);
-    assert!(!page.contains("Classes against classes"));
+    has(&page, &["on the training rows, the greedy tree", "root mean squared error"]);
+    assert!(!page.contains("Confusion matrix"));
 }
 
 #[test]
@@ -172,15 +170,15 @@ fn models_of_one_target_are_compared_on_the_same_rows() {
         &page,
         &[
             "2 models of price",
-            ">Differences in pairs</h3>",
-            "Less what large.json has",
+            ">Paired differences</h3>",
+            "Differences to large.json",
             ">worse</td>",
         ],
     );
-    // A model differs from itself by nothing that could be told.
+    // A model does not differ from itself.
     dir.run("report large.json large.json --data test.csv --out page.html").works();
     let page = dir.read("page.html");
-    has(&page, &[">not told apart</td>"]);
+    has(&page, &[">not significant</td>"]);
     assert!(!page.contains(">worse</td>") && !page.contains(">better</td>"));
     // Models of different targets are not.
     dir.run("train train.csv --target age --method cart --quiet --out age.json").works();
@@ -205,30 +203,30 @@ fn a_tuning_shows_both_scores_and_what_mattered() {
         &page,
         &[
             "study.jsonl <small>tuning</small>",
-            ">Tuned and untouched</h3>",
+            ">Cross-validated and hold-out scores</h3>",
             "Optimism",
-            ">Untouched score<",
+            ">Hold-out score<",
         ],
     );
     has(
         &page,
         &[
-            ">Slices</h3>",
+            ">Slice plots</h3>",
             "rmse against depth",
             "Parallel coordinates",
-            ">What mattered</h3>",
+            ">Parameter importances</h3>",
             "best of 12 trials",
         ],
     );
-    has(&page, &["0.01 to 1, by ratios", ">Metrics of the model</h3>", ">Trees</h3>"]);
+    has(&page, &["0.01 to 1, log scale", ">Metrics of the model</h3>", ">Trees</h3>"]);
     // Each by itself.
     dir.run("report study.jsonl --out page.html").works();
     check(&dir.read("page.html"));
-    has(&dir.read("page.html"), &["the record that &#39;tune --json&#39; prints"]);
+    has(&dir.read("page.html"), &["the output of &#39;tune --json&#39;"]);
     dir.run("report tuned.json --out page.html").works();
     has(
         &dir.read("page.html"),
-        &["The best score so far", "The best configuration", ">What matters</h3>"],
+        &["Best score so far", "Best configuration", ">Feature importances</h3>"],
     );
 }
 
@@ -272,14 +270,18 @@ fn what_is_no_run_is_refused_and_nothing_is_left_behind() {
         .file("half.json", "{\"method\": \"greedy\"");
     dir.file(
         "bad.trace",
-        "stage,step,train,valid,measure,best,gain,mean,diversity,factor,alpha,beta,evaluations,repeats,seconds\nx\n",
+        "stage,step,train_loss,valid_metric,metric,best,gain_over_greedy,mean,diversity,evolutionary_factor,alpha,beta,evaluations,cache_hits,seconds\nx\n",
     );
     dir.file("cut.jsonl", "{\"swarmwood_study\":1,\"engine\"\n");
     dir.run("train r.csv --target price --method cart --quiet --out m.json").works();
     std::fs::create_dir(dir.path().join("empty")).unwrap();
     dir.fails("report missing.json --out p.html", 2, &["missing.json: cannot read"]);
-    dir.fails("report r.csv --out p.html", 2, &["r.csv: is no run: neither a model, nor a trace"]);
-    dir.fails("report half.json --out p.html", 2, &["half.json: is no run"]);
+    dir.fails(
+        "report r.csv --out p.html",
+        2,
+        &["r.csv: is not a run: neither a model, nor a trace"],
+    );
+    dir.fails("report half.json --out p.html", 2, &["half.json: is not a run"]);
     dir.fails(
         "report bad.trace --out p.html",
         2,
@@ -301,7 +303,11 @@ fn what_is_no_run_is_refused_and_nothing_is_left_behind() {
         "t.trace",
         dir.read("bad.trace").replace("\nx\n", "\nboosting,1,0.5,,,,,,,,,,,,0.1\n"),
     );
-    dir.fails("report t.trace --data r.csv --out p.html", 2, &["data: is given, but no model"]);
+    dir.fails(
+        "report t.trace --data r.csv --out p.html",
+        2,
+        &["data: is given, but there is no model"],
+    );
     dir.run("report t.trace --out p.html").works();
     check(&dir.read("p.html"));
     // A record whose model is of another run is told without it.
@@ -312,6 +318,6 @@ fn what_is_no_run_is_refused_and_nothing_is_left_behind() {
     dir.file("run.json", &record);
     dir.run("train r.csv --target price --method greedy --trees 3 --quiet --out g.json").works();
     dir.run("report run.json --out p.html")
-        .ends(0, &["warning: run.json: the model it tells of, g.json, is not there"]);
-    has(&dir.read("p.html"), &["No model was given", "training rows"]);
+        .ends(0, &["warning: run.json: its model g.json does not exist"]);
+    has(&dir.read("p.html"), &["No model file was given", "training rows"]);
 }

@@ -204,7 +204,7 @@ fn wrong_words_are_told() {
     dir.fails(
         "inspect m.json --plot t.svg --map size,to\"wn --at class=x",
         2,
-        &["'class' is a number, and 'x' is none"],
+        &["'class' is numeric, and 'x' is not a number"],
     );
     dir.fails("inspect m.json --plot t.dot --map size,class", 2, &["a map is drawn as .svg"]);
     dir.run("inspect m.json --map size,class").ends(2, &["--plot"]);
@@ -215,7 +215,7 @@ fn pictures_are_files() {
     let dir = Scratch::new();
     dir.file("m.json", three_classes());
     let done = dir.run("inspect m.json --plot t.svg --json").works();
-    assert!(done.err.contains("picture written to t.svg") && done.json()["trees"] == 3);
+    assert!(done.err.contains("chart written to t.svg") && done.json()["trees"] == 3);
     let svg = dir.read("t.svg");
     for part in [
         "<svg ",

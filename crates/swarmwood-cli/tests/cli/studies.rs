@@ -282,8 +282,10 @@ fn another_run_is_refused_and_what_is_not_said_is_as_before() {
     tune(&dir, "--trials 8 --study s.jsonl --seed 10")
         .ends(2, &["the seed is 9 in the study, not 10"]);
     tune(&dir, "--trials 8 --study s.jsonl --maximize").ends(2, &["are not those of the study"]);
-    tune(&dir, "--trials 8 --study s.jsonl")
-        .ends(0, &["random tunes 3 parameters, 2 at a time, seed 9; the study has 6"]);
+    tune(&dir, "--trials 8 --study s.jsonl").ends(
+        0,
+        &["tuning 3 parameters with random, 2 trials concurrent, seed 9; the study has 6"],
+    );
     assert_eq!(trials(&dir, "s.jsonl").len(), 8);
 }
 
@@ -297,7 +299,7 @@ fn failed_trials_are_data_and_nothing_but_failures_is_an_error() {
             .works()
             .json();
     assert_eq!(
-        (&report["trials"], &report["failed"], &report["ended"]),
+        (&report["trials"], &report["failed"], &report["stop_reason"]),
         (&10.into(), &4.into(), &"exhausted".into())
     );
     assert_eq!(
@@ -336,7 +338,8 @@ fn time_limits_timeouts_and_interrupts_leave_a_study_to_go_on_with() {
     let stopped =
         tune_words(&dir, "sh run.sh {x} 0.2", "--trials 10 --time-limit 1 --study s.jsonl").works();
     assert!(
-        stopped.out.contains("the time was up") && stopped.out.contains("goes on from s.jsonl"),
+        stopped.out.contains("time limit reached")
+            && stopped.out.contains("to continue from s.jsonl"),
         "{stopped:?}"
     );
     assert!(started.elapsed() < Duration::from_secs(30), "the program was waited for");
@@ -407,7 +410,11 @@ fn bad_spaces_and_commands_are_refused_before_anything_runs() {
         ("echo {x}", "--engine tpf", "engine: is 'tpf', perhaps tpe"),
         ("echo {x}", "--trials 0", "trials: is 0, must be at least 1"),
         ("echo {x}", "--timeout -1", "timeout: is -1, must be a number of seconds above 0"),
-        ("echo {x}", "--value-file v.json --parallel 2", "value-file: is the same for all trials"),
+        (
+            "echo {x}",
+            "--value-file v.json --parallel 2",
+            "value-file: is the same file for concurrent trials",
+        ),
         ("echo {x}", "--target y", "cannot be used with"),
         ("echo {x}", "--depth 3", "cannot be used with"),
     ] {
@@ -423,14 +430,14 @@ fn a_study_shows_itself() {
     let shown = dir.run("study show s.jsonl --top 3").works().out;
     for part in [
         "sh run.sh {rate}",
-        "smaller is better",
-        "random, seed 0, 1 at a time",
-        "40 (40 done)",
-        "explains",
+        "lower is better",
+        "random, seed 0, 1 concurrent trial",
+        "40 (40 complete)",
+        "variance",
     ] {
         assert!(shown.contains(part), "no {part} in {shown}");
     }
-    assert_eq!(shown.lines().filter(|line| line.contains(" done ")).count(), 3);
+    assert_eq!(shown.lines().filter(|line| line.contains(" complete ")).count(), 3);
 
     let json = dir.run("study best s.jsonl --format json").works().json();
     let toml = dir.run("study best s.jsonl").works().out;
@@ -444,12 +451,14 @@ fn a_study_shows_itself() {
     dir.run("study export s.jsonl --out t.csv").works();
     let table = dir.read("t.csv");
     assert!(
-        table.starts_with("trial,state,value,loss,seconds,worker,reason,piece_0,kind,rate,depth\n"),
+        table.starts_with(
+            "trial,state,value,loss,seconds,worker,failure,fold_0_loss,kind,rate,depth\n"
+        ),
         "{table}"
     );
     assert_eq!(table.lines().count(), 41);
 
-    for kind in ["best", "slice", "parallel", "importance"] {
+    for kind in ["best", "history", "slice", "parallel", "importance"] {
         dir.run(&format!("study plot s.jsonl --kind {kind} --out p.svg")).works();
         let svg = dir.read("p.svg");
         assert!(

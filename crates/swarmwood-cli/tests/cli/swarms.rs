@@ -31,7 +31,7 @@ fn every_method_trains_on_every_task() {
                     "{line}"
                 );
                 let search = &report["search"];
-                assert_eq!(search["measure"], measure, "{line}");
+                assert_eq!(search["metric"], measure, "{line}");
                 assert!(
                     search["iterations"].as_u64().is_some_and(|done| (1..=15).contains(&done)),
                     "{search}"
@@ -107,7 +107,11 @@ fn the_space_counts_values_bins_or_splits() {
         dir.run(&line).works().json()["search"]["space"].clone()
     };
     let distinct = space("sgbdt");
-    assert_eq!((&distinct["n"], &distinct["table"]), (&302.into(), &257.into()), "{distinct}");
+    assert_eq!(
+        (&distinct["n"], &distinct["table_rules"]),
+        (&302.into(), &257.into()),
+        "{distinct}"
+    );
     let log10: f64 = (273..=302u32).map(|factor| f64::from(factor).log10()).sum();
     assert!((distinct["drawn"]["log10"].as_f64().unwrap() - log10).abs() < 1e-9, "{distinct}");
     assert_eq!(space("sgbdt-bins")["n"], 99 + 1);
@@ -115,7 +119,7 @@ fn the_space_counts_values_bins_or_splits() {
     let text = dir.run("train d.csv --target y --method sgbdt --iterations 2 --out m.json").works();
     assert!(text.out.contains("search space: n = 302 rules"), "{text:#?}");
     assert!(
-        text.out.contains("r = 30 (all rules drawn)") && text.out.contains("r = 24"),
+        text.out.contains("r = 30 (all drawn rules)") && text.out.contains("r = 24"),
         "{text:#?}"
     );
 }
@@ -378,7 +382,7 @@ fn the_trace_and_the_picture_tell_every_iteration() {
             "{trace}"
         );
         assert_eq!((number(line, "alpha"), number(line, "beta")), (0.45, 0.45));
-        let known = number(line, "evaluations") + number(line, "repeats");
+        let known = number(line, "evaluations") + number(line, "cache_hits");
         assert!(known >= number(swarm[0], "evaluations"), "{trace}");
     }
     let svg = dir.read("p.svg");

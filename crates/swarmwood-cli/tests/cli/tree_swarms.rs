@@ -29,25 +29,25 @@ fn every_method_trains_on_any_number_of_classes() {
                 (&method.into(), &1.into()),
                 "{line}"
             );
-            let (search, flight) = (&report["search"], &report["search"]["flight"]);
+            let (search, swarm) = (&report["search"], &report["search"]["swarm"]);
             assert_eq!(
-                (&flight["measure"], &search["measure"]),
+                (&swarm["metric"], &search["criterion"]),
                 (&"accuracy".into(), &"error".into()),
                 "{line}"
             );
             assert!(
-                flight["iterations"].as_u64().is_some_and(|done| (1..=15).contains(&done)),
+                swarm["iterations"].as_u64().is_some_and(|done| (1..=15).contains(&done)),
                 "{search}"
             );
             // The fitness of the search is what the stored model does on the training rows.
-            let best = flight["best"].as_f64().unwrap();
+            let best = swarm["best"].as_f64().unwrap();
             let stored = dir.run(&format!("evaluate m.json {file} --json")).works().json();
             for found in [&report["metrics"]["train"]["accuracy"], &stored["accuracy"]] {
                 assert!((found.as_f64().unwrap() - best).abs() < 1e-9, "{line}: {best} {found}");
             }
             assert!((search["loss"].as_f64().unwrap() - (1.0 - best)).abs() < 1e-9, "{search}");
-            let grid = &flight["grid"];
-            assert_eq!(grid.is_null(), method != "apso-tree", "{flight}");
+            let grid = &swarm["grid"];
+            assert_eq!(grid.is_null(), method != "apso-tree", "{swarm}");
             assert!(dir.run("inspect m.json").works().out.contains(method), "{line}");
             dir.run("rules m.json").works();
         }
@@ -155,8 +155,8 @@ fn empty_cells_answer_by_the_nearest_or_by_chance() {
         let line = format!(
             "train k.csv --target class --method apso-tree {SMALL} {more} --json --out m.json"
         );
-        let grid = dir.run(&line).works().json()["search"]["flight"]["grid"].clone();
-        assert_eq!((&grid["cells"], &grid["occupied"]), (&4.into(), &3.into()), "{grid}");
+        let grid = dir.run(&line).works().json()["search"]["swarm"]["grid"].clone();
+        assert_eq!((&grid["cells"], &grid["occupied_cells"]), (&4.into(), &3.into()), "{grid}");
         dir.run("predict m.json far.csv --out p.csv --quiet").works();
         column(&dir.read("p.csv"), "prediction")
     };
@@ -218,7 +218,7 @@ fn splits_of_a_stored_model_are_what_a_tree_is_made_of() {
         "train b.csv --target sold --method split-tree --depth 2 --pretrained g.json {SMALL} --json --out m.json"
     );
     let report = dir.run(&line).works().json();
-    let choices = report["search"]["flight"]["choices"].as_u64().unwrap();
+    let choices = report["search"]["swarm"]["choices"].as_u64().unwrap();
     assert!((1..=15).contains(&choices), "{report}");
     // Every threshold of the tree is one of the model's.
     let thresholds = |file: &str| -> Vec<String> {
@@ -249,11 +249,11 @@ fn recall_minds_the_rare_class() {
         let line = format!(
             "train i.csv --target ill --method tso-tree --depth 1 --population 30 --iterations 40 --fitness {fitness} --quiet --json --out m.json"
         );
-        let flight = dir.run(&line).works().json()["search"]["flight"].clone();
+        let swarm = dir.run(&line).works().json()["search"]["swarm"].clone();
         dir.run("predict m.json i.csv --out p.csv --quiet").works();
         let ill =
             column(&dir.read("p.csv"), "prediction").iter().filter(|class| *class == "yes").count();
-        (flight["measure"].as_str().unwrap().to_string(), ill)
+        (swarm["metric"].as_str().unwrap().to_string(), ill)
     };
     assert_eq!(recall("accuracy"), ("accuracy".to_string(), 0));
     let (measure, found) = recall("recall");

@@ -63,15 +63,11 @@ fn the_search_finds_what_greed_misses_and_says_so() {
     let (searched, report) = accuracy("swarm-tree");
     assert!(searched > 0.95 && searched > greedy + 0.1, "{searched} {greedy}");
     let search = &report["search"];
-    assert_eq!((&search["searched"], &search["leaves"]), (&true.into(), &4.into()));
+    assert_eq!((&search["selected_by_search"], &search["leaves"]), (&true.into(), &4.into()));
     assert!(search["loss"].as_f64() < search["greedy_loss"].as_f64());
-    assert!(search["compared"].as_array().is_some_and(|arms| arms.len() == 2), "{search}");
+    assert!(search["candidates"].as_array().is_some_and(|all| all.len() == 2), "{search}");
     let told = dir.run("train train.csv --target answer --method swarm-tree --out m.json").works();
-    assert!(
-        told.out.contains("4 leaves") && told.out.contains("the greedy tree had"),
-        "{}",
-        told.out
-    );
+    assert!(told.out.contains("4 leaves") && told.out.contains("(greedy tree: "), "{}", told.out);
 }
 
 #[test]

@@ -19,21 +19,21 @@ fn from_a_file_to_a_model_and_honest_figures() {
         (Some("greedy"), Some("rmse"))
     );
     assert_eq!((report["trials"].as_u64(), report["rows"].as_u64()), (Some(10), Some(500)));
-    assert_eq!(report["untouched"]["rows"], 100);
+    assert_eq!(report["holdout"]["rows"], 100);
     let chosen = &report["best"]["parameters"];
     assert!(chosen["learning_rate"].as_f64().unwrap() > 0.01, "{report}");
     assert_eq!(report["parameters"]["depth"], chosen["depth"]);
     let figure = |name: &str| report[name]["score"].as_f64().unwrap();
     assert!(
-        figure("tuned") > 0.0
-            && figure("untouched") > 0.0
-            && report["tuned"]["error"].as_f64().unwrap() > 0.0
+        figure("cv_score") > 0.0
+            && figure("holdout") > 0.0
+            && report["cv_score"]["standard_error"].as_f64().unwrap() > 0.0
     );
-    let optimism = report["untouched"]["optimism"]["score"].as_f64().unwrap();
-    assert!((optimism - (figure("untouched") - figure("tuned"))).abs() < 1e-9);
-    let fits = report["fits"].as_u64().unwrap() + report["fits_spared"].as_u64().unwrap();
-    assert_eq!(fits, 30, "every fit was done or spared");
-    assert_eq!(report["ensemble"].as_array().unwrap().len(), 2);
+    let optimism = report["holdout"]["optimism"]["score"].as_f64().unwrap();
+    assert!((optimism - (figure("holdout") - figure("cv_score"))).abs() < 1e-9);
+    let fits = report["fits"].as_u64().unwrap() + report["fits_skipped"].as_u64().unwrap();
+    assert_eq!(fits, 30, "every fit was made or skipped");
+    assert_eq!(report["ensemble_trials"].as_array().unwrap().len(), 2);
 
     // The model is of all rows, and as good as a model can be.
     let metrics = dir.run("evaluate best.json train.csv --json").works().json();
@@ -42,7 +42,7 @@ fn from_a_file_to_a_model_and_honest_figures() {
 
     // The same study once more has nothing left to do and says the same.
     let again = dir.run(line).works().json();
-    assert_eq!((&again["best"], &again["tuned"]), (&report["best"], &report["tuned"]));
+    assert_eq!((&again["best"], &again["cv_score"]), (&report["best"], &report["cv_score"]));
     // Another seed is another study.
     dir.run(&line.replace("--seed 5", "--seed 6")).ends(2, &["seed"]);
 }
@@ -55,8 +55,8 @@ fn people_are_told_both_figures() {
     let told = dir.run(line).works();
     for part in [
         "logloss",
-        "tuned score (2 folds)",
-        "untouched score (80 rows)",
+        "cross-validated score (2 folds)",
+        "hold-out score (80 rows)",
         "optimism",
         "without tuning",
         "m.json",
@@ -79,7 +79,7 @@ fn threads_change_nothing() {
             ))
             .works()
             .json();
-        let keep = ["best", "tuned", "untouched", "fits", "fits_spared", "trials_raced"];
+        let keep = ["best", "cv_score", "holdout", "fits", "fits_skipped", "trials_pruned"];
         keep.map(|key| report[key].take())
     };
     assert_eq!(run(1), run(8));
