@@ -1,4 +1,5 @@
-"""Run one contender in a child process of its own, with its thread count pinned from outside as well."""
+"""Run one contender in a child process of its own, with its thread count pinned from outside as
+well."""
 
 import gzip
 import json
@@ -39,7 +40,9 @@ def run(command: list, threads: int, stdin: str = "", limit: float = 3600.0) -> 
         raise ChildError(str(error)) from error
     if done.returncode != 0:
         said = (done.stderr or done.stdout).strip().splitlines()
-        told = [line for line in said if line.startswith("error: ")] or said[-3:]  # ours marks what went wrong
+        told = [line for line in said if line.startswith("error: ")] or said[
+            -3:
+        ]  # ours marks what went wrong
         raise ChildError(f"exit code {done.returncode}: {' / '.join(told)}")
     for text in (done.stdout, (done.stdout.strip().splitlines() or [""])[-1]):
         try:
@@ -50,10 +53,15 @@ def run(command: list, threads: int, stdin: str = "", limit: float = 3600.0) -> 
 
 
 def sizes(model: Path) -> dict[str, float]:
-    """Bytes of a model file, as it is and compressed (the formats differ in how wordy they are), and a check sum."""
+    """Bytes of a model file, as it is and compressed (the formats differ in how wordy they are),
+    and a check sum."""
     stored = model.read_bytes()
     packed = gzip.compress(stored, 6, mtime=0)
-    return {"model_bytes": len(stored), "model_gzip_bytes": len(packed), "model_crc32": zlib.crc32(stored)}
+    return {
+        "model_bytes": len(stored),
+        "model_gzip_bytes": len(packed),
+        "model_crc32": zlib.crc32(stored),
+    }
 
 
 def peer(action: str, name: str, shape: Shape, **files: Path | None) -> dict[str, float]:
@@ -67,16 +75,33 @@ def train_arguments(shape: Shape, data: Path, model: Path) -> list:
     """The command line of `swarmwood train` for a shape."""
     command = ["train", data, "--target", "target", "--method", "greedy", "--growth", shape.growth]
     command += ["--task", "regression" if shape.task == "regression" else "classification"]
-    command += ["--trees", shape.trees, "--depth", shape.depth, "--learning-rate", shape.learning_rate]
+    command += [
+        "--trees",
+        shape.trees,
+        "--depth",
+        shape.depth,
+        "--learning-rate",
+        shape.learning_rate,
+    ]
     if shape.leaves:
         command += ["--max-leaves", shape.leaves]
     if shape.equal:
-        command += ["--lambda", shape.l2, "--min-child-weight", shape.min_child_weight, "--max-bin", shape.bins]
+        command += [
+            "--lambda",
+            shape.l2,
+            "--min-child-weight",
+            shape.min_child_weight,
+            "--max-bin",
+            shape.bins,
+        ]
     return [*command, "--seed", 0, "--threads", shape.threads, "--quiet", "--json", "--out", model]
 
 
-def train_ours(binary: Path, shape: Shape, train: Prepared, score: Prepared | None, model: Path) -> dict[str, float]:
-    """Train with the real binary; binning and training time are what it reports, the wall clock is ours."""
+def train_ours(
+    binary: Path, shape: Shape, train: Prepared, score: Prepared | None, model: Path
+) -> dict[str, float]:
+    """Train with the real binary; binning and training time are what it reports, the wall clock is
+    ours."""
     started = time.perf_counter()
     said = run([binary, *train_arguments(shape, train.csv, model)], shape.threads)
     wall = time.perf_counter() - started
@@ -84,10 +109,14 @@ def train_ours(binary: Path, shape: Shape, train: Prepared, score: Prepared | No
     result = {f"seconds.{step}": seconds[step] for step in ("read", "bin", "train")}
     result |= {"seconds.total": seconds["bin"] + seconds["train"], "seconds.wall": wall}
     if said.get("peak_memory_bytes"):
-        result |= {"peak_bytes": said["peak_memory_bytes"], "added_bytes": said["peak_memory_bytes"]}
+        result |= {
+            "peak_bytes": said["peak_memory_bytes"],
+            "added_bytes": said["peak_memory_bytes"],
+        }
     if score:
         found = run(
-            [binary, "evaluate", model, score.csv, "--threads", shape.threads, "--quiet", "--json"], shape.threads
+            [binary, "evaluate", model, score.csv, "--threads", shape.threads, "--quiet", "--json"],
+            shape.threads,
         )
         result |= {metric: found[metric] for metric in OF_TASK[shape.task]}
     return result | sizes(model)
@@ -100,7 +129,8 @@ def model_path(name: str, shape: Shape, folder: Path) -> Path:
 
 
 def predict_ours(binary: Path, shape: Shape, rows: Prepared, model: Path) -> dict[str, float]:
-    """The best of PASSES runs of the real binary over a CSV file; the time is what it reports for prediction alone."""
+    """The best of PASSES runs of the real binary over a CSV file; the time is what it reports for
+    prediction alone."""
     command = [binary, "predict", model, rows.csv, "--raw", "--threads", shape.threads]
     command += ["--quiet", "--json", "--out", model.parent / "predictions.csv"]
     passes = []

@@ -1,4 +1,5 @@
-"""The data sets, their splits, and the two forms of the same rows: CSV for ours, float32 arrays for the peers."""
+"""The data sets, their splits, and the two forms of the same rows: CSV for ours, float32 arrays for
+the peers."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -10,7 +11,8 @@ import pandas as pd
 
 @dataclass(frozen=True)
 class Dataset:
-    """A CSV file and the question asked of it. With `positive`, that class is 1 and every other class 0."""
+    """A CSV file and the question asked of it. With `positive`, that class is 1 and every other
+    class 0."""
 
     name: str
     file: str
@@ -43,7 +45,8 @@ class Prepared:
 
 
 def split(rows: int, seed: int, test_share: float = 0.2) -> tuple[np.ndarray, np.ndarray]:
-    """Indices of the training and the test rows: a partition of all rows that depends on nothing but the arguments."""
+    """Indices of the training and the test rows: a partition of all rows that depends on nothing
+    but the arguments."""
     order = np.random.default_rng(seed).permutation(rows)
     tested = round(rows * test_share)
     return np.sort(order[tested:]), np.sort(order[:tested])
@@ -58,7 +61,8 @@ def sample(rows: int, at_most: int | None) -> np.ndarray:
 
 @lru_cache(maxsize=1)
 def read(path: Path) -> pd.DataFrame:
-    """The file as it is; the last one stays in memory because experiments ask for the same one again and again."""
+    """The file as it is; the last one stays in memory because experiments ask for the same one
+    again and again."""
     return pd.read_csv(path)
 
 
@@ -66,12 +70,16 @@ def load(dataset: Dataset, folder: Path, at_most: int | None) -> tuple[pd.DataFr
     """Features as read, and the target as numbers: values, 0/1, or class codes 0..k-1."""
     frame = read(folder / dataset.file)
     if dataset.target not in frame:
-        raise ValueError(f"{dataset.file}: no column '{dataset.target}'; name the target with --target")
+        raise ValueError(
+            f"{dataset.file}: no column '{dataset.target}'; name the target with --target"
+        )
     frame = frame.iloc[sample(len(frame), at_most)]
     features, target = frame.drop(columns=dataset.target), frame[dataset.target]
     text = features.select_dtypes(exclude=["number", "bool"]).columns
     if len(text):
-        raise ValueError(f"{dataset.file}: column '{text[0]}' holds text; the harness compares numeric columns only")
+        raise ValueError(
+            f"{dataset.file}: column '{text[0]}' holds text; only numeric columns are compared"
+        )
     if dataset.task == "regression":
         return features, target.to_numpy(np.float64)
     if dataset.positive is not None:
@@ -79,7 +87,9 @@ def load(dataset: Dataset, folder: Path, at_most: int | None) -> tuple[pd.DataFr
     return features, np.unique(target.to_numpy(), return_inverse=True)[1]
 
 
-def write(features: pd.DataFrame, target: np.ndarray, stem: Path, classes: int, repeat: int = 1) -> Prepared:
+def write(
+    features: pd.DataFrame, target: np.ndarray, stem: Path, classes: int, repeat: int = 1
+) -> Prepared:
     """Store the rows in both forms, `repeat` times over."""
     index = np.tile(np.arange(len(features)), repeat)
     features, target = features.iloc[index], target[index]
@@ -91,11 +101,18 @@ def write(features: pd.DataFrame, target: np.ndarray, stem: Path, classes: int, 
 
 
 def prepare(
-    dataset: Dataset, folder: Path, scratch: Path, at_most: int | None, seed: int | None, test_rows: int = 0
+    dataset: Dataset,
+    folder: Path,
+    scratch: Path,
+    at_most: int | None,
+    seed: int | None,
+    test_rows: int = 0,
 ) -> tuple[Prepared, Prepared]:
-    """Training and test files of one split; without a seed there is no split and both are the whole set.
+    """Training and test files of one split; without a seed there is no split and both are the whole
+    set.
 
-    Test rows are repeated until there are at least `test_rows`, so that a fast prediction can be timed.
+    Test rows are repeated until there are at least `test_rows`, so that a fast prediction can be
+    timed.
     """
     features, target = load(dataset, folder, at_most)
     classes = 1 if dataset.task == "regression" else int(target.max()) + 1
@@ -106,5 +123,7 @@ def prepare(
     kept, tested = split(len(features), seed)
     train = write(features.iloc[kept], target[kept], stem / f"train{seed}", classes)
     repeat = max(1, -(-test_rows // max(1, len(tested))))
-    test = write(features.iloc[tested], target[tested], stem / f"test{seed}x{repeat}", classes, repeat)
+    test = write(
+        features.iloc[tested], target[tested], stem / f"test{seed}x{repeat}", classes, repeat
+    )
     return train, test

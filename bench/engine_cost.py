@@ -1,9 +1,11 @@
-"""What does a trial cost the engines themselves? Ours and Optuna's TPE in one run, seven parameters, 200 trials.
+"""What does a trial cost the engines themselves? Ours and Optuna's TPE in one run, seven
+parameters, 200 trials.
 
-    bench/.venv/bin/python bench/engine_cost.py --examples target/release/examples [--rounds 3]
+bench/.venv/bin/python bench/engine_cost.py --examples target/release/examples [--rounds 3]
 
-`--examples` holds `engine_speed` of the search crate and `surrogate_speed` of the facade
-(`cargo build --release --examples -p swarmwood-search -p swarmwood`). Sides take turns; the least of the rounds counts.
+`--examples` holds `engine_speed` of the search crate and `surrogate_speed` of the facade (`cargo
+build --release --examples -p swarmwood-search -p swarmwood`). Sides take turns; the least of the
+rounds counts.
 """
 
 import argparse
@@ -26,7 +28,9 @@ MOST = {"schemata": 50, "tpe": 200, "forest": 2000, "gbrt": 2000}
 def ours(examples: Path) -> dict[str, float]:
     """Microseconds a trial of every engine of ours."""
     cost = {}
-    told = subprocess.run([examples / "engine_speed"], capture_output=True, text=True, check=True).stdout
+    told = subprocess.run(
+        [examples / "engine_speed"], capture_output=True, text=True, check=True
+    ).stdout
     for name, micros in re.findall(r"^(\w+) +([\d.]+) µs a trial", told, re.MULTILINE):
         cost[name] = float(micros)
     line = [examples / "surrogate_speed", str(TRIALS), "forest", "gbrt"]
@@ -41,7 +45,9 @@ def suggest(trial: optuna.Trial) -> float:
     loss = float(trial.suggest_categorical("booster", ["gbtree", "gblinear", "dart"]) == "dart")
     loss += float(trial.suggest_categorical("objective", ["squared", "squared-log"]) == "squared")
     loss += (trial.suggest_float("learning_rate", 0.02, 0.30, step=0.02) - 0.1) ** 2
-    loss += (trial.suggest_int("depth", 1, 20) - 8) ** 2 + (trial.suggest_int("min_child_weight", 1, 20) - 8) ** 2
+    loss += (trial.suggest_int("depth", 1, 20) - 8) ** 2 + (
+        trial.suggest_int("min_child_weight", 1, 20) - 8
+    ) ** 2
     loss += (trial.suggest_float("subsample", 0.30, 1.00, step=0.05) - 0.6) ** 2
     return loss + (trial.suggest_float("colsample_bytree", 0.30, 1.00, step=0.05) - 0.6) ** 2
 
@@ -55,7 +61,9 @@ def theirs(seed: int) -> float:
 
 
 def main() -> None:
-    parse = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parse = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parse.add_argument("--examples", type=Path, required=True)
     parse.add_argument("--rounds", type=int, default=3)
     options = parse.parse_args()
@@ -67,7 +75,7 @@ def main() -> None:
     rows = []
     for name, micros in cost.items():
         most = MOST.get(name)
-        verdict = "" if most is None else "holds" if micros <= most else "MISSED"
+        verdict = "" if most is None else "met" if micros <= most else "not met"
         rows.append([name, number(micros), number(cost[TPE] / micros), str(most or ""), verdict])
     sys.stdout.write(render(["engine", "µs a trial", f"{TPE} / it", "at most", ""], rows))
 

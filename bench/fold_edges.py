@@ -1,11 +1,13 @@
 """Does it flatter a configuration that all folds of a tuning share their bin boundaries?
 
-    bench/.venv/bin/python bench/fold_edges.py --data DIR --binary PATH --judge PATH --out DIR [--draws 2] [--tried 4]
+bench/.venv/bin/python bench/fold_edges.py --data DIR --binary PATH --judge PATH --out DIR [--draws
+2] [--tried 4]
 
-The tuner bins its rows once and cuts the bins into folds: a fold's own rows helped to place the boundaries, their
-targets unseen. Here small samples, where that could matter most, are judged in both ways: by the tuner's own code
-(`--judge`, the example `evaluate_configs` of the facade), and by `swarmwood train` and `evaluate` on the files of each
-fold, which know nothing of the rows they are judged by. A figure below zero means that shared boundaries flatter.
+The tuner bins its rows once and cuts the bins into folds: a fold's own rows helped to place the
+boundaries, their targets unseen. Here small samples, where that could matter most, are judged in
+both ways: by the tuner's own code (`--judge`, the example `evaluate_configs` of the facade), and by
+`swarmwood train` and `evaluate` on the files of each fold, which know nothing of the rows they are
+judged by. A figure below zero means that shared boundaries flatter.
 """
 
 import argparse
@@ -27,7 +29,8 @@ ROWS, FOLDS, TREES = (300, 1000), 5, 100
 
 
 def configurations(count: int, seed: int) -> list[dict]:
-    """Ordinary configurations without random rows and columns, which both ways would draw differently."""
+    """Ordinary configurations without random rows and columns, which both ways would draw
+    differently."""
     rng = np.random.default_rng(seed)
     return [
         {
@@ -41,20 +44,47 @@ def configurations(count: int, seed: int) -> list[dict]:
     ]
 
 
-def shared(options: argparse.Namespace, file: Path, name: str, seed: int, tried: list[dict]) -> tuple[np.ndarray, list]:
-    """The fold of each row, and the losses of each configuration by fold, as the tuner finds them."""
-    line = [options.judge, file, "target", task_of(name), SETS[name], "paper-a", FOLDS, 0, seed, TREES]
+def shared(
+    options: argparse.Namespace, file: Path, name: str, seed: int, tried: list[dict]
+) -> tuple[np.ndarray, list]:
+    """The fold of each row, and the losses of each configuration by fold, as the tuner finds
+    them."""
+    line = [
+        options.judge,
+        file,
+        "target",
+        task_of(name),
+        SETS[name],
+        "paper-a",
+        FOLDS,
+        0,
+        seed,
+        TREES,
+    ]
     asked = [{"folds": True}, *({"evaluate": one} for one in tried)]
     text = "\n".join(map(json.dumps, asked)) + "\n"
-    done = subprocess.run([str(word) for word in line], input=text, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [str(word) for word in line], input=text, capture_output=True, text=True, check=True
+    )
     told = [json.loads(answer) for answer in done.stdout.splitlines()]
     return np.array(told[0]["folds"]), [answer["losses"] for answer in told[1:]]
 
 
-def alone(options: argparse.Namespace, folder: Path, name: str, seed: int, one: dict, fold: int) -> float:
-    """The loss of a configuration on a fold whose rows the training never saw, not even for boundaries."""
+def alone(
+    options: argparse.Namespace, folder: Path, name: str, seed: int, one: dict, fold: int
+) -> float:
+    """The loss of a configuration on a fold whose rows the training never saw, not even for
+    boundaries."""
     model = folder / "model.json"
-    words = [options.binary, "train", folder / f"rest-{fold}.csv", "--target", "target", "--task", task_of(name)]
+    words = [
+        options.binary,
+        "train",
+        folder / f"rest-{fold}.csv",
+        "--target",
+        "target",
+        "--task",
+        task_of(name),
+    ]
     words += [
         "--method",
         "greedy",
@@ -69,15 +99,23 @@ def alone(options: argparse.Namespace, folder: Path, name: str, seed: int, one: 
         "--out",
         model,
     ]
-    child.run(words + [word for key, value in one.items() for word in (f"--{key.replace('_', '-')}", value)], 1)
-    return child.run([options.binary, "evaluate", model, folder / f"fold-{fold}.csv", "--json"], 1)[SETS[name]]
+    child.run(
+        words
+        + [word for key, value in one.items() for word in (f"--{key.replace('_', '-')}", value)],
+        1,
+    )
+    return child.run([options.binary, "evaluate", model, folder / f"fold-{fold}.csv", "--json"], 1)[
+        SETS[name]
+    ]
 
 
 def task_of(name: str) -> str:
     return "regression" if SETS[name] == "rmse" else "classification"
 
 
-def differences(options: argparse.Namespace, frame: pd.DataFrame, name: str, seed: int) -> list[float]:
+def differences(
+    options: argparse.Namespace, frame: pd.DataFrame, name: str, seed: int
+) -> list[float]:
     """By how many percent the losses of the folds are higher with shared boundaries."""
     found, tried = [], configurations(options.tried, seed)
     with tempfile.TemporaryDirectory() as made:
@@ -95,7 +133,9 @@ def differences(options: argparse.Namespace, frame: pd.DataFrame, name: str, see
 
 
 def main() -> None:
-    parse = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parse = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     for flag in ("--data", "--binary", "--judge", "--out"):
         parse.add_argument(flag, type=Path, required=True)
     parse.add_argument("--draws", type=int, default=2, help="samples of each set and size")
@@ -111,7 +151,9 @@ def main() -> None:
             lines.append([name, str(rows), *summary(found)])
             every += found
     lines.append(["all", "", *summary(every)])
-    text = render(["set", "rows", "shared over own, %", "standard error", "of a fold", "folds"], lines)
+    text = render(
+        ["set", "rows", "shared over own, %", "standard error", "of a fold", "folds"], lines
+    )
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "summary.md").write_text(text)
     sys.stdout.write(text)
@@ -120,7 +162,12 @@ def main() -> None:
 def summary(found: list[float]) -> list[str]:
     """Mean, its standard error, the standard deviation, and how many."""
     spread = float(np.std(found, ddof=1))
-    return [f"{np.mean(found):+.2f}", f"{spread / len(found) ** 0.5:.2f}", f"{spread:.2f}", str(len(found))]
+    return [
+        f"{np.mean(found):+.2f}",
+        f"{spread / len(found) ** 0.5:.2f}",
+        f"{spread:.2f}",
+        str(len(found)),
+    ]
 
 
 if __name__ == "__main__":

@@ -1,13 +1,17 @@
 """One small tree: ours beside CART, ConTree and STreeD.
 
-    bench/.venv/bin/python bench/one_tree.py --data DIR --binary PATH --cells FILE [--part splits] [--out DIR]
+bench/.venv/bin/python bench/one_tree.py --data DIR --binary PATH --cells FILE [--part splits]
+[--out DIR]
 
-- `optimum`: training accuracy and processor time at depth 2 and 3, one thread, beside solvers that prove their tree;
+- `optimum`: training accuracy and processor time at depth 2 and 3, one thread, beside solvers that
+  prove their tree;
 - `limit`: training accuracy at depth 4 after 20 s on two threads, on three quarters of the rows;
-- `splits`: accuracy and R² on unseen rows at 8 and 16 leaves, against CART of the same size, over 20 random splits.
+- `splits`: accuracy and R² on unseen rows at 8 and 16 leaves, against CART of the same size, over
+  20 random splits.
 
-`FILE` keeps one line a cell, outside the repository; a run that was stopped goes on where it was, and cells of ours are
-measured again when the binary has changed. `--tables` measures nothing. With `--out` the record of the run is written.
+`FILE` keeps one line a cell, outside the repository; a run that was stopped goes on where it was,
+and cells of ours are measured again when the binary has changed. `--tables` measures nothing. With
+`--out` the record of the run is written.
 """
 
 import argparse
@@ -33,18 +37,41 @@ PACKAGES = ("scikit-learn", "pycontree", "pystreed", "numpy")
 def arguments(given: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True, metavar="DIR")
-    parser.add_argument("--binary", type=Path, default=ROOT / "target" / "release" / "swarmwood", metavar="PATH")
-    parser.add_argument("--cells", type=Path, required=True, metavar="FILE", help="one line a cell, to be continued")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="where README.md, summary.md and raw.csv go")
-    parser.add_argument("--part", action="append", choices=PARTS, help="may be repeated (default: all)")
+    parser.add_argument(
+        "--binary", type=Path, default=ROOT / "target" / "release" / "swarmwood", metavar="PATH"
+    )
+    parser.add_argument(
+        "--cells", type=Path, required=True, metavar="FILE", help="one line a cell, to be continued"
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="where README.md, summary.md and raw.csv go"
+    )
+    parser.add_argument(
+        "--part", action="append", choices=PARTS, help="may be repeated (default: all)"
+    )
     for flag, known in (("sizes", SIZES), ("sets", SETS)):
-        parser.add_argument(f"--{flag}", default=",".join(known), metavar="NAMES", help=f"of {', '.join(known)}")
-    parser.add_argument("--contenders", metavar="NAMES", help="measure these only, separated by semicolons")
+        parser.add_argument(
+            f"--{flag}", default=",".join(known), metavar="NAMES", help=f"of {', '.join(known)}"
+        )
+    parser.add_argument(
+        "--contenders", metavar="NAMES", help="measure these only, separated by semicolons"
+    )
     parser.add_argument("--rounds", type=int, default=3, help="of what is timed (default: 3)")
-    parser.add_argument("--splits", type=int, default=20, help="into training and unseen rows (default: 20)")
-    parser.add_argument("--limit", type=float, default=60.0, help="seconds of a solver at depth 2 and 3 (default: 60)")
-    parser.add_argument("--workers", type=int, default=1, help="cells at a time; 1 for what is timed (default: 1)")
-    parser.add_argument("--rows", type=int, help="use at most so many rows: a trial of the harness, not a result")
+    parser.add_argument(
+        "--splits", type=int, default=20, help="into training and unseen rows (default: 20)"
+    )
+    parser.add_argument(
+        "--limit",
+        type=float,
+        default=60.0,
+        help="seconds of a solver at depth 2 and 3 (default: 60)",
+    )
+    parser.add_argument(
+        "--workers", type=int, default=1, help="cells at a time; 1 for what is timed (default: 1)"
+    )
+    parser.add_argument(
+        "--rows", type=int, help="use at most so many rows: a trial of the harness, not a result"
+    )
     parser.add_argument("--tables", action="store_true", help="measure nothing, print the tables")
     options = parser.parse_args(given)
     for flag, known in (("sizes", SIZES), ("sets", SETS)):
@@ -55,7 +82,9 @@ def arguments(given: list[str]) -> argparse.Namespace:
         setattr(options, flag, names)
     options.sizes = [size for size in options.sizes if SIZES[size].part in (options.part or PARTS)]
     if not options.tables and not options.binary.is_file():
-        parser.error(f"--binary {options.binary}: no such file; build it with `cargo build --release`")
+        parser.error(
+            f"--binary {options.binary}: no such file; build it with `cargo build --release`"
+        )
     return options
 
 
@@ -66,13 +95,16 @@ def jobs(options: argparse.Namespace) -> list[Job]:
         print(f"skip {name}: no {SETS[name].file} in the data directory", file=sys.stderr)
     build = hashlib.sha256(options.binary.read_bytes()).hexdigest()[:12]
     given = {"data": options.data, "binary": options.binary, "build": build, "limit": options.limit}
-    found = planned(options.sizes, there, options.rounds, options.splits, **given, rows=options.rows)
+    found = planned(
+        options.sizes, there, options.rounds, options.splits, **given, rows=options.rows
+    )
     wanted = options.contenders.split(";") if options.contenders else None
     return [job for job in found if wanted is None or job.contender in wanted]
 
 
 def is_known(job: Job, known: dict[tuple, dict]) -> bool:
-    """Whether there is nothing to measure: the cell is there, or a solver ran out of time in the first round."""
+    """Whether there is nothing to measure: the cell is there, or a solver ran out of time in the
+    first round."""
     line = known.get(job.key)
     if job.ours or SIZES[job.size].part == "splits":
         return line is not None and (not job.ours or line["build"] == job.build)
@@ -106,8 +138,11 @@ def run(options: argparse.Namespace) -> int:
 
 
 def provenance(given: list[str], options: argparse.Namespace, build: str) -> str:
-    """README of a run. Paths are shortened to their last part, so that no machine's layout is kept."""
-    command = " ".join(Path(word).name if "/" in word else f"'{word}'" if " " in word else word for word in given)
+    """README of a run. Paths are shortened to their last part, so that no machine's layout is
+    kept."""
+    command = " ".join(
+        Path(word).name if "/" in word else f"'{word}'" if " " in word else word for word in given
+    )
     facts = {
         "command": f"`bench/one_tree.py {command}`",
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
@@ -117,14 +152,16 @@ def provenance(given: list[str], options: argparse.Namespace, build: str) -> str
         **{package: installed(package) for package in PACKAGES},
     }
     lines = "".join(f"- {name}: {value}\n" for name, value in facts.items())
-    return f"# A benchmark run\n\n`summary.md` holds the tables, `raw.csv` every single number.\n\n{lines}"
+    return f"# A benchmark run\n\n`summary.md` has the tables, `raw.csv` all numbers.\n\n{lines}"
 
 
 def main(given: list[str]) -> int:
     options = arguments(given)
     failed = 0 if options.tables else run(options)
     lines = [line for line in cache.read(options.cells).values() if line["limit"] == options.rows]
-    lines = [line for line in lines if line["size"] in options.sizes and line["set"] in options.sets]
+    lines = [
+        line for line in lines if line["size"] in options.sizes and line["set"] in options.sets
+    ]
     text = summary(lines, trial=options.rows is not None)
     print(text)
     if options.out:
@@ -135,7 +172,10 @@ def main(given: list[str]) -> int:
             for line in lines
             for name, value in line["found"].items()
         ]
-        write(pd.DataFrame(raw, columns=[*place, "quantity", "value"]).to_csv(index=False), options.out / "raw.csv")
+        write(
+            pd.DataFrame(raw, columns=[*place, "quantity", "value"]).to_csv(index=False),
+            options.out / "raw.csv",
+        )
         builds = sorted({line["build"] for line in lines if line["build"]})
         write(provenance(given, options, ", ".join(builds)), options.out / "README.md")
         write(text, options.out / "summary.md")

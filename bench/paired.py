@@ -1,6 +1,8 @@
-"""Two contenders on the same splits: how much better the first is, how surely, and how often. Positive is better.
+"""Two contenders on the same splits: how much better the first is, how surely, and how often.
+Positive is better.
 
-The splits of a set overlap in their training rows, so that standard errors and p-values are on the small side.
+The splits of a set overlap in their training rows, so that standard errors and p-values are on the
+small side.
 """
 
 import math
@@ -10,10 +12,12 @@ import numpy as np
 
 
 def signed_rank(values: np.ndarray) -> float:
-    """The share of all signs that these values may have whose sum of ranks lies as far from the middle, or farther.
+    """The share of all signs that these values may have whose sum of ranks lies as far from the
+    middle, or farther.
 
-    Sums are counted value by value, so that this is exact with ties and many values too, where scipy's `wilcoxon` goes
-    through all signs or takes a normal distribution. Ranks of ties may be halves: all of them are doubled.
+    Sums are counted value by value, so that this is exact with ties and many values too, where
+    scipy's `wilcoxon` goes through all signs or takes a normal distribution. Ranks of ties may be
+    halves: all of them are doubled.
     """
     from scipy.stats import rankdata
 
@@ -41,7 +45,11 @@ class Gap:
     @property
     def error(self) -> float:
         """Standard error of the mean."""
-        return float(self.each.std(ddof=1) / math.sqrt(len(self.each))) if len(self.each) > 1 else math.nan
+        return (
+            float(self.each.std(ddof=1) / math.sqrt(len(self.each)))
+            if len(self.each) > 1
+            else math.nan
+        )
 
     @property
     def counts(self) -> tuple[int, int, int]:
@@ -51,9 +59,11 @@ class Gap:
 
     @property
     def p_value(self) -> float:
-        """Wilcoxon's signed-rank test, two-sided, equal splits left out; not a number where nothing was measured.
+        """Wilcoxon's signed-rank test, two-sided, equal splits left out; not a number where nothing
+        was measured.
 
-        Differences of shares are multiples of one row. They are rounded, so that equal ones get equal ranks.
+        Differences of shares are multiples of one row. They are rounded, so that equal ones get
+        equal ranks.
         """
         moved = np.round(self.each, 9)
         return signed_rank(moved[moved != 0]) if len(moved) else math.nan
@@ -75,7 +85,11 @@ class Gap:
     def told(self) -> str:
         """Mean and its error, wins-ties-losses, and the p-value."""
         spread = f" ± {self.error:.2f}" if math.isfinite(self.error) else ""
-        return f"{self.mean:+.2f}{spread} ({self.record()}; {self.chance()})" if len(self.each) else "-"
+        return (
+            f"{self.mean:+.2f}{spread} ({self.record()}; {self.chance()})"
+            if len(self.each)
+            else "-"
+        )
 
     def __str__(self) -> str:
         if not len(self.each):

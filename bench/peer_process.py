@@ -1,6 +1,8 @@
-"""The child process of one peer: a job as JSON on stdin, one JSON object as the last line of stdout.
+"""The child process of one peer: a job as JSON on stdin, one JSON object as the last line of
+stdout.
 
-A process of its own per measurement keeps peak memory, thread pools and warm caches of one peer away from the next.
+A process of its own per measurement keeps peak memory, thread pools and warm caches of one peer
+away from the next.
 """
 
 import json
@@ -16,7 +18,8 @@ from shape import Shape
 
 
 def memory(field: str) -> int:
-    """Bytes of a /proc/self/status field: VmRSS now, VmHWM at the peak (unlike ru_maxrss, not inherited on fork)."""
+    """Bytes of a /proc/self/status field: VmRSS now, VmHWM at the peak (unlike ru_maxrss, not
+    inherited on fork)."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith(field + ":"):
             return int(line.split()[1]) * 1024
@@ -24,7 +27,8 @@ def memory(field: str) -> int:
 
 
 def train(job: dict) -> dict:
-    """Bin and train on an array that is already in memory; score it afterwards, outside the measured part."""
+    """Bin and train on an array that is already in memory; score it afterwards, outside the
+    measured part."""
     peer = PEERS[job["peer"]](Shape(**job["shape"]))
     imported = memory("VmRSS")
     with np.load(job["train"]) as stored:
@@ -55,7 +59,8 @@ def train(job: dict) -> dict:
 
 
 def predict(job: dict) -> dict:
-    """The best of PASSES passes over the rows, for each way the peer has; the model is already loaded."""
+    """The best of PASSES passes over the rows, for each way the peer has; the model is already
+    loaded."""
     peer = PEERS[job["peer"]](Shape(**job["shape"]))
     peer.load(Path(job["model"]))
     with np.load(job["rows"]) as stored:

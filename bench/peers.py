@@ -1,9 +1,11 @@
-"""The four peers behind one face: bin, train, save, load, and the ways each can score a batch of rows.
+"""The four peers behind one face: bin, train, save, load, and the ways each can score a batch of
+rows.
 
-A way is a pair: what has to be built from the array first, and the scoring itself. It is built anew for every pass,
-because XGBoost remembers the predictions of a DMatrix it has seen.
+A way is a pair: what has to be built from the array first, and the scoring itself. It is built anew
+for every pass, because XGBoost remembers the predictions of a DMatrix it has seen.
 
-Libraries are imported inside the constructors, so that a child process loads only the one it measures.
+Libraries are imported inside the constructors, so that a child process loads only the one it
+measures.
 """
 
 import pickle
@@ -21,7 +23,8 @@ PASSES = 3  # how often a batch is scored for one measurement, by every contende
 
 
 def best_pass(build: Callable, call: Callable) -> float:
-    """Seconds of the fastest of PASSES calls; what it is called with is built each time, untimed."""
+    """Seconds of the fastest of PASSES calls; what it is called with is built each time,
+    untimed."""
     passes = []
     for _ in range(PASSES):
         batch = build()
@@ -40,7 +43,11 @@ class XGBoost:
         import xgboost
 
         self.lib, self.shape = xgboost, shape
-        objective = {"regression": "reg:squarederror", "binary": "binary:logistic", "multiclass": "multi:softprob"}
+        objective = {
+            "regression": "reg:squarederror",
+            "binary": "binary:logistic",
+            "multiclass": "multi:softprob",
+        }
         self.params = {
             "objective": objective[shape.task],
             "tree_method": "hist",
@@ -54,7 +61,11 @@ class XGBoost:
         if shape.task == "multiclass":
             self.params["num_class"] = shape.classes
         if shape.equal:
-            equal = {"lambda": shape.l2, "min_child_weight": shape.min_child_weight, "max_bin": shape.bins}
+            equal = {
+                "lambda": shape.l2,
+                "min_child_weight": shape.min_child_weight,
+                "max_bin": shape.bins,
+            }
             self.params.update(equal)
 
     def bin(self, x: np.ndarray, y: np.ndarray) -> None:
@@ -75,7 +86,10 @@ class XGBoost:
 
     def ways(self, x: np.ndarray) -> Ways:
         return {
-            "array": (lambda: x, lambda rows: self.model.inplace_predict(rows, predict_type="margin")),
+            "array": (
+                lambda: x,
+                lambda rows: self.model.inplace_predict(rows, predict_type="margin"),
+            ),
             "prepared": (
                 lambda: self.lib.DMatrix(x, nthread=self.shape.threads),
                 lambda rows: self.model.predict(rows, output_margin=True),
@@ -168,7 +182,9 @@ class CatBoost:
             )
 
     def bin(self, x: np.ndarray, y: np.ndarray) -> None:
-        self.data = self.lib.Pool(x, y, thread_count=self.shape.threads)  # its bins are made inside `fit`
+        self.data = self.lib.Pool(
+            x, y, thread_count=self.shape.threads
+        )  # its bins are made inside `fit`
 
     def train(self) -> None:
         self.model = self.lib.CatBoost(self.params).fit(self.data)
@@ -193,7 +209,8 @@ class CatBoost:
 
 
 class Sklearn:
-    """scikit-learn's histogram booster; OMP_NUM_THREADS sets its threads, and it has no minimum child weight."""
+    """scikit-learn's histogram booster; OMP_NUM_THREADS sets its threads, and it has no minimum
+    child weight."""
 
     suffix = ".pickle"
 
@@ -210,7 +227,11 @@ class Sklearn:
             "random_state": 0,
         }
         if shape.equal:
-            options |= {"l2_regularization": shape.l2, "min_samples_leaf": 1, "max_bins": shape.bins}
+            options |= {
+                "l2_regularization": shape.l2,
+                "min_samples_leaf": 1,
+                "max_bins": shape.bins,
+            }
         self.shape, self.model = shape, getattr(ensemble, f"HistGradientBoosting{kind}")(**options)
 
     def bin(self, x: np.ndarray, y: np.ndarray) -> None:
@@ -226,9 +247,16 @@ class Sklearn:
         self.model = pickle.loads(path.read_bytes())
 
     def ways(self, x: np.ndarray) -> Ways:
-        raw = self.model.predict if self.shape.task == "regression" else self.model.decision_function
+        raw = (
+            self.model.predict if self.shape.task == "regression" else self.model.decision_function
+        )
         return {"array": (lambda: x, raw)}
 
 
 PEERS = {"lightgbm": LightGBM, "xgboost": XGBoost, "catboost": CatBoost, "sklearn": Sklearn}
-PACKAGES = {"lightgbm": "lightgbm", "xgboost": "xgboost-cpu", "catboost": "catboost", "sklearn": "scikit-learn"}
+PACKAGES = {
+    "lightgbm": "lightgbm",
+    "xgboost": "xgboost-cpu",
+    "catboost": "catboost",
+    "sklearn": "scikit-learn",
+}

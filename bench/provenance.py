@@ -1,4 +1,5 @@
-"""What a record says about its making: the answer of a command, the version of a package, the machine."""
+"""What a record says about its making: the answer of a command, the version of a package, the
+machine."""
 
 import subprocess
 from importlib.metadata import PackageNotFoundError, version
@@ -10,7 +11,9 @@ ROOT = Path(__file__).resolve().parent.parent
 def said(command: list) -> str:
     """One line of output of a command, or a dash: the record must not fail for want of git."""
     try:
-        done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [str(part) for part in command], capture_output=True, text=True, check=True
+        )
         return done.stdout.strip() or "-"
     except (OSError, subprocess.CalledProcessError):
         return "-"

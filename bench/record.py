@@ -10,8 +10,11 @@ COLUMNS = ["experiment", "dataset", "contender", "threads", "round", "quantity",
 
 
 def wide(frame: pd.DataFrame, how: str) -> pd.DataFrame:
-    """Contenders down, quantities across, each cell the `how` (min, median, mean) of its measurements."""
-    return frame.pivot_table(index="contender", columns="quantity", values="value", aggfunc=how, sort=False)
+    """Contenders down, quantities across, each cell the `how` (min, median, mean) of its
+    measurements."""
+    return frame.pivot_table(
+        index="contender", columns="quantity", values="value", aggfunc=how, sort=False
+    )
 
 
 def at(table: pd.DataFrame, contender: str, quantity: str) -> float:
@@ -21,7 +24,8 @@ def at(table: pd.DataFrame, contender: str, quantity: str) -> float:
 
 
 def spread(values: pd.Series) -> tuple[float, float]:
-    """Mean and its standard error over splits or rounds; of a single one the error is not a number."""
+    """Mean and its standard error over splits or rounds; of a single one the error is not a
+    number."""
     return float(values.mean()), float(values.sem()) if len(values) > 1 else math.nan
 
 
@@ -31,7 +35,8 @@ def ratio(ours: float, theirs: float) -> float:
 
 
 def rotate(items: list, by: int) -> list:
-    """The same items, starting later: over the rounds every contender runs after every other one."""
+    """The same items, starting later: over the rounds every contender runs after every other
+    one."""
     by %= max(1, len(items))
     return items[by:] + items[:by]
 

@@ -1,12 +1,14 @@
-"""Every table and figure again: what papers say, what comes out here, and the libraries people use on the same rows.
+"""Every table and figure again: what papers say, what comes out here, and the libraries people use
+on the same rows.
 
-    bench/.venv/bin/python bench/reproduce.py EXPERIMENT --data DIR --out DIR [--repeats N] [--quick]
+bench/.venv/bin/python bench/reproduce.py EXPERIMENT --data DIR --out DIR [--repeats N] [--quick]
 
-EXPERIMENT is `boosting` (Rao 2022), `tree` (Jun, Cho, Lee 2012), `tuning` (Makino and Kita 2024), `small-models`, or
-`all`. `--out` gets summary.md, README.md, raw.csv and the figures. Cells are kept in `cells.jsonl` there, or in the
-file given with `--cells`: a run that was stopped goes on where it was, and `--tables` writes the page without
-measuring. `--known` takes the cells of a page that is there already from its raw.csv. `--quick` is a trial of the
-harness on generated and packaged data. Data that is not there is skipped; it is said where to get it.
+EXPERIMENT is `boosting` (Rao 2022), `tree` (Jun, Cho, Lee 2012), `tuning` (Makino and Kita 2024),
+`small-models`, or `all`. `--out` gets summary.md, README.md, raw.csv and the figures. Cells are
+kept in `cells.jsonl` there, or in the file given with `--cells`: a run that was stopped goes on
+where it was, and `--tables` writes the page without measuring. `--known` takes the cells of a page
+that is there already from its raw.csv. `--quick` is a trial of the harness on generated and
+packaged data. Data that is not there is skipped; it is said where to get it.
 """
 
 import argparse
@@ -17,7 +19,17 @@ from types import ModuleType
 
 from equal.contenders import SIZES, variant
 from equal.sets import SETS
-from evidence import boosting, boosting_tables, page, raw, small_models, tree, tree_tables, tuning, tuning_tables
+from evidence import (
+    boosting,
+    boosting_tables,
+    page,
+    raw,
+    small_models,
+    tree,
+    tree_tables,
+    tuning,
+    tuning_tables,
+)
 from evidence.measuring import known_cells, measure
 from evidence.request import Request, say
 
@@ -30,7 +42,12 @@ EXPERIMENTS: dict[str, tuple[ModuleType, ModuleType]] = {
     "small-models": (small_models, small_models),
 }
 KNOWN_SETS = {"boosting": SETS, "tree": tree.SETS, "tuning": tuning.METRICS, "small-models": SETS}
-KNOWN_SIZES = {"boosting": (boosting.SIZE,), "tree": (tree.SIZE,), "tuning": tuning.RANGES, "small-models": SIZES}
+KNOWN_SIZES = {
+    "boosting": (boosting.SIZE,),
+    "tree": (tree.SIZE,),
+    "tuning": tuning.RANGES,
+    "small-models": SIZES,
+}
 QUICK_ROWS, TUNING_ROWS = 600, 1000
 
 
@@ -38,26 +55,70 @@ def arguments(given: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("experiment", choices=[*EXPERIMENTS, "all"])
     parser.add_argument("--data", type=Path, metavar="DIR", help="directory with the data sets")
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="where the page goes")
-    parser.add_argument("--repeats", type=int, metavar="N", help="splits, repetitions or seeds (default: the paper's)")
-    parser.add_argument("--quick", action="store_true", help="a trial of the harness, not a result; needs no data")
-    parser.add_argument("--cells", type=Path, metavar="FILE", help="results measured once (default: OUT/cells.jsonl)")
-    parser.add_argument("--binary", type=Path, default=RELEASE / "swarmwood", metavar="PATH", help="our binary")
-    parser.add_argument("--known", type=Path, metavar="RAW", help="raw.csv of a page: its cells count as measured")
-    judge = RELEASE / "examples" / "evaluate_configs"
-    parser.add_argument("--judge", type=Path, default=judge, metavar="PATH", help="judge of others' tuners")
-    parser.add_argument("--scratch", type=Path, default=HERE / "runs" / "scratch", help="prepared rows and models")
-    for name, what in (("sets", "data sets"), ("sizes", "sizes, or ranges of tuning")):
-        parser.add_argument(f"--{name}", metavar="NAMES", help=f"only these {what}, comma-separated")
-    parser.add_argument("--contenders", metavar="NAMES", help="measure only these, separated by semicolons")
     parser.add_argument(
-        "--variant", action="append", default=[], metavar="NAME=FLAGS", help="the search with more flags"
+        "--out", type=Path, required=True, metavar="DIR", help="where the page goes"
     )
-    parser.add_argument("--rows", type=int, help="at most so many rows: a trial; of tuning the sample (default: 1000)")
-    parser.add_argument("--workers", type=int, default=1, help="cells at a time (default: 1; more: no times)")
-    parser.add_argument("--busy", action="store_true", help="other work runs on this machine: take and tell no times")
-    parser.add_argument("--tables", action="store_true", help="measure nothing, write the page of what is known")
-    parser.add_argument("--note", action="append", default=[], metavar="TEXT", help="a line for how it was made")
+    parser.add_argument(
+        "--repeats",
+        type=int,
+        metavar="N",
+        help="splits, repetitions or seeds (default: the paper's)",
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="a trial of the harness, not a result; needs no data"
+    )
+    parser.add_argument(
+        "--cells",
+        type=Path,
+        metavar="FILE",
+        help="results measured once (default: OUT/cells.jsonl)",
+    )
+    parser.add_argument(
+        "--binary", type=Path, default=RELEASE / "swarmwood", metavar="PATH", help="our binary"
+    )
+    parser.add_argument(
+        "--known", type=Path, metavar="RAW", help="raw.csv of a page: its cells count as measured"
+    )
+    judge = RELEASE / "examples" / "evaluate_configs"
+    parser.add_argument(
+        "--judge", type=Path, default=judge, metavar="PATH", help="judge of others' tuners"
+    )
+    parser.add_argument(
+        "--scratch", type=Path, default=HERE / "runs" / "scratch", help="prepared rows and models"
+    )
+    for name, what in (("sets", "data sets"), ("sizes", "sizes, or ranges of tuning")):
+        parser.add_argument(
+            f"--{name}", metavar="NAMES", help=f"only these {what}, comma-separated"
+        )
+    parser.add_argument(
+        "--contenders", metavar="NAMES", help="measure only these, separated by semicolons"
+    )
+    parser.add_argument(
+        "--variant",
+        action="append",
+        default=[],
+        metavar="NAME=FLAGS",
+        help="the search with more flags",
+    )
+    parser.add_argument(
+        "--rows",
+        type=int,
+        help="at most so many rows: a trial; of tuning the sample (default: 1000)",
+    )
+    parser.add_argument(
+        "--workers", type=int, default=1, help="cells at a time (default: 1; more: no times)"
+    )
+    parser.add_argument(
+        "--busy",
+        action="store_true",
+        help="other work runs on this machine: take and tell no times",
+    )
+    parser.add_argument(
+        "--tables", action="store_true", help="measure nothing, write the page of what is known"
+    )
+    parser.add_argument(
+        "--note", action="append", default=[], metavar="TEXT", help="a line for how it was made"
+    )
     options = parser.parse_args(given)
     check(options, parser)
     return options
@@ -72,7 +133,10 @@ def check(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
             parser.error(f"--{flag} belongs to one experiment; name it instead of all")
         unknown = [name for name in names if name not in known[options.experiment]] if names else []
         if unknown:
-            parser.error(f"--{flag}: unknown {', '.join(unknown)}; known are {', '.join(known[options.experiment])}")
+            parser.error(
+                f"--{flag}: unknown {', '.join(unknown)}; "
+                f"known are {', '.join(known[options.experiment])}"
+            )
         setattr(options, flag, names)
     options.contenders = tuple(options.contenders.split(";")) if options.contenders else ()
     if options.known and options.experiment == "all":
@@ -86,11 +150,17 @@ def check(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
     known = made | set(known_contenders(options.experiment))
     unknown = [name for name in options.contenders if name not in known]
     if unknown:
-        parser.error(f"--contenders: unknown {', '.join(unknown)}; known are {'; '.join(sorted(known))}")
+        parser.error(
+            f"--contenders: unknown {', '.join(unknown)}; known are {'; '.join(sorted(known))}"
+        )
     if not (options.quick or options.tables) and not (options.data and options.data.is_dir()):
-        parser.error("--data: name the directory that holds the data sets, or try --quick, which needs none")
+        parser.error(
+            "--data: name the directory that holds the data sets, or try --quick, which needs none"
+        )
     if not options.tables and not options.binary.is_file():
-        parser.error(f"--binary {options.binary}: no such file; build it with `cargo build --release`")
+        parser.error(
+            f"--binary {options.binary}: no such file; build it with `cargo build --release`"
+        )
     if options.repeats is not None and options.repeats < 1:
         parser.error("--repeats must be at least 1")
 
@@ -108,7 +178,11 @@ def known_contenders(experiment: str) -> tuple[str, ...]:
 def request_of(options: argparse.Namespace, experiment: str) -> Request:
     """The request for one experiment; of `all` each has a folder of its own."""
     out = options.out / experiment if options.experiment == "all" else options.out
-    build = hashlib.sha256(options.binary.read_bytes()).hexdigest()[:12] if options.binary.is_file() else ""
+    build = (
+        hashlib.sha256(options.binary.read_bytes()).hexdigest()[:12]
+        if options.binary.is_file()
+        else ""
+    )
     is_limited = options.quick and experiment in ("boosting", "small-models")
     return Request(
         experiment=experiment,
@@ -125,7 +199,9 @@ def request_of(options: argparse.Namespace, experiment: str) -> Request:
         busy=options.busy or options.workers > 1,
         tables=options.tables,
         workers=options.workers,
-        rows=None if experiment == "tuning" else options.rows or (QUICK_ROWS if is_limited else None),
+        rows=None
+        if experiment == "tuning"
+        else options.rows or (QUICK_ROWS if is_limited else None),
         sample=options.rows or TUNING_ROWS,
         sets=options.sets,
         sizes=options.sizes,
@@ -139,7 +215,11 @@ def reproduce(request: Request, given: list[str], notes: list[str]) -> int:
     cells, tables = EXPERIMENTS[request.experiment]
     failures = [] if request.tables else measure(request, cells.plan(request))
     lines = [line for line in known_cells(request).values() if line.get("limit") == request.rows]
-    lines = [line for line in lines if request.wants("sets", line["set"]) and cells.asked_for(line, request)]
+    lines = [
+        line
+        for line in lines
+        if request.wants("sets", line["set"]) and cells.asked_for(line, request)
+    ]
     lines = page.in_order(lines)
     told = tables.tell(lines, request)
     path = page.store(request, told, lines, given, failures, notes)

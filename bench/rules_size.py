@@ -1,11 +1,13 @@
 """How much shorter are rules than the paths of a tree? Conditions before and after, on real data.
 
-    python3 bench/rules_size.py --data DIR --binary PATH [--splits 5] [--method swarm-tree | --train="--method ..."]
+python3 bench/rules_size.py --data DIR --binary PATH [--splits 5] [--method swarm-tree |
+--train="--method ..."]
 
-Two thirds of the rows of every set of `DIR` that is there are drawn `--splits` times; one tree of 8 and one of 16
-leaves is trained on them, and `swarmwood rules` counts the conditions of the tree's paths and of the rules. Then the
-rules, as a Python function, decide all rows of the set, and are compared with what the model predicts. Numbers become
-two classes at a value of the table below. Needs nothing but Python.
+Two thirds of the rows of every set of `DIR` that is there are drawn `--splits` times; one tree of 8
+and one of 16 leaves is trained on them, and `swarmwood rules` counts the conditions of the tree's
+paths and of the rules. Then the rules, as a Python function, decide all rows of the set, and are
+compared with what the model predicts. Numbers become two classes at a value of the table below.
+Needs nothing but Python.
 """
 
 import argparse
@@ -62,12 +64,27 @@ def said(binary: Path, *words: str | Path) -> str:
     return subprocess.run([binary, *words], check=True, capture_output=True, text=True).stdout
 
 
-def sizes(binary: Path, rows: Path, leaves: int, train: str, model: Path) -> tuple[int, int, int, int]:
+def sizes(
+    binary: Path, rows: Path, leaves: int, train: str, model: Path
+) -> tuple[int, int, int, int]:
     """Trains a tree; rules and conditions of its paths and of the rules."""
-    task = ["--target", "target", "--task", "classification", "--max-leaves", str(leaves), "--quiet"]
+    task = [
+        "--target",
+        "target",
+        "--task",
+        "classification",
+        "--max-leaves",
+        str(leaves),
+        "--quiet",
+    ]
     said(binary, "train", rows, *task, *shlex.split(train), "--out", model)
     found = json.loads(said(binary, "rules", model, "--format", "json"))
-    return found["paths"]["rules"], found["paths"]["conditions"], len(found["rules"]), found["conditions"]
+    return (
+        found["paths"]["rules"],
+        found["paths"]["conditions"],
+        len(found["rules"]),
+        found["conditions"],
+    )
 
 
 def value(text: str) -> float | str | None:
@@ -88,8 +105,13 @@ def changed(binary: Path, model: Path, whole: Path) -> tuple[int, int]:
     said(binary, "predict", model, whole, "--quiet", "--out", out)
     with whole.open(newline="") as rows, out.open(newline="") as predictions:
         pairs = list(zip(csv.DictReader(rows), csv.DictReader(predictions), strict=True))
-    by_rules = [str(scope["predict"]({name: value(field) for name, field in row.items()})) for row, _ in pairs]
-    return sum(rule != line["prediction"] for rule, (_, line) in zip(by_rules, pairs, strict=True)), len(pairs)
+    by_rules = [
+        str(scope["predict"]({name: value(field) for name, field in row.items()}))
+        for row, _ in pairs
+    ]
+    return sum(
+        rule != line["prediction"] for rule, (_, line) in zip(by_rules, pairs, strict=True)
+    ), len(pairs)
 
 
 def main() -> None:
@@ -98,13 +120,20 @@ def main() -> None:
     parser.add_argument("--binary", type=Path, required=True)
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--method", choices=METHODS, default="greedy", help="default: greedy")
-    parser.add_argument("--train", metavar="FLAGS", help="flags of `swarmwood train` instead of a method's")
+    parser.add_argument(
+        "--train", metavar="FLAGS", help="flags of `swarmwood train` instead of a method's"
+    )
     args = parser.parse_args()
     train = args.train or METHODS[args.method]
-    print("| leaves | set | paths: rules / conditions | rules / conditions | fewer conditions |\n|---|---|---|---|---|")
+    print(
+        "| leaves | set | paths: rules / conditions | rules / conditions | fewer conditions |\n"
+        "|---|---|---|---|---|"
+    )
     wrong = judged = 0
     with tempfile.TemporaryDirectory() as folder:
-        drawn, whole, model = (Path(folder) / name for name in ("rows.csv", "whole.csv", "model.json"))
+        drawn, whole, model = (
+            Path(folder) / name for name in ("rows.csv", "whole.csv", "model.json")
+        )
         for leaves in (8, 16):
             fewer = []
             for name, cut in SETS.items():

@@ -1,9 +1,11 @@
-"""How fast is the search? Particles beside XGBoost's refresh and LightGBM's refit, and a default run beside LightGBM.
+"""How fast is the search? Particles beside XGBoost's refresh and LightGBM's refit, and a default
+run beside LightGBM.
 
-    bench/.venv/bin/python bench/search_speed.py --data DIR --particles PATH --binary PATH --out DIR
+bench/.venv/bin/python bench/search_speed.py --data DIR --particles PATH --binary PATH --out DIR
 
-`--particles` is the example `particle_speed` of the learner (`cargo build --release --example particle_speed`).
-Everything is run in turns, round after round; figures are minima. Run it on an idle machine.
+`--particles` is the example `particle_speed` of the learner (`cargo build --release --example
+particle_speed`). Everything is run in turns, round after round; figures are minima. Run it on an
+idle machine.
 """
 
 import argparse
@@ -25,7 +27,8 @@ TREES, DEPTH, ROWS = 6, 5, 44_000
 
 
 def particle_peers(data: Path) -> dict[str, object]:
-    """Functions that re-fit the leaves of six trees of higgs with one thread, as each library does it."""
+    """Functions that re-fit the leaves of six trees of higgs with one thread, as each library does
+    it."""
     frame = datasets.read(data / "higgs.csv.gz").iloc[:ROWS]
     x, y = frame.drop(columns="target").to_numpy(np.float32), frame["target"].to_numpy()
     matrix = xgboost.DMatrix(x, label=y, nthread=1)
@@ -48,8 +51,9 @@ def seconds(work: object) -> float:
 
 
 def particles(example: Path, threads: int) -> dict[str, float]:
-    """Nanoseconds a row and tree of a logistic particle, evaluated alone and beside others, the share of it that a new
-    last tree costs, and how many particles all replacements of one rule in a tree cost, for a table of few rules."""
+    """Nanoseconds a row and tree of a logistic particle, evaluated alone and beside others, the
+    share of it that a new last tree costs, and how many particles all replacements of one rule in a
+    tree cost, for a table of few rules."""
     line = [example, str(ROWS), str(threads), "logistic"]
     said = subprocess.run(line, check=True, capture_output=True, text=True).stdout.splitlines()
     speed = next(line for line in said if line.startswith("logistic loss Oblivious"))
@@ -63,8 +67,11 @@ def particles(example: Path, threads: int) -> dict[str, float]:
     return {name: float(found.group(1)) for name, found in figures.items()}
 
 
-def default_runs(binary: Path, data: Path, threads: int, rounds: int, name: str, task: str) -> dict[str, float]:
-    """Least seconds of one LightGBM fit of 200 trees of 31 leaves, and of a default run, binning included in both."""
+def default_runs(
+    binary: Path, data: Path, threads: int, rounds: int, name: str, task: str
+) -> dict[str, float]:
+    """Least seconds of one LightGBM fit of 200 trees of 31 leaves, and of a default run, binning
+    included in both."""
     known = datasets.KNOWN[name]
     with tempfile.TemporaryDirectory() as folder:
         prepared, _ = datasets.prepare(known, data, Path(folder), None, None)
@@ -73,16 +80,31 @@ def default_runs(binary: Path, data: Path, threads: int, rounds: int, name: str,
         settings = {"num_leaves": 31, "num_threads": threads, "verbose": -1, "objective": task}
         took: dict[str, list[float]] = {"lightgbm": [], "swarm": []}
         for _ in range(rounds):
-            took["lightgbm"].append(seconds(lambda: lightgbm.train(settings, lightgbm.Dataset(x, label=y), 200)))
-            line = [binary, "train", prepared.csv, "--target", frame.columns[-1], "--threads", str(threads), "--json"]
+            took["lightgbm"].append(
+                seconds(lambda: lightgbm.train(settings, lightgbm.Dataset(x, label=y), 200))
+            )
+            line = [
+                binary,
+                "train",
+                prepared.csv,
+                "--target",
+                frame.columns[-1],
+                "--threads",
+                str(threads),
+                "--json",
+            ]
             out = [*line, "--quiet", "--out", Path(folder) / "model.json"]
-            told = json.loads(subprocess.run(out, check=True, capture_output=True, text=True).stdout)
+            told = json.loads(
+                subprocess.run(out, check=True, capture_output=True, text=True).stdout
+            )
             took["swarm"].append(told["seconds"]["bin"] + told["seconds"]["train"])
     return {contender: min(times) for contender, times in took.items()}
 
 
 def main(given: list[str]) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     for flag in ("--data", "--particles", "--binary", "--out"):
         parser.add_argument(flag, type=Path, required=True)
     parser.add_argument("--rounds", type=int, default=3)
@@ -94,16 +116,33 @@ def main(given: list[str]) -> int:
             figures.append(particles(options.particles, threads))
         for name, work in peers.items():
             took[name] = min(took.get(name, np.inf), seconds(work))
-    least_of = {threads: {name: min(run[name] for run in runs) for name in runs[0]} for threads, runs in own.items()}
+    least_of = {
+        threads: {name: min(run[name] for run in runs) for name in runs[0]}
+        for threads, runs in own.items()
+    }
     alone = least_of[1]["alone"]
     for name, least in took.items():
-        lines.append(f"| {name} / particle, a row and tree, 1 thread | {least * 1e9 / ROWS / TREES / alone:.0f} |")
+        lines.append(
+            f"| {name} / particle, per row and tree, 1 thread "
+            f"| {least * 1e9 / ROWS / TREES / alone:.0f} |"
+        )
     lines.append(f"| ns a row and tree of a particle, 1 thread | {alone:.2f} |")
     lines.append(f"| a new last tree / a particle | {least_of[1]['last']:.2f} |")
-    lines.append(f"| all replacements of one rule in a tree / a particle | {least_of[1]['replace']:.2f} |")
-    lines.append(f"| particles, 2 threads over 1 | {least_of[1]['beside'] / least_of[2]['beside']:.2f} |")
+    lines.append(
+        f"| all replacements of one rule in a tree / a particle | {least_of[1]['replace']:.2f} |"
+    )
+    lines.append(
+        f"| particles, 2 threads over 1 | {least_of[1]['beside'] / least_of[2]['beside']:.2f} |"
+    )
     for name, task in (("kc_house", "regression"), ("covtype_2", "binary")):
-        least = default_runs(options.binary, options.data, 2, 1 if name == "covtype_2" else options.rounds, name, task)
+        least = default_runs(
+            options.binary,
+            options.data,
+            2,
+            1 if name == "covtype_2" else options.rounds,
+            name,
+            task,
+        )
         ratio = least["swarm"] / least["lightgbm"]
         lines.append(f"| default run / LightGBM 200 x 31, {name}, 2 threads | {ratio:.1f} |")
     options.out.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,5 @@
-"""One run of the harness: its settings, what it has measured, and the few things every experiment does."""
+"""One run of the harness: its settings, what it has measured, and the few things every experiment
+does."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -36,7 +37,8 @@ class Session:
         print(text, file=sys.stderr, flush=True)
 
     def sets(self, wanted: dict[str, int | None]) -> Iterator[tuple[Dataset, int | None]]:
-        """The chosen data sets that are there, each with its row limit; a missing one is named and left out."""
+        """The chosen data sets that are there, each with its row limit; a missing one is named and
+        left out."""
         if self.only_set:
             yield self.only_set, self.rows
             return
@@ -60,13 +62,17 @@ class Session:
         return Shape(task=dataset.task, classes=data.classes, **asked)
 
     def model(self, name: str, shape: Shape) -> Path:
-        """Where the latest model of a contender is kept; data sets are measured one after the other."""
+        """Where the latest model of a contender is kept; data sets are measured one after the
+        other."""
         folder = self.scratch / "models"
         folder.mkdir(parents=True, exist_ok=True)
         return child.model_path(name, shape, folder)
 
-    def train(self, name: str, shape: Shape, train: Prepared, score: Prepared | None) -> dict[str, float]:
-        """Bin and train one contender, keep its model, and score it on other rows if there are any."""
+    def train(
+        self, name: str, shape: Shape, train: Prepared, score: Prepared | None
+    ) -> dict[str, float]:
+        """Bin and train one contender, keep its model, and score it on other rows if there are
+        any."""
         model = self.model(name, shape)
         if name == "swarmwood":
             found = child.train_ours(self.binary, shape, train, score, model)
@@ -76,13 +82,16 @@ class Session:
         return found | {"rows": train.rows}
 
     def predict(self, name: str, shape: Shape, rows: Prepared) -> dict[str, float]:
-        """Score a batch of rows with the stored model; seconds a pass for each way the contender has."""
+        """Score a batch of rows with the stored model; seconds a pass for each way the contender
+        has."""
         model = self.model(name, shape)
         if name == "swarmwood":
             return child.predict_ours(self.binary, shape, rows, model) | {"rows": rows.rows}
         return child.peer("predict", name, shape, model=model, rows=rows.npz) | {"rows": rows.rows}
 
-    def attempt(self, place: tuple[str, str, str, int, int], action: Callable[..., dict], *inputs) -> bool:
+    def attempt(
+        self, place: tuple[str, str, str, int, int], action: Callable[..., dict], *inputs
+    ) -> bool:
         """Run and record; a contender that fails is written down and does not end the run."""
         label = " ".join(map(str, place))
         try:
@@ -92,12 +101,17 @@ class Session:
             self.say(f"  FAILED {self.failures[-1]}")
             return False
         self.measured += [(*place, quantity, float(value)) for quantity, value in found.items()]
-        shown = [key for key in ("seconds.total", "seconds.array", "rmse", "accuracy", "error") if key in found]
+        shown = [
+            key
+            for key in ("seconds.total", "seconds.array", "rmse", "accuracy", "error")
+            if key in found
+        ]
         self.say(f"  {label} " + " ".join(f"{key}={found[key]:.5g}" for key in shown))
         return True
 
     def interleaved(self, contenders: list[str]) -> Iterator[tuple[int, int, str]]:
-        """(round, threads, contender) so that all contenders run side by side and none always goes first."""
+        """(round, threads, contender) so that all contenders run side by side and none always goes
+        first."""
         kept = [name for name in contenders if name in self.contenders]
         for turn in range(self.rounds):
             for threads in self.threads:

@@ -1,11 +1,13 @@
-"""What every contender is asked to train: one description, translated by each of them into its own parameters."""
+"""What every contender is asked to train: one description, translated by each of them into its own
+parameters."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A request for a model. `equal` fixes regularisation and bins too; without it a library keeps its own defaults."""
+    """A request for a model. `equal` fixes regularisation and bins too; without it a library keeps
+    its own defaults."""
 
     task: str  # regression, binary or multiclass
     classes: int = 1

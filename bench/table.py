@@ -1,4 +1,5 @@
-"""Markdown tables: numbers with the digits they deserve, columns padded so that the raw text reads as well."""
+"""Markdown tables: numbers with the digits they deserve, columns padded so that the raw text reads
+as well."""
 
 import math
 
@@ -14,15 +15,17 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def demand(what: str, value: float, sense: str, limit: float, digits: int = 3) -> list[str]:
-    """A row of the table of demands: what, measured, asked for, and whether it holds."""
+    """A row of the table of targets: what, measured value, target, and whether it is met."""
     kept = value <= limit if sense == "<=" else value >= limit
-    verdict = ("holds" if kept else "MISSED") if math.isfinite(value) else "not measured"
+    verdict = ("met" if kept else "not met") if math.isfinite(value) else "not measured"
     return [what, number(value, digits), f"{sense} {limit:g}", verdict]
 
 
 def render(header: list[str], rows: list[list[str]]) -> str:
     """A Markdown table; the first column is text and left-aligned, the others are right-aligned."""
-    widths = [max(3, *(len(row[column]) for row in [header, *rows])) for column in range(len(header))]
+    widths = [
+        max(3, *(len(row[column]) for row in [header, *rows])) for column in range(len(header))
+    ]
 
     def line(row: list[str]) -> str:
         right = [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]

@@ -1,8 +1,9 @@
 """What is asked of the swarm at each size, judged from the results.
 
-Named sets must beat the best peer by so much. No set of at least 2000 rows may be worse than our own tuned greedy by
-more than 0.2, nor worse than the best peer by more than 0.7 % of RMSE or 0.4 points of accuracy. How many splits and
-sets a line covers is part of the line, so that a partial run cannot be mistaken for a whole one.
+Named sets must beat the best peer by so much. No set of at least 2000 rows may be worse than our
+own tuned greedy by more than 0.2, nor worse than the best peer by more than 0.7 % of RMSE or 0.4
+points of accuracy. How many splits and sets a line covers is part of the line, so that a partial
+run cannot be mistaken for a whole one.
 """
 
 import math
@@ -32,26 +33,35 @@ def against(results: Results, name: str, ours: str, other: str) -> float:
 
 def covered(results: Results, names: list[str], ours: str) -> str:
     """How many of the splits that these sets should have were measured."""
-    return f"{sum(results.splits(name, ours) for name in names)} of {sum(SETS[name].splits for name in names)} splits"
+    measured = sum(results.splits(name, ours) for name in names)
+    return f"{measured} of {sum(SETS[name].splits for name in names)} splits"
 
 
 def worst(results: Results, ours: str, other: str, kind: str, limit: float, at: str) -> list[str]:
     """The set on which ours is furthest behind, among all large ones of a kind."""
-    wanted = [name for name, known in SETS.items() if known.task in TASKS[kind] and known.rows >= LARGE]
+    wanted = [
+        name for name, known in SETS.items() if known.task in TASKS[kind] and known.rows >= LARGE
+    ]
     gaps = {name: against(results, name, ours, other) for name in wanted}
     gaps = {name: gap for name, gap in gaps.items() if math.isfinite(gap)}
     lowest = min(gaps, key=gaps.__getitem__, default="none")
     against_whom = {"best": "best peer", "greedy": "tuned greedy"}.get(other, other)
     unit = "%" if kind == "regression" else "points"
-    what = f"{at}: worst {kind} set against {against_whom}, {unit} ({lowest}; {covered(results, wanted, ours)})"
+    splits = covered(results, wanted, ours)
+    what = f"{at}: worst {kind} set against {against_whom}, {unit} ({lowest}; {splits})"
     return demand(what, gaps.get(lowest, math.nan), ">=", limit)
 
 
 def mean_over_classes(results: Results, ours: str, other: str, limit: float, at: str) -> list[str]:
     """The mean over the classification sets, the extra one left out."""
-    wanted = [name for name, known in SETS.items() if known.task in TASKS["classification"] and not known.extra]
+    wanted = [
+        name
+        for name, known in SETS.items()
+        if known.task in TASKS["classification"] and not known.extra
+    ]
     gaps = [gap for name in wanted if math.isfinite(gap := against(results, name, ours, other))]
-    what = f"{at}: mean over classification sets against {other}, points ({covered(results, wanted, ours)})"
+    splits = covered(results, wanted, ours)
+    what = f"{at}: mean over classification sets against {other}, points ({splits})"
     return demand(what, statistics.fmean(gaps) if gaps else math.nan, ">=", limit)
 
 
@@ -74,9 +84,17 @@ def demands(results: Results, size: str, ours: str) -> list[list[str]]:
 
 
 def total_leaves(results: Results, ours: str) -> list[list[str]]:
-    """Level with regularised greedy forest: not worse on the mean of the regression sets, and nowhere far behind."""
-    wanted = [name for name, known in SETS.items() if known.task == "regression" and not known.extra]
+    """Level with regularised greedy forest: not worse on the mean of the regression sets, and
+    nowhere far behind."""
+    wanted = [
+        name for name, known in SETS.items() if known.task == "regression" and not known.extra
+    ]
     gaps = [gap for name in wanted if math.isfinite(gap := against(results, name, ours, "rgf"))]
     mean = statistics.fmean(gaps) if gaps else math.nan
-    what = f"192 leaves: mean over regression sets against rgf, % ({covered(results, wanted, ours)})"
-    return [demand(what, mean, ">=", 0.0), worst(results, ours, "rgf", "regression", -0.7, "192 leaves")]
+    what = (
+        f"192 leaves: mean over regression sets against rgf, % ({covered(results, wanted, ours)})"
+    )
+    return [
+        demand(what, mean, ">=", 0.0),
+        worst(results, ours, "rgf", "regression", -0.7, "192 leaves"),
+    ]

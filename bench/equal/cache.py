@@ -1,6 +1,8 @@
-"""Results that were measured once: a file with one JSON object a line, to which lines are only ever added.
+"""Results that were measured once: a file with one JSON object a line, to which lines are only ever
+added.
 
-The newest line of a key counts. Several runs may add to one file at a time, since a line is one write.
+The newest line of a key counts. Several runs may add to one file at a time, since a line is one
+write.
 """
 
 import json
@@ -17,7 +19,8 @@ def key(line: dict) -> tuple:
 
 
 def read(path: Path) -> dict[tuple, dict]:
-    """The newest line of every key. A last line that was cut off when a run was killed is passed over."""
+    """The newest line of every key. A last line that was cut off when a run was killed is passed
+    over."""
     found = {}
     for text in path.read_text().splitlines() if path.is_file() else []:
         try:
@@ -41,8 +44,11 @@ def add(path: Path, line: dict) -> None:
 
 
 def quantities(line: dict) -> Iterable[tuple[str, float]]:
-    """The metrics (log loss and AUC of the setting chosen by log loss), leaves and time where they are known."""
-    shown = line["metrics"] | {name: value for name, value in line.get("by_loss", {}).items() if name != "accuracy"}
+    """The metrics (log loss and AUC of the setting chosen by log loss), leaves and time where they
+    are known."""
+    shown = line["metrics"] | {
+        name: value for name, value in line.get("by_loss", {}).items() if name != "accuracy"
+    }
     for name in METRICS:
         if name in shown:
             yield name, shown[name]

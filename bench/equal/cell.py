@@ -1,4 +1,5 @@
-"""One split of one set: the rows that every contender trains, tunes and is judged on, as arrays and as CSV files."""
+"""One split of one set: the rows that every contender trains, tunes and is judged on, as arrays and
+as CSV files."""
 
 import os
 from dataclasses import dataclass
@@ -15,7 +16,8 @@ INNER_SEED = 1000  # keeps the inner divisions apart from the outer ones
 
 @dataclass(frozen=True)
 class Cell:
-    """Training and test rows (80/20), and the training rows divided again (80/20) into `fit` and `valid`."""
+    """Training and test rows (80/20), and the training rows divided again (80/20) into `fit` and
+    `valid`."""
 
     name: str
     split: int
@@ -41,7 +43,8 @@ class Cell:
 
     @lru_cache(maxsize=8)  # noqa: B019  a process works on few cells at a time
     def csv(self, part: str) -> Path:
-        """The part as a file, written once by each process: to the side and renamed, as others may be reading it."""
+        """The part as a file, written once by each process: to the side and renamed, as others may
+        be reading it."""
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / f"{part}{self.split}.csv"
         aside = path.with_suffix(f".{os.getpid()}.part")
@@ -59,6 +62,7 @@ class Cell:
 
 @lru_cache(maxsize=2)
 def cell(name: str, split: int, data: Path, scratch: Path, limit: int | None) -> Cell:
-    """The cell; the last ones stay in memory because one contender after the other asks for them."""
+    """The cell; the last ones stay in memory because one contender after the other asks for
+    them."""
     folder = scratch / "equal" / (name if limit is None else f"{name}-{limit}")
     return Cell(name, split, load(name, data, limit), folder)

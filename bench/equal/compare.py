@@ -1,6 +1,7 @@
 """What was measured at one size, and how much better one contender is than another.
 
-Positive is better. Errors (RMSE, log loss) are compared in percent of the other's, shares (accuracy, AUC) in points.
+Positive is better. Errors (RMSE, log loss) are compared in percent of the other's, shares
+(accuracy, AUC) in points.
 """
 
 import math
@@ -28,7 +29,9 @@ class Results:
         values: dict[tuple[str, str, str], dict[int, float]] = {}
         for line in (line for line in lines if line["size"] == size):
             for quantity, value in cache.quantities(line):
-                values.setdefault((line["set"], line["contender"], quantity), {})[line["split"]] = value
+                values.setdefault((line["set"], line["contender"], quantity), {})[line["split"]] = (
+                    value
+                )
         return Results(values)
 
     def sets(self, *tasks: str) -> list[str]:
@@ -55,7 +58,8 @@ class Results:
         return Gap(100 * (1 - a / b) if LOWER_IS_BETTER[metric] else 100 * (a - b))
 
     def best_peer(self, name: str, metric: str) -> str:
-        """The best in hindsight by the mean, among those measured on the most splits; empty if there is none."""
+        """The best in hindsight by the mean, among those measured on the most splits; empty if
+        there is none."""
         splits = {peer: len(self.values.get((name, peer, metric), {})) for peer in PEERS}
         most = max(splits.values())
         sign = 1 if LOWER_IS_BETTER[metric] else -1

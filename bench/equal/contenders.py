@@ -1,15 +1,19 @@
 """Who competes, at which sizes, and how each is tuned.
 
-A tuned contender tries learning rate x lambda on the inner division and is then trained on all training rows; a library
-keeps its own defaults for everything else. A contender of ours is a command line of the binary; the swarm chooses its
-settings itself and is not tuned from outside.
+A tuned contender tries learning rate x lambda on the inner division and is then trained on all
+training rows; a library keeps its own defaults for everything else. A contender of ours is a
+command line of the binary; the swarm chooses its settings itself and is not tuned from outside.
 """
 
 import itertools
 from dataclasses import dataclass
 
 LAMBDAS = (1.0, 10.0, 50.0)
-POPULATION = {"regression": 200, "binary": 50, "multiclass": 50}  # of the swarms of Rao 2022, section 7.1
+POPULATION = {
+    "regression": 200,
+    "binary": 50,
+    "multiclass": 50,
+}  # of the swarms of Rao 2022, section 7.1
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,8 @@ BOOSTERS = ("1", "2", "4", "6", "16", "64")
 
 @dataclass(frozen=True)
 class Contender:
-    """`library` is a peer's class in `peers.py`, or `rgf`, or `ours`; `flags` are words of our command line."""
+    """`library` is a peer's class in `peers.py`, or `rgf`, or `ours`; `flags` are words of our
+    command line."""
 
     name: str
     library: str
@@ -59,19 +64,38 @@ class Contender:
             return [{}]
         if self.library == "rgf":
             return [{"l2": l2} for l2 in (1.0, 0.1, 0.01)]
-        return [{"learning_rate": rate, "lambda": l2} for rate, l2 in itertools.product(size.rates, LAMBDAS)]
+        return [
+            {"learning_rate": rate, "lambda": l2}
+            for rate, l2 in itertools.product(size.rates, LAMBDAS)
+        ]
 
     def words(self, size: Size, setting: dict[str, float]) -> list[str]:
-        """The part of our command line that makes this contender: flags with their places filled, then the setting."""
+        """The part of our command line that makes this contender: flags with their places filled,
+        then the setting."""
         places = {"trees": size.trees, "leaves": size.leaves}
         flags = self.flags if not size.total else TOTAL
         words = [word.format(**places, total=size.total) for word in flags]
-        return words + [str(part) for name, value in setting.items() for part in (f"--{name.replace('_', '-')}", value)]
+        return words + [
+            str(part)
+            for name, value in setting.items()
+            for part in (f"--{name.replace('_', '-')}", value)
+        ]
 
 
 SWARM = ("--method", "swarm", "--trees", "{trees}", "--max-leaves", "{leaves}")
 TOTAL = ("--method", "swarm", "--total-leaves", "{total}")
-GREEDY = ("--method", "greedy", "--growth", "leaf", "--depth", "0", "--trees", "{trees}", "--max-leaves", "{leaves}")
+GREEDY = (
+    "--method",
+    "greedy",
+    "--growth",
+    "leaf",
+    "--depth",
+    "0",
+    "--trees",
+    "{trees}",
+    "--max-leaves",
+    "{leaves}",
+)
 CONTENDERS = {
     known.name: known
     for known in [
@@ -88,7 +112,8 @@ PEERS = ("xgboost", "xgboost-leaf", "lightgbm", "catboost")
 
 
 def variant(text: str) -> Contender:
-    """A contender from `NAME=FLAGS`: what the swarm is told beside the size, for instance `short=--budget 100`."""
+    """A contender from `NAME=FLAGS`: what the swarm is told beside the size, for instance
+    `short=--budget 100`."""
     name, equals, flags = text.partition("=")
     if not equals or not name or (name in CONTENDERS and name != "swarm"):
         raise ValueError(f"--variant '{text}': give NAME=FLAGS with a name that is not taken")

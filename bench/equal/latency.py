@@ -1,6 +1,8 @@
-"""How long a row takes to be predicted, in nanoseconds: a batch on one thread, the best of a few passes.
+"""How long a row takes to be predicted, in nanoseconds: a batch on one thread, the best of a few
+passes.
 
-A peer scores an array in memory; ours is the time that the binary reports for prediction alone, without reading.
+A peer scores an array in memory; ours is the time that the binary reports for prediction alone,
+without reading.
 """
 
 import os

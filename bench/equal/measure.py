@@ -1,8 +1,9 @@
-"""The measurement of one contender on one cell: tune on the inner division, train on all training rows, judge.
+"""The measurement of one contender on one cell: tune on the inner division, train on all training
+rows, judge.
 
-Of the settings the one with the lowest RMSE or the highest accuracy on the inner validation rows is taken; equal
-accuracies are parted by log loss. For log loss and AUC the setting with the lowest log loss is taken, which may be
-another one. Every fit runs on one thread.
+Of the settings the one with the lowest RMSE or the highest accuracy on the inner validation rows is
+taken; equal accuracies are parted by log loss. For log loss and AUC the setting with the lowest log
+loss is taken, which may be another one. Every fit runs on one thread.
 """
 
 import json
@@ -90,9 +91,11 @@ class PeerFits:
 
 
 class ForestFits:
-    """Regularised greedy forest (Johnson and Zhang 2014): at most so many leaves, in as many trees as it likes.
+    """Regularised greedy forest (Johnson and Zhang 2014): at most so many leaves, in as many trees
+    as it likes.
 
-    The library works with files of fixed names in the temporary directory, so every process gets its own.
+    The library works with files of fixed names in the temporary directory, so every process gets
+    its own.
     """
 
     def __init__(self, job: Job, rows: Cell):
@@ -107,14 +110,16 @@ class ForestFits:
         total = SIZES[self.job.size].total
         model = RGFRegressor(max_leaf=total, test_interval=total, l2=setting["l2"])
         model.fit(self.rows.x(part).astype(np.float64), self.rows.y(part))
-        found = metrics.score("regression", model.predict(self.rows.x(judged).astype(np.float64)), self.rows.y(judged))
+        found = metrics.score(
+            "regression", model.predict(self.rows.x(judged).astype(np.float64)), self.rows.y(judged)
+        )
         model.cleanup()
         return found
 
 
 class OurFits:
-    """The real binary. It reports the metrics of the validation rows itself; the test rows are judged here, from raw
-    scores, by the same code as the peers'."""
+    """The real binary. It reports the metrics of the validation rows itself; the test rows are
+    judged here, from raw scores, by the same code as the peers'."""
 
     def __init__(self, job: Job, rows: Cell):
         self.job, self.rows, self.told, self.found = job, rows, {}, {}
@@ -122,20 +127,33 @@ class OurFits:
     def score(self, part: str, setting: dict[str, float], judged: str) -> dict[str, float]:
         job, task = self.job, self.rows.task
         model = self.rows.folder / f"model-{os.getpid()}.json"
-        command = [job.binary, *train_words(job.contender, job.size, task, setting, self.rows.csv(part), model)]
+        command = [
+            job.binary,
+            *train_words(job.contender, job.size, task, setting, self.rows.csv(part), model),
+        ]
         try:
             if judged == "valid":
-                return child.run([*command, "--valid", self.rows.csv("valid")], 1)["metrics"]["valid"]
+                return child.run([*command, "--valid", self.rows.csv("valid")], 1)["metrics"][
+                    "valid"
+                ]
             self.told = child.run(command, 1, limit=4 * 3600.0)
-            self.found = {"leaves": sum(len(tree["leaf"]) for tree in json.loads(model.read_text()).get("trees", []))}
+            self.found = {
+                "leaves": sum(
+                    len(tree["leaf"]) for tree in json.loads(model.read_text()).get("trees", [])
+                )
+            }
             if job.is_timed:
                 self.found["nanoseconds"] = latency.of_ours(job.binary, model, self.rows)
-            return metrics.score(task, raw_scores(job.binary, model, self.rows), self.rows.y("test"))
+            return metrics.score(
+                task, raw_scores(job.binary, model, self.rows), self.rows.y("test")
+            )
         finally:
             model.unlink(missing_ok=True)
 
 
-def train_words(contender: Contender, size: str, task: str, setting: dict, data: Path, model: Path) -> list:
+def train_words(
+    contender: Contender, size: str, task: str, setting: dict, data: Path, model: Path
+) -> list:
     """The whole command line of one fit of ours."""
     words = ["train", data, "--target", "target"]
     words += ["--task", "regression"] if task == "regression" else ["--task", "classification"]
@@ -145,7 +163,8 @@ def train_words(contender: Contender, size: str, task: str, setting: dict, data:
 
 
 def raw_scores(binary: Path, model: Path, rows: Cell) -> np.ndarray:
-    """Values, log-odds of class 1, or a column of logits for each class in the order of the codes."""
+    """Values, log-odds of class 1, or a column of logits for each class in the order of the
+    codes."""
     out = model.with_suffix(".csv")
     try:
         options = ["--raw", "--threads", 1, "--quiet", "--json", "--out", out]
@@ -159,7 +178,8 @@ def raw_scores(binary: Path, model: Path, rows: Cell) -> np.ndarray:
 
 
 def choose(task: str, found: list[dict[str, float]]) -> tuple[int, int]:
-    """The places of the best setting by RMSE or accuracy and of the best by RMSE or log loss; the first of equals."""
+    """The places of the best setting by RMSE or accuracy and of the best by RMSE or log loss; the
+    first of equals."""
     if task == "regression":
         best = min(range(len(found)), key=lambda place: found[place]["rmse"])
         return best, best
@@ -185,11 +205,19 @@ def measure(job: Job) -> dict:
     if not all(math.isfinite(value) for value in found.values()):
         raise ValueError(f"predictions that cannot be judged: {found}")
     line = {"set": job.name, "split": job.split, "size": job.size, "contender": job.contender.name}
-    line |= {"limit": job.limit, "build": job.build or built(job.contender), "rows": len(rows.table.y)}
+    line |= {
+        "limit": job.limit,
+        "build": job.build or built(job.contender),
+        "rows": len(rows.table.y),
+    }
     line |= {"metrics": found, "chosen": grid[by_metric]} | fits.found
-    line |= {"seconds": {"tune": round(tuned - started, 3), "fit": round(time.perf_counter() - tuned, 3)}}
+    line |= {
+        "seconds": {"tune": round(tuned - started, 3), "fit": round(time.perf_counter() - tuned, 3)}
+    }
     if rows.task != "regression":
-        line["by_loss"] = found if by_loss == by_metric else fits.score("train", grid[by_loss], "test")
+        line["by_loss"] = (
+            found if by_loss == by_metric else fits.score("train", grid[by_loss], "test")
+        )
         line["chosen_by_loss"] = grid[by_loss]
     if job.contender.ours and not job.contender.tuned:
         line["told"] = {name: said for name, said in fits.told.items() if name not in UNTOLD}

@@ -1,8 +1,9 @@
-"""The sets of the equal-size experiment: the seven of Rao 2022, those of Makino and Kita 2024, and two that are drawn.
+"""The sets of the equal-size experiment: the seven of Rao 2022, those of Makino and Kita 2024, and
+two that are drawn.
 
-Every contender gets the same columns. Text columns are spread into 0/1 columns for all of them, ours included: one
-column a level, or a single one where there are two levels. Values are rounded to single precision first, because that
-is what XGBoost and CatBoost keep.
+Every contender gets the same columns. Text columns are spread into 0/1 columns for all of them,
+ours included: one column a level, or a single one where there are two levels. Values are rounded to
+single precision first, because that is what XGBoost and CatBoost keep.
 """
 
 from collections.abc import Callable
@@ -22,11 +23,13 @@ DRAWN_WITH = 2022
 
 @dataclass(frozen=True)
 class Set:
-    """A question with its number of rows; either a file with the column `target`, or a function that draws the rows.
+    """A question with its number of rows; either a file with the column `target`, or a function
+    that draws the rows.
 
-    `positive` makes one class 1 and the others 0, `at_least` does so with a threshold. An `extra` set is shown and
-    guarded like the others, but does not count in means: its rows are those of another set. A `packaged` set comes with
-    scikit-learn; it is there for trials of the harness and in no list of results.
+    `positive` makes one class 1 and the others 0, `at_least` does so with a threshold. An `extra`
+    set is shown and guarded like the others, but does not count in means: its rows are those of
+    another set. A `packaged` set comes with scikit-learn; it is there for trials of the harness and
+    in no list of results.
     """
 
     name: str
@@ -55,19 +58,26 @@ class Table:
 
 
 def friedman(noise: float) -> Callable[[int], tuple[np.ndarray, np.ndarray]]:
-    """Friedman 1991, section 4.3: ten uniform features, of which five matter, and Gaussian noise."""
+    """Friedman 1991, section 4.3: ten uniform features, of which five matter, and Gaussian
+    noise."""
 
     def draw(rows: int) -> tuple[np.ndarray, np.ndarray]:
         random = np.random.default_rng(DRAWN_WITH)
         x = random.random((rows, 10))
-        signal = 10 * np.sin(np.pi * x[:, 0] * x[:, 1]) + 20 * (x[:, 2] - 0.5) ** 2 + 10 * x[:, 3] + 5 * x[:, 4]
+        signal = (
+            10 * np.sin(np.pi * x[:, 0] * x[:, 1])
+            + 20 * (x[:, 2] - 0.5) ** 2
+            + 10 * x[:, 3]
+            + 5 * x[:, 4]
+        )
         return x, signal + noise * random.standard_normal(rows)
 
     return draw
 
 
 def hastie(rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """Hastie, Tibshirani and Friedman 2009, equation 10.2: does a Gaussian point lie far from the centre?"""
+    """Hastie, Tibshirani and Friedman 2009, equation 10.2: does a Gaussian point lie far from the
+    centre?"""
     x = np.random.default_rng(DRAWN_WITH).standard_normal((rows, 10))
     return x, (np.sum(x**2, axis=1) > 9.34).astype(np.int64)
 
@@ -104,7 +114,14 @@ SETS = {
         Set("covtype_2", "binary", 58_101, "covtype.csv.gz", positive=2),
         Set("covtype_7", "multiclass", 58_101, "covtype.csv.gz", extra=True),
         Set("diabetes", "regression", 442, draw=packaged("diabetes"), extra=True, packaged=True),
-        Set("breast_cancer", "binary", 569, draw=packaged("breast_cancer"), extra=True, packaged=True),
+        Set(
+            "breast_cancer",
+            "binary",
+            569,
+            draw=packaged("breast_cancer"),
+            extra=True,
+            packaged=True,
+        ),
     ]
 }
 

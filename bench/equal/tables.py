@@ -15,36 +15,58 @@ def shown(metric: str, value: float) -> str:
 
 
 def columns(results: Results, ours: str) -> list[str]:
-    """Who stands in the main table: ours, our greedy, the peers, then whoever else was measured at this size."""
+    """Who stands in the main table: ours, our greedy, the peers, then whoever else was measured at
+    this size."""
     first = [ours, "greedy", *PEERS]
     rest = [name for name in results.contenders() if name not in first]
     return [name for name in dict.fromkeys(first + rest) if name in results.contenders()]
 
 
 def main_table(results: Results, size: str, ours: str) -> str:
-    """Means over the splits, and ours against tuned greedy and against the best peer in hindsight."""
+    """Means over the splits, and ours against tuned greedy and against the best peer in
+    hindsight."""
     names = columns(results, ours)
     rival = "rgf" if size == "192" else "best peer"
     rows = []
     for name in results.sets("regression", "binary", "multiclass"):
         metric = main_metric(name)
         best = "rgf" if size == "192" else results.best_peer(name, metric)
-        splits = f"{results.splits(name, ours)}/{max((results.splits(name, who) for who in names), default=0)}"
+        most = max((results.splits(name, who) for who in names), default=0)
+        splits = f"{results.splits(name, ours)}/{most}"
         line = [name, splits, *(shown(metric, results.mean(name, who, metric)) for who in names)]
         pairs = [(ours, "greedy"), (ours, best), ("greedy", best)]
-        rows.append([*line, best or "-", *(results.gap(name, one, other, metric).told() for one, other in pairs)])
-    header = ["set", "splits", *names, "rival", f"{ours} / greedy", f"{ours} / {rival}", f"greedy / {rival}"]
+        rows.append(
+            [
+                *line,
+                best or "-",
+                *(results.gap(name, one, other, metric).told() for one, other in pairs),
+            ]
+        )
+    header = [
+        "set",
+        "splits",
+        *names,
+        "rival",
+        f"{ours} / greedy",
+        f"{ours} / {rival}",
+        f"greedy / {rival}",
+    ]
     return render(header, rows)
 
 
 def loss_table(results: Results, ours: str) -> str:
-    """Log loss and AUC where there are classes; tuned contenders with the setting chosen by log loss."""
+    """Log loss and AUC where there are classes; tuned contenders with the setting chosen by log
+    loss."""
     rows = []
     for name in results.sets("binary", "multiclass"):
         for metric in ("logloss", "auc"):
             best = results.best_peer(name, metric)
             names = [ours, "greedy", *PEERS]
-            line = [f"{name} {metric}", *(shown(metric, results.mean(name, who, metric)) for who in names), best or "-"]
+            line = [
+                f"{name} {metric}",
+                *(shown(metric, results.mean(name, who, metric)) for who in names),
+                best or "-",
+            ]
             if any(cell != "-" for cell in line[1:-1]):
                 gaps = (results.gap(name, ours, other, metric) for other in ("greedy", best))
                 rows.append(line + [gap.told() for gap in gaps])
@@ -56,7 +78,9 @@ def seconds_table(results: Results, size: str, ours: str) -> str:
     """Seconds of a split, tuning included; whoever was measured on a busy machine was slow."""
     names = columns(results, ours)
     sets = results.sets("regression", "binary", "multiclass")
-    rows = [[name, *(number(results.mean(name, who, "seconds"), 2) for who in names)] for name in sets]
+    rows = [
+        [name, *(number(results.mean(name, who, "seconds"), 2) for who in names)] for name in sets
+    ]
     return render(["set", *names], rows)
 
 

@@ -1,4 +1,5 @@
-"""The page of `boosting`: the paper's tables and figures with ours beside them, and what is left of its claims."""
+"""The page of `boosting`: the paper's tables and figures with ours beside them, and what is left of
+its claims."""
 
 import math
 
@@ -28,11 +29,51 @@ NAMES = {
 # Tables 9 and 10: mean and deviation of accuracy, or of RMSE in the unit of the target.
 PUBLISHED_METHODS = ("cart", "sklearn", "xgboost", "catboost", "sgbdt", "sgbdt-bins", "psgbdt")
 PUBLISHED = {
-    "banknote": ((0.98, 0.01), (0.99, 0.01), (0.99, 0.01), (0.98, 0.02), (0.98, 0.02), (0.99, 0.01), (0.99, 0.01)),
-    "wine_class": ((0.70, 0.05), (0.74, 0.04), (0.74, 0.06), (0.74, 0.04), (0.74, 0.03), (0.74, 0.03), (0.75, 0.01)),
-    "covtype_2": ((0.88, 0.01), (0.90, 0.01), (0.90, 0.01), (0.87, 0.01), (0.86, 0.02), (0.87, 0.02), (0.88, 0.02)),
-    "higgs": ((0.68, 0.01), (0.69, 0.01), (0.69, 0.01), (0.68, 0.01), (0.65, 0.02), (0.66, 0.01), (0.69, 0.01)),
-    "wine_red": ((0.57, 0.05), (0.56, 0.04), (0.56, 0.05), (0.63, 0.05), (0.65, 0.04), (0.68, 0.01), (0.61, 0.01)),
+    "banknote": (
+        (0.98, 0.01),
+        (0.99, 0.01),
+        (0.99, 0.01),
+        (0.98, 0.02),
+        (0.98, 0.02),
+        (0.99, 0.01),
+        (0.99, 0.01),
+    ),
+    "wine_class": (
+        (0.70, 0.05),
+        (0.74, 0.04),
+        (0.74, 0.06),
+        (0.74, 0.04),
+        (0.74, 0.03),
+        (0.74, 0.03),
+        (0.75, 0.01),
+    ),
+    "covtype_2": (
+        (0.88, 0.01),
+        (0.90, 0.01),
+        (0.90, 0.01),
+        (0.87, 0.01),
+        (0.86, 0.02),
+        (0.87, 0.02),
+        (0.88, 0.02),
+    ),
+    "higgs": (
+        (0.68, 0.01),
+        (0.69, 0.01),
+        (0.69, 0.01),
+        (0.68, 0.01),
+        (0.65, 0.02),
+        (0.66, 0.01),
+        (0.69, 0.01),
+    ),
+    "wine_red": (
+        (0.57, 0.05),
+        (0.56, 0.04),
+        (0.56, 0.05),
+        (0.63, 0.05),
+        (0.65, 0.04),
+        (0.68, 0.01),
+        (0.61, 0.01),
+    ),
     "kc_house": (
         (1.89e5, 2.62e4),
         (1.83e5, 2.59e4),
@@ -52,7 +93,8 @@ PUBLISHED = {
         (4.21e3, 9.96e2),
     ),
 }
-# Table 11: distinct values, distinct bins, inner nodes of XGBoost's trees. Table 12: the sizes of the search spaces.
+# Table 11: distinct values, distinct bins, inner nodes of XGBoost's trees. Table 12: the sizes of
+# the search spaces.
 SWARMS = ("sgbdt", "sgbdt-bins", "psgbdt")
 CANDIDATES = {
     "banknote": (4082, 392, 61),
@@ -73,10 +115,14 @@ SPACES = {
     "wine_red": (2.0e75, 7.7e69, 4.8e50),
 }
 TITLE = "Boosting by swarms: Rao 2022, tables 9 to 12, figures 8 and 9"
-SEEDS = "split k is drawn by numpy's `default_rng(k)`, 80/20; swarms fly with seed k; libraries have seed 0"
-HOW_TO_READ = """Accuracy in percent, or RMSE, on the test rows: mean ± standard deviation over the splits, the paper's
-figure as published. Pairs are compared split by split: wins-ties-losses, and the p-value of Wilcoxon's signed-rank test
-(two-sided, not corrected for the number of comparisons; the splits overlap, which makes it too small)."""
+SEEDS = (
+    "split k is drawn with numpy's `default_rng(k)`, 80/20; swarms have seed k; "
+    "libraries have seed 0"
+)
+HOW_TO_READ = """Accuracy in percent, or RMSE, on the test rows: mean ± standard deviation over the
+splits, and the published value. Pairs are compared by split: wins-ties-losses, and the p-value of
+the two-sided Wilcoxon signed-rank test (not corrected for multiple comparisons; the splits overlap,
+so it is too small)."""
 
 
 def scores(lines: list[dict]) -> Results:
@@ -110,7 +156,10 @@ def published(name: str, method: str) -> tuple[float, float]:
 def sets_of(results: Results) -> list[str]:
     """The paper's order first, then what else was measured."""
     measured = results.sets("regression", "binary", "multiclass")
-    return [*(name for name in PAPER_SETS if name in measured), *(name for name in measured if name not in PAPER_SETS)]
+    return [
+        *(name for name in PAPER_SETS if name in measured),
+        *(name for name in measured if name not in PAPER_SETS),
+    ]
 
 
 def accuracy_table(results: Results) -> str:
@@ -126,17 +175,24 @@ def accuracy_table(results: Results) -> str:
             for other in ("catboost", "xgboost"):
                 gap = results.gap(name, method, other, metric)
                 pairs += ["-", "-"] if method == other else [gap.record(), gap.chance()]
-            told = [shown(metric, *published(name, method)), shown(metric, *mean_and_deviation(found))]
+            told = [
+                shown(metric, *published(name, method)),
+                shown(metric, *mean_and_deviation(found)),
+            ]
             rows.append([f"{name} ({len(found)})", NAMES[method], *told, *pairs])
-    return render(["set (splits)", "method", "published", "ours", "/ CatBoost", "p", "/ XGBoost", "p"], rows)
+    return render(
+        ["set (splits)", "method", "published", "ours", "/ CatBoost", "p", "/ XGBoost", "p"], rows
+    )
 
 
 def candidates_table(lines: list[dict]) -> str:
-    """Tables 11 and 12: how many rules there are to choose from, and how many ensembles of 24 of them."""
+    """Tables 11 and 12: how many rules there are to choose from, and how many ensembles of 24 of
+    them."""
     rows = []
     for name in [*PAPER_SETS, *(known for known in SETS if known not in PAPER_SETS)]:
         found = [
-            [line["space"] for line in lines if (line["set"], line["contender"]) == (name, method)] for method in SWARMS
+            [line["space"] for line in lines if (line["set"], line["contender"]) == (name, method)]
+            for method in SWARMS
         ]
         if not any(found):
             continue
@@ -146,36 +202,64 @@ def candidates_table(lines: list[dict]) -> str:
                 float(np.mean([space[key] for space in spaces])) if spaces else math.nan
                 for key in ("n", "log10 counted")
             )
-            papers = CANDIDATES.get(name, [math.nan] * 3)[place], SPACES.get(name, [math.nan] * 3)[place]
-            powers = [f"{each:.1f}" if math.isfinite(each) else "-" for each in (math.log10(papers[1]), power)]
-            row += [*(f"{each:.0f}" if math.isfinite(each) else "-" for each in (papers[0], n)), *powers]
+            papers = (
+                CANDIDATES.get(name, [math.nan] * 3)[place],
+                SPACES.get(name, [math.nan] * 3)[place],
+            )
+            powers = [
+                f"{each:.1f}" if math.isfinite(each) else "-"
+                for each in (math.log10(papers[1]), power)
+            ]
+            row += [
+                *(f"{each:.0f}" if math.isfinite(each) else "-" for each in (papers[0], n)),
+                *powers,
+            ]
         rows.append(row)
     whats = ("n, published", "n", "log10 S, published", "log10 S")
-    return render(["set", *(f"{NAMES[method]} {what}" for method in SWARMS for what in whats)], rows) if rows else ""
+    return (
+        render(["set", *(f"{NAMES[method]} {what}" for method in SWARMS for what in whats)], rows)
+        if rows
+        else ""
+    )
 
 
-def flights(lines: list[dict], tasks: tuple[str, ...], what: str, length: int) -> tuple[str, str] | None:
+def flights(
+    lines: list[dict], tasks: tuple[str, ...], what: str, length: int
+) -> tuple[str, str] | None:
     """Figures 8 and 9: the best fitness of the swarm after each iteration, mean over the splits."""
     panels = []
     for name in (name for name in SETS if SETS[name].task in tasks):
         up = "training RMSE" if SETS[name].task == "regression" else "training accuracy"
         panel = Panel(name, "iteration", up)
         for method in (*SWARMS, "psgbdt, own splits"):
-            curves = [line["curve"] for line in lines if (line["set"], line["contender"]) == (name, method)]
+            curves = [
+                line["curve"]
+                for line in lines
+                if (line["set"], line["contender"]) == (name, method)
+            ]
             if curves:
-                each = np.array([steps([tuple(step) for step in curve], length + 1) for curve in curves])
+                each = np.array(
+                    [steps([tuple(step) for step in curve], length + 1) for curve in curves]
+                )
                 places = list(range(length + 1))
                 keep = np.isfinite(each).any(axis=0)
-                places, each = [place for place, kept in zip(places, keep, strict=True) if kept], each[:, keep]
+                places, each = (
+                    [place for place, kept in zip(places, keep, strict=True) if kept],
+                    each[:, keep],
+                )
                 panel.curves[NAMES[method]] = (places, np.nanmean(each, axis=0).tolist())
-                panel.bands[NAMES[method]] = (np.nanmin(each, axis=0).tolist(), np.nanmax(each, axis=0).tolist())
+                panel.bands[NAMES[method]] = (
+                    np.nanmin(each, axis=0).tolist(),
+                    np.nanmax(each, axis=0).tolist(),
+                )
         if panel.curves:
             panels.append(panel)
     return draw(panels, what) if panels else None
 
 
 def convergence_table(lines: list[dict]) -> str:
-    """When the best of the swarm changed last, and how many evaluations were of positions known before."""
+    """When the best of the swarm changed last, and how many evaluations were of positions known
+    before."""
     rows = []
     for name in sorted({line["set"] for line in lines}, key=list(SETS).index):
         for method in SWARMS:
@@ -183,16 +267,35 @@ def convergence_table(lines: list[dict]) -> str:
             if found:
                 last = [line["curve"][-1][0] if line["curve"] else 0 for line in found]
                 ended = [line["iterations"] for line in found]
-                repeated = [line["repeats"] / max(1, line["repeats"] + line["evaluations"]) for line in found]
+                repeated = [
+                    line["repeats"] / max(1, line["repeats"] + line["evaluations"])
+                    for line in found
+                ]
                 share = f"{100 * np.mean(repeated):.0f} %"
                 rows.append(
-                    [name, NAMES[method], f"{np.mean(last):.0f}", f"{max(last)}", f"{np.mean(ended):.0f}", share]
+                    [
+                        name,
+                        NAMES[method],
+                        f"{np.mean(last):.0f}",
+                        f"{max(last)}",
+                        f"{np.mean(ended):.0f}",
+                        share,
+                    ]
                 )
-    header = ["set", "method", "last improvement, mean iteration", "latest", "iterations flown", "known positions"]
+    header = [
+        "set",
+        "method",
+        "last improvement, mean iteration",
+        "latest",
+        "iterations flown",
+        "known positions",
+    ]
     return render(header, rows) if rows else ""
 
 
-def claim(results: Results, what: str, ours: str, others: tuple[str, ...], names: tuple[str, ...]) -> list[str]:
+def claim(
+    results: Results, what: str, ours: str, others: tuple[str, ...], names: tuple[str, ...]
+) -> list[str]:
     """A claim that one method is better than others on some sets, and what is left of it."""
     better, clear, worse, pairs, measured = 0, [], [], 0, set()
     for name in names:
@@ -204,18 +307,38 @@ def claim(results: Results, what: str, ours: str, others: tuple[str, ...], names
             measured.add(name)
             better += gap.mean > 0
             if gap.p_value < 0.05:
-                (clear if gap.mean > 0 else worse).append(name if len(others) == 1 else f"{name} / {NAMES[other]}")
+                (clear if gap.mean > 0 else worse).append(
+                    name if len(others) == 1 else f"{name} / {NAMES[other]}"
+                )
     if not pairs:
         return [what, "-", "-", "-", "not measured"]
-    verdict = "confirmed" if better == pairs and not worse else "not confirmed" if better <= pairs / 2 else "in part"
+    verdict = (
+        "confirmed"
+        if better == pairs and not worse
+        else "not confirmed"
+        if better <= pairs / 2
+        else "in part"
+    )
     on = "" if len(measured) == len(names) else f" ({len(measured)} of {len(names)} sets)"
-    return [what, f"{better} of {pairs}{on}", ", ".join(clear) or "none", ", ".join(worse) or "none", verdict]
+    return [
+        what,
+        f"{better} of {pairs}{on}",
+        ", ".join(clear) or "none",
+        ", ".join(worse) or "none",
+        verdict,
+    ]
 
 
 def claims_table(results: Results) -> str:
     """The sentences of section 7 that compare, each judged on the sets it names."""
     rows = [
-        claim(results, "PSGBDT outperforms CatBoost across all sample datasets", "psgbdt", ("catboost",), PAPER_SETS),
+        claim(
+            results,
+            "PSGBDT outperforms CatBoost across all sample datasets",
+            "psgbdt",
+            ("catboost",),
+            PAPER_SETS,
+        ),
         claim(
             results,
             "PSGBDT outperforms GBDT and XGBoost on Wine, Kc_house and Insurance",
@@ -223,8 +346,20 @@ def claims_table(results: Results) -> str:
             ("sklearn", "xgboost"),
             ("wine_class", "kc_house", "insurance"),
         ),
-        claim(results, "SGBDT-bins almost always outperforms SGBDT", "sgbdt-bins", ("sgbdt",), PAPER_SETS),
-        claim(results, "PSGBDT is the best of the three swarms", "psgbdt", ("sgbdt", "sgbdt-bins"), PAPER_SETS),
+        claim(
+            results,
+            "SGBDT-bins almost always outperforms SGBDT",
+            "sgbdt-bins",
+            ("sgbdt",),
+            PAPER_SETS,
+        ),
+        claim(
+            results,
+            "PSGBDT is the best of the three swarms",
+            "psgbdt",
+            ("sgbdt", "sgbdt-bins"),
+            PAPER_SETS,
+        ),
         claim(
             results,
             "GBDT (Sklearn) is ahead of the swarms on Higgs and Covertype",
@@ -233,11 +368,33 @@ def claims_table(results: Results) -> str:
             ("higgs", "covtype_2"),
         ),
         claim(
-            results, "XGBoost is ahead of the swarms on Higgs and Covertype", "xgboost", SWARMS, ("higgs", "covtype_2")
+            results,
+            "XGBoost is ahead of the swarms on Higgs and Covertype",
+            "xgboost",
+            SWARMS,
+            ("higgs", "covtype_2"),
         ),
-        claim(results, "(ours) the default search is better than CatBoost", "swarm", ("catboost",), PAPER_SETS),
-        claim(results, "(ours) the default search is better than XGBoost", "swarm", ("xgboost",), PAPER_SETS),
-        claim(results, "(ours) the default search is better than PSGBDT", "swarm", ("psgbdt",), PAPER_SETS),
+        claim(
+            results,
+            "(ours) the default search is better than CatBoost",
+            "swarm",
+            ("catboost",),
+            PAPER_SETS,
+        ),
+        claim(
+            results,
+            "(ours) the default search is better than XGBoost",
+            "swarm",
+            ("xgboost",),
+            PAPER_SETS,
+        ),
+        claim(
+            results,
+            "(ours) the default search is better than PSGBDT",
+            "swarm",
+            ("psgbdt",),
+            PAPER_SETS,
+        ),
     ]
     header = ["claim", "better on the mean", "better, p < .05", "worse, p < .05", "verdict"]
     return render(header, rows)
@@ -248,13 +405,15 @@ def tell(lines: list[dict], request: Request) -> Page:
     page, results = Page(TITLE, SEEDS), scores(lines)
     flown = [line for line in lines if line["contender"] in OURS and "curve" in line]
     page.section("Tables 9 and 10: accuracy and RMSE", HOW_TO_READ, accuracy_table(results))
-    judged = """Verdicts are about the mean over our splits: confirmed if it is on the side of the claim in every pair
-and no pair is clearly on the other, not confirmed if in half of the pairs or fewer."""
-    page.section("What is left of the claims", judged, claims_table(results))
-    note = """Means over the splits; `n` is the number of rules a particle chooses from, `S = n!/(n - r)!` with the
-paper's r = 24 (6 trees, depth 5 less one), for seven classes seven times as many. SGBDT's n counts distinct values of
-the training rows as the paper does; at most 255 a feature are searched. The paper counts the inner nodes of XGBoost's
-trees for PSGBDT, we count different rules among them."""
+    verdicts = """Verdicts are based on the mean over our splits: confirmed if it agrees with the
+claim in every pair and no pair clearly contradicts it, not confirmed if it agrees in half of the
+pairs or fewer."""
+    page.section("Claims of the paper", verdicts, claims_table(results))
+    note = """Means over the splits; `n` is the number of rules that a particle chooses from, `S =
+n!/(n - r)!` with r = 24 as in the paper (6 trees, depth 5 minus one), and seven times as many for
+seven classes. For SGBDT, n is the number of distinct values of the training rows as in the paper;
+at most 255 per feature are searched. For PSGBDT, the paper counts the inner nodes of the trees of
+XGBoost, and we count the distinct rules among them."""
     page.section("Tables 11 and 12: candidates and search spaces", note, candidates_table(flown))
     length = max((line["iterations"] for line in flown), default=ITERATIONS)
     for tasks, name, what in (
@@ -263,6 +422,8 @@ trees for PSGBDT, we count different rules among them."""
     ):
         drawn = flights(flown, tasks, what, length)
         if drawn:
-            page.section(what, "Mean over the splits, lowest to highest shaded.", page.figure(name, drawn))
-    page.section("Early convergence", convergence_table(flown))
+            page.section(
+                what, "Mean over the splits; the range is shaded.", page.figure(name, drawn)
+            )
+    page.section("Premature convergence", convergence_table(flown))
     return page

@@ -1,4 +1,5 @@
-"""Figures as SVG: panels of curves, drawn alike for every experiment, each with words for those who do not see it.
+"""Figures as SVG: panels of curves, drawn alike for every experiment, each with words for those who
+do not see it.
 
 The same numbers give the same file, byte for byte.
 """
@@ -9,7 +10,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-# Okabe and Ito's colours, which people with any colour vision tell apart; a mark and a dash of its own beside them.
+# Okabe and Ito's colours, which people with any colour vision tell apart; a mark and a dash of its
+# own beside them.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#999999")
 MARKS = "osD^vP*X"
 DASHES = ("-", "--", "-.", ":")
@@ -18,7 +20,8 @@ WIDTH, HEIGHT, ACROSS = 3.2, 2.5, 3
 
 @dataclass
 class Panel:
-    """One set: curves by name, each with its places and values, and a band of lowest and highest values if given."""
+    """One set: curves by name, each with its places and values, and a band of lowest and highest
+    values if given."""
 
     title: str
     across: str
@@ -35,14 +38,23 @@ def draw(panels: list[Panel], what: str) -> tuple[str, str]:
     matplotlib.use("svg")
     from matplotlib import pyplot
 
-    options = {"svg.hashsalt": "swarmwood", "svg.fonttype": "none", "font.size": 8, "font.family": "sans-serif"}
+    options = {
+        "svg.hashsalt": "swarmwood",
+        "svg.fonttype": "none",
+        "font.size": 8,
+        "font.family": "sans-serif",
+    }
     names = list(dict.fromkeys(name for panel in panels for name in panel.curves))
     columns = 2 if len(panels) == 4 else min(ACROSS, len(panels))
     rows = math.ceil(len(panels) / columns)
-    beside = min(2 * columns, len(names))  # names in a line of the legend: more would be cut off at the edges
+    beside = min(
+        2 * columns, len(names)
+    )  # names in a line of the legend: more would be cut off at the edges
     with pyplot.rc_context(options):
         size = (WIDTH * columns, HEIGHT * rows + 0.3 + 0.2 * math.ceil(len(names) / beside))
-        figure, axes = pyplot.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
+        figure, axes = pyplot.subplots(
+            rows, columns, figsize=size, squeeze=False, layout="constrained"
+        )
         for place in axes.flat[len(panels) :]:
             place.set_axis_off()
         for panel, place in zip(panels, axes.flat, strict=False):
@@ -61,7 +73,10 @@ def draw(panels: list[Panel], what: str) -> tuple[str, str]:
         text = io.StringIO()
         figure.savefig(text, format="svg", metadata={"Date": None}, facecolor="white")
         pyplot.close(figure)
-    return f"{what}: {', '.join(panel.title for panel in panels)}; curves: {', '.join(names)}", tidy(text.getvalue())
+    return (
+        f"{what}: {', '.join(panel.title for panel in panels)}; curves: {', '.join(names)}",
+        tidy(text.getvalue()),
+    )
 
 
 def draw_panel(panel: Panel, place, names: list[str]) -> None:
@@ -89,7 +104,8 @@ def tidy(svg: str) -> str:
 
 
 def steps(curve: list[tuple[int, float]], length: int) -> np.ndarray:
-    """The value after each of `length` steps of a curve that is told by its changes; it keeps its last value."""
+    """The value after each of `length` steps of a curve that is told by its changes; it keeps its
+    last value."""
     values, at = np.full(length, math.nan), dict(curve)
     last = math.nan
     for step in range(length):

@@ -1,7 +1,7 @@
 """Measures the cells that are not known yet and keeps each as soon as it is there.
 
-Cells are independent of each other, so several can be measured at a time, each with one thread; and a run that was
-killed goes on where it was.
+Cells are independent of each other, so several can be measured at a time, each with one thread; and
+a run that was killed goes on where it was.
 """
 
 import os
@@ -19,7 +19,8 @@ from evidence.request import Job, Request, say
 
 
 def measure(request: Request, planned: Iterable[Job]) -> list[str]:
-    """Measures what is missing; what failed, in words. A contender that fails does not end the run."""
+    """Measures what is missing; what failed, in words. A contender that fails does not end the
+    run."""
     known = known_cells(request)
     jobs = [job for job in planned if not job.is_known(known)]
     say(f"{request.experiment}: {len(jobs)} cells to measure, {len(known)} known")
@@ -30,8 +31,15 @@ def measure(request: Request, planned: Iterable[Job]) -> list[str]:
             say(f"  FAILED {failures[-1]}")
             continue
         cache.add(request.cells, result)
-        figures = {name: value for name, value in raw.figures_of(result).items() if not name.startswith(raw.AFTER)}
-        told = [f"{name}={value if isinstance(value, str) else f'{value:.5g}'}" for name, value in figures.items()]
+        figures = {
+            name: value
+            for name, value in raw.figures_of(result).items()
+            if not name.startswith(raw.AFTER)
+        }
+        told = [
+            f"{name}={value if isinstance(value, str) else f'{value:.5g}'}"
+            for name, value in figures.items()
+        ]
         say(f"  {done}/{len(jobs)} {job.label} {' '.join(told)}")
     return failures
 
@@ -62,7 +70,8 @@ def results(jobs: list[Job], workers: int) -> Iterator[tuple[Job, dict | Excepti
 
 
 def be_modest() -> None:
-    """A worker yields to everything else, and ends with the run that started it, even if that was killed."""
+    """A worker yields to everything else, and ends with the run that started it, even if that was
+    killed."""
     os.nice(19)
     threading.Thread(target=end_with_parent, daemon=True).start()
 

@@ -1,7 +1,8 @@
-"""The page of an experiment: tables in Markdown, figures as SVG, every number as CSV, and how all of it was made.
+"""The page of an experiment: tables in Markdown, figures as SVG, every number as CSV, and how all
+of it was made.
 
-A page follows from the cells alone, in their order by name, so that it does not matter in which order, or in how many
-runs, they were measured.
+A page follows from the cells alone, in their order by name, so that it does not matter in which
+order, or in how many runs, they were measured.
 """
 
 import datetime
@@ -17,7 +18,16 @@ from evidence.request import Request
 from provenance import ROOT, installed, machine, said
 from record import write
 
-PACKAGES = ("scikit-learn", "xgboost-cpu", "lightgbm", "catboost", "pycontree", "pystreed", "optuna", "cmaes")
+PACKAGES = (
+    "scikit-learn",
+    "xgboost-cpu",
+    "lightgbm",
+    "catboost",
+    "pycontree",
+    "pystreed",
+    "optuna",
+    "cmaes",
+)
 PACKAGES += ("scikit-optimize", "numpy", "scipy")
 
 
@@ -44,25 +54,40 @@ class Page:
 
 
 def shortened(words: list[str]) -> str:
-    """A command whose paths are their last parts, so that no machine's layout is kept, without the notes told below."""
-    told = [word for place, word in enumerate(words) if "--note" not in (word, words[place - 1] if place else "")]
+    """A command whose paths are their last parts, so that no machine's layout is kept, without the
+    notes told below."""
+    told = [
+        word
+        for place, word in enumerate(words)
+        if "--note" not in (word, words[place - 1] if place else "")
+    ]
     return shlex.join(Path(word).name if "/" in word else word for word in told)
 
 
-def provenance(request: Request, page: Page, lines: list[dict], given: list[str], notes: Iterable[str]) -> str:
+def provenance(
+    request: Request, page: Page, lines: list[dict], given: list[str], notes: Iterable[str]
+) -> str:
     """How the page was made."""
-    changed = "" if said(["git", "-C", ROOT, "status", "--porcelain", "-uno"]) == "-" else ", with local changes"
+    changed = (
+        ""
+        if said(["git", "-C", ROOT, "status", "--porcelain", "-uno"]) == "-"
+        else ", with local changes"
+    )
     builds = Counter((line["contender"], line["build"]) for line in lines if line["build"])
-    of_lines = {f"{name} {build} ({count})": None for (name, build), count in sorted(builds.items())}
+    of_lines = {
+        f"{name} {build} ({count})": None for (name, build), count in sorted(builds.items())
+    }
     facts = {
         "command": f"`bench/reproduce.py {shortened(given)}`",
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "commit": said(["git", "-C", ROOT, "rev-parse", "--short=12", "HEAD"]) + changed,
         "processor": machine() + (", busy with other work: no times" if request.busy else ""),
         "swarmwood": f"{said([request.binary, '--version'])}, build {request.build or '-'}",
-        "versions": ", ".join(f"{name} {installed(name)}" for name in PACKAGES) + f", python {sys.version.split()[0]}",
+        "versions": ", ".join(f"{name} {installed(name)}" for name in PACKAGES)
+        + f", python {sys.version.split()[0]}",
         "seeds": page.seeds,
-        "cells, by contender and build of ours or version of the library": ", ".join(of_lines) or "none",
+        "cells, by contender and build of ours or version of the library": ", ".join(of_lines)
+        or "none",
     }
     told = "".join(f"- {name}: {value}\n" for name, value in facts.items())
     return told + "".join(f"- {note}\n" for note in notes)
@@ -70,13 +95,21 @@ def provenance(request: Request, page: Page, lines: list[dict], given: list[str]
 
 def in_order(lines: Iterable[dict]) -> list[dict]:
     """Lines by name, whatever the order they were measured in."""
-    return sorted(lines, key=lambda line: (line["set"], line["size"], line["contender"], line["split"]))
+    return sorted(
+        lines, key=lambda line: (line["set"], line["size"], line["contender"], line["split"])
+    )
 
 
 def store(
-    request: Request, page: Page, lines: list[dict], given: list[str], failures: list[str], notes: list[str]
+    request: Request,
+    page: Page,
+    lines: list[dict],
+    given: list[str],
+    failures: list[str],
+    notes: list[str],
 ) -> Path:
-    """Writes all that belongs to a page, as runs are kept: tables in summary.md, their making in README.md."""
+    """Writes all that belongs to a page, as runs are kept: tables in summary.md, their making in
+    README.md."""
     # Told before anything is written: the page itself is no local change.
     how = provenance(request, page, lines, given, notes)
     request.out.mkdir(parents=True, exist_ok=True)
@@ -89,7 +122,7 @@ def store(
     for name, svg in page.figures.items():
         write(svg, request.out / name)
     write(raw.text_of(lines, request.busy), request.out / "raw.csv")
-    where = "[summary.md](summary.md) holds the tables and figures, [raw.csv](raw.csv) every single number."
+    where = "[summary.md](summary.md) has the tables and figures, [raw.csv](raw.csv) all numbers."
     write(f"# {page.title}\n\n{where}\n\n{how}", request.out / "README.md")
     path = request.out / "summary.md"
     write("\n\n".join(part.rstrip("\n") for part in parts) + "\n", path)

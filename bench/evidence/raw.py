@@ -1,6 +1,7 @@
 """Every number of a page as CSV, one a line, and the cells again from there.
 
-A page follows from its raw.csv: nobody needs the file of cells that it was made of to check a table, or to add to it.
+A page follows from its raw.csv: nobody needs the file of cells that it was made of to check a
+table, or to add to it.
 """
 
 import math
@@ -23,14 +24,23 @@ class NotAPage(ValueError):
 
 
 def figures_of(line: dict) -> dict[str, float | str]:
-    """The figures of a cell: those of its metrics, and what else was found; a curve as its steps."""
+    """The figures of a cell: those of its metrics, and what else was found; a curve as its
+    steps."""
     if "metrics" in line:
         timed = {"nanoseconds": line["nanoseconds"]} if "nanoseconds" in line else {}
         found = dict(cache.quantities(line)) | timed
     else:
-        found = {name: value for name, value in line.items() if isinstance(value, int | float) and name not in OTHER}
+        found = {
+            name: value
+            for name, value in line.items()
+            if isinstance(value, int | float) and name not in OTHER
+        }
     found |= {SPACE + name: value for name, value in line.get("space", {}).items()}
-    found |= {CHOSEN + name: value for name, value in line.get("parameters", {}).items() if value is not None}
+    found |= {
+        CHOSEN + name: value
+        for name, value in line.get("parameters", {}).items()
+        if value is not None
+    }
     return found | {f"{AFTER}{step}": value for step, value in line.get("curve", [])}
 
 
@@ -61,7 +71,9 @@ def read(path: Path) -> dict[tuple, dict]:
         told: dict[tuple, dict[str, str]] = {}
         for *place, quantity, value in table[COLUMNS].itertuples(index=False):
             told.setdefault(tuple(place), {})[quantity] = value
-        lines = [cell(dict(zip(PLACE, place, strict=True)), values) for place, values in told.items()]
+        lines = [
+            cell(dict(zip(PLACE, place, strict=True)), values) for place, values in told.items()
+        ]
     except (OSError, ValueError, KeyError) as error:
         raise NotAPage(f"{path}: not the raw.csv of a page ({error})") from error
     return {cache.key(line): line for line in lines}
@@ -76,7 +88,11 @@ def cell(place: dict[str, str], told: dict[str, str]) -> dict:
         taken = values.pop("seconds", None)
         line |= {"metrics": of_metrics, "seconds": {} if taken is None else {"total": taken}}
     for start, name in ((SPACE, "space"), (CHOSEN, "parameters")):
-        inside = {quantity.removeprefix(start): values.pop(quantity) for quantity in told if quantity.startswith(start)}
+        inside = {
+            quantity.removeprefix(start): values.pop(quantity)
+            for quantity in told
+            if quantity.startswith(start)
+        }
         line |= {name: inside} if inside else {}
     steps = [quantity for quantity in told if quantity.startswith(AFTER)]
     if steps:
@@ -90,4 +106,6 @@ def value_of(told: str) -> float | int | str:
         value = float(told)
     except ValueError:
         return told
-    return int(value) if math.isfinite(value) and value.is_integer() and abs(value) < 2**53 else value
+    return (
+        int(value) if math.isfinite(value) and value.is_integer() and abs(value) < 2**53 else value
+    )

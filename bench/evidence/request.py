@@ -8,7 +8,8 @@ from pathlib import Path
 
 from equal import cache
 
-# The files of the data directory. Each has a line of names and the target as its last column, called `target`.
+# The files of the data directory. Each has a line of names and the target as its last column,
+# called `target`.
 SOURCES = {
     "abalone.csv": "UCI Abalone, https://archive.ics.uci.edu/dataset/1",
     "banknote.csv": "UCI banknote authentication, https://archive.ics.uci.edu/dataset/267",
@@ -33,7 +34,8 @@ def say(text: str) -> None:
 
 @dataclass(frozen=True)
 class Request:
-    """The command line, checked. `rows` limits the sets of a trial, `sample` those of tuning; `busy` means no times."""
+    """The command line, checked. `rows` limits the sets of a trial, `sample` those of tuning;
+    `busy` means no times."""
 
     experiment: str
     out: Path

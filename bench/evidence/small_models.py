@@ -1,8 +1,9 @@
 """At equal size, who predicts best, and how small may a model be?
 
-Ensembles of 1, 2, 4 and 6 trees of 32 leaves, 16 and 64 of 64, and 192 leaves in all. Ours beside XGBoost (depth-wise
-and leaf-wise), LightGBM and CatBoost, each with learning rate and lambda chosen on an inner division of the training
-rows, and beside our own greedy learner tuned in the same way. The same 80/20 splits for all.
+Ensembles of 1, 2, 4 and 6 trees of 32 leaves, 16 and 64 of 64, and 192 leaves in all. Ours beside
+XGBoost (depth-wise and leaf-wise), LightGBM and CatBoost, each with learning rate and lambda chosen
+on an inner division of the training rows, and beside our own greedy learner tuned in the same way.
+The same 80/20 splits for all.
 """
 
 import os
@@ -24,17 +25,22 @@ from evidence.page import Page
 from evidence.request import Job, Request, say
 from table import render
 
-QUICK_SETS, QUICK_SIZES = ("diabetes", "friedman_1", "breast_cancer", "hastie"), ("1", "2", "4", "6")
-TITLE = "Small models: who predicts best at equal size"
-SEEDS = (
-    "split k is drawn by numpy's `default_rng(k)`, its inner division by `default_rng(1000 + k)`; all fits have seed 0"
+QUICK_SETS, QUICK_SIZES = (
+    ("diabetes", "friedman_1", "breast_cancer", "hastie"),
+    ("1", "2", "4", "6"),
 )
-HOW_TO_READ = """Means over the splits: RMSE, or accuracy in percent. `a / b` is how much better a is than b: percent
-lower RMSE or log loss, points of accuracy or AUC; mean over the splits ± its standard error (wins-ties-losses; p of
-Wilcoxon's signed-rank test, two-sided, not corrected; with five splits it cannot be below .062). The rival is the
-best of the four peers in hindsight, by the mean over the splits. With several classes every class has so many trees.
-`splits` are those of ours and of the others; means are over the splits each was measured on, comparisons over those
-of both."""
+TITLE = "Small models: comparison at equal size"
+SEEDS = (
+    "split k is drawn with numpy's `default_rng(k)`, its inner split with `default_rng(1000 + k)`; "
+    "all fits have seed 0"
+)
+HOW_TO_READ = """Means over the splits: RMSE, or accuracy in percent. `a / b` is how much better a
+is than b: percent lower RMSE or log loss, percentage points of accuracy or AUC; mean over the
+splits ± standard error (wins-ties-losses; p-value of the two-sided Wilcoxon signed-rank test, not
+corrected; with five splits it cannot be below .062). The rival is the best of the four peers,
+selected in hindsight by the mean over the splits. With several classes there is this number of
+trees per class. `splits` are those of Swarmwood and of the others; means are over the splits of
+each contender, comparisons over the splits of both."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,9 @@ def plan(request: Request) -> Iterator[Job]:
     """All cells asked for, sizes outermost, so that the small sizes are complete first."""
     known = contenders_of(request)
     sizes = request.sizes or (QUICK_SIZES if request.quick else tuple(SIZES))
-    names = request.sets or (QUICK_SETS if request.quick else [name for name in SETS if not SETS[name].packaged])
+    names = request.sets or (
+        QUICK_SETS if request.quick else [name for name in SETS if not SETS[name].packaged]
+    )
     there = [name for name in names if request.has(name, SETS[name].file)]
     wanted = [name for name in known if request.wants("contenders", name)]
     able = {
@@ -71,12 +79,17 @@ def plan(request: Request) -> Iterator[Job]:
         for name in there:
             splits = request.repeats or (2 if request.quick else SETS[name].splits)
             for split in range(min(splits, SETS[name].splits)):
-                for who in (who for who in wanted if able.get((who, size)) and SETS[name].task in known[who].tasks):
+                for who in (
+                    who
+                    for who in wanted
+                    if able.get((who, size)) and SETS[name].task in known[who].tasks
+                ):
                     yield Timed(name, split, size, who, request, work, known[who].ours)
 
 
 def is_able(request: Request, contender: Contender, size: str) -> bool:
-    """Whether the contender can run at all: a binary may not know a method yet, a library may not be installed."""
+    """Whether the contender can run at all: a binary may not know a method yet, a library may not
+    be installed."""
     if not contender.ours:
         there = find_spec(contender.library) is not None
         if not there:
@@ -86,10 +99,18 @@ def is_able(request: Request, contender: Contender, size: str) -> bool:
     folder.mkdir(parents=True, exist_ok=True)
     data, model = folder / f"probe-{os.getpid()}.csv", folder / f"probe-{os.getpid()}.json"
     x = np.random.default_rng(0).random((200, 3))
-    pd.DataFrame(x, columns=["a", "b", "c"]).assign(target=x[:, 0] + x[:, 1]).to_csv(data, index=False)
+    pd.DataFrame(x, columns=["a", "b", "c"]).assign(target=x[:, 0] + x[:, 1]).to_csv(
+        data, index=False
+    )
     setting = contender.grid(SIZES[size])[0]
     try:
-        child.run([request.binary, *measure.train_words(contender, size, "regression", setting, data, model)], 1)
+        child.run(
+            [
+                request.binary,
+                *measure.train_words(contender, size, "regression", setting, data, model),
+            ],
+            1,
+        )
     except child.ChildError as error:
         say(f"skip {contender.name} at size {size}: the binary refuses it ({error})")
         return False
@@ -118,13 +139,19 @@ def work(job: Timed) -> dict:
 
 
 def asked_for(line: dict, request: Request) -> bool:
-    """Whether a line of the cache belongs on the page; the published swarms, once kept here, have their own."""
-    is_ours = line["size"] in SIZES and "metrics" in line and line["contender"] not in set(SWARMS) - {"swarm"}
+    """Whether a line of the cache belongs on the page; the published swarms, once kept here, have
+    their own."""
+    is_ours = (
+        line["size"] in SIZES
+        and "metrics" in line
+        and line["contender"] not in set(SWARMS) - {"swarm"}
+    )
     return is_ours and request.wants("sizes", line["size"])
 
 
 def tell(lines: list[dict], request: Request) -> Page:
-    """The frontiers of all sizes first, then one size after the other, and what is asked of the search."""
+    """The frontiers of all sizes first, then one size after the other, and what is asked of the
+    search."""
     page = Page(TITLE, SEEDS)
     results = {size: Results.of(lines, size) for size in SIZES}
     results = {size: found for size, found in results.items() if found.values}
@@ -134,18 +161,27 @@ def tell(lines: list[dict], request: Request) -> Page:
         drawn = frontier.draw_frontiers(common)
         shown = page.figure("frontiers.svg", drawn) if drawn else ""
         page.section("Test metric against size", frontier.NOTE, shown, frontier.summary(boosters))
-        page.section("Who dominates whom", frontier.DOMINANCE, frontier.dominance_table(boosters))
-        page.section("How many trees a peer needs", frontier.TREES, frontier.trees_table(common))
+        page.section("Dominance", frontier.DOMINANCE, frontier.dominance_table(boosters))
+        page.section(
+            "Number of trees that peers need", frontier.TREES, frontier.trees_table(common)
+        )
         counted = frontier.leaves_table(boosters)
-        page.section("Leaves of a model", *([frontier.LEAVES, counted] if counted else []))
-        timed = frontier.latency_table(lines)  # of the cells that were measured alone, whoever writes the page
-        page.section("Prediction, nanoseconds a row", *([frontier.LATENCY, timed] if timed else [frontier.NOT_TIMED]))
+        page.section("Number of leaves", *([frontier.LEAVES, counted] if counted else []))
+        timed = frontier.latency_table(
+            lines
+        )  # of the cells that were measured alone, whoever writes the page
+        page.section(
+            "Prediction time in nanoseconds per row",
+            *([frontier.LATENCY, timed] if timed else [frontier.NOT_TIMED]),
+        )
     told, demands = [], []
     for size, found in results.items():
         told.append(tables.section(found, size, "swarm", request.busy))
         if size in bar.NAMED or size == "192":
             demands += bar.demands(found, size, "swarm")
-    page.section("Size by size", HOW_TO_READ, *told)
+    page.section("Results by size", HOW_TO_READ, *told)
     if demands and not request.quick:
-        page.section("What is asked of the search", render(["what", "measured", "asked", "verdict"], demands))
+        page.section(
+            "Key comparisons", render(["comparison", "difference"], [row[:2] for row in demands])
+        )
     return page

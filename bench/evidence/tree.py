@@ -1,9 +1,10 @@
-"""Jun, Cho, Lee 2012, tables 2 and 4: CART, the published swarm over a grid of thresholds, our search over whole trees.
+"""Jun, Cho, Lee 2012, tables 2 and 4: CART, the published swarm over a grid of thresholds, our
+search over whole trees.
 
-Every repetition draws a third of the rows for testing, the same rows for every contender; the artificial cases are
-drawn anew each time. CART of ours and of scikit-learn are pruned by cross-validated cost complexity, as the paper
-says; ConTree and STreeD give the tree of depth 3 with the fewest mistakes on the training rows, proven best where
-they finish.
+Every repetition draws a third of the rows for testing, the same rows for every contender; the
+artificial cases are drawn anew each time. CART of ours and of scikit-learn are pruned by
+cross-validated cost complexity, as the paper says; ConTree and STreeD give the tree of depth 3 with
+the fewest mistakes on the training rows, proven best where they finish.
 """
 
 import tempfile
@@ -33,7 +34,8 @@ COVARIANCES = [
 
 @dataclass(frozen=True)
 class Set:
-    """What is classified, and what the paper says: train and test accuracy of CART and of the proposed method."""
+    """What is classified, and what the paper says: train and test accuracy of CART and of the
+    proposed method."""
 
     name: str
     cart: tuple[float, float]
@@ -67,7 +69,11 @@ OURS = {
     "apso-tree, random": (*GRID, "--empty-cells", "random"),
     "swarm-tree": ("--method", "swarm-tree"),
 }
-PEERS = {"CART of scikit-learn": "sklearn", "ConTree, depth 3": "pycontree", "STreeD, depth 3": "pystreed"}
+PEERS = {
+    "CART of scikit-learn": "sklearn",
+    "ConTree, depth 3": "pycontree",
+    "STreeD, depth 3": "pystreed",
+}
 VERSIONS = {"sklearn": "scikit-learn"}
 CONTENDERS = (*OURS, *PEERS)
 # Of these the paper keeps complete rows: 393 of them, one of which has no glucose.
@@ -84,7 +90,9 @@ def plan(request: Request) -> Iterator[Job]:
         if request.has(name, SETS[name].file):
             for repetition in range(request.repeats or (3 if request.quick else REPEATS)):
                 for contender in there:
-                    yield Job(name, repetition, SIZE, contender, request, measure, contender in OURS)
+                    yield Job(
+                        name, repetition, SIZE, contender, request, measure, contender in OURS
+                    )
 
 
 def asked_for(line: dict, request: Request) -> bool:
@@ -133,25 +141,31 @@ def solved(package: str, train: pd.DataFrame, test: pd.DataFrame) -> dict:
         model, proven = pruned(x, codes), {}
         proven |= {"leaves": int(model.get_n_leaves())}
     else:
-        model, is_proven = make({"pycontree": "contree", "pystreed": "streed"}[package], DEPTH, LIMIT)
+        model, is_proven = make(
+            {"pycontree": "contree", "pystreed": "streed"}[package], DEPTH, LIMIT
+        )
         model.fit(x, codes)
         proven = {"proven": bool(is_proven(model))}
 
     def right(rows: pd.DataFrame) -> float:
-        told = classes[np.asarray(model.predict(rows.drop(columns="target").to_numpy(np.float64)), dtype=int)]
+        told = classes[
+            np.asarray(model.predict(rows.drop(columns="target").to_numpy(np.float64)), dtype=int)
+        ]
         return 100 * float(np.mean(told == rows["target"].to_numpy()))
 
     return {"train": right(train), "test": right(test)} | proven
 
 
 def pruned(x: np.ndarray, y: np.ndarray):
-    """scikit-learn's CART, grown to purity and cut back as far as five-fold cross-validation advises."""
+    """scikit-learn's CART, grown to purity and cut back as far as five-fold cross-validation
+    advises."""
     from sklearn.model_selection import GridSearchCV, StratifiedKFold
     from sklearn.tree import DecisionTreeClassifier
 
     tree = DecisionTreeClassifier(random_state=0)
     alphas = np.unique(np.maximum(tree.cost_complexity_pruning_path(x, y).ccp_alphas, 0.0))
-    # Between two neighbouring prices lie the trees that are best for both (Breiman et al. 1984, section 3.4).
+    # Between two neighbouring prices lie the trees that are best for both (Breiman et al. 1984,
+    # section 3.4).
     prices = [*np.sqrt(alphas[:-1] * alphas[1:]), alphas[-1]]
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     return GridSearchCV(tree, {"ccp_alpha": prices}, cv=folds).fit(x, y).best_estimator_
@@ -175,14 +189,36 @@ def grown(job: Job, train: pd.DataFrame, test: pd.DataFrame) -> dict:
                     raise
                 continue
             break
-    grid = (told["search"]["flight"] or {}).get("grid") or {}
-    found = {name: 100 * told["metrics"][part]["accuracy"] for name, part in (("train", "train"), ("test", "valid"))}
-    sizes = {name: grid[name] for name in ("thresholds", "cells", "occupied") if name in grid}
+    grid = (told["search"]["swarm"] or {}).get("grid") or {}
+    found = {
+        name: 100 * told["metrics"][part]["accuracy"]
+        for name, part in (("train", "train"), ("test", "valid"))
+    }
+    keys = {"thresholds": "thresholds", "cells": "cells", "occupied": "occupied_cells"}
+    sizes = {name: grid[key] for name, key in keys.items() if key in grid}
     return found | {"leaves": told["search"]["leaves"], "refused": refused} | sizes
 
 
 def run(binary: Path, train_csv: Path, test_csv: Path, flags: list) -> dict:
     """What a run of our binary says."""
-    command = [binary, "train", train_csv, "--valid", test_csv, "--target", "target", "--task", "classification"]
-    command += [*flags, "--threads", 1, "--quiet", "--json", "--out", train_csv.with_suffix(".json")]
+    command = [
+        binary,
+        "train",
+        train_csv,
+        "--valid",
+        test_csv,
+        "--target",
+        "target",
+        "--task",
+        "classification",
+    ]
+    command += [
+        *flags,
+        "--threads",
+        1,
+        "--quiet",
+        "--json",
+        "--out",
+        train_csv.with_suffix(".json"),
+    ]
     return child.run(command, 1)

@@ -1,11 +1,14 @@
-"""Makino and Kita 2024, figures 3 and 4 and tables 5 to 8: which engine finds the best parameters, and how soon?
+"""Makino and Kita 2024, figures 3 and 4 and tables 5 to 8: which engine finds the best parameters,
+and how soon?
 
-A cell is a set, a range (A or B of the paper, tables 3 and 4), a seed and an engine: a hundred trials of a hundred
-trees, one after the other, none given up early. The paper chooses configurations by the rows it reports them on. Here
-the seed draws a fifth of the rows that no trial sees and the validation rows (a quarter of the rest) that trials are
-judged by, and two figures are told: the tuned score, which is the paper's, and the score on the rows that no trial
-saw. Larger sets are cut to a fixed sample of as many rows as `--rows` says. Optuna and scikit-optimize drive our own
-learner through `--judge`, the example `evaluate_configs` of the facade, so that nothing but the engine differs.
+A cell is a set, a range (A or B of the paper, tables 3 and 4), a seed and an engine: a hundred
+trials of a hundred trees, one after the other, none given up early. The paper chooses
+configurations by the rows it reports them on. Here the seed draws a fifth of the rows that no trial
+sees and the validation rows (a quarter of the rest) that trials are judged by, and two figures are
+told: the tuned score, which is the paper's, and the score on the rows that no trial saw. Larger
+sets are cut to a fixed sample of as many rows as `--rows` says. Optuna and scikit-optimize drive
+our own learner through `--judge`, the example `evaluate_configs` of the facade, so that nothing but
+the engine differs.
 """
 
 import json
@@ -52,7 +55,8 @@ def size_of(request: Request, search: str) -> str:
 
 
 def plan(request: Request) -> Iterator[Job]:
-    """Every engine on every set and range, seeds outermost, so that a run stopped early is balanced."""
+    """Every engine on every set and range, seeds outermost, so that a run stopped early is
+    balanced."""
     engines = request.contenders or (QUICK_ENGINES if request.quick else (*PEERS, *ENGINES))
     engines = [engine for engine in engines if is_able(request, engine)]
     names = request.sets or (QUICK_SETS if request.quick else SETS)
@@ -61,7 +65,15 @@ def plan(request: Request) -> Iterator[Job]:
         for name in there:
             for search in (search for search in RANGES if request.wants("sizes", search)):
                 for engine in engines:
-                    yield Job(name, seed, size_of(request, search), engine, request, measure, engine not in PEERS)
+                    yield Job(
+                        name,
+                        seed,
+                        size_of(request, search),
+                        engine,
+                        request,
+                        measure,
+                        engine not in PEERS,
+                    )
 
 
 def asked_for(line: dict, request: Request) -> bool:
@@ -71,7 +83,8 @@ def asked_for(line: dict, request: Request) -> bool:
 
 
 def is_able(request: Request, engine: str) -> bool:
-    """Whether an engine of others can be asked: its packages must be there, and who judges what it proposes."""
+    """Whether an engine of others can be asked: its packages must be there, and who judges what it
+    proposes."""
     if engine not in PEERS:
         return True
     for package in PEERS[engine]:
@@ -79,20 +92,22 @@ def is_able(request: Request, engine: str) -> bool:
             say(f"skip {engine}: {package} is not installed")
             return False
     if not (request.judge and request.judge.is_file()):
-        say(f"skip {engine}: no --judge; build it with `cargo build --release -p swarmwood --examples`")
+        say(f"skip {engine}: no --judge; build it: `cargo build --release -p swarmwood --examples`")
         return False
     return True
 
 
 @lru_cache
 def sample(folder: Path, scratch: Path, name: str, rows: int) -> Path:
-    """The set, cut to a fixed sample, as a file; written once by each process, to the side, as others may be
-    reading."""
+    """The set, cut to a fixed sample, as a file; written once by each process, to the side, as
+    others may be reading."""
     cut = scratch / "tuning" / f"{name}-{rows}.csv"
     cut.parent.mkdir(parents=True, exist_ok=True)
     if name in QUICK_SETS:
         x, y = DRAWN[name].draw(DRAWN[name].rows)
-        frame = pd.DataFrame(x, columns=[f"x{column}" for column in range(x.shape[1])]).assign(target=y)
+        frame = pd.DataFrame(x, columns=[f"x{column}" for column in range(x.shape[1])]).assign(
+            target=y
+        )
     else:
         frame = datasets.read(folder / f"{name}.csv")
     aside = cut.with_suffix(f".{os.getpid()}.part")
@@ -115,14 +130,23 @@ def run_ours(job: Job, file: Path) -> dict:
     """An engine of ours."""
     (trials, trees), search = budget_of(job.request), job.size[0]
     line = [job.request.binary, "tune", file, "--target", "target", "--task", task_of(job.name)]
-    line += ["--space", f"paper-{search}", "--metric", METRICS[job.name], "--folds", 1, "--holdout", 0.2]
+    line += [
+        "--space",
+        f"paper-{search}",
+        "--metric",
+        METRICS[job.name],
+        "--folds",
+        1,
+        "--holdout",
+        0.2,
+    ]
     line += ["--seed", job.split, "--engine", job.contender, "--trials", trials, "--trees", trees]
-    line += ["--parallel", 1, "--threads", 1, "--no-race", "--out", "-", "--json", "--quiet"]
+    line += ["--parallel", 1, "--threads", 1, "--no-pruning", "--out", "-", "--json", "--quiet"]
     told = child.run(line, 1)
-    curve = [(step["trials_ended"], step["score"]) for step in told["improvements"]]
+    curve = [(step["trials_finished"], step["score"]) for step in told["improvements"]]
     return {
-        "tuned": told["tuned"]["score"],
-        "untouched": told["untouched"]["score"],
+        "tuned": told["cv_score"]["score"],
+        "untouched": told["holdout"]["score"],
         "curve": curve,
         "parameters": told["best"]["parameters"],
         "trials": told["trials"],
@@ -134,7 +158,17 @@ def run_ours(job: Job, file: Path) -> dict:
 def judge_of(job: Job, file: Path) -> Iterator[Callable[[dict], dict]]:
     """Somebody to ask how good a configuration is: our own learner on the rows of this seed."""
     search = f"paper-{job.size[0]}"
-    line = [job.request.judge, file, "target", task_of(job.name), METRICS[job.name], search, 1, 0.2, job.split]
+    line = [
+        job.request.judge,
+        file,
+        "target",
+        task_of(job.name),
+        METRICS[job.name],
+        search,
+        1,
+        0.2,
+        job.split,
+    ]
     words = [str(word) for word in [*line, budget_of(job.request)[1]]]
     process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
@@ -154,9 +188,12 @@ def judge_of(job: Job, file: Path) -> Iterator[Callable[[dict], dict]]:
 
 
 def run_peer(job: Job, file: Path) -> dict:
-    """An engine of others on our learner. It is asked one by one and sees every outcome before the next trial."""
+    """An engine of others on our learner. It is asked one by one and sees every outcome before the
+    next trial."""
     trials, search = budget_of(job.request)[0], job.size[0]
-    propose = {"skopt-gbrt": search_with_skopt}.get(job.contender, partial(search_with_optuna, job.contender))
+    propose = {"skopt-gbrt": search_with_skopt}.get(
+        job.contender, partial(search_with_optuna, job.contender)
+    )
     chosen, scores, started = [], [], time.perf_counter()
     with judge_of(job, file) as ask:
 
@@ -170,7 +207,11 @@ def run_peer(job: Job, file: Path) -> dict:
         seconds = time.perf_counter() - started
         best = int(np.argmax(scores))
         untouched = ask({"untouched": chosen[best]})["score"]
-    rises = [place for place in range(len(scores)) if scores[place] > max(scores[:place], default=-math.inf)]
+    rises = [
+        place
+        for place in range(len(scores))
+        if scores[place] > max(scores[:place], default=-math.inf)
+    ]
     curve = [(place + 1, scores[place]) for place in rises]
     found = {"tuned": scores[best], "untouched": untouched, "curve": curve}
     package = {"skopt-gbrt": "scikit-optimize"}.get(job.contender, "optuna")
@@ -193,11 +234,15 @@ def suggest(trial, search: str) -> dict:
         chosen["depth"] = trial.suggest_int("depth", 1, 20)
         chosen["min_child_weight"] = trial.suggest_int("min_child_weight", 1, 20)
         chosen["subsample"] = round(trial.suggest_float("subsample", 0.30, 1.00, step=0.05), 2)
-        chosen["colsample_bytree"] = round(trial.suggest_float("colsample_bytree", 0.30, 1.00, step=0.05), 2)
+        chosen["colsample_bytree"] = round(
+            trial.suggest_float("colsample_bytree", 0.30, 1.00, step=0.05), 2
+        )
     return chosen
 
 
-def search_with_optuna(engine: str, search: str, seed: int, trials: int, loss: Callable[[dict], float]) -> None:
+def search_with_optuna(
+    engine: str, search: str, seed: int, trials: int, loss: Callable[[dict], float]
+) -> None:
     """Optuna's TPE or CMA-ES with their defaults."""
     import optuna
 
@@ -211,15 +256,17 @@ def search_with_optuna(engine: str, search: str, seed: int, trials: int, loss: C
 
 
 def search_with_skopt(search: str, seed: int, trials: int, loss: Callable[[dict], float]) -> None:
-    """scikit-optimize with boosted trees as the model of the losses, ten initial points; it has no conditions."""
+    """scikit-optimize with boosted trees as the model of the losses, ten initial points; it has no
+    conditions."""
     from sklearn.ensemble import GradientBoostingRegressor
     from skopt import Optimizer
     from skopt.learning import GradientBoostingQuantileRegressor
     from skopt.space import Categorical, Integer
 
     class Quantiles(GradientBoostingQuantileRegressor):
-        """What "GBRT" stands for, mended for libraries that are newer than it: scikit-learn must be told that it is a
-        regressor, and its own way to the 16th, 50th and 84th percentile calls what numpy no longer has."""
+        """What "GBRT" stands for, mended for libraries that are newer than it: scikit-learn must be
+        told that it is a regressor, and its own way to the 16th, 50th and 84th percentile calls
+        what numpy no longer has."""
 
         def __sklearn_tags__(self):
             tags = super().__sklearn_tags__()
@@ -235,7 +282,10 @@ def search_with_skopt(search: str, seed: int, trials: int, loss: Callable[[dict]
     steps |= {"subsample": (6, 20), "colsample_bytree": (6, 20)}
     places = [Integer(*ends, name=name) for name, ends in steps.items()]
     if search == "b":
-        places += [Categorical(["gbtree", "gblinear", "dart"]), Categorical(["squared", "squared-log"])]
+        places += [
+            Categorical(["gbtree", "gblinear", "dart"]),
+            Categorical(["squared", "squared-log"]),
+        ]
     optimizer = Optimizer(places, base_estimator=model, n_initial_points=10, random_state=seed)
     for _ in range(trials):
         point = optimizer.ask()

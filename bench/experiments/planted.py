@@ -1,7 +1,8 @@
 """Do XGBoost, LightGBM and ours give the answer that is known beforehand?
 
-Small tables whose best tree can be written down: one tree, learning rate 1, so that a prediction is the leaf value
-itself. Each case gives the expected prediction for every row; `error` is the largest absolute difference.
+Small tables whose best tree can be written down: one tree, learning rate 1, so that a prediction is
+the leaf value itself. Each case gives the expected prediction for every row; `error` is the largest
+absolute difference.
 """
 
 import csv
@@ -23,7 +24,8 @@ TOLERANCE = 1e-4
 
 @dataclass(frozen=True)
 class Case:
-    """Features, target, the shape to train, and the prediction (value or probability) that must come out."""
+    """Features, target, the shape to train, and the prediction (value or probability) that must
+    come out."""
 
     name: str
     x: np.ndarray
@@ -32,13 +34,25 @@ class Case:
     shape: Shape
 
 
-def one_tree(task: str = "regression", depth: int = 1, l2: float = 0.0, weight: float = 1.0) -> Shape:
-    options = {"trees": 1, "learning_rate": 1.0, "depth": depth, "l2": l2, "min_child_weight": weight, "threads": 1}
+def one_tree(
+    task: str = "regression", depth: int = 1, l2: float = 0.0, weight: float = 1.0
+) -> Shape:
+    options = {
+        "trees": 1,
+        "learning_rate": 1.0,
+        "depth": depth,
+        "l2": l2,
+        "min_child_weight": weight,
+        "threads": 1,
+    }
     return Shape(task=task, **options)
 
 
-def newton(y: np.ndarray, leaf: np.ndarray, l2: float, start: float, hessian: float = 1.0) -> np.ndarray:
-    """start - G / (H + lambda) for every row, where the first prediction is the mean and every row has one hessian."""
+def newton(
+    y: np.ndarray, leaf: np.ndarray, l2: float, start: float, hessian: float = 1.0
+) -> np.ndarray:
+    """start - G / (H + lambda) for every row, where the first prediction is the mean and every row
+    has one hessian."""
     value = np.empty(len(y))
     for inside in (leaf, ~leaf):
         value[inside] = start + np.sum(y[inside] - y.mean()) / (hessian * inside.sum() + l2)
@@ -50,9 +64,11 @@ def cases() -> list[Case]:
     x = np.column_stack([random.permutation(240) for _ in range(3)]).astype(np.float64)
     high, late = x[:, 1] >= 90, x[:, 2] >= 160
     step = np.where(high, 10.0, -2.0)
-    # The interaction has a large main effect, so that the greedy root is on column 1 and both children on column 2.
+    # The interaction has a large main effect, so that the greedy root is on column 1 and both
+    # children on column 2.
     cells = np.where(high, np.where(late, 40.0, 30.0), np.where(late, -20.0, -5.0))
-    # Three rows far off tempt a split that a minimum child weight of 30 forbids; the planted step is the best left.
+    # Three rows far off tempt a split that a minimum child weight of 30 forbids; the planted step
+    # is the best left.
     spiked = step + np.where(x[:, 0] >= 237, 60.0, 0.0)
     # Every fifth label is flipped, and none of the flipped ones lies beside the step.
     label = (high ^ (x[:, 1] % 5 == 2)).astype(np.int64)
@@ -64,22 +80,33 @@ def cases() -> list[Case]:
         Case("one step", x, step, step, one_tree()),
         Case("two levels", x, cells, cells, one_tree(depth=2)),
         Case("lambda 5", x, step, newton(step, high, 5.0, step.mean()), one_tree(l2=5.0)),
-        Case("min child weight 30", x, spiked, newton(spiked, high, 0.0, spiked.mean()), one_tree(weight=30.0)),
+        Case(
+            "min child weight 30",
+            x,
+            spiked,
+            newton(spiked, high, 0.0, spiked.mean()),
+            one_tree(weight=30.0),
+        ),
         Case("logistic Newton step", x, label, 1 / (1 + np.exp(-odds)), one_tree("binary", l2=1.0)),
         Case("missing values have a side", holed, sided, sided, one_tree()),
     ]
 
 
 def error(session: Session, name: str, case: Case) -> dict[str, float]:
-    """Train on the planted rows, predict the same rows, and take the largest difference from the known answer."""
+    """Train on the planted rows, predict the same rows, and take the largest difference from the
+    known answer."""
     folder = session.scratch / "planted"
     frame = pd.DataFrame(case.x, columns=[f"x{column}" for column in range(case.x.shape[1])])
-    data = datasets.write(frame, case.y, folder / case.name.replace(" ", "_"), 2 if case.shape.task == "binary" else 1)
+    data = datasets.write(
+        frame, case.y, folder / case.name.replace(" ", "_"), 2 if case.shape.task == "binary" else 1
+    )
     model, out = session.model(name, case.shape), folder / f"{name}.npy"
     if name == "swarmwood":
         child.train_ours(session.binary, case.shape, data, None, model)
         out = out.with_suffix(".csv")
-        child.run([session.binary, "predict", model, data.csv, "--quiet", "--json", "--out", out], 1)
+        child.run(
+            [session.binary, "predict", model, data.csv, "--quiet", "--json", "--out", out], 1
+        )
         with out.open() as file:
             # The last column is the value, or the probability of the last class, which is class 1.
             found = np.array([float(row[-1]) for row in list(csv.reader(file))[1:]])
@@ -104,7 +131,10 @@ def tell(frame: pd.DataFrame) -> tuple[str, list[list[str]]]:
         for case, group in frame.groupby("dataset", sort=False)
     ]
     demands = [
-        demand(f"planted answers: largest error of {name}", at(worst, name, "error"), "<=", TOLERANCE) for name in names
+        demand(
+            f"planted answers: largest error of {name}", at(worst, name, "error"), "<=", TOLERANCE
+        )
+        for name in names
     ]
     title = "## Planted answers\n\nLargest difference from the answer known beforehand.\n"
     return f"{title}\n{render(['case', *names], rows)}", demands

@@ -1,8 +1,10 @@
-"""How long does the same training take, at the same training loss, and how much memory and disk does it need?
+"""How long does the same training take, at the same training loss, and how much memory and disk
+does it need?
 
-All rows, 100 trees of 63 leaves grown leaf by leaf, equal regularisation. A peer starts from a float32 array in memory;
-its time is its own binning plus training. Ours is the real binary on the same rows as CSV; its time is what it reports
-for binning and training, and its memory is that of the whole process, reading included.
+All rows, 100 trees of 63 leaves grown leaf by leaf, equal regularisation. A peer starts from a
+float32 array in memory; its time is its own binning plus training. Ours is the real binary on the
+same rows as CSV; its time is what it reports for binning and training, and its memory is that of
+the whole process, reading included.
 """
 
 import pandas as pd
@@ -19,8 +21,9 @@ HEADER = ["contender", "min s", "median s", "ratio of min", "ratio of median", "
 HEADER += ["peak MiB", "less imports", "ratio", "model MiB", "gzip MiB"]
 TITLE = """## Training: time, loss, memory, model size
 
-Seconds are binning plus training. Ratios are ours over theirs: below 1 we are faster or smaller. The memory ratio takes
-our whole process over theirs less what it held before the data was loaded (interpreter and imported libraries).
+Seconds are binning plus training. Ratios are ours over theirs: below 1 we are faster or smaller.
+The memory ratio is our whole process over theirs without what it held before the data was loaded
+(interpreter and imported libraries).
 """
 
 
@@ -31,7 +34,14 @@ def run(session: Session) -> None:
         for turn, threads, name in session.interleaved(CONTENDERS):
             shape = session.shape(dataset, data, growth="leaf", depth=0, leaves=63, threads=threads)
             score = data if turn == 0 else None  # the loss is the same in every round
-            session.attempt(("speed", dataset.name, name, threads, turn), session.train, name, shape, data, score)
+            session.attempt(
+                ("speed", dataset.name, name, threads, turn),
+                session.train,
+                name,
+                shape,
+                data,
+                score,
+            )
 
 
 def tell(frame: pd.DataFrame) -> tuple[str, list[list[str]]]:
@@ -49,13 +59,19 @@ def tell(frame: pd.DataFrame) -> tuple[str, list[list[str]]]:
             reached = ratio(at(best, "swarmwood", loss), at(best, "lightgbm", loss))
             demands.append(demand(f"{where}: training loss / LightGBM", reached, "<=", 1.01, 4))
             for what, quantity in (("", "peak_bytes"), (" less its imports", "added_bytes")):
-                peak = ratio(at(middle, "swarmwood", "peak_bytes"), at(middle, "lightgbm", quantity))
+                peak = ratio(
+                    at(middle, "swarmwood", "peak_bytes"), at(middle, "lightgbm", quantity)
+                )
                 demands.append(demand(f"{where}: peak memory / LightGBM{what}", peak, "<=", 1))
         if {1, 2} <= ours.keys():
-            demands.append(demand(f"{dataset}: 2 threads over 1", ratio(ours[1], ours[2]), ">=", 1.7))
+            demands.append(
+                demand(f"{dataset}: 2 threads over 1", ratio(ours[1], ours[2]), ">=", 1.7)
+            )
         sums = rows.query("contender == 'swarmwood' and quantity == 'model_crc32'")["value"]
         if len(sums):
-            demands.append(demand(f"{dataset}: different model files of ours", sums.nunique(), "<=", 1, 1))
+            demands.append(
+                demand(f"{dataset}: different model files of ours", sums.nunique(), "<=", 1, 1)
+            )
     return "\n".join(parts), demands
 
 
@@ -68,6 +84,12 @@ def table(best: pd.DataFrame, middle: pd.DataFrame, loss: str) -> str:
         low, mid, reached = at(best, name, SECONDS), at(middle, name, SECONDS), at(best, name, loss)
         peak, added, model, packed = (at(middle, name, quantity) for quantity in SIZES)
         times = [low, mid, ratio(ours_low, low), ratio(ours_mid, mid)]
-        sizes = [peak / 2**20, added / 2**20, ratio(ours_peak, added), model / 2**20, packed / 2**20]
+        sizes = [
+            peak / 2**20,
+            added / 2**20,
+            ratio(ours_peak, added),
+            model / 2**20,
+            packed / 2**20,
+        ]
         rows.append([name, *map(number, times), number(reached, 5), *map(number, sizes)])
     return render(HEADER, rows)

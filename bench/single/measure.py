@@ -1,6 +1,8 @@
-"""The measurement of one cell: one contender, one size, one set, one split (or, where time counts, one round).
+"""The measurement of one cell: one contender, one size, one set, one split (or, where time counts,
+one round).
 
-Ours is the real binary; the processor's seconds are those of the whole process, start and reading included.
+Ours is the real binary; the processor's seconds are those of the whole process, start and reading
+included.
 """
 
 import json
@@ -38,9 +40,15 @@ SMALL = ("banknote", "parkinsons", "pima", "transfusion", "wine_class", "eeg_eye
 CLASSES = tuple(name for name, known in SETS.items() if known.task == "classification")
 SOLVERS = ("cart", "contree", "streed")
 SIZES = {
-    "depth 2": Size("optimum", 2, contenders=(*SOLVERS, "swarm-tree, 1 descent", "swarm-tree"), sets=SMALL),
-    "depth 3": Size("optimum", 3, contenders=(*SOLVERS, "swarm-tree, 1 descent", "swarm-tree"), sets=SMALL),
-    "depth 4": Size("limit", 4, contenders=(*SOLVERS, "swarm-tree"), sets=("eeg_eye_state", "wine_class")),
+    "depth 2": Size(
+        "optimum", 2, contenders=(*SOLVERS, "swarm-tree, 1 descent", "swarm-tree"), sets=SMALL
+    ),
+    "depth 3": Size(
+        "optimum", 3, contenders=(*SOLVERS, "swarm-tree, 1 descent", "swarm-tree"), sets=SMALL
+    ),
+    "depth 4": Size(
+        "limit", 4, contenders=(*SOLVERS, "swarm-tree"), sets=("eeg_eye_state", "wine_class")
+    ),
     "8 leaves": Size("splits", leaves=8, contenders=("cart", "swarm-tree"), sets=tuple(SETS)),
     "16 leaves": Size("splits", leaves=16, contenders=("cart", "swarm-tree"), sets=CLASSES),
 }
@@ -71,10 +79,13 @@ class Job:
 
 
 def planned(sizes: list[str], sets: list[str], rounds: int, splits: int, **given) -> Iterator[Job]:
-    """All cells, sizes outermost; contenders of a round follow each other, so that they meet the same machine."""
+    """All cells, sizes outermost; contenders of a round follow each other, so that they meet the
+    same machine."""
     for size in sizes:
         asked = SIZES[size]
-        first, count = {"optimum": (0, rounds), "limit": (0, 1), "splits": (FIRST_SPLIT, splits)}[asked.part]
+        first, count = {"optimum": (0, rounds), "limit": (0, 1), "splits": (FIRST_SPLIT, splits)}[
+            asked.part
+        ]
         for name in (name for name in asked.sets if name in sets):
             for split in range(first, first + count):
                 for contender in asked.contenders:
@@ -86,20 +97,38 @@ def measure(job: Job) -> dict:
     part = {"optimum": at_depth, "limit": at_depth, "splits": on_unseen_rows}[SIZES[job.size].part]
     with tempfile.TemporaryDirectory(prefix="one-tree-") as folder:
         found = part(job, Path(folder))
-    line = {"set": job.name, "split": job.split, "size": job.size, "contender": job.contender, "limit": job.rows}
+    line = {
+        "set": job.name,
+        "split": job.split,
+        "size": job.size,
+        "contender": job.contender,
+        "limit": job.rows,
+    }
     return line | {"build": job.build if job.ours else "", "found": found}
 
 
 def at_depth(job: Job, folder: Path) -> dict:
-    """A tree of limited depth: how well it fits the rows it was found on, and the seconds that took."""
+    """A tree of limited depth: how well it fits the rows it was found on, and the seconds that
+    took."""
     frame, limit, threads = load(job.name, job.data, job.rows), job.limit, 1
     size = SIZES[job.size]
     if size.part == "limit":
-        frame, limit, threads = divide(frame, "classification", 0, 0.25)[0], LIMIT_AT_DEPTH_4, THREADS_AT_DEPTH_4
+        frame, limit, threads = (
+            divide(frame, "classification", 0, 0.25)[0],
+            LIMIT_AT_DEPTH_4,
+            THREADS_AT_DEPTH_4,
+        )
     if not job.ours:
         np.savez(folder / "rows.npz", x=numbers(frame)[0], y=frame["target"].to_numpy())
-        asked = {"solver": job.contender, "depth": size.depth, "limit": limit, "rows": str(folder / "rows.npz")}
-        found = child.run([sys.executable, HERE / "solver.py"], threads, json.dumps(asked), 10 * limit + 120)
+        asked = {
+            "solver": job.contender,
+            "depth": size.depth,
+            "limit": limit,
+            "rows": str(folder / "rows.npz"),
+        }
+        found = child.run(
+            [sys.executable, HERE / "solver.py"], threads, json.dumps(asked), 10 * limit + 120
+        )
         return found | {"allowed": limit}
     flags = ["--depth", str(size.depth), *EXACT]
     if size.part == "limit":
@@ -109,7 +138,11 @@ def at_depth(job: Job, folder: Path) -> dict:
     frame.to_csv(folder / "train.csv", index=False)
     said, cpu = train(job, folder, flags, threads)
     seconds = said["seconds"]
-    found = {"accuracy": said["metrics"]["train"]["accuracy"], "cpu": cpu, "descents": said["search"]["descents"]}
+    found = {
+        "accuracy": said["metrics"]["train"]["accuracy"],
+        "cpu": cpu,
+        "descents": said["search"]["descents"],
+    }
     return found | {"wall": sum(seconds.values()), "train": seconds["train"]}
 
 
@@ -127,15 +160,40 @@ def on_unseen_rows(job: Job, folder: Path) -> dict:
     for part, name in zip(parts, ("train.csv", "test.csv"), strict=True):
         part.to_csv(folder / name, index=False)
     said, cpu = train(job, folder, ["--max-leaves", str(leaves)], 1)
-    judged = child.run([job.binary, "evaluate", folder / "model.json", folder / "test.csv", "--json", "--quiet"], 1)
+    judged = child.run(
+        [job.binary, "evaluate", folder / "model.json", folder / "test.csv", "--json", "--quiet"], 1
+    )
     score = judged["accuracy" if task == "classification" else "r2"]
-    return {"score": score, "leaves": said["search"]["leaves"], "searched": said["search"]["searched"], "cpu": cpu}
+    return {
+        "score": score,
+        "leaves": said["search"]["leaves"],
+        "searched": said["search"]["selected_by_search"],
+        "cpu": cpu,
+    }
 
 
 def train(job: Job, folder: Path, flags: list[str], threads: int) -> tuple[dict, float]:
     """What a run of our binary says, and the processor's seconds of the whole process."""
-    command = [job.binary, "train", folder / "train.csv", "--target", "target", "--task", SETS[job.name].task]
-    command += ["--method", "swarm-tree", *flags, "--threads", threads, "--seed", 0, "--quiet", "--json"]
+    command = [
+        job.binary,
+        "train",
+        folder / "train.csv",
+        "--target",
+        "target",
+        "--task",
+        SETS[job.name].task,
+    ]
+    command += [
+        "--method",
+        "swarm-tree",
+        *flags,
+        "--threads",
+        threads,
+        "--seed",
+        0,
+        "--quiet",
+        "--json",
+    ]
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as talk:
         words = [str(word) for word in [*command, "--out", folder / "model.json"]]
         process = subprocess.Popen(words, stdout=out, stderr=talk)

@@ -1,7 +1,7 @@
 """The sets that one tree is asked about, and how their rows are divided.
 
-Files are those of the data directory, with the column `target`. Two large ones are a fixed random choice of 8000 rows:
-one small tree says no more of the others, and every split would take minutes.
+Files are those of the data directory, with the column `target`. Two large ones are a fixed random
+choice of 8000 rows: one small tree says no more of the others, and every split would take minutes.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,8 @@ SAMPLE = 8000
 
 @dataclass(frozen=True)
 class Set:
-    """A question. `positive` makes one class 1 and the others 0, `at_least` does so with a threshold."""
+    """A question. `positive` makes one class 1 and the others 0, `at_least` does so with a
+    threshold."""
 
     name: str
     file: str
@@ -51,7 +52,8 @@ SETS = {
 
 @lru_cache(maxsize=2)
 def load(name: str, folder: Path, limit: int | None = None) -> pd.DataFrame:
-    """The rows of a set; classes are numbered from 0 in their order. `limit` is for trials of the harness."""
+    """The rows of a set; classes are numbered from 0 in their order. `limit` is for trials of the
+    harness."""
     asked = SETS[name]
     frame = datasets.read(folder / asked.file)
     most = min((rows for rows in (asked.rows, limit) if rows), default=None)
@@ -65,7 +67,9 @@ def load(name: str, folder: Path, limit: int | None = None) -> pd.DataFrame:
     return frame
 
 
-def divide(frame: pd.DataFrame, task: str, split: int, test_share: float) -> tuple[pd.DataFrame, pd.DataFrame]:
+def divide(
+    frame: pd.DataFrame, task: str, split: int, test_share: float
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Training and test rows; every class in equal shares."""
     from sklearn.model_selection import train_test_split
 
@@ -74,6 +78,9 @@ def divide(frame: pd.DataFrame, task: str, split: int, test_share: float) -> tup
 
 
 def numbers(*parts: pd.DataFrame) -> list[np.ndarray]:
-    """The features as arrays; text as a 0/1 column for every level, the same columns for all parts."""
-    together = pd.get_dummies(pd.concat([part.drop(columns="target") for part in parts])).to_numpy(np.float64)
+    """The features as arrays; text as a 0/1 column for every level, the same columns for all
+    parts."""
+    together = pd.get_dummies(pd.concat([part.drop(columns="target") for part in parts])).to_numpy(
+        np.float64
+    )
     return np.split(together, np.cumsum([len(part) for part in parts])[:-1])

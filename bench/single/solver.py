@@ -1,7 +1,8 @@
-"""The child process of one solver: a job as JSON on stdin, one JSON object as the last line of stdout.
+"""The child process of one solver: a job as JSON on stdin, one JSON object as the last line of
+stdout.
 
-The clock of the processor covers `fit` alone: neither the interpreter nor imports nor the data are held against a
-solver. Ours is measured as a whole process.
+The clock of the processor covers `fit` alone: neither the interpreter nor imports nor the data are
+held against a solver. Ours is measured as a whole process.
 """
 
 import json
@@ -19,11 +20,15 @@ def make(name: str, depth: int, limit: float):
     if name == "contree":
         from pycontree import ConTree
 
-        return ConTree(max_depth=depth, time_limit=limit), lambda solver: solver._config.is_within_time_limit()
+        return ConTree(
+            max_depth=depth, time_limit=limit
+        ), lambda solver: solver._config.is_within_time_limit()
     if name == "streed":
         from pystreed import STreeDClassifier
 
-        solver = STreeDClassifier("accuracy", max_depth=depth, time_limit=limit, n_thresholds=THRESHOLDS)
+        solver = STreeDClassifier(
+            "accuracy", max_depth=depth, time_limit=limit, n_thresholds=THRESHOLDS
+        )
         return solver, lambda solver: solver.fit_result.is_optimal()
     from sklearn.tree import DecisionTreeClassifier
 
@@ -40,7 +45,12 @@ def solve(job: dict) -> dict:
         warnings.simplefilter("ignore")  # both warn of the limit that `proven` tells
         solver.fit(x, y)
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-    return {"accuracy": float(np.mean(solver.predict(x) == y)), "cpu": cpu, "wall": wall, "proven": is_proven(solver)}
+    return {
+        "accuracy": float(np.mean(solver.predict(x) == y)),
+        "cpu": cpu,
+        "wall": wall,
+        "proven": is_proven(solver),
+    }
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""A stand-in for the binary, as far as the harness talks to it: it predicts the mean target, whatever it is asked.
+"""A stand-in for the binary, as far as the harness talks to it: it predicts the mean target,
+whatever it is asked.
 
-It checks the order of the arguments loosely and the JSON contract exactly, so that the harness is tested without Rust.
-With `STAND_IN_KILLS=FILE:N` in the environment its Nth call, counted in the file, kills whoever called.
+It checks the order of the arguments loosely and the JSON contract exactly, so that the harness is
+tested without Rust. With `STAND_IN_KILLS=FILE:N` in the environment its Nth call, counted in the
+file, kills whoever called.
 """
 
 import csv
@@ -41,7 +43,10 @@ def main(command: str, *given: str) -> None:
     kill_if_told()
     if command == "train":
         if method not in ("greedy", *PUBLISHED):
-            print(f"error: method: is '{method}', must be greedy\n\nfor more, try --help", file=sys.stderr)
+            print(
+                f"error: method: is '{method}', must be greedy\n\nfor more, try --help",
+                file=sys.stderr,
+            )
             sys.exit(2)
         target = column(given[0], options["--target"])
         mean = sum(target) / len(target)
@@ -52,7 +57,13 @@ def main(command: str, *given: str) -> None:
             said["metrics"] = {"valid": {"rmse": error(column(options["--valid"], "target"), mean)}}
         if method in PUBLISHED:
             space = {"n": len(target), "counted": {"log10": 24.0}, "drawn": {"log10": 30.0}}
-            said["search"] = {"best": 1.5, "iterations": 2, "evaluations": 5, "repeats": 1, "space": space}
+            said["search"] = {
+                "best": 1.5,
+                "iterations": 2,
+                "evaluations": 5,
+                "cache_hits": 1,
+                "space": space,
+            }
             Path(options["--trace"]).write_text(TRACE)
         print(json.dumps(said, indent=2))
         return
@@ -62,7 +73,11 @@ def main(command: str, *given: str) -> None:
     if command == "predict":
         header = "raw" if "--raw" in given else "prediction"
         Path(options["--out"]).write_text("\n".join([header, *(str(mean) for _ in rows)]) + "\n")
-        print(json.dumps({"rows": len(rows), "seconds": {"read": 0.1, "predict": 0.002, "write": 0.1}}))
+        print(
+            json.dumps(
+                {"rows": len(rows), "seconds": {"read": 0.1, "predict": 0.002, "write": 0.1}}
+            )
+        )
 
 
 if __name__ == "__main__":

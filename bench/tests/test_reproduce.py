@@ -1,4 +1,5 @@
-"""The front of the evidence: statistics, pages, figures, and runs that are killed, with a stand-in for the binary."""
+"""The front of the evidence: statistics, pages, figures, and runs that are killed, with a stand-in
+for the binary."""
 
 import itertools
 import math
@@ -26,10 +27,13 @@ RESULTS = Path(__file__).resolve().parents[2] / "docs" / "results"
 
 
 def by_all_signs(values: np.ndarray) -> float:
-    """The p-value of the signed-rank test by definition: the share of all signs whose sum is as far from the middle."""
+    """The p-value of the signed-rank test by definition: the share of all signs whose sum is as far
+    from the middle."""
     ranks = stats.rankdata(np.abs(values))
     middle = ranks.sum() / 2
-    sums = np.array([np.dot(signs, ranks) for signs in itertools.product((0, 1), repeat=len(values))])
+    sums = np.array(
+        [np.dot(signs, ranks) for signs in itertools.product((0, 1), repeat=len(values))]
+    )
     far = abs(ranks[values > 0].sum() - middle)
     return float(np.mean(np.abs(sums - middle) >= far - 1e-9))
 
@@ -63,7 +67,9 @@ def test_wins_ties_and_losses():
 
 
 def test_figures_are_the_same_bytes_and_keep_their_words():
-    panel = Panel("one", "x", "y", {"a": ([1, 2], [3, 4]), "b": ([1, 2], [4, 3])}, {"a": ([2, 3], [4, 5])})
+    panel = Panel(
+        "one", "x", "y", {"a": ([1, 2], [3, 4]), "b": ([1, 2], [4, 3])}, {"a": ([2, 3], [4, 5])}
+    )
     (alt, svg), (_, again) = draw([panel], "What"), draw([panel], "What")
     assert alt == "What: one; curves: a, b" and svg == again
     assert svg.startswith("<?xml") and ">one</text>" in svg and ">b</text>" in svg
@@ -75,21 +81,53 @@ def test_a_curve_keeps_its_last_value():
 
 
 def flown(name: str, method: str, score: float, split: int) -> dict:
-    line = {"set": name, "split": split, "size": SIZE, "contender": method, "build": "1", "score": score}
+    line = {
+        "set": name,
+        "split": split,
+        "size": SIZE,
+        "contender": method,
+        "build": "1",
+        "score": score,
+    }
     space = {"n": 61, "log10 counted": 40.57, "log10 drawn": 50.0}
-    flight = {"curve": [(0, 0.5), (7, 0.9)], "iterations": 50, "evaluations": 30, "repeats": 10, "space": space}
+    flight = {
+        "curve": [(0, 0.5), (7, 0.9)],
+        "iterations": 50,
+        "evaluations": 30,
+        "repeats": 10,
+        "space": space,
+    }
     return line | (flight if "sgbdt" in method else {})
 
 
 def test_the_papers_figures_stand_beside_ours(tmp_path):
     lines = []
     for split in range(6):
-        lines += [flown("banknote", "psgbdt", 0.97 + split / 1000, split), flown("banknote", "catboost", 0.96, split)]
-        lines += [flown("kc_house", "psgbdt", 2e5, split), flown("kc_house", "catboost", 1.5e5 + split, split)]
+        lines += [
+            flown("banknote", "psgbdt", 0.97 + split / 1000, split),
+            flown("banknote", "catboost", 0.96, split),
+        ]
+        lines += [
+            flown("kc_house", "psgbdt", 2e5, split),
+            flown("kc_house", "catboost", 1.5e5 + split, split),
+        ]
     told = boosting_tables.tell(lines, Request("boosting", tmp_path, tmp_path, tmp_path, tmp_path))
     text = "\n".join(told.sections)
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("|")]
-    expected = ["banknote (6)", "PSGBDT", "99.00 ± 1.00", "97.25 ± 0.19", "6-0-0", "0.031", "-", "-"]
+    rows = [
+        [cell.strip() for cell in line.split("|")[1:-1]]
+        for line in text.splitlines()
+        if line.startswith("|")
+    ]
+    expected = [
+        "banknote (6)",
+        "PSGBDT",
+        "99.00 ± 1.00",
+        "97.25 ± 0.19",
+        "6-0-0",
+        "0.031",
+        "-",
+        "-",
+    ]
     assert expected in rows
     claim = next(row for row in rows if row[0].startswith("PSGBDT outperforms CatBoost"))
     assert claim[1:] == ["1 of 2 (2 of 7 sets)", "banknote", "kc_house", "not confirmed"]
@@ -101,11 +139,22 @@ def test_the_papers_figures_stand_beside_ours(tmp_path):
 
 def test_every_file_of_a_set_has_a_source():
     assert {known.file for known in SETS.values() if known.file} <= set(SOURCES)
-    assert all(f"{name}.csv" in SOURCES for name in ("parkinsons", "pima", "transfusion", "abalone"))
+    assert all(
+        f"{name}.csv" in SOURCES for name in ("parkinsons", "pima", "transfusion", "abalone")
+    )
 
 
 def asked(folder: Path, *more: str) -> list[str]:
-    words = ["boosting", "--quick", "--out", folder, "--scratch", folder / "scratch", "--binary", STAND_IN]
+    words = [
+        "boosting",
+        "--quick",
+        "--out",
+        folder,
+        "--scratch",
+        folder / "scratch",
+        "--binary",
+        STAND_IN,
+    ]
     words += ["--workers", "0", "--sets", "diabetes", "--contenders", "cart;xgboost;sgbdt;psgbdt"]
     return [str(word) for word in words] + list(more)
 
@@ -113,7 +162,11 @@ def asked(folder: Path, *more: str) -> list[str]:
 def pages(folder: Path) -> dict[str, str]:
     """Everything that a run writes but how and when it was made."""
     names = ("summary.md", "raw.csv")
-    return {path.name: path.read_text() for path in folder.iterdir() if path.suffix == ".svg" or path.name in names}
+    return {
+        path.name: path.read_text()
+        for path in folder.iterdir()
+        if path.suffix == ".svg" or path.name in names
+    }
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +184,9 @@ def test_a_run_that_was_killed_ends_with_the_same_page(whole, tmp_path):
     # Each cell of ours calls twice: the fourth call is within the second cell.
     told = os.environ | {"STAND_IN_KILLS": f"{tmp_path / 'calls'}:4"}
     script = Path(reproduce.__file__)
-    done = subprocess.run([sys.executable, script, *asked(tmp_path)], env=told, capture_output=True, check=False)
+    done = subprocess.run(
+        [sys.executable, script, *asked(tmp_path)], env=told, capture_output=True, check=False
+    )
     assert done.returncode == -9 and not (tmp_path / "summary.md").exists()
     assert 0 < len(cache.read(tmp_path / "cells.jsonl")) < 8
     with (tmp_path / "cells.jsonl").open("a") as file:
@@ -143,13 +198,23 @@ def test_a_run_that_was_killed_ends_with_the_same_page(whole, tmp_path):
 def test_what_was_measured_in_another_order_gives_the_same_page(whole, tmp_path):
     lines = (whole / "cells.jsonl").read_text().splitlines()
     (tmp_path / "cells.jsonl").write_text("\n".join(reversed(lines)) + "\n")
-    assert reproduce.main(asked(tmp_path, "--tables", "--note", "cells of the first build are older")) == 0
+    assert (
+        reproduce.main(asked(tmp_path, "--tables", "--note", "cells of the first build are older"))
+        == 0
+    )
     assert pages(tmp_path) == pages(whole)
     # How it was made tells the notes and keeps no path.
     text = (tmp_path / "README.md").read_text()
     assert str(tmp_path) not in text and "- cells of the first build are older" in text
-    assert "`bench/reproduce.py boosting --quick" in text and "stand-in 0.0.0" in text and "xgboost-cpu" in text
-    assert page.shortened(["--out", "/deep/in/there", "--note", "told below", "a b"]) == "--out there 'a b'"
+    assert (
+        "`bench/reproduce.py boosting --quick" in text
+        and "stand-in 0.0.0" in text
+        and "xgboost-cpu" in text
+    )
+    assert (
+        page.shortened(["--out", "/deep/in/there", "--note", "told below", "a b"])
+        == "--out there 'a b'"
+    )
 
 
 def test_a_page_follows_from_its_raw_numbers(whole, tmp_path):
@@ -158,7 +223,9 @@ def test_a_page_follows_from_its_raw_numbers(whole, tmp_path):
     assert pages(tmp_path) == pages(whole)
     # What a page knows is not measured again, and what was measured since then counts.
     assert reproduce.main(asked(tmp_path / "more", "--known", str(whole / "raw.csv"))) == 0
-    assert not (tmp_path / "more" / "cells.jsonl").exists() and pages(tmp_path / "more") == pages(whole)
+    assert not (tmp_path / "more" / "cells.jsonl").exists() and pages(tmp_path / "more") == pages(
+        whole
+    )
     newer = next(iter(raw.read(whole / "raw.csv").values())) | {"score": 123.0}
     cache.add(tmp_path / "cells.jsonl", newer)
     assert reproduce.main(asked(tmp_path, *told)) == 0
@@ -166,10 +233,30 @@ def test_a_page_follows_from_its_raw_numbers(whole, tmp_path):
 
 
 def test_cells_survive_the_way_through_a_page(tmp_path):
-    place = {"set": "diabetes", "split": 3, "size": "6", "contender": "a, b", "build": "", "limit": None}
-    shares = {"metrics": {"accuracy": 1 / 3, "logloss": 0.1 + 0.2}, "leaves": 7, "nanoseconds": 12.5}
-    chosen = {"tuned": 0.5, "parameters": {"depth": 3, "booster": "dart"}, "curve": [(1, 0.25), (9, 1e-300)]}
-    flown = {"score": 2.0**60, "space": {"n": 61, "log10 drawn": 50.0}, "iterations": 100, "proven": True}
+    place = {
+        "set": "diabetes",
+        "split": 3,
+        "size": "6",
+        "contender": "a, b",
+        "build": "",
+        "limit": None,
+    }
+    shares = {
+        "metrics": {"accuracy": 1 / 3, "logloss": 0.1 + 0.2},
+        "leaves": 7,
+        "nanoseconds": 12.5,
+    }
+    chosen = {
+        "tuned": 0.5,
+        "parameters": {"depth": 3, "booster": "dart"},
+        "curve": [(1, 0.25), (9, 1e-300)],
+    }
+    flown = {
+        "score": 2.0**60,
+        "space": {"n": 61, "log10 drawn": 50.0},
+        "iterations": 100,
+        "proven": True,
+    }
     for found in (shares | {"seconds": {"total": 1.5}}, shares | {"seconds": {}}, chosen, flown):
         line = place | found
         path = tmp_path / "raw.csv"
@@ -184,7 +271,15 @@ def test_cells_survive_the_way_through_a_page(tmp_path):
 @pytest.mark.parametrize("experiment", reproduce.EXPERIMENTS)
 def test_the_committed_pages_are_what_their_numbers_say(experiment, tmp_path):
     kept = RESULTS / experiment
-    words = [experiment, "--tables", "--busy", "--known", str(kept / "raw.csv"), "--out", str(tmp_path)]
+    words = [
+        experiment,
+        "--tables",
+        "--busy",
+        "--known",
+        str(kept / "raw.csv"),
+        "--out",
+        str(tmp_path),
+    ]
     assert reproduce.main(words) == 0
     for name in ("summary.md", "raw.csv"):
         assert (tmp_path / name).read_text() == (kept / name).read_text()
@@ -192,12 +287,19 @@ def test_the_committed_pages_are_what_their_numbers_say(experiment, tmp_path):
 
 def test_a_file_that_is_no_page_is_refused(tmp_path, capsys):
     bad = tmp_path / "bad.csv"
-    for text in ("a,b\n1,2\n", "", "set,split,size,contender,build,quantity,value\nabalone,x,6,swarm,,rmse,1\n"):
+    for text in (
+        "a,b\n1,2\n",
+        "",
+        "set,split,size,contender,build,quantity,value\nabalone,x,6,swarm,,rmse,1\n",
+    ):
         bad.write_text(text)
         assert reproduce.main(asked(tmp_path, "--known", str(bad))) == 2
         assert "bad.csv: not the raw.csv of a page" in capsys.readouterr().err
     assert reproduce.main(asked(tmp_path, "--known", str(tmp_path / "none.csv"))) == 2
-    assert "none.csv: not the raw.csv" in capsys.readouterr().err and not (tmp_path / "summary.md").exists()
+    assert (
+        "none.csv: not the raw.csv" in capsys.readouterr().err
+        and not (tmp_path / "summary.md").exists()
+    )
 
 
 def test_cells_of_another_binary_are_measured_again(whole, tmp_path):
@@ -210,7 +312,15 @@ def test_cells_of_another_binary_are_measured_again(whole, tmp_path):
 
 
 def test_bad_arguments_end_with_code_two(tmp_path, capsys):
-    usual = ["small-models", "--data", str(tmp_path), "--out", str(tmp_path), "--binary", str(STAND_IN)]
+    usual = [
+        "small-models",
+        "--data",
+        str(tmp_path),
+        "--out",
+        str(tmp_path),
+        "--binary",
+        str(STAND_IN),
+    ]
     for given, words in [
         ([*usual, "--sets", "abalon"], "--sets: unknown abalon"),
         ([*usual, "--sizes", "7"], "--sizes: unknown 7"),
@@ -219,8 +329,14 @@ def test_bad_arguments_end_with_code_two(tmp_path, capsys):
         ([*usual, "--binary", "none"], "cargo build --release"),
         ([*usual, "--repeats", "0"], "--repeats must be at least 1"),
         (["tree", "--out", str(tmp_path)], "--data: name the directory"),
-        (["all", "--quick", "--out", str(tmp_path), "--sets", "hastie"], "belongs to one experiment"),
-        (["all", "--quick", "--out", str(tmp_path), "--known", "raw.csv"], "--known belongs to one experiment"),
+        (
+            ["all", "--quick", "--out", str(tmp_path), "--sets", "hastie"],
+            "belongs to one experiment",
+        ),
+        (
+            ["all", "--quick", "--out", str(tmp_path), "--known", "raw.csv"],
+            "--known belongs to one experiment",
+        ),
     ]:
         with pytest.raises(SystemExit) as ended:
             reproduce.main(given)

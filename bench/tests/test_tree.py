@@ -5,7 +5,18 @@ import pandas as pd
 
 from evidence import tree_tables
 from evidence.request import Request
-from evidence.tree import COMPLETE, COVARIANCES, MEANS, OURS, SETS, Set, parts, pruned, rows_of, solved
+from evidence.tree import (
+    COMPLETE,
+    COVARIANCES,
+    MEANS,
+    OURS,
+    SETS,
+    Set,
+    parts,
+    pruned,
+    rows_of,
+    solved,
+)
 
 
 def test_artificial_rows_have_the_means_and_covariances_of_table_1():
@@ -37,12 +48,18 @@ def test_cross_validation_finds_the_planted_tree_in_noise():
     x = random.random((400, 3))
     y = ((x[:, 0] > 0.5) ^ (random.random(400) < 0.1)).astype(int)
     tree = pruned(x, y)
-    assert tree.get_n_leaves() <= 4 and tree.tree_.feature[0] == 0 and abs(tree.tree_.threshold[0] - 0.5) < 0.05
+    assert (
+        tree.get_n_leaves() <= 4
+        and tree.tree_.feature[0] == 0
+        and abs(tree.tree_.threshold[0] - 0.5) < 0.05
+    )
 
 
 def test_solvers_find_what_greed_does_not():
     steps = np.arange(64)
-    frame = pd.DataFrame({"a": steps % 8, "b": steps // 8}).assign(target=((steps % 8 > 3) ^ (steps // 8 > 3)) + 5)
+    frame = pd.DataFrame({"a": steps % 8, "b": steps // 8}).assign(
+        target=((steps % 8 > 3) ^ (steps // 8 > 3)) + 5
+    )
     for package in ("pycontree", "pystreed"):
         assert solved(package, frame, frame) == {"train": 100.0, "test": 100.0, "proven": True}
 
@@ -51,10 +68,32 @@ def test_gains_are_paired_and_judged(tmp_path):
     lines = []
     for repetition, base in enumerate([80.0, 90.0, 70.0, 75.0, 60.0, 65.0]):
         for place, name in enumerate(OURS):
-            cell = {"set": "case 2", "split": repetition, "contender": name, "train": 95.0, "test": base + place}
+            cell = {
+                "set": "case 2",
+                "split": repetition,
+                "contender": name,
+                "train": 95.0,
+                "test": base + place,
+            }
             lines.append(cell | {"leaves": 5, "refused": 0})
     page = tree_tables.tell(lines, Request("tree", tmp_path, tmp_path, tmp_path, tmp_path))
     text = "\n".join(page.sections)
-    assert "+1.00 ± 0.00" in text and "+3.00 ± 0.00" in text and "89.61" in text and "case 3" not in text
-    claims = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if "+3.71" in line]
-    assert claims[0] == ["case 2", "apso-tree, random", "+3.71", "+2.00 ± 0.00", "0.031", "confirmed"]
+    assert (
+        "+1.00 ± 0.00" in text
+        and "+3.00 ± 0.00" in text
+        and "89.61" in text
+        and "case 3" not in text
+    )
+    claims = [
+        [cell.strip() for cell in line.split("|")[1:-1]]
+        for line in text.splitlines()
+        if "+3.71" in line
+    ]
+    assert claims[0] == [
+        "case 2",
+        "apso-tree, random",
+        "+3.71",
+        "+2.00 ± 0.00",
+        "0.031",
+        "confirmed",
+    ]

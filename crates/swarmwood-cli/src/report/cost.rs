@@ -175,7 +175,7 @@ fn tree_search(search: &Value) -> Html {
 /// A particle swarm over ensembles.
 fn particle_swarm(search: &Value) -> Html {
     let whole = |name: &str| search[name].as_u64().map_or(String::new(), format::grouped);
-    let criterion = search["criterion"].as_str().unwrap_or("fitness");
+    let metric = search["metric"].as_str().unwrap_or("fitness");
     let best = search["best"].as_f64().map_or(String::new(), format::rounded);
     let space = &search["space"];
     let pairs = [

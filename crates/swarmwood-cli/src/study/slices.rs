@@ -34,7 +34,7 @@ pub(super) fn draw(study: &Recorded) -> String {
             top: top + TOP,
             width: width - LEFT - RIGHT,
             range,
-            named,
+            labelled,
         };
         // Writing to a String cannot fail.
         let _ = panel.draw(&mut body, study, at);
