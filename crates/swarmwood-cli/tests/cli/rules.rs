@@ -162,7 +162,7 @@ fn models_of_many_trees_have_no_rules() {
     dir.fails(
         "rules m.json",
         2,
-        &["m.json: the model has one tree a class and their rules differ"],
+        &["m.json: the model has one tree per class and their rules differ"],
     );
     dir.run("train b.csv --target sold --method greedy --booster gblinear --trees 2 --out m.json")
         .works();

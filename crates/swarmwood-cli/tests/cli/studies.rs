@@ -300,7 +300,7 @@ fn failed_trials_are_data_and_nothing_but_failures_is_an_error() {
             .json();
     assert_eq!(
         (&report["trials"], &report["failed"], &report["stop_reason"]),
-        (&10.into(), &4.into(), &"exhausted".into())
+        (&10.into(), &4.into(), &"space_exhausted".into())
     );
     assert_eq!(
         (&report["best"]["value"], &report["best"]["parameters"]["x"]),

@@ -129,7 +129,7 @@ fn a_grid_is_found_and_told() {
         "{text:#?}"
     );
     assert!(
-        text.out.contains("the greedy tree had") && text.out.contains("after 30 iterations"),
+        text.out.contains("greedy tree:") && text.out.contains("after 30 iterations"),
         "{text:#?}"
     );
     // The ring needs no more rules than its four sides.
