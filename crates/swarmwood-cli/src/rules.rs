@@ -72,12 +72,12 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
         store::probe(out)?;
     }
     let model = store::load(&path)?;
-    let model_error = |message: String| Error::Model { path: path.clone(), message };
+    let model_error =
+        |message: String| Error::Model { path: path.clone(), message: message.into() };
     let tree = model.single_tree().map_err(|error| model_error(error.to_string()))?;
     let merge =
         flags::choice_value(flags, "merge", MERGES.iter().map(|&(name, merge, _)| (name, merge)));
-    let violation =
-        |message: String| Error::Parameters(vec![Violation { name: "merge".into(), message }]);
+    let violation = |message: String| Error::Parameters(vec![Violation::new("merge", message)]);
     let mut rule_set =
         tree.rules(merge.unwrap_or_default()).map_err(|error| violation(error.to_string()))?;
     if let Some(data) = flags.get_one::<PathBuf>("data") {
@@ -118,7 +118,7 @@ fn read_options(flags: &ArgMatches, target: &str) -> Result<ReadOptions> {
     {
         Ok(delimiter) => delimiter,
         Err(message) => {
-            return Err(Error::Parameters(vec![Violation { name: "delimiter".into(), message }]));
+            return Err(Error::Parameters(vec![Violation::new("delimiter", message)]));
         }
     };
     // Models of other libraries do not store the name of their target.

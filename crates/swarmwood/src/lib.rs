@@ -3,6 +3,7 @@
 pub mod checkpoint;
 pub mod error;
 pub mod evaluate;
+pub mod message;
 pub mod params;
 pub mod predict;
 pub mod profile;

@@ -110,7 +110,7 @@ pub fn leaf_loss(params: &Params, target: &TargetKind) -> Result<Loss> {
         let message = format!(
             "has {given} rows and columns, but the target has {target}; give one for each class"
         );
-        return Err(Error::Parameters(vec![Violation { name: "costs".to_string(), message }]));
+        return Err(Error::Parameters(vec![Violation::new("costs", message)]));
     }
     Ok(Loss::Costs(Costs::new(classes, costs.concat())))
 }
@@ -140,7 +140,7 @@ fn fits(name: &str, choice: &str, (wanted, holds): (&str, bool), classes: usize)
     let message = format!(
         "is '{choice}', which is for targets of {wanted}, but the target has {target}; '{auto}' fits every task"
     );
-    Err(Error::Parameters(vec![Violation { name: name.to_string(), message }]))
+    Err(Error::Parameters(vec![Violation::new(name, message)]))
 }
 
 #[cfg(test)]

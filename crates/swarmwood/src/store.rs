@@ -12,8 +12,10 @@ use crate::{Error, Result};
 pub fn load(path: &Path) -> Result<Model> {
     let bytes =
         std::fs::read(path).map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
-    format::read(&bytes)
-        .map_err(|error| Error::Model { path: path.to_path_buf(), message: error.to_string() })
+    format::read(&bytes).map_err(|error| Error::Model {
+        path: path.to_path_buf(),
+        message: error.to_string().into(),
+    })
 }
 
 /// Writes a model; the file appears whole or not at all.

@@ -19,7 +19,8 @@ pub fn draw<'a>(
     let Some(path) = flags.get_one::<PathBuf>("plot") else { return Ok(None) };
     let extension =
         path.extension().map(|text| text.to_string_lossy().to_lowercase()).unwrap_or_default();
-    let model_error = |message: String| Error::Model { path: model_path.to_path_buf(), message };
+    let model_error =
+        |message: String| Error::Model { path: model_path.to_path_buf(), message: message.into() };
     let dot = match extension.as_str() {
         "svg" => false,
         "dot" | "gv" if map.is_empty() => true,
@@ -50,7 +51,7 @@ pub fn draw<'a>(
 }
 
 fn violation(name: &str, message: String) -> Error {
-    Error::Parameters(vec![Violation { name: name.into(), message }])
+    Error::Parameters(vec![Violation::new(name, message)])
 }
 
 /// The position of a feature.

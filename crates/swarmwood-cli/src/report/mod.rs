@@ -118,9 +118,7 @@ fn evaluate_models(
     runs: &mut [ReportRun],
     console: Console,
 ) -> Result<()> {
-    let violation = |message: &str| {
-        Error::Parameters(vec![Violation { name: "data".into(), message: message.into() }])
-    };
+    let violation = |message: &str| Error::Parameters(vec![Violation::new("data", message)]);
     let models = runs.iter().filter(|run| run.model.is_some()).count();
     if models == 0 {
         return Err(violation(

@@ -114,7 +114,7 @@ fn read_file(path: &Path) -> Result<RunFile> {
             "is a directory without summary.md; name a model, a record, a trace, a study, or the \
              directory of an experiment"
                 .to_string();
-        return Err(Error::Model { path: path.to_path_buf(), message });
+        return Err(Error::Model { path: path.to_path_buf(), message: message.into() });
     }
     let bytes = std::fs::read(path).map_err(unreadable)?;
     if bytes.starts_with(STUDY) {
@@ -123,7 +123,7 @@ fn read_file(path: &Path) -> Result<RunFile> {
     if is_trace(&bytes) {
         let wrong = |message: String| Error::Model {
             path: path.to_path_buf(),
-            message: format!("is a trace, but {message}"),
+            message: format!("is a trace, but {message}").into(),
         };
         return read_trace(&String::from_utf8_lossy(&bytes)).map(RunFile::Trace).map_err(wrong);
     }
@@ -137,7 +137,7 @@ fn read_file(path: &Path) -> Result<RunFile> {
                 "is not a run: neither a model, nor a trace, nor a study, nor the output of \
                  'train --json' or 'tune --json'; as a model: {message}"
             );
-            Err(Error::Model { path, message })
+            Err(Error::Model { path, message: message.into() })
         }
         Err(other) => Err(other),
     }

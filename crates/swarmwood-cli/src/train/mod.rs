@@ -107,7 +107,7 @@ fn fit(
     let read_seconds = started.elapsed().as_secs_f64();
     console.line(&data_summary(&request.source, &rows, valid.as_ref()));
 
-    let mut warnings = request.params.idle();
+    let mut warnings: Vec<String> = request.params.idle().iter().map(ToString::to_string).collect();
     warnings.extend(rows.warnings.iter().cloned());
     warnings.extend(valid.iter().flat_map(|valid| &valid.warnings).cloned());
     console.warnings(&warnings);
@@ -132,7 +132,8 @@ fn fit(
         write_atomically(path, |out| out.write_all(svg.as_bytes()))?;
     }
 
-    let late_warnings = std::mem::take(&mut trained.warnings);
+    let late_warnings: Vec<String> =
+        std::mem::take(&mut trained.warnings).iter().map(ToString::to_string).collect();
     let mut notes = std::mem::take(&mut trained.notes);
     if interrupt.is_raised() {
         let done = match &trained.flight {

@@ -92,7 +92,9 @@ impl TrainRequest {
         let trace = inputs.path("trace", &mut gather);
         let plot = inputs.path("plot", &mut gather);
         if let Err(Error::Parameters(faults)) = aids.check(&gather.so_far()) {
-            faults.into_iter().for_each(|fault| gather.violate(&fault.name, fault.message));
+            faults
+                .into_iter()
+                .for_each(|fault| gather.violate(fault.name(), fault.message.clone()));
         }
 
         let params = gather.finish()?;

@@ -144,7 +144,7 @@ fn tune(
     let started = Instant::now();
     let space = request.space()?;
     let all = read::training(&request.source, &request.options)?;
-    let mut warnings = request.params.idle();
+    let mut warnings: Vec<String> = request.params.idle().iter().map(ToString::to_string).collect();
     warnings.extend(all.warnings.iter().cloned());
     console.warnings(&warnings);
     let score = Score::named(&request.metric, &all.schema.target.kind)?;

@@ -4,6 +4,7 @@ use std::ops::Deref;
 
 use super::table::{Params, TABLE};
 use crate::error::{Error, Violation};
+use crate::message::Message;
 
 /// A value that passed its check. There is no other way to make one.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,7 +40,7 @@ impl Params {
                 && !spec.allowed.holds(value)
             {
                 let message = format!("is {}, must be {}", (spec.show)(self), spec.allowed);
-                violations.push(Violation { name: spec.name.to_string(), message });
+                violations.push(Violation::new(spec.name, message));
             }
         }
         (self.method.spec().check)(self, &mut violations);
@@ -48,14 +49,15 @@ impl Params {
 
     /// Names of parameters that were changed from their default but have no effect beside the
     /// others, with the reason.
-    pub fn idle(&self) -> Vec<String> {
+    pub fn idle(&self) -> Vec<Message> {
         let default = Params::of(self.method);
         TABLE
             .iter()
             .filter(|spec| (spec.show)(self) != (spec.show)(&default))
             .filter_map(|spec| {
                 let missing = spec.missing(self)?;
-                Some(format!("{} has no effect: it is for {missing}", spec.name))
+                let reason = format!(" has no effect: it is for {missing}");
+                Some(Message::default().parameter(spec.name).text(reason))
             })
             .collect()
     }

@@ -26,7 +26,8 @@ pub(super) fn apply(
         Err(error) => {
             let line = error.span().map_or(1, |span| line_of(text, span.start));
             let message = error.message().lines().collect::<Vec<_>>().join(", ");
-            violations.push(Violation { name: format!("{file}:{line}"), message });
+            let violation = Violation { parameter: None, ..Violation::new("", message) };
+            violations.push(violation.in_file(file, line));
             return Vec::new();
         }
     };
@@ -42,10 +43,7 @@ pub(super) fn apply(
         };
         if let Err(violation) = outcome {
             let line = line_of(text, key.span().start);
-            violations.push(Violation {
-                name: format!("{file}:{line}: {}", violation.name),
-                ..violation
-            });
+            violations.push(violation.in_file(file, line));
         }
     }
     found
@@ -67,7 +65,7 @@ fn set(
         Some(text) => setter(name, &text),
         None => {
             let message = format!("is {}, must be {}", value.type_str(), spec.allowed);
-            Err(Violation { name: spec.name.to_string(), message })
+            Err(Violation::new(spec.name, message))
         }
     }
 }
@@ -82,9 +80,9 @@ fn words(name: &str, value: &DeValue<'_>) -> Result<Vec<String>, Violation> {
         DeValue::Array(items) => items.iter().map(|item| text(item.get_ref())).collect(),
         value => text(value).map(|word| vec![word]),
     };
-    words.ok_or_else(|| Violation {
-        name: name.to_string(),
-        message: format!("is {}, must be a string or an array of strings", value.type_str()),
+    words.ok_or_else(|| {
+        let found = value.type_str();
+        Violation::new(name, format!("is {found}, must be a string or an array of strings"))
     })
 }
 

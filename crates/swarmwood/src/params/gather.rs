@@ -5,10 +5,10 @@ use std::path::Path;
 
 use super::check::Checked;
 use super::table::{Params, TABLE};
-use super::value::ParamValue;
 use super::{config, find};
 use crate::Result;
 use crate::error::{Error, Violation};
+use crate::message::{Message, ParamValue};
 
 /// Collects values: a configuration file first, flags after it. Later values win; violations add
 /// up. What nobody sets gets the default of the method, whenever the method is set.
@@ -71,8 +71,8 @@ impl Gather {
     }
 
     /// Adds a violation that the table cannot see.
-    pub fn violate(&mut self, name: &str, message: impl Into<String>) {
-        self.violations.push(Violation { name: name.to_string(), message: message.into() });
+    pub fn violate(&mut self, name: &str, message: impl Into<Message>) {
+        self.violations.push(Violation::new(name, message));
     }
 
     /// The values so far, not yet checked; what was not set has the default of the method.

@@ -28,9 +28,12 @@ pub use table::{
     Booster, Criterion, EmptyCells, FitnessChoice, Growth, MetricChoice, ObjectiveChoice, Params,
     Prune, TABLE,
 };
-pub use value::{Auto, Choice, Matrix, ParamValue};
+pub use value::{Auto, Choice, Matrix};
+
+pub use crate::message::ParamValue;
 
 use crate::error::Violation;
+use crate::message::Message;
 use crate::nearest::nearest;
 
 /// The parameter called `name` (or that alias), or a violation that names the nearest one.
@@ -39,8 +42,8 @@ pub fn find(name: &str) -> Result<&'static ParamSpec, Violation> {
 }
 
 /// A violation of one parameter.
-fn violation(name: &str, message: impl Into<String>) -> Violation {
-    Violation { name: name.to_string(), message: message.into() }
+fn violation(name: &str, message: impl Into<Message>) -> Violation {
+    Violation::new(name, message)
 }
 
 /// Like [`find`], where the user may also have meant one of `others`.
@@ -52,7 +55,7 @@ fn find_beside(name: &str, others: &[&str]) -> Result<&'static ParamSpec, Violat
             Some(near) => format!("no such parameter; did you mean '{near}'?"),
             None => "no such parameter; docs/parameters.md lists them all".to_string(),
         };
-        Violation { name: name.to_string(), message }
+        Violation::new(name, message)
     })
 }
 
@@ -67,7 +70,7 @@ impl Params {
     /// params.set("learning-rate", "0.05").unwrap();
     /// params.set("rounds", "500").unwrap();
     /// assert_eq!((params.learning_rate, params.trees), (0.05, 500));
-    /// assert!(params.set("dept", "4").unwrap_err().message.contains("'depth'"));
+    /// assert!(params.set("dept", "4").unwrap_err().to_string().contains("'depth'"));
     /// ```
     pub fn set(&mut self, name: &str, text: &str) -> Result<(), Violation> {
         self.set_value(name, &ParamValue::Text(text.to_string()))
@@ -81,13 +84,14 @@ impl Params {
             return Ok(());
         }
 
-        let mut message = format!("is {value}, must be {}", spec.allowed);
+        let mut message =
+            Message::from("is ").value(value).text(format!(", must be {}", spec.allowed));
         if let (Allowed::Choices(choices), ParamValue::Text(text)) = (spec.allowed, value)
             && let Some(near) = nearest(text, choices.iter().map(|choice| choice.name))
         {
-            message.push_str(&format!("; did you mean '{near}'?"));
+            message = message.text(format!("; did you mean '{near}'?"));
         }
-        Err(Violation { name: spec.name.to_string(), message })
+        Err(Violation::new(spec.name, message))
     }
 
     /// The value of a parameter as text, or a violation if there is none of that name.

@@ -4,7 +4,8 @@ use std::fmt;
 
 use super::learner_spec::Method;
 use super::table::{Booster, Growth, ObjectiveChoice, Params};
-use super::value::{Choice, ParamValue};
+use super::value::Choice;
+use crate::message::ParamValue;
 
 /// One line of the table.
 #[derive(Debug, Clone, Copy)]

@@ -1,47 +1,6 @@
 //! The types of parameters: how their values are read from text or typed values and written back.
 
-use std::fmt;
-
-/// A value that a front passes for a parameter, before it is checked: text from a command line, or
-/// a typed value where the front has one.
-///
-/// ```
-/// use swarmwood::params::{ParamValue, Params};
-///
-/// let mut params = Params::default();
-/// params.set_value("depth", &ParamValue::Integer(4)).unwrap();
-/// let violation = params.set_value("depth", &ParamValue::Real(4.0)).unwrap_err();
-/// assert_eq!(violation.message, "is 4.0, must be a whole number from 0 to 32");
-/// ```
-#[derive(Debug, Clone, PartialEq)]
-pub enum ParamValue {
-    /// A truth value.
-    Bool(bool),
-    /// A whole number.
-    Integer(i128),
-    /// A floating-point number.
-    Real(f64),
-    /// Text, which is parsed as on a command line.
-    Text(String),
-    /// Several values: a row of a matrix, or its rows.
-    List(Vec<ParamValue>),
-}
-
-impl fmt::Display for ParamValue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ParamValue::Bool(value) => write!(f, "{value}"),
-            ParamValue::Integer(value) => write!(f, "{value}"),
-            // With a decimal point, so that it differs from a whole number.
-            ParamValue::Real(value) => write!(f, "{value:?}"),
-            ParamValue::Text(text) => write!(f, "'{text}'"),
-            ParamValue::List(items) => {
-                let items: Vec<String> = items.iter().map(ToString::to_string).collect();
-                write!(f, "[{}]", items.join(", "))
-            }
-        }
-    }
-}
+use crate::message::ParamValue;
 
 /// A type a parameter may have.
 pub(super) trait Value: Sized {

@@ -117,10 +117,7 @@ fn check(scorer: &Scorer<'_>, what: PredictionKind) -> Result<()> {
     let violations: Vec<Violation> = asked
         .into_iter()
         .filter(|(_, asked)| *asked)
-        .map(|(name, _)| Violation {
-            name: name.to_string(),
-            message: "needs trees, but the model is linear".to_string(),
-        })
+        .map(|(name, _)| Violation::new(name, "needs trees, but the model is linear"))
         .collect();
     if violations.is_empty() { Ok(()) } else { Err(Error::Parameters(violations)) }
 }

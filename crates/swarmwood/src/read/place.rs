@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::error::DataError;
+use crate::message::Message;
 
 /// How a source is named and its places are counted.
 #[derive(Debug, Clone)]
@@ -23,7 +24,7 @@ pub(super) enum Unit {
 
 impl Place {
     /// A fault of the whole file.
-    pub(super) fn fault(&self, message: impl Into<String>, help: impl Into<String>) -> Error {
+    pub(super) fn fault(&self, message: impl Into<Message>, help: impl Into<Message>) -> Error {
         self.build(None, None, message.into(), help.into())
     }
 
@@ -31,8 +32,8 @@ impl Place {
     pub(super) fn column(
         &self,
         column: &str,
-        message: impl Into<String>,
-        help: impl Into<String>,
+        message: impl Into<Message>,
+        help: impl Into<Message>,
     ) -> Error {
         self.build(None, Some(column), message.into(), help.into())
     }
@@ -41,8 +42,8 @@ impl Place {
     pub(super) fn row(
         &self,
         at: u64,
-        message: impl Into<String>,
-        help: impl Into<String>,
+        message: impl Into<Message>,
+        help: impl Into<Message>,
     ) -> Error {
         self.build(Some(at), None, message.into(), help.into())
     }
@@ -52,8 +53,8 @@ impl Place {
         &self,
         at: u64,
         column: &str,
-        message: impl Into<String>,
-        help: impl Into<String>,
+        message: impl Into<Message>,
+        help: impl Into<Message>,
     ) -> Error {
         self.build(Some(at), Some(column), message.into(), help.into())
     }
@@ -66,14 +67,22 @@ impl Place {
         }
     }
 
-    fn build(&self, at: Option<u64>, column: Option<&str>, message: String, help: String) -> Error {
-        let (line, message) = match (at, self.unit) {
-            (Some(at), Unit::Row) => (None, format!("row {at}: {message}")),
-            (at, _) => (at, message),
+    fn build(
+        &self,
+        at: Option<u64>,
+        column: Option<&str>,
+        message: Message,
+        help: Message,
+    ) -> Error {
+        let (line, row) = match self.unit {
+            Unit::Line => (at, None),
+            Unit::Row => (None, at),
         };
+
         Error::Data(DataError {
             file: self.file.clone(),
             line,
+            row,
             column: column.map(String::from),
             message,
             help,

@@ -13,6 +13,7 @@ use super::keeper::Keeper;
 use super::told::Told;
 use crate::checkpoint::snapshot;
 use crate::error::DataError;
+use crate::message::Message;
 use crate::params::{Growth, Params};
 use crate::{Error, Result};
 
@@ -34,7 +35,7 @@ pub(super) fn fly(
     start: Start<'_>,
     keeper: Option<&Keeper<'_>>,
     watch: &mut dyn FnMut(&Event) -> Flow,
-    warnings: &mut Vec<String>,
+    warnings: &mut Vec<Message>,
 ) -> Result<(Found, Told)> {
     let iterations = params.iterations;
     let stored = keeper.map(|keeper| load(keeper, warnings)).transpose()?.flatten();
@@ -78,9 +79,10 @@ pub(super) fn fly(
     stopped |= run.is_cut();
     if !stopped && told.steps() < iterations {
         let done = told.steps();
-        warnings.push(format!(
+        let message = format!(
             "the swarm came to rest after {done} of {iterations} iterations: no particle can move"
-        ));
+        );
+        warnings.push(message.into());
     }
     if params.local_search && params.growth == Growth::Oblivious && !stopped {
         let elapsed = || before + started.elapsed().as_secs_f64();
@@ -110,8 +112,8 @@ fn fault(error: SwarmError) -> Error {
     match error {
         SwarmError::NoRules => Error::Data(DataError {
             file: "the training rows".to_string(),
-            message: error.to_string(),
-            help: "add rows or features whose values differ".to_string(),
+            message: error.to_string().into(),
+            help: "add rows or features whose values differ".into(),
             ..DataError::default()
         }),
         other => Error::Run(other.to_string()),
@@ -119,7 +121,7 @@ fn fault(error: SwarmError) -> Error {
 }
 
 /// The stored state of a swarm, if there is one to go on from.
-fn load(keeper: &Keeper<'_>, warnings: &mut Vec<String>) -> Result<Option<(Snapshot, Told)>> {
+fn load(keeper: &Keeper<'_>, warnings: &mut Vec<Message>) -> Result<Option<(Snapshot, Told)>> {
     let Some(state) = keeper.load(PAYLOAD, warnings)? else { return Ok(None) };
     let swarm = state.field("swarm").ok().and_then(snapshot::of_datum);
     let told = state.field("told").ok().and_then(Told::load);

@@ -18,6 +18,7 @@ use super::pretrained::Pretrained;
 use super::single::{Found, limits, pruning};
 use super::{GridReport, Job, TreeFlight, TreeReport, binning, published};
 use crate::error::Violation;
+use crate::message::Message;
 use crate::params::{EmptyCells, FitnessChoice, Params};
 use crate::{Error, Result};
 
@@ -127,10 +128,10 @@ pub(super) fn search_grid(
     };
     let mut warnings = Vec::new();
     if found.preliminary.leaves() == 1 {
-        let help = "--prune none or --max-leaves keeps more of it";
-        warnings.push(format!(
-            "the preliminary tree was cut back to one leaf, so that no threshold is left to move; {help}"
-        ));
+        let message = "the preliminary tree was cut back to one leaf, so that no threshold is \
+                       left to move; ";
+        let warning = Message::from(message).setting("prune", "none").text(" or ");
+        warnings.push(warning.option("max_leaves").text(" keeps more of it"));
     }
     let mut notes = Vec::new();
     if found.refused > 0 {
@@ -183,8 +184,8 @@ fn pretrained_splits(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Re
     Ok(rules.iter().map(|rule| data.layout.split(rule)).collect())
 }
 
-fn violation(name: &str, message: String) -> Error {
-    Error::Parameters(vec![Violation { name: name.to_string(), message }])
+fn violation(name: &str, message: Message) -> Error {
+    Error::Parameters(vec![Violation::new(name, message)])
 }
 
 /// Why there is no tree, and how to mend it.
@@ -192,12 +193,8 @@ fn refused(error: &FullTreeError) -> Error {
     match error {
         FullTreeError::TooLong { depth, .. } => {
             let longest = symbols::LONGEST;
-            violation(
-                "depth",
-                format!(
-                    "is {depth}, but {error}, more than {longest}; lower it or use --method split-tree"
-                ),
-            )
+            let message = format!("is {depth}, but {error}, more than {longest}; lower it or use ");
+            violation("depth", Message::from(message).setting("method", "split-tree"))
         }
         FullTreeError::NoSplits => Error::Run(format!(
             "{error}: every feature has one value, or the model to take splits from belongs to other data"
@@ -211,20 +208,26 @@ fn no_grid(job: &Job<'_>, error: &GridError) -> Error {
     match error {
         GridError::Category { feature } => {
             let name = &job.rows.schema.features[*feature as usize].name;
-            let help = format!("leave it out with --ignore '{name}', or use --method swarm-tree");
-            violation(
-                "method",
-                format!(
-                    "is apso-tree, which cuts numbers into a grid, but column '{name}' holds categories; {help}"
-                ),
-            )
+            let message = format!(
+                "is apso-tree, which cuts numbers into a grid, but column '{name}' holds \
+                 categories; leave it out with "
+            );
+            let message = Message::from(message).ignore_column(name);
+            violation("method", message.text(", or use ").setting("method", "swarm-tree"))
         }
         GridError::TooMany { limit, .. } => {
-            let help = "cut the tree back with --prune 1-se or --max-leaves 8, or use --method swarm-tree, which needs no grid";
-            violation(
-                "grid_thresholds",
-                format!("is {limit}, but {error}, few of which would hold a training row; {help}"),
-            )
+            let message = format!(
+                "is {limit}, but {error}, few of which would hold a training row; cut the tree \
+                 back with "
+            );
+            let message = Message::from(message)
+                .setting("prune", "1-se")
+                .text(" or ")
+                .setting("max_leaves", 8)
+                .text(", or use ")
+                .setting("method", "swarm-tree")
+                .text(", which needs no grid");
+            violation("grid_thresholds", message)
         }
         GridError::NoClasses | GridError::Engine(_) => Error::Run(error.to_string()),
     }

@@ -13,6 +13,7 @@ use swarmwood_model::{Body, Model, Provenance, TargetKind};
 use super::Trained;
 use super::options::{Aids, Halt};
 use crate::error::DataError;
+use crate::message::Message;
 use crate::params::Params;
 use crate::predict::Scorer;
 use crate::read::Rows;
@@ -134,13 +135,15 @@ impl Job<'_> {
         for (row, value) in target.enumerate() {
             self.objective.check_target(value).map_err(|allowed| {
                 Error::Data(DataError {
-                    file: format!("row {} with a target", row + 1),
+                    file: "the rows with a target".to_string(),
+                    row: Some(row as u64 + 1),
                     column: Some(self.rows.schema.target.name.clone()),
                     message: format!(
                         "the target is {value}, but for the {} loss it {allowed}",
                         self.objective.name()
-                    ),
-                    help: "remove the row or choose another --objective".to_string(),
+                    )
+                    .into(),
+                    help: Message::from("remove the row or choose another ").option("objective"),
                     ..DataError::default()
                 })
             })?;

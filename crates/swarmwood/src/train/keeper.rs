@@ -4,6 +4,7 @@ use swarmwood_search::Datum;
 
 use super::Job;
 use crate::checkpoint::{Checkpoint, Identity, Keep, refused, snapshot};
+use crate::message::Message;
 use crate::{Error, Result};
 
 /// The checkpoints of one run.
@@ -29,16 +30,17 @@ impl<'a> Keeper<'a> {
 
     /// The stored state, if there is one to go on from; `version` is the one that the method
     /// writes.
-    pub(super) fn load(&self, version: u64, warnings: &mut Vec<String>) -> Result<Option<Datum>> {
+    pub(super) fn load(&self, version: u64, warnings: &mut Vec<Message>) -> Result<Option<Datum>> {
         let path = &self.keep.path;
         if !self.keep.resume {
             return Ok(None);
         }
         if !path.exists() {
-            warnings.push(format!(
+            let message = format!(
                 "there is no checkpoint {} yet; the run starts at the beginning",
                 path.display()
-            ));
+            );
+            warnings.push(message.into());
             return Ok(None);
         }
         let checkpoint = Checkpoint::load(path)?;

@@ -116,9 +116,8 @@ pub fn train_learner(
     crate::registry::check_task(params, target)?;
     let (spec, metric) = aims(params, target, aids.cut)?;
     if params.early_stopping_rounds > 0 && valid.is_none() {
-        let message = "needs validation rows to watch".to_string();
-        let name = "early_stopping_rounds".to_string();
-        return Err(Error::Parameters(vec![Violation { name, message }]));
+        let message = "needs validation rows to watch";
+        return Err(Error::Parameters(vec![Violation::new("early_stopping_rounds", message)]));
     }
     aids.check(params)?;
 

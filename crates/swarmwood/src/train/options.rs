@@ -69,7 +69,7 @@ impl Aids {
         let mut violations = Vec::new();
         let mut refuse = |name: &str, able: String| {
             let message = format!("is for methods {able}; the method is {}", method.name());
-            violations.push(Violation { name: name.to_string(), message });
+            violations.push(Violation::new(name, message));
         };
         if self.pretrained.is_some() && !method.spec().takes_pretrained {
             refuse("pretrained", methods_that(|spec| spec.takes_pretrained).join(" and "));

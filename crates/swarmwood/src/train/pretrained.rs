@@ -17,6 +17,7 @@ use swarmwood_model::{Feature, Kind, Model, Schema, Split, Test};
 use swarmwood_search::rng::fingerprint;
 
 use super::Job;
+use crate::message::Message;
 use crate::nearest::nearest;
 use crate::{Error, Result, store};
 
@@ -32,15 +33,13 @@ impl Pretrained {
     /// Reads a model of this program or of another library and matches its features.
     pub(super) fn load(path: &Path, schema: &Schema) -> Result<Self> {
         let model = store::load(path)?;
-        let refused = |message: String| Error::Model { path: path.to_path_buf(), message };
+        let refused = |message: Message| Error::Model { path: path.to_path_buf(), message };
         let mut splits = Vec::new();
         for split in model.members().iter().flat_map(|member| member.shape.splits()) {
             splits.push(matched(split, &model, schema).map_err(refused)?);
         }
         if splits.is_empty() {
-            return Err(refused(
-                "has no split to take rules from; name a model of trees".to_string(),
-            ));
+            return Err(refused("has no split to take rules from; name a model of trees".into()));
         }
         let mut thresholds = vec![Vec::new(); schema.features.len()];
         for split in &splits {
@@ -73,7 +72,7 @@ impl Pretrained {
         &self,
         data: &Dataset,
         schema: &Schema,
-    ) -> Result<(RuleTable, Vec<String>)> {
+    ) -> Result<(RuleTable, Vec<Message>)> {
         let rules: Vec<Option<Rule>> =
             self.splits.iter().map(|split| rule(split, &data.layout)).collect();
         let thinned = rules.iter().filter(|rule| rule.is_none()).count();
@@ -100,14 +99,15 @@ impl Pretrained {
                 "none of its {} splits parts the training rows; was it trained on other data or in other units?",
                 self.splits.len()
             );
-            return Err(Error::Model { path: self.path.clone(), message });
+            return Err(Error::Model { path: self.path.clone(), message: message.into() });
         }
         let mut warnings = Vec::new();
         if thinned > 0 {
-            warnings.push(format!(
+            let message = format!(
                 "{thinned} splits of {} are left out: a feature can have {MOST} thresholds here",
                 self.path.display()
-            ));
+            );
+            warnings.push(message.into());
         }
         if !useless.is_empty() {
             let mut names: Vec<String> = useless
@@ -117,20 +117,21 @@ impl Pretrained {
             names.sort();
             names.dedup();
             names.truncate(10);
-            warnings.push(format!(
+            let message = format!(
                 "{} of the {} splits of {} lie outside the training rows and are left out: {}",
                 useless.len(),
                 self.splits.len(),
                 self.path.display(),
                 names.join(", ")
-            ));
+            );
+            warnings.push(message.into());
         }
         Ok((RuleTable::of_rules(data, useful), warnings))
     }
 }
 
 /// A split of the model over our features and levels.
-fn matched(split: &Split, model: &Model, schema: &Schema) -> std::result::Result<Split, String> {
+fn matched(split: &Split, model: &Model, schema: &Schema) -> std::result::Result<Split, Message> {
     let theirs = &model.schema.features[split.feature as usize];
     let name = &theirs.name;
     let Some(at) = schema.features.iter().position(|feature| feature.name == *name) else {
@@ -139,7 +140,8 @@ fn matched(split: &Split, model: &Model, schema: &Schema) -> std::result::Result
         return Err(format!(
             "asks for the feature '{name}', which is no feature of the data{hint} (features are matched by name; train \
              the model with the column names of the data)"
-        ));
+        )
+        .into());
     };
     let test = match (&split.test, &theirs.kind, &schema.features[at].kind) {
         (Test::Above(threshold), _, Kind::Number) => Test::Above(*threshold),
@@ -155,17 +157,18 @@ fn matched(split: &Split, model: &Model, schema: &Schema) -> std::result::Result
     Ok(Split { feature: at as u32, test, missing_right: split.missing_right })
 }
 
-fn mismatch(theirs: &Feature, ours: &Feature) -> String {
+fn mismatch(theirs: &Feature, ours: &Feature) -> Message {
     let kind = |feature: &Feature| match feature.kind {
         Kind::Number => "a number",
         Kind::Category { .. } => "a category",
     };
-    format!(
-        "takes the feature '{}' for {}, but in the data it is {}; --categorical reads numbers as categories",
+    let message = format!(
+        "takes the feature '{}' for {}, but in the data it is {}; ",
         theirs.name,
         kind(theirs),
         kind(ours)
-    )
+    );
+    Message::from(message).option("categorical").text(" reads numbers as categories")
 }
 
 /// The split over codes; `None` if its threshold had no place among the bins.

@@ -26,6 +26,7 @@ use super::pretrained::Pretrained;
 use super::search_space::distinct_values;
 use super::{FlightReport, Job, Learner, SearchSpace, Trained, binning, gather, measure, trees};
 use crate::error::Violation;
+use crate::message::Message;
 use crate::params::{FitnessChoice, Growth, Method, Params};
 use crate::{Error, Result};
 
@@ -156,7 +157,7 @@ fn prepare(
     job: &Job<'_>,
     rules: RuleSource,
     (data, pretrained): (&Dataset, Option<&Pretrained>),
-    warnings: &mut Vec<String>,
+    warnings: &mut Vec<Message>,
     watch: &mut dyn FnMut(&Event) -> Flow,
 ) -> Result<(RuleTable, Vec<Vec<u32>>)> {
     let mut table = match (rules, pretrained) {
@@ -169,7 +170,7 @@ fn prepare(
         (RuleSource::Pretrained, None) => {
             let table = RuleTable::pretrained(data, &grow(job, data, Form::Free, 1.0, watch)?);
             if table.is_empty() {
-                warnings.push(NO_SPLIT.to_string());
+                warnings.push(NO_SPLIT.into());
             }
             if table.is_empty() { RuleTable::bins(data) } else { table }
         }
@@ -241,10 +242,7 @@ fn evaluator<'a>(job: &'a Job<'_>, data: &Dataset, table: &'a RuleTable) -> Resu
     };
     Evaluator::new(data, table, job.objective, settings, job.pool).map_err(|error| {
         // Trees and depth were checked with the parameters; the target was not known then.
-        Error::Parameters(vec![Violation {
-            name: "fitness".to_string(),
-            message: error.to_string(),
-        }])
+        Error::Parameters(vec![Violation::new("fitness", error.to_string())])
     })
 }
 

@@ -5,6 +5,7 @@ use swarmwood_learn::tree_search::Arm;
 use swarmwood_model::Model;
 
 use super::SearchSpace;
+use crate::message::Message;
 use crate::params::Params;
 
 /// A trained model and what there is to say about the run.
@@ -31,7 +32,7 @@ pub struct Trained {
     /// How a single tree was found.
     pub tree: Option<TreeReport>,
     /// What may be wrong and the user should look into (constant columns, ...).
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Message>,
     /// How the run went, with nothing wrong (early stop, time limit, ...).
     pub notes: Vec<String>,
 }

@@ -11,6 +11,7 @@ use swarmwood_learn::tree_search::{self, Arm, Menu, Settings, Standing};
 use swarmwood_model::{Body, Member, TargetKind};
 
 use super::{Job, Learner, Trained, TreeReport, flown, gather, measure};
+use crate::message::Message;
 use crate::params::{Method, Params, Prune};
 use crate::{Result, registry};
 
@@ -100,7 +101,7 @@ fn train(
 pub(super) struct Found {
     pub(super) members: Vec<Member>,
     pub(super) report: TreeReport,
-    pub(super) warnings: Vec<String>,
+    pub(super) warnings: Vec<Message>,
     pub(super) notes: Vec<String>,
 }
 

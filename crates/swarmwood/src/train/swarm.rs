@@ -15,6 +15,7 @@ use super::options::patience;
 use super::told::{SCORE, Told};
 use super::trees::{Ended, KEPT_BYTES, constant_columns};
 use super::{Job, Learner, Trained, binning};
+use crate::message::Message;
 use crate::params::{Growth, Method, Params};
 use crate::{Error, Result};
 
@@ -76,7 +77,7 @@ fn search(
     job: &Job<'_>,
     (data, valid): (&Dataset, Option<&Dataset>),
     watch: &mut dyn FnMut(&Event) -> Flow,
-    warnings: &mut Vec<String>,
+    warnings: &mut Vec<Message>,
 ) -> Result<Found> {
     let started = Instant::now();
     let keeper = job.options.keep.as_ref().map(|keep| Keeper::new(keep, job, None)).transpose()?;

@@ -15,6 +15,7 @@ use swarmwood_model::{Body, Member, Model};
 
 use super::{Job, Trained, add_rows, binning};
 use crate::error::Violation;
+use crate::message::Message;
 use crate::params::{Booster, Growth, Params};
 use crate::{Error, Result};
 
@@ -156,10 +157,10 @@ pub(super) fn check_memory(params: &Params, data: &Dataset) -> Result<()> {
          growth",
         params.depth
     );
-    Err(Error::Parameters(vec![Violation { name: "depth".to_string(), message }]))
+    Err(Error::Parameters(vec![Violation::new("depth", message)]))
 }
 
-pub(super) fn constant_columns(job: &Job<'_>, data: &Dataset) -> Vec<String> {
+pub(super) fn constant_columns(job: &Job<'_>, data: &Dataset) -> Vec<Message> {
     let names: Vec<String> = data
         .layout
         .constant_features()
@@ -167,17 +168,24 @@ pub(super) fn constant_columns(job: &Job<'_>, data: &Dataset) -> Vec<String> {
         .collect();
     match names.len() {
         0 => Vec::new(),
-        1 => vec![format!("column {} holds one value in every row and is not used", names[0])],
-        count if count <= 10 => {
-            vec![format!(
-                "columns {} hold one value each in every row and are not used",
-                names.join(", ")
-            )]
+        1 => {
+            vec![format!("column {} holds one value in every row and is not used", names[0]).into()]
         }
-        count => vec![format!(
-            "{count} columns hold one value each in every row and are not used: {}, …",
-            names[..10].join(", ")
-        )],
+        count if count <= 10 => {
+            let names = names.join(", ");
+            vec![
+                format!("columns {names} hold one value each in every row and are not used").into(),
+            ]
+        }
+        count => {
+            let names = names[..10].join(", ");
+            vec![
+                format!(
+                    "{count} columns hold one value each in every row and are not used: {names}, …"
+                )
+                .into(),
+            ]
+        }
     }
 }
 

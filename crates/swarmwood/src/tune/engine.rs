@@ -81,5 +81,5 @@ fn unknown(name: &str) -> String {
 }
 
 fn fault(message: String) -> Error {
-    Error::Parameters(vec![Violation { name: "engine".to_string(), message }])
+    Error::Parameters(vec![Violation::new("engine", message)])
 }

@@ -7,6 +7,7 @@ use swarmwood_search::{Domain, Point, Space};
 
 use super::named::text;
 use crate::error::Violation;
+use crate::message::Message;
 use crate::params::{Allowed, Checked, ParamSpec, Params, find};
 use crate::{Error, Result};
 
@@ -26,7 +27,7 @@ pub fn check(space: &Space, fixed: &Params) -> Result<()> {
     let mut known: Vec<&str> = Vec::new();
     for param in space.params() {
         let mut violate =
-            |message: String| violations.push(Violation { name: param.name.clone(), message });
+            |message: Message| violations.push(Violation::new(param.name.as_str(), message));
         let spec = match find(&param.name) {
             Ok(spec) => spec,
             Err(violation) => {
@@ -35,11 +36,11 @@ pub fn check(space: &Space, fixed: &Params) -> Result<()> {
             }
         };
         if known.contains(&spec.name) {
-            violate(format!("is {} once more, under another name", spec.name));
+            violate(format!("is {} once more, under another name", spec.name).into());
         }
         known.push(spec.name);
         match FIXED.iter().find(|(name, _)| *name == spec.name) {
-            Some((_, why)) => violate((*why).to_string()),
+            Some((_, why)) => violate((*why).into()),
             None => domain_faults(spec, &param.domain).into_iter().for_each(violate),
         }
     }
@@ -50,9 +51,10 @@ pub fn check(space: &Space, fixed: &Params) -> Result<()> {
 }
 
 /// What one parameter's domain has that the table does not allow.
-fn domain_faults(spec: &ParamSpec, domain: &Domain) -> Vec<String> {
+fn domain_faults(spec: &ParamSpec, domain: &Domain) -> Vec<Message> {
     let bad = |value: f64| {
-        (!spec.allowed.holds(value)).then(|| format!("may be {value}, must be {}", spec.allowed))
+        (!spec.allowed.holds(value))
+            .then(|| Message::from(format!("may be {value}, must be {}", spec.allowed)))
     };
     let whole = matches!(spec.allowed, Allowed::Whole { .. });
     let words = matches!(spec.allowed, Allowed::Choices(_) | Allowed::Switch | Allowed::Matrix);
@@ -65,9 +67,9 @@ fn domain_faults(spec: &ParamSpec, domain: &Domain) -> Vec<String> {
                 .map(|fault| fault.message)
                 .collect()
         }
-        _ if words => vec![format!("has numbers, must be {}", spec.allowed)],
+        _ if words => vec![format!("has numbers, must be {}", spec.allowed).into()],
         Domain::Real { .. } if whole => {
-            vec!["is real, but takes whole numbers; make it an integer".to_string()]
+            vec!["is real, but takes whole numbers; make it an integer".into()]
         }
         Domain::Integer { low, high, .. } => {
             [*low, *high].into_iter().filter_map(|end| bad(end as f64)).collect()
@@ -77,7 +79,7 @@ fn domain_faults(spec: &ParamSpec, domain: &Domain) -> Vec<String> {
             let broken = |value: &f64| whole && value.fract() != 0.0;
             let fraction = values.iter().find(|value| broken(value));
             let fraction =
-                fraction.map(|value| format!("may be {value}, must be {}", spec.allowed));
+                fraction.map(|value| format!("may be {value}, must be {}", spec.allowed).into());
             values.iter().filter_map(|&value| bad(value)).chain(fraction).collect()
         }
     }

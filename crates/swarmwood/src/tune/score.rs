@@ -63,7 +63,7 @@ impl Score {
                 "is '{name}'{meant}; for a target of {what} it must be one of {}",
                 names.join(", ")
             );
-            Error::Parameters(vec![Violation { name: "metric".to_string(), message }])
+            Error::Parameters(vec![Violation::new("metric", message)])
         })
     }
 

@@ -68,14 +68,13 @@ pub fn refuse_given(space: &Space, given: &[&str]) -> Result<()> {
         .filter(|param| find(&param.name).is_ok_and(|spec| given.contains(&spec.name)));
     let message =
         "is tuned and cannot be fixed as well; leave out the flag, or take it out of the space";
-    let violations: Vec<Violation> = twice
-        .map(|param| Violation { name: param.name.clone(), message: message.to_string() })
-        .collect();
+    let violations: Vec<Violation> =
+        twice.map(|param| Violation::new(param.name.as_str(), message)).collect();
     if violations.is_empty() { Ok(()) } else { Err(Error::Parameters(violations)) }
 }
 
 fn fault(name: &str, message: String) -> Error {
-    Error::Parameters(vec![Violation { name: name.to_string(), message }])
+    Error::Parameters(vec![Violation::new(name, message)])
 }
 
 /// `from, from + step, …, to`, every value the nearest number to its two decimals.

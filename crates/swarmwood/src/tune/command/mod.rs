@@ -58,7 +58,7 @@ impl Program {
     /// else that shells do, and `{name}` for the value of a parameter, `{trial}` for the number of
     /// the trial and `{params_json}` for all values.
     pub fn new(command: &str, space: &Space, settings: Settings) -> Result<Program> {
-        let fault = |message: String| Violation { name: "command".to_string(), message };
+        let fault = |message: String| Violation::new("command", message);
         let template = Template::parse(command, space)
             .map_err(|faults| Error::Parameters(faults.into_iter().map(fault).collect()))?;
         if let Some(program) = template.program().filter(|program| !process::exists(program)) {

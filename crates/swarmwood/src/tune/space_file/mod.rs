@@ -38,6 +38,7 @@ use serde_json::{Value, json};
 use swarmwood_search::space::{Domain, Param, Scale};
 use swarmwood_search::{Error as SpaceError, Space};
 
+use crate::error::SpaceFault;
 use crate::{Error, Result};
 use node::Key;
 use parameter::Entry;
@@ -70,15 +71,13 @@ pub fn parse(file: &str, text: &str) -> Result<Space> {
 }
 
 /// Every parameter checked, brought into order, and checked together.
-fn build(file: &str, keys: Vec<Key>) -> std::result::Result<Space, Vec<String>> {
+fn build(file: &str, keys: Vec<Key>) -> std::result::Result<Space, Vec<SpaceFault>> {
     let mut faults = Vec::new();
     let mut entries: Vec<Entry> = Vec::new();
     for key in keys {
         if entries.iter().any(|entry| entry.param.name == key.name) {
-            faults.push(format!(
-                "{}: appears twice; names must differ",
-                place(file, key.line, &key.name)
-            ));
+            let message = "appears twice; names must differ";
+            faults.push(SpaceFault::of_parameter(file, key.line, &key.name, message));
             continue;
         }
         match parameter::entry(file, key) {
@@ -87,7 +86,8 @@ fn build(file: &str, keys: Vec<Key>) -> std::result::Result<Space, Vec<String>> 
         }
     }
     if faults.is_empty() && entries.is_empty() {
-        faults.push(format!("{file}: has no parameters; give at least one table with a type"));
+        let message = "has no parameters; give at least one table with a type";
+        faults.push(SpaceFault::of_file(file, None, message));
     }
     if !faults.is_empty() {
         return Err(faults);
@@ -104,18 +104,12 @@ fn build(file: &str, keys: Vec<Key>) -> std::result::Result<Space, Vec<String>> 
                         .iter()
                         .find(|(name, _)| *name == fault.parameter)
                         .and_then(|(_, line)| *line);
-                    format!("{}: {}", place(file, line, &fault.parameter), fault.message)
+                    SpaceFault::of_parameter(file, line, &fault.parameter, fault.message)
                 })
                 .collect(),
-            other => vec![format!("{file}: {other}")],
+            other => vec![SpaceFault::of_file(file, None, other.to_string())],
         },
     )
-}
-
-/// Where a parameter stands.
-fn place(file: &str, line: Option<usize>, name: &str) -> String {
-    let line = line.map_or(String::new(), |line| format!(":{line}"));
-    format!("{file}{line}: parameter '{name}'")
 }
 
 /// A space as JSON: a list of parameters with the keys of a file and a name.
@@ -145,5 +139,6 @@ fn parameter_json(param: &Param) -> Value {
 /// The space that [`to_json`] described; the error says what is wrong.
 pub fn from_json(value: &Value) -> std::result::Result<Space, String> {
     let keys = node::from_json_value("space", value);
-    keys.and_then(|keys| build("space", keys)).map_err(|faults| faults.join("; "))
+    keys.and_then(|keys| build("space", keys))
+        .map_err(|faults| faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
 }

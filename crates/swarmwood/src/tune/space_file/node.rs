@@ -6,6 +6,8 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
+use crate::error::SpaceFault;
+
 /// A value of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Node {
@@ -41,10 +43,11 @@ impl Node {
 }
 
 /// The keys of a TOML document.
-pub(super) fn from_toml(file: &str, text: &str) -> Result<Vec<Key>, Vec<String>> {
+pub(super) fn from_toml(file: &str, text: &str) -> Result<Vec<Key>, Vec<SpaceFault>> {
     let table = DeTable::parse(text).map_err(|error| {
         let line = error.span().map_or(1, |span| line_of(text, span.start));
-        vec![format!("{file}:{line}: {}", error.message().lines().collect::<Vec<_>>().join(", "))]
+        let message = error.message().lines().collect::<Vec<_>>().join(", ");
+        vec![SpaceFault::of_file(file, Some(line), message)]
     })?;
     Ok(toml_keys(text, table.into_inner()))
 }
@@ -87,39 +90,43 @@ fn line_of(text: &str, byte: usize) -> usize {
 }
 
 /// The parameters of a JSON document: an object of them, or a list of objects with names.
-pub(super) fn from_json_text(file: &str, text: &str) -> Result<Vec<Key>, Vec<String>> {
+pub(super) fn from_json_text(file: &str, text: &str) -> Result<Vec<Key>, Vec<SpaceFault>> {
     let node: Node = serde_json::from_str(text).map_err(|error| {
         let words = error.to_string();
         let what = words.split(" at line ").next().unwrap_or_default();
-        vec![format!("{file}:{}: column {}: {what}", error.line(), error.column())]
+        let message = format!("column {}: {what}", error.column());
+        vec![SpaceFault::of_file(file, Some(error.line()), message)]
     })?;
     named(file, node)
 }
 
 /// The same of a value that is parsed already.
-pub(super) fn from_json_value(file: &str, value: &Value) -> Result<Vec<Key>, Vec<String>> {
-    named(file, Node::deserialize(value).map_err(|error| vec![format!("{file}: {error}")])?)
+pub(super) fn from_json_value(file: &str, value: &Value) -> Result<Vec<Key>, Vec<SpaceFault>> {
+    let node = Node::deserialize(value)
+        .map_err(|error| vec![SpaceFault::of_file(file, None, error.to_string())])?;
+    named(file, node)
 }
 
-fn named(file: &str, node: Node) -> Result<Vec<Key>, Vec<String>> {
+fn named(file: &str, node: Node) -> Result<Vec<Key>, Vec<SpaceFault>> {
     let items = match node {
         Node::Table(keys) => return Ok(keys),
         Node::List(items) => items,
         other => {
-            return Err(vec![format!("{file}: is {}, must be an object or a list", other.kind())]);
+            let message = format!("is {}, must be an object or a list", other.kind());
+            return Err(vec![SpaceFault::of_file(file, None, message)]);
         }
     };
     let name_of = |(at, item): (usize, Node)| {
         let Node::Table(mut keys) = item else {
-            return Err(format!(
-                "{file}: parameter {}: is {}, must be an object",
-                at + 1,
-                item.kind()
-            ));
+            let message = format!("parameter {}: is {}, must be an object", at + 1, item.kind());
+            return Err(SpaceFault::of_file(file, None, message));
         };
         match keys.iter().position(|key| key.name == "name").map(|at| keys.remove(at).node) {
             Some(Node::Text(name)) => Ok(Key { name, line: None, node: Node::Table(keys) }),
-            _ => Err(format!("{file}: parameter {}: has no key 'name' with a string", at + 1)),
+            _ => {
+                let message = format!("parameter {}: has no key 'name' with a string", at + 1);
+                Err(SpaceFault::of_file(file, None, message))
+            }
         }
     };
     let (mut keys, mut faults) = (Vec::new(), Vec::new());

@@ -1,12 +1,15 @@
 //! Parents before children: a space wants every condition to look back.
 
 use super::parameter::Entry;
-use super::place;
+use crate::error::SpaceFault;
 use crate::nearest::nearest;
 
 /// The same parameters, each as early as the file has it but after the one it depends on. A
 /// condition on nothing and a circle of conditions are faults.
-pub(super) fn parents_first(file: &str, entries: Vec<Entry>) -> Result<Vec<Entry>, Vec<String>> {
+pub(super) fn parents_first(
+    file: &str,
+    entries: Vec<Entry>,
+) -> Result<Vec<Entry>, Vec<SpaceFault>> {
     let names: Vec<String> = entries.iter().map(|entry| entry.param.name.clone()).collect();
     let parent =
         |entry: &Entry| entry.param.condition.as_ref().map(|condition| condition.parent.clone());
@@ -16,10 +19,9 @@ pub(super) fn parents_first(file: &str, entries: Vec<Entry>) -> Result<Vec<Entry
             let others = names.iter().map(String::as_str).filter(|name| *name != entry.param.name);
             let meant = nearest(&parent, others)
                 .map_or(String::new(), |near| format!(", perhaps '{near}'"));
-            let place = place(file, entry.line, &entry.param.name);
-            faults.push(format!(
-                "{place}, key 'when': depends on '{parent}', which is no parameter{meant}"
-            ));
+            let message = format!("depends on '{parent}', which is no parameter{meant}");
+            let fault = SpaceFault::of_parameter(file, entry.line, &entry.param.name, message);
+            faults.push(fault.with_key("when"));
         }
     }
     if !faults.is_empty() {
@@ -41,7 +43,7 @@ pub(super) fn parents_first(file: &str, entries: Vec<Entry>) -> Result<Vec<Entry
 }
 
 /// Follows parents from the first parameter that cannot be placed until one comes twice.
-fn circle(file: &str, waiting: &[Entry]) -> String {
+fn circle(file: &str, waiting: &[Entry]) -> SpaceFault {
     let find = |name: &str| waiting.iter().find(|entry| entry.param.name == name);
     let mut path: Vec<&Entry> = Vec::new();
     let mut next = waiting.first();
@@ -57,5 +59,6 @@ fn circle(file: &str, waiting: &[Entry]) -> String {
         path.iter().map(|entry| format!("'{}'", entry.param.name)).collect();
     names.extend(names.first().cloned());
     let (line, name) = path.first().map_or((None, ""), |entry| (entry.line, &entry.param.name));
-    format!("{}, key 'when': depends on itself: {}", place(file, line, name), names.join(" → "))
+    let message = format!("depends on itself: {}", names.join(" → "));
+    SpaceFault::of_parameter(file, line, name, message).with_key("when")
 }

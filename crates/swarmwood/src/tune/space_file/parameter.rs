@@ -3,7 +3,7 @@
 use swarmwood_search::space::{Condition, Domain, Param, Scale};
 
 use super::node::{Key, Node};
-use super::place;
+use crate::error::SpaceFault;
 use crate::nearest::nearest;
 
 /// A parameter and the line where it begins.
@@ -26,22 +26,18 @@ struct Faults<'a> {
     file: &'a str,
     name: &'a str,
     line: Option<usize>,
-    found: Vec<String>,
+    found: Vec<SpaceFault>,
 }
 
 impl Faults<'_> {
     fn push(&mut self, line: Option<usize>, key: &str, message: &str) {
-        let place = place(self.file, line.or(self.line), self.name);
-        self.found.push(if key.is_empty() {
-            format!("{place}: {message}")
-        } else {
-            format!("{place}, key '{key}': {message}")
-        });
+        let fault = SpaceFault::of_parameter(self.file, line.or(self.line), self.name, message);
+        self.found.push(if key.is_empty() { fault } else { fault.with_key(key) });
     }
 }
 
 /// The parameter of a table, or all that is wrong with it.
-pub(super) fn entry(file: &str, key: Key) -> Result<Entry, Vec<String>> {
+pub(super) fn entry(file: &str, key: Key) -> Result<Entry, Vec<SpaceFault>> {
     let Key { name, line, node } = key;
     let mut faults = Faults { file, name: &name, line, found: Vec::new() };
     let Node::Table(keys) = node else {
