@@ -5,7 +5,7 @@ The estimators follow scikit-learn: `GreedyBoostClassifier`, `GreedyBoostRegress
 searches anything, and `swarmwood.optuna` has samplers for Optuna.
 """
 
-from swarmwood._core import SwarmwoodError, __version__
+from swarmwood._core import DataError, FileFormatError, ParameterError, SwarmwoodError, __version__
 from swarmwood._estimators import (
     GreedyBoostClassifier,
     GreedyBoostRegressor,
@@ -20,11 +20,14 @@ from swarmwood._tuner import NothingToAsk, Trial, Tuner, engines
 
 __all__ = [
     "Choice",
+    "DataError",
+    "FileFormatError",
     "GreedyBoostClassifier",
     "GreedyBoostRegressor",
     "Integer",
     "NothingToAsk",
     "Ordered",
+    "ParameterError",
     "Real",
     "SchemataSearchCV",
     "SwarmBoostClassifier",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import os
-import re
 import warnings
 from collections.abc import Iterator
 from typing import Any, Self
@@ -16,7 +15,7 @@ from sklearn.utils import assert_all_finite, check_consistent_length, check_rand
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from swarmwood import _core, _pretrained
-from swarmwood._naming import PYTHON_NAMES, python_name
+from swarmwood._errors import parameter_error
 from swarmwood._progress import Progress
 from swarmwood._table import checked, mask_of, readable, table_of
 
@@ -116,26 +115,21 @@ class Estimator(BaseEstimator):
         progress = Progress() if self.verbose else None
         try:
             with _pretrained.stored(getattr(self, "pretrained", None), names) as pretrained:
-                fitted = _core.train(
-                    table, "target", classes, self._parameters(), valid=held, pretrained=pretrained, listener=progress
+                result = _core.train(
+                    table, "target", classes, self._parameters(), valid=held, pretrained=pretrained, callback=progress
                 )
-        except _core.ParameterViolations as fault:
-            listed = [f"{python_name(name)}: {_in_python(message)}" for name, message in fault.args[0]]
-            raise ValueError("\n".join(listed)) from None
-        except ValueError as fault:
-            raise ValueError(_in_python(str(fault))) from None
         finally:
             if progress is not None:
                 progress.close()
-        self._take(fitted)
+        self._take(result)
         return self
 
-    def _take(self, fitted: _core.Fitted) -> None:
-        self._model = fitted.model
-        events = fitted.events()
-        self.n_iter_ = fitted.rounds
-        self.best_iteration_ = fitted.rounds
-        columns = (("training", "loss", "train"), ("validation_0", fitted.watched, "valid"))
+    def _take(self, result: _core.FitResult) -> None:
+        self._model = result.model
+        events = result.events()
+        self.n_iter_ = result.rounds
+        self.best_iteration_ = result.rounds
+        columns = (("training", "loss", "train"), ("validation_0", result.metric, "valid"))
         self.evals_result_ = {
             name: {metric: told}
             for name, metric, column in columns
@@ -146,30 +140,29 @@ class Estimator(BaseEstimator):
             name: [step for step, value in zip(events["step"], events[column], strict=True) if value is not None]
             for name, _, column in columns
         }
-        self.train_metrics_ = dict(fitted.train_metrics)
-        self.validation_metrics_ = dict(fitted.valid_metrics)
-        self.fit_notes_ = list(fitted.notes)
+        self.train_metrics_ = dict(result.train_metrics)
+        self.validation_metrics_ = dict(result.valid_metrics)
+        self.fit_notes_ = list(result.notes)
         self.search_history_ = _history(events)
-        for warning in fitted.warnings:
-            warnings.warn(_in_python(warning), UserWarning, stacklevel=4)
-        if fitted.interrupted:
+        for warning in result.warnings:
+            warnings.warn(warning, UserWarning, stacklevel=4)
+        if result.interrupted:
             # The model is usable; whoever loops over fits must still hear of it.
             raise KeyboardInterrupt
 
     def _parameters(self) -> list[tuple[str, Any]]:
-        """Return the parameters that differ from their defaults, with the names of the core."""
+        """Return the parameters that differ from their defaults; the core understands their names."""
         method = getattr(self, "method", self._methods[0])
         if method not in self._methods:
-            raise ValueError(f"method: is {method!r}, must be one of {', '.join(self._methods)}")
-        core_names = {python: name for name, python in PYTHON_NAMES.items()}
-        parameters = [("method", method), ("threads", self._threads()), ("seed", self._seed())]
+            raise parameter_error("method", f"is {method!r}, must be one of {', '.join(self._methods)}")
+        parameters = [("method", method), ("n_jobs", self._threads()), ("random_state", self._seed())]
         for name, parameter in inspect.signature(type(self).__init__).parameters.items():
             if name in OWN or name in ("self", "method"):
                 continue
             value = getattr(self, name)
             if value is None or (type(value) is type(parameter.default) and value == parameter.default):
                 continue
-            parameters.append((core_names.get(name, name), _plain(value)))
+            parameters.append((name, _plain(value)))
         return parameters
 
     def _threads(self) -> int:
@@ -177,7 +170,7 @@ class Estimator(BaseEstimator):
         if self.n_jobs is None or self.n_jobs == -1:
             return 0
         if self.n_jobs == 0:
-            raise ValueError("n_jobs: is 0, must be None, a number from 1, or one below 0 that counts from the end")
+            raise parameter_error("n_jobs", "is 0, must be None, a positive number, or a negative one, where -1 is one per core")
         return self.n_jobs if self.n_jobs > 0 else max((os.cpu_count() or 1) + 1 + self.n_jobs, 1)
 
     def _seed(self) -> int:
@@ -212,13 +205,13 @@ class Estimator(BaseEstimator):
         """Return the validation rows, whichever way they were given."""
         if eval_set is not None:
             if X_val is not None or y_val is not None:
-                raise ValueError("eval_set: cannot be used with X_val and y_val; choose one of the two")
+                raise parameter_error("eval_set", "cannot be used with X_val and y_val; choose one of the two")
             pairs = [eval_set] if isinstance(eval_set, tuple) and len(eval_set) == 2 else list(eval_set)
             if len(pairs) != 1 or len(pairs[0]) != 2:
-                raise ValueError(f"eval_set: one pair (X, y) is wanted, not {len(pairs)}")
+                raise parameter_error("eval_set", f"expected one pair (X, y), got {len(pairs)}")
             X_val, y_val = pairs[0]
         if (X_val is None) != (y_val is None):
-            raise ValueError("X_val, y_val: both are needed")
+            raise parameter_error("X_val, y_val", "both are needed")
         return None if X_val is None else (checked(self, X_val, reset=False), y_val)
 
     # -- predicting
@@ -270,7 +263,8 @@ class Estimator(BaseEstimator):
         """What each feature did for the model, by `importance_type`; they sum to 1."""
         check_is_fitted(self, "_model")
         if self.importance_type not in IMPORTANCES:
-            raise ValueError(f"importance_type: is {self.importance_type!r}, must be one of {', '.join(IMPORTANCES)}")
+            allowed = ", ".join(IMPORTANCES)
+            raise parameter_error("importance_type", f"is {self.importance_type!r}, must be one of {allowed}")
         place = IMPORTANCES[self.importance_type]
         values = np.array([one[place] for one in self._model.importances()], dtype=np.float64)
         total = values.sum()
@@ -283,22 +277,23 @@ class Estimator(BaseEstimator):
 
         names = self._names()
         rows = []
-        for tree, output, node, feature, threshold, levels, missing_right, children, gain, cover in self._model.nodes():
+        for node in self._model.nodes():
+            tree, children = node["tree"], node["children"]
             ids = [None, None] if children is None else [f"{tree}-{child}" for child in children]
             rows.append(
                 {
                     "Tree": tree,
-                    "Output": output,
-                    "Node": node,
-                    "ID": f"{tree}-{node}",
-                    "Feature": "Leaf" if feature is None else names[feature],
-                    "Split": threshold,
-                    "Category": levels,
+                    "Output": node["output"],
+                    "Node": node["node"],
+                    "ID": f"{tree}-{node['node']}",
+                    "Feature": "Leaf" if node["feature"] is None else names[node["feature"]],
+                    "Split": node["threshold"],
+                    "Category": node["levels"],
                     "Yes": ids[0],
                     "No": ids[1],
-                    "Missing": ids[1] if missing_right else ids[0],
-                    "Gain": gain,
-                    "Cover": cover,
+                    "Missing": ids[1] if node["missing_right"] else ids[0],
+                    "Gain": node["gain"],
+                    "Cover": node["cover"],
                 }
             )
         return pd.DataFrame(rows)
@@ -344,14 +339,6 @@ def _history(events: dict[str, list[Any]]) -> dict[str, NDArray[Any]]:
         if not np.isnan(values).all():
             columns[name] = values
     return columns if steps else {}
-
-
-def _in_python(message: str) -> str:
-    """Call parameters and flags by the names they have in Python."""
-    name, _, rest = message.partition(" has no effect")
-    if rest:
-        return f"{python_name(name)} has no effect{rest}"
-    return re.sub(r"--([a-z][a-z-]*)", lambda flag: python_name(flag[1].replace("-", "_")), message)
 
 
 def _plain(value: Any) -> Any:

@@ -14,14 +14,12 @@ from typing import Any
 from swarmwood import _core
 from swarmwood._naming import (
     CLASSES_ONLY,
-    ELSEWHERE,
     FAMILIES,
     NUMBERS_ONLY,
     PRETRAINED,
     TREES_OF_NUMBERS,
     WORDS_OF_CLASSES,
     WORDS_OF_NUMBERS,
-    python_name,
 )
 
 WIDTH = 110
@@ -124,9 +122,9 @@ def described(entry: dict[str, Any], methods: tuple[str, ...], default: str, tas
     """Return the text of a parameter."""
     mine = {method: text for method, text in entry["methods"].items() if method in methods}
     text = entry["help"]
-    for name in sorted({other["name"] for other in _core.parameters()}, key=len, reverse=True):
-        if "_" in name and python_name(name) != name:
-            text = text.replace(name, python_name(name))
+    for other in sorted(_core.parameters(), key=lambda other: len(other["name"]), reverse=True):
+        if "_" in other["name"]:
+            text = text.replace(other["name"], other["python_name"])
     notes = []
     if default == "None" and entry["kind"] != "matrix":
         by_value: dict[str, list[str]] = {}
@@ -154,19 +152,20 @@ def described(entry: dict[str, Any], methods: tuple[str, ...], default: str, tas
 def parameters_of(family: str, task: str) -> list[tuple[str, str, str, str]]:
     """Return name, type, default and text of every parameter of an estimator."""
     methods = methods_of(family, task)
+    own = {name for name, *_ in OWN}
     found = []
     for entry in _core.parameters():
         name = entry["name"]
         mine = [text for method, text in entry["methods"].items() if method in methods]
         skipped = CLASSES_ONLY if task == "Regressor" else NUMBERS_ONLY
-        if not mine or name in ELSEWHERE or name in skipped or (name == "method" and len(methods) == 1):
+        if not mine or entry["python_name"] in own or name in skipped or (name == "method" and len(methods) == 1):
             continue
         same = len(set(mine)) == 1 or name == "method"
         default = literal(entry["kind"], mine[0]) if same else "None"
         if name in ("seed", "threads"):
             default = "None"
         kind = "Any" if name == "seed" else annotation(entry["kind"], default)
-        found.append((python_name(name), kind, default, described(entry, methods, default, task)))
+        found.append((entry["python_name"], kind, default, described(entry, methods, default, task)))
     for name, kind, default, text, whom in OWN:
         if whom == task or not whom or (whom == "pretrained" and PRETRAINED & set(methods)):
             found.append((name, kind, default, f"{text[0].upper()}{text[1:]}."))

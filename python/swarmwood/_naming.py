@@ -1,26 +1,6 @@
-"""From the names of the parameter table to those that users of scikit-learn and XGBoost know, and back.
-
-This is the one place where the two meet: signatures, docstrings, what is handed to the core and what its messages
-call a parameter all come from here.
-"""
+"""Which methods, parameters and choices each estimator has: what the parameter table does not say."""
 
 from __future__ import annotations
-
-#: Names in the table (left) that have another name in Python.
-PYTHON_NAMES = {
-    "trees": "n_estimators",
-    "depth": "max_depth",
-    "lambda": "reg_lambda",
-    "l1": "reg_alpha",
-    "min_leaf": "min_samples_leaf",
-    "valid_fraction": "validation_fraction",
-    "metric": "eval_metric",
-    "seed": "random_state",
-    "threads": "n_jobs",
-}
-
-#: Parameters of the table that Python says in another way.
-ELSEWHERE = {"balanced": "class_weight='balanced'"}
 
 #: What only one task can use.
 CLASSES_ONLY = {"costs", "sensitivity"}
@@ -53,7 +33,3 @@ TREES_OF_NUMBERS = ("swarm-tree", "cart")
 #: The methods that start from the splits of another model.
 PRETRAINED = {"psgbdt", "split-tree"}
 
-
-def python_name(name: str) -> str:
-    """Return what Python calls a parameter of the table."""
-    return PYTHON_NAMES.get(name, name)

@@ -25,7 +25,7 @@ def stored(model: Any, names: list[str]) -> Iterator[str | None]:
     theirs = [name for name, _ in read.features]
     # A model that was trained on an array counts its features, each library in its own way.
     if not set(theirs) <= set(names) and len(theirs) == len(names):
-        read = read.renamed(names)
+        read = read.with_feature_names(names)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, f"{library}.json")
         read.save(path)

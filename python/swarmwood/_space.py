@@ -16,6 +16,7 @@ from numbers import Real as RealNumber
 from typing import Any
 
 from swarmwood import _core
+from swarmwood._errors import parameter_error, space_error
 
 #: A configuration as the core tells it: numbers, and labels of choices.
 Configuration = dict[str, Any]
@@ -76,24 +77,24 @@ class Space:
     def __init__(self, space: Mapping[str, Any]) -> None:
         if not isinstance(space, Mapping) or not space:
             raise ValueError("the space must be a dictionary of names and what they may be, with at least one entry")
-        faults: list[str] = []
+        violations: list[tuple[str, str]] = []
         self.parameters: dict[str, Parameter] = {}
         for name, given in space.items():
             try:
                 self.parameters[name] = _parameter(name, given)
-            except ValueError as fault:
-                faults.append(f"parameter {name!r}: {fault}")
-        if faults:
-            raise ValueError("\n".join(faults))
+            except ValueError as error:
+                violations.append((name, str(error)))
+        if violations:
+            raise space_error(violations)
         self._labels = {name: _labels(one.values) for name, one in self.parameters.items() if isinstance(one, Choice)}
         described = {}
         for name, one in self.parameters.items():
             try:
                 described[name] = self._described(one)
-            except ValueError as fault:
-                faults.append(f"parameter {name!r}: {fault}")
-        if faults:
-            raise ValueError("\n".join(faults))
+            except ValueError as error:
+                violations.append((name, str(error)))
+        if violations:
+            raise space_error(violations)
         #: The text of a space file.
         self.text = json.dumps(described)
 
@@ -146,11 +147,11 @@ class Space:
         for name, value in params.items():
             one = self.parameters.get(name)
             if one is None:
-                raise ValueError(f"parameter {name!r}: is not in the space")
+                raise space_error([(name, "is not in the space")])
             if isinstance(one, (Choice, Ordered)):
                 at = _position(one.values, value)
                 if at is None:
-                    raise ValueError(f"parameter {name!r}: is {value!r}, which the space does not have")
+                    raise space_error([(name, f"is {value!r}, which is not in the space")])
                 configuration[name] = self._labels[name][at] if isinstance(one, Choice) else float(at)
             else:
                 whole = isinstance(one, Integer) and _is_number(value) and float(value).is_integer()
@@ -296,12 +297,7 @@ def _of_scipy(frozen: Any) -> Parameter:
 
 
 def make_engine(space: Space, engine: str, seed: int) -> _core.Engine:
-    """Return a new engine of the core; faults are ValueErrors that name the parameter."""
+    """Return a new engine of the core; errors name the parameter."""
     if not isinstance(seed, Integral) or not 0 <= seed < 2**64:
-        raise ValueError(f"seed: is {seed!r}, must be a whole number from 0")
-    try:
-        return _core.Engine(space.text, engine, int(seed))
-    except _core.ParameterViolations as fault:
-        raise ValueError("\n".join(f"{name}: {message}" for name, message in fault.args[0])) from None
-    except ValueError as fault:
-        raise ValueError(str(fault).replace("space: parameter", "parameter")) from None
+        raise parameter_error("seed", f"is {seed!r}, must be a whole number from 0")
+    return _core.Engine(space.text, engine, int(seed))

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, overload
 from sklearn.exceptions import NotFittedError
 
 from swarmwood import _core
+from swarmwood._errors import parameter_error
 from swarmwood._space import Space, make_engine
 
 #: The version of files that `Tuner.save` writes.
@@ -96,7 +97,7 @@ class Tuner:
         answers of this one first, or if the search is over.
         """
         if n is not None and n < 1:
-            raise ValueError(f"n: is {n!r}, must be at least 1")
+            raise parameter_error("n", f"is {n!r}, must be at least 1")
         trials = []
         for number, configuration in self._engine.ask(1 if n is None else n):
             trial = Trial(number, self._space.decode(configuration))
@@ -213,10 +214,7 @@ class Tuner:
         self.engine = document["engine"]
         self.seed = document["seed"]
         self.maximize = document["maximize"]
-        try:
-            self._engine = _core.Engine.resume(space.text, self.engine, document["snapshot"])
-        except _core.ParameterViolations as fault:
-            raise ValueError("; ".join(message for _, message in fault.args[0])) from None
+        self._engine = _core.Engine.resume(space.text, self.engine, document["snapshot"])
         self._asked = {number: space.decode(one) for number, one in document["asked"]}
         self._told = dict(document["told"])
         self._added = [(space.decode(one), value) for one, value in document["added"]]

@@ -2,10 +2,12 @@
 
 import ast
 import json
+import pickle
 import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from conftest import CLASSIFIERS, METHODS, is_classifier, name_of
 from sklearn.datasets import load_iris
@@ -248,3 +250,55 @@ def test_a_panic_inside_of_fit_and_predict_is_an_exception_too(monkeypatch):
             wanted(X)
     monkeypatch.undo()
     assert fitted.predict(X).shape == y.shape
+
+
+def test_errors_carry_fields(steps, tmp_path):
+    X, numbers, classes = steps
+    with pytest.raises(swarmwood.ParameterError) as caught:
+        GreedyBoostRegressor(n_estimators=0, max_depth=99, subsample=True).fit(X, numbers)
+    assert caught.value.parameter == "subsample"
+    assert [name for name, _ in caught.value.violations] == ["subsample", "n_estimators", "max_depth"]
+    assert str(caught.value).startswith("subsample: is True, must be a number above 0, at most 1\n")
+    with pytest.raises(swarmwood.ParameterError, match=r"^n_estimators: is 10\.0, must be a whole number"):
+        GreedyBoostRegressor(n_estimators=10.0).fit(X, numbers)
+    with pytest.raises(swarmwood.ParameterError, match=r"^n_jobs: is 0"):
+        GreedyBoostRegressor(n_jobs=0).fit(X, numbers)
+
+    with pytest.raises(swarmwood.DataError, match="choose another objective$") as caught:
+        GreedyBoostRegressor(objective="poisson").fit(X, numbers - 100)
+    assert (caught.value.column, caught.value.row) == ("target", 1)
+    assert caught.value.help == "remove the row or choose another objective"
+    copied = pickle.loads(pickle.dumps(caught.value))
+    assert (type(copied), str(copied), copied.row) == (swarmwood.DataError, str(caught.value), 1)
+
+    (tmp_path / "bad.json").write_text("{}")
+    with pytest.raises(swarmwood.FileFormatError) as caught:
+        GreedyBoostRegressor().load_model(tmp_path / "bad.json")
+    assert caught.value.file == str(tmp_path / "bad.json")
+
+    categories = pd.DataFrame({"size": X[:, 0], "town": np.where(X[:, 1] > 0.5, "York", "Bath")})
+    with pytest.raises(swarmwood.ParameterError) as caught:
+        SwarmTreeClassifier(method="apso-tree").fit(categories, classes)
+    assert caught.value.parameter == "method"
+    assert "X.drop(columns='town')" in str(caught.value) and "method='swarm-tree'" in str(caught.value)
+    assert "--" not in str(caught.value)
+
+
+def test_typed_values_of_numpy_and_pandas(steps):
+    X, numbers, classes = steps
+    plain = GreedyBoostRegressor(n_estimators=5, learning_rate=0.25, subsample=0.5).fit(X, numbers)
+    typed = GreedyBoostRegressor(
+        n_estimators=np.int32(5), learning_rate=np.float32(0.25), subsample=np.array(0.5)
+    ).fit(X, numbers)
+    assert typed._model.to_json() == plain._model.to_json()
+    first, second = classes == "low", np.array([[0, 1], [5, 0]])
+    trees = [
+        SwarmTreeClassifier(costs=costs).fit(X, first)._model.to_json()
+        for costs in ("0,1;5,0", [[0, 1], [5.0, 0]], ((0, 1), (5, 0)), second, pd.DataFrame(second))
+    ]
+    assert len(set(trees)) == 1
+
+
+def test_names_of_python_are_aliases_of_the_table():
+    for entry in _core.parameters():
+        assert entry["python_name"] in {entry["name"], "class_weight", *entry["aliases"]}

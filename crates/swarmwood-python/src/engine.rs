@@ -1,4 +1,4 @@
-//! Search engines for Python: configurations out, losses in.
+//! Search engines with the ask-and-tell interface.
 
 use std::sync::{Mutex, MutexGuard};
 
@@ -10,43 +10,43 @@ use swarmwood::search::trial::FIRST_ADOPTED;
 use swarmwood::search::{Adopted, Capabilities, Outcome, Snapshot, Space, Trial};
 use swarmwood::tune::{engine, space_file};
 
-use crate::configuration::{dictionary, point};
-use crate::fault::{SwarmwoodError, guarded, raised};
+use crate::errors::{SwarmwoodError, guarded, python_error};
+use crate::point_dict::{dict_of_point, point_of_dict};
 
-/// A trial or the best one: its number, its loss if there is one, its configuration.
-type Best<'py> = (Option<u64>, f64, Bound<'py, PyDict>);
+/// The best trial: its number (none if it was adopted), its loss, its configuration.
+type BestTrial<'py> = (Option<u64>, f64, Bound<'py, PyDict>);
 
 /// A search engine and the space it searches.
-#[pyclass(module = "swarmwood._core", frozen)]
-pub struct Engine {
+#[pyclass(module = "swarmwood._core", name = "Engine", frozen)]
+pub struct PyEngine {
     space: Space,
     name: String,
     engine: Mutex<Box<dyn swarmwood::search::Engine>>,
 }
 
-impl Engine {
-    /// The engine, unless a fault left it half-way through a step.
+impl PyEngine {
+    /// The engine, unless a panic left it in the middle of a step.
     fn lock(&self) -> PyResult<MutexGuard<'_, Box<dyn swarmwood::search::Engine>>> {
-        let broken =
-            "the engine failed before and cannot go on; load what was saved, or start anew";
-        self.engine.lock().map_err(|_| SwarmwoodError::new_err(broken))
+        let message =
+            "the engine failed before and cannot continue; load a saved state or create a new one";
+        self.engine.lock().map_err(|_| SwarmwoodError::new_err(message))
     }
 
-    /// Puts an engine with a fault in the place of the real one, for a test.
-    pub fn fail_when_asked(&self) -> PyResult<()> {
-        *self.lock()? = Box::new(Faulty);
+    /// Replaces the engine by one that panics, for a test.
+    pub fn panic_when_used(&self) -> PyResult<()> {
+        *self.lock()? = Box::new(PanickingEngine);
         Ok(())
     }
 }
 
 /// An engine that panics in every step.
-struct Faulty;
+struct PanickingEngine;
 
 fn injected(step: &str) -> ! {
     std::panic::panic_any(format!("injected into {step}"))
 }
 
-impl swarmwood::search::Engine for Faulty {
+impl swarmwood::search::Engine for PanickingEngine {
     fn capabilities(&self) -> Capabilities {
         Capabilities::ALL
     }
@@ -72,33 +72,35 @@ impl swarmwood::search::Engine for Faulty {
     }
 }
 
-fn parsed(space: &str) -> PyResult<Space> {
-    space_file::parse("space", space).map_err(raised)
+fn parse_space(space: &str) -> PyResult<Space> {
+    space_file::parse("space", space).map_err(python_error)
 }
 
 #[pymethods]
-impl Engine {
-    /// A new engine by name; the space is the text of a space file.
+impl PyEngine {
+    /// Creates an engine by name; the space is the text of a space file.
     #[new]
-    fn new(py: Python<'_>, space: &str, name: String, seed: u64) -> PyResult<Engine> {
+    fn new(py: Python<'_>, space: &str, name: String, seed: u64) -> PyResult<PyEngine> {
         guarded(|| {
-            let space = parsed(space)?;
-            let engine = py.detach(|| engine::make(&name, &space, seed)).map_err(raised)?;
-            Ok(Engine { space, name, engine: Mutex::new(engine) })
+            let space = parse_space(space)?;
+            let engine = py.detach(|| engine::make(&name, &space, seed)).map_err(python_error)?;
+            Ok(PyEngine { space, name, engine: Mutex::new(engine) })
         })
     }
 
-    /// The engine that wrote a snapshot.
+    /// Restores the engine that wrote a snapshot.
     #[staticmethod]
-    fn resume(py: Python<'_>, space: &str, name: String, snapshot: &[u8]) -> PyResult<Engine> {
+    fn resume(py: Python<'_>, space: &str, name: String, snapshot: &[u8]) -> PyResult<PyEngine> {
         guarded(|| {
-            let space = parsed(space)?;
+            let space = parse_space(space)?;
             let damaged = || {
-                PyValueError::new_err("the snapshot is damaged; start anew, or take another one")
+                PyValueError::new_err(
+                    "the snapshot is damaged; use another one, or create a new engine",
+                )
             };
             let snapshot = decode(snapshot).as_ref().and_then(of_datum).ok_or_else(damaged)?;
-            let engine = py.detach(|| engine::resume(&space, &snapshot)).map_err(raised)?;
-            Ok(Engine { space, name, engine: Mutex::new(engine) })
+            let engine = py.detach(|| engine::resume(&space, &snapshot)).map_err(python_error)?;
+            Ok(PyEngine { space, name, engine: Mutex::new(engine) })
         })
     }
 
@@ -107,14 +109,14 @@ impl Engine {
         &self.name
     }
 
-    /// The number of configurations; `None` if they are a continuum or too many to count.
+    /// The number of configurations; `None` if it is infinite or too large to count.
     #[getter]
     fn size(&self) -> Option<u128> {
         self.space.size()
     }
 
-    /// Up to so many numbers of trials and their configurations; fewer while it waits for answers
-    /// or if it is over.
+    /// Up to `at_most` trials, each with its number and configuration; fewer while the engine waits
+    /// for results or if the search is over.
     fn ask<'py>(
         &self,
         py: Python<'py>,
@@ -122,12 +124,13 @@ impl Engine {
     ) -> PyResult<Vec<(u64, Bound<'py, PyDict>)>> {
         guarded(|| {
             let trials = py.detach(|| Ok::<_, PyErr>(self.lock()?.ask(at_most)))?;
-            let named = |trial: Trial| Ok((trial.id, dictionary(py, &self.space, &trial.point)?));
+            let named =
+                |trial: Trial| Ok((trial.id, dict_of_point(py, &self.space, &trial.point)?));
             trials.into_iter().map(named).collect()
         })
     }
 
-    /// What came of trials: losses, or `None` where they failed.
+    /// Reports results of trials: their losses, or `None` where they failed.
     fn tell(&self, py: Python<'_>, outcomes: Vec<(u64, Option<f64>)>) -> PyResult<()> {
         guarded(|| {
             let outcome = |(id, loss): (u64, Option<f64>)| {
@@ -141,7 +144,7 @@ impl Engine {
         })
     }
 
-    /// What somebody else tried, or, if it is open, is trying.
+    /// Adds a configuration that was evaluated elsewhere or, if it is open, is being evaluated.
     #[pyo3(signature = (configuration, loss=None, open=false))]
     fn adopt(
         &self,
@@ -151,7 +154,7 @@ impl Engine {
         open: bool,
     ) -> PyResult<()> {
         guarded(|| {
-            let point = point(&self.space, configuration)?;
+            let point = point_of_dict(&self.space, configuration)?;
             let trial = if open { Adopted::Open { point } } else { Adopted::Done { point, loss } };
             py.detach(|| {
                 self.lock()?.adopt(trial);
@@ -161,7 +164,7 @@ impl Engine {
     }
 
     /// Number, loss and configuration of the best trial; an adopted one has no number.
-    fn best<'py>(&self, py: Python<'py>) -> PyResult<Option<Best<'py>>> {
+    fn best<'py>(&self, py: Python<'py>) -> PyResult<Option<BestTrial<'py>>> {
         guarded(|| {
             let best = py.detach(|| {
                 let engine = self.lock()?;
@@ -171,12 +174,12 @@ impl Engine {
             Ok(Some((
                 (id < FIRST_ADOPTED).then_some(id),
                 loss,
-                dictionary(py, &self.space, &point)?,
+                dict_of_point(py, &self.space, &point)?,
             )))
         })
     }
 
-    /// Everything needed to go on.
+    /// The complete state of the engine.
     fn snapshot<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         guarded(|| {
             let bytes =
@@ -186,13 +189,13 @@ impl Engine {
     }
 }
 
-/// The engines by name, with a line of help each.
+/// The engines by name, each with one line of help.
 #[pyfunction]
 pub fn engines() -> PyResult<Vec<(&'static str, &'static str)>> {
     guarded(|| Ok(engine::names()))
 }
 
-/// The engine of who does not choose.
+/// The name of the default engine.
 #[pyfunction]
 pub fn default_engine() -> PyResult<&'static str> {
     guarded(|| Ok(engine::DEFAULT))

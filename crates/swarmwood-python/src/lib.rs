@@ -1,43 +1,44 @@
 //! The compiled part of the Python package: the facade behind Python's types, and nothing else.
 //!
-//! `python/swarmwood` is what users import. It checks arrays and names as scikit-learn does, and
-//! calls in here with tables ([`table`]), texts of parameters ([`fit`]) and models ([`model`]), or
-//! with spaces for a search ([`engine`]). No algorithm lives on this side of the facade either.
+//! `python/swarmwood` is what users import. It validates arrays and names as scikit-learn does, and
+//! calls this module with tables ([`table`]), typed parameters ([`training`]) and models
+//! ([`model`]), or with search spaces ([`engine`]). There are no algorithms in this crate.
 
 mod arrow;
 mod buffer;
-mod configuration;
 mod engine;
-mod fault;
-mod fit;
+mod errors;
 mod model;
+mod names;
+mod panic_injection;
 mod parameters;
-mod shown;
+mod plot_data;
+mod point_dict;
 mod study;
 mod table;
-mod trials;
+mod training;
 
-/// What `python/swarmwood` is made on.
+/// The module `swarmwood._core`.
 #[pyo3::pymodule]
 mod _core {
     #[pymodule_export]
-    use super::engine::{Engine, default_engine, engines};
+    use super::engine::{PyEngine, default_engine, engines};
     #[pymodule_export]
-    use super::fault::{ParameterViolations, SwarmwoodError, inject_panic};
+    use super::errors::{DataError, FileFormatError, ParameterError, SwarmwoodError};
     #[pymodule_export]
-    use super::fit::{Fitted, train};
+    use super::model::PyModel;
     #[pymodule_export]
-    use super::model::Model;
+    use super::panic_injection::inject_panic;
     #[pymodule_export]
     use super::parameters::parameters;
     #[pymodule_export]
-    use super::shown::{column_shown, tree_shown};
+    use super::plot_data::{plot_column, plot_tree};
     #[pymodule_export]
-    use super::study::read_study;
+    use super::study::{parameter_importances, read_study};
     #[pymodule_export]
-    use super::table::Table;
+    use super::table::PyTable;
     #[pymodule_export]
-    use super::trials::{parameter_importances, study_shown};
+    use super::training::{FitResult, train};
 
     use pyo3::prelude::*;
 

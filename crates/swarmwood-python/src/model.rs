@@ -1,4 +1,4 @@
-//! A model: what it knows of itself, and its predictions.
+//! A trained model: its description and its predictions.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,103 +8,138 @@ use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes};
 use swarmwood::model::predict::Predictions;
 use swarmwood::model::{
-    self as core, Child, RuleFormat, RuleMerge, Shape, Test, TextOptions, format,
+    self as core, Child, RuleFormat, RuleMerge, Shape, SingleTree, SingleTreeError, Test,
+    TextOptions, format,
 };
 use swarmwood::predict::Scorer;
 use swarmwood::{Error, Result, read, store};
 
-use crate::fault::{guarded, raised};
-use crate::table::Table;
+use crate::errors::{guarded, python_error};
+use crate::table::PyTable;
 
 /// A trained model.
-#[pyclass(module = "swarmwood._core", frozen)]
-pub struct Model {
-    pub model: Arc<core::Model>,
+#[pyclass(module = "swarmwood._core", name = "Model", frozen)]
+pub struct PyModel {
+    model: Arc<core::Model>,
 }
 
-/// What is asked of a model.
+impl PyModel {
+    pub fn new(model: core::Model) -> PyModel {
+        PyModel { model: Arc::new(model) }
+    }
+
+    pub fn core(&self) -> &core::Model {
+        &self.model
+    }
+}
+
+/// The model as one tree; the error proposes estimators of Python.
+pub fn single_tree(model: &core::Model) -> PyResult<SingleTree<'_>> {
+    let only = "only one tree can be shown as rules or as a plot";
+    model.single_tree().map_err(|error| {
+        PyValueError::new_err(match error {
+            SingleTreeError::Rounds { rounds } => format!(
+                "the model has {rounds} rounds of trees that add up; {only}: use a \
+                 SwarmTreeClassifier or SwarmTreeRegressor, or n_estimators=1 with learning_rate=1"
+            ),
+            SingleTreeError::Classes => format!(
+                "the model has one tree per class and their rules differ; {only}: use a \
+                 SwarmTreeClassifier, which fits one tree for all classes"
+            ),
+            other => other.to_string(),
+        })
+    })
+}
+
+/// What a model is to predict.
 #[derive(Clone, Copy)]
-enum Wanted {
+enum PredictionKind {
     Numbers,
     Classes,
     Probabilities,
-    Raw,
+    RawScores,
     Leaves,
     Contributions,
 }
 
-impl Wanted {
-    fn of(word: &str) -> PyResult<Wanted> {
-        Ok(match word {
-            "numbers" => Wanted::Numbers,
-            "classes" => Wanted::Classes,
-            "probabilities" => Wanted::Probabilities,
-            "raw" => Wanted::Raw,
-            "leaves" => Wanted::Leaves,
-            "contributions" => Wanted::Contributions,
-            other => return Err(PyValueError::new_err(format!("nothing is called '{other}'"))),
+impl PredictionKind {
+    fn named(name: &str) -> PyResult<PredictionKind> {
+        Ok(match name {
+            "numbers" => PredictionKind::Numbers,
+            "classes" => PredictionKind::Classes,
+            "probabilities" => PredictionKind::Probabilities,
+            "raw" => PredictionKind::RawScores,
+            "leaves" => PredictionKind::Leaves,
+            "contributions" => PredictionKind::Contributions,
+            other => {
+                let message = format!("there are no predictions of the kind '{other}'");
+                return Err(PyValueError::new_err(message));
+            }
         })
     }
 }
 
-/// One row of [`Model::nodes`]: tree, output, number, feature, threshold, levels, whether missing
-/// goes right, children, gain or leaf value, cover.
-type NodeRow = (
-    usize,
-    u32,
-    usize,
-    Option<u32>,
-    Option<f64>,
-    Option<Vec<String>>,
-    bool,
-    Option<(usize, usize)>,
-    f64,
-    f64,
-);
+/// A node or a leaf of a tree, as a dictionary.
+#[derive(IntoPyObject)]
+struct NodeRecord {
+    tree: usize,
+    output: u32,
+    /// The index within the tree; leaves follow the nodes.
+    node: usize,
+    /// `None` for leaves.
+    feature: Option<u32>,
+    threshold: Option<f64>,
+    levels: Option<Vec<String>>,
+    missing_right: bool,
+    children: Option<(usize, usize)>,
+    /// The gain of a split, or the value of a leaf.
+    gain: f64,
+    cover: f64,
+}
 
 #[pymethods]
-impl Model {
-    /// The model that the bytes of a file hold: ours, XGBoost's, LightGBM's or CatBoost's.
+impl PyModel {
+    /// Reads the bytes of a model file of this library, XGBoost, LightGBM or CatBoost.
     #[staticmethod]
-    fn from_bytes(bytes: &[u8]) -> PyResult<Model> {
+    fn from_bytes(bytes: &[u8]) -> PyResult<PyModel> {
         guarded(|| {
             let model =
                 format::read(bytes).map_err(|error| PyValueError::new_err(error.to_string()))?;
-            Ok(Model { model: Arc::new(model) })
+            Ok(PyModel::new(model))
         })
     }
 
-    /// The same from a file.
+    /// Reads a model file.
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Model> {
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<PyModel> {
         guarded(|| {
-            let model = py.detach(|| store::load(&path)).map_err(raised)?;
-            Ok(Model { model: Arc::new(model) })
+            let model = py.detach(|| store::load(&path)).map_err(python_error)?;
+            Ok(PyModel::new(model))
         })
     }
 
-    /// Writes the model's file, whole or not at all.
+    /// Writes the model file atomically.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        guarded(|| py.detach(|| store::save(&self.model, &path)).map_err(raised))
+        guarded(|| py.detach(|| store::save(&self.model, &path)).map_err(python_error))
     }
 
-    /// The text of the model's file.
+    /// The text of the model file.
     fn to_json(&self) -> PyResult<String> {
-        guarded(|| store::to_text(&self.model).map_err(raised))
+        guarded(|| store::to_text(&self.model).map_err(python_error))
     }
 
-    /// How pickle and copy make the model again.
+    /// How pickle and copy restore the model.
     fn __reduce__<'py>(
         &self,
         py: Python<'py>,
     ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
         guarded(|| {
-            let make = py.get_type::<Model>().getattr("from_bytes")?;
+            let make = py.get_type::<PyModel>().getattr("from_bytes")?;
             Ok((make, (PyBytes::new(py, self.to_json()?.as_bytes()),)))
         })
     }
 
-    /// Names and, for categories, levels of the features.
+    /// Names of the features and, if they are categorical, their levels.
     #[getter]
     fn features(&self) -> Vec<(String, Option<Vec<String>>)> {
         let levels = |kind: &core::Kind| match kind {
@@ -119,13 +154,15 @@ impl Model {
             .collect()
     }
 
-    /// The same model with other names of its features.
-    fn renamed(&self, names: Vec<String>) -> PyResult<Model> {
+    /// The same model with other feature names.
+    fn with_feature_names(&self, names: Vec<String>) -> PyResult<PyModel> {
         guarded(|| {
             let mut model = (*self.model).clone();
             if names.len() != model.schema.features.len() {
-                let (given, wanted) = (names.len(), model.schema.features.len());
-                return Err(PyValueError::new_err(format!("{given} names for {wanted} features")));
+                let (given, features) = (names.len(), model.schema.features.len());
+                return Err(PyValueError::new_err(format!(
+                    "{given} names for {features} features"
+                )));
             }
             model
                 .schema
@@ -133,7 +170,7 @@ impl Model {
                 .iter_mut()
                 .zip(names)
                 .for_each(|(feature, name)| feature.name = name);
-            Ok(Model { model: Arc::new(model) })
+            Ok(PyModel::new(model))
         })
     }
 
@@ -173,7 +210,7 @@ impl Model {
         self.model.objective.clone()
     }
 
-    /// The parameters it was trained with, every one that had an effect.
+    /// The parameters it was trained with that had an effect.
     #[getter]
     fn parameters(&self) -> Vec<(String, String)> {
         self.model
@@ -184,7 +221,7 @@ impl Model {
             .collect()
     }
 
-    /// By feature: gain, cover and number of splits.
+    /// Gain, cover and number of splits per feature.
     fn importances(&self) -> PyResult<Vec<(f64, f64, u64)>> {
         guarded(|| {
             let importances = self.model.importances();
@@ -209,10 +246,7 @@ impl Model {
                     "there is no format '{format}' of rules"
                 )));
             };
-            let tree = self
-                .model
-                .single_tree()
-                .map_err(|error| PyValueError::new_err(error.to_string()))?;
+            let tree = single_tree(&self.model)?;
             let rules = tree
                 .rules(RuleMerge::Cover)
                 .map_err(|error| PyValueError::new_err(error.to_string()))?;
@@ -220,129 +254,127 @@ impl Model {
         })
     }
 
-    /// Every node and leaf of every tree; leaves are numbered after the nodes of their tree.
-    fn nodes(&self) -> PyResult<Vec<NodeRow>> {
-        guarded(|| Ok(self.node_rows()))
+    /// All nodes and leaves of all trees.
+    fn nodes(&self) -> PyResult<Vec<NodeRecord>> {
+        guarded(|| Ok(self.node_records()))
     }
 
-    /// Predicts a table by its first rounds or all; answers the values as bytes (doubles, for
-    /// leaves and classes 32-bit numbers), how many there are a row, and warnings.
-    #[pyo3(signature = (table, wanted, first=None, threads=0))]
+    /// Predicts a table by the first rounds or all of them. Returns the values as bytes (doubles;
+    /// 32-bit integers for leaves and classes), the number of values per row, and warnings.
+    #[pyo3(signature = (table, kind, first=None, threads=0))]
     fn predict<'py>(
         &self,
         py: Python<'py>,
-        table: PyRef<'_, Table>,
-        wanted: &str,
+        table: PyRef<'_, PyTable>,
+        kind: &str,
         first: Option<usize>,
         threads: usize,
     ) -> PyResult<(Bound<'py, PyByteArray>, usize, Vec<String>)> {
         guarded(|| {
-            let wanted = Wanted::of(wanted)?;
-            let (lending, model) = (Arc::clone(&table.lending), Arc::clone(&self.model));
+            let kind = PredictionKind::named(kind)?;
+            let (columns, model) = (table.columns(), Arc::clone(&self.model));
             let (values, rows, warnings) = py
                 .detach(|| {
                     let scorer = Scorer::new(&model, first, threads)?;
-                    let mut values = Values::default();
+                    let mut values = PredictionBuffer::default();
                     let mut rows = 0;
-                    let warnings = read::lent_scoring(lending, &model.schema, &mut |chunk| {
+                    let warnings = read::lent_scoring(columns, &model.schema, &mut |chunk| {
                         rows += chunk.rows;
-                        values.add(&scorer, wanted, chunk)
+                        values.add(&scorer, kind, chunk)
                     })?;
                     Ok((values, rows, warnings))
                 })
-                .map_err(raised)?;
+                .map_err(python_error)?;
             let width = values.len() / rows.max(1);
             Ok((values.bytes(py)?, width, warnings))
         })
     }
 }
 
-impl Model {
-    fn node_rows(&self) -> Vec<NodeRow> {
-        let mut rows = Vec::new();
+impl PyModel {
+    fn node_records(&self) -> Vec<NodeRecord> {
+        let mut records = Vec::new();
         for (tree, member) in self.model.members().iter().enumerate() {
             let shape = match &member.shape {
                 Shape::Ordinary(tree) => tree,
                 Shape::Oblivious(oblivious) => &oblivious.to_tree(),
             };
-            let number = |child: Child| match child {
+            let index = |child: Child| match child {
                 Child::Node(node) => node as usize,
                 Child::Leaf(leaf) => shape.nodes.len() + leaf as usize,
             };
-            for (at, node) in shape.nodes.iter().enumerate() {
-                let (feature, missing_right) = (node.split.feature, node.split.missing_right);
+
+            for (node_index, node) in shape.nodes.iter().enumerate() {
                 let (threshold, levels) = match &node.split.test {
                     Test::Above(threshold) => (Some(*threshold), None),
                     Test::In(set) => {
-                        let names = self.model.schema.features[feature as usize].kind.levels();
+                        let feature = node.split.feature as usize;
+                        let names = self.model.schema.features[feature].kind.levels();
                         let name = |code: u32| names.get(code as usize).cloned();
                         (None, Some(set.iter().filter_map(name).collect()))
                     }
                 };
-                let children = Some((number(node.left), number(node.right)));
-                let (gain, cover) = (node.gain, node.cover);
-                let feature = Some(feature);
-                rows.push((
+                records.push(NodeRecord {
                     tree,
-                    member.output,
-                    at,
-                    feature,
+                    output: member.output,
+                    node: node_index,
+                    feature: Some(node.split.feature),
                     threshold,
                     levels,
-                    missing_right,
-                    children,
-                    gain,
-                    cover,
-                ));
+                    missing_right: node.split.missing_right,
+                    children: Some((index(node.left), index(node.right))),
+                    gain: node.gain,
+                    cover: node.cover,
+                });
             }
-            for (at, leaf) in shape.leaves.iter().enumerate() {
-                let at = shape.nodes.len() + at;
-                rows.push((
-                    tree,
-                    member.output,
-                    at,
-                    None,
-                    None,
-                    None,
-                    false,
-                    None,
-                    leaf.value,
-                    leaf.cover,
-                ));
-            }
+
+            records.extend(shape.leaves.iter().enumerate().map(|(leaf_index, leaf)| NodeRecord {
+                tree,
+                output: member.output,
+                node: shape.nodes.len() + leaf_index,
+                feature: None,
+                threshold: None,
+                levels: None,
+                missing_right: false,
+                children: None,
+                gain: leaf.value,
+                cover: leaf.cover,
+            }));
         }
-        rows
+        records
     }
 }
 
-/// What was predicted so far.
+/// The predictions so far.
 #[derive(Default)]
-struct Values {
+struct PredictionBuffer {
     doubles: Vec<f64>,
     numbers: Vec<u32>,
 }
 
-impl Values {
+impl PredictionBuffer {
     fn add(
         &mut self,
         scorer: &Scorer<'_>,
-        wanted: Wanted,
+        kind: PredictionKind,
         chunk: &swarmwood::learn::data::Chunk,
     ) -> Result<()> {
-        let unfit = || Error::Run("the model has no such predictions".to_string());
-        match wanted {
-            Wanted::Raw => self.doubles.extend(scorer.raw(chunk)?),
-            Wanted::Contributions => self.doubles.extend(scorer.contributions(chunk)?),
-            Wanted::Leaves => self.numbers.extend(scorer.leaves(chunk)?),
-            _ => match (wanted, scorer.predictions(chunk)?) {
-                (Wanted::Numbers, Predictions::Numbers(numbers)) => self.doubles.extend(numbers),
-                (Wanted::Probabilities, Predictions::Classes { probabilities, .. }) => {
+        let unavailable = || Error::Run("the model has no such predictions".to_string());
+        match kind {
+            PredictionKind::RawScores => self.doubles.extend(scorer.raw(chunk)?),
+            PredictionKind::Contributions => self.doubles.extend(scorer.contributions(chunk)?),
+            PredictionKind::Leaves => self.numbers.extend(scorer.leaves(chunk)?),
+            _ => match (kind, scorer.predictions(chunk)?) {
+                (PredictionKind::Numbers, Predictions::Numbers(numbers)) => {
+                    self.doubles.extend(numbers)
+                }
+                (PredictionKind::Probabilities, Predictions::Classes { probabilities, .. }) => {
                     self.doubles.extend(probabilities);
                 }
-                (Wanted::Classes, Predictions::Classes { classes, .. }) => {
+                (PredictionKind::Classes, Predictions::Classes { classes, .. }) => {
                     self.numbers.extend(classes)
                 }
-                _ => return Err(unfit()),
+                _ => return Err(unavailable()),
             },
         }
         Ok(())

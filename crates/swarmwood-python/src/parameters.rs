@@ -5,10 +5,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use swarmwood::params::{Allowed, Method, ParamValue, Params, TABLE};
 
-use crate::fault::guarded;
+use crate::errors::guarded;
+use crate::names::python_name;
 
-/// One dictionary a parameter: name, help, kind, allowed values, and by method its default and
-/// whether it applies.
+/// One dictionary per parameter: names, help, kind, allowed values, and its default by each method
+/// to which it applies.
 #[pyfunction]
 pub fn parameters(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     guarded(|| {
@@ -16,6 +17,7 @@ pub fn parameters(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
         for spec in TABLE {
             let entry = PyDict::new(py);
             entry.set_item("name", spec.name)?;
+            entry.set_item("python_name", python_name(spec.name))?;
             entry.set_item("aliases", spec.aliases)?;
             entry.set_item("help", spec.help)?;
             entry.set_item("group", spec.group.title())?;
@@ -60,6 +62,6 @@ pub fn param_value(object: &Bound<'_, PyAny>) -> PyResult<ParamValue> {
         let items = object.try_iter()?.map(|item| param_value(&item?));
         return Ok(ParamValue::List(items.collect::<PyResult<_>>()?));
     }
-    // The table refuses what is no text of the parameter, and shows it.
+    // The table refuses what is no value of the parameter, and the message shows it.
     Ok(ParamValue::Text(object.repr()?.to_string()))
 }

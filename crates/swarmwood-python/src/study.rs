@@ -1,21 +1,24 @@
-//! Studies of the command line, read for Python.
+//! Studies that the command line wrote, and which of their parameters mattered.
 
 use std::path::PathBuf;
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use swarmwood::tune::importance::{Tried, of_columns};
 use swarmwood::tune::{Ending, Recorded, TrialRecord, read_study as read, space_file};
 
-use crate::configuration::dictionary;
-use crate::fault::{guarded, raised};
+use crate::errors::{guarded, python_error};
+use crate::point_dict::dict_of_point;
 
-/// The journal of a study as a dictionary: what it is about, its space as the text of a space file,
-/// its trials.
+/// The journal of a study as a dictionary: its task, its space as the text of a space file, its
+/// trials.
 #[pyfunction]
 pub fn read_study(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
     guarded(|| {
-        let recorded = py.detach(|| read(&path)).map_err(raised)?;
+        let recorded = py.detach(|| read(&path)).map_err(python_error)?;
         let head = &recorded.head;
+
         let study = PyDict::new(py);
         study.set_item("engine", &head.engine)?;
         study.set_item("seed", head.seed)?;
@@ -23,9 +26,10 @@ pub fn read_study(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> 
         study.set_item("measure", &head.task.measure.name)?;
         study.set_item("maximize", head.task.measure.from.is_some())?;
         study.set_item("space", space_file::to_json(&head.space).to_string())?;
+
         let trials = PyList::empty(py);
         for trial in &recorded.trials {
-            trials.append(entry(py, &recorded, trial)?)?;
+            trials.append(trial_dict(py, &recorded, trial)?)?;
         }
         study.set_item("trials", trials)?;
         study.set_item("notes", &recorded.notes)?;
@@ -33,29 +37,47 @@ pub fn read_study(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> 
     })
 }
 
-/// One trial; figures are those that people see.
-fn entry<'py>(
+/// One trial, with values as they are reported to users.
+fn trial_dict<'py>(
     py: Python<'py>,
     recorded: &Recorded,
     trial: &TrialRecord,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let figure = |loss: f64| recorded.head.task.measure.figure(loss);
+    let reported = |loss: f64| recorded.head.task.measure.figure(loss);
     let (state, value, reason) = match &trial.ending {
-        Some(Ending::Whole { loss }) => ("whole", Some(figure(*loss)), None),
-        Some(Ending::Raced { loss }) => ("raced", Some(figure(*loss)), None),
+        Some(Ending::Whole { loss }) => ("complete", Some(reported(*loss)), None),
+        Some(Ending::Raced { loss }) => ("pruned", Some(reported(*loss)), None),
         Some(Ending::Failed { reason }) => ("failed", None, Some(reason)),
-        None => ("open", None, None),
+        None => ("running", None, None),
     };
+    let fold_values: Vec<f64> = trial.pieces.iter().map(|piece| reported(piece.loss)).collect();
+
     let entry = PyDict::new(py);
     entry.set_item("number", trial.id)?;
-    entry.set_item("params", dictionary(py, &recorded.head.space, &trial.point)?)?;
+    entry.set_item("params", dict_of_point(py, &recorded.head.space, &trial.point)?)?;
     entry.set_item("state", state)?;
     entry.set_item("value", value)?;
     entry.set_item("reason", reason)?;
-    entry.set_item(
-        "pieces",
-        trial.pieces.iter().map(|piece| figure(piece.loss)).collect::<Vec<f64>>(),
-    )?;
+    entry.set_item("fold_values", fold_values)?;
     entry.set_item("seconds", trial.seconds)?;
     Ok(entry)
+}
+
+/// The importance of each parameter, 0 to 1. A column has the values of a parameter, one per trial
+/// (`None` where it was inactive), and whether they are indices of labels.
+#[pyfunction]
+pub fn parameter_importances(
+    columns: Vec<(Vec<Option<f64>>, bool)>,
+    losses: Vec<f64>,
+) -> PyResult<Vec<Option<f64>>> {
+    guarded(|| {
+        if let Some((values, _)) = columns.iter().find(|(values, _)| values.len() != losses.len()) {
+            let message =
+                format!("{} values of a parameter for {} trials", values.len(), losses.len());
+            return Err(PyValueError::new_err(message));
+        }
+        let columns: Vec<Tried> =
+            columns.into_iter().map(|(values, labels)| Tried { values, labels }).collect();
+        Ok(of_columns(&columns, &losses))
+    })
 }

@@ -1,4 +1,4 @@
-//! A table that Python lends, column by column.
+//! A table of columns that stay in Python's memory.
 
 use std::sync::Arc;
 
@@ -6,68 +6,70 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use swarmwood::read::{Columns, Field, Part, Picked};
 
-use crate::arrow;
-use crate::buffer::{self, Strided};
-use crate::fault::guarded;
+use crate::arrow::{self, ArrowNumbers, ArrowValues};
+use crate::buffer::{self, StridedColumn};
+use crate::errors::guarded;
 
-/// Where the cells of a column are.
+/// Where the values of a column are.
 #[derive(Debug)]
-pub enum Source {
-    /// In an array of Python's.
-    Array(Strided),
-    /// In numbers of Arrow's.
-    Arrow(arrow::Numbers),
-    /// In codes of our own.
+enum ColumnSource {
+    /// In a numpy array.
+    Array(StridedColumn),
+    /// In Arrow buffers.
+    Arrow(ArrowNumbers),
+    /// Category codes that were made from strings or booleans.
     Codes(Vec<u32>),
 }
 
-impl Source {
+impl ColumnSource {
     fn rows(&self) -> usize {
         match self {
-            Source::Array(column) => column.rows(),
-            Source::Arrow(column) => column.rows(),
-            Source::Codes(codes) => codes.len(),
+            ColumnSource::Array(column) => column.rows(),
+            ColumnSource::Arrow(column) => column.rows(),
+            ColumnSource::Codes(codes) => codes.len(),
         }
     }
 
     fn numbers(&self, rows: &Picked<'_>, out: &mut Vec<f64>) {
         match self {
-            Source::Array(column) => column.numbers(rows, out),
-            Source::Arrow(column) => column.read(rows, out),
-            Source::Codes(codes) => picked(codes, rows, |code| out.push(f64::from(code))),
+            ColumnSource::Array(column) => column.numbers(rows, out),
+            ColumnSource::Arrow(column) => column.read(rows, out),
+            ColumnSource::Codes(codes) => {
+                for_each_code(codes, rows, |code| out.push(f64::from(code)));
+            }
         }
     }
 
     fn codes(&self, rows: &Picked<'_>, out: &mut Vec<u32>) {
         match self {
-            Source::Array(column) => column.codes(rows, out),
-            Source::Codes(codes) => picked(codes, rows, |code| out.push(code)),
-            // Numbers are never asked for their codes: the field says what the column holds.
-            Source::Arrow(_) => {}
+            ColumnSource::Array(column) => column.codes(rows, out),
+            ColumnSource::Codes(codes) => for_each_code(codes, rows, |code| out.push(code)),
+            // Codes are never requested of a column whose field has no levels.
+            ColumnSource::Arrow(_) => {}
         }
     }
 }
 
-fn picked(codes: &[u32], rows: &Picked<'_>, mut each: impl FnMut(u32)) {
+fn for_each_code(codes: &[u32], rows: &Picked<'_>, mut visit: impl FnMut(u32)) {
     match rows {
-        Picked::Run(run) => codes[run.clone()].iter().for_each(|&code| each(code)),
-        Picked::At(rows) => rows.iter().for_each(|&row| each(codes[row])),
+        Picked::Run(run) => codes[run.clone()].iter().for_each(|&code| visit(code)),
+        Picked::At(rows) => rows.iter().for_each(|&row| visit(codes[row])),
     }
 }
 
-/// The columns of a table.
+/// The columns of a table, which the core reads in place.
 #[derive(Debug, Default)]
-pub struct Lending {
+pub struct ColumnTable {
     rows: usize,
     fields: Vec<Field>,
-    features: Vec<Source>,
-    target: Option<Source>,
-    weight: Option<Source>,
-    /// Whether reading is to panic, for a test.
-    faulty: bool,
+    features: Vec<ColumnSource>,
+    target: Option<ColumnSource>,
+    weight: Option<ColumnSource>,
+    /// Whether reading panics, for a test.
+    panics: bool,
 }
 
-impl Columns for Lending {
+impl Columns for ColumnTable {
     fn rows(&self) -> usize {
         self.rows
     }
@@ -81,7 +83,7 @@ impl Columns for Lending {
     }
 
     fn numbers(&self, part: Part, rows: &Picked<'_>, out: &mut Vec<f64>) {
-        assert!(!self.faulty, "injected into a table");
+        assert!(!self.panics, "injected into a table");
         let source = match part {
             Part::Feature(feature) => self.features.get(feature),
             Part::Target => self.target.as_ref(),
@@ -95,39 +97,44 @@ impl Columns for Lending {
     }
 }
 
-/// Columns in memory, to train on or to predict. Nothing is copied but texts.
-#[pyclass(module = "swarmwood._core")]
-pub struct Table {
-    pub lending: Arc<Lending>,
+/// Columns in memory, to train on or to predict. Nothing is copied but strings.
+#[pyclass(module = "swarmwood._core", name = "Table")]
+pub struct PyTable {
+    columns: Arc<ColumnTable>,
 }
 
-impl Table {
-    fn lending_mut(&mut self) -> PyResult<&mut Lending> {
-        Arc::get_mut(&mut self.lending)
-            .ok_or_else(|| PyRuntimeError::new_err("the table is in use"))
+impl PyTable {
+    /// The columns, shared with Python.
+    pub fn columns(&self) -> Arc<ColumnTable> {
+        Arc::clone(&self.columns)
     }
 
-    /// Makes the next one who reads a number panic, for a test.
-    pub fn fail_when_read(&mut self) -> PyResult<()> {
-        self.lending_mut()?.faulty = true;
+    /// Makes the next read of a number panic, for a test.
+    pub fn panic_when_read(&mut self) -> PyResult<()> {
+        self.columns_mut()?.panics = true;
         Ok(())
+    }
+
+    fn columns_mut(&mut self) -> PyResult<&mut ColumnTable> {
+        Arc::get_mut(&mut self.columns)
+            .ok_or_else(|| PyRuntimeError::new_err("the table is in use"))
     }
 
     fn add(
         &mut self,
         name: String,
-        texts: Option<Vec<Option<String>>>,
-        source: Source,
+        levels: Option<Vec<Option<String>>>,
+        source: ColumnSource,
     ) -> PyResult<()> {
-        let lending = self.lending_mut()?;
-        check_rows(lending.rows, &source)?;
-        lending.fields.push(Field { name, texts });
-        lending.features.push(source);
+        let columns = self.columns_mut()?;
+        check_rows(columns.rows, &source)?;
+        columns.fields.push(Field { name, texts: levels });
+        columns.features.push(source);
         Ok(())
     }
 }
 
-fn check_rows(rows: usize, source: &Source) -> PyResult<()> {
+fn check_rows(rows: usize, source: &ColumnSource) -> PyResult<()> {
     if source.rows() == rows {
         return Ok(());
     }
@@ -136,34 +143,37 @@ fn check_rows(rows: usize, source: &Source) -> PyResult<()> {
     Err(PyValueError::new_err(message))
 }
 
-/// The one column of an array.
-fn one(array: &Bound<'_, PyAny>) -> PyResult<Source> {
+/// The only column of an array.
+fn single_column(array: &Bound<'_, PyAny>) -> PyResult<ColumnSource> {
     let mut columns = buffer::columns(array)?;
     match (columns.pop(), columns.is_empty()) {
-        (Some(column), true) => Ok(Source::Array(column)),
-        _ => Err(PyValueError::new_err("one column is wanted")),
+        (Some(column), true) => Ok(ColumnSource::Array(column)),
+        _ => Err(PyValueError::new_err("expected an array of one column")),
     }
 }
 
 #[pymethods]
-impl Table {
-    /// A table of so many rows and no columns yet.
+impl PyTable {
+    /// A table with this number of rows and no columns yet.
     #[new]
-    fn new(rows: usize) -> PyResult<Table> {
-        guarded(|| Ok(Table { lending: Arc::new(Lending { rows, ..Lending::default() }) }))
+    fn new(rows: usize) -> PyResult<PyTable> {
+        guarded(|| {
+            let columns = ColumnTable { rows, ..ColumnTable::default() };
+            Ok(PyTable { columns: Arc::new(columns) })
+        })
     }
 
     #[getter]
     fn rows(&self) -> usize {
-        self.lending.rows
+        self.columns.rows
     }
 
     #[getter]
     fn names(&self) -> Vec<String> {
-        self.lending.fields.iter().map(|field| field.name.clone()).collect()
+        self.columns.fields.iter().map(|field| field.name.clone()).collect()
     }
 
-    /// Features that are the columns of a two-dimensional array of numbers.
+    /// Adds the columns of a two-dimensional array as numerical features.
     fn add_matrix(&mut self, names: Vec<String>, array: &Bound<'_, PyAny>) -> PyResult<()> {
         guarded(|| {
             let columns = buffer::columns(array)?;
@@ -177,79 +187,86 @@ impl Table {
             names
                 .into_iter()
                 .zip(columns)
-                .try_for_each(|(name, column)| self.add(name, None, Source::Array(column)))
+                .try_for_each(|(name, column)| self.add(name, None, ColumnSource::Array(column)))
         })
     }
 
-    /// A feature that is an array of numbers.
+    /// Adds an array as a numerical feature.
     fn add_numbers(&mut self, name: String, array: &Bound<'_, PyAny>) -> PyResult<()> {
-        guarded(|| self.add(name, None, one(array)?))
+        guarded(|| self.add(name, None, single_column(array)?))
     }
 
-    /// A category: an array of codes, and the texts they stand for; codes below zero are missing.
+    /// Adds a categorical feature: an array of codes and the levels they stand for; negative codes
+    /// are missing.
     fn add_codes(
         &mut self,
         name: String,
         codes: &Bound<'_, PyAny>,
-        texts: Vec<Option<String>>,
+        levels: Vec<Option<String>>,
     ) -> PyResult<()> {
-        guarded(|| self.add(name, Some(texts), one(codes)?))
+        guarded(|| self.add(name, Some(levels), single_column(codes)?))
     }
 
-    /// Whether each feature holds categories.
+    /// Whether each feature is categorical.
     #[getter]
     fn categorical(&self) -> Vec<bool> {
-        self.lending.fields.iter().map(|field| field.texts.is_some()).collect()
+        self.columns.fields.iter().map(|field| field.texts.is_some()).collect()
     }
 
-    /// Puts a category in the place of a feature.
+    /// Replaces a feature by a categorical one.
     fn set_codes(
         &mut self,
         at: usize,
         codes: &Bound<'_, PyAny>,
-        texts: Vec<Option<String>>,
+        levels: Vec<Option<String>>,
     ) -> PyResult<()> {
         guarded(|| {
-            let source = one(codes)?;
-            check_rows(self.lending.rows, &source)?;
-            let lending = self.lending_mut()?;
-            if at >= lending.features.len() {
+            let source = single_column(codes)?;
+            check_rows(self.columns.rows, &source)?;
+            let columns = self.columns_mut()?;
+            if at >= columns.features.len() {
                 return Err(PyValueError::new_err(format!("there is no feature {at}")));
             }
-            lending.fields[at].texts = Some(texts);
-            lending.features[at] = source;
+            columns.fields[at].texts = Some(levels);
+            columns.features[at] = source;
             Ok(())
         })
     }
 
-    /// The columns of a capsule that `__arrow_c_stream__` gave; a stream of one column is called
-    /// `name`.
+    /// Adds the columns of a capsule that `__arrow_c_stream__` returned; a stream of one column is
+    /// called `name`.
     #[pyo3(signature = (capsule, name=None))]
     fn add_arrow(&mut self, capsule: &Bound<'_, PyAny>, name: Option<String>) -> PyResult<()> {
         guarded(|| {
             for column in arrow::import(capsule, name)? {
-                self.add(column.name, column.texts, column.source)?;
+                let (levels, source) = match column.values {
+                    ArrowValues::Numbers(numbers) => (None, ColumnSource::Arrow(numbers)),
+                    ArrowValues::Codes { codes, levels } => {
+                        (Some(levels), ColumnSource::Codes(codes))
+                    }
+                };
+                self.add(column.name, levels, source)?;
             }
             Ok(())
         })
     }
 
-    /// The targets: numbers, or numbers of classes.
+    /// Sets the target: numbers, or indices of classes.
     fn set_target(&mut self, array: &Bound<'_, PyAny>) -> PyResult<()> {
         guarded(|| {
-            let source = one(array)?;
-            check_rows(self.lending.rows, &source)?;
-            self.lending_mut()?.target = Some(source);
+            let source = single_column(array)?;
+            check_rows(self.columns.rows, &source)?;
+            self.columns_mut()?.target = Some(source);
             Ok(())
         })
     }
 
-    /// The weights of the rows.
+    /// Sets the sample weights.
     fn set_weight(&mut self, array: &Bound<'_, PyAny>) -> PyResult<()> {
         guarded(|| {
-            let source = one(array)?;
-            check_rows(self.lending.rows, &source)?;
-            self.lending_mut()?.weight = Some(source);
+            let source = single_column(array)?;
+            check_rows(self.columns.rows, &source)?;
+            self.columns_mut()?.weight = Some(source);
             Ok(())
         })
     }

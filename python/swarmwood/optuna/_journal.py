@@ -14,7 +14,7 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 from swarmwood import _core
 
 #: How trials end here and there.
-STATES = {"whole": TrialState.COMPLETE, "raced": TrialState.PRUNED, "failed": TrialState.FAIL}
+STATES = {"complete": TrialState.COMPLETE, "pruned": TrialState.PRUNED, "failed": TrialState.FAIL}
 
 
 def load_study(journal: str | os.PathLike[str], *, storage: Any = None, study_name: str | None = None) -> optuna.Study:
@@ -62,6 +62,6 @@ def _trial(one: dict[str, Any], distributions: dict[str, BaseDistribution]) -> F
         value=one["value"] if state != TrialState.FAIL else None,
         params=one["params"],
         distributions={name: distributions[name] for name in one["params"]},
-        intermediate_values=dict(enumerate(one["pieces"])) if len(one["pieces"]) > 1 else None,
+        intermediate_values=dict(enumerate(one["fold_values"])) if len(one["fold_values"]) > 1 else None,
         user_attrs=attributes,
     )

@@ -177,7 +177,7 @@ def _pair(model: Any, names: list[str], features: Sequence[str | int] | None) ->
 
 def _column(table: _core.Table, feature: int, levels: list[str] | None) -> NDArray[np.float64]:
     """Return the values of the rows; those of a category as numbers of the model's levels."""
-    data, texts = _core.column_shown(table, feature)
+    data, texts = _core.plot_column(table, feature)
     values = np.frombuffer(data, dtype=np.float64)
     if levels is None or texts is None:
         return values

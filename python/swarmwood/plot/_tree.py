@@ -108,7 +108,7 @@ def _shown(model: Any, tree: int | None) -> Shown:
     alone = tree is None and isinstance(model, SingleTree)
     if tree is not None and tree < 0:
         raise ValueError(f"tree: is {tree}, must be the number of a tree, counted from 0")
-    nodes, leaves, rows, output = _core.tree_shown(core, None if alone else tree or 0)
+    nodes, leaves, rows, output = _core.plot_tree(core, None if alone else tree or 0)
     if alone:
         kind = "leaf" if len(leaves) == 1 else "leaves"
         told = f", {rows} training rows" if rows else ""

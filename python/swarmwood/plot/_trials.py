@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -113,10 +114,17 @@ def _is_pair(thing: Any) -> bool:
 
 
 def _of_file(path: str) -> Trials:
-    study = _core.study_shown(path)
-    told = [(values, figure, ended == "whole") for values, figure, ended in study["trials"] if figure is not None]
-    kinds = {name: (choice, log) for name, choice, log in study["parameters"]}
-    return _made(told, kinds, study["higher_is_better"], study["measure"])
+    study = _core.read_study(path)
+    told = [
+        (trial["params"], trial["value"], trial["state"] == "complete")
+        for trial in study["trials"]
+        if trial["value"] is not None
+    ]
+    kinds = {
+        parameter["name"]: (parameter["type"] == "choice", parameter.get("scale") == "log")
+        for parameter in json.loads(study["space"])
+    }
+    return _made(told, kinds, study["maximize"], study["measure"])
 
 
 def _of_search(search: Any, metric: str | None) -> Trials:

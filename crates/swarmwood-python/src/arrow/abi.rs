@@ -1,8 +1,8 @@
-//! The structures of the Arrow C data and stream interfaces, and who frees them.
+//! The structures of the Arrow C data and stream interfaces, and their ownership.
 //!
 //! Reference: the Arrow project's "C data interface" and "C stream interface", whose layouts are
-//! fixed for ever. They are imported by hand because the `arrow` crates would take longer to
-//! compile than everything else here.
+//! stable. They are declared here because the `arrow` crates would take longer to compile than
+//! everything else in this crate.
 //!
 //! **Unsafe code.** Pointers come from a producer that promises to keep to the interface; each is
 //! checked for null where the interface allows null, and everything lives as long as the structure
@@ -16,7 +16,7 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-/// What an array holds.
+/// The type of an array.
 #[repr(C)]
 #[derive(Debug)]
 pub struct ArrowSchema {
@@ -31,7 +31,7 @@ pub struct ArrowSchema {
     private_data: *mut c_void,
 }
 
-/// The values.
+/// The values of an array.
 #[repr(C)]
 #[derive(Debug)]
 pub struct ArrowArray {
@@ -47,7 +47,7 @@ pub struct ArrowArray {
     private_data: *mut c_void,
 }
 
-/// Arrays of one schema, one after the other.
+/// A sequence of arrays of one schema.
 #[repr(C)]
 struct ArrowArrayStream {
     get_schema: Option<unsafe extern "C" fn(*mut ArrowArrayStream, *mut ArrowSchema) -> c_int>,
@@ -57,19 +57,19 @@ struct ArrowArrayStream {
     private_data: *mut c_void,
 }
 
-/// A structure that is freed by its own function.
+/// A structure that is freed by its own `release` callback.
 #[derive(Debug)]
-pub struct Owned<T: Release>(T);
+pub struct OwnedStruct<T: ReleaseCallback>(T);
 
 /// How a structure is freed.
-pub trait Release {
+pub trait ReleaseCallback {
     /// Frees what the structure points to, once.
     fn release(&mut self);
 }
 
 macro_rules! release {
     ($type:ident) => {
-        impl Release for $type {
+        impl ReleaseCallback for $type {
             fn release(&mut self) {
                 if let Some(release) = self.release.take() {
                     // The callback wants to find itself; it sets the field to null again.
@@ -86,7 +86,7 @@ release!(ArrowSchema);
 release!(ArrowArray);
 release!(ArrowArrayStream);
 
-impl<T: Release> Drop for Owned<T> {
+impl<T: ReleaseCallback> Drop for OwnedStruct<T> {
     fn drop(&mut self) {
         self.0.release();
     }
@@ -94,21 +94,21 @@ impl<T: Release> Drop for Owned<T> {
 
 // SAFETY: the structures are only read after they were filled, and the interface lets any thread
 // free them.
-unsafe impl<T: Release> Send for Owned<T> {}
+unsafe impl<T: ReleaseCallback> Send for OwnedStruct<T> {}
 // SAFETY: as above.
-unsafe impl<T: Release> Sync for Owned<T> {}
+unsafe impl<T: ReleaseCallback> Sync for OwnedStruct<T> {}
 
 /// A schema and the arrays that came with it.
-pub struct Stream {
-    pub schema: Arc<Owned<ArrowSchema>>,
-    pub batches: Vec<Arc<Owned<ArrowArray>>>,
+pub struct ArrowBatches {
+    pub schema: Arc<OwnedStruct<ArrowSchema>>,
+    pub batches: Vec<Arc<OwnedStruct<ArrowArray>>>,
 }
 
-/// Empties a stream that a capsule holds.
-pub fn drain(capsule: &Bound<'_, PyAny>) -> PyResult<Stream> {
+/// Reads all arrays of the stream that a capsule holds.
+pub fn read_stream(capsule: &Bound<'_, PyAny>) -> PyResult<ArrowBatches> {
     let capsule = capsule
         .cast::<PyCapsule>()
-        .map_err(|_| PyTypeError::new_err("an Arrow stream is wanted"))?;
+        .map_err(|_| PyTypeError::new_err("expected an Arrow stream"))?;
     let pointer = capsule.pointer_checked(Some(c"arrow_array_stream"))?.cast::<ArrowArrayStream>();
     // SAFETY: a capsule of this name holds such a structure. It is moved out: with `release` gone
     // the capsule frees nothing, and a stream that was used up before is seen by its missing
@@ -116,47 +116,48 @@ pub fn drain(capsule: &Bound<'_, PyAny>) -> PyResult<Stream> {
     let mut stream = unsafe {
         let moved = pointer.read();
         (*pointer.as_ptr()).release = None;
-        Owned(moved)
+        OwnedStruct(moved)
     };
     if stream.0.release.is_none() {
-        return Err(PyRuntimeError::new_err("the Arrow stream was read before"));
+        return Err(PyRuntimeError::new_err("the Arrow stream has already been consumed"));
     }
-    let mut schema = Owned(ArrowSchema::empty());
+    let mut schema = OwnedStruct(ArrowSchema::empty());
     let get_schema = stream.0.get_schema;
     call(&mut stream.0, |stream| get_schema.map(|get| (get, stream)), &mut schema.0)?;
     let mut batches = Vec::new();
     loop {
-        let mut batch = Owned(ArrowArray::empty());
+        let mut batch = OwnedStruct(ArrowArray::empty());
         let get_next = stream.0.get_next;
         call(&mut stream.0, |stream| get_next.map(|get| (get, stream)), &mut batch.0)?;
         if batch.0.release.is_none() {
-            return Ok(Stream { schema: Arc::new(schema), batches });
+            return Ok(ArrowBatches { schema: Arc::new(schema), batches });
         }
         batches.push(Arc::new(batch));
     }
 }
 
 /// A function of the stream, and the stream.
-type Getter<T> =
+type StreamCallback<T> =
     (unsafe extern "C" fn(*mut ArrowArrayStream, *mut T) -> c_int, *mut ArrowArrayStream);
 
 fn call<T>(
     stream: &mut ArrowArrayStream,
-    getter: impl FnOnce(*mut ArrowArrayStream) -> Option<Getter<T>>,
+    getter: impl FnOnce(*mut ArrowArrayStream) -> Option<StreamCallback<T>>,
     out: &mut T,
 ) -> PyResult<()> {
-    let wrong = || PyRuntimeError::new_err("the Arrow stream lacks a function");
+    let wrong = || PyRuntimeError::new_err("the Arrow stream lacks a callback");
     let (get, pointer) = getter(stream).ok_or_else(wrong)?;
     // SAFETY: both pointers are valid for the call, and the stream was not freed.
     if unsafe { get(pointer, out) } == 0 {
         return Ok(());
     }
     // SAFETY: as above; the answer is null or a text that lives until the next call.
-    let told =
+    let message =
         unsafe { stream.get_last_error.map(|ask| ask(pointer)).filter(|text| !text.is_null()) };
     // SAFETY: a text that is not null ends with a zero byte.
-    let told = told.map(|text| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned());
-    Err(PyRuntimeError::new_err(told.unwrap_or_else(|| "the Arrow stream failed".to_string())))
+    let message =
+        message.map(|text| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned());
+    Err(PyRuntimeError::new_err(message.unwrap_or_else(|| "the Arrow stream failed".to_string())))
 }
 
 impl ArrowSchema {
@@ -206,13 +207,13 @@ fn text<'a>(pointer: *const c_char) -> &'a str {
     unsafe { CStr::from_ptr(pointer) }.to_str().unwrap_or("")
 }
 
-impl Owned<ArrowSchema> {
+impl OwnedStruct<ArrowSchema> {
     pub fn get(&self) -> &ArrowSchema {
         &self.0
     }
 }
 
-impl Owned<ArrowArray> {
+impl OwnedStruct<ArrowArray> {
     pub fn get(&self) -> &ArrowArray {
         &self.0
     }
@@ -266,7 +267,7 @@ impl ArrowArray {
         unsafe { (*self.buffers.add(at)).cast() }
     }
 
-    /// The value number `at` of a buffer of such values.
+    /// The value at index `at` of a buffer of such values.
     ///
     /// # Safety
     /// The buffer must hold values of the type, and more than `at` of them.
@@ -275,15 +276,15 @@ impl ArrowArray {
         unsafe { self.buffer(buffer).cast::<T>().add(at).read_unaligned() }
     }
 
-    /// Whether a place, counted from the start of the buffers, holds a value.
-    pub fn is_valid(&self, place: usize) -> bool {
-        // A count of zero promises that nobody need look; the bits may be missing then.
-        self.null_count == 0 || bit(self.buffer(0), place).unwrap_or(true)
+    /// Whether an index, counted from the start of the buffers, holds a value.
+    pub fn is_valid(&self, index: usize) -> bool {
+        // With a null count of zero there may be no bitmap.
+        self.null_count == 0 || bit(self.buffer(0), index).unwrap_or(true)
     }
 
     /// A bit of a buffer of bits.
-    pub fn bit(&self, buffer: usize, place: usize) -> bool {
-        bit(self.buffer(buffer), place).unwrap_or(false)
+    pub fn bit(&self, buffer: usize, index: usize) -> bool {
+        bit(self.buffer(buffer), index).unwrap_or(false)
     }
 
     /// Bytes of a buffer.
@@ -300,7 +301,7 @@ impl ArrowArray {
     }
 }
 
-fn bit(bits: *const u8, place: usize) -> Option<bool> {
-    // SAFETY: a bitmap that is there covers every place of its array.
-    (!bits.is_null()).then(|| unsafe { *bits.add(place / 8) } >> (place % 8) & 1 == 1)
+fn bit(bits: *const u8, index: usize) -> Option<bool> {
+    // SAFETY: a bitmap that exists covers every index of its array.
+    (!bits.is_null()).then(|| unsafe { *bits.add(index / 8) } >> (index % 8) & 1 == 1)
 }

@@ -1,8 +1,8 @@
-//! Tables of pandas, Polars, pyarrow and others through the Arrow C stream: numbers are read where
-//! they lie; texts, categories and truth values become codes.
+//! Tables of pandas, Polars, pyarrow and others through the Arrow C stream: numbers are read in
+//! index; strings, categories and booleans become category codes.
 //!
-//! **Unsafe code.** Reads of values whose type and place the schema and the lengths of an array
-//! promise.
+//! **Unsafe code.** Reads of values whose types and positions follow from the schema and the lengths
+//! of an array.
 #![allow(unsafe_code)]
 
 mod abi;
@@ -15,12 +15,11 @@ use pyo3::prelude::*;
 use swarmwood::learn::data::MISSING;
 use swarmwood::read::Picked;
 
-use self::abi::{ArrowArray, ArrowSchema, Owned};
-use crate::table::Source;
+use self::abi::{ArrowArray, ArrowSchema, OwnedStruct};
 
 /// The types of numbers.
 #[derive(Debug, Clone, Copy)]
-enum Number {
+enum NumberType {
     I8,
     I16,
     I32,
@@ -32,259 +31,278 @@ enum Number {
     F16,
     F32,
     F64,
-    /// No value at all.
+    /// Nulls alone.
     Null,
 }
 
-/// A column of numbers in one or more pieces.
+/// A column of numbers in one or more chunks.
 #[derive(Debug)]
-pub struct Numbers {
-    pieces: Vec<Piece>,
+pub struct ArrowNumbers {
+    chunks: Vec<ColumnChunk>,
     rows: usize,
-    kind: Number,
+    number_type: NumberType,
 }
 
 /// The part of a column in one batch.
 #[derive(Debug)]
-struct Piece {
-    batch: Arc<Owned<ArrowArray>>,
-    /// The column's place in the batch; `None` if the batch is the column.
+struct ColumnChunk {
+    batch: Arc<OwnedStruct<ArrowArray>>,
+    /// The column's index in the batch; `None` if the batch is the column.
     column: Option<usize>,
     /// The first row, counted in the whole.
     first: usize,
     rows: usize,
-    /// Where that row is in the buffers.
-    place: usize,
+    /// The index of that row in the buffers.
+    offset: usize,
 }
 
-impl Piece {
+impl ColumnChunk {
     fn array(&self) -> &ArrowArray {
         let batch = self.batch.get();
         self.column.and_then(|at| batch.child(at)).unwrap_or(batch)
     }
 }
 
-/// A column as a table takes it.
-pub struct Imported {
+/// A column of a stream.
+pub struct ArrowColumn {
     pub name: String,
-    pub texts: Option<Vec<Option<String>>>,
-    pub source: Source,
+    pub values: ArrowValues,
 }
 
-/// The columns of a stream; if it is no struct it is one column, called `name`.
-pub fn import(capsule: &Bound<'_, PyAny>, name: Option<String>) -> PyResult<Vec<Imported>> {
-    let stream = abi::drain(capsule)?;
+/// The values of a column.
+pub enum ArrowValues {
+    /// ArrowNumbers, read in index.
+    Numbers(ArrowNumbers),
+    /// Category codes and the levels they stand for.
+    Codes { codes: Vec<u32>, levels: Vec<Option<String>> },
+}
+
+/// The columns of a stream. A stream of another type than a struct is one column, called `name`.
+pub fn import(capsule: &Bound<'_, PyAny>, name: Option<String>) -> PyResult<Vec<ArrowColumn>> {
+    let stream = abi::read_stream(capsule)?;
     let schema = stream.schema.get();
     if schema.format() != "+s" {
         let name = name.unwrap_or_else(|| schema.name().to_string());
-        return Ok(vec![column(name, schema, pieces(&stream.batches, None))?]);
+        return Ok(vec![column(name, schema, chunks(&stream.batches, None))?]);
     }
     let of = |(at, child): (usize, &ArrowSchema)| {
-        column(child.name().to_string(), child, pieces(&stream.batches, Some(at)))
+        column(child.name().to_string(), child, chunks(&stream.batches, Some(at)))
     };
     schema.children().enumerate().map(of).collect()
 }
 
-fn pieces(batches: &[Arc<Owned<ArrowArray>>], column: Option<usize>) -> Vec<Piece> {
+fn chunks(batches: &[Arc<OwnedStruct<ArrowArray>>], column: Option<usize>) -> Vec<ColumnChunk> {
     let mut first = 0;
-    let mut piece = |batch: &Arc<Owned<ArrowArray>>| {
-        // The rows of a struct are cut out of its columns by its own offset and length.
+    let mut chunk = |batch: &Arc<OwnedStruct<ArrowArray>>| {
+        // The offset and length of a struct apply to its columns as well.
         let whole = batch.get();
         let inner = column.and_then(|at| whole.child(at)).map_or(0, ArrowArray::offset);
         let rows = whole.len();
-        let piece =
-            Piece { batch: Arc::clone(batch), column, first, rows, place: whole.offset() + inner };
+        let chunk = ColumnChunk {
+            batch: Arc::clone(batch),
+            column,
+            first,
+            rows,
+            offset: whole.offset() + inner,
+        };
         first += rows;
-        piece
+        chunk
     };
-    batches.iter().map(&mut piece).collect()
+    batches.iter().map(&mut chunk).collect()
 }
 
-fn column(name: String, schema: &ArrowSchema, pieces: Vec<Piece>) -> PyResult<Imported> {
-    let rows = pieces.iter().map(|piece| piece.rows).sum();
+fn column(name: String, schema: &ArrowSchema, chunks: Vec<ColumnChunk>) -> PyResult<ArrowColumn> {
+    let rows = chunks.iter().map(|chunk| chunk.rows).sum();
     if let Some(values) = schema.dictionary() {
-        let indices = number(schema.format()).ok_or_else(|| refused(&name, schema.format()))?;
-        return dictionary(name, indices, values.format(), &pieces);
+        let indices =
+            number_type(schema.format()).ok_or_else(|| unsupported(&name, schema.format()))?;
+        return dictionary(name, indices, values.format(), &chunks);
     }
-    if let Some(kind) = number(schema.format()) {
-        return Ok(Imported {
-            name,
-            texts: None,
-            source: Source::Arrow(Numbers { pieces, rows, kind }),
-        });
+    if let Some(number_type) = number_type(schema.format()) {
+        let values = ArrowValues::Numbers(ArrowNumbers { chunks, rows, number_type });
+        return Ok(ArrowColumn { name, values });
     }
     if schema.format() == "b" {
-        let code = |piece: &Piece, place: usize| u32::from(piece.array().bit(1, place));
-        let codes = pieces.iter().flat_map(|piece| codes_of(piece, code)).collect();
-        // The words of other readers for truth values.
-        let texts = ["false", "true"].map(|word| Some(word.to_string())).to_vec();
-        return Ok(Imported { name, texts: Some(texts), source: Source::Codes(codes) });
+        let code = |chunk: &ColumnChunk, index: usize| u32::from(chunk.array().bit(1, index));
+        let codes = chunks.iter().flat_map(|chunk| codes_of(chunk, code)).collect();
+        // The spelling of booleans in files.
+        let levels = ["false", "true"].map(|word| Some(word.to_string())).to_vec();
+        return Ok(ArrowColumn { name, values: ArrowValues::Codes { codes, levels } });
     }
-    let mut levels = Levels::default();
+    let mut levels = LevelIndex::default();
     let mut codes = Vec::with_capacity(rows);
-    for piece in &pieces {
-        for place in piece.place..piece.place + piece.rows {
-            codes.push(match text(piece.array(), schema.format(), place) {
+    for chunk in &chunks {
+        for index in chunk.offset..chunk.offset + chunk.rows {
+            codes.push(match text(chunk.array(), schema.format(), index) {
                 Some(text) => text.map_or(MISSING, |text| levels.code(text)),
-                None => return Err(refused(&name, schema.format())),
+                None => return Err(unsupported(&name, schema.format())),
             });
         }
     }
-    Ok(Imported { name, texts: Some(levels.texts), source: Source::Codes(codes) })
+    let values = ArrowValues::Codes { codes, levels: levels.levels };
+    Ok(ArrowColumn { name, values })
 }
 
-/// The codes of a piece, missing where nothing is.
+/// The codes of a chunk; nulls are missing.
 fn codes_of<'a>(
-    piece: &'a Piece,
-    code: impl Fn(&Piece, usize) -> u32 + 'a,
+    chunk: &'a ColumnChunk,
+    code: impl Fn(&ColumnChunk, usize) -> u32 + 'a,
 ) -> impl Iterator<Item = u32> + 'a {
-    let places = piece.place..piece.place + piece.rows;
-    places
-        .map(move |place| if piece.array().is_valid(place) { code(piece, place) } else { MISSING })
+    let indices = chunk.offset..chunk.offset + chunk.rows;
+    indices
+        .map(move |index| if chunk.array().is_valid(index) { code(chunk, index) } else { MISSING })
 }
 
-fn refused(name: &str, format: &str) -> PyErr {
+fn unsupported(name: &str, format: &str) -> PyErr {
     PyTypeError::new_err(format!(
-        "column '{name}' holds Arrow values of the type '{format}', which are neither numbers nor texts nor categories; \
-         convert the column or leave it out"
+        "column '{name}' holds Arrow values of the type '{format}', which are neither numbers nor \
+         strings nor categories; convert the column or drop it"
     ))
 }
 
-/// Texts with a code each.
+/// Levels of a category by code, and codes by level.
 #[derive(Default)]
-struct Levels {
+struct LevelIndex {
     codes: HashMap<String, u32>,
-    texts: Vec<Option<String>>,
+    levels: Vec<Option<String>>,
 }
 
-impl Levels {
+impl LevelIndex {
     fn code(&mut self, text: &str) -> u32 {
         if let Some(&code) = self.codes.get(text) {
             return code;
         }
-        let code = self.texts.len() as u32;
+        let code = self.levels.len() as u32;
         self.codes.insert(text.to_string(), code);
-        self.texts.push(Some(text.to_string()));
+        self.levels.push(Some(text.to_string()));
         code
     }
 }
 
-/// A column of codes; every batch may have a dictionary of its own.
-fn dictionary(name: String, indices: Number, format: &str, pieces: &[Piece]) -> PyResult<Imported> {
-    let mut levels = Levels::default();
+/// A dictionary-encoded column; every batch may have its own dictionary.
+fn dictionary(
+    name: String,
+    indices: NumberType,
+    format: &str,
+    chunks: &[ColumnChunk],
+) -> PyResult<ArrowColumn> {
+    let mut levels = LevelIndex::default();
     let mut codes = Vec::new();
-    for piece in pieces {
+    for chunk in chunks {
         let mut known = Vec::new();
-        let values = piece.array().dictionary();
-        for place in
+        let values = chunk.array().dictionary();
+        for index in
             values.iter().flat_map(|values| values.offset()..values.offset() + values.len())
         {
-            let value = values.and_then(|values| spelled(values, format, place));
+            let value = values.and_then(|values| level_text(values, format, index));
             known.push(match value {
                 Some(text) => text.map_or(MISSING, |text| levels.code(&text)),
-                None => return Err(refused(&name, format)),
+                None => return Err(unsupported(&name, format)),
             });
         }
-        codes.extend(codes_of(piece, |piece, place| {
-            let index = cell(piece.array(), indices, place);
+        codes.extend(codes_of(chunk, |chunk, index| {
+            let index = number_at(chunk.array(), indices, index);
             known.get(index as usize).copied().unwrap_or(MISSING)
         }));
     }
-    Ok(Imported { name, texts: Some(levels.texts), source: Source::Codes(codes) })
+    let values = ArrowValues::Codes { codes, levels: levels.levels };
+    Ok(ArrowColumn { name, values })
 }
 
-/// A value as a level's text: `None` for types that have none, `Some(None)` for no value.
-fn spelled(array: &ArrowArray, format: &str, place: usize) -> Option<Option<String>> {
-    match number(format) {
-        Some(kind) if array.is_valid(place) => Some(Some(cell(array, kind, place).to_string())),
+/// A value as the text of a level: `None` for unsupported types, `Some(None)` for a null.
+fn level_text(array: &ArrowArray, format: &str, index: usize) -> Option<Option<String>> {
+    match number_type(format) {
+        Some(kind) if array.is_valid(index) => {
+            Some(Some(number_at(array, kind, index).to_string()))
+        }
         Some(_) => Some(None),
-        None => text(array, format, place).map(|text| text.map(str::to_string)),
+        None => text(array, format, index).map(|text| text.map(str::to_string)),
     }
 }
 
-/// A text: `None` for types that have none, `Some(None)` for no value.
-fn text<'a>(array: &'a ArrowArray, format: &str, place: usize) -> Option<Option<&'a str>> {
+/// A string: `None` for other types, `Some(None)` for a null.
+fn text<'a>(array: &'a ArrowArray, format: &str, index: usize) -> Option<Option<&'a str>> {
     if !matches!(format, "u" | "U" | "vu") {
         return None;
     }
-    if !array.is_valid(place) {
+    if !array.is_valid(index) {
         return Some(None);
     }
-    // SAFETY: offsets, views and bytes of such an array are as the format says, for every place
-    // that is valid.
+    // SAFETY: offsets, views and bytes of such an array are as the format says, for every valid
+    // index.
     let bytes = unsafe {
         match format {
             "u" => {
-                let (start, end): (i32, i32) = (array.value(1, place), array.value(1, place + 1));
+                let (start, end): (i32, i32) = (array.value(1, index), array.value(1, index + 1));
                 array.bytes(2, start as usize, (end - start) as usize)
             }
             "U" => {
-                let (start, end): (i64, i64) = (array.value(1, place), array.value(1, place + 1));
+                let (start, end): (i64, i64) = (array.value(1, index), array.value(1, index + 1));
                 array.bytes(2, start as usize, (end - start) as usize)
             }
-            _ => view(array, place),
+            _ => view(array, index),
         }
     };
     Some(std::str::from_utf8(bytes).ok())
 }
 
-/// A text of the view layout: up to 12 bytes lie in the view, longer ones in the buffer it names.
+/// A string of the view layout: up to 12 bytes are in the view, longer ones in the buffer it names.
 ///
 /// # Safety
-/// The array must have this layout, and more than `place` views.
-unsafe fn view(array: &ArrowArray, place: usize) -> &[u8] {
+/// The array must have this layout, and more than `index` views.
+unsafe fn view(array: &ArrowArray, index: usize) -> &[u8] {
     // SAFETY: the caller's; a view is four words: length, start of the text, buffer, offset.
     unsafe {
-        let length = array.value::<i32>(1, 4 * place) as usize;
+        let length = array.value::<i32>(1, 4 * index) as usize;
         if length <= 12 {
-            return array.bytes(1, 16 * place + 4, length);
+            return array.bytes(1, 16 * index + 4, length);
         }
         let (buffer, offset): (i32, i32) =
-            (array.value(1, 4 * place + 2), array.value(1, 4 * place + 3));
+            (array.value(1, 4 * index + 2), array.value(1, 4 * index + 3));
         array.bytes(2 + buffer as usize, offset as usize, length)
     }
 }
 
-fn number(format: &str) -> Option<Number> {
+fn number_type(format: &str) -> Option<NumberType> {
     Some(match format {
-        "c" => Number::I8,
-        "s" => Number::I16,
-        "i" => Number::I32,
-        "l" => Number::I64,
-        "C" => Number::U8,
-        "S" => Number::U16,
-        "I" => Number::U32,
-        "L" => Number::U64,
-        "e" => Number::F16,
-        "f" => Number::F32,
-        "g" => Number::F64,
-        "n" => Number::Null,
+        "c" => NumberType::I8,
+        "s" => NumberType::I16,
+        "i" => NumberType::I32,
+        "l" => NumberType::I64,
+        "C" => NumberType::U8,
+        "S" => NumberType::U16,
+        "I" => NumberType::U32,
+        "L" => NumberType::U64,
+        "e" => NumberType::F16,
+        "f" => NumberType::F32,
+        "g" => NumberType::F64,
+        "n" => NumberType::Null,
         _ => return None,
     })
 }
 
-/// The number at a place that is valid.
-fn cell(array: &ArrowArray, kind: Number, place: usize) -> f64 {
-    // SAFETY: the buffer holds values of the type, one for every place.
+/// The number at a valid index.
+fn number_at(array: &ArrowArray, number_type: NumberType, index: usize) -> f64 {
+    // SAFETY: the buffer holds values of the type, one per index.
     unsafe {
-        match kind {
-            Number::I8 => f64::from(array.value::<i8>(1, place)),
-            Number::I16 => f64::from(array.value::<i16>(1, place)),
-            Number::I32 => f64::from(array.value::<i32>(1, place)),
-            Number::I64 => array.value::<i64>(1, place) as f64,
-            Number::U8 => f64::from(array.value::<u8>(1, place)),
-            Number::U16 => f64::from(array.value::<u16>(1, place)),
-            Number::U32 => f64::from(array.value::<u32>(1, place)),
-            Number::U64 => array.value::<u64>(1, place) as f64,
-            Number::F16 => half(array.value::<u16>(1, place)),
-            Number::F32 => f64::from(array.value::<f32>(1, place)),
-            Number::F64 => array.value::<f64>(1, place),
-            Number::Null => f64::NAN,
+        match number_type {
+            NumberType::I8 => f64::from(array.value::<i8>(1, index)),
+            NumberType::I16 => f64::from(array.value::<i16>(1, index)),
+            NumberType::I32 => f64::from(array.value::<i32>(1, index)),
+            NumberType::I64 => array.value::<i64>(1, index) as f64,
+            NumberType::U8 => f64::from(array.value::<u8>(1, index)),
+            NumberType::U16 => f64::from(array.value::<u16>(1, index)),
+            NumberType::U32 => f64::from(array.value::<u32>(1, index)),
+            NumberType::U64 => array.value::<u64>(1, index) as f64,
+            NumberType::F16 => half(array.value::<u16>(1, index)),
+            NumberType::F32 => f64::from(array.value::<f32>(1, index)),
+            NumberType::F64 => array.value::<f64>(1, index),
+            NumberType::Null => f64::NAN,
         }
     }
 }
 
-/// A number of 16 bits (IEEE 754 binary16).
+/// A half-precision number (IEEE 754 binary16).
 fn half(bits: u16) -> f64 {
     let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
     let (exponent, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 1023));
@@ -296,40 +314,42 @@ fn half(bits: u16) -> f64 {
     }
 }
 
-impl Numbers {
+impl ArrowNumbers {
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Adds numbers to `out`, NaN where nothing is.
+    /// Appends numbers to `out`; nulls are NaN.
     pub fn read(&self, rows: &Picked<'_>, out: &mut Vec<f64>) {
         match rows {
             Picked::Run(run) => {
-                for piece in &self.pieces {
+                for chunk in &self.chunks {
                     let (start, end) =
-                        (run.start.max(piece.first), run.end.min(piece.first + piece.rows));
+                        (run.start.max(chunk.first), run.end.min(chunk.first + chunk.rows));
                     if start < end {
-                        let array = piece.array();
-                        let places =
-                            piece.place + start - piece.first..piece.place + end - piece.first;
-                        out.extend(places.map(|place| value(array, self.kind, place)));
+                        let array = chunk.array();
+                        let range =
+                            chunk.offset + start - chunk.first..chunk.offset + end - chunk.first;
+                        out.extend(
+                            range.map(|index| number_or_nan(array, self.number_type, index)),
+                        );
                     }
                 }
             }
             Picked::At(rows) => out.extend(rows.iter().map(|&row| {
-                let at = self.pieces.partition_point(|piece| piece.first + piece.rows <= row);
-                self.pieces.get(at).map_or(f64::NAN, |piece| {
-                    value(piece.array(), self.kind, piece.place + row - piece.first)
+                let at = self.chunks.partition_point(|chunk| chunk.first + chunk.rows <= row);
+                self.chunks.get(at).map_or(f64::NAN, |chunk| {
+                    number_or_nan(chunk.array(), self.number_type, chunk.offset + row - chunk.first)
                 })
             })),
         }
     }
 }
 
-fn value(array: &ArrowArray, kind: Number, place: usize) -> f64 {
-    if matches!(kind, Number::Null) || !array.is_valid(place) {
+fn number_or_nan(array: &ArrowArray, number_type: NumberType, index: usize) -> f64 {
+    if matches!(number_type, NumberType::Null) || !array.is_valid(index) {
         f64::NAN
     } else {
-        cell(array, kind, place)
+        number_at(array, number_type, index)
     }
 }

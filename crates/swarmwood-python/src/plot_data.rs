@@ -1,6 +1,4 @@
-//! What pictures are drawn from: the shape of a tree, and columns as the core reads them.
-
-use std::sync::Arc;
+//! Data for plots: nodes and leaves of a tree, and columns as the core reads them.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -10,42 +8,41 @@ use swarmwood::model::picture::side;
 use swarmwood::model::{Child, Prediction, Shape, Tree};
 use swarmwood::read::{Columns, Part, Picked};
 
-use crate::fault::guarded;
-use crate::model::Model;
-use crate::table::Table;
+use crate::errors::guarded;
+use crate::model::{PyModel, single_tree};
+use crate::table::PyTable;
 
-/// A node: feature, what the left and the right way are for, whether missing values go right, and
+/// A node: feature, labels of the left and the right branch, whether missing values go right, and
 /// the children. Leaves are numbered after the nodes.
-type NodeShown = (u32, String, String, bool, (usize, usize));
+type PlotNode = (u32, String, String, bool, (usize, usize));
 
-/// A leaf: the number or the class that it says, the chances of the classes if it tells them, and
-/// its cover.
-type LeafShown = (f64, Vec<f64>, f64);
+/// A leaf: the number or the class that it predicts, the probabilities of the classes if it has
+/// them, and its cover.
+type PlotLeaf = (f64, Vec<f64>, f64);
 
-/// Nodes, leaves, the number of training rows (0 where it is not known), and of what output the
-/// leaves add to the score.
-type TreeShown = (Vec<NodeShown>, Vec<LeafShown>, u64, Option<u32>);
+/// Nodes, leaves, the number of training rows (0 if unknown), and the output to whose score the
+/// leaves add.
+type PlotTree = (Vec<PlotNode>, Vec<PlotLeaf>, u64, Option<u32>);
 
-/// A tree by its number, with raw scores in its leaves; or, without a number, a model that is one
-/// tree, with what it predicts.
+/// A tree by its index, with raw scores in its leaves; without an index the tree of a model that
+/// is one tree, with predictions in its leaves.
 #[pyfunction]
 #[pyo3(signature = (model, tree=None))]
-pub fn tree_shown(model: PyRef<'_, Model>, tree: Option<usize>) -> PyResult<TreeShown> {
+pub fn plot_tree(model: PyRef<'_, PyModel>, tree: Option<usize>) -> PyResult<PlotTree> {
     guarded(|| {
-        let model = &*model.model;
+        let model = model.core();
         let rows = model.provenance.rows;
         let Some(at) = tree else {
-            let single =
-                model.single_tree().map_err(|error| PyValueError::new_err(error.to_string()))?;
-            let said = single.predictions.iter().map(|prediction| match prediction {
+            let single = single_tree(model)?;
+            let predicted = single.predictions.iter().map(|prediction| match prediction {
                 Prediction::Number(number) => (*number, Vec::new()),
                 Prediction::Class { class, probabilities } => {
                     (f64::from(*class), probabilities.clone())
                 }
             });
-            let leaves = said
+            let leaves = predicted
                 .zip(&single.tree.leaves)
-                .map(|((value, chances), leaf)| (value, chances, leaf.cover));
+                .map(|((value, probabilities), leaf)| (value, probabilities, leaf.cover));
             return Ok((nodes(model, &single.tree), leaves.collect(), rows, None));
         };
         let Some(member) = model.members().get(at) else {
@@ -64,47 +61,47 @@ pub fn tree_shown(model: PyRef<'_, Model>, tree: Option<usize>) -> PyResult<Tree
     })
 }
 
-fn nodes(model: &swarmwood::model::Model, tree: &Tree) -> Vec<NodeShown> {
+fn nodes(model: &swarmwood::model::Model, tree: &Tree) -> Vec<PlotNode> {
     let number = |child: Child| match child {
         Child::Node(node) => node as usize,
         Child::Leaf(leaf) => tree.nodes.len() + leaf as usize,
     };
-    let shown = |node: &swarmwood::model::Node| {
+    let plot_node = |node: &swarmwood::model::Node| {
         let label = |right| side(&model.schema, &node.split, right, true);
         let children = (number(node.left), number(node.right));
         (node.split.feature, label(false), label(true), node.split.missing_right, children)
     };
-    tree.nodes.iter().map(shown).collect()
+    tree.nodes.iter().map(plot_node).collect()
 }
 
-/// What codes stand for; none for numbers.
-type Texts = Option<Vec<Option<String>>>;
+/// The levels of a categorical feature; none for a numerical one.
+type CategoryLevels = Option<Vec<Option<String>>>;
 
-/// A feature of a table as doubles, and, if they are codes, the texts they stand for; missing cells
-/// are not a number.
+/// The values of a feature as doubles and, if they are codes, the levels they stand for; missing
+/// values are NaN.
 #[pyfunction]
-pub fn column_shown<'py>(
+pub fn plot_column<'py>(
     py: Python<'py>,
-    table: PyRef<'_, Table>,
+    table: PyRef<'_, PyTable>,
     feature: usize,
-) -> PyResult<(Bound<'py, PyByteArray>, Texts)> {
+) -> PyResult<(Bound<'py, PyByteArray>, CategoryLevels)> {
     guarded(|| {
-        let lending = Arc::clone(&table.lending);
-        let Some(field) = lending.fields().get(feature) else {
+        let columns = table.columns();
+        let Some(field) = columns.fields().get(feature) else {
             return Err(PyValueError::new_err(format!("there is no feature {feature}")));
         };
-        let all = Picked::Run(0..lending.rows());
+        let all = Picked::Run(0..columns.rows());
         let mut numbers = Vec::new();
         if field.texts.is_some() {
             let mut codes = Vec::new();
-            lending.codes(feature, &all, &mut codes);
+            columns.codes(feature, &all, &mut codes);
             numbers.extend(
                 codes
                     .into_iter()
                     .map(|code| if code == MISSING { f64::NAN } else { f64::from(code) }),
             );
         } else {
-            lending.numbers(Part::Feature(feature), &all, &mut numbers);
+            columns.numbers(Part::Feature(feature), &all, &mut numbers);
         }
         let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_ne_bytes()).collect();
         Ok((PyByteArray::new(py, &bytes), field.texts.clone()))

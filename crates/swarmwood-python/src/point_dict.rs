@@ -1,13 +1,12 @@
-//! Configurations as dictionaries: integers, floats, numbers of lists, labels of choices. What has
-//! no value is left out.
+//! Configurations as dictionaries: integers, floats, labels. Inactive parameters are left out.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use swarmwood::search::{Domain, Point, Space, Value};
 
-/// A configuration as a dictionary.
-pub fn dictionary<'py>(
+/// The dictionary of a configuration.
+pub fn dict_of_point<'py>(
     py: Python<'py>,
     space: &Space,
     point: &Point,
@@ -16,7 +15,7 @@ pub fn dictionary<'py>(
     for (i, (param, &value)) in space.params().iter().zip(&point.0).enumerate() {
         match value {
             Value::Absent => {}
-            Value::Integer(whole) => named.set_item(&param.name, whole)?,
+            Value::Integer(number) => named.set_item(&param.name, number)?,
             Value::Real(number) => named.set_item(&param.name, number)?,
             Value::Index(_) => match space.label(i, value) {
                 Some(label) => named.set_item(&param.name, label)?,
@@ -27,8 +26,8 @@ pub fn dictionary<'py>(
     Ok(named)
 }
 
-/// The configuration of a dictionary; the error says what does not fit the space.
-pub fn point(space: &Space, named: &Bound<'_, PyDict>) -> PyResult<Point> {
+/// The configuration of a dictionary; the error says what is not in the space.
+pub fn point_of_dict(space: &Space, named: &Bound<'_, PyDict>) -> PyResult<Point> {
     let mut values = Vec::with_capacity(space.len());
     let mut known = 0;
     for param in space.params() {
@@ -37,9 +36,9 @@ pub fn point(space: &Space, named: &Bound<'_, PyDict>) -> PyResult<Point> {
             continue;
         };
         known += 1;
-        let value = value(&param.domain, &given).ok_or_else(|| {
+        let value = domain_value(&param.domain, &given).ok_or_else(|| {
             PyValueError::new_err(format!(
-                "parameter '{}': is {given}, which the space does not have",
+                "parameter '{}': is {given}, which is not in the space",
                 param.name
             ))
         })?;
@@ -50,11 +49,11 @@ pub fn point(space: &Space, named: &Bound<'_, PyDict>) -> PyResult<Point> {
         return Ok(point);
     }
     let message =
-        "the configuration does not lie in the space: a bound, a condition or a name does not fit";
+        "the configuration is not in the space: a bound, a condition or a name does not match";
     Err(PyValueError::new_err(format!("{named}: {message}")))
 }
 
-fn value(domain: &Domain, given: &Bound<'_, PyAny>) -> Option<Value> {
+fn domain_value(domain: &Domain, given: &Bound<'_, PyAny>) -> Option<Value> {
     match domain {
         Domain::Integer { .. } => given.extract().ok().map(Value::Integer),
         Domain::Real { .. } => given.extract().ok().map(Value::Real),

@@ -1,0 +1,322 @@
+//! Training: typed parameters in, a model and the history of the run out.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use swarmwood::learn::event::{Event, Flow, Search};
+use swarmwood::learn::pool::Pool;
+use swarmwood::message::{Message, ParamValue};
+use swarmwood::model::{Target, TargetKind};
+use swarmwood::params::Gather;
+use swarmwood::train::{Aids, Halt, Trained, train_with};
+use swarmwood::{Error, Result, read};
+
+use crate::errors::{guarded, python_error};
+use crate::model::PyModel;
+use crate::names::PythonNotation;
+use crate::parameters::param_value;
+use crate::table::{ColumnTable, PyTable};
+
+/// The time between two checks of Python's signals.
+const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// A trained model and the history of its run.
+#[pyclass(module = "swarmwood._core", frozen)]
+pub struct FitResult {
+    trained: Trained,
+    model: Py<PyModel>,
+    events: Vec<Event>,
+    metric: &'static str,
+    warnings: Vec<String>,
+    interrupted: bool,
+}
+
+/// Watches for Ctrl-C and for exceptions of the callback while another thread trains.
+#[derive(Default)]
+struct SignalMonitor {
+    cancelled: AtomicBool,
+    exception: Mutex<Option<PyErr>>,
+    finished: Mutex<bool>,
+    wake: Condvar,
+}
+
+impl SignalMonitor {
+    fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// Cancels the run if `outcome` is an exception, and keeps the first one.
+    fn check(&self, outcome: PyResult<()>) {
+        if let Err(error) = outcome {
+            lock(&self.exception).get_or_insert(error);
+            self.cancelled.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Checks Python's signals periodically until the work is finished. Only the thread that Python
+    /// called receives them.
+    fn watch(&self) {
+        let mut finished = lock(&self.finished);
+        while !*finished {
+            finished = self
+                .wake
+                .wait_timeout(finished, SIGNAL_INTERVAL)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
+            self.check(Python::attach(|py| py.check_signals()));
+        }
+    }
+
+    fn finish(&self) {
+        *lock(&self.finished) = true;
+        self.wake.notify_all();
+    }
+}
+
+/// Locks a mutex; the values here are consistent even if a holder panicked.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs `work` on another thread while this one checks for signals.
+fn with_signal_checks<T: Send>(
+    monitor: &SignalMonitor,
+    work: impl FnOnce() -> Result<T> + Send,
+) -> Result<T> {
+    let caller = std::thread::current().id();
+    let (work, result) = (Mutex::new(Some(work)), Mutex::new(None));
+    let pool = Pool::new(2).map_err(Error::Run)?;
+
+    // Two tasks for two threads: the one that is not the caller works. If that thread takes both
+    // tasks, there is nothing left to wait for.
+    pool.map(2, |_| {
+        if std::thread::current().id() == caller {
+            return monitor.watch();
+        }
+        if let Some(work) = lock(&work).take() {
+            let guard = FinishGuard(monitor);
+            *lock(&result) = Some(work());
+            drop(guard);
+        }
+    });
+
+    let result = lock(&result).take();
+    result.unwrap_or_else(|| Err(Error::Run("the run ended without a result".to_string())))
+}
+
+/// Reports the end of the work to the monitor, even if that is a panic.
+struct FinishGuard<'a>(&'a SignalMonitor);
+
+impl Drop for FinishGuard<'_> {
+    fn drop(&mut self) {
+        self.0.finish();
+    }
+}
+
+/// The arguments of one call of `train`.
+struct TrainJob {
+    table: Arc<ColumnTable>,
+    valid: Option<Arc<ColumnTable>>,
+    target: Target,
+    parameters: Vec<(String, ParamValue)>,
+    pretrained: Option<PathBuf>,
+}
+
+impl TrainJob {
+    /// Checks the parameters, reads the tables and trains. Returns the result, all warnings and the
+    /// name of the validation metric.
+    fn run(
+        self,
+        halt: Halt,
+        watch: &mut dyn FnMut(&Event) -> Flow,
+    ) -> Result<(Trained, Vec<String>, &'static str)> {
+        let mut gather = Gather::default();
+        self.parameters.iter().for_each(|(name, value)| gather.set_value(name, value));
+        let params = gather.finish()?;
+        let mut messages = params.idle();
+
+        let mut rows = read::lent(self.table, self.target)?;
+        let valid = self.valid.map(|valid| read::lent_matching(valid, &rows.schema));
+        let mut valid = valid.transpose()?;
+        if params.valid_fraction > 0.0 && valid.is_none() {
+            let (rest, part) = rows.holdout(params.valid_fraction, params.seed)?;
+            (rows, valid) = (rest, Some(part));
+        }
+        let mut data_warnings = std::mem::take(&mut rows.warnings);
+        valid.iter_mut().for_each(|valid| data_warnings.append(&mut valid.warnings));
+
+        let metric = swarmwood::registry::watch(&params, &rows.schema.target.kind)?.name();
+        let aids = Aids { pretrained: self.pretrained, halt: Some(halt), ..Aids::default() };
+        let trained = train_with(&rows, valid.as_ref(), &params, &aids, watch)?;
+
+        messages.extend(data_warnings.into_iter().map(Message::from));
+        messages.extend(trained.warnings.iter().cloned());
+        let warnings = messages.iter().map(|message| message.render(&PythonNotation)).collect();
+        Ok((trained, warnings, metric))
+    }
+}
+
+/// Trains on a table. `callback` is called with every step and may raise. An interrupted run
+/// returns the best model so far.
+#[pyfunction]
+#[pyo3(signature = (table, target, classes, parameters, valid=None, pretrained=None, callback=None))]
+#[allow(clippy::too_many_arguments)] // Keyword arguments of a Python function.
+pub fn train(
+    py: Python<'_>,
+    table: PyRef<'_, PyTable>,
+    target: String,
+    classes: Option<Vec<String>>,
+    parameters: Vec<(String, Bound<'_, PyAny>)>,
+    valid: Option<PyRef<'_, PyTable>>,
+    pretrained: Option<PathBuf>,
+    callback: Option<Py<PyAny>>,
+) -> PyResult<FitResult> {
+    guarded(|| {
+        let kind = classes.map_or(TargetKind::Number, TargetKind::Classes);
+        let parameters =
+            parameters.iter().map(|(name, object)| Ok((name.clone(), param_value(object)?)));
+        let job = TrainJob {
+            table: table.columns(),
+            valid: valid.map(|valid| valid.columns()),
+            target: Target { name: target, kind },
+            parameters: parameters.collect::<PyResult<_>>()?,
+            pretrained,
+        };
+
+        let monitor = Arc::new(SignalMonitor::default());
+        let halt = Halt::new({
+            let monitor = Arc::clone(&monitor);
+            move || monitor.is_cancelled()
+        });
+        let mut events = Vec::new();
+        let mut watch = |event: &Event| {
+            events.push(event.clone());
+            if let Some(callback) = &callback {
+                monitor.check(Python::attach(|py| call_with_event(py, callback, event)));
+            }
+            if monitor.is_cancelled() { Flow::Stop } else { Flow::Continue }
+        };
+        let run = || job.run(halt, &mut watch);
+        let (trained, warnings, metric) =
+            py.detach(|| with_signal_checks(&monitor, run)).map_err(python_error)?;
+
+        // An interrupted run has a usable model; any other exception is raised instead of it.
+        let exception = lock(&monitor.exception).take();
+        let interrupted = match exception {
+            Some(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => true,
+            Some(error) => return Err(error),
+            None => false,
+        };
+        let model = Py::new(py, PyModel::new(trained.model.clone()))?;
+        Ok(FitResult { trained, model, events, metric, warnings, interrupted })
+    })
+}
+
+fn call_with_event(py: Python<'_>, callback: &Py<PyAny>, event: &Event) -> PyResult<()> {
+    let fields = PyDict::new(py);
+    fields.set_item("stage", event.stage.name)?;
+    fields.set_item("unit", event.stage.step)?;
+    fields.set_item("step", event.step)?;
+    fields.set_item("steps", event.steps)?;
+    fields.set_item("elapsed", event.elapsed)?;
+    fields.set_item("train", event.train)?;
+    fields.set_item("valid", event.valid)?;
+    fields.set_item("measure", event.search.map(|search| search.measure))?;
+    fields.set_item("best", event.search.and_then(|search| search.best))?;
+    fields.set_item("gain", event.search.and_then(|search| search.gain))?;
+    callback.call1(py, (fields,)).map(drop)
+}
+
+#[pymethods]
+impl FitResult {
+    #[getter]
+    fn model(&self, py: Python<'_>) -> Py<PyModel> {
+        self.model.clone_ref(py)
+    }
+
+    #[getter]
+    fn rounds(&self) -> usize {
+        self.trained.rounds
+    }
+
+    /// Whether Ctrl-C ended the run.
+    #[getter]
+    fn interrupted(&self) -> bool {
+        self.interrupted
+    }
+
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.warnings.clone()
+    }
+
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.trained.notes.clone()
+    }
+
+    /// The name of the metric that is evaluated on validation rows.
+    #[getter]
+    fn metric(&self) -> &'static str {
+        self.metric
+    }
+
+    /// Seconds of binning and of training.
+    #[getter]
+    fn seconds(&self) -> (f64, f64) {
+        (self.trained.bin_seconds, self.trained.train_seconds)
+    }
+
+    #[getter]
+    fn train_metrics(&self) -> Vec<(&'static str, f64)> {
+        self.trained.train_metrics.clone()
+    }
+
+    #[getter]
+    fn valid_metrics(&self) -> Vec<(&'static str, f64)> {
+        self.trained.valid_metrics.clone()
+    }
+
+    /// Every step of the run, one list per column.
+    fn events<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        guarded(|| {
+            let columns = PyDict::new(py);
+            let column = |name: &str, value: &dyn Fn(&Event) -> Option<f64>| {
+                columns.set_item(name, self.events.iter().map(value).collect::<Vec<_>>())
+            };
+            columns.set_item(
+                "stage",
+                self.events.iter().map(|event| event.stage.name).collect::<Vec<_>>(),
+            )?;
+            columns
+                .set_item("step", self.events.iter().map(|event| event.step).collect::<Vec<_>>())?;
+            columns.set_item(
+                "steps",
+                self.events.iter().map(|event| event.steps).collect::<Vec<_>>(),
+            )?;
+            column("elapsed", &|event| Some(event.elapsed))?;
+            column("train", &|event| event.train)?;
+            column("valid", &|event| event.valid)?;
+            let measure = |event: &Event| event.search.map(|search| search.measure);
+            columns.set_item("measure", self.events.iter().map(measure).collect::<Vec<_>>())?;
+            let of = |name: &str, value: fn(&Search) -> Option<f64>| {
+                column(name, &|event| event.search.as_ref().and_then(value))
+            };
+            of("evaluations", |search| Some(search.evaluations as f64))?;
+            of("repeats", |search| Some(search.repeats as f64))?;
+            of("best", |search| search.best)?;
+            of("gain", |search| search.gain)?;
+            of("mean", |search| search.mean)?;
+            of("diversity", |search| search.diversity)?;
+            of("factor", |search| search.factor)?;
+            of("alpha", |search| search.alpha)?;
+            of("beta", |search| search.beta)?;
+            Ok(columns)
+        })
+    }
+}
