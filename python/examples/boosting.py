@@ -11,7 +11,9 @@ X, y = make_friedman1(1500, noise=1.0, random_state=0)
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 
 # %% Six trees of at most 32 leaves: greedy, and searched together.
-greedy = GreedyBoostRegressor(n_estimators=6, growth="leaf", max_depth=0, max_leaves=32, learning_rate=0.5)
+greedy = GreedyBoostRegressor(
+    n_estimators=6, growth="leaf", max_depth=0, max_leaves=32, learning_rate=0.5
+)
 searched = SwarmBoostRegressor(n_estimators=6, max_leaves=32)
 errors = {}
 for model in (greedy, searched):

@@ -14,7 +14,13 @@ print(f"forest: {len(forest.estimators_)} trees, accuracy {forest.score(X_test, 
 
 # %% Two rounds of oblivious trees over its splits, by the published swarm with mutation against early convergence.
 model = SwarmBoostClassifier(
-    method="psgbdt", pretrained=forest, n_estimators=2, max_depth=3, iterations=60, mutation=0.02, random_state=1
+    method="psgbdt",
+    pretrained=forest,
+    n_estimators=2,
+    max_depth=3,
+    iterations=60,
+    mutation=0.02,
+    random_state=1,
 )
 model.fit(X_train, y_train)
 print(f"psgbdt: {model.n_iter_} rounds, accuracy {model.score(X_test, y_test):.3f}")

@@ -24,4 +24,6 @@ assert len(tree.trees_to_dataframe()) <= 7
 # %% Mistakes need not cost the same: a missed tumour is ten times as dear.
 careful = SwarmTreeClassifier(max_leaves=4, costs=[[0, 1], [10, 0]]).fit(X, y)
 missed = ((careful.predict(X) == "benign") & (y == "malignant")).sum()
-print(f"{missed} tumours missed, {((tree.predict(X) == 'benign') & (y == 'malignant')).sum()} before")
+print(
+    f"{missed} tumours missed, {((tree.predict(X) == 'benign') & (y == 'malignant')).sum()} before"
+)

@@ -16,7 +16,9 @@ def swarms(**more: object) -> list[SwarmBoostClassifier]:
 
 
 plain, adaptive = swarms(), swarms(adaptive=True, mutation=0.02)
-plot.convergence({"as published": plain, "adaptive": adaptive}, against="step").figure.savefig("convergence.png")
+plot.convergence({"as published": plain, "adaptive": adaptive}, against="step").figure.savefig(
+    "convergence.png"
+)
 plot.search(adaptive[0]).savefig("search.png")
 
 # %% One tree: drawn, and over two of its features with the rows on top and its rules framed.
@@ -30,8 +32,14 @@ plot.importance(booster).figure.savefig("importance.png")
 plot.learning_curve(booster).figure.savefig("learning-curve.png")
 
 # %% A tuning; the study.jsonl of `swarmwood tune` and lists of (parameters, value) will do as well.
-space = {"n_estimators": range(2, 20), "max_depth": [1, 2, 3, 4], "growth": ["depth", "leaf", "oblivious"]}
-tuned = RandomizedSearchCV(GreedyBoostClassifier(n_jobs=1), space, n_iter=25, cv=3, random_state=0).fit(X, y)
+space = {
+    "n_estimators": range(2, 20),
+    "max_depth": [1, 2, 3, 4],
+    "growth": ["depth", "leaf", "oblivious"],
+}
+tuned = RandomizedSearchCV(
+    GreedyBoostClassifier(n_jobs=1), space, n_iter=25, cv=3, random_state=0
+).fit(X, y)
 for name in ("history", "importance", "parallel"):
     getattr(plot, f"tuning_{name}")(tuned).figure.savefig(f"tuning-{name}.png")
 plot.tuning_slices(tuned).savefig("tuning-slices.png")

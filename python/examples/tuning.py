@@ -17,10 +17,16 @@ space = {"max_depth": (1, 5), "learning_rate": (0.05, 0.5, "log"), "subsample": 
 model = GreedyBoostClassifier(n_estimators=20, n_jobs=1)
 search = SchemataSearchCV(model, space, n_iter=12, cv=3, scoring="neg_log_loss", random_state=1)
 search.fit(X_train, y_train)
-print("best:", search.best_params_, f"log loss {-search.best_score_:.3f}, test {-search.score(X_test, y_test):.3f}")
+print(
+    "best:",
+    search.best_params_,
+    f"log loss {-search.best_score_:.3f}, test {-search.score(X_test, y_test):.3f}",
+)
 
 # %% A pipeline, with a parameter that is there only under a condition.
-pipeline = make_pipeline(StandardScaler(), LogisticRegression(solver="saga", max_iter=200, tol=0.01))
+pipeline = make_pipeline(
+    StandardScaler(), LogisticRegression(solver="saga", max_iter=200, tol=0.01)
+)
 space = {
     "standardscaler__with_mean": [True, False],
     "logisticregression__C": (0.01, 100.0, "log"),
@@ -33,7 +39,12 @@ print("best:", search.best_params_, f"accuracy {search.score(X_test, y_test):.3f
 for name, about in engines().items():
     print(f"{name:10} {about}")
 tuner = Tuner(
-    {"shape": ["line", "wave"], "period": Integer(1, 20, when={"shape": "wave"}), "height": (0.0, 5.0)}, seed=1
+    {
+        "shape": ["line", "wave"],
+        "period": Integer(1, 20, when={"shape": "wave"}),
+        "height": (0.0, 5.0),
+    },
+    seed=1,
 )
 for _ in range(40):
     trial = tuner.ask()
@@ -51,6 +62,9 @@ from swarmwood.optuna import SchemataSampler
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 study = optuna.create_study(sampler=SchemataSampler(seed=1), storage="sqlite:///study.db")
-study.optimize(lambda trial: (trial.suggest_float("x", -5, 5) - 1) ** 2 + trial.suggest_int("y", 0, 9), n_trials=40)
+study.optimize(
+    lambda trial: (trial.suggest_float("x", -5, 5) - 1) ** 2 + trial.suggest_int("y", 0, 9),
+    n_trials=40,
+)
 print("best:", study.best_params, f"{study.best_value:.3f}")
 assert study.best_value < 2

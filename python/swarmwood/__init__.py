@@ -1,8 +1,9 @@
-"""Tree models found by search instead of grown by greed.
+"""Gradient boosting and decision trees found by search.
 
-The estimators follow scikit-learn: `GreedyBoostClassifier`, `GreedyBoostRegressor`, `SwarmBoostClassifier`,
-`SwarmBoostRegressor`, `SwarmTreeClassifier` and `SwarmTreeRegressor`. `SchemataSearchCV` tunes any estimator, `Tuner`
-searches anything, and `swarmwood.optuna` has samplers for Optuna.
+The estimators are compatible with scikit-learn: `GreedyBoostClassifier`, `GreedyBoostRegressor`,
+`SwarmBoostClassifier`, `SwarmBoostRegressor`, `SwarmTreeClassifier` and `SwarmTreeRegressor`.
+`SchemataSearchCV` tunes any estimator, `Tuner` optimises any function, `swarmwood.optuna` has
+samplers for Optuna, and `swarmwood.plot` draws with matplotlib.
 """
 
 from swarmwood._core import DataError, FileFormatError, ParameterError, SwarmwoodError, __version__

@@ -1,4 +1,4 @@
-"""What all estimators share: from scikit-learn's manners to the calls of the core."""
+"""The base of all estimators: validation as in scikit-learn, and calls of the core."""
 
 from __future__ import annotations
 
@@ -11,18 +11,31 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import assert_all_finite, check_consistent_length, check_random_state, column_or_1d
+from sklearn.utils import (
+    assert_all_finite,
+    check_consistent_length,
+    check_random_state,
+    column_or_1d,
+)
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from swarmwood import _core, _pretrained
 from swarmwood._errors import parameter_error
 from swarmwood._progress import Progress
-from swarmwood._table import checked, mask_of, readable, table_of
+from swarmwood._table import categorical_mask, readable, table_of, validated
 
 #: Parameters of Python alone, which are not passed to the core.
-OWN = {"class_weight", "categorical_features", "pretrained", "importance_type", "verbose", "n_jobs", "random_state"}
+OWN = {
+    "class_weight",
+    "categorical_features",
+    "pretrained",
+    "importance_type",
+    "verbose",
+    "n_jobs",
+    "random_state",
+}
 
-#: What `importance_type` may be, and its place in the core's answer.
+#: The values of `importance_type`, with their position in the importances of the core.
 IMPORTANCES = {"gain": 0, "cover": 1, "splits": 2}
 
 
@@ -31,7 +44,7 @@ class Estimator(BaseEstimator):
 
     _methods: tuple[str, ...] = ()
 
-    # What a subclass has by its parameters.
+    # Parameters of every subclass.
     categorical_features: Any
     importance_type: str
     n_jobs: int | None
@@ -56,39 +69,43 @@ class Estimator(BaseEstimator):
         y_val: Any = None,
         sample_weight_val: Any = None,
     ) -> Self:
-        """Train.
+        """Fit the model.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            The rows; NaN and null are missing values, texts and categories need no preparation.
+            Training data. NaN and null are missing values; strings and categories need no
+            encoding.
         y : array-like of shape (n_samples,)
-            The classes, or the numbers, to predict.
+            Class labels, or target values.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
+            Sample weights.
         eval_set : (X, y) or [(X, y)], default=None
-            Validation rows, as XGBoost takes them.
+            Validation data, as in XGBoost.
         X_val, y_val, sample_weight_val : default=None
-            The same, as scikit-learn takes them.
+            Validation data, as in scikit-learn.
 
         Returns
         -------
         self
+            The fitted estimator.
         """
-        X = checked(self, X, reset=True)
-        y, weight, classes = self._encoded(X, y, self._checked_weight(sample_weight, X))
+        X = validated(self, X, reset=True)
+        y, weight, classes = self._encode_training(X, y, self._validate_weight(sample_weight, X))
         valid = None
-        part = self._valid_part(eval_set, X_val, y_val)
-        if part is not None:
-            valid = (part[0], self._later(*part), self._checked_weight(sample_weight_val, part[0]))
+        validation = self._validation_data(eval_set, X_val, y_val)
+        if validation is not None:
+            X_valid, y_valid = validation
+            valid_weight = self._validate_weight(sample_weight_val, X_valid)
+            valid = (X_valid, self._encode_validation(X_valid, y_valid), valid_weight)
         return self._fit(X, y, weight, valid, classes)
 
-    def _encoded(self, X: Any, y: Any, weight: Any) -> tuple[NDArray[Any], Any, list[str] | None]:
+    def _encode_training(self, X: Any, y: Any, weight: Any) -> tuple[NDArray[Any], Any, list[str] | None]:
         """Return the targets as the core takes them, the weights of the rows, and the names of the classes."""
         raise NotImplementedError
 
-    def _later(self, X: Any, y: Any) -> NDArray[Any]:
-        """Return the targets of further rows as the core takes them."""
+    def _encode_validation(self, X: Any, y: Any) -> NDArray[Any]:
+        """Return the targets of validation rows, encoded as those of the training rows."""
         raise NotImplementedError
 
     def _fit(
@@ -99,78 +116,99 @@ class Estimator(BaseEstimator):
         valid: tuple[Any, Any, Any] | None,
         classes: list[str] | None,
     ) -> Self:
-        """Train on a checked table and encoded targets."""
-        names = self._names()
-        mask = mask_of(self.categorical_features, names)
+        """Fit to validated data and encoded targets."""
+        names = self._feature_names()
+        mask = categorical_mask(self.categorical_features, names)
         table = table_of(X, names, mask)
         table.set_target(readable(y))
         if sample_weight is not None:
             table.set_weight(sample_weight)
-        held = None
+        valid_table = None
         if valid is not None:
-            held = table_of(valid[0], names, mask)
-            held.set_target(readable(valid[1]))
+            valid_table = table_of(valid[0], names, mask)
+            valid_table.set_target(readable(valid[1]))
             if valid[2] is not None:
-                held.set_weight(valid[2])
+                valid_table.set_weight(valid[2])
         progress = Progress() if self.verbose else None
         try:
-            with _pretrained.stored(getattr(self, "pretrained", None), names) as pretrained:
+            with _pretrained.stored_model(getattr(self, "pretrained", None), names) as pretrained:
                 result = _core.train(
-                    table, "target", classes, self._parameters(), valid=held, pretrained=pretrained, callback=progress
+                    table,
+                    "target",
+                    classes,
+                    self._parameters(),
+                    valid=valid_table,
+                    pretrained=pretrained,
+                    callback=progress,
                 )
         finally:
             if progress is not None:
                 progress.close()
-        self._take(result)
+        self._store_result(result)
         return self
 
-    def _take(self, result: _core.FitResult) -> None:
+    def _store_result(self, result: _core.FitResult) -> None:
         self._model = result.model
         events = result.events()
         self.n_iter_ = result.rounds
         self.best_iteration_ = result.rounds
         columns = (("training", "loss", "train"), ("validation_0", result.metric, "valid"))
         self.evals_result_ = {
-            name: {metric: told}
+            name: {metric: values}
             for name, metric, column in columns
-            if (told := [value for value in events[column] if value is not None])
+            if (values := [value for value in events[column] if value is not None])
         }
-        # The training loss is not told after every round.
-        self._rounds_told = {
-            name: [step for step, value in zip(events["step"], events[column], strict=True) if value is not None]
+        # The training loss is not reported after every round.
+        self._evaluated_rounds = {
+            name: [
+                step
+                for step, value in zip(events["step"], events[column], strict=True)
+                if value is not None
+            ]
             for name, _, column in columns
         }
         self.train_metrics_ = dict(result.train_metrics)
         self.validation_metrics_ = dict(result.valid_metrics)
         self.fit_notes_ = list(result.notes)
-        self.search_history_ = _history(events)
+        self.search_history_ = _search_history(events)
         for warning in result.warnings:
             warnings.warn(warning, UserWarning, stacklevel=4)
         if result.interrupted:
-            # The model is usable; whoever loops over fits must still hear of it.
+            # The model is usable, but a loop over several fits must end as well.
             raise KeyboardInterrupt
 
     def _parameters(self) -> list[tuple[str, Any]]:
         """Return the parameters that differ from their defaults; the core understands their names."""
         method = getattr(self, "method", self._methods[0])
         if method not in self._methods:
-            raise parameter_error("method", f"is {method!r}, must be one of {', '.join(self._methods)}")
-        parameters = [("method", method), ("n_jobs", self._threads()), ("random_state", self._seed())]
+            raise parameter_error(
+                "method", f"is {method!r}, must be one of {', '.join(self._methods)}"
+            )
+        parameters = [
+            ("method", method),
+            ("n_jobs", self._threads()),
+            ("random_state", self._seed()),
+        ]
         for name, parameter in inspect.signature(type(self).__init__).parameters.items():
             if name in OWN or name in ("self", "method"):
                 continue
             value = getattr(self, name)
-            if value is None or (type(value) is type(parameter.default) and value == parameter.default):
+            if value is None or (
+                type(value) is type(parameter.default) and value == parameter.default
+            ):
                 continue
             parameters.append((name, _plain(value)))
         return parameters
 
     def _threads(self) -> int:
-        """Return the number of threads, 0 for one a core."""
+        """Return the number of threads; 0 is one per core."""
         if self.n_jobs is None or self.n_jobs == -1:
             return 0
         if self.n_jobs == 0:
-            raise parameter_error("n_jobs", "is 0, must be None, a positive number, or a negative one, where -1 is one per core")
+            raise parameter_error(
+                "n_jobs",
+                "is 0, must be None, a positive number, or a negative one, where -1 is one per core",
+            )
         return self.n_jobs if self.n_jobs > 0 else max((os.cpu_count() or 1) + 1 + self.n_jobs, 1)
 
     def _seed(self) -> int:
@@ -180,20 +218,26 @@ class Estimator(BaseEstimator):
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
-    def _names(self) -> list[str]:
-        """Return the names of the features; those of arrays are counted."""
+    def _feature_names(self) -> list[str]:
+        """Return the feature names; those of arrays are x0, x1, ..."""
         names = getattr(self, "feature_names_in_", None)
-        return [f"x{at}" for at in range(self.n_features_in_)] if names is None else [str(name) for name in names]
+        return (
+            [f"x{at}" for at in range(self.n_features_in_)]
+            if names is None
+            else [str(name) for name in names]
+        )
 
-    def _checked_y(self, X: Any, y: Any) -> NDArray[Any]:
+    def _validate_y(self, X: Any, y: Any) -> NDArray[Any]:
         if y is None:
-            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
+            )
         y = column_or_1d(y, warn=True)
         assert_all_finite(y, estimator_name=type(self).__name__, input_name="y")
         check_consistent_length(X, y)
         return np.asarray(y)
 
-    def _checked_weight(self, sample_weight: Any, X: Any) -> NDArray[np.float64] | None:
+    def _validate_weight(self, sample_weight: Any, X: Any) -> NDArray[np.float64] | None:
         if sample_weight is None:
             return None
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
@@ -201,40 +245,44 @@ class Estimator(BaseEstimator):
             raise ValueError("Sample weights must contain at least one non-zero number.")
         return np.asarray(weight)
 
-    def _valid_part(self, eval_set: Any, X_val: Any, y_val: Any) -> tuple[Any, Any] | None:
-        """Return the validation rows, whichever way they were given."""
+    def _validation_data(self, eval_set: Any, X_val: Any, y_val: Any) -> tuple[Any, Any] | None:
+        """Return the validation data, from `eval_set` or from `X_val` and `y_val`."""
         if eval_set is not None:
             if X_val is not None or y_val is not None:
-                raise parameter_error("eval_set", "cannot be used with X_val and y_val; choose one of the two")
-            pairs = [eval_set] if isinstance(eval_set, tuple) and len(eval_set) == 2 else list(eval_set)
+                raise parameter_error(
+                    "eval_set", "cannot be used with X_val and y_val; choose one of the two"
+                )
+            pairs = (
+                [eval_set] if isinstance(eval_set, tuple) and len(eval_set) == 2 else list(eval_set)
+            )
             if len(pairs) != 1 or len(pairs[0]) != 2:
                 raise parameter_error("eval_set", f"expected one pair (X, y), got {len(pairs)}")
             X_val, y_val = pairs[0]
         if (X_val is None) != (y_val is None):
             raise parameter_error("X_val, y_val", "both are needed")
-        return None if X_val is None else (checked(self, X_val, reset=False), y_val)
+        return None if X_val is None else (validated(self, X_val, reset=False), y_val)
 
     # -- predicting
 
-    def _predict(self, X: Any, wanted: str, first: int | None = None) -> NDArray[Any]:
+    def _predict(self, X: Any, kind: str, first: int | None = None) -> NDArray[Any]:
         check_is_fitted(self, "_model")
-        X = checked(self, X, reset=False)
-        return self._predict_checked(X, wanted, first)
+        X = validated(self, X, reset=False)
+        return self._predict_checked(X, kind, first)
 
-    def _predict_checked(self, X: Any, wanted: str, first: int | None = None) -> NDArray[Any]:
+    def _predict_checked(self, X: Any, kind: str, first: int | None = None) -> NDArray[Any]:
         mask = np.array([levels is not None for _, levels in self._model.features], dtype=bool)
-        table = table_of(X, self._names(), mask)
-        data, width, told = self._model.predict(table, wanted, first, self._threads())
-        for warning in told:
-            warnings.warn(warning, UserWarning, stacklevel=4)
-        dtype = np.uint32 if wanted in ("leaves", "classes") else np.float64
+        table = table_of(X, self._feature_names(), mask)
+        data, width, messages = self._model.predict(table, kind, first, self._threads())
+        for message in messages:
+            warnings.warn(message, UserWarning, stacklevel=4)
+        dtype = np.uint32 if kind in ("leaves", "classes") else np.float64
         return np.frombuffer(data, dtype=dtype).reshape(X.shape[0], width)
 
-    def _staged(self, X: Any, wanted: str) -> Iterator[NDArray[Any]]:
+    def _staged_predictions(self, X: Any, kind: str) -> Iterator[NDArray[Any]]:
         check_is_fitted(self, "_model")
-        X = checked(self, X, reset=False)
+        X = validated(self, X, reset=False)
         for first in range(1, self._model.rounds + 1):
-            yield self._predict_checked(X, wanted, first)
+            yield self._predict_checked(X, kind, first)
 
     def _contributions(self, X: Any) -> NDArray[np.float64]:
         values = self._predict(X, "contributions")
@@ -248,23 +296,26 @@ class Estimator(BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows.
+            Samples.
 
         Returns
         -------
         ndarray of shape (n_samples, n_trees)
+            Indices of leaves.
         """
         return self._predict(X, "leaves")
 
-    # -- looking inside
+    # -- inspection
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
-        """What each feature did for the model, by `importance_type`; they sum to 1."""
+        """Importance of each feature, by `importance_type`; they sum to 1."""
         check_is_fitted(self, "_model")
         if self.importance_type not in IMPORTANCES:
             allowed = ", ".join(IMPORTANCES)
-            raise parameter_error("importance_type", f"is {self.importance_type!r}, must be one of {allowed}")
+            raise parameter_error(
+                "importance_type", f"is {self.importance_type!r}, must be one of {allowed}"
+            )
         place = IMPORTANCES[self.importance_type]
         values = np.array([one[place] for one in self._model.importances()], dtype=np.float64)
         total = values.sum()
@@ -275,7 +326,7 @@ class Estimator(BaseEstimator):
         check_is_fitted(self, "_model")
         import pandas as pd
 
-        names = self._names()
+        names = self._feature_names()
         rows = []
         for node in self._model.nodes():
             tree, children = node["tree"], node["children"]
@@ -306,16 +357,16 @@ class Estimator(BaseEstimator):
     # -- files
 
     def save_model(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file that the command line and Rust read too."""
+        """Write a model file, which the command line and Rust read as well."""
         check_is_fitted(self, "_model")
         self._model.save(os.fspath(path))
 
     def load_model(self, path: str | os.PathLike[str]) -> Self:
-        """Take the model of a file: ours, or one of XGBoost, LightGBM or CatBoost."""
-        self._adopt(_core.Model.load(os.fspath(path)))
+        """Read a model file of this library, XGBoost, LightGBM or CatBoost."""
+        self._set_model(_core.Model.load(os.fspath(path)))
         return self
 
-    def _adopt(self, model: _core.Model) -> None:
+    def _set_model(self, model: _core.Model) -> None:
         self._model = model
         names = [name for name, _ in model.features]
         self.n_features_in_ = len(names)
@@ -328,13 +379,24 @@ class Estimator(BaseEstimator):
         self.search_history_ = {}
 
 
-def _history(events: dict[str, list[Any]]) -> dict[str, NDArray[Any]]:
+def _search_history(events: dict[str, list[Any]]) -> dict[str, NDArray[Any]]:
     """Return the steps of a search, one array a column; columns that the method does not tell are left out."""
     steps = [at for at, measure in enumerate(events["measure"]) if measure is not None]
     columns: dict[str, NDArray[Any]] = {}
     for name in ("stage", "step", "steps", "measure"):
         columns[name] = np.array([events[name][at] for at in steps])
-    for name in ("elapsed", "evaluations", "repeats", "best", "gain", "mean", "diversity", "factor", "alpha", "beta"):
+    for name in (
+        "elapsed",
+        "evaluations",
+        "repeats",
+        "best",
+        "gain",
+        "mean",
+        "diversity",
+        "factor",
+        "alpha",
+        "beta",
+    ):
         values = np.array([events[name][at] for at in steps], dtype=np.float64)
         if not np.isnan(values).all():
             columns[name] = values

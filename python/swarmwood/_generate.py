@@ -112,7 +112,13 @@ def literal(kind: str, text: str) -> str:
 
 def annotation(kind: str, default: str) -> str:
     """Return the type of a parameter."""
-    plain = {"integer": "int", "number": "float", "switch": "bool", "choice": "str", "matrix": "Any"}[kind]
+    plain = {
+        "integer": "int",
+        "number": "float",
+        "switch": "bool",
+        "choice": "str",
+        "matrix": "Any",
+    }[kind]
     if default == "None" and plain != "Any":
         return f"{plain} | None"
     return f"{plain} | str" if default == '"auto"' and plain != "str" else plain
@@ -130,7 +136,9 @@ def described(entry: dict[str, Any], methods: tuple[str, ...], default: str, tas
         by_value: dict[str, list[str]] = {}
         for method, value in mine.items():
             by_value.setdefault(value, []).append(method)
-        notes.append("None is " + "; ".join(f"{value} for {', '.join(of)}" for value, of in by_value.items()))
+        notes.append(
+            "None is " + "; ".join(f"{value} for {', '.join(of)}" for value, of in by_value.items())
+        )
     if len(mine) < len(methods):
         notes.append(f"only with {', '.join(mine)}")
     if entry["name"] == "seed":
@@ -158,14 +166,21 @@ def parameters_of(family: str, task: str) -> list[tuple[str, str, str, str]]:
         name = entry["name"]
         mine = [text for method, text in entry["methods"].items() if method in methods]
         skipped = CLASSES_ONLY if task == "Regressor" else NUMBERS_ONLY
-        if not mine or entry["python_name"] in own or name in skipped or (name == "method" and len(methods) == 1):
+        if (
+            not mine
+            or entry["python_name"] in own
+            or name in skipped
+            or (name == "method" and len(methods) == 1)
+        ):
             continue
         same = len(set(mine)) == 1 or name == "method"
         default = literal(entry["kind"], mine[0]) if same else "None"
         if name in ("seed", "threads"):
             default = "None"
         kind = "Any" if name == "seed" else annotation(entry["kind"], default)
-        found.append((entry["python_name"], kind, default, described(entry, methods, default, task)))
+        found.append(
+            (entry["python_name"], kind, default, described(entry, methods, default, task))
+        )
     for name, kind, default, text, whom in OWN:
         if whom == task or not whom or (whom == "pretrained" and PRETRAINED & set(methods)):
             found.append((name, kind, default, f"{text[0].upper()}{text[1:]}."))
@@ -177,12 +192,22 @@ def estimator(family: str, task: str) -> str:
     methods = methods_of(family, task)
     parameters = parameters_of(family, task)
     bases = f"SingleTree, {task}" if family == "SwarmTree" else task
-    lines = [f"class {family}{task}({bases}):", f'    """{SUMMARIES[family]}', "", f"    {NOTES[family]}", ""]
+    lines = [
+        f"class {family}{task}({bases}):",
+        f'    """{SUMMARIES[family]}',
+        "",
+        f"    {NOTES[family]}",
+        "",
+    ]
     lines += ["    Parameters", "    ----------"]
     for name, kind, default, text in parameters:
         lines.append(f"    {name} : {kind}, default={default}".replace('"', "'"))
         lines += textwrap.wrap(text, WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 8)
-    lines += ['    """', "", f'    _methods = ("{methods[0]}",)' if len(methods) == 1 else f"    _methods = {methods}"]
+    lines += [
+        '    """',
+        "",
+        f'    _methods = ("{methods[0]}",)' if len(methods) == 1 else f"    _methods = {methods}",
+    ]
     lines[-1] = lines[-1].replace("'", '"')
     lines += ["", "    def __init__(", "        self,", "        *,"]
     lines += [f"        {name}: {kind} = {default}," for name, kind, default, _ in parameters]
@@ -193,7 +218,9 @@ def estimator(family: str, task: str) -> str:
 
 def source() -> str:
     """Return the whole file."""
-    classes = [estimator(family, task) for family in FAMILIES for task in ("Classifier", "Regressor")]
+    classes = [
+        estimator(family, task) for family in FAMILIES for task in ("Classifier", "Regressor")
+    ]
     return "\n\n".join([HEADER, *classes])
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-#: What only one task can use.
+#: Parameters for classification or regression alone.
 CLASSES_ONLY = {"costs", "sensitivity"}
 NUMBERS_ONLY = {"huber_delta", "quantile"}
 
-#: Words of a choice that only one task can use.
+#: Choices for classification or regression alone.
 WORDS_OF_CLASSES = {
     "objective": {"logistic", "softmax"},
     "metric": {"logloss", "accuracy"},
@@ -20,16 +20,15 @@ WORDS_OF_NUMBERS = {
     "criterion": {"squared", "absolute"},
 }
 
-#: The methods of each family of estimators; the first is the default.
+#: The methods of each pair of estimators; the first is the default.
 FAMILIES = {
     "GreedyBoost": ("greedy",),
     "SwarmBoost": ("swarm", "sgbdt", "sgbdt-bins", "psgbdt"),
     "SwarmTree": ("swarm-tree", "cart", "apso-tree", "tso-tree", "split-tree"),
 }
 
-#: The methods of one tree that can predict numbers.
+#: The single-tree methods with regression.
 TREES_OF_NUMBERS = ("swarm-tree", "cart")
 
-#: The methods that start from the splits of another model.
+#: The methods that start from the splits of a pretrained model.
 PRETRAINED = {"psgbdt", "split-tree"}
-

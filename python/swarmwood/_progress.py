@@ -1,4 +1,4 @@
-"""How training goes on, for people who wait."""
+"""Progress of training on standard error."""
 
 from __future__ import annotations
 
@@ -6,55 +6,56 @@ import sys
 import time
 from typing import Any
 
-#: Seconds between two lines where one cannot be written over the other.
-PAUSE = 2.0
+#: Seconds between two lines of a log.
+LINE_INTERVAL = 2.0
 
-#: The same where it can.
-BLINK = 0.1
+#: Seconds between two updates of a progress bar.
+BAR_INTERVAL = 0.1
 
-WIDTH = 24
+#: Characters of a progress bar.
+BAR_WIDTH = 24
 
 
 class Progress:
-    """Writes the state of a run to standard error: a bar in terminals and notebooks, lines elsewhere."""
+    """Shows the progress of a run: a bar in terminals and notebooks, lines elsewhere."""
 
     def __init__(self) -> None:
-        self._over = sys.stderr.isatty() or "ipykernel" in sys.modules
+        self._is_bar = sys.stderr.isatty() or "ipykernel" in sys.modules
         self._next = 0.0
         self._open = False
 
     def __call__(self, event: dict[str, Any]) -> None:
-        """Show a step, if enough time has gone by since the last."""
+        """Show a step unless the last one was shown just before."""
         now = time.monotonic()
         done = event["step"] >= event["steps"]
         if now < self._next and not done:
             return
-        self._next = now + (BLINK if self._over else PAUSE)
+        self._next = now + (BAR_INTERVAL if self._is_bar else LINE_INTERVAL)
         self._write(self._line(event))
 
     def _line(self, event: dict[str, Any]) -> str:
         share = min(event["step"] / max(event["steps"], 1), 1.0)
-        filled = round(share * WIDTH)
-        bar = "#" * filled + "." * (WIDTH - filled)
-        told = [f"{event['stage']} [{bar}] {event['unit']} {event['step']} of {event['steps']}"]
+        filled = round(share * BAR_WIDTH)
+        bar = "#" * filled + "." * (BAR_WIDTH - filled)
+        parts = [f"{event['stage']} [{bar}] {event['unit']} {event['step']} of {event['steps']}"]
         if event["best"] is not None:
-            told.append(f"{event['measure']} {event['best']:.5g}")
+            parts.append(f"{event['measure']} {event['best']:.5g}")
         elif event["train"] is not None:
-            told.append(f"loss {event['train']:.5g}")
+            parts.append(f"loss {event['train']:.5g}")
         if event["valid"] is not None:
-            told.append(f"validation {event['valid']:.5g}")
+            parts.append(f"validation {event['valid']:.5g}")
         if event["gain"] is not None:
-            told.append(f"{100 * event['gain']:+.1f} % against greedy")
-        told.append(f"{event['elapsed']:.1f} s")
-        return "  ".join(told)
+            parts.append(f"{100 * event['gain']:+.1f} % against greedy")
+        parts.append(f"{event['elapsed']:.1f} s")
+        return "  ".join(parts)
 
     def _write(self, line: str) -> None:
-        sys.stderr.write(f"\r{line:<110}" if self._over else f"{line}\n")
+        sys.stderr.write(f"\r{line:<110}" if self._is_bar else f"{line}\n")
         sys.stderr.flush()
-        self._open = self._over
+        self._open = self._is_bar
 
     def close(self) -> None:
-        """End the line that was written over."""
+        """End the line of the progress bar."""
         if self._open:
             sys.stderr.write("\n")
             sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""Estimators of numbers."""
+"""Regressors."""
 
 from __future__ import annotations
 
@@ -14,40 +14,41 @@ from swarmwood._estimator import Estimator
 
 
 class Regressor(RegressorMixin, Estimator):
-    """The base of the regressors."""
+    """Base class of the regressors."""
 
-    def _encoded(self, X: Any, y: Any, weight: Any) -> tuple[NDArray[Any], Any, None]:
-        return self._later(X, y), weight, None
+    def _encode_training(self, X: Any, y: Any, weight: Any) -> tuple[NDArray[Any], Any, None]:
+        return self._encode_validation(X, y), weight, None
 
-    def _later(self, X: Any, y: Any) -> NDArray[Any]:
-        y = self._checked_y(X, y)
+    def _encode_validation(self, X: Any, y: Any) -> NDArray[Any]:
+        y = self._validate_y(X, y)
         return y if y.dtype.kind in "fiu" else y.astype(np.float64)
 
-    def _adopt(self, model: _core.Model) -> None:
+    def _set_model(self, model: _core.Model) -> None:
         if model.classes:
-            raise ValueError("the model predicts classes; load it into a classifier")
-        super()._adopt(model)
+            raise ValueError("the model is a classification model; load it into a classifier")
+        super()._set_model(model)
 
     def predict(self, X: Any, *, pred_contribs: bool = False) -> NDArray[np.float64]:
-        """Predict numbers, or what each feature adds to the raw score.
+        """Predict target values, or the contributions of the features to the raw score.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            The rows.
+            Samples.
         pred_contribs : bool, default=False
-            Whether to return contributions (TreeSHAP) instead: one a feature, and last the score that is expected of a
-            row nothing is known of; they sum to the raw score.
+            Whether to return contributions (TreeSHAP): one per feature, then the expected score.
+            They sum to the raw score.
 
         Returns
         -------
-        ndarray of shape (n_samples,), or of contributions: (n_samples, n_features + 1)
+        ndarray of shape (n_samples,)
+            With `pred_contribs`: of shape (n_samples, n_features + 1).
         """
         if pred_contribs:
             return self._contributions(X)
         return self._predict(X, "numbers")[:, 0]
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[np.float64]]:
-        """Predict by the first round, by the first two, and so on."""
-        for values in self._staged(X, "numbers"):
+        """Predict target values after each boosting round."""
+        for values in self._staged_predictions(X, "numbers"):
             yield values[:, 0]

@@ -1,4 +1,4 @@
-"""Parameters of any scikit-learn estimator, searched with cross-validation by any engine."""
+"""Hyperparameter search with cross-validation by any search engine."""
 
 from __future__ import annotations
 
@@ -16,47 +16,50 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from swarmwood import _core
 from swarmwood._space import Space, make_engine
 
-#: So many answers in a row from memory count as the end: the engine has nothing new to ask.
-PATIENCE = 1000
+#: The search ends after this number of consecutive repeated configurations.
+MAX_REPEATS = 1000
 
 
 class SchemataSearchCV(BaseSearchCV):
-    """Search for good parameters with cross-validation, by the exploiter of schemata or any other engine.
+    """Hyperparameter search with cross-validation, by schema exploitation or another engine.
 
-    It is used as scikit-learn's `RandomizedSearchCV` is, and looks where the scores so far say that it is worth it.
+    The interface is that of scikit-learn's `RandomizedSearchCV`; configurations are proposed from the
+    scores so far.
 
     Parameters
     ----------
     estimator : estimator object
-        Whose parameters are searched.
+        The estimator to tune.
     param_distributions : dict
-        Names of parameters (of a Pipeline `step__name`), and what they may be: see `swarmwood.Tuner`. A parameter whose
-        condition (`when=`) does not hold keeps the value that it has in `estimator`.
+        Parameter names (of a Pipeline `step__name`) and their domains: see `swarmwood.Tuner`. A
+        parameter whose condition (`when=`) does not hold keeps its value in `estimator`.
     n_iter : int, default=50
-        Configurations to evaluate; fewer if the space has no more.
+        Number of configurations to evaluate; fewer if the space is smaller.
     engine : str, default="schemata"
-        Who proposes configurations: one of `swarmwood.engines()`.
+        The search engine: one of `swarmwood.engines()`.
     batch_size : int, default=4
-        Configurations that are evaluated together, all folds side by side; the engine learns after each batch. More
-        keep more processors busy, fewer learn sooner. Results depend on it and never on `n_jobs`.
+        Number of configurations that are evaluated in parallel before the engine is updated. Larger
+        batches use more processors, smaller ones need fewer evaluations. Results depend on
+        `batch_size`, never on `n_jobs`.
     scoring, n_jobs, refit, cv, verbose, pre_dispatch, error_score, return_train_score
-        As in scikit-learn. With several metrics the search follows the one that `refit` names, or else the first.
+        As in scikit-learn. With several metrics the search optimises the one that `refit` names,
+        else the first.
     random_state : int, RandomState instance or None, default=None
-        The seed of the engine; None is 0.
+        Seed of the engine; None is 0.
 
     Attributes
     ----------
-    cv_results_, best_estimator_, best_params_, best_score_, best_index_, scorer_, n_splits_, refit_time_, multimetric_
+    cv_results_, best_estimator_, best_params_, best_score_, best_index_, scorer_, n_splits_, \
+    refit_time_, multimetric_
         As in scikit-learn.
     failed_params_ : list of dict
-        Configurations of batches in which every single fit failed: they are not in `cv_results_`.
+        Configurations of batches in which all fits failed; they are not in `cv_results_`.
 
     Notes
     -----
-    A configuration whose mean score is not finite, because a fit failed and `error_score` is NaN, is told to the
-    engine as a failure; another `error_score` counts as the score it is. An engine that asks for a configuration
-    again is answered from memory. If all fits of the whole search fail, the error is raised as scikit-learn raises
-    it.
+    A configuration whose mean score is not finite, because a fit failed and `error_score` is NaN, is
+    reported to the engine as a failure; another `error_score` counts as a score. A configuration that
+    is proposed again is not evaluated again. If all fits fail, the error of scikit-learn is raised.
 
     Examples
     --------
@@ -116,22 +119,26 @@ class SchemataSearchCV(BaseSearchCV):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # What targets are taken, several at once for instance, is up to the estimator.
+        # Which targets are supported (multi-output, for instance) depends on the estimator.
         tags.target_tags = copy.deepcopy(get_tags(self.estimator).target_tags)
         return tags
 
     def _check_input_parameters(self, X: Any, y: Any, split_params: Any) -> None:
         if y is None and get_tags(self.estimator).target_tags.required:
-            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
+            )
 
-    def _run_search(self, evaluate_candidates: Callable[[Sequence[dict[str, Any]]], dict[str, Any]]) -> None:
+    def _run_search(
+        self, evaluate_candidates: Callable[[Sequence[dict[str, Any]]], dict[str, Any]]
+    ) -> None:
         space = Space(self.param_distributions)
-        asking = _Asking(make_engine(space, self.engine, self._seed()))
+        engine = _CachedEngine(make_engine(space, self.engine, self._seed()))
         self.failed_params_: list[dict[str, Any]] = []
-        vain = None
+        failure = None
         done = scored = 0
         while done < self.n_iter:
-            batch = asking.next(min(self.batch_size, self.n_iter - done))
+            batch = engine.next(min(self.batch_size, self.n_iter - done))
             if not batch:
                 break
             done += len(batch)
@@ -141,16 +148,19 @@ class SchemataSearchCV(BaseSearchCV):
             except ValueError as error:
                 if not str(error).startswith("\nAll the "):
                     raise
-                # scikit-learn gives up where a whole call fails; here that is one batch, and the next may do better.
-                vain = error
+                # scikit-learn raises if all fits of a call fail; here a call is one batch, and the
+                # next one may succeed.
+                failure = error
                 self.failed_params_.extend(candidates)
-                asking.tell(batch, [None] * len(batch))
+                engine.tell(batch, [None] * len(batch))
                 continue
-            scores = results[self._followed(results)][scored:]
+            scores = results[self._score_column(results)][scored:]
             scored += len(batch)
-            asking.tell(batch, [-float(score) if math.isfinite(score) else None for score in scores])
-        if vain is not None and not scored:
-            raise vain
+            engine.tell(
+                batch, [-float(score) if math.isfinite(score) else None for score in scores]
+            )
+        if failure is not None and not scored:
+            raise failure
 
     def _seed(self) -> int:
         if self.random_state is None:
@@ -159,11 +169,11 @@ class SchemataSearchCV(BaseSearchCV):
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
-    def _followed(self, results: dict[str, Any]) -> str:
-        """Return the column of the results that the search follows."""
-        named = f"mean_test_{self.refit}"
-        if isinstance(self.refit, str) and named in results:
-            return named
+    def _score_column(self, results: dict[str, Any]) -> str:
+        """Return the column of the results that the search optimises."""
+        column = f"mean_test_{self.refit}"
+        if isinstance(self.refit, str) and column in results:
+            return column
         return "mean_test_score" if "mean_test_score" in results else _first_metric(results)
 
 
@@ -171,26 +181,26 @@ def _first_metric(results: dict[str, Any]) -> str:
     return next(name for name in results if name.startswith("mean_test_"))
 
 
-#: A configuration and the numbers under which it was asked.
+#: A configuration and the numbers of its trials.
 Candidate = tuple[list[int], dict[str, Any]]
 
 
-class _Asking:
-    """An engine that is answered from memory where it repeats itself."""
+class _CachedEngine:
+    """An engine with a cache for repeated configurations."""
 
     def __init__(self, engine: _core.Engine) -> None:
         self._engine = engine
         self._losses: dict[frozenset[tuple[str, Any]], float | None] = {}
 
     def next(self, at_most: int) -> list[Candidate]:
-        """Return up to so many new configurations; none if the search is over."""
+        """Return up to `at_most` new configurations; none if the search is over."""
         batch: dict[frozenset[tuple[str, Any]], Candidate] = {}
         repeats = 0
-        while len(batch) < at_most and repeats < PATIENCE:
-            asked = self._engine.ask(at_most - len(batch))
-            if not asked:
+        while len(batch) < at_most and repeats < MAX_REPEATS:
+            trials = self._engine.ask(at_most - len(batch))
+            if not trials:
                 break
-            for number, configuration in asked:
+            for number, configuration in trials:
                 key = frozenset(configuration.items())
                 if key in self._losses:
                     repeats += 1
@@ -203,7 +213,7 @@ class _Asking:
         return list(batch.values())
 
     def tell(self, batch: Sequence[Candidate], losses: Sequence[float | None]) -> None:
-        """Tell the losses of a batch; None where it failed."""
+        """Report the losses of a batch; None is a failure."""
         for (numbers, configuration), loss in zip(batch, losses, strict=True):
             self._engine.tell([(number, loss) for number in numbers])
             self._losses[frozenset(configuration.items())] = loss

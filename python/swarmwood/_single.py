@@ -1,4 +1,4 @@
-"""One tree, which can be read."""
+"""Estimators of a single tree."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from swarmwood import _core
 
 
 class SingleTree:
-    """What only estimators of one tree have."""
+    """Rules of an estimator that is a single tree."""
 
     _model: _core.Model
 
     @property
     def rules_(self) -> Any:
-        """The tree as few rules in no order, as data: the document that `swarmwood rules --format json` writes."""
+        """The tree as an unordered set of rules: the JSON document of `swarmwood rules`."""
         check_is_fitted(self, "_model")
         return json.loads(self._model.rules("json"))
 
     def export_rules(self, format: str = "text") -> str:
-        """Return the rules as 'text', 'markdown', 'json', 'sql' or 'python'."""
+        """Return the rules in the format 'text', 'markdown', 'json', 'sql' or 'python'."""
         check_is_fitted(self, "_model")
         return self._model.rules(format)

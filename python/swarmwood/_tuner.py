@@ -1,4 +1,4 @@
-"""Search for everyone: ask for parameters, tell what they are worth."""
+"""Black-box optimisation with the ask-and-tell interface."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ VERSION = 1
 
 
 class NothingToAsk(RuntimeError):
-    """There is nothing to ask: the engine waits for answers, or the search is over."""
+    """There is no next trial: the engine waits for results, or the search is over."""
 
 
 @dataclass(frozen=True)
@@ -42,28 +42,35 @@ class Best(NamedTuple):
 
 
 class Tuner:
-    """A search over a space by any engine: `ask` for parameters, `tell` what they are worth.
+    """A search over a space by any engine: `ask` for parameters, `tell` their value.
 
     Parameters
     ----------
     space : dict
-        Names, and what they may be: `(low, high)` (whole numbers if both are, else real), `(low, high, "log")`, a
-        list of values (numbers in a list have an order, other values have none), `Integer`, `Real`, `Choice`,
-        `Ordered` with their `log=` and `when=`, or a frozen `randint`, `uniform`, `loguniform` of SciPy.
+        Names and domains: `(low, high)` (integers if both bounds are, else real numbers),
+        `(low, high, "log")`, a list of values (ordered if all are numbers), `Integer`, `Real`,
+        `Choice`, `Ordered` with `log=` and `when=`, or a frozen `randint`, `uniform` or `loguniform`
+        of SciPy.
     engine : str, default="tpe"
-        Who proposes: one of `swarmwood.engines()`.
+        The search engine: one of `swarmwood.engines()`.
     seed : int, default=0
-        The same seed and the same answers give the same trials.
+        Random seed. The same seed and the same results give the same trials.
     maximize : bool, default=False
         Whether larger values are better.
 
-    Trials may be asked several at a time and told in any order. Answers between two asks count alike in any order, so
-    trials that are evaluated side by side and told together give the same search again.
+    Notes
+    -----
+    Several trials may be asked at a time, and results may be told in any order. The order of the
+    results between two asks does not matter, so that parallel evaluation is reproducible.
 
     Examples
     --------
     >>> from swarmwood import Integer, Tuner
-    >>> space = {"kernel": ["linear", "poly"], "degree": Integer(2, 5, when={"kernel": "poly"}), "C": (0.01, 99, "log")}
+    >>> space = {
+    ...     "kernel": ["linear", "poly"],
+    ...     "degree": Integer(2, 5, when={"kernel": "poly"}),
+    ...     "C": (0.01, 99, "log"),
+    ... }
     >>> tuner = Tuner(space, engine="tpe", seed=1)
     >>> for _ in range(30):
     ...     trial = tuner.ask()
@@ -74,7 +81,14 @@ class Tuner:
     30
     """
 
-    def __init__(self, space: Mapping[str, Any], *, engine: str = "tpe", seed: int = 0, maximize: bool = False) -> None:
+    def __init__(
+        self,
+        space: Mapping[str, Any],
+        *,
+        engine: str = "tpe",
+        seed: int = 0,
+        maximize: bool = False,
+    ) -> None:
         self._space = Space(space)
         self._engine = make_engine(self._space, engine, seed)
         self.engine = engine
@@ -93,8 +107,8 @@ class Tuner:
     def ask(self, n: int | None = None) -> Trial | list[Trial]:
         """Return the next trial, or a list of up to `n`.
 
-        A single ask raises `NothingToAsk` where a list would be empty: if the engine works in rounds and needs the
-        answers of this one first, or if the search is over.
+        Without `n`, `NothingToAsk` is raised where the list would be empty: if the engine works in
+        generations and waits for results of the current one, or if the search is over.
         """
         if n is not None and n < 1:
             raise parameter_error("n", f"is {n!r}, must be at least 1")
@@ -108,45 +122,51 @@ class Tuner:
         if trials:
             return trials[0]
         if waiting := len(self.open_trials):
-            raise NothingToAsk(f"the engine waits for answers to {waiting} open trials; tell them first")
-        raise NothingToAsk("the search is over: the engine has nothing more to ask")
+            raise NothingToAsk(
+                f"the engine waits for the results of {waiting} open trials; tell them first"
+            )
+        raise NothingToAsk("the search is over: the engine has no more trials")
 
     def tell(self, trial: Trial | int, value: float | None) -> None:
-        """Tell what a trial is worth. None, and a value that is not finite, say that it failed."""
+        """Report the value of a trial; None or a value that is not finite is a failure."""
         number = trial.number if isinstance(trial, Trial) else int(trial)
         if number not in self._asked:
-            raise ValueError(f"trial {number} was never asked")
+            raise ValueError(f"trial {number} was not asked")
         if number in self._told:
-            raise ValueError(f"trial {number} was told before")
-        told = _finite(value)
-        self._engine.tell([(number, self._loss(told))])
-        self._told[number] = told
+            raise ValueError(f"trial {number} was already told")
+        finite = _finite(value)
+        self._engine.tell([(number, self._loss(finite))])
+        self._told[number] = finite
 
     def fail(self, trial: Trial | int) -> None:
-        """Tell that a trial could not be evaluated: the search goes on without it."""
+        """Report that a trial failed."""
         self.tell(trial, None)
 
     def add(self, params: Mapping[str, Any], value: float | None) -> None:
-        """Tell of parameters that somebody else tried; None as their value says that they failed."""
+        """Add a trial that was evaluated elsewhere; None as its value is a failure."""
         configuration = self._space.encode(params)
-        told = _finite(value)
-        self._engine.adopt(configuration, self._loss(told))
-        self._added.append((self._space.decode(configuration), told))
+        finite = _finite(value)
+        self._engine.adopt(configuration, self._loss(finite))
+        self._added.append((self._space.decode(configuration), finite))
 
     @property
     def trials(self) -> list[tuple[dict[str, Any], float | None]]:
-        """Parameters and values (None for a failure) of all that was told, as it was asked; what was added is last."""
+        """Parameters and values (None for failures) of finished trials; added ones come last."""
         own = [(self._asked[number], self._told[number]) for number in sorted(self._told)]
         return [(dict(params), value) for params, value in own + self._added]
 
     @property
     def open_trials(self) -> list[Trial]:
-        """The trials that were asked and not told."""
-        return [Trial(number, params) for number, params in self._asked.items() if number not in self._told]
+        """Trials that were asked and not told."""
+        return [
+            Trial(number, params)
+            for number, params in self._asked.items()
+            if number not in self._told
+        ]
 
     @property
     def best_(self) -> Best:
-        """Parameters and value of the best trial; of equals the first."""
+        """Parameters and value of the best trial; the first one of ties."""
         best = self._engine.best()
         if best is None:
             raise NotFittedError("no trial has a value yet; ask and tell first")
@@ -154,11 +174,11 @@ class Tuner:
         return Best(self._space.decode(configuration), -loss if self.maximize else loss)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to a file, open trials included; `Tuner.load` goes on from there."""
+        """Write the state to a file, open trials included; `Tuner.load` resumes from it."""
         document = self._document()
         document["snapshot"] = base64.b64encode(document["snapshot"]).decode("ascii")
         target = Path(path)
-        # To the side and renamed: a reader never sees half a file.
+        # Written aside and renamed, so that readers never see a partial file.
         handle, aside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -170,32 +190,36 @@ class Tuner:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], space: Mapping[str, Any] | None = None) -> Tuner:
-        """Return the tuner of a file. Where a choice holds objects that JSON has no word for, give the space again."""
+        """Return the tuner of a file; pass the space if JSON cannot represent its values."""
         with open(path, encoding="utf-8") as file:
             try:
                 document = json.load(file)
             except ValueError:
                 document = None
         if not isinstance(document, dict) or "swarmwood_tuner" not in document:
-            raise ValueError(f"{os.fspath(path)}: is no file of a Tuner")
+            raise ValueError(f"{os.fspath(path)}: is not a file of a Tuner")
         if document["swarmwood_tuner"] > VERSION:
-            raise ValueError(f"{os.fspath(path)}: was written by a newer swarmwood; update this one")
+            raise ValueError(
+                f"{os.fspath(path)}: was written by a newer swarmwood; update this one"
+            )
         if space is None:
             if document["space"] is None:
-                raise ValueError(f"{os.fspath(path)}: holds objects that JSON has no word for; give space= again")
-            kept = Space.from_document(document["space"])
+                raise ValueError(
+                    f"{os.fspath(path)}: holds values that JSON cannot represent; pass space="
+                )
+            restored = Space.from_document(document["space"])
         else:
-            kept = Space(space)
+            restored = Space(space)
         document["snapshot"] = base64.b64decode(document["snapshot"])
         tuner = cls.__new__(cls)
-        tuner._restore(kept, document)
+        tuner._restore(restored, document)
         return tuner
 
     def _loss(self, value: float | None) -> float | None:
         return -value if value is not None and self.maximize else value
 
     def _document(self) -> dict[str, Any]:
-        """Return everything but the objects of choices, as data."""
+        """Return the state as data, without the objects of choices."""
         encode = self._space.encode
         return {
             "swarmwood_tuner": VERSION,
@@ -234,7 +258,7 @@ def _finite(value: Any) -> float | None:
 
 
 def engines() -> dict[str, str]:
-    """Return the search engines by name, with a line about each.
+    """Return the search engines by name, each with a line of description.
 
     >>> "schemata" in engines()
     True

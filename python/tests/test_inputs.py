@@ -69,8 +69,12 @@ def frames():
         }
     )
     dictionary = arrow.set_column(2, "town", arrow["town"].dictionary_encode())
-    pieces = pa.concat_tables([dictionary.slice(0, 50), dictionary.slice(50, 3), dictionary.slice(53)])
-    nullable = plain.astype({"size": "Float64", "rooms": "Int32", "town": "string", "garden": "boolean"})
+    pieces = pa.concat_tables(
+        [dictionary.slice(0, 50), dictionary.slice(50, 3), dictionary.slice(53)]
+    )
+    nullable = plain.astype(
+        {"size": "Float64", "rooms": "Int32", "town": "string", "garden": "boolean"}
+    )
     polars = pl.from_arrow(arrow)
     return {
         "pandas category": plain.astype({"town": "category"}),
@@ -110,7 +114,9 @@ def test_numbers_as_categories():
     y = np.array([3.0, -1.0, 4.0, 1.0, -5.0])[code]
     X = np.column_stack([code, rng.random(200)])
     for choice in ([0], [True, False], [-2]):
-        model = SwarmTreeRegressor(method="cart", min_samples_leaf=1, categorical_features=choice).fit(X, y)
+        model = SwarmTreeRegressor(
+            method="cart", min_samples_leaf=1, categorical_features=choice
+        ).fit(X, y)
         assert model._model.features[0] == ("x0", ["0", "1", "2", "3", "4"])
         np.testing.assert_allclose(model.predict(X), y)
     frame = pd.DataFrame(X, columns=["code", "noise"]).astype({"code": int})
@@ -118,7 +124,11 @@ def test_numbers_as_categories():
     assert named._model.features[0][1] == ["0", "1", "2", "3", "4"]
     np.testing.assert_array_equal(named.predict(frame), named.predict(pl.from_pandas(frame)))
     np.testing.assert_array_equal(named.predict(frame), named.predict(pa.table(frame)))
-    for wrong, message in ((["nothing"], "no feature 'nothing'"), ([7], "no feature 7"), ([True], "a mask of 2")):
+    for wrong, message in (
+        (["nothing"], "no feature 'nothing'"),
+        ([7], "no feature 7"),
+        ([True], "a mask of 2"),
+    ):
         with pytest.raises(ValueError, match=message):
             GreedyBoostRegressor(categorical_features=wrong).fit(X, y)
 
@@ -129,7 +139,9 @@ def test_unseen_levels_are_missing_and_told():
     strange, gaps = plain.copy(), plain.copy()
     strange.loc[:3, "town"] = "Rome"
     gaps.loc[:3, "town"] = None
-    with pytest.warns(UserWarning, match=r"'town': 4 cells hold a level that is not in the training data.*'Rome'"):
+    with pytest.warns(
+        UserWarning, match=r"'town': 4 cells hold a level that is not in the training data.*'Rome'"
+    ):
         predicted = model.predict(strange)
     np.testing.assert_array_equal(predicted, model.predict(gaps))
 
@@ -144,7 +156,9 @@ def test_missing_values_are_a_side_of_their_own():
 def test_names_are_checked_in_scikit_learns_words():
     plain, y = mixed()
     model = model_of(plain, y)
-    with pytest.raises(ValueError, match="feature names should match those that were passed during fit"):
+    with pytest.raises(
+        ValueError, match="feature names should match those that were passed during fit"
+    ):
         model.predict(plain[["rooms", "size", "town", "garden"]])
     with pytest.raises(ValueError, match="Feature names unseen at fit time:\n- area"):
         model.predict(plain.rename(columns={"size": "area"}))
@@ -152,7 +166,9 @@ def test_names_are_checked_in_scikit_learns_words():
     numbers = model_of(X, y)
     with pytest.warns(UserWarning, match="X does not have valid feature names"):
         numbers.predict(X.to_numpy())
-    with pytest.raises(ValueError, match="X has 3 features, but GreedyBoostRegressor is expecting 2 features"):
+    with pytest.raises(
+        ValueError, match="X has 3 features, but GreedyBoostRegressor is expecting 2 features"
+    ):
         numbers.predict(np.zeros((2, 3)))
     with pytest.raises(ValueError, match="Found array with 0 sample"):
         numbers.predict(X[:0])

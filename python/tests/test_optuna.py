@@ -71,11 +71,15 @@ def test_every_engine_learns_and_the_same_seed_gives_the_same_trials(engine):
     assert params_of(other) != params_of(study)[:12]
 
 
-@pytest.mark.parametrize(("sampler", "kept"), [(SchemataSampler, "memory"), (SwarmSampler, "sqlite")])
+@pytest.mark.parametrize(
+    ("sampler", "kept"), [(SchemataSampler, "memory"), (SwarmSampler, "sqlite")]
+)
 def test_a_study_that_stops_goes_on_as_if_it_had_not(sampler, kept, tmp_path):
     whole = study_of(sampler(seed=1))
     whole.optimize(planted, n_trials=30)
-    storage = optuna.storages.InMemoryStorage() if kept == "memory" else sqlite_at(tmp_path / "study.db")
+    storage = (
+        optuna.storages.InMemoryStorage() if kept == "memory" else sqlite_at(tmp_path / "study.db")
+    )
     for part in (7, 10, 13):
         study = study_of(sampler(seed=1), storage=storage, study_name="s", load_if_exists=True)
         study.optimize(planted, n_trials=part)
@@ -137,7 +141,9 @@ def test_enqueued_added_and_pruned_trials_are_taken_in():
     study.enqueue_trial({"x": 7})
     study.optimize(planted, n_trials=2)
     assert study.trials[0].params["x"] == 6 and study.trials[0].value == 1.0
-    assert study.trials[1].params["x"] == 7 and set(study.trials[1].params) == set(study.trials[0].params)
+    assert study.trials[1].params["x"] == 7 and set(study.trials[1].params) == set(
+        study.trials[0].params
+    )
     study.add_trial(study.trials[0])
 
     def sometimes(trial):
@@ -159,7 +165,10 @@ def test_threads_share_one_search(monkeypatch):
     monkeypatch.setattr(_samplers, "LONGEST_WAIT", 600.0)
     study = study_of(SwarmSampler(seed=0))
     study.optimize(planted, n_trials=60, n_jobs=4)
-    assert all(trial.state == TrialState.COMPLETE for trial in study.trials) and len(study.trials) == 60
+    assert (
+        all(trial.state == TrialState.COMPLETE for trial in study.trials)
+        and len(study.trials) == 60
+    )
     assert len({tuple(params.items()) for params in params_of(study)}) == 60
     turns = sorted(
         trial.system_attrs["swarmwood:record"]["turn"]
@@ -186,7 +195,9 @@ def test_spaces_that_change_fall_back_on_what_is_common():
         x = trial.suggest_int("x", 0, 1000)
         kind = trial.suggest_categorical("kind", ["a", "b"])
         more = (
-            trial.suggest_float("deep", 0, 1) if kind == "a" else trial.suggest_int("wide", 1, 10**15, log=True) / 1e15
+            trial.suggest_float("deep", 0, 1)
+            if kind == "a"
+            else trial.suggest_int("wide", 1, 10**15, log=True) / 1e15
         )
         return abs(x - 300) + more
 
@@ -218,7 +229,9 @@ def test_hyperband_and_copies_and_faults():
         EngineSampler("tep")
     with pytest.raises(ValueError, match="seed: is -1"):
         SchemataSampler(seed=-1)
-    with pytest.raises(ValueError, match="SwarmSampler minimises or maximises one value, and the study has 2"):
+    with pytest.raises(
+        ValueError, match="SwarmSampler minimises or maximises one value, and the study has 2"
+    ):
         optuna.create_study(directions=["minimize"] * 2, sampler=SwarmSampler()).ask()
 
 
@@ -226,7 +239,9 @@ def test_a_trial_without_a_record_is_not_waited_for_long(monkeypatch):
     monkeypatch.setattr(_samplers, "LONGEST_WAIT", 0.05)
     space = {"x": FloatDistribution(0, 1)}
     study = study_of(SchemataSampler(seed=1, search_space=space))
-    dead = study._storage.create_new_trial(study._study_id)  # its worker died before it chose a configuration
+    dead = study._storage.create_new_trial(
+        study._study_id
+    )  # its worker died before it chose a configuration
     for _ in range(5):
         study.tell(study.ask(space), 1.0)
     assert study._storage.get_trial(dead).state == TrialState.RUNNING and len(study.trials) == 6
@@ -247,7 +262,9 @@ def sqlite_at(path):
 
 def work(path, sampler, trials, stuck=None):
     """Evaluate trials of the study in a process of its own; one with a number is begun and never ended."""
-    _samplers.LONGEST_WAIT = 600.0  # on a machine that is busy with other things nobody here is dead
+    _samplers.LONGEST_WAIT = (
+        600.0  # on a machine that is busy with other things nobody here is dead
+    )
     study = optuna.load_study(study_name="s", storage=sqlite_at(path), sampler=sampler(seed=9))
 
     def objective(trial):
@@ -281,7 +298,9 @@ def test_processes_share_a_study_and_one_that_is_killed_harms_nobody(sampler, tm
     trials = optuna.load_study(study_name="s", storage=sqlite_at(path)).trials
     assert [trial.number for trial in trials] == list(range(36))
     states = [trial.state for trial in trials]
-    assert states == [TrialState.RUNNING if number == 3 else TrialState.COMPLETE for number in range(36)]
+    assert states == [
+        TrialState.RUNNING if number == 3 else TrialState.COMPLETE for number in range(36)
+    ]
     # 36 configurations, 36 trials: every one was asked, and none twice.
     assert len({(trial.params["x"], trial.params["y"]) for trial in trials}) == 36
     assert all(

@@ -40,7 +40,9 @@ def every_picture_can_be_drawn(monkeypatch):
     yield
     for one in made:
         one.savefig("/dev/null", format="png", dpi=50)
-    assert "matplotlib.pyplot" not in sys.modules or not sys.modules["matplotlib.pyplot"].get_fignums()
+    assert (
+        "matplotlib.pyplot" not in sys.modules or not sys.modules["matplotlib.pyplot"].get_fignums()
+    )
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +98,9 @@ def test_repetitions_are_a_mean_and_a_band(rows):
 def test_runs_of_different_length_hold_their_last_value():
     from swarmwood.plot._ink import on_one_line
 
-    places, held = on_one_line([(np.array([1, 3]), np.array([5.0, 4.0])), (np.array([2]), np.array([9.0]))])
+    places, held = on_one_line(
+        [(np.array([1, 3]), np.array([5.0, 4.0])), (np.array([2]), np.array([9.0]))]
+    )
     assert places.tolist() == [1, 2, 3]
     np.testing.assert_array_equal(held, [[5, 5, 4], [np.nan, 9, 9]])
 
@@ -132,12 +136,16 @@ def test_what_a_model_cannot_show_is_said(rows):
     X, y = rows
     greedy = GreedyBoostClassifier(n_estimators=2, n_jobs=1).fit(X, y)
     for draw in (plot.convergence, plot.diversity, plot.coefficients, plot.search):
-        with pytest.raises(ValueError, match="GreedyBoostClassifier has no search to show: its method 'greedy'"):
+        with pytest.raises(
+            ValueError, match="GreedyBoostClassifier has no search to show: its method 'greedy'"
+        ):
             draw(greedy)
         with pytest.raises(NotFittedError):
             draw(GreedyBoostClassifier())
     tree = SwarmTreeClassifier(max_leaves=4, budget=3, guard=False, n_jobs=1).fit(X, y)
-    with pytest.raises(ValueError, match="'swarm-tree' tells no diversity of its search; it tells: best, mean"):
+    with pytest.raises(
+        ValueError, match="'swarm-tree' tells no diversity of its search; it tells: best, mean"
+    ):
         plot.diversity(tree)
     with pytest.raises(ValueError, match="tells no coefficients"):
         plot.coefficients(tree)
@@ -158,24 +166,32 @@ def test_importance_is_the_models(rows):
     model.set_params(importance_type="splits")
     order = np.argsort(-model.feature_importances_, kind="stable")[:3][::-1]
     assert [label.get_text() for label in ax.get_yticklabels()] == [X.columns[at] for at in order]
-    np.testing.assert_allclose([bar.get_width() for bar in ax.patches], 100 * model.feature_importances_[order])
+    np.testing.assert_allclose(
+        [bar.get_width() for bar in ax.patches], 100 * model.feature_importances_[order]
+    )
     assert "2 features left out" in ax.get_xlabel()
     other = GreedyBoostClassifier(n_estimators=1, n_jobs=1).fit(X, y)
     both = plot.importance([model, other])
     assert len(both.patches) == 5 and len(both.collections) == 1
     with pytest.raises(ValueError, match="different features"):
-        plot.importance([model, GreedyBoostClassifier(n_estimators=1, n_jobs=1).fit(X[["size"]], y)])
+        plot.importance(
+            [model, GreedyBoostClassifier(n_estimators=1, n_jobs=1).fit(X[["size"]], y)]
+        )
     with pytest.raises(ValueError, match="importance_type: is 'weight'"):
         plot.importance(model, importance_type="weight")
 
 
 def test_learning_curves_are_the_losses(rows):
     X, y = rows
-    model = GreedyBoostClassifier(n_estimators=30, early_stopping_rounds=3, eval_metric="logloss", n_jobs=1)
+    model = GreedyBoostClassifier(
+        n_estimators=30, early_stopping_rounds=3, eval_metric="logloss", n_jobs=1
+    )
     model.fit(X[:160], y[:160], eval_set=(X[160:], y[160:]))
     ax = plot.learning_curve(model)
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), model.evals_result_["training"]["loss"])
-    np.testing.assert_array_equal(ax.lines[1].get_ydata(), model.evals_result_["validation_0"]["logloss"])
+    np.testing.assert_array_equal(
+        ax.lines[1].get_ydata(), model.evals_result_["validation_0"]["logloss"]
+    )
     rounds = len(model.evals_result_["validation_0"]["logloss"])
     np.testing.assert_array_equal(ax.lines[1].get_xdata(), np.arange(1, rounds + 1))
     assert ax.lines[0].get_xdata()[0] >= 1 and ax.lines[0].get_xdata()[-1] <= rounds
@@ -191,13 +207,17 @@ def test_a_tree_is_drawn_whole(rows):
     assert sum(text.startswith(("≤", ">")) for text in drawn) == 4
     assert [drawn.count(name) for name in ("high", "middle", "low")] == [2, 2, 2], "legend and leaf"
     rows_told = [int(text) for text in drawn if text.isdigit()]
-    assert sum(rows_told) == 240 and sorted(rows_told) == sorted(np.unique(y, return_counts=True)[1])
+    assert sum(rows_told) == 240 and sorted(rows_told) == sorted(
+        np.unique(y, return_counts=True)[1]
+    )
     figure = ax.figure
     figure.canvas.draw()
     page = figure.bbox
     for text in ax.texts:
         box = text.get_window_extent()
-        assert box.x0 >= -1 and box.x1 <= page.x1 + 1 and box.y0 >= -1 and box.y1 <= page.y1 + 1, text.get_text()
+        assert box.x0 >= -1 and box.x1 <= page.x1 + 1 and box.y0 >= -1 and box.y1 <= page.y1 + 1, (
+            text.get_text()
+        )
 
 
 def test_trees_of_ensembles_and_constants(rows):
@@ -206,17 +226,21 @@ def test_trees_of_ensembles_and_constants(rows):
     axis = matplotlib.figure.Figure(figsize=(3, 2)).add_subplot()
     ax = plot.tree(model, tree=4, ax=axis)
     assert ax.get_title() == "Tree 4 of 6, for the score of low"
-    values = [row for row in model._model.nodes() if row[0] == 4 and row[3] is None]
-    assert [f"{row[8]:.4g}" for row in values] == [
-        text for text in texts(ax) if text in {f"{r[8]:.4g}" for r in values}
+    values = [row for row in model._model.nodes() if row["tree"] == 4 and row["feature"] is None]
+    assert [f"{row['gain']:.4g}" for row in values] == [
+        text for text in texts(ax) if text in {f"{r['gain']:.4g}" for r in values}
     ]
     with pytest.raises(ValueError, match="there is no tree 6; the model has 6"):
         plot.tree(model, tree=6)
     with pytest.raises(ValueError, match="tree: is -1"):
         plot.tree(model, tree=-1)
-    constant = SwarmTreeRegressor(min_samples_leaf=200, method="cart", n_jobs=1).fit(X, np.arange(240.0))
+    constant = SwarmTreeRegressor(min_samples_leaf=200, method="cart", n_jobs=1).fit(
+        X, np.arange(240.0)
+    )
     assert "119.5" in texts(plot.tree(constant))
-    large = SwarmTreeRegressor(method="cart", prune="none", n_jobs=1).fit(X, np.random.default_rng(0).random(240))
+    large = SwarmTreeRegressor(method="cart", prune="none", n_jobs=1).fit(
+        X, np.random.default_rng(0).random(240)
+    )
     with pytest.raises(ValueError, match="more than 200 cannot be read"):
         plot.tree(large)
 
@@ -235,9 +259,17 @@ def test_a_map_says_what_the_model_says(rows):
     corners = mesh.get_coordinates()
     cells = np.asarray(mesh.get_array())
     middle = (corners[:-1, :-1] + corners[1:, 1:]) / 2
-    grid = pd.DataFrame({"size": middle[..., 0].ravel(), "age": middle[..., 1].ravel()}).assign(**at)
-    np.testing.assert_array_equal(model.classes_[cells.ravel().astype(int)], model.predict(grid[X.columns]))
-    shown = sum(len(dots.get_offsets()) for dots in ax.collections if type(dots).__name__ == "PathCollection")
+    grid = pd.DataFrame({"size": middle[..., 0].ravel(), "age": middle[..., 1].ravel()}).assign(
+        **at
+    )
+    np.testing.assert_array_equal(
+        model.classes_[cells.ravel().astype(int)], model.predict(grid[X.columns])
+    )
+    shown = sum(
+        len(dots.get_offsets())
+        for dots in ax.collections
+        if type(dots).__name__ == "PathCollection"
+    )
     assert shown == 240 and ax.get_xlabel() == "size" and ax.get_ylabel() == "age"
     with pytest.raises(ValueError, match=r"also asks for .*; hold it fast with at="):
         plot.decision_map(model, features=["size", "kind"])
@@ -267,7 +299,9 @@ def test_rules_are_framed_where_they_hold(rows):
     assert sorted(texts(ax)) == [str(number) for number in range(1, len(rules) + 1)]
     assert not plot.decision_map(model, X[["size", "age"]], rules=False).patches
     with pytest.raises(ValueError, match="only a single tree has rules"):
-        boosted = GreedyBoostRegressor(n_estimators=1, n_jobs=1).fit(X[["size", "age"]], X["size"] + X["age"])
+        boosted = GreedyBoostRegressor(n_estimators=1, n_jobs=1).fit(
+            X[["size", "age"]], X["size"] + X["age"]
+        )
         plot.decision_map(boosted, X[["size", "age"]], rules=True)
 
 
@@ -284,7 +318,9 @@ def test_a_map_of_a_category_and_of_numbers(rows):
     (dots,) = [one for one in ax.collections if type(one).__name__ == "PathCollection"]
     assert len(dots.get_offsets()) == X["size"].notna().sum()
     with pytest.raises(ValueError, match="asks only for 'size'"):
-        plot.decision_map(SwarmTreeRegressor(max_leaves=2, n_jobs=1).fit(X[["size"]], X["size"].fillna(0)))
+        plot.decision_map(
+            SwarmTreeRegressor(max_leaves=2, n_jobs=1).fit(X[["size"]], X["size"].fillna(0))
+        )
 
 
 # -- tunings
@@ -293,7 +329,8 @@ def test_a_map_of_a_category_and_of_numbers(rows):
 def trials(count=60):
     return [
         (
-            {"depth": at % 4, "rate": 10.0 ** -(at % 5), "kind": "ab"[at % 2]} | ({"extra": at} if at % 2 else {}),
+            {"depth": at % 4, "rate": 10.0 ** -(at % 5), "kind": "ab"[at % 2]}
+            | ({"extra": at} if at % 2 else {}),
             at % 4 + 0.01 * at,
         )
         for at in range(count)
@@ -309,7 +346,9 @@ def test_history_of_pairs_of_a_search_and_of_a_file(rows):
     up = plot.tuning_history(told, maximize=True)
     np.testing.assert_array_equal(up.lines[0].get_ydata(), np.maximum.accumulate(values))
     X, y = rows
-    grid = GridSearchCV(GreedyBoostClassifier(n_estimators=2, n_jobs=1), {"max_depth": [1, 2, 3]}, cv=2).fit(X, y)
+    grid = GridSearchCV(
+        GreedyBoostClassifier(n_estimators=2, n_jobs=1), {"max_depth": [1, 2, 3]}, cv=2
+    ).fit(X, y)
     ax = plot.tuning_history(grid)
     assert ax.lines[0].get_ydata()[-1] == grid.best_score_ and ax.get_ylabel() == "score"
     ax = plot.tuning_history(STUDY)
@@ -332,7 +371,12 @@ def test_importance_of_parameters_is_the_cores():
     ax = plot.tuning_importance(trials())
     names = [label.get_text() for label in ax.get_yticklabels()]
     widths = {name: bar.get_width() for name, bar in zip(names, ax.patches, strict=True)}
-    assert names[-1] == "depth" and widths["depth"] > 90 and widths["rate"] < 10 and 10 < widths["kind"] < 40
+    assert (
+        names[-1] == "depth"
+        and widths["depth"] > 90
+        and widths["rate"] < 10
+        and 10 < widths["kind"] < 40
+    )
     with pytest.raises(ValueError, match="cannot tell which parameters mattered"):
         plot.tuning_importance([({"depth": 1}, 2.0), ({"depth": 2}, 2.0)])
 
@@ -341,7 +385,9 @@ def test_slices_and_parallel_lines():
     told = trials()
     ax = plot.tuning_slice(told, "rate")
     assert ax.get_xscale() == "log" and ax.get_xlabel() == "rate"
-    np.testing.assert_allclose(ax.collections[0].get_offsets()[:, 0], [values["rate"] for values, _ in told])
+    np.testing.assert_allclose(
+        ax.collections[0].get_offsets()[:, 0], [values["rate"] for values, _ in told]
+    )
     ax = plot.tuning_slice(told, "kind")
     assert [label.get_text() for label in ax.get_xticklabels()] == ["a", "b"]
     with pytest.raises(ValueError, match="have no 'deep'; they have depth, rate, kind, extra"):
@@ -350,7 +396,12 @@ def test_slices_and_parallel_lines():
     assert figure.axes[0].get_xlabel() == "depth" and len(figure.axes) == 4
     ax = plot.tuning_parallel(told)
     (lines,) = [one for one in ax.collections if len(one.get_paths()) == 60]
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["depth", "rate", "kind", "extra"]
+    assert [label.get_text() for label in ax.get_xticklabels()] == [
+        "depth",
+        "rate",
+        "kind",
+        "extra",
+    ]
     heights = np.array([path.vertices[:, 1] for path in lines.get_paths()])
     # The worst trial comes first, the best last and once more, thick; where a parameter has no value the line dives.
     worst = max(range(60), key=lambda at: told[at][1])
@@ -375,7 +426,9 @@ def test_trials_that_cannot_be_drawn_are_refused(tmp_path):
 def test_without_matplotlib_the_extra_is_named():
     code = "import sys; sys.modules['matplotlib'] = None\nimport swarmwood\nimport swarmwood.plot"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert "ImportError: swarmwood.plot needs matplotlib: pip install swarmwood[plot]" in done.stderr
+    assert (
+        "ImportError: swarmwood.plot needs matplotlib: pip install swarmwood[plot]" in done.stderr
+    )
 
 
 @pytest.mark.parametrize("module", ["", "._search", "._model", "._tree", "._map", "._tuning"])

@@ -8,7 +8,13 @@ import pytest
 import xgboost
 from sklearn import ensemble, linear_model, tree
 
-from swarmwood import GreedyBoostClassifier, SwarmBoostClassifier, SwarmTreeClassifier, _core, _pretrained
+from swarmwood import (
+    GreedyBoostClassifier,
+    SwarmBoostClassifier,
+    SwarmTreeClassifier,
+    _core,
+    _pretrained,
+)
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +40,11 @@ TEACHERS = {
 
 
 def thresholds(model):
-    return {(feature, split) for *_, feature, split, _, _, children, _, _ in model.nodes() if children is not None}
+    return {
+        (node["feature"], node["threshold"], *(node["levels"] or ()))
+        for node in model.nodes()
+        if node["children"] is not None
+    }
 
 
 @pytest.mark.parametrize("with_names", [True, False])
@@ -48,7 +58,9 @@ def test_every_split_is_one_of_the_teachers(teacher, with_names, data):
         known = thresholds(_core.Model.load(path))
     assert known
     for estimator in (
-        SwarmBoostClassifier(method="psgbdt", n_estimators=2, max_depth=2, iterations=10, pretrained=live),
+        SwarmBoostClassifier(
+            method="psgbdt", n_estimators=2, max_depth=2, iterations=10, pretrained=live
+        ),
         SwarmTreeClassifier(method="split-tree", max_depth=2, iterations=10, pretrained=live),
     ):
         model = estimator.fit(X, y)
@@ -63,7 +75,12 @@ def test_boosters_and_files(data, tmp_path):
     settings = {"method": "psgbdt", "n_estimators": 2, "max_depth": 2, "iterations": 5}
     models = [
         SwarmBoostClassifier(**settings, pretrained=teacher).fit(X, y)
-        for teacher in (live, live.get_booster(), tmp_path / "teacher.json", str(tmp_path / "teacher.json"))
+        for teacher in (
+            live,
+            live.get_booster(),
+            tmp_path / "teacher.json",
+            str(tmp_path / "teacher.json"),
+        )
     ]
     for model in models[1:]:
         np.testing.assert_array_equal(model.predict_proba(X), models[0].predict_proba(X))
@@ -72,7 +89,9 @@ def test_boosters_and_files(data, tmp_path):
 
 def test_what_is_no_model_of_trees_is_refused(data):
     X, y = data
-    fit = lambda teacher, **more: SwarmBoostClassifier(method="psgbdt", pretrained=teacher, **more).fit(X, y)  # noqa: E731
+    fit = lambda teacher, **more: SwarmBoostClassifier(
+        method="psgbdt", pretrained=teacher, **more
+    ).fit(X, y)  # noqa: E731
     with pytest.raises(TypeError, match="pretrained: a dict is no model"):
         fit({})
     with pytest.raises(TypeError, match="LogisticRegression is not made of trees"):

@@ -111,7 +111,9 @@ print((after - before) / binned)
 
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_fit_takes_little_more_memory_than_its_bins(order):
-    done = subprocess.run([sys.executable, "-c", MEMORY, order], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", MEMORY, order], capture_output=True, text=True, check=True
+    )
     # The million rows of the benchmark stay below 1.3; fixed costs weigh more here.
     assert float(done.stdout) < 1.6
 
@@ -138,7 +140,17 @@ def test_python_and_the_command_line_agree_to_the_bit(tmp_path):
         ("swarm-tree", SwarmTreeClassifier()),
     ):
         more = ["--trees", "20"] if method == "greedy" else []
-        run("train", "rows.csv", "--target", "target", "--method", method, *more, "--out", "cli.json")
+        run(
+            "train",
+            "rows.csv",
+            "--target",
+            "target",
+            "--method",
+            method,
+            *more,
+            "--out",
+            "cli.json",
+        )
         ours = estimator.fit(X, y)
         ours.save_model(tmp_path / "python.json")
         assert (tmp_path / "python.json").read_text() == (tmp_path / "cli.json").read_text()
@@ -148,11 +160,15 @@ def test_python_and_the_command_line_agree_to_the_bit(tmp_path):
         loaded = type(ours)().load_model(tmp_path / "cli.json")
         for model in (ours, loaded):
             np.testing.assert_array_equal(model.predict(X), [row["prediction"] for row in rows])
-            chances = np.array([[float(row[f"probability_{name}"]) for name in ("no", "yes")] for row in rows])
+            chances = np.array(
+                [[float(row[f"probability_{name}"]) for name in ("no", "yes")] for row in rows]
+            )
             np.testing.assert_array_equal(model.predict_proba(X), chances)
 
 
-@pytest.mark.parametrize("script", sorted((PYTHON / "examples").glob("*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "script", sorted((PYTHON / "examples").glob("*.py")), ids=lambda path: path.stem
+)
 def test_examples_run(script, tmp_path):
     subprocess.run([sys.executable, script], check=True, cwd=tmp_path)
 

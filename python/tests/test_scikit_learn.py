@@ -22,7 +22,11 @@ from swarmwood import GreedyBoostRegressor
 def test_check_estimator_has_no_failures(case):
     estimator, parameters = case
     results = check_estimator(estimator(**parameters), on_fail=None, on_skip=None)
-    failed = {one["check_name"]: str(one["exception"])[:500] for one in results if one["status"] == "failed"}
+    failed = {
+        one["check_name"]: str(one["exception"])[:500]
+        for one in results
+        if one["status"] == "failed"
+    }
     assert not failed
     assert not [one for one in results if one["status"] == "xfail"]
     assert sum(one["status"] == "passed" for one in results) > 40
@@ -72,5 +76,8 @@ def test_works_in_scikit_learns_tools(steps):
 
 def test_threads_change_nothing(steps):
     X, y, _ = steps
-    models = [GreedyBoostRegressor(n_jobs=jobs, subsample=0.7).fit(X, y)._model.to_json() for jobs in (1, 2, -1, None)]
+    models = [
+        GreedyBoostRegressor(n_jobs=jobs, subsample=0.7).fit(X, y)._model.to_json()
+        for jobs in (1, 2, -1, None)
+    ]
     assert len(set(models)) == 1

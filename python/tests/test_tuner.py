@@ -10,7 +10,17 @@ import pytest
 from scipy import stats
 from sklearn.exceptions import NotFittedError
 
-from swarmwood import Choice, Integer, NothingToAsk, Ordered, Real, SwarmwoodError, Tuner, _core, engines
+from swarmwood import (
+    Choice,
+    Integer,
+    NothingToAsk,
+    Ordered,
+    Real,
+    SwarmwoodError,
+    Tuner,
+    _core,
+    engines,
+)
 from swarmwood._space import Space
 
 ENGINES = list(engines())
@@ -205,7 +215,10 @@ def test_plain_entries_mean_what_they_look_like():
         ({"x": stats.loguniform(1, 2, loc=3)}, "parameter 'x': is the distribution"),
         ({3: (0, 1)}, "parameter 3: names must be texts"),
         ({"x": Real(0, 1, when={"y": 1})}, "parameter 'x': depends on 'y', which is no parameter"),
-        ({"x": Real(0, 1, when={"y": 1}), "y": (0, 1)}, "parameter 'x': depends on 'y', which is no choice"),
+        (
+            {"x": Real(0, 1, when={"y": 1}), "y": (0, 1)},
+            "parameter 'x': depends on 'y', which is no choice",
+        ),
         (
             {"x": Real(0, 1, when={"y": 1}), "y": ["a", "b"]},
             "parameter 'x': depends on 1 of 'y', which has only 'a', 'b'",
@@ -249,7 +262,8 @@ def test_the_core_refuses_what_is_not_of_its_space():
 
 
 @pytest.mark.parametrize(
-    "module", ["swarmwood._space", "swarmwood._tuner", "swarmwood._search_cv", "swarmwood.optuna._samplers"]
+    "module",
+    ["swarmwood._space", "swarmwood._tuner", "swarmwood._search_cv", "swarmwood.optuna._samplers"],
 )
 def test_examples_of_docstrings_run(module):
     failed, tried = doctest.testmod(importlib.import_module(module))

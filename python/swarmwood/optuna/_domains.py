@@ -7,7 +7,12 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
 
 from swarmwood import _core
 from swarmwood._space import Configuration
@@ -25,7 +30,9 @@ class Domains:
     def __init__(self, distributions: Mapping[str, BaseDistribution]) -> None:
         self.distributions = dict(distributions)
         #: The text of a space file.
-        self.text = json.dumps({name: _described(one) for name, one in self.distributions.items()}, allow_nan=False)
+        self.text = json.dumps(
+            {name: _described(one) for name, one in self.distributions.items()}, allow_nan=False
+        )
         #: Tells spaces apart.
         self.print = hashlib.blake2b(self.text.encode(), digest_size=8).hexdigest()
 
@@ -81,7 +88,11 @@ def _decoded(one: BaseDistribution, value: Any) -> Any:
     if isinstance(one, CategoricalDistribution):
         return one.choices[int(value)]
     if isinstance(one, IntDistribution):
-        return one.low + one.step * value if _stepped(one) else min(max(round(value), one.low), one.high)
+        return (
+            one.low + one.step * value
+            if _stepped(one)
+            else min(max(round(value), one.low), one.high)
+        )
     if isinstance(one, FloatDistribution) and one.step is not None:
         return float(min(one.low + one.step * value, one.high))
     return float(value)

@@ -122,7 +122,9 @@ class History:
                     self._ended[record["turn"]] = turns[record["turn"]]
         return [turns[turn] for turn in takewhile(turns.__contains__, count())]
 
-    def _begin(self, number: int, asked: tuple[int, Configuration] | None, point: Configuration) -> None:
+    def _begin(
+        self, number: int, asked: tuple[int, Configuration] | None, point: Configuration
+    ) -> None:
         """Note the trial of a turn: one that the engine asked, or one that it adopts."""
         if asked is not None:
             self._open[number] = asked
@@ -137,7 +139,9 @@ class History:
         same = record.get("by") == self.by and record.get("space") == self.domains.print
         return same and record.get("number") == number
 
-    def _learn(self, trials: Trials, told: Iterable[int], opened: Iterable[int], lost: Iterable[int]) -> None:
+    def _learn(
+        self, trials: Trials, told: Iterable[int], opened: Iterable[int], lost: Iterable[int]
+    ) -> None:
         """Tell the engine what is new: what ended, what others are trying, and who is taken for dead."""
         for number in told:
             if number in trials and number not in self._told and trials[number].state.is_finished():
@@ -169,13 +173,17 @@ class History:
                 self._adopt(point, loss)
         else:
             self._adopt(point, loss)
-        self._running = {key: number for key, number in self._running.items() if number != trial.number}
+        self._running = {
+            key: number for key, number in self._running.items() if number != trial.number
+        }
         if point is not None:
             key = key_of(point)
             if self._losses.get(key) is None:
                 self._losses[key] = loss
 
-    def _adopt(self, point: Configuration | None, loss: float | None, is_open: bool = False) -> None:
+    def _adopt(
+        self, point: Configuration | None, loss: float | None, is_open: bool = False
+    ) -> None:
         if point is not None:
             self._engine.adopt(point, loss, is_open)
 
@@ -193,7 +201,11 @@ class History:
     def _point_ahead(self, trial: FrozenTrial) -> Configuration | None:
         """Return the configuration of a trial that has not ended, as far as it is known."""
         record = record_of(trial)
-        if record is not None and record.get("space") == self.domains.print and record.get("point") is not None:
+        if (
+            record is not None
+            and record.get("space") == self.domains.print
+            and record.get("point") is not None
+        ):
             point: Configuration = record["point"]
             return point
         values = {**trial.system_attrs.get("fixed_params", {}), **trial.params}
@@ -207,7 +219,11 @@ class History:
 
     def next(self, trials: Trials, number: int) -> tuple[Configuration, Record]:
         """Return the configuration of a new trial and the record to keep of it."""
-        told = [one for one, trial in trials.items() if one not in self._told and trial.state.is_finished()]
+        told = [
+            one
+            for one, trial in trials.items()
+            if one not in self._told and trial.state.is_finished()
+        ]
         opened = [
             one
             for one, trial in trials.items()
@@ -229,7 +245,13 @@ class History:
         point = asked[1] if asked is not None else self._anything(trials, number)
         turn = len(self._turns)
         self._begin(number, asked, point)
-        record = {"by": self.by, "space": self.domains.print, "number": number, "turn": turn, "point": point}
+        record = {
+            "by": self.by,
+            "space": self.domains.print,
+            "number": number,
+            "turn": turn,
+            "point": point,
+        }
         return point, {**record, "told": _ranges(told), "open": _ranges(opened), "lost": lost}
 
     def _ask(self) -> tuple[int, Configuration] | None:
@@ -259,7 +281,11 @@ class History:
         """Return a random configuration, a new one if there are any."""
         engine = self.domains.engine("random", mixed(self._seed, number))
         for trial in trials.values():
-            point = self.domains.encode(trial.params) if trial.state.is_finished() else self._point_ahead(trial)
+            point = (
+                self.domains.encode(trial.params)
+                if trial.state.is_finished()
+                else self._point_ahead(trial)
+            )
             if point is not None and trial.number != number:
                 engine.adopt(point, None, True)
         asked = engine.ask(1) or self.domains.engine("random", mixed(self._seed, number)).ask(1)

@@ -7,7 +7,12 @@ import os
 from typing import Any
 
 import optuna
-from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
@@ -17,7 +22,9 @@ from swarmwood import _core
 STATES = {"complete": TrialState.COMPLETE, "pruned": TrialState.PRUNED, "failed": TrialState.FAIL}
 
 
-def load_study(journal: str | os.PathLike[str], *, storage: Any = None, study_name: str | None = None) -> optuna.Study:
+def load_study(
+    journal: str | os.PathLike[str], *, storage: Any = None, study_name: str | None = None
+) -> optuna.Study:
     """Return the study of a journal, written by `swarmwood tune --study`, as a new study of Optuna.
 
     Parameters
@@ -62,6 +69,8 @@ def _trial(one: dict[str, Any], distributions: dict[str, BaseDistribution]) -> F
         value=one["value"] if state != TrialState.FAIL else None,
         params=one["params"],
         distributions={name: distributions[name] for name in one["params"]},
-        intermediate_values=dict(enumerate(one["fold_values"])) if len(one["fold_values"]) > 1 else None,
+        intermediate_values=dict(enumerate(one["fold_values"]))
+        if len(one["fold_values"]) > 1
+        else None,
         user_attrs=attributes,
     )

@@ -55,7 +55,9 @@ class _Common:
             self._seen.add(number)
             theirs = trial.distributions
             common = theirs if self._space is None else self._space
-            self._space = {name: common[name] for name in sorted(common) if theirs.get(name) == common[name]}
+            self._space = {
+                name: common[name] for name in sorted(common) if theirs.get(name) == common[name]
+            }
         return self._space or {}
 
 
@@ -129,7 +131,9 @@ class EngineSampler(BaseSampler):
             else:
                 self._write(study, trial, {"alone": self._seed_of(study)})
 
-    def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
+    def infer_relative_search_space(
+        self, study: Study, trial: FrozenTrial
+    ) -> dict[str, BaseDistribution]:
         """Return the parameters whose values are chosen together."""
         decided = self._decided.get(trial._trial_id)
         if decided is not None:
@@ -148,20 +152,28 @@ class EngineSampler(BaseSampler):
         if not search_space:
             return {}
         decided = self._decided.get(trial._trial_id)
-        if decided is None or any(decided.distributions.get(name) != one for name, one in search_space.items()):
+        if decided is None or any(
+            decided.distributions.get(name) != one for name, one in search_space.items()
+        ):
             trials = self._when_known(study, trial)
             with self._lock:
                 decided = self._decide(study, trial, trials, dict(search_space))
         return {name: decided.params[name] for name in search_space}
 
     def sample_independent(
-        self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
+        self,
+        study: Study,
+        trial: FrozenTrial,
+        param_name: str,
+        param_distribution: BaseDistribution,
     ) -> Any:
         """Return a random value that follows from the seed, the number of the trial and the name."""
         self._refuse_many(study)
         return alone(self._seed_of(study), trial.number, param_name, param_distribution)
 
-    def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
+    def after_trial(
+        self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None
+    ) -> None:
         """Forget what is in the storage from now on."""
         self._decided.pop(trial._trial_id, None)
 
@@ -186,7 +198,9 @@ class EngineSampler(BaseSampler):
             self._seeds[of] = storage.get_study_system_attrs(at)[SEED]
         return self._seeds[of]
 
-    def _inferred(self, study: Study, trials: Mapping[int, FrozenTrial]) -> dict[str, BaseDistribution]:
+    def _inferred(
+        self, study: Study, trials: Mapping[int, FrozenTrial]
+    ) -> dict[str, BaseDistribution]:
         """Return what is searched: what was given, or what all completed trials have in common."""
         space = self._given
         if space is None:
@@ -206,7 +220,11 @@ class EngineSampler(BaseSampler):
         others: set[int] = set()
         while True:
             trials = {one.number: one for one in study.get_trials(deepcopy=False)}
-            running = [one for one in trials.values() if one.state == TrialState.RUNNING and one.number < trial.number]
+            running = [
+                one
+                for one in trials.values()
+                if one.state == TrialState.RUNNING and one.number < trial.number
+            ]
             awaited = [one for one in running if one.number not in others and _is_beginning(one)]
             if not awaited or time.monotonic() - started > LONGEST_WAIT:
                 return trials
@@ -254,7 +272,9 @@ def _is_beginning(trial: FrozenTrial) -> bool:
     """Say whether a running trial has begun just now and will have a configuration any moment."""
     if is_given(trial) or record_of(trial) is not None or trial.datetime_start is None:
         return False
-    return datetime.now(trial.datetime_start.tzinfo) - trial.datetime_start < timedelta(seconds=LONGEST_WAIT)
+    return datetime.now(trial.datetime_start.tzinfo) - trial.datetime_start < timedelta(
+        seconds=LONGEST_WAIT
+    )
 
 
 class SchemataSampler(EngineSampler):
@@ -274,7 +294,9 @@ class SchemataSampler(EngineSampler):
     True
     """
 
-    def __init__(self, *, seed: int | None = None, search_space: Mapping[str, BaseDistribution] | None = None) -> None:
+    def __init__(
+        self, *, seed: int | None = None, search_space: Mapping[str, BaseDistribution] | None = None
+    ) -> None:
         super().__init__("schemata", seed=seed, search_space=search_space)
 
 
@@ -296,5 +318,7 @@ class SwarmSampler(EngineSampler):
     True
     """
 
-    def __init__(self, *, seed: int | None = None, search_space: Mapping[str, BaseDistribution] | None = None) -> None:
+    def __init__(
+        self, *, seed: int | None = None, search_space: Mapping[str, BaseDistribution] | None = None
+    ) -> None:
         super().__init__("pso", seed=seed, search_space=search_space)

@@ -26,7 +26,13 @@ from swarmwood.plot._map import decision_map
 from swarmwood.plot._model import importance, learning_curve
 from swarmwood.plot._search import coefficients, convergence, diversity, search
 from swarmwood.plot._tree import tree
-from swarmwood.plot._tuning import tuning_history, tuning_importance, tuning_parallel, tuning_slice, tuning_slices
+from swarmwood.plot._tuning import (
+    tuning_history,
+    tuning_importance,
+    tuning_parallel,
+    tuning_slice,
+    tuning_slices,
+)
 
 del matplotlib
 

@@ -74,7 +74,9 @@ def _several(value: Any, single: type | tuple[type, ...]) -> list[Any]:
     return list(value)
 
 
-def on_one_line(runs: Sequence[tuple[NDArray[Any], NDArray[Any]]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def on_one_line(
+    runs: Sequence[tuple[NDArray[Any], NDArray[Any]]],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the places where any run says something, and what each run holds there, a row a run.
 
     A run holds what it said last, to the end of the longest; before its first word it holds nothing.
@@ -87,7 +89,9 @@ def on_one_line(runs: Sequence[tuple[NDArray[Any], NDArray[Any]]]) -> tuple[NDAr
     return places, held
 
 
-def band_of(held: NDArray[np.float64], band: str | None) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+def band_of(
+    held: NDArray[np.float64], band: str | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
     """Return the lower and upper edge of what runs hold, where all of them hold something."""
     if band is None or len(held) < 2:
         return None
@@ -100,7 +104,11 @@ def band_of(held: NDArray[np.float64], band: str | None) -> tuple[NDArray[np.flo
 
 
 def draw_runs(
-    ax: Axes, runs: Sequence[tuple[NDArray[Any], NDArray[Any]]], name: str, ink: str, band: str | None
+    ax: Axes,
+    runs: Sequence[tuple[NDArray[Any], NDArray[Any]]],
+    name: str,
+    ink: str,
+    band: str | None,
 ) -> None:
     """Draw the mean of some runs and, if there are several, how far they lie apart."""
     places, held = on_one_line(runs)
@@ -108,6 +116,13 @@ def draw_runs(
     common = ~np.isnan(held).any(axis=0)
     places, held = places[common], held[:, common]
     edges = band_of(held, band)
-    ax.plot(places, held.mean(axis=0), drawstyle="steps-post", color=ink, linewidth=1.8, label=name or None)
+    ax.plot(
+        places,
+        held.mean(axis=0),
+        drawstyle="steps-post",
+        color=ink,
+        linewidth=1.8,
+        label=name or None,
+    )
     if edges is not None:
         ax.fill_between(places, *edges, step="post", color=ink, alpha=0.18, linewidth=0)

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from swarmwood import _core
 from swarmwood._single import SingleTree
-from swarmwood._table import checked, spelled, table_of
+from swarmwood._table import category_text, table_of, validated
 from swarmwood.plot._ink import INK, MARKERS, SCALE, axes, colour
 
 #: Rows that are drawn at most; more hide the areas below them.
@@ -91,12 +91,12 @@ def decision_map(
     ('petal length (cm)', 'petal width (cm)')
     """
     check_is_fitted(model, "_model")
-    names = model._names()
+    names = model._feature_names()
     if (X is None) and (y is not None):
         raise ValueError("y: needs the rows X that it belongs to")
     table = None
     if X is not None:
-        X = checked(model, X, reset=False)
+        X = validated(model, X, reset=False)
         mask = np.array([levels is not None for _, levels in model._model.features], dtype=bool)
         table = table_of(X, names, mask)
     pair = _pair(model, names, features)
@@ -104,7 +104,7 @@ def decision_map(
     held = _held(model, names, pair, at or {}, table)
     ax = axes(ax, (6.4, 5.0))
     said = _said(model, (across, up), held)
-    target = None if y is None else model._later(X, y)
+    target = None if y is None else model._encode_validation(X, y)
     if model._model.classes:
         _draw_classes(ax, model, (across, up), said, target)
     else:
@@ -121,7 +121,9 @@ def decision_map(
     ax.set_xlim(across.edges[0], across.edges[-1])
     ax.set_ylim(up.edges[0], up.edges[-1])
     if held:
-        told = ", ".join(f"{names[feature]} = {_word(value)}" for feature, value in sorted(held.items()))
+        told = ", ".join(
+            f"{names[feature]} = {_word(value)}" for feature, value in sorted(held.items())
+        )
         ax.set_title(_lines(f"where {told}"), fontsize="small", color="#555555", parse_math=False)
     return ax
 
@@ -145,16 +147,23 @@ def _lines(text: str, most: int = 78) -> str:
 def _position(names: list[str], feature: str | int, what: str) -> int:
     if isinstance(feature, str):
         if feature not in names:
-            raise ValueError(f"{what}: the model has no feature {feature!r}; it has {', '.join(names[:20])}")
+            raise ValueError(
+                f"{what}: the model has no feature {feature!r}; it has {', '.join(names[:20])}"
+            )
         return names.index(feature)
     if not 0 <= feature < len(names):
-        raise ValueError(f"{what}: there is no feature {feature} among {len(names)}, counted from 0")
+        raise ValueError(
+            f"{what}: there is no feature {feature} among {len(names)}, counted from 0"
+        )
     return int(feature)
 
 
 def _used(model: Any) -> list[int]:
     """Return the features that the model asks for, the most important first."""
-    found = [(gain, splits, feature) for feature, (gain, _, splits) in enumerate(model._model.importances())]
+    found = [
+        (gain, splits, feature)
+        for feature, (gain, _, splits) in enumerate(model._model.importances())
+    ]
     return [feature for _, splits, feature in sorted(found, key=lambda one: -one[0]) if splits]
 
 
@@ -165,13 +174,17 @@ def _pair(model: Any, names: list[str], features: Sequence[str | int] | None) ->
         used = _used(model)
         if len(used) < 2:
             told = f"only for {names[used[0]]!r}" if used else "for nothing"
-            raise ValueError(f"features: the model asks {told}, and a map has two sides; name two features")
+            raise ValueError(
+                f"features: the model asks {told}, and a map has two sides; name two features"
+            )
         return used[0], used[1]
     if isinstance(features, str) or len(features) != 2:
         raise ValueError(f"features: two names or positions are wanted, not {features!r}")
     first, second = (_position(names, feature, "features") for feature in features)
     if first == second:
-        raise ValueError(f"features: the map needs two different ones, and was given {names[first]!r} twice")
+        raise ValueError(
+            f"features: the map needs two different ones, and was given {names[first]!r} twice"
+        )
     return first, second
 
 
@@ -182,7 +195,9 @@ def _column(table: _core.Table, feature: int, levels: list[str] | None) -> NDArr
     if levels is None or texts is None:
         return values
     place = {level: at for at, level in enumerate(levels)}
-    known = np.array([place.get(text, np.nan) if text is not None else np.nan for text in texts] + [np.nan])
+    known = np.array(
+        [place.get(text, np.nan) if text is not None else np.nan for text in texts] + [np.nan]
+    )
     return known[np.where(np.isnan(values), len(texts), values).astype(int)]
 
 
@@ -191,9 +206,20 @@ def _axis(model: Any, names: list[str], feature: int, table: _core.Table | None)
     rows = None if table is None else _column(table, feature, levels)
     if levels is not None:
         places = np.arange(len(levels), dtype=np.float64)
-        return Axis(feature, names[feature], levels, np.append(places, float(len(levels))) - 0.5, places, rows)
-    asked = [node[4] for node in model._model.nodes() if node[3] == feature]
-    cuts: NDArray[np.float64] = np.unique(np.array([cut for cut in asked if cut is not None], dtype=np.float64))
+        return Axis(
+            feature,
+            names[feature],
+            levels,
+            np.append(places, float(len(levels))) - 0.5,
+            places,
+            rows,
+        )
+    thresholds = [
+        node["threshold"] for node in model._model.nodes() if node["feature"] == feature
+    ]
+    cuts: NDArray[np.float64] = np.unique(
+        np.array([cut for cut in thresholds if cut is not None], dtype=np.float64)
+    )
     seen = cuts if rows is None else np.concatenate([cuts, rows[np.isfinite(rows)]])
     low, high = (seen.min(), seen.max()) if len(seen) else (0.0, 1.0)
     share = 0.04 if rows is not None else 0.18
@@ -204,7 +230,11 @@ def _axis(model: Any, names: list[str], feature: int, table: _core.Table | None)
 
 
 def _held(
-    model: Any, names: list[str], pair: tuple[int, int], at: Mapping[str, Any], table: _core.Table | None
+    model: Any,
+    names: list[str],
+    pair: tuple[int, int],
+    at: Mapping[str, Any],
+    table: _core.Table | None,
 ) -> dict[int, float | str | None]:
     """Return the values of the features that the model asks for beside the two."""
     held: dict[int, float | str | None] = {}
@@ -213,9 +243,13 @@ def _held(
         levels = model._model.features[feature][1]
         if feature in pair:
             raise ValueError(f"at: {name!r} is a side of the map and cannot be held fast")
-        if value is not None and levels is not None and spelled(value) not in levels:
-            raise ValueError(f"at: {name!r} has no level {value!r}; it has {', '.join(levels[:20])}")
-        held[feature] = None if value is None else spelled(value) if levels is not None else float(value)
+        if value is not None and levels is not None and category_text(value) not in levels:
+            raise ValueError(
+                f"at: {name!r} has no level {value!r}; it has {', '.join(levels[:20])}"
+            )
+        held[feature] = (
+            None if value is None else category_text(value) if levels is not None else float(value)
+        )
     for feature in _used(model):
         if feature in pair or feature in held:
             continue
@@ -234,10 +268,14 @@ def _held(
     return held
 
 
-def _said(model: Any, pair: tuple[Axis, Axis], held: dict[int, float | str | None]) -> NDArray[np.float64]:
+def _said(
+    model: Any, pair: tuple[Axis, Axis], held: dict[int, float | str | None]
+) -> NDArray[np.float64]:
     """Return what the model says in every cell, a line a cell up; numbers of classes where there are classes."""
     across, up = pair
-    grid = dict(zip((across.feature, up.feature), np.meshgrid(across.values, up.values), strict=True))
+    grid = dict(
+        zip((across.feature, up.feature), np.meshgrid(across.values, up.values), strict=True)
+    )
     cells = len(across.values) * len(up.values)
     table = _core.Table(cells)
     for feature, (name, levels) in enumerate(model._model.features):
@@ -247,7 +285,9 @@ def _said(model: Any, pair: tuple[Axis, Axis], held: dict[int, float | str | Non
         elif value is None:
             column = np.full(cells, -1.0 if levels is not None else np.nan)
         else:
-            column = np.full(cells, levels.index(str(value)) if levels is not None else float(value))
+            column = np.full(
+                cells, levels.index(str(value)) if levels is not None else float(value)
+            )
         if levels is None:
             table.add_numbers(name, column)
         else:
@@ -258,12 +298,18 @@ def _said(model: Any, pair: tuple[Axis, Axis], held: dict[int, float | str | Non
     return said.astype(np.float64).reshape(len(up.values), len(across.values))
 
 
-def _spots(pair: tuple[Axis, Axis], target: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+def _spots(
+    pair: tuple[Axis, Axis], target: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return where rows stand and what they are; rows of a level are spread over its cell, the same way every time."""
     places = []
     for axis, seed in zip(pair, (1, 2), strict=True):
         assert axis.rows is not None
-        spread = np.random.default_rng(seed).uniform(-0.3, 0.3, len(axis.rows)) if axis.levels is not None else 0.0
+        spread = (
+            np.random.default_rng(seed).uniform(-0.3, 0.3, len(axis.rows))
+            if axis.levels is not None
+            else 0.0
+        )
         places.append(axis.rows + spread)
     kept = np.flatnonzero(np.isfinite(places[0]) & np.isfinite(places[1]))
     if len(kept) > MOST_ROWS:
@@ -272,13 +318,25 @@ def _spots(pair: tuple[Axis, Axis], target: NDArray[Any]) -> tuple[NDArray[Any],
 
 
 def _draw_classes(
-    ax: Axes, model: Any, pair: tuple[Axis, Axis], said: NDArray[np.float64], target: NDArray[Any] | None
+    ax: Axes,
+    model: Any,
+    pair: tuple[Axis, Axis],
+    said: NDArray[np.float64],
+    target: NDArray[Any] | None,
 ) -> None:
     across, up = pair
     classes = model._model.classes
     inks = np.array([to_rgb(colour(at)) for at in range(len(classes))])
     tints = ListedColormap((1.0 - TINT * (1.0 - inks)).tolist())
-    ax.pcolormesh(across.edges, up.edges, said, cmap=tints, vmin=-0.5, vmax=len(classes) - 0.5, rasterized=True)
+    ax.pcolormesh(
+        across.edges,
+        up.edges,
+        said,
+        cmap=tints,
+        vmin=-0.5,
+        vmax=len(classes) - 0.5,
+        rasterized=True,
+    )
     entries: list[Any] = []
     if target is None:
         shown = [at for at in range(len(classes)) if (said == at).any()]
@@ -289,48 +347,85 @@ def _draw_classes(
             own = kinds == at
             style: dict[str, Any] = {"marker": MARKERS[at % len(MARKERS)], "color": colour(at)}
             ax.scatter(x[own], y[own], s=20, edgecolors="white", linewidths=0.5, zorder=3, **style)
-            entries.append(Line2D([], [], linestyle="", markeredgecolor="white", label=name, **style))
+            entries.append(
+                Line2D([], [], linestyle="", markeredgecolor="white", label=name, **style)
+            )
     if entries:
         # Beside the map: inside it would hide rows.
         ax.legend(
-            handles=entries[:12], loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, title=model._model.target
+            handles=entries[:12],
+            loc="upper left",
+            bbox_to_anchor=(1.0, 1.0),
+            frameon=False,
+            title=model._model.target,
         )
 
 
-def _draw_numbers(ax: Axes, pair: tuple[Axis, Axis], said: NDArray[np.float64], target: NDArray[Any] | None) -> None:
+def _draw_numbers(
+    ax: Axes, pair: tuple[Axis, Axis], said: NDArray[np.float64], target: NDArray[Any] | None
+) -> None:
     across, up = pair
     spots = None if target is None else _spots(pair, target)
-    seen = said.ravel() if spots is None else np.concatenate([said.ravel(), np.quantile(spots[2], [0.01, 0.99])])
+    seen = (
+        said.ravel()
+        if spots is None
+        else np.concatenate([said.ravel(), np.quantile(spots[2], [0.01, 0.99])])
+    )
     scale = Normalize(float(seen.min()), float(seen.max()))
-    mesh = ax.pcolormesh(across.edges, up.edges, said, cmap=colormaps[SCALE], norm=scale, alpha=0.8, rasterized=True)
+    mesh = ax.pcolormesh(
+        across.edges, up.edges, said, cmap=colormaps[SCALE], norm=scale, alpha=0.8, rasterized=True
+    )
     if spots is not None:
         ax.scatter(
-            spots[0], spots[1], c=spots[2], s=20, cmap=SCALE, norm=scale, edgecolors="white", linewidths=0.5, zorder=3
+            spots[0],
+            spots[1],
+            c=spots[2],
+            s=20,
+            cmap=SCALE,
+            norm=scale,
+            edgecolors="white",
+            linewidths=0.5,
+            zorder=3,
         )
     figure = ax.get_figure()
     if figure is not None:
-        figure.colorbar(mesh, ax=ax, label="prediction" if spots is None else "prediction, and target of the rows")
+        figure.colorbar(
+            mesh,
+            ax=ax,
+            label="prediction" if spots is None else "prediction, and target of the rows",
+        )
 
 
 def _draw_rules(
-    ax: Axes, model: Any, pair: tuple[Axis, Axis], held: dict[int, float | str | None], *, always: bool
+    ax: Axes,
+    model: Any,
+    pair: tuple[Axis, Axis],
+    held: dict[int, float | str | None],
+    *,
+    always: bool,
 ) -> None:
     """Frame the area of every rule that the held values allow."""
-    names = model._names()
+    names = model._feature_names()
     if not isinstance(model, SingleTree):
-        raise ValueError("rules: only a single tree has rules; fit a SwarmTreeClassifier or SwarmTreeRegressor")
+        raise ValueError(
+            "rules: only a single tree has rules; fit a SwarmTreeClassifier or SwarmTreeRegressor"
+        )
     rules = model.rules_["rules"]
     if not always and not 2 <= len(rules) <= 9:
         return
     by_name = {names[feature]: value for feature, value in held.items()}
     for number, rule in enumerate(rules, start=1):
         conditions = {one["feature"]: one for one in rule["if"]}
-        others = [one for name, one in conditions.items() if name not in {axis.name for axis in pair}]
+        others = [
+            one for name, one in conditions.items() if name not in {axis.name for axis in pair}
+        ]
         if not all(_meets(by_name.get(one["feature"]), one) for one in others):
             continue
         for x, y in _boxes(pair, conditions):
             # A little inside, so that frames that touch can be told apart.
-            (left, right), (low, high) = (_inside(*span, axis) for span, axis in zip((x, y), pair, strict=True))
+            (left, right), (low, high) = (
+                _inside(*span, axis) for span, axis in zip((x, y), pair, strict=True)
+            )
             if right <= left or high <= low:
                 continue
             frame: dict[str, Any] = {
@@ -340,7 +435,9 @@ def _draw_rules(
                 "linestyle": (0, (4, 2)),
                 "zorder": 4,
             }
-            ax.add_patch(Rectangle((left, low), right - left, high - low, gid=f"rule {number}", **frame))
+            ax.add_patch(
+                Rectangle((left, low), right - left, high - low, gid=f"rule {number}", **frame)
+            )
             badge: dict[str, Any] = {
                 "boxstyle": "round,pad=0.2",
                 "facecolor": "white",
@@ -388,7 +485,11 @@ def _boxes(
         if condition is None:
             spans.append([(float(axis.edges[0]), float(axis.edges[-1]))])
         elif "levels" in condition and axis.levels is not None:
-            spans.append(_neighbours([at for at, level in enumerate(axis.levels) if level in condition["levels"]]))
+            spans.append(
+                _neighbours(
+                    [at for at, level in enumerate(axis.levels) if level in condition["levels"]]
+                )
+            )
         elif "at_most" in condition:
             low = axis.edges[0] if condition["above"] is None else condition["above"]
             high = axis.edges[-1] if condition["at_most"] is None else condition["at_most"]

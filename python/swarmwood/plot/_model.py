@@ -13,7 +13,11 @@ from swarmwood.plot._ink import INK, axes, colour, groups, legend, tidy, whole_s
 
 
 def importance(
-    models: Any, *, ax: Axes | None = None, importance_type: str | None = None, max_features: int | None = 20
+    models: Any,
+    *,
+    ax: Axes | None = None,
+    importance_type: str | None = None,
+    max_features: int | None = 20,
 ) -> Axes:
     """Draw which features matter, the most important on top.
 
@@ -42,12 +46,16 @@ def importance(
     >>> sorted(label.get_text() for label in ax.get_yticklabels())
     ['petal length (cm)', 'petal width (cm)']
     """
-    (found,) = groups(models if not isinstance(models, dict) else list(models.values()), Estimator).values()
+    (found,) = groups(
+        models if not isinstance(models, dict) else list(models.values()), Estimator
+    ).values()
     for model in found:
         check_is_fitted(model, "_model")
-    names = found[0]._names()
-    if any(model._names() != names for model in found):
-        raise ValueError("the models were fitted to different features, so their importances cannot be drawn together")
+    names = found[0]._feature_names()
+    if any(model._feature_names() != names for model in found):
+        raise ValueError(
+            "the models were fitted to different features, so their importances cannot be drawn together"
+        )
     kind = found[0].importance_type if importance_type is None else importance_type
     if kind not in IMPORTANCES:
         raise ValueError(f"importance_type: is {kind!r}, must be one of {', '.join(IMPORTANCES)}")
@@ -71,7 +79,9 @@ def importance(
 
 
 def _shares(model: Any, kind: str) -> Any:
-    values = np.array([one[IMPORTANCES[kind]] for one in model._model.importances()], dtype=np.float64)
+    values = np.array(
+        [one[IMPORTANCES[kind]] for one in model._model.importances()], dtype=np.float64
+    )
     total = values.sum()
     return values / total if total > 0 else values
 
@@ -115,12 +125,16 @@ def learning_curve(model: Any, *, ax: Axes | None = None) -> Axes:
     for at, (rows, metrics) in enumerate(told.items()):
         for metric, values in metrics.items():
             name = f"{rows.removesuffix('_0')}: {metric}"
-            rounds = model._rounds_told[rows]
+            rounds = model._evaluated_rounds[rows]
             # Stages of a run that follow each other count from one again; then their steps are counted through.
             rounds = rounds if (np.diff(rounds) > 0).all() else np.arange(1, len(values) + 1)
             ax.plot(rounds, values, color=colour(at), linewidth=1.8, label=name)
-    if "validation_0" in told and model.best_iteration_ < max(len(one) for one in told["validation_0"].values()):
-        ax.axvline(model.best_iteration_, color=INK, linestyle=":", linewidth=1.2, label="best round")
+    if "validation_0" in told and model.best_iteration_ < max(
+        len(one) for one in told["validation_0"].values()
+    ):
+        ax.axvline(
+            model.best_iteration_, color=INK, linestyle=":", linewidth=1.2, label="best round"
+        )
     ax.set_xlabel("round")
     whole_steps(ax)
     tidy(ax)

@@ -17,7 +17,11 @@ from swarmwood.plot._ink import GREY, axes, colour, draw_runs, groups, legend, t
 BETWEEN = ("boosting", "comparing")
 
 #: What the coefficients are called in the papers.
-SIGNS = {"factor": "evolutionary factor f", "alpha": r"own best, $\alpha$", "beta": r"global best, $\beta$"}
+SIGNS = {
+    "factor": "evolutionary factor f",
+    "alpha": r"own best, $\alpha$",
+    "beta": r"global best, $\beta$",
+}
 
 
 def convergence(
@@ -70,7 +74,8 @@ def convergence(
         told = [final(model) for model in runs]
         measures |= {str(history["measure"][-1]) for history in told}
         points = [
-            (_column(model, one, against), _column(model, one, value)) for model, one in zip(runs, told, strict=True)
+            (_column(model, one, against), _column(model, one, value))
+            for model, one in zip(runs, told, strict=True)
         ]
         if value == "best":
             points = [(x, _best_so_far(y)) for x, y in points]
@@ -84,7 +89,9 @@ def convergence(
     ax.set_xlabel({"step": _unit(told), "elapsed": "seconds"}.get(against, against))
     measure = " or ".join(sorted(measures))
     ax.set_ylabel(
-        {"best": f"best {measure}", "mean": f"mean {measure}", "gain": "gain over greedy, %"}.get(value, value)
+        {"best": f"best {measure}", "mean": f"mean {measure}", "gain": "gain over greedy, %"}.get(
+            value, value
+        )
     )
     if against != "elapsed":
         whole_steps(ax)
@@ -93,7 +100,9 @@ def convergence(
     return ax
 
 
-def diversity(models: Any, *, ax: Axes | None = None, against: str = "step", band: str | None = "std") -> Axes:
+def diversity(
+    models: Any, *, ax: Axes | None = None, against: str = "step", band: str | None = "std"
+) -> Axes:
     """Draw how far the particles of a swarm differ: the mean number of places where two of them do.
 
     Parameters
@@ -116,7 +125,10 @@ def diversity(models: Any, *, ax: Axes | None = None, against: str = "step", ban
     ax = axes(ax)
     for at, (name, runs) in enumerate(found.items()):
         told = [_telling(model, "diversity") for model in runs]
-        points = [(_column(model, one, against), one["diversity"]) for model, one in zip(runs, told, strict=True)]
+        points = [
+            (_column(model, one, against), one["diversity"])
+            for model, one in zip(runs, told, strict=True)
+        ]
         draw_runs(ax, points, name, colour(at), band)
     ax.set_xlabel({"step": _unit(told), "elapsed": "seconds"}.get(against, against))
     ax.set_ylabel("places that differ")
@@ -156,7 +168,14 @@ def coefficients(model: Any, *, ax: Axes | None = None, against: str = "step") -
         if name in drawn:
             # The two pulls are often the same: dashes let the one below be seen.
             style = "--" if name == "beta" else "-"
-            ax.plot(x, history[name], color=colour(at), linewidth=1.8, linestyle=style, label=SIGNS[name])
+            ax.plot(
+                x,
+                history[name],
+                color=colour(at),
+                linewidth=1.8,
+                linestyle=style,
+                label=SIGNS[name],
+            )
     ax.set_xlabel({"step": _unit([history]), "elapsed": "seconds"}.get(against, against))
     ax.set_ylabel("coefficients")
     ax.set_ylim(-0.03, 1.03)
@@ -186,12 +205,18 @@ def search(model: Any, *, against: str = "step") -> Figure:
     driven = any(name in history for name in SIGNS)
     heights = [1.6] + [1.0] * (swarm + driven)
     figure = Figure(figsize=(6.4, 2.0 * sum(heights)), layout="constrained")
-    parts = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0].tolist()
+    parts = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[
+        :, 0
+    ].tolist()
     convergence(model, ax=parts[0], against=against)
     if "mean" in history:
         ink = {"color": colour(1), "linewidth": 1.2, "alpha": 0.9}
         parts[0].plot(
-            _column(model, history, against), history["mean"], label="mean of the candidates", zorder=1, **ink
+            _column(model, history, against),
+            history["mean"],
+            label="mean of the candidates",
+            zorder=1,
+            **ink,
         )
         parts[0].legend(frameon=False)
     if swarm:
@@ -258,7 +283,9 @@ def _column(model: Any, history: dict[str, NDArray[Any]], name: str) -> NDArray[
 
 def _best_so_far(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the best up to each step: fits that were begun one after the other may each begin high again."""
-    return np.minimum.accumulate(values) if values[-1] <= values[0] else np.maximum.accumulate(values)
+    return (
+        np.minimum.accumulate(values) if values[-1] <= values[0] else np.maximum.accumulate(values)
+    )
 
 
 def _greedy(history: dict[str, NDArray[Any]]) -> float:
@@ -268,7 +295,12 @@ def _greedy(history: dict[str, NDArray[Any]]) -> float:
 
 
 def _unit(told: list[dict[str, NDArray[Any]]]) -> str:
-    units = {"swarm": "iteration", "descents": "descent", "sweeps": "sweep", "pairs": "sweep, then pair"}
+    units = {
+        "swarm": "iteration",
+        "descents": "descent",
+        "sweeps": "sweep",
+        "pairs": "sweep, then pair",
+    }
     return units.get(str(told[-1]["stage"][-1]), "step")
 
 

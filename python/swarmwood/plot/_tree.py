@@ -53,7 +53,9 @@ class Shown:
         """Share the rows out to the leaves; they count alike where nothing is known of them."""
         covers = np.array([cover for _, _, cover in self.leaves])
         self.known = bool(covers.sum() > 0)
-        self.shares = covers / covers.sum() if self.known else np.full(len(covers), 1.0 / len(covers))
+        self.shares = (
+            covers / covers.sum() if self.known else np.full(len(covers), 1.0 / len(covers))
+        )
 
     def below(self, at: int) -> list[int]:
         """Return the leaves below a place, from the top of the picture down."""
@@ -113,17 +115,24 @@ def _shown(model: Any, tree: int | None) -> Shown:
         kind = "leaf" if len(leaves) == 1 else "leaves"
         told = f", {rows} training rows" if rows else ""
         return Shown(
-            nodes, leaves, model._names(), core.classes, f"Tree for {core.target}: {len(leaves)} {kind}{told}", rows
+            nodes,
+            leaves,
+            model._feature_names(),
+            core.classes,
+            f"Tree for {core.target}: {len(leaves)} {kind}{told}",
+            rows,
         )
     title = f"Tree {tree or 0} of {core.trees}"
     if output is not None and core.outputs > 1:
         title += f", for the score of {core.classes[output]}"
-    return Shown(nodes, leaves, model._names(), [], title, rows)
+    return Shown(nodes, leaves, model._feature_names(), [], title, rows)
 
 
 def _width(text: str, size: float) -> float:
     """Return how wide a text is, in inches."""
-    return float(TextPath((0, 0), text, size=size).get_extents().width) / 72.0 if text.strip() else 0.0
+    return (
+        float(TextPath((0, 0), text, size=size).get_extents().width) / 72.0 if text.strip() else 0.0
+    )
 
 
 def _fit(text: str, size: float, most: float) -> str:
@@ -155,7 +164,9 @@ class _Drawing:
         for node in reversed(order):
             self.node_y[node] = np.mean([self._y(child) for child in shown.nodes[node][4]])
         self.labels = [_fit(shown.names[node[0]], NAME, 2.2) for node in shown.nodes]
-        self.edges = [(_fit(left, EDGE, 1.5), _fit(right, EDGE, 1.5)) for _, left, right, _, _ in shown.nodes]
+        self.edges = [
+            (_fit(left, EDGE, 1.5), _fit(right, EDGE, 1.5)) for _, left, right, _, _ in shown.nodes
+        ]
         self._columns()
         self._answers()
 
@@ -218,7 +229,13 @@ class _Drawing:
             note = "? marks the way of missing values"
             if self.shown.known:
                 note += "; lines are as thick as their share of the rows"
-            self._text(MARGIN, self.height - MARGIN, _fit(note, 7.5, self.width - 2 * MARGIN), 7.5, color="#777777")
+            self._text(
+                MARGIN,
+                self.height - MARGIN,
+                _fit(note, 7.5, self.width - 2 * MARGIN),
+                7.5,
+                color="#777777",
+            )
         return ax
 
     def _text(self, x: float, y: float, text: str, size: float, **how: Any) -> Any:
@@ -245,7 +262,9 @@ class _Drawing:
     def _legend(self) -> None:
         for x, line, at, name in self._legend_lines():
             y = MARGIN + 0.24 * line + 0.08
-            self.ax.add_patch(Rectangle((x, y - 0.06), 0.12, 0.12, facecolor=colour(at), linewidth=0))
+            self.ax.add_patch(
+                Rectangle((x, y - 0.06), 0.12, 0.12, facecolor=colour(at), linewidth=0)
+            )
             self._text(x + 0.18, y, name, NAME)
 
     def _draw_edges(self, node: int) -> None:
@@ -256,20 +275,28 @@ class _Drawing:
             is_leaf = child >= len(self.shown.nodes)
             end_x = self.leaf_x - 0.05 if is_leaf else self.left[self.depth[child]]
             end_y = self.top + self._y(child)
-            share = float(self.shown.shares[self.shown.below(child)].sum()) if self.shown.known else 0.1
+            share = (
+                float(self.shown.shares[self.shown.below(child)].sum()) if self.shown.known else 0.1
+            )
             middle, bend = x + CURVE / 2, x + CURVE
             points = [(x, y), (middle, y), (middle, end_y), (bend, end_y), (end_x, end_y)]
             codes = [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4, Path.LINETO]
             thick = (0.8 + 5.0 * share) * self.scale
             curve = PathPatch(
-                Path(points, codes), facecolor="none", edgecolor="#c3cad3", linewidth=thick, capstyle="butt"
+                Path(points, codes),
+                facecolor="none",
+                edgecolor="#c3cad3",
+                linewidth=thick,
+                capstyle="butt",
             )
             self.ax.add_patch(curve)
             label = self.edges[node][right] + (" ?" if bool(right) == missing_right else "")
             above = end_y - thick / self.scale / 72 / 2 - 0.035
             text = self._text(bend + 0.03, above, label, EDGE, va="baseline")
             # White around the letters keeps them clear of thick lines.
-            text.set_path_effects([effects.withStroke(linewidth=2 * self.scale, foreground="white")])
+            text.set_path_effects(
+                [effects.withStroke(linewidth=2 * self.scale, foreground="white")]
+            )
 
     def _draw_node(self, node: int) -> None:
         level = self.depth[node]
@@ -306,15 +333,23 @@ class _Drawing:
         if chances:
             start = x
             for at, chance in enumerate(chances):
-                bar = Rectangle((start, y - high / 2), BAR * chance, high, facecolor=colour(at), linewidth=0)
+                bar = Rectangle(
+                    (start, y - high / 2), BAR * chance, high, facecolor=colour(at), linewidth=0
+                )
                 self.ax.add_patch(bar)
                 start += BAR * chance
         else:
             low, top = self.range
             part = (value - low) / (top - low) if top > low else 0.5
-            self.ax.add_patch(Rectangle((x, y - high / 2), BAR, high, facecolor="#edf0f4", linewidth=0))
+            self.ax.add_patch(
+                Rectangle((x, y - high / 2), BAR, high, facecolor="#edf0f4", linewidth=0)
+            )
             ink = colormaps["Blues"](0.35 + 0.6 * part)
-            self.ax.add_patch(Rectangle((x, y - high / 2), max(BAR * part, 0.02), high, facecolor=ink, linewidth=0))
+            self.ax.add_patch(
+                Rectangle(
+                    (x, y - high / 2), max(BAR * part, 0.02), high, facecolor=ink, linewidth=0
+                )
+            )
         right = x + BAR + 0.12
         self._text(right, y, self.said[leaf], NAME, weight="bold")
         right += self.said_width
@@ -329,4 +364,8 @@ class _Drawing:
 
 def _percent(share: float) -> str:
     """Return a share in per cent; what is not all must not look like it."""
-    return f"{share:.0%}" if share in (0.0, 1.0) or 0.01 <= share <= 0.99 else f"{min(share, 0.999):.1%}"
+    return (
+        f"{share:.0%}"
+        if share in (0.0, 1.0) or 0.01 <= share <= 0.99
+        else f"{min(share, 0.999):.1%}"
+    )

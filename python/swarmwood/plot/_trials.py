@@ -79,7 +79,9 @@ class Trials:
         columns = []
         for one in self.parameters:
             numbers = one.numbers()
-            columns.append(([None if math.isnan(value) else float(value) for value in numbers], one.labels))
+            columns.append(
+                ([None if math.isnan(value) else float(value) for value in numbers], one.labels)
+            )
         found = _core.parameter_importances(columns, self.losses().tolist())
         return [(one.name, value) for one, value in zip(self.parameters, found, strict=True)]
 
@@ -96,7 +98,9 @@ def trials_of(study: Any, maximize: bool | None = None, metric: str | None = Non
     if hasattr(study, "cv_results_"):
         return _of_search(study, metric)
     if isinstance(study, Sequence) and all(_is_pair(one) for one in study):
-        return _made([(dict(one[0]), float(one[1]), True) for one in study], {}, bool(maximize), "value")
+        return _made(
+            [(dict(one[0]), float(one[1]), True) for one in study], {}, bool(maximize), "value"
+        )
     raise ValueError(
         "the trials of a tuning are wanted: the path of a study, a fitted search with cv_results_, or a list of pairs"
         f" (parameters, value), not {type(study).__name__}"
@@ -106,7 +110,9 @@ def trials_of(study: Any, maximize: bool | None = None, metric: str | None = Non
 def is_study(thing: Any) -> bool:
     """Whether this is one study and no list of them."""
     one = isinstance(thing, (str, os.PathLike)) or hasattr(thing, "cv_results_")
-    return one or (isinstance(thing, Sequence) and bool(thing) and all(_is_pair(item) for item in thing))
+    return one or (
+        isinstance(thing, Sequence) and bool(thing) and all(_is_pair(item) for item in thing)
+    )
 
 
 def _is_pair(thing: Any) -> bool:
@@ -134,10 +140,13 @@ def _of_search(search: Any, metric: str | None) -> Trials:
         metric = refit if isinstance(refit, str) else "score"
     column = f"mean_test_{metric}"
     if column not in results:
-        known = [name.removeprefix("mean_test_") for name in results if name.startswith("mean_test_")]
+        known = [
+            name.removeprefix("mean_test_") for name in results if name.startswith("mean_test_")
+        ]
         raise ValueError(f"metric: the search has no {metric!r}; it has {', '.join(known)}")
     told = [
-        (dict(values), float(score), True) for values, score in zip(results["params"], results[column], strict=True)
+        (dict(values), float(score), True)
+        for values, score in zip(results["params"], results[column], strict=True)
     ]
     return _made(told, {}, True, metric)
 
@@ -167,7 +176,8 @@ def _guessed(values: list[Any]) -> tuple[bool, bool]:
     """Return whether values are labels, and whether their ratios count: they span more than two powers of ten."""
     known = [value for value in values if value is not None]
     if not known or not all(
-        isinstance(value, (int, float, np.number)) and not isinstance(value, bool) for value in known
+        isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+        for value in known
     ):
         return True, False
     low, high = float(min(known)), float(max(known))

@@ -15,7 +15,18 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator
 from numpy.typing import NDArray
 
-from swarmwood.plot._ink import COLOURS, GREY, INK, SCALE, axes, colour, draw_runs, legend, tidy, whole_steps
+from swarmwood.plot._ink import (
+    COLOURS,
+    GREY,
+    INK,
+    SCALE,
+    axes,
+    colour,
+    draw_runs,
+    legend,
+    tidy,
+    whole_steps,
+)
 from swarmwood.plot._trials import Parameter, Trials, is_study, trials_of
 
 #: What one trial looks like.
@@ -61,7 +72,9 @@ def tuning_history(
     """
     named = dict(studies) if isinstance(studies, dict) else {"": studies}
     found = {
-        str(name): [trials_of(one, maximize, metric) for one in ([some] if is_study(some) else list(some))]
+        str(name): [
+            trials_of(one, maximize, metric) for one in ([some] if is_study(some) else list(some))
+        ]
         for name, some in named.items()
     }
     if not found or not all(found.values()):
@@ -86,7 +99,9 @@ def tuning_history(
             runs = [_told(trials) for trials in several]
             draw_runs(ax, runs, name or f"mean of {len(several)} tunings", colour(at), band)
         legend(ax, len(found))
-    measure = " or ".join(sorted({trials.measure for several in found.values() for trials in several}))
+    measure = " or ".join(
+        sorted({trials.measure for several in found.values() for trials in several})
+    )
     ax.set_xlabel("trial")
     ax.set_ylabel(measure if alone else f"best {measure}")
     whole_steps(ax)
@@ -105,7 +120,12 @@ def _draw_dots(ax: Axes, x: NDArray[Any], trials: Trials) -> None:
     whole = trials.whole
     ax.scatter(x[whole], trials.figures[whole], color=colour(0), alpha=0.75, label="trial", **DOT)
     if not whole.all():
-        style: dict[str, Any] = {**DOT, "edgecolors": colour(0), "facecolors": "none", "linewidths": 0.8}
+        style: dict[str, Any] = {
+            **DOT,
+            "edgecolors": colour(0),
+            "facecolors": "none",
+            "linewidths": 0.8,
+        }
         ax.scatter(x[~whole], trials.figures[~whole], alpha=0.75, label="given up early", **style)
 
 
@@ -122,7 +142,12 @@ def _look_at(limit: Any, values: NDArray[np.float64], must: NDArray[np.float64])
 
 
 def tuning_slice(
-    study: Any, parameter: str, *, ax: Axes | None = None, maximize: bool | None = None, metric: str | None = None
+    study: Any,
+    parameter: str,
+    *,
+    ax: Axes | None = None,
+    maximize: bool | None = None,
+    metric: str | None = None,
 ) -> Axes:
     """Draw the figures of the trials along one parameter.
 
@@ -154,7 +179,11 @@ def tuning_slice(
 
 
 def tuning_slices(
-    study: Any, *, parameters: list[str] | None = None, maximize: bool | None = None, metric: str | None = None
+    study: Any,
+    *,
+    parameters: list[str] | None = None,
+    maximize: bool | None = None,
+    metric: str | None = None,
 ) -> Figure:
     """Draw the trials along several parameters, side by side.
 
@@ -209,7 +238,9 @@ def _slice(ax: Axes, trials: Trials, parameter: Parameter) -> Axes:
         ax.set_xscale("log")
     elif np.all(numbers[known] == np.round(numbers[known])):
         whole_steps(ax)
-    shown = Trials([], trials.figures[known], trials.whole[known], trials.higher_is_better, trials.measure)
+    shown = Trials(
+        [], trials.figures[known], trials.whole[known], trials.higher_is_better, trials.measure
+    )
     _draw_dots(ax, places[known], shown)
     best = trials.best()
     if known[best]:
@@ -262,12 +293,23 @@ def tuning_importance(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['idle', 'depth']
     """
-    ranked = [(name, value) for name, value in _ranked(trials_of(study, maximize, metric)) if value is not None]
+    ranked = [
+        (name, value)
+        for name, value in _ranked(trials_of(study, maximize, metric))
+        if value is not None
+    ]
     if not ranked:
-        raise ValueError("the trials cannot tell which parameters mattered: there are too few, or all are alike")
+        raise ValueError(
+            "the trials cannot tell which parameters mattered: there are too few, or all are alike"
+        )
     ranked.reverse()
     ax = axes(ax, (6.4, max(1.6, 0.9 + 0.28 * len(ranked))))
-    bars = ax.barh([name for name, _ in ranked], [100 * value for _, value in ranked], height=0.7, color=colour(0))
+    bars = ax.barh(
+        [name for name, _ in ranked],
+        [100 * value for _, value in ranked],
+        height=0.7,
+        color=colour(0),
+    )
     ax.bar_label(bars, fmt="%.0f", padding=3, color="#555555", fontsize="small")
     ax.set_xlabel("differences explained by the parameter alone, %")
     ax.set_xlim(0, max(5.0, 112 * max(value for _, value in ranked)))
@@ -311,7 +353,9 @@ def tuning_parallel(
     ['depth', 'kind']
     """
     trials = trials_of(study, maximize, metric)
-    shown = trials.parameters if parameters is None else [trials.parameter(name) for name in parameters]
+    shown = (
+        trials.parameters if parameters is None else [trials.parameter(name) for name in parameters]
+    )
     if not shown:
         raise ValueError("there is nothing to draw: the trials have no parameters")
     ax = axes(ax, (max(5.0, 1.6 + 1.25 * len(shown)), 4.2))
@@ -341,7 +385,9 @@ def tuning_parallel(
     figure = ax.get_figure()
     if figure is not None:
         bar = figure.colorbar(ScalarMappable(Normalize(0, 1), scale), ax=ax, ticks=[0, 0.5, 1])
-        worst, middle, good = (trials.figures[order[int(at * (len(order) - 1))]] for at in (0, 0.5, 1))
+        worst, middle, good = (
+            trials.figures[order[int(at * (len(order) - 1))]] for at in (0, 0.5, 1)
+        )
         bar.ax.set_yticklabels([f"{worst:.4g}", f"{middle:.4g}", f"{good:.4g}"])
         bar.set_label(f"{trials.measure}, by rank; the best is thick")
     return ax
@@ -393,14 +439,25 @@ def _draw_ruler(ax: Axes, place: int, parameter: Parameter, *, last: bool) -> No
     marks: list[tuple[float, str]] = []
     if parameter.labels:
         words = parameter.words()
-        marks = [(at / max(len(words) - 1, 1) if len(words) > 1 else 0.5, name) for at, name in enumerate(words)]
+        marks = [
+            (at / max(len(words) - 1, 1) if len(words) > 1 else 0.5, name)
+            for at, name in enumerate(words)
+        ]
     elif len(known):
-        marks = [(_place(value, known, parameter.log), f"{value:.4g}") for value in _round_values(known, parameter.log)]
+        marks = [
+            (_place(value, known, parameter.log), f"{value:.4g}")
+            for value in _round_values(known, parameter.log)
+        ]
     if np.isnan(numbers).any():
         marks.append((-0.1, "none"))
     for height, name in marks:
         text = name if len(name) <= 12 else f"{name[:11]}…"
-        box = {"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.75}
+        box = {
+            "boxstyle": "round,pad=0.1",
+            "facecolor": "white",
+            "edgecolor": "none",
+            "alpha": 0.75,
+        }
         ax.annotate(
             text,
             (place, height),
