@@ -21,7 +21,9 @@ class Classifier(ClassifierMixin, Estimator):
 
     class_weight: Any
 
-    def _encode_training(self, X: Any, y: Any, weight: Any) -> tuple[NDArray[np.int32], Any, list[str]]:
+    def _encode_training(
+        self, X: Any, y: Any, weight: Any
+    ) -> tuple[NDArray[np.int32], Any, list[str]]:
         y = self._validate_y(X, y)
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)

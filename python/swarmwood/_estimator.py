@@ -100,7 +100,9 @@ class Estimator(BaseEstimator):
             valid = (X_valid, self._encode_validation(X_valid, y_valid), valid_weight)
         return self._fit(X, y, weight, valid, classes)
 
-    def _encode_training(self, X: Any, y: Any, weight: Any) -> tuple[NDArray[Any], Any, list[str] | None]:
+    def _encode_training(
+        self, X: Any, y: Any, weight: Any
+    ) -> tuple[NDArray[Any], Any, list[str] | None]:
         """Return the targets as the core takes them, the weights of the rows, and the names of the classes."""
         raise NotImplementedError
 

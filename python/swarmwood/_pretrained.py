@@ -109,9 +109,7 @@ def _trees(model: Any) -> Iterable[TreeArrays]:
     elif hasattr(model, "estimators_"):
         estimators = np.ravel(np.asarray(model.estimators_, dtype=object))
     else:
-        raise TypeError(
-            f"pretrained: a {type(model).__name__} has no trees, or is not fitted"
-        )
+        raise TypeError(f"pretrained: a {type(model).__name__} has no trees, or is not fitted")
     for estimator in estimators:
         tree = estimator.tree_
         feature = np.where(tree.children_left < 0, -1, tree.feature)

@@ -54,7 +54,7 @@ def test_every_split_is_one_of_the_teachers(teacher, with_names, data):
     X = X if with_names else X.to_numpy()
     live = TEACHERS[teacher]().fit(X, y)
     names = ["a", "b", "c"] if with_names else ["x0", "x1", "x2"]
-    with _pretrained.stored(live, names) as path:
+    with _pretrained.stored_model(live, names) as path:
         known = thresholds(_core.Model.load(path))
     assert known
     for estimator in (
@@ -92,7 +92,7 @@ def test_what_is_no_model_of_trees_is_refused(data):
     fit = lambda teacher, **more: SwarmBoostClassifier(
         method="psgbdt", pretrained=teacher, **more
     ).fit(X, y)  # noqa: E731
-    with pytest.raises(TypeError, match="pretrained: a dict is no model"):
+    with pytest.raises(TypeError, match="pretrained: a dict is not supported"):
         fit({})
     with pytest.raises(TypeError, match="LogisticRegression is not made of trees"):
         fit(linear_model.LogisticRegression().fit(X, y))

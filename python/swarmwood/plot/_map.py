@@ -214,9 +214,7 @@ def _axis(model: Any, names: list[str], feature: int, table: _core.Table | None)
             places,
             rows,
         )
-    thresholds = [
-        node["threshold"] for node in model._model.nodes() if node["feature"] == feature
-    ]
+    thresholds = [node["threshold"] for node in model._model.nodes() if node["feature"] == feature]
     cuts: NDArray[np.float64] = np.unique(
         np.array([cut for cut in thresholds if cut is not None], dtype=np.float64)
     )
