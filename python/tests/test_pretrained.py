@@ -94,7 +94,7 @@ def test_what_is_no_model_of_trees_is_refused(data):
     ).fit(X, y)  # noqa: E731
     with pytest.raises(TypeError, match="pretrained: a dict is not supported"):
         fit({})
-    with pytest.raises(TypeError, match="LogisticRegression is not made of trees"):
+    with pytest.raises(TypeError, match="LogisticRegression has no trees"):
         fit(linear_model.LogisticRegression().fit(X, y))
     with pytest.raises(ValueError, match="is for methods psgbdt and split-tree"):
         SwarmBoostClassifier(method="swarm", pretrained=TEACHERS["forest"]().fit(X, y)).fit(X, y)

@@ -101,7 +101,7 @@ def test_open_trials_outlive_a_file(tmp_path):
     assert again.trials == [(told.params, 5.0), (left.params, None), ({"x": 50, "f": max}, 7.5)]
     assert again.best_ == ({"x": 50, "f": max}, 7.5)
     (tmp_path / "other.json").write_text("{}")
-    with pytest.raises(ValueError, match="no file of a Tuner"):
+    with pytest.raises(ValueError, match="not a file of a Tuner"):
         Tuner.load(tmp_path / "other.json")
     document = json.loads((tmp_path / "search.json").read_text())
     (tmp_path / "other.json").write_text(json.dumps({**document, "swarmwood_tuner": 2}))
@@ -134,7 +134,7 @@ def test_failures_are_answers_and_nothing_is_best_before_the_first_value():
     tuner.tell(third, np.float32(2.5))
     assert tuner.best_ == (third.params, 2.5)
     assert [value for _, value in tuner.trials] == [None, None, 2.5]
-    for number, words in ((third, "already told"), (99, "never asked")):
+    for number, words in ((third, "already told"), (99, "was not asked")):
         with pytest.raises(ValueError, match=words):
             tuner.tell(number, 1.0)
     with pytest.raises(ValueError, match="n: is 0"):
