@@ -27,6 +27,7 @@ const MODULES: &[ModuleLayers] = &[
     ModuleLayers {
         package: "swarmwood",
         rows: &[
+            &["message"],
             &["error"],
             &["params", "write"],
             &["read", "registry", "store"],
@@ -64,6 +65,17 @@ const MODULES: &[ModuleLayers] = &[
             &["evaluate", "inspect", "predict", "rules", "study", "train", "tune"],
             &["report"],
             &["cli"],
+        ],
+    },
+    ModuleLayers {
+        package: "swarmwood-python",
+        rows: &[
+            &["arrow", "buffer", "names"],
+            &["errors"],
+            &["parameters", "point_dict", "table"],
+            &["engine", "model", "study"],
+            &["plot_data", "training"],
+            &["panic_injection"],
         ],
     },
 ];
