@@ -9,12 +9,14 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use swarmwood_learn::cart::{self, Growing, Limits};
+use swarmwood_learn::budget::Budget;
+use swarmwood_learn::cart::{CartGrower, TreeLimits};
+use swarmwood_learn::context::Context;
 use swarmwood_learn::data::{Chunk, Column};
-use swarmwood_learn::leaf_loss::Loss;
+use swarmwood_learn::leaf_loss::LeafLoss;
 use swarmwood_learn::pool::Pool;
-use swarmwood_learn::ranked::{MOST_CODES, Ranked};
-use swarmwood_learn::tree_search::{self, Settings};
+use swarmwood_learn::rank_table::{MAX_CODES, RankTable};
+use swarmwood_learn::tree_search::{self, TreeSearchConfig};
 use swarmwood_model::{Feature, Kind};
 use swarmwood_search::rng::Stream;
 
@@ -33,11 +35,11 @@ fn main() -> Result<(), String> {
     );
     for classes in [Some(2), None] {
         let (chunk, features) = table(rows, columns, classes.is_some());
-        for codes in [MOST_CODES, 255] {
-            let table = Ranked::new(&chunk, &features, classes, codes);
+        for codes in [MAX_CODES, 255] {
+            let table = RankTable::new(&chunk, &features, classes, codes);
             time(
                 &table,
-                if classes.is_some() { Loss::Mix { share: 0.5 } } else { Loss::Squared },
+                if classes.is_some() { LeafLoss::Mix { share: 0.5 } } else { LeafLoss::Squared },
                 codes,
                 &pool,
             );
@@ -73,31 +75,33 @@ fn table(rows: usize, columns: usize, classes: bool) -> (Chunk, Vec<Feature>) {
     )
 }
 
-fn time(table: &Ranked, loss: Loss, codes: usize, pool: &Pool) {
-    let limits = Limits { leaves: 0, depth: 4, min_leaf: 5 };
+fn time(table: &RankTable, loss: LeafLoss, codes: usize, pool: &Pool) {
+    let limits = TreeLimits { leaves: 0, depth: 4, min_leaf: 5 };
     let features: Vec<u32> = (0..table.columns().len() as u32).collect();
-    let by = if loss == Loss::Squared { Loss::Squared } else { Loss::Gini };
-    let growing = Growing { table, loss: &by, limits, features: &features, pool };
-    let settings = Settings { loss, limits, population: 1, descents: 0, seed: 0 };
-    let start = tree_search::without_search(table, &settings, pool).best;
+    let by = if loss == LeafLoss::Squared { LeafLoss::Squared } else { LeafLoss::Gini };
+    let budget = Budget::unlimited();
+    let context = Context { pool, budget: &budget };
+    let grower = CartGrower { table, loss: &by, limits, features: &features, context };
+    let config = TreeSearchConfig { loss, limits, population: 1, descents: 0, seed: 0 };
+    let start = tree_search::greedy_only(table, &config, context).best;
     let mut spent = [Vec::new(), Vec::new()];
     let mut after = start.loss;
     for _ in 0..ROUNDS {
         let started = Instant::now();
-        black_box(cart::grow(&growing));
+        black_box(grower.grow());
         spent[0].push(started.elapsed().as_secs_f64());
         let started = Instant::now();
-        after = tree_search::pass(table, &settings, pool, start.clone()).loss;
+        after = tree_search::coordinate_pass(table, &config, context, start.clone()).loss;
         spent[1].push(started.elapsed().as_secs_f64());
     }
     let least = spent.each_ref().map(|all| all.iter().copied().fold(f64::INFINITY, f64::min));
     println!(
         "{:?}, {codes} codes: growth {:.3?}, pass {:.3?}; least over least {:.2}; {} leaves, loss {:.1} to {after:.1}",
-        settings.loss,
+        config.loss,
         spent[0],
         spent[1],
         least[1] / least[0],
-        start.sketch.leaves(),
+        start.tree.leaves(),
         start.loss,
     );
 }

@@ -2,7 +2,7 @@
 //!
 //! This is the one place where a choice becomes an algorithm; no front knows any of their names.
 
-use swarmwood_learn::leaf_loss::{Costs, Loss};
+use swarmwood_learn::leaf_loss::{CostMatrix, LeafLoss};
 use swarmwood_learn::metric::Watch;
 use swarmwood_learn::objective::Spec;
 use swarmwood_model::TargetKind;
@@ -86,15 +86,15 @@ pub fn watch(params: &Params, target: &TargetKind) -> Result<Watch> {
 }
 
 /// What a single tree is chosen by, or why it cannot be used for this target.
-pub fn leaf_loss(params: &Params, target: &TargetKind) -> Result<Loss> {
+pub fn leaf_loss(params: &Params, target: &TargetKind) -> Result<LeafLoss> {
     let classes = classes(target);
     let loss = match params.criterion {
-        Criterion::Accuracy => Loss::Error,
-        Criterion::Mix => Loss::Mix { share: 0.5 },
-        Criterion::Auto | Criterion::Gini => Loss::Gini,
-        Criterion::Entropy => Loss::Entropy,
-        Criterion::Squared => Loss::Squared,
-        Criterion::Absolute => Loss::Absolute,
+        Criterion::Accuracy => LeafLoss::Error,
+        Criterion::Mix => LeafLoss::Mix { share: 0.5 },
+        Criterion::Auto | Criterion::Gini => LeafLoss::Gini,
+        Criterion::Entropy => LeafLoss::Entropy,
+        Criterion::Squared => LeafLoss::Squared,
+        Criterion::Absolute => LeafLoss::Absolute,
     };
     let wanted =
         if loss.is_of_classes() { ("classes", classes > 0) } else { ("numbers", classes == 0) };
@@ -112,7 +112,7 @@ pub fn leaf_loss(params: &Params, target: &TargetKind) -> Result<Loss> {
         );
         return Err(Error::Parameters(vec![Violation::new("costs", message)]));
     }
-    Ok(Loss::Costs(Costs::new(classes, costs.concat())))
+    Ok(LeafLoss::Costs(CostMatrix::new(classes, costs.concat())))
 }
 
 /// Whether the method can be used for this target.

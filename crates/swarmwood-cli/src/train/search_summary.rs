@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use swarmwood::learn::swarm;
-use swarmwood::learn::tree_search::Arm;
+use swarmwood::learn::tree_search::TreeCandidateScore;
 use swarmwood::train::{FlightReport, GridReport, Trained, TreeFlight, TreeReport};
 
 use crate::format::{count, number};
@@ -158,12 +158,12 @@ fn tree_text(tree: &TreeReport) -> String {
     text
 }
 
-fn candidate_kind(candidate: &Arm) -> &'static str {
+fn candidate_kind(candidate: &TreeCandidateScore) -> &'static str {
     if candidate.searched { "search" } else { "greedy" }
 }
 
 fn tree_json(tree: &TreeReport) -> Value {
-    let candidate = |candidate: &Arm| {
+    let candidate = |candidate: &TreeCandidateScore| {
         json!({
             "kind": candidate_kind(candidate),
             "max_leaves": candidate.leaves,

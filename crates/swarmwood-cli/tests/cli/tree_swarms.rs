@@ -79,7 +79,7 @@ fn defaults_are_the_paper_s() {
         (&"accuracy".into(), &"nearest".into())
     );
     let note = report["notes"][0].as_str().unwrap_or_default();
-    assert!(note.ends_with("ended training after 1 iterations"), "{report}");
+    assert!(note.ends_with("ended training after 0 iterations"), "{report}");
     let report = of("--method split-tree --iterations 1");
     assert_eq!(
         (&report["parameters"]["population"], &report["parameters"]["alpha"]),

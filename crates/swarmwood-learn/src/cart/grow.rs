@@ -1,173 +1,179 @@
-//! Greedy growth: the rule that lowers the loss most, node after node.
+//! Greedy growth: the node whose best split lowers the loss most is split first.
 
-use crate::leaf_loss::Loss;
-use crate::pool::Pool;
-use crate::ranked::Ranked;
-use crate::sketch::{Edge, Sketch, Twig};
-use crate::sweep::{Demand, Found, Lot};
+use crate::context::Context;
+use crate::leaf_loss::LeafLoss;
+use crate::rank_table::{RankTable, RankTarget};
+use crate::rank_tree::{NodeRef, RankTree, Subtree, fit_rows};
+use crate::threshold_scan::{NodeRows, RuleCandidate, SplitCriterion};
 
-/// How large a tree may get.
+/// The maximum size of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Most leaves; 0 is no limit.
+pub struct TreeLimits {
+    /// Maximum number of leaves; 0 is no limit.
     pub leaves: usize,
-    /// Most rules on a way down; 0 is no limit.
+    /// Maximum number of rules from the root to a leaf; 0 is no limit.
     pub depth: usize,
-    /// Fewest rows of a leaf.
+    /// Minimum number of rows per leaf.
     pub min_leaf: usize,
 }
 
-impl Limits {
-    /// Whether a node below so many rules may have a rule itself.
-    pub fn allow_below(&self, depth: usize) -> bool {
+impl TreeLimits {
+    /// Whether a node with `depth` rules above it may have a rule itself.
+    pub fn allow_split_at(&self, depth: usize) -> bool {
         self.depth == 0 || depth < self.depth
     }
 
     /// Whether a tree of so many leaves may have more.
-    pub fn allow_more(&self, leaves: usize) -> bool {
+    pub fn allow_more_than(&self, leaves: usize) -> bool {
         self.leaves == 0 || leaves < self.leaves
     }
 }
 
-/// What growth needs to know.
-#[derive(Clone, Copy)]
-pub struct Growing<'a> {
+/// Grows trees greedily.
+#[derive(Debug, Clone, Copy)]
+pub struct CartGrower<'a> {
     /// The rows.
-    pub table: &'a Ranked,
-    /// What splits are chosen by.
-    pub loss: &'a Loss,
-    /// How large the tree may get.
-    pub limits: Limits,
+    pub table: &'a RankTable,
+    /// The loss that splits minimise.
+    pub loss: &'a LeafLoss,
+    /// The maximum size of a tree.
+    pub limits: TreeLimits,
     /// The features that may be used.
     pub features: &'a [u32],
-    /// Who does the work.
-    pub pool: &'a Pool,
+    /// Threads and budget. When the budget is interrupted, growth stops with the tree it has.
+    pub context: Context<'a>,
 }
 
-/// A leaf that could be split.
-struct Bud {
-    /// Which leaf of the sketch it is, by the order of creation.
+/// A leaf that may still be split.
+struct FrontierNode {
+    /// Its index in the list of all nodes, in order of creation.
     key: usize,
     rows: Vec<u32>,
     depth: usize,
     loss: f64,
-    found: Option<Found>,
+    /// The best rule; `None` if it stays a leaf.
+    candidate: Option<RuleCandidate>,
 }
 
-/// A tree of all rows.
-pub fn grow(growing: &Growing<'_>) -> Sketch {
-    let rows = (0..growing.table.rows() as u32).collect();
-    Sketch::new(&from_rows(growing, rows, 0, growing.limits.leaves))
-}
-
-/// Grows on at the leaves of a tree until the limits are reached. Leaves that are split first gain
-/// most.
-pub fn regrow(growing: &Growing<'_>, sketch: &Sketch) -> Sketch {
-    if !growing.limits.allow_more(sketch.leaves()) {
-        return sketch.clone();
+impl FrontierNode {
+    /// How much the best rule lowers the loss.
+    fn gain(&self) -> Option<f64> {
+        self.candidate.as_ref().map(|candidate| self.loss - candidate.loss)
     }
-    let (_, leaves) = sketch.rows_of(growing.table);
-    let mut depths = vec![0; sketch.leaves()];
-    for (branch, depth) in sketch.nodes().iter().zip(sketch.depths()) {
-        for child in [branch.left, branch.right] {
-            if let Edge::Leaf(leaf) = child {
-                depths[leaf as usize] = depth + 1;
+}
+
+/// The rule of a node with the keys of its children.
+type GrownNode = Option<(RuleCandidate, usize, usize)>;
+
+impl CartGrower<'_> {
+    /// A tree of all rows.
+    pub fn grow(&self) -> RankTree {
+        let rows = (0..self.table.rows() as u32).collect();
+        RankTree::new(&self.grow_subtree(rows, 0, self.limits.leaves))
+    }
+
+    /// Splits leaves of a tree, those with the largest gain first, until the limits are reached.
+    pub fn grow_leaves(&self, tree: &RankTree) -> RankTree {
+        if !self.limits.allow_more_than(tree.leaves()) {
+            return tree.clone();
+        }
+
+        let (_, leaves) = tree.partition_rows(self.table);
+        let mut depths = vec![0; tree.leaves()];
+        for (node, depth) in tree.nodes().iter().zip(tree.depths()) {
+            for child in [node.left, node.right] {
+                if let NodeRef::Leaf(leaf) = child {
+                    depths[leaf as usize] = depth + 1;
+                }
             }
         }
-    }
-    let starts = leaves.into_iter().zip(depths).collect();
-    let twigs = best_first(growing, starts, growing.limits.leaves);
-    Sketch::new(&sketch.twig_but(sketch.root(), &mut |edge| match edge {
-        Edge::Leaf(leaf) => Some(twigs[leaf as usize].clone()),
-        Edge::Node(_) => None,
-    }))
-}
 
-/// A twig of given rows below so many rules, with at most so many leaves (0: no limit).
-pub fn from_rows(growing: &Growing<'_>, rows: Vec<u32>, depth: usize, leaves: usize) -> Twig {
-    best_first(growing, vec![(rows, depth)], leaves).pop().unwrap_or(Twig::Leaf)
-}
-
-/// Splits the leaf that gains most, again and again. Without a limit to the leaves the order makes
-/// no difference.
-fn best_first(
-    growing: &Growing<'_>,
-    starts: Vec<(Vec<u32>, usize)>,
-    most_leaves: usize,
-) -> Vec<Twig> {
-    let count = starts.len();
-    // `kids[key]`: the rule of a split bud with the keys of its sides.
-    let mut kids: Vec<Option<(Found, usize, usize)>> = vec![];
-    let mut buds: Vec<Bud> = Vec::new();
-    for (rows, depth) in starts {
-        let key = kids.len();
-        kids.push(None);
-        let loss = loss_of(growing, &rows);
-        buds.push(bud(growing, key, rows, depth, loss));
+        let starts = leaves.into_iter().zip(depths).collect();
+        let subtrees = self.best_first(starts, self.limits.leaves);
+        RankTree::new(&tree.subtree_with(tree.root(), &mut |at| match at {
+            NodeRef::Leaf(leaf) => Some(subtrees[leaf as usize].clone()),
+            NodeRef::Node(_) => None,
+        }))
     }
-    let mut leaves = count;
-    while (most_leaves == 0 || leaves < most_leaves) && !growing.pool.hurried() {
-        let gain = |bud: &Bud| bud.found.as_ref().map(|found| bud.loss - found.loss);
-        let best = (0..buds.len()).filter(|&at| gain(&buds[at]).is_some()).reduce(|best, at| {
-            let better = gain(&buds[at]) > gain(&buds[best]);
-            if better { at } else { best }
-        });
-        let Some(best) = best else { break };
-        let parent = buds.swap_remove(best);
-        let Some(found) = parent.found else { break };
-        let codes = growing.table.columns()[found.rule.feature as usize].codes();
-        let (right, left): (Vec<u32>, Vec<u32>) =
-            parent.rows.iter().partition(|&&row| found.rule.right(codes[row as usize]));
-        let key = kids.len();
-        kids.extend([None, None]);
-        for (key, rows) in [(key, left), (key + 1, right)] {
-            let loss = loss_of(growing, &rows);
-            buds.push(bud(growing, key, rows, parent.depth + 1, loss));
+
+    /// A subtree of the given rows with `depth` rules above it and at most `leaves` leaves (0: no
+    /// limit).
+    pub fn grow_subtree(&self, rows: Vec<u32>, depth: usize, leaves: usize) -> Subtree {
+        self.best_first(vec![(rows, depth)], leaves).pop().unwrap_or(Subtree::Leaf)
+    }
+
+    /// Splits the frontier node with the largest gain until none is left. Without a limit of the
+    /// leaves the order makes no difference.
+    fn best_first(&self, starts: Vec<(Vec<u32>, usize)>, max_leaves: usize) -> Vec<Subtree> {
+        let budget = self.context.budget;
+        let count = starts.len();
+        let mut nodes: Vec<GrownNode> = vec![None; count];
+        let mut frontier: Vec<FrontierNode> = Vec::with_capacity(count);
+        for (key, (rows, depth)) in starts.into_iter().enumerate() {
+            if key > 0 && budget.is_interrupted() {
+                break;
+            }
+            frontier.push(self.frontier_node(key, rows, depth));
         }
-        kids[parent.key] = Some((found, key, key + 1));
-        leaves += 1;
+
+        let mut leaves = count;
+        while (max_leaves == 0 || leaves < max_leaves) && !budget.is_interrupted() {
+            let splittable = (0..frontier.len()).filter(|&at| frontier[at].gain().is_some());
+            let best = splittable.reduce(|best, at| {
+                if frontier[at].gain() > frontier[best].gain() { at } else { best }
+            });
+            let Some(best) = best else { break };
+            let parent = frontier.swap_remove(best);
+            let Some(candidate) = parent.candidate else { break };
+
+            let codes = self.table.columns()[candidate.rule.feature as usize].codes();
+            let (right, left): (Vec<u32>, Vec<u32>) = parent
+                .rows
+                .iter()
+                .partition(|&&row| candidate.rule.goes_right(codes[row as usize]));
+            let key = nodes.len();
+            nodes.extend([None, None]);
+            for (key, rows) in [(key, left), (key + 1, right)] {
+                frontier.push(self.frontier_node(key, rows, parent.depth + 1));
+            }
+            nodes[parent.key] = Some((candidate, key, key + 1));
+            leaves += 1;
+        }
+        (0..count).map(|key| assemble(&nodes, key)).collect()
     }
-    (0..count).map(|key| assemble(&kids, key)).collect()
+
+    fn frontier_node(&self, key: usize, rows: Vec<u32>, depth: usize) -> FrontierNode {
+        let loss = fit_rows(self.table, &rows, self.loss).loss;
+        let few = rows.len() < 2 * self.limits.min_leaf.max(1);
+        if few || !self.limits.allow_split_at(depth) || is_pure(self.table, &rows) {
+            return FrontierNode { key, rows, depth, loss, candidate: None };
+        }
+
+        let node = NodeRows::above_new_leaves(self.table, rows);
+        let criterion = SplitCriterion { loss: self.loss, min_leaf: self.limits.min_leaf };
+        let candidate = node.best_rule(criterion, self.features, self.context);
+        FrontierNode { key, rows: node.rows, depth, loss, candidate }
+    }
 }
 
-fn assemble(kids: &[Option<(Found, usize, usize)>], key: usize) -> Twig {
-    match &kids[key] {
-        None => Twig::Leaf,
-        Some((found, left, right)) => {
-            Twig::fork(found.rule.clone(), assemble(kids, *left), assemble(kids, *right))
+fn assemble(nodes: &[GrownNode], key: usize) -> Subtree {
+    match &nodes[key] {
+        None => Subtree::Leaf,
+        Some((candidate, left, right)) => {
+            Subtree::split(candidate.rule.clone(), assemble(nodes, *left), assemble(nodes, *right))
         }
     }
-}
-
-fn bud(growing: &Growing<'_>, key: usize, rows: Vec<u32>, depth: usize, loss: f64) -> Bud {
-    let Growing { table, limits, .. } = *growing;
-    let few = rows.len() < 2 * limits.min_leaf.max(1);
-    let found = if few || !limits.allow_below(depth) || is_pure(table, &rows) {
-        None
-    } else {
-        let lot = Lot::fresh(table, rows);
-        let demand = Demand { loss: growing.loss, min_leaf: limits.min_leaf };
-        let found = lot.best(demand, growing.features, growing.pool);
-        return Bud { key, rows: lot.rows, depth, loss, found };
-    };
-    Bud { key, rows, depth, loss, found }
 }
 
 /// Whether all rows have the same target.
-fn is_pure(table: &Ranked, rows: &[u32]) -> bool {
-    use crate::ranked::Target;
+fn is_pure(table: &RankTable, rows: &[u32]) -> bool {
     let Some(&first) = rows.first() else { return true };
     match table.target() {
-        Target::Classes { of_row, .. } => {
+        RankTarget::Classes { of_row, .. } => {
             rows.iter().all(|&row| of_row[row as usize] == of_row[first as usize])
         }
-        Target::Numbers { of_row, .. } => {
+        RankTarget::Numbers { of_row, .. } => {
             rows.iter().all(|&row| of_row[row as usize] == of_row[first as usize])
         }
     }
-}
-
-/// The loss of rows in one leaf.
-fn loss_of(growing: &Growing<'_>, rows: &[u32]) -> f64 {
-    crate::sketch::fit_rows(growing.table, rows, growing.loss).loss
 }

@@ -1,16 +1,19 @@
 //! Classification and regression trees (Breiman, Friedman, Olshen, Stone 1984): greedy growth to
-//! purity, and the nested trees of minimal cost-complexity pruning.
+//! purity, minimal cost-complexity pruning, and the choice of a pruned tree by cross-validation.
 //!
-//! It is what a search over whole trees starts from and is compared with.
+//! It is the starting point and the baseline of the search over whole trees.
 
+mod cross_validate;
 mod folds;
 mod grow;
 mod prune;
 #[cfg(test)]
 mod tests;
-mod validate;
 
-pub use folds::{Fold, deal};
-pub use grow::{Growing, Limits, from_rows, grow, regrow};
-pub use prune::{Path, Step};
-pub use validate::{Choice, Validated, choose_alpha, errors, mean};
+pub use cross_validate::{
+    CartFit, PruningChoice, PruningConfig, PruningScore, choose_alpha, fit_cart, row_errors,
+    weighted_mean,
+};
+pub use folds::{TreeFold, stratified_folds};
+pub use grow::{CartGrower, TreeLimits};
+pub use prune::{PruningPath, PruningStep};

@@ -1,134 +1,186 @@
-//! Minimal cost-complexity pruning: the node whose rules save least per leaf goes first.
+//! Minimal cost-complexity pruning: the node whose subtree saves least per leaf is pruned first.
 //!
 //! `g(t) = (R(t) - R(T_t)) / (leaves(T_t) - 1)` with `R` the loss divided by the weight of all rows
-//! (Breiman et al. 1984, section 3.3). Pruning always the node of least `g` gives every tree that
-//! is best for some price per leaf, and they are nested.
+//! (Breiman et al. 1984, section 3.3). Pruning always the node of least `g` yields every tree that
+//! is optimal for some complexity parameter `alpha`, and they are nested.
 
-use crate::leaf_loss::Loss;
-use crate::ranked::Ranked;
-use crate::sketch::{self, Edge, Sketch, Twig};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::leaf_loss::LeafLoss;
+use crate::rank_table::RankTable;
+use crate::rank_tree::{NodeRef, RankTree, Subtree, fit_nodes};
 
 /// The nested trees of one grown tree.
 #[derive(Debug, Clone)]
-pub struct Path {
-    sketch: Sketch,
-    /// The price per leaf from which on each node is a leaf, or is gone with a node above it.
-    price: Vec<f64>,
-    steps: Vec<Step>,
+pub struct PruningPath {
+    tree: RankTree,
+    /// The `alpha` from which on each node is a leaf, or is gone with a node above it.
+    pruned_at: Vec<f64>,
+    steps: Vec<PruningStep>,
 }
 
 /// One of the nested trees.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Step {
-    /// The least price per leaf for which it is the best tree.
+pub struct PruningStep {
+    /// The least `alpha` for which it is the optimal tree.
     pub alpha: f64,
-    /// Its leaves.
+    /// Number of leaves.
     pub leaves: usize,
     /// Its loss divided by the weight of all rows.
     pub risk: f64,
 }
 
-impl Path {
-    /// Prunes a tree to its root.
-    pub fn new(sketch: Sketch, table: &Ranked, loss: &Loss) -> Self {
+impl PruningPath {
+    /// Prunes a tree step by step down to its root.
+    pub fn new(tree: RankTree, table: &RankTable, loss: &LeafLoss) -> Self {
         let total = table.total_weight();
-        let (nodes, leaves) = sketch::fit(&sketch, table, loss);
-        // For the squared loss a constant is left out, the same everywhere: differences are what
-        // counts.
-        let own: Vec<f64> = nodes.iter().map(|fitted| fitted.loss / total).collect();
-        let leaf_risk: Vec<f64> = leaves.iter().map(|fitted| fitted.loss / total).collect();
-        let mut state = State::new(&sketch, own, &leaf_risk);
-        let mut price = vec![f64::INFINITY; sketch.nodes().len()];
-        let whole = if sketch.nodes().is_empty() { leaf_risk[0] } else { state.below[0] };
-        let mut steps = vec![Step { alpha: 0.0, leaves: sketch.leaves(), risk: whole }];
+        let (nodes, leaves) = fit_nodes(&tree, table, loss);
+
+        // The squared loss omits an additive constant, which is the same for all trees: only
+        // differences are used.
+        let own: Vec<f64> = nodes.iter().map(|fit| fit.loss / total).collect();
+        let leaf_risk: Vec<f64> = leaves.iter().map(|fit| fit.loss / total).collect();
+        let mut state = PruningState::new(&tree, own, &leaf_risk);
+
+        let mut pruned_at = vec![f64::INFINITY; tree.nodes().len()];
+        let whole = if tree.nodes().is_empty() { leaf_risk[0] } else { state.below[0] };
+        let mut steps = vec![PruningStep { alpha: 0.0, leaves: tree.leaves(), risk: whole }];
         while let Some((node, saved)) = state.weakest() {
             let alpha = saved.max(steps.last().map_or(0.0, |step| step.alpha));
-            state.prune(&sketch, node, alpha, &mut price);
-            let step = Step { alpha, leaves: state.leaves[0], risk: state.below[0] };
-            steps.push(step);
+            state.prune(&tree, node, alpha, &mut pruned_at);
+            steps.push(PruningStep { alpha, leaves: state.leaves[0], risk: state.below[0] });
         }
-        // Of trees with the same price the smallest counts.
-        let mut kept: Vec<Step> = Vec::with_capacity(steps.len());
+
+        // Of trees with the same alpha the smallest counts.
+        let mut distinct: Vec<PruningStep> = Vec::with_capacity(steps.len());
         for step in steps {
-            if kept.last().is_some_and(|last| step.alpha <= last.alpha) {
-                kept.pop();
+            if distinct.last().is_some_and(|last| step.alpha <= last.alpha) {
+                distinct.pop();
             }
-            kept.push(step);
+            distinct.push(step);
         }
-        Path { sketch, price, steps: kept }
+        PruningPath { tree, pruned_at, steps: distinct }
     }
 
     /// The nested trees, the largest first.
-    pub fn steps(&self) -> &[Step] {
+    pub fn steps(&self) -> &[PruningStep] {
         &self.steps
     }
 
-    /// The best tree for a price per leaf.
-    pub fn tree(&self, alpha: f64) -> Sketch {
-        Sketch::new(&self.sketch.twig_but(self.sketch.root(), &mut |edge| match edge {
-            Edge::Node(node) if self.price[node as usize] <= alpha => Some(Twig::Leaf),
+    /// The optimal tree for an `alpha`.
+    pub fn tree(&self, alpha: f64) -> RankTree {
+        RankTree::new(&self.tree.subtree_with(self.tree.root(), &mut |at| match at {
+            NodeRef::Node(node) if self.pruned_at[node as usize] <= alpha => Some(Subtree::Leaf),
             _ => None,
         }))
     }
 }
 
 /// A tree while it is pruned.
-struct State {
+struct PruningState {
     own: Vec<f64>,
     /// Risk and number of the leaves below each node.
     below: Vec<f64>,
     leaves: Vec<usize>,
     parents: Vec<u32>,
-    gone: Vec<bool>,
+    pruned: Vec<bool>,
+    /// Nodes by `g`. A node whose `g` changed is pushed again; older entries are outdated.
+    queue: BinaryHeap<Reverse<(OrderedG, usize)>>,
 }
 
-impl State {
-    fn new(sketch: &Sketch, own: Vec<f64>, leaf_risk: &[f64]) -> Self {
-        let count = sketch.nodes().len();
+/// A value of `g`, totally ordered.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct OrderedG(f64);
+
+impl Eq for OrderedG {}
+
+impl PartialOrd for OrderedG {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for OrderedG {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+
+impl PruningState {
+    fn new(tree: &RankTree, own: Vec<f64>, leaf_risk: &[f64]) -> Self {
+        let count = tree.nodes().len();
         let (mut below, mut leaves) = (vec![0.0; count], vec![0; count]);
+
         // Children come after their parents.
-        for (at, branch) in sketch.nodes().iter().enumerate().rev() {
-            for child in [branch.left, branch.right] {
+        for (at, node) in tree.nodes().iter().enumerate().rev() {
+            for child in [node.left, node.right] {
                 let (risk, number) = match child {
-                    Edge::Node(child) => (below[child as usize], leaves[child as usize]),
-                    Edge::Leaf(leaf) => (leaf_risk[leaf as usize], 1),
+                    NodeRef::Node(child) => (below[child as usize], leaves[child as usize]),
+                    NodeRef::Leaf(leaf) => (leaf_risk[leaf as usize], 1),
                 };
                 below[at] += risk;
                 leaves[at] += number;
             }
         }
-        State { own, below, leaves, parents: sketch.parents(), gone: vec![false; count] }
+
+        let mut state = PruningState {
+            own,
+            below,
+            leaves,
+            parents: tree.parents(),
+            pruned: vec![false; count],
+            queue: BinaryHeap::with_capacity(count),
+        };
+        (0..count).for_each(|at| state.enqueue(at));
+        state
     }
 
-    /// The node that saves least per leaf; of equals the first.
-    fn weakest(&self) -> Option<(usize, f64)> {
-        let saved = |at: usize| (self.own[at] - self.below[at]) / (self.leaves[at] - 1) as f64;
-        let nodes = (0..self.own.len()).filter(|&at| !self.gone[at]);
-        nodes
-            .map(|at| (at, saved(at)))
-            .reduce(|best, other| if other.1 < best.1 { other } else { best })
+    /// `g` of a node. Adding zero makes a negative zero positive, so that both compare as equal.
+    fn saved_per_leaf(&self, at: usize) -> f64 {
+        (self.own[at] - self.below[at]) / (self.leaves[at] - 1) as f64 + 0.0
+    }
+
+    fn enqueue(&mut self, at: usize) {
+        self.queue.push(Reverse((OrderedG(self.saved_per_leaf(at)), at)));
+    }
+
+    /// The node that saves least per leaf; the first of equals.
+    fn weakest(&mut self) -> Option<(usize, f64)> {
+        loop {
+            let Reverse((g, at)) = self.queue.pop()?;
+            if !self.pruned[at] && g.0.to_bits() == self.saved_per_leaf(at).to_bits() {
+                return Some((at, g.0));
+            }
+        }
     }
 
     /// Makes a leaf of a node.
-    fn prune(&mut self, sketch: &Sketch, node: usize, alpha: f64, price: &mut [f64]) {
+    fn prune(&mut self, tree: &RankTree, node: usize, alpha: f64, pruned_at: &mut [f64]) {
         let mut todo = vec![node];
         while let Some(at) = todo.pop() {
-            if !self.gone[at] {
-                self.gone[at] = true;
-                price[at] = alpha;
+            // What lies below a pruned node is pruned as well.
+            if self.pruned[at] {
+                continue;
             }
-            let branch = &sketch.nodes()[at];
-            for child in [branch.left, branch.right] {
-                if let Edge::Node(child) = child {
+            self.pruned[at] = true;
+            pruned_at[at] = alpha;
+            let node = &tree.nodes()[at];
+            for child in [node.left, node.right] {
+                if let NodeRef::Node(child) = child {
                     todo.push(child as usize);
                 }
             }
         }
+
         let (risk, leaves) = (self.own[node] - self.below[node], self.leaves[node] - 1);
         let mut at = node;
         loop {
             self.below[at] += risk;
             self.leaves[at] -= leaves;
+            if at != node {
+                self.enqueue(at);
+            }
             if at == 0 {
                 break;
             }

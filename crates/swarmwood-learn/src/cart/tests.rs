@@ -2,29 +2,33 @@
 
 use proptest::prelude::*;
 use swarmwood_model::{Feature, Kind};
+use swarmwood_search::Datum;
 use swarmwood_search::rng::Stream;
 
 use super::*;
+use crate::context::TestContext;
 use crate::data::{Chunk, Column};
-use crate::leaf_loss::Loss;
-use crate::pool::{Pool, hurried_after};
-use crate::ranked::{Cut, Ranked};
-use crate::sketch::{self, Edge, Sketch, Twig};
+use crate::event::Event;
+use crate::leaf_loss::LeafLoss;
+use crate::plan::TaskLog;
+use crate::rank_table::{RankCut, RankTable};
+use crate::rank_tree::{NodeFit, NodeRef, RankTree, Subtree, fit_nodes};
 
-fn table(columns: Vec<Vec<f64>>, target: Vec<f64>, classes: Option<usize>) -> Ranked {
+fn table(columns: Vec<Vec<f64>>, target: Vec<f64>, classes: Option<usize>) -> RankTable {
     let features: Vec<Feature> =
         columns.iter().map(|_| Feature { name: "x".into(), kind: Kind::Number }).collect();
     let columns = columns.into_iter().map(Column::Number).collect();
     let chunk = Chunk { columns, rows: target.len(), target, weight: Vec::new() };
-    Ranked::new(&chunk, &features, classes, 1000)
+    RankTable::new(&chunk, &features, classes, 1000)
 }
 
-fn grown(table: &Ranked, loss: &Loss, limits: Limits, pool: &Pool) -> Sketch {
+fn grown(table: &RankTable, loss: &LeafLoss, limits: TreeLimits) -> RankTree {
+    let run = TestContext::new(1);
     let features: Vec<u32> = (0..table.columns().len() as u32).collect();
-    grow(&Growing { table, loss, limits, features: &features, pool })
+    CartGrower { table, loss, limits, features: &features, context: run.context() }.grow()
 }
 
-const FREE: Limits = Limits { leaves: 0, depth: 0, min_leaf: 1 };
+const FREE: TreeLimits = TreeLimits { leaves: 0, depth: 0, min_leaf: 1 };
 
 /// A table that other programs can make too: `sin` of simple multiples.
 fn waves(rows: usize) -> (Vec<Vec<f64>>, Vec<f64>) {
@@ -47,8 +51,8 @@ fn a_tree_grows_to_purity_where_no_first_split_helps() {
         .map(|row| f64::from(u8::from((cell(row)[0] < 2.0) == (cell(row)[1] < 2.0))))
         .collect();
     let table = table(columns, target, Some(2));
-    let tree = grown(&table, &Loss::Gini, FREE, &Pool::new(1).unwrap());
-    let (_, leaves) = sketch::fit(&tree, &table, &Loss::Gini);
+    let tree = grown(&table, &LeafLoss::Gini, FREE);
+    let (_, leaves) = fit_nodes(&tree, &table, &LeafLoss::Gini);
     assert!(leaves.iter().all(|leaf| leaf.loss == 0.0));
 }
 
@@ -56,12 +60,11 @@ fn a_tree_grows_to_purity_where_no_first_split_helps() {
 fn limits_are_kept() {
     let (columns, values) = waves(200);
     let table = table(columns, values, None);
-    let pool = Pool::new(1).unwrap();
     for (leaves, depth, min_leaf) in [(5, 0, 1), (0, 3, 1), (0, 0, 20), (7, 3, 10)] {
-        let tree = grown(&table, &Loss::Squared, Limits { leaves, depth, min_leaf }, &pool);
-        let (_, fitted) = sketch::fit(&tree, &table, &Loss::Squared);
+        let tree = grown(&table, &LeafLoss::Squared, TreeLimits { leaves, depth, min_leaf });
+        let (_, fitted) = fit_nodes(&tree, &table, &LeafLoss::Squared);
         assert!(leaves == 0 || tree.leaves() <= leaves);
-        assert!(depth == 0 || tree.twig(tree.root()).depth() <= depth);
+        assert!(depth == 0 || tree.subtree(tree.root()).depth() <= depth);
         assert!(fitted.iter().all(|leaf| leaf.rows >= min_leaf));
         assert!(tree.leaves() > 3);
     }
@@ -73,10 +76,9 @@ fn limits_are_kept() {
 #[test]
 fn splits_are_those_of_scikit_learn() {
     let (columns, values) = waves(150);
-    let pool = Pool::new(1).unwrap();
-    let limits = Limits { leaves: 6, depth: 0, min_leaf: 1 };
-    let near = |tree: &mut Sketch, table: &Ranked, expected: &[(u32, f64)]| {
-        let splits = tree.centre(table);
+    let limits = TreeLimits { leaves: 6, depth: 0, min_leaf: 1 };
+    let near = |tree: &mut RankTree, table: &RankTable, expected: &[(u32, f64)]| {
+        let splits = tree.centre_thresholds(table);
         assert_eq!(splits.len(), expected.len());
         for (split, &(feature, threshold)) in splits.iter().zip(expected) {
             let swarmwood_model::Test::Above(ours) = split.test else { unreachable!() };
@@ -85,13 +87,13 @@ fn splits_are_those_of_scikit_learn() {
         }
     };
     let numbers = table(columns.clone(), values.clone(), None);
-    near(&mut grown(&numbers, &Loss::Squared, limits, &pool), &numbers, REGRESSION);
+    near(&mut grown(&numbers, &LeafLoss::Squared, limits), &numbers, REGRESSION);
     let classes = values
         .iter()
         .map(|&value| f64::from(u8::from(value > -300.0) + u8::from(value > 400.0)))
         .collect();
     let classes = table(columns, classes, Some(3));
-    near(&mut grown(&classes, &Loss::Gini, limits, &pool), &classes, CLASSES);
+    near(&mut grown(&classes, &LeafLoss::Gini, limits), &classes, CLASSES);
 }
 
 const REGRESSION: &[(u32, f64)] = &[(0, 61.5), (1, -625.5), (0, -688.0), (0, -714.0), (0, 378.0)];
@@ -107,9 +109,9 @@ fn the_pruning_path_is_that_of_scikit_learn() {
         .map(|&value| f64::from(u8::from(value > -300.0) + u8::from(value > 400.0)))
         .collect();
     let table = table(columns, classes, Some(3));
-    let limits = Limits { leaves: 0, depth: 4, min_leaf: 1 };
-    let tree = grown(&table, &Loss::Gini, limits, &Pool::new(1).unwrap());
-    let path = Path::new(tree, &table, &Loss::Gini);
+    let limits = TreeLimits { leaves: 0, depth: 4, min_leaf: 1 };
+    let tree = grown(&table, &LeafLoss::Gini, limits);
+    let path = PruningPath::new(tree, &table, &LeafLoss::Gini);
     let alphas: Vec<f64> = path.steps().iter().map(|step| step.alpha).collect();
     assert_eq!(alphas.len(), PATH.len(), "{alphas:?}");
     for (ours, expected) in alphas.iter().zip(PATH) {
@@ -133,14 +135,14 @@ const PATH: &[f64] = &[
 ];
 
 /// Every way to prune a tree, as risk and number of leaves.
-fn prunings(sketch: &Sketch, edge: Edge, own: &[f64], leaf: &[f64]) -> Vec<(f64, usize)> {
-    let Edge::Node(node) = edge else {
-        let Edge::Leaf(at) = edge else { unreachable!() };
+fn prunings(tree: &RankTree, edge: NodeRef, own: &[f64], leaf: &[f64]) -> Vec<(f64, usize)> {
+    let NodeRef::Node(node) = edge else {
+        let NodeRef::Leaf(at) = edge else { unreachable!() };
         return vec![(leaf[at as usize], 1)];
     };
-    let branch = &sketch.nodes()[node as usize];
+    let branch = &tree.nodes()[node as usize];
     let (left, right) =
-        (prunings(sketch, branch.left, own, leaf), prunings(sketch, branch.right, own, leaf));
+        (prunings(tree, branch.left, own, leaf), prunings(tree, branch.right, own, leaf));
     let mut all = vec![(own[node as usize], 1)];
     all.extend(left.iter().flat_map(|a| right.iter().map(move |b| (a.0 + b.0, a.1 + b.1))));
     all
@@ -160,17 +162,17 @@ proptest! {
             cells.iter().map(|cell| f64::from(cell.1)).collect(),
         ];
         let table = table(columns, cells.iter().map(|cell| f64::from(cell.2)).collect(), Some(3));
-        let limits = Limits { leaves: 7, ..FREE };
-        let tree = grown(&table, &Loss::Gini, limits, &Pool::new(1).unwrap());
+        let limits = TreeLimits { leaves: 7, ..FREE };
+        let tree = grown(&table, &LeafLoss::Gini, limits);
         let rows = table.rows() as f64;
-        let (nodes, leaves) = sketch::fit(&tree, &table, &Loss::Gini);
-        let risk = |fitted: &Vec<sketch::Fitted>| fitted.iter().map(|one| one.loss / rows).collect::<Vec<f64>>();
+        let (nodes, leaves) = fit_nodes(&tree, &table, &LeafLoss::Gini);
+        let risk = |fitted: &Vec<NodeFit>| fitted.iter().map(|one| one.loss / rows).collect::<Vec<f64>>();
         let all = prunings(&tree, tree.root(), &risk(&nodes), &risk(&leaves));
         let cost = |&(risk, leaves): &(f64, usize)| risk + price * leaves as f64;
         let best = all.iter().map(cost).fold(f64::INFINITY, f64::min);
         let smallest = all.iter().filter(|one| cost(one) <= best + 1e-12).map(|one| one.1).min();
-        let pruned = Path::new(tree, &table, &Loss::Gini).tree(price);
-        let (_, leaves) = sketch::fit(&pruned, &table, &Loss::Gini);
+        let pruned = PruningPath::new(tree, &table, &LeafLoss::Gini).tree(price);
+        let (_, leaves) = fit_nodes(&pruned, &table, &LeafLoss::Gini);
         let own = leaves.iter().map(|leaf| leaf.loss / rows).sum::<f64>() + price * pruned.leaves() as f64;
         prop_assert!((own - best).abs() < 1e-9, "{} {}", own, best);
         prop_assert_eq!(Some(pruned.leaves()), smallest);
@@ -184,7 +186,7 @@ fn folds_hold_every_row_once_and_classes_in_equal_shares() {
         (0..50).map(|row| f64::from(u8::from(row < 10))).collect(),
         Some(2),
     );
-    let folds = deal(&table, 5, 3, 0, &Pool::new(1).unwrap());
+    let folds = stratified_folds(&table, 5, 3, 0, TestContext::new(1).context());
     let mut rows: Vec<u32> = folds.iter().flat_map(|fold| fold.test.clone()).collect();
     rows.sort_unstable();
     assert_eq!(rows, (0..50).collect::<Vec<u32>>());
@@ -194,7 +196,7 @@ fn folds_hold_every_row_once_and_classes_in_equal_shares() {
     }
 }
 
-/// Noise around one step: the step stays, the rest is cut off.
+/// Noise around one step: the step stays, the rest is pruned.
 #[test]
 fn cross_validation_finds_the_size_of_a_planted_tree() {
     let (columns, _) = waves(300);
@@ -202,53 +204,88 @@ fn cross_validation_finds_the_size_of_a_planted_tree() {
     let target =
         (0..300).map(|row| if columns[1][row] > 0.0 { 1000.0 } else { 0.0 } + noise(row)).collect();
     let table = table(columns, target, None);
-    let pool = Pool::new(2).unwrap();
+    let run = TestContext::new(2);
     let features = [0, 1, 2];
-    let growing = Growing {
+    let grower = CartGrower {
         table: &table,
-        loss: &Loss::Squared,
+        loss: &LeafLoss::Squared,
         limits: FREE,
         features: &features,
-        pool: &pool,
+        context: run.context(),
     };
-    let path = Path::new(grow(&growing), &table, &Loss::Squared);
+    let path = PruningPath::new(grower.grow(), &table, &LeafLoss::Squared);
     assert!(path.steps()[0].leaves > 100);
-    let folds = deal(&table, 5, 0, 0, &Pool::new(1).unwrap());
-    for choice in [Choice::Best, Choice::OneStandardError] {
-        let (alpha, validated) = choose_alpha(&growing, &path, &Loss::Squared, &folds, choice);
+    let folds = stratified_folds(&table, 5, 0, 0, TestContext::new(1).context());
+    for choice in [PruningChoice::Best, PruningChoice::OneStandardError] {
+        let (alpha, scores) = choose_alpha(&grower, &path, &LeafLoss::Squared, &folds, choice);
         let tree = path.tree(alpha);
-        assert_eq!(tree.leaves(), 2, "{validated:?}");
+        assert_eq!(tree.leaves(), 2, "{scores:?}");
         assert_eq!(tree.nodes()[0].rule.feature, 1);
-        assert!(matches!(tree.nodes()[0].rule.cut, Cut::Above(_)));
+        assert!(matches!(tree.nodes()[0].rule.cut, RankCut::Above(_)));
     }
     let pruned = path.tree(f64::INFINITY);
-    assert_eq!(pruned.twig(pruned.root()), Twig::Leaf);
+    assert_eq!(pruned.subtree(pruned.root()), Subtree::Leaf);
 }
 
 #[test]
-fn a_hurry_leaves_the_splits_that_gain_most() {
+fn an_interruption_leaves_the_splits_that_gain_most() {
     let (columns, values) = waves(600);
     let table = table(columns, values, None);
     let features: Vec<u32> = (0..3).collect();
-    let calm = Pool::new(1).unwrap();
+    let unlimited = TestContext::new(1);
     for questions in [0, 1, 4, 9] {
-        let pool = hurried_after(1, questions);
-        let growing = Growing {
+        let run = TestContext::interrupted_after(1, questions);
+        let grower = CartGrower {
             table: &table,
-            loss: &Loss::Squared,
+            loss: &LeafLoss::Squared,
             limits: FREE,
             features: &features,
-            pool: &pool,
+            context: run.context(),
         };
-        let cut = grow(&growing);
-        // A question a split: the tree is the one that so many leaves allow.
-        let limits = Limits { leaves: questions + 1, ..FREE };
-        assert_eq!(cut, grow(&Growing { limits, pool: &calm, ..growing }));
-        let path = Path::new(cut, &table, &Loss::Squared);
-        let folds = deal(&table, 5, 0, 0, &Pool::new(1).unwrap());
+        let cut = grower.grow();
+        // The budget is asked once per split: the tree has that many leaves.
+        let limits = TreeLimits { leaves: questions + 1, ..FREE };
+        assert_eq!(cut, CartGrower { limits, context: unlimited.context(), ..grower }.grow());
+        let path = PruningPath::new(cut, &table, &LeafLoss::Squared);
+        let folds = stratified_folds(&table, 5, 0, 0, TestContext::new(1).context());
         assert_eq!(
-            choose_alpha(&growing, &path, &Loss::Squared, &folds, Choice::Best),
+            choose_alpha(&grower, &path, &LeafLoss::Squared, &folds, PruningChoice::Best),
             (-1.0, Vec::new())
         );
+    }
+}
+
+/// CART resumed from any of its states ends like a run that was never interrupted.
+#[test]
+fn a_resumed_fit_equals_an_uninterrupted_one() {
+    let (columns, values) = waves(200);
+    let classes = values.iter().map(|&value| f64::from(u8::from(value > 100.0))).collect();
+    for (table, loss, measure) in [
+        (table(columns.clone(), classes, Some(2)), LeafLoss::Gini, LeafLoss::Error),
+        (table(columns, values, None), LeafLoss::Squared, LeafLoss::Squared),
+    ] {
+        let run = |past: Option<&Datum>, threads: usize| {
+            let limits = TestContext::new(threads);
+            let grower = CartGrower {
+                table: &table,
+                loss: &loss,
+                limits: FREE,
+                features: &[0, 1, 2],
+                context: limits.context(),
+            };
+            let choice = PruningChoice::OneStandardError;
+            let pruning = PruningConfig { measure: &measure, folds: 5, seed: 3, choice };
+            let mut states = Vec::new();
+            let mut observer = |_: &Event, state: &dyn Fn() -> Datum| states.push(state());
+            let mut log = TaskLog::new(past, &mut observer).unwrap();
+            (fit_cart(&grower, Some(pruning), &mut log).unwrap(), states)
+        };
+        let (whole, states) = run(None, 1);
+        assert_eq!(states.len(), 6);
+        for (at, state) in states.iter().enumerate() {
+            let (resumed, later) = run(Some(state), 1 + at % 2);
+            assert_eq!(resumed, whole, "state {at}");
+            assert_eq!(later, states[at + 1..], "state {at}");
+        }
     }
 }

@@ -1,33 +1,32 @@
-//! One tree of a given depth, every place of which a particle swarm fills.
+//! One full tree of a given depth, whose nodes are chosen by a particle swarm.
 //!
-//! A full binary tree is an array: the children of place `p` are `2p + 1` and `2p + 2` (Rao 2022,
-//! equation 20, arity 2). A particle says what stands at each place, and two methods differ in how.
-//! Tree Swarm Optimisation scores every symbol that could stand there (`symbols.rs`, plain particle
-//! swarm). The other draws rules from a table of split points of a model that was trained before
-//! (`split_points.rs`, discrete particle swarm). How well the rows of the ends are decided is the
-//! same question for both and is answered here.
+//! A full binary tree is an array: the children of node `p` are `2p + 1` and `2p + 2` (Rao 2022,
+//! equation 20, arity 2). A particle determines the content of each node; two methods differ in how.
+//! Tree Swarm Optimisation scores every symbol for every node (`symbols.rs`, plain particle swarm).
+//! The other method takes rules from a table of split points of a pretrained model
+//! (`split_points.rs`, discrete particle swarm). Both share the evaluation of a tree, which is here.
 
 pub mod split_points;
 pub mod symbols;
 #[cfg(test)]
 mod tests;
 
-use crate::merit::{Fitness, Merit, majority};
-use crate::ranked::{Cut, Ranked, Rule, Target};
-use crate::sketch::{Decided, Sketch, Twig};
+use crate::class_fitness::{ClassFitness, FitnessMeasure, majority};
+use crate::rank_table::{RankCut, RankRule, RankTable, RankTarget};
+use crate::rank_tree::{ClassifierTree, RankTree, Subtree};
 
-/// How long is searched.
+/// The tree and the swarm.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
-    /// Rules on a way down.
+pub struct FullTreeConfig {
+    /// Number of rules from the root to a leaf.
     pub depth: usize,
-    /// Particles.
+    /// Number of particles.
     pub population: usize,
     /// Iterations of the swarm.
     pub iterations: usize,
-    /// What is to be large.
-    pub fitness: Fitness,
-    /// Start of the random streams.
+    /// What is maximised.
+    pub fitness: FitnessMeasure,
+    /// Seed of the random streams.
     pub seed: u64,
 }
 
@@ -55,119 +54,132 @@ pub enum FullTreeError {
     Engine(#[from] swarmwood_search::Error),
 }
 
-/// What a search ends with.
+/// The result of a search.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
+pub struct FullTreeResult {
     /// The best tree.
-    pub tree: Decided,
+    pub tree: ClassifierTree,
     /// Its fitness.
     pub fitness: f64,
     /// Iterations done.
     pub iterations: usize,
     /// Trees evaluated.
     pub evaluations: u64,
-    /// Positions that were known already.
+    /// Positions that were evaluated before.
     pub repeats: u64,
-    /// Split points or symbols that there were to choose from.
+    /// Number of split points or symbols to choose from.
     pub choices: usize,
 }
 
-/// What the places of a full tree hold: rules, or nothing where it ends. Places of the last level
-/// have none.
-type Places<'r> = [Option<&'r Rule>];
+/// The nodes of a full tree above the last level: a rule, or `None` where the tree ends.
+type TreeArray<'r> = [Option<&'r RankRule>];
 
-/// The weights of the classes at every place where rows end, place after place.
-fn ends(table: &Ranked, places: &Places<'_>, classes: usize) -> Vec<f64> {
-    let Target::Classes { of_row, .. } = table.target() else {
-        unreachable!("a merit exists for classes only")
+/// The class weights of every node where rows end, node by node.
+fn leaf_weights(table: &RankTable, nodes: &TreeArray<'_>, classes: usize) -> Vec<f64> {
+    let RankTarget::Classes { of_row, .. } = table.target() else {
+        unreachable!("the fitness exists for classes only")
     };
-    let mut counts = vec![0.0; (2 * places.len() + 1) * classes];
-    let columns: Vec<&[u16]> = places
+    let mut counts = vec![0.0; (2 * nodes.len() + 1) * classes];
+    let columns: Vec<&[u16]> = nodes
         .iter()
         .map(|rule| rule.map_or(&[][..], |rule| table.columns()[rule.feature as usize].codes()))
         .collect();
     for (row, &class) in of_row.iter().enumerate() {
         let mut at = 0;
-        while let Some(Some(rule)) = places.get(at) {
-            at = 2 * at + 1 + usize::from(rule.right(columns[at][row]));
+        while let Some(Some(rule)) = nodes.get(at) {
+            at = 2 * at + 1 + usize::from(rule.goes_right(columns[at][row]));
         }
         counts[at * classes + usize::from(class)] += table.weight(row as u32);
     }
     counts
 }
 
-/// The fitness if each place has the class that `decide` tells from its number and its class
-/// weights.
-fn fitness(merit: &Merit, counts: &[f64], decide: impl Fn(usize, &[f64]) -> usize) -> f64 {
-    let places = counts.chunks(merit.classes()).enumerate();
-    merit.fitness(places.map(|(at, counts)| merit.of(counts, decide(at, counts))).sum())
+/// The fitness if each leaf has the class that `predict` gives for its number and class weights.
+fn fitness(
+    class_fitness: &ClassFitness,
+    counts: &[f64],
+    predict: impl Fn(usize, &[f64]) -> usize,
+) -> f64 {
+    let nodes = counts.chunks(class_fitness.classes()).enumerate();
+    class_fitness.fitness(
+        nodes.map(|(at, counts)| class_fitness.contribution(counts, predict(at, counts))).sum(),
+    )
 }
 
-/// The class of most rows, whatever the place.
+/// The majority class of a leaf.
 fn by_majority(_: usize, counts: &[f64]) -> usize {
     majority(counts)
 }
 
-/// A full tree made small: a rule that sends all rows that reach it to one side goes, as the other
-/// side says nothing about rows, and with `merge` a rule whose sides are leaves of the same class.
-struct Pruner<'a, D> {
-    table: &'a Ranked,
-    places: &'a Places<'a>,
-    /// The split of the rule at a place.
+/// Prunes a full tree: removes rules that send all their rows to one side and, with `merge`, rules
+/// between two leaves of the same class.
+struct FullTreePruner<'a, D> {
+    table: &'a RankTable,
+    nodes: &'a TreeArray<'a>,
+    /// The split of the rule at a node.
     split: &'a dyn Fn(usize) -> swarmwood_model::Split,
     counts: &'a [f64],
     classes: usize,
-    decide: D,
+    predict: D,
     merge: bool,
 }
 
-/// A twig with its splits and classes in the order of a walk.
-struct Piece {
-    twig: Twig,
+/// A subtree with its splits and classes in depth-first order.
+struct PrunedSubtree {
+    subtree: Subtree,
     splits: Vec<swarmwood_model::Split>,
     classes: Vec<u16>,
 }
 
-impl<D: Fn(usize, &[f64]) -> usize> Pruner<'_, D> {
-    fn tree(&self) -> Decided {
+impl<D: Fn(usize, &[f64]) -> usize> FullTreePruner<'_, D> {
+    fn to_tree(&self) -> ClassifierTree {
         let rows = (0..self.table.rows() as u32).collect();
-        let Piece { twig, splits, classes } = self.piece(0, rows);
-        Decided { sketch: Sketch::new(&twig), splits, classes }
+        let PrunedSubtree { subtree, splits, classes } = self.prune(0, rows);
+        ClassifierTree { rules: RankTree::new(&subtree), splits, classes }
     }
 
-    fn piece(&self, at: usize, rows: Vec<u32>) -> Piece {
-        let Some(Some(rule)) = self.places.get(at) else {
+    fn prune(&self, at: usize, rows: Vec<u32>) -> PrunedSubtree {
+        let Some(Some(rule)) = self.nodes.get(at) else {
             let counts = &self.counts[at * self.classes..(at + 1) * self.classes];
-            let class = (self.decide)(at, counts) as u16;
-            return Piece { twig: Twig::Leaf, splits: Vec::new(), classes: vec![class] };
+            let class = (self.predict)(at, counts) as u16;
+            return PrunedSubtree {
+                subtree: Subtree::Leaf,
+                splits: Vec::new(),
+                classes: vec![class],
+            };
         };
         let codes = self.table.columns()[rule.feature as usize].codes();
         let (right, left): (Vec<u32>, Vec<u32>) =
-            rows.iter().partition(|&&row| rule.right(codes[row as usize]));
+            rows.iter().partition(|&&row| rule.goes_right(codes[row as usize]));
         if left.is_empty() || right.is_empty() {
             return if left.is_empty() {
-                self.piece(2 * at + 2, right)
+                self.prune(2 * at + 2, right)
             } else {
-                self.piece(2 * at + 1, left)
+                self.prune(2 * at + 1, left)
             };
         }
-        let (left, right) = (self.piece(2 * at + 1, left), self.piece(2 * at + 2, right));
-        let alike =
-            left.twig == Twig::Leaf && right.twig == Twig::Leaf && left.classes == right.classes;
+        let (left, right) = (self.prune(2 * at + 1, left), self.prune(2 * at + 2, right));
+        let alike = left.subtree == Subtree::Leaf
+            && right.subtree == Subtree::Leaf
+            && left.classes == right.classes;
         if self.merge && alike {
             return left;
         }
         let splits = [vec![(self.split)(at)], left.splits, right.splits].concat();
         let classes = [left.classes, right.classes].concat();
-        Piece { twig: Twig::fork((*rule).clone(), left.twig, right.twig), splits, classes }
+        PrunedSubtree {
+            subtree: Subtree::split((*rule).clone(), left.subtree, right.subtree),
+            splits,
+            classes,
+        }
     }
 }
 
 /// The rule over codes as a split over values, in the middle between the values around a cut.
-fn middle_split(rule: &Rule, table: &Ranked) -> swarmwood_model::Split {
+fn middle_split(rule: &RankRule, table: &RankTable) -> swarmwood_model::Split {
     let near = match rule.cut {
-        Cut::Above(cut) => [cut, cut + 1],
-        Cut::In(_) => [0, 0],
+        RankCut::Above(cut) => [cut, cut + 1],
+        RankCut::In(_) => [0, 0],
     };
-    rule.split(&table.columns()[rule.feature as usize], near)
+    rule.to_split(&table.columns()[rule.feature as usize], near)
 }

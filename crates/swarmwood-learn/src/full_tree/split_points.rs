@@ -10,26 +10,29 @@
 //! part no row that reaches them; thresholds stay those of the table.
 
 use swarmwood_model::{Split, Test};
+use swarmwood_search::Point;
 use swarmwood_search::pso_discrete::{self, PsoDiscrete, sequence, sequence_space};
-use swarmwood_search::{Engine, Point};
 
-use super::{FullTreeError, Outcome, Pruner, Settings, by_majority, ends, fitness, middle_split};
-use crate::event::{Event, Flow};
-use crate::iterate::{Before, iterate};
-use crate::merit::Merit;
-use crate::pool::Pool;
-use crate::ranked::{Cut, Ranked, Rule};
+use super::{
+    FullTreeConfig, FullTreeError, FullTreePruner, FullTreeResult, by_majority, fitness,
+    leaf_weights, middle_split,
+};
+use crate::class_fitness::ClassFitness;
+use crate::context::Context;
+use crate::engine_loop::{EarlierSwarms, SwarmTask, run_engine};
+use crate::plan::TaskLog;
+use crate::rank_table::{RankCut, RankRule, RankTable};
 
 /// Numbered split points.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SplitPoints {
-    rules: Vec<Rule>,
+    rules: Vec<RankRule>,
     splits: Vec<Split>,
 }
 
 /// How particles move.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Moves {
+pub struct MoveProbabilities {
     /// The chance that a place takes the rule of the particle's own best.
     pub alpha: f64,
     /// The chance that it takes that of the global best.
@@ -43,13 +46,15 @@ pub struct Moves {
 impl SplitPoints {
     /// The splits that part training rows, in the order in which they come, each once: of splits
     /// that send every row the same way the first counts.
-    pub fn new(splits: impl IntoIterator<Item = Split>, table: &Ranked) -> Self {
+    pub fn new(splits: impl IntoIterator<Item = Split>, table: &RankTable) -> Self {
         let mut points = SplitPoints { rules: Vec::new(), splits: Vec::new() };
         for split in splits {
             let column = &table.columns()[split.feature as usize];
-            let rule = Rule::of_split(&split, column);
+            let rule = RankRule::from_split(&split, column);
             let split = match (&split.test, &rule.cut) {
-                (Test::Above(threshold), Cut::Above(cut)) if column.is_within_code(*threshold) => {
+                (Test::Above(threshold), RankCut::Above(cut))
+                    if column.is_within_code(*threshold) =>
+                {
                     // Where values share a code the threshold moves below them; below all there is
                     // no place.
                     if *cut == 0 {
@@ -59,11 +64,11 @@ impl SplitPoints {
                 }
                 _ => split,
             };
-            let mut sides = column.codes().iter().map(|&code| rule.right(code));
+            let mut sides = column.codes().iter().map(|&code| rule.goes_right(code));
             let first = sides.next();
             let parts = sides.any(|side| Some(side) != first);
             let any_missing = || column.codes().contains(&0);
-            let same = |other: &Rule| {
+            let same = |other: &RankRule| {
                 other.feature == rule.feature
                     && other.cut == rule.cut
                     && (other.missing_right == rule.missing_right || !any_missing())
@@ -87,23 +92,22 @@ impl SplitPoints {
     }
 }
 
-/// Searches. `watch` hears of every iteration.
+/// Searches. The swarm is one task of the log.
 pub fn search(
-    table: &Ranked,
+    table: &RankTable,
     points: &SplitPoints,
-    settings: &Settings,
-    moves: Moves,
-    pool: &Pool,
-    watch: &mut dyn FnMut(&Event) -> Flow,
-) -> Result<Outcome, FullTreeError> {
-    let merit = Merit::new(table, settings.fitness).ok_or(FullTreeError::NoClasses)?;
+    (config, moves): (&FullTreeConfig, MoveProbabilities),
+    context: Context<'_>,
+    log: &mut TaskLog<'_>,
+) -> Result<FullTreeResult, FullTreeError> {
+    let class_fitness = ClassFitness::new(table, config.fitness).ok_or(FullTreeError::NoClasses)?;
     if points.is_empty() {
         return Err(FullTreeError::NoSplits);
     }
-    let space = sequence_space((1 << settings.depth) - 1, points.len() as u32)?;
+    let space = sequence_space((1 << config.depth) - 1, points.len() as u32)?;
     let swarm = pso_discrete::Settings {
-        population: settings.population,
-        generations: Some(settings.iterations as u64),
+        population: config.population,
+        generations: Some(config.iterations as u64),
         alpha: moves.alpha,
         beta: moves.beta,
         mutation: moves.mutation,
@@ -111,39 +115,38 @@ pub fn search(
         memo: true,
         ..pso_discrete::Settings::default()
     };
-    let mut engine = PsoDiscrete::new(&space, swarm, settings.seed)?;
-    let places = |indices: &[u32]| -> Vec<Option<&Rule>> {
+    let engine = PsoDiscrete::new(&space, swarm, config.seed)?;
+    let nodes = |indices: &[u32]| -> Vec<Option<&RankRule>> {
         indices.iter().map(|&index| points.rules.get(index as usize)).collect()
     };
-    let classes = merit.classes();
+    let classes = class_fitness.classes();
     let loss = |point: &Point| {
         let indices = sequence(point).unwrap_or_default();
-        1.0 - fitness(&merit, &ends(table, &places(&indices), classes), by_majority)
+        1.0 - fitness(&class_fitness, &leaf_weights(table, &nodes(&indices), classes), by_majority)
     };
-    let measure = settings.fitness.name();
-    let last = iterate(&mut engine, pool, loss, &mut |step| {
-        watch(&step.event(measure, Before::default(), settings.iterations))
-    });
-    let best =
-        engine.best().and_then(|best| sequence(best.point)).ok_or(FullTreeError::NoSplits)?;
-    let places = places(&best);
-    let counts = ends(table, &places, classes);
+    let measure = config.fitness.name();
+    let (earlier, steps) = (EarlierSwarms::default(), config.iterations);
+    let task = SwarmTask { key: "swarm", measure, earlier, steps, space: &space };
+    let found = run_engine(engine, &task, context, log, loss)?;
+    let best = found.best.as_ref().and_then(sequence).ok_or(FullTreeError::NoSplits)?;
+    let nodes = nodes(&best);
+    let counts = leaf_weights(table, &nodes, classes);
     let split = |at: usize| points.splits[best[at] as usize].clone();
-    let pruner = Pruner {
+    let pruner = FullTreePruner {
         table,
-        places: &places,
+        nodes: &nodes,
         split: &split,
         counts: &counts,
         classes,
-        decide: by_majority,
+        predict: by_majority,
         merge: false,
     };
-    Ok(Outcome {
-        tree: pruner.tree(),
-        fitness: fitness(&merit, &counts, by_majority),
-        iterations: last.iteration,
-        evaluations: last.evaluations,
-        repeats: last.repeats,
+    Ok(FullTreeResult {
+        tree: pruner.to_tree(),
+        fitness: fitness(&class_fitness, &counts, by_majority),
+        iterations: found.last.iteration,
+        evaluations: found.last.evaluations,
+        repeats: found.last.repeats,
         choices: points.len(),
     })
 }

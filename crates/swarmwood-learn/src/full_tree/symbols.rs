@@ -2,7 +2,7 @@
 //!
 //! For every place of a full tree a position holds a score for every symbol, the features and the
 //! classes, and the tree has the symbol of greatest score there (Rao 2022, section 3.2, equations
-//! 19 to 21, after Veenhuis, Köppen, Krüger, Nickolay, "Tree swarm optimization: an approach to
+//! 19 to 21, after Veenhuis, Köppen, Krüger, Nickolay, "SymbolTree swarm optimization: an approach to
 //! PSO-based tree discovery", CEC 2005). A class ends the way. The positions fly as in any particle
 //! swarm, here [`Pso`]; the fitness is the share of rows that are classified right.
 //!
@@ -15,21 +15,24 @@
 //! - In the finished tree rules go that part no training row, and rules between two leaves of the
 //!   same class.
 
-use swarmwood_search::{Engine, Param, Point, Pso, Space, Value, pso};
+use swarmwood_search::{Param, Point, Pso, Space, Value, pso};
 
-use super::{FullTreeError, Outcome, Pruner, Settings, ends, fitness, middle_split};
-use crate::event::{Event, Flow};
-use crate::iterate::{Before, iterate};
-use crate::merit::Merit;
-use crate::pool::Pool;
-use crate::ranked::{CodeSet, Cut, Ranked, Rule};
+use super::{
+    FullTreeConfig, FullTreeError, FullTreePruner, FullTreeResult, fitness, leaf_weights,
+    middle_split,
+};
+use crate::class_fitness::ClassFitness;
+use crate::context::Context;
+use crate::engine_loop::{EarlierSwarms, SwarmTask, run_engine};
+use crate::plan::TaskLog;
+use crate::rank_table::{RankCut, RankRule, RankSet, RankTable};
 
 /// The most numbers of a position.
-pub const LONGEST: usize = 1 << 16;
+pub const MAX_POSITION_LENGTH: usize = 1 << 16;
 
 /// The matrix of scores, as the shape of a position.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Symbols {
+pub struct SymbolMatrix {
     /// Features that can part rows, with their greatest codes and whether they are categories.
     features: Vec<(u32, u16, bool)>,
     classes: usize,
@@ -39,20 +42,20 @@ pub struct Symbols {
 
 /// The tree that a position stands for.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Tree {
+pub struct SymbolTree {
     /// The rule at each place that can hold one; none where the tree ends.
-    pub rules: Vec<Option<Rule>>,
+    pub rules: Vec<Option<RankRule>>,
     /// The class at each place, used where the tree ends.
     pub classes: Vec<u16>,
 }
 
-impl Symbols {
-    /// The symbols of a table and the places of a tree of this depth.
-    pub fn new(table: &Ranked, classes: usize, depth: usize) -> Self {
-        let usable = (0..).zip(table.columns()).filter(|(_, column)| column.top() >= 2);
+impl SymbolMatrix {
+    /// The symbols of a table and the nodes of a tree of this depth.
+    pub fn new(table: &RankTable, classes: usize, depth: usize) -> Self {
+        let usable = (0..).zip(table.columns()).filter(|(_, column)| column.max_code() >= 2);
         let features =
-            usable.map(|(at, column)| (at, column.top(), column.is_category())).collect();
-        Symbols { features, classes, inner: (1 << depth) - 1 }
+            usable.map(|(at, column)| (at, column.max_code(), column.is_category())).collect();
+        SymbolMatrix { features, classes, inner: (1 << depth) - 1 }
     }
 
     /// How many symbols there are.
@@ -68,9 +71,9 @@ impl Symbols {
     }
 
     /// The tree of a position of numbers from 0 to 1.
-    pub fn decode(&self, position: &[f64]) -> Tree {
+    pub fn decode(&self, position: &[f64]) -> SymbolTree {
         let (inner, last) = position.split_at(self.inner * (self.count() + 1));
-        let mut tree = Tree {
+        let mut tree = SymbolTree {
             rules: Vec::with_capacity(self.inner),
             classes: Vec::with_capacity(2 * self.inner + 1),
         };
@@ -81,10 +84,10 @@ impl Symbols {
                 // From 0 to one less than the number of cuts, or of levels.
                 let pick = |count: u16| ((cut[0] * f64::from(count)) as u16).min(count - 1);
                 let cut = match category {
-                    true => Cut::In(CodeSet::new([1 + pick(top)])),
-                    false => Cut::Above(1 + pick(top - 1)),
+                    true => RankCut::In(RankSet::new([1 + pick(top)])),
+                    false => RankCut::Above(1 + pick(top - 1)),
                 };
-                Rule { feature, cut, missing_right: false }
+                RankRule { feature, cut, missing_right: false }
             });
             tree.rules.push(rule);
             tree.classes.push(symbol.saturating_sub(self.features.len()) as u16);
@@ -101,38 +104,46 @@ fn greatest(scores: &[f64]) -> usize {
         .unwrap_or(0)
 }
 
-/// Searches. `watch` hears of every iteration.
+/// Searches. The swarm is one task of the log.
 ///
 /// ```
+/// use swarmwood_learn::budget::Budget;
+/// use swarmwood_learn::context::Context;
 /// use swarmwood_learn::data::{Chunk, Column};
-/// use swarmwood_learn::event::Flow;
-/// use swarmwood_learn::full_tree::{Settings, symbols};
-/// use swarmwood_learn::merit::Fitness;
+/// use swarmwood_learn::full_tree::{FullTreeConfig, symbols};
+/// use swarmwood_learn::class_fitness::FitnessMeasure;
+/// use swarmwood_learn::event::Event;
+/// use swarmwood_learn::plan::TaskLog;
 /// use swarmwood_learn::pool::Pool;
-/// use swarmwood_learn::ranked::Ranked;
+/// use swarmwood_learn::rank_table::RankTable;
 /// use swarmwood_model::{Feature, Kind};
+/// use swarmwood_search::Datum;
 ///
 /// let values: Vec<f64> = (0..40).map(f64::from).collect();
 /// let target = values.iter().map(|&x| f64::from(u8::from(x > 12.0))).collect();
 /// let chunk = Chunk { columns: vec![Column::Number(values)], target, rows: 40, ..Chunk::default() };
-/// let table = Ranked::new(&chunk, &[Feature { name: "x".into(), kind: Kind::Number }], Some(2), 1000);
-/// let settings = Settings { depth: 1, population: 30, iterations: 50, fitness: Fitness::Accuracy, seed: 0 };
-/// let found = symbols::search(&table, &settings, &Pool::new(1)?, &mut |_| Flow::Continue);
+/// let table = RankTable::new(&chunk, &[Feature { name: "x".into(), kind: Kind::Number }], Some(2), 1000);
+/// let config = FullTreeConfig { depth: 1, population: 30, iterations: 50, fitness: FitnessMeasure::Accuracy, seed: 0 };
+/// let (pool, budget) = (Pool::new(1)?, Budget::unlimited());
+/// let context = Context { pool: &pool, budget: &budget };
+/// let mut observer = |_: &Event, _: &dyn Fn() -> Datum| ();
+/// let mut log = TaskLog::new(None, &mut observer).map_err(|e| e.to_string())?;
+/// let found = symbols::search(&table, &config, context, &mut log);
 /// assert_eq!(found.map_err(|e| e.to_string())?.fitness, 1.0);
 /// # Ok::<(), String>(())
 /// ```
 pub fn search(
-    table: &Ranked,
-    settings: &Settings,
-    pool: &Pool,
-    watch: &mut dyn FnMut(&Event) -> Flow,
-) -> Result<Outcome, FullTreeError> {
-    let merit = Merit::new(table, settings.fitness).ok_or(FullTreeError::NoClasses)?;
-    let symbols = Symbols::new(table, merit.classes(), settings.depth);
+    table: &RankTable,
+    config: &FullTreeConfig,
+    context: Context<'_>,
+    log: &mut TaskLog<'_>,
+) -> Result<FullTreeResult, FullTreeError> {
+    let class_fitness = ClassFitness::new(table, config.fitness).ok_or(FullTreeError::NoClasses)?;
+    let symbols = SymbolMatrix::new(table, class_fitness.classes(), config.depth);
     let length = symbols.length();
-    if length > LONGEST {
+    if length > MAX_POSITION_LENGTH {
         return Err(FullTreeError::TooLong {
-            depth: settings.depth,
+            depth: config.depth,
             symbols: symbols.count(),
             length,
         });
@@ -140,46 +151,46 @@ pub fn search(
     let space =
         Space::new((0..length).map(|at| Param::real(&format!("score {at}"), 0.0, 1.0)).collect())?;
     let swarm = pso::Settings {
-        population: settings.population,
-        generations: Some(settings.iterations as u64),
+        population: config.population,
+        generations: Some(config.iterations as u64),
         ..pso::Settings::default()
     };
-    let mut engine = Pso::new(&space, swarm, settings.seed)?;
-    let worth = |tree: &Tree| {
-        let places: Vec<Option<&Rule>> = tree.rules.iter().map(Option::as_ref).collect();
-        let counts = ends(table, &places, merit.classes());
-        let worth = fitness(&merit, &counts, |at, _| usize::from(tree.classes[at]));
+    let engine = Pso::new(&space, swarm, config.seed)?;
+    let worth = |tree: &SymbolTree| {
+        let nodes: Vec<Option<&RankRule>> = tree.rules.iter().map(Option::as_ref).collect();
+        let counts = leaf_weights(table, &nodes, class_fitness.classes());
+        let worth = fitness(&class_fitness, &counts, |at, _| usize::from(tree.classes[at]));
         (worth, counts)
     };
     let loss = |point: &Point| 1.0 - worth(&symbols.decode(&numbers(point))).0;
-    let measure = settings.fitness.name();
-    let last = iterate(&mut engine, pool, loss, &mut |step| {
-        watch(&step.event(measure, Before::default(), settings.iterations))
-    });
-    let best = engine.best().map_or_else(|| vec![0.0; length], |best| numbers(best.point));
+    let measure = config.fitness.name();
+    let (earlier, steps) = (EarlierSwarms::default(), config.iterations);
+    let task = SwarmTask { key: "swarm", measure, earlier, steps, space: &space };
+    let found = run_engine(engine, &task, context, log, loss)?;
+    let best = found.best.as_ref().map_or_else(|| vec![0.0; length], numbers);
     let tree = symbols.decode(&best);
-    let (found, counts) = worth(&tree);
-    let places: Vec<Option<&Rule>> = tree.rules.iter().map(Option::as_ref).collect();
-    let split = |at: usize| match places[at] {
+    let (fitness, counts) = worth(&tree);
+    let nodes: Vec<Option<&RankRule>> = tree.rules.iter().map(Option::as_ref).collect();
+    let split = |at: usize| match nodes[at] {
         Some(rule) => middle_split(rule, table),
-        None => unreachable!("only places with a rule are asked for their split"),
+        None => unreachable!("only nodes with a rule are asked for their split"),
     };
-    let decide = |at: usize, _: &[f64]| usize::from(tree.classes[at]);
-    let classes = merit.classes();
-    let pruner = Pruner {
+    let predict = |at: usize, _: &[f64]| usize::from(tree.classes[at]);
+    let classes = class_fitness.classes();
+    let pruner = FullTreePruner {
         table,
-        places: &places,
+        nodes: &nodes,
         split: &split,
         counts: &counts,
         classes,
-        decide,
+        predict,
         merge: true,
     };
-    Ok(Outcome {
-        tree: pruner.tree(),
-        fitness: found,
-        iterations: last.iteration,
-        evaluations: last.evaluations,
+    Ok(FullTreeResult {
+        tree: pruner.to_tree(),
+        fitness,
+        iterations: found.last.iteration,
+        evaluations: found.last.evaluations,
         repeats: 0,
         choices: symbols.count(),
     })

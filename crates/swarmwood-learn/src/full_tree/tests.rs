@@ -1,17 +1,25 @@
 use swarmwood_model::{Feature, Kind, Split, Test};
+use swarmwood_search::Datum;
 use swarmwood_search::rng::Stream;
 
-use super::split_points::{Moves, SplitPoints};
-use super::symbols::Symbols;
+use super::split_points::{MoveProbabilities, SplitPoints};
+use super::symbols::SymbolMatrix;
 use super::*;
+use crate::context::TestContext;
 use crate::data::{Chunk, Column};
-use crate::event::Flow;
-use crate::pool::Pool;
-use crate::ranked::CodeSet;
+use crate::event::Event;
+use crate::plan::TaskLog;
+use crate::rank_table::RankSet;
+
+/// Calls a function with an empty log.
+fn with_log<R>(run: impl FnOnce(&mut TaskLog<'_>) -> R) -> R {
+    let mut observer = |_: &Event, _: &dyn Fn() -> Datum| ();
+    run(&mut TaskLog::new(None, &mut observer).unwrap())
+}
 
 /// A number with five values and missing ones, a category of three levels, and three classes that
 /// follow them.
-fn table(rows: usize, seed: u64) -> Ranked {
+fn table(rows: usize, seed: u64) -> RankTable {
     let mut stream = Stream::new(seed, 0, 0);
     let number: Vec<f64> = (0..rows)
         .map(|_| if stream.below(9) == 0 { f64::NAN } else { stream.below(5) as f64 })
@@ -26,20 +34,27 @@ fn table(rows: usize, seed: u64) -> Ranked {
     let features = [("x", Kind::Number), ("c", Kind::Category { levels })];
     let features = features.map(|(name, kind)| Feature { name: name.into(), kind });
     let columns = vec![Column::Number(number), Column::Category(level)];
-    Ranked::new(&Chunk { columns, target, weight: Vec::new(), rows }, &features, Some(3), 100)
+    RankTable::new(&Chunk { columns, target, weight: Vec::new(), rows }, &features, Some(3), 100)
 }
 
-fn settings(depth: usize) -> Settings {
-    Settings { depth, population: 40, iterations: 60, fitness: Fitness::Accuracy, seed: 1 }
+fn config(depth: usize) -> FullTreeConfig {
+    FullTreeConfig {
+        depth,
+        population: 40,
+        iterations: 60,
+        fitness: FitnessMeasure::Accuracy,
+        seed: 1,
+    }
 }
 
-const MOVES: Moves = Moves { alpha: 0.45, beta: 0.45, mutation: 0.1, adaptive: false };
+const MOVES: MoveProbabilities =
+    MoveProbabilities { alpha: 0.45, beta: 0.45, mutation: 0.1, adaptive: false };
 
 /// The share of rows that the trees of a model would classify right: classes by walking codes.
-fn right(tree: &Decided, table: &Ranked) -> f64 {
-    let Target::Classes { of_row, .. } = table.target() else { unreachable!() };
+fn right(tree: &ClassifierTree, table: &RankTable) -> f64 {
+    let RankTarget::Classes { of_row, .. } = table.target() else { unreachable!() };
     let rows: Vec<u32> = (0..table.rows() as u32).collect();
-    let leaves = tree.sketch.leaves_of(table, tree.sketch.root(), &rows);
+    let leaves = tree.rules.assign_leaves(table, tree.rules.root(), &rows);
     let hit = leaves
         .iter()
         .zip(of_row)
@@ -51,36 +66,36 @@ fn right(tree: &Decided, table: &Ranked) -> f64 {
 #[test]
 fn a_matrix_of_scores_is_decoded_by_hand() {
     let table = table(60, 1);
-    let symbols = Symbols::new(&table, 3, 1);
+    let symbols = SymbolMatrix::new(&table, 3, 1);
     // One place with two features, three classes and a cut; two ends with three classes each.
     assert_eq!((symbols.count(), symbols.length()), (5, 12));
     let ends = [0.2, 0.8, 0.1, 0.6, 0.5, 0.6];
     let tree = |root: [f64; 6]| symbols.decode(&[&root[..], &ends[..]].concat());
     // The second feature has the greatest score; half way along its three levels lies the second.
     let category = tree([0.1, 0.9, 0.3, 0.2, 0.8, 0.5]);
-    let second = Cut::In(CodeSet::new([2]));
-    assert_eq!(category.rules, [Some(Rule { feature: 1, cut: second, missing_right: false })]);
+    let second = RankCut::In(RankSet::new([2]));
+    assert_eq!(category.rules, [Some(RankRule { feature: 1, cut: second, missing_right: false })]);
     assert_eq!(category.classes[1..], [1, 0], "of equal scores the first counts");
     // The first feature; its five values have four cuts, and 1 points at the last.
     for (at, cut) in [(0.0, 1), (0.24, 1), (0.26, 2), (1.0, 4)] {
         let number = tree([0.9, 0.9, 0.3, 0.2, 0.8, at]);
         assert_eq!(
             number.rules,
-            [Some(Rule { feature: 0, cut: Cut::Above(cut), missing_right: false })]
+            [Some(RankRule { feature: 0, cut: RankCut::Above(cut), missing_right: false })]
         );
     }
     // The third class: the tree ends at once.
     let class = tree([0.1, 0.2, 0.3, 0.2, 0.8, 0.5]);
     assert_eq!((class.rules, class.classes[0]), (vec![None], 2));
-    // Equation 19: seven places on three layers, of which three are inner ones.
-    assert_eq!(Symbols::new(&table, 3, 2).length(), 3 * 6 + 4 * 3);
+    // Equation 19: seven nodes on three layers, of which three are inner ones.
+    assert_eq!(SymbolMatrix::new(&table, 3, 2).length(), 3 * 6 + 4 * 3);
 }
 
 #[test]
 fn symbols_find_the_planted_tree() {
     let table = table(200, 2);
     let found =
-        symbols::search(&table, &settings(2), &Pool::new(2).unwrap(), &mut |_| Flow::Continue)
+        with_log(|log| symbols::search(&table, &config(2), TestContext::new(2).context(), log))
             .unwrap();
     assert!(found.fitness > 0.88, "{}", found.fitness);
     assert!(
@@ -88,16 +103,16 @@ fn symbols_find_the_planted_tree() {
         "pruning changes no training row"
     );
     assert!(
-        found.tree.sketch.leaves() <= 4 && found.tree.splits.len() + 1 == found.tree.classes.len()
+        found.tree.rules.leaves() <= 4 && found.tree.splits.len() + 1 == found.tree.classes.len()
     );
     assert_eq!((found.iterations, found.evaluations), (60, 2400));
     let again =
-        symbols::search(&table, &settings(2), &Pool::new(8).unwrap(), &mut |_| Flow::Continue);
+        with_log(|log| symbols::search(&table, &config(2), TestContext::new(8).context(), log));
     assert_eq!(again, Ok(found));
 }
 
 /// Every rule there is.
-fn all_splits(table: &Ranked) -> Vec<Split> {
+fn all_splits(table: &RankTable) -> Vec<Split> {
     let number =
         |threshold: f64| Split { feature: 0, test: Test::Above(threshold), missing_right: false };
     let level = |level: u32| Split {
@@ -140,14 +155,16 @@ fn a_threshold_inside_a_bin_moves_to_its_edge() {
         Chunk { columns: vec![Column::Number(values)], target, rows: 40, ..Chunk::default() };
     // Four codes of ten values each.
     let table =
-        Ranked::new(&chunk, &[Feature { name: "x".into(), kind: Kind::Number }], Some(2), 4);
+        RankTable::new(&chunk, &[Feature { name: "x".into(), kind: Kind::Number }], Some(2), 4);
     let above =
         |threshold| Split { feature: 0, test: Test::Above(threshold), missing_right: false };
     let points = SplitPoints::new([above(3.5), above(19.2), above(22.5), above(45.0)], &table);
     let run = |points: &SplitPoints| {
-        let pool = Pool::new(1).unwrap();
-        split_points::search(&table, points, &settings(1), MOVES, &pool, &mut |_| Flow::Continue)
-            .unwrap()
+        let run = TestContext::new(1);
+        with_log(|log| {
+            split_points::search(&table, points, (&config(1), MOVES), run.context(), log)
+        })
+        .unwrap()
     };
     assert_eq!(points.len(), 1, "the first and the last part no codes, the third is the second");
     assert_eq!(run(&points).tree.splits, [above(19.2)]);
@@ -161,26 +178,28 @@ fn no_discrete_swarm_beats_all_trees_of_two_levels_and_a_patient_one_finds_the_b
         let table = table(40, 10 + seed);
         let splits = all_splits(&table);
         let points = SplitPoints::new(splits.clone(), &table);
-        let merit = Merit::new(&table, Fitness::Accuracy).unwrap();
-        let rules: Vec<Rule> = splits
+        let class_fitness = ClassFitness::new(&table, FitnessMeasure::Accuracy).unwrap();
+        let rules: Vec<RankRule> = splits
             .iter()
-            .map(|split| Rule::of_split(split, &table.columns()[split.feature as usize]))
+            .map(|split| RankRule::from_split(split, &table.columns()[split.feature as usize]))
             .collect();
         let mut best = 0.0_f64;
         for number in 0..343 {
-            let places = [number % 7, number / 7 % 7, number / 49].map(|at| Some(&rules[at]));
-            best = best.max(fitness(&merit, &ends(&table, &places, 3), by_majority));
+            let nodes = [number % 7, number / 7 % 7, number / 49].map(|at| Some(&rules[at]));
+            best = best.max(fitness(&class_fitness, &leaf_weights(&table, &nodes, 3), by_majority));
         }
-        let run = |settings: &Settings, threads: usize| {
-            let pool = Pool::new(threads).unwrap();
-            split_points::search(&table, &points, settings, MOVES, &pool, &mut |_| Flow::Continue)
-                .unwrap()
+        let run = |config: &FullTreeConfig, threads: usize| {
+            let run = TestContext::new(threads);
+            with_log(|log| {
+                split_points::search(&table, &points, (config, MOVES), run.context(), log)
+            })
+            .unwrap()
         };
-        let found = run(&settings(2), 1);
+        let found = run(&config(2), 1);
         assert!((found.fitness - best).abs() < 1e-12, "seed {seed}: {} of {best}", found.fitness);
         assert!((right(&found.tree, &table) - found.fitness).abs() < 1e-12);
-        assert_eq!(run(&settings(2), 2), found);
-        let hasty = run(&Settings { population: 2, iterations: 1, ..settings(2) }, 1);
+        assert_eq!(run(&config(2), 2), found);
+        let hasty = run(&FullTreeConfig { population: 2, iterations: 1, ..config(2) }, 1);
         assert!(hasty.fitness <= best && hasty.evaluations <= 2);
         assert!(found.tree.splits.iter().all(|split| splits.contains(split)), "thresholds stay");
     }
@@ -189,12 +208,14 @@ fn no_discrete_swarm_beats_all_trees_of_two_levels_and_a_patient_one_finds_the_b
 #[test]
 fn what_cannot_be_searched_is_said() {
     let table = table(20, 5);
-    let pool = Pool::new(1).unwrap();
+    let run = TestContext::new(1);
     let none = SplitPoints::new(Vec::new(), &table);
-    let error =
-        split_points::search(&table, &none, &settings(2), MOVES, &pool, &mut |_| Flow::Continue);
+    let error = with_log(|log| {
+        split_points::search(&table, &none, (&config(2), MOVES), run.context(), log)
+    });
     assert_eq!(error, Err(FullTreeError::NoSplits));
-    let error = symbols::search(&table, &settings(16), &pool, &mut |_| Flow::Continue).unwrap_err();
+    let error =
+        with_log(|log| symbols::search(&table, &config(16), run.context(), log)).unwrap_err();
     assert!(matches!(error, FullTreeError::TooLong { depth: 16, symbols: 5, .. }), "{error}");
     let chunk = Chunk {
         columns: vec![Column::Number(vec![0.0, 1.0])],
@@ -203,8 +224,8 @@ fn what_cannot_be_searched_is_said() {
         ..Chunk::default()
     };
     let numbers =
-        Ranked::new(&chunk, &[Feature { name: "c".into(), kind: Kind::Number }], None, 10);
-    let error = symbols::search(&numbers, &settings(2), &pool, &mut |_| Flow::Continue);
+        RankTable::new(&chunk, &[Feature { name: "c".into(), kind: Kind::Number }], None, 10);
+    let error = with_log(|log| symbols::search(&numbers, &config(2), run.context(), log));
     assert_eq!(error, Err(FullTreeError::NoClasses));
 }
 
@@ -217,19 +238,20 @@ fn rows_without_features_get_the_most_frequent_class() {
         ..Chunk::default()
     };
     let table =
-        Ranked::new(&chunk, &[Feature { name: "c".into(), kind: Kind::Number }], Some(2), 10);
+        RankTable::new(&chunk, &[Feature { name: "c".into(), kind: Kind::Number }], Some(2), 10);
     let found =
-        symbols::search(&table, &settings(2), &Pool::new(1).unwrap(), &mut |_| Flow::Continue)
+        with_log(|log| symbols::search(&table, &config(2), TestContext::new(1).context(), log))
             .unwrap();
     assert_eq!((found.fitness, found.tree.classes.as_slice()), (0.6, [1].as_slice()));
 }
 
 #[test]
-fn a_hurry_ends_them_with_the_best_so_far() {
+fn an_interruption_ends_them_with_the_best_so_far() {
     let table = table(300, 4);
     for questions in [0, 1, 30, 100, 700] {
-        let pool = crate::pool::hurried_after(2, questions);
-        let found = symbols::search(&table, &settings(2), &pool, &mut |_| Flow::Continue).unwrap();
+        let run = TestContext::interrupted_after(2, questions);
+        let found =
+            with_log(|log| symbols::search(&table, &config(2), run.context(), log)).unwrap();
         assert!(
             (right(&found.tree, &table) - found.fitness).abs() < 1e-12 && found.fitness > 0.2,
             "{questions}"

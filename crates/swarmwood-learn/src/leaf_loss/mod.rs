@@ -1,21 +1,22 @@
-//! What a leaf costs, from sums over its rows, given the best value it could have.
+//! The training loss of a leaf with its optimal value, and leaf statistics that are updated while
+//! rows move between leaves.
 //!
-//! A learner of a single tree asks how much worse or better leaves get when rows move from one to
-//! another. [`Sums`] keeps the books for losses that follow from a few sums (counts of classes, or
-//! weight and weighted target); [`Medians`] for the absolute loss, which needs the rows in order.
+//! Learners of a single tree ask how the loss changes when rows move from one leaf to another.
+//! [`SumLeafStats`] serves losses that are functions of a few sums (weight per class, or weight and
+//! weighted target); [`MedianLeafStats`] serves the absolute loss, which needs the rows in order.
 
-mod medians;
-pub mod sums;
+mod median_stats;
+mod sum_stats;
 
 use std::sync::Arc;
 
-pub use medians::Medians;
-pub use sums::Sums;
+pub use median_stats::MedianLeafStats;
+pub use sum_stats::{RowStats, SumLeafStats};
 
 /// The loss of a tree: the sum over its leaves.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Loss {
-    /// Weight of the rows that are not of the leaf's class.
+pub enum LeafLoss {
+    /// Misclassified weight.
     Error,
     /// Weight times Gini impurity.
     Gini,
@@ -26,33 +27,33 @@ pub enum Loss {
         /// The share of the Gini impurity.
         share: f64,
     },
-    /// The cost of deciding for the cheapest class, by a matrix of costs.
-    Costs(Costs),
-    /// Squared error; a constant is left out.
+    /// Misclassification cost of the cheapest class, given a cost matrix.
+    Costs(CostMatrix),
+    /// Squared error, up to an additive constant.
     Squared,
     /// Absolute error.
     Absolute,
 }
 
-/// What it costs to decide for a class when another is true.
+/// The cost of predicting one class when another is true.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Costs {
+pub struct CostMatrix {
     classes: usize,
-    /// Row by row: true class, then decision.
+    /// Row by row: true class, then predicted class.
     cost: Arc<[f64]>,
 }
 
-impl Costs {
-    /// `cost[truth * classes + decision]`.
+impl CostMatrix {
+    /// `cost[truth * classes + predicted]`.
     ///
     /// # Panics
     /// If the matrix is not square.
     pub fn new(classes: usize, cost: Vec<f64>) -> Self {
         assert_eq!(cost.len(), classes * classes, "one cost for each truth and decision");
-        Costs { classes, cost: cost.into() }
+        CostMatrix { classes, cost: cost.into() }
     }
 
-    /// The cost of each decision for rows with these class weights.
+    /// The cost of predicting a class for rows with these class weights.
     pub fn of(&self, counts: &[f64], decision: usize) -> f64 {
         counts
             .iter()
@@ -62,33 +63,33 @@ impl Costs {
     }
 }
 
-impl Loss {
+impl LeafLoss {
     /// Whether it is a loss of classes.
     pub fn is_of_classes(&self) -> bool {
-        !matches!(self, Loss::Squared | Loss::Absolute)
+        !matches!(self, LeafLoss::Squared | LeafLoss::Absolute)
     }
 
-    /// The loss of a leaf whose rows have these sums: the weight of each class, or weight and
-    /// weighted target. The absolute loss does not follow from sums and counts as 0.
+    /// The loss of a leaf whose rows have these sums: the weight per class, or weight and weighted
+    /// target. The absolute loss is not a function of sums and counts as 0.
     ///
     /// ```
-    /// use swarmwood_learn::leaf_loss::Loss;
-    /// assert_eq!(Loss::Error.of(&[3.0, 1.0]), 1.0);
-    /// assert_eq!(Loss::Gini.of(&[3.0, 1.0]), 1.5);
-    /// assert_eq!(Loss::Squared.of(&[2.0, 6.0]), -18.0);
+    /// use swarmwood_learn::leaf_loss::LeafLoss;
+    /// assert_eq!(LeafLoss::Error.of(&[3.0, 1.0]), 1.0);
+    /// assert_eq!(LeafLoss::Gini.of(&[3.0, 1.0]), 1.5);
+    /// assert_eq!(LeafLoss::Squared.of(&[2.0, 6.0]), -18.0);
     /// ```
     #[inline]
     pub fn of(&self, sums: &[f64]) -> f64 {
         match self {
-            Loss::Error => error(sums),
-            Loss::Gini => gini(sums),
-            Loss::Entropy => entropy(sums),
-            Loss::Mix { share } => (1.0 - share) * error(sums) + share * gini(sums),
-            Loss::Costs(costs) => (0..sums.len())
+            LeafLoss::Error => error(sums),
+            LeafLoss::Gini => gini(sums),
+            LeafLoss::Entropy => entropy(sums),
+            LeafLoss::Mix { share } => (1.0 - share) * error(sums) + share * gini(sums),
+            LeafLoss::Costs(costs) => (0..sums.len())
                 .map(|decision| costs.of(sums, decision))
                 .fold(f64::INFINITY, f64::min),
-            Loss::Squared if sums[0] > 0.0 => -sums[1] * sums[1] / sums[0],
-            Loss::Squared | Loss::Absolute => 0.0,
+            LeafLoss::Squared if sums[0] > 0.0 => -sums[1] * sums[1] / sums[0],
+            LeafLoss::Squared | LeafLoss::Absolute => 0.0,
         }
     }
 }
@@ -124,23 +125,24 @@ mod tests {
 
     #[test]
     fn a_cost_matrix_of_ones_is_the_error() {
-        let costs = Loss::Costs(Costs::new(3, vec![0.0, 1.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0, 0.0]));
+        let costs =
+            LeafLoss::Costs(CostMatrix::new(3, vec![0.0, 1.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0, 0.0]));
         for counts in [[3.0, 1.0, 2.0], [0.0, 0.0, 5.0], [0.0; 3]] {
-            assert_eq!(costs.of(&counts), Loss::Error.of(&counts));
+            assert_eq!(costs.of(&counts), LeafLoss::Error.of(&counts));
         }
     }
 
     #[test]
     fn a_dear_mistake_is_avoided() {
         // Missing class 1 costs ten.
-        let costs = Costs::new(2, vec![0.0, 1.0, 10.0, 0.0]);
-        assert_eq!(Loss::Costs(costs).of(&[5.0, 1.0]), 5.0);
+        let costs = CostMatrix::new(2, vec![0.0, 1.0, 10.0, 0.0]);
+        assert_eq!(LeafLoss::Costs(costs).of(&[5.0, 1.0]), 5.0);
     }
 
     #[test]
     fn entropy_is_the_log_loss_of_the_shares() {
         let expected = -(3.0 * 0.75_f64.ln() + 0.25_f64.ln());
-        assert!((Loss::Entropy.of(&[3.0, 1.0]) - expected).abs() < 1e-12);
-        assert_eq!(Loss::Entropy.of(&[3.0, 0.0]), 0.0);
+        assert!((LeafLoss::Entropy.of(&[3.0, 1.0]) - expected).abs() < 1e-12);
+        assert_eq!(LeafLoss::Entropy.of(&[3.0, 0.0]), 0.0);
     }
 }

@@ -1,163 +1,179 @@
-//! The best trees of two and of three levels over coarse cuts, for any loss that follows from sums.
+//! The best trees of two and of three levels over coarse cuts, for any loss that is a function of
+//! sums.
 //!
-//! Every feature is cut into a few bins of equal size. For each pair of features a table counts the
-//! rows by both bins, and from the tables the best pair of second rules below every first rule
-//! follows without another look at the rows. While the cut of a root above goes through the bins of
-//! its feature, rows move from the tables of the right side to those of the left, so that every
-//! root is judged by the best two levels below each of its sides.
+//! Every feature is divided into a few bins of equal size. For each pair of features a table sums
+//! the rows by both bins, and from these tables the best pair of second rules below every first
+//! rule is computed without another pass over the rows. While the cut of a root above moves through
+//! the bins of its feature, rows move from the tables of the right side to those of the left, so
+//! that every root is scored with the best two levels below each of its sides.
 //!
-//! What is found is exact for the coarse cuts, and a start for descents, which know all cuts.
-//! Missing values lie below all others here; levels of a category are ordered by their mean target.
+//! The result is exact for the coarse cuts, and a start for descents, which use all cuts. Missing
+//! values lie below all others here; levels of a category are ordered by their mean target.
 
-use super::{Problem, roots};
-use crate::leaf_loss::Loss;
-use crate::pool::Pool;
-use crate::ranked::{CodeSet, Cut, Ranked, Rule, Target};
-use crate::sketch::Twig;
+use super::{TreeSearch, error_counts};
+use crate::context::Context;
+use crate::leaf_loss::LeafLoss;
+use crate::rank_table::{RankCut, RankRule, RankSet, RankTable, RankTarget};
+use crate::rank_tree::Subtree;
 
-/// The most sums of a leaf, the number of its rows among them.
-const MOST_SUMS: usize = 8;
+/// Maximum number of sums per leaf, the number of its rows among them.
+const MAX_SUMS: usize = 8;
 
-/// The most bins for two levels.
+/// Maximum number of bins for two levels.
 const PAIR_BINS: usize = 32;
 
-/// The most bins for three levels.
+/// Maximum number of bins for three levels.
 const ROOT_BINS: usize = 16;
 
-/// The most cells of all tables together.
-const MOST_CELLS: usize = 1 << 22;
+/// Maximum number of features.
+const MAX_AXES: usize = 256;
 
-/// Rows between two questions for the time.
-pub(super) const ASKED: usize = 1 << 10;
+/// Maximum number of cells of all tables together.
+const MAX_CELLS: usize = 1 << 22;
 
-/// A feature in bins.
-struct Axis {
+/// Cells that are updated between two checks of the budget.
+const CELLS_PER_CHECK: usize = 1 << 20;
+
+/// Rows between two checks of the budget, if a row updates so many cells.
+pub(super) fn rows_per_check(cells_per_row: usize) -> usize {
+    (CELLS_PER_CHECK / cells_per_row.max(1)).max(1)
+}
+
+/// A feature divided into bins.
+struct BinnedAxis {
     feature: u32,
     /// The bin of each row.
-    of: Vec<u8>,
+    bin_of: Vec<u8>,
     /// The codes of each bin, in order.
     codes: Vec<Vec<u16>>,
 }
 
-/// A rule by axis and the last bin that goes left.
-type Place = (u8, u8);
+/// A rule: the axis and the last bin that goes left.
+type BinSplit = (u8, u8);
 
 /// A tree of two levels with its loss.
 #[derive(Clone, Copy, Debug)]
-struct Two {
+struct DepthTwoTree {
     loss: f64,
-    first: Place,
-    second: [Option<Place>; 2],
+    first: BinSplit,
+    second: [Option<BinSplit>; 2],
 }
 
-impl Problem<'_> {
-    /// The best twig of two levels for some rows over coarse cuts; none where the loss or the
-    /// number of features is beyond the tables.
-    pub(super) fn best_of_two_levels(&self, rows: &[u32], most_leaves: usize) -> Option<Twig> {
+impl TreeSearch<'_> {
+    /// The best subtree of two levels for some rows over coarse cuts; `None` if the loss or the
+    /// number of features does not allow it, or when the budget is interrupted.
+    pub(super) fn best_of_two_levels(&self, rows: &[u32], max_leaves: usize) -> Option<Subtree> {
         let axes = self.axes(rows, PAIR_BINS.min(bins_for(rows.len()) * 2))?;
-        let two = self.dispatch(&axes, rows, |work| work.two_levels(most_leaves))??;
-        // Tables that were not filled to the end say nothing.
-        (!self.pool.hurried()).then(|| two.twig(self.table, &axes))
+        let two = self.dispatch(&axes, rows, |work| work.two_levels(max_leaves))??;
+        // Tables that were not filled to the end are wrong.
+        (!self.is_interrupted()).then(|| two.subtree(self.table, &axes))
     }
 
-    /// Twigs of three levels, the best for each of the best roots, at most `count`, the best first.
-    pub(super) fn best_of_three_levels(&self, count: usize) -> Vec<Twig> {
+    /// The best subtrees of three levels for each of the `count` best roots, the best first. Empty
+    /// when the budget is interrupted.
+    pub(super) fn best_of_three_levels(&self, count: usize) -> Vec<Subtree> {
         let rows: Vec<u32> = (0..self.table.rows() as u32).collect();
         let Some(axes) = self.axes(&rows, bins_for(rows.len())) else { return Vec::new() };
-        let quick = self.mistakes_of_roots(&axes);
+        let quick = self.errors_of_roots(&axes);
         let roots = self.dispatch(&axes, &rows, |work| match &quick {
-            Some(quick) => work.these_roots(quick.iter().take(count).copied().collect()),
+            Some(quick) => work.score_roots(quick.iter().take(count).copied().collect()),
             None => work.three_levels(),
         });
-        let twig = |(place, below, _): &Root| {
-            let side = |two: &Option<Two>| {
-                two.as_ref().map_or(Twig::Leaf, |two| two.twig(self.table, &axes))
+        let subtree = |(root, below, _): &RootCandidate| {
+            let side = |two: &Option<DepthTwoTree>| {
+                two.as_ref().map_or(Subtree::Leaf, |two| two.subtree(self.table, &axes))
             };
-            Twig::fork(rule(self.table, &axes, *place), side(&below[0]), side(&below[1]))
+            Subtree::split(rule(self.table, &axes, *root), side(&below[0]), side(&below[1]))
         };
-        let roots = roots.filter(|_| !self.pool.hurried());
-        roots.unwrap_or_default().iter().take(count).map(twig).collect()
+        let roots = roots.filter(|_| !self.is_interrupted());
+        roots.unwrap_or_default().iter().take(count).map(subtree).collect()
     }
 
-    /// All roots of three levels, the best first, where counting mistakes by lanes can tell; equals
+    /// All roots of three levels, the best first, for losses that error counts suffice for; equals
     /// stay in order.
-    fn mistakes_of_roots(&self, axes: &[Axis]) -> Option<Vec<Place>> {
-        let Target::Classes { of_row, count: 2 } = self.table.target() else { return None };
-        let few = self.table.rows() < roots::MOST_ROWS
+    fn errors_of_roots(&self, axes: &[BinnedAxis]) -> Option<Vec<BinSplit>> {
+        let RankTarget::Classes { of_row, count: 2 } = self.table.target() else { return None };
+        let few = self.table.rows() < error_counts::MAX_ROWS
             && axes.iter().all(|axis| axis.codes.len() <= ROOT_BINS);
-        if self.settings.loss != Loss::Error || self.table.is_weighted() || !few {
+        if self.config.loss != LeafLoss::Error || self.table.is_weighted() || !few {
             return None;
         }
-        let binned = roots::Binned {
-            axes: axes.iter().map(|axis| (&axis.of[..], axis.codes.len())).collect(),
+        let binned = error_counts::BinnedRows {
+            axes: axes.iter().map(|axis| (&axis.bin_of[..], axis.codes.len())).collect(),
             second_class: of_row.iter().map(|&class| class == 1).collect(),
-            min_leaf: self.settings.limits.min_leaf.max(1),
+            min_leaf: self.config.limits.min_leaf.max(1),
         };
-        let mut found = roots::mistakes(&binned, self.pool);
+        let mut found = error_counts::errors(&binned, self.context);
         found.sort_by(|a, b| a.2.total_cmp(&b.2));
         Some(found.into_iter().map(|(axis, bin, _)| (axis as u8, bin as u8)).collect())
     }
 
-    fn axes(&self, rows: &[u32], bins: usize) -> Option<Vec<Axis>> {
-        let axis = |&feature: &u32| Axis::new(self.table, rows, feature, bins);
-        let axes: Vec<Axis> = self.features.iter().filter_map(axis).collect();
-        let cells = axes.len() * (axes.len() + 1) / 2 * bins * bins;
-        (!axes.is_empty() && axes.len() <= 256 && cells <= MOST_CELLS).then_some(axes)
+    /// The features divided into bins; `None` if there are none or too many.
+    fn axes(&self, rows: &[u32], bins: usize) -> Option<Vec<BinnedAxis>> {
+        let mut axes = Vec::new();
+        for &feature in &self.features {
+            axes.extend(BinnedAxis::new(self.table, rows, feature, bins));
+            let cells = axes.len() * (axes.len() + 1) / 2 * bins * bins;
+            if axes.len() > MAX_AXES || cells > MAX_CELLS || self.is_interrupted() {
+                return None;
+            }
+        }
+        (!axes.is_empty()).then_some(axes)
     }
 
-    /// Calls the work with sums of the width that the target has.
+    /// Calls `call` with tables whose cells have as many sums as the target needs.
     fn dispatch<R>(
         &self,
-        axes: &[Axis],
+        axes: &[BinnedAxis],
         rows: &[u32],
-        call: impl Fn(&dyn Levels) -> R,
+        call: impl Fn(&dyn LookaheadLevels) -> R,
     ) -> Option<R> {
-        let loss = &self.settings.loss;
-        if *loss == Loss::Absolute {
+        let loss = &self.config.loss;
+        if *loss == LeafLoss::Absolute {
             return None;
         }
         let width = match self.table.target() {
-            Target::Classes { count, .. } => *count,
-            Target::Numbers { .. } => 2,
+            RankTarget::Classes { count, .. } => *count,
+            RankTarget::Numbers { .. } => 2,
         };
-        let min_leaf = self.settings.limits.min_leaf.max(1);
+        let min_leaf = self.config.limits.min_leaf.max(1);
         macro_rules! widths {
             ($($width:literal)*) => {
                 match width {
-                    $($width => Some(call(&Work::<$width, { $width + 1 }>::new(self, axes, rows, loss, min_leaf))),)*
+                    $($width => Some(call(&PairCounts::<$width, { $width + 1 }>::new(self, axes, rows, loss, min_leaf))),)*
                     _ => None,
                 }
             };
         }
-        const { assert!(MOST_SUMS == 8) };
+        const { assert!(MAX_SUMS == 8) };
         widths!(2 3 4 5 6 7)
     }
 }
 
-/// Enough bins to tell good roots from bad ones, few enough to try all of them.
+/// Enough bins to distinguish good roots from bad ones, few enough to try all of them.
 fn bins_for(rows: usize) -> usize {
     ((rows as f64).sqrt() / 2.0).clamp(6.0, ROOT_BINS as f64) as usize
 }
 
-/// A root of three levels with the best two levels on its sides and the loss of them all.
-type Root = (Place, [Option<Two>; 2], f64);
+/// A root with the best two levels on each of its sides and the loss of the whole tree.
+type RootCandidate = (BinSplit, [Option<DepthTwoTree>; 2], f64);
 
-/// The questions, whatever the width of the sums.
-trait Levels {
-    fn two_levels(&self, most_leaves: usize) -> Option<Two>;
+/// The searches, independent of the number of sums per cell.
+trait LookaheadLevels {
+    fn two_levels(&self, max_leaves: usize) -> Option<DepthTwoTree>;
     /// All roots, the best first.
-    fn three_levels(&self) -> Vec<Root>;
+    fn three_levels(&self) -> Vec<RootCandidate>;
     /// Some roots, in the order given.
-    fn these_roots(&self, places: Vec<Place>) -> Vec<Root>;
+    fn score_roots(&self, roots: Vec<BinSplit>) -> Vec<RootCandidate>;
 }
 
-/// Rows with what they carry: `W` sums of the loss, and one for the number of rows.
-struct Work<'a, const W: usize, const V: usize> {
-    pool: &'a Pool,
-    axes: &'a [Axis],
-    loss: &'a Loss,
+/// Rows with their contributions: `W` sums for the loss, and one for the number of rows.
+struct PairCounts<'a, const W: usize, const V: usize> {
+    context: Context<'a>,
+    axes: &'a [BinnedAxis],
+    loss: &'a LeafLoss,
     min_leaf: f64,
-    loads: Vec<[f64; V]>,
+    contributions: Vec<[f64; V]>,
     /// Where the table of each pair of axes starts, and its length.
     starts: Vec<usize>,
     cells: usize,
@@ -165,32 +181,34 @@ struct Work<'a, const W: usize, const V: usize> {
 
 /// The tables of all pairs of axes.
 #[derive(Clone)]
-struct Tables<const V: usize> {
+struct PairTables<const V: usize> {
     cells: Vec<[f64; V]>,
     total: [f64; V],
 }
 
-impl<'a, const W: usize, const V: usize> Work<'a, W, V> {
+impl<'a, const W: usize, const V: usize> PairCounts<'a, W, V> {
     fn new(
-        problem: &'a Problem<'_>,
-        axes: &'a [Axis],
+        search: &'a TreeSearch<'_>,
+        axes: &'a [BinnedAxis],
         rows: &[u32],
-        loss: &'a Loss,
+        loss: &'a LeafLoss,
         min_leaf: usize,
     ) -> Self {
-        let (table, pool) = (problem.table, problem.pool);
-        let load = |&row: &u32| {
-            let mut load = [0.0; V];
+        let (table, context) = (search.table, search.context);
+        let contribution = |&row: &u32| {
+            let mut sums = [0.0; V];
             let weight = table.weight(row);
             match table.target() {
-                Target::Classes { of_row, .. } => load[usize::from(of_row[row as usize])] = weight,
-                Target::Numbers { of_row, .. } => {
-                    load[0] = weight;
-                    load[1] = weight * of_row[row as usize];
+                RankTarget::Classes { of_row, .. } => {
+                    sums[usize::from(of_row[row as usize])] = weight
+                }
+                RankTarget::Numbers { of_row, .. } => {
+                    sums[0] = weight;
+                    sums[1] = weight * of_row[row as usize];
                 }
             }
-            load[W] = 1.0;
-            load
+            sums[W] = 1.0;
+            sums
         };
         let mut starts = Vec::new();
         let mut cells = 0;
@@ -200,56 +218,57 @@ impl<'a, const W: usize, const V: usize> Work<'a, W, V> {
                 cells += axis.codes.len() * other.codes.len();
             }
         }
-        Work {
-            pool,
+        PairCounts {
+            context,
             axes,
             loss,
             min_leaf: min_leaf as f64,
-            loads: rows.iter().map(load).collect(),
+            contributions: rows.iter().map(contribution).collect(),
             starts,
             cells,
         }
     }
 
-    fn empty(&self) -> Tables<V> {
-        Tables { cells: vec![[0.0; V]; self.cells], total: [0.0; V] }
+    fn empty(&self) -> PairTables<V> {
+        PairTables { cells: vec![[0.0; V]; self.cells], total: [0.0; V] }
     }
 
-    /// Puts a row into all tables.
-    fn add(&self, tables: &mut Tables<V>, row: usize) {
-        let load = &self.loads[row];
+    /// Adds a row to all tables.
+    fn add(&self, tables: &mut PairTables<V>, row: usize) {
+        let sums = &self.contributions[row];
         let mut starts = self.starts.iter();
         for (first, axis) in self.axes.iter().enumerate() {
-            let bin = usize::from(axis.of[row]);
+            let bin = usize::from(axis.bin_of[row]);
             for (other, &start) in self.axes[first..].iter().zip(&mut starts) {
-                let cell =
-                    &mut tables.cells[start + bin * other.codes.len() + usize::from(other.of[row])];
-                (0..V).for_each(|at| cell[at] += load[at]);
+                let cell = &mut tables.cells
+                    [start + bin * other.codes.len() + usize::from(other.bin_of[row])];
+                (0..V).for_each(|at| cell[at] += sums[at]);
             }
         }
-        (0..V).for_each(|at| tables.total[at] += load[at]);
+        (0..V).for_each(|at| tables.total[at] += sums[at]);
     }
 
-    /// Puts rows into all tables, unless there is no time.
-    fn add_all(&self, tables: &mut Tables<V>, rows: impl Iterator<Item = usize>) {
+    /// Adds rows to all tables, until the budget is interrupted.
+    fn add_all(&self, tables: &mut PairTables<V>, rows: impl Iterator<Item = usize>) {
+        let every = rows_per_check(self.starts.len());
         for (count, row) in rows.enumerate() {
-            if count % ASKED == 0 && self.pool.hurried() {
+            if count % every == 0 && self.context.budget.is_interrupted() {
                 return;
             }
             self.add(tables, row);
         }
     }
 
-    fn all(&self) -> Tables<V> {
+    fn all(&self) -> PairTables<V> {
         let mut tables = self.empty();
-        self.add_all(&mut tables, 0..self.loads.len());
+        self.add_all(&mut tables, 0..self.contributions.len());
         tables
     }
 
     #[inline(always)]
     fn leaf(&self, sums: &[f64; V]) -> f64 {
         match self.loss {
-            Loss::Mix { share } => {
+            LeafLoss::Mix { share } => {
                 let (mut total, mut most, mut squares) = (0.0, 0.0_f64, 0.0);
                 for &count in &sums[..W] {
                     total += count;
@@ -263,10 +282,11 @@ impl<'a, const W: usize, const V: usize> Work<'a, W, V> {
         }
     }
 
-    /// The best tree of two levels for the rows of some tables.
-    fn two(&self, tables: &Tables<V>, most_leaves: usize) -> Option<Two> {
+    /// The best tree of two levels for the rows of some tables; `None` also when the budget is
+    /// interrupted.
+    fn two(&self, tables: &PairTables<V>, max_leaves: usize) -> Option<DepthTwoTree> {
         let count = self.axes.len();
-        let mut firsts: Vec<Vec<Forks>> = self
+        let mut firsts: Vec<Vec<CutSides>> = self
             .axes
             .iter()
             .enumerate()
@@ -274,10 +294,13 @@ impl<'a, const W: usize, const V: usize> Work<'a, W, V> {
             .collect();
         let mut pair = 0;
         for first in 0..count {
+            if self.context.budget.is_interrupted() {
+                return None;
+            }
             for second in first..count {
                 let (wide, narrow) = (self.axes[first].codes.len(), self.axes[second].codes.len());
                 let cells = &tables.cells[self.starts[pair]..][..wide * narrow];
-                self.forks(
+                self.improve_sides(
                     cells,
                     (wide, narrow),
                     (narrow, 1),
@@ -286,7 +309,7 @@ impl<'a, const W: usize, const V: usize> Work<'a, W, V> {
                     &tables.total,
                 );
                 if first != second {
-                    self.forks(
+                    self.improve_sides(
                         cells,
                         (narrow, wide),
                         (1, narrow),
@@ -298,20 +321,25 @@ impl<'a, const W: usize, const V: usize> Work<'a, W, V> {
                 pair += 1;
             }
         }
-        let mut best: Option<Two> = None;
+        let mut best: Option<DepthTwoTree> = None;
         for (axis, cuts) in firsts.iter().enumerate() {
-            for (cut, forks) in cuts.iter().enumerate().filter(|(_, forks)| forks.allowed) {
-                let (loss, second) = forks.cheapest(most_leaves);
+            for (cut, sides) in cuts.iter().enumerate().filter(|(_, sides)| sides.allowed) {
+                let (loss, second) = sides.cheapest(max_leaves);
                 if best.is_none_or(|best| loss < best.loss) {
-                    best = Some(Two { loss, first: (axis as u8, cut as u8), second });
+                    best = Some(DepthTwoTree { loss, first: (axis as u8, cut as u8), second });
                 }
             }
         }
         best
     }
 
-    /// A root, given the tables of the rows on its left; none if a side has too few rows.
-    fn root(&self, place: Place, left: &Tables<V>, all: &Tables<V>) -> Option<Root> {
+    /// A root, given the tables of the rows on its left; `None` if a side has too few rows.
+    fn root(
+        &self,
+        root: BinSplit,
+        left: &PairTables<V>,
+        all: &PairTables<V>,
+    ) -> Option<RootCandidate> {
         let mut right = all.clone();
         for (cell, gone) in right.cells.iter_mut().zip(&left.cells) {
             (0..V).for_each(|at| cell[at] -= gone[at]);
@@ -321,15 +349,15 @@ impl<'a, const W: usize, const V: usize> Work<'a, W, V> {
             return None;
         }
         let sides = [self.two(left, 4), self.two(&right, 4)];
-        let cost = |two: &Option<Two>, total: &[f64; V]| {
+        let cost = |two: &Option<DepthTwoTree>, total: &[f64; V]| {
             two.as_ref().map_or(f64::INFINITY, |two| two.loss).min(self.leaf(total))
         };
         let loss = cost(&sides[0], &left.total) + cost(&sides[1], &right.total);
-        Some((place, sides, loss))
+        Some((root, sides, loss))
     }
 
-    /// What both sides of each cut of an axis cost as leaves.
-    fn leaves(&self, tables: &Tables<V>, axis: usize, bins: usize) -> Vec<Forks> {
+    /// The loss of both sides of each cut of an axis as leaves.
+    fn leaves(&self, tables: &PairTables<V>, axis: usize, bins: usize) -> Vec<CutSides> {
         // The table of an axis with itself has its rows on the diagonal.
         let start = self.starts[(0..axis).map(|before| self.axes.len() - before).sum::<usize>()];
         let mut left = [0.0; V];
@@ -340,23 +368,23 @@ impl<'a, const W: usize, const V: usize> Work<'a, W, V> {
             let right: [f64; V] = std::array::from_fn(|at| tables.total[at] - left[at]);
             let leaf = [self.leaf(&left), self.leaf(&right)];
             let allowed = left[W] >= self.min_leaf && right[W] >= self.min_leaf;
-            cuts.push(Forks { leaf, fork: leaf, place: [None; 2], allowed });
+            cuts.push(CutSides { leaf, split: leaf, rule: [None; 2], allowed });
         }
         cuts
     }
 
-    /// Betters the sides of each cut of a first axis by rules of a second one. The table has its
+    /// Improves the sides of each cut of a first axis by rules of a second one. The table has its
     /// bins at `first * stride.0 + second * stride.1`.
-    fn forks(
+    fn improve_sides(
         &self,
         cells: &[[f64; V]],
         (firsts, seconds): (usize, usize),
         stride: (usize, usize),
         second: usize,
-        cuts: &mut [Forks],
+        cuts: &mut [CutSides],
         total: &[f64; V],
     ) {
-        // Sums over the bins of the first axis on either side of the cut, by bin of the second.
+        // SumLeafStats over the bins of the first axis on either side of the cut, by bin of the second.
         let mut left = [[0.0; V]; PAIR_BINS];
         let mut right = [[0.0; V]; PAIR_BINS];
         for first in 0..firsts {
@@ -377,23 +405,23 @@ impl<'a, const W: usize, const V: usize> Work<'a, W, V> {
                 }
             }
             if cut.allowed {
-                self.better(&left[..seconds], &in_left, second, 0, cut);
-                self.better(&right[..seconds], &in_right, second, 1, cut);
+                self.improve_side(&left[..seconds], &in_left, second, 0, cut);
+                self.improve_side(&right[..seconds], &in_right, second, 1, cut);
             }
         }
     }
 
     /// Tries all cuts of a second axis on one side.
     #[inline]
-    fn better(
+    fn improve_side(
         &self,
         bins: &[[f64; V]],
         total: &[f64; V],
         second: usize,
         side: usize,
-        cut: &mut Forks,
+        cut: &mut CutSides,
     ) {
-        if cut.fork[side] <= 0.0 && *self.loss != Loss::Squared {
+        if cut.split[side] <= 0.0 && *self.loss != LeafLoss::Squared {
             return;
         }
         let mut low = [0.0; V];
@@ -404,28 +432,29 @@ impl<'a, const W: usize, const V: usize> Work<'a, W, V> {
                 continue;
             }
             let loss = self.leaf(&low) + self.leaf(&high);
-            if loss < cut.fork[side] {
-                cut.fork[side] = loss;
-                cut.place[side] = Some((second as u8, bin as u8));
+            if loss < cut.split[side] {
+                cut.split[side] = loss;
+                cut.rule[side] = Some((second as u8, bin as u8));
             }
         }
     }
 }
 
-impl<const W: usize, const V: usize> Levels for Work<'_, W, V> {
-    fn two_levels(&self, most_leaves: usize) -> Option<Two> {
-        self.two(&self.all(), most_leaves)
+impl<const W: usize, const V: usize> LookaheadLevels for PairCounts<'_, W, V> {
+    fn two_levels(&self, max_leaves: usize) -> Option<DepthTwoTree> {
+        self.two(&self.all(), max_leaves)
     }
 
-    fn three_levels(&self) -> Vec<Root> {
+    fn three_levels(&self) -> Vec<RootCandidate> {
         let all = self.all();
-        let mut roots: Vec<Root> = self
+        let mut roots: Vec<RootCandidate> = self
+            .context
             .pool
             .map(self.axes.len(), |axis| {
                 let bins = self.axes[axis].codes.len();
                 let mut of_bin = vec![Vec::new(); bins];
                 self.axes[axis]
-                    .of
+                    .bin_of
                     .iter()
                     .enumerate()
                     .for_each(|(row, &bin)| of_bin[usize::from(bin)].push(row));
@@ -433,7 +462,7 @@ impl<const W: usize, const V: usize> Levels for Work<'_, W, V> {
                 let mut found = Vec::new();
                 for (bin, rows) in of_bin.iter().enumerate().take(bins - 1) {
                     self.add_all(&mut left, rows.iter().copied());
-                    if self.pool.hurried() {
+                    if self.context.budget.is_interrupted() {
                         break;
                     }
                     found.extend(self.root((axis as u8, bin as u8), &left, &all));
@@ -447,68 +476,68 @@ impl<const W: usize, const V: usize> Levels for Work<'_, W, V> {
         roots
     }
 
-    fn these_roots(&self, places: Vec<Place>) -> Vec<Root> {
+    fn score_roots(&self, roots: Vec<BinSplit>) -> Vec<RootCandidate> {
         let all = self.all();
-        let root = |place: Place| {
-            let of = &self.axes[usize::from(place.0)].of;
+        let score = |root: BinSplit| {
+            let bin_of = &self.axes[usize::from(root.0)].bin_of;
             let mut left = self.empty();
-            self.add_all(&mut left, (0..of.len()).filter(|&row| of[row] <= place.1));
-            self.root(place, &left, &all)
+            self.add_all(&mut left, (0..bin_of.len()).filter(|&row| bin_of[row] <= root.1));
+            self.root(root, &left, &all)
         };
-        places.into_iter().filter_map(root).collect()
+        roots.into_iter().filter_map(score).collect()
     }
 }
 
-/// The two sides of a first cut.
+/// The two sides of a first cut: their loss as leaves, and with the best second rule.
 #[derive(Clone, Copy)]
-struct Forks {
+struct CutSides {
     leaf: [f64; 2],
-    fork: [f64; 2],
-    place: [Option<Place>; 2],
+    split: [f64; 2],
+    rule: [Option<BinSplit>; 2],
     allowed: bool,
 }
 
-impl Forks {
-    fn cheapest(&self, most_leaves: usize) -> (f64, [Option<Place>; 2]) {
-        let [left, right] = self.place;
-        if most_leaves >= 4 {
-            return (self.fork[0] + self.fork[1], [left, right]);
+impl CutSides {
+    fn cheapest(&self, max_leaves: usize) -> (f64, [Option<BinSplit>; 2]) {
+        let [left, right] = self.rule;
+        if max_leaves >= 4 {
+            return (self.split[0] + self.split[1], [left, right]);
         }
-        let (by_left, by_right) = (self.fork[0] + self.leaf[1], self.leaf[0] + self.fork[1]);
+        let (by_left, by_right) = (self.split[0] + self.leaf[1], self.leaf[0] + self.split[1]);
         if by_left <= by_right { (by_left, [left, None]) } else { (by_right, [None, right]) }
     }
 }
 
-impl Two {
-    fn twig(&self, table: &Ranked, axes: &[Axis]) -> Twig {
-        let side = |place: Option<Place>| {
-            place.map_or(Twig::Leaf, |place| {
-                Twig::fork(rule(table, axes, place), Twig::Leaf, Twig::Leaf)
+impl DepthTwoTree {
+    fn subtree(&self, table: &RankTable, axes: &[BinnedAxis]) -> Subtree {
+        let side = |split: Option<BinSplit>| {
+            split.map_or(Subtree::Leaf, |split| {
+                Subtree::split(rule(table, axes, split), Subtree::Leaf, Subtree::Leaf)
             })
         };
-        Twig::fork(rule(table, axes, self.first), side(self.second[0]), side(self.second[1]))
+        Subtree::split(rule(table, axes, self.first), side(self.second[0]), side(self.second[1]))
     }
 }
 
-fn rule(table: &Ranked, axes: &[Axis], (axis, bin): Place) -> Rule {
+fn rule(table: &RankTable, axes: &[BinnedAxis], (axis, bin): BinSplit) -> RankRule {
     let axis = &axes[usize::from(axis)];
     let (left, right) = axis.codes.split_at(usize::from(bin) + 1);
     let cut = if table.columns()[axis.feature as usize].is_category() {
-        Cut::In(CodeSet::new(right.iter().flatten().copied().filter(|&code| code > 0)))
+        RankCut::In(RankSet::new(right.iter().flatten().copied().filter(|&code| code > 0)))
     } else {
-        Cut::Above(left.iter().flatten().copied().max().unwrap_or(0))
+        RankCut::Above(left.iter().flatten().copied().max().unwrap_or(0))
     };
-    Rule { feature: axis.feature, cut, missing_right: false }
+    RankRule { feature: axis.feature, cut, missing_right: false }
 }
 
-impl Axis {
-    /// Bins of nearly equal size along the codes; none if all rows have one code.
-    fn new(table: &Ranked, rows: &[u32], feature: u32, bins: usize) -> Option<Axis> {
+impl BinnedAxis {
+    /// Bins of nearly equal size along the codes; `None` if all rows have one code.
+    fn new(table: &RankTable, rows: &[u32], feature: u32, bins: usize) -> Option<BinnedAxis> {
         let column = &table.columns()[feature as usize];
-        let mut counts = vec![0_usize; usize::from(column.top()) + 1];
+        let mut counts = vec![0_usize; usize::from(column.max_code()) + 1];
         rows.iter().for_each(|&row| counts[usize::from(column.codes()[row as usize])] += 1);
         let mut seen: Vec<u16> =
-            (0..=column.top()).filter(|&code| counts[usize::from(code)] > 0).collect();
+            (0..=column.max_code()).filter(|&code| counts[usize::from(code)] > 0).collect();
         if seen.len() < 2 || seen == [0] {
             return None;
         }
@@ -524,9 +553,9 @@ impl Axis {
         for &code in &seen {
             let here = counts[usize::from(code)];
             let open = bins - codes.len() + 1;
-            // A bin is full at its share of the rows that are left, or at one code where there is a
-            // bin a code. Missing values share one with the least numbers: no threshold lies
-            // between them.
+            // A bin is full at its share of the remaining rows, or at one code if there are enough
+            // bins for one per code. Missing values share a bin with the least numbers: no
+            // threshold lies between them.
             let full = seen.len() <= bins || held * open >= left;
             let full = full && codes.last().is_some_and(|last| last != &[0]);
             if held > 0 && full && codes.len() < bins {
@@ -542,7 +571,7 @@ impl Axis {
         }
         let of =
             rows.iter().map(|&row| bin_of[usize::from(column.codes()[row as usize])]).collect();
-        (codes.len() > 1).then_some(Axis { feature, of, codes })
+        (codes.len() > 1).then_some(BinnedAxis { feature, bin_of: of, codes })
     }
 }
 
@@ -552,12 +581,13 @@ mod tests {
     use swarmwood_model::{Feature, Kind};
 
     use super::*;
-    use crate::cart::Limits;
+    use crate::cart::TreeLimits;
+    use crate::context::TestContext;
     use crate::data::{Chunk, Column};
-    use crate::tree_search::Settings;
+    use crate::tree_search::TreeSearchConfig;
 
     proptest! {
-        /// Counting mistakes by lanes orders roots as the tables of sums do.
+        /// Error counts order roots as the tables of sums do.
         #[test]
         fn roots_by_lanes_equal_roots_by_tables(
             cells in prop::collection::vec((0u8..14, 0u8..14, 0u8..3, any::<bool>()), 8..80),
@@ -569,17 +599,17 @@ mod tests {
             let target = cells.iter().map(|cell| f64::from(u8::from(cell.3))).collect();
             let chunk = Chunk { columns, target, rows: cells.len(), ..Chunk::default() };
             let features = ["x", "y", "z"].map(|name| Feature { name: name.into(), kind: Kind::Number });
-            let table = Ranked::new(&chunk, &features, Some(2), 100);
-            let limits = Limits { leaves: 0, depth: 3, min_leaf };
-            let settings = Settings { loss: Loss::Error, limits, population: 1, descents: 0, seed: 0 };
-            let pool = Pool::new(1).unwrap();
-            let problem = Problem::new(&table, &settings, &pool, &|| false);
+            let table = RankTable::new(&chunk, &features, Some(2), 100);
+            let limits = TreeLimits { leaves: 0, depth: 3, min_leaf };
+            let config = TreeSearchConfig { loss: LeafLoss::Error, limits, population: 1, descents: 0, seed: 0 };
+            let run = TestContext::new(1);
+            let search = TreeSearch::new(&table, &config, run.context());
             let rows: Vec<u32> = (0..table.rows() as u32).collect();
-            if let Some(axes) = problem.axes(&rows, bins) {
-                let slow = problem.dispatch(&axes, &rows, |work| work.three_levels()).unwrap();
-                let quick = problem.mistakes_of_roots(&axes).unwrap();
+            if let Some(axes) = search.axes(&rows, bins) {
+                let slow = search.dispatch(&axes, &rows, |work| work.three_levels()).unwrap();
+                let quick = search.errors_of_roots(&axes).unwrap();
                 prop_assert_eq!(&quick, &slow.iter().map(|root| root.0).collect::<Vec<_>>());
-                let again = problem.dispatch(&axes, &rows, |work| work.these_roots(quick.clone())).unwrap();
+                let again = search.dispatch(&axes, &rows, |work| work.score_roots(quick.clone())).unwrap();
                 for (one, other) in again.iter().zip(&slow) {
                     prop_assert_eq!(format!("{one:?}"), format!("{other:?}"));
                 }

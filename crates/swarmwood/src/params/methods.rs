@@ -173,6 +173,7 @@ const PSGBDT: LearnerSpec = LearnerSpec {
 
 const SINGLE_TREE: LearnerSpec = LearnerSpec {
     output: LearnerOutput::SingleTree,
+    checkpoints: true,
     tuned_sizes: &[("max_leaves", 4, 64)],
     resolve: resolve_criterion,
     check: check_single_tree,

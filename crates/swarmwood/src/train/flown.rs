@@ -2,20 +2,19 @@
 //! symbols, or over the split points of a model that was trained before.
 
 use swarmwood_learn::bins::Rule;
+use swarmwood_learn::class_fitness::FitnessMeasure;
+use swarmwood_learn::context::Context;
 use swarmwood_learn::event::{Event, Flow};
-use swarmwood_learn::full_tree::split_points::{self, Moves, SplitPoints};
+use swarmwood_learn::full_tree::split_points::{self, MoveProbabilities, SplitPoints};
 use swarmwood_learn::full_tree::{self, FullTreeError, symbols};
-use swarmwood_learn::grid::{self, Empty, GridError};
-use swarmwood_learn::leaf_loss::Loss;
-use swarmwood_learn::merit::Fitness;
 use swarmwood_learn::particle::Form;
-use swarmwood_learn::ranked::Ranked;
+use swarmwood_learn::plan::TaskLog;
+use swarmwood_learn::rank_tree::ClassifierTree;
 use swarmwood_learn::rule_table::RuleTable;
-use swarmwood_learn::sketch::Decided;
+use swarmwood_learn::threshold_grid::{self as grid, EmptyCellRule, GridError};
 use swarmwood_model::Split;
 
-use super::pretrained::Pretrained;
-use super::single::{Found, limits, pruning};
+use super::single::{SingleTreeFit, TreeProblem, limits, pruning};
 use super::{GridReport, Job, TreeFlight, TreeReport, binning, published};
 use crate::error::Violation;
 use crate::message::Message;
@@ -24,33 +23,30 @@ use crate::{Error, Result};
 
 /// A particle swarm over a matrix of symbols.
 pub(super) fn search_symbols(
-    job: &Job<'_>,
-    table: &Ranked,
-    loss: &Loss,
-    watch: &mut dyn FnMut(&Event) -> Flow,
-) -> Result<Found> {
-    let settings = full_tree_settings(job.params);
-    let found = symbols::search(table, &settings, job.pool, watch);
-    full_tree_found(job, (table, loss), settings.fitness, found)
+    problem: TreeProblem<'_>,
+    log: &mut TaskLog<'_>,
+) -> Result<SingleTreeFit> {
+    let config = full_tree_config(problem.job.params);
+    let found = symbols::search(problem.table, &config, problem.context, log);
+    full_tree_fit(problem, config.fitness, found)
 }
 
 /// A particle swarm over the split points of a model.
 pub(super) fn search_split_points(
-    job: &Job<'_>,
-    table: &Ranked,
-    loss: &Loss,
-    watch: &mut dyn FnMut(&Event) -> Flow,
-) -> Result<Found> {
-    let settings = full_tree_settings(job.params);
-    let points = SplitPoints::new(pretrained_splits(job, watch)?, table);
+    problem: TreeProblem<'_>,
+    log: &mut TaskLog<'_>,
+) -> Result<SingleTreeFit> {
+    let TreeProblem { job, table, context, splits, .. } = problem;
+    let config = full_tree_config(job.params);
+    let points = SplitPoints::new(splits.to_vec(), table);
     let Params { alpha, beta, mutation, adaptive, .. } = *job.params;
-    let moves = Moves { alpha, beta, mutation, adaptive };
-    let found = split_points::search(table, &points, &settings, moves, job.pool, watch);
-    full_tree_found(job, (table, loss), settings.fitness, found)
+    let moves = MoveProbabilities { alpha, beta, mutation, adaptive };
+    let found = split_points::search(table, &points, (&config, moves), context, log);
+    full_tree_fit(problem, config.fitness, found)
 }
 
-fn full_tree_settings(params: &Params) -> full_tree::Settings {
-    full_tree::Settings {
+fn full_tree_config(params: &Params) -> full_tree::FullTreeConfig {
+    full_tree::FullTreeConfig {
         depth: params.depth,
         population: params.population.unwrap_or(50),
         iterations: params.iterations,
@@ -59,13 +55,12 @@ fn full_tree_settings(params: &Params) -> full_tree::Settings {
     }
 }
 
-/// The tree of a swarm that fills every place of a tree, and its report.
-fn full_tree_found(
-    job: &Job<'_>,
-    (table, loss): (&Ranked, &Loss),
-    fitness: Fitness,
-    found: std::result::Result<full_tree::Outcome, FullTreeError>,
-) -> Result<Found> {
+/// The tree of a swarm over a full tree, and its report.
+fn full_tree_fit(
+    problem: TreeProblem<'_>,
+    fitness: FitnessMeasure,
+    found: std::result::Result<full_tree::FullTreeResult, FullTreeError>,
+) -> Result<SingleTreeFit> {
     let found = found.map_err(|error| refused(&error))?;
     let flight = TreeFlight {
         measure: fitness.name(),
@@ -77,23 +72,18 @@ fn full_tree_found(
         grid: None,
     };
     let report = report(&found.tree, flight, None);
-    Ok(Found {
-        members: found.tree.members(table, loss, job.pool),
-        report,
-        warnings: Vec::new(),
-        notes: Vec::new(),
-    })
+    let members = found.tree.to_members(problem.table, problem.loss, problem.context.pool);
+    Ok(SingleTreeFit { members, report, warnings: Vec::new(), notes: Vec::new() })
 }
 
 /// The published three phases.
 pub(super) fn search_grid(
-    job: &Job<'_>,
-    table: &Ranked,
-    loss: &Loss,
-    watch: &mut dyn FnMut(&Event) -> Flow,
-) -> Result<Found> {
+    problem: TreeProblem<'_>,
+    log: &mut TaskLog<'_>,
+) -> Result<SingleTreeFit> {
+    let TreeProblem { job, table, loss, context, .. } = problem;
     let params = job.params;
-    let settings = grid::Settings {
+    let config = grid::GridTreeConfig {
         limits: limits(params),
         prune: pruning(params),
         folds: params.folds,
@@ -101,18 +91,17 @@ pub(super) fn search_grid(
         iterations: params.iterations,
         fitness: fitness(params),
         empty: match params.empty_cells {
-            EmptyCells::Nearest => Empty::Nearest,
-            EmptyCells::Random => Empty::Random,
+            EmptyCells::Nearest => EmptyCellRule::Nearest,
+            EmptyCells::Random => EmptyCellRule::Random,
         },
         repeats: params.repeats,
-        most_thresholds: params.grid_thresholds,
+        max_thresholds: params.grid_thresholds,
         seed: params.seed,
     };
-    let found =
-        grid::search(table, &settings, job.pool, watch).map_err(|error| no_grid(job, &error))?;
+    let found = grid::search(table, &config, context, log).map_err(|error| no_grid(job, &error))?;
     let tree = found.grid.to_tree(table);
     let flight = TreeFlight {
-        measure: settings.fitness.name(),
+        measure: config.fitness.name(),
         best: found.fitness,
         iterations: found.iterations,
         evaluations: found.evaluations,
@@ -134,21 +123,22 @@ pub(super) fn search_grid(
         warnings.push(warning.option("max_leaves").text(" keeps more of it"));
     }
     let mut notes = Vec::new();
-    if found.refused > 0 {
+    if found.rejected > 0 {
         let limit = params.grid_thresholds;
         notes.push(format!(
             "{} of the repeats had more than {limit} thresholds and were left out",
-            found.refused
+            found.rejected
         ));
     }
     let report = report(&tree, flight, Some(1.0 - found.preliminary_fitness));
-    Ok(Found { members: tree.members(table, loss, job.pool), report, warnings, notes })
+    let members = tree.to_members(table, loss, context.pool);
+    Ok(SingleTreeFit { members, report, warnings, notes })
 }
 
-fn report(tree: &Decided, flight: TreeFlight, start: Option<f64>) -> TreeReport {
+fn report(tree: &ClassifierTree, flight: TreeFlight, start: Option<f64>) -> TreeReport {
     TreeReport {
-        leaves: tree.sketch.leaves(),
-        depth: tree.sketch.twig(tree.sketch.root()).depth(),
+        leaves: tree.rules.leaves(),
+        depth: tree.rules.subtree(tree.rules.root()).depth(),
         measure: if flight.measure == "accuracy" { "error" } else { "1 - recall" },
         loss: 1.0 - flight.best,
         start,
@@ -160,20 +150,28 @@ fn report(tree: &Decided, flight: TreeFlight, start: Option<f64>) -> TreeReport 
     }
 }
 
-fn fitness(params: &Params) -> Fitness {
+fn fitness(params: &Params) -> FitnessMeasure {
     match params.fitness {
-        FitnessChoice::Recall => Fitness::Recall { sensitivity: params.sensitivity },
-        _ => Fitness::Accuracy,
+        FitnessChoice::Recall => FitnessMeasure::Recall { sensitivity: params.sensitivity },
+        _ => FitnessMeasure::Accuracy,
     }
 }
 
-/// The splits of a model from a file, or of a greedy run of our own.
-fn pretrained_splits(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Vec<Split>> {
-    if let Some(path) = &job.options.pretrained {
-        return Ok(Pretrained::load(path, &job.rows.schema)?.splits().to_vec());
-    }
+/// The splits of a greedy ensemble that is grown for them.
+pub(super) fn pretrain(
+    job: &Job<'_>,
+    context: Context<'_>,
+    watch: &mut dyn FnMut(&Event) -> Flow,
+) -> Result<Vec<Split>> {
+    let mut watch = |event: &Event| {
+        let flow = watch(event);
+        if flow == Flow::Stop {
+            context.budget.cancel();
+        }
+        if context.budget.is_interrupted() { Flow::Stop } else { flow }
+    };
     let data = binning::training(job, None)?;
-    let grown = published::grow(job, &data, Form::Free, job.params.lambda, watch)?;
+    let grown = published::grow(job, &data, Form::Free, job.params.lambda, &mut watch)?;
     let mut rules: Vec<Rule> =
         grown.iter().flat_map(|tree| &tree.nodes).map(|node| node.rule).collect();
     if rules.is_empty() {
@@ -192,7 +190,7 @@ fn violation(name: &str, message: Message) -> Error {
 fn refused(error: &FullTreeError) -> Error {
     match error {
         FullTreeError::TooLong { depth, .. } => {
-            let longest = symbols::LONGEST;
+            let longest = symbols::MAX_POSITION_LENGTH;
             let message = format!("is {depth}, but {error}, more than {longest}; lower it or use ");
             violation("depth", Message::from(message).setting("method", "split-tree"))
         }

@@ -1,7 +1,7 @@
 //! What a training ends with: the model, its metrics, and how it was found.
 
 use swarmwood_learn::swarm::Report;
-use swarmwood_learn::tree_search::Arm;
+use swarmwood_learn::tree_search::TreeCandidateScore;
 use swarmwood_model::Model;
 
 use super::SearchSpace;
@@ -74,7 +74,7 @@ pub struct TreeReport {
     /// Whether the tree was searched; otherwise it is the greedy one.
     pub searched: bool,
     /// What cross-validation compared; for a search the chosen way comes first.
-    pub arms: Vec<Arm>,
+    pub arms: Vec<TreeCandidateScore>,
     /// How a particle swarm over one tree flew.
     pub flight: Option<TreeFlight>,
 }

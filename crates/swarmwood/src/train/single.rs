@@ -1,19 +1,34 @@
-//! One tree: CART, or a search over whole trees.
+//! One tree: CART, a search over whole trees, or a particle swarm as published.
 
 use std::time::Instant;
 
-use swarmwood_learn::cart::{self, Choice, Growing, Limits, Path};
+use swarmwood_learn::budget::Budget;
+use swarmwood_learn::cart::{
+    self, CartGrower, PruningChoice, PruningConfig, PruningScore, TreeLimits,
+};
+use swarmwood_learn::context::Context;
+use swarmwood_learn::data::Chunk;
 use swarmwood_learn::event::{Event, Flow, Search, Stage};
-use swarmwood_learn::leaf_loss::Loss;
-use swarmwood_learn::ranked::{MOST_CODES, Ranked, Target};
-use swarmwood_learn::sketch::{self, Sketch};
-use swarmwood_learn::tree_search::{self, Arm, Menu, Settings, Standing};
-use swarmwood_model::{Body, Member, TargetKind};
+use swarmwood_learn::leaf_loss::LeafLoss;
+use swarmwood_learn::plan::TaskLog;
+use swarmwood_learn::rank_table::{MAX_CODES, RankTable, RankTarget};
+use swarmwood_learn::rank_tree::{self, RankTree};
+use swarmwood_learn::tree_search::{
+    self, TreeCandidateScore, TreeCvConfig, TreeSearchConfig, TreeSearchProgress, TreeSelection,
+};
+use swarmwood_model::{Body, Member, Split, TargetKind};
+use swarmwood_search::Datum;
 
+use super::keeper::Keeper;
+use super::pretrained::Pretrained;
+use super::told::Told;
 use super::{Job, Learner, Trained, TreeReport, flown, gather, measure};
 use crate::message::Message;
 use crate::params::{Method, Params, Prune};
-use crate::{Result, registry};
+use crate::{Error, Result, registry};
+
+/// The version of the payload of these methods' checkpoints.
+const PAYLOAD: u64 = 1;
 
 /// How the tree is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +61,37 @@ impl Learner for SingleTree {
     }
 }
 
+/// What every finder of a tree works with.
+#[derive(Clone, Copy)]
+pub(super) struct TreeProblem<'a> {
+    /// The run.
+    pub(super) job: &'a Job<'a>,
+    /// The training rows.
+    pub(super) table: &'a RankTable,
+    /// The training loss.
+    pub(super) loss: &'a LeafLoss,
+    /// Threads and limits.
+    pub(super) context: Context<'a>,
+    /// The splits that a tree may be made of, for the finder that is given them.
+    pub(super) splits: &'a [Split],
+}
+
+/// The result of a finder of one tree.
+pub(super) struct SingleTreeFit {
+    pub(super) members: Vec<Member>,
+    pub(super) report: TreeReport,
+    pub(super) warnings: Vec<Message>,
+    pub(super) notes: Vec<String>,
+}
+
+impl SingleTreeFit {
+    /// The model of a tree whose leaves are still to be fitted.
+    fn fitted((mut tree, report): (RankTree, TreeReport), problem: TreeProblem<'_>) -> Self {
+        let members = rank_tree::to_members(&mut tree, problem.table, problem.loss);
+        SingleTreeFit { members, report, warnings: Vec::new(), notes: Vec::new() }
+    }
+}
+
 /// Trains on ranks of values, which must all be in memory.
 fn train(
     job: &Job<'_>,
@@ -53,30 +99,32 @@ fn train(
     watch: &mut dyn FnMut(&Event) -> Flow,
 ) -> Result<Trained> {
     let started = Instant::now();
-    let target = &job.rows.schema.target.kind;
-    let loss = registry::leaf_loss(job.params, target)?;
+    let loss = registry::leaf_loss(job.params, &job.rows.schema.target.kind)?;
     let chunk = gather(job.rows)?;
     let valid = job.valid.map(gather).transpose()?;
-    let classes = match target {
-        TargetKind::Number => None,
-        TargetKind::Classes(names) => Some(names.len()),
+    let budget = budget(job);
+    let context = Context { pool: job.pool, budget: &budget };
+    let table = rank(job, &chunk, context);
+    let pretrained = match &job.options.pretrained {
+        Some(path) => Some(Pretrained::load(path, &job.rows.schema)?),
+        None => None,
     };
-    let most = if job.params.thresholds == 0 { MOST_CODES } else { job.params.thresholds + 1 };
-    let mut table = Ranked::in_pool(&chunk, &job.rows.schema.features, classes, most, job.pool);
-    if job.params.balanced {
-        table = balance(table);
-    }
     let bin_seconds = started.elapsed().as_secs_f64();
+
     let started = Instant::now();
-    let found = match finder {
-        TreeFinder::Cart => Found::fitted(grow(job, &table, &loss), &table, &loss),
-        TreeFinder::Search => Found::fitted(search(job, &table, &loss, watch), &table, &loss),
-        TreeFinder::Grid => flown::search_grid(job, &table, &loss, watch)?,
-        TreeFinder::Symbols => flown::search_symbols(job, &table, &loss, watch)?,
-        TreeFinder::SplitPoints => flown::search_split_points(job, &table, &loss, watch)?,
+    let splits = match (finder, &pretrained) {
+        (TreeFinder::SplitPoints, Some(pretrained)) => pretrained.splits().to_vec(),
+        (TreeFinder::SplitPoints, None) => flown::pretrain(job, context, watch)?,
+        _ => Vec::new(),
     };
-    let Found { members, report, warnings, notes } = found;
+    let problem = TreeProblem { job, table: &table, loss: &loss, context, splits: &splits };
+    let print = pretrained.as_ref().map(Pretrained::fingerprint);
+    let keep = job.options.keep.as_ref();
+    let keeper = keep.map(|keep| Keeper::new(keep, job, print)).transpose()?;
+    let SingleTreeFit { members, report, warnings, notes } =
+        find_tree(problem, finder, keeper.as_ref(), watch)?;
     let train_seconds = started.elapsed().as_secs_f64();
+
     let model = job.model(vec![0.0; members.len()], Body::Trees(members));
     let train_metrics = measure(job, &model, &chunk)?;
     let valid_metrics =
@@ -97,25 +145,105 @@ fn train(
     })
 }
 
-/// What a learner of one tree ends with.
-pub(super) struct Found {
-    pub(super) members: Vec<Member>,
-    pub(super) report: TreeReport,
-    pub(super) warnings: Vec<Message>,
-    pub(super) notes: Vec<String>,
+/// Finds the tree, from the beginning or from a checkpoint, and stores the state on the way.
+fn find_tree(
+    problem: TreeProblem<'_>,
+    finder: TreeFinder,
+    keeper: Option<&Keeper<'_>>,
+    watch: &mut dyn FnMut(&Event) -> Flow,
+) -> Result<SingleTreeFit> {
+    let TreeProblem { job, context, .. } = problem;
+    let started = Instant::now();
+    let mut warnings = Vec::new();
+    let past = keeper.map(|keeper| keeper.load(PAYLOAD, &mut warnings)).transpose()?.flatten();
+    let mut told = past
+        .as_ref()
+        .and_then(|past| past.field("told").ok())
+        .and_then(Told::load)
+        .unwrap_or_default();
+    let before = told.tell_again(watch);
+
+    let (mut steps, mut fault, mut is_noted) = (0, None, false);
+    let mut observer = |event: &Event, state: &dyn Fn() -> Datum| {
+        let elapsed = before + started.elapsed().as_secs_f64();
+        let event = Event { elapsed, ..event.clone() };
+        told.push(&event);
+        steps += 1;
+        if let Some(keeper) = keeper.filter(|keeper| keeper.is_due(steps)) {
+            let fields = vec![("told", told.save()), ("search", state())];
+            fault = keeper.save(PAYLOAD, fields).err();
+        }
+        if watch(&event) == Flow::Stop || fault.is_some() {
+            // Whoever stopped the run for its time limit notes it.
+            is_noted = context.budget.deadline_passed();
+            context.budget.cancel();
+        }
+    };
+    let state = past.as_ref().and_then(|past| past.field("search").ok());
+    let refused = |error: swarmwood_search::Error| match keeper {
+        Some(keeper) => keeper.refused(error.to_string()),
+        None => Error::Run(error.to_string()),
+    };
+    let mut log = TaskLog::new(state, &mut observer).map_err(refused)?;
+    let found = match finder {
+        TreeFinder::Cart => grow(problem, &mut log)
+            .map(|tree| SingleTreeFit::fitted(tree, problem))
+            .map_err(refused),
+        TreeFinder::Search => search(problem, &mut log)
+            .map(|tree| SingleTreeFit::fitted(tree, problem))
+            .map_err(refused),
+        TreeFinder::Grid => flown::search_grid(problem, &mut log),
+        TreeFinder::Symbols => flown::search_symbols(problem, &mut log),
+        TreeFinder::SplitPoints => flown::search_split_points(problem, &mut log),
+    };
+    if let Some(fault) = fault {
+        return Err(fault);
+    }
+    let mut found = found?;
+
+    let budget = context.budget;
+    if budget.is_interrupted() && budget.deadline_passed() && !is_noted {
+        let limit = job.params.time_limit;
+        let done = match &found.report.flight {
+            Some(flight) => format!("{} iterations", flight.iterations),
+            None => format!("{} descents", found.report.descents),
+        };
+        found.notes.push(format!("the time limit of {limit} s ended training after {done}"));
+    }
+    found.warnings.splice(0..0, warnings);
+    Ok(found)
 }
 
-impl Found {
-    /// A tree whose leaves are still to be fitted.
-    fn fitted((mut tree, report): (Sketch, TreeReport), table: &Ranked, loss: &Loss) -> Self {
-        let members = sketch::members(&mut tree, table, loss);
-        Found { members, report, warnings: Vec::new(), notes: Vec::new() }
+/// The limits of a run.
+fn budget(job: &Job<'_>) -> Budget {
+    let mut budget = Budget::unlimited();
+    if let Some(until) = job.until {
+        budget = budget.with_deadline(until);
     }
+    if let Some(halt) = job.options.halt.clone() {
+        budget = budget.with_interrupt(move || halt.is_asked());
+    }
+    budget
+}
+
+/// The training rows as ranks.
+fn rank(job: &Job<'_>, chunk: &Chunk, context: Context<'_>) -> RankTable {
+    let classes = match &job.rows.schema.target.kind {
+        TargetKind::Number => None,
+        TargetKind::Classes(names) => Some(names.len()),
+    };
+    let max_codes = match job.params.thresholds {
+        0 => MAX_CODES,
+        thresholds => thresholds + 1,
+    };
+    let features = &job.rows.schema.features;
+    let table = RankTable::in_context(chunk, features, classes, max_codes, context);
+    if job.params.balanced { balance(table) } else { table }
 }
 
 /// Weights under which every class counts the same.
-fn balance(table: Ranked) -> Ranked {
-    let Target::Classes { of_row, count } = table.target() else { return table };
+fn balance(table: RankTable) -> RankTable {
+    let RankTarget::Classes { of_row, count } = table.target() else { return table };
     let mut totals = vec![0.0; *count];
     (0..).zip(of_row).for_each(|(row, &class)| totals[usize::from(class)] += table.weight(row));
     let held = totals.iter().filter(|&&total| total > 0.0).count() as f64;
@@ -127,166 +255,165 @@ fn balance(table: Ranked) -> Ranked {
     table.with_weight(weight)
 }
 
-pub(super) fn limits(params: &Params) -> Limits {
-    Limits {
+pub(super) fn limits(params: &Params) -> TreeLimits {
+    TreeLimits {
         leaves: params.max_leaves,
         depth: params.depth,
         min_leaf: params.min_leaf.unwrap_or(1),
     }
 }
 
-/// How far a grown tree is cut back, if it is.
-pub(super) fn pruning(params: &Params) -> Option<Choice> {
+/// How a grown tree is pruned, if it is.
+pub(super) fn pruning(params: &Params) -> Option<PruningChoice> {
     match params.prune {
         Prune::None => None,
-        Prune::Best => Some(Choice::Best),
-        Prune::OneStandardError => Some(Choice::OneStandardError),
+        Prune::Best => Some(PruningChoice::Best),
+        Prune::OneStandardError => Some(PruningChoice::OneStandardError),
     }
 }
 
 /// CART.
-fn grow(job: &Job<'_>, table: &Ranked, loss: &Loss) -> (Sketch, TreeReport) {
+fn grow(
+    problem: TreeProblem<'_>,
+    log: &mut TaskLog<'_>,
+) -> std::result::Result<(RankTree, TreeReport), swarmwood_search::Error> {
+    let TreeProblem { job, table, loss, context, .. } = problem;
     let features: Vec<u32> = (0..table.columns().len() as u32).collect();
-    // Costs decide what leaves say; splits that are good for the next ones are found by impurity.
-    let by = if matches!(loss, Loss::Costs(_)) { &Loss::Gini } else { loss };
-    let growing = Growing {
-        table,
-        loss: by,
-        limits: limits(job.params),
-        features: &features,
-        pool: job.pool,
-    };
-    let grown = cart::grow(&growing);
-    // A tree that was cut short is not cut back as well.
-    let (tree, validated) = match pruning(job.params).filter(|_| !job.pool.hurried()) {
-        None => (grown, Vec::new()),
-        Some(choice) => {
-            let path = Path::new(grown, table, by);
-            let folds = cart::deal(table, job.params.folds, job.params.seed, 0, job.pool);
-            let (alpha, validated) =
-                cart::choose_alpha(&growing, &path, &judge(loss), &folds, choice);
-            (path.tree(alpha), validated)
-        }
-    };
-    let arm = |one: &cart::Validated| Arm {
-        leaves: one.leaves,
+    // Costs determine the predictions of leaves; impurity finds splits that prepare further ones.
+    let by = if matches!(loss, LeafLoss::Costs(_)) { &LeafLoss::Gini } else { loss };
+    let limits = limits(job.params);
+    let grower = CartGrower { table, loss: by, limits, features: &features, context };
+    let measure = error_measure(loss);
+    let (folds, seed) = (job.params.folds, job.params.seed);
+    let pruning =
+        pruning(job.params).map(|choice| PruningConfig { measure: &measure, folds, seed, choice });
+    let fit = cart::fit_cart(&grower, pruning, log)?;
+
+    let candidate = |score: &PruningScore| TreeCandidateScore {
+        leaves: score.leaves,
         searched: false,
-        error: one.error,
-        deviation: one.deviation,
+        error: score.error,
+        deviation: score.deviation,
     };
-    let arms = validated.iter().map(arm).collect();
-    let report = TreeReport { arms, ..told(job, table, loss, &tree) };
-    (tree, report)
+    let arms = fit.scores.iter().map(candidate).collect();
+    let report = TreeReport { arms, ..report(problem, &fit.tree, false) };
+    Ok((fit.tree, report))
 }
 
-/// What errors on unseen rows are counted by.
-fn judge(loss: &Loss) -> Loss {
+/// How errors on rows that were not fitted are counted.
+fn error_measure(loss: &LeafLoss) -> LeafLoss {
     match loss {
-        Loss::Squared | Loss::Absolute | Loss::Costs(_) => loss.clone(),
-        _ => Loss::Error,
+        LeafLoss::Squared | LeafLoss::Absolute | LeafLoss::Costs(_) => loss.clone(),
+        _ => LeafLoss::Error,
     }
 }
 
 /// A search over whole trees.
 fn search(
-    job: &Job<'_>,
-    table: &Ranked,
-    loss: &Loss,
-    watch: &mut dyn FnMut(&Event) -> Flow,
-) -> (Sketch, TreeReport) {
-    let params = job.params;
+    problem: TreeProblem<'_>,
+    log: &mut TaskLog<'_>,
+) -> std::result::Result<(RankTree, TreeReport), swarmwood_search::Error> {
+    let TreeProblem { job: Job { params, .. }, table, loss, context, .. } = problem;
     let descents = match (params.budget, loss.is_of_classes()) {
-        (0, true) => tree_search::DESCENTS,
-        // Kicks follow the noise of a number too well to help on unseen rows.
+        (0, true) => tree_search::DEFAULT_DESCENTS,
+        // For numbers, descents after the first overfit and do not help on unseen rows.
         (0, false) => 0,
-        (said, _) => said,
+        (descents, _) => descents,
     };
-    let mut settings = Settings {
+    let mut config = TreeSearchConfig {
         loss: loss.clone(),
         limits: limits(params),
         population: params.population.unwrap_or(1),
         descents,
         seed: params.seed,
     };
-    let halt = || job.halted();
+
     let given = params.max_leaves > 0 || params.depth > 0;
-    let sizes = if given { &[params.max_leaves][..] } else { &tree_search::SIZES };
-    let measure = judge(loss);
-    let menu = Menu {
-        sizes,
-        with_cart: params.guard.unwrap_or(false),
-        measure: &measure,
-        folds: params.folds,
-    };
-    let (mut arms, mut hand) = (Vec::new(), None);
-    if sizes.len() > 1 || menu.with_cart {
-        (arms, hand) = tree_search::choose(table, &settings, menu, job.pool, &halt);
-        settings.limits.leaves = arms[0].leaves;
+    let sizes = if given { &[params.max_leaves][..] } else { &tree_search::DEFAULT_SIZES };
+    let measure = error_measure(loss);
+    let with_cart = params.guard.unwrap_or(false);
+    let cv = TreeCvConfig { sizes, with_cart, measure: &measure, folds: params.folds };
+    let mut selection = TreeSelection::default();
+    if sizes.len() > 1 || cv.with_cart {
+        selection = tree_search::select(table, &config, cv, context, log)?;
+        config.limits.leaves = selection.candidates[0].leaves;
     }
-    let searched = arms.first().is_none_or(|arm| arm.searched);
+    let searched = selection.candidates.first().is_none_or(|candidate| candidate.searched);
+
     let weight = table.total_weight();
-    let name = if matches!(loss, Loss::Costs(_)) { "cost" } else { params.criterion.name() };
-    // The squared loss leaves a constant out, which the mean must not.
+    let name = if matches!(loss, LeafLoss::Costs(_)) { "cost" } else { params.criterion.name() };
+    // The squared loss omits a constant, which the reported mean must include.
     let constant = constant(table, loss);
     let mean = |loss: f64| (loss + constant) / weight;
-    let mut listen = |standing: &Standing| watch(&event(standing, name, &mean));
+    let event = |progress: &TreeSearchProgress| event(progress, name, &mean);
     let found = match searched {
-        true => tree_search::search(table, &settings, job.pool, &mut listen, &halt),
-        false => tree_search::without_search(table, &settings, job.pool),
+        true => tree_search::search_logged(table, &config, context, log, &event)?,
+        false => tree_search::greedy_only(table, &config, context),
     };
+
+    // A run that ends before there is a good tree of all rows can still use the rules of a tree that
+    // was searched on most of them.
+    let is_complete = selection.is_complete();
     let mut best = found.best;
-    if let Some(hand) = hand.filter(|_| job.pool.hurried() && found.descents == 0) {
-        // There was no time for a tree of all rows; the rules of one of most of them do as well.
-        best.sketch = hand;
+    let is_early = context.budget.is_interrupted() && found.descents == 0;
+    if let Some(tree) = selection.fallback.filter(|_| is_early) {
+        let fits = !is_complete || tree.leaves() <= config.limits.leaves;
+        let (_, leaves) = rank_tree::fit_nodes(&tree, table, loss);
+        let total = leaves.iter().map(|leaf| leaf.loss).sum::<f64>();
+        if fits && total < best.loss {
+            best.tree = tree;
+        }
     }
+
     let report = TreeReport {
-        start: Some((found.cart.loss + constant) / weight),
+        start: found.cart_is_complete.then(|| mean(found.cart.loss)),
         descents: found.descents,
-        sweeps: found.sweeps,
-        arms,
-        searched,
-        ..told(job, table, loss, &best.sketch)
+        sweeps: found.scans,
+        arms: selection.candidates,
+        ..report(problem, &best.tree, searched)
     };
-    (best.sketch, report)
+    Ok((best.tree, report))
 }
 
-/// A step in the words of events.
-fn event(standing: &Standing, measure: &'static str, mean: &dyn Fn(f64) -> f64) -> Event {
+/// The event of a generation.
+fn event(progress: &TreeSearchProgress, measure: &'static str, mean: &dyn Fn(f64) -> f64) -> Event {
     let search = Search {
         measure,
-        best: Some(mean(standing.best)),
-        gain: Some(1.0 - mean(standing.best) / mean(standing.cart)).filter(|gain| gain.is_finite()),
-        mean: Some(mean(standing.mean)),
+        best: Some(mean(progress.best)),
+        gain: Some(1.0 - mean(progress.best) / mean(progress.cart)).filter(|gain| gain.is_finite()),
+        mean: Some(mean(progress.mean)),
         diversity: None,
         factor: None,
         alpha: None,
         beta: None,
-        evaluations: standing.sweeps,
+        evaluations: progress.scans,
         repeats: 0,
     };
-    let event = Event::new(Stage::DESCENTS, standing.descents, standing.of);
-    Event { train: Some(mean(standing.best)), search: Some(search), ..event }
+    let event = Event::new(Stage::DESCENTS, progress.descents, progress.max_descents);
+    Event { train: Some(mean(progress.best)), search: Some(search), ..event }
 }
 
-/// What the squared loss of leaves leaves out.
-fn constant(table: &Ranked, loss: &Loss) -> f64 {
+/// The constant that the squared loss of leaves omits.
+fn constant(table: &RankTable, loss: &LeafLoss) -> f64 {
     match table.target() {
-        Target::Numbers { of_row, .. } if *loss == Loss::Squared => {
+        RankTarget::Numbers { of_row, .. } if *loss == LeafLoss::Squared => {
             (0..).zip(of_row).map(|(row, target)| table.weight(row) * target * target).sum()
         }
         _ => 0.0,
     }
 }
 
-fn told(job: &Job<'_>, table: &Ranked, loss: &Loss, tree: &Sketch) -> TreeReport {
-    let (_, leaves) = sketch::fit(tree, table, loss);
+/// What there is to report about any tree.
+fn report(problem: TreeProblem<'_>, tree: &RankTree, searched: bool) -> TreeReport {
+    let TreeProblem { job, table, loss, .. } = problem;
+    let (_, leaves) = rank_tree::fit_nodes(tree, table, loss);
     let total = leaves.iter().map(|leaf| leaf.loss).sum::<f64>() + constant(table, loss);
     TreeReport {
         leaves: tree.leaves(),
-        depth: tree.twig(tree.root()).depth(),
+        depth: tree.subtree(tree.root()).depth(),
         measure: match loss {
-            Loss::Costs(_) => "cost",
-            Loss::Error => "error",
+            LeafLoss::Costs(_) => "cost",
+            LeafLoss::Error => "error",
             _ => job.params.criterion.name(),
         },
         loss: total / table.total_weight(),
@@ -294,7 +421,7 @@ fn told(job: &Job<'_>, table: &Ranked, loss: &Loss, tree: &Sketch) -> TreeReport
         descents: 0,
         sweeps: 0,
         arms: Vec::new(),
-        searched: false,
+        searched,
         flight: None,
     }
 }

@@ -5,17 +5,21 @@ use swarmwood_learn::event::{Event, Flow, Search, Stage};
 use swarmwood_search::Datum;
 
 /// Stages that events may name; a checkpoint has their places in this list.
-const STAGES: [Stage; 6] = [
+const STAGES: [Stage; 7] = [
     Stage::COMPARING,
     Stage::BOOSTING,
     Stage::SWEEPS,
     Stage::PAIRS,
     Stage::SWARM,
     Stage::PRETRAINING,
+    Stage::DESCENTS,
 ];
 
 /// What events may measure, by place as well.
-const MEASURES: [&str; 4] = [SCORE, "loss", "accuracy", "rmse"];
+const MEASURES: [&str; 11] = [
+    SCORE, "loss", "accuracy", "rmse", "mix", "gini", "entropy", "squared", "absolute", "cost",
+    "recall",
+];
 
 /// What cross-validation measures, in the words of events.
 pub(super) const SCORE: &str = "cross-validated score";

@@ -1,42 +1,42 @@
-//! The books of leaves whose loss follows from sums.
+//! Incremental leaf statistics for losses that are functions of sums.
 
-use super::Loss;
-use crate::ranked::{Ranked, Target};
+use super::LeafLoss;
+use crate::rank_table::{RankTable, RankTarget};
 
-/// The sums of some leaves, and what they cost together, while rows move between them.
+/// The sums and the total loss of some leaves, updated while rows move between them.
 #[derive(Debug, Clone)]
-pub struct Sums<'a> {
-    table: &'a Ranked,
-    loss: &'a Loss,
+pub struct SumLeafStats<'a> {
+    table: &'a RankTable,
+    loss: &'a LeafLoss,
     width: usize,
     sums: Vec<f64>,
     rows: Vec<u32>,
     losses: Vec<f64>,
     total: f64,
     min_leaf: u32,
-    /// Leaves with rows, but fewer than they must have.
+    /// Number of leaves that have rows, but fewer than `min_leaf`.
     small: usize,
-    /// Leaves whose loss is out of date, some of them twice.
+    /// Leaves whose loss is out of date, possibly repeated.
     touched: Vec<u16>,
 }
 
-/// What moves.
+/// The contribution of one or more rows to the sums of a leaf.
 #[derive(Debug, Clone, Copy)]
-pub enum Load {
+pub enum RowStats {
     /// Rows of a class: its number and their weight.
     Class(usize, f64),
     /// Weight and weighted target.
     Moments(f64, f64),
 }
 
-impl<'a> Sums<'a> {
+impl<'a> SumLeafStats<'a> {
     /// Empty leaves.
-    pub fn new(table: &'a Ranked, loss: &'a Loss, leaves: usize, min_leaf: usize) -> Self {
+    pub fn new(table: &'a RankTable, loss: &'a LeafLoss, leaves: usize, min_leaf: usize) -> Self {
         let width = match table.target() {
-            Target::Classes { count, .. } => *count,
-            Target::Numbers { .. } => 2,
+            RankTarget::Classes { count, .. } => *count,
+            RankTarget::Numbers { .. } => 2,
         };
-        Sums {
+        SumLeafStats {
             table,
             loss,
             width,
@@ -50,40 +50,42 @@ impl<'a> Sums<'a> {
         }
     }
 
-    /// What one row carries.
+    /// The contribution of one row.
     #[inline]
-    pub fn load(&self, row: u32) -> Load {
+    pub fn row_stats(&self, row: u32) -> RowStats {
         let weight = self.table.weight(row);
         match self.table.target() {
-            Target::Classes { of_row, .. } => {
-                Load::Class(usize::from(of_row[row as usize]), weight)
+            RankTarget::Classes { of_row, .. } => {
+                RowStats::Class(usize::from(of_row[row as usize]), weight)
             }
-            Target::Numbers { of_row, .. } => Load::Moments(weight, weight * of_row[row as usize]),
+            RankTarget::Numbers { of_row, .. } => {
+                RowStats::Moments(weight, weight * of_row[row as usize])
+            }
         }
     }
 
-    /// Puts rows into a leaf.
+    /// Adds rows to a leaf.
     #[inline]
-    pub fn add(&mut self, leaf: u16, load: Load, rows: u32) {
-        self.apply(leaf, load, 1.0);
+    pub fn add(&mut self, leaf: u16, row_stats: RowStats, rows: u32) {
+        self.apply(leaf, row_stats, 1.0);
         self.count(leaf, rows as i32);
     }
 
-    /// Moves rows from a leaf to another.
+    /// Moves rows from one leaf to another.
     #[inline]
-    pub fn shift(&mut self, from: u16, to: u16, load: Load, rows: u32) {
-        self.apply(from, load, -1.0);
-        self.apply(to, load, 1.0);
+    pub fn move_rows(&mut self, from: u16, to: u16, row_stats: RowStats, rows: u32) {
+        self.apply(from, row_stats, -1.0);
+        self.apply(to, row_stats, 1.0);
         self.count(from, -(rows as i32));
         self.count(to, rows as i32);
     }
 
     #[inline]
-    fn apply(&mut self, leaf: u16, load: Load, sign: f64) {
+    fn apply(&mut self, leaf: u16, row_stats: RowStats, sign: f64) {
         let first = usize::from(leaf) * self.width;
-        match load {
-            Load::Class(class, weight) => self.sums[first + class] += sign * weight,
-            Load::Moments(weight, target) => {
+        match row_stats {
+            RowStats::Class(class, weight) => self.sums[first + class] += sign * weight,
+            RowStats::Moments(weight, target) => {
                 self.sums[first] += sign * weight;
                 self.sums[first + 1] += sign * target;
             }
@@ -102,12 +104,12 @@ impl<'a> Sums<'a> {
         self.small = self.small + usize::from(is_small(*rows)) - usize::from(before);
     }
 
-    /// What the leaves cost together.
+    /// The loss of all leaves together.
     #[inline]
-    pub fn settle(&mut self) -> f64 {
+    pub fn total_loss(&mut self) -> f64 {
         for leaf in self.touched.drain(..).map(usize::from) {
             let first = leaf * self.width;
-            // Rounding leaves crumbs where all rows have left.
+            // An empty leaf keeps no rounding residue.
             if self.rows[leaf] == 0 {
                 self.sums[first..first + self.width].fill(0.0);
             }
@@ -118,9 +120,9 @@ impl<'a> Sums<'a> {
         self.total
     }
 
-    /// Whether no leaf has rows, but too few.
+    /// Whether every leaf is empty or has at least `min_leaf` rows.
     #[inline]
-    pub fn allowed(&self) -> bool {
+    pub fn leaves_are_large_enough(&self) -> bool {
         self.small == 0
     }
 

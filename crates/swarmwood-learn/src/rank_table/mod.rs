@@ -1,8 +1,9 @@
-//! The rows of one table for learners of a single tree: every value as its rank.
+//! The training rows for learners of a single tree, every value replaced by its rank.
 //!
-//! One small tree deserves exact thresholds: a column keeps all its distinct values as long as two
-//! bytes can number them, instead of the few bins that boosting needs. Code 0 is a missing value;
-//! numbers count up from 1 in their order, levels of a category in the order of the schema.
+//! A single small tree can afford exact thresholds: a column keeps all its distinct values as long
+//! as 16 bits can number them, instead of the few bins that boosting uses. Code 0 is a missing
+//! value; numbers are coded from 1 in ascending order, levels of a category in the order of the
+//! schema.
 //!
 //! **Invariant:** a rule over codes and the split it becomes send every row of the table the same
 //! way.
@@ -14,27 +15,27 @@ mod tests;
 use swarmwood_model::{Feature, Kind};
 
 use crate::bins::edges;
+use crate::context::Context;
 use crate::data::{Chunk, Column};
-use crate::pool::Pool;
 
-pub use rule::{CodeSet, Cut, Rule};
+pub use rule::{RankCut, RankRule, RankSet};
 
-/// The most codes of a column, missing not counted.
-pub const MOST_CODES: usize = u16::MAX as usize - 1;
+/// Maximum number of codes per column, the missing code not counted.
+pub const MAX_CODES: usize = u16::MAX as usize - 1;
 
-/// The rows.
+/// All rows in memory, column by column.
 #[derive(Debug, Clone)]
-pub struct Ranked {
-    columns: Vec<Ranks>,
-    target: Target,
-    /// Empty if every row weighs one.
+pub struct RankTable {
+    columns: Vec<RankColumn>,
+    target: RankTarget,
+    /// Empty if every row has weight one.
     weight: Vec<f64>,
     rows: usize,
 }
 
-/// What is to be predicted.
+/// The target column.
 #[derive(Debug, Clone)]
-pub enum Target {
+pub enum RankTarget {
     /// The class of each row.
     Classes {
         /// Class numbers.
@@ -42,109 +43,116 @@ pub enum Target {
         /// How many classes there are.
         count: usize,
     },
-    /// Numbers, less `centre`, so that sums of squares keep their digits.
+    /// Numbers minus `centre`, so that sums of squares do not lose precision.
     Numbers {
-        /// The value of each row less the centre.
+        /// The value of each row minus the centre.
         of_row: Vec<f64>,
         /// The weighted mean.
         centre: f64,
     },
 }
 
-/// One column.
+/// One feature column.
 #[derive(Debug, Clone)]
-pub struct Ranks {
+pub struct RankColumn {
     codes: Vec<u16>,
-    /// Codes run from 1 to `top`.
-    top: u16,
-    meaning: Meaning,
+    /// Codes run from 1 to `max_code`.
+    max_code: u16,
+    meaning: CodeMeaning,
 }
 
 /// What codes stand for.
 #[derive(Debug, Clone)]
-enum Meaning {
+enum CodeMeaning {
     /// The least and the greatest value of each code.
     Number(Vec<[f64; 2]>),
     /// Code `c` is level `c - 1`.
     Category,
 }
 
-impl Ranked {
-    /// Ranks the values of a table. `classes` is the number of classes, or none for numbers.
-    /// Columns with more than `most_codes` distinct numbers are cut into so many bins of equal
+impl RankTable {
+    /// RankColumn the values of a table. `classes` is the number of classes, or none for numbers.
+    /// Columns with more than `max_codes` distinct numbers are cut into so many bins of equal
     /// size.
     ///
     /// ```
     /// use swarmwood_learn::data::{Chunk, Column};
-    /// use swarmwood_learn::ranked::Ranked;
+    /// use swarmwood_learn::rank_table::RankTable;
     /// use swarmwood_model::{Feature, Kind};
     ///
     /// let columns = vec![Column::Number(vec![0.5, f64::NAN, -1.0, 0.5])];
     /// let chunk = Chunk { columns, target: vec![0.0, 1.0, 1.0, 0.0], rows: 4, ..Chunk::default() };
     /// let features = [Feature { name: "x".into(), kind: Kind::Number }];
-    /// let table = Ranked::new(&chunk, &features, Some(2), 100);
+    /// let table = RankTable::new(&chunk, &features, Some(2), 100);
     /// assert_eq!(table.columns()[0].codes(), [2, 0, 1, 2]);
     /// ```
     pub fn new(
         chunk: &Chunk,
         features: &[Feature],
         classes: Option<usize>,
-        most_codes: usize,
+        max_codes: usize,
     ) -> Self {
-        Ranked::of_columns(
+        RankTable::of_columns(
             chunk,
             classes,
             |most| {
                 let columns = chunk.columns.iter().zip(features);
-                columns.map(|(column, feature)| Ranks::new(column, feature, most)).collect()
+                columns.map(|(column, feature)| RankColumn::new(column, feature, most)).collect()
             },
-            most_codes,
+            max_codes,
         )
     }
 
-    /// The same on all threads of a pool. In a hurry columns are left out: they seem to have no
-    /// value at all, and no rule asks for them.
-    pub fn in_pool(
+    /// Like [`RankTable::new`] on all threads. When the budget is interrupted, the remaining columns
+    /// are left empty, as if every value were missing, so that no rule uses them.
+    pub fn in_context(
         chunk: &Chunk,
         features: &[Feature],
         classes: Option<usize>,
-        most_codes: usize,
-        pool: &Pool,
+        max_codes: usize,
+        context: Context<'_>,
     ) -> Self {
-        let ranks = |at: usize, most: usize| match pool.hurried() {
-            true => {
-                Ranks { codes: vec![0; chunk.rows], top: 0, meaning: Meaning::Number(Vec::new()) }
-            }
-            false => Ranks::new(&chunk.columns[at], &features[at], most),
+        let ranks = |at: usize, most: usize| match context.budget.is_interrupted() {
+            true => RankColumn {
+                codes: vec![0; chunk.rows],
+                max_code: 0,
+                meaning: CodeMeaning::Number(Vec::new()),
+            },
+            false => RankColumn::new(&chunk.columns[at], &features[at], most),
         };
         let count = chunk.columns.len().min(features.len());
-        Ranked::of_columns(chunk, classes, |most| pool.map(count, |at| ranks(at, most)), most_codes)
+        RankTable::of_columns(
+            chunk,
+            classes,
+            |most| context.pool.map(count, |at| ranks(at, most)),
+            max_codes,
+        )
     }
 
     fn of_columns(
         chunk: &Chunk,
         classes: Option<usize>,
-        columns: impl Fn(usize) -> Vec<Ranks>,
-        most_codes: usize,
+        columns: impl Fn(usize) -> Vec<RankColumn>,
+        max_codes: usize,
     ) -> Self {
-        let columns = columns(most_codes.clamp(2, MOST_CODES));
+        let columns = columns(max_codes.clamp(2, MAX_CODES));
         let target = match classes {
-            Some(count) => Target::Classes {
+            Some(count) => RankTarget::Classes {
                 of_row: chunk.target.iter().map(|&class| class as u16).collect(),
                 count,
             },
             None => centred(&chunk.target, &chunk.weight),
         };
-        Ranked { columns, target, weight: chunk.weight.clone(), rows: chunk.rows }
+        RankTable { columns, target, weight: chunk.weight.clone(), rows: chunk.rows }
     }
 
     /// The columns, in the order of the schema.
-    pub fn columns(&self) -> &[Ranks] {
+    pub fn columns(&self) -> &[RankColumn] {
         &self.columns
     }
 
-    /// What is to be predicted.
-    pub fn target(&self) -> &Target {
+    /// The target.
+    pub fn target(&self) -> &RankTarget {
         &self.target
     }
 
@@ -169,8 +177,8 @@ impl Ranked {
         if self.weight.is_empty() { self.rows as f64 } else { self.weight.iter().sum() }
     }
 
-    /// The levels of a category in the order of a mean over some rows, of which the score is given
-    /// by place; levels without a row come last.
+    /// The levels of a category, sorted by the mean score of their rows; `score` is called with the
+    /// position in `rows`. Levels without a row come last.
     pub fn levels_by_mean(
         &self,
         feature: u32,
@@ -178,7 +186,7 @@ impl Ranked {
         score: impl Fn(usize) -> f64,
     ) -> Vec<u16> {
         let column = &self.columns[feature as usize];
-        let mut sums = vec![[0.0_f64; 2]; usize::from(column.top) + 1];
+        let mut sums = vec![[0.0_f64; 2]; usize::from(column.max_code) + 1];
         for (at, &row) in rows.iter().enumerate() {
             let weight = self.weight(row);
             let sum = &mut sums[usize::from(column.codes[row as usize])];
@@ -188,24 +196,24 @@ impl Ranked {
             [weight, sum] if weight > 0.0 => sum / weight,
             _ => f64::INFINITY,
         };
-        let mut order: Vec<u16> = (1..=column.top).collect();
+        let mut order: Vec<u16> = (1..=column.max_code).collect();
         order.sort_by(|&a, &b| mean(a).total_cmp(&mean(b)));
         order
     }
 
-    /// The same in the order of the mean target, or of the share of the first class.
+    /// The levels of a category, sorted by the mean target, or by the share of the first class.
     pub fn levels_by_target(&self, feature: u32, rows: &[u32]) -> Vec<u16> {
         match &self.target {
-            Target::Numbers { of_row, .. } => {
+            RankTarget::Numbers { of_row, .. } => {
                 self.levels_by_mean(feature, rows, |at| of_row[rows[at] as usize])
             }
-            Target::Classes { of_row, .. } => self.levels_by_mean(feature, rows, |at| {
+            RankTarget::Classes { of_row, .. } => self.levels_by_mean(feature, rows, |at| {
                 f64::from(u8::from(of_row[rows[at] as usize] == 0))
             }),
         }
     }
 
-    /// Some of the rows with the codes that they have here.
+    /// A subset of the rows that keeps the codes of this table.
     #[must_use]
     pub fn subset(&self, rows: &[u32]) -> Self {
         fn pick<T: Copy>(of: &[T], rows: &[u32]) -> Vec<T> {
@@ -214,17 +222,17 @@ impl Ranked {
         let columns = self
             .columns
             .iter()
-            .map(|column| Ranks { codes: pick(&column.codes, rows), ..column.shell() });
+            .map(|column| RankColumn { codes: pick(&column.codes, rows), ..column.without_rows() });
         let target = match &self.target {
-            Target::Classes { of_row, count } => {
-                Target::Classes { of_row: pick(of_row, rows), count: *count }
+            RankTarget::Classes { of_row, count } => {
+                RankTarget::Classes { of_row: pick(of_row, rows), count: *count }
             }
-            Target::Numbers { of_row, centre } => {
-                Target::Numbers { of_row: pick(of_row, rows), centre: *centre }
+            RankTarget::Numbers { of_row, centre } => {
+                RankTarget::Numbers { of_row: pick(of_row, rows), centre: *centre }
             }
         };
         let weight = if self.weight.is_empty() { Vec::new() } else { pick(&self.weight, rows) };
-        Ranked { columns: columns.collect(), target, weight, rows: rows.len() }
+        RankTable { columns: columns.collect(), target, weight, rows: rows.len() }
     }
 
     /// The same rows with other weights.
@@ -235,89 +243,98 @@ impl Ranked {
     }
 }
 
-impl Ranks {
-    fn new(column: &Column, feature: &Feature, most_codes: usize) -> Self {
+impl RankColumn {
+    fn new(column: &Column, feature: &Feature, max_codes: usize) -> Self {
         match (column, &feature.kind) {
-            (Column::Number(values), _) => Ranks::of_numbers(values, most_codes),
+            (Column::Number(values), _) => RankColumn::of_numbers(values, max_codes),
             (Column::Category(levels), Kind::Category { levels: names }) => {
                 // A level beyond what two bytes can number counts as missing; readers refuse so
                 // many levels long before.
-                let top = names.len().min(MOST_CODES) as u16;
-                let code = |&level: &u32| if level < u32::from(top) { level as u16 + 1 } else { 0 };
-                Ranks { codes: levels.iter().map(code).collect(), top, meaning: Meaning::Category }
+                let max_code = names.len().min(MAX_CODES) as u16;
+                let code =
+                    |&level: &u32| if level < u32::from(max_code) { level as u16 + 1 } else { 0 };
+                RankColumn {
+                    codes: levels.iter().map(code).collect(),
+                    max_code,
+                    meaning: CodeMeaning::Category,
+                }
             }
             _ => unreachable!("a reader gives every column the kind its schema says"),
         }
     }
 
-    fn of_numbers(values: &[f64], most_codes: usize) -> Self {
-        let bounds = edges::bounds(values, most_codes);
+    fn of_numbers(values: &[f64], max_codes: usize) -> Self {
+        let bounds = edges::bounds(values, max_codes);
         // Every number is at least the least one of some bin, so a code of 0 is left to NaN.
         let code = |&value: &f64| bounds.partition_point(|bound| bound[0] <= value) as u16;
         let codes = values.iter().map(code).collect();
-        Ranks { codes, top: bounds.len() as u16, meaning: Meaning::Number(bounds) }
+        RankColumn { codes, max_code: bounds.len() as u16, meaning: CodeMeaning::Number(bounds) }
     }
 
-    /// The column without its rows.
-    fn shell(&self) -> Ranks {
-        Ranks { codes: Vec::new(), top: self.top, meaning: self.meaning.clone() }
+    /// The same column without rows.
+    fn without_rows(&self) -> RankColumn {
+        RankColumn { codes: Vec::new(), max_code: self.max_code, meaning: self.meaning.clone() }
     }
 
-    /// One code a row; 0 is a missing value.
+    /// One code per row; 0 is a missing value.
     pub fn codes(&self) -> &[u16] {
         &self.codes
     }
 
     /// The greatest code.
-    pub fn top(&self) -> u16 {
-        self.top
+    pub fn max_code(&self) -> u16 {
+        self.max_code
     }
 
     /// Whether the column holds levels of a category.
     pub fn is_category(&self) -> bool {
-        matches!(self.meaning, Meaning::Category)
+        matches!(self.meaning, CodeMeaning::Category)
     }
 
-    /// Whether a threshold can lie above all values.
+    /// Whether a finite threshold can lie above all values.
     pub fn is_bounded(&self) -> bool {
         match &self.meaning {
-            Meaning::Number(bounds) => bounds.last().is_none_or(|last| last[1] < f64::INFINITY),
-            Meaning::Category => true,
+            CodeMeaning::Number(bounds) => bounds.last().is_none_or(|last| last[1] < f64::INFINITY),
+            CodeMeaning::Category => true,
         }
     }
 
-    /// The greatest code of a number whose values all lie at or below a threshold; 0 if there is
-    /// none.
-    pub fn cut_at(&self, threshold: f64) -> u16 {
+    /// The greatest code of a numeric column whose values all lie at or below a threshold; 0 if
+    /// there is none.
+    pub fn code_at_threshold(&self, threshold: f64) -> u16 {
         match &self.meaning {
-            Meaning::Number(bounds) => bounds.partition_point(|bound| bound[1] <= threshold) as u16,
-            Meaning::Category => 0,
+            CodeMeaning::Number(bounds) => {
+                bounds.partition_point(|bound| bound[1] <= threshold) as u16
+            }
+            CodeMeaning::Category => 0,
         }
     }
 
-    /// Whether a threshold lies among the values of one code, so that no rule over codes is quite
-    /// the same.
+    /// Whether a threshold separates values that share one code, so that no rule over codes is
+    /// equivalent to it.
     pub fn is_within_code(&self, threshold: f64) -> bool {
-        let Meaning::Number(bounds) = &self.meaning else { return false };
-        bounds.get(usize::from(self.cut_at(threshold))).is_some_and(|bound| bound[0] <= threshold)
+        let CodeMeaning::Number(bounds) = &self.meaning else { return false };
+        bounds
+            .get(usize::from(self.code_at_threshold(threshold)))
+            .is_some_and(|bound| bound[0] <= threshold)
     }
 
-    /// The least and the greatest finite value of a number; none if it has none.
+    /// The least and the greatest finite value of a numeric column; `None` if it has none.
     pub fn finite_range(&self) -> Option<[f64; 2]> {
-        let Meaning::Number(bounds) = &self.meaning else { return None };
+        let CodeMeaning::Number(bounds) = &self.meaning else { return None };
         let mut finite = bounds.iter().flatten().copied().filter(|value| value.is_finite());
         let low = finite.next()?;
         Some([low, finite.next_back().unwrap_or(low)])
     }
 
-    /// The threshold between two codes of a number, of which the rows at a node hold none in
-    /// between, and the greatest code that lies below it.
-    pub fn between(&self, low: u16, high: u16) -> (f64, u16) {
-        let Meaning::Number(bounds) = &self.meaning else {
+    /// The threshold between two codes of a numeric column, given that the rows of a node have no
+    /// code in between, and the greatest code below that threshold.
+    pub fn threshold_between(&self, low: u16, high: u16) -> (f64, u16) {
+        let CodeMeaning::Number(bounds) = &self.meaning else {
             unreachable!("categories have no thresholds")
         };
-        if high > self.top {
-            return (f64::MAX, self.top);
+        if high > self.max_code {
+            return (f64::MAX, self.max_code);
         }
         let (below, above) = (bounds[usize::from(low) - 1][1], bounds[usize::from(high) - 1][0]);
         let threshold = edges::between(below, above);
@@ -331,7 +348,7 @@ impl Ranks {
     }
 }
 
-fn centred(values: &[f64], weight: &[f64]) -> Target {
+fn centred(values: &[f64], weight: &[f64]) -> RankTarget {
     let weight_of = |row: usize| weight.get(row).copied().unwrap_or(1.0);
     let (mut sum, mut total) = (0.0, 0.0);
     for (row, value) in values.iter().enumerate() {
@@ -339,5 +356,5 @@ fn centred(values: &[f64], weight: &[f64]) -> Target {
         total += weight_of(row);
     }
     let centre = if total > 0.0 { sum / total } else { 0.0 };
-    Target::Numbers { of_row: values.iter().map(|value| value - centre).collect(), centre }
+    RankTarget::Numbers { of_row: values.iter().map(|value| value - centre).collect(), centre }
 }

@@ -9,7 +9,7 @@ use swarmwood_search::rng::Stream;
 
 /// How cells without rows get a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Empty {
+pub enum EmptyCellRule {
     /// That of the nearest cell with rows.
     Nearest,
     /// Any class that some row has, drawn for each cell.
@@ -18,7 +18,7 @@ pub enum Empty {
 
 /// A cell with rows.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Occupied {
+pub(super) struct OccupiedCell {
     pub(super) cell: u32,
     pub(super) class: u16,
     pub(super) weight: f64,
@@ -28,20 +28,20 @@ pub(super) struct Occupied {
 /// fastest.
 pub(super) fn fill(
     shape: &[usize],
-    occupied: &[Occupied],
-    rule: Empty,
+    occupied: &[OccupiedCell],
+    rule: EmptyCellRule,
     classes: usize,
     seed: u64,
 ) -> Vec<u16> {
     match rule {
-        Empty::Nearest => nearest(shape, occupied),
-        Empty::Random => random(shape, occupied, classes, seed),
+        EmptyCellRule::Nearest => nearest(shape, occupied),
+        EmptyCellRule::Random => random(shape, occupied, classes, seed),
     }
 }
 
 /// A wave from all cells with rows at once: a cell at distance d hears of its nearest cells with
 /// rows from its neighbours at distance d - 1, and from no other.
-fn nearest(shape: &[usize], occupied: &[Occupied]) -> Vec<u16> {
+fn nearest(shape: &[usize], occupied: &[OccupiedCell]) -> Vec<u16> {
     const NONE: u32 = u32::MAX;
     let cells: usize = shape.iter().product();
     let mut source = vec![NONE; cells];
@@ -90,7 +90,7 @@ fn neighbours(shape: &[usize], cell: usize, mut visit: impl FnMut(usize)) {
     }
 }
 
-fn random(shape: &[usize], occupied: &[Occupied], classes: usize, seed: u64) -> Vec<u16> {
+fn random(shape: &[usize], occupied: &[OccupiedCell], classes: usize, seed: u64) -> Vec<u16> {
     let cells: usize = shape.iter().product();
     let mut held: Vec<u16> = occupied.iter().map(|one| one.class).collect();
     held.sort_unstable();

@@ -6,24 +6,24 @@
 //! of its cell. The paper's merging of neighbouring cells into rules is not made here: rules are
 //! read from trees.
 
-use super::Grid;
-use crate::leaf_loss::Loss;
-use crate::ranked::{Cut, Ranked, Rule};
-use crate::sketch::{Decided, Sketch, Twig};
+use super::ThresholdGrid;
+use crate::leaf_loss::LeafLoss;
+use crate::rank_table::{RankCut, RankRule, RankTable};
+use crate::rank_tree::{ClassifierTree, RankTree, Subtree};
 
 /// The tree while it is made.
-struct Builder<'a> {
-    grid: &'a Grid,
-    table: &'a Ranked,
+struct GridTreeBuilder<'a> {
+    grid: &'a ThresholdGrid,
+    table: &'a RankTable,
     shape: Vec<usize>,
     strides: Vec<usize>,
     kinds: usize,
-    tree: Decided,
+    tree: ClassifierTree,
 }
 
-impl Grid {
+impl ThresholdGrid {
     /// The tree that decides as the grid does.
-    pub fn to_tree(&self, table: &Ranked) -> Decided {
+    pub fn to_tree(&self, table: &RankTable) -> ClassifierTree {
         let shape: Vec<usize> = self.cuts.iter().map(|cuts| cuts.len() + 1).collect();
         let mut strides = vec![1; shape.len()];
         for at in (1..shape.len()).rev() {
@@ -31,10 +31,11 @@ impl Grid {
         }
         let kinds = self.classes.iter().max().map_or(1, |&class| usize::from(class) + 1);
         let whole = shape.iter().map(|&intervals| [0, intervals]).collect();
-        let tree = Decided { sketch: Sketch::default(), splits: Vec::new(), classes: Vec::new() };
-        let mut builder = Builder { grid: self, table, shape, strides, kinds, tree };
-        let twig = builder.part(whole);
-        Decided { sketch: Sketch::new(&twig), ..builder.tree }
+        let tree =
+            ClassifierTree { rules: RankTree::default(), splits: Vec::new(), classes: Vec::new() };
+        let mut builder = GridTreeBuilder { grid: self, table, shape, strides, kinds, tree };
+        let subtree = builder.part(whole);
+        ClassifierTree { rules: RankTree::new(&subtree), ..builder.tree }
     }
 
     /// The class of a row with these codes.
@@ -52,21 +53,24 @@ impl Grid {
     }
 }
 
-impl Builder<'_> {
-    /// The twig of a box: from which interval to before which, axis by axis.
-    fn part(&mut self, bounds: Vec<[usize; 2]>) -> Twig {
+impl GridTreeBuilder<'_> {
+    /// The subtree of a box: from which interval to before which, axis by axis.
+    fn part(&mut self, bounds: Vec<[usize; 2]>) -> Subtree {
         let counts = self.count(&bounds);
         if let Some(class) = self.only_class(&bounds, &counts) {
             self.tree.classes.push(class as u16);
-            return Twig::Leaf;
+            return Subtree::Leaf;
         }
         let (axis, at) = self.purest(&bounds, &counts);
         let cut = self.grid.cuts[axis][at - 1];
         let of = &self.grid.axes[axis];
         let column = &self.table.columns()[of.feature as usize];
-        let rule =
-            Rule { feature: of.feature, cut: Cut::Above(cut), missing_right: of.missing_right };
-        self.tree.splits.push(rule.split(column, [cut, cut + 1]));
+        let rule = RankRule {
+            feature: of.feature,
+            cut: RankCut::Above(cut),
+            missing_right: of.missing_right,
+        };
+        self.tree.splits.push(rule.to_split(column, [cut, cut + 1]));
         let side = |from: usize, to: usize| {
             let mut part = bounds.clone();
             part[axis] = [from, to];
@@ -74,7 +78,7 @@ impl Builder<'_> {
         };
         let left = self.part(side(bounds[axis][0], at));
         let right = self.part(side(at, bounds[axis][1]));
-        Twig::fork(rule, left, right)
+        Subtree::split(rule, left, right)
     }
 
     /// How many cells of each class lie at each interval of each axis, in one walk over the box.
@@ -125,7 +129,7 @@ impl Builder<'_> {
                     left[class] += count;
                     right[class] -= count;
                 }
-                let impurity = Loss::Gini.of(&left) + Loss::Gini.of(&right);
+                let impurity = LeafLoss::Gini.of(&left) + LeafLoss::Gini.of(&right);
                 if impurity < best.0 {
                     best = (impurity, axis, at + 1);
                 }

@@ -1,17 +1,17 @@
-//! The books of leaves under the absolute loss, whose best value is a median.
+//! Incremental leaf statistics for the absolute loss, whose optimal leaf value is a median.
 //!
 //! A leaf keeps weight and weighted target by the rank of the target in a Fenwick tree (Fenwick
 //! 1994): a row moves, and the loss is known again, in the logarithm of the number of distinct
 //! targets.
 
-use crate::ranked::{Ranked, Target};
+use crate::rank_table::{RankTable, RankTarget};
 
-/// Leaves under the absolute loss while rows move between them.
+/// The medians and the total loss of some leaves, updated while rows move between them.
 #[derive(Debug, Clone)]
-pub struct Medians {
+pub struct MedianLeafStats {
     /// The distinct targets, ascending.
     values: Vec<f64>,
-    leaves: Vec<Leaf>,
+    leaves: Vec<MedianLeaf>,
     losses: Vec<f64>,
     total: f64,
     min_leaf: u32,
@@ -20,24 +20,24 @@ pub struct Medians {
 }
 
 #[derive(Debug, Clone)]
-struct Leaf {
+struct MedianLeaf {
     /// Weight and weighted target, each as a Fenwick tree over target ranks.
     sums: Vec<[f64; 2]>,
     all: [f64; 2],
     rows: u32,
 }
 
-impl Medians {
+impl MedianLeafStats {
     /// Empty leaves for the targets of the given rows.
-    pub fn new(table: &Ranked, rows: &[u32], leaves: usize, min_leaf: usize) -> Self {
-        let Target::Numbers { of_row, .. } = table.target() else {
+    pub fn new(table: &RankTable, rows: &[u32], leaves: usize, min_leaf: usize) -> Self {
+        let RankTarget::Numbers { of_row, .. } = table.target() else {
             unreachable!("the absolute loss is checked to be one of numbers")
         };
         let mut values: Vec<f64> = rows.iter().map(|&row| of_row[row as usize]).collect();
         values.sort_unstable_by(f64::total_cmp);
         values.dedup();
-        let leaf = Leaf { sums: vec![[0.0; 2]; values.len() + 1], all: [0.0; 2], rows: 0 };
-        Medians {
+        let leaf = MedianLeaf { sums: vec![[0.0; 2]; values.len() + 1], all: [0.0; 2], rows: 0 };
+        MedianLeafStats {
             values,
             leaves: vec![leaf; leaves],
             losses: vec![0.0; leaves],
@@ -48,13 +48,13 @@ impl Medians {
         }
     }
 
-    /// Puts a row into a leaf.
+    /// Adds a row to a leaf.
     pub fn add(&mut self, leaf: u16, weight: f64, target: f64) {
         self.change(leaf, weight, target, 1);
     }
 
-    /// Moves a row from a leaf to another.
-    pub fn shift(&mut self, from: u16, to: u16, weight: f64, target: f64) {
+    /// Moves a row from one leaf to another.
+    pub fn move_rows(&mut self, from: u16, to: u16, weight: f64, target: f64) {
         self.change(from, weight, target, -1);
         self.change(to, weight, target, 1);
     }
@@ -64,24 +64,24 @@ impl Medians {
         let weight = weight * f64::from(rows);
         let change = [weight, weight * target];
         let min_leaf = self.min_leaf;
-        let books = &mut self.leaves[usize::from(leaf)];
+        let stats = &mut self.leaves[usize::from(leaf)];
         let mut place = rank;
-        while let Some(sums) = books.sums.get_mut(place) {
+        while let Some(sums) = stats.sums.get_mut(place) {
             *sums = [sums[0] + change[0], sums[1] + change[1]];
             place += place & place.wrapping_neg();
         }
-        books.all = [books.all[0] + change[0], books.all[1] + change[1]];
+        stats.all = [stats.all[0] + change[0], stats.all[1] + change[1]];
         let is_small = |rows: u32| rows > 0 && rows < min_leaf;
-        let before = is_small(books.rows);
-        books.rows = books.rows.wrapping_add_signed(rows);
-        self.small = self.small + usize::from(is_small(books.rows)) - usize::from(before);
+        let before = is_small(stats.rows);
+        stats.rows = stats.rows.wrapping_add_signed(rows);
+        self.small = self.small + usize::from(is_small(stats.rows)) - usize::from(before);
         if self.touched.last() != Some(&leaf) {
             self.touched.push(leaf);
         }
     }
 
-    /// What the leaves cost together.
-    pub fn settle(&mut self) -> f64 {
+    /// The loss of all leaves together.
+    pub fn total_loss(&mut self) -> f64 {
         for leaf in self.touched.drain(..).map(usize::from) {
             let loss = self.leaves[leaf].loss(&self.values);
             self.total += loss - self.losses[leaf];
@@ -90,8 +90,8 @@ impl Medians {
         self.total
     }
 
-    /// Whether no leaf has rows, but too few.
-    pub fn allowed(&self) -> bool {
+    /// Whether every leaf is empty or has at least `min_leaf` rows.
+    pub fn leaves_are_large_enough(&self) -> bool {
         self.small == 0
     }
 
@@ -112,7 +112,7 @@ impl Medians {
     }
 }
 
-impl Leaf {
+impl MedianLeaf {
     /// How many targets lie below the median's rank, and the sums up to them.
     fn descend(&self) -> (usize, [f64; 2]) {
         let half = self.all[0] / 2.0;
@@ -184,20 +184,20 @@ mod tests {
         let target: Vec<f64> = (0..40).map(|_| stream.below(12) as f64).collect();
         let weight: Vec<f64> = (0..40).map(|_| 1.0 + stream.below(3) as f64).collect();
         let chunk = Chunk { target, weight: weight.clone(), rows: 40, ..Chunk::default() };
-        let table = Ranked::new(&chunk, &[], None, 10);
-        let Target::Numbers { of_row, .. } = table.target() else { unreachable!() };
+        let table = RankTable::new(&chunk, &[], None, 10);
+        let RankTarget::Numbers { of_row, .. } = table.target() else { unreachable!() };
         let rows: Vec<u32> = (0..40).collect();
-        let mut books = Medians::new(&table, &rows, 2, 1);
+        let mut stats = MedianLeafStats::new(&table, &rows, 2, 1);
         let mut leaf_of = [0_u16; 40];
         for row in 0..40 {
-            books.add(0, weight[row], of_row[row]);
+            stats.add(0, weight[row], of_row[row]);
         }
         for _ in 0..100 {
             let row = stream.below(40) as usize;
             let to = 1 - leaf_of[row];
-            books.shift(leaf_of[row], to, weight[row], of_row[row]);
+            stats.move_rows(leaf_of[row], to, weight[row], of_row[row]);
             leaf_of[row] = to;
-            let total = books.settle();
+            let total = stats.total_loss();
             let mut expected = 0.0;
             for leaf in 0..2 {
                 let of_leaf: Vec<usize> = (0..40).filter(|&row| leaf_of[row] == leaf).collect();
@@ -208,7 +208,7 @@ mod tests {
                     of_leaf.iter().map(|&row| cost(of_row[row])).fold(f64::INFINITY, f64::min);
                 let best: f64 = if of_leaf.is_empty() { 0.0 } else { best };
                 expected += best;
-                let median: f64 = cost(books.median(usize::from(leaf)));
+                let median: f64 = cost(stats.median(usize::from(leaf)));
                 assert!((median - best).abs() < 1e-9, "{median} {best}");
             }
             assert!((total - expected).abs() < 1e-9, "{total} {expected}");

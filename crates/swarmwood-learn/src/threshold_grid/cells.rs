@@ -1,54 +1,59 @@
 //! The rows of a grid's cells, and the fitness of a position of thresholds.
 //!
-//! A position is made into cuts between the ranks of values first. Then each axis turns every code
-//! into its part of the cell's number by one look into a table, column after column, and cells with
-//! rows are found by a hash of the number. So an evaluation is one pass over the rows of the used
-//! columns, compares no values, and stores no cell without rows.
+//! A position is first converted to cuts between ranks. Then each axis maps every code to its part
+//! of the cell number by a table lookup, column by column, and cells with rows are found by hashing
+//! the number. So an evaluation is one pass over the rows of the used columns, compares no values,
+//! and stores no cell without rows.
 
-use super::Axis;
-use crate::merit::{Merit, majority};
-use crate::ranked::{Ranked, Target};
+use super::GridAxis;
+use crate::class_fitness::{ClassFitness, majority};
+use crate::rank_table::{RankTable, RankTarget};
 
-/// What evaluation needs to know.
+/// Evaluates grids with given axes.
 #[derive(Debug)]
-pub struct Cells<'a> {
-    table: &'a Ranked,
-    merit: &'a Merit,
-    axes: &'a [Axis],
+pub struct GridCells<'a> {
+    table: &'a RankTable,
+    class_fitness: &'a ClassFitness,
+    axes: &'a [GridAxis],
 }
 
-impl<'a> Cells<'a> {
+impl<'a> GridCells<'a> {
     /// The cells of a grid with these axes.
-    pub fn new(table: &'a Ranked, merit: &'a Merit, axes: &'a [Axis]) -> Self {
-        Cells { table, merit, axes }
+    pub fn new(
+        table: &'a RankTable,
+        class_fitness: &'a ClassFitness,
+        axes: &'a [GridAxis],
+    ) -> Self {
+        GridCells { table, class_fitness, axes }
     }
 
     /// The thresholds of a position as codes, ascending on each axis: greater codes lie above.
     pub fn cuts(&self, thresholds: &[f64]) -> Vec<Vec<u16>> {
         let mut rest = thresholds;
-        let of_axis = |axis: &Axis| {
+        let of_axis = |axis: &GridAxis| {
             let (own, others) = rest.split_at(axis.thresholds);
             rest = others;
             let column = &self.table.columns()[axis.feature as usize];
             // No cut lies below all values.
             let mut cuts: Vec<u16> =
-                own.iter().map(|&threshold| column.cut_at(threshold).max(1)).collect();
+                own.iter().map(|&threshold| column.code_at_threshold(threshold).max(1)).collect();
             cuts.sort_unstable();
             cuts
         };
         self.axes.iter().map(of_axis).collect()
     }
 
-    /// The fitness if every cell has the class of most of its rows.
+    /// The fitness if every cell predicts the majority class of its rows.
     pub fn fitness(&self, cuts: &[Vec<u16>]) -> f64 {
-        let worth = |(_, counts): (u32, &[f64])| self.merit.of(counts, majority(counts));
-        self.merit.fitness(self.occupied(cuts).iter().map(worth).sum())
+        let worth =
+            |(_, counts): (u32, &[f64])| self.class_fitness.contribution(counts, majority(counts));
+        self.class_fitness.fitness(self.occupied(cuts).iter().map(worth).sum())
     }
 
     /// The cells that hold rows.
-    pub(super) fn occupied(&self, cuts: &[Vec<u16>]) -> Occupied {
-        let Target::Classes { of_row, count } = self.table.target() else {
-            unreachable!("a merit exists for classes only");
+    pub(super) fn occupied(&self, cuts: &[Vec<u16>]) -> CellCounts {
+        let RankTarget::Classes { of_row, count } = self.table.target() else {
+            unreachable!("the fitness exists for classes only");
         };
         let rows = self.table.rows();
         let mut cell_of = vec![0_u32; rows];
@@ -56,28 +61,28 @@ impl<'a> Cells<'a> {
         let mut parts = Vec::new();
         for (axis, cuts) in self.axes.iter().zip(cuts).rev() {
             let column = &self.table.columns()[axis.feature as usize];
-            intervals(cuts, column.top(), axis.missing_right, stride, &mut parts);
+            intervals(cuts, column.max_code(), axis.missing_right, stride, &mut parts);
             for (cell, &code) in cell_of.iter_mut().zip(column.codes()) {
                 *cell += parts[usize::from(code)];
             }
             stride *= cuts.len() as u32 + 1;
         }
-        let mut occupied = Occupied::new(rows.min(stride as usize), *count);
+        let mut occupied = CellCounts::new(rows.min(stride as usize), *count);
         for ((row, &cell), &class) in (0..).zip(&cell_of).zip(of_row) {
             occupied.counts_of(cell)[usize::from(class)] += self.table.weight(row);
         }
         occupied
     }
 
-    /// The same grid with each threshold once, and without those that part no training row. Axes
-    /// that have none left go.
-    pub(super) fn tidy(&self, cuts: &[Vec<u16>]) -> (Vec<Axis>, Vec<Vec<u16>>) {
+    /// The same grid without repeated thresholds and those that separate no training rows, and
+    /// without axes that have no threshold left.
+    pub(super) fn drop_useless_cuts(&self, cuts: &[Vec<u16>]) -> (Vec<GridAxis>, Vec<Vec<u16>>) {
         let mut kept = (Vec::new(), Vec::new());
         for (axis, cuts) in self.axes.iter().zip(cuts) {
             let column = &self.table.columns()[axis.feature as usize];
             let any_missing = column.codes().contains(&0);
-            // Beyond the greatest value a threshold parts it from missing ones.
-            let top = column.top();
+            // Above the greatest value a threshold separates it from missing ones.
+            let top = column.max_code();
             let last = if axis.missing_right && any_missing && column.is_bounded() {
                 top
             } else {
@@ -87,7 +92,7 @@ impl<'a> Cells<'a> {
                 cuts.iter().copied().filter(|cut| (1..=last).contains(cut)).collect();
             cuts.dedup();
             if !cuts.is_empty() {
-                kept.0.push(Axis { thresholds: cuts.len(), ..axis.clone() });
+                kept.0.push(GridAxis { thresholds: cuts.len(), ..axis.clone() });
                 kept.1.push(cuts);
             }
         }
@@ -107,10 +112,10 @@ fn intervals(cuts: &[u16], top: u16, missing_right: bool, stride: u32, parts: &m
     parts[0] = if missing_right { number } else { 0 };
 }
 
-/// Cells with rows, in the order in which rows come upon them, and the weights of the classes in
+/// GridCells with rows, in the order in which rows come upon them, and the weights of the classes in
 /// each.
 #[derive(Debug)]
-pub(super) struct Occupied {
+pub(super) struct CellCounts {
     /// The place of a cell in `cells`, plus one, found by a hash of its number; 0 is free.
     slots: Vec<u32>,
     shift: u32,
@@ -119,10 +124,10 @@ pub(super) struct Occupied {
     width: usize,
 }
 
-impl Occupied {
+impl CellCounts {
     fn new(most: usize, width: usize) -> Self {
         let bits = (2 * most.max(1)).next_power_of_two().trailing_zeros();
-        Occupied {
+        CellCounts {
             slots: vec![0; 1 << bits],
             shift: 64 - bits,
             cells: Vec::new(),
@@ -150,7 +155,7 @@ impl Occupied {
         &mut self.counts[place * self.width..(place + 1) * self.width]
     }
 
-    /// Cells with their class weights.
+    /// GridCells with their class weights.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &[f64])> {
         self.cells.iter().copied().zip(self.counts.chunks(self.width))
     }

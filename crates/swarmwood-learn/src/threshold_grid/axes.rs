@@ -1,12 +1,12 @@
 //! The variables of a grid and how many thresholds each has, from the preliminary tree (end of
 //! phase 1).
 
-use crate::ranked::{Cut, Ranked, Ranks};
-use crate::sketch::Sketch;
+use crate::rank_table::{RankColumn, RankCut, RankTable};
+use crate::rank_tree::RankTree;
 
 /// A variable of a grid.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Axis {
+pub struct GridAxis {
     /// Which column.
     pub feature: u32,
     /// `J_k`, how many thresholds it has.
@@ -20,15 +20,15 @@ pub struct Axis {
 /// The variables that the rules of a tree ask about, by column, and the thresholds of the tree on
 /// them, axis after axis. A threshold that two rules share counts once. Missing values go where the
 /// rule nearest to the root sends them.
-pub(super) fn of_tree(tree: &Sketch, table: &Ranked) -> (Vec<Axis>, Vec<f64>) {
+pub(super) fn of_tree(tree: &RankTree, table: &RankTable) -> (Vec<GridAxis>, Vec<f64>) {
     let mut rules: Vec<(u32, u16, usize, bool)> = Vec::new();
     for (at, branch) in tree.nodes().iter().enumerate() {
-        if let Cut::Above(cut) = branch.rule.cut {
+        if let RankCut::Above(cut) = branch.rule.cut {
             rules.push((branch.rule.feature, cut, at, branch.rule.missing_right));
         }
     }
     let depths = tree.depths();
-    let mut axes: Vec<Axis> = Vec::new();
+    let mut axes: Vec<GridAxis> = Vec::new();
     let mut start = Vec::new();
     rules.sort_unstable();
     for of_feature in rules.chunk_by(|a, b| a.0 == b.0) {
@@ -39,16 +39,17 @@ pub(super) fn of_tree(tree: &Sketch, table: &Ranked) -> (Vec<Axis>, Vec<f64>) {
         cuts.dedup();
         let highest = of_feature.iter().min_by_key(|rule| (depths[rule.2], rule.2));
         let missing_right = highest.is_some_and(|rule| rule.3);
-        axes.push(Axis { feature, thresholds: cuts.len(), range, missing_right });
+        axes.push(GridAxis { feature, thresholds: cuts.len(), range, missing_right });
         start.extend(
-            cuts.iter().map(|&cut| column.between(cut, cut + 1).0.clamp(range[0], range[1])),
+            cuts.iter()
+                .map(|&cut| column.threshold_between(cut, cut + 1).0.clamp(range[0], range[1])),
         );
     }
     (axes, start)
 }
 
 /// From the least to the greatest finite value; around it if there is but one.
-fn range(column: &Ranks) -> [f64; 2] {
+fn range(column: &RankColumn) -> [f64; 2] {
     let [low, high] = column.finite_range().unwrap_or([0.0, 0.0]);
     // Half of the largest number, so that the width of the range is a number too.
     let (low, high) = (low.max(f64::MIN / 2.0), high.min(f64::MAX / 2.0));

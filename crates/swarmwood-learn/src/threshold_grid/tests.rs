@@ -1,16 +1,25 @@
 use swarmwood_model::{Feature, Kind, Test};
+use swarmwood_search::Datum;
 use swarmwood_search::rng::Stream;
 
 use super::*;
+use crate::context::TestContext;
 use crate::data::{Chunk, Column};
-use crate::sketch::{Decided, Edge};
+use crate::event::Event;
+use crate::rank_tree::{ClassifierTree, NodeRef};
 
-fn numbers_table(columns: Vec<Vec<f64>>, target: Vec<f64>, classes: usize) -> Ranked {
+/// Calls a function with an empty log.
+fn with_log<R>(run: impl FnOnce(&mut TaskLog<'_>) -> R) -> R {
+    let mut observer = |_: &Event, _: &dyn Fn() -> Datum| ();
+    run(&mut TaskLog::new(None, &mut observer).unwrap())
+}
+
+fn numbers_table(columns: Vec<Vec<f64>>, target: Vec<f64>, classes: usize) -> RankTable {
     let feature = |at: usize| Feature { name: format!("x{at}"), kind: Kind::Number };
     let features: Vec<Feature> = (0..columns.len()).map(feature).collect();
     let rows = target.len();
     let columns = columns.into_iter().map(Column::Number).collect();
-    Ranked::new(
+    RankTable::new(
         &Chunk { columns, target, weight: Vec::new(), rows },
         &features,
         Some(classes),
@@ -18,34 +27,38 @@ fn numbers_table(columns: Vec<Vec<f64>>, target: Vec<f64>, classes: usize) -> Ra
     )
 }
 
-fn settings() -> Settings {
-    Settings {
-        limits: Limits { leaves: 0, depth: 0, min_leaf: 1 },
-        prune: Some(Choice::Best),
+fn config() -> GridTreeConfig {
+    GridTreeConfig {
+        limits: TreeLimits { leaves: 0, depth: 0, min_leaf: 1 },
+        prune: Some(PruningChoice::Best),
         folds: 5,
         population: 30,
         iterations: 60,
-        fitness: Fitness::Accuracy,
-        empty: Empty::Nearest,
+        fitness: FitnessMeasure::Accuracy,
+        empty: EmptyCellRule::Nearest,
         repeats: 1,
-        most_thresholds: 15,
+        max_thresholds: 15,
         seed: 3,
     }
 }
 
-fn find(table: &Ranked, settings: &Settings, threads: usize) -> Result<Outcome, GridError> {
-    search(table, settings, &Pool::new(threads).unwrap(), &mut |_| Flow::Continue)
+fn find(
+    table: &RankTable,
+    config: &GridTreeConfig,
+    threads: usize,
+) -> Result<GridTreeResult, GridError> {
+    with_log(|log| search(table, config, TestContext::new(threads).context(), log))
 }
 
 /// The class that a tree gives a row with these codes.
-fn walk(tree: &Decided, code: impl Fn(u32) -> u16) -> u16 {
-    let mut edge = tree.sketch.root();
+fn walk(tree: &ClassifierTree, code: impl Fn(u32) -> u16) -> u16 {
+    let mut edge = tree.rules.root();
     loop {
         match edge {
-            Edge::Leaf(leaf) => return tree.classes[leaf as usize],
-            Edge::Node(node) => {
-                let branch = &tree.sketch.nodes()[node as usize];
-                edge = if branch.rule.right(code(branch.rule.feature)) {
+            NodeRef::Leaf(leaf) => return tree.classes[leaf as usize],
+            NodeRef::Node(node) => {
+                let branch = &tree.rules.nodes()[node as usize];
+                edge = if branch.rule.goes_right(code(branch.rule.feature)) {
                     branch.right
                 } else {
                     branch.left
@@ -63,11 +76,11 @@ fn walk(tree: &Decided, code: impl Fn(u32) -> u16) -> u16 {
 /// x<=2.5 0 0     (0)     1 1     (1)      0 0  (0)
 /// x> 2.5 0 2 2   (2)     none             1    (1)
 /// ```
-fn by_hand() -> (Ranked, Vec<Axis>) {
+fn by_hand() -> (RankTable, Vec<GridAxis>) {
     let x = vec![1.0, 2.0, 1.0, 2.0, 1.0, 2.0, 3.0, 4.0, 3.0, 4.0];
     let y = vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 1.0, 2.0, 2.0, 6.0];
     let classes = vec![0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 2.0, 2.0, 1.0];
-    let axis = |feature, thresholds, high| Axis {
+    let axis = |feature, thresholds, high| GridAxis {
         feature,
         thresholds,
         range: [1.0, high],
@@ -79,8 +92,8 @@ fn by_hand() -> (Ranked, Vec<Axis>) {
 #[test]
 fn the_cells_of_the_drawing_are_counted() {
     let (table, axes) = by_hand();
-    let merit = Merit::new(&table, Fitness::Accuracy).unwrap();
-    let cells = Cells::new(&table, &merit, &axes);
+    let class_fitness = ClassFitness::new(&table, FitnessMeasure::Accuracy).unwrap();
+    let cells = GridCells::new(&table, &class_fitness, &axes);
     // Any threshold between the same two values is the same cut, in any order.
     let cuts = cells.cuts(&[2.9, 4.0, 2.1]);
     assert_eq!(cuts, [vec![2], vec![2, 4]]);
@@ -97,26 +110,29 @@ fn the_cells_of_the_drawing_are_counted() {
     assert_eq!(counted, expected.map(|(cell, counts)| (cell, counts.to_vec())));
     assert!((cells.fitness(&cuts) - 0.9).abs() < 1e-12);
     // The mean of the shares of each class that is right: 4 of 5, 3 of 3, 2 of 2.
-    let recall = Merit::new(&table, Fitness::Recall { sensitivity: 0.5 }).unwrap();
-    assert!((Cells::new(&table, &recall, &axes).fitness(&cuts) - 2.8 / 3.0).abs() < 1e-12);
+    let recall = ClassFitness::new(&table, FitnessMeasure::Recall { sensitivity: 0.5 }).unwrap();
+    assert!((GridCells::new(&table, &recall, &axes).fitness(&cuts) - 2.8 / 3.0).abs() < 1e-12);
 }
 
 #[test]
 fn the_cells_of_the_drawing_become_a_tree() {
     let (table, axes) = by_hand();
-    let merit = Merit::new(&table, Fitness::Accuracy).unwrap();
-    let settings = settings();
-    let pool = Pool::new(1).unwrap();
-    let run = Run {
+    let class_fitness = ClassFitness::new(&table, FitnessMeasure::Accuracy).unwrap();
+    let config = config();
+    let limits = TestContext::new(1);
+    let run = GridSearch {
         table: &table,
-        settings: &settings,
-        pool: &pool,
-        merit,
-        before: Before::default(),
-        stopped: false,
+        config: &config,
+        context: limits.context(),
+        class_fitness,
+        earlier: EarlierSwarms::default(),
     };
-    let found =
-        Found { axes: axes.clone(), cuts: vec![vec![2], vec![2, 4]], fitness: 0.9, number: 0 };
+    let found = GridCandidate {
+        axes: axes.clone(),
+        cuts: vec![vec![2], vec![2, 4]],
+        fitness: 0.9,
+        number: 0,
+    };
     let grid = run.finish(&found);
     // Three cells lie one threshold away from the one without rows; the heaviest of them has class
     // 2.
@@ -133,7 +149,7 @@ fn the_cells_of_the_drawing_become_a_tree() {
     assert_eq!(splits, [(0, 2.5), (1, 2.5), (1, 4.5), (1, 4.5)]);
     assert_eq!(tree.classes, [0, 1, 0, 2, 1], "the empty cell shares a leaf with its neighbour");
     // Thresholds that met, or lie beyond all values, leave the same cells.
-    let loose = Found { cuts: vec![vec![2], vec![2, 2, 4, 6]], ..found };
+    let loose = GridCandidate { cuts: vec![vec![2], vec![2, 2, 4, 6]], ..found };
     assert_eq!(run.finish(&loose).classes, grid.classes);
 }
 
@@ -149,7 +165,7 @@ fn a_tree_decides_as_its_grid_on_every_cell() {
         let columns = vec![column(), column(), column()];
         let target = (0..25).map(|_| stream.below(3) as f64).collect();
         let table = numbers_table(columns, target, 3);
-        let axis = |feature: u32, thresholds: usize, missing_right: bool| Axis {
+        let axis = |feature: u32, thresholds: usize, missing_right: bool| GridAxis {
             feature,
             thresholds,
             range: [0.0, 6.0],
@@ -157,32 +173,31 @@ fn a_tree_decides_as_its_grid_on_every_cell() {
         };
         let axes =
             [axis(0, 2, round % 2 == 0), axis(1, 1, round % 3 == 0), axis(2, 3, round % 5 == 0)];
-        let merit = Merit::new(&table, Fitness::Accuracy).unwrap();
+        let class_fitness = ClassFitness::new(&table, FitnessMeasure::Accuracy).unwrap();
         let thresholds: Vec<f64> = (0..6).map(|_| stream.unit() * 6.0).collect();
-        let cuts = Cells::new(&table, &merit, &axes).cuts(&thresholds);
-        let empty = if round % 2 == 0 { Empty::Nearest } else { Empty::Random };
-        let (settings, pool) = (Settings { empty, ..settings() }, Pool::new(1).unwrap());
-        let fitness = Cells::new(&table, &merit, &axes).fitness(&cuts);
-        let run = Run {
+        let cuts = GridCells::new(&table, &class_fitness, &axes).cuts(&thresholds);
+        let empty = if round % 2 == 0 { EmptyCellRule::Nearest } else { EmptyCellRule::Random };
+        let (config, limits) = (GridTreeConfig { empty, ..config() }, TestContext::new(1));
+        let fitness = GridCells::new(&table, &class_fitness, &axes).fitness(&cuts);
+        let run = GridSearch {
             table: &table,
-            settings: &settings,
-            pool: &pool,
-            merit,
-            before: Before::default(),
-            stopped: false,
+            config: &config,
+            context: limits.context(),
+            class_fitness,
+            earlier: EarlierSwarms::default(),
         };
-        let grid = run.finish(&Found { axes: axes.to_vec(), cuts, fitness, number: 0 });
+        let grid = run.finish(&GridCandidate { axes: axes.to_vec(), cuts, fitness, number: 0 });
         let tree = grid.to_tree(&table);
         let mut right = 0;
         for row in 0..25 {
             let code = |feature: u32| table.columns()[feature as usize].codes()[row];
-            let crate::ranked::Target::Classes { of_row, .. } = table.target() else {
+            let crate::rank_table::RankTarget::Classes { of_row, .. } = table.target() else {
                 unreachable!()
             };
             right += usize::from(walk(&tree, code) == of_row[row]);
         }
         assert!((right as f64 / 25.0 - fitness).abs() < 1e-12, "round {round}");
-        let tops: Vec<u16> = table.columns().iter().map(|column| column.top()).collect();
+        let tops: Vec<u16> = table.columns().iter().map(|column| column.max_code()).collect();
         for (a, b, c) in all_codes(&tops) {
             let code = |feature: u32| [a, b, c][feature as usize];
             assert_eq!(walk(&tree, code), grid.class(code), "round {round}: {a} {b} {c}");
@@ -211,12 +226,12 @@ fn empty_cells_take_the_nearest_class_or_any_that_rows_have() {
         let mut order: Vec<u32> = (0..cells as u32).collect();
         stream.shuffle(&mut order);
         let held = 1 + stream.below(cells as u64) as usize;
-        let mut one = |&cell: &u32| empty::Occupied {
+        let mut one = |&cell: &u32| empty_cells::OccupiedCell {
             cell,
             class: [0, 2, 3][stream.below(3) as usize],
             weight: 1.0 + stream.below(3) as f64,
         };
-        let occupied: Vec<empty::Occupied> = order[..held].iter().map(&mut one).collect();
+        let occupied: Vec<empty_cells::OccupiedCell> = order[..held].iter().map(&mut one).collect();
         let place = |cell: usize| -> Vec<usize> {
             let mut rest = cell;
             let mut place: Vec<usize> = shape
@@ -234,9 +249,9 @@ fn empty_cells_take_the_nearest_class_or_any_that_rows_have() {
         let apart = |a: usize, b: usize| -> usize {
             place(a).iter().zip(place(b)).map(|(a, b)| a.abs_diff(b)).sum()
         };
-        let filled = empty::fill(&shape, &occupied, Empty::Nearest, 4, 0);
+        let filled = empty_cells::fill(&shape, &occupied, EmptyCellRule::Nearest, 4, 0);
         for (cell, &class) in filled.iter().enumerate() {
-            let key = |one: &&empty::Occupied| {
+            let key = |one: &&empty_cells::OccupiedCell| {
                 (apart(cell, one.cell as usize), -(one.weight as i64), one.cell)
             };
             assert_eq!(
@@ -245,19 +260,20 @@ fn empty_cells_take_the_nearest_class_or_any_that_rows_have() {
                 "round {round} cell {cell}"
             );
         }
-        let random = |seed| empty::fill(&shape, &occupied, Empty::Random, 4, seed);
+        let random = |seed| empty_cells::fill(&shape, &occupied, EmptyCellRule::Random, 4, seed);
         assert_eq!(random(round), random(round));
         let seen = |class: &u16| occupied.iter().any(|one| one.class == *class);
         assert!(random(round).iter().all(seen));
         assert!(occupied.iter().all(|one| random(round)[one.cell as usize] == one.class));
     }
-    let occupied = [0, 1].map(|cell| empty::Occupied { cell, class: cell as u16, weight: 1.0 });
-    let drawn = |seed| empty::fill(&[64], &occupied, Empty::Random, 2, seed);
+    let occupied =
+        [0, 1].map(|cell| empty_cells::OccupiedCell { cell, class: cell as u16, weight: 1.0 });
+    let drawn = |seed| empty_cells::fill(&[64], &occupied, EmptyCellRule::Random, 2, seed);
     assert_ne!(drawn(0), drawn(1));
 }
 
 /// Rows of three numbers whose class follows two of them, with noise.
-fn noisy(rows: usize, seed: u64) -> Ranked {
+fn noisy(rows: usize, seed: u64) -> RankTable {
     let mut stream = Stream::new(seed, 3, 0);
     let columns: Vec<Vec<f64>> =
         (0..3).map(|_| (0..rows).map(|_| stream.below(12) as f64).collect()).collect();
@@ -273,16 +289,18 @@ fn noisy(rows: usize, seed: u64) -> Ranked {
 fn no_swarm_beats_the_best_of_all_placements_and_a_patient_one_finds_it() {
     for seed in 0..6 {
         let table = noisy(30, seed);
-        let limits = Limits { leaves: 4, depth: 0, min_leaf: 1 };
-        let base = Settings { limits, prune: None, seed, ..settings() };
+        let limits = TreeLimits { leaves: 4, depth: 0, min_leaf: 1 };
+        let base = GridTreeConfig { limits, prune: None, seed, ..config() };
         let found = find(&table, &base, 1).unwrap();
         let (axes, start) = axes::of_tree(&found.preliminary, &table);
-        let merit = Merit::new(&table, Fitness::Accuracy).unwrap();
-        let cells = Cells::new(&table, &merit, &axes);
+        let class_fitness = ClassFitness::new(&table, FitnessMeasure::Accuracy).unwrap();
+        let cells = GridCells::new(&table, &class_fitness, &axes);
         // Every placement of so many thresholds among the codes of each axis.
         let columns: Vec<u16> = axes
             .iter()
-            .flat_map(|axis| vec![table.columns()[axis.feature as usize].top(); axis.thresholds])
+            .flat_map(|axis| {
+                vec![table.columns()[axis.feature as usize].max_code(); axis.thresholds]
+            })
             .collect();
         let all: usize = columns.iter().map(|&top| usize::from(top)).product();
         let mut best = 0.0_f64;
@@ -311,13 +329,14 @@ fn no_swarm_beats_the_best_of_all_placements_and_a_patient_one_finds_it() {
         }
         assert!((found.fitness - best).abs() < 1e-12, "seed {seed}: {} of {best}", found.fitness);
         let hasty =
-            find(&table, &Settings { population: 2, iterations: 1, ..base.clone() }, 1).unwrap();
+            find(&table, &GridTreeConfig { population: 2, iterations: 1, ..base.clone() }, 1)
+                .unwrap();
         let greedy = cells.fitness(&cells.cuts(&start));
         assert!(
             greedy <= hasty.fitness && hasty.fitness <= best,
             "the greedy thresholds are where it starts"
         );
-        // Cells part rows at least as finely as the leaves of the tree do.
+        // GridCells part rows at least as finely as the leaves of the tree do.
         assert!(
             found.preliminary_fitness <= greedy + 1e-12,
             "{} {greedy}",
@@ -329,27 +348,32 @@ fn no_swarm_beats_the_best_of_all_placements_and_a_patient_one_finds_it() {
 #[test]
 fn threads_change_nothing_and_repeats_never_worsen_the_fit() {
     let table = noisy(150, 9);
-    let small = Settings { population: 12, iterations: 10, most_thresholds: 20, ..settings() };
+    let small = GridTreeConfig { population: 12, iterations: 10, max_thresholds: 20, ..config() };
     let one = find(&table, &small, 1).unwrap();
     assert_eq!(find(&table, &small, 2), Ok(one.clone()));
     assert_eq!(find(&table, &small, 8), Ok(one.clone()));
-    let again = find(&table, &Settings { repeats: 4, ..small.clone() }, 2).unwrap();
-    assert!(again.fitness >= one.fitness && again.repeats + again.refused == 4, "{again:?}");
+    let again = find(&table, &GridTreeConfig { repeats: 4, ..small.clone() }, 2).unwrap();
+    assert!(again.fitness >= one.fitness && again.repeats + again.rejected == 4, "{again:?}");
     assert_eq!(again.iterations, 10 * again.repeats);
-    let mut told = Vec::new();
-    let stopped =
-        search(&table, &Settings { repeats: 4, ..small }, &Pool::new(1).unwrap(), &mut |event| {
-            told.push((event.step, event.steps));
-            if event.step == 13 { Flow::Stop } else { Flow::Continue }
-        });
-    assert!(stopped.is_ok_and(|stopped| stopped.iterations <= 13));
-    assert_eq!(told, (1..=told.len()).map(|step| (step, 40)).collect::<Vec<_>>());
+    let mut heard = Vec::new();
+    let limits = TestContext::new(1);
+    let mut observer = |event: &Event, _: &dyn Fn() -> Datum| {
+        heard.push((event.step, event.steps));
+        if event.step == 13 {
+            limits.budget.cancel();
+        }
+    };
+    let repeated = GridTreeConfig { repeats: 4, ..small };
+    let mut log = TaskLog::new(None, &mut observer).unwrap();
+    let cancelled = search(&table, &repeated, limits.context(), &mut log);
+    assert!(cancelled.is_ok_and(|cancelled| cancelled.iterations <= 13));
+    assert_eq!(heard, (1..=heard.len()).map(|step| (step, 40)).collect::<Vec<_>>());
 }
 
 #[test]
-fn what_no_grid_can_be_made_of_is_refused() {
+fn what_no_grid_can_be_made_of_is_rejected() {
     let table = noisy(300, 4);
-    let error = find(&table, &Settings { prune: None, ..settings() }, 1).unwrap_err();
+    let error = find(&table, &GridTreeConfig { prune: None, ..config() }, 1).unwrap_err();
     let GridError::TooMany { thresholds, limit: 15, features: 3, cells } = error else {
         panic!("{error:?}")
     };
@@ -362,8 +386,8 @@ fn what_no_grid_can_be_made_of_is_refused() {
     };
     let levels = Kind::Category { levels: vec!["a".into(), "b".into()] };
     let categories =
-        Ranked::new(&chunk, &[Feature { name: "c".into(), kind: levels }], Some(2), 10);
-    assert_eq!(find(&categories, &settings(), 1).unwrap_err(), GridError::Category { feature: 0 });
+        RankTable::new(&chunk, &[Feature { name: "c".into(), kind: levels }], Some(2), 10);
+    assert_eq!(find(&categories, &config(), 1).unwrap_err(), GridError::Category { feature: 0 });
     let chunk = Chunk {
         columns: vec![Column::Number(vec![0.0, 1.0])],
         target: vec![0.0, 1.0],
@@ -371,14 +395,14 @@ fn what_no_grid_can_be_made_of_is_refused() {
         ..Chunk::default()
     };
     let numbers =
-        Ranked::new(&chunk, &[Feature { name: "c".into(), kind: Kind::Number }], None, 10);
-    assert_eq!(find(&numbers, &settings(), 1).unwrap_err(), GridError::NoClasses);
+        RankTable::new(&chunk, &[Feature { name: "c".into(), kind: Kind::Number }], None, 10);
+    assert_eq!(find(&numbers, &config(), 1).unwrap_err(), GridError::NoClasses);
 }
 
 #[test]
 fn a_tree_without_rules_is_a_grid_of_one_cell() {
     let table = numbers_table(vec![vec![1.0, 2.0, 3.0, 4.0]], vec![1.0; 4], 2);
-    let found = find(&table, &settings(), 1).unwrap();
+    let found = find(&table, &config(), 1).unwrap();
     assert_eq!(
         (found.grid.classes.as_slice(), found.fitness, found.iterations),
         ([1].as_slice(), 1.0, 0)
@@ -392,23 +416,23 @@ fn values_without_end_have_a_place() {
     x.extend((0..15).map(f64::from));
     let target = x.iter().map(|&x| f64::from(u8::from(x > 7.0 || x.is_nan()))).collect();
     let table = numbers_table(vec![x], target, 2);
-    let found = find(&table, &Settings { prune: None, ..settings() }, 1).unwrap();
+    let found = find(&table, &GridTreeConfig { prune: None, ..config() }, 1).unwrap();
     assert!(found.fitness >= 0.9, "{found:?}");
     found.grid.to_tree(&table);
 }
 
 #[test]
-fn a_hurry_ends_it_with_a_grid() {
+fn an_interruption_ends_it_with_a_grid() {
     let mut stream = Stream::new(2, 0, 0);
     let columns: Vec<Vec<f64>> =
         (0..3).map(|_| (0..400).map(|_| (50.0 * stream.unit()).floor()).collect()).collect();
     let target =
         (0..400).map(|row| f64::from(u8::from(columns[0][row] + columns[1][row] > 50.0))).collect();
     let table = numbers_table(columns, target, 2);
-    let settings = Settings { repeats: 3, ..settings() };
+    let config = GridTreeConfig { repeats: 3, ..config() };
     for questions in [0, 2, 8, 40, 200, 1000] {
-        let pool = crate::pool::hurried_after(2, questions);
-        let found = search(&table, &settings, &pool, &mut |_| Flow::Continue).unwrap();
+        let limits = TestContext::interrupted_after(2, questions);
+        let found = with_log(|log| search(&table, &config, limits.context(), log)).unwrap();
         assert!(found.fitness >= 0.5 && found.repeats >= 1, "{questions}: {}", found.fitness);
         assert_eq!(
             found.grid.classes.len(),

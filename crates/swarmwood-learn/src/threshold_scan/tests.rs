@@ -1,12 +1,13 @@
-//! Sweeps against trying every rule.
+//! Scans against brute force over all rules.
 
 use proptest::prelude::*;
 use swarmwood_model::{Feature, Kind};
 
 use super::*;
+use crate::context::TestContext;
 use crate::data::{Chunk, Column, MISSING};
-use crate::leaf_loss::Costs;
-use crate::sketch::fit_rows;
+use crate::leaf_loss::CostMatrix;
+use crate::rank_tree::fit_rows;
 
 /// A table of a number, a number with missing values and a category, with rows that know a leaf on
 /// either side.
@@ -30,7 +31,7 @@ fn case() -> impl Strategy<Value = Case> {
     })
 }
 
-fn table(case: &Case, classes: Option<usize>) -> Ranked {
+fn table(case: &Case, classes: Option<usize>) -> RankTable {
     let missing = |value: Option<u8>| value.map_or(f64::NAN, f64::from);
     let columns = vec![
         Column::Number(case.cells.iter().map(|cell| f64::from(cell.0)).collect()),
@@ -53,39 +54,46 @@ fn table(case: &Case, classes: Option<usize>) -> Ranked {
         Vec::new()
     };
     let chunk = Chunk { columns, rows: target.len(), target, weight };
-    Ranked::new(&chunk, &features, classes, 100)
+    RankTable::new(&chunk, &features, classes, 100)
 }
 
-fn lot<'a>(case: &Case, table: &'a Ranked) -> Lot<'a> {
+fn node<'a>(case: &Case, table: &'a RankTable) -> NodeRows<'a> {
     let right = case.sides.iter().map(|side| u16::from(side.0)).collect();
     let left = case.sides.iter().map(|side| 2 + u16::from(side.1)).collect();
-    Lot { table, rows: (0..table.rows() as u32).collect(), right, left, rights: 2, leaves: 5 }
+    NodeRows {
+        table,
+        rows: (0..table.rows() as u32).collect(),
+        right,
+        left,
+        right_leaves: 2,
+        leaves: 5,
+    }
 }
 
 /// The loss of a rule, every leaf fitted anew; none if a leaf has too few rows, or if all rows go
 /// one way.
-fn loss_of(lot: &Lot<'_>, rule: &Rule, demand: Demand<'_>) -> Option<f64> {
-    let codes = lot.table.columns()[rule.feature as usize].codes();
-    let mut leaves = vec![Vec::new(); usize::from(lot.leaves)];
+fn loss_of(node: &NodeRows<'_>, rule: &RankRule, criterion: SplitCriterion<'_>) -> Option<f64> {
+    let codes = node.table.columns()[rule.feature as usize].codes();
+    let mut leaves = vec![Vec::new(); usize::from(node.leaves)];
     let mut sides = [false; 2];
-    for (at, &row) in lot.rows.iter().enumerate() {
-        let right = rule.right(codes[row as usize]);
+    for (at, &row) in node.rows.iter().enumerate() {
+        let right = rule.goes_right(codes[row as usize]);
         sides[usize::from(right)] = true;
-        leaves[usize::from(if right { lot.right[at] } else { lot.left[at] })].push(row);
+        leaves[usize::from(if right { node.right[at] } else { node.left[at] })].push(row);
     }
-    let small = leaves.iter().any(|rows| !rows.is_empty() && rows.len() < demand.min_leaf);
-    let fitted = leaves.iter().map(|rows| fit_rows(lot.table, rows, demand.loss).loss).sum();
+    let small = leaves.iter().any(|rows| !rows.is_empty() && rows.len() < criterion.min_leaf);
+    let fitted = leaves.iter().map(|rows| fit_rows(node.table, rows, criterion.loss).loss).sum();
     (!small && sides == [true; 2]).then_some(fitted)
 }
 
 /// The least loss over all rules about numbers.
-fn brute_force(lot: &Lot<'_>, demand: Demand<'_>) -> Option<f64> {
+fn brute_force(node: &NodeRows<'_>, criterion: SplitCriterion<'_>) -> Option<f64> {
     let mut best: Option<f64> = None;
     for feature in 0..2 {
-        let top = lot.table.columns()[feature as usize].top();
+        let top = node.table.columns()[feature as usize].max_code();
         for (cut, missing_right) in (1..=top).flat_map(|cut| [(cut, false), (cut, true)]) {
-            let rule = Rule { feature, cut: Cut::Above(cut), missing_right };
-            if let Some(loss) = loss_of(lot, &rule, demand) {
+            let rule = RankRule { feature, cut: RankCut::Above(cut), missing_right };
+            if let Some(loss) = loss_of(node, &rule, criterion) {
                 best = Some(best.map_or(loss, |best| best.min(loss)));
             }
         }
@@ -93,18 +101,18 @@ fn brute_force(lot: &Lot<'_>, demand: Demand<'_>) -> Option<f64> {
     best
 }
 
-fn losses(classes: Option<usize>) -> Vec<Loss> {
-    let costs = Costs::new(3, vec![0.0, 1.0, 4.0, 2.0, 0.0, 1.0, 1.0, 3.0, 0.0]);
+fn losses(classes: Option<usize>) -> Vec<LeafLoss> {
+    let costs = CostMatrix::new(3, vec![0.0, 1.0, 4.0, 2.0, 0.0, 1.0, 1.0, 3.0, 0.0]);
     match classes {
-        None => vec![Loss::Squared, Loss::Absolute],
+        None => vec![LeafLoss::Squared, LeafLoss::Absolute],
         Some(3) => vec![
-            Loss::Error,
-            Loss::Gini,
-            Loss::Entropy,
-            Loss::Mix { share: 0.5 },
-            Loss::Costs(costs),
+            LeafLoss::Error,
+            LeafLoss::Gini,
+            LeafLoss::Entropy,
+            LeafLoss::Mix { share: 0.5 },
+            LeafLoss::Costs(costs),
         ],
-        Some(_) => vec![Loss::Error, Loss::Gini],
+        Some(_) => vec![LeafLoss::Error, LeafLoss::Gini],
     }
 }
 
@@ -113,18 +121,18 @@ proptest! {
 
     #[test]
     fn the_best_rule_about_numbers_is_found(case in case(), min_leaf in 1usize..4) {
-        let pool = Pool::new(1).unwrap();
+        let run = TestContext::new(1);
         for classes in [None, Some(2), Some(3)] {
             let table = table(&case, classes);
-            let lot = lot(&case, &table);
+            let node = node(&case, &table);
             for loss in losses(classes) {
-                let demand = Demand { loss: &loss, min_leaf };
-                let found = lot.best(demand, &[0, 1], &pool);
-                let expected = brute_force(&lot, demand);
+                let criterion = SplitCriterion { loss: &loss, min_leaf };
+                let found = node.best_rule(criterion, &[0, 1], run.context());
+                let expected = brute_force(&node, criterion);
                 prop_assert_eq!(found.is_some(), expected.is_some());
                 if let (Some(found), Some(expected)) = (found, expected) {
                     prop_assert!((found.loss - expected).abs() < 1e-9, "{:?} {} {}", loss, found.loss, expected);
-                    let told = loss_of(&lot, &found.rule, demand);
+                    let told = loss_of(&node, &found.rule, criterion);
                     prop_assert!(told.is_some_and(|told| (told - expected).abs() < 1e-9), "the rule is not what it says");
                 }
             }
@@ -133,14 +141,14 @@ proptest! {
 
     #[test]
     fn a_rule_about_levels_is_what_it_says(case in case(), min_leaf in 1usize..3) {
-        let pool = Pool::new(1).unwrap();
+        let run = TestContext::new(1);
         for classes in [None, Some(2), Some(3)] {
             let table = table(&case, classes);
-            let lot = lot(&case, &table);
+            let node = node(&case, &table);
             for loss in losses(classes) {
-                let demand = Demand { loss: &loss, min_leaf };
-                if let Some(found) = lot.best(demand, &[2], &pool) {
-                    let told = loss_of(&lot, &found.rule, demand);
+                let criterion = SplitCriterion { loss: &loss, min_leaf };
+                if let Some(found) = node.best_rule(criterion, &[2], run.context()) {
+                    let told = loss_of(&node, &found.rule, criterion);
                     prop_assert!(told.is_some_and(|told| (told - found.loss).abs() < 1e-9));
                 }
             }
@@ -148,18 +156,18 @@ proptest! {
     }
 
     #[test]
-    fn over_fresh_leaves_the_best_set_of_levels_is_found(case in case()) {
-        let pool = Pool::new(1).unwrap();
-        for (classes, loss) in [(None, Loss::Squared), (Some(2), Loss::Gini), (Some(2), Loss::Entropy)] {
+    fn over_new_leaves_the_best_set_of_levels_is_found(case in case()) {
+        let run = TestContext::new(1);
+        for (classes, loss) in [(None, LeafLoss::Squared), (Some(2), LeafLoss::Gini), (Some(2), LeafLoss::Entropy)] {
             let table = table(&case, classes);
-            let lot = Lot::fresh(&table, (0..table.rows() as u32).collect());
-            let demand = Demand { loss: &loss, min_leaf: 1 };
-            let sets = (0u16..8).map(|bits| CodeSet::new((1..=3).filter(|code| bits >> (code - 1) & 1 == 1)));
+            let node = NodeRows::above_new_leaves(&table, (0..table.rows() as u32).collect());
+            let criterion = SplitCriterion { loss: &loss, min_leaf: 1 };
+            let sets = (0u16..8).map(|bits| RankSet::new((1..=3).filter(|code| bits >> (code - 1) & 1 == 1)));
             let rules = sets.flat_map(|set| {
-                [false, true].map(|missing_right| Rule { feature: 2, cut: Cut::In(set.clone()), missing_right })
+                [false, true].map(|missing_right| RankRule { feature: 2, cut: RankCut::In(set.clone()), missing_right })
             });
-            let expected = rules.filter_map(|rule| loss_of(&lot, &rule, demand)).reduce(f64::min);
-            let found = lot.best(demand, &[2], &pool).map(|found| found.loss);
+            let expected = rules.filter_map(|rule| loss_of(&node, &rule, criterion)).reduce(f64::min);
+            let found = node.best_rule(criterion, &[2], run.context()).map(|found| found.loss);
             match (found, expected) {
                 (Some(found), Some(expected)) => prop_assert!((found - expected).abs() < 1e-9),
                 (found, expected) => prop_assert_eq!(found.is_some(), expected.is_some()),
@@ -184,17 +192,19 @@ fn counting_and_sorting_agree() {
         let case = Case { cells: cells.clone(), sides: sides.clone(), weighted };
         for classes in [None, Some(2), Some(3)] {
             let table = table(&case, classes);
-            let lot = lot(&case, &table);
-            for loss in losses(classes).into_iter().filter(|loss| *loss != Loss::Absolute) {
-                let demand = Demand { loss: &loss, min_leaf: 5 };
-                let view = View::new(&lot, demand);
-                let (groups, start) = (view.groups.as_ref().unwrap(), view.start.as_ref().unwrap());
+            let node = node(&case, &table);
+            for loss in losses(classes).into_iter().filter(|loss| *loss != LeafLoss::Absolute) {
+                let criterion = SplitCriterion { loss: &loss, min_leaf: 5 };
+                let scan = NodeScan::new(&node, criterion);
+                let (groups, start) = (scan.groups.as_ref().unwrap(), scan.start.as_ref().unwrap());
                 for feature in 0..2 {
-                    let order: Vec<u16> = (1..=table.columns()[feature as usize].top()).collect();
-                    assert!(groups.pay(order.len(), lot.rows.len()));
+                    let order: Vec<u16> =
+                        (1..=table.columns()[feature as usize].max_code()).collect();
+                    assert!(groups.are_cheaper(order.len(), node.rows.len()));
                     let counted =
-                        counted::sweep(&lot, groups, start.clone(), feature, &order).unwrap();
-                    let sorted = sorted::sweep(&view, feature, &order).unwrap();
+                        grouped::best_position(&node, groups, start.clone(), feature, &order)
+                            .unwrap();
+                    let sorted = by_row::best_position(&scan, feature, &order).unwrap();
                     assert!(
                         (counted.loss - sorted.loss).abs() < 1e-6,
                         "{loss:?} {counted:?} {sorted:?}"
@@ -206,7 +216,7 @@ fn counting_and_sorting_agree() {
 }
 
 #[test]
-fn a_hurry_leaves_the_best_of_the_features_swept() {
+fn an_interruption_leaves_the_best_of_the_features_scanned() {
     // Large enough to be shared between threads; the second feature tells the class.
     let rows = 20_000;
     let column =
@@ -214,12 +224,16 @@ fn a_hurry_leaves_the_best_of_the_features_swept() {
     let columns = vec![column(|row| row % 7), column(|row| row % 2)];
     let target = (0..rows).map(|row| (row % 2) as f64).collect();
     let features = ["x", "y"].map(|name| Feature { name: name.into(), kind: Kind::Number });
-    let table =
-        Ranked::new(&Chunk { columns, target, rows, weight: Vec::new() }, &features, Some(2), 100);
-    let lot = Lot::fresh(&table, (0..rows as u32).collect());
+    let table = RankTable::new(
+        &Chunk { columns, target, rows, weight: Vec::new() },
+        &features,
+        Some(2),
+        100,
+    );
+    let node = NodeRows::above_new_leaves(&table, (0..rows as u32).collect());
     let best = |questions: usize| {
-        let demand = Demand { loss: &Loss::Gini, min_leaf: 1 };
-        lot.best(demand, &[0, 1], &crate::pool::hurried_after(1, questions))
+        let criterion = SplitCriterion { loss: &LeafLoss::Gini, min_leaf: 1 };
+        node.best_rule(criterion, &[0, 1], TestContext::interrupted_after(1, questions).context())
             .map(|found| found.rule.feature)
     };
     assert_eq!([best(0), best(1), best(2)], [None, Some(0), Some(1)]);

@@ -1,46 +1,46 @@
-//! What the best tree of three levels over coarse cuts gets wrong, for every root at once, without
-//! saying which tree.
+//! The number of misclassified rows of the best tree of three levels over coarse cuts, for every
+//! root, without the tree itself.
 //!
-//! Only a few of the roots are looked at further, so most need a number and nothing else. For two
-//! classes and mistakes that number follows from counts of rows alone, which single precision holds
-//! exactly: a table for each pair of features keeps, for each bin of the first and each class, how
-//! many rows lie in or below each bin of the second. All cuts of the second feature lie beside each
-//! other in lanes, and the four leaves of a pair of cuts serve both as "first feature, then second"
-//! and as "second, then first".
+//! Only a few of the roots are examined further, so for most of them the number suffices. For two
+//! classes and the misclassification rate it is a function of row counts alone, which single
+//! precision holds exactly: a table for each pair of features keeps, for each bin of the first and
+//! each class, how many rows lie in or below each bin of the second. All cuts of the second feature
+//! are adjacent SIMD lanes, and the four leaves of a pair of cuts serve both as "first feature, then
+//! second" and as "second, then first".
 
-use super::lookahead::ASKED;
-use crate::pool::Pool;
+use super::lookahead::rows_per_check;
+use crate::context::Context;
 
-/// The most rows that single precision counts exactly.
-pub(super) const MOST_ROWS: usize = 1 << 24;
+/// Maximum number of rows that single precision counts exactly.
+pub(super) const MAX_ROWS: usize = 1 << 24;
 
 /// The rows: the bin of each row on each axis, how many bins each axis has, and the class of each
 /// row.
-pub(super) struct Binned<'a> {
+pub(super) struct BinnedRows<'a> {
     pub(super) axes: Vec<(&'a [u8], usize)>,
     pub(super) second_class: Vec<bool>,
     pub(super) min_leaf: usize,
 }
 
-/// Axis and last bin on the left of every root that is allowed, with the mistakes of its best tree;
-/// in the order of axes and bins.
-pub(super) fn mistakes(rows: &Binned<'_>, pool: &Pool) -> Vec<(usize, usize, f64)> {
+/// Axis, last bin on the left and number of errors of the best tree of every allowed root, in the
+/// order of axes and bins. Incomplete when the budget is interrupted.
+pub(super) fn errors(rows: &BinnedRows<'_>, context: Context<'_>) -> Vec<(usize, usize, f64)> {
     let most = rows.axes.iter().map(|axis| axis.1).max().unwrap_or(0);
     match (most <= 8, rows.min_leaf > 1) {
-        (true, false) => Lanes::<8, false>::new(rows).all(pool),
-        (true, true) => Lanes::<8, true>::new(rows).all(pool),
-        (false, false) => Lanes::<16, false>::new(rows).all(pool),
-        (false, true) => Lanes::<16, true>::new(rows).all(pool),
+        (true, false) => ErrorCounter::<8, false>::new(rows).all(context),
+        (true, true) => ErrorCounter::<8, true>::new(rows).all(context),
+        (false, false) => ErrorCounter::<16, false>::new(rows).all(context),
+        (false, true) => ErrorCounter::<16, true>::new(rows).all(context),
     }
 }
 
 /// Rows of each class in or below each bin.
-type Counts<const L: usize> = [[f32; L]; 2];
+type ClassCounts<const L: usize> = [[f32; L]; 2];
 
-/// `L` lanes; with `STRICT` leaves that are too small must be told apart, otherwise only empty ones
-/// would be, and a rule with an empty side saves nothing.
-struct Lanes<'a, const L: usize, const STRICT: bool> {
-    rows: &'a Binned<'a>,
+/// Counts in `L` lanes. With `STRICT`, leaves that are too small must be excluded; otherwise only
+/// empty ones would be, and a rule with an empty side lowers no error.
+struct ErrorCounter<'a, const L: usize, const STRICT: bool> {
+    rows: &'a BinnedRows<'a>,
     /// Where the table of each pair of axes starts; axes run as in two nested loops, the second
     /// from the first on.
     starts: Vec<usize>,
@@ -49,8 +49,8 @@ struct Lanes<'a, const L: usize, const STRICT: bool> {
     steps: [[f32; L]; L],
 }
 
-impl<'a, const L: usize, const STRICT: bool> Lanes<'a, L, STRICT> {
-    fn new(rows: &'a Binned<'a>) -> Self {
+impl<'a, const L: usize, const STRICT: bool> ErrorCounter<'a, L, STRICT> {
+    fn new(rows: &'a BinnedRows<'a>) -> Self {
         let (mut starts, mut cells) = (Vec::new(), 0);
         for (first, axis) in rows.axes.iter().enumerate() {
             for _ in first..rows.axes.len() {
@@ -60,17 +60,23 @@ impl<'a, const L: usize, const STRICT: bool> Lanes<'a, L, STRICT> {
         }
         let steps =
             std::array::from_fn(|bin| std::array::from_fn(|lane| f32::from(u8::from(lane >= bin))));
-        Lanes { rows, starts, cells, steps }
+        ErrorCounter { rows, starts, cells, steps }
     }
 
-    fn all(&self, pool: &Pool) -> Vec<(usize, usize, f64)> {
+    fn all(&self, context: Context<'_>) -> Vec<(usize, usize, f64)> {
         let mut whole = vec![[[0.0; L]; 2]; self.cells];
-        self.add_all(&mut whole, 0..self.rows.second_class.len(), pool);
-        let of_axis = pool.map(self.rows.axes.len(), |axis| self.of_axis(axis, &whole, pool));
+        self.add_all(&mut whole, 0..self.rows.second_class.len(), context);
+        let of_axis =
+            context.pool.map(self.rows.axes.len(), |axis| self.of_axis(axis, &whole, context));
         of_axis.into_iter().flatten().collect()
     }
 
-    fn of_axis(&self, axis: usize, whole: &[Counts<L>], pool: &Pool) -> Vec<(usize, usize, f64)> {
+    fn of_axis(
+        &self,
+        axis: usize,
+        whole: &[ClassCounts<L>],
+        context: Context<'_>,
+    ) -> Vec<(usize, usize, f64)> {
         let (of, bins) = self.rows.axes[axis];
         let mut of_bin = vec![Vec::new(); bins];
         of.iter().enumerate().for_each(|(row, &bin)| of_bin[usize::from(bin)].push(row));
@@ -78,9 +84,9 @@ impl<'a, const L: usize, const STRICT: bool> Lanes<'a, L, STRICT> {
         let mut held = 0;
         let mut found = Vec::new();
         for (bin, rows) in of_bin.iter().enumerate().take(bins - 1) {
-            self.add_all(&mut left, rows.iter().copied(), pool);
+            self.add_all(&mut left, rows.iter().copied(), context);
             held += rows.len();
-            if pool.hurried() {
+            if context.budget.is_interrupted() {
                 break;
             }
             if held < self.rows.min_leaf || of.len() - held < self.rows.min_leaf {
@@ -96,24 +102,31 @@ impl<'a, const L: usize, const STRICT: bool> Lanes<'a, L, STRICT> {
             found.push((
                 axis,
                 bin,
-                f64::from(self.two_levels(&left)) + f64::from(self.two_levels(&right)),
+                f64::from(self.two_levels(&left, context))
+                    + f64::from(self.two_levels(&right, context)),
             ));
         }
         found
     }
 
-    /// Puts rows into all tables, unless there is no time.
-    fn add_all(&self, cells: &mut [Counts<L>], rows: impl Iterator<Item = usize>, pool: &Pool) {
+    /// Adds rows to all tables, until the budget is interrupted.
+    fn add_all(
+        &self,
+        cells: &mut [ClassCounts<L>],
+        rows: impl Iterator<Item = usize>,
+        context: Context<'_>,
+    ) {
+        let every = rows_per_check(self.starts.len());
         for (count, row) in rows.enumerate() {
-            if count % ASKED == 0 && pool.hurried() {
+            if count % every == 0 && context.budget.is_interrupted() {
                 return;
             }
             self.add(cells, row);
         }
     }
 
-    /// Puts a row into all tables.
-    fn add(&self, cells: &mut [Counts<L>], row: usize) {
+    /// Adds a row to all tables.
+    fn add(&self, cells: &mut [ClassCounts<L>], row: usize) {
         let class = usize::from(self.rows.second_class[row]);
         let mut starts = self.starts.iter();
         for (first, (of, _)) in self.rows.axes.iter().enumerate() {
@@ -126,14 +139,17 @@ impl<'a, const L: usize, const STRICT: bool> Lanes<'a, L, STRICT> {
         }
     }
 
-    /// The fewest mistakes of a tree of at most two levels for the rows of some tables.
-    fn two_levels(&self, cells: &[Counts<L>]) -> f32 {
+    /// The fewest errors of a tree of at most two levels for the rows of some tables.
+    fn two_levels(&self, cells: &[ClassCounts<L>], context: Context<'_>) -> f32 {
         let axes = &self.rows.axes;
-        let mut below = vec![Sides::<L>::none(); axes.len()];
+        let mut below = vec![SideErrors::<L>::none(); axes.len()];
         let mut single = vec![[[0.0; L]; 2]; axes.len()];
         let mut starts = self.starts.iter();
         for first in 0..axes.len() {
-            let mut of_first = vec![Sides::<L>::none(); axes[first].1 - 1];
+            if context.budget.is_interrupted() {
+                return f32::INFINITY;
+            }
+            let mut of_first = vec![SideErrors::<L>::none(); axes[first].1 - 1];
             for (second, &start) in (first..axes.len()).zip(&mut starts) {
                 let table = &cells[start..start + axes[first].1];
                 let total = self.pair(table, &mut of_first, &mut below[second]);
@@ -166,15 +182,15 @@ impl<'a, const L: usize, const STRICT: bool> Lanes<'a, L, STRICT> {
         best
     }
 
-    /// Lowers what the sides of the cuts of two axes get wrong, those of the first axis by a rule
-    /// of the second and the other way round. Tells the counts along the second axis.
+    /// Lowers the errors of the sides of the cuts of two axes, those of the first axis by a rule of
+    /// the second and vice versa. Returns the counts along the second axis.
     #[inline]
     fn pair(
         &self,
-        table: &[Counts<L>],
-        of_first: &mut [Sides<L>],
-        of_second: &mut Sides<L>,
-    ) -> Counts<L> {
+        table: &[ClassCounts<L>],
+        of_first: &mut [SideErrors<L>],
+        of_second: &mut SideErrors<L>,
+    ) -> ClassCounts<L> {
         let mut total = [[0.0; L]; 2];
         for cell in table {
             (0..2)
@@ -200,7 +216,7 @@ impl<'a, const L: usize, const STRICT: bool> Lanes<'a, L, STRICT> {
         total
     }
 
-    /// The mistakes of two leaves, or infinitely many where one is too small.
+    /// The errors of two leaves; infinite if one is too small.
     #[inline(always)]
     fn both(&self, one: [f32; 2], other: [f32; 2]) -> f32 {
         let wrong = min(one[0], one[1]) + min(other[0], other[1]);
@@ -210,16 +226,16 @@ impl<'a, const L: usize, const STRICT: bool> Lanes<'a, L, STRICT> {
     }
 }
 
-/// The fewest mistakes below and above each cut of an axis, with a rule there.
+/// The fewest errors below and above each cut of an axis, with a second rule on that side.
 #[derive(Clone, Copy)]
-struct Sides<const L: usize> {
+struct SideErrors<const L: usize> {
     low: [f32; L],
     high: [f32; L],
 }
 
-impl<const L: usize> Sides<L> {
+impl<const L: usize> SideErrors<L> {
     fn none() -> Self {
-        Sides { low: [f32::INFINITY; L], high: [f32::INFINITY; L] }
+        SideErrors { low: [f32::INFINITY; L], high: [f32::INFINITY; L] }
     }
 }
 

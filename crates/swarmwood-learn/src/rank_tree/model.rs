@@ -1,0 +1,188 @@
+//! From a [`RankTree`] to the trees of a model: leaf values, covers, gains.
+
+use swarmwood_model::{Child, Leaf, Member, Node, Shape, Split, Tree};
+
+use super::{NodeRef, RankTree};
+use crate::leaf_loss::{LeafLoss, MedianLeafStats, SumLeafStats};
+use crate::pool::Pool;
+use crate::rank_table::{RankTable, RankTarget};
+
+/// The statistics of the rows that reach a node or a leaf.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NodeFit {
+    /// The weight of each class, or weight and weighted (centred) target.
+    pub sums: Vec<f64>,
+    /// The loss if it were a leaf.
+    pub loss: f64,
+    /// The optimal leaf value, for numeric targets.
+    pub value: f64,
+    /// Number of rows.
+    pub rows: usize,
+}
+
+impl NodeFit {
+    /// The weight of the rows.
+    pub fn weight(&self, table: &RankTable) -> f64 {
+        match table.target() {
+            RankTarget::Classes { .. } => self.sums.iter().sum(),
+            RankTarget::Numbers { .. } => self.sums[0],
+        }
+    }
+
+    /// The class with the lowest cost; the first of equals.
+    pub fn class(&self, loss: &LeafLoss) -> usize {
+        let cost = |class: usize| match loss {
+            LeafLoss::Costs(costs) => costs.of(&self.sums, class),
+            _ => -self.sums[class],
+        };
+        (0..self.sums.len())
+            .reduce(|best, class| if cost(class) < cost(best) { class } else { best })
+            .unwrap_or(0)
+    }
+}
+
+/// Fits the rows of every node and of every leaf as if each were a leaf.
+pub fn fit_nodes(
+    tree: &RankTree,
+    table: &RankTable,
+    loss: &LeafLoss,
+) -> (Vec<NodeFit>, Vec<NodeFit>) {
+    let (nodes, leaves) = tree.partition_rows(table);
+    let fit = |rows: &Vec<u32>| fit_rows(table, rows, loss);
+    (nodes.iter().map(fit).collect(), leaves.iter().map(fit).collect())
+}
+
+/// Fits one leaf to rows.
+pub fn fit_rows(table: &RankTable, rows: &[u32], loss: &LeafLoss) -> NodeFit {
+    let mut stats = SumLeafStats::new(table, loss, 1, 1);
+    rows.iter().for_each(|&row| stats.add(0, stats.row_stats(row), 1));
+    let total = stats.total_loss();
+    let sums = stats.of(0).to_vec();
+    let RankTarget::Numbers { of_row, centre } = table.target() else {
+        return NodeFit { sums, loss: total, value: 0.0, rows: rows.len() };
+    };
+    if *loss == LeafLoss::Absolute {
+        let mut medians = MedianLeafStats::new(table, rows, 1, 1);
+        rows.iter().for_each(|&row| medians.add(0, table.weight(row), of_row[row as usize]));
+        let total = medians.total_loss();
+        return NodeFit { sums, loss: total, value: medians.median(0) + centre, rows: rows.len() };
+    }
+    let value = if sums[0] > 0.0 { sums[1] / sums[0] } else { 0.0 };
+    NodeFit { sums, loss: total, value: value + centre, rows: rows.len() }
+}
+
+/// The trees of a model: one tree for numbers and for two classes, one tree per class with the same
+/// rules for more. Their base score is 0.
+///
+/// The class probabilities of a leaf are smoothed as if each class had one more row (Laplace), so
+/// that no class gets probability 0; the order of the classes stays. With a cost matrix the class
+/// of lowest cost gets the largest probability.
+pub fn to_members(tree: &mut RankTree, table: &RankTable, loss: &LeafLoss) -> Vec<Member> {
+    let splits = tree.centre_thresholds(table);
+    let fitted = fit_nodes(tree, table, loss);
+    assemble(tree, splits, None, fitted, (table, loss))
+}
+
+/// A tree whose thresholds and leaf classes are given and are not refitted to the rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClassifierTree {
+    /// Its rules over codes.
+    pub rules: RankTree,
+    /// The same rules over values, node by node.
+    pub splits: Vec<Split>,
+    /// The class of each leaf.
+    pub classes: Vec<u16>,
+}
+
+impl ClassifierTree {
+    /// The trees of a model. Probabilities are those of [`to_members`], except that the class of a
+    /// leaf gets one row more than any other class if its rows would not make it the first.
+    pub fn to_members(&self, table: &RankTable, loss: &LeafLoss, pool: &Pool) -> Vec<Member> {
+        // A grid has thousands of leaves, and this runs after the deadline of an interrupted search.
+        let (nodes, leaves) = self.rules.partition_rows_on(table, pool);
+        let fit = |of: &[Vec<u32>]| pool.map(of.len(), |at| fit_rows(table, &of[at], loss));
+        let fitted = (fit(&nodes), fit(&leaves));
+        assemble(&self.rules, self.splits.clone(), Some(&self.classes), fitted, (table, loss))
+    }
+}
+
+fn assemble(
+    tree: &RankTree,
+    splits: Vec<Split>,
+    classes: Option<&[u16]>,
+    (nodes, leaves): (Vec<NodeFit>, Vec<NodeFit>),
+    (table, loss): (&RankTable, &LeafLoss),
+) -> Vec<Member> {
+    let to_child = |at: NodeRef| match at {
+        NodeRef::Node(node) => Child::Node(node),
+        NodeRef::Leaf(leaf) => Child::Leaf(leaf),
+    };
+    let fit_at = |at: NodeRef| match at {
+        NodeRef::Node(node) => &nodes[node as usize],
+        NodeRef::Leaf(leaf) => &leaves[leaf as usize],
+    };
+    let model_nodes: Vec<Node> = tree
+        .nodes()
+        .iter()
+        .zip(splits)
+        .zip(&nodes)
+        .map(|((node, split), fitted)| Node {
+            split,
+            left: to_child(node.left),
+            right: to_child(node.right),
+            gain: (fitted.loss - fit_at(node.left).loss - fit_at(node.right).loss).max(0.0),
+            cover: fitted.weight(table),
+        })
+        .collect();
+    let row_weight = table.total_weight() / (table.rows().max(1) as f64);
+    let value = |(at, leaf): (usize, &NodeFit)| match classes {
+        None => leaf_values(leaf, table, loss, row_weight),
+        Some(classes) => given_class_values(leaf, usize::from(classes[at]), row_weight),
+    };
+    let values: Vec<Vec<f64>> = leaves.iter().enumerate().map(value).collect();
+    let tree = |output: usize| {
+        let leaf = |(values, fitted): (&Vec<f64>, &NodeFit)| Leaf {
+            value: values[output],
+            cover: fitted.weight(table),
+        };
+        let leaves = values.iter().zip(&leaves).map(leaf).collect();
+        Member {
+            output: output as u32,
+            shape: Shape::Ordinary(Tree { nodes: model_nodes.clone(), leaves }),
+        }
+    };
+    (0..values[0].len()).map(tree).collect()
+}
+
+/// The raw scores of a leaf.
+fn leaf_values(leaf: &NodeFit, table: &RankTable, loss: &LeafLoss, row_weight: f64) -> Vec<f64> {
+    let RankTarget::Classes { count, .. } = table.target() else { return vec![leaf.value] };
+    let mut counts: Vec<f64> = leaf.sums.iter().map(|weight| weight + row_weight).collect();
+    let class = leaf.class(loss);
+    let most = counts.iter().copied().fold(0.0, f64::max);
+    if counts[class] < most || counts[..class].contains(&most) {
+        // The class of lowest cost is not the most frequent one; it must still win, if barely.
+        counts[class] = most * (1.0 + 1e-9);
+    }
+    debug_assert_eq!(counts.len(), *count);
+    scores(&counts)
+}
+
+/// The raw scores of a leaf whose class is given.
+fn given_class_values(leaf: &NodeFit, class: usize, row_weight: f64) -> Vec<f64> {
+    let mut counts: Vec<f64> = leaf.sums.iter().map(|weight| weight + row_weight).collect();
+    let most = counts.iter().copied().fold(0.0, f64::max);
+    if counts[class] < most || counts[..class].contains(&most) {
+        counts[class] = most + row_weight;
+    }
+    scores(&counts)
+}
+
+/// Log odds of two classes, log shares of more.
+fn scores(counts: &[f64]) -> Vec<f64> {
+    let total: f64 = counts.iter().sum();
+    match counts {
+        [first, second] => vec![(second / first).ln()],
+        _ => counts.iter().map(|share| (share / total).ln()).collect(),
+    }
+}
