@@ -52,6 +52,40 @@ fn so_does_a_published_swarm() {
     kill_again_and_again(PUBLISHED);
 }
 
+#[test]
+fn so_does_a_search_over_one_tree() {
+    kill_again_and_again(
+        "train r.csv --target price --method swarm-tree --budget 300 --population 2 --quiet --seed 3",
+    );
+}
+
+/// Runs that a time limit ends anywhere, resumed: the same bytes as uninterrupted ones.
+#[test]
+fn learners_of_one_tree_resume_where_their_time_was_over() {
+    let dir = Scratch::new();
+    dir.file("b.csv", binary(400, 1));
+    for method in [
+        "cart",
+        "swarm-tree",
+        "swarm-tree --budget 44 --population 3",
+        "apso-tree --ignore town --prune 1-se --repeats 3 --iterations 60",
+        "tso-tree --iterations 60",
+        "split-tree --iterations 60",
+    ] {
+        let line = format!("train b.csv --target sold --method {method} --quiet --seed 5");
+        dir.run(&format!("{line} --out whole.json")).works();
+        let kept = format!("{line} --checkpoint c.bin --checkpoint-every 1");
+        dir.run(&format!("{kept} --time-limit 0.02 --out part.json")).works();
+        for limit in [0.01, 0.05, 0.1] {
+            dir.run(&format!("{kept} --resume --time-limit {limit} --out part.json")).works();
+        }
+        dir.run(&format!("{kept} --resume --out m.json")).works();
+        assert!(dir.read("m.json") == dir.read("whole.json"), "{method}");
+        dir.run(&format!("{kept} --resume --threads 1 --out again.json")).works();
+        assert!(dir.read("again.json") == dir.read("whole.json"), "{method}");
+    }
+}
+
 fn kill_again_and_again(line: &str) {
     let dir = Scratch::new();
     dir.file("r.csv", regression(3000, 1));

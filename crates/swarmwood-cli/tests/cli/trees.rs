@@ -124,7 +124,7 @@ fn what_cannot_be_is_refused() {
         2,
         &["max_leaves", "thresholds"],
     );
-    dir.fails(&format!("{b} swarm-tree --checkpoint s.state"), 2, &["checkpoint", "swarm-tree"]);
+    dir.fails(&format!("{b} swarm-tree --resume"), 2, &["resume", "--checkpoint"]);
     dir.fails(
         "train r.csv --target price --out m.json --method swarm-tree --criterion gini",
         2,
