@@ -2,7 +2,7 @@
 //! and searches for one tree.
 
 use serde_json::{Value, json};
-use swarmwood::learn::swarm;
+use swarmwood::learn::swarm::{CandidateScore, EnsembleSearchReport};
 use swarmwood::learn::tree_search::TreeCandidateScore;
 use swarmwood::train::{FlightReport, GridReport, Trained, TreeFlight, TreeReport};
 
@@ -32,41 +32,47 @@ pub(super) fn search_json(trained: &Trained) -> Value {
 }
 
 /// The selected candidate of the ensemble search.
-fn ensemble_text(report: &swarm::Report) -> String {
-    let frame = &report.frame;
+fn ensemble_text(report: &EnsembleSearchReport) -> String {
+    let shape = &report.shape;
     let size =
-        format!("{} of at most {}", count(frame.trees, "tree"), count(frame.max_leaves, "leaf"));
-    let lower_train_loss = 100.0 * (1.0 - report.loss / report.greedy_loss);
+        format!("{} of at most {}", count(shape.trees, "tree"), count(shape.max_leaves, "leaf"));
 
-    let gain = match (report.searched, report.gain.is_finite()) {
-        (true, true) => format!(
-            "{:.1} % lower cross-validated loss than the best greedy candidate",
-            100.0 * report.gain
-        ),
-        (true, false) => {
-            format!("{lower_train_loss:.1} % lower training loss than the best greedy fit")
+    // A gain is stated only where the greedy fit that it refers to was made.
+    let lower_train_loss = report.greedy_loss.map(|greedy| 1.0 - report.loss / greedy);
+    let gain = match (report.searched, report.gain, lower_train_loss) {
+        (true, Some(gain), _) => {
+            format!(
+                "{:.1} % lower cross-validated loss than the best greedy candidate",
+                100.0 * gain
+            )
         }
-        (false, _) if report.finished => {
+        (true, None, Some(gain)) => {
+            format!("{:.1} % lower training loss than the best greedy fit", 100.0 * gain)
+        }
+        (true, None, None) => "not compared with greedy boosting".to_string(),
+        (false, ..) if report.finished => {
             "no search candidate had a lower cross-validated loss".to_string()
         }
-        (false, _) => "no search candidate is known to be better".to_string(),
+        (false, ..) => "no search candidate is known to be better".to_string(),
     };
     let gain = if report.finished { gain } else { format!("{gain}; selection was cut short") };
 
-    let grown = count(report.work, "tree");
+    let grown = count(report.work as usize, "tree");
     format!("selected: {} ({size}): {gain}; {grown} grown in total\n", report.chosen)
 }
 
-fn ensemble_json(report: &swarm::Report) -> Value {
-    let candidates =
-        report.compared.iter().map(|one| json!({"name": one.name, "cv_loss": one.score}));
+fn ensemble_json(report: &EnsembleSearchReport) -> Value {
+    let candidate = |one: &CandidateScore| json!({"name": one.name, "cv_loss": one.score});
+    let progress = &report.progress;
     json!({
         "selected": report.chosen,
         "selected_by_search": report.searched,
         "selection_finished": report.finished,
-        "trees": report.frame.trees,
-        "max_leaves": report.frame.max_leaves,
-        "candidates": candidates.collect::<Vec<_>>(),
+        "trees": report.shape.trees,
+        "max_leaves": report.shape.max_leaves,
+        "candidates": report.candidates.iter().map(candidate).collect::<Vec<_>>(),
+        "candidates_planned": report.planned,
+        "fit": {"steps": progress.steps, "done": progress.done, "planned": progress.planned},
         "gain_over_greedy": report.gain,
         "noise": report.noise,
         "calibration_factor": report.factor,

@@ -1,100 +1,101 @@
-//! Backfitting: start greedily, fit all leaves together, then go round and grow each tree again on
-//! what the others leave.
+//! Backfitting: start greedily, refit all leaves, then regrow every tree in turn on the residuals
+//! of the others.
 
 use std::ops::Range;
 
 use swarmwood_search::rng::Stream;
 
 use super::ensemble::{Ensemble, falls};
-use super::{Stage, Tell};
-use crate::event::Flow;
+use super::{FitObserver, FitPhase};
 use crate::stats::BackendError;
 
-/// Passes of fitting the leaves of every tree in turn before trees are grown again.
-const FIRST_FITS: usize = 3;
+/// Passes over the leaves of all trees before trees are regrown.
+const FIRST_REFITS: usize = 3;
 
-/// Most passes of the last fit, and the share of the value that a pass must still gain for another
-/// one.
-const LAST_FITS: usize = 20;
-const AGREED: f64 = 1e-6;
+/// Maximum number of passes of the last refit, and the share of the value that a pass must gain for
+/// another one to follow.
+const LAST_REFITS: usize = 20;
+const LAST_REFIT_TOLERANCE: f64 = 1e-6;
 
 /// A sweep that lowers the value by less than this share ends the sweeps.
-const LEAST_FALL: f64 = 1e-4;
+const SWEEP_TOLERANCE: f64 = 1e-4;
 
-/// Streams of the order of trees.
+/// Random streams of the order of trees.
 const ORDER_STREAM: u64 = 5 << 32;
 
-/// Starts greedily, fits all leaves together, and sweeps an ensemble without trees.
-pub fn backfit(ensemble: &mut Ensemble<'_>, tell: &mut Tell<'_>) -> Result<(), BackendError> {
-    start(ensemble, tell)?;
-    sweeps(ensemble, 0..ensemble.arm().sweeps, tell)?;
-    Ok(())
+/// Starts an ensemble without trees, and sweeps it.
+pub fn backfit(
+    ensemble: &mut Ensemble<'_>,
+    observer: &mut FitObserver<'_>,
+) -> Result<(), BackendError> {
+    start(ensemble, observer)?;
+    sweeps(ensemble, 0..ensemble.strategy().sweeps, observer)
 }
 
-/// Starts greedily and fits all leaves together. A start that ended early would be worse than
-/// greedy boosting, so it is always finished, unless there is a hurry: [`Ensemble::is_whole`]
-/// tells.
-pub fn start(ensemble: &mut Ensemble<'_>, tell: &mut Tell<'_>) -> Result<Flow, BackendError> {
-    let (rounds, share) = (ensemble.rounds(), ensemble.arm().start_rate);
-    let mut flow = Flow::Continue;
+/// Starts greedily and refits all leaves. A start without all its trees is worse than greedy
+/// boosting: [`Ensemble::is_whole`] tells whether the budget allowed all of them.
+pub fn start(
+    ensemble: &mut Ensemble<'_>,
+    observer: &mut FitObserver<'_>,
+) -> Result<(), BackendError> {
+    let (rounds, rate) = (ensemble.rounds(), ensemble.strategy().start_rate);
     for round in 0..rounds {
-        if ensemble.is_interrupted() || !ensemble.add_round(share)? {
-            return Ok(Flow::Stop);
+        if ensemble.is_interrupted() || !ensemble.add_round(rate)? {
+            return Ok(());
         }
-        if tell(Stage::Start, round + 1, rounds, ensemble) == Flow::Stop {
-            flow = Flow::Stop;
-        }
+        observer(FitPhase::Start, round + 1, rounds, ensemble);
     }
-    for _ in 0..FIRST_FITS {
+
+    for _ in 0..FIRST_REFITS {
         refit_all(ensemble)?;
     }
-    ensemble.settle()?;
-    Ok(flow)
+    ensemble.settle()
 }
 
-/// Does some of the sweeps of the arm: goes round all trees until nothing much changes.
+/// Does some of the sweeps of the strategy, until they gain little or the budget is exhausted.
 pub fn sweeps(
     ensemble: &mut Ensemble<'_>,
     sweeps: Range<usize>,
-    tell: &mut Tell<'_>,
-) -> Result<Flow, BackendError> {
+    observer: &mut FitObserver<'_>,
+) -> Result<(), BackendError> {
     let order: Vec<usize> = (0..ensemble.trees.len()).collect();
-    let most = ensemble.arm().sweeps;
+    let planned = ensemble.strategy().sweeps;
     for sweep in sweeps {
         let before = ensemble.value();
-        sweep_in(ensemble, &order)?;
-        if ensemble.is_interrupted() {
-            // Part of a sweep is no step: what was gained stays, and is not told.
-            return Ok(Flow::Stop);
+        if !sweep_trees(ensemble, &order)? {
+            // A part of a sweep is not a step to resume from: what it gained stays, nobody hears of
+            // it.
+            return Ok(());
         }
-        let rests = !falls(ensemble.value(), before - LEAST_FALL * before.abs());
-        // Sweeps that rest are told as done, so that whoever goes on from here does not begin them
-        // again.
-        let done = if rests { most } else { sweep + 1 };
-        if tell(Stage::Sweeps, done, most, ensemble) == Flow::Stop {
-            return Ok(Flow::Stop);
-        }
-        if rests {
-            break;
-        }
-    }
-    Ok(Flow::Continue)
-}
 
-/// Fits the leaves of all trees in turn until they agree: block by block that is the joint solve.
-pub fn agree(ensemble: &mut Ensemble<'_>) -> Result<(), BackendError> {
-    for _ in 0..LAST_FITS {
-        let before = ensemble.value();
-        refit_all(ensemble)?;
-        ensemble.settle()?;
-        if ensemble.is_interrupted() || !falls(ensemble.value(), before - AGREED * before.abs()) {
+        // Sweeps that have converged count as done, so that a resumed fit does not begin them
+        // again.
+        let converged = !falls(ensemble.value(), before - SWEEP_TOLERANCE * before.abs());
+        let done = if converged { planned } else { sweep + 1 };
+        observer(FitPhase::Sweeps, done, planned, ensemble);
+        if converged {
             break;
         }
     }
     Ok(())
 }
 
-/// Fits the leaves of every tree in turn, as far as there is time.
+/// Refits the leaves of all trees in turn until they agree: block coordinate descent for the joint
+/// solution.
+pub fn refit_jointly(ensemble: &mut Ensemble<'_>) -> Result<(), BackendError> {
+    for _ in 0..LAST_REFITS {
+        let before = ensemble.value();
+        refit_all(ensemble)?;
+        ensemble.settle()?;
+        let converged = !falls(ensemble.value(), before - LAST_REFIT_TOLERANCE * before.abs());
+        if converged || ensemble.is_interrupted() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Refits the leaves of every tree in turn, unless the run is interrupted.
 fn refit_all(ensemble: &mut Ensemble<'_>) -> Result<(), BackendError> {
     for at in 0..ensemble.trees.len() {
         if ensemble.is_interrupted() {
@@ -105,18 +106,21 @@ fn refit_all(ensemble: &mut Ensemble<'_>) -> Result<(), BackendError> {
     Ok(())
 }
 
-/// Goes round all trees once, as far as there is time.
-pub fn sweep_in(ensemble: &mut Ensemble<'_>, order: &[usize]) -> Result<(), BackendError> {
+/// Regrows trees in an order; false if the budget does not allow all of them.
+pub fn sweep_trees(ensemble: &mut Ensemble<'_>, order: &[usize]) -> Result<bool, BackendError> {
+    let mut complete = true;
     for &at in order {
-        if ensemble.is_interrupted() {
+        complete = !ensemble.is_exhausted();
+        if !complete {
             break;
         }
         ensemble.improve(at)?;
     }
-    ensemble.settle()
+    ensemble.settle()?;
+    Ok(complete && !ensemble.is_interrupted())
 }
 
-/// The trees in an order drawn for one iteration.
+/// The trees in a random order, drawn for one iteration.
 pub fn shuffled(trees: usize, seed: u64, iteration: usize) -> Vec<usize> {
     Stream::new(seed, ORDER_STREAM + iteration as u64, 0).sample_without(trees, trees)
 }

@@ -8,8 +8,8 @@
 
 use swarmwood_model::Member;
 
-use super::state::{Carried, Flight};
-use super::{Arm, Frame};
+use super::fit_state::{EnsembleState, TreeState};
+use super::{EnsembleShape, SearchStrategy};
 use crate::budget::Budget;
 use crate::context::Context;
 use crate::greedy::grow::{TreeGrowth, TreeTask};
@@ -92,7 +92,7 @@ pub struct Ensemble<'a> {
     objective: &'a dyn Objective,
     budget: &'a Budget,
     context: Context<'a>,
-    arm: Arm,
+    strategy: SearchStrategy,
     growing: Settings,
     pub base: Vec<f64>,
     pub shift: f64,
@@ -111,12 +111,12 @@ impl<'a> Ensemble<'a> {
     /// An ensemble without trees.
     pub fn new(
         set: TrainingSet<'a>,
-        frame: &Frame,
-        arm: &Arm,
+        shape: &EnsembleShape,
+        strategy: &SearchStrategy,
         context: Context<'a>,
     ) -> Result<Self, BackendError> {
         let objective = set.objective;
-        let options = BackendOptions { memory: frame.memory, keep_derivatives: true };
+        let options = BackendOptions { memory: shape.memory, keep_derivatives: true };
         let mut client = Client::open(set, options, context)?;
         let loss = client.loss()?;
         let data = client.data().clone();
@@ -130,8 +130,8 @@ impl<'a> Ensemble<'a> {
             objective,
             budget: context.budget,
             context,
-            arm: *arm,
-            growing: frame.growing(1.0, arm.penalties()),
+            strategy: *strategy,
+            growing: shape.greedy_config(1.0, strategy.penalties()),
             base: data.base,
             shift: data.shift,
             trees: Vec::new(),
@@ -147,6 +147,11 @@ impl<'a> Ensemble<'a> {
     /// Whether the run was cancelled or its deadline has passed.
     pub fn is_interrupted(&self) -> bool {
         self.budget.is_interrupted()
+    }
+
+    /// Whether the run was interrupted or its work limit is reached.
+    pub fn is_exhausted(&self) -> bool {
+        self.budget.is_exhausted()
     }
 
     /// Whether the work limit allows so many trees more.
@@ -170,8 +175,8 @@ impl<'a> Ensemble<'a> {
     }
 
     /// How the search goes.
-    pub fn arm(&self) -> Arm {
-        self.arm
+    pub fn strategy(&self) -> SearchStrategy {
+        self.strategy
     }
 
     /// Rounds of the greedy start.
@@ -323,7 +328,7 @@ impl<'a> Ensemble<'a> {
     }
 
     fn derive(&mut self) {
-        self.client.push(Work::Derive { extra_hessian: self.arm.kappa });
+        self.client.push(Work::Derive { extra_hessian: self.strategy.kappa });
     }
 
     /// The loss without tree `at`, where the sums of its leaves determine it.
@@ -433,21 +438,22 @@ impl<'a> Ensemble<'a> {
             }
             None => {
                 let pull = |leaf: usize, sum: &LeafSums| {
-                    at.map_or(0.0, |values| (sum.h - self.arm.kappa * sum.weight) * values[leaf])
-                        - sum.g
+                    at.map_or(0.0, |values| {
+                        (sum.h - self.strategy.kappa * sum.weight) * values[leaf]
+                    }) - sum.g
                 };
                 let of_leaf =
                     |(leaf, sum): (usize, &LeafSums)| Wish { h: sum.h, b: pull(leaf, sum) };
                 stats.sums.iter().enumerate().map(of_leaf).collect()
             }
         };
-        ridge::solve(grown, &wishes, self.arm.lambda, self.arm.ridge)
+        ridge::solve(grown, &wishes, self.strategy.lambda, self.strategy.ridge)
     }
 
     /// By how much leaf values change a quadratic loss, given the sums without them.
     fn change(&self, values: &[f64], sums: &[LeafSums]) -> f64 {
         let of_leaf = |(value, sum): (&f64, &LeafSums)| {
-            sum.g * value + 0.5 * (sum.h - self.arm.kappa * sum.weight) * value * value
+            sum.g * value + 0.5 * (sum.h - self.strategy.kappa * sum.weight) * value * value
         };
         values.iter().zip(sums).map(of_leaf).sum()
     }
@@ -455,8 +461,8 @@ impl<'a> Ensemble<'a> {
     fn cost(&self, penalty: f64, values: &[f64], sums: &[LeafSums], grown: &Grown) -> f64 {
         let squares: f64 =
             values.iter().zip(sums).map(|(value, sum)| sum.weight * value * value).sum();
-        self.unit * (penalty + 0.5 * self.arm.kappa * squares)
-            + self.arm.gamma * grown.nodes.len() as f64
+        self.unit * (penalty + 0.5 * self.strategy.kappa * squares)
+            + self.strategy.gamma * grown.nodes.len() as f64
     }
 
     /// A copy of the state.
@@ -473,16 +479,16 @@ impl<'a> Ensemble<'a> {
     }
 
     /// Takes over the trees of an earlier run.
-    pub fn resume(&mut self, flight: Flight) -> Result<(), BackendError> {
-        self.trees = flight
+    pub fn resume(&mut self, state: EnsembleState) -> Result<(), BackendError> {
+        self.trees = state
             .trees
             .into_iter()
-            .map(|Carried { grown, output, cost }| {
+            .map(|TreeState { grown, output, cost }| {
                 let handle = self.client.assign_tree(grown.clone());
                 Placed { grown, output, handle, cost }
             })
             .collect();
-        self.work = flight.work;
+        self.work = state.work;
         self.settle()
     }
 

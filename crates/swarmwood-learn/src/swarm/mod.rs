@@ -1,25 +1,28 @@
-//! The default method: the structure of the whole ensemble is searched, and the search is believed
-//! only where it wins on rows it has not seen.
+//! The default method: the structure of the whole ensemble is searched, and a searched ensemble is
+//! used only if cross-validation prefers it to greedy boosting.
 //!
-//! 1. Greedy boosting with several learning rates is cross-validated; what the best leaves
-//!    unexplained is the noise. The likeliest search arm is fitted to all rows meanwhile, for runs
-//!    that are cut short (`hand`).
-//! 2. Search arms, whose penalties follow from the noise, are cross-validated on the same folds
-//!    (`menu`, `folds`).
-//! 3. The winner is fitted to all rows, from the fit in hand if that is it. A search arm starts
-//!    greedily, fits all leaves together, grows each tree again on what the others leave
-//!    (`backfit`), then ruins and recreates pairs of trees (`pairs`).
-//! 4. Scores of classes are multiplied by the factor that calibrates them out of fold (`score`).
+//! 1. Greedy boosting with several learning rates is cross-validated. What the best of them leaves
+//!    unexplained on held-out rows is the noise.
+//! 2. Search strategies, whose penalties follow from the noise, are cross-validated on the same
+//!    folds (`candidates`, `cross_validation`). Meanwhile the most promising one is fitted to all
+//!    rows, for runs that are cut short (`fallback`).
+//! 3. The winner is fitted to all rows. A search starts greedily, refits all leaves, regrows every
+//!    tree on the residuals of the others (`backfit`), and then replaces pairs of trees (`pairs`).
+//! 4. Scores of classes are multiplied by the factor that calibrates held-out predictions
+//!    (`out_of_fold`).
+//!
+//! All of it is a plan of tasks (`search`): a run that is interrupted ends with the best fit to all
+//! rows that it has, and a resumed run replays the results of finished tasks.
 
 mod backfit;
-mod choose;
+mod candidates;
+mod cross_validation;
 mod ensemble;
-mod folds;
-mod hand;
-mod menu;
+mod fallback;
+mod fit_state;
+mod out_of_fold;
 mod pairs;
-mod score;
-mod state;
+mod search;
 #[cfg(test)]
 mod tests;
 
@@ -27,25 +30,25 @@ use swarmwood_model::Member;
 use swarmwood_search::Datum;
 
 use crate::context::Context;
-use crate::event::Flow;
 use crate::greedy::{self, Growth};
 use crate::metric::Watch;
+use crate::plan::{PlanObserver, TaskLog};
 use crate::split::{Penalties, Ridge};
 use crate::stats::{BackendError, TrainingSet};
 use ensemble::Ensemble;
 
-/// The size and growth of an ensemble.
+/// The size of an ensemble and how its trees grow.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Frame {
-    /// Trees an output.
+pub struct EnsembleShape {
+    /// Trees per output.
     pub trees: usize,
     /// Order of splits.
     pub growth: Growth,
-    /// Whether oblivious trees of the same size may be tried as well.
-    pub or_oblivious: bool,
-    /// Most levels of splits; 0 for no limit.
+    /// Whether oblivious trees of the same size are candidates as well.
+    pub try_oblivious: bool,
+    /// Maximum number of levels of splits; 0 for no limit.
     pub depth: usize,
-    /// Most leaves of a tree.
+    /// Maximum number of leaves per tree.
     pub max_leaves: usize,
     /// Seed of all draws.
     pub seed: u64,
@@ -53,9 +56,9 @@ pub struct Frame {
     pub memory: usize,
 }
 
-impl Frame {
-    /// What greedy growth must be told to grow trees of this size.
-    fn growing(&self, learning_rate: f64, penalties: Penalties) -> greedy::Settings {
+impl EnsembleShape {
+    /// The configuration of greedy boosting with this shape.
+    fn greedy_config(&self, learning_rate: f64, penalties: Penalties) -> greedy::Settings {
         greedy::Settings {
             trees: self.trees,
             growth: self.growth,
@@ -75,9 +78,9 @@ impl Frame {
     }
 }
 
-/// A way of searching.
+/// How an ensemble is searched.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Arm {
+pub struct SearchStrategy {
     /// Penalty on deviations of nodes from their parents, in units of the hessian.
     pub lambda: f64,
     /// Which kind of penalty.
@@ -88,107 +91,99 @@ pub struct Arm {
     pub gamma: f64,
     /// Least sum of hessians in a leaf.
     pub min_child_weight: f64,
-    /// Share of the leaf values that the greedy start takes.
+    /// Learning rate of the greedy start.
     pub start_rate: f64,
-    /// Most sweeps.
+    /// Maximum number of sweeps.
     pub sweeps: usize,
     /// Iterations of pair search after the sweeps.
     pub pairs: usize,
 }
 
-impl Arm {
+impl SearchStrategy {
     fn penalties(&self) -> Penalties {
-        let Arm { lambda, ridge, gamma, min_child_weight, .. } = *self;
+        let SearchStrategy { lambda, ridge, gamma, min_child_weight, .. } = *self;
         Penalties { lambda, ridge, gamma, min_child_weight }
     }
 }
 
-/// Parts of the work.
+/// The phases of the search of one ensemble.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
-    /// Cross-validation of candidates.
-    Compare,
-    /// Greedy start of a fit to all rows.
+pub enum FitPhase {
+    /// The greedy start.
     Start,
-    /// Growing every tree again.
+    /// Every tree is regrown in turn.
     Sweeps,
-    /// Ruining and recreating pairs.
+    /// Pairs of trees are replaced.
     Pairs,
 }
 
-/// What the ensemble tells after every step: stage, steps done, steps in all, itself.
-type Tell<'t> = dyn FnMut(Stage, usize, usize, &Ensemble<'_>) -> Flow + 't;
+/// Hears of every step of a fit: phase, steps done, steps planned, the ensemble.
+type FitObserver<'t> = dyn FnMut(FitPhase, usize, usize, &Ensemble<'_>) + 't;
 
-/// The news of one step.
-pub struct Progress<'p> {
-    /// What is being done.
-    pub stage: Stage,
-    /// Steps of the stage done.
-    pub done: usize,
-    /// Steps of the stage in all.
-    pub of: usize,
-    /// Mean training loss of the fit in hand or of the final fit, in their stages.
-    pub loss: Option<f64>,
-    /// The best cross-validated score so far.
-    pub best: Option<f64>,
-    /// The share of the training loss of the best greedy fit so far that it saves.
-    pub gain: Option<f64>,
-    /// Trees grown so far.
-    pub work: usize,
-    /// All that the run needs to go on from here, see [`train`].
-    pub state: &'p dyn Fn() -> Datum,
+/// What is searched.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EnsembleSearchConfig {
+    /// Shapes to choose from; the first is the default one.
+    pub shapes: Vec<EnsembleShape>,
 }
 
-/// What the search may be told.
+/// The cross-validated score of a candidate.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
-    /// Sizes to choose from, all of which the user accepts; the first is the plainest.
-    pub frames: Vec<Frame>,
-    /// Trees that may be grown in all; 0 for as many as the recipe wants.
-    pub budget: usize,
-}
-
-/// How one candidate did on rows it had not seen.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Compared {
-    /// What it is.
+pub struct CandidateScore {
+    /// The candidate.
     pub name: String,
-    /// Its score: mean loss, or calibrated Brier score for classes; less is better.
+    /// Its score: mean loss, or the calibrated Brier score for classes. Less is better.
     pub score: f64,
+}
+
+/// How far the model's own fit came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FitProgress {
+    /// What the steps are: `rounds` of boosting, `sweeps` or `pairs` of a search.
+    pub steps: &'static str,
+    /// Steps done.
+    pub done: usize,
+    /// Steps planned; fewer are done when nothing improves any more.
+    pub planned: usize,
 }
 
 /// What was chosen, why, and what it cost.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Report {
-    /// The winner.
+pub struct EnsembleSearchReport {
+    /// The candidate that the model is.
     pub chosen: String,
-    /// Whether the winner is a search.
+    /// Whether it is a search.
     pub searched: bool,
-    /// Size of the winner.
-    pub frame: Frame,
-    /// Every candidate with its score, in the order of the menu.
-    pub compared: Vec<Compared>,
-    /// Whether all candidates were compared and the best of them is the winner. A run that is cut
-    /// short may end with what it had in hand.
+    /// Its shape.
+    pub shape: EnsembleShape,
+    /// Every candidate that was cross-validated, in the order of the plan.
+    pub candidates: Vec<CandidateScore>,
+    /// Candidates that the plan has in all.
+    pub planned: usize,
+    /// How far the model's own fit came.
+    pub progress: FitProgress,
+    /// Whether the whole plan was carried out: all candidates were cross-validated, and the best
+    /// one was fitted to all rows.
     pub finished: bool,
-    /// Score of the best greedy candidate less the winner's, as a share of it; not a number where
-    /// one was not compared.
-    pub gain: f64,
-    /// Share of the variance that greedy boosting leaves unexplained on unseen rows.
+    /// How much lower the chosen candidate's cross-validated score is than that of the best greedy
+    /// one, as a share of it. `None` where either has no score.
+    pub gain: Option<f64>,
+    /// Share of the variance that greedy boosting leaves unexplained on held-out rows.
     pub noise: f64,
     /// The factor on raw scores that calibrates them; 1 for numbers.
     pub factor: f64,
-    /// Mean training loss of the best greedy candidate, fitted to all rows.
-    pub greedy_loss: f64,
-    /// The same of the winner.
+    /// Mean training loss of the best greedy candidate fitted to all rows. `None` if that fit was
+    /// not finished.
+    pub greedy_loss: Option<f64>,
+    /// Mean training loss of the chosen one, before calibration.
     pub loss: f64,
     /// Trees grown in all.
-    pub work: usize,
+    pub work: u64,
 }
 
-/// What the search ends with.
+/// The result of a search.
 #[derive(Debug)]
-pub struct Found {
+pub struct EnsembleSearchFit {
     /// Start value of each output.
     pub base: Vec<f64>,
     /// Trees.
@@ -199,23 +194,14 @@ pub struct Found {
     pub valid_scores: Vec<Vec<f32>>,
     /// What to add to a score to get the raw score.
     pub shift: f64,
-    /// What there is to tell.
-    pub report: Report,
+    /// What was chosen, and why.
+    pub report: EnsembleSearchReport,
 }
 
-/// Who is told, and who may end the run.
-pub struct Ears<'e> {
-    /// Hears of every step, and may end the run after it.
-    pub watch: &'e mut dyn FnMut(&Progress<'_>) -> Flow,
-    /// Asked in the midst of fits, from any thread; once it says yes, the run ends with the best
-    /// there is.
-    pub halt: &'e (dyn Fn() -> bool + Sync),
-}
-
-/// Why a search could not begin.
+/// Why a search failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SearchError {
-    /// The stored state does not belong here.
+pub enum EnsembleSearchError {
+    /// The stored state does not belong to this run.
     State(String),
     /// No thread could be started.
     Threads(String),
@@ -223,20 +209,27 @@ pub enum SearchError {
     Backend(BackendError),
 }
 
-impl From<BackendError> for SearchError {
+impl From<BackendError> for EnsembleSearchError {
     fn from(error: BackendError) -> Self {
-        SearchError::Backend(error)
+        EnsembleSearchError::Backend(error)
     }
 }
 
-/// Searches. `past` is the state that an earlier run with the same rows and settings told last: the
-/// run goes on from there, and ends as if it had never been interrupted.
-pub fn train(
-    set: TrainingSet<'_>,
-    settings: &Settings,
-    context: Context<'_>,
+impl From<swarmwood_search::Error> for EnsembleSearchError {
+    fn from(error: swarmwood_search::Error) -> Self {
+        EnsembleSearchError::State(error.to_string())
+    }
+}
+
+/// Searches. `past` is a state that `observer` was given in an earlier run with the same rows and
+/// configuration: the run resumes there, and ends as if it had never been interrupted.
+pub fn train<'a>(
+    set: TrainingSet<'a>,
+    config: &'a EnsembleSearchConfig,
+    context: Context<'a>,
     past: Option<&Datum>,
-    ears: Ears<'_>,
-) -> Result<Found, SearchError> {
-    choose::Choosing::new(set, settings, context, ears.halt)?.run(past, ears.watch)
+    observer: &'a mut PlanObserver<'a>,
+) -> Result<EnsembleSearchFit, EnsembleSearchError> {
+    let log = TaskLog::new(past, observer)?;
+    search::EnsembleSearch::new(set, config, context, log)?.run()
 }

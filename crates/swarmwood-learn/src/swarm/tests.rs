@@ -1,7 +1,8 @@
-//! What the search must keep: its books, its descent, the best of all structures on tiny tables,
-//! one answer for any number of threads, and the sense to fall back on greedy boosting.
+//! The search keeps exact totals and never raises its value, finds the best of all structures on
+//! tiny tables, gives one result for any number of threads, any backend and after any resumption,
+//! keeps to its budget, and leaves noise to greedy boosting.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use swarmwood_model::{Feature, Kind};
 use swarmwood_search::rng::Stream;
@@ -11,23 +12,10 @@ use crate::bins::layout::Layout;
 use crate::budget::Budget;
 use crate::data::{Chunk, Column};
 use crate::dataset::Dataset;
+use crate::event::{Event, Stage};
 use crate::objective::{Objective, Spec, make};
-use crate::pool::{Pool, hurried_after};
+use crate::pool::Pool;
 use crate::stats::{BackendFactory, LocalBackends, LoopbackBackends};
-
-/// Searches with an unlimited budget.
-fn search(
-    (data, valid): (&Dataset, Option<&Dataset>),
-    objective: &dyn Objective,
-    settings: &Settings,
-    pool: &Pool,
-    past: Option<&Datum>,
-    ears: Ears<'_>,
-) -> Result<Found, SearchError> {
-    let budget = Budget::unlimited();
-    let context = Context { pool, budget: &budget };
-    train(TrainingSet::new(data, valid, objective), settings, context, past, ears)
-}
 
 fn data(columns: Vec<Vec<f64>>, target: Vec<f64>, weight: Vec<f64>) -> Dataset {
     let rows = target.len();
@@ -55,12 +43,12 @@ fn planted(rows: usize, noise: f64, answer: impl Fn(f64) -> f64) -> Dataset {
     data(columns, target, Vec::new())
 }
 
-fn frame(trees: usize, max_leaves: usize, growth: Growth) -> Frame {
+fn shape(trees: usize, max_leaves: usize, growth: Growth) -> EnsembleShape {
     let depth = if growth == Growth::Leaf { 0 } else { max_leaves.ilog2() as usize };
-    Frame {
+    EnsembleShape {
         trees,
         growth,
-        or_oblivious: growth == Growth::Leaf,
+        try_oblivious: growth == Growth::Leaf,
         depth,
         max_leaves,
         seed: 3,
@@ -68,8 +56,8 @@ fn frame(trees: usize, max_leaves: usize, growth: Growth) -> Frame {
     }
 }
 
-fn arm() -> Arm {
-    Arm {
+fn strategy() -> SearchStrategy {
+    SearchStrategy {
         lambda: 5.0,
         ridge: Ridge::Hierarchical,
         kappa: 0.1,
@@ -81,9 +69,17 @@ fn arm() -> Arm {
     }
 }
 
-/// Ears that never halt.
-fn ears<'e>(watch: &'e mut dyn FnMut(&Progress<'_>) -> Flow) -> Ears<'e> {
-    Ears { watch, halt: &|| false }
+/// Searches with an unlimited budget, unobserved.
+fn search(
+    (data, valid): (&Dataset, Option<&Dataset>),
+    objective: &dyn Objective,
+    config: &EnsembleSearchConfig,
+    pool: &Pool,
+) -> EnsembleSearchFit {
+    let budget = Budget::unlimited();
+    let context = Context { pool, budget: &budget };
+    let set = TrainingSet::new(data, valid, objective);
+    train(set, config, context, None, &mut |_, _| ()).unwrap()
 }
 
 const SPECS: [Spec; 8] = [
@@ -114,10 +110,10 @@ fn the_value_is_what_a_fresh_sum_gives_and_never_rises() {
     for spec in &SPECS {
         let (data, objective) = (for_spec(spec, 600), make(spec));
         for growth in [Growth::Leaf, Growth::Depth, Growth::Oblivious] {
-            let (frame, arm) = (frame(3, 8, growth), arm());
+            let (shape, strategy) = (shape(3, 8, growth), strategy());
             let mut last = f64::INFINITY;
-            let mut tell = |stage, _, _, ensemble: &Ensemble<'_>| {
-                if stage != Stage::Start {
+            let mut observer = |phase, _, _, ensemble: &Ensemble<'_>| {
+                if phase != FitPhase::Start {
                     let value = ensemble.value();
                     assert!(
                         value <= last + 1e-5 * value.abs(),
@@ -126,13 +122,12 @@ fn the_value_is_what_a_fresh_sum_gives_and_never_rises() {
                     );
                     last = value;
                 }
-                Flow::Continue
             };
             let context = Context { pool: &pool, budget: &Budget::unlimited() };
             let set = TrainingSet::new(&data, None, &*objective);
-            let mut ensemble = Ensemble::new(set, &frame, &arm, context).unwrap();
-            backfit::backfit(&mut ensemble, &mut tell).unwrap();
-            pairs::search(&mut ensemble, 1, 0..arm.pairs, &mut tell).unwrap();
+            let mut ensemble = Ensemble::new(set, &shape, &strategy, context).unwrap();
+            backfit::backfit(&mut ensemble, &mut observer).unwrap();
+            pairs::search(&mut ensemble, 1, 0..strategy.pairs, &mut observer).unwrap();
             let start = ensemble.loss();
             for at in 0..ensemble.trees.len() {
                 ensemble.improve(at).unwrap();
@@ -145,7 +140,7 @@ fn the_value_is_what_a_fresh_sum_gives_and_never_rises() {
                     objective.name()
                 );
             }
-            let constant = Ensemble::new(set, &frame, &arm, context).unwrap().loss();
+            let constant = Ensemble::new(set, &shape, &strategy, context).unwrap().loss();
             assert!(start < constant, "{} {growth:?}: {start} {constant}", objective.name());
         }
     }
@@ -224,28 +219,34 @@ fn on_tiny_tables_the_search_finds_the_best_of_all_structures() {
         let target: Vec<f64> = (0..30).map(|_| stream.normal()).collect();
         let lambda = 0.5;
         let best = best_pair_of_stumps(&columns, &target, lambda);
+
         let data = data(columns, target, Vec::new());
-        let frame = Frame { seed, ..frame(2, 2, Growth::Leaf) };
-        let arm = Arm {
+        let shape = EnsembleShape { seed, ..shape(2, 2, Growth::Leaf) };
+        let strategy = SearchStrategy {
             lambda,
             kappa: 0.0,
             gamma: 0.0,
             min_child_weight: 0.0,
             sweeps: 10,
             pairs: 40,
-            ..arm()
+            ..strategy()
         };
-        let mut quiet = |_: Stage, _: usize, _: usize, _: &Ensemble<'_>| Flow::Continue;
         let context = Context { pool: &pool, budget: &Budget::unlimited() };
         let set = TrainingSet::new(&data, None, &*objective);
-        let mut ensemble = Ensemble::new(set, &frame, &arm, context).unwrap();
-        backfit::backfit(&mut ensemble, &mut quiet).unwrap();
-        pairs::search(&mut ensemble, seed, 0..arm.pairs, &mut quiet).unwrap();
-        backfit::agree(&mut ensemble).unwrap();
+        let mut ensemble = Ensemble::new(set, &shape, &strategy, context).unwrap();
+        fit_wholly(&mut ensemble, seed);
         let found = ensemble.value();
         assert!(found > best - 1e-4 * best, "nothing is below the best of all: {found} {best}");
         assert!(found < best + 2e-3 * best, "seed {seed}: found {found}, best {best}");
     }
+}
+
+/// All that a search does to an ensemble without trees.
+fn fit_wholly(ensemble: &mut Ensemble<'_>, seed: u64) {
+    let pairs = ensemble.strategy().pairs;
+    backfit::backfit(ensemble, &mut |_, _, _, _| ()).unwrap();
+    pairs::search(ensemble, seed, 0..pairs, &mut |_, _, _, _| ()).unwrap();
+    backfit::refit_jointly(ensemble).unwrap();
 }
 
 /// How many messages the steps of the search send: a tree grown again costs one per leaf, and one
@@ -255,10 +256,11 @@ fn messages_per_step_are_few() {
     let pool = Pool::new(1).unwrap();
     for (spec, refit) in [(Spec::Squared, 1), (Spec::Logistic, 4), (Spec::Absolute, 2)] {
         let (data, objective) = (for_spec(&spec, 900), make(&spec));
-        let (frame, arm) = (frame(3, 8, Growth::Leaf), Arm { gamma: 0.0, ..arm() });
+        let (shape, strategy) =
+            (shape(3, 8, Growth::Leaf), SearchStrategy { gamma: 0.0, ..strategy() });
         let context = Context { pool: &pool, budget: &Budget::unlimited() };
         let set = TrainingSet::new(&data, None, &*objective);
-        let mut ensemble = Ensemble::new(set, &frame, &arm, context).unwrap();
+        let mut ensemble = Ensemble::new(set, &shape, &strategy, context).unwrap();
         for _ in 0..3 {
             let before = ensemble.messages();
             assert!(ensemble.add_round(0.5).unwrap());
@@ -280,25 +282,33 @@ fn messages_per_step_are_few() {
     }
 }
 
+fn config(shapes: &[EnsembleShape]) -> EnsembleSearchConfig {
+    EnsembleSearchConfig { shapes: shapes.to_vec() }
+}
+
 #[test]
 fn threads_and_backends_change_nothing() {
     for spec in [Spec::Squared, Spec::Softmax { classes: 3 }, Spec::Quantile { alpha: 0.7 }] {
         let (data, objective) = (for_spec(&spec, 700), make(&spec));
-        let settings = Settings {
-            frames: vec![frame(3, 8, Growth::Leaf), frame(6, 4, Growth::Leaf)],
-            budget: 0,
-        };
-        let run = |threads: usize, backends: &dyn BackendFactory| {
+        let config = config(&[shape(3, 8, Growth::Leaf), shape(6, 4, Growth::Leaf)]);
+        let run = |threads: usize, limit: u64, backends: &dyn BackendFactory| {
             let pool = Pool::new(threads).unwrap();
-            let context = Context { pool: &pool, budget: &Budget::unlimited() };
+            let budget = Budget::unlimited().with_work_limit(limit);
+            let context = Context { pool: &pool, budget: &budget };
             let set = TrainingSet { backends, ..TrainingSet::new(&data, None, &*objective) };
-            train(set, &settings, context, None, ears(&mut |_| Flow::Continue)).unwrap()
+            train(set, &config, context, None, &mut |_, _| ()).unwrap()
         };
-        let one = run(1, &LocalBackends);
-        let loopback = LoopbackBackends::default();
-        for other in [run(2, &LocalBackends), run(8, &LocalBackends), run(2, &loopback)] {
-            assert_eq!((&one.members, &one.base), (&other.members, &other.base));
-            assert_eq!((&one.train_scores, &one.report), (&other.train_scores, &other.report));
+        for limit in [u64::MAX, 200] {
+            let one = run(1, limit, &LocalBackends);
+            let loopback = LoopbackBackends::default();
+            for other in [
+                run(2, limit, &LocalBackends),
+                run(8, limit, &LocalBackends),
+                run(2, limit, &loopback),
+            ] {
+                assert_eq!((&one.members, &one.base), (&other.members, &other.base));
+                assert_eq!((&one.train_scores, &one.report), (&other.train_scores, &other.report));
+            }
         }
     }
 }
@@ -307,76 +317,53 @@ fn threads_and_backends_change_nothing() {
 fn signal_is_searched_and_noise_is_left_to_greedy_boosting() {
     let pool = Pool::new(2).unwrap();
     let objective = make(&Spec::Squared);
-    let settings = Settings { frames: vec![frame(4, 16, Growth::Leaf)], budget: 0 };
+    let config = config(&[shape(4, 16, Growth::Leaf)]);
+
     let clean = planted(1500, 0.1, |signal| signal);
-    let found =
-        search((&clean, None), &*objective, &settings, &pool, None, ears(&mut |_| Flow::Continue))
-            .unwrap();
-    assert!(found.report.searched && found.report.gain > 0.05, "{:?}", found.report);
-    assert!(found.report.loss < found.report.greedy_loss);
+    let report = search((&clean, None), &*objective, &config, &pool).report;
+    assert!(report.searched && report.finished, "{report:?}");
+    assert!(report.gain.is_some_and(|gain| gain > 0.05), "{report:?}");
+    assert!(report.greedy_loss.is_some_and(|greedy| report.loss < greedy), "{report:?}");
+    assert_eq!(report.candidates.len(), report.planned);
+
     let noise = planted(1500, 1e6, |signal| signal);
-    let found =
-        search((&noise, None), &*objective, &settings, &pool, None, ears(&mut |_| Flow::Continue))
-            .unwrap();
-    assert!(found.report.noise > 0.9, "{:?}", found.report);
+    let report = search((&noise, None), &*objective, &config, &pool).report;
+    assert!(report.noise > 0.9, "{report:?}");
 }
 
-#[test]
-fn a_budget_or_a_listener_ends_the_run_with_a_model() {
-    let pool = Pool::new(2).unwrap();
-    let objective = make(&Spec::Squared);
-    let data = planted(800, 0.1, |signal| signal);
-    let mut works = Vec::new();
-    for budget in [1, 100, 400, 0] {
-        let settings = Settings { frames: vec![frame(4, 8, Growth::Leaf)], budget };
-        let found = search(
-            (&data, None),
-            &*objective,
-            &settings,
-            &pool,
-            None,
-            ears(&mut |_| Flow::Continue),
-        )
-        .unwrap();
-        assert_eq!(found.members.len(), 4);
-        works.push(found.report.work);
+/// A run whose budget is cancelled by its observer after some steps; 0 cancels it from the start.
+fn run_steps(
+    set: TrainingSet<'_>,
+    config: &EnsembleSearchConfig,
+    steps: usize,
+) -> EnsembleSearchFit {
+    let (pool, budget) = (Pool::new(2).unwrap(), Budget::unlimited());
+    let context = Context { pool: &pool, budget: &budget };
+    let mut left = steps;
+    if steps == 0 {
+        budget.cancel();
     }
-    assert!(works.is_sorted() && works[0] < works[3], "{works:?}");
-    let settings = Settings { frames: vec![frame(4, 8, Growth::Leaf)], budget: 0 };
-    let halted = Ears { watch: &mut |_| Flow::Continue, halt: &|| true };
-    let found = search((&data, None), &*objective, &settings, &pool, None, halted).unwrap();
-    assert!(!found.members.is_empty() && found.report.work <= 4);
-    for steps in [1, 5, 20] {
-        let settings = Settings { frames: vec![frame(4, 8, Growth::Leaf)], budget: 0 };
-        let mut left = steps;
-        let mut watch = |_: &Progress<'_>| {
-            left -= 1;
-            if left > 0 { Flow::Continue } else { Flow::Stop }
-        };
-        let found =
-            search((&data, None), &*objective, &settings, &pool, None, ears(&mut watch)).unwrap();
-        assert!(!found.members.is_empty() && found.report.loss.is_finite());
-    }
-}
-
-/// The stage of every step of a whole run, and its end.
-fn whole_run(
-    data: &Dataset,
-    objective: &dyn Objective,
-    settings: &Settings,
-    pool: &Pool,
-) -> (Vec<Stage>, Found) {
-    let mut stages = Vec::new();
-    let mut listen = |progress: &Progress<'_>| {
-        stages.push(progress.stage);
-        Flow::Continue
+    let mut observer = |_: &Event, _: &dyn Fn() -> Datum| {
+        left = left.saturating_sub(1);
+        if left == 0 {
+            budget.cancel();
+        }
     };
-    let found = search((data, None), objective, settings, pool, None, ears(&mut listen)).unwrap();
-    (stages, found)
+    train(set, config, context, None, &mut observer).unwrap()
+}
+
+/// The stages of a whole run.
+fn stages_of(set: TrainingSet<'_>, config: &EnsembleSearchConfig) -> Vec<Stage> {
+    let (pool, budget) = (Pool::new(2).unwrap(), Budget::unlimited());
+    let context = Context { pool: &pool, budget: &budget };
+    let mut stages = Vec::new();
+    let mut observer = |event: &Event, _: &dyn Fn() -> Datum| stages.push(event.stage);
+    train(set, config, context, None, &mut observer).unwrap();
+    stages
 }
 
 #[test]
-fn a_run_that_is_cut_short_ends_with_the_search_in_hand() {
+fn a_run_that_is_cut_short_ends_with_the_fallback() {
     let pool = Pool::new(2).unwrap();
     for spec in [Spec::Squared, Spec::Logistic] {
         let objective = make(&spec);
@@ -385,74 +372,62 @@ fn a_run_that_is_cut_short_ends_with_the_search_in_hand() {
             _ => planted(3000, 0.1, |signal| f64::from(u8::from(signal > 1.0))),
         };
         let data = all.subset(&(0..1500).collect::<Vec<_>>(), &pool);
-        let unseen = all.subset(&(1500..3000).collect::<Vec<_>>(), &pool);
-        let settings = Settings { frames: vec![frame(4, 8, Growth::Leaf)], budget: 0 };
-        let (stages, whole) = whole_run(&data, &*objective, &settings, &pool);
-        assert!(whole.report.finished && whole.report.searched, "{:?}", whole.report);
-        let first = stages.iter().position(|&stage| stage == Stage::Sweeps).unwrap();
-        let compared = stages.iter().rposition(|&stage| stage == Stage::Compare).unwrap();
+        let test = all.subset(&(1500..3000).collect::<Vec<_>>(), &pool);
+        let set = TrainingSet::new(&data, Some(&test), &*objective);
+        let config = config(&[shape(4, 8, Growth::Leaf)]);
+        let stages = stages_of(set, &config);
+        let first = stages.iter().position(|&stage| stage == Stage::SWEEPS).unwrap();
+        let compared = stages.iter().rposition(|&stage| stage == Stage::COMPARING).unwrap();
         assert!(first < 8, "sweeps come early: {stages:?}");
-        let loss = |found: &Found| {
-            let scores = &found.valid_scores[0];
-            let target: Vec<f32> = unseen.target.iter().map(|y| (y - found.shift) as f32).collect();
-            objective.loss(scores, &target, &[]) / target.len() as f64
+
+        let loss = |fit: &EnsembleSearchFit| {
+            let target: Vec<f32> = test.target.iter().map(|y| (y - fit.shift) as f32).collect();
+            objective.loss(&fit.valid_scores[0], &target, &[]) / target.len() as f64
         };
-        let run = |steps: usize| {
-            let halted = std::sync::atomic::AtomicBool::new(false);
-            let mut left = steps;
-            let mut watch = |_: &Progress<'_>| {
-                left -= usize::from(left > 0);
-                halted.store(left == 0, std::sync::atomic::Ordering::Relaxed);
-                if left > 0 { Flow::Continue } else { Flow::Stop }
-            };
-            let halt = || halted.load(std::sync::atomic::Ordering::Relaxed);
-            let ears = Ears { watch: &mut watch, halt: &halt };
-            search((&data, Some(&unseen)), &*objective, &settings, &pool, None, ears).unwrap()
-        };
-        let (greedy, end) = (run(1), run(usize::MAX));
+        let (greedy, end) = (run_steps(set, &config, 1), run_steps(set, &config, usize::MAX));
+        assert!(end.report.finished && end.report.searched, "{:?}", end.report);
         assert!(!greedy.report.searched && !greedy.report.finished && greedy.members.len() == 4);
-        // The penalties of classes may cost more training loss than the first sweeps gain; then
-        // unseen rows must tell.
+
+        // The penalties of classes may cost more training loss than the first sweeps gain; then the
+        // cross-validated score decides.
         let early = [first + 1, first + 2, (first + compared) / 2]
             .into_iter()
             .filter(|_| spec == Spec::Squared);
         for steps in early.chain([compared + 1, compared + 3]) {
-            let found = run(steps);
-            assert!(
-                found.report.searched && found.members.len() == 4,
-                "{steps}: {:?}",
-                found.report
-            );
-            let share = (loss(&greedy) - loss(&found)) / (loss(&greedy) - loss(&end));
+            let fit = run_steps(set, &config, steps);
+            assert!(fit.report.searched && fit.members.len() == 4, "{steps}: {:?}", fit.report);
+            let share = (loss(&greedy) - loss(&fit)) / (loss(&greedy) - loss(&end));
             assert!(share > 0.3, "{steps} of {}: {share} of the gain", stages.len());
         }
     }
 }
 
 #[test]
-fn the_fit_in_hand_is_gone_on_with_where_its_arm_wins() {
+fn the_final_fit_continues_the_fallback_and_is_the_fit_without_one() {
     let pool = Pool::new(2).unwrap();
     let objective = make(&Spec::Squared);
     let data = planted(1500, 0.1, |signal| signal);
-    let settings = Settings { frames: vec![frame(4, 16, Growth::Leaf)], budget: 0 };
-    let (stages, whole) = whole_run(&data, &*objective, &settings, &pool);
-    assert_eq!(whole.report.chosen, "search, ridge 48", "{:?}", whole.report);
-    let last = stages.iter().rposition(|&stage| stage == Stage::Compare).unwrap();
-    assert!(stages[last + 1..].iter().all(|&stage| stage == Stage::Pairs), "{stages:?}");
-    // It is the fit that the arm would have had without it: from the start, all sweeps, all pairs.
-    let (frame, noise) = (whole.report.frame, whole.report.noise);
-    let facts =
-        menu::Facts { classes: false, rows: data.rows(), hessian: 1.0, noise, dispersion: 1.0 };
-    let menu::Way::Search(arm) = menu::search_menu(&frame, &facts)[0].way else {
-        panic!("no search")
-    };
-    let mut quiet = |_: Stage, _: usize, _: usize, _: &Ensemble<'_>| Flow::Continue;
-    let context = Context { pool: &pool, budget: &Budget::unlimited() };
     let set = TrainingSet::new(&data, None, &*objective);
-    let mut ensemble = Ensemble::new(set, &frame, &arm, context).unwrap();
-    backfit::backfit(&mut ensemble, &mut quiet).unwrap();
-    pairs::search(&mut ensemble, frame.seed, 0..arm.pairs, &mut quiet).unwrap();
-    backfit::agree(&mut ensemble).unwrap();
+    let config = config(&[shape(4, 16, Growth::Leaf)]);
+    let whole = run_steps(set, &config, usize::MAX);
+    assert_eq!(whole.report.chosen, "search, ridge 48", "{:?}", whole.report);
+    let stages = stages_of(set, &config);
+    let last = stages.iter().rposition(|&stage| stage == Stage::COMPARING).unwrap();
+    assert!(stages[last + 1..].iter().all(|&stage| stage == Stage::PAIRS), "{stages:?}");
+
+    let (shape, noise) = (whole.report.shape, whole.report.noise);
+    let profile = candidates::DataProfile {
+        classes: false,
+        rows: data.rows(),
+        hessian: 1.0,
+        noise,
+        dispersion: 1.0,
+    };
+    let candidate = candidates::search_candidates(&shape, &profile).swap_remove(0);
+    let candidates::FitMethod::Search(strategy) = candidate.method else { panic!("no search") };
+    let context = Context { pool: &pool, budget: &Budget::unlimited() };
+    let mut ensemble = Ensemble::new(set, &shape, &strategy, context).unwrap();
+    fit_wholly(&mut ensemble, shape.seed);
     assert_eq!(ensemble.members(), whole.members);
 }
 
@@ -463,115 +438,133 @@ fn validation_rows_are_scored_by_the_trees_that_are_kept() {
     let data = for_spec(&Spec::Logistic, 900);
     let rows: Vec<usize> = (0..300).collect();
     let valid = data.subset(&rows, &pool);
-    let settings = Settings { frames: vec![frame(3, 8, Growth::Leaf)], budget: 0 };
-    let found = search(
-        (&data, Some(&valid)),
-        &*objective,
-        &settings,
-        &pool,
-        None,
-        ears(&mut |_| Flow::Continue),
-    )
-    .unwrap();
+    let config = config(&[shape(3, 8, Growth::Leaf)]);
+    let fit = search((&data, Some(&valid)), &*objective, &config, &pool);
     for row in rows {
-        assert!((found.train_scores[0][row] - found.valid_scores[0][row]).abs() < 1e-4);
+        assert!((fit.train_scores[0][row] - fit.valid_scores[0][row]).abs() < 1e-4);
     }
 }
 
-#[test]
-fn a_resumed_run_ends_as_if_it_had_never_been_interrupted() {
+/// A run with a work limit (none if 0) from a state, with every state that it stores on its way.
+fn run_from(
+    set: TrainingSet<'_>,
+    config: &EnsembleSearchConfig,
+    limit: u64,
+    past: Option<&Datum>,
+) -> Result<(EnsembleSearchFit, Vec<Datum>), EnsembleSearchError> {
     let pool = Pool::new(2).unwrap();
-    // The last has too many rows for all folds, so that its fit in hand is begun once.
-    for (spec, rows) in [(Spec::Squared, 600), (Spec::Logistic, 600), (Spec::Logistic, 30_000)] {
+    let budget = match limit {
+        0 => Budget::unlimited(),
+        limit => Budget::unlimited().with_work_limit(limit),
+    };
+    let context = Context { pool: &pool, budget: &budget };
+    let mut states = Vec::new();
+    let mut observer = |_: &Event, state: &dyn Fn() -> Datum| states.push(state());
+    let fit = train(set, config, context, past, &mut observer)?;
+    Ok((fit, states))
+}
+
+#[test]
+fn a_run_resumed_at_any_step_ends_as_if_it_had_never_been_interrupted() {
+    let leaf_wise = |trees, leaves| shape(trees, leaves, Growth::Leaf);
+    let oblivious = shape(2, 4, Growth::Oblivious);
+    let all_limits = &[0, 1, 10, 40, 44, 300][..];
+    for (spec, rows, shapes, limits) in [
+        (Spec::Squared, 150, vec![leaf_wise(4, 4)], all_limits),
+        (Spec::Squared, 150, vec![leaf_wise(3, 4), leaf_wise(4, 3)], &[0]),
+        (Spec::Logistic, 150, vec![leaf_wise(4, 4)], all_limits),
+        (Spec::Softmax { classes: 3 }, 150, vec![oblivious], &[0, 44]),
+    ] {
         let (data, objective) = (for_spec(&spec, rows), make(&spec));
-        let settings = match rows {
-            600 => Settings {
-                frames: vec![frame(3, 8, Growth::Leaf), frame(6, 4, Growth::Leaf)],
-                budget: 0,
-            },
-            _ => Settings { frames: vec![frame(2, 4, Growth::Leaf)], budget: 0 },
-        };
-        let (mut states, mut stages) = (Vec::new(), Vec::new());
-        let mut listen = |progress: &Progress<'_>| {
-            states.push((progress.state)());
-            stages.push(progress.stage);
-            Flow::Continue
-        };
-        let whole =
-            search((&data, None), &*objective, &settings, &pool, None, ears(&mut listen)).unwrap();
-        // Every third state, and every one of the fit in hand.
-        let compared = stages.iter().rposition(|&stage| stage == Stage::Compare).unwrap();
-        let in_hand = |at: usize| at < compared && stages[at] == Stage::Sweeps;
-        assert!(states.iter().enumerate().any(|(at, _)| in_hand(at)));
-        for (_, state) in states.iter().enumerate().filter(|&(at, _)| at % 3 == 0 || in_hand(at)) {
-            let again = search(
-                (&data, None),
-                &*objective,
-                &settings,
-                &pool,
-                Some(state),
-                ears(&mut |_| Flow::Continue),
-            )
-            .unwrap();
-            assert_eq!(
-                (&again.members, &again.base, &again.report),
-                (&whole.members, &whole.base, &whole.report)
-            );
-            assert_eq!(again.train_scores, whole.train_scores);
+        let set = TrainingSet::new(&data, None, &*objective);
+        let config = EnsembleSearchConfig { shapes };
+        for &limit in limits {
+            let (whole, states) = run_from(set, &config, limit, None).unwrap();
+            assert!(limit == 0 || whole.report.work <= limit, "{limit}: {:?}", whole.report);
+            for (at, state) in states.iter().enumerate() {
+                let (again, later) = run_from(set, &config, limit, Some(state)).unwrap();
+                let place = format!("{spec:?}, limit {limit}, state {at} of {}", states.len());
+                assert!(again.members == whole.members && again.base == whole.base, "{place}");
+                assert!(again.train_scores == whole.train_scores, "{place}");
+                assert_eq!(again.report, whole.report, "{place}");
+                // A start under way is begun anew, and its steps are heard again.
+                assert!(later.ends_with(&states[at + 1..]), "{place}");
+            }
         }
-        let broken = Datum::record([("scores", Datum::Natural(3))]);
-        let refused = search(
-            (&data, None),
-            &*objective,
-            &settings,
-            &pool,
-            Some(&broken),
-            ears(&mut |_| Flow::Continue),
-        );
-        assert!(matches!(refused, Err(SearchError::State(_))));
     }
 }
 
 #[test]
-fn a_hurry_ends_the_run_anywhere_with_a_model() {
+fn few_folds_resume_as_well_and_foreign_states_are_refused() {
+    let objective = make(&Spec::Logistic);
+    let data = for_spec(&Spec::Logistic, 30_000);
+    let set = TrainingSet::new(&data, None, &*objective);
+    let config = config(&[shape(2, 4, Growth::Leaf)]);
+    let (whole, states) = run_from(set, &config, 0, None).unwrap();
+    for state in states.iter().step_by(5) {
+        let (again, _) = run_from(set, &config, 0, Some(state)).unwrap();
+        assert_eq!((&again.members, &again.report), (&whole.members, &whole.report));
+    }
+    let foreign = Datum::record([("finished", Datum::Natural(3))]);
+    let refused = run_from(set, &config, 0, Some(&foreign));
+    assert!(matches!(refused, Err(EnsembleSearchError::State(_))));
+}
+
+#[test]
+fn work_limits_are_kept_exactly_and_more_work_is_never_worse() {
+    let objective = make(&Spec::Squared);
+    let data = planted(800, 0.1, |signal| signal);
+    let set = TrainingSet::new(&data, None, &*objective);
+    let config = config(&[shape(4, 8, Growth::Leaf)]);
+    let mut losses = Vec::new();
+    for limit in [1, 3, 4, 10, 24, 40, 100, 400, 0] {
+        let (fit, _) = run_from(set, &config, limit, None).unwrap();
+        assert!(limit == 0 || fit.report.work <= limit, "{limit}: {:?}", fit.report);
+        assert_eq!(fit.members.len() as u64, if limit == 0 { 4 } else { limit.min(4) });
+        assert_eq!(fit.report.finished, limit == 0, "{limit}: {:?}", fit.report);
+        // A gain over greedy boosting is reported only where that fit was made.
+        assert!(fit.report.gain.is_none() || fit.report.greedy_loss.is_some());
+        losses.push(fit.report.loss);
+    }
+    assert!(losses[8] < 0.9 * losses[2] && losses[2] < losses[0], "{losses:?}");
+
+    // A round of several outputs is grown as a whole or not at all.
+    let objective = make(&Spec::Softmax { classes: 3 });
+    let data = for_spec(&Spec::Softmax { classes: 3 }, 300);
+    let set = TrainingSet::new(&data, None, &*objective);
+    for (limit, trees) in [(2, 0), (3, 3), (8, 6), (13, 12)] {
+        let (fit, _) = run_from(set, &config, limit, None).unwrap();
+        assert_eq!((fit.members.len(), fit.report.work <= limit), (trees, true), "{limit}");
+    }
+}
+
+#[test]
+fn an_interruption_ends_the_run_anywhere_with_a_model() {
     let data = planted(700, 0.1, |signal| signal);
     let objective = make(&Spec::Squared);
-    let settings = Settings { frames: vec![frame(3, 8, Growth::Leaf)], budget: 0 };
+    let set = TrainingSet::new(&data, None, &*objective);
+    let config = config(&[shape(3, 8, Growth::Leaf)]);
     let constant = data.target.iter().map(|y| y * y).sum::<f64>() / 700.0;
     let mut losses = Vec::new();
     for questions in [0, 1, 5, 20, 60, 200, 600, 2000, 6000, 20_000, usize::MAX] {
-        let pool = Arc::new(hurried_after(2, questions));
-        let asked = pool.clone();
-        let budget = Budget::unlimited().with_interrupt(move || asked.hurried());
+        let asked = AtomicUsize::new(0);
+        let interrupt = move || asked.fetch_add(1, Ordering::Relaxed) >= questions;
+        let (pool, budget) = (Pool::new(2).unwrap(), Budget::unlimited().with_interrupt(interrupt));
         let context = Context { pool: &pool, budget: &budget };
-        let flow = |hurried: bool| if hurried { Flow::Stop } else { Flow::Continue };
-        let mut told = 0;
-        let mut watch = |progress: &Progress<'_>| {
-            // Whatever is told is whole: a state to go on from has all trees.
-            told += 1;
-            assert!(progress.loss.is_none_or(f64::is_finite));
-            flow(pool.hurried())
+        let mut observer = |event: &Event, _: &dyn Fn() -> Datum| {
+            assert!(event.train.is_none_or(f64::is_finite));
         };
-        let ears = Ears { watch: &mut watch, halt: &|| pool.hurried() };
-        let set = TrainingSet::new(&data, None, &*objective);
-        let found = train(set, &settings, context, None, ears).unwrap();
-        let loss =
-            objective.loss(&found.train_scores[0], &targets(&data, found.shift), &[]) / 700.0;
-        assert!(
-            (loss - found.report.loss).abs() < 1e-6 * loss.max(1.0),
-            "the scores are those of the trees"
-        );
+        let fit = train(set, &config, context, None, &mut observer).unwrap();
+
+        let target: Vec<f32> = data.target.iter().map(|y| (y - fit.shift) as f32).collect();
+        let loss = objective.loss(&fit.train_scores[0], &target, &[]) / 700.0;
+        let reported = fit.report.loss;
+        assert!((loss - reported).abs() < 1e-6 * loss.max(1.0), "scores are those of the trees");
         assert!(loss < constant, "{questions}: {loss}");
-        assert!(
-            !found.report.searched || found.members.len() == 3,
-            "a part of a search is no search"
-        );
-        assert!(questions > 0 || !found.report.finished, "what was not compared is not chosen");
+        assert!(!fit.report.searched || fit.members.len() == 3, "a search has all its trees");
+        assert!(!fit.report.finished || questions > 6000, "{questions}: {:?}", fit.report);
+        assert!(fit.report.finished || questions < usize::MAX, "{:?}", fit.report);
         losses.push(loss);
     }
     assert!(losses[10] < 0.5 * losses[0] && losses[8] < losses[0], "{losses:?}");
-}
-
-fn targets(data: &Dataset, shift: f64) -> Vec<f32> {
-    data.target.iter().map(|y| (y - shift) as f32).collect()
 }

@@ -147,7 +147,8 @@ pub fn train_learner(
 
     // A round that the deadline interrupts between two classes is taken back without an event.
     let cut = trained.tree.is_none() && trained.rounds < params.trees;
-    if clock.expired || cut && clock.is_over() {
+    let noted = trained.search.is_some();
+    if !noted && (clock.expired || cut && clock.is_over()) {
         let limit = params.time_limit;
         let of_tree = trained.tree.as_ref().and_then(|tree| tree.flight.as_ref());
         let flown = trained.flight.as_ref().map(|flight| flight.iterations);

@@ -1,6 +1,6 @@
 //! What a training ends with: the model, its metrics, and how it was found.
 
-use swarmwood_learn::swarm::Report;
+use swarmwood_learn::swarm::EnsembleSearchReport;
 use swarmwood_learn::tree_search::TreeCandidateScore;
 use swarmwood_model::Model;
 
@@ -26,7 +26,7 @@ pub struct Trained {
     /// The same on the validation rows, if there are any.
     pub valid_metrics: Vec<(&'static str, f64)>,
     /// What a search chose, and why.
-    pub search: Option<Report>,
+    pub search: Option<EnsembleSearchReport>,
     /// How a published swarm flew.
     pub flight: Option<FlightReport>,
     /// How a single tree was found.

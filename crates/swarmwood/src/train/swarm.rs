@@ -5,14 +5,17 @@ use std::time::Instant;
 use swarmwood_learn::budget::Budget;
 use swarmwood_learn::context::Context;
 use swarmwood_learn::dataset::Dataset;
-use swarmwood_learn::event::{Event, Flow, Search, Stage};
+use swarmwood_learn::event::{Event, Flow};
 use swarmwood_learn::greedy;
 use swarmwood_learn::stats::TrainingSet;
-use swarmwood_learn::swarm::{self, Ears, Found, Frame, Progress, SearchError, Settings};
+use swarmwood_learn::swarm::{
+    self, EnsembleSearchConfig, EnsembleSearchError, EnsembleSearchFit, EnsembleSearchReport,
+    EnsembleShape, FitProgress,
+};
+use swarmwood_search::Datum;
 
 use super::keeper::Keeper;
-use super::options::patience;
-use super::told::{SCORE, Told};
+use super::told::Told;
 use super::trees::{Ended, KEPT_BYTES, constant_columns};
 use super::{Job, Learner, Trained, binning};
 use crate::message::Message;
@@ -23,7 +26,7 @@ use crate::{Error, Result};
 const TREE_SIZES: [usize; 5] = [32, 64, 16, 8, 4];
 
 /// The version of the payload of this method's checkpoints.
-const PAYLOAD: u64 = 2;
+const PAYLOAD: u64 = 3;
 
 /// The learner `swarm`.
 pub(super) struct EnsembleSearch;
@@ -46,7 +49,7 @@ fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Trained
     let bin_seconds = started.elapsed().as_secs_f64();
     let mut warnings = constant_columns(job, &data);
     let started = Instant::now();
-    let found = search(job, (&data, valid.as_ref()), watch, &mut warnings)?;
+    let (found, note) = search(job, (&data, valid.as_ref()), watch, &mut warnings)?;
     let train_seconds = started.elapsed().as_secs_f64();
     let ended = Ended {
         base: found.base,
@@ -61,14 +64,14 @@ fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Trained
         params: job.params.clone(),
         bin_seconds,
         train_seconds,
-        rounds: found.report.frame.trees,
+        rounds: found.report.shape.trees,
         train_metrics,
         valid_metrics,
         search: Some(found.report),
         flight: None,
         tree: None,
         warnings,
-        notes: Vec::new(),
+        notes: note.into_iter().collect(),
     })
 }
 
@@ -78,7 +81,7 @@ fn search(
     (data, valid): (&Dataset, Option<&Dataset>),
     watch: &mut dyn FnMut(&Event) -> Flow,
     warnings: &mut Vec<Message>,
-) -> Result<Found> {
+) -> Result<(EnsembleSearchFit, Option<String>)> {
     let started = Instant::now();
     let keeper = job.options.keep.as_ref().map(|keep| Keeper::new(keep, job, None)).transpose()?;
     let past = keeper.as_ref().map(|keeper| keeper.load(PAYLOAD, warnings)).transpose()?.flatten();
@@ -88,80 +91,79 @@ fn search(
         .and_then(Told::load)
         .unwrap_or_default();
     let before = told.tell_again(watch);
-    let (mut steps, mut fault) = (0, None);
-    let mut listen = |progress: &Progress<'_>| {
-        let event = Event { elapsed: before + started.elapsed().as_secs_f64(), ..event(progress) };
+
+    let budget = match job.params.budget {
+        0 => job.budget(),
+        trees => job.budget().with_work_limit(trees as u64),
+    };
+    let (mut steps, mut failure) = (0, None);
+    let mut observer = |event: &Event, state: &dyn Fn() -> Datum| {
+        let elapsed = before + started.elapsed().as_secs_f64();
+        let event = Event { elapsed, ..event.clone() };
         told.push(&event);
-        let flow = watch(&event);
+        if watch(&event) == Flow::Stop {
+            budget.cancel();
+        }
         steps += 1;
         if let Some(keeper) = keeper.as_ref().filter(|keeper| keeper.is_due(steps)) {
-            fault = keeper
-                .save(PAYLOAD, vec![("told", told.save()), ("search", (progress.state)())])
-                .err();
+            failure = keeper.save(PAYLOAD, vec![("told", told.save()), ("search", state())]).err();
         }
-        if fault.is_some() { Flow::Stop } else { flow }
+        if failure.is_some() {
+            budget.cancel();
+        }
     };
-    let settings = settings(job.params);
+
+    let config = config(job.params);
     let state = past.as_ref().and_then(|past| past.field("search").ok());
-    let halt = || job.halted();
-    let ears = Ears { watch: &mut listen, halt: &halt };
     let set = TrainingSet::new(data, valid, job.objective);
-    let budget = match &job.options.halt {
-        Some(halt) => Budget::unlimited().with_interrupt(halt.hurry(patience(job.params.method))),
-        None => Budget::unlimited(),
-    };
     let context = Context { pool: job.pool, budget: &budget };
-    let found = swarm::train(set, &settings, context, state, ears);
-    if let Some(fault) = fault {
-        return Err(fault);
+    let fit = swarm::train(set, &config, context, state, &mut observer);
+    if let Some(failure) = failure {
+        return Err(failure);
     }
-    found.map_err(|error| match (error, &keeper) {
-        (SearchError::State(message), Some(keeper)) => keeper.refused(message),
-        (SearchError::State(message) | SearchError::Threads(message), _) => Error::Run(message),
-        (SearchError::Backend(error), _) => error.into(),
-    })
+    let fit = fit.map_err(|error| match (error, &keeper) {
+        (EnsembleSearchError::State(message), Some(keeper)) => keeper.refused(message),
+        (EnsembleSearchError::State(message) | EnsembleSearchError::Threads(message), _) => {
+            Error::Run(message)
+        }
+        (EnsembleSearchError::Backend(error), _) => error.into(),
+    })?;
+    let note = note_of(&fit.report, job.params, &budget);
+    Ok((fit, note))
 }
 
-/// A step in the words of events.
-fn event(progress: &Progress<'_>) -> Event {
-    let comparing = progress.stage == swarm::Stage::Compare;
-    let search = Search {
-        measure: if comparing { SCORE } else { "loss" },
-        best: if comparing { progress.best } else { progress.loss },
-        // The start is boosting by halves: what it lacks of a whole fit says nothing.
-        gain: progress.gain.filter(|_| progress.stage != swarm::Stage::Start),
-        mean: None,
-        diversity: None,
-        factor: None,
-        alpha: None,
-        beta: None,
-        evaluations: progress.work as u64,
-        repeats: 0,
+/// Says what a run that was cut short had finished.
+fn note_of(report: &EnsembleSearchReport, params: &Params, budget: &Budget) -> Option<String> {
+    if report.finished {
+        return None;
+    }
+    let why = if budget.deadline_passed() {
+        format!("the time limit of {} s", params.time_limit)
+    } else if budget.is_interrupted() {
+        "an interruption".to_string()
+    } else {
+        format!("the budget of {} trees", params.budget)
     };
-    let event = Event::new(stage(progress.stage), progress.done, progress.of);
-    Event { train: progress.loss, search: Some(search), ..event }
+    let FitProgress { steps, done, planned } = report.progress;
+    Some(format!(
+        "{why} ended the search: {} of {} candidates were cross-validated, and the model is \
+         '{}' after {done} of {planned} {steps}",
+        report.candidates.len(),
+        report.planned,
+        report.chosen
+    ))
 }
 
-/// The stage in the words of events.
-fn stage(stage: swarm::Stage) -> Stage {
-    match stage {
-        swarm::Stage::Compare => Stage::COMPARING,
-        swarm::Stage::Start => Stage::BOOSTING,
-        swarm::Stage::Sweeps => Stage::SWEEPS,
-        swarm::Stage::Pairs => Stage::PAIRS,
-    }
-}
-
-fn settings(params: &Params) -> Settings {
+fn config(params: &Params) -> EnsembleSearchConfig {
     let growth = match params.growth {
         Growth::Depth => greedy::Growth::Depth,
         Growth::Auto | Growth::Leaf => greedy::Growth::Leaf,
         Growth::Oblivious => greedy::Growth::Oblivious,
     };
-    let frame = |trees: usize, max_leaves: usize| Frame {
+    let shape = |trees: usize, max_leaves: usize| EnsembleShape {
         trees,
         growth,
-        or_oblivious: params.growth == Growth::Auto,
+        try_oblivious: params.growth == Growth::Auto,
         // Trees that grow level by level get the levels that their leaves need.
         depth: match (params.depth, params.growth) {
             (0, Growth::Depth | Growth::Oblivious) => {
@@ -173,15 +175,15 @@ fn settings(params: &Params) -> Settings {
         seed: params.seed,
         memory: KEPT_BYTES,
     };
-    let frames = match params.total_leaves {
-        0 => vec![frame(params.trees, most_leaves(params))],
+    let shapes = match params.total_leaves {
+        0 => vec![shape(params.trees, most_leaves(params))],
         total => {
             let fitting: Vec<usize> =
                 TREE_SIZES.into_iter().filter(|&leaves| leaves <= total).collect();
-            fitting.into_iter().map(|leaves| frame(total / leaves, leaves)).collect()
+            fitting.into_iter().map(|leaves| shape(total / leaves, leaves)).collect()
         }
     };
-    Settings { frames, budget: params.budget }
+    EnsembleSearchConfig { shapes }
 }
 
 /// Leaves of a tree; where only a depth is given, what it allows.

@@ -22,7 +22,7 @@ const MEASURES: [&str; 11] = [
 ];
 
 /// What cross-validation measures, in the words of events.
-pub(super) const SCORE: &str = "cross-validated score";
+const SCORE: &str = "cross-validated score";
 
 /// Events in their order.
 #[derive(Debug, Clone, PartialEq, Default)]

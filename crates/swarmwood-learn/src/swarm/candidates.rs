@@ -1,0 +1,298 @@
+//! The candidates that cross-validation compares, for each kind of loss and shape of ensemble.
+//!
+//! Greedy boosting with several learning rates is always among them. The penalty of a search
+//! follows from the noise: `λ = c · m · s` for m trees, where s is the share of the variance that
+//! the best greedy fit leaves unexplained on held-out rows; for classes it is `c · m · s/(1-s)`.
+//! More strategies than these make the choice worse, not better.
+
+use super::{EnsembleShape, SearchStrategy};
+use crate::greedy::Growth;
+use crate::objective::Objective;
+use crate::split::{Penalties, Ridge};
+
+/// How an ensemble is fitted.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FitMethod {
+    /// The best constant.
+    Constant,
+    /// Greedy boosting.
+    Greedy {
+        /// Learning rate.
+        rate: f64,
+        /// Penalties.
+        penalties: Penalties,
+    },
+    /// Search.
+    Search(SearchStrategy),
+}
+
+/// A method of fitting and the shape of the ensemble.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    /// The name that reports show.
+    pub name: String,
+    /// How it is fitted.
+    pub method: FitMethod,
+    /// The shape of the ensemble.
+    pub shape: EnsembleShape,
+}
+
+impl Candidate {
+    /// Trees of a whole fit, those of all outputs.
+    pub fn trees(&self, objective: &dyn Objective) -> u64 {
+        self.shape.trees as u64 * objective.outputs() as u64
+    }
+}
+
+/// What the candidates are derived from.
+#[derive(Debug, Clone, Copy)]
+pub struct DataProfile {
+    /// Whether classes are predicted.
+    pub classes: bool,
+    /// Number of rows.
+    pub rows: usize,
+    /// Mean hessian of a row at the start.
+    pub hessian: f64,
+    /// Share of the variance that greedy boosting leaves unexplained.
+    pub noise: f64,
+    /// Loss that one useless split gains on average, twice: the residual variance, or 1 where
+    /// hessians say it.
+    pub dispersion: f64,
+}
+
+/// Leaves of all trees together that count as few.
+const FEW_LEAVES: usize = 512;
+
+/// Numbers that go with the number of trees.
+struct SizeDefaults {
+    rates: &'static [f64],
+    start_rate: f64,
+    sweeps: usize,
+    pairs: usize,
+}
+
+fn size(shape: &EnsembleShape) -> SizeDefaults {
+    match shape.trees {
+        0..=11 => {
+            SizeDefaults { rates: &[1.0, 0.5, 0.3, 0.15], start_rate: 0.5, sweeps: 8, pairs: 60 }
+        }
+        12..=31 => SizeDefaults { rates: &[0.5, 0.3, 0.15], start_rate: 0.3, sweeps: 4, pairs: 16 },
+        // Many trees of few leaves are quickly grown again.
+        trees if trees * shape.max_leaves <= FEW_LEAVES => {
+            SizeDefaults { rates: &[0.3, 0.15, 0.08], start_rate: 0.15, sweeps: 8, pairs: 16 }
+        }
+        _ => SizeDefaults { rates: &[0.3, 0.15, 0.08], start_rate: 0.15, sweeps: 3, pairs: 0 },
+    }
+}
+
+fn greedy(
+    shape: &EnsembleShape,
+    rate: f64,
+    lambda: f64,
+    gamma: f64,
+    min_child_weight: f64,
+    label: &str,
+) -> Candidate {
+    Candidate {
+        name: format!("greedy, rate {rate}{label}"),
+        method: FitMethod::Greedy {
+            rate,
+            penalties: Penalties { lambda, ridge: Ridge::Flat, gamma, min_child_weight },
+        },
+        shape: *shape,
+    }
+}
+
+/// Greedy candidates. The one with a price on splits needs the noise: [`priced_greedy`].
+pub fn greedy_candidates(shape: &EnsembleShape, profile: &DataProfile) -> Vec<Candidate> {
+    let size = size(shape);
+    let h = profile.hessian;
+    // The least sum of hessians in a leaf amounts to five rows; for classes a row has at most a
+    // quarter.
+    let least = if profile.classes { 5.0 * 0.25 } else { 5.0 * h };
+    let mut candidates = Vec::new();
+    for &rate in size.rates {
+        candidates.push(greedy(shape, rate, if profile.classes { 1.0 } else { h }, 0.0, least, ""));
+    }
+    if profile.classes {
+        for &rate in &size.rates[..size.rates.len().min(3)] {
+            candidates.push(greedy(shape, rate, 1.0, 0.0, 1.0, ", smaller leaves"));
+        }
+        for &rate in size.rates.iter().filter(|&&rate| rate < 1.0).take(2) {
+            candidates.push(greedy(shape, rate, 10.0, 0.0, least, ", lambda 10"));
+        }
+        if let Some(shape) = oblivious(shape).filter(|_| shape.trees >= MANY_TREES) {
+            // Oblivious trees overfit less, so they bear larger steps.
+            for rate in [0.5, 0.3] {
+                candidates.push(greedy(&shape, rate, 1.0, 0.0, 1.0, ", oblivious trees"));
+            }
+        }
+    } else {
+        for &rate in size.rates {
+            candidates.push(greedy(shape, rate, 10.0 * h, 0.0, least, ", lambda 10"));
+        }
+        if shape.trees >= MANY_TREES {
+            for &rate in &size.rates[1..] {
+                candidates.push(greedy(shape, rate, h, 0.0, 20.0 * h, ", larger leaves"));
+            }
+            if let Some(shape) = oblivious(shape) {
+                for &rate in &size.rates[..2] {
+                    candidates.push(greedy(&shape, rate, h, 0.0, least, ", oblivious trees"));
+                }
+            }
+        }
+    }
+    candidates
+}
+
+/// From this many trees on, the bias of oblivious trees is worth trying.
+const MANY_TREES: usize = 12;
+
+/// The same size in oblivious trees, if they may be tried.
+fn oblivious(shape: &EnsembleShape) -> Option<EnsembleShape> {
+    let depth = shape.max_leaves.max(2).ilog2() as usize;
+    let wanted = shape.try_oblivious && shape.growth != Growth::Oblivious && depth <= DEEPEST;
+    wanted.then_some(EnsembleShape {
+        growth: Growth::Oblivious,
+        depth,
+        max_leaves: 1 << depth,
+        ..*shape
+    })
+}
+
+/// Levels of an oblivious tree that is tried; deeper ones cost too much memory.
+const DEEPEST: usize = 8;
+
+/// Greedy boosting for data with too few rows to compare anything.
+pub fn default_greedy(shape: &EnsembleShape) -> Candidate {
+    greedy(shape, size(shape).start_rate, 1.0, 0.0, 1.0, ", smaller leaves")
+}
+
+/// Greedy boosting in which a split must gain more than chance would.
+pub fn priced_greedy(shape: &EnsembleShape, profile: &DataProfile) -> Candidate {
+    let rate = size(shape).rates.iter().copied().find(|&rate| rate < 1.0).unwrap_or(0.5);
+    let (lambda, least) =
+        if profile.classes { (1.0, 1.25) } else { (profile.hessian, 5.0 * profile.hessian) };
+    greedy(shape, rate, lambda, price(profile), least, ", priced splits")
+}
+
+/// Half of the Bayesian information criterion's price of a parameter.
+fn price(profile: &DataProfile) -> f64 {
+    0.5 * profile.dispersion * (profile.rows as f64).ln()
+}
+
+/// From this many rows per leaf on, each counted by the share of its variance that can be
+/// explained, dropout does not pay.
+const AMPLE_ROWS: f64 = 100.0;
+
+/// The search strategy that wins most often: the first, but for classes the one without dropout
+/// where rows are ample. The fallback model is fitted with it.
+pub fn most_promising(shape: &EnsembleShape, profile: &DataProfile) -> Candidate {
+    let leaves = (shape.trees * shape.max_leaves).max(1) as f64;
+    let ample = profile.rows as f64 * (1.0 - profile.noise) / leaves > AMPLE_ROWS;
+    search_candidates(shape, profile).swap_remove(usize::from(profile.classes && ample))
+}
+
+/// The search strategies that are compared for a shape.
+pub fn search_candidates(shape: &EnsembleShape, profile: &DataProfile) -> Vec<Candidate> {
+    let size = size(shape);
+    let m = shape.trees as f64;
+    let candidate = |name: String, lambda: f64, kappa: f64, gamma: f64| {
+        let (least, pairs) = if profile.classes {
+            (1.0, 0)
+        } else {
+            (5.0 * profile.hessian * (1.0 + kappa), size.pairs)
+        };
+        let kappa = if profile.classes { 0.25 * kappa } else { kappa * profile.hessian };
+        let ridge = Ridge::Hierarchical;
+        let (start_rate, sweeps) = (size.start_rate, size.sweeps);
+        let strategy = SearchStrategy {
+            lambda,
+            ridge,
+            kappa,
+            gamma,
+            min_child_weight: least,
+            start_rate,
+            sweeps,
+            pairs,
+        };
+        Candidate { name, method: FitMethod::Search(strategy), shape: *shape }
+    };
+    if profile.classes {
+        let noise = profile.noise.min(0.97);
+        let odds = m * noise / (1.0 - noise);
+        return vec![
+            candidate("search, ridge 2, dropout 0.2".to_string(), 2.0 * odds, 0.2, 0.0),
+            candidate("search, ridge 2".to_string(), 2.0 * odds, 0.0, 0.0),
+            candidate("search, ridge 6, dropout 0.2".to_string(), 6.0 * odds, 0.2, 0.0),
+        ];
+    }
+    let lambda = |c: f64| c * m * profile.noise * profile.hessian;
+    let plain = |c: f64| candidate(format!("search, ridge {c}"), lambda(c), 0.0, 0.0);
+    let priced = || {
+        candidate("search, ridge 48, priced splits".to_string(), lambda(48.0), 0.0, price(profile))
+    };
+    let dropping = |kappa: f64| {
+        candidate(format!("search, ridge 48, dropout {kappa:.2}"), lambda(48.0), kappa, 0.0)
+    };
+    let mut candidates = match shape.trees {
+        0..=11 => return vec![plain(48.0), plain(12.0), plain(192.0), priced()],
+        12..=31 => vec![plain(48.0), dropping(m / 64.0), priced()],
+        _ => vec![plain(48.0), dropping(m / 64.0), dropping(m / 32.0)],
+    };
+    if let Some(shape) = oblivious(shape) {
+        for Candidate { name, method, .. } in [plain(48.0), dropping(m / 64.0)] {
+            candidates.push(Candidate { name: format!("{name}, oblivious trees"), method, shape });
+        }
+    }
+    candidates
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape(trees: usize, max_leaves: usize) -> EnsembleShape {
+        EnsembleShape {
+            trees,
+            growth: Growth::Leaf,
+            try_oblivious: true,
+            depth: 0,
+            max_leaves,
+            seed: 1,
+            memory: 1 << 20,
+        }
+    }
+
+    const CLASSES: DataProfile =
+        DataProfile { classes: true, rows: 1000, hessian: 0.25, noise: 0.3, dispersion: 1.0 };
+
+    #[test]
+    fn oblivious_trees_are_tried_where_there_are_many_and_they_are_allowed() {
+        for profile in [CLASSES, DataProfile { classes: false, ..CLASSES }] {
+            let tried = |shape: EnsembleShape| {
+                let candidates = greedy_candidates(&shape, &profile);
+                candidates
+                    .iter()
+                    .filter(|candidate| candidate.shape.growth == Growth::Oblivious)
+                    .count()
+            };
+            assert_eq!((tried(shape(6, 32)), tried(shape(64, 64))), (0, 2));
+            assert_eq!(tried(EnsembleShape { try_oblivious: false, ..shape(64, 64) }), 0);
+        }
+    }
+
+    #[test]
+    fn pairs_of_many_trees_are_ruined_while_these_are_small() {
+        let pairs = |shape: EnsembleShape| match &search_candidates(
+            &shape,
+            &DataProfile { classes: false, ..CLASSES },
+        )[0]
+        .method
+        {
+            FitMethod::Search(strategy) => strategy.pairs,
+            _ => 0,
+        };
+        assert_eq!((pairs(shape(48, 4)), pairs(shape(64, 64))), (16, 0));
+    }
+}

@@ -1,0 +1,121 @@
+//! Cross-validation: a candidate is fitted to the training rows of a fold and scored on its test
+//! rows.
+
+use std::cmp::Ordering;
+
+use swarmwood_search::rng::Stream;
+
+use super::backfit;
+use super::candidates::{Candidate, FitMethod};
+use super::ensemble::Ensemble;
+use super::out_of_fold::OutOfFold;
+use crate::context::Context;
+use crate::dataset::Dataset;
+use crate::fold_split::FoldSplit;
+use crate::greedy;
+use crate::metric::Watch;
+use crate::objective::Objective;
+use crate::stats::{BackendError, TrainingSet};
+
+/// Below this many rows all folds are used, above it two: fits then differ by less than their
+/// noise.
+const MANY_ROWS: usize = 30_000;
+pub const FOLDS: usize = 5;
+
+/// Random streams of the assignment of rows to folds.
+const FOLD_STREAM: u64 = 4 << 32;
+
+/// The training and the test rows of a fold.
+#[derive(Debug)]
+pub struct CvFold {
+    train: Dataset,
+    test: Dataset,
+}
+
+/// Predictions of a candidate for the test rows of a fold.
+pub struct FoldPrediction {
+    pub held_out: OutOfFold,
+    /// Trees grown.
+    pub work: u64,
+}
+
+/// Splits the rows into folds, stratified by class. There are none if the run is interrupted
+/// meanwhile.
+pub fn split(data: &Dataset, classes: bool, seed: u64, context: Context<'_>) -> Vec<CvFold> {
+    let target = if classes { data.target.to_vec() } else { Vec::new() };
+    let stream = Stream::new(seed, FOLD_STREAM, 0);
+    let split = FoldSplit::new(data.rows(), FOLDS, stream, |a, b| match classes {
+        true => target[a].total_cmp(&target[b]),
+        false => Ordering::Equal,
+    });
+
+    let used = if data.rows() < MANY_ROWS { FOLDS } else { 2 };
+    let part = |rows: Vec<usize>| {
+        (!context.budget.is_interrupted()).then(|| data.subset(&rows, context.pool))
+    };
+    let fold = |number: usize| {
+        Some(CvFold {
+            train: part(split.train_rows(number))?,
+            test: part(split.test_rows(number))?,
+        })
+    };
+    (0..used).map(fold).collect::<Option<Vec<CvFold>>>().unwrap_or_default()
+}
+
+/// Fits a candidate to the training rows of a fold and predicts its test rows. One thread does all
+/// of it: folds and candidates are what runs in parallel.
+pub fn fit_fold(
+    fold: &CvFold,
+    candidate: &Candidate,
+    set: TrainingSet<'_>,
+    context: Context<'_>,
+) -> Result<FoldPrediction, BackendError> {
+    // Folds run in parallel, so that each has an account of its own.
+    let budget = context.budget.clone().with_work_limit(u64::MAX);
+    let context = Context { budget: &budget, ..context };
+    let (test, objective) = (&fold.test, set.objective);
+    let set = TrainingSet { data: &fold.train, valid: Some(test), ..set };
+
+    let (scores, shift) = match &candidate.method {
+        FitMethod::Greedy { rate, penalties } => {
+            let config = candidate.shape.greedy_config(*rate, *penalties);
+            let fit = greedy::train(set, &config, context, &mut |_| ())?;
+            (fit.valid_scores, fit.shift)
+        }
+        FitMethod::Search(strategy) => {
+            let mut ensemble = Ensemble::new(set, &candidate.shape, strategy, context)?;
+            backfit::backfit(&mut ensemble, &mut |_, _, _, _| ())?;
+            (ensemble.valid_scores()?, ensemble.shift)
+        }
+        FitMethod::Constant => {
+            let train = &fold.train;
+            let target: Vec<f64> =
+                train.target.iter().map(|y| objective.transform_target(y)).collect();
+            let base = objective.start(&target, &train.weight.to_vec());
+            (base.iter().map(|&base| vec![base as f32; test.rows()]).collect(), 0.0)
+        }
+    };
+    let held_out = held_out(test, &scores, shift, objective);
+    Ok(FoldPrediction { held_out, work: budget.spent() })
+}
+
+fn held_out(
+    test: &Dataset,
+    scores: &[Vec<f32>],
+    shift: f64,
+    objective: &dyn Objective,
+) -> OutOfFold {
+    let flat: Vec<f32> = scores.concat();
+    let target: Vec<f32> =
+        test.target.iter().map(|y| (objective.transform_target(y) - shift) as f32).collect();
+    let weight: Vec<f32> = test.weight.iter().map(|weight| weight as f32).collect();
+    let raw = (0..test.rows())
+        .flat_map(|row| scores.iter().map(move |output| f64::from(output[row]) + shift));
+    OutOfFold {
+        raw: raw.collect(),
+        target: test.target.to_vec(),
+        weight: test.weight.to_vec(),
+        loss: Watch::Loss.partial(&flat, &target, &weight, objective).sum,
+        squares: Watch::Rmse.partial(&flat, &target, &weight, objective).sum,
+    }
+}

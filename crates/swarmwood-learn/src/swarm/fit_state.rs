@@ -1,0 +1,192 @@
+//! The state of a fit as plain data: what a checkpoint stores of it.
+//!
+//! The leaf of every row is not stored: the trees give it again. States are taken when all scores
+//! have been summed up from the trees, so that summing them up again gives the same bits.
+
+use swarmwood_model::{Child, Leaf};
+use swarmwood_search::{Datum, Error};
+
+use super::FitPhase;
+use super::ensemble::{Ensemble, Placed};
+use crate::bins::{CodeSet, Cut, Layout, Rule};
+use crate::grown::{Grown, GrownNode};
+
+/// A tree of an ensemble.
+#[derive(Debug, Clone)]
+pub struct TreeState {
+    pub grown: Grown,
+    pub output: usize,
+    /// All penalties of the tree.
+    pub cost: f64,
+}
+
+/// An ensemble after a step of its fit.
+#[derive(Debug, Clone)]
+pub struct EnsembleState {
+    pub phase: FitPhase,
+    /// Steps of the phase that are done.
+    pub done: usize,
+    /// Trees grown so far.
+    pub work: usize,
+    pub trees: Vec<TreeState>,
+}
+
+impl EnsembleState {
+    /// The present state of a fit.
+    pub fn of(phase: FitPhase, done: usize, ensemble: &Ensemble<'_>) -> Self {
+        let tree = |tree: &Placed| TreeState {
+            grown: tree.grown.clone(),
+            output: tree.output,
+            cost: tree.cost,
+        };
+        EnsembleState {
+            phase,
+            done,
+            work: ensemble.work,
+            trees: ensemble.trees.iter().map(tree).collect(),
+        }
+    }
+
+    /// Sweeps that are done; all of them, where pairs have begun.
+    pub fn sweeps_done(&self, all: usize) -> usize {
+        match self.phase {
+            FitPhase::Start => 0,
+            FitPhase::Sweeps => self.done,
+            FitPhase::Pairs => all,
+        }
+    }
+
+    /// As plain data.
+    pub fn save(&self) -> Datum {
+        let tree = |tree: &TreeState| {
+            Datum::record([
+                ("output", Datum::Natural(tree.output as u64)),
+                ("cost", Datum::Real(tree.cost)),
+                ("oblivious", Datum::flag(tree.grown.oblivious)),
+                ("nodes", Datum::List(tree.grown.nodes.iter().map(save_node).collect())),
+                ("leaves", Datum::List(tree.grown.leaves.iter().map(save_leaf).collect())),
+            ])
+        };
+        Datum::record([
+            ("pairs", Datum::flag(self.phase == FitPhase::Pairs)),
+            ("done", Datum::Natural(self.done as u64)),
+            ("work", Datum::Natural(self.work as u64)),
+            ("trees", Datum::List(self.trees.iter().map(tree).collect())),
+        ])
+    }
+
+    /// From plain data; trees that do not fit the layout of the rows are refused.
+    pub fn load(datum: &Datum, layout: &Layout) -> Result<EnsembleState, Error> {
+        let tree = |datum: &Datum| {
+            let nodes = datum.field("nodes")?.list()?.iter().map(load_node);
+            let leaves = datum.field("leaves")?.list()?.iter().map(load_leaf);
+            let grown = Grown {
+                nodes: nodes.collect::<Result<_, Error>>()?,
+                leaves: leaves.collect::<Result<_, Error>>()?,
+                oblivious: datum.field("oblivious")?.to_flag()?,
+            };
+            if !is_valid(&grown, layout) {
+                let message = "holds a tree that cannot be traversed; it is damaged";
+                return Err(Error::Snapshot(message.to_string()));
+            }
+            let output = datum.field("output")?.count()?;
+            Ok(TreeState { grown, output, cost: datum.field("cost")?.real()? })
+        };
+        let pairs = datum.field("pairs")?.to_flag()?;
+        Ok(EnsembleState {
+            phase: if pairs { FitPhase::Pairs } else { FitPhase::Sweeps },
+            done: datum.field("done")?.count()?,
+            work: datum.field("work")?.count()?,
+            trees: datum.field("trees")?.list()?.iter().map(tree).collect::<Result<_, Error>>()?,
+        })
+    }
+}
+
+/// Whether a tree can be traversed: stored features, children after their parents, existing leaves.
+fn is_valid(tree: &Grown, layout: &Layout) -> bool {
+    let constant: Vec<usize> = layout.constant_features().collect();
+    let known = |rule: &Rule| {
+        (rule.feature as usize) < layout.features().len()
+            && !constant.contains(&(rule.feature as usize))
+    };
+    let leads = |at: usize, child: Child| match child {
+        Child::Leaf(leaf) => (leaf as usize) < tree.leaves.len(),
+        Child::Node(node) => node as usize > at && (node as usize) < tree.nodes.len(),
+    };
+    let whole = match tree.oblivious {
+        true => tree.nodes.len() < 32 && tree.leaves.len() == 1 << tree.nodes.len(),
+        false => tree.leaves.len() == tree.nodes.len() + 1,
+    };
+    let sound = |(at, node): (usize, &GrownNode)| {
+        known(&node.rule) && (tree.oblivious || leads(at, node.left) && leads(at, node.right))
+    };
+    whole && tree.nodes.iter().enumerate().all(sound)
+}
+
+fn save_leaf(leaf: &Leaf) -> Datum {
+    Datum::List(vec![Datum::Real(leaf.value), Datum::Real(leaf.cover)])
+}
+
+fn load_leaf(datum: &Datum) -> Result<Leaf, Error> {
+    let [value, cover] = datum.tuple()?;
+    Ok(Leaf { value: value.real()?, cover: cover.real()? })
+}
+
+fn save_node(node: &GrownNode) -> Datum {
+    let child = |child: Child| match child {
+        Child::Leaf(leaf) => Datum::Integer(-1 - i64::from(leaf)),
+        Child::Node(node) => Datum::Integer(i64::from(node)),
+    };
+    let cut = match node.rule.cut {
+        Cut::Above(code) => Datum::Natural(u64::from(code)),
+        Cut::In(set) => Datum::List(
+            (0..=u8::MAX)
+                .filter(|&code| set.contains(code))
+                .map(|c| Datum::Natural(c.into()))
+                .collect(),
+        ),
+    };
+    Datum::List(vec![
+        Datum::Natural(u64::from(node.rule.feature)),
+        cut,
+        Datum::Natural(u64::from(node.rule.missing_right)),
+        child(node.left),
+        child(node.right),
+        Datum::Real(node.gain),
+        Datum::Real(node.cover),
+    ])
+}
+
+fn load_node(datum: &Datum) -> Result<GrownNode, Error> {
+    let [feature, cut, missing_right, left, right, gain, cover] = datum.tuple()?;
+    let damaged =
+        |what: &str| Error::Snapshot(format!("holds {what} that is out of range; it is damaged"));
+    let code = |datum: &Datum| u8::try_from(datum.natural()?).map_err(|_| damaged("a code"));
+    let cut = match cut {
+        Datum::List(codes) => {
+            let mut set = CodeSet::default();
+            for datum in codes {
+                set.insert(code(datum)?);
+            }
+            Cut::In(set)
+        }
+        datum => Cut::Above(code(datum)?),
+    };
+    let child = |datum: &Datum| match datum {
+        Datum::Integer(node @ 0..) => {
+            u32::try_from(*node).map(Child::Node).map_err(|_| damaged("a child"))
+        }
+        Datum::Integer(leaf) => {
+            u32::try_from(-1 - leaf).map(Child::Leaf).map_err(|_| damaged("a child"))
+        }
+        _ => Err(damaged("a child")),
+    };
+    let feature = u32::try_from(feature.natural()?).map_err(|_| damaged("a feature"))?;
+    Ok(GrownNode {
+        rule: Rule { feature, cut, missing_right: missing_right.natural()? == 1 },
+        left: child(left)?,
+        right: child(right)?,
+        gain: gain.real()?,
+        cover: cover.real()?,
+    })
+}
