@@ -12,7 +12,8 @@ use swarmwood_search::Datum;
 use super::candidates::{self, Candidate, FitMethod};
 use super::cross_validation::FOLDS;
 use super::fit_state::EnsembleState;
-use super::search::{EnsembleSearch, FitPlan, FitRun};
+use super::full_fit::{FitPlan, FitRun};
+use super::search::EnsembleSearch;
 use super::{EnsembleSearchError, SearchStrategy};
 
 /// A search fitted to all rows before the candidates are compared.

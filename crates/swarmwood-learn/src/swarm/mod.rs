@@ -20,6 +20,7 @@ mod cross_validation;
 mod ensemble;
 mod fallback;
 mod fit_state;
+mod full_fit;
 mod out_of_fold;
 mod pairs;
 mod search;

@@ -5,23 +5,20 @@
 //! does follows from counts alone, so that it is the same for any number of threads and after any
 //! resumption.
 
-use swarmwood_model::{Link, Member, Shape};
+use swarmwood_model::{Link, Shape};
 use swarmwood_search::Datum;
 
 use super::candidates::{self, Candidate, DataProfile, FitMethod};
 use super::cross_validation::{self, CvFold};
-use super::ensemble::Ensemble;
 use super::fallback::{Fallback, FallbackPhase};
-use super::fit_state::EnsembleState;
+use super::full_fit::{Baseline, FullFit};
 use super::out_of_fold::OutOfFold;
 use super::{
     CandidateScore, EnsembleSearchConfig, EnsembleSearchError, EnsembleSearchFit,
-    EnsembleSearchReport, EnsembleShape, FitPhase, FitProgress, SearchStrategy, backfit, pairs,
+    EnsembleSearchReport, EnsembleShape,
 };
-use crate::budget::Budget;
 use crate::context::Context;
 use crate::event::{Event, Search, Stage};
-use crate::greedy;
 use crate::objective::Curvature;
 use crate::plan::{Task, TaskLog, TaskRows, run_tasks};
 use crate::pool::Pool;
@@ -36,9 +33,6 @@ const LEAST_ROWS: usize = 20;
 /// Candidates that are cross-validated together. Fixed, so that the plan does not depend on the
 /// number of threads.
 const BATCH: usize = 2;
-
-/// The key of the final fit in the task log.
-const FINAL_FIT: &str = "final fit";
 
 /// The name of cross-validated scores in events.
 const SCORE: &str = "cross-validated score";
@@ -55,7 +49,7 @@ pub(super) struct EnsembleSearch<'a> {
     planned: usize,
     /// A greedy candidate fitted to all rows: the baseline of the search, and the first model there
     /// is.
-    baseline: Option<Baseline>,
+    pub(super) baseline: Option<Baseline>,
     /// A search fitted to all rows before the choice is made.
     pub(super) fallback: Option<Fallback>,
     pub(super) log: TaskLog<'a>,
@@ -71,50 +65,6 @@ struct ScoredCandidate {
     factor: f64,
     /// Mean squared error of the prediction.
     squares: f64,
-}
-
-/// A greedy fit to all rows.
-struct Baseline {
-    candidate: Candidate,
-    fit: greedy::Fit,
-    /// Mean training loss.
-    loss: f64,
-    /// Whether all its rounds were done.
-    complete: bool,
-}
-
-/// A candidate fitted to all rows.
-struct FullFit {
-    base: Vec<f64>,
-    members: Vec<Member>,
-    train_scores: Vec<Vec<f32>>,
-    valid_scores: Vec<Vec<f32>>,
-    shift: f64,
-    progress: FitProgress,
-    /// Whether the run ended before the fit was as good as what there was before it.
-    behind: bool,
-}
-
-/// What [`EnsembleSearch::run_fit`] is to do.
-pub(super) struct FitPlan<'p> {
-    /// The key of the task.
-    pub key: &'static str,
-    pub candidate: &'p Candidate,
-    pub strategy: SearchStrategy,
-    /// Sweeps after which the fit ends, those before a resumption included.
-    pub sweeps: usize,
-    /// Iterations of pair search after them.
-    pub pairs: usize,
-    /// The limits of this fit; its work is counted there.
-    pub budget: &'p Budget,
-    /// Trees that the ensemble had grown before this task.
-    pub earlier_work: usize,
-}
-
-/// An ensemble after its fit, and how far it came.
-pub(super) struct FitRun<'a> {
-    pub ensemble: Ensemble<'a>,
-    pub state: EnsembleState,
 }
 
 impl ScoredCandidate {
@@ -485,212 +435,14 @@ impl<'a> EnsembleSearch<'a> {
         Ok(fit)
     }
 
-    /// Fits a candidate to all rows, or takes the fit that there is.
-    fn fit_to_all_rows(&mut self, candidate: &Candidate) -> Result<FullFit, EnsembleSearchError> {
-        if let FitMethod::Search(strategy) = &candidate.method {
-            return self.fit_search(candidate, *strategy);
-        }
-        self.fit_baseline(candidate)?;
-        let baseline = self.baseline.take().expect("a baseline was fitted");
-        let greedy::Fit { base, members, rounds, train_scores, valid_scores, shift, .. } =
-            baseline.fit;
-        let progress =
-            FitProgress { steps: "rounds", done: rounds, planned: candidate.shape.trees };
-        let behind = !baseline.complete;
-        Ok(FullFit { base, members, train_scores, valid_scores, shift, progress, behind })
-    }
-
-    /// Fits a greedy candidate to all rows, unless it is there already. An incomplete fit does not
-    /// replace another one.
-    ///
-    /// The fit is not part of the task log: it takes no longer than one fold of a cross-validation.
-    fn fit_baseline(&mut self, candidate: &Candidate) -> Result<(), BackendError> {
-        let known = self.baseline.as_ref();
-        if known.is_some_and(|baseline| baseline.candidate == *candidate) {
-            return Ok(());
-        }
-        let FitMethod::Greedy { rate, penalties } = candidate.method else {
-            unreachable!("the baseline is greedy")
-        };
-        let remaining = self.context.budget.remaining().unwrap_or(u64::MAX);
-        let affordable = remaining >= self.trees_of(candidate);
-        if known.is_some() && (!affordable || self.interrupted()) {
-            return Ok(());
-        }
-
-        let budget = self.context.budget.clone().with_work_limit(remaining);
-        let context = Context { budget: &budget, ..self.context };
-        let config = candidate.shape.greedy_config(rate, penalties);
-        let fit = greedy::train(self.set, &config, context, &mut |_| ())?;
-        self.context.budget.spend(budget.spent());
-
-        let complete = fit.rounds == candidate.shape.trees;
-        if complete || known.is_none() {
-            let loss = self.loss_of(&fit.train_scores, fit.shift);
-            self.baseline = Some(Baseline { candidate: candidate.clone(), fit, loss, complete });
-        }
-        Ok(())
-    }
-
     pub(super) fn interrupted(&self) -> bool {
         self.context.budget.is_interrupted()
     }
 
     /// Mean training loss of the greedy fit to all rows, if it is complete.
-    fn greedy_loss(&self) -> Option<f64> {
+    pub(super) fn greedy_loss(&self) -> Option<f64> {
         self.baseline.as_ref().filter(|baseline| baseline.complete).map(|baseline| baseline.loss)
     }
-
-    /// Fits a search to all rows, from the fallback if that is the same candidate.
-    fn fit_search(
-        &mut self,
-        candidate: &Candidate,
-        strategy: SearchStrategy,
-    ) -> Result<FullFit, EnsembleSearchError> {
-        let same = self.fallback.as_ref().filter(|fallback| fallback.candidate == *candidate);
-        let earlier = same.map(|fallback| fallback.state.clone());
-        let earlier_work = earlier.as_ref().map_or(0, |state| state.work);
-        let stored = self.take_partial(FINAL_FIT)?;
-
-        let left = self.context.budget.remaining().unwrap_or(u64::MAX);
-        let budget = self.context.budget.clone().with_work_limit(left);
-        budget.spend(stored.as_ref().map_or(0, |state| state.work - earlier_work) as u64);
-        let plan = FitPlan {
-            key: FINAL_FIT,
-            candidate,
-            strategy,
-            sweeps: strategy.sweeps,
-            pairs: strategy.pairs,
-            budget: &budget,
-            earlier_work,
-        };
-        let FitRun { mut ensemble, state } = self.run_fit(&plan, stored.or(earlier))?;
-        self.context.budget.spend((ensemble.work - earlier_work) as u64);
-        if strategy.pairs > 0 {
-            backfit::refit_jointly(&mut ensemble)?;
-        }
-
-        // A fit that was interrupted early is worth less than a fallback that came further.
-        let other = self.fallback.as_ref().filter(|fallback| fallback.candidate != *candidate);
-        let sweeps = state.sweeps_done(strategy.sweeps);
-        let overtaken =
-            other.is_some_and(|other| sweeps < other.sweeps_done().min(strategy.sweeps));
-        let behind = overtaken || !ensemble.is_whole();
-        let progress = if sweeps < strategy.sweeps || strategy.pairs == 0 {
-            FitProgress { steps: "sweeps", done: sweeps, planned: strategy.sweeps }
-        } else {
-            let done = if state.phase == FitPhase::Pairs { state.done } else { 0 };
-            FitProgress { steps: "pairs", done, planned: strategy.pairs }
-        };
-        Ok(FullFit {
-            base: ensemble.base.clone(),
-            members: ensemble.members(),
-            train_scores: ensemble.training_scores()?,
-            valid_scores: ensemble.valid_scores()?,
-            shift: ensemble.shift,
-            progress,
-            behind,
-        })
-    }
-
-    /// The state that an earlier run stored of a task under way.
-    pub(super) fn take_partial(
-        &mut self,
-        key: &str,
-    ) -> Result<Option<EnsembleState>, EnsembleSearchError> {
-        let layout = &self.set.data.layout;
-        let state = self.log.take_partial(key);
-        Ok(state.map(|state| EnsembleState::load(&state, layout)).transpose()?)
-    }
-
-    /// Starts an ensemble, or resumes it, and carries on until its sweeps and pairs are done or the
-    /// budget is exhausted.
-    pub(super) fn run_fit<'p>(
-        &mut self,
-        plan: &FitPlan<'p>,
-        resumed: Option<EnsembleState>,
-    ) -> Result<FitRun<'p>, BackendError>
-    where
-        'a: 'p,
-    {
-        let (weight, greedy_loss) = (self.weight(), self.greedy_loss());
-        let (budget, spent) = (plan.budget, self.context.budget.spent());
-        let (phase, done) =
-            resumed.as_ref().map_or((FitPhase::Start, 0), |state| (state.phase, state.done));
-        let mut reached = (phase, done);
-        let log = &mut self.log;
-        let mut observer =
-            |phase: FitPhase, done: usize, planned: usize, ensemble: &Ensemble<'_>| {
-                let loss = ensemble.loss() / weight;
-                let work = spent + (ensemble.work - plan.earlier_work) as u64;
-                let event = fit_event(phase, (done, planned), loss, greedy_loss, work);
-                if phase == FitPhase::Start {
-                    log.notify(&event);
-                } else {
-                    reached = (phase, done);
-                    let state = || EnsembleState::of(phase, done, ensemble).save();
-                    log.notify_partial(&event, plan.key, &state);
-                }
-            };
-
-        let shape = &plan.candidate.shape;
-        let context = Context { budget, ..self.context };
-        let mut ensemble = Ensemble::new(self.set, shape, &plan.strategy, context)?;
-        match resumed {
-            Some(state) => ensemble.resume(state)?,
-            None => backfit::start(&mut ensemble, &mut observer)?,
-        }
-
-        let first_sweep = if phase == FitPhase::Pairs { plan.sweeps } else { done };
-        let first_pair = if phase == FitPhase::Pairs { done } else { 0 };
-        backfit::sweeps(&mut ensemble, first_sweep..plan.sweeps, &mut observer)?;
-        pairs::search(&mut ensemble, shape.seed, first_pair..plan.pairs, &mut observer)?;
-        let (phase, done) = match reached {
-            (FitPhase::Start, _) => (FitPhase::Sweeps, 0),
-            reached => reached,
-        };
-        let state = EnsembleState::of(phase, done, &ensemble);
-        Ok(FitRun { ensemble, state })
-    }
-
-    /// The weight of all rows.
-    pub(super) fn weight(&self) -> f64 {
-        let weight = &self.set.data.weight;
-        if weight.is_empty() { self.set.data.rows() as f64 } else { weight.iter().sum() }
-    }
-
-    fn loss_of(&self, scores: &[Vec<f32>], shift: f64) -> f64 {
-        let transform = |y| (self.set.objective.transform_target(y) - shift) as f32;
-        let target: Vec<f32> = self.set.data.target.iter().map(transform).collect();
-        let weight: Vec<f32> = self.set.data.weight.iter().map(|weight| weight as f32).collect();
-        self.set.objective.loss(&scores.concat(), &target, &weight) / self.weight()
-    }
-}
-
-/// The event of a step of a fit to all rows.
-fn fit_event(
-    phase: FitPhase,
-    (done, planned): (usize, usize),
-    loss: f64,
-    greedy_loss: Option<f64>,
-    work: u64,
-) -> Event {
-    let stage = match phase {
-        FitPhase::Start => Stage::BOOSTING,
-        FitPhase::Sweeps => Stage::SWEEPS,
-        FitPhase::Pairs => Stage::PAIRS,
-    };
-    // The start has only some of its trees: its loss is not to be compared with that of a whole
-    // fit.
-    let compared = greedy_loss.filter(|&greedy| greedy > 0.0 && phase != FitPhase::Start);
-    let search = Search {
-        measure: "loss",
-        best: Some(loss),
-        gain: compared.map(|greedy| 1.0 - loss / greedy),
-        evaluations: work,
-        ..Search::default()
-    };
-    Event { train: Some(loss), search: Some(search), ..Event::new(stage, done, planned) }
 }
 
 fn best_of(scored: &[ScoredCandidate]) -> Option<&ScoredCandidate> {

@@ -11,7 +11,7 @@ use swarmwood_model::predict::Predictions;
 use swarmwood_model::{Body, Model, Provenance, TargetKind};
 
 use super::Trained;
-use super::options::{Aids, Halt};
+use super::options::Aids;
 use crate::error::DataError;
 use crate::message::Message;
 use crate::params::Params;
@@ -55,12 +55,6 @@ pub struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Whether to stop inside of long work.
-    pub(super) fn halted(&self) -> bool {
-        self.until.is_some_and(|until| Instant::now() >= until)
-            || self.options.halt.as_ref().is_some_and(Halt::is_asked)
-    }
-
     /// The limits of the run: its deadline, and whoever else may end it.
     pub(super) fn budget(&self) -> Budget {
         let mut budget = Budget::unlimited();
