@@ -5,7 +5,7 @@
 //! iteration when it is asked for the next.
 
 use swarmwood_search::{
-    Apso, Datum, Engine, Error, Outcome, Point, Pso, PsoDiscrete, Snapshot, Space, Trial,
+    Apso, Datum, DiscretePso, Engine, Error, Point, Pso, Snapshot, Space, Trial, TrialResult,
 };
 
 use crate::context::Context;
@@ -79,11 +79,11 @@ pub trait IterativeEngine: Engine + Clone {
 
 impl IterativeEngine for Apso {
     fn completed(&mut self, done: usize) -> Vec<IterationStats> {
-        let standing = self.method().standing();
+        let status = self.method().status();
         // A trial of elitist learning is a round of its own, but no iteration.
         let step = IterationStats {
-            iteration: standing.generation as usize,
-            factor: standing.factor,
+            iteration: status.generation as usize,
+            factor: status.factor,
             ..IterationStats::default()
         };
         if step.iteration > done { vec![step] } else { Vec::new() }
@@ -106,9 +106,9 @@ impl IterativeEngine for Pso {
     }
 }
 
-impl IterativeEngine for PsoDiscrete {
+impl IterativeEngine for DiscretePso {
     fn completed(&mut self, done: usize) -> Vec<IterationStats> {
-        let step = |of: swarmwood_search::pso_discrete::Statistics| IterationStats {
+        let step = |of: swarmwood_search::discrete_pso::GenerationStats| IterationStats {
             iteration: of.generation as usize + 1,
             best: of.best,
             mean: of.mean,
@@ -123,7 +123,7 @@ impl IterativeEngine for PsoDiscrete {
     }
 
     fn restore(space: &Space, snapshot: &Snapshot) -> Result<Self, Error> {
-        PsoDiscrete::resume(space, snapshot)
+        DiscretePso::resume(space, snapshot)
     }
 }
 
@@ -222,8 +222,8 @@ impl<E: IterativeEngine> SwarmState<E> {
         self.evaluations += known.len() as u64;
         self.mean = Some(known.iter().sum::<f64>() / known.len() as f64);
         let outcome = |(trial, loss): (&Trial, &Option<f64>)| match *loss {
-            Some(loss) => Outcome::Value { id: trial.id, loss },
-            None => Outcome::Failed { id: trial.id },
+            Some(loss) => TrialResult::Complete { id: trial.id, loss },
+            None => TrialResult::Failed { id: trial.id },
         };
         self.engine.tell(&trials.iter().zip(&losses).map(outcome).collect::<Vec<_>>());
         if known.len() < trials.len() {
@@ -318,13 +318,13 @@ mod tests {
     use super::*;
     use crate::budget::Budget;
     use crate::context::TestContext;
-    use swarmwood_search::pso_discrete::{self, sequence, sequence_space};
+    use swarmwood_search::discrete_pso::{self, sequence, sequence_space};
     use swarmwood_search::{Param, apso, pso};
 
     /// The distance from 0.3 in every dimension.
     fn far(point: &Point) -> f64 {
-        let number = |value: &swarmwood_search::Value| match *value {
-            swarmwood_search::Value::Real(x) => (x - 0.3).abs(),
+        let number = |value: &swarmwood_search::PointValue| match *value {
+            swarmwood_search::PointValue::Real(x) => (x - 0.3).abs(),
             _ => f64::NAN,
         };
         point.0.iter().map(number).sum()
@@ -358,8 +358,11 @@ mod tests {
 
     #[test]
     fn every_iteration_is_reported_once_and_can_be_resumed_from() {
-        let settings =
-            apso::Settings { population: 8, generations: Some(40), ..apso::Settings::default() };
+        let settings = apso::ApsoConfig {
+            population: 8,
+            generations: Some(40),
+            ..apso::ApsoConfig::default()
+        };
         let start = || Apso::new(&space(), settings.clone(), 1).unwrap();
         let (result, events, states) = run(start(), &space(), far, None, &|_, _| ());
         assert_eq!(
@@ -378,7 +381,7 @@ mod tests {
         }
 
         let settings =
-            pso::Settings { population: 8, generations: Some(5), ..pso::Settings::default() };
+            pso::PsoConfig { population: 8, generations: Some(5), ..pso::PsoConfig::default() };
         let start = || Pso::new(&space(), settings.clone(), 1).unwrap();
         let (result, _, states) = run(start(), &space(), far, None, &|_, _| ());
         assert_eq!((result.last.iteration, result.last.evaluations), (5, 40));
@@ -389,10 +392,12 @@ mod tests {
 
     #[test]
     fn cancelling_ends_it_and_a_discrete_swarm_reports_its_probabilities() {
-        let settings =
-            pso_discrete::Settings { generations: Some(20), ..pso_discrete::Settings::default() };
+        let settings = discrete_pso::DiscretePsoConfig {
+            generations: Some(20),
+            ..discrete_pso::DiscretePsoConfig::default()
+        };
         let space = sequence_space(3, 9).unwrap();
-        let start = || PsoDiscrete::new(&space, settings.clone(), 2).unwrap();
+        let start = || DiscretePso::new(&space, settings.clone(), 2).unwrap();
         let sum = |point: &Point| f64::from(sequence(point).unwrap().iter().sum::<u32>());
         let cancel = |event: &Event, budget: &Budget| {
             if event.step == 13 {

@@ -6,8 +6,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use swarmwood::checkpoint::snapshot::{decode, encode, of_datum, to_datum};
-use swarmwood::search::trial::FIRST_ADOPTED;
-use swarmwood::search::{Adopted, Capabilities, Outcome, Snapshot, Space, Trial};
+use swarmwood::search::trial::FIRST_EXTERNAL_ID;
+use swarmwood::search::{Capabilities, ExternalTrial, Snapshot, Space, Trial, TrialResult};
 use swarmwood::tune::{engine, space_file};
 
 use crate::errors::{SwarmwoodError, guarded, python_error};
@@ -55,15 +55,15 @@ impl swarmwood::search::Engine for PanickingEngine {
         injected("ask")
     }
 
-    fn tell(&mut self, _: &[Outcome]) {
+    fn tell(&mut self, _: &[TrialResult]) {
         injected("tell")
     }
 
-    fn adopt(&mut self, _: Adopted) {
-        injected("adopt")
+    fn add_trial(&mut self, _: ExternalTrial) {
+        injected("add_trial")
     }
 
-    fn best(&self) -> Option<swarmwood::search::Best<'_>> {
+    fn best(&self) -> Option<swarmwood::search::BestTrial<'_>> {
         injected("best")
     }
 
@@ -134,9 +134,9 @@ impl PyEngine {
     fn tell(&self, py: Python<'_>, outcomes: Vec<(u64, Option<f64>)>) -> PyResult<()> {
         guarded(|| {
             let outcome = |(id, loss): (u64, Option<f64>)| {
-                loss.map_or(Outcome::Failed { id }, |loss| Outcome::Value { id, loss })
+                loss.map_or(TrialResult::Failed { id }, |loss| TrialResult::Complete { id, loss })
             };
-            let outcomes: Vec<Outcome> = outcomes.into_iter().map(outcome).collect();
+            let outcomes: Vec<TrialResult> = outcomes.into_iter().map(outcome).collect();
             py.detach(|| {
                 self.lock()?.tell(&outcomes);
                 Ok(())
@@ -155,9 +155,13 @@ impl PyEngine {
     ) -> PyResult<()> {
         guarded(|| {
             let point = point_of_dict(&self.space, configuration)?;
-            let trial = if open { Adopted::Open { point } } else { Adopted::Done { point, loss } };
+            let trial = if open {
+                ExternalTrial::Running { point }
+            } else {
+                ExternalTrial::Complete { point, loss }
+            };
             py.detach(|| {
-                self.lock()?.adopt(trial);
+                self.lock()?.add_trial(trial);
                 Ok(())
             })
         })
@@ -172,7 +176,7 @@ impl PyEngine {
             })?;
             let Some((id, loss, point)) = best else { return Ok(None) };
             Ok(Some((
-                (id < FIRST_ADOPTED).then_some(id),
+                (id < FIRST_EXTERNAL_ID).then_some(id),
                 loss,
                 dict_of_point(py, &self.space, &point)?,
             )))

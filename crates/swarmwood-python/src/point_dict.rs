@@ -3,7 +3,7 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use swarmwood::search::{Domain, Point, Space, Value};
+use swarmwood::search::{Domain, Point, PointValue, Space};
 
 /// The dictionary of a configuration.
 pub fn dict_of_point<'py>(
@@ -14,10 +14,10 @@ pub fn dict_of_point<'py>(
     let named = PyDict::new(py);
     for (i, (param, &value)) in space.params().iter().zip(&point.0).enumerate() {
         match value {
-            Value::Absent => {}
-            Value::Integer(number) => named.set_item(&param.name, number)?,
-            Value::Real(number) => named.set_item(&param.name, number)?,
-            Value::Index(_) => match space.label(i, value) {
+            PointValue::Absent => {}
+            PointValue::Integer(number) => named.set_item(&param.name, number)?,
+            PointValue::Real(number) => named.set_item(&param.name, number)?,
+            PointValue::Index(_) => match space.label(i, value) {
                 Some(label) => named.set_item(&param.name, label)?,
                 None => named.set_item(&param.name, space.number(i, value))?,
             },
@@ -32,7 +32,7 @@ pub fn point_of_dict(space: &Space, named: &Bound<'_, PyDict>) -> PyResult<Point
     let mut known = 0;
     for param in space.params() {
         let Some(given) = named.get_item(&param.name)? else {
-            values.push(Value::Absent);
+            values.push(PointValue::Absent);
             continue;
         };
         known += 1;
@@ -53,17 +53,17 @@ pub fn point_of_dict(space: &Space, named: &Bound<'_, PyDict>) -> PyResult<Point
     Err(PyValueError::new_err(format!("{named}: {message}")))
 }
 
-fn domain_value(domain: &Domain, given: &Bound<'_, PyAny>) -> Option<Value> {
+fn domain_value(domain: &Domain, given: &Bound<'_, PyAny>) -> Option<PointValue> {
     match domain {
-        Domain::Integer { .. } => given.extract().ok().map(Value::Integer),
-        Domain::Real { .. } => given.extract().ok().map(Value::Real),
+        Domain::Integer { .. } => given.extract().ok().map(PointValue::Integer),
+        Domain::Real { .. } => given.extract().ok().map(PointValue::Real),
         Domain::List(numbers) => {
             let number: f64 = given.extract().ok()?;
-            numbers.iter().position(|&item| item == number).map(Value::Index)
+            numbers.iter().position(|&item| item == number).map(PointValue::Index)
         }
         Domain::Choice(labels) => {
             let label: String = given.extract().ok()?;
-            labels.iter().position(|item| *item == label).map(Value::Index)
+            labels.iter().position(|item| *item == label).map(PointValue::Index)
         }
     }
 }

@@ -7,8 +7,8 @@
 
 use std::time::{Duration, Instant};
 
-use swarmwood_search::engines::{NAMES, create};
-use swarmwood_search::{Engine, Outcome, Param, Schemata, Space, Tpe, schemata, tpe};
+use swarmwood_search::registry::{ENGINES, create};
+use swarmwood_search::{Engine, Param, Schemata, Space, Tpe, TrialResult, schemata, tpe};
 
 const TRIALS: usize = 200;
 const LAST: usize = 50;
@@ -30,14 +30,14 @@ fn space() -> Result<Space, swarmwood_search::Error> {
 fn time(space: &Space, mut engine: Box<dyn Engine>) -> (f64, f64) {
     let (mut all, mut last) = (Duration::ZERO, Duration::ZERO);
     for trial in 0..TRIALS {
-        let start = Instant::now();
+        let build = Instant::now();
         let asked = engine.ask(1);
-        let mut spent = start.elapsed();
+        let mut spent = build.elapsed();
         for trial in asked {
             let loss = space.encode(&trial.point).iter().map(|u| (u - 0.3) * (u - 0.3)).sum();
-            let start = Instant::now();
-            engine.tell(&[Outcome::Value { id: trial.id, loss }]);
-            spent += start.elapsed();
+            let build = Instant::now();
+            engine.tell(&[TrialResult::Complete { id: trial.id, loss }]);
+            spent += build.elapsed();
         }
         all += spent;
         if trial >= TRIALS - LAST {
@@ -59,15 +59,16 @@ fn main() -> Result<(), swarmwood_search::Error> {
             println!("{name:24} {:8.2} µs a trial, {:8.2} µs of the last {LAST}", best.0, best.1);
             Ok::<(), swarmwood_search::Error>(())
         };
-    for named in NAMES {
-        report(named.name, &|seed| create(named.name, &space, seed))?;
+    for spec in ENGINES {
+        report(spec.name, &|seed| create(ENGINES, spec.name, &space, seed))?;
     }
     report("schemata, not smoothed", &|seed| {
-        let settings = schemata::Settings { smoothing: false, ..schemata::Settings::default() };
-        Ok(Box::new(Schemata::new(&space, settings, seed)?))
+        let config =
+            schemata::SchemataConfig { smoothing: false, ..schemata::SchemataConfig::default() };
+        Ok(Box::new(Schemata::new(&space, config, seed)?))
     })?;
     report("tpe, univariate", &|seed| {
-        let settings = tpe::Settings { multivariate: false, ..tpe::Settings::default() };
-        Ok(Box::new(Tpe::new(&space, settings, seed)?))
+        let config = tpe::TpeConfig { multivariate: false, ..tpe::TpeConfig::default() };
+        Ok(Box::new(Tpe::new(&space, config, seed)?))
     })
 }

@@ -1,219 +1,237 @@
-//! Simulated annealing: a walk from a configuration to a neighbour, that now and then goes uphill,
-//! and ever more rarely.
+//! Simulated annealing.
 //!
-//! A neighbour that is not worse is gone to; a worse one with probability
-//! `exp(-(difference) / temperature)`. Kirkpatrick, Gelatt and Vecchi, "Optimization by simulated
+//! A neighbour of the current point that is not worse is accepted; a worse one with probability
+//! `exp(-difference / temperature)`. Kirkpatrick, Gelatt and Vecchi, "Optimization by simulated
 //! annealing", Science 1983; acceptance after Metropolis et al. 1953.
 //!
-//! Deviations. Losses have no natural unit, so the first temperature is half of what lies between
-//! the best and the median of the first points, which are spread over the space; the walk starts at
-//! the best of them. The temperature and the usual length of a step fall with the number k of steps
-//! so far, as `1 / (1 + k/10)` and `1 / (1 + k/30)`, without an end that would have to be known. No
-//! configuration is asked twice. Neighbours that are evaluated at the same time are all of the
-//! place the walk is at when they are asked; they are gone to or not in the order of asking. A
-//! failed neighbour is not gone to.
+//! Deviations. Losses have no natural unit, so the initial temperature is half the difference
+//! between the best and the median loss of the initial design; the search starts at the best point
+//! of the design. Temperature and step length decrease with the number k of steps as
+//! `1 / (1 + k/10)` and `1 / (1 + k/30)`, so that the length of the search need not be known. No
+//! point is asked twice. Neighbours that are evaluated in parallel are all neighbours of the point
+//! that is current when they are asked; they are accepted or rejected in the order of their ids. A
+//! failed neighbour is rejected.
 
+use crate::config::{ConfigErrors, invalid_config};
+use crate::engine::{EngineSpec, boxed};
 use crate::error::Error;
-use crate::generational::{Faults, unsound};
-use crate::ledger::Settled;
-use crate::point::{Point, Value};
+use crate::perturbation::mutate;
+use crate::point::{Point, PointValue};
 use crate::rng::Stream;
 use crate::snapshot::{Datum, damaged};
 use crate::space::Space;
-use crate::steady::{Method, Place, Steady};
-use crate::steps::vary;
+use crate::steady_state::{AskContext, SteadyStateEngine, SteadyStateMethod};
+use crate::trial_log::FinishedTrial;
 
-/// A neighbour that was asked before is made again so often before a random configuration takes its
-/// place.
-const TRIES: usize = 60;
-/// By how much each such time raises the probability that a value changes.
-const MORE: f64 = 0.05;
-/// The first and the least usual length of a step, as a share of the range.
-const WIDEST: f64 = 0.25;
-const NARROWEST: f64 = 0.02;
-const MOST: usize = 10_000;
+/// Attempts at a neighbour that was not asked before; after them a random point is taken.
+const MAX_ATTEMPTS: usize = 60;
+/// How much each failed attempt increases the probability that a value changes.
+const RATE_INCREMENT: f64 = 0.05;
+/// The initial step length, as a fraction of the range.
+const MAX_WIDTH: f64 = 0.25;
+/// The smallest step length.
+const MIN_WIDTH: f64 = 0.02;
+/// The largest value of the counts in a configuration.
+const MAX_COUNT: usize = 10_000;
 
-/// The settings of annealing.
+/// Configuration of [`Annealing`].
 #[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
-    /// How many configurations are spread over the space before the walk begins at the best of
-    /// them; 10.
+pub struct AnnealingConfig {
+    /// Number of points of the initial design; 10.
     pub start: usize,
-    /// The first temperature, in units of what lies between the best and the median of those; 0.5.
+    /// The initial temperature, in units of the difference between the best and the median loss of
+    /// the initial design; 0.5.
     pub temperature: f64,
 }
 
-impl Default for Settings {
+impl Default for AnnealingConfig {
     fn default() -> Self {
-        Settings { start: 10, temperature: 0.5 }
+        AnnealingConfig { start: 10, temperature: 0.5 }
     }
 }
 
-impl Settings {
+impl AnnealingConfig {
     fn check(&self) -> Result<(), Error> {
-        let mut faults = Faults::default();
-        if !(1..=MOST).contains(&self.start) {
-            faults.add("start", format!("must lie within 1 and {MOST}, not {}", self.start));
-        }
-        faults.check_within("temperature", self.temperature, 0.0, 1e9);
-        faults.report(Walk::NAME)
+        let mut errors = ConfigErrors::default();
+        errors.check_count("start", self.start, 1, MAX_COUNT);
+        errors.check_number("temperature", self.temperature, 0.0, 1e9);
+        errors.into_result(AnnealingMethod::NAME)
     }
 }
 
 /// Simulated annealing.
 ///
 /// ```
-/// use swarmwood_search::annealing::Settings;
-/// use swarmwood_search::{Annealing, Engine, Outcome, Param, Space};
+/// use swarmwood_search::annealing::AnnealingConfig;
+/// use swarmwood_search::{Annealing, Engine, TrialResult, Param, Space};
 /// let space = Space::new(vec![Param::integer("a", 0, 50), Param::real("x", 0.0, 1.0)])?;
-/// let mut engine = Annealing::new(&space, Settings::default(), 7)?;
+/// let mut engine = Annealing::new(&space, AnnealingConfig::default(), 7)?;
 /// for _ in 0..300 {
 ///     for trial in engine.ask(1) {
 ///         let (a, x) = (space.number(0, trial.point[0]).unwrap(), space.number(1, trial.point[1]).unwrap());
-///         engine.tell(&[Outcome::Value { id: trial.id, loss: (a - 20.0).abs() / 50.0 + (x - 0.7).abs() }]);
+///         engine.tell(&[TrialResult::Complete { id: trial.id, loss: (a - 20.0).abs() / 50.0 + (x - 0.7).abs() }]);
 ///     }
 /// }
 /// assert!(engine.best().unwrap().loss < 0.05);
 /// # Ok::<(), swarmwood_search::Error>(())
 /// ```
-pub type Annealing = Steady<Walk>;
+pub type Annealing = SteadyStateEngine<AnnealingMethod>;
+
+/// The registration of [`Annealing`].
+pub(crate) const SPEC: EngineSpec = EngineSpec {
+    name: Annealing::NAME,
+    summary: "simulated annealing, without repeats",
+    build: |space, seed| boxed(Annealing::new(space, AnnealingConfig::default(), seed)),
+    snapshot_name: Annealing::NAME,
+    resume: |space, snapshot| boxed(Annealing::resume(space, snapshot)),
+};
 
 /// The method of [`Annealing`].
 #[derive(Debug, Clone, PartialEq)]
-pub struct Walk {
-    settings: Settings,
-    /// The losses of the first points, until there are enough.
+pub struct AnnealingMethod {
+    config: AnnealingConfig,
+    /// The losses of the initial design, until it is complete.
     first: Vec<f64>,
-    /// Half of what lies between the best and the median of the first points.
+    /// Half the difference between the best and the median loss of the initial design.
     spread: f64,
-    /// Where the walk is.
-    here: Option<(f64, Point)>,
-    /// How many neighbours were answered.
+    /// The current point and its loss.
+    current: Option<(f64, Point)>,
+    /// Number of evaluated neighbours.
     steps: u64,
 }
 
-impl Walk {
-    /// Half the present temperature; halves, because the difference of two finite numbers may not
-    /// be finite.
+impl AnnealingMethod {
+    /// Half the current temperature; halves, because the difference of two finite numbers may
+    /// overflow.
     fn half_temperature(&self) -> f64 {
-        self.settings.temperature * self.spread / (1.0 + self.steps as f64 / 10.0)
+        self.config.temperature * self.spread / (1.0 + self.steps as f64 / 10.0)
     }
 
     fn width(&self) -> f64 {
-        (WIDEST / (1.0 + self.steps as f64 / 30.0)).max(NARROWEST)
+        (MAX_WIDTH / (1.0 + self.steps as f64 / 30.0)).max(MIN_WIDTH)
     }
 
-    /// Whether the walk goes to a neighbour with this loss, given an even random number.
-    fn accepts(&self, loss: f64, chance: f64) -> bool {
-        let Some((here, _)) = self.here else { return true };
-        loss <= here || chance < (-(loss / 2.0 - here / 2.0) / self.half_temperature()).exp()
+    /// The Metropolis criterion, given a uniform random number.
+    fn accepts(&self, loss: f64, uniform: f64) -> bool {
+        let Some((current, _)) = self.current else { return true };
+        loss <= current || uniform < (-(loss / 2.0 - current / 2.0) / self.half_temperature()).exp()
     }
 
-    /// Takes one of the first points; the last of them sets the temperature.
-    fn open(&mut self, loss: f64, point: Point) {
-        if self.here.as_ref().is_none_or(|(least, _)| loss < *least) {
-            self.here = Some((loss, point));
+    /// Takes a point of the initial design; the last one sets the temperature.
+    fn observe_initial(&mut self, loss: f64, point: Point) {
+        if self.current.as_ref().is_none_or(|(least, _)| loss < *least) {
+            self.current = Some((loss, point));
         }
         self.first.push(loss);
-        if self.first.len() == self.settings.start {
+        if self.first.len() == self.config.start {
             self.first.sort_by(f64::total_cmp);
             self.spread = self.first[self.first.len() / 2] / 2.0 - self.first[0] / 2.0;
         }
     }
 }
 
-impl Method for Walk {
+impl SteadyStateMethod for AnnealingMethod {
     const NAME: &'static str = "annealing";
-    type Settings = Settings;
+    type Config = AnnealingConfig;
 
-    fn begin(_space: &Space, settings: Settings, _seed: u64) -> Result<Self, Error> {
-        settings.check()?;
-        Ok(Walk { settings, first: Vec::new(), spread: 0.0, here: None, steps: 0 })
+    fn new(_space: &Space, config: AnnealingConfig, _seed: u64) -> Result<Self, Error> {
+        config.check()?;
+        Ok(AnnealingMethod { config, first: Vec::new(), spread: 0.0, current: None, steps: 0 })
     }
 
-    fn learn(&mut self, _space: &Space, seed: u64, settled: Settled) {
-        let Settled { id, point, loss } = settled;
-        if let Some(loss) = loss.filter(|_| self.first.len() < self.settings.start) {
-            return self.open(loss, point);
+    fn observe(&mut self, _space: &Space, seed: u64, finished: FinishedTrial) {
+        let FinishedTrial { id, point, loss } = finished;
+        if let Some(loss) = loss.filter(|_| self.first.len() < self.config.start) {
+            return self.observe_initial(loss, point);
         }
         self.steps = self.steps.saturating_add(1);
         if let Some(loss) = loss
             && self.accepts(loss, Stream::new(seed, id, 1).unit())
         {
-            self.here = Some((loss, point));
+            self.current = Some((loss, point));
         }
     }
 
-    fn propose(&mut self, place: Place<'_>) -> Option<Point> {
-        let mut stream = place.stream();
-        if let Some(point) = place.opening(self.settings.start, &mut stream) {
+    fn propose(&mut self, context: AskContext<'_>) -> Option<Point> {
+        let mut stream = context.stream();
+        if let Some(point) = context.initial_design(self.config.start, &mut stream) {
             return Some(point);
         }
-        let Some((_, here)) = self.here.as_ref().filter(|_| !place.is_used_up()) else {
-            return place.fresh(&mut stream);
+        let Some((_, current)) = self.current.as_ref().filter(|_| !context.is_exhausted()) else {
+            return context.sample_unseen(&mut stream);
         };
-        let present: Vec<usize> = (0..here.0.len()).filter(|&j| here[j] != Value::Absent).collect();
+        let present: Vec<usize> =
+            (0..current.0.len()).filter(|&j| current[j] != PointValue::Absent).collect();
         let rate = 1.0 / present.len().max(1) as f64;
-        let neighbour = |before: usize, stream: &mut Stream| {
-            let one = present.get(stream.below(present.len() as u64) as usize).copied();
-            vary(place.space, here, one, rate + MORE * before as f64, self.width(), stream)
+
+        let neighbour = |attempt: usize, stream: &mut Stream| {
+            let always = present.get(stream.below(present.len() as u64) as usize).copied();
+            mutate(
+                context.space,
+                current,
+                always,
+                rate + RATE_INCREMENT * attempt as f64,
+                self.width(),
+                stream,
+            )
         };
-        place.first_new(TRIES, &mut stream, neighbour)
+        context.first_unseen(MAX_ATTEMPTS, &mut stream, neighbour)
     }
 
     fn save(&self) -> Datum {
-        let here = self
-            .here
+        let current = self
+            .current
             .iter()
             .map(|(loss, point)| Datum::List(vec![Datum::Real(*loss), Datum::point(point)]));
         Datum::record([
-            ("start", Datum::Natural(self.settings.start as u64)),
-            ("temperature", Datum::Real(self.settings.temperature)),
+            ("start", Datum::Natural(self.config.start as u64)),
+            ("temperature", Datum::Real(self.config.temperature)),
             ("first", Datum::reals(&self.first)),
             ("spread", Datum::Real(self.spread)),
-            ("here", Datum::List(here.collect())),
+            ("current", Datum::List(current.collect())),
             ("steps", Datum::Natural(self.steps)),
         ])
     }
 
     fn load(space: &Space, data: &Datum) -> Result<Self, Error> {
-        let settings = Settings {
+        let config = AnnealingConfig {
             start: data.field("start")?.count()?,
             temperature: data.field("temperature")?.real()?,
         };
-        settings.check().map_err(unsound)?;
-        let here = |datum: &Datum| -> Result<(f64, Point), Error> {
+        config.check().map_err(invalid_config)?;
+        let current = |datum: &Datum| -> Result<(f64, Point), Error> {
             let [loss, point] = datum.tuple()?;
             Ok((loss.real()?, point.to_point(space)?))
         };
         let first = data.field("first")?;
         let first = first.to_reals(first.list()?.len())?;
-        let here = data.field("here")?.list()?.first().map(here).transpose()?;
-        if first.len() > settings.start || here.is_none() != first.is_empty() {
-            return Err(damaged("a walk that cannot be where it is"));
+        let current =
+            data.renamed_field("current", "here")?.list()?.first().map(current).transpose()?;
+        if first.len() > config.start || current.is_none() != first.is_empty() {
+            return Err(damaged("a current point that contradicts the initial losses"));
         }
         let (spread, steps) = (data.field("spread")?.real()?, data.field("steps")?.natural()?);
-        Ok(Walk { settings, first, spread, here, steps })
+        Ok(AnnealingMethod { config, first, spread, current, steps })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::steady::tests::{abides, harness};
+    use crate::steady_state::tests::{assert_contract, assert_resumable};
 
     #[test]
     fn every_rule_is_kept() {
-        abides::<Walk>(&Settings::default);
-        let cold = || Settings { start: 3, temperature: 0.0 };
-        abides::<Walk>(&cold);
-        harness::<Walk>(&Settings::default);
+        assert_contract::<AnnealingMethod>(&AnnealingConfig::default);
+        let cold = || AnnealingConfig { start: 3, temperature: 0.0 };
+        assert_contract::<AnnealingMethod>(&cold);
+        assert_resumable::<AnnealingMethod>(&AnnealingConfig::default);
     }
 
     #[test]
     fn faults_are_reported_together() {
         assert_eq!(
-            Settings { start: 0, temperature: f64::NAN }
+            AnnealingConfig { start: 0, temperature: f64::NAN }
                 .check()
                 .unwrap_err()
                 .to_string()
@@ -224,15 +242,17 @@ mod tests {
     }
 
     #[test]
-    fn worse_places_are_gone_to_by_temperature() {
+    fn worse_points_are_accepted_by_temperature() {
         let point = Point(Vec::new());
-        let settings = Settings { start: 3, temperature: 0.5 };
-        let mut walk = Walk { settings, first: Vec::new(), spread: 0.0, here: None, steps: 0 };
+        let config = AnnealingConfig { start: 3, temperature: 0.5 };
+        let mut walk =
+            AnnealingMethod { config, first: Vec::new(), spread: 0.0, current: None, steps: 0 };
         for loss in [5.0, 1.0, 3.0] {
-            walk.open(loss, point.clone());
+            walk.observe_initial(loss, point.clone());
         }
-        assert_eq!((walk.spread, walk.here.as_ref().map(|(loss, _)| *loss)), (1.0, Some(1.0)));
-        // The temperature is 1: one worse has the chance 1/e, and after ten steps 1/e².
+        assert_eq!((walk.spread, walk.current.as_ref().map(|(loss, _)| *loss)), (1.0, Some(1.0)));
+        // The temperature is 1: a difference of 1 is accepted with probability 1/e, and 1/e² after
+        // ten steps.
         let worse = (-1f64).exp();
         assert!(
             walk.accepts(2.0, worse - 1e-9)
@@ -243,7 +263,7 @@ mod tests {
         assert!(
             walk.accepts(2.0, worse * worse - 1e-9) && !walk.accepts(2.0, worse * worse + 1e-9)
         );
-        walk.settings.temperature = 0.0;
+        walk.config.temperature = 0.0;
         assert!(!walk.accepts(1.0 + 1e-9, 0.0) && walk.accepts(1.0, 0.999));
     }
 }

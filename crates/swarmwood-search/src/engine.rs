@@ -1,75 +1,99 @@
-//! The one interface of all search engines.
+//! The interface of all search engines.
 
 use crate::error::Error;
 use crate::point::Point;
 use crate::snapshot::Snapshot;
-use crate::space::{Domain, Scale, Space};
-use crate::trial::{Adopted, Outcome, Trial};
+use crate::space::{Domain, ParamScale, Space};
+use crate::trial::{ExternalTrial, Trial, TrialResult};
 
 /// A search engine: it is asked for points and told their losses, and never evaluates anything
 /// itself.
 ///
 /// The rules, checked for every engine by [`contract`](crate::contract):
-/// - Points lie in the space; ids grow and are never given twice.
-/// - Outcomes may come in any order, in any grouping, and late; a trial that got lost is told as
-///   failed. Between two asks their order does not matter: the next points depend on what was told,
-///   not on who was faster.
-/// - Unknown ids and second answers to the same id are ignored. A failed trial, or a loss that is
-///   not finite, is an answer without a value.
-/// - With trials open an engine may give fewer points than asked, or none, and so wait for answers.
-///   With no trial open, no answer to an ask of at least one means that the search is over.
-/// - Several searches may share their work: what one asked, the others adopt. An adopted
-///   configuration counts as asked, its loss may be the best, and an engine that never repeats
-///   itself does not ask for it. Adopted trials are learned from in the order of adoption, after
-///   the own ones told since the last ask; how own answers and adoptions are interleaved does not
-///   matter. Configurations outside the space are ignored.
-/// - All randomness comes from the seed; `snapshot` holds everything, so that resumed ≡
+/// - Points lie in the space; ids increase and are unique.
+/// - Results may arrive in any order, in any grouping, and late; a lost trial is reported as
+///   failed. Between two asks the order of results does not matter: the next points depend on the
+///   results, not on which worker was faster.
+/// - Unknown ids and second results of the same trial are ignored. A failed trial, or a loss that
+///   is not finite, is a result without a loss.
+/// - While trials are running, an engine may return fewer points than asked for, or none, to wait
+///   for results. While no trial is running, an empty answer to an ask of at least one point means
+///   that the search has ended.
+/// - Several searches may share their trials: each adds those of the others as external trials. The
+///   point of an external trial counts as asked, its loss may be the best, and an engine that never
+///   repeats a point does not ask for it. An engine learns from external trials in the order in
+///   which they were added, after the own results since the last ask; how own results and external
+///   trials interleave does not matter. Points outside the space are ignored.
+/// - All randomness comes from the seed; `snapshot` holds the whole state, so that resumed ≡
 ///   uninterrupted.
 ///
 /// ```
-/// use swarmwood_search::{Engine, Outcome, Param, Random, Space};
+/// use swarmwood_search::{Engine, TrialResult, Param, RandomSearch, Space};
 /// let space = Space::new(vec![Param::integer("x", -10, 10), Param::integer("y", -10, 10)])?;
-/// let mut engine = Random::new(&space, 7)?;
+/// let mut engine = RandomSearch::new(&space, 7)?;
 /// for _ in 0..50 {
 ///     for trial in engine.ask(4) {
 ///         let x = space.number(0, trial.point[0]).unwrap();
 ///         let y = space.number(1, trial.point[1]).unwrap();
-///         engine.tell(&[Outcome::Value { id: trial.id, loss: x * x + y * y }]);
+///         engine.tell(&[TrialResult::Complete { id: trial.id, loss: x * x + y * y }]);
 ///     }
 /// }
 /// assert!(engine.best().unwrap().loss <= 8.0);
 /// # Ok::<(), swarmwood_search::Error>(())
 /// ```
 pub trait Engine: Send {
-    /// What the engine can handle and promises.
+    /// What the engine supports and guarantees.
     fn capabilities(&self) -> Capabilities;
-    /// Up to `at_most` points to evaluate; fewer or none means that it waits for outcomes.
+    /// Up to `at_most` points to evaluate; fewer or none if the engine waits for results.
     fn ask(&mut self, at_most: usize) -> Vec<Trial>;
-    /// What came of trials.
-    fn tell(&mut self, outcomes: &[Outcome]);
-    /// What somebody else asked. Engines that work in rounds count it as seen and take none of it
-    /// into their population; the discrete swarm follows it if it is the best.
-    fn adopt(&mut self, trial: Adopted);
-    /// The trial with the smallest loss so far; of equals the one asked first, and adopted ones
-    /// after the own. Ids of adopted trials begin at
-    /// [`FIRST_ADOPTED`](crate::trial::FIRST_ADOPTED).
-    fn best(&self) -> Option<Best<'_>>;
-    /// Everything needed to continue, open trials included.
+    /// Reports the results of trials.
+    fn tell(&mut self, results: &[TrialResult]);
+    /// Adds a trial of another process. Generational engines count its point as seen but do not
+    /// take it into their population; the discrete swarm follows it if it is the best.
+    fn add_trial(&mut self, trial: ExternalTrial);
+    /// The trial with the smallest loss so far; among equal losses the first one, external trials
+    /// last. Ids of external trials start at
+    /// [`FIRST_EXTERNAL_ID`](crate::trial::FIRST_EXTERNAL_ID).
+    fn best(&self) -> Option<BestTrial<'_>>;
+    /// The whole state, running trials included.
     fn snapshot(&self) -> Snapshot;
+}
+
+/// An engine, or why it cannot be built.
+pub type BuildResult = Result<Box<dyn Engine>, Error>;
+
+/// The registration of an engine: everything that is known about it beside its code.
+#[derive(Debug, Clone, Copy)]
+pub struct EngineSpec {
+    /// The name under which users choose it.
+    pub name: &'static str,
+    /// One line about it for help texts, without a full stop.
+    pub summary: &'static str,
+    /// Builds the engine on a space, with a seed and the configuration for tuning.
+    pub build: fn(&Space, u64) -> BuildResult,
+    /// The name in its snapshots; usually `name`.
+    pub snapshot_name: &'static str,
+    /// Resumes the engine on a space from a snapshot.
+    pub resume: fn(&Space, &Snapshot) -> BuildResult,
+}
+
+/// Boxes an engine, for the functions of an [`EngineSpec`].
+pub fn boxed<E: Engine + 'static>(engine: Result<E, Error>) -> BuildResult {
+    engine.map(|engine| Box::new(engine) as Box<dyn Engine>)
 }
 
 /// The best trial so far.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Best<'a> {
-    /// The trial.
+pub struct BestTrial<'a> {
+    /// Id of the trial.
     pub id: u64,
     /// Its loss.
     pub loss: f64,
-    /// Its configuration.
+    /// Its point.
     pub point: &'a Point,
 }
 
-/// What an engine can handle and what it promises.
+/// What an engine supports and guarantees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capabilities {
     /// Integer parameters.
@@ -82,19 +106,18 @@ pub struct Capabilities {
     pub list: bool,
     /// Choices without an order.
     pub choice: bool,
-    /// Parameters under a condition.
+    /// Conditional parameters.
     pub conditional: bool,
-    /// Never waits: gives as many points as asked while there are any left, whatever is still open.
+    /// Never waits: returns as many points as asked for while any are left.
     pub batch: bool,
-    /// Never asks for the same configuration twice, and ends when all were asked.
+    /// Never asks for the same point twice, and ends when all points were asked.
     pub distinct: bool,
-    /// May end before all configurations were asked, for good: at a limit, or when it has nothing
-    /// new to ask.
-    pub ends: bool,
+    /// May end before all points were asked: at a limit, or when it has no new point.
+    pub terminates: bool,
 }
 
 impl Capabilities {
-    /// Everything, and no end of its own: for engines that work on whole configurations.
+    /// Everything, and no termination: for engines that work on whole points.
     pub const ALL: Capabilities = Capabilities {
         integer: true,
         real: true,
@@ -104,13 +127,13 @@ impl Capabilities {
         conditional: true,
         batch: true,
         distinct: true,
-        ends: false,
+        terminates: false,
     };
 
-    /// Checks that an engine with these capabilities can search the space; constructors call it.
+    /// Checks that an engine with these capabilities supports the space; called by constructors.
     pub fn check(&self, engine: &'static str, space: &Space) -> Result<(), Error> {
         for param in space.params() {
-            let needs = [
+            let requirements = [
                 (matches!(param.domain, Domain::Integer { .. }), self.integer, "integer"),
                 (matches!(param.domain, Domain::Real { .. }), self.real, "real"),
                 (is_log(&param.domain), self.log, "logarithmic"),
@@ -118,10 +141,10 @@ impl Capabilities {
                 (matches!(param.domain, Domain::Choice(_)), self.choice, "choice"),
                 (param.condition.is_some(), self.conditional, "conditional"),
             ];
-            if let Some((_, _, ability)) =
-                needs.into_iter().find(|(needed, able, _)| *needed && !able)
+            if let Some((_, _, kind)) =
+                requirements.into_iter().find(|(required, supported, _)| *required && !supported)
             {
-                return Err(Error::Unsupported { engine, parameter: param.name.clone(), ability });
+                return Err(Error::Unsupported { engine, parameter: param.name.clone(), kind });
             }
         }
         Ok(())
@@ -131,7 +154,8 @@ impl Capabilities {
 fn is_log(domain: &Domain) -> bool {
     matches!(
         domain,
-        Domain::Integer { scale: Scale::Log, .. } | Domain::Real { scale: Scale::Log, .. }
+        Domain::Integer { scale: ParamScale::Log, .. }
+            | Domain::Real { scale: ParamScale::Log, .. }
     )
 }
 
@@ -141,7 +165,7 @@ mod tests {
     use crate::space::Param;
 
     #[test]
-    fn a_missing_ability_is_named() {
+    fn an_unsupported_kind_is_named() {
         let space =
             Space::new(vec![Param::integer("a", 1, 2), Param::real("rate", 0.1, 1.0).log()])
                 .unwrap();

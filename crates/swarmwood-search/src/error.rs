@@ -1,76 +1,76 @@
-//! What can be wrong with a space, an engine's name or settings, or a snapshot.
+//! Errors of search spaces, engine names, configurations and snapshots.
 
 use std::fmt;
 
-/// What went wrong, in words for the user.
+/// An error of this crate; its message is meant for the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// The space makes no sense; all faults are listed.
-    Space(Vec<Fault>),
+    /// The space is invalid; all errors are listed.
+    Space(Vec<ParamError>),
     /// The engine cannot search this space.
     Unsupported {
         /// The engine's name.
         engine: &'static str,
         /// The parameter it cannot handle.
         parameter: String,
-        /// The missing ability.
-        ability: &'static str,
+        /// The kind of parameter.
+        kind: &'static str,
     },
-    /// The engine's settings make no sense; all faults are listed, each under the name of its
-    /// setting.
-    Settings {
+    /// The engine's configuration is invalid; all errors are listed.
+    Config {
         /// The engine's name.
         engine: &'static str,
-        /// What is wrong.
-        faults: Vec<Fault>,
+        /// The errors.
+        errors: Vec<ParamError>,
     },
     /// No engine has this name.
     Unknown {
         /// The name that was given.
         name: String,
-        /// The names there are.
+        /// The known names.
         known: Vec<&'static str>,
-        /// The one that was probably meant.
-        near: Option<&'static str>,
+        /// The known name that is most similar, if one is similar enough.
+        nearest: Option<&'static str>,
     },
     /// The snapshot does not fit.
     Snapshot(String),
 }
 
-/// A fault of one parameter of a space, or of one setting of an engine.
+/// An error of one parameter of a space, or of one field of an engine's configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
-    /// The name of the parameter or setting.
+pub struct ParamError {
+    /// The name of the parameter or field.
     pub parameter: String,
-    /// What is wrong and what is allowed.
+    /// What is wrong, and what is allowed.
     pub message: String,
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Space(faults) => {
-                let lines: Vec<String> = faults
+            Error::Space(errors) => {
+                let lines: Vec<String> = errors
                     .iter()
-                    .map(|fault| format!("parameter '{}': {}", fault.parameter, fault.message))
+                    .map(|error| format!("parameter '{}': {}", error.parameter, error.message))
                     .collect();
                 write!(f, "{}", lines.join("\n"))
             }
-            Error::Unsupported { engine, parameter, ability } => {
+            Error::Unsupported { engine, parameter, kind } => {
                 write!(
                     f,
-                    "engine '{engine}' cannot search {ability} parameters such as '{parameter}'; choose another"
+                    "engine '{engine}' cannot search {kind} parameters such as '{parameter}'; choose another"
                 )
             }
-            Error::Settings { engine, faults } => {
-                let line = |fault: &Fault| {
-                    format!("setting '{}' of engine '{engine}': {}", fault.parameter, fault.message)
+            Error::Config { engine, errors } => {
+                let line = |error: &ParamError| {
+                    format!("setting '{}' of engine '{engine}': {}", error.parameter, error.message)
                 };
-                write!(f, "{}", faults.iter().map(line).collect::<Vec<_>>().join("\n"))
+                write!(f, "{}", errors.iter().map(line).collect::<Vec<_>>().join("\n"))
             }
-            Error::Unknown { name, known, near } => {
-                let hint = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
+            Error::Unknown { name, known, nearest } => {
+                let hint =
+                    nearest.map_or(String::new(), |nearest| format!("; did you mean '{nearest}'?"));
                 write!(f, "no engine '{name}', must be one of {}{hint}", known.join(", "))
             }
             Error::Snapshot(message) => write!(f, "snapshot: {message}"),

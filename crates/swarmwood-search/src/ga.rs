@@ -1,170 +1,176 @@
-//! A genetic algorithm: children of two good configurations, each value from one of the parents,
-//! now and then changed.
+//! A steady-state genetic algorithm: tournament selection, uniform crossover and mutation.
 //!
-//! The population is the best configurations so far. Two parents win a tournament each; their child
-//! takes every value from either with equal chance (uniform crossover: Syswerda, ICGA 1989), and
-//! each value takes a random step with a small probability. The child joins the population if it is
-//! better than the worst, which leaves (steady state: Whitley, "The GENITOR algorithm and selection
+//! The population are the best points so far. Two parents are selected by tournaments; their child
+//! takes every value from either with equal probability (uniform crossover: Syswerda, ICGA 1989),
+//! and each value is perturbed with a small probability. The child replaces the worst member of the
+//! population if it is better (steady state: Whitley, "The GENITOR algorithm and selection
 //! pressure", ICGA 1989).
 //!
-//! Deviations. No configuration is asked twice: a child that was asked is made again with more
-//! mutation. A parameter that is active in the child but in neither parent is drawn. Failed trials
-//! join nothing.
+//! Deviations. No point is asked twice: a child that was asked before is generated again with a
+//! higher mutation rate. A parameter that is active in the child but in neither parent is drawn at
+//! random. Failed trials do not join the population.
 
-use crate::archive::Archive;
+use crate::config::{ConfigErrors, invalid_config};
+use crate::engine::{EngineSpec, boxed};
 use crate::error::Error;
-use crate::generational::{Faults, unsound};
-use crate::ledger::Settled;
-use crate::point::{Point, Value};
+use crate::perturbation::{DEFAULT_WIDTH, mutate};
+use crate::point::{Point, PointValue};
 use crate::rng::Stream;
 use crate::snapshot::Datum;
 use crate::space::Space;
-use crate::steady::{Method, Place, Steady};
-use crate::steps::{WIDTH, vary};
+use crate::steady_state::{AskContext, SteadyStateEngine, SteadyStateMethod};
+use crate::trial_archive::TrialArchive;
+use crate::trial_log::FinishedTrial;
 
-/// A child that was asked before is made again so often before a random configuration takes its
-/// place.
-const TRIES: usize = 60;
-/// By how much each such time raises the mutation rate.
-const MORE: f64 = 0.05;
-const MOST: usize = 10_000;
+/// Attempts at a child that was not asked before; after them a random point is taken.
+const MAX_ATTEMPTS: usize = 60;
+/// How much each failed attempt increases the mutation rate.
+const RATE_INCREMENT: f64 = 0.05;
+/// The largest value of the counts in a configuration.
+const MAX_COUNT: usize = 10_000;
 
-/// The settings of the genetic algorithm.
+/// Configuration of [`Ga`].
 #[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
-    /// How many configurations may be parents, and how many are spread over the space at first; 20.
+pub struct GaConfig {
+    /// Size of the population and of the initial design; 20.
     pub population: usize,
-    /// How many of them meet in a tournament; 2.
+    /// Size of a tournament; 2.
     pub tournament: usize,
-    /// The probability that a child has two parents rather than one; 0.9.
+    /// The crossover rate: the probability that a child has two parents; 0.9.
     pub crossover: f64,
-    /// The probability that a value takes a random step; one value a child on average if `None`.
+    /// The mutation rate per value; one value per child on average if `None`.
     pub mutation: Option<f64>,
 }
 
-impl Default for Settings {
+impl Default for GaConfig {
     fn default() -> Self {
-        Settings { population: 20, tournament: 2, crossover: 0.9, mutation: None }
+        GaConfig { population: 20, tournament: 2, crossover: 0.9, mutation: None }
     }
 }
 
-impl Settings {
+impl GaConfig {
     fn check(&self) -> Result<(), Error> {
-        let mut faults = Faults::default();
+        let mut errors = ConfigErrors::default();
         for (name, value) in [("population", self.population), ("tournament", self.tournament)] {
-            if !(1..=MOST).contains(&value) {
-                faults.add(name, format!("must lie within 1 and {MOST}, not {value}"));
-            }
+            errors.check_count(name, value, 1, MAX_COUNT);
         }
-        faults.check_within("crossover", self.crossover, 0.0, 1.0);
-        faults.check_within("mutation", self.mutation.unwrap_or(0.0), 0.0, 1.0);
-        faults.report(Genetic::NAME)
+        errors.check_number("crossover", self.crossover, 0.0, 1.0);
+        errors.check_number("mutation", self.mutation.unwrap_or(0.0), 0.0, 1.0);
+        errors.into_result(GaMethod::NAME)
     }
 }
 
 /// The genetic algorithm.
 ///
 /// ```
-/// use swarmwood_search::ga::Settings;
-/// use swarmwood_search::{Engine, Ga, Outcome, Param, Space};
+/// use swarmwood_search::ga::GaConfig;
+/// use swarmwood_search::{Engine, Ga, TrialResult, Param, Space};
 /// let space = Space::new((0..5).map(|i| Param::integer(&format!("g{i}"), 0, 9)).collect())?;
-/// let mut engine = Ga::new(&space, Settings::default(), 7)?;
+/// let mut engine = Ga::new(&space, GaConfig::default(), 7)?;
 /// for _ in 0..300 {
 ///     for trial in engine.ask(1) {
 ///         let far = (0..5).map(|i| (space.number(i, trial.point[i]).unwrap() - 3.0).abs()).sum();
-///         engine.tell(&[Outcome::Value { id: trial.id, loss: far }]);
+///         engine.tell(&[TrialResult::Complete { id: trial.id, loss: far }]);
 ///     }
 /// }
 /// assert!(engine.best().unwrap().loss <= 2.0);
 /// # Ok::<(), swarmwood_search::Error>(())
 /// ```
-pub type Ga = Steady<Genetic>;
+pub type Ga = SteadyStateEngine<GaMethod>;
+
+/// The registration of [`Ga`].
+pub(crate) const SPEC: EngineSpec = EngineSpec {
+    name: Ga::NAME,
+    summary: "genetic algorithm: tournaments, uniform crossover, mutation, without repeats",
+    build: |space, seed| boxed(Ga::new(space, GaConfig::default(), seed)),
+    snapshot_name: Ga::NAME,
+    resume: |space, snapshot| boxed(Ga::resume(space, snapshot)),
+};
 
 /// The method of [`Ga`].
 #[derive(Debug, Clone, PartialEq)]
-pub struct Genetic {
-    settings: Settings,
-    archive: Archive,
+pub struct GaMethod {
+    config: GaConfig,
+    archive: TrialArchive,
 }
 
-impl Genetic {
-    /// The winner of a tournament: the best of a few of the population, drawn with replacement.
+impl GaMethod {
+    /// Tournament selection: the best of some members, drawn with replacement.
     fn parent(&self, stream: &mut Stream) -> &Point {
         let ranked = self.archive.ranked();
-        let population = ranked.len().min(self.settings.population) as u64;
-        let rank =
-            (0..self.settings.tournament).map(|_| stream.below(population)).min().unwrap_or(0);
+        let population = ranked.len().min(self.config.population) as u64;
+        let rank = (0..self.config.tournament).map(|_| stream.below(population)).min().unwrap_or(0);
         self.archive.point(ranked[rank as usize])
     }
 
     fn child(&self, space: &Space, more: f64, stream: &mut Stream) -> Point {
-        let (mother, father) = (self.parent(stream), self.parent(stream));
-        let child = if stream.unit() < self.settings.crossover {
-            cross(mother, father, stream)
+        let (first, second) = (self.parent(stream), self.parent(stream));
+        let child = if stream.unit() < self.config.crossover {
+            crossover(first, second, stream)
         } else {
-            mother.clone()
+            first.clone()
         };
-        let rate = self.settings.mutation.unwrap_or(1.0 / space.len().max(1) as f64);
-        vary(space, &child, None, rate + more, WIDTH, stream)
+        let rate = self.config.mutation.unwrap_or(1.0 / space.len().max(1) as f64);
+        mutate(space, &child, None, rate + more, DEFAULT_WIDTH, stream)
     }
 }
 
-/// Every value from one of the parents; from the one that has it if only one does.
-fn cross(mother: &Point, father: &Point, stream: &mut Stream) -> Point {
-    let either = |(a, b): (&Value, &Value)| match (stream.unit() < 0.5, a, b) {
-        (_, a, Value::Absent) => *a,
-        (_, Value::Absent, b) => *b,
+/// Uniform crossover; a value that only one parent has is taken from that one.
+fn crossover(first: &Point, second: &Point, stream: &mut Stream) -> Point {
+    let either = |(a, b): (&PointValue, &PointValue)| match (stream.unit() < 0.5, a, b) {
+        (_, a, PointValue::Absent) => *a,
+        (_, PointValue::Absent, b) => *b,
         (true, a, _) => *a,
         (false, _, b) => *b,
     };
-    Point(mother.0.iter().zip(&father.0).map(either).collect())
+    Point(first.0.iter().zip(&second.0).map(either).collect())
 }
 
-impl Method for Genetic {
+impl SteadyStateMethod for GaMethod {
     const NAME: &'static str = "ga";
-    type Settings = Settings;
+    type Config = GaConfig;
 
-    fn begin(space: &Space, settings: Settings, _seed: u64) -> Result<Self, Error> {
-        settings.check()?;
-        Ok(Genetic { settings, archive: Archive::new(space) })
+    fn new(space: &Space, config: GaConfig, _seed: u64) -> Result<Self, Error> {
+        config.check()?;
+        Ok(GaMethod { config, archive: TrialArchive::new(space) })
     }
 
-    fn learn(&mut self, space: &Space, _seed: u64, settled: Settled) {
-        self.archive.push(space, settled);
+    fn observe(&mut self, space: &Space, _seed: u64, finished: FinishedTrial) {
+        self.archive.push(space, finished);
     }
 
-    fn propose(&mut self, place: Place<'_>) -> Option<Point> {
-        let mut stream = place.stream();
-        if let Some(point) = place.opening(self.settings.population, &mut stream) {
+    fn propose(&mut self, context: AskContext<'_>) -> Option<Point> {
+        let mut stream = context.stream();
+        if let Some(point) = context.initial_design(self.config.population, &mut stream) {
             return Some(point);
         }
-        if self.archive.ranked().is_empty() || place.is_used_up() {
-            return place.fresh(&mut stream);
+        if self.archive.ranked().is_empty() || context.is_exhausted() {
+            return context.sample_unseen(&mut stream);
         }
-        place.first_new(TRIES, &mut stream, |before, stream| {
-            self.child(place.space, MORE * before as f64, stream)
+        context.first_unseen(MAX_ATTEMPTS, &mut stream, |before, stream| {
+            self.child(context.space, RATE_INCREMENT * before as f64, stream)
         })
     }
 
     fn save(&self) -> Datum {
         Datum::record([
-            ("population", Datum::Natural(self.settings.population as u64)),
-            ("tournament", Datum::Natural(self.settings.tournament as u64)),
-            ("crossover", Datum::Real(self.settings.crossover)),
-            ("mutation", Datum::optional(self.settings.mutation)),
+            ("population", Datum::Natural(self.config.population as u64)),
+            ("tournament", Datum::Natural(self.config.tournament as u64)),
+            ("crossover", Datum::Real(self.config.crossover)),
+            ("mutation", Datum::optional(self.config.mutation)),
             ("archive", self.archive.save()),
         ])
     }
 
     fn load(space: &Space, data: &Datum) -> Result<Self, Error> {
-        let settings = Settings {
+        let config = GaConfig {
             population: data.field("population")?.count()?,
             tournament: data.field("tournament")?.count()?,
             crossover: data.field("crossover")?.real()?,
             mutation: data.field("mutation")?.to_optional()?,
         };
-        settings.check().map_err(unsound)?;
-        Ok(Genetic { settings, archive: Archive::load(space, data.field("archive")?)? })
+        config.check().map_err(invalid_config)?;
+        Ok(GaMethod { config, archive: TrialArchive::load(space, data.field("archive")?)? })
     }
 }
 
@@ -172,41 +178,42 @@ impl Method for Genetic {
 mod tests {
     use super::*;
     use crate::space::Param;
-    use crate::steady::tests::{abides, harness};
+    use crate::steady_state::tests::{assert_contract, assert_resumable};
 
     #[test]
     fn every_rule_is_kept() {
-        abides::<Genetic>(&Settings::default);
+        assert_contract::<GaMethod>(&GaConfig::default);
         let small =
-            || Settings { population: 4, tournament: 3, crossover: 0.5, mutation: Some(0.3) };
-        abides::<Genetic>(&small);
-        harness::<Genetic>(&small);
+            || GaConfig { population: 4, tournament: 3, crossover: 0.5, mutation: Some(0.3) };
+        assert_contract::<GaMethod>(&small);
+        assert_resumable::<GaMethod>(&small);
     }
 
     #[test]
     fn faults_are_reported_together() {
-        let settings =
-            Settings { population: 0, tournament: 0, crossover: 2.0, mutation: Some(-1.0) };
-        assert_eq!(settings.check().unwrap_err().to_string().lines().count(), 4);
+        let config =
+            GaConfig { population: 0, tournament: 0, crossover: 2.0, mutation: Some(-1.0) };
+        assert_eq!(config.check().unwrap_err().to_string().lines().count(), 4);
     }
 
     #[test]
     fn children_have_the_values_of_their_parents() {
-        let point = |values: [i64; 3]| Point(values.map(Value::Integer).to_vec());
+        let point = |values: [i64; 3]| Point(values.map(PointValue::Integer).to_vec());
         let mut seen = std::collections::BTreeSet::new();
         for i in 0..100 {
-            let child = cross(&point([1, 2, 3]), &point([1, 7, 8]), &mut Stream::new(1, i, 0));
+            let child = crossover(&point([1, 2, 3]), &point([1, 7, 8]), &mut Stream::new(1, i, 0));
             assert!(
-                child[0] == Value::Integer(1) && [2, 7].map(Value::Integer).contains(&child[1])
+                child[0] == PointValue::Integer(1)
+                    && [2, 7].map(PointValue::Integer).contains(&child[1])
             );
             seen.insert(format!("{child:?}"));
         }
         assert_eq!(seen.len(), 4, "every mixture comes");
-        let (some, none) = (Point(vec![Value::Integer(4)]), Point(vec![Value::Absent]));
+        let (some, none) = (Point(vec![PointValue::Integer(4)]), Point(vec![PointValue::Absent]));
         assert_eq!(
             (
-                cross(&some, &none, &mut Stream::new(1, 0, 0)),
-                cross(&none, &some, &mut Stream::new(1, 0, 0))
+                crossover(&some, &none, &mut Stream::new(1, 0, 0)),
+                crossover(&none, &some, &mut Stream::new(1, 0, 0))
             ),
             (some.clone(), some)
         );
@@ -217,21 +224,23 @@ mod tests {
     fn tournaments_favour_the_better() {
         let space = Space::new(vec![Param::integer("i", 0, 99)]).unwrap();
         let mut ga =
-            Genetic::begin(&space, Settings { population: 4, ..Settings::default() }, 0).unwrap();
+            GaMethod::new(&space, GaConfig { population: 4, ..GaConfig::default() }, 0).unwrap();
         for i in 0..10 {
-            ga.learn(
+            ga.observe(
                 &space,
                 0,
-                Settled {
+                FinishedTrial {
                     id: i,
-                    point: Point(vec![Value::Integer(i as i64)]),
+                    point: Point(vec![PointValue::Integer(i as i64)]),
                     loss: Some(i as f64),
                 },
             );
         }
         let mut counts = [0; 10];
         for i in 0..4000 {
-            let Value::Integer(parent) = ga.parent(&mut Stream::new(1, i, 0))[0] else { panic!() };
+            let PointValue::Integer(parent) = ga.parent(&mut Stream::new(1, i, 0))[0] else {
+                panic!()
+            };
             counts[parent as usize] += 1;
         }
         // Of two draws from four the best has rank 0 with chance 7/16, then 5/16, 3/16 and 1/16.

@@ -1,66 +1,68 @@
-//! Ask/tell search engines. This crate knows no trees, no rows, no clock and no thread.
+//! Black-box optimisation engines with an ask/tell interface. The crate knows nothing about trees,
+//! data, clocks or threads.
 //!
-//! A [`Space`] says what may be searched, an [`Engine`] is asked for points of it and told their
-//! losses, [`engines`] has them all by name, and [`contract`] is the test suite that every one
-//! passes. [`rng`] is the source of all randomness of the project: streams that depend on the seed
-//! and on the place where they are used, never on threads or time.
+//! A [`Space`] describes the parameters, an [`Engine`] is asked for points of it and told their
+//! losses, [`registry`] lists all engines by name, and [`contract`] is the test suite that every
+//! engine passes. [`rng`] is the only source of randomness in the workspace: streams that are
+//! functions of the seed and of where they are used, never of threads or time.
 //!
-//! Two frames make writing an engine short. [`generational`] is for methods that evaluate a whole
-//! round before they make the next ([`Sse`], [`CmaEs`], [`De`], [`Pso`], [`Apso`]); [`steady`] is
-//! for those that make one point at a time from all that is known and never repeat themselves
-//! ([`Schemata`], [`Tpe`], [`Ga`], [`Annealing`], [`Grid`]).
+//! Two frameworks keep engines short. [`generational`] is for methods that evaluate a whole
+//! generation before they make the next one ([`Sse`], [`CmaEs`], [`De`], [`Pso`], [`Apso`]);
+//! [`steady_state`] is for methods that propose one point at a time from all results so far and
+//! never repeat a point ([`Schemata`], [`Tpe`], [`Ga`], [`Annealing`], [`GridSearch`]).
 
 pub mod annealing;
 pub mod apso;
-mod archive;
 pub mod cmaes;
+mod config;
 pub mod contract;
 pub mod de;
+pub mod discrete_pso;
 pub mod engine;
-pub mod engines;
 pub mod error;
-pub mod evolution;
-pub mod fresh;
+pub mod evolutionary_state;
 pub mod ga;
 pub mod generational;
 pub mod grid;
-pub mod ledger;
+mod latin_hypercube;
 pub mod nearest;
 pub mod normal;
-mod particles;
+mod particle_swarm;
+mod perturbation;
 pub mod point;
+pub mod position_matrix;
 pub mod pso;
-pub mod pso_discrete;
 pub mod random;
+pub mod registry;
 pub mod rng;
-pub mod rows;
-mod scatter;
 pub mod schemata;
 pub mod snapshot;
 pub mod space;
 pub mod sse;
-pub mod steady;
-mod steps;
+pub mod steady_state;
 #[cfg(test)]
 mod tests;
 pub mod tpe;
 pub mod trial;
+mod trial_archive;
+pub mod trial_log;
+pub mod unseen;
 
 pub use annealing::Annealing;
 pub use apso::Apso;
 pub use cmaes::CmaEs;
 pub use de::De;
-pub use engine::{Best, Capabilities, Engine};
+pub use discrete_pso::DiscretePso;
+pub use engine::{BestTrial, Capabilities, Engine};
 pub use error::Error;
 pub use ga::Ga;
-pub use grid::Grid;
-pub use point::{Point, Value};
+pub use grid::GridSearch;
+pub use point::{Point, PointValue};
 pub use pso::Pso;
-pub use pso_discrete::PsoDiscrete;
-pub use random::Random;
+pub use random::RandomSearch;
 pub use schemata::Schemata;
 pub use snapshot::{Datum, Snapshot};
-pub use space::{Domain, Param, Scale, Space};
+pub use space::{Domain, Param, ParamScale, Space};
 pub use sse::Sse;
 pub use tpe::Tpe;
-pub use trial::{Adopted, Outcome, Trial};
+pub use trial::{ExternalTrial, Trial, TrialResult};

@@ -1,6 +1,7 @@
-//! Finds what the user probably meant.
+//! Suggestions for misspelled names.
 
-/// The candidate closest to `word`, if one is close enough to be a slip of the pen.
+/// The candidate with the smallest edit distance to `word`, if it is small enough for a typing
+/// error.
 ///
 /// ```
 /// use swarmwood_search::nearest::nearest;

@@ -1,5 +1,4 @@
-//! The standard normal distribution: how likely a number lies above a bound, and the bound for a
-//! likelihood.
+//! The standard normal distribution: density, upper tail probability and upper quantiles.
 
 /// The density at `x`.
 pub fn density(x: f64) -> f64 {

@@ -1,76 +1,87 @@
-//! Random search: the yardstick of all other engines.
+//! Random search: the baseline of all other engines.
 //!
-//! Every trial is drawn independently, each parameter evenly over its values or its scale, and no
-//! configuration is asked twice (Bergstra and Bengio, "Random search for hyper-parameter
-//! optimization", JMLR 2012; without repeats).
+//! Every point is drawn independently, each parameter uniformly over its values or its scale, and
+//! no point is asked twice (Bergstra and Bengio, "Random search for hyper-parameter optimization",
+//! JMLR 2012; without repeats).
 //!
-//! Trial `t` draws from the stream `(seed, t, 0)` until it meets a configuration that was not asked
-//! yet ([`fresh`]).
+//! Trial `t` draws from the stream `(seed, t, 0)` until a point comes up that was not asked yet
+//! ([`sample_unseen`]).
 
-use crate::engine::{Best, Capabilities, Engine};
+use crate::engine::{BestTrial, Capabilities, Engine, EngineSpec, boxed};
 use crate::error::Error;
-use crate::fresh::fresh;
-use crate::ledger::Ledger;
 use crate::rng::Stream;
 use crate::snapshot::{Datum, Snapshot};
 use crate::space::Space;
-use crate::trial::{Adopted, Outcome, Trial};
+use crate::trial::{ExternalTrial, Trial, TrialResult};
+use crate::trial_log::TrialLog;
+use crate::unseen::sample_unseen;
 
-const VERSION: u64 = 1;
+/// Version 1 had other field names.
+const VERSION: u64 = 2;
+
+/// The registration of [`RandomSearch`].
+pub(crate) const SPEC: EngineSpec = EngineSpec {
+    name: RandomSearch::NAME,
+    summary: "random search without repeats: the baseline",
+    build: |space, seed| boxed(RandomSearch::new(space, seed)),
+    snapshot_name: RandomSearch::NAME,
+    resume: |space, snapshot| boxed(RandomSearch::resume(space, snapshot)),
+};
 
 /// Random search without repeats.
 #[derive(Debug, Clone)]
-pub struct Random {
+pub struct RandomSearch {
     space: Space,
     seed: u64,
-    ledger: Ledger,
+    trial_log: TrialLog,
 }
 
-impl Random {
-    /// The name in registries and snapshots.
+impl RandomSearch {
+    /// The name in the registry and in snapshots.
     pub const NAME: &str = "random";
 
     /// A new search.
     pub fn new(space: &Space, seed: u64) -> Result<Self, Error> {
         Capabilities::ALL.check(Self::NAME, space)?;
-        Ok(Random { space: space.clone(), seed, ledger: Ledger::new() })
+        Ok(RandomSearch { space: space.clone(), seed, trial_log: TrialLog::new() })
     }
 
-    /// The search that wrote the snapshot.
+    /// Resumes the search that wrote the snapshot.
     pub fn resume(space: &Space, snapshot: &Snapshot) -> Result<Self, Error> {
         snapshot.check(Self::NAME, VERSION, space)?;
         let seed = snapshot.state.field("seed")?.natural()?;
-        let ledger = Ledger::load(snapshot.state.field("ledger")?, space)?;
-        Ok(Random { space: space.clone(), seed, ledger })
+        let trial_log = TrialLog::load(snapshot.state.renamed_field("trials", "ledger")?, space)?;
+        Ok(RandomSearch { space: space.clone(), seed, trial_log })
     }
 }
 
-impl Engine for Random {
+impl Engine for RandomSearch {
     fn capabilities(&self) -> Capabilities {
         Capabilities::ALL
     }
 
     fn ask(&mut self, at_most: usize) -> Vec<Trial> {
         if at_most > 0 {
-            self.ledger.settle(); // a random search learns nothing
+            self.trial_log.take_finished(); // random search ignores results
         }
         let draw = |_| {
-            let mut stream = Stream::new(self.seed, self.ledger.next_id(), 0);
-            fresh(&self.space, &self.ledger, &mut stream).map(|point| self.ledger.issue(point))
+            let mut stream = Stream::new(self.seed, self.trial_log.next_id(), 0);
+            sample_unseen(&self.space, &self.trial_log, &mut stream)
+                .map(|point| self.trial_log.create_trial(point))
         };
         (0..at_most).map_while(draw).collect()
     }
 
-    fn tell(&mut self, outcomes: &[Outcome]) {
-        self.ledger.tell(outcomes);
+    fn tell(&mut self, results: &[TrialResult]) {
+        self.trial_log.tell(results);
     }
 
-    fn adopt(&mut self, trial: Adopted) {
-        self.ledger.adopt(&self.space, trial);
+    fn add_trial(&mut self, trial: ExternalTrial) {
+        self.trial_log.add_external(&self.space, trial);
     }
 
-    fn best(&self) -> Option<Best<'_>> {
-        self.ledger.best()
+    fn best(&self) -> Option<BestTrial<'_>> {
+        self.trial_log.best()
     }
 
     fn snapshot(&self) -> Snapshot {
@@ -80,7 +91,7 @@ impl Engine for Random {
             space: self.space.fingerprint(),
             state: Datum::record([
                 ("seed", Datum::Natural(self.seed)),
-                ("ledger", self.ledger.save()),
+                ("trials", self.trial_log.save()),
             ]),
         }
     }

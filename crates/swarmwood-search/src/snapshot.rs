@@ -1,22 +1,22 @@
-//! Everything an engine needs to continue, as plain data.
+//! The state of an engine as plain data.
 //!
-//! A small tree of values of its own, rather than a serialisation library: whoever stores snapshots
-//! chooses the file format, and the engines stay without dependencies.
+//! [`Datum`] is a small tree of values rather than a serialisation library: the caller chooses the
+//! file format, and this crate has no dependencies.
 
 use crate::error::Error;
-use crate::point::{Point, Value};
+use crate::point::{Point, PointValue};
 use crate::space::Space;
 
 /// The state of an engine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Snapshot {
-    /// Name of the engine that wrote it.
+    /// Name of the engine that wrote the snapshot.
     pub engine: String,
-    /// Version of the engine's layout of `state`.
+    /// Version of the layout of `state`.
     pub version: u64,
-    /// [`Space::fingerprint`] of the space searched.
+    /// [`Space::fingerprint`] of the search space.
     pub space: u128,
-    /// The engine's own state.
+    /// The state of the engine.
     pub state: Datum,
 }
 
@@ -27,7 +27,7 @@ pub enum Datum {
     Natural(u64),
     /// An integer.
     Integer(i64),
-    /// A number; may be infinite or NaN, which a file format must keep.
+    /// A number; may be infinite or NaN, which file formats must preserve.
     Real(f64),
     /// Text.
     Text(String),
@@ -38,7 +38,7 @@ pub enum Datum {
 }
 
 impl Snapshot {
-    /// Checks that the snapshot was written by this engine, in a layout it can read, for this
+    /// Checks that the snapshot was written by this engine, in a version it can read, for this
     /// space.
     pub fn check(&self, engine: &str, newest: u64, space: &Space) -> Result<(), Error> {
         if self.engine != engine {
@@ -64,7 +64,7 @@ fn broken(message: String) -> Error {
     Error::Snapshot(message)
 }
 
-/// The error of a snapshot that holds what no engine wrote.
+/// The error of a snapshot with content that no engine wrote.
 pub(crate) fn damaged(what: &str) -> Error {
     broken(format!("holds {what}; it is damaged"))
 }
@@ -84,6 +84,11 @@ impl Datum {
             _ => None,
         }
         .ok_or_else(|| broken(format!("lacks '{name}'; it is damaged")))
+    }
+
+    /// The field of a record under its name or under the name it had in older snapshots.
+    pub(crate) fn renamed_field(&self, name: &str, old_name: &str) -> Result<&Datum, Error> {
+        self.field(name).or_else(|error| self.field(old_name).map_err(|_| error))
     }
 
     /// A natural number.
@@ -138,21 +143,21 @@ impl Datum {
         Ok(u128::from(high.natural()?) << 64 | u128::from(low.natural()?))
     }
 
-    /// Yes or no.
+    /// A boolean.
     pub fn flag(value: bool) -> Datum {
         Datum::Natural(u64::from(value))
     }
 
-    /// The answer that [`Datum::flag`] stored.
+    /// The boolean that [`Datum::flag`] stored.
     pub fn to_flag(&self) -> Result<bool, Error> {
         match self.natural()? {
             0 => Ok(false),
             1 => Ok(true),
-            _ => Err(damaged("a number where yes or no belongs")),
+            _ => Err(damaged("a number where a boolean belongs")),
         }
     }
 
-    /// A number or nothing, as a list of one or none.
+    /// An optional number, as a list of one or none.
     pub fn optional(value: Option<f64>) -> Datum {
         Datum::List(value.map(Datum::Real).into_iter().collect())
     }
@@ -162,36 +167,47 @@ impl Datum {
         self.list()?.first().map(Datum::real).transpose()
     }
 
+    /// An optional natural number, as a list of one or none.
+    pub(crate) fn optional_natural(value: Option<u64>) -> Datum {
+        Datum::List(value.map(Datum::Natural).into_iter().collect())
+    }
+
+    /// The number that [`Datum::optional_natural`] stored.
+    pub(crate) fn to_optional_natural(&self) -> Result<Option<u64>, Error> {
+        self.list()?.first().map(Datum::natural).transpose()
+    }
+
     /// A sequence of numbers.
     pub fn reals(values: &[f64]) -> Datum {
         Datum::List(values.iter().copied().map(Datum::Real).collect())
     }
 
-    /// The numbers that [`Datum::reals`] stored, all of them finite and `count` in number.
+    /// The `count` numbers that [`Datum::reals`] stored; an error unless all are finite.
     pub fn to_reals(&self, count: usize) -> Result<Vec<f64>, Error> {
         let values = self.list()?.iter().map(Datum::real).collect::<Result<Vec<f64>, Error>>()?;
         if values.len() != count {
-            return Err(damaged("another number of numbers than belongs"));
+            return Err(damaged("a list of numbers of the wrong length"));
         }
         if values.iter().all(|value| value.is_finite()) {
             Ok(values)
         } else {
-            Err(damaged("numbers without a value"))
+            Err(damaged("numbers that are not finite"))
         }
     }
 
-    /// A natural number as a count of things in memory.
+    /// A natural number as a `usize`.
     pub fn count(&self) -> Result<usize, Error> {
-        usize::try_from(self.natural()?).map_err(|_| damaged("a count beyond all memory"))
+        usize::try_from(self.natural()?)
+            .map_err(|_| damaged("a count that does not fit into memory"))
     }
 
     /// A point, value by value.
     pub fn point(point: &Point) -> Datum {
-        let value = |value: &Value| match *value {
-            Value::Integer(i) => Datum::Integer(i),
-            Value::Real(x) => Datum::Real(x),
-            Value::Index(i) => Datum::Natural(i as u64),
-            Value::Absent => Datum::Text("absent".to_owned()),
+        let value = |value: &PointValue| match *value {
+            PointValue::Integer(i) => Datum::Integer(i),
+            PointValue::Real(x) => Datum::Real(x),
+            PointValue::Index(i) => Datum::Natural(i as u64),
+            PointValue::Absent => Datum::Text("absent".to_owned()),
         };
         Datum::List(point.0.iter().map(value).collect())
     }
@@ -199,10 +215,10 @@ impl Datum {
     /// The point that [`Datum::point`] stored; an error if it does not lie in the space.
     pub fn to_point(&self, space: &Space) -> Result<Point, Error> {
         let value = |datum: &Datum| match datum {
-            Datum::Integer(i) => Ok(Value::Integer(*i)),
-            Datum::Real(x) => Ok(Value::Real(*x)),
-            Datum::Natural(i) => Ok(Value::Index(usize::try_from(*i).unwrap_or(usize::MAX))),
-            Datum::Text(text) if text == "absent" => Ok(Value::Absent),
+            Datum::Integer(i) => Ok(PointValue::Integer(*i)),
+            Datum::Real(x) => Ok(PointValue::Real(*x)),
+            Datum::Natural(i) => Ok(PointValue::Index(usize::try_from(*i).unwrap_or(usize::MAX))),
+            Datum::Text(text) if text == "absent" => Ok(PointValue::Absent),
             other => Err(other.is_not("the value of a parameter")),
         };
         let point = Point(self.list()?.iter().map(value).collect::<Result<_, _>>()?);

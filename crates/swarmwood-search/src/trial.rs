@@ -1,74 +1,74 @@
-//! What passes between an engine and whoever evaluates: points out, losses in.
+//! Trials and their results: what an engine and its caller exchange.
 
 use crate::point::Point;
 
-/// A configuration to evaluate.
+/// A point to evaluate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trial {
-    /// Names the trial in [`Outcome`]; an engine never gives the same one twice.
+    /// Identifies the trial in [`TrialResult`]; unique per engine.
     pub id: u64,
     /// What to evaluate.
     pub point: Point,
 }
 
-/// The ids of adopted trials begin here, so that they never meet those of an engine's own.
-pub const FIRST_ADOPTED: u64 = 1 << 63;
+/// Ids of external trials start here, so that they cannot collide with those of an engine.
+pub const FIRST_EXTERNAL_ID: u64 = 1 << 63;
 
-/// A trial that somebody else asked, told to an engine so that it knows and learns.
+/// A trial that another process asked for. Engines avoid its point and learn from its loss.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Adopted {
-    /// Somebody is working on it.
-    Open {
-        /// The configuration.
+pub enum ExternalTrial {
+    /// It is being evaluated.
+    Running {
+        /// The point.
         point: Point,
     },
-    /// It has been evaluated. If the configuration was adopted as open before, this settles it.
-    Done {
-        /// The configuration.
+    /// It has been evaluated; replaces a running trial at the same point.
+    Complete {
+        /// The point.
         point: Point,
         /// Its loss; `None` if the trial failed. A loss that is not finite counts as a failure.
         loss: Option<f64>,
     },
 }
 
-impl Adopted {
-    /// The configuration.
+impl ExternalTrial {
+    /// The point.
     pub fn point(&self) -> &Point {
         match self {
-            Adopted::Open { point } | Adopted::Done { point, .. } => point,
+            ExternalTrial::Running { point } | ExternalTrial::Complete { point, .. } => point,
         }
     }
 }
 
-/// What came of a trial.
+/// The result of a trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Outcome {
+pub enum TrialResult {
     /// The loss; smaller is better. A loss that is not finite counts as a failure.
-    Value {
-        /// The trial.
+    Complete {
+        /// Id of the trial.
         id: u64,
         /// Its loss.
         loss: f64,
     },
-    /// The trial could not be evaluated. That is an answer too: the engine goes on without it.
+    /// The trial could not be evaluated; the engine continues without a loss for it.
     Failed {
-        /// The trial.
+        /// Id of the trial.
         id: u64,
     },
 }
 
-impl Outcome {
-    /// The trial this is about.
+impl TrialResult {
+    /// Id of the trial.
     pub fn id(&self) -> u64 {
         match *self {
-            Outcome::Value { id, .. } | Outcome::Failed { id } => id,
+            TrialResult::Complete { id, .. } | TrialResult::Failed { id } => id,
         }
     }
 
-    /// The loss if there is a usable one.
+    /// The loss, if the trial completed with a finite one.
     pub fn loss(&self) -> Option<f64> {
         match *self {
-            Outcome::Value { loss, .. } if loss.is_finite() => Some(loss),
+            TrialResult::Complete { loss, .. } if loss.is_finite() => Some(loss),
             _ => None,
         }
     }

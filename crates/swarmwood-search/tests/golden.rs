@@ -7,19 +7,20 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use swarmwood_search::contract::spaces;
-use swarmwood_search::pso_discrete::{Groups, PsoDiscrete, Settings};
+use swarmwood_search::discrete_pso::{DiscretePso, DiscretePsoConfig, TableGroups};
 use swarmwood_search::{
-    Annealing, Apso, CmaEs, De, Engine, Ga, Grid, Outcome, Point, Pso, Random, Schemata, Space,
-    Sse, Tpe, Trial, Value, annealing, apso, cmaes, de, ga, grid, pso, schemata, sse, tpe,
+    Annealing, Apso, CmaEs, De, Engine, Ga, GridSearch, Point, PointValue, Pso, RandomSearch,
+    Schemata, Space, Sse, Tpe, Trial, TrialResult, annealing, apso, cmaes, de, ga, grid, pso,
+    schemata, sse, tpe,
 };
 
 fn text(space: &Space, point: &Point) -> String {
-    let one = |(i, value): (usize, &Value)| match *value {
-        Value::Absent => "-".to_owned(),
-        Value::Integer(i) => i.to_string(),
+    let one = |(i, value): (usize, &PointValue)| match *value {
+        PointValue::Absent => "-".to_owned(),
+        PointValue::Integer(i) => i.to_string(),
         // Nine digits: the last bits of exponentials may differ between platforms.
-        Value::Real(x) => format!("{x:.9e}"),
-        Value::Index(_) => match (space.label(i, *value), space.number(i, *value)) {
+        PointValue::Real(x) => format!("{x:.9e}"),
+        PointValue::Index(_) => match (space.label(i, *value), space.number(i, *value)) {
             (Some(label), _) => label.to_owned(),
             (None, Some(number)) => number.to_string(),
             (None, None) => "?".to_owned(),
@@ -33,13 +34,13 @@ fn trajectory(space: &Space, engine: &mut dyn Engine) -> String {
     let mut out = format!("id\tloss\t{}\n", names.join("\t"));
     for _ in 0..5 {
         let trials: Vec<Trial> = engine.ask(4);
-        let mut outcomes = Vec::new();
+        let mut results = Vec::new();
         for trial in &trials {
             let loss: f64 = space.encode(&trial.point).iter().map(|u| (u - 0.3).powi(2)).sum();
             writeln!(out, "{}\t{loss:.9e}\t{}", trial.id, text(space, &trial.point)).unwrap();
-            outcomes.push(Outcome::Value { id: trial.id, loss });
+            results.push(TrialResult::Complete { id: trial.id, loss });
         }
-        engine.tell(&outcomes);
+        engine.tell(&results);
     }
     let best = engine.best().expect("trials were told");
     writeln!(out, "best\t{:.9e}\t{}", best.loss, text(space, best.point)).unwrap();
@@ -63,7 +64,7 @@ fn compare(name: &str, got: &str) {
 fn random_search_walks_its_golden_paths() {
     for (name, space) in spaces() {
         if ["few integers", "conditional", "mixed"].contains(&name) {
-            let mut engine = Random::new(&space, 42).unwrap();
+            let mut engine = RandomSearch::new(&space, 42).unwrap();
             compare(
                 &format!("random-{}", name.replace(' ', "-")),
                 &trajectory(&space, &mut engine),
@@ -75,18 +76,23 @@ fn random_search_walks_its_golden_paths() {
 /// Four particles, so that every ask of four is a generation.
 #[test]
 fn the_discrete_swarm_walks_its_golden_paths() {
-    let published = Settings { population: 4, ..Settings::default() };
-    let groups = Some(Groups::of_sizes(&[10, 990]));
-    let every_option =
-        Settings { groups, mutation: 0.1, adaptive: true, memo: true, ..published.clone() };
+    let published = DiscretePsoConfig { population: 4, ..DiscretePsoConfig::default() };
+    let groups = Some(TableGroups::of_sizes(&[10, 990]));
+    let every_option = DiscretePsoConfig {
+        groups,
+        mutation: 0.1,
+        adaptive: true,
+        memo: true,
+        ..published.clone()
+    };
     for (name, space) in spaces() {
         let variants = match name {
             "choices" => vec![("published", &published)],
             "many integers" => vec![("published", &published), ("options", &every_option)],
             _ => continue,
         };
-        for (variant, settings) in variants {
-            let mut engine = PsoDiscrete::new(&space, settings.clone(), 42).unwrap();
+        for (variant, config) in variants {
+            let mut engine = DiscretePso::new(&space, config.clone(), 42).unwrap();
             let file = format!("pso-discrete-{variant}-{}", name.replace(' ', "-"));
             compare(&file, &trajectory(&space, &mut engine));
         }
@@ -101,10 +107,10 @@ fn the_continuous_engines_walk_their_golden_paths() {
         if !["reals", "mixed"].contains(&name) {
             continue;
         }
-        let plain = pso::Settings { population: 4, ..pso::Settings::default() };
-        let adaptive = apso::Settings { population: 4, ..apso::Settings::default() };
-        let strategy = cmaes::Settings { population: Some(4), ..cmaes::Settings::default() };
-        let evolution = de::Settings { population: 4, ..de::Settings::default() };
+        let plain = pso::PsoConfig { population: 4, ..pso::PsoConfig::default() };
+        let adaptive = apso::ApsoConfig { population: 4, ..apso::ApsoConfig::default() };
+        let strategy = cmaes::CmaEsConfig { population: Some(4), ..cmaes::CmaEsConfig::default() };
+        let evolution = de::DeConfig { population: 4, ..de::DeConfig::default() };
         let mut engines: [(&str, Box<dyn Engine>); 4] = [
             ("pso", Box::new(Pso::new(&space, plain, 42).unwrap())),
             ("apso", Box::new(Apso::new(&space, adaptive, 42).unwrap())),
@@ -124,12 +130,16 @@ fn the_tuning_engines_walk_their_golden_paths() {
         if !["conditional", "mixed"].contains(&name) {
             continue;
         }
-        let published = sse::Settings { population: 4, ..sse::Settings::default() };
-        let steady = schemata::Settings { start: 4, subsets: 4, ..schemata::Settings::default() };
-        let joint = tpe::Settings { start: 4, ..tpe::Settings::default() };
-        let single = tpe::Settings { multivariate: false, ..joint.clone() };
-        let genetic = ga::Settings { population: 4, ..ga::Settings::default() };
-        let walk = annealing::Settings { start: 4, ..annealing::Settings::default() };
+        let published = sse::SseConfig { population: 4, ..sse::SseConfig::default() };
+        let steady = schemata::SchemataConfig {
+            start: 4,
+            subsets: 4,
+            ..schemata::SchemataConfig::default()
+        };
+        let joint = tpe::TpeConfig { start: 4, ..tpe::TpeConfig::default() };
+        let single = tpe::TpeConfig { multivariate: false, ..joint.clone() };
+        let genetic = ga::GaConfig { population: 4, ..ga::GaConfig::default() };
+        let walk = annealing::AnnealingConfig { start: 4, ..annealing::AnnealingConfig::default() };
         let mut engines: [(&str, Box<dyn Engine>); 7] = [
             ("sse", Box::new(Sse::new(&space, published, 42).unwrap())),
             ("schemata", Box::new(Schemata::new(&space, steady, 42).unwrap())),
@@ -137,7 +147,7 @@ fn the_tuning_engines_walk_their_golden_paths() {
             ("tpe-univariate", Box::new(Tpe::new(&space, single, 42).unwrap())),
             ("ga", Box::new(Ga::new(&space, genetic, 42).unwrap())),
             ("annealing", Box::new(Annealing::new(&space, walk, 42).unwrap())),
-            ("grid", Box::new(Grid::new(&space, grid::Settings::default(), 42).unwrap())),
+            ("grid", Box::new(GridSearch::new(&space, grid::GridConfig::default(), 42).unwrap())),
         ];
         for (engine_name, engine) in &mut engines {
             compare(&format!("{engine_name}-{name}"), &trajectory(&space, engine.as_mut()));

@@ -7,7 +7,7 @@
 
 use std::time::Instant;
 
-use swarmwood::search::{Outcome, Param, Space};
+use swarmwood::search::{Param, Space, TrialResult};
 use swarmwood::tune::engine;
 
 /// Range B of the published experiments, which has seven parameters.
@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let asked = engine.ask(1);
             for trial in &asked {
                 let loss: f64 = space.encode(&trial.point).iter().map(|u| (u - 0.4).powi(2)).sum();
-                engine.tell(&[Outcome::Value { id: trial.id, loss }]);
+                engine.tell(&[TrialResult::Complete { id: trial.id, loss }]);
             }
             micros.push(started.elapsed().as_secs_f64() * 1e6);
         }

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use swarmwood::search::{Param, Point, Space, Value};
+use swarmwood::search::{Param, Point, PointValue, Space};
 use swarmwood::tune::{Ending, Piece, read_study};
 
 #[test]
@@ -28,7 +28,12 @@ fn the_first_version_of_a_study_can_be_read() {
     let [first, failed, raced, open] = &study.trials[..] else { panic!("{:?}", study.trials) };
     assert_eq!(
         first.point,
-        Point(vec![Value::Index(0), Value::Integer(7), Value::Real(0.125), Value::Index(1)])
+        Point(vec![
+            PointValue::Index(0),
+            PointValue::Integer(7),
+            PointValue::Real(0.125),
+            PointValue::Index(1)
+        ])
     );
     assert_eq!(first.pieces[0], Piece { loss: 0.25, rounds: Some(12) });
     assert_eq!((first.ending.clone(), first.seconds), (Some(Ending::Whole { loss: 0.5 }), 1.0));
@@ -36,7 +41,7 @@ fn the_first_version_of_a_study_can_be_read() {
         failed.ending,
         Some(Ending::Failed { reason: "exit code 3: no memory".to_string() })
     );
-    assert_eq!((failed.worker, failed.point[1]), (0, Value::Absent));
+    assert_eq!((failed.worker, failed.point[1]), (0, PointValue::Absent));
     assert_eq!((raced.ending.clone(), raced.pieces.len()), (Some(Ending::Raced { loss: 1.0 }), 2));
     assert_eq!(open.ending, None);
     assert_eq!(study.best().map(|best| best.id), Some(0));

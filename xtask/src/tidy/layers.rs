@@ -25,6 +25,34 @@ struct ModuleLayers {
 /// One table per crate. A crate without a table is not checked.
 const MODULES: &[ModuleLayers] = &[
     ModuleLayers {
+        package: "swarmwood-search",
+        rows: &[
+            &["error", "nearest", "normal", "rng"],
+            &["point", "latin_hypercube"],
+            &["space", "trial"],
+            &["snapshot", "config", "perturbation"],
+            &["engine", "position_matrix", "evolutionary_state"],
+            &["trial_log"],
+            &["contract", "trial_archive", "unseen"],
+            &["generational", "steady_state"],
+            &["particle_swarm", "sse"],
+            &[
+                "annealing",
+                "apso",
+                "cmaes",
+                "de",
+                "discrete_pso",
+                "ga",
+                "grid",
+                "pso",
+                "random",
+                "schemata",
+                "tpe",
+            ],
+            &["registry"],
+        ],
+    },
+    ModuleLayers {
         package: "swarmwood",
         rows: &[
             &["message"],

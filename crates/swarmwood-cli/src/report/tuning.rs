@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 use swarmwood::Result;
-use swarmwood::search::{Domain, Param, Scale};
+use swarmwood::search::{Domain, Param, ParamScale};
 use swarmwood::tune::importance::ranked;
 use swarmwood::tune::{Ending, Recorded, TrialRecord};
 
@@ -177,7 +177,7 @@ fn space(study: &Recorded) -> Html {
 }
 
 fn domain_text(domain: &Domain) -> String {
-    let scaled = |scale: &Scale| if *scale == Scale::Log { ", log scale" } else { "" };
+    let scaled = |scale: &ParamScale| if *scale == ParamScale::Log { ", log scale" } else { "" };
     match domain {
         Domain::Integer { low, high, scale } => {
             format!("{low} to {high}, integer{}", scaled(scale))

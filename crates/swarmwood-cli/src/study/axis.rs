@@ -1,6 +1,6 @@
 //! The axis of a parameter: positions of values from 0 to 1, and ticks.
 
-use swarmwood::search::{Domain, Scale, Space, Value};
+use swarmwood::search::{Domain, ParamScale, PointValue, Space};
 
 use crate::chart;
 use crate::format::number;
@@ -28,10 +28,10 @@ impl<'a> ParameterAxis<'a> {
     }
 
     /// The position of a value; `None` if the parameter has none.
-    pub(super) fn position(&self, value: Value) -> Option<f64> {
+    pub(super) fn position(&self, value: PointValue) -> Option<f64> {
         match (self.domain(), value) {
-            (Domain::List(values), Value::Index(at)) => Some(cell(at, values.len())),
-            (Domain::Choice(labels), Value::Index(at)) => Some(cell(at, labels.len())),
+            (Domain::List(values), PointValue::Index(at)) => Some(cell(at, values.len())),
+            (Domain::Choice(labels), PointValue::Index(at)) => Some(cell(at, labels.len())),
             _ => {
                 self.space.number(self.parameter, value).map(|number| self.number_position(number))
             }
@@ -61,14 +61,14 @@ impl<'a> ParameterAxis<'a> {
         }
     }
 
-    fn numbers(&self, low: f64, high: f64, scale: Scale, whole: bool) -> Vec<(f64, String)> {
+    fn numbers(&self, low: f64, high: f64, scale: ParamScale, whole: bool) -> Vec<(f64, String)> {
         let numbers: Vec<f64> = match scale {
             _ if low == high => vec![low],
-            Scale::Linear => {
+            ParamScale::Linear => {
                 let ticks = chart::ticks((low, high));
                 ticks.into_iter().filter(|tick| !whole || tick.fract() == 0.0).collect()
             }
-            Scale::Log => decades(low, high),
+            ParamScale::Log => decades(low, high),
         };
         numbers
             .into_iter()
@@ -78,10 +78,10 @@ impl<'a> ParameterAxis<'a> {
 }
 
 /// The position of a number in a range; the middle if the range is empty.
-fn scaled_position(number: f64, (low, high): (f64, f64), scale: Scale) -> f64 {
+fn scaled_position(number: f64, (low, high): (f64, f64), scale: ParamScale) -> f64 {
     let (number, low, high) = match scale {
-        Scale::Linear => (number, low, high),
-        Scale::Log => (number.ln(), low.ln(), high.ln()),
+        ParamScale::Linear => (number, low, high),
+        ParamScale::Log => (number.ln(), low.ln(), high.ln()),
     };
     if high > low { (number - low) / (high - low) } else { 0.5 }
 }
@@ -141,8 +141,8 @@ mod tests {
         );
         assert!(ticks(1).iter().any(|(at, label)| label == "6" && *at == 0.5), "{:?}", ticks(1));
         assert_eq!(ticks(2), [(0.25, "16".to_string()), (0.75, "64".to_string())]);
-        assert_eq!(ParameterAxis::new(&space, 3).position(Value::Index(1)), Some(0.75));
-        assert_eq!(ParameterAxis::new(&space, 3).position(Value::Absent), None);
+        assert_eq!(ParameterAxis::new(&space, 3).position(PointValue::Index(1)), Some(0.75));
+        assert_eq!(ParameterAxis::new(&space, 3).position(PointValue::Absent), None);
         assert_eq!(ticks(4), [(0.5, "4".to_string())]);
     }
 }

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use swarmwood::search::Value;
+use swarmwood::search::PointValue;
 use swarmwood::tune::{Recorded, TrialRecord};
 
 use super::axis::ParameterAxis;
@@ -77,7 +77,7 @@ fn lines(svg: &mut String, study: &Recorded) -> std::fmt::Result {
     for (trial, share) in trials {
         let mut points = String::new();
         for parameter in 0..study.head.space.len() {
-            let value = trial.point.0.get(parameter).copied().unwrap_or(Value::Absent);
+            let value = trial.point.0.get(parameter).copied().unwrap_or(PointValue::Absent);
             let position = ParameterAxis::new(&study.head.space, parameter).position(value);
             write!(
                 points,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use swarmwood::search::Value;
+use swarmwood::search::PointValue;
 use swarmwood::tune::{Ending, Recorded, TrialRecord};
 
 use super::axis::ParameterAxis;
@@ -102,7 +102,7 @@ impl SlicePanel {
         let (first, last): (Vec<&TrialRecord>, Vec<&TrialRecord>) =
             study.trials.iter().partition(|trial| Some(trial.id) != best);
         for trial in first.into_iter().chain(last) {
-            let value = trial.point.0.get(parameter).copied().unwrap_or(Value::Absent);
+            let value = trial.point.0.get(parameter).copied().unwrap_or(PointValue::Absent);
             let (Some(position), Some(metric)) =
                 (axis.position(value), metric_value(&study.head, trial))
             else {

@@ -11,7 +11,7 @@
 
 use swarmwood_model::{Split, Test};
 use swarmwood_search::Point;
-use swarmwood_search::pso_discrete::{self, PsoDiscrete, sequence, sequence_space};
+use swarmwood_search::discrete_pso::{self, DiscretePso, sequence, sequence_space};
 
 use super::{
     FullTreeConfig, FullTreeError, FullTreePruner, FullTreeResult, by_majority, fitness,
@@ -105,7 +105,7 @@ pub fn search(
         return Err(FullTreeError::NoSplits);
     }
     let space = sequence_space((1 << config.depth) - 1, points.len() as u32)?;
-    let swarm = pso_discrete::Settings {
+    let swarm = discrete_pso::DiscretePsoConfig {
         population: config.population,
         generations: Some(config.iterations as u64),
         alpha: moves.alpha,
@@ -113,9 +113,9 @@ pub fn search(
         mutation: moves.mutation,
         adaptive: moves.adaptive,
         memo: true,
-        ..pso_discrete::Settings::default()
+        ..discrete_pso::DiscretePsoConfig::default()
     };
-    let engine = PsoDiscrete::new(&space, swarm, config.seed)?;
+    let engine = DiscretePso::new(&space, swarm, config.seed)?;
     let nodes = |indices: &[u32]| -> Vec<Option<&RankRule>> {
         indices.iter().map(|&index| points.rules.get(index as usize)).collect()
     };

@@ -15,7 +15,7 @@
 //! - In the finished tree rules go that part no training row, and rules between two leaves of the
 //!   same class.
 
-use swarmwood_search::{Param, Point, Pso, Space, Value, pso};
+use swarmwood_search::{Param, Point, PointValue, Pso, Space, pso};
 
 use super::{
     FullTreeConfig, FullTreeError, FullTreePruner, FullTreeResult, fitness, leaf_weights,
@@ -150,10 +150,10 @@ pub fn search(
     }
     let space =
         Space::new((0..length).map(|at| Param::real(&format!("score {at}"), 0.0, 1.0)).collect())?;
-    let swarm = pso::Settings {
+    let swarm = pso::PsoConfig {
         population: config.population,
         generations: Some(config.iterations as u64),
-        ..pso::Settings::default()
+        ..pso::PsoConfig::default()
     };
     let engine = Pso::new(&space, swarm, config.seed)?;
     let worth = |tree: &SymbolTree| {
@@ -197,6 +197,7 @@ pub fn search(
 }
 
 fn numbers(point: &Point) -> Vec<f64> {
-    let number = |value: &Value| if let Value::Real(number) = *value { number } else { 0.0 };
+    let number =
+        |value: &PointValue| if let PointValue::Real(number) = *value { number } else { 0.0 };
     point.0.iter().map(number).collect()
 }

@@ -2,7 +2,7 @@
 //!
 //! The three differ in their table of rules alone ([`RuleTable`]). A particle is a sequence of rule
 //! numbers, decoded and measured by [`Evaluator`]; the discrete swarm of
-//! [`swarmwood_search::pso_discrete`] moves it. This module lets the two work together, one
+//! [`swarmwood_search::discrete_pso`] moves it. This module lets the two work together, one
 //! iteration at a time, so that whoever runs it can tell, stop and store between iterations.
 //!
 //! Where this differs from the paper: a position that was evaluated before is not evaluated again,
@@ -18,10 +18,10 @@ mod tests;
 use std::collections::VecDeque;
 
 use swarmwood_model::Member;
-use swarmwood_search::pso_discrete::{
-    self, Groups, PsoDiscrete, Statistics, point_of, sequence, sequence_space,
+use swarmwood_search::discrete_pso::{
+    self, DiscretePso, GenerationStats, TableGroups, point_of, sequence, sequence_space,
 };
-use swarmwood_search::{Engine, Outcome, Snapshot, Trial};
+use swarmwood_search::{Engine, Snapshot, Trial, TrialResult};
 
 use crate::event::Search;
 use crate::particle::{Evaluation, Evaluator, ParticleError};
@@ -120,17 +120,17 @@ pub enum SwarmError {
 /// ```
 pub struct Run<'a> {
     evaluator: Evaluator<'a>,
-    swarm: PsoDiscrete,
+    swarm: DiscretePso,
     /// Positions that the swarm asked for and that were not evaluated yet.
     open: Vec<Trial>,
     /// Iterations that are done and were not told yet.
-    done: VecDeque<Statistics>,
+    done: VecDeque<GenerationStats>,
     over: bool,
     /// Whether a hurry ended it.
     cut: bool,
     /// The swarm between the answers of an iteration and the questions of the next: the state that
     /// can be resumed.
-    settled: Option<PsoDiscrete>,
+    settled: Option<DiscretePso>,
     /// How the search stood when it was told last.
     told: Option<Search>,
     /// The local search after the swarm, if it was asked for.
@@ -180,13 +180,13 @@ impl<'a> Run<'a> {
         }
         let space = sequence_space(evaluator.length(), table.len() as u32)?;
         let sizes: Vec<usize> = table.groups().iter().map(|group| group.rules.len()).collect();
-        let swarm = pso_discrete::Settings {
+        let swarm = discrete_pso::DiscretePsoConfig {
             population: settings.population,
             alpha: settings.alpha,
             beta: settings.beta,
             generations: Some(settings.iterations as u64),
-            groups: settings.by_feature.then(|| Groups::of_sizes(&sizes)),
-            given: given
+            groups: settings.by_feature.then(|| TableGroups::of_sizes(&sizes)),
+            initial_points: given
                 .iter()
                 .take(settings.population)
                 .map(|sequence| point_of(sequence))
@@ -195,7 +195,7 @@ impl<'a> Run<'a> {
             adaptive: settings.adaptive,
             memo: true,
         };
-        Ok(Run::of(evaluator, PsoDiscrete::new(&space, swarm, settings.seed)?))
+        Ok(Run::of(evaluator, DiscretePso::new(&space, swarm, settings.seed)?))
     }
 
     /// The run whose [`Run::snapshot`] this is. Table and evaluator must be the ones it had.
@@ -208,10 +208,10 @@ impl<'a> Run<'a> {
             return Err(SwarmError::NoRules);
         }
         let space = sequence_space(evaluator.length(), table.len() as u32)?;
-        Ok(Run::of(evaluator, PsoDiscrete::resume(&space, snapshot)?))
+        Ok(Run::of(evaluator, DiscretePso::resume(&space, snapshot)?))
     }
 
-    fn of(evaluator: Evaluator<'a>, swarm: PsoDiscrete) -> Self {
+    fn of(evaluator: Evaluator<'a>, swarm: DiscretePso) -> Self {
         Run {
             evaluator,
             swarm,
@@ -267,21 +267,21 @@ impl<'a> Run<'a> {
         // same in any order.
         trials.sort();
         let (sequences, ids): (Vec<Vec<u32>>, Vec<u64>) = trials.into_iter().unzip();
-        let outcomes: Vec<Outcome> = match self.evaluator.evaluate_in_time(&sequences) {
+        let outcomes: Vec<TrialResult> = match self.evaluator.evaluate_in_time(&sequences) {
             Ok(found) => {
                 self.cut = found.iter().any(Option::is_none);
                 let outcome = |(&id, found): (&u64, Option<Evaluation>)| match found {
-                    Some(found) => Outcome::Value { id, loss: found.cost },
-                    None => Outcome::Failed { id },
+                    Some(found) => TrialResult::Complete { id, loss: found.cost },
+                    None => TrialResult::Failed { id },
                 };
                 ids.iter().zip(found).map(outcome).collect()
             }
-            Err(_) => ids.iter().map(|&id| Outcome::Failed { id }).collect(),
+            Err(_) => ids.iter().map(|&id| TrialResult::Failed { id }).collect(),
         };
         self.swarm.tell(&outcomes);
     }
 
-    fn search(&self, done: &Statistics) -> Search {
+    fn search(&self, done: &GenerationStats) -> Search {
         let fitness = self.evaluator.fitness();
         // The cost is its own inverse: a share of wrong rows, or the value itself.
         let said = |cost: Option<f64>| cost.map(|cost| fitness.cost(cost));

@@ -28,7 +28,7 @@ mod tests;
 mod to_tree;
 
 use swarmwood_search::rng::{self, Stream};
-use swarmwood_search::{Apso, Param, Point, Space, Value, apso};
+use swarmwood_search::{Apso, Param, Point, PointValue, Space, apso};
 
 use crate::cart::{
     CartGrower, PruningChoice, PruningPath, TreeLimits, choose_alpha, stratified_folds,
@@ -330,11 +330,13 @@ impl GridSearch<'_> {
         };
         let ranges = axes.iter().flat_map(|axis| std::iter::repeat_n(axis.range, axis.thresholds));
         let space = Space::new(ranges.enumerate().map(parameter).collect())?;
-        let swarm = apso::Settings {
+        let swarm = apso::ApsoConfig {
             population: self.config.population,
             generations: Some(self.config.iterations as u64),
-            start: Some(Point(start.iter().map(|&threshold| Value::Real(threshold)).collect())),
-            ..apso::Settings::default()
+            start: Some(Point(
+                start.iter().map(|&threshold| PointValue::Real(threshold)).collect(),
+            )),
+            ..apso::ApsoConfig::default()
         };
         let engine =
             Apso::new(&space, swarm, rng::hash(self.config.seed, SWARM_STREAM, number as u64))?;
@@ -393,6 +395,7 @@ impl GridSearch<'_> {
 }
 
 fn numbers(point: &Point) -> Vec<f64> {
-    let number = |value: &Value| if let Value::Real(number) = *value { number } else { f64::NAN };
+    let number =
+        |value: &PointValue| if let PointValue::Real(number) = *value { number } else { f64::NAN };
     point.0.iter().map(number).collect()
 }

@@ -1,286 +1,292 @@
-//! Adaptive particle swarm optimisation: coefficients that follow the state of the swarm, and a
-//! best that learns.
+//! Adaptive particle swarm optimisation (APSO): coefficients that follow the state of the swarm,
+//! and elitist learning of the global best.
 //!
-//! After every generation the distances between the particles tell the evolutionary factor f and
-//! the state of the swarm ([`evolution`](crate::evolution)). The inertia is a function of f, the
-//! accelerations take a small step that the state decides, and in the convergence state the global
-//! best tries a change of one dimension (`elite`). Zhan, Zhang, Li, Chung: "Adaptive particle swarm
-//! optimization", IEEE Transactions on Systems, Man and Cybernetics B, 2009, as used by Jun, Cho,
-//! Lee, "Improving tree-based classification rules using a particle swarm optimization", APMS 2012,
-//! section 2, whose settings are the defaults: 100 particles, 500 generations, (w, c1, c2) starting
-//! at (0.9, 2, 2).
+//! After every generation the distances between the particles determine the evolutionary factor f
+//! and the state of the swarm ([`evolutionary_state`](crate::evolutionary_state)). The inertia
+//! weight is a function of f, the acceleration coefficients take a small step that depends on the
+//! state, and in the convergence state the global best is mutated in one dimension
+//! (`elitist_learning`). Zhan, Zhang, Li, Chung: "Adaptive particle swarm optimization", IEEE
+//! Transactions on Systems, Man and Cybernetics B, 2009, as used by Jun, Cho, Lee, "Improving
+//! tree-based classification rules using a particle swarm optimization", APMS 2012, section 2,
+//! whose parameters are the defaults: 100 particles, 500 generations, (w, c1, c2) starting at (0.9,
+//! 2, 2).
 //!
 //! Deviations. Distances are measured in the unit cube and not in raw units, so that a parameter
-//! with a large range does not outweigh the others. The change of the global best is evaluated in a
-//! round of its own, between two generations, as in the paper: an ask then gives a single trial.
-//! Without a limit of generations its width falls over 500 of them and stays at its least. Others
-//! are in [`evolution`](crate::evolution) and `particles`.
+//! with a large range does not outweigh the others. The mutated global best is evaluated in a round
+//! of its own, between two generations, as in the paper: an ask then returns a single trial.
+//! Without a limit of generations the mutation width decreases over 500 of them and then stays at
+//! its minimum. Further deviations are listed in
+//! [`evolutionary_state`](crate::evolutionary_state) and `particle_swarm`.
 
-mod elite;
-mod spread;
+mod distance;
+mod elitist_learning;
 #[cfg(test)]
 mod tests;
 
+use crate::config::{ConfigErrors, invalid_config};
+use crate::engine::{EngineSpec, boxed};
 use crate::error::Error;
-use crate::evolution::{Control, State, factor};
-use crate::generational::{Faults, Generational, Method, Round, Told, unsound};
-use crate::particles::{Flight, Particles};
+use crate::evolutionary_state::{AdaptiveCoefficients, EvolutionaryState, evolutionary_factor};
+use crate::generational::{GenerationalEngine, GenerationalMethod, RoundLosses, RoundSeed};
+use crate::particle_swarm::{MoveCoefficients, ParticleSwarm};
 use crate::point::Point;
-use crate::rows::Rows;
+use crate::position_matrix::PositionMatrix;
 use crate::snapshot::Datum;
 use crate::space::Space;
 
-/// The inertia before the first factor is known.
-const FIRST_INERTIA: f64 = 0.9;
-/// Over how many generations the width of elitist learning falls if the search has no limit.
+/// The inertia weight before the first evolutionary factor is known.
+const INITIAL_INERTIA: f64 = 0.9;
+/// Number of generations over which the width of elitist learning decreases without a limit.
 const HORIZON: u64 = 500;
 
-/// The settings of an adaptive swarm. The default is that of Jun, Cho, Lee 2012; Zhan et al. use 20
+/// Configuration of [`Apso`]. The defaults are those of Jun, Cho, Lee 2012; Zhan et al. use 20
 /// particles.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
-    /// How many particles there are; 100.
+pub struct ApsoConfig {
+    /// Number of particles; 100.
     pub population: usize,
-    /// After how many generations the search ends, the initial swarm being the first; 500, endless
-    /// if `None`.
+    /// Number of generations, the initial swarm included; 500, unlimited if `None`.
     pub generations: Option<u64>,
-    /// A position that is evaluated first and is the global best until a better one is found: the
-    /// particles are random all the same.
+    /// A point that is evaluated first and is the global best until a better one is found; the
+    /// particles start at random nevertheless.
     pub start: Option<Point>,
-    /// The largest step of a dimension, as a share of its range; 0.2.
-    pub velocity: f64,
-    /// Whether the global best tries changes in the convergence state; yes.
+    /// The largest velocity per dimension, as a fraction of its range; 0.2.
+    pub max_velocity: f64,
+    /// Whether the global best is mutated in the convergence state; true.
     pub elitist: bool,
 }
 
-impl Default for Settings {
+impl Default for ApsoConfig {
     fn default() -> Self {
-        Settings {
+        ApsoConfig {
             population: 100,
             generations: Some(500),
             start: None,
-            velocity: 0.2,
+            max_velocity: 0.2,
             elitist: true,
         }
     }
 }
 
-impl Settings {
+impl ApsoConfig {
     fn check(&self, space: &Space) -> Result<(), Error> {
-        let mut faults = Faults::default();
-        let start = self.start.as_ref().map(|start| (start, space));
-        faults.check_run(Some(self.population), 1, self.generations, start);
-        faults.check_within("velocity", self.velocity, 1e-9, 1.0);
-        faults.report(Adaptive::NAME)
+        let mut errors = ConfigErrors::default();
+        errors.check_population(self.population, 1);
+        errors.check_generations(self.generations);
+        errors.check_start(self.start.as_ref(), space);
+        errors.check_number("max_velocity", self.max_velocity, 1e-9, 1.0);
+        errors.into_result(ApsoMethod::NAME)
     }
 }
 
-/// The adaptive particle swarm.
+/// Adaptive particle swarm optimisation.
 ///
 /// ```
-/// use swarmwood_search::apso::Settings;
-/// use swarmwood_search::{Apso, Engine, Outcome, Param, Point, Space, Value};
-/// // Two thresholds, found from those of a greedy tree on.
+/// use swarmwood_search::apso::ApsoConfig;
+/// use swarmwood_search::{Apso, Engine, TrialResult, Param, Point, Space, PointValue};
+/// // Two thresholds, starting from those of a greedy tree.
 /// let space = Space::new(vec![Param::real("age", 18.0, 90.0), Param::real("glucose", 50.0, 200.0)])?;
-/// let start = Some(Point(vec![Value::Real(40.0), Value::Real(120.0)]));
-/// let settings = Settings { population: 20, generations: Some(100), start, ..Settings::default() };
-/// let mut swarm = Apso::new(&space, settings, 7)?;
+/// let start = Some(Point(vec![PointValue::Real(40.0), PointValue::Real(120.0)]));
+/// let config = ApsoConfig { population: 20, generations: Some(100), start, ..ApsoConfig::default() };
+/// let mut swarm = Apso::new(&space, config, 7)?;
 /// loop {
 ///     let trials = swarm.ask(usize::MAX); // a whole generation
 ///     if trials.is_empty() {
-///         break; // every answer was told, so the search is over
+///         break; // all results are known, so the search has ended
 ///     }
 ///     let loss = |point: &Point| {
 ///         let (age, glucose) = (space.number(0, point[0]).unwrap(), space.number(1, point[1]).unwrap());
 ///         (age - 33.0).abs() + (glucose - 141.0).abs()
 ///     };
-///     let told: Vec<Outcome> =
-///         trials.iter().map(|trial| Outcome::Value { id: trial.id, loss: loss(&trial.point) }).collect();
-///     swarm.tell(&told);
+///     let results: Vec<TrialResult> =
+///         trials.iter().map(|trial| TrialResult::Complete { id: trial.id, loss: loss(&trial.point) }).collect();
+///     swarm.tell(&results);
 /// }
 /// assert!(swarm.best().unwrap().loss < 0.01);
-/// assert_eq!(swarm.method().standing().generation, 100);
+/// assert_eq!(swarm.method().status().generation, 100);
 /// # Ok::<(), swarmwood_search::Error>(())
 /// ```
-pub type Apso = Generational<Adaptive>;
+pub type Apso = GenerationalEngine<ApsoMethod>;
 
-/// How an adaptive swarm stands.
+/// The registration of [`Apso`].
+pub(crate) const SPEC: EngineSpec = EngineSpec {
+    name: Apso::NAME,
+    summary: "adaptive particle swarm in the unit cube",
+    build: |space, seed| {
+        let config = ApsoConfig { population: 10, ..ApsoConfig::default() };
+        boxed(Apso::new(space, config, seed))
+    },
+    snapshot_name: Apso::NAME,
+    resume: |space, snapshot| boxed(Apso::resume(space, snapshot)),
+};
+
+/// The status of an adaptive swarm.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Standing {
-    /// How many generations were evaluated.
+pub struct ApsoStatus {
+    /// Number of evaluated generations.
     pub generation: u64,
     /// The smallest loss so far.
     pub best: Option<f64>,
-    /// The evolutionary factor of the last generation: 0 where the global best stands amid the
-    /// swarm, 1 where apart.
+    /// The evolutionary factor of the last generation: 0 if the global best lies inside the swarm,
+    /// 1 if it lies apart.
     pub factor: Option<f64>,
-    /// The state it speaks for.
-    pub state: State,
-    /// w, the inertia of the next move.
+    /// The state of the swarm.
+    pub state: EvolutionaryState,
+    /// w, the inertia weight of the next move.
     pub inertia: f64,
-    /// c1 of the next move, toward the own best.
-    pub own: f64,
+    /// c1 of the next move, toward the personal best.
+    pub c1: f64,
     /// c2 of the next move, toward the global best.
-    pub global: f64,
+    pub c2: f64,
 }
 
 /// The method of [`Apso`].
 #[derive(Debug, Clone, PartialEq)]
-pub struct Adaptive {
-    /// Without the start, which was used up at the start.
-    settings: Settings,
-    particles: Particles,
+pub struct ApsoMethod {
+    /// Without the initial point.
+    config: ApsoConfig,
+    swarm: ParticleSwarm,
     generation: u64,
-    control: Control,
+    coefficients: AdaptiveCoefficients,
     factor: Option<f64>,
-    /// The changed global best while it is evaluated: one row, or none.
-    elite: Rows,
+    /// The mutated global best while it is evaluated: one row, or none.
+    elite: PositionMatrix,
 }
 
-impl Adaptive {
-    /// How the swarm stands.
-    pub fn standing(&self) -> Standing {
-        Standing {
+impl ApsoMethod {
+    /// The status of the swarm.
+    pub fn status(&self) -> ApsoStatus {
+        ApsoStatus {
             generation: self.generation,
-            best: self.particles.global.as_ref().map(|global| global.loss),
+            best: self.swarm.global_best.as_ref().map(|best| best.loss),
             factor: self.factor,
-            state: self.control.state,
+            state: self.coefficients.state,
             inertia: self.inertia(),
-            own: self.control.own,
-            global: self.control.global,
+            c1: self.coefficients.c1,
+            c2: self.coefficients.c2,
         }
     }
 
-    /// `w = 1 / (1 + 1.5 exp(-2.6 f))`: from 0.4 amid the swarm to 0.9 apart (Zhan et al., section
+    /// `w = 1 / (1 + 1.5 exp(-2.6 f))`: from 0.4 at f = 0 to 0.9 at f = 1 (Zhan et al., section
     /// IV).
     fn inertia(&self) -> f64 {
-        self.factor.map_or(FIRST_INERTIA, |f| 1.0 / (1.0 + 1.5 * (-2.6 * f).exp()))
+        self.factor.map_or(INITIAL_INERTIA, |f| 1.0 / (1.0 + 1.5 * (-2.6 * f).exp()))
     }
 
-    /// Reads the state of the swarm and lets the coefficients follow.
-    fn adapt(&mut self, next: Round) {
-        let Some(global) = &self.particles.global else { return };
-        let distances = spread::mean_distances(&self.particles.positions);
-        let best = spread::distance_of(&global.position, global.finder, &self.particles.positions);
-        let f = factor(&distances, best);
+    /// Estimates the state of the swarm and adapts the coefficients.
+    fn adapt(&mut self, next: RoundSeed) {
+        let Some(best) = &self.swarm.global_best else { return };
+        let positions = &self.swarm.positions;
+        let distances = distance::mean_distances(positions);
+        let best_distance = distance::mean_distance_to(&best.position, best.finder, positions);
+
+        let f = evolutionary_factor(&distances, best_distance);
         self.factor = Some(f);
-        self.control.step(f, &mut next.whole());
+        self.coefficients.adapt(f, &mut next.whole());
     }
 
-    /// Ends a generation: the move to the next one, or `false` after the last.
-    fn proceed(&mut self, next: Round) -> bool {
-        if self.settings.generations.is_some_and(|limit| self.generation >= limit) {
+    /// Moves to the next generation; `false` after the last one.
+    fn move_or_end(&mut self, next: RoundSeed) -> bool {
+        if self.config.generations.is_some_and(|limit| self.generation >= limit) {
             return false;
         }
-        let Control { own, global, .. } = self.control;
-        self.particles.fly(
-            Flight { inertia: self.inertia(), own, global, limit: self.settings.velocity },
-            next,
-        );
+        let AdaptiveCoefficients { c1, c2, .. } = self.coefficients;
+        let max_velocity = self.config.max_velocity;
+        let inertia = self.inertia();
+        self.swarm.move_particles(MoveCoefficients { inertia, c1, c2, max_velocity }, next);
         true
     }
 }
 
-impl Method for Adaptive {
+impl GenerationalMethod for ApsoMethod {
     const NAME: &'static str = "apso";
-    type Settings = Settings;
+    type Config = ApsoConfig;
 
-    fn given(settings: &Settings) -> Option<&Point> {
-        settings.start.as_ref()
+    fn initial_point(config: &ApsoConfig) -> Option<&Point> {
+        config.start.as_ref()
     }
 
-    fn begin(space: &Space, mut settings: Settings, round: Round) -> Result<Self, Error> {
-        settings.check(space)?;
-        settings.start = None;
-        let particles =
-            Particles::scatter(settings.population, space.len(), settings.velocity, round);
-        let elite = Rows::new(space.len());
-        Ok(Adaptive {
-            settings,
-            particles,
+    fn new(space: &Space, mut config: ApsoConfig, round: RoundSeed) -> Result<Self, Error> {
+        config.check(space)?;
+        config.start = None;
+        let swarm =
+            ParticleSwarm::random(config.population, space.len(), config.max_velocity, round);
+        let elite = PositionMatrix::new(space.len());
+        Ok(ApsoMethod {
+            config,
+            swarm,
             generation: 0,
-            control: Control::default(),
+            coefficients: AdaptiveCoefficients::default(),
             factor: None,
             elite,
         })
     }
 
-    fn positions(&self) -> &Rows {
-        if self.elite.is_empty() { &self.particles.positions } else { &self.elite }
+    fn positions(&self) -> &PositionMatrix {
+        if self.elite.is_empty() { &self.swarm.positions } else { &self.elite }
     }
 
-    fn advance(&mut self, told: Told<'_>, next: Round) -> bool {
+    fn advance(&mut self, results: RoundLosses<'_>, next: RoundSeed) -> bool {
         if !self.elite.is_empty() {
-            elite::take(
-                &mut self.particles,
-                self.elite.row(0),
-                told.losses.first().copied().flatten(),
-            );
+            let loss = results.losses.first().copied().flatten();
+            elitist_learning::observe(&mut self.swarm, self.elite.row(0), loss);
             self.elite.clear();
-            return self.proceed(next);
+            return self.move_or_end(next);
         }
-        self.particles.take(told);
+
+        self.swarm.observe(results);
         self.generation = self.generation.saturating_add(1);
         self.adapt(next);
-        if let Some(global) = &self.particles.global
-            && self.settings.elitist
-            && self.control.state == State::Convergence
+
+        if let Some(best) = &self.swarm.global_best
+            && self.config.elitist
+            && self.coefficients.state == EvolutionaryState::Convergence
         {
-            let horizon = self.settings.generations.unwrap_or(HORIZON);
-            let width = elite::width(self.generation, horizon);
-            self.elite.push(&elite::change(
-                &global.position,
-                width,
-                &mut next.stream(self.particles.positions.len()),
-            ));
+            let horizon = self.config.generations.unwrap_or(HORIZON);
+            let width = elitist_learning::width(self.generation, horizon);
+            let mut stream = next.stream(self.swarm.positions.len());
+            self.elite.push(&elitist_learning::mutate(&best.position, width, &mut stream));
             return true;
         }
-        self.proceed(next)
+        self.move_or_end(next)
     }
 
-    fn ends(&self) -> bool {
-        self.settings.generations.is_some()
+    fn terminates(&self) -> bool {
+        self.config.generations.is_some()
     }
 
     fn save(&self) -> Datum {
-        let settings = &self.settings;
-        let limit = settings.generations.map(Datum::Natural);
+        let config = &self.config;
         Datum::record([
-            ("population", Datum::Natural(settings.population as u64)),
-            ("generations", Datum::List(limit.into_iter().collect())),
-            ("velocity", Datum::Real(settings.velocity)),
-            ("elitist", Datum::flag(settings.elitist)),
+            ("population", Datum::Natural(config.population as u64)),
+            ("generations", Datum::optional_natural(config.generations)),
+            ("velocity", Datum::Real(config.max_velocity)),
+            ("elitist", Datum::flag(config.elitist)),
             ("generation", Datum::Natural(self.generation)),
-            ("control", self.control.save()),
+            ("control", self.coefficients.save()),
             ("factor", Datum::optional(self.factor)),
             ("elite", self.elite.save()),
-            ("particles", self.particles.save()),
+            ("particles", self.swarm.save()),
         ])
     }
 
     fn load(space: &Space, data: &Datum) -> Result<Self, Error> {
-        let settings = Settings {
+        let config = ApsoConfig {
             population: data.field("population")?.count()?,
-            generations: data
-                .field("generations")?
-                .list()?
-                .first()
-                .map(Datum::natural)
-                .transpose()?,
+            generations: data.field("generations")?.to_optional_natural()?,
             start: None,
-            velocity: data.field("velocity")?.real()?,
+            max_velocity: data.field("velocity")?.real()?,
             elitist: data.field("elitist")?.to_flag()?,
         };
-        settings.check(space).map_err(unsound)?;
-        let particles =
-            Particles::load(data.field("particles")?, settings.population, space.len())?;
-        Ok(Adaptive {
-            settings,
-            particles,
+        config.check(space).map_err(invalid_config)?;
+        let swarm = ParticleSwarm::load(data.field("particles")?, config.population, space.len())?;
+        Ok(ApsoMethod {
+            config,
+            swarm,
             generation: data.field("generation")?.natural()?,
-            control: Control::load(data.field("control")?)?,
+            coefficients: AdaptiveCoefficients::load(data.field("control")?)?,
             factor: data.field("factor")?.to_optional()?,
-            elite: Rows::load(data.field("elite")?, space.len())?,
+            elite: PositionMatrix::load(data.field("elite")?, space.len())?,
         })
     }
 }

@@ -1,53 +1,54 @@
-//! The normal distribution that samples are drawn from, and how it follows the better ones.
+//! The multivariate normal distribution of CMA-ES and its update.
 //!
 //! Equation numbers are those of Hansen, "The CMA evolution strategy: a tutorial", arXiv
-//! 1604.00772. The covariance is decomposed anew only when it has changed noticeably, every
+//! 1604.00772. The covariance matrix is decomposed again only when it has changed noticeably, every
 //! `1 / (10 n (c_1 + c_μ))` generations (section B.2 there).
 
 use super::eigen;
-use super::weights::Weights;
+use super::strategy_params::StrategyParams;
 use crate::error::Error;
 use crate::rng::Stream;
 use crate::snapshot::{Datum, damaged};
 
-/// Eigenvalues are kept above this share of the largest.
-const LEAST_SHARE: f64 = 1e-20;
-/// Bounds of the step size, far beyond all use, so that no number overflows.
-const STEPS: (f64, f64) = (1e-30, 1e10);
+/// Eigenvalues are kept above this fraction of the largest.
+const MIN_EIGENVALUE: f64 = 1e-20;
+/// Bounds of the step size, beyond all practical values, so that nothing overflows.
+const SIGMA_BOUNDS: (f64, f64) = (1e-30, 1e10);
 
 /// `N(m, σ² C)` with its two evolution paths.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Distribution {
+pub(super) struct SearchDistribution {
     pub(super) mean: Vec<f64>,
     /// σ, the step size.
     pub(super) sigma: f64,
-    /// C, row by row.
+    /// C, the covariance matrix, row by row.
     covariance: Vec<f64>,
-    /// p_σ and p_c.
+    /// p_σ and p_c, the evolution paths.
     path_sigma: Vec<f64>,
     path_c: Vec<f64>,
-    /// The eigenvectors of C as columns, and the roots of its eigenvalues, of the last
-    /// decomposition.
+    /// B, the eigenvectors of C as columns, of the last decomposition.
     axes: Vec<f64>,
+    /// D, the square roots of the eigenvalues of C.
     lengths: Vec<f64>,
-    /// Updates so far, and at the last decomposition.
+    /// Number of updates so far.
     age: u64,
+    /// Number of updates at the last decomposition.
     decomposed: u64,
 }
 
-impl Distribution {
-    /// A round distribution.
+impl SearchDistribution {
+    /// A distribution with the identity as covariance matrix.
     pub(super) fn new(mean: Vec<f64>, sigma: f64) -> Self {
         let n = mean.len();
-        let mut unit = vec![0.0; n * n];
-        (0..n).for_each(|i| unit[i * n + i] = 1.0);
-        Distribution {
+        let mut identity = vec![0.0; n * n];
+        (0..n).for_each(|i| identity[i * n + i] = 1.0);
+        SearchDistribution {
             mean,
             sigma,
-            covariance: unit.clone(),
+            covariance: identity.clone(),
             path_sigma: vec![0.0; n],
             path_c: vec![0.0; n],
-            axes: unit,
+            axes: identity,
             lengths: vec![1.0; n],
             age: 0,
             decomposed: 0,
@@ -59,7 +60,7 @@ impl Distribution {
         self.sigma * self.covariance[coordinate * self.mean.len() + coordinate].max(0.0).sqrt()
     }
 
-    /// How far a coordinate may still move: its deviation or the pull of its path (Hansen's TolX).
+    /// How far a coordinate may still move: its deviation or its evolution path (Hansen's TolX).
     pub(super) fn reach(&self, coordinate: usize) -> f64 {
         self.deviation(coordinate).max(self.sigma * self.path_c[coordinate].abs())
     }
@@ -71,8 +72,8 @@ impl Distribution {
         (most / least).powi(2)
     }
 
-    /// Draws `y ~ N(0, C)`.
-    pub(super) fn draw(&self, stream: &mut Stream, y: &mut [f64]) {
+    /// Samples `y ~ N(0, C)`.
+    pub(super) fn sample(&self, stream: &mut Stream, y: &mut [f64]) {
         let n = self.mean.len();
         y.fill(0.0);
         for k in 0..n {
@@ -95,69 +96,94 @@ impl Distribution {
         white
     }
 
-    /// Learns from samples `y`, best first, under weights by rank; the mean moves by the scales of
-    /// the coordinates.
-    pub(super) fn update(&mut self, w: &Weights, scales: &[f64], ranks: &[f64], ys: &[&[f64]]) {
+    /// Updates the distribution from samples `y`, best first, with one weight per rank; the mean
+    /// moves by the scales of the coordinates.
+    pub(super) fn update(
+        &mut self,
+        params: &StrategyParams,
+        scales: &[f64],
+        weights: &[f64],
+        ys: &[&[f64]],
+    ) {
         let n = self.mean.len();
         let mut step = vec![0.0; n];
-        for (weight, y) in ranks.iter().zip(ys).filter(|(weight, _)| **weight > 0.0) {
+        for (weight, y) in weights.iter().zip(ys).filter(|(weight, _)| **weight > 0.0) {
             step.iter_mut().zip(*y).for_each(|(s, y)| *s += weight * y); // (eq. 41)
         }
-        let pulls = step.iter().zip(scales).map(|(s, a)| self.sigma * a * s);
-        self.mean.iter_mut().zip(pulls).for_each(|(m, pull)| *m += pull); // (eq. 42)
+        let moves = step.iter().zip(scales).map(|(s, a)| self.sigma * a * s);
+        self.mean.iter_mut().zip(moves).for_each(|(m, by)| *m += by); // (eq. 42)
 
         let white = self.whiten(&step);
-        let pull = (w.c_sigma * (2.0 - w.c_sigma) * w.effective).sqrt();
+        let gain = (params.c_sigma * (2.0 - params.c_sigma) * params.mu_eff).sqrt();
         self.path_sigma
             .iter_mut()
             .zip(&white)
-            .for_each(|(p, z)| *p = (1.0 - w.c_sigma) * *p + pull * z); // (eq. 43)
+            .for_each(|(p, z)| *p = (1.0 - params.c_sigma) * *p + gain * z); // (eq. 43)
         let length = self.path_sigma.iter().map(|p| p * p).sum::<f64>().sqrt();
-        let change = w.c_sigma / w.damping * (length / w.expected - 1.0);
-        self.sigma = (self.sigma * change.min(1.0).exp()).clamp(STEPS.0, STEPS.1); // (eq. 44)
+        let change = params.c_sigma / params.d_sigma * (length / params.chi_n - 1.0);
+        self.sigma = (self.sigma * change.min(1.0).exp()).clamp(SIGMA_BOUNDS.0, SIGMA_BOUNDS.1); // (eq. 44)
 
         self.age = self.age.saturating_add(1);
-        let settled = (1.0 - (1.0 - w.c_sigma).powf(2.0 * (self.age as f64 + 1.0))).sqrt();
-        let calm = length / settled < (1.4 + 2.0 / (n as f64 + 1.0)) * w.expected; // h_σ
-        let pull = if calm { (w.c_c * (2.0 - w.c_c) * w.effective).sqrt() } else { 0.0 };
-        self.path_c.iter_mut().zip(&step).for_each(|(p, s)| *p = (1.0 - w.c_c) * *p + pull * s); // (eq. 45)
-        self.turn(w, ranks, ys, if calm { 0.0 } else { w.c_c * (2.0 - w.c_c) });
-        if (self.age - self.decomposed) as f64 * 10.0 * n as f64 * (w.c_one + w.c_mu) >= 1.0 {
+        let expected = (1.0 - (1.0 - params.c_sigma).powf(2.0 * (self.age as f64 + 1.0))).sqrt();
+        let h_sigma = length / expected < (1.4 + 2.0 / (n as f64 + 1.0)) * params.chi_n;
+        let gain =
+            if h_sigma { (params.c_c * (2.0 - params.c_c) * params.mu_eff).sqrt() } else { 0.0 };
+        self.path_c
+            .iter_mut()
+            .zip(&step)
+            .for_each(|(p, s)| *p = (1.0 - params.c_c) * *p + gain * s); // (eq. 45)
+        self.update_covariance(
+            params,
+            weights,
+            ys,
+            if h_sigma { 0.0 } else { params.c_c * (2.0 - params.c_c) },
+        );
+
+        if (self.age - self.decomposed) as f64 * 10.0 * n as f64 * (params.c_1 + params.c_mu) >= 1.0
+        {
             self.decompose();
         }
     }
 
-    /// The covariance follows the path and the samples (eq. 47).
-    fn turn(&mut self, w: &Weights, ranks: &[f64], ys: &[&[f64]], delta: f64) {
+    /// Updates the covariance matrix from the path and the samples (eq. 47).
+    fn update_covariance(
+        &mut self,
+        params: &StrategyParams,
+        weights: &[f64],
+        ys: &[&[f64]],
+        delta: f64,
+    ) {
         let n = self.mean.len();
-        let kept = 1.0 + w.c_one * delta - w.c_one - w.c_mu * ranks.iter().sum::<f64>();
+        let kept =
+            1.0 + params.c_1 * delta - params.c_1 - params.c_mu * weights.iter().sum::<f64>();
         self.covariance.iter_mut().for_each(|c| *c *= kept);
-        add_outer(&mut self.covariance, &self.path_c, w.c_one);
-        for (weight, y) in ranks.iter().zip(ys) {
+        add_outer(&mut self.covariance, &self.path_c, params.c_1);
+        for (weight, y) in weights.iter().zip(ys) {
             let weight = if *weight < 0.0 {
                 let length = self.whiten(y).iter().map(|z| z * z).sum::<f64>();
                 weight * n as f64 / (length + 1e-8) // (eq. 46)
             } else {
                 *weight
             };
-            add_outer(&mut self.covariance, y, w.c_mu * weight);
+            add_outer(&mut self.covariance, y, params.c_mu * weight);
         }
     }
 
     fn decompose(&mut self) {
         let n = self.mean.len();
         let (values, axes) = eigen::decompose(&self.covariance, n);
-        let most = values.iter().copied().fold(0.0, f64::max);
+        let largest = values.iter().copied().fold(0.0, f64::max);
         self.decomposed = self.age;
-        if !(most > 0.0 && most.is_finite() && axes.iter().all(|x| x.is_finite())) {
-            // Beyond repair by rounding: begin with a round one again.
-            *self = Distribution {
+        if !(largest > 0.0 && largest.is_finite() && axes.iter().all(|x| x.is_finite())) {
+            // The matrix has degenerated numerically: start with the identity again.
+            *self = SearchDistribution {
                 age: self.age,
-                ..Distribution::new(std::mem::take(&mut self.mean), self.sigma)
+                ..SearchDistribution::new(std::mem::take(&mut self.mean), self.sigma)
             };
             return;
         }
-        self.lengths = values.iter().map(|value| value.max(LEAST_SHARE * most).sqrt()).collect();
+        self.lengths =
+            values.iter().map(|value| value.max(MIN_EIGENVALUE * largest).sqrt()).collect();
         self.axes = axes;
     }
 
@@ -177,7 +203,7 @@ impl Distribution {
 
     pub(super) fn load(data: &Datum, n: usize) -> Result<Self, Error> {
         let reals = |name: &str, count: usize| data.field(name)?.to_reals(count);
-        let distribution = Distribution {
+        let distribution = SearchDistribution {
             mean: reals("mean", n)?,
             sigma: data.field("sigma")?.real()?,
             covariance: reals("covariance", n * n)?,
@@ -188,10 +214,10 @@ impl Distribution {
             age: data.field("age")?.natural()?,
             decomposed: data.field("decomposed")?.natural()?,
         };
-        let sound = (STEPS.0..=STEPS.1).contains(&distribution.sigma)
+        let valid = (SIGMA_BOUNDS.0..=SIGMA_BOUNDS.1).contains(&distribution.sigma)
             && distribution.lengths.iter().all(|l| *l > 0.0);
-        if !sound || distribution.decomposed > distribution.age {
-            return Err(damaged("a distribution that no search has"));
+        if !valid || distribution.decomposed > distribution.age {
+            return Err(damaged("an invalid distribution"));
         }
         Ok(distribution)
     }
@@ -211,39 +237,40 @@ mod tests {
     /// One dimension, λ = 4: the whole update is arithmetic of scalars.
     #[test]
     fn an_update_by_hand() {
-        let w = Weights::new(1, 4);
+        let params = StrategyParams::new(1, 4);
         let ys = [[1.5], [0.5], [-0.5], [-1.0]];
         let ys: Vec<&[f64]> = ys.iter().map(|y| &y[..]).collect();
-        let mut distribution = Distribution::new(vec![0.25], 0.1);
-        distribution.update(&w, &[1.0], &w.ranks, &ys);
-        let step = w.ranks[0] * 1.5 + w.ranks[1] * 0.5;
+        let mut distribution = SearchDistribution::new(vec![0.25], 0.1);
+        distribution.update(&params, &[1.0], &params.weights, &ys);
+        let step = params.weights[0] * 1.5 + params.weights[1] * 0.5;
         assert!((distribution.mean[0] - (0.25 + 0.1 * step)).abs() < 1e-15);
-        let p_sigma = (w.c_sigma * (2.0 - w.c_sigma) * w.effective).sqrt() * step;
-        let change = w.c_sigma / w.damping * (p_sigma.abs() / w.expected - 1.0);
+        let p_sigma = (params.c_sigma * (2.0 - params.c_sigma) * params.mu_eff).sqrt() * step;
+        let change = params.c_sigma / params.d_sigma * (p_sigma.abs() / params.chi_n - 1.0);
         assert!((distribution.sigma - 0.1 * change.exp()).abs() < 1e-15);
-        let p_c = (w.c_c * (2.0 - w.c_c) * w.effective).sqrt() * step;
-        let repelled = w.ranks[2] * 0.25 / (0.25 + 1e-8) + w.ranks[3] * 1.0 / (1.0 + 1e-8);
-        let variance = 1.0 - w.c_one - w.c_mu * w.ranks.iter().sum::<f64>()
-            + w.c_one * p_c * p_c
-            + w.c_mu * (w.ranks[0] * 2.25 + w.ranks[1] * 0.25 + repelled);
+        let p_c = (params.c_c * (2.0 - params.c_c) * params.mu_eff).sqrt() * step;
+        let repelled =
+            params.weights[2] * 0.25 / (0.25 + 1e-8) + params.weights[3] * 1.0 / (1.0 + 1e-8);
+        let variance = 1.0 - params.c_1 - params.c_mu * params.weights.iter().sum::<f64>()
+            + params.c_1 * p_c * p_c
+            + params.c_mu * (params.weights[0] * 2.25 + params.weights[1] * 0.25 + repelled);
         assert!(
             (distribution.covariance[0] - variance).abs() < 1e-12,
             "{} {variance}",
             distribution.covariance[0]
         );
         assert!((distribution.lengths[0] - variance.sqrt()).abs() < 1e-12);
-        assert_eq!(Distribution::load(&distribution.save(), 1), Ok(distribution));
+        assert_eq!(SearchDistribution::load(&distribution.save(), 1), Ok(distribution));
     }
 
     #[test]
     fn samples_have_the_covariance() {
-        let mut distribution = Distribution::new(vec![0.0; 2], 1.0);
+        let mut distribution = SearchDistribution::new(vec![0.0; 2], 1.0);
         distribution.covariance = vec![4.0, 1.2, 1.2, 1.0];
         distribution.decompose();
         let mut sums = [0.0; 3];
         let mut y = [0.0; 2];
         for item in 0..20_000 {
-            distribution.draw(&mut Stream::new(1, 0, item), &mut y);
+            distribution.sample(&mut Stream::new(1, 0, item), &mut y);
             sums[0] += y[0] * y[0] / 20_000.0;
             sums[1] += y[0] * y[1] / 20_000.0;
             sums[2] += y[1] * y[1] / 20_000.0;
@@ -266,9 +293,9 @@ mod tests {
 
     #[test]
     fn broken_covariances_begin_anew() {
-        let mut distribution = Distribution::new(vec![0.3; 2], 0.1);
+        let mut distribution = SearchDistribution::new(vec![0.3; 2], 0.1);
         distribution.covariance = vec![f64::NAN; 4];
         distribution.decompose();
-        assert_eq!(distribution, Distribution::new(vec![0.3; 2], 0.1));
+        assert_eq!(distribution, SearchDistribution::new(vec![0.3; 2], 0.1));
     }
 }

@@ -2,41 +2,51 @@
 
 use super::*;
 use crate::engine::Engine;
-use crate::generational::tests::{abides, harness, plain_start};
+use crate::generational::tests::{assert_contract, assert_resumable, plain_start};
 use crate::space::Param;
 use crate::tests::functions::{FUNCTIONS, cube, minimise, numbers, rosenbrock, rotated_ellipsoid};
-use crate::trial::Outcome;
+use crate::trial::TrialResult;
 
 #[test]
 fn the_strategy_keeps_every_rule() {
-    abides::<Strategy>(&|_| Settings::default());
-    abides::<Strategy>(&|_| Settings { population: Some(4), margin: false, ..Settings::default() });
-    abides::<Strategy>(&|space| Settings {
+    assert_contract::<CmaEsMethod>(&|_| CmaEsConfig::default());
+    assert_contract::<CmaEsMethod>(&|_| CmaEsConfig {
+        population: Some(4),
+        margin: false,
+        ..CmaEsConfig::default()
+    });
+    assert_contract::<CmaEsMethod>(&|space| CmaEsConfig {
         population: Some(5),
         generations: Some(6),
         restarts: Some(1),
         start: plain_start(space),
-        ..Settings::default()
+        ..CmaEsConfig::default()
     });
 }
 
 #[test]
 fn snapshots_and_batches() {
-    harness::<Strategy>(&|space| Settings { start: plain_start(space), ..Settings::default() });
-    harness::<Strategy>(&|_| Settings { population: Some(4), ..Settings::default() });
+    assert_resumable::<CmaEsMethod>(&|space| CmaEsConfig {
+        start: plain_start(space),
+        ..CmaEsConfig::default()
+    });
+    assert_resumable::<CmaEsMethod>(&|_| CmaEsConfig {
+        population: Some(4),
+        ..CmaEsConfig::default()
+    });
 }
 
 #[test]
 fn all_faults_are_reported_at_once() {
     let start = Some(Point(Vec::new()));
-    let settings = Settings {
+    let config = CmaEsConfig {
         population: Some(1),
         generations: Some(0),
         sigma: 0.0,
         start,
-        ..Settings::default()
+        ..CmaEsConfig::default()
     };
-    let text = settings.check(&cube(2, (0.0, 1.0))).unwrap_err().to_string();
+    let text = config.check(&cube(2, (0.0, 1.0))).unwrap_err().to_string();
     assert_eq!(text.lines().count(), 4, "{text}");
 }
 
@@ -51,7 +61,7 @@ fn mirrors_fold_the_line() {
         (1.0, 1.0),
         (0.0, 0.0),
     ] {
-        assert_eq!(mirror(x), folded, "{x}");
+        assert_eq!(reflect(x), folded, "{x}");
     }
 }
 
@@ -59,11 +69,11 @@ fn mirrors_fold_the_line() {
 fn valleys_and_rotated_ellipsoids_are_solved() {
     for seed in 0..3 {
         let space = cube(10, (-9.0, 10.0));
-        let mut engine = CmaEs::new(&space, Settings::default(), seed).unwrap();
+        let mut engine = CmaEs::new(&space, CmaEsConfig::default(), seed).unwrap();
         let (best, used) = minimise(&mut engine, &space, rosenbrock, 20_000, 1e-8);
         assert!(best <= 1e-8, "rosenbrock, seed {seed}: {best} after {used}");
         let space = cube(8, (-5.0, 5.0));
-        let mut engine = CmaEs::new(&space, Settings::default(), seed).unwrap();
+        let mut engine = CmaEs::new(&space, CmaEsConfig::default(), seed).unwrap();
         let (best, used) = minimise(&mut engine, &space, rotated_ellipsoid, 5_000, 1e-8);
         assert!(best <= 1e-8, "ellipsoid, seed {seed}: {best} after {used}");
     }
@@ -79,16 +89,16 @@ fn restarts_solve_functions_with_many_local_optima() {
         let dimensions = if function.name == "griewank" { 10 } else { 3 };
         let space = cube(dimensions, function.bounds);
         for seed in 0..3 {
-            let mut engine = CmaEs::new(&space, Settings::default(), seed).unwrap();
+            let mut engine = CmaEs::new(&space, CmaEsConfig::default(), seed).unwrap();
             let (best, used) = minimise(&mut engine, &space, function.value, 50_000, 1e-8);
             assert!(best <= 1e-8, "{}, seed {seed}: {best} after {used}", function.name);
             let (population, restarts) = (engine.method().population(), engine.method().restarts());
-            assert_eq!(population, weights::population(dimensions) << restarts);
-            let once = Settings { restarts: Some(0), ..Settings::default() };
+            assert_eq!(population, default_population(dimensions) << restarts);
+            let once = CmaEsConfig { restarts: Some(0), ..CmaEsConfig::default() };
             let mut engine = CmaEs::new(&space, once, seed).unwrap();
             let (without, _) = minimise(&mut engine, &space, function.value, 50_000, 1e-8);
             assert_eq!(
-                (without <= 1e-8, engine.is_over()),
+                (without <= 1e-8, engine.is_finished()),
                 (restarts == 0, restarts != 0),
                 "{}",
                 function.name
@@ -104,7 +114,7 @@ fn restarts_solve_functions_with_many_local_optima() {
 fn optima_on_the_border_are_reached() {
     let space = cube(4, (2.0, 7.0));
     for (seed, corner) in [(1, 2.0), (2, 7.0)] {
-        let mut engine = CmaEs::new(&space, Settings::default(), seed).unwrap();
+        let mut engine = CmaEs::new(&space, CmaEsConfig::default(), seed).unwrap();
         let value = |x: &[f64]| x.iter().map(|x| (x - corner).abs()).sum::<f64>();
         assert!(minimise(&mut engine, &space, value, 4_000, 1e-6).0 <= 1e-6);
     }
@@ -113,8 +123,8 @@ fn optima_on_the_border_are_reached() {
 /// The share of ten searches without restarts that find the optimum.
 fn solved(space: &Space, margin: bool, value: &dyn Fn(&[f64]) -> f64) -> usize {
     let finds = |seed: &u64| {
-        let settings = Settings { margin, restarts: Some(0), ..Settings::default() };
-        let mut engine = CmaEs::new(space, settings, *seed).unwrap();
+        let config = CmaEsConfig { margin, restarts: Some(0), ..CmaEsConfig::default() };
+        let mut engine = CmaEs::new(space, config, *seed).unwrap();
         minimise(&mut engine, space, value, 10_000, 1e-8).0 <= 1e-8
     };
     (0..10).filter(finds).count()
@@ -148,12 +158,12 @@ fn integers_do_not_get_stuck() {
 fn failed_trials_are_avoided() {
     // Half of the square fails; the optimum lies on the border of the other half.
     let space = cube(2, (-1.0, 1.0));
-    let mut engine = CmaEs::new(&space, Settings::default(), 1).unwrap();
+    let mut engine = CmaEs::new(&space, CmaEsConfig::default(), 1).unwrap();
     for _ in 0..200 {
         for trial in engine.ask(6) {
             let x = numbers(&space, &trial.point);
             let loss = if x[0] < 0.2 { f64::NAN } else { (x[0] + x[1]).powi(2) + x[0] };
-            engine.tell(&[Outcome::Value { id: trial.id, loss }]);
+            engine.tell(&[TrialResult::Complete { id: trial.id, loss }]);
         }
     }
     let best = engine.best().unwrap().loss;

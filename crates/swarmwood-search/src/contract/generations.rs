@@ -1,27 +1,26 @@
-//! An engine as different from random search as can be, to prove that the contract has room for it:
-//! it learns, works in generations, waits for the last answer of each, may repeat itself, and knows
-//! reals only.
+//! A test engine that is as different from random search as possible: it learns, works in
+//! generations, waits for the last result of each, may repeat points, and supports reals only.
 
-use crate::engine::{Best, Capabilities, Engine};
+use crate::engine::{BestTrial, Capabilities, Engine};
 use crate::error::Error;
-use crate::ledger::Ledger;
 use crate::rng::Stream;
 use crate::snapshot::{Datum, Snapshot};
 use crate::space::Space;
-use crate::trial::{Adopted, Outcome, Trial};
+use crate::trial::{ExternalTrial, Trial, TrialResult};
+use crate::trial_log::TrialLog;
 
 const SIZE: u64 = 6;
 
-/// A minimal evolution strategy: every generation is scattered around the best point so far, ever
-/// closer.
-pub(super) struct Generations {
+/// A minimal evolution strategy: every generation is sampled around the best point so far, with a
+/// decreasing width.
+pub(super) struct ToyStrategy {
     space: Space,
     seed: u64,
-    ledger: Ledger,
+    trial_log: TrialLog,
     /// Trials of the current generation that were asked.
     asked: u64,
-    /// Outcomes of the current generation that were settled.
-    settled: u64,
+    /// Results of the current generation that were collected.
+    finished: u64,
     generation: u64,
     centre: Option<Vec<f64>>,
     least: f64,
@@ -29,7 +28,7 @@ pub(super) struct Generations {
 
 const NAME: &str = "generations";
 
-fn abilities() -> Capabilities {
+fn supported() -> Capabilities {
     Capabilities {
         integer: false,
         list: false,
@@ -41,17 +40,17 @@ fn abilities() -> Capabilities {
     }
 }
 
-impl Generations {
+impl ToyStrategy {
     pub(super) fn new(space: &Space, seed: u64) -> Result<Self, Error> {
-        abilities().check(NAME, space)?;
-        let (space, ledger) = (space.clone(), Ledger::new());
+        supported().check(NAME, space)?;
+        let (space, trial_log) = (space.clone(), TrialLog::new());
         let least = f64::INFINITY;
-        Ok(Generations {
+        Ok(ToyStrategy {
             space,
             seed,
-            ledger,
+            trial_log,
             asked: 0,
-            settled: 0,
+            finished: 0,
             generation: 0,
             centre: None,
             least,
@@ -68,28 +67,28 @@ impl Generations {
             .iter()
             .map(Datum::real)
             .collect::<Result<Vec<f64>, Error>>()?;
-        Ok(Generations {
+        Ok(ToyStrategy {
             space: space.clone(),
             seed: natural("seed")?,
-            ledger: Ledger::load(state.field("ledger")?, space)?,
+            trial_log: TrialLog::load(state.field("trials")?, space)?,
             asked: natural("asked")?,
-            settled: natural("settled")?,
+            finished: natural("settled")?,
             generation: natural("generation")?,
             centre: (!centre.is_empty()).then_some(centre),
             least: state.field("least")?.real()?,
         })
     }
 
-    fn learn(&mut self) {
-        for settled in self.ledger.settle() {
-            self.settled += 1;
-            if let Some(loss) = settled.loss.filter(|loss| *loss < self.least) {
+    fn collect_results(&mut self) {
+        for finished in self.trial_log.take_finished() {
+            self.finished += 1;
+            if let Some(loss) = finished.loss.filter(|loss| *loss < self.least) {
                 self.least = loss;
-                self.centre = Some(self.space.encode(&settled.point));
+                self.centre = Some(self.space.encode(&finished.point));
             }
         }
-        if self.settled == SIZE {
-            (self.asked, self.settled) = (0, 0);
+        if self.finished == SIZE {
+            (self.asked, self.finished) = (0, 0);
             self.generation += 1;
         }
     }
@@ -104,43 +103,43 @@ impl Generations {
     }
 }
 
-impl Engine for Generations {
+impl Engine for ToyStrategy {
     fn capabilities(&self) -> Capabilities {
-        abilities()
+        supported()
     }
 
     fn ask(&mut self, at_most: usize) -> Vec<Trial> {
         if at_most == 0 {
             return Vec::new();
         }
-        self.learn();
+        self.collect_results();
         let count = (SIZE - self.asked).min(at_most as u64);
         let first = self.asked;
         self.asked += count;
         (first..first + count)
-            .map(|item| self.ledger.issue(self.space.decode(&self.position(item))))
+            .map(|item| self.trial_log.create_trial(self.space.decode(&self.position(item))))
             .collect()
     }
 
-    fn tell(&mut self, outcomes: &[Outcome]) {
-        self.ledger.tell(outcomes);
+    fn tell(&mut self, results: &[TrialResult]) {
+        self.trial_log.tell(results);
     }
 
-    fn adopt(&mut self, trial: Adopted) {
-        self.ledger.adopt(&self.space, trial);
+    fn add_trial(&mut self, trial: ExternalTrial) {
+        self.trial_log.add_external(&self.space, trial);
     }
 
-    fn best(&self) -> Option<Best<'_>> {
-        self.ledger.best()
+    fn best(&self) -> Option<BestTrial<'_>> {
+        self.trial_log.best()
     }
 
     fn snapshot(&self) -> Snapshot {
         let centre = self.centre.iter().flatten().map(|u| Datum::Real(*u)).collect();
         let state = Datum::record([
             ("seed", Datum::Natural(self.seed)),
-            ("ledger", self.ledger.save()),
+            ("trials", self.trial_log.save()),
             ("asked", Datum::Natural(self.asked)),
-            ("settled", Datum::Natural(self.settled)),
+            ("settled", Datum::Natural(self.finished)),
             ("generation", Datum::Natural(self.generation)),
             ("centre", Datum::List(centre)),
             ("least", Datum::Real(self.least)),

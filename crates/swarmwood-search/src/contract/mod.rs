@@ -1,102 +1,117 @@
-//! The rules of [`Engine`], as a test suite for any engine.
+//! The rules of [`Engine`](crate::Engine), as a test suite for any engine.
 //!
-//! An engine's own tests call [`check`] and are done with the common part:
+//! The tests of an engine call [`check`] (or [`check_spec`]) for everything that all engines share:
 //!
 //! ```
-//! use swarmwood_search::contract::{Subject, check};
-//! use swarmwood_search::{Engine, Random};
-//! let subject = Subject {
-//!     start: &|space, seed| Ok(Box::new(Random::new(space, seed)?)),
-//!     resume: &|space, snapshot| Ok(Box::new(Random::resume(space, snapshot)?)),
+//! use swarmwood_search::contract::{EngineUnderTest, check};
+//! use swarmwood_search::{Engine, RandomSearch};
+//! let subject = EngineUnderTest {
+//!     start: &|space, seed| Ok(Box::new(RandomSearch::new(space, seed)?)),
+//!     resume: &|space, snapshot| Ok(Box::new(RandomSearch::resume(space, snapshot)?)),
 //! };
 //! check(&subject).unwrap();
 //! ```
 //!
 //! Each rule runs on every test space the engine accepts, with a loss that depends on the point
-//! alone. The result lists every breach with the rule, the space and what was seen.
+//! alone. The result lists every violation with the rule, the space and what was observed.
 
-mod adoption;
+mod external_trials;
 #[cfg(test)]
 mod generations;
+mod playback;
 mod rules;
-mod run;
 #[cfg(test)]
 mod tests;
 
 use std::fmt;
 
-use crate::engine::Engine;
+use crate::engine::{BuildResult, EngineSpec};
 use crate::error::Error;
 use crate::snapshot::Snapshot;
 use crate::space::{Param, Space};
 
 /// Starts an engine on a space with a seed.
-pub type Start<'a> = &'a dyn Fn(&Space, u64) -> Result<Box<dyn Engine>, Error>;
+pub type StartFn<'a> = &'a dyn Fn(&Space, u64) -> BuildResult;
 /// Resumes an engine on a space from a snapshot.
-pub type Resume<'a> = &'a dyn Fn(&Space, &Snapshot) -> Result<Box<dyn Engine>, Error>;
+pub type ResumeFn<'a> = &'a dyn Fn(&Space, &Snapshot) -> BuildResult;
 
 /// The engine under test.
 #[derive(Clone, Copy)]
-pub struct Subject<'a> {
-    /// Starts it.
-    pub start: Start<'a>,
-    /// Resumes it.
-    pub resume: Resume<'a>,
+pub struct EngineUnderTest<'a> {
+    /// Starts the engine.
+    pub start: StartFn<'a>,
+    /// Resumes the engine.
+    pub resume: ResumeFn<'a>,
 }
 
-/// A broken rule.
+/// A violated rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Breach {
+pub struct ContractViolation {
     /// The rule.
     pub rule: &'static str,
     /// The test space.
     pub space: &'static str,
-    /// What was seen.
-    pub seen: String,
+    /// What was observed.
+    pub observed: String,
 }
 
-impl fmt::Display for Breach {
+impl fmt::Display for ContractViolation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (space '{}'): {}", self.rule, self.space, self.seen)
+        write!(f, "{} (space '{}'): {}", self.rule, self.space, self.observed)
     }
 }
 
 /// Runs every rule on every test space the engine accepts.
 ///
-/// An engine that accepts none of the spaces, or a space its capabilities exclude, is a breach too.
-pub fn check(subject: &Subject<'_>) -> Result<(), Vec<Breach>> {
-    let mut breaches = Vec::new();
+/// An engine that accepts none of the spaces, or one that its capabilities exclude, violates the
+/// contract too.
+pub fn check(subject: &EngineUnderTest<'_>) -> Result<(), Vec<ContractViolation>> {
+    let mut violations = Vec::new();
     let mut accepted = 0;
     for (name, space) in spaces() {
-        let mut breach = |rule, seen| breaches.push(Breach { rule, space: name, seen });
+        let mut violation = |rule, observed| {
+            violations.push(ContractViolation { rule, space: name, observed });
+        };
         let engine = match (subject.start)(&space, 1) {
             Ok(engine) => engine,
             Err(Error::Unsupported { .. }) => continue,
             Err(error) => {
-                breach("starts on a sound space or says what it cannot do", error.to_string());
+                violation(
+                    "starts on a valid space or names what it does not support",
+                    error.to_string(),
+                );
                 continue;
             }
         };
         accepted += 1;
         if let Err(error) = engine.capabilities().check("subject", &space) {
-            breach("accepts only what its capabilities name", error.to_string());
+            violation("accepts only what its capabilities include", error.to_string());
         }
         for (rule, test) in rules::RULES {
-            if let Err(seen) = test(subject, &space) {
-                breach(rule, seen);
+            if let Err(observed) = test(subject, &space) {
+                violation(rule, observed);
             }
         }
     }
     if accepted == 0 {
-        let seen = "refused every one of them".to_owned();
-        breaches.push(Breach { rule: "accepts at least one test space", space: "all", seen });
+        let observed = "refused every one of them".to_owned();
+        let rule = "accepts at least one test space";
+        violations.push(ContractViolation { rule, space: "all", observed });
     }
-    if breaches.is_empty() { Ok(()) } else { Err(breaches) }
+    if violations.is_empty() { Ok(()) } else { Err(violations) }
 }
 
-/// Spaces of every kind: an engine with few capabilities still finds one of its own.
+/// Runs every rule on a registered engine; the error is a report with one line per violation.
+pub fn check_spec(spec: &EngineSpec) -> Result<(), String> {
+    let subject = EngineUnderTest { start: &spec.build, resume: &spec.resume };
+    check(&subject).map_err(|violations| {
+        violations.iter().map(ContractViolation::to_string).collect::<Vec<_>>().join("\n")
+    })
+}
+
+/// Spaces of every kind, so that an engine with few capabilities supports at least one.
 pub fn spaces() -> Vec<(&'static str, Space)> {
-    let build = |params| Space::new(params).expect("the test spaces are sound");
+    let build = |params| Space::new(params).expect("the test spaces are valid");
     let many = |n: usize, high| (0..n).map(|i| Param::integer(&format!("i{i}"), 0, high)).collect();
     vec![
         ("one point", build(vec![Param::integer("only", 3, 3)])),

@@ -1,37 +1,38 @@
-//! One function a rule. Each gets a fresh start and returns what was seen if the rule is broken.
+//! One function per rule. Each starts a new engine and returns what was observed if the rule is
+//! violated.
 
 use std::collections::HashSet;
 
-use super::run::{loss, play, play_fair, same, value};
-use super::{Subject, adoption};
+use super::playback::{loss, play, play_all, same, value};
+use super::{EngineUnderTest, external_trials};
 use crate::engine::Engine;
 use crate::rng::Stream;
 use crate::snapshot::Datum;
 use crate::space::{Param, Space};
-use crate::trial::{Outcome, Trial};
+use crate::trial::{Trial, TrialResult};
 
-type Rule = fn(&Subject<'_>, &Space) -> Result<(), String>;
+type ContractRule = fn(&EngineUnderTest<'_>, &Space) -> Result<(), String>;
 
-/// All rules, by the sentence that a breach shows.
-pub(super) const RULES: &[(&str, Rule)] = &[
-    ("points lie in the space and ids grow", bounds),
+/// All rules, with the sentence that a violation shows.
+pub(super) const RULES: &[(&str, ContractRule)] = &[
+    ("points lie in the space and ids increase", bounds),
     ("the same seed gives the same run", determinism),
     ("another seed gives another run in a large space", seeds_matter),
     ("asking for nothing changes nothing", ask_nothing),
-    ("never more points than asked, and as many with the batch capability", batches),
-    ("the order and grouping of outcomes between two asks do not matter", tell_order),
-    ("late outcomes are taken, and without open trials the search goes on", late_tells),
-    ("failed trials are answers without a value", failures),
-    ("losses of any size, and equal ones, are taken", odd_losses),
+    ("never more points than asked for, and as many with the batch capability", batches),
+    ("the order and grouping of results between two asks do not matter", tell_order),
+    ("late results are accepted, and without running trials the search continues", late_tells),
+    ("failed trials are results without a loss", failures),
+    ("losses of any size, and equal ones, are accepted", odd_losses),
     ("unknown and repeated ids are ignored", stray_ids),
-    ("the best is the smallest loss told", best_is_smallest),
-    ("resumed is the same as uninterrupted", resume_anywhere),
-    ("a snapshot that does not fit is refused", refuse_misfits),
-    ("adopted trials are seen, may be the best, and disturb no ids", adoption::taken),
-    ("resumed with adopted trials is the same as uninterrupted", adoption::resumed),
-    ("no adopted configuration is asked with the distinct capability", adoption::never_asked),
+    ("the best trial has the smallest loss", best_is_smallest),
+    ("a resumed search equals an uninterrupted one", resume_anywhere),
+    ("a snapshot that does not match is refused", refuse_misfits),
+    ("external trials are seen, may be the best, and do not affect ids", external_trials::accepted),
+    ("a search resumed with external trials equals an uninterrupted one", external_trials::resumed),
+    ("with the distinct capability no external point is asked", external_trials::never_asked),
     (
-        "no configuration twice with the distinct capability, and an end when all were asked",
+        "with the distinct capability no point comes twice, and the search ends when all were asked",
         exhaustion,
     ),
 ];
@@ -40,7 +41,7 @@ const ROUNDS: usize = 12;
 const BATCH: usize = 4;
 
 pub(super) fn start(
-    subject: &Subject<'_>,
+    subject: &EngineUnderTest<'_>,
     space: &Space,
     seed: u64,
 ) -> Result<Box<dyn Engine>, String> {
@@ -51,10 +52,10 @@ pub(super) fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> Result<
     if holds { Ok(()) } else { Err(otherwise()) }
 }
 
-fn bounds(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
+fn bounds(subject: &EngineUnderTest<'_>, space: &Space) -> Result<(), String> {
     for batch in [1, BATCH, 33] {
         let mut engine = start(subject, space, 3)?;
-        let trials = play_fair(engine.as_mut(), space, ROUNDS, batch);
+        let trials = play_all(engine.as_mut(), space, ROUNDS, batch);
         if let Some(stray) = trials.iter().find(|trial| !space.contains(&trial.point)) {
             return Err(format!("{:?} lies outside", stray.point));
         }
@@ -65,34 +66,34 @@ fn bounds(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
     Ok(())
 }
 
-fn determinism(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
-    let run =
-        || Ok::<_, String>(play_fair(start(subject, space, 5)?.as_mut(), space, ROUNDS, BATCH));
-    same(&run()?, &run()?, "second run")
+fn determinism(subject: &EngineUnderTest<'_>, space: &Space) -> Result<(), String> {
+    let playback =
+        || Ok::<_, String>(play_all(start(subject, space, 5)?.as_mut(), space, ROUNDS, BATCH));
+    same(&playback()?, &playback()?, "second run")
 }
 
-fn seeds_matter(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
+fn seeds_matter(subject: &EngineUnderTest<'_>, space: &Space) -> Result<(), String> {
     if space.size().is_some_and(|size| size < 1_000_000) {
         return Ok(()); // two seeds may well agree by chance
     }
-    let run = |seed| {
-        Ok::<_, String>(play_fair(start(subject, space, seed)?.as_mut(), space, ROUNDS, BATCH))
+    let playback = |seed| {
+        Ok::<_, String>(play_all(start(subject, space, seed)?.as_mut(), space, ROUNDS, BATCH))
     };
-    ensure(run(1)? != run(2)?, || "seeds 1 and 2 gave the same points".to_owned())
+    ensure(playback(1)? != playback(2)?, || "seeds 1 and 2 gave the same points".to_owned())
 }
 
-fn ask_nothing(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
+fn ask_nothing(subject: &EngineUnderTest<'_>, space: &Space) -> Result<(), String> {
     let mut engine = start(subject, space, 3)?;
     for _ in 0..4 {
         let before = engine.snapshot();
         ensure(engine.ask(0).is_empty(), || "ask(0) gave points".to_owned())?;
         ensure(engine.snapshot() == before, || "ask(0) changed the state".to_owned())?;
-        play_fair(engine.as_mut(), space, 1, BATCH);
+        play_all(engine.as_mut(), space, 1, BATCH);
     }
     Ok(())
 }
 
-fn batches(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
+fn batches(subject: &EngineUnderTest<'_>, space: &Space) -> Result<(), String> {
     for asked in [1, 2, 7, 64] {
         let mut engine = start(subject, space, 3)?;
         let got = engine.ask(asked).len();
@@ -104,36 +105,37 @@ fn batches(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
             Some(size) if capabilities.distinct => usize::try_from(size).unwrap_or(usize::MAX),
             _ => usize::MAX,
         };
-        ensure(!capabilities.batch || capabilities.ends || got == asked.min(left), || {
+        ensure(!capabilities.batch || capabilities.terminates || got == asked.min(left), || {
             format!("ask({asked}) gave {got} points in spite of the batch capability")
         })?;
     }
     Ok(())
 }
 
-fn tell_order(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
+fn tell_order(subject: &EngineUnderTest<'_>, space: &Space) -> Result<(), String> {
     let mut plain = start(subject, space, 7)?;
-    let expected = play_fair(plain.as_mut(), space, ROUNDS, 6);
+    let expected = play_all(plain.as_mut(), space, ROUNDS, 6);
     let mut shuffled = start(subject, space, 7)?;
     let mut round = 0;
     let got = play(shuffled.as_mut(), ROUNDS, 6, |engine, trials| {
-        let mut outcomes: Vec<Outcome> = trials.iter().map(|trial| value(space, trial)).collect();
-        Stream::new(0, round, 0).shuffle(&mut outcomes);
+        let mut results: Vec<TrialResult> =
+            trials.iter().map(|trial| value(space, trial)).collect();
+        Stream::new(0, round, 0).shuffle(&mut results);
         round += 1;
-        let middle = outcomes.len() / 2;
-        engine.tell(&outcomes[..middle]);
+        let middle = results.len() / 2;
+        engine.tell(&results[..middle]);
         engine.tell(&[]);
-        outcomes[middle..].iter().for_each(|outcome| engine.tell(&[*outcome]));
+        results[middle..].iter().for_each(|result| engine.tell(&[*result]));
     });
-    same(&expected, &got, "told in another order")?;
+    same(&expected, &got, "results in another order")?;
     ensure(plain.best() == shuffled.best(), || {
-        "told in another order, another trial is best".to_owned()
+        "with results in another order, another trial is best".to_owned()
     })
 }
 
-/// Leaves the oldest trial open for five rounds at a time, and answers the others youngest first;
-/// then answers all and expects more points.
-fn late_tells(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
+/// Leaves the oldest trial running for five rounds at a time, and reports the others in reverse
+/// order; then reports all and expects more points.
+fn late_tells(subject: &EngineUnderTest<'_>, space: &Space) -> Result<(), String> {
     let mut engine = start(subject, space, 9)?;
     let mut open: Vec<Trial> = Vec::new();
     let mut least = f64::INFINITY;
@@ -149,27 +151,27 @@ fn late_tells(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
         }
         let best = engine.best().map(|best| best.loss);
         ensure(best == least.is_finite().then_some(least), || {
-            format!("best is {best:?}, told was {least}")
+            format!("best is {best:?}, the smallest loss was {least}")
         })?;
     }
     for trial in open.drain(..) {
         engine.tell(&[value(space, &trial)]);
     }
-    let used_up = engine.capabilities().distinct
+    let exhausted = engine.capabilities().distinct
         && space.size().is_some_and(|size| asked.len() as u128 >= size);
     let ended = engine.ask(1).is_empty();
-    ensure(!ended || used_up || engine.capabilities().ends, || {
-        "no trial is open and yet no point comes".to_owned()
+    ensure(!ended || exhausted || engine.capabilities().terminates, || {
+        "no trial is running and yet no point comes".to_owned()
     })?;
-    ensure(!ended || engine.ask(BATCH).is_empty(), || "went on after it had ended".to_owned())
+    ensure(!ended || engine.ask(BATCH).is_empty(), || "continued after it had ended".to_owned())
 }
 
-fn failures(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
+fn failures(subject: &EngineUnderTest<'_>, space: &Space) -> Result<(), String> {
     let mut engine = start(subject, space, 11)?;
     let trials = play(engine.as_mut(), ROUNDS, BATCH, |engine, trials| {
-        let outcomes: Vec<Outcome> =
-            trials.iter().map(|trial| Outcome::Failed { id: trial.id }).collect();
-        engine.tell(&outcomes);
+        let results: Vec<TrialResult> =
+            trials.iter().map(|trial| TrialResult::Failed { id: trial.id }).collect();
+        engine.tell(&results);
     });
     ensure(engine.best().is_none(), || "there is a best trial although all failed".to_owned())?;
     let enough = space.size().map_or(ROUNDS as u128, |size| size.min(ROUNDS as u128));
@@ -178,9 +180,9 @@ fn failures(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
         format!("stopped after {} failed trials", trials.len())
     })?;
 
-    // A third of the trials fails; said so, or told as a loss that is no number, it must be the
-    // same run.
-    let partly = |failure: fn(u64) -> Outcome| {
+    // A third of the trials fails; whether reported as failed or as a loss that is not finite, the
+    // run must be the same.
+    let partly = |failure: fn(u64) -> TrialResult| {
         let mut engine = start(subject, space, 12)?;
         let trials = play(engine.as_mut(), ROUNDS, BATCH, |engine, trials| {
             let answer = |trial: &Trial| {
@@ -191,31 +193,32 @@ fn failures(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
         let best = engine.best().map(|best| (best.id, best.loss));
         Ok::<_, String>((trials, best))
     };
-    let (said, best) = partly(|id| Outcome::Failed { id })?;
+    let (said, best) = partly(|id| TrialResult::Failed { id })?;
     for odd in [
-        |id| Outcome::Value { id, loss: f64::NAN },
-        |id| Outcome::Value { id, loss: f64::INFINITY },
-        |id| Outcome::Value { id, loss: f64::NEG_INFINITY },
+        |id| TrialResult::Complete { id, loss: f64::NAN },
+        |id| TrialResult::Complete { id, loss: f64::INFINITY },
+        |id| TrialResult::Complete { id, loss: f64::NEG_INFINITY },
     ] {
         let (trials, odd_best) = partly(odd)?;
-        same(&said, &trials, "failures told as losses that are not finite")?;
+        same(&said, &trials, "failures reported as losses that are not finite")?;
         ensure(best == odd_best, || format!("best is {odd_best:?} and not {best:?}"))?;
     }
     Ok(())
 }
 
-/// Losses at the ends of what a number holds, and losses that are all the same: differences and
-/// means of them overflow or vanish, and the search goes on all the same.
-fn odd_losses(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
+/// Losses at the limits of the number range, and losses that are all equal: differences and means
+/// overflow or vanish, and the search must continue nevertheless.
+fn odd_losses(subject: &EngineUnderTest<'_>, space: &Space) -> Result<(), String> {
     let huge = |id: u64| [f64::MAX, -f64::MAX, 1e300, f64::MIN_POSITIVE, -0.0][(id % 5) as usize];
     for (what, odd) in [("huge", &huge as &dyn Fn(u64) -> f64), ("equal", &|_| 7.0)] {
         let mut engine = start(subject, space, 23)?;
         let few = space.size().is_some_and(|size| size <= (8 * ROUNDS * BATCH) as u128);
-        let ends = engine.capabilities().ends || (engine.capabilities().distinct && few);
+        let terminates =
+            engine.capabilities().terminates || (engine.capabilities().distinct && few);
         let mut least = f64::INFINITY;
         for round in 0..8 * ROUNDS {
             let trials = engine.ask(BATCH);
-            ensure(ends || !trials.is_empty(), || {
+            ensure(terminates || !trials.is_empty(), || {
                 format!("no point in round {round} after {what} losses")
             })?;
             for trial in &trials {
@@ -223,38 +226,40 @@ fn odd_losses(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
                     format!("{:?} lies outside after {what} losses", trial.point)
                 })?;
                 least = least.min(odd(trial.id));
-                engine.tell(&[Outcome::Value { id: trial.id, loss: odd(trial.id) }]);
+                engine.tell(&[TrialResult::Complete { id: trial.id, loss: odd(trial.id) }]);
             }
             let best = engine.best().map(|best| best.loss);
-            ensure(best == Some(least), || format!("best is {best:?}, told was {least}"))?;
+            ensure(best == Some(least), || {
+                format!("best is {best:?}, the smallest loss was {least}")
+            })?;
         }
     }
     Ok(())
 }
 
-fn stray_ids(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
+fn stray_ids(subject: &EngineUnderTest<'_>, space: &Space) -> Result<(), String> {
     let mut plain = start(subject, space, 13)?;
-    let expected = play_fair(plain.as_mut(), space, ROUNDS, BATCH);
-    let mut pestered = start(subject, space, 13)?;
-    let got = play(pestered.as_mut(), ROUNDS, BATCH, |engine, trials| {
+    let expected = play_all(plain.as_mut(), space, ROUNDS, BATCH);
+    let mut disturbed = start(subject, space, 13)?;
+    let got = play(disturbed.as_mut(), ROUNDS, BATCH, |engine, trials| {
         engine.tell(&[
-            Outcome::Value { id: u64::MAX, loss: -9.0 },
-            Outcome::Failed { id: u64::MAX - 1 },
+            TrialResult::Complete { id: u64::MAX, loss: -9.0 },
+            TrialResult::Failed { id: u64::MAX - 1 },
         ]);
         for trial in trials {
-            let again = Outcome::Value { id: trial.id, loss: -9.0 };
-            engine.tell(&[value(space, trial), again, Outcome::Failed { id: trial.id }]);
+            let again = TrialResult::Complete { id: trial.id, loss: -9.0 };
+            engine.tell(&[value(space, trial), again, TrialResult::Failed { id: trial.id }]);
             engine.tell(&[again]);
         }
     });
     same(&expected, &got, "with stray outcomes")?;
-    ensure(plain.best() == pestered.best(), || "a stray outcome became the best".to_owned())
+    ensure(plain.best() == disturbed.best(), || "a stray outcome became the best".to_owned())
 }
 
-fn best_is_smallest(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
+fn best_is_smallest(subject: &EngineUnderTest<'_>, space: &Space) -> Result<(), String> {
     let mut engine = start(subject, space, 15)?;
     ensure(engine.best().is_none(), || "there is a best trial before any outcome".to_owned())?;
-    let trials = play_fair(engine.as_mut(), space, ROUNDS, BATCH);
+    let trials = play_all(engine.as_mut(), space, ROUNDS, BATCH);
     let mut expected: Option<(f64, &Trial)> = None;
     for trial in &trials {
         let loss = loss(space, &trial.point);
@@ -267,9 +272,9 @@ fn best_is_smallest(subject: &Subject<'_>, space: &Space) -> Result<(), String> 
     ensure(got == expected, || format!("{got:?} instead of {expected:?}"))
 }
 
-/// Interrupts in every state: after an ask (all open), after a tell (outcomes not yet used), and
-/// with one trial open.
-fn resume_anywhere(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
+/// Interrupts in every state: after an ask (all running), after a tell (results not used yet), and
+/// with one trial running.
+fn resume_anywhere(subject: &EngineUnderTest<'_>, space: &Space) -> Result<(), String> {
     let again = |engine: &dyn Engine| -> Result<Box<dyn Engine>, String> {
         let snapshot = engine.snapshot();
         let resumed = (subject.resume)(space, &snapshot)
@@ -291,18 +296,18 @@ fn resume_anywhere(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
         let mut answered = expected;
         let last = answered.pop();
         answered.extend(std::mem::replace(&mut held, last));
-        let outcomes: Vec<Outcome> = answered.iter().map(|trial| value(space, trial)).collect();
-        whole.tell(&outcomes);
-        parts.tell(&outcomes);
+        let results: Vec<TrialResult> = answered.iter().map(|trial| value(space, trial)).collect();
+        whole.tell(&results);
+        parts.tell(&results);
         ensure(whole.best() == parts.best(), || format!("the best differs in round {round}"))?;
         parts = again(parts.as_ref())?;
     }
     Ok(())
 }
 
-fn refuse_misfits(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
+fn refuse_misfits(subject: &EngineUnderTest<'_>, space: &Space) -> Result<(), String> {
     let mut engine = start(subject, space, 19)?;
-    play_fair(engine.as_mut(), space, 3, BATCH);
+    play_all(engine.as_mut(), space, 3, BATCH);
     engine.ask(BATCH);
     let good = engine.snapshot();
     let refuses = |what: &str, space: &Space, change: &dyn Fn(&mut crate::snapshot::Snapshot)| {
@@ -320,12 +325,12 @@ fn refuse_misfits(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
     refuses("of another space", &wider, &|_| ())
 }
 
-/// An engine that ends may do so on a continuum, of which it can only ever try a part.
+/// An engine that terminates may do so on an uncountable space.
 fn may_end_early(engine: &dyn Engine, space: &Space) -> bool {
-    engine.capabilities().ends && engine.capabilities().distinct && space.size().is_none()
+    engine.capabilities().terminates && engine.capabilities().distinct && space.size().is_none()
 }
 
-fn exhaustion(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
+fn exhaustion(subject: &EngineUnderTest<'_>, space: &Space) -> Result<(), String> {
     let mut engine = start(subject, space, 21)?;
     if !engine.capabilities().distinct {
         return Ok(());
@@ -335,7 +340,7 @@ fn exhaustion(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
     let mut rounds = 0;
     while seen.len() < limit && rounds < 2 * limit {
         rounds += 1;
-        let trials = play_fair(engine.as_mut(), space, 1, 3);
+        let trials = play_all(engine.as_mut(), space, 1, 3);
         if let Some(twice) = trials.iter().find(|trial| !seen.insert(trial.point.fingerprint())) {
             return Err(format!("{:?} was asked twice", twice.point));
         }
@@ -344,7 +349,7 @@ fn exhaustion(subject: &Subject<'_>, space: &Space) -> Result<(), String> {
         format!("only {} of {limit} configurations came", seen.len())
     })?;
     if space.size().is_some_and(|size| size <= 400) {
-        let extra = play_fair(engine.as_mut(), space, 3, BATCH);
+        let extra = play_all(engine.as_mut(), space, 3, BATCH);
         ensure(extra.is_empty(), || format!("{} more after all were asked", extra.len()))?;
         ensure(engine.best().is_some(), || "the best is gone after the end".to_owned())?;
     }

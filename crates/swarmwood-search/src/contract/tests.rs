@@ -1,38 +1,44 @@
-//! The suite must accept an honest engine and catch every kind of cheat.
+//! The suite must accept correct engines and catch every kind of fault.
 
-use super::generations::Generations;
+use super::generations::ToyStrategy;
 use super::*;
-use crate::engine::{Best, Capabilities};
-use crate::point::Value;
-use crate::random::Random;
+use crate::engine::{BestTrial, Capabilities, Engine};
+use crate::point::PointValue;
+use crate::random::RandomSearch;
 use crate::snapshot::Datum;
-use crate::trial::{Adopted, Outcome, Trial};
+use crate::trial::{ExternalTrial, Trial, TrialResult};
 
 #[test]
 fn random_search_keeps_every_rule() {
-    let subject = Subject {
-        start: &|space, seed| Ok(Box::new(Random::new(space, seed)?)),
-        resume: &|space, snapshot| Ok(Box::new(Random::resume(space, snapshot)?)),
+    let subject = EngineUnderTest {
+        start: &|space, seed| Ok(Box::new(RandomSearch::new(space, seed)?)),
+        resume: &|space, snapshot| Ok(Box::new(RandomSearch::resume(space, snapshot)?)),
     };
-    if let Err(breaches) = check(&subject) {
-        panic!("{}", breaches.iter().map(Breach::to_string).collect::<Vec<_>>().join("\n"));
+    if let Err(violations) = check(&subject) {
+        panic!(
+            "{}",
+            violations.iter().map(ContractViolation::to_string).collect::<Vec<_>>().join("\n")
+        );
     }
 }
 
 #[test]
 fn an_engine_that_learns_and_waits_keeps_every_rule() {
-    let subject = Subject {
-        start: &|space, seed| Ok(Box::new(Generations::new(space, seed)?)),
-        resume: &|space, snapshot| Ok(Box::new(Generations::resume(space, snapshot)?)),
+    let subject = EngineUnderTest {
+        start: &|space, seed| Ok(Box::new(ToyStrategy::new(space, seed)?)),
+        resume: &|space, snapshot| Ok(Box::new(ToyStrategy::resume(space, snapshot)?)),
     };
-    if let Err(breaches) = check(&subject) {
-        panic!("{}", breaches.iter().map(Breach::to_string).collect::<Vec<_>>().join("\n"));
+    if let Err(violations) = check(&subject) {
+        panic!(
+            "{}",
+            violations.iter().map(ContractViolation::to_string).collect::<Vec<_>>().join("\n")
+        );
     }
 }
 
-/// What is wrong with a faulty engine.
+/// The fault of an engine.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Fault {
+enum PlantedFault {
     LeavesTheSpace,
     RepeatsIds,
     GivesTooMany,
@@ -57,27 +63,27 @@ enum Fault {
 
 /// Random search with one fault, on integers only.
 struct Faulty {
-    inner: Random,
-    fault: Fault,
+    inner: RandomSearch,
+    fault: PlantedFault,
     space: Space,
     asks: u64,
-    last: Option<Outcome>,
+    last: Option<TrialResult>,
     first: Option<Trial>,
     forged: Option<(u64, f64, crate::point::Point)>,
 }
 
 impl Faulty {
-    fn new(space: &Space, seed: u64, fault: Fault) -> Result<Self, Error> {
-        let abilities = Capabilities {
+    fn new(space: &Space, seed: u64, fault: PlantedFault) -> Result<Self, Error> {
+        let capabilities = Capabilities {
             real: false,
             list: false,
             choice: false,
             conditional: false,
             ..Capabilities::ALL
         };
-        abilities.check("faulty", space)?;
-        let seed = if fault == Fault::IgnoresTheSeed { 0 } else { seed };
-        let inner = Random::new(space, seed)?;
+        capabilities.check("faulty", space)?;
+        let seed = if fault == PlantedFault::IgnoresTheSeed { 0 } else { seed };
+        let inner = RandomSearch::new(space, seed)?;
         Ok(Faulty {
             inner,
             fault,
@@ -89,23 +95,25 @@ impl Faulty {
         })
     }
 
-    fn resume(space: &Space, snapshot: &Snapshot, fault: Fault) -> Result<Self, Error> {
+    fn resume(space: &Space, snapshot: &Snapshot, fault: PlantedFault) -> Result<Self, Error> {
         let mut engine = Faulty::new(space, 17, fault)?;
         match fault {
-            Fault::RestartsOnResume => drop(Random::resume(space, snapshot)?),
-            Fault::ForgetsOthersOnResume => {
+            PlantedFault::RestartsOnResume => drop(RandomSearch::resume(space, snapshot)?),
+            PlantedFault::ForgetsOthersOnResume => {
                 let mut state = snapshot.clone();
                 if let Datum::Record(fields) = &mut state.state
-                    && let Datum::Record(ledger) = &mut fields[1].1
+                    && let Datum::Record(trial_log) = &mut fields[1].1
                 {
-                    ledger.retain(|(name, _)| name != "adopted");
+                    trial_log.retain(|(name, _)| name != "external");
                 }
-                engine.inner = Random::resume(space, &state).or(Random::new(space, 17))?;
+                engine.inner =
+                    RandomSearch::resume(space, &state).or(RandomSearch::new(space, 17))?;
             }
-            Fault::ResumesAnything => {
-                engine.inner = Random::resume(space, snapshot).or(Random::new(space, 1))?
+            PlantedFault::ResumesAnything => {
+                engine.inner =
+                    RandomSearch::resume(space, snapshot).or(RandomSearch::new(space, 1))?
             }
-            _ => engine.inner = Random::resume(space, snapshot)?,
+            _ => engine.inner = RandomSearch::resume(space, snapshot)?,
         }
         Ok(engine)
     }
@@ -113,13 +121,13 @@ impl Faulty {
 
 impl Engine for Faulty {
     fn capabilities(&self) -> Capabilities {
-        let ends = self.fault == Fault::ComesBack;
+        let terminates = self.fault == PlantedFault::ComesBack;
         Capabilities {
             real: false,
             list: false,
             choice: false,
             conditional: false,
-            ends,
+            terminates,
             ..Capabilities::ALL
         }
     }
@@ -127,29 +135,35 @@ impl Engine for Faulty {
     fn ask(&mut self, at_most: usize) -> Vec<Trial> {
         self.asks += 1;
         let wanted = match self.fault {
-            Fault::GivesTooMany if at_most > 0 => at_most + 1,
-            Fault::GivesTooFew => at_most.min(5),
-            Fault::Deadlocks if self.asks > 30 => 0,
-            Fault::ComesBack if self.asks == 41 => 0, // the first ask of the rule with no trial open
-            Fault::StumblesOverHugeLosses if matches!(self.last, Some(Outcome::Value { loss, .. }) if loss > 1e200) => {
+            PlantedFault::GivesTooMany if at_most > 0 => at_most + 1,
+            PlantedFault::GivesTooFew => at_most.min(5),
+            PlantedFault::Deadlocks if self.asks > 30 => 0,
+            PlantedFault::ComesBack if self.asks == 41 => 0, // the first ask of the rule with no trial open
+            PlantedFault::StumblesOverHugeLosses if matches!(self.last, Some(TrialResult::Complete { loss, .. }) if loss > 1e200) => {
                 0
             }
-            Fault::StopsAtFailures if matches!(self.last, Some(Outcome::Failed { .. })) => 0,
+            PlantedFault::StopsAtFailures
+                if matches!(self.last, Some(TrialResult::Failed { .. })) =>
+            {
+                0
+            }
             _ => at_most,
         };
         let mut trials = self.inner.ask(wanted);
         for trial in &mut trials {
             match (self.fault, self.last) {
-                (Fault::LeavesTheSpace, _) => trial.point.0[0] = Value::Integer(i64::MAX),
-                (Fault::RepeatsIds, _) => trial.id = 0,
-                (Fault::CountsAsks, _) => trial.id += self.asks % 2 * (self.asks > 3) as u64,
-                (Fault::RepeatsPoints, _) => {
+                (PlantedFault::LeavesTheSpace, _) => {
+                    trial.point.0[0] = PointValue::Integer(i64::MAX)
+                }
+                (PlantedFault::RepeatsIds, _) => trial.id = 0,
+                (PlantedFault::CountsAsks, _) => trial.id += self.asks % 2 * (self.asks > 3) as u64,
+                (PlantedFault::RepeatsPoints, _) => {
                     trial.point = self.first.get_or_insert_with(|| trial.clone()).point.clone();
                 }
-                (Fault::FollowsTheLastTold, Some(Outcome::Value { loss, .. }))
+                (PlantedFault::FollowsTheLastTold, Some(TrialResult::Complete { loss, .. }))
                     if self.space.size().is_none() =>
                 {
-                    trial.point.0[0] = Value::Integer((loss * 1e6) as i64 % 1000);
+                    trial.point.0[0] = PointValue::Integer((loss * 1e6) as i64 % 1000);
                 }
                 _ => (),
             }
@@ -157,42 +171,42 @@ impl Engine for Faulty {
         trials
     }
 
-    fn tell(&mut self, outcomes: &[Outcome]) {
-        self.last = outcomes.last().copied().or(self.last);
-        for outcome in outcomes {
-            let cheats = match outcome {
-                Outcome::Value { loss, .. } => match self.fault {
-                    Fault::TrustsNan => !loss.is_finite(),
-                    Fault::ListensTwice => *loss == -9.0,
+    fn tell(&mut self, results: &[TrialResult]) {
+        self.last = results.last().copied().or(self.last);
+        for result in results {
+            let cheats = match result {
+                TrialResult::Complete { loss, .. } => match self.fault {
+                    PlantedFault::TrustsNan => !loss.is_finite(),
+                    PlantedFault::ListensTwice => *loss == -9.0,
                     _ => false,
                 },
-                Outcome::Failed { .. } => false,
+                TrialResult::Failed { .. } => false,
             };
             if cheats {
-                self.forged = Some((outcome.id(), -9.0, self.space.decode(&[])));
+                self.forged = Some((result.id(), -9.0, self.space.decode(&[])));
             }
         }
-        self.inner.tell(outcomes);
+        self.inner.tell(results);
     }
 
-    fn adopt(&mut self, trial: Adopted) {
+    fn add_trial(&mut self, trial: ExternalTrial) {
         match (self.fault, trial) {
-            (Fault::IgnoresOthers, _) => (),
-            (Fault::AsksWhatOthersAsked, Adopted::Open { .. }) => (),
-            (_, trial) => self.inner.adopt(trial),
+            (PlantedFault::IgnoresOthers, _) => (),
+            (PlantedFault::AsksWhatOthersAsked, ExternalTrial::Running { .. }) => (),
+            (_, trial) => self.inner.add_trial(trial),
         }
     }
 
-    fn best(&self) -> Option<Best<'_>> {
+    fn best(&self) -> Option<BestTrial<'_>> {
         if let Some((id, loss, point)) = &self.forged {
-            return Some(Best { id: *id, loss: *loss, point });
+            return Some(BestTrial { id: *id, loss: *loss, point });
         }
-        self.inner.best().filter(|_| self.fault != Fault::ForgetsTheBest || self.asks < 3)
+        self.inner.best().filter(|_| self.fault != PlantedFault::ForgetsTheBest || self.asks < 3)
     }
 
     fn snapshot(&self) -> Snapshot {
         let mut snapshot = self.inner.snapshot();
-        if self.fault == Fault::CountsAsks
+        if self.fault == PlantedFault::CountsAsks
             && let Datum::Record(fields) = &mut snapshot.state
         {
             fields.push(("asks".to_owned(), Datum::Natural(self.asks)));
@@ -201,68 +215,82 @@ impl Engine for Faulty {
     }
 }
 
-fn breaches_of(fault: Fault) -> Vec<&'static str> {
-    let subject = Subject {
+fn violations_of(fault: PlantedFault) -> Vec<&'static str> {
+    let subject = EngineUnderTest {
         start: &|space, seed| Ok(Box::new(Faulty::new(space, seed, fault)?)),
         resume: &|space, snapshot| Ok(Box::new(Faulty::resume(space, snapshot, fault)?)),
     };
-    check(&subject).err().unwrap_or_default().iter().map(|breach| breach.rule).collect()
+    check(&subject).err().unwrap_or_default().iter().map(|violation| violation.rule).collect()
 }
 
 #[test]
-fn every_cheat_is_caught_by_the_rule_against_it() {
+fn every_fault_is_caught_by_the_rule_against_it() {
     for (fault, rule) in [
-        (Fault::LeavesTheSpace, "points lie in the space and ids grow"),
-        (Fault::RepeatsIds, "points lie in the space and ids grow"),
+        (PlantedFault::LeavesTheSpace, "points lie in the space and ids increase"),
+        (PlantedFault::RepeatsIds, "points lie in the space and ids increase"),
         (
-            Fault::GivesTooMany,
-            "never more points than asked, and as many with the batch capability",
+            PlantedFault::GivesTooMany,
+            "never more points than asked for, and as many with the batch capability",
         ),
-        (Fault::GivesTooFew, "never more points than asked, and as many with the batch capability"),
-        (Fault::CountsAsks, "asking for nothing changes nothing"),
         (
-            Fault::FollowsTheLastTold,
-            "the order and grouping of outcomes between two asks do not matter",
+            PlantedFault::GivesTooFew,
+            "never more points than asked for, and as many with the batch capability",
         ),
-        (Fault::ForgetsTheBest, "the best is the smallest loss told"),
-        (Fault::TrustsNan, "failed trials are answers without a value"),
-        (Fault::ListensTwice, "unknown and repeated ids are ignored"),
-        (Fault::RestartsOnResume, "resumed is the same as uninterrupted"),
-        (Fault::ResumesAnything, "a snapshot that does not fit is refused"),
-        (Fault::Deadlocks, "late outcomes are taken, and without open trials the search goes on"),
-        (Fault::ComesBack, "late outcomes are taken, and without open trials the search goes on"),
+        (PlantedFault::CountsAsks, "asking for nothing changes nothing"),
         (
-            Fault::RepeatsPoints,
-            "no configuration twice with the distinct capability, and an end when all were asked",
+            PlantedFault::FollowsTheLastTold,
+            "the order and grouping of results between two asks do not matter",
         ),
-        (Fault::IgnoresTheSeed, "another seed gives another run in a large space"),
-        (Fault::StumblesOverHugeLosses, "losses of any size, and equal ones, are taken"),
-        (Fault::IgnoresOthers, "adopted trials are seen, may be the best, and disturb no ids"),
+        (PlantedFault::ForgetsTheBest, "the best trial has the smallest loss"),
+        (PlantedFault::TrustsNan, "failed trials are results without a loss"),
+        (PlantedFault::ListensTwice, "unknown and repeated ids are ignored"),
+        (PlantedFault::RestartsOnResume, "a resumed search equals an uninterrupted one"),
+        (PlantedFault::ResumesAnything, "a snapshot that does not match is refused"),
         (
-            Fault::AsksWhatOthersAsked,
-            "no adopted configuration is asked with the distinct capability",
+            PlantedFault::Deadlocks,
+            "late results are accepted, and without running trials the search continues",
         ),
-        (Fault::ForgetsOthersOnResume, "resumed with adopted trials is the same as uninterrupted"),
-        (Fault::StopsAtFailures, "failed trials are answers without a value"),
+        (
+            PlantedFault::ComesBack,
+            "late results are accepted, and without running trials the search continues",
+        ),
+        (
+            PlantedFault::RepeatsPoints,
+            "with the distinct capability no point comes twice, and the search ends when all were asked",
+        ),
+        (PlantedFault::IgnoresTheSeed, "another seed gives another run in a large space"),
+        (PlantedFault::StumblesOverHugeLosses, "losses of any size, and equal ones, are accepted"),
+        (
+            PlantedFault::IgnoresOthers,
+            "external trials are seen, may be the best, and do not affect ids",
+        ),
+        (
+            PlantedFault::AsksWhatOthersAsked,
+            "with the distinct capability no external point is asked",
+        ),
+        (
+            PlantedFault::ForgetsOthersOnResume,
+            "a search resumed with external trials equals an uninterrupted one",
+        ),
+        (PlantedFault::StopsAtFailures, "failed trials are results without a loss"),
     ] {
-        let caught = breaches_of(fault);
+        let caught = violations_of(fault);
         assert!(caught.contains(&rule), "{fault:?} was caught by {caught:?}");
     }
 }
 
 #[test]
 fn an_engine_that_accepts_nothing_is_caught() {
-    let refuse = |_: &Space| Error::Unsupported {
-        engine: "none",
-        parameter: "x".to_owned(),
-        ability: "any",
+    let refuse =
+        |_: &Space| Error::Unsupported { engine: "none", parameter: "x".to_owned(), kind: "any" };
+    let subject = EngineUnderTest {
+        start: &|space, _| Err(refuse(space)),
+        resume: &|space, _| Err(refuse(space)),
     };
-    let subject =
-        Subject { start: &|space, _| Err(refuse(space)), resume: &|space, _| Err(refuse(space)) };
-    let breaches = check(&subject).unwrap_err();
-    assert_eq!(breaches.len(), 1);
+    let violations = check(&subject).unwrap_err();
+    assert_eq!(violations.len(), 1);
     assert_eq!(
-        breaches[0].to_string(),
+        violations[0].to_string(),
         "accepts at least one test space (space 'all'): refused every one of them"
     );
 }

@@ -1,126 +1,138 @@
-//! Differential evolution: members of a population move by the differences between others, and only
-//! to better places.
+//! Differential evolution: trial vectors from scaled differences between members of a population.
 //!
-//! In every generation each member gets one trial position (`mutation`); it takes the member's
-//! place if it is not worse. Storn and Price 1997; the default adapts its two parameters by what
-//! succeeded (`history`): SHADE, Tanabe and Fukunaga 2013. The population adapts the length and the
-//! direction of steps by itself, without any covariance.
+//! In every generation one trial vector per member is generated (`mutation`) and replaces the
+//! member if it is not worse. Storn and Price 1997; the default adapts F and CR by success history
+//! (`history`): SHADE, Tanabe and Fukunaga 2013.
 //!
-//! Which variant is the default was decided by measurement on the test functions of this crate (see
-//! the test `the_adaptive_variant_is_the_better_default`).
+//! The default variant was chosen by measurement on the test functions of this crate (see the test
+//! `the_adaptive_variant_is_the_better_default`).
 //!
-//! Deviations. A failed trial never takes a place. A member without a loss gives way to any trial
-//! that has one and counts as the worst; while no trial of a member succeeded its position is drawn
-//! anew. A start position takes the place of the worst of the initial population, if it is better.
+//! Deviations. A failed trial replaces no member. A member without a loss is replaced by any trial
+//! with one and ranks last; while all trials of a member failed, its trial vectors are drawn at
+//! random. The initial point replaces the worst member of the initial population, if it is better.
 
 mod history;
 mod mutation;
 #[cfg(test)]
 mod tests;
 
+use crate::config::{ConfigErrors, invalid_config};
+use crate::engine::{EngineSpec, boxed};
 use crate::error::Error;
-use crate::generational::{Faults, Generational, Method, Round, Told, unsound};
+use crate::generational::{GenerationalEngine, GenerationalMethod, RoundLosses, RoundSeed};
 use crate::point::Point;
-use crate::rows::Rows;
+use crate::position_matrix::PositionMatrix;
 use crate::snapshot::{Datum, damaged};
 use crate::space::Space;
-use history::{History, Pair};
-use mutation::Pool;
+use history::{ControlParams, SuccessHistory};
+use mutation::DonorPool;
 
-/// Mutation needs three members beside the one it is for.
-const LEAST: usize = 4;
+/// Mutation needs three members besides the target.
+const MIN_POPULATION: usize = 4;
 
-/// How trial positions are made.
+/// How trial vectors are generated.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Strategy {
+pub enum DeStrategy {
     /// `current-to-pbest/1/bin` with archive, parameters adapted by success (SHADE).
-    Adaptive,
+    Shade,
     /// `rand/1/bin` with fixed parameters.
-    Classic {
-        /// F, how much of a difference is added; 0.5 is usual.
-        factor: f64,
-        /// CR, how likely a dimension changes; 0.9 is usual.
-        rate: f64,
+    Rand1Bin {
+        /// F, the scale factor; 0.5 is usual.
+        f: f64,
+        /// CR, the crossover rate; 0.9 is usual.
+        cr: f64,
     },
 }
 
-/// The settings of differential evolution.
+/// Configuration of [`De`].
 #[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
-    /// How many members there are; 30.
+pub struct DeConfig {
+    /// Number of members; 30.
     pub population: usize,
-    /// After how many generations the search ends, the initial population being the first; endless
-    /// if `None`.
+    /// Number of generations, the initial population included; unlimited if `None`.
     pub generations: Option<u64>,
-    /// A position that is evaluated first and joins the population.
+    /// A point that is evaluated first and joins the population.
     pub start: Option<Point>,
-    /// How trial positions are made; adaptive.
-    pub strategy: Strategy,
+    /// How trial vectors are generated; SHADE.
+    pub strategy: DeStrategy,
 }
 
-impl Default for Settings {
+impl Default for DeConfig {
     fn default() -> Self {
-        Settings { population: 30, generations: None, start: None, strategy: Strategy::Adaptive }
+        DeConfig { population: 30, generations: None, start: None, strategy: DeStrategy::Shade }
     }
 }
 
-impl Settings {
+impl DeConfig {
     fn check(&self, space: &Space) -> Result<(), Error> {
-        let mut faults = Faults::default();
-        let start = self.start.as_ref().map(|start| (start, space));
-        faults.check_run(Some(self.population), LEAST, self.generations, start);
-        if let Strategy::Classic { factor, rate } = self.strategy {
-            faults.check_within("factor", factor, 0.0, 2.0);
-            faults.check_within("rate", rate, 0.0, 1.0);
+        let mut errors = ConfigErrors::default();
+        errors.check_population(self.population, MIN_POPULATION);
+        errors.check_generations(self.generations);
+        errors.check_start(self.start.as_ref(), space);
+        if let DeStrategy::Rand1Bin { f, cr } = self.strategy {
+            errors.check_number("f", f, 0.0, 2.0);
+            errors.check_number("cr", cr, 0.0, 1.0);
         }
-        faults.report(Differential::NAME)
+        errors.into_result(DeMethod::NAME)
     }
 }
 
 /// Differential evolution.
 ///
 /// ```
-/// use swarmwood_search::de::Settings;
-/// use swarmwood_search::{De, Engine, Outcome, Param, Space};
+/// use swarmwood_search::de::DeConfig;
+/// use swarmwood_search::{De, Engine, TrialResult, Param, Space};
 /// let space = Space::new(vec![Param::real("x", -5.0, 5.0), Param::real("rate", 1e-4, 1.0).log()])?;
-/// let mut engine = De::new(&space, Settings { generations: Some(60), ..Settings::default() }, 7)?;
+/// let mut engine = De::new(&space, DeConfig { generations: Some(60), ..DeConfig::default() }, 7)?;
 /// loop {
 ///     let trials = engine.ask(8);
 ///     if trials.is_empty() {
-///         break; // every answer was told, so the search is over
+///         break; // all results are known, so the search has ended
 ///     }
 ///     for trial in trials {
 ///         let x = space.number(0, trial.point[0]).unwrap();
 ///         let rate = space.number(1, trial.point[1]).unwrap();
-///         engine.tell(&[Outcome::Value { id: trial.id, loss: (x - 1.0).powi(2) + (rate / 0.01).ln().powi(2) }]);
+///         engine.tell(&[TrialResult::Complete { id: trial.id, loss: (x - 1.0).powi(2) + (rate / 0.01).ln().powi(2) }]);
 ///     }
 /// }
 /// assert!(engine.best().unwrap().loss < 1e-6);
 /// # Ok::<(), swarmwood_search::Error>(())
 /// ```
-pub type De = Generational<Differential>;
+pub type De = GenerationalEngine<DeMethod>;
+
+/// The registration of [`De`].
+pub(crate) const SPEC: EngineSpec = EngineSpec {
+    name: De::NAME,
+    summary: "differential evolution with adaptive parameters (SHADE)",
+    build: |space, seed| {
+        let config = DeConfig { population: 10, ..DeConfig::default() };
+        boxed(De::new(space, config, seed))
+    },
+    snapshot_name: De::NAME,
+    resume: |space, snapshot| boxed(De::resume(space, snapshot)),
+};
 
 /// The method of [`De`].
 #[derive(Debug, Clone, PartialEq)]
-pub struct Differential {
-    /// Without the start, which was used up at the start.
-    settings: Settings,
+pub struct DeMethod {
+    /// Without the initial point.
+    config: DeConfig,
     generation: u64,
-    members: Rows,
-    /// The losses of the members; `None` before the first answers and after failures.
+    members: PositionMatrix,
+    /// The losses of the members; `None` before the first results and after failures.
     losses: Vec<Option<f64>>,
-    /// The positions to evaluate, one a member.
-    trials: Rows,
-    /// What made each trial.
-    pairs: Vec<Pair>,
-    history: History,
-    /// Members that were beaten, at most as many as there are members.
-    archive: Rows,
+    /// The trial vectors, one per member.
+    trials: PositionMatrix,
+    /// F and CR of each trial vector.
+    params: Vec<ControlParams>,
+    history: SuccessHistory,
+    /// Replaced members, at most as many as there are members.
+    archive: PositionMatrix,
 }
 
-impl Differential {
-    /// Lets every trial that is not worse take its member's place, and remembers what succeeded.
-    fn select(&mut self, losses: &[Option<f64>], next: Round) {
+impl DeMethod {
+    /// Selection: every trial that is not worse replaces its member; updates the success history.
+    fn select(&mut self, losses: &[Option<f64>], next: RoundSeed) {
         let mut successes = Vec::new();
         let mut stream = next.whole();
         for (i, loss) in losses.iter().enumerate() {
@@ -131,21 +143,21 @@ impl Differential {
             }
             if let Some(before) = before.filter(|before| loss < *before) {
                 // Halves, because the difference of two finite numbers may not be finite.
-                successes.push((self.pairs[i], before / 2.0 - loss / 2.0));
-                let place = stream.below(self.members.len() as u64) as usize;
+                successes.push((self.params[i], before / 2.0 - loss / 2.0));
+                let slot = stream.below(self.members.len() as u64) as usize;
                 if self.archive.len() < self.members.len() {
                     self.archive.push(self.members.row(i));
                 } else {
-                    self.archive.row_mut(place).copy_from_slice(self.members.row(i));
+                    self.archive.row_mut(slot).copy_from_slice(self.members.row(i));
                 }
             }
             self.losses[i] = Some(loss);
             self.members.row_mut(i).copy_from_slice(self.trials.row(i));
         }
-        self.history.learn(&successes);
+        self.history.update(&successes);
     }
 
-    /// The members, best first; of equals the first, and those without a loss last.
+    /// The members, best first; among equal losses the first, members without a loss last.
     fn order(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.losses.len()).collect();
         let rank = |i: &usize| self.losses[*i].unwrap_or(f64::INFINITY);
@@ -153,8 +165,8 @@ impl Differential {
         order
     }
 
-    /// A start that is better than the worst member takes its place.
-    fn adopt(&mut self, position: &[f64], loss: f64) {
+    /// Replaces the worst member by the initial point if that is better.
+    fn insert_start(&mut self, position: &[f64], loss: f64) {
         if let Some(&worst) = self
             .order()
             .last()
@@ -165,10 +177,10 @@ impl Differential {
         }
     }
 
-    /// Makes a trial position for every member.
-    fn breed(&mut self, next: Round) {
+    /// Generates a trial vector for every member.
+    fn make_trials(&mut self, next: RoundSeed) {
         let order = self.order();
-        let pool = Pool { members: &self.members, order: &order, archive: &self.archive };
+        let pool = DonorPool { members: &self.members, order: &order, archive: &self.archive };
         for i in 0..self.members.len() {
             let mut stream = next.stream(i);
             let trial = self.trials.row_mut(i);
@@ -176,80 +188,80 @@ impl Differential {
                 trial.fill_with(|| stream.unit());
                 continue;
             }
-            match self.settings.strategy {
-                Strategy::Adaptive => {
-                    self.pairs[i] = self.history.draw(&mut stream);
-                    mutation::current_to_best(&pool, i, self.pairs[i], &mut stream, trial);
+            match self.config.strategy {
+                DeStrategy::Shade => {
+                    self.params[i] = self.history.sample(&mut stream);
+                    mutation::current_to_pbest(&pool, i, self.params[i], &mut stream, trial);
                 }
-                Strategy::Classic { factor, rate } => {
-                    self.pairs[i] = Pair { factor, rate };
-                    mutation::rand_1(&self.members, i, self.pairs[i], &mut stream, trial);
+                DeStrategy::Rand1Bin { f, cr } => {
+                    self.params[i] = ControlParams { f, cr };
+                    mutation::rand_1(&self.members, i, self.params[i], &mut stream, trial);
                 }
             }
         }
     }
 }
 
-impl Method for Differential {
+impl GenerationalMethod for DeMethod {
     const NAME: &'static str = "de";
-    type Settings = Settings;
+    type Config = DeConfig;
 
-    fn given(settings: &Settings) -> Option<&Point> {
-        settings.start.as_ref()
+    fn initial_point(config: &DeConfig) -> Option<&Point> {
+        config.start.as_ref()
     }
 
-    fn begin(space: &Space, mut settings: Settings, round: Round) -> Result<Self, Error> {
-        settings.check(space)?;
-        settings.start = None;
-        let (count, width) = (settings.population, space.len());
-        let mut members = Rows::fill(count, width, |_, _| 0.5);
+    fn new(space: &Space, mut config: DeConfig, round: RoundSeed) -> Result<Self, Error> {
+        config.check(space)?;
+        config.start = None;
+        let (count, width) = (config.population, space.len());
+        let mut members = PositionMatrix::from_fn(count, width, |_, _| 0.5);
         for i in 0..count {
             let mut stream = round.stream(i);
             members.row_mut(i).fill_with(|| stream.unit());
         }
-        Ok(Differential {
-            settings,
+        Ok(DeMethod {
+            config,
             generation: 0,
             trials: members.clone(),
             members,
             losses: vec![None; count],
-            pairs: vec![Pair { factor: 0.5, rate: 0.5 }; count],
-            history: History::new(),
-            archive: Rows::new(width),
+            params: vec![ControlParams { f: 0.5, cr: 0.5 }; count],
+            history: SuccessHistory::new(),
+            archive: PositionMatrix::new(width),
         })
     }
 
-    fn positions(&self) -> &Rows {
+    fn positions(&self) -> &PositionMatrix {
         &self.trials
     }
 
-    fn advance(&mut self, told: Told<'_>, next: Round) -> bool {
-        self.select(told.losses, next);
-        if let Some((position, loss)) = told.start {
-            self.adopt(position, loss);
+    fn advance(&mut self, results: RoundLosses<'_>, next: RoundSeed) -> bool {
+        self.select(results.losses, next);
+        if let Some((position, loss)) = results.start {
+            self.insert_start(position, loss);
         }
         self.generation = self.generation.saturating_add(1);
-        if self.settings.generations.is_some_and(|limit| self.generation >= limit) {
+        if self.config.generations.is_some_and(|limit| self.generation >= limit) {
             return false;
         }
-        self.breed(next);
+        self.make_trials(next);
         true
     }
 
-    fn ends(&self) -> bool {
-        self.settings.generations.is_some()
+    fn terminates(&self) -> bool {
+        self.config.generations.is_some()
     }
 
     fn save(&self) -> Datum {
-        let strategy = match self.settings.strategy {
-            Strategy::Adaptive => Datum::List(Vec::new()),
-            Strategy::Classic { factor, rate } => Datum::reals(&[factor, rate]),
+        let strategy = match self.config.strategy {
+            DeStrategy::Shade => Datum::List(Vec::new()),
+            DeStrategy::Rand1Bin { f, cr } => Datum::reals(&[f, cr]),
         };
-        let limit = self.settings.generations.map(Datum::Natural);
-        let pairs: Vec<f64> = self.pairs.iter().flat_map(|pair| [pair.factor, pair.rate]).collect();
+        let params: Vec<f64> =
+            self.params.iter().flat_map(|params| [params.f, params.cr]).collect();
         Datum::record([
-            ("population", Datum::Natural(self.settings.population as u64)),
-            ("generations", Datum::List(limit.into_iter().collect())),
+            ("population", Datum::Natural(self.config.population as u64)),
+            ("generations", Datum::optional_natural(self.config.generations)),
             ("strategy", strategy),
             ("generation", Datum::Natural(self.generation)),
             ("members", self.members.save()),
@@ -258,7 +270,7 @@ impl Method for Differential {
                 Datum::List(self.losses.iter().map(|loss| Datum::optional(*loss)).collect()),
             ),
             ("trials", self.trials.save()),
-            ("pairs", Datum::reals(&pairs)),
+            ("f and cr", Datum::reals(&params)),
             ("history", self.history.save()),
             ("archive", self.archive.save()),
         ])
@@ -266,41 +278,43 @@ impl Method for Differential {
 
     fn load(space: &Space, data: &Datum) -> Result<Self, Error> {
         let strategy = match data.field("strategy")?.list()? {
-            [] => Strategy::Adaptive,
+            [] => DeStrategy::Shade,
             _ => {
                 let fixed = data.field("strategy")?.to_reals(2)?;
-                Strategy::Classic { factor: fixed[0], rate: fixed[1] }
+                DeStrategy::Rand1Bin { f: fixed[0], cr: fixed[1] }
             }
         };
-        let generations =
-            data.field("generations")?.list()?.first().map(Datum::natural).transpose()?;
-        let settings = Settings {
+        let config = DeConfig {
             population: data.field("population")?.count()?,
-            generations,
+            generations: data.field("generations")?.to_optional_natural()?,
             start: None,
             strategy,
         };
-        settings.check(space).map_err(unsound)?;
-        let (count, width) = (settings.population, space.len());
+        config.check(space).map_err(invalid_config)?;
+
+        let (count, width) = (config.population, space.len());
         let losses = data
             .field("losses")?
             .list()?
             .iter()
             .map(Datum::to_optional)
             .collect::<Result<Vec<_>, Error>>()?;
-        let pairs = data.field("pairs")?.to_reals(2 * count)?;
-        let archive = Rows::load(data.field("archive")?, width)?;
+        let params = data.renamed_field("f and cr", "pairs")?.to_reals(2 * count)?;
+        let archive = PositionMatrix::load(data.field("archive")?, width)?;
         if losses.len() != count || archive.len() > count {
-            return Err(damaged("another number of members than its settings name"));
+            return Err(damaged("a wrong number of members"));
         }
-        Ok(Differential {
-            settings,
+        Ok(DeMethod {
+            config,
             generation: data.field("generation")?.natural()?,
-            members: Rows::load_exactly(data.field("members")?, count, width)?,
+            members: PositionMatrix::load_exactly(data.field("members")?, count, width)?,
             losses,
-            trials: Rows::load_exactly(data.field("trials")?, count, width)?,
-            pairs: pairs.chunks(2).map(|pair| Pair { factor: pair[0], rate: pair[1] }).collect(),
-            history: History::load(data.field("history")?)?,
+            trials: PositionMatrix::load_exactly(data.field("trials")?, count, width)?,
+            params: params
+                .chunks(2)
+                .map(|params| ControlParams { f: params[0], cr: params[1] })
+                .collect(),
+            history: SuccessHistory::load(data.field("history")?)?,
             archive,
         })
     }

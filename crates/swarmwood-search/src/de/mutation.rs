@@ -1,62 +1,67 @@
-//! Trial positions from the differences between members.
+//! Mutation strategies and binomial crossover.
 //!
 //! - `rand/1/bin`: a random member plus F times the difference of two others (Storn and Price,
 //!   "Differential evolution: a simple and efficient heuristic for global optimization over
 //!   continuous spaces", 1997).
-//! - `current-to-pbest/1/bin` with archive: the member itself, plus F times the way to one of the
-//!   best, plus F times the difference of a random member and a random member or recently beaten
+//! - `current-to-pbest/1/bin` with archive: the target itself, plus F times the difference to one
+//!   of the best, plus F times the difference of a random member and a random member or archived
 //!   one (Zhang and Sanderson, "JADE: adaptive differential evolution with optional external
-//!   archive", 2009; the share of the best drawn anew for every trial as in SHADE).
+//!   archive", 2009; the fraction p of the best is drawn per trial, as in SHADE).
 //!
-//! Binomial crossover then takes each dimension from the mutant with probability CR, and one for
-//! certain. A dimension that leaves the unit interval goes half way from the parent to the border
+//! Binomial crossover then takes each dimension from the mutant with probability CR, and one in
+//! any case. A dimension outside of the unit interval is set half way between parent and bound
 //! (JADE).
 
-use super::history::Pair;
+use super::history::ControlParams;
+use crate::position_matrix::PositionMatrix;
 use crate::rng::Stream;
-use crate::rows::Rows;
 
-/// The largest share of the population that counts as the best.
-const BEST_SHARE: f64 = 0.2;
+/// The largest p, the fraction of the population that counts as the best.
+const MAX_P: f64 = 0.2;
 
 /// `rand/1/bin` for one member; needs four members.
-pub(super) fn rand_1(members: &Rows, i: usize, pair: Pair, stream: &mut Stream, trial: &mut [f64]) {
+pub(super) fn rand_1(
+    members: &PositionMatrix,
+    i: usize,
+    params: ControlParams,
+    stream: &mut Stream,
+    trial: &mut [f64],
+) {
     let a = other_than(members.len(), &[i], stream);
     let b = other_than(members.len(), &[i, a], stream);
     let c = other_than(members.len(), &[i, a, b], stream);
     let (parent, a, b, c) = (members.row(i), members.row(a), members.row(b), members.row(c));
-    cross(parent, |k| a[k] + pair.factor * (b[k] - c[k]), pair.rate, stream, trial);
+    crossover(parent, |k| a[k] + params.f * (b[k] - c[k]), params.cr, stream, trial);
 }
 
-/// What `current-to-pbest/1` chooses from.
-pub(super) struct Pool<'a> {
-    pub(super) members: &'a Rows,
+/// The vectors that `current-to-pbest/1` combines.
+pub(super) struct DonorPool<'a> {
+    pub(super) members: &'a PositionMatrix,
     /// The members, best first.
     pub(super) order: &'a [usize],
-    /// Beaten members.
-    pub(super) archive: &'a Rows,
+    /// Replaced members.
+    pub(super) archive: &'a PositionMatrix,
 }
 
 /// `current-to-pbest/1/bin` for one member; needs four members.
-pub(super) fn current_to_best(
-    pool: &Pool<'_>,
+pub(super) fn current_to_pbest(
+    pool: &DonorPool<'_>,
     i: usize,
-    pair: Pair,
+    params: ControlParams,
     stream: &mut Stream,
     trial: &mut [f64],
 ) {
     let count = pool.members.len();
-    let least = 2.0 / count as f64;
-    let share = least + (BEST_SHARE - least).max(0.0) * stream.unit();
-    let good = ((share * count as f64) as u64).clamp(1, count as u64);
+    let min_p = 2.0 / count as f64;
+    let p = min_p + (MAX_P - min_p).max(0.0) * stream.unit();
+    let good = ((p * count as f64) as u64).clamp(1, count as u64);
     let best = pool.members.row(pool.order[stream.below(good) as usize]);
     let a = other_than(count, &[i], stream);
     let b = other_than(count + pool.archive.len(), &[i, a], stream);
     let b = if b < count { pool.members.row(b) } else { pool.archive.row(b - count) };
     let (parent, a) = (pool.members.row(i), pool.members.row(a));
-    let mutant =
-        |k: usize| parent[k] + pair.factor * (best[k] - parent[k]) + pair.factor * (a[k] - b[k]);
-    cross(parent, mutant, pair.rate, stream, trial);
+    let mutant = |k: usize| parent[k] + params.f * (best[k] - parent[k]) + params.f * (a[k] - b[k]);
+    crossover(parent, mutant, params.cr, stream, trial);
 }
 
 /// A random number below `count` that is none of `taken`, which are different and below `count`.
@@ -72,21 +77,23 @@ fn other_than(count: usize, taken: &[usize], stream: &mut Stream) -> usize {
     chosen
 }
 
-fn cross(
+/// Binomial crossover.
+fn crossover(
     parent: &[f64],
     mutant: impl Fn(usize) -> f64,
-    rate: f64,
+    cr: f64,
     stream: &mut Stream,
     trial: &mut [f64],
 ) {
-    let certain = stream.below(parent.len() as u64) as usize;
+    let forced = stream.below(parent.len() as u64) as usize;
     for (k, x) in trial.iter_mut().enumerate() {
-        let taken = stream.unit() < rate || k == certain;
-        *x = if taken { within(mutant(k), parent[k]) } else { parent[k] };
+        let taken = stream.unit() < cr || k == forced;
+        *x = if taken { repair(mutant(k), parent[k]) } else { parent[k] };
     }
 }
 
-fn within(x: f64, parent: f64) -> f64 {
+/// Repairs a coordinate outside of the unit interval.
+fn repair(x: f64, parent: f64) -> f64 {
     if x < 0.0 {
         parent / 2.0
     } else if x > 1.0 {
@@ -116,9 +123,9 @@ mod tests {
     /// Four members of two dimensions; the draws are repeated to know who was chosen.
     #[test]
     fn trials_by_hand() {
-        let mut members = Rows::new(2);
+        let mut members = PositionMatrix::new(2);
         [[0.1, 0.2], [0.3, 0.5], [0.6, 0.4], [0.9, 0.8]].iter().for_each(|row| members.push(row));
-        let pair = Pair { factor: 0.5, rate: 1.0 };
+        let params = ControlParams { f: 0.5, cr: 1.0 };
         for item in 0..50 {
             let mut stream = Stream::new(2, 0, item);
             let chosen = {
@@ -128,7 +135,7 @@ mod tests {
                 [a, b, other_than(4, &[1, a, b], &mut stream)].map(|i| members.row(i))
             };
             let mut trial = [0.0; 2];
-            rand_1(&members, 1, pair, &mut stream, &mut trial);
+            rand_1(&members, 1, params, &mut stream, &mut trial);
             for k in 0..2 {
                 let mutant = chosen[0][k] + 0.5 * (chosen[1][k] - chosen[2][k]);
                 let expected = match mutant {
@@ -145,16 +152,16 @@ mod tests {
     fn the_way_leads_to_the_best_and_one_dimension_always_changes() {
         // All members but the parent stand on one spot and so does the archive: the differences
         // vanish.
-        let members = Rows::fill(5, 3, |row, _| if row == 0 { 0.0 } else { 0.8 });
-        let archive = Rows::fill(3, 3, |_, _| 0.8);
-        let pool = Pool { members: &members, order: &[4, 3, 2, 1, 0], archive: &archive };
+        let members = PositionMatrix::from_fn(5, 3, |row, _| if row == 0 { 0.0 } else { 0.8 });
+        let archive = PositionMatrix::from_fn(3, 3, |_, _| 0.8);
+        let pool = DonorPool { members: &members, order: &[4, 3, 2, 1, 0], archive: &archive };
         let mut changed = [0; 3];
         for item in 0..300 {
             let mut trial = [0.0; 3];
-            current_to_best(
+            current_to_pbest(
                 &pool,
                 0,
-                Pair { factor: 0.25, rate: 0.0 },
+                ControlParams { f: 0.25, cr: 0.0 },
                 &mut Stream::new(3, 0, item),
                 &mut trial,
             );

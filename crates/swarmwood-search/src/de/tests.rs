@@ -1,16 +1,20 @@
 //! Differential evolution against the contract and the test functions.
 
 use super::*;
-use crate::generational::tests::{abides, harness, plain_start};
+use crate::generational::tests::{assert_contract, assert_resumable, plain_start};
 use crate::tests::functions::{FUNCTIONS, Function, cube, minimise};
 
-const CLASSIC: Strategy = Strategy::Classic { factor: 0.5, rate: 0.9 };
+const CLASSIC: DeStrategy = DeStrategy::Rand1Bin { f: 0.5, cr: 0.9 };
 
 #[test]
 fn both_variants_keep_every_rule() {
-    for strategy in [Strategy::Adaptive, CLASSIC] {
-        abides::<Differential>(&|_| Settings { population: 4, strategy, ..Settings::default() });
-        abides::<Differential>(&|space| Settings {
+    for strategy in [DeStrategy::Shade, CLASSIC] {
+        assert_contract::<DeMethod>(&|_| DeConfig {
+            population: 4,
+            strategy,
+            ..DeConfig::default()
+        });
+        assert_contract::<DeMethod>(&|space| DeConfig {
             population: 6,
             generations: Some(5),
             start: plain_start(space),
@@ -21,23 +25,22 @@ fn both_variants_keep_every_rule() {
 
 #[test]
 fn snapshots_and_batches() {
-    for strategy in [Strategy::Adaptive, CLASSIC] {
-        let settings = |space: &Space| Settings {
+    for strategy in [DeStrategy::Shade, CLASSIC] {
+        let config = |space: &Space| DeConfig {
             population: 5,
             start: plain_start(space),
             strategy,
             generations: None,
         };
-        harness::<Differential>(&settings);
+        assert_resumable::<DeMethod>(&config);
     }
 }
 
 #[test]
 fn all_faults_are_reported_at_once() {
-    let strategy = Strategy::Classic { factor: -1.0, rate: f64::NAN };
-    let settings =
-        Settings { population: 3, generations: Some(0), strategy, ..Settings::default() };
-    let text = settings.check(&cube(2, (0.0, 1.0))).unwrap_err().to_string();
+    let strategy = DeStrategy::Rand1Bin { f: -1.0, cr: f64::NAN };
+    let config = DeConfig { population: 3, generations: Some(0), strategy, ..DeConfig::default() };
+    let text = config.check(&cube(2, (0.0, 1.0))).unwrap_err().to_string();
     assert_eq!(text.lines().count(), 4, "{text}");
     assert!(
         text.starts_with(
@@ -47,19 +50,21 @@ fn all_faults_are_reported_at_once() {
     );
 }
 
-fn first(count: usize) -> Differential {
-    let settings = Settings { population: count, ..Settings::default() };
-    Differential::begin(&cube(1, (0.0, 1.0)), settings, Round { seed: 1, number: 0 }).unwrap()
+fn first(count: usize) -> DeMethod {
+    let config = DeConfig { population: count, ..DeConfig::default() };
+    DeMethod::new(&cube(1, (0.0, 1.0)), config, RoundSeed { seed: 1, number: 0 }).unwrap()
 }
 
 #[test]
 fn trials_take_places_by_hand() {
-    let next = |number| Round { seed: 1, number };
+    let next = |number| RoundSeed { seed: 1, number };
     let mut engine = first(4);
     let initial = engine.members.clone();
-    let told =
-        Told { losses: &[Some(3.0), None, Some(1.0), Some(2.0)], start: Some((&[0.125], 2.5)) };
-    assert!(engine.advance(told, next(1)));
+    let results = RoundLosses {
+        losses: &[Some(3.0), None, Some(1.0), Some(2.0)],
+        start: Some((&[0.125], 2.5)),
+    };
+    assert!(engine.advance(results, next(1)));
     assert_eq!(
         engine.losses,
         [Some(3.0), Some(2.5), Some(1.0), Some(2.0)],
@@ -67,19 +72,17 @@ fn trials_take_places_by_hand() {
     );
     assert_eq!((engine.members.row(1), engine.archive.len()), (&[0.125][..], 0));
     let trials = engine.trials.clone();
-    let gains = [(engine.pairs[0], 1.0), (engine.pairs[3], 0.75)];
-    assert!(
-        engine.advance(
-            Told { losses: &[Some(1.0), None, Some(1.0), Some(0.5)], start: None },
-            next(2)
-        )
-    );
+    let gains = [(engine.params[0], 1.0), (engine.params[3], 0.75)];
+    assert!(engine.advance(
+        RoundLosses { losses: &[Some(1.0), None, Some(1.0), Some(0.5)], start: None },
+        next(2)
+    ));
     assert_eq!(engine.losses, [Some(1.0), Some(2.5), Some(1.0), Some(0.5)]);
     assert_eq!(engine.members.row(2), trials.row(2), "as good is good enough");
     assert_eq!(engine.members.row(1), [0.125], "a failed trial takes no place");
     assert_eq!(engine.archive.iter().collect::<Vec<_>>(), [initial.row(0), initial.row(3)]);
-    let mut expected = History::new();
-    expected.learn(&gains);
+    let mut expected = SuccessHistory::new();
+    expected.update(&gains);
     assert_eq!(engine.history, expected);
     assert_eq!(engine.order(), [3, 0, 2, 1]);
 }
@@ -89,18 +92,18 @@ fn a_good_start_is_kept_and_a_bad_one_is_not() {
     let mut engine = first(4);
     let losses = [Some(1.0); 4];
     engine.advance(
-        Told { losses: &losses, start: Some((&[0.5], 9.0)) },
-        Round { seed: 1, number: 1 },
+        RoundLosses { losses: &losses, start: Some((&[0.5], 9.0)) },
+        RoundSeed { seed: 1, number: 1 },
     );
     assert_eq!(engine.losses, losses);
 }
 
 /// The mean of the logarithms of the best values in ten dimensions after so many evaluations.
-fn mean_log(strategy: Strategy, evaluations: usize, function: &Function) -> f64 {
+fn mean_log(strategy: DeStrategy, evaluations: usize, function: &Function) -> f64 {
     let space = cube(10, function.bounds);
     let log = |seed| {
         let mut engine =
-            De::new(&space, Settings { strategy, ..Settings::default() }, seed).unwrap();
+            De::new(&space, DeConfig { strategy, ..DeConfig::default() }, seed).unwrap();
         minimise(&mut engine, &space, function.value, evaluations, 1e-12).0.max(1e-12).log10()
     };
     (0..5).map(log).sum::<f64>() / 5.0
@@ -113,7 +116,7 @@ fn mean_log(strategy: Strategy, evaluations: usize, function: &Function) -> f64 
 fn the_adaptive_variant_is_the_better_default() {
     for function in FUNCTIONS {
         let [adaptive, classic] =
-            [Strategy::Adaptive, CLASSIC].map(|strategy| mean_log(strategy, 10_000, &function));
+            [DeStrategy::Shade, CLASSIC].map(|strategy| mean_log(strategy, 10_000, &function));
         let margin =
             if ["rosenbrock", "rastrigin", "ackley"].contains(&function.name) { 3.0 } else { 0.0 };
         assert!(adaptive < classic - margin, "{}: {adaptive} against {classic}", function.name);

@@ -1,144 +1,144 @@
-//! Engines that work in rounds: all points of a round are evaluated before the next round is made.
+//! Framework for generational engines: all points of a round are evaluated before the next round is
+//! generated.
 //!
-//! A [`Method`] knows how positions of the unit cube follow from the losses of the round before;
-//! [`Generational`] makes an [`Engine`] of it and keeps everything that is the same for all:
-//! trials, answers, the start, the end, snapshots.
+//! A [`GenerationalMethod`] computes the positions of a round, in the unit cube, from the losses of
+//! the previous one; [`GenerationalEngine`] turns it into an [`Engine`] and does the rest: trials,
+//! results, the initial point, termination, snapshots. A round is usually a generation; a method
+//! may also insert rounds of its own between two generations.
 //!
-//! Generations and asynchronous tells go together like this. A round may be asked for in pieces of
-//! any size, and its answers may come in any order, between or after the asks; they are collected.
-//! An ask that finds points of the round left gives those. An ask that finds none left, but answers
-//! missing, gives nothing: the engine waits. The first ask after the last answer makes the next
-//! round. So no answer is ever too late, the size of batches changes nothing, and with no trial
-//! open there is always a point to ask until the search is over. Workers that outnumber a round
-//! idle at its end; a population that is a multiple of their number keeps them busy.
+//! Asynchronous evaluation. A round may be asked for in batches of any size, and its results may
+//! arrive in any order, between or after the asks. While points of the round are left, an ask
+//! returns them. When none are left but results are missing, it returns nothing: the engine waits.
+//! The first ask after the last result starts the next round. Hence no result is ever too late, the
+//! batch size does not change the search, and while no trial is running an ask returns at least one
+//! point until the search has ended. If there are more workers than points in a round, some of them
+//! idle at its end; a population that is a multiple of their number keeps all of them busy.
 //!
-//! A start position is asked first of all, and no position that the method makes comes before it:
-//! of equally good ones it stays the best. Random numbers come from the streams
-//! `(seed, round, item)`.
+//! The initial point, if the configuration has one, is asked before all others, so that among equal
+//! losses it stays the best. Random numbers come from the streams `(seed, round, item)`.
 
 #[cfg(test)]
 pub(crate) mod tests;
 
-use crate::engine::{Best, Capabilities, Engine};
-use crate::error::{Error, Fault};
-use crate::ledger::Ledger;
+use crate::engine::{BestTrial, Capabilities, Engine};
+use crate::error::Error;
 use crate::point::Point;
+use crate::position_matrix::PositionMatrix;
 use crate::rng::Stream;
-use crate::rows::Rows;
 use crate::snapshot::{Datum, Snapshot, damaged};
 use crate::space::Space;
-use crate::trial::{Adopted, Outcome, Trial};
+use crate::trial::{ExternalTrial, Trial, TrialResult};
+use crate::trial_log::TrialLog;
 
-const VERSION: u64 = 1;
-/// The most members a population may have.
-const MOST: usize = 1_000_000;
+/// Version 1 had other field names.
+const VERSION: u64 = 2;
 
-/// A round, as the source of its random numbers.
+/// The random streams of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Round {
+pub struct RoundSeed {
     /// The seed of the search.
     pub seed: u64,
-    /// Which round, counted from 0.
+    /// The number of the round, counted from 0.
     pub number: u64,
 }
 
-impl Round {
-    /// The random numbers of an item: a particle, a member of a population.
+impl RoundSeed {
+    /// The random stream of an item: a particle, a member of the population.
     pub fn stream(&self, item: usize) -> Stream {
         Stream::new(self.seed, self.number, item as u64)
     }
 
-    /// The random numbers of the round as a whole.
+    /// The random stream of the round as a whole.
     pub fn whole(&self) -> Stream {
         Stream::new(self.seed, self.number, u64::MAX)
     }
 }
 
-/// What came of a round.
+/// The losses of a round.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Told<'a> {
-    /// The loss of every position, in their order; `None` where the trial failed.
+pub struct RoundLosses<'a> {
+    /// One loss per position, in order; `None` where the trial failed.
     pub losses: &'a [Option<f64>],
-    /// In the first round the start position and its loss, if one was given and did not fail.
+    /// In the first round the initial point and its loss, if there is one and it did not fail.
     pub start: Option<(&'a [f64], f64)>,
 }
 
-/// How the positions of one round follow from those before.
-pub trait Method: Sized + Send {
-    /// The name in registries and snapshots.
+/// A method that evaluates round after round.
+pub trait GenerationalMethod: Sized + Send {
+    /// The engine's name in the registry and in snapshots.
     const NAME: &'static str;
-    /// What can be set.
-    type Settings;
-    /// The position to evaluate before all others.
-    fn given(settings: &Self::Settings) -> Option<&Point>;
-    /// Checks the settings and makes the first round.
-    fn begin(space: &Space, settings: Self::Settings, round: Round) -> Result<Self, Error>;
-    /// The positions of the present round, in the unit cube.
-    fn positions(&self) -> &Rows;
-    /// Learns from a round and makes the next one, whose random numbers `next` gives; `false` if
-    /// the search is over.
-    fn advance(&mut self, told: Told<'_>, next: Round) -> bool;
-    /// Whether the search may end by itself.
-    fn ends(&self) -> bool;
+    /// Its configuration.
+    type Config;
+    /// The point to evaluate before all others.
+    fn initial_point(config: &Self::Config) -> Option<&Point>;
+    /// Checks the configuration and generates the first round.
+    fn new(space: &Space, config: Self::Config, round: RoundSeed) -> Result<Self, Error>;
+    /// The positions of the current round, in the unit cube.
+    fn positions(&self) -> &PositionMatrix;
+    /// Learns from the losses of a round and generates the next one, whose random streams are
+    /// those of `next`; `false` if the search has ended.
+    fn advance(&mut self, results: RoundLosses<'_>, next: RoundSeed) -> bool;
+    /// Whether the search may end.
+    fn terminates(&self) -> bool;
     /// Everything but the space, as plain data.
     fn save(&self) -> Datum;
-    /// The method that [`Method::save`] stored.
+    /// The method that [`GenerationalMethod::save`] stored.
     fn load(space: &Space, data: &Datum) -> Result<Self, Error>;
 }
 
-/// The engine of a [`Method`].
+/// The engine of a [`GenerationalMethod`].
 #[derive(Debug, Clone)]
-pub struct Generational<M> {
+pub struct GenerationalEngine<M> {
     space: Space,
     seed: u64,
-    ledger: Ledger,
+    trial_log: TrialLog,
     round: u64,
-    /// The start position, while its round lasts.
+    /// The initial point, during the first round.
     start: Option<Point>,
-    /// What came of the trials of this round, the start first: nothing yet, a failure, or a loss.
-    answers: Vec<Option<Option<f64>>>,
-    /// The first trial of this round; the others follow in order.
+    /// The results of this round, that of the initial point first: missing, failed, or a loss.
+    losses: Vec<Option<Option<f64>>>,
+    /// Id of the first trial of this round; the others follow in order.
     first: u64,
-    /// How many of this round were asked.
+    /// Number of trials of this round that were asked.
     asked: usize,
-    over: bool,
+    finished: bool,
     method: M,
 }
 
-impl<M: Method> Generational<M> {
-    /// The name in registries and snapshots.
+impl<M: GenerationalMethod> GenerationalEngine<M> {
+    /// The name in the registry and in snapshots.
     pub const NAME: &'static str = M::NAME;
 
     /// A new search.
-    pub fn new(space: &Space, settings: M::Settings, seed: u64) -> Result<Self, Error> {
-        let start = M::given(&settings).cloned();
-        let method = M::begin(space, settings, Round { seed, number: 0 })?;
-        let (space, ledger) = (space.clone(), Ledger::new());
-        let answers = vec![None; usize::from(start.is_some()) + method.positions().len()];
-        Ok(Generational {
+    pub fn new(space: &Space, config: M::Config, seed: u64) -> Result<Self, Error> {
+        let start = M::initial_point(&config).cloned();
+        let method = M::new(space, config, RoundSeed { seed, number: 0 })?;
+        let (space, trial_log) = (space.clone(), TrialLog::new());
+        let losses = vec![None; usize::from(start.is_some()) + method.positions().len()];
+        Ok(GenerationalEngine {
             space,
             seed,
-            ledger,
+            trial_log,
             round: 0,
             start,
-            answers,
+            losses,
             first: 0,
             asked: 0,
-            over: false,
+            finished: false,
             method,
         })
     }
 
-    /// The search that wrote the snapshot.
+    /// Resumes the search that wrote the snapshot.
     pub fn resume(space: &Space, snapshot: &Snapshot) -> Result<Self, Error> {
         snapshot.check(M::NAME, VERSION, space)?;
         let state = &snapshot.state;
         let natural = |name: &str| state.field(name)?.natural();
-        let answer = |datum: &Datum| datum.list()?.first().map(Datum::to_optional).transpose();
-        let engine = Generational {
+        let loss = |datum: &Datum| datum.list()?.first().map(Datum::to_optional).transpose();
+        let engine = GenerationalEngine {
             space: space.clone(),
             seed: natural("seed")?,
-            ledger: Ledger::load(state.field("ledger")?, space)?,
+            trial_log: TrialLog::load(state.renamed_field("trials", "ledger")?, space)?,
             round: natural("round")?,
             start: state
                 .field("start")?
@@ -146,96 +146,99 @@ impl<M: Method> Generational<M> {
                 .first()
                 .map(|start| start.to_point(space))
                 .transpose()?,
-            answers: state
-                .field("answers")?
+            losses: state
+                .renamed_field("losses", "answers")?
                 .list()?
                 .iter()
-                .map(answer)
+                .map(loss)
                 .collect::<Result<_, Error>>()?,
             first: natural("first")?,
             asked: state.field("asked")?.count()?,
-            over: state.field("over")?.to_flag()?,
+            finished: state.renamed_field("finished", "over")?.to_flag()?,
             method: M::load(space, state.field("method")?)?,
         };
-        if engine.answers.len() != engine.size() {
-            return Err(damaged("another number of answers than positions"));
+
+        if engine.losses.len() != engine.round_size() {
+            return Err(damaged("another number of losses than positions"));
         }
         let next = engine.first.checked_add(engine.asked as u64);
-        if next != Some(engine.ledger.next_id()) || engine.asked > engine.answers.len() {
+        if next != Some(engine.trial_log.next_id()) || engine.asked > engine.losses.len() {
             return Err(damaged("trials that belong to no round"));
         }
         Ok(engine)
     }
 
-    /// The method, to see how it stands.
+    /// The method and its state.
     pub fn method(&self) -> &M {
         &self.method
     }
 
-    /// How many rounds are complete. A round is completed by the first ask after its last answer.
+    /// Number of completed rounds. The first ask after the last result completes a round.
     pub fn rounds(&self) -> u64 {
         self.round
     }
 
     /// Whether the search has ended.
-    pub fn is_over(&self) -> bool {
-        self.over
+    pub fn is_finished(&self) -> bool {
+        self.finished
     }
 
-    /// How many trials this round has.
-    fn size(&self) -> usize {
-        if self.over {
+    /// Number of trials in this round.
+    fn round_size(&self) -> usize {
+        if self.finished {
             0
         } else {
             usize::from(self.start.is_some()) + self.method.positions().len()
         }
     }
 
-    /// Takes what was told, and goes on to the next round once all of this one is known.
-    fn learn(&mut self) {
-        for settled in self.ledger.settle() {
-            let turn =
-                settled.id.checked_sub(self.first).and_then(|turn| usize::try_from(turn).ok());
-            if let Some(answer) = turn.and_then(|turn| self.answers.get_mut(turn)) {
-                *answer = Some(settled.loss);
+    /// Collects the results that arrived, and starts the next round once this one is complete.
+    fn collect_results(&mut self) {
+        for finished in self.trial_log.take_finished() {
+            let index =
+                finished.id.checked_sub(self.first).and_then(|index| usize::try_from(index).ok());
+            if let Some(loss) = index.and_then(|index| self.losses.get_mut(index)) {
+                *loss = Some(finished.loss);
             }
         }
-        if !self.over && self.asked == self.answers.len() && self.ledger.open() == 0 {
-            self.complete();
+        if !self.finished && self.asked == self.losses.len() && self.trial_log.running() == 0 {
+            self.complete_round();
         }
     }
 
-    fn complete(&mut self) {
-        let losses: Vec<Option<f64>> = self.answers.iter().map(|answer| answer.flatten()).collect();
+    fn complete_round(&mut self) {
+        let losses: Vec<Option<f64>> = self.losses.iter().map(|loss| loss.flatten()).collect();
         let start = self.start.take().map(|start| self.space.encode(&start));
         let (first, losses) = losses.split_at(usize::from(start.is_some()));
         let start = start.as_deref().zip(first.first().copied().flatten());
+
         self.round = self.round.saturating_add(1);
-        let next = Round { seed: self.seed, number: self.round };
-        self.over = !self.method.advance(Told { losses, start }, next);
-        self.answers.clear();
-        self.answers.resize(self.size(), None);
-        self.first = self.ledger.next_id();
+        let next = RoundSeed { seed: self.seed, number: self.round };
+        self.finished = !self.method.advance(RoundLosses { losses, start }, next);
+
+        self.losses.clear();
+        self.losses.resize(self.round_size(), None);
+        self.first = self.trial_log.next_id();
         self.asked = 0;
     }
 
     /// The point of a trial of this round.
-    fn point(&self, turn: usize) -> Point {
+    fn point(&self, index: usize) -> Point {
         match &self.start {
-            Some(start) if turn == 0 => start.clone(),
+            Some(start) if index == 0 => start.clone(),
             start => {
-                self.space.decode(self.method.positions().row(turn - usize::from(start.is_some())))
+                self.space.decode(self.method.positions().row(index - usize::from(start.is_some())))
             }
         }
     }
 }
 
-impl<M: Method> Engine for Generational<M> {
+impl<M: GenerationalMethod> Engine for GenerationalEngine<M> {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             batch: false,
             distinct: false,
-            ends: self.method.ends(),
+            terminates: self.method.terminates(),
             ..Capabilities::ALL
         }
     }
@@ -244,41 +247,42 @@ impl<M: Method> Engine for Generational<M> {
         if at_most == 0 {
             return Vec::new();
         }
-        self.learn();
-        let turns = self.asked..self.asked.saturating_add(at_most).min(self.answers.len());
-        self.asked = turns.end;
-        let ask = |turn| {
-            let point = self.point(turn);
-            self.ledger.issue(point)
+        self.collect_results();
+
+        let indices = self.asked..self.asked.saturating_add(at_most).min(self.losses.len());
+        self.asked = indices.end;
+        let ask = |index| {
+            let point = self.point(index);
+            self.trial_log.create_trial(point)
         };
-        turns.map(ask).collect()
+        indices.map(ask).collect()
     }
 
-    fn tell(&mut self, outcomes: &[Outcome]) {
-        self.ledger.tell(outcomes);
+    fn tell(&mut self, results: &[TrialResult]) {
+        self.trial_log.tell(results);
     }
 
-    fn adopt(&mut self, trial: Adopted) {
-        self.ledger.adopt(&self.space, trial);
+    fn add_trial(&mut self, trial: ExternalTrial) {
+        self.trial_log.add_external(&self.space, trial);
     }
 
-    fn best(&self) -> Option<Best<'_>> {
-        self.ledger.best()
+    fn best(&self) -> Option<BestTrial<'_>> {
+        self.trial_log.best()
     }
 
     fn snapshot(&self) -> Snapshot {
-        let answer = |answer: &Option<Option<f64>>| {
-            Datum::List(answer.map(Datum::optional).into_iter().collect())
+        let loss = |loss: &Option<Option<f64>>| {
+            Datum::List(loss.map(Datum::optional).into_iter().collect())
         };
         let state = Datum::record([
             ("seed", Datum::Natural(self.seed)),
-            ("ledger", self.ledger.save()),
+            ("trials", self.trial_log.save()),
             ("round", Datum::Natural(self.round)),
             ("start", Datum::List(self.start.iter().map(Datum::point).collect())),
-            ("answers", Datum::List(self.answers.iter().map(answer).collect())),
+            ("losses", Datum::List(self.losses.iter().map(loss).collect())),
             ("first", Datum::Natural(self.first)),
             ("asked", Datum::Natural(self.asked as u64)),
-            ("over", Datum::flag(self.over)),
+            ("finished", Datum::flag(self.finished)),
             ("method", self.method.save()),
         ]);
         Snapshot {
@@ -288,55 +292,4 @@ impl<M: Method> Engine for Generational<M> {
             state,
         }
     }
-}
-
-/// Collects the faults of settings, so that all are reported at once.
-#[derive(Debug, Default)]
-pub(crate) struct Faults(Vec<Fault>);
-
-impl Faults {
-    pub(crate) fn add(&mut self, setting: &str, message: String) {
-        self.0.push(Fault { parameter: setting.to_owned(), message });
-    }
-
-    /// What all methods let set: how many members, how many generations, and where to start.
-    pub(crate) fn check_run(
-        &mut self,
-        population: Option<usize>,
-        least: usize,
-        generations: Option<u64>,
-        start: Option<(&Point, &Space)>,
-    ) {
-        if let Some(population) =
-            population.filter(|population| !(least..=MOST).contains(population))
-        {
-            self.add("population", format!("must lie within {least} and {MOST}, not {population}"));
-        }
-        if generations == Some(0) {
-            self.add(
-                "generations",
-                "must be at least 1; the initial population is the first generation".to_owned(),
-            );
-        }
-        if start.is_some_and(|(start, space)| !space.contains(start)) {
-            self.add("start", "lies outside the space".to_owned());
-        }
-    }
-
-    /// A number that must lie within bounds.
-    pub(crate) fn check_within(&mut self, setting: &str, value: f64, low: f64, high: f64) {
-        if !(low..=high).contains(&value) {
-            self.add(setting, format!("must lie within {low} and {high}, not {value}"));
-        }
-    }
-
-    /// All faults as one error.
-    pub(crate) fn report(self, engine: &'static str) -> Result<(), Error> {
-        if self.0.is_empty() { Ok(()) } else { Err(Error::Settings { engine, faults: self.0 }) }
-    }
-}
-
-/// The error of a snapshot whose settings no engine would have accepted.
-pub(crate) fn unsound(error: Error) -> Error {
-    Error::Snapshot(format!("holds settings that make no sense: {error}"))
 }

@@ -1,7 +1,7 @@
 //! What every engine that works in rounds must keep, beside the contract.
 
 use super::*;
-use crate::contract::{Breach, Subject, check, spaces};
+use crate::contract::{ContractViolation, EngineUnderTest, check, spaces};
 
 /// The first configuration of a space, as a start.
 pub(crate) fn plain_start(space: &Space) -> Option<Point> {
@@ -9,13 +9,20 @@ pub(crate) fn plain_start(space: &Space) -> Option<Point> {
 }
 
 /// The contract of all engines.
-pub(crate) fn abides<M: Method + 'static>(settings: &dyn Fn(&Space) -> M::Settings) {
-    let subject = Subject {
-        start: &|space, seed| Ok(Box::new(Generational::<M>::new(space, settings(space), seed)?)),
-        resume: &|space, snapshot| Ok(Box::new(Generational::<M>::resume(space, snapshot)?)),
+pub(crate) fn assert_contract<M: GenerationalMethod + 'static>(
+    config: &dyn Fn(&Space) -> M::Config,
+) {
+    let subject = EngineUnderTest {
+        start: &|space, seed| {
+            Ok(Box::new(GenerationalEngine::<M>::new(space, config(space), seed)?))
+        },
+        resume: &|space, snapshot| Ok(Box::new(GenerationalEngine::<M>::resume(space, snapshot)?)),
     };
-    if let Err(breaches) = check(&subject) {
-        panic!("{}", breaches.iter().map(Breach::to_string).collect::<Vec<_>>().join("\n"));
+    if let Err(violations) = check(&subject) {
+        panic!(
+            "{}",
+            violations.iter().map(ContractViolation::to_string).collect::<Vec<_>>().join("\n")
+        );
     }
 }
 
@@ -25,10 +32,10 @@ fn loss(space: &Space, point: &Point) -> f64 {
 }
 
 /// Every seventh trial fails.
-fn outcome(space: &Space, trial: &Trial) -> Outcome {
+fn result(space: &Space, trial: &Trial) -> TrialResult {
     match trial.id % 7 {
-        3 => Outcome::Failed { id: trial.id },
-        _ => Outcome::Value { id: trial.id, loss: loss(space, &trial.point) },
+        3 => TrialResult::Failed { id: trial.id },
+        _ => TrialResult::Complete { id: trial.id, loss: loss(space, &trial.point) },
     }
 }
 
@@ -40,8 +47,8 @@ fn play(engine: &mut dyn Engine, space: &Space, batch: usize, trials: usize) -> 
         if asked.is_empty() {
             break;
         }
-        let told: Vec<Outcome> = asked.iter().map(|trial| outcome(space, trial)).collect();
-        engine.tell(&told);
+        let results: Vec<TrialResult> = asked.iter().map(|trial| result(space, trial)).collect();
+        engine.tell(&results);
         all.extend(asked);
     }
     all
@@ -49,9 +56,9 @@ fn play(engine: &mut dyn Engine, space: &Space, batch: usize, trials: usize) -> 
 
 /// Batches of any size, interruption in any state over many rounds, the start first, and damaged
 /// snapshots.
-pub(crate) fn harness<M: Method>(settings: &dyn Fn(&Space) -> M::Settings) {
+pub(crate) fn assert_resumable<M: GenerationalMethod>(config: &dyn Fn(&Space) -> M::Config) {
     for (name, space) in spaces() {
-        let new = |seed| Generational::<M>::new(&space, settings(&space), seed).unwrap();
+        let new = |seed| GenerationalEngine::<M>::new(&space, config(&space), seed).unwrap();
         let whole = play(&mut new(5), &space, 1, 120);
         for batch in [2, 7, 1000] {
             assert_eq!(
@@ -60,7 +67,7 @@ pub(crate) fn harness<M: Method>(settings: &dyn Fn(&Space) -> M::Settings) {
                 "{name} in batches of {batch}"
             );
         }
-        if let Some(start) = M::given(&settings(&space)) {
+        if let Some(start) = M::initial_point(&config(&space)) {
             assert_eq!(whole[0].point, *start, "{name}");
         }
         let mut parts = new(5);
@@ -68,26 +75,26 @@ pub(crate) fn harness<M: Method>(settings: &dyn Fn(&Space) -> M::Settings) {
             let trials = parts.ask(1);
             assert_eq!(trials.first(), Some(expected), "{name}, resumed at trial {i}");
             if i % 2 == 0 {
-                parts = Generational::resume(&space, &parts.snapshot()).unwrap();
+                parts = GenerationalEngine::resume(&space, &parts.snapshot()).unwrap();
             }
-            parts.tell(&[outcome(&space, expected)]);
+            parts.tell(&[result(&space, expected)]);
             if i % 3 == 0 {
-                parts = Generational::resume(&space, &parts.snapshot()).unwrap();
+                parts = GenerationalEngine::resume(&space, &parts.snapshot()).unwrap();
             }
         }
         if name == "mixed" {
-            damage(&space, &new);
+            assert_damage_is_refused(&space, &new);
         }
     }
 }
 
 /// Replaces every part of the data by something else, one at a time.
-pub(crate) fn damaged(data: &Datum) -> Vec<Datum> {
+pub(crate) fn damaged_variants(data: &Datum) -> Vec<Datum> {
     let mut all = vec![Datum::Text("x".to_owned())];
     match data {
         Datum::Record(fields) => {
             for (i, (_, inner)) in fields.iter().enumerate() {
-                for bad in damaged(inner) {
+                for bad in damaged_variants(inner) {
                     let mut fields = fields.clone();
                     fields[i].1 = bad;
                     all.push(Datum::Record(fields));
@@ -95,7 +102,7 @@ pub(crate) fn damaged(data: &Datum) -> Vec<Datum> {
             }
         }
         Datum::List(items) if !items.is_empty() => {
-            for bad in damaged(&items[0]) {
+            for bad in damaged_variants(&items[0]) {
                 let mut items = items.clone();
                 items[0] = bad;
                 all.push(Datum::List(items));
@@ -110,18 +117,21 @@ pub(crate) fn damaged(data: &Datum) -> Vec<Datum> {
     all
 }
 
-fn damage<M: Method>(space: &Space, new: &dyn Fn(u64) -> Generational<M>) {
+fn assert_damage_is_refused<M: GenerationalMethod>(
+    space: &Space,
+    new: &dyn Fn(u64) -> GenerationalEngine<M>,
+) {
     let mut engine = new(1);
     play(&mut engine, space, 3, 40);
     engine.ask(1);
     let good = engine.snapshot();
     let (mut tried, mut refused) = (0, 0);
-    for state in damaged(&good.state) {
+    for state in damaged_variants(&good.state) {
         tried += 1;
-        match Generational::<M>::resume(space, &Snapshot { state, ..good.clone() }) {
+        match GenerationalEngine::<M>::resume(space, &Snapshot { state, ..good.clone() }) {
             Ok(mut engine) => {
                 // A trial may be open that nobody knows of; lost trials are told as failed.
-                engine.tell(&(0..60).map(|id| Outcome::Failed { id }).collect::<Vec<_>>());
+                engine.tell(&(0..60).map(|id| TrialResult::Failed { id }).collect::<Vec<_>>());
                 let trials = play(&mut engine, space, 5, 60);
                 assert!(trials.iter().all(|trial| space.contains(&trial.point)));
             }

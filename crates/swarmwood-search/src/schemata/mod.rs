@@ -1,150 +1,161 @@
-//! Schemata: the exploiter of common schemata made steady-state, and without repeats.
+//! A steady-state variant of the stochastic schemata exploiter, without repeated points.
 //!
-//! All trials so far stand in one ranking. The M best subsets of its head take turns; a child
-//! holds, gene by gene, one of the values that the members of the subset hold, and is mutated the
-//! more the later the subset's turn. A child that was asked before is made again with more
-//! mutation, which turns the child of {best} into a look around the best. There are no generations:
-//! every answer counts from the next ask on, and nobody waits.
+//! All trials so far are ranked together. The M best subsets of the top trials take turns; a child
+//! takes each gene from a random member of its subset and is mutated, at a rate that increases with
+//! the rank of the subset. A child that was asked before is generated again with a higher mutation
+//! rate, so that the child of {best} explores the neighbourhood of the best trial. There are no
+//! generations: every result is used from the next ask on, and the engine never waits.
 //!
-//! The method is that of Makino and Kita 2024 ([`sse`](crate::sse)), changed where measurements on
-//! surrogates of tuning tasks said so: repeats cost it the most, then starts that are few. Mended,
-//! it drew level there with Optuna's TPE at a small part of the computation; on real fits the two
-//! were hard to tell apart, and from random search too. Mutation is a Cauchy step along ordered
-//! parameters and another label of choices.
+//! The method is that of Makino and Kita 2024 ([`sse`](crate::sse)), modified according to
+//! measurements on surrogates of tuning tasks, where repeated points cost the most, followed by too
+//! few initial points. The modified method was on a par there with Optuna's TPE at a fraction of
+//! the computation; on real fits the two were hardly distinguishable from each other and from
+//! random search. Mutation is a Cauchy step along ordered parameters and another label for choices.
 //!
-//! [`Settings::smoothing`] ranks the head by losses averaged over neighbours, in case losses are
-//! noisy (`smooth`).
+//! [`SchemataConfig::smoothing`] ranks the top trials by losses averaged over neighbours, in case
+//! losses are noisy (`smoothing`).
 
-mod smooth;
+mod smoothing;
 #[cfg(test)]
 mod tests;
 
-use crate::archive::Archive;
+use crate::config::{ConfigErrors, invalid_config};
+use crate::engine::{EngineSpec, boxed};
 use crate::error::Error;
-use crate::generational::{Faults, unsound};
-use crate::ledger::Settled;
-use crate::point::{Point, Value};
+use crate::perturbation::{DEFAULT_WIDTH, perturb};
+use crate::point::{Point, PointValue};
 use crate::rng::Stream;
 use crate::snapshot::Datum;
 use crate::space::Space;
 use crate::sse::{best_subsets, schema};
-use crate::steady::{Method, Place, Steady};
-use crate::steps::{WIDTH, step};
-use smooth::Neighbours;
+use crate::steady_state::{AskContext, SteadyStateEngine, SteadyStateMethod};
+use crate::trial_archive::TrialArchive;
+use crate::trial_log::FinishedTrial;
+use smoothing::NeighbourSums;
 
-/// A child that was asked before is made again so often before a random configuration takes its
-/// place.
-const TRIES: usize = 60;
-/// By how much each such time raises the mutation rate.
-const MORE: f64 = 0.05;
-const MOST: usize = 10_000;
+/// Attempts at a child that was not asked before; after them a random point is taken.
+const MAX_ATTEMPTS: usize = 60;
+/// How much each failed attempt increases the mutation rate.
+const RATE_INCREMENT: f64 = 0.05;
+/// The largest value of the counts in a configuration.
+const MAX_COUNT: usize = 10_000;
 
-/// The settings of schemata.
+/// Configuration of [`Schemata`].
 #[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
-    /// How many configurations are spread over the space before anything is learned from; 20.
+pub struct SchemataConfig {
+    /// Number of points of the initial design; 20.
     pub start: usize,
-    /// M, how many subsets take turns, and how many trials they are taken from; 10.
+    /// M, the number of subsets, and of the top trials that they are taken from; 10.
     pub subsets: usize,
-    /// The mutation rate that the last subset nearly has, the first having none (eq. 28 of the
-    /// paper); 0.2.
+    /// Upper bound of the mutation rate, which increases linearly with the rank of the subset from
+    /// 0 on (eq. 28 of the paper); 0.2.
     pub mutation: f64,
-    /// Whether trials are ranked by losses averaged over neighbours; yes.
+    /// Whether trials are ranked by losses averaged over neighbours; true.
     pub smoothing: bool,
 }
 
-impl Default for Settings {
+impl Default for SchemataConfig {
     fn default() -> Self {
-        Settings { start: 20, subsets: 10, mutation: 0.2, smoothing: true }
+        SchemataConfig { start: 20, subsets: 10, mutation: 0.2, smoothing: true }
     }
 }
 
-impl Settings {
+impl SchemataConfig {
     fn check(&self) -> Result<(), Error> {
-        let mut faults = Faults::default();
+        let mut errors = ConfigErrors::default();
         for (name, value) in [("start", self.start), ("subsets", self.subsets)] {
-            if !(1..=MOST).contains(&value) {
-                faults.add(name, format!("must lie within 1 and {MOST}, not {value}"));
-            }
+            errors.check_count(name, value, 1, MAX_COUNT);
         }
-        faults.check_within("mutation", self.mutation, 0.0, 1.0);
-        faults.report(Breeder::NAME)
+        errors.check_number("mutation", self.mutation, 0.0, 1.0);
+        errors.into_result(SchemataMethod::NAME)
     }
 }
 
-/// The steady-state exploiter of schemata.
+/// The steady-state schemata exploiter.
 ///
 /// ```
-/// use swarmwood_search::schemata::Settings;
-/// use swarmwood_search::{Engine, Outcome, Param, Schemata, Space};
+/// use swarmwood_search::schemata::SchemataConfig;
+/// use swarmwood_search::{Engine, TrialResult, Param, Schemata, Space};
 /// let space = Space::new(vec![
 ///     Param::integer("depth", 1, 12),
 ///     Param::real("rate", 1e-3, 1.0).log(),
 ///     Param::choice("growth", &["depth", "leaf"]),
 /// ])?;
-/// let mut engine = Schemata::new(&space, Settings::default(), 7)?;
+/// let mut engine = Schemata::new(&space, SchemataConfig::default(), 7)?;
 /// for _ in 0..100 {
 ///     for trial in engine.ask(1) {
 ///         let depth = space.number(0, trial.point[0]).unwrap();
 ///         let rate = space.number(1, trial.point[1]).unwrap();
 ///         let growth = space.label(2, trial.point[2]).unwrap();
 ///         let loss = (depth - 7.0).abs() / 11.0 + (rate / 0.05).ln().abs() / 7.0 + f64::from(growth == "depth");
-///         engine.tell(&[Outcome::Value { id: trial.id, loss }]);
+///         engine.tell(&[TrialResult::Complete { id: trial.id, loss }]);
 ///     }
 /// }
 /// assert!(engine.best().unwrap().loss < 0.1);
 /// # Ok::<(), swarmwood_search::Error>(())
 /// ```
-pub type Schemata = Steady<Breeder>;
+pub type Schemata = SteadyStateEngine<SchemataMethod>;
+
+/// The registration of [`Schemata`].
+pub(crate) const SPEC: EngineSpec = EngineSpec {
+    name: Schemata::NAME,
+    summary: "steady-state schemata exploiter, without repeats; the cheapest that learns",
+    build: |space, seed| boxed(Schemata::new(space, SchemataConfig::default(), seed)),
+    snapshot_name: Schemata::NAME,
+    resume: |space, snapshot| boxed(Schemata::resume(space, snapshot)),
+};
 
 /// The method of [`Schemata`].
 #[derive(Debug, Clone, PartialEq)]
-pub struct Breeder {
-    settings: Settings,
-    archive: Archive,
-    neighbours: Neighbours,
-    /// How many children were made.
-    turn: u64,
+pub struct SchemataMethod {
+    config: SchemataConfig,
+    archive: TrialArchive,
+    neighbours: NeighbourSums,
+    /// Number of children so far.
+    children: u64,
 }
 
-impl Breeder {
+impl SchemataMethod {
     /// The M best trials with the losses they are ranked by.
-    fn head(&self) -> Vec<(f64, usize)> {
-        let count = self.settings.subsets;
+    fn best_trials(&self) -> Vec<(f64, usize)> {
+        let count = self.config.subsets;
         let ranked = self.archive.ranked();
         let loss = |&trial: &usize| (self.archive.loss(trial).unwrap_or(f64::MAX), trial);
-        if !self.settings.smoothing {
+        if !self.config.smoothing {
             return ranked.iter().take(count).map(loss).collect();
         }
         let smoothed = |(loss, trial): (f64, usize)| (self.neighbours.smoothed(trial, loss), trial);
-        let mut head: Vec<(f64, usize)> =
+        let mut best_trials: Vec<(f64, usize)> =
             ranked.iter().take(2 * count).map(loss).map(smoothed).collect();
-        head.sort_by(|a, b| a.0.total_cmp(&b.0));
-        head.truncate(count);
-        head
+        best_trials.sort_by(|a, b| a.0.total_cmp(&b.0));
+        best_trials.truncate(count);
+        best_trials
     }
 
     /// A child of the subset whose turn it is.
-    fn breed(&mut self, place: Place<'_>, stream: &mut Stream) -> Option<Point> {
-        let count = self.settings.subsets;
-        let (losses, trials): (Vec<f64>, Vec<usize>) = self.head().into_iter().unzip();
-        let rank = (self.turn % count as u64) as usize;
-        self.turn = self.turn.saturating_add(1);
+    fn make_child(&mut self, context: AskContext<'_>, stream: &mut Stream) -> Option<Point> {
+        let count = self.config.subsets;
+        let (losses, trials): (Vec<f64>, Vec<usize>) = self.best_trials().into_iter().unzip();
+        let rank = (self.children % count as u64) as usize;
+        self.children = self.children.saturating_add(1);
+
         let subsets = best_subsets(&losses, rank + 1);
-        // A few trials have fewer subsets than take turns.
+        // A few trials have fewer than M subsets.
         let subset = subsets.get(rank % subsets.len().max(1))?;
         let members: Vec<usize> = subset.iter().map(|&member| trials[member]).collect();
-        let genes: Vec<Vec<Value>> =
-            (0..place.space.len()).map(|j| self.gene(place.space, &members, j)).collect();
-        let least = rank as f64 / count as f64 * self.settings.mutation; // eq. 28
-        let child = |before: usize, stream: &mut Stream| {
-            make(place.space, &genes, least + MORE * before as f64, stream)
+        let genes: Vec<Vec<PointValue>> = (0..context.space.len())
+            .map(|j| self.gene_values(context.space, &members, j))
+            .collect();
+        let rate = rank as f64 / count as f64 * self.config.mutation; // eq. 28
+
+        let child = |attempt: usize, stream: &mut Stream| {
+            assemble(context.space, &genes, rate + RATE_INCREMENT * attempt as f64, stream)
         };
-        place.first_new(TRIES, stream, child)
+        context.first_unseen(MAX_ATTEMPTS, stream, child)
     }
 
-    /// The values that members hold.
-    fn gene(&self, space: &Space, members: &[usize], parameter: usize) -> Vec<Value> {
+    /// The different values of a parameter among the members.
+    fn gene_values(&self, space: &Space, members: &[usize], parameter: usize) -> Vec<PointValue> {
         let holders = schema::gene(
             space,
             parameter,
@@ -154,17 +165,17 @@ impl Breeder {
     }
 }
 
-/// Makes a child. A parameter that is active in the child and in no member is drawn.
-fn make(space: &Space, genes: &[Vec<Value>], rate: f64, stream: &mut Stream) -> Point {
+/// Assembles a child. A parameter that is active in the child but in no member is drawn at random.
+fn assemble(space: &Space, genes: &[Vec<PointValue>], rate: f64, stream: &mut Stream) -> Point {
     let mut values = Vec::with_capacity(genes.len());
     for (j, gene) in genes.iter().enumerate() {
         if !space.is_active(j, &values) {
-            values.push(Value::Absent);
+            values.push(PointValue::Absent);
             continue;
         }
         let value = match gene.get(stream.below(gene.len() as u64) as usize) {
             Some(&value) if stream.unit() >= rate => value,
-            Some(&value) => step(space, j, value, WIDTH, stream),
+            Some(&value) => perturb(space, j, value, DEFAULT_WIDTH, stream),
             None => space.draw_value(j, stream),
         };
         values.push(value);
@@ -172,62 +183,62 @@ fn make(space: &Space, genes: &[Vec<Value>], rate: f64, stream: &mut Stream) -> 
     Point(values)
 }
 
-impl Method for Breeder {
+impl SteadyStateMethod for SchemataMethod {
     const NAME: &'static str = "schemata";
-    type Settings = Settings;
+    type Config = SchemataConfig;
 
-    fn begin(space: &Space, settings: Settings, _seed: u64) -> Result<Self, Error> {
-        settings.check()?;
-        Ok(Breeder {
-            settings,
-            archive: Archive::new(space),
-            neighbours: Neighbours::new(space),
-            turn: 0,
+    fn new(space: &Space, config: SchemataConfig, _seed: u64) -> Result<Self, Error> {
+        config.check()?;
+        Ok(SchemataMethod {
+            config,
+            archive: TrialArchive::new(space),
+            neighbours: NeighbourSums::new(space),
+            children: 0,
         })
     }
 
-    fn learn(&mut self, space: &Space, _seed: u64, settled: Settled) {
-        self.archive.push(space, settled);
-        if self.settings.smoothing {
-            self.neighbours.meet(&self.archive);
+    fn observe(&mut self, space: &Space, _seed: u64, finished: FinishedTrial) {
+        self.archive.push(space, finished);
+        if self.config.smoothing {
+            self.neighbours.add_newest(&self.archive);
         }
     }
 
-    fn propose(&mut self, place: Place<'_>) -> Option<Point> {
-        let mut stream = place.stream();
-        if let Some(point) = place.opening(self.settings.start, &mut stream) {
+    fn propose(&mut self, context: AskContext<'_>) -> Option<Point> {
+        let mut stream = context.stream();
+        if let Some(point) = context.initial_design(self.config.start, &mut stream) {
             return Some(point);
         }
-        if self.archive.ranked().is_empty() || place.is_used_up() {
-            return place.fresh(&mut stream);
+        if self.archive.ranked().is_empty() || context.is_exhausted() {
+            return context.sample_unseen(&mut stream);
         }
-        self.breed(place, &mut stream)
+        self.make_child(context, &mut stream)
     }
 
     fn save(&self) -> Datum {
         Datum::record([
-            ("start", Datum::Natural(self.settings.start as u64)),
-            ("subsets", Datum::Natural(self.settings.subsets as u64)),
-            ("mutation", Datum::Real(self.settings.mutation)),
-            ("smoothing", Datum::flag(self.settings.smoothing)),
+            ("start", Datum::Natural(self.config.start as u64)),
+            ("subsets", Datum::Natural(self.config.subsets as u64)),
+            ("mutation", Datum::Real(self.config.mutation)),
+            ("smoothing", Datum::flag(self.config.smoothing)),
             ("archive", self.archive.save()),
-            ("turn", Datum::Natural(self.turn)),
+            ("children", Datum::Natural(self.children)),
         ])
     }
 
     fn load(space: &Space, data: &Datum) -> Result<Self, Error> {
-        let settings = Settings {
+        let config = SchemataConfig {
             start: data.field("start")?.count()?,
             subsets: data.field("subsets")?.count()?,
             mutation: data.field("mutation")?.real()?,
             smoothing: data.field("smoothing")?.to_flag()?,
         };
-        let mut breeder = Breeder::begin(space, settings, 0).map_err(unsound)?;
-        // Learned again one by one, for sums of neighbours depend on the order.
-        for settled in Archive::trials(space, data.field("archive")?)? {
-            breeder.learn(space, 0, settled);
+        let mut method = SchemataMethod::new(space, config, 0).map_err(invalid_config)?;
+        // Observed again one by one, because the sums over neighbours depend on the order.
+        for finished in TrialArchive::trials(space, data.field("archive")?)? {
+            method.observe(space, 0, finished);
         }
-        breeder.turn = data.field("turn")?.natural()?;
-        Ok(breeder)
+        method.children = data.renamed_field("children", "turn")?.natural()?;
+        Ok(method)
     }
 }

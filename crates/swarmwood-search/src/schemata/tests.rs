@@ -3,23 +3,26 @@
 use super::*;
 use crate::engine::Engine;
 use crate::space::Param;
-use crate::steady::tests::{abides, harness};
-use crate::trial::Outcome;
+use crate::steady_state::tests::{assert_contract, assert_resumable};
+use crate::trial::TrialResult;
 
 #[test]
 fn both_rankings_keep_every_rule() {
     for smoothing in [false, true] {
-        abides::<Breeder>(&|| Settings { smoothing, ..Settings::default() });
-        let small = || Settings { start: 3, subsets: 4, mutation: 0.1, smoothing };
-        abides::<Breeder>(&small);
-        harness::<Breeder>(&small);
+        assert_contract::<SchemataMethod>(&|| SchemataConfig {
+            smoothing,
+            ..SchemataConfig::default()
+        });
+        let small = || SchemataConfig { start: 3, subsets: 4, mutation: 0.1, smoothing };
+        assert_contract::<SchemataMethod>(&small);
+        assert_resumable::<SchemataMethod>(&small);
     }
 }
 
 #[test]
 fn faults_are_reported_together() {
-    let settings = Settings { start: 0, subsets: 10_001, mutation: f64::NAN, smoothing: true };
-    let text = settings.check().unwrap_err().to_string();
+    let config = SchemataConfig { start: 0, subsets: 10_001, mutation: f64::NAN, smoothing: true };
+    let text = config.check().unwrap_err().to_string();
     assert_eq!(text.lines().count(), 3, "{text}");
     assert!(
         text.starts_with(
@@ -35,17 +38,17 @@ fn faults_are_reported_together() {
 fn children_hold_what_their_subset_holds() {
     let space =
         Space::new((0..8).map(|i| Param::integer(&format!("g{i}"), 0, 999)).collect()).unwrap();
-    let settings = Settings { start: 6, subsets: 4, mutation: 0.0, smoothing: false };
-    let mut engine = Schemata::new(&space, settings, 5).unwrap();
+    let config = SchemataConfig { start: 6, subsets: 4, mutation: 0.0, smoothing: false };
+    let mut engine = Schemata::new(&space, config, 5).unwrap();
     let first = engine.ask(6);
-    let outcomes: Vec<Outcome> = first
+    let results: Vec<TrialResult> = first
         .iter()
-        .map(|trial| Outcome::Value {
+        .map(|trial| TrialResult::Complete {
             id: trial.id,
             loss: [5.0, 1.0, 9.0, 2.0, 4.0, 7.0][trial.id as usize],
         })
         .collect();
-    engine.tell(&outcomes);
+    engine.tell(&results);
     // Ranked: 1, 3, 4, 0 with losses 1, 2, 4, 5. Means: {1} 1, {1,3} 1.5, {3} 2, {1,3,4} 2.33.
     let subsets: [&[usize]; 4] = [&[1], &[1, 3], &[3], &[1, 3, 4]];
     let children = engine.ask(4);
@@ -66,7 +69,7 @@ fn parameters_without_a_model_are_drawn() {
         Param::integer("i", 0, 1000).when("c", &["b"]),
     ])
     .unwrap();
-    let genes = [vec![Value::Index(1)], Vec::new()];
-    let child = make(&space, &genes, 0.0, &mut Stream::new(1, 0, 0));
-    assert!(space.contains(&child) && child[1] != Value::Absent);
+    let genes = [vec![PointValue::Index(1)], Vec::new()];
+    let child = assemble(&space, &genes, 0.0, &mut Stream::new(1, 0, 0));
+    assert!(space.contains(&child) && child[1] != PointValue::Absent);
 }

@@ -1,23 +1,23 @@
-//! Finds every fault of a list of parameters.
+//! Validates a list of parameters.
 
-use super::{Condition, Domain, Gate, INTEGER_LIMIT, Param, Scale};
-use crate::error::{Error, Fault};
+use super::{Domain, INTEGER_LIMIT, Param, ParamCondition, ParamScale, ParentLabels};
+use crate::error::{Error, ParamError};
 
-/// The conditions by position, or all faults of all parameters.
-pub(super) fn gates(params: &[Param]) -> Result<Vec<Option<Gate>>, Error> {
-    let mut faults = Vec::new();
+/// The conditions by position, or all errors of all parameters.
+pub(super) fn gates(params: &[Param]) -> Result<Vec<Option<ParentLabels>>, Error> {
+    let mut errors = Vec::new();
     let mut gates = Vec::with_capacity(params.len());
     for (i, param) in params.iter().enumerate() {
-        let mut fault =
-            |message: String| faults.push(Fault { parameter: param.name.clone(), message });
+        let mut error =
+            |message: String| errors.push(ParamError { parameter: param.name.clone(), message });
         if param.name.is_empty() {
-            fault("has no name".to_owned());
+            error("has no name".to_owned());
         }
         if params[..i].iter().any(|other| other.name == param.name) {
-            fault("appears twice; names must differ".to_owned());
+            error("appears twice; names must differ".to_owned());
         }
         if let Err(message) = check_domain(&param.domain) {
-            fault(message);
+            error(message);
         }
         let gate = param
             .condition
@@ -25,11 +25,11 @@ pub(super) fn gates(params: &[Param]) -> Result<Vec<Option<Gate>>, Error> {
             .map(|condition| check_condition(condition, &params[..i]))
             .transpose();
         gates.push(gate.unwrap_or_else(|message| {
-            fault(message);
+            error(message);
             None
         }));
     }
-    if faults.is_empty() { Ok(gates) } else { Err(Error::Space(faults)) }
+    if errors.is_empty() { Ok(gates) } else { Err(Error::Space(errors)) }
 }
 
 fn check_domain(domain: &Domain) -> Result<(), String> {
@@ -41,7 +41,7 @@ fn check_domain(domain: &Domain) -> Result<(), String> {
             if *low < -INTEGER_LIMIT || *high > INTEGER_LIMIT {
                 return Err(format!("bounds {low} and {high} must lie within ±{INTEGER_LIMIT}"));
             }
-            if *scale == Scale::Log && *low < 1 {
+            if *scale == ParamScale::Log && *low < 1 {
                 return Err(format!(
                     "a logarithmic scale needs a low bound of at least 1, not {low}"
                 ));
@@ -56,7 +56,7 @@ fn check_domain(domain: &Domain) -> Result<(), String> {
             if low > high {
                 return Err(format!("low bound {low} lies above high bound {high}"));
             }
-            if *scale == Scale::Log && *low <= 0.0 {
+            if *scale == ParamScale::Log && *low <= 0.0 {
                 return Err(format!("a logarithmic scale needs a low bound above 0, not {low}"));
             }
         }
@@ -85,8 +85,8 @@ fn check_domain(domain: &Domain) -> Result<(), String> {
     Ok(())
 }
 
-fn check_condition(condition: &Condition, earlier: &[Param]) -> Result<Gate, String> {
-    let Condition { parent, labels } = condition;
+fn check_condition(condition: &ParamCondition, earlier: &[Param]) -> Result<ParentLabels, String> {
+    let ParamCondition { parent, labels } = condition;
     let position = earlier
         .iter()
         .position(|param| param.name == *parent)
@@ -103,5 +103,8 @@ fn check_condition(condition: &Condition, earlier: &[Param]) -> Result<Gate, Str
             known.join(", ")
         ));
     }
-    Ok(Gate { parent: position, open: known.iter().map(|label| labels.contains(label)).collect() })
+    Ok(ParentLabels {
+        parent: position,
+        open: known.iter().map(|label| labels.contains(label)).collect(),
+    })
 }

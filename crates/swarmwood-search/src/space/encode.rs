@@ -5,8 +5,8 @@
 //! cell, so that small steps round to the nearest value and the ends of the interval are not
 //! favoured.
 
-use super::{Domain, Scale, Space};
-use crate::point::{Point, Value};
+use super::{Domain, ParamScale, Space};
+use crate::point::{Point, PointValue};
 use crate::rng::Stream;
 
 impl Space {
@@ -19,7 +19,7 @@ impl Space {
             values.push(if self.is_active(i, &values) {
                 decode(&param.domain, u)
             } else {
-                Value::Absent
+                PointValue::Absent
             });
         }
         Point(values)
@@ -28,7 +28,7 @@ impl Space {
     /// The position of a point in the unit cube; inactive parameters (and values of a wrong kind)
     /// stand in the middle.
     pub fn encode(&self, point: &Point) -> Vec<f64> {
-        let value = |i: usize| point.0.get(i).copied().unwrap_or(Value::Absent);
+        let value = |i: usize| point.0.get(i).copied().unwrap_or(PointValue::Absent);
         self.params.iter().enumerate().map(|(i, param)| encode(&param.domain, value(i))).collect()
     }
 
@@ -46,54 +46,55 @@ impl Space {
         let domain = &self.params.get(parameter)?.domain;
         let count = domain.values()?;
         match (domain, decode(domain, u.clamp(0.0, 1.0))) {
-            (Domain::Integer { low, high, scale: Scale::Log }, Value::Integer(i)) => {
+            (Domain::Integer { low, high, scale: ParamScale::Log }, PointValue::Integer(i)) => {
                 let (start, end) = log_ends(*low, *high);
                 let along = |x: f64| (x.ln() - start) / (end - start);
                 let below = if i == *low { 0.0 } else { along(i as f64 - 0.5) };
                 Some((below, if i == *high { 1.0 } else { along(i as f64 + 0.5) }))
             }
-            (Domain::Integer { low, .. }, Value::Integer(i)) => {
+            (Domain::Integer { low, .. }, PointValue::Integer(i)) => {
                 Some(even_cell(i.abs_diff(*low), count))
             }
-            (_, Value::Index(i)) => Some(even_cell(i as u64, count)),
+            (_, PointValue::Index(i)) => Some(even_cell(i as u64, count)),
             _ => Some((0.0, 1.0)), // a real number with a single value
         }
     }
 
     /// The value of one parameter at a coordinate of the unit interval, whatever the conditions;
     /// absent for a parameter that is not there.
-    pub fn value_at(&self, parameter: usize, u: f64) -> Value {
+    pub fn value_at(&self, parameter: usize, u: f64) -> PointValue {
         let u = if u.is_nan() { 0.5 } else { u.clamp(0.0, 1.0) };
-        self.params.get(parameter).map_or(Value::Absent, |param| decode(&param.domain, u))
+        self.params.get(parameter).map_or(PointValue::Absent, |param| decode(&param.domain, u))
     }
 
     /// The coordinate of one value; `None` where there is none, because the parameter is inactive.
     ///
     /// ```
-    /// use swarmwood_search::{Param, Space, Value};
+    /// use swarmwood_search::{Param, Space, PointValue};
     /// let space = Space::new(vec![Param::integer("depth", 1, 4)])?;
-    /// assert_eq!(space.coordinate(0, Value::Integer(2)), Some(0.375));
-    /// assert_eq!(space.coordinate(0, Value::Absent), None);
+    /// assert_eq!(space.coordinate(0, PointValue::Integer(2)), Some(0.375));
+    /// assert_eq!(space.coordinate(0, PointValue::Absent), None);
     /// # Ok::<(), swarmwood_search::Error>(())
     /// ```
-    pub fn coordinate(&self, parameter: usize, value: Value) -> Option<f64> {
+    pub fn coordinate(&self, parameter: usize, value: PointValue) -> Option<f64> {
         let param = self.params.get(parameter)?;
-        (value != Value::Absent).then(|| encode(&param.domain, value))
+        (value != PointValue::Absent).then(|| encode(&param.domain, value))
     }
 
     /// A random value of one parameter, whatever the conditions.
-    pub fn draw_value(&self, parameter: usize, stream: &mut Stream) -> Value {
-        self.params.get(parameter).map_or(Value::Absent, |param| draw(&param.domain, stream))
+    pub fn draw_value(&self, parameter: usize, stream: &mut Stream) -> PointValue {
+        self.params.get(parameter).map_or(PointValue::Absent, |param| draw(&param.domain, stream))
     }
 
-    /// A random point: each active parameter evenly over its values, or evenly over its scale.
+    /// A random point: each active parameter uniformly over its values, or uniformly over its
+    /// scale.
     pub fn draw(&self, stream: &mut Stream) -> Point {
         let mut values = Vec::with_capacity(self.len());
         for (i, param) in self.params.iter().enumerate() {
             values.push(if self.is_active(i, &values) {
                 draw(&param.domain, stream)
             } else {
-                Value::Absent
+                PointValue::Absent
             });
         }
         Point(values)
@@ -111,57 +112,61 @@ fn even_cell(cell: u64, count: u64) -> (f64, f64) {
     (cell as f64 / count as f64, (cell + 1) as f64 / count as f64)
 }
 
-fn decode(domain: &Domain, u: f64) -> Value {
+fn decode(domain: &Domain, u: f64) -> PointValue {
     let cell = |count: u64| ((u * count as f64) as u64).min(count - 1);
     match domain {
-        Domain::Integer { low, high, scale: Scale::Linear } => {
-            Value::Integer(low + cell(high.abs_diff(*low) + 1) as i64)
+        Domain::Integer { low, high, scale: ParamScale::Linear } => {
+            PointValue::Integer(low + cell(high.abs_diff(*low) + 1) as i64)
         }
-        Domain::Integer { low, high, scale: Scale::Log } => {
+        Domain::Integer { low, high, scale: ParamScale::Log } => {
             let (start, end) = log_ends(*low, *high);
-            Value::Integer(((start + u * (end - start)).exp().round() as i64).clamp(*low, *high))
+            PointValue::Integer(
+                ((start + u * (end - start)).exp().round() as i64).clamp(*low, *high),
+            )
         }
-        Domain::Real { low, high, scale: Scale::Linear } => {
-            Value::Real((low + u * (high - low)).clamp(*low, *high))
+        Domain::Real { low, high, scale: ParamScale::Linear } => {
+            PointValue::Real((low + u * (high - low)).clamp(*low, *high))
         }
-        Domain::Real { low, high, scale: Scale::Log } => {
-            Value::Real((low.ln() + u * (high.ln() - low.ln())).exp().clamp(*low, *high))
+        Domain::Real { low, high, scale: ParamScale::Log } => {
+            PointValue::Real((low.ln() + u * (high.ln() - low.ln())).exp().clamp(*low, *high))
         }
-        Domain::List(values) => Value::Index(cell(values.len() as u64) as usize),
-        Domain::Choice(labels) => Value::Index(cell(labels.len() as u64) as usize),
+        Domain::List(values) => PointValue::Index(cell(values.len() as u64) as usize),
+        Domain::Choice(labels) => PointValue::Index(cell(labels.len() as u64) as usize),
     }
 }
 
-fn encode(domain: &Domain, value: Value) -> f64 {
+fn encode(domain: &Domain, value: PointValue) -> f64 {
     let middle = |cell: u64, count: u64| ((cell as f64 + 0.5) / count as f64).clamp(0.0, 1.0);
     let along = |x: f64, start: f64, end: f64| {
         if end > start { ((x - start) / (end - start)).clamp(0.0, 1.0) } else { 0.5 }
     };
     match (domain, value) {
-        (Domain::Integer { low, high, scale: Scale::Linear }, Value::Integer(i)) => {
+        (Domain::Integer { low, high, scale: ParamScale::Linear }, PointValue::Integer(i)) => {
             middle(i.saturating_sub(*low).max(0) as u64, high.abs_diff(*low) + 1)
         }
-        (Domain::Integer { low, high, scale: Scale::Log }, Value::Integer(i)) => {
+        (Domain::Integer { low, high, scale: ParamScale::Log }, PointValue::Integer(i)) => {
             let (start, end) = log_ends(*low, *high);
             along((i.max(1) as f64).ln(), start, end)
         }
-        (Domain::Real { low, high, scale: Scale::Linear }, Value::Real(x)) => along(x, *low, *high),
-        (Domain::Real { low, high, scale: Scale::Log }, Value::Real(x)) => {
+        (Domain::Real { low, high, scale: ParamScale::Linear }, PointValue::Real(x)) => {
+            along(x, *low, *high)
+        }
+        (Domain::Real { low, high, scale: ParamScale::Log }, PointValue::Real(x)) => {
             along(x.max(*low).ln(), low.ln(), high.ln())
         }
-        (Domain::List(values), Value::Index(i)) => middle(i as u64, values.len() as u64),
-        (Domain::Choice(labels), Value::Index(i)) => middle(i as u64, labels.len() as u64),
+        (Domain::List(values), PointValue::Index(i)) => middle(i as u64, values.len() as u64),
+        (Domain::Choice(labels), PointValue::Index(i)) => middle(i as u64, labels.len() as u64),
         _ => 0.5,
     }
 }
 
-fn draw(domain: &Domain, stream: &mut Stream) -> Value {
+fn draw(domain: &Domain, stream: &mut Stream) -> PointValue {
     match domain {
-        Domain::Integer { low, high, scale: Scale::Linear } => {
-            Value::Integer(low + stream.below(high.abs_diff(*low) + 1) as i64)
+        Domain::Integer { low, high, scale: ParamScale::Linear } => {
+            PointValue::Integer(low + stream.below(high.abs_diff(*low) + 1) as i64)
         }
         Domain::Integer { .. } | Domain::Real { .. } => decode(domain, stream.unit()),
-        Domain::List(values) => Value::Index(stream.below(values.len() as u64) as usize),
-        Domain::Choice(labels) => Value::Index(stream.below(labels.len() as u64) as usize),
+        Domain::List(values) => PointValue::Index(stream.below(values.len() as u64) as usize),
+        Domain::Choice(labels) => PointValue::Index(stream.below(labels.len() as u64) as usize),
     }
 }

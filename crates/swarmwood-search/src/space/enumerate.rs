@@ -6,7 +6,7 @@
 //! roots.
 
 use super::{Domain, Space};
-use crate::point::{Point, Value};
+use crate::point::{Point, PointValue};
 
 impl Space {
     /// The number of different configurations; `None` if they are a continuum or more than a `u128`
@@ -20,7 +20,7 @@ impl Space {
         if index >= self.size()? {
             return None;
         }
-        let mut values = vec![Value::Absent; self.len()];
+        let mut values = vec![PointValue::Absent; self.len()];
         let mut rest = index;
         for i in (0..self.len()).filter(|&i| self.gates[i].is_none()) {
             let count = self.counts[i]?;
@@ -53,11 +53,11 @@ impl Space {
     }
 
     /// Writes the values of parameter `i` and of all that hang on it.
-    fn assign(&self, i: usize, mut index: u128, values: &mut [Value]) -> Option<()> {
+    fn assign(&self, i: usize, mut index: u128, values: &mut [PointValue]) -> Option<()> {
         match &self.params[i].domain {
-            Domain::Integer { low, .. } => values[i] = Value::Integer(low + index as i64),
-            Domain::Real { low, .. } => values[i] = Value::Real(*low), // a single value, or there would be no count
-            Domain::List(_) => values[i] = Value::Index(index as usize),
+            Domain::Integer { low, .. } => values[i] = PointValue::Integer(low + index as i64),
+            Domain::Real { low, .. } => values[i] = PointValue::Real(*low), // a single value, or there would be no count
+            Domain::List(_) => values[i] = PointValue::Index(index as usize),
             Domain::Choice(labels) => {
                 for label in 0..labels.len() {
                     let block = product(self.children(i, label).map(|child| self.counts[child]))?;
@@ -65,7 +65,7 @@ impl Space {
                         index -= block;
                         continue;
                     }
-                    values[i] = Value::Index(label);
+                    values[i] = PointValue::Index(label);
                     for child in self.children(i, label) {
                         let count = self.counts[child]?;
                         self.assign(child, index % count, values)?;

@@ -1,8 +1,8 @@
-//! What may be searched: bounded numbers and choices, some of them only under a condition.
+//! Search spaces: bounded numbers and choices, some of them conditional.
 //!
-//! A [`Space`] exists only if it makes sense: [`Space::new`] reports every fault at once. Engines
-//! that think in numbers use the unit cube ([`Space::encode`], [`Space::decode`]); engines that
-//! think in configurations use [`Space::draw`], [`Space::size`] and [`Space::nth`].
+//! A [`Space`] is always valid: [`Space::new`] reports all errors at once. Numeric engines work in
+//! the unit cube ([`Space::encode`], [`Space::decode`]); engines that work on points directly use
+//! [`Space::draw`], [`Space::size`] and [`Space::nth`].
 
 mod check;
 mod encode;
@@ -11,19 +11,19 @@ mod enumerate;
 mod tests;
 
 use crate::error::Error;
-use crate::point::{Point, Value};
+use crate::point::{Point, PointValue};
 use crate::rng;
 
 /// The largest magnitude of an integer parameter: every value and every cell of the unit interval
 /// is exact in `f64`.
 pub const INTEGER_LIMIT: i64 = 1 << 40;
 
-/// How distance is measured along a numeric parameter.
+/// The scale of a numeric parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scale {
-    /// Equal differences are equally far.
+pub enum ParamScale {
+    /// Equal differences are equally far apart.
     Linear,
-    /// Equal ratios are equally far; needs positive bounds.
+    /// Equal ratios are equally far apart; needs positive bounds.
     Log,
 }
 
@@ -36,8 +36,8 @@ pub enum Domain {
         low: i64,
         /// The largest value.
         high: i64,
-        /// How distance is measured.
-        scale: Scale,
+        /// The scale.
+        scale: ParamScale,
     },
     /// All numbers from `low` to `high`, both included.
     Real {
@@ -45,17 +45,17 @@ pub enum Domain {
         low: f64,
         /// The largest value.
         high: f64,
-        /// How distance is measured.
-        scale: Scale,
+        /// The scale.
+        scale: ParamScale,
     },
-    /// A few numbers in ascending order; neighbours in the list are near.
+    /// Some numbers in ascending order; neighbours in the list are close to each other.
     List(Vec<f64>),
-    /// Labels without an order.
+    /// Labels without an order (a categorical parameter).
     Choice(Vec<String>),
 }
 
 impl Domain {
-    /// How many values there are; `None` if they are a continuum.
+    /// Number of values; `None` for a continuum.
     pub fn values(&self) -> Option<u64> {
         match self {
             Domain::Integer { low, high, .. } => Some(high.abs_diff(*low) + 1),
@@ -65,20 +65,22 @@ impl Domain {
         }
     }
 
-    fn contains(&self, value: Value) -> bool {
+    fn contains(&self, value: PointValue) -> bool {
         match (self, value) {
-            (Domain::Integer { low, high, .. }, Value::Integer(i)) => (*low..=*high).contains(&i),
-            (Domain::Real { low, high, .. }, Value::Real(x)) => (*low..=*high).contains(&x),
-            (Domain::List(values), Value::Index(i)) => i < values.len(),
-            (Domain::Choice(labels), Value::Index(i)) => i < labels.len(),
+            (Domain::Integer { low, high, .. }, PointValue::Integer(i)) => {
+                (*low..=*high).contains(&i)
+            }
+            (Domain::Real { low, high, .. }, PointValue::Real(x)) => (*low..=*high).contains(&x),
+            (Domain::List(values), PointValue::Index(i)) => i < values.len(),
+            (Domain::Choice(labels), PointValue::Index(i)) => i < labels.len(),
             _ => false,
         }
     }
 }
 
-/// When a parameter has a value at all: an earlier choice must have one of these labels.
+/// The condition under which a parameter is active: an earlier choice has one of these labels.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Condition {
+pub struct ParamCondition {
     /// Name of the choice.
     pub parent: String,
     /// The labels under which the parameter is active.
@@ -90,10 +92,10 @@ pub struct Condition {
 pub struct Param {
     /// Its name, unique in the space.
     pub name: String,
-    /// What it may be.
+    /// Its domain.
     pub domain: Domain,
-    /// When it has a value; always if `None`.
-    pub condition: Option<Condition>,
+    /// When it is active; always if `None`.
+    pub condition: Option<ParamCondition>,
 }
 
 impl Param {
@@ -103,29 +105,30 @@ impl Param {
 
     /// An integer in `low..=high`.
     pub fn integer(name: &str, low: i64, high: i64) -> Self {
-        Self::new(name, Domain::Integer { low, high, scale: Scale::Linear })
+        Self::new(name, Domain::Integer { low, high, scale: ParamScale::Linear })
     }
 
     /// A number in `low..=high`.
     pub fn real(name: &str, low: f64, high: f64) -> Self {
-        Self::new(name, Domain::Real { low, high, scale: Scale::Linear })
+        Self::new(name, Domain::Real { low, high, scale: ParamScale::Linear })
     }
 
-    /// One of a few numbers in ascending order.
+    /// One of some numbers in ascending order.
     pub fn list(name: &str, values: &[f64]) -> Self {
         Self::new(name, Domain::List(values.to_vec()))
     }
 
-    /// One of a few labels.
+    /// One of some labels.
     pub fn choice(name: &str, labels: &[&str]) -> Self {
         Self::new(name, Domain::Choice(labels.iter().map(|&label| label.to_owned()).collect()))
     }
 
-    /// Measures an integer or real parameter by ratios; a list or a choice stays as it is.
+    /// Sets the scale of an integer or real parameter to logarithmic; no effect on lists and
+    /// choices.
     #[must_use]
     pub fn log(mut self) -> Self {
         if let Domain::Integer { scale, .. } | Domain::Real { scale, .. } = &mut self.domain {
-            *scale = Scale::Log;
+            *scale = ParamScale::Log;
         }
         self
     }
@@ -135,23 +138,23 @@ impl Param {
     #[must_use]
     pub fn when(mut self, parent: &str, labels: &[&str]) -> Self {
         let labels = labels.iter().map(|&label| label.to_owned()).collect();
-        self.condition = Some(Condition { parent: parent.to_owned(), labels });
+        self.condition = Some(ParamCondition { parent: parent.to_owned(), labels });
         self
     }
 }
 
-/// A checked list of parameters.
+/// A search space: a valid list of parameters.
 ///
 /// ```
-/// use swarmwood_search::{Param, Space, Value};
+/// use swarmwood_search::{Param, Space, PointValue};
 /// let space = Space::new(vec![
 ///     Param::choice("booster", &["tree", "linear"]),
 ///     Param::integer("depth", 1, 8).when("booster", &["tree"]),
 ///     Param::real("rate", 0.01, 1.0).log(),
 /// ])?;
 /// let point = space.decode(&[0.9, 0.5, 0.5]);
-/// assert_eq!(point[0], Value::Index(1)); // "linear" ...
-/// assert_eq!(point[1], Value::Absent); //   ... has no depth
+/// assert_eq!(point[0], PointValue::Index(1)); // "linear" ...
+/// assert_eq!(point[1], PointValue::Absent); //   ... has no depth
 /// assert!((space.number(2, point[2]).unwrap() - 0.1).abs() < 1e-12); // the geometric middle
 /// # Ok::<(), swarmwood_search::Error>(())
 /// ```
@@ -159,7 +162,7 @@ impl Param {
 pub struct Space {
     params: Vec<Param>,
     /// The parent of each conditional parameter and, label by label, whether it is active.
-    gates: Vec<Option<Gate>>,
+    gates: Vec<Option<ParentLabels>>,
     /// The number of configurations of each parameter together with those that hang on it; `None`
     /// if not countable.
     counts: Vec<Option<u128>>,
@@ -167,7 +170,7 @@ pub struct Space {
 
 /// A condition by position instead of by name.
 #[derive(Debug, Clone, PartialEq)]
-struct Gate {
+struct ParentLabels {
     parent: usize,
     open: Vec<bool>,
 }
@@ -203,10 +206,10 @@ impl Space {
 
     /// Whether a parameter has a value, given the values of those before it: what an engine asks
     /// that makes points value by value.
-    pub fn is_active(&self, parameter: usize, earlier: &[Value]) -> bool {
+    pub fn is_active(&self, parameter: usize, earlier: &[PointValue]) -> bool {
         let gate = self.gates.get(parameter).and_then(Option::as_ref);
         gate.is_none_or(|gate| match earlier.get(gate.parent) {
-            Some(Value::Index(label)) => gate.open.get(*label).copied().unwrap_or(false),
+            Some(PointValue::Index(label)) => gate.open.get(*label).copied().unwrap_or(false),
             _ => false,
         })
     }
@@ -217,24 +220,24 @@ impl Space {
         point.0.len() == self.len()
             && self.params.iter().enumerate().all(|(i, param)| match self.is_active(i, &point.0) {
                 true => param.domain.contains(point[i]),
-                false => point[i] == Value::Absent,
+                false => point[i] == PointValue::Absent,
             })
     }
 
     /// The number a value stands for; `None` for choices, absent values and values of another kind.
-    pub fn number(&self, parameter: usize, value: Value) -> Option<f64> {
+    pub fn number(&self, parameter: usize, value: PointValue) -> Option<f64> {
         match (&self.params.get(parameter)?.domain, value) {
-            (Domain::Integer { .. }, Value::Integer(i)) => Some(i as f64),
-            (Domain::Real { .. }, Value::Real(x)) => Some(x),
-            (Domain::List(values), Value::Index(i)) => values.get(i).copied(),
+            (Domain::Integer { .. }, PointValue::Integer(i)) => Some(i as f64),
+            (Domain::Real { .. }, PointValue::Real(x)) => Some(x),
+            (Domain::List(values), PointValue::Index(i)) => values.get(i).copied(),
             _ => None,
         }
     }
 
     /// The label a value stands for; `None` for anything but a choice.
-    pub fn label(&self, parameter: usize, value: Value) -> Option<&str> {
+    pub fn label(&self, parameter: usize, value: PointValue) -> Option<&str> {
         match (&self.params.get(parameter)?.domain, value) {
-            (Domain::Choice(labels), Value::Index(i)) => labels.get(i).map(String::as_str),
+            (Domain::Choice(labels), PointValue::Index(i)) => labels.get(i).map(String::as_str),
             _ => None,
         }
     }

@@ -60,8 +60,8 @@ fn every_fault_is_reported_at_once() {
         Param::integer("", 0, 1).when("k", &[]),
     ])
     .unwrap_err();
-    let Error::Space(faults) = &error else { panic!("{error}") };
-    let names: Vec<&str> = faults.iter().map(|fault| fault.parameter.as_str()).collect();
+    let Error::Space(errors) = &error else { panic!("{error}") };
+    let names: Vec<&str> = errors.iter().map(|error| error.parameter.as_str()).collect();
     assert_eq!(
         names,
         ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "", ""]
@@ -77,19 +77,24 @@ fn every_fault_is_reported_at_once() {
 #[test]
 fn contains_knows_kinds_bounds_and_conditions() {
     let space = mixed();
-    let good =
-        vec![Value::Index(0), Value::Integer(4), Value::Absent, Value::Absent, Value::Index(2)];
+    let good = vec![
+        PointValue::Index(0),
+        PointValue::Integer(4),
+        PointValue::Absent,
+        PointValue::Absent,
+        PointValue::Index(2),
+    ];
     assert!(space.contains(&Point(good.clone())));
     for (i, wrong) in [
-        (0, Value::Index(3)),
-        (0, Value::Integer(0)),
-        (0, Value::Absent),
-        (1, Value::Integer(5)),
-        (1, Value::Integer(0)),
-        (1, Value::Real(2.0)),
-        (1, Value::Absent),
-        (2, Value::Index(0)),
-        (4, Value::Index(3)),
+        (0, PointValue::Index(3)),
+        (0, PointValue::Integer(0)),
+        (0, PointValue::Absent),
+        (1, PointValue::Integer(5)),
+        (1, PointValue::Integer(0)),
+        (1, PointValue::Real(2.0)),
+        (1, PointValue::Absent),
+        (2, PointValue::Index(0)),
+        (4, PointValue::Index(3)),
     ] {
         let mut values = good.clone();
         values[i] = wrong;
@@ -97,7 +102,7 @@ fn contains_knows_kinds_bounds_and_conditions() {
     }
     assert!(!space.contains(&Point(good[..4].to_vec())));
     let real = Space::new(vec![Param::real("x", 0.0, 1.0)]).unwrap();
-    assert!(!real.contains(&Point(vec![Value::Real(f64::NAN)])));
+    assert!(!real.contains(&Point(vec![PointValue::Real(f64::NAN)])));
 }
 
 #[test]
@@ -108,8 +113,14 @@ fn decoding_takes_any_position() {
     }
     let space = Space::new(vec![Param::integer("i", 1, 3).log(), Param::real("x", 2.0, 2.0).log()])
         .unwrap();
-    assert_eq!(space.decode(&[0.0, 0.3]), Point(vec![Value::Integer(1), Value::Real(2.0)]));
-    assert_eq!(space.decode(&[1.0, 0.3]), Point(vec![Value::Integer(3), Value::Real(2.0)]));
+    assert_eq!(
+        space.decode(&[0.0, 0.3]),
+        Point(vec![PointValue::Integer(1), PointValue::Real(2.0)])
+    );
+    assert_eq!(
+        space.decode(&[1.0, 0.3]),
+        Point(vec![PointValue::Integer(3), PointValue::Real(2.0)])
+    );
 }
 
 #[test]
@@ -191,7 +202,7 @@ proptest! {
         prop_assert!(space.contains(&back));
         for (i, (&there, &here)) in point.0.iter().zip(&back.0).enumerate() {
             match (there, here) {
-                (Value::Real(x), Value::Real(y)) => {
+                (PointValue::Real(x), PointValue::Real(y)) => {
                     let Domain::Real { low, high, .. } = space.params()[i].domain else { unreachable!() };
                     prop_assert!((x - y).abs() <= 1e-12 * (high - low).max(x.abs()), "{x} {y}");
                 }

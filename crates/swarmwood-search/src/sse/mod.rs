@@ -1,24 +1,23 @@
-//! The stochastic schemata exploiter as published: children are made of what good subsets have in
-//! common.
+//! The stochastic schemata exploiter (SSE) as published: children are sampled from the common
+//! schemata of the best subsets of a population.
 //!
 //! Every generation ranks its M individuals, takes the M subsets with the best mean fitness
-//! ([`best_subsets`]), and makes one child of each: gene by gene it holds one of the values that
-//! the subset's members hold (`schema`), and each gene is then replaced by any value with a small
-//! probability, the mutation rate. The child of the best subset, {best}, is not mutated, so the
-//! best individual stays. The children are the next generation. Makino and Kita, "Stochastic
+//! ([`best_subsets`]), and generates one child per subset: each gene is taken from a random member
+//! (`schema`) and then replaced by a random value with a small probability, the mutation rate. The
+//! child of the best subset, {best}, is not mutated, so that the best individual survives. The
+//! children are the next generation. Makino and Kita, "Stochastic
 //! schemata exploiter-based optimization of hyper-parameters for XGBoost", 2024, algorithm 1; after
 //! Aizawa 1994. Equation numbers are theirs.
 //!
-//! As in the paper a configuration that comes up again is a trial again, the unmutated best of
-//! every generation first of all: of 100 trials a good part are repeats.
-//! [`schemata`](crate::schemata) is what became of the method without them.
+//! As in the paper, repeated points are evaluated again, above all the unmutated best individual of
+//! every generation. [`schemata`](crate::schemata) is a variant without repeats.
 //!
 //! Deviations, all where the paper is silent. Fitness is the negated loss. An individual whose
-//! trial failed is in no subset; if all failed the generation is drawn anew; if there are fewer
-//! subsets than children they take turns. Values are drawn evenly over the scale of a parameter.
-//! Real parameters are cut into 64 steps for the schema, while mutation draws from all of the
-//! range. An individual has a gene for every parameter, and those whose condition does not hold are
-//! handed on silently. A start position is one more individual of the first generation.
+//! trial failed is in no subset; if all failed, the generation is drawn at random again; if there
+//! are fewer subsets than children, they take turns. Values are drawn uniformly over the scale of a
+//! parameter. Real parameters are discretised into 64 steps for the schema, while mutation draws
+//! from the whole range. An individual has a gene for every parameter, and genes of inactive ones
+//! are inherited as well. The initial point is an additional individual of the first generation.
 
 pub(crate) mod schema;
 mod subsets;
@@ -28,148 +27,165 @@ mod tests;
 pub use schema::STEPS;
 pub use subsets::best_subsets;
 
+use crate::config::{ConfigErrors, invalid_config};
+use crate::engine::{EngineSpec, boxed};
 use crate::error::Error;
-use crate::generational::{Faults, Generational, Method, Round, Told, unsound};
+use crate::generational::{GenerationalEngine, GenerationalMethod, RoundLosses, RoundSeed};
 use crate::point::Point;
+use crate::position_matrix::PositionMatrix;
 use crate::rng::Stream;
-use crate::rows::Rows;
 use crate::snapshot::Datum;
 use crate::space::Space;
 
-/// How likely a gene is replaced.
+/// The mutation rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Mutation {
-    /// With the same probability in all children but that of the best subset.
-    Normal(f64),
-    /// With a probability that grows with the rank of the subset up to nearly this one (eq. 28).
+pub enum SseMutation {
+    /// The same rate for all children except that of the best subset.
+    Constant(f64),
+    /// A rate that increases linearly with the rank of the subset, up to this bound (eq. 28).
     Ranked(f64),
 }
 
-impl Mutation {
+impl SseMutation {
     /// The mutation rate of the child of the subset with this rank, counted from 0, of `count`.
     fn rate(self, rank: usize, count: usize) -> f64 {
         match self {
             _ if rank == 0 => 0.0,
-            Mutation::Normal(rate) => rate,
-            Mutation::Ranked(most) => rank as f64 / count as f64 * most, // eq. 28
+            SseMutation::Constant(rate) => rate,
+            SseMutation::Ranked(max_rate) => rank as f64 / count as f64 * max_rate, // eq. 28
         }
     }
 
-    fn most(self) -> f64 {
+    fn max_rate(self) -> f64 {
         match self {
-            Mutation::Normal(rate) | Mutation::Ranked(rate) => rate,
+            SseMutation::Constant(rate) | SseMutation::Ranked(rate) => rate,
         }
     }
 }
 
-/// The settings of the exploiter.
+/// Configuration of [`Sse`].
 #[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
-    /// M, how many individuals a generation has; 20. The paper does not say; among 8 to 32 this was
-    /// best in our trials.
+pub struct SseConfig {
+    /// M, the number of individuals; 20. The paper does not state it; among 8 to 32 this was the
+    /// best in our experiments.
     pub population: usize,
-    /// How likely a gene is replaced; normal with 0.15, the best of the paper's rates in our
-    /// trials.
-    pub mutation: Mutation,
-    /// After how many generations the search ends, the initial population being the first; endless
-    /// if `None`.
+    /// The mutation rate; constant 0.15, the best of the paper's rates in our experiments.
+    pub mutation: SseMutation,
+    /// Number of generations, the initial population included; unlimited if `None`.
     pub generations: Option<u64>,
-    /// A position that is evaluated first and joins the first generation.
+    /// A point that is evaluated first and joins the first generation.
     pub start: Option<Point>,
 }
 
-impl Default for Settings {
+impl Default for SseConfig {
     fn default() -> Self {
-        Settings {
+        SseConfig {
             population: 20,
-            mutation: Mutation::Normal(0.15),
+            mutation: SseMutation::Constant(0.15),
             generations: None,
             start: None,
         }
     }
 }
 
-impl Settings {
+impl SseConfig {
     fn check(&self, space: &Space) -> Result<(), Error> {
-        let mut faults = Faults::default();
-        let start = self.start.as_ref().map(|start| (start, space));
-        faults.check_run(Some(self.population), 1, self.generations, start);
-        faults.check_within("mutation", self.mutation.most(), 0.0, 1.0);
-        faults.report(Exploiter::NAME)
+        let mut errors = ConfigErrors::default();
+        errors.check_population(self.population, 1);
+        errors.check_generations(self.generations);
+        errors.check_start(self.start.as_ref(), space);
+        errors.check_number("mutation", self.mutation.max_rate(), 0.0, 1.0);
+        errors.into_result(SseMethod::NAME)
     }
 }
 
 /// The stochastic schemata exploiter.
 ///
 /// ```
-/// use swarmwood_search::sse::{Mutation, Settings};
-/// use swarmwood_search::{Engine, Outcome, Param, Space, Sse};
+/// use swarmwood_search::sse::{SseMutation, SseConfig};
+/// use swarmwood_search::{Engine, TrialResult, Param, Space, Sse};
 /// let space = Space::new((0..5).map(|i| Param::integer(&format!("g{i}"), 0, 9)).collect())?;
-/// let settings = Settings { mutation: Mutation::Ranked(0.2), generations: Some(20), ..Settings::default() };
-/// let mut engine = Sse::new(&space, settings, 7)?;
+/// let config = SseConfig { mutation: SseMutation::Ranked(0.2), generations: Some(20), ..SseConfig::default() };
+/// let mut engine = Sse::new(&space, config, 7)?;
 /// loop {
 ///     let trials = engine.ask(20);
 ///     if trials.is_empty() {
-///         break; // every answer was told, so the search is over
+///         break; // all results are known, so the search has ended
 ///     }
 ///     for trial in trials {
 ///         let far = (0..5).map(|i| (space.number(i, trial.point[i]).unwrap() - 3.0).abs()).sum();
-///         engine.tell(&[Outcome::Value { id: trial.id, loss: far }]);
+///         engine.tell(&[TrialResult::Complete { id: trial.id, loss: far }]);
 ///     }
 /// }
 /// assert!(engine.best().unwrap().loss <= 3.0);
 /// # Ok::<(), swarmwood_search::Error>(())
 /// ```
-pub type Sse = Generational<Exploiter>;
+pub type Sse = GenerationalEngine<SseMethod>;
+
+/// The registration of [`Sse`].
+pub(crate) const SPEC: EngineSpec = EngineSpec {
+    name: Sse::NAME,
+    summary: "stochastic schemata exploiter as published, with repeats",
+    build: |space, seed| boxed(Sse::new(space, SseConfig::default(), seed)),
+    snapshot_name: Sse::NAME,
+    resume: |space, snapshot| boxed(Sse::resume(space, snapshot)),
+};
 
 /// The method of [`Sse`].
 #[derive(Debug, Clone, PartialEq)]
-pub struct Exploiter {
+pub struct SseMethod {
     space: Space,
-    /// Without the start, which was used up at the start.
-    settings: Settings,
+    /// Without the initial point.
+    config: SseConfig,
     generation: u64,
-    individuals: Rows,
+    individuals: PositionMatrix,
 }
 
-impl Exploiter {
-    /// Eq. 13.
-    fn draw(&mut self, round: Round) {
+impl SseMethod {
+    /// A random population (eq. 13).
+    fn draw(&mut self, round: RoundSeed) {
         for i in 0..self.individuals.len() {
             let mut stream = round.stream(i);
             self.individuals.row_mut(i).fill_with(|| stream.unit());
         }
     }
 
-    /// Makes a child of every good subset of the individuals that have a loss.
-    fn breed(&mut self, told: Told<'_>, next: Round) {
+    /// Generates one child per subset of the individuals that have a loss.
+    fn make_children(&mut self, results: RoundLosses<'_>, next: RoundSeed) {
         let known = self
             .individuals
             .iter()
-            .zip(told.losses)
+            .zip(results.losses)
             .filter_map(|(row, loss)| Some((row, (*loss)?)));
-        let mut ranked: Vec<(&[f64], f64)> = told.start.into_iter().chain(known).collect();
+        let mut ranked: Vec<(&[f64], f64)> = results.start.into_iter().chain(known).collect();
         ranked.sort_by(|a, b| a.1.total_cmp(&b.1));
         let (rows, losses): (Vec<&[f64]>, Vec<f64>) = ranked.into_iter().unzip();
-        let subsets = best_subsets(&losses, self.settings.population);
+        let subsets = best_subsets(&losses, self.config.population);
         if subsets.is_empty() {
             return self.draw(next);
         }
-        let mut children = Rows::new(self.space.len());
+
+        let mut children = PositionMatrix::new(self.space.len());
         let mut child = vec![0.5; self.space.len()];
-        for i in 0..self.settings.population {
+        for i in 0..self.config.population {
             let members: Vec<&[f64]> =
                 subsets[i % subsets.len()].iter().map(|&rank| rows[rank]).collect();
-            let rate = self.settings.mutation.rate(i, self.settings.population);
-            exploit(&self.space, &members, rate, &mut next.stream(i), &mut child);
+            let rate = self.config.mutation.rate(i, self.config.population);
+            make_child(&self.space, &members, rate, &mut next.stream(i), &mut child);
             children.push(&child);
         }
         self.individuals = children;
     }
 }
 
-/// Makes a child of what the members hold.
-fn exploit(space: &Space, members: &[&[f64]], rate: f64, stream: &mut Stream, child: &mut [f64]) {
+/// Generates a child from the schema of the members.
+fn make_child(
+    space: &Space,
+    members: &[&[f64]],
+    rate: f64,
+    stream: &mut Stream,
+    child: &mut [f64],
+) {
     for (j, u) in child.iter_mut().enumerate() {
         let holders = schema::gene(space, j, members.iter().map(|row| row[j]));
         let holder = holders.get(stream.below(holders.len() as u64) as usize).copied().unwrap_or(0); // eq. 12
@@ -180,48 +196,46 @@ fn exploit(space: &Space, members: &[&[f64]], rate: f64, stream: &mut Stream, ch
     }
 }
 
-impl Method for Exploiter {
+impl GenerationalMethod for SseMethod {
     const NAME: &'static str = "sse";
-    type Settings = Settings;
+    type Config = SseConfig;
 
-    fn given(settings: &Settings) -> Option<&Point> {
-        settings.start.as_ref()
+    fn initial_point(config: &SseConfig) -> Option<&Point> {
+        config.start.as_ref()
     }
 
-    fn begin(space: &Space, mut settings: Settings, round: Round) -> Result<Self, Error> {
-        settings.check(space)?;
-        settings.start = None;
-        let individuals = Rows::fill(settings.population, space.len(), |_, _| 0.5);
-        let mut exploiter =
-            Exploiter { space: space.clone(), settings, generation: 0, individuals };
-        exploiter.draw(round);
-        Ok(exploiter)
+    fn new(space: &Space, mut config: SseConfig, round: RoundSeed) -> Result<Self, Error> {
+        config.check(space)?;
+        config.start = None;
+        let individuals = PositionMatrix::from_fn(config.population, space.len(), |_, _| 0.5);
+        let mut method = SseMethod { space: space.clone(), config, generation: 0, individuals };
+        method.draw(round);
+        Ok(method)
     }
 
-    fn positions(&self) -> &Rows {
+    fn positions(&self) -> &PositionMatrix {
         &self.individuals
     }
 
-    fn advance(&mut self, told: Told<'_>, next: Round) -> bool {
+    fn advance(&mut self, results: RoundLosses<'_>, next: RoundSeed) -> bool {
         self.generation = self.generation.saturating_add(1);
-        if self.settings.generations.is_some_and(|limit| self.generation >= limit) {
+        if self.config.generations.is_some_and(|limit| self.generation >= limit) {
             return false;
         }
-        self.breed(told, next);
+        self.make_children(results, next);
         true
     }
 
-    fn ends(&self) -> bool {
-        self.settings.generations.is_some()
+    fn terminates(&self) -> bool {
+        self.config.generations.is_some()
     }
 
     fn save(&self) -> Datum {
-        let limit = self.settings.generations.map(Datum::Natural);
         Datum::record([
-            ("population", Datum::Natural(self.settings.population as u64)),
-            ("ranked", Datum::flag(matches!(self.settings.mutation, Mutation::Ranked(_)))),
-            ("mutation", Datum::Real(self.settings.mutation.most())),
-            ("generations", Datum::List(limit.into_iter().collect())),
+            ("population", Datum::Natural(self.config.population as u64)),
+            ("ranked", Datum::flag(matches!(self.config.mutation, SseMutation::Ranked(_)))),
+            ("mutation", Datum::Real(self.config.mutation.max_rate())),
+            ("generations", Datum::optional_natural(self.config.generations)),
             ("generation", Datum::Natural(self.generation)),
             ("individuals", self.individuals.save()),
         ])
@@ -230,21 +244,19 @@ impl Method for Exploiter {
     fn load(space: &Space, data: &Datum) -> Result<Self, Error> {
         let rate = data.field("mutation")?.real()?;
         let ranked = data.field("ranked")?.to_flag()?;
-        let settings = Settings {
+        let config = SseConfig {
             population: data.field("population")?.count()?,
-            mutation: if ranked { Mutation::Ranked(rate) } else { Mutation::Normal(rate) },
-            generations: data
-                .field("generations")?
-                .list()?
-                .first()
-                .map(Datum::natural)
-                .transpose()?,
+            mutation: if ranked { SseMutation::Ranked(rate) } else { SseMutation::Constant(rate) },
+            generations: data.field("generations")?.to_optional_natural()?,
             start: None,
         };
-        settings.check(space).map_err(unsound)?;
-        let individuals =
-            Rows::load_exactly(data.field("individuals")?, settings.population, space.len())?;
+        config.check(space).map_err(invalid_config)?;
+        let individuals = PositionMatrix::load_exactly(
+            data.field("individuals")?,
+            config.population,
+            space.len(),
+        )?;
         let generation = data.field("generation")?.natural()?;
-        Ok(Exploiter { space: space.clone(), settings, generation, individuals })
+        Ok(SseMethod { space: space.clone(), config, generation, individuals })
     }
 }

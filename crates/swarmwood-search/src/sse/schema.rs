@@ -40,7 +40,7 @@ pub(crate) fn gene(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::point::{Point, Value};
+    use crate::point::{Point, PointValue};
     use crate::space::Param;
 
     /// Equations 25 and 26: (1,4,8), (2,4,7) and (1,4,9) have the schema (⟨1,2⟩, 4, ⟨7,8,9⟩).
@@ -49,24 +49,26 @@ mod tests {
         let space =
             Space::new((0..3).map(|i| Param::integer(&format!("g{i}"), 0, 9)).collect()).unwrap();
         let points = [[1, 4, 8], [2, 4, 7], [1, 4, 9]]
-            .map(|genes| Point(genes.map(Value::Integer).to_vec()));
+            .map(|genes| Point(genes.map(PointValue::Integer).to_vec()));
         let rows = points.map(|point| space.encode(&point));
-        let schema: Vec<Vec<Value>> = (0..3)
+        let schema: Vec<Vec<PointValue>> = (0..3)
             .map(|j| {
                 let holders = gene(&space, j, rows.iter().map(|row| row[j]));
                 let mut values: Vec<i64> = Vec::new();
                 for i in holders {
-                    let Value::Integer(value) = space.value_at(j, rows[i][j]) else { panic!() };
+                    let PointValue::Integer(value) = space.value_at(j, rows[i][j]) else {
+                        panic!()
+                    };
                     values.push(value);
                 }
                 values.sort_unstable();
-                values.into_iter().map(Value::Integer).collect()
+                values.into_iter().map(PointValue::Integer).collect()
             })
             .collect();
         let expected: [&[i64]; 3] = [&[1, 2], &[4], &[7, 8, 9]];
         assert_eq!(
             schema,
-            expected.map(|gene| gene.iter().copied().map(Value::Integer).collect::<Vec<_>>())
+            expected.map(|gene| gene.iter().copied().map(PointValue::Integer).collect::<Vec<_>>())
         );
     }
 

@@ -1,14 +1,13 @@
-//! The subsets of a ranked population in order of their mean loss, the best ones first, without
-//! looking at the others.
+//! Enumerates the subsets of a ranked population in ascending order of their mean loss.
 //!
-//! Let a subset's worst member be the one of rank L. Adding the member of rank L + 1, or putting it
-//! into the place of the worst, cannot lower the mean loss (eqs. 15 and 16). Every subset but
-//! {first} comes from exactly one other in one of these two ways, so a queue that starts with
-//! {first} (eq. 17) and puts in both successors of whatever it gives out yields all subsets in
-//! order. The paper lists S1 to S5 in the order in which they are made (eqs. 17 to 21); the order
-//! of the means needs the queue.
+//! Let a subset's worst member be the one of rank L. Adding the member of rank L + 1, or
+//! replacing the worst member by it, cannot lower the mean loss (eqs. 15 and 16). Every subset but
+//! {first} is the successor of exactly one other in one of these two ways, so a priority queue that
+//! starts with {first} (eq. 17) and inserts both successors of every subset it returns yields all
+//! subsets in order. The paper lists S1 to S5 in the order in which they are generated (eqs. 17 to
+//! 21); the order of the means needs the queue.
 //!
-//! Of equal means the subset whose ranks come first in the dictionary goes first, {1} before {1, 2}
+//! Subsets of equal mean come in lexicographic order of their ranks, {1} before {1, 2}
 //! before {2}; a subset comes before its successors in that order too. Means are compared as
 //! fractions of integers: losses become multiples of 2⁻⁸⁰ of their range, so that neither sums nor
 //! divisions are rounded and equal means are equal.
@@ -22,19 +21,19 @@ const BITS: i32 = 80;
 
 /// A subset by the ranks of its members, in ascending order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Subset {
+struct RankedSubset {
     sum: u128,
     members: Vec<usize>,
 }
 
-impl Ord for Subset {
+impl Ord for RankedSubset {
     fn cmp(&self, other: &Self) -> Ordering {
         let (n, m) = (self.members.len() as u128, other.members.len() as u128);
         (self.sum * m).cmp(&(other.sum * n)).then_with(|| self.members.cmp(&other.members)) // eq. 14
     }
 }
 
-impl PartialOrd for Subset {
+impl PartialOrd for RankedSubset {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
@@ -52,7 +51,7 @@ impl PartialOrd for Subset {
 pub fn best_subsets(losses: &[f64], count: usize) -> Vec<Vec<usize>> {
     let units = in_units(losses);
     let mut queue = BinaryHeap::new();
-    queue.extend(units.first().map(|&sum| Reverse(Subset { sum, members: vec![0] })));
+    queue.extend(units.first().map(|&sum| Reverse(RankedSubset { sum, members: vec![0] })));
     let mut best = Vec::with_capacity(count.min(1 << 20));
     while best.len() < count
         && let Some(Reverse(subset)) = queue.pop()
@@ -144,7 +143,7 @@ mod tests {
         assert_eq!(
             best_subsets(&[7.0; 3], 3),
             [vec![0], vec![0, 1], vec![0, 1, 2]],
-            "of equals the first in ranks"
+            "equal means in lexicographic order"
         );
     }
 }

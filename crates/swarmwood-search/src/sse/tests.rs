@@ -1,17 +1,21 @@
 //! The exploiter against the contract and by hand.
 
 use super::*;
-use crate::generational::tests::{abides, harness, plain_start};
+use crate::generational::tests::{assert_contract, assert_resumable, plain_start};
 use crate::space::Param;
 
-const RANKED: Mutation = Mutation::Ranked(0.2);
-const NORMAL: Mutation = Mutation::Normal(0.15);
+const RANKED: SseMutation = SseMutation::Ranked(0.2);
+const NORMAL: SseMutation = SseMutation::Constant(0.15);
 
 #[test]
 fn both_mutations_keep_every_rule() {
     for mutation in [RANKED, NORMAL] {
-        abides::<Exploiter>(&|_| Settings { population: 5, mutation, ..Settings::default() });
-        abides::<Exploiter>(&|space| Settings {
+        assert_contract::<SseMethod>(&|_| SseConfig {
+            population: 5,
+            mutation,
+            ..SseConfig::default()
+        });
+        assert_contract::<SseMethod>(&|space| SseConfig {
             population: 6,
             mutation,
             generations: Some(5),
@@ -23,11 +27,11 @@ fn both_mutations_keep_every_rule() {
 #[test]
 fn snapshots_and_batches() {
     for mutation in [RANKED, NORMAL] {
-        harness::<Exploiter>(&|space| Settings {
+        assert_resumable::<SseMethod>(&|space| SseConfig {
             population: 5,
             mutation,
             start: plain_start(space),
-            ..Settings::default()
+            ..SseConfig::default()
         });
     }
 }
@@ -45,30 +49,35 @@ fn rates_follow_the_rank() {
 #[test]
 fn faults_are_reported_together() {
     let space = Space::new(vec![Param::integer("a", 0, 3)]).unwrap();
-    let settings = Settings {
+    let config = SseConfig {
         population: 0,
-        mutation: Mutation::Ranked(1.5),
+        mutation: SseMutation::Ranked(1.5),
         generations: Some(0),
-        ..Settings::default()
+        ..SseConfig::default()
     };
-    assert_eq!(settings.check(&space).unwrap_err().to_string().lines().count(), 3);
+    assert_eq!(config.check(&space).unwrap_err().to_string().lines().count(), 3);
 }
 
-fn begin(population: usize, mutation: Mutation) -> Exploiter {
+fn new(population: usize, mutation: SseMutation) -> SseMethod {
     let space =
         Space::new((0..6).map(|i| Param::integer(&format!("g{i}"), 0, 99)).collect()).unwrap();
-    let settings = Settings { population, mutation, ..Settings::default() };
-    Exploiter::begin(&space, settings, Round { seed: 3, number: 0 }).unwrap()
+    let config = SseConfig { population, mutation, ..SseConfig::default() };
+    SseMethod::new(&space, config, RoundSeed { seed: 3, number: 0 }).unwrap()
 }
 
 /// Without mutation the first child is the best individual, and every gene of every child is held
 /// by a member of its subset, failures not among them.
 #[test]
 fn children_hold_what_their_subset_holds() {
-    let mut exploiter = begin(4, Mutation::Normal(0.0));
+    let mut exploiter = new(4, SseMutation::Constant(0.0));
     let parents = exploiter.individuals.clone();
     let losses = [Some(3.0), None, Some(1.0), Some(2.0)];
-    assert!(exploiter.advance(Told { losses: &losses, start: None }, Round { seed: 3, number: 1 }));
+    assert!(
+        exploiter.advance(
+            RoundLosses { losses: &losses, start: None },
+            RoundSeed { seed: 3, number: 1 }
+        )
+    );
     assert_eq!(exploiter.individuals.row(0), parents.row(2));
     // Ranks 0, 1, 2 are individuals 2, 3, 0; means 1, 1.5, 2 and 2, of which {0, 1, 2} comes first
     // in the dictionary.
@@ -85,11 +94,14 @@ fn children_hold_what_their_subset_holds() {
 
 #[test]
 fn the_child_of_the_best_is_never_mutated_and_the_others_are() {
-    for mutation in [Mutation::Normal(1.0), Mutation::Ranked(1.0)] {
-        let mut exploiter = begin(10, mutation);
+    for mutation in [SseMutation::Constant(1.0), SseMutation::Ranked(1.0)] {
+        let mut exploiter = new(10, mutation);
         let parents = exploiter.individuals.clone();
         let losses: Vec<Option<f64>> = (0..10).map(|i| Some((i as f64 - 4.0).abs())).collect();
-        exploiter.advance(Told { losses: &losses, start: None }, Round { seed: 3, number: 1 });
+        exploiter.advance(
+            RoundLosses { losses: &losses, start: None },
+            RoundSeed { seed: 3, number: 1 },
+        );
         assert_eq!(exploiter.individuals.row(0), parents.row(4));
         let foreign = |row: &[f64]| {
             (0..6).filter(|&j| parents.iter().all(|parent| parent[j] != row[j])).count()
@@ -101,13 +113,14 @@ fn the_child_of_the_best_is_never_mutated_and_the_others_are() {
 
 #[test]
 fn a_start_joins_and_a_generation_of_failures_is_drawn_anew() {
-    let mut exploiter = begin(4, NORMAL);
+    let mut exploiter = new(4, NORMAL);
     let before = exploiter.individuals.clone();
-    exploiter.advance(Told { losses: &[None; 4], start: None }, Round { seed: 3, number: 1 });
+    exploiter
+        .advance(RoundLosses { losses: &[None; 4], start: None }, RoundSeed { seed: 3, number: 1 });
     assert_ne!(exploiter.individuals, before);
     exploiter.advance(
-        Told { losses: &[None; 4], start: Some((&[0.125; 6], 1.0)) },
-        Round { seed: 3, number: 2 },
+        RoundLosses { losses: &[None; 4], start: Some((&[0.125; 6], 1.0)) },
+        RoundSeed { seed: 3, number: 2 },
     );
     assert_eq!(exploiter.individuals.row(0), [0.125; 6]);
 }

@@ -4,8 +4,8 @@ use crate::engine::Engine;
 use crate::point::Point;
 use crate::rng::Stream;
 use crate::space::{Param, Space};
-use crate::trial::Outcome;
-use crate::{Apso, CmaEs, De, Pso, Random, apso, cmaes, de, pso};
+use crate::trial::TrialResult;
+use crate::{Apso, CmaEs, De, Pso, RandomSearch, apso, cmaes, de, pso};
 
 /// A function of reals with its lowest value 0 and the bounds it is searched in.
 pub(crate) struct Function {
@@ -95,11 +95,11 @@ pub(crate) fn minimise(
             break;
         }
         used += trials.len();
-        let told = trials.iter().map(|trial| Outcome::Value {
+        let results = trials.iter().map(|trial| TrialResult::Complete {
             id: trial.id,
             loss: value(&numbers(space, &trial.point)),
         });
-        engine.tell(&told.collect::<Vec<_>>());
+        engine.tell(&results.collect::<Vec<_>>());
         if engine.best().is_some_and(|best| best.loss <= target) {
             break;
         }
@@ -126,22 +126,22 @@ fn the_lowest_places_are_known() {
 /// it.
 #[test]
 fn every_engine_finds_the_lowest_places() {
-    type Start = fn(&Space, u64) -> Box<dyn Engine>;
-    let engines: [(&str, Start); 5] = [
-        ("random", |space, seed| Box::new(Random::new(space, seed).unwrap())),
-        ("pso", |space, seed| Box::new(Pso::new(space, pso::Settings::default(), seed).unwrap())),
+    type StartFn = fn(&Space, u64) -> Box<dyn Engine>;
+    let engines: [(&str, StartFn); 5] = [
+        ("random", |space, seed| Box::new(RandomSearch::new(space, seed).unwrap())),
+        ("pso", |space, seed| Box::new(Pso::new(space, pso::PsoConfig::default(), seed).unwrap())),
         ("apso", |space, seed| {
-            let settings = apso::Settings {
+            let config = apso::ApsoConfig {
                 population: 20,
                 generations: Some(500),
-                ..apso::Settings::default()
+                ..apso::ApsoConfig::default()
             };
-            Box::new(Apso::new(space, settings, seed).unwrap())
+            Box::new(Apso::new(space, config, seed).unwrap())
         }),
         ("cmaes", |space, seed| {
-            Box::new(CmaEs::new(space, cmaes::Settings::default(), seed).unwrap())
+            Box::new(CmaEs::new(space, cmaes::CmaEsConfig::default(), seed).unwrap())
         }),
-        ("de", |space, seed| Box::new(De::new(space, de::Settings::default(), seed).unwrap())),
+        ("de", |space, seed| Box::new(De::new(space, de::DeConfig::default(), seed).unwrap())),
     ];
     for (dimensions, function) in
         [2, 5].into_iter().flat_map(|d| FUNCTIONS.into_iter().map(move |f| (d, f)))

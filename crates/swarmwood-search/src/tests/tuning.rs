@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use crate::engines::{NAMES, create};
 use crate::point::Point;
+use crate::registry::{ENGINES, create};
 use crate::space::{Param, Space};
-use crate::trial::Outcome;
+use crate::trial::TrialResult;
 
 /// The parameters of a booster.
 pub(crate) fn space() -> Space {
@@ -45,12 +45,13 @@ pub(crate) fn loss(space: &Space, point: &Point) -> f64 {
 /// The smallest loss after a hundred trials, and how many of them were different.
 fn tune(name: &str, seed: u64) -> (f64, usize) {
     let space = space();
-    let mut engine = create(name, &space, seed).unwrap();
+    let mut engine = create(ENGINES, name, &space, seed).unwrap();
     let mut seen = HashSet::new();
     for _ in 0..100 {
         for trial in engine.ask(1) {
             seen.insert(trial.point.fingerprint());
-            engine.tell(&[Outcome::Value { id: trial.id, loss: loss(&space, &trial.point) }]);
+            engine
+                .tell(&[TrialResult::Complete { id: trial.id, loss: loss(&space, &trial.point) }]);
         }
     }
     (engine.best().unwrap().loss, seen.len())
@@ -64,16 +65,17 @@ fn every_engine_that_learns_beats_random_search() {
         |runs: &[(f64, usize)]| runs.iter().map(|run| run.0).sum::<f64>() / runs.len() as f64;
     let random = mean(&runs("random"));
     let space = space();
-    for named in NAMES {
-        let runs = runs(named.name);
+    for spec in ENGINES {
+        let runs = runs(spec.name);
         let distinct = runs.iter().map(|run| run.1).min().unwrap();
-        let without_repeats = create(named.name, &space, 0).unwrap().capabilities().distinct;
-        assert!(!without_repeats || distinct == 100, "{}: {distinct}", named.name);
-        let learns = named.name != "random";
+        let without_repeats =
+            create(ENGINES, spec.name, &space, 0).unwrap().capabilities().distinct;
+        assert!(!without_repeats || distinct == 100, "{}: {distinct}", spec.name);
+        let learns = spec.name != "random";
         assert!(
             !learns || mean(&runs) < random,
             "{}: {} and random {random}",
-            named.name,
+            spec.name,
             mean(&runs)
         );
     }

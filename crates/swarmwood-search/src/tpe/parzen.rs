@@ -1,64 +1,62 @@
-//! Parzen estimators: a density as a mixture of kernels, one around every trial and one for what is
-//! not known.
+//! Parzen estimators: kernel density estimates with one kernel per trial and one prior.
 //!
 //! A mixture covers one parameter or several. Its kernel around a trial is a product over the
-//! parameters: a normal distribution cut off at the ends of the unit interval for an ordered
-//! parameter, and for a choice most of the probability on the trial's label and a little on all
-//! others. A trial that has no value of a parameter, because a condition does not hold, says
-//! nothing of it: there its kernel is even. So a kernel is a distribution over whole configurations
-//! of a space with conditions, whichever parameters the trial had. The prior is one more kernel, as
-//! wide as the interval and even over labels.
+//! parameters: a normal distribution truncated to the unit interval for an ordered parameter, and
+//! for a choice most of the probability on the trial's label and a little on all others. Along a
+//! parameter that is inactive in the trial its kernel is uniform. So a kernel is a distribution
+//! over whole points of a space with conditions, whichever parameters were active in the trial. The
+//! prior is one more kernel, as wide as the interval and uniform over labels.
 //!
-//! Widths. For a single parameter, as in Optuna: the larger of the distances to the neighbours on
-//! both sides. For several, Scott's rule: `n^(-1/(d+4))` standard deviations of the trials along
-//! each parameter, for n trials and d parameters. Optuna takes 0.2 for the deviation whatever the
-//! trials are; with their own, kernels are narrow along a parameter that the good trials agree on
-//! and stay wide along one that does not matter. Neither below `1 / min(100, n + 2)` of the range
-//! (Bergstra's magic clip), nor below half a cell of a countable parameter, for a kernel cannot
-//! tell apart what a cell joins.
+//! Bandwidths. For a single parameter, as in Optuna: the larger of the distances to the neighbours
+//! on both sides. For several, Scott's rule: `n^(-1/(d+4))` standard deviations of the trials along
+//! each parameter, for n trials and d parameters. Optuna uses the constant 0.2 for the deviation;
+//! with that of the trials, kernels are narrow along a parameter that the good trials agree on and
+//! stay wide along one that does not matter. Neither below `1 / min(100, n + 2)` of the range
+//! (Bergstra's magic clip), nor below half a cell of a discrete parameter, because all coordinates
+//! within a cell are the same value.
 
 use crate::normal::roughly_above;
-use crate::point::{Point, Value};
+use crate::point::{Point, PointValue};
 use crate::rng::Stream;
 use crate::space::{Domain, Space};
 
-/// From so many trials on, older ones count less.
-const YOUNG: usize = 25;
-/// A squared distance beyond which a kernel has less than 10⁻⁸ of its height.
-const FAR: f64 = 40.0;
-/// Up to so many values equal kernels are looked for.
-const FEW: u64 = 256;
-/// How often a number outside of the interval is drawn again.
-const DRAWS: usize = 32;
+/// The latest trials, of this number, have full weight; older ones have less.
+const FULL_WEIGHT: usize = 25;
+/// The squared distance beyond which a kernel is below 10⁻⁸ of its height.
+const CUTOFF: f64 = 40.0;
+/// Equal kernels are merged for parameters with at most this many values.
+const MAX_MERGED_VALUES: u64 = 256;
+/// How often a number outside of the interval is sampled again.
+const MAX_DRAWS: usize = 32;
 /// 1 / √(2π).
 const HEIGHT: f64 = 0.398_942_280_401_432_7;
 
 /// One factor of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Factor {
-    /// The middle; of an even distribution over labels NaN, which is none of them.
+struct KernelFactor {
+    /// The centre; NaN for a uniform distribution over labels.
     middle: f64,
-    /// One over the width of an ordered parameter; 0 if the distribution is even.
+    /// One over the bandwidth of an ordered parameter; 0 if the distribution is uniform.
     inverse: f64,
-    /// The density at the middle; for choices the probability of the label there.
+    /// The density at the centre; for choices the probability of the label there.
     height: f64,
     /// For choices the probability of each other label.
     other: f64,
 }
 
-/// A trial as kernels see it.
+/// The coordinates of a trial.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Seen<'a> {
-    /// Its coordinates; NaN where a parameter has no value.
+pub(super) struct TrialCoordinates<'a> {
+    /// The coordinates in the unit cube; NaN where a parameter is inactive.
     pub(super) row: &'a [f64],
-    /// Half the cell around each coordinate ([`half_cells`]).
-    pub(super) halves: &'a [f64],
+    /// Half the cell around each coordinate ([`cell_half_widths`]).
+    pub(super) half_widths: &'a [f64],
 }
 
-/// The factors of all kernels for one parameter, by what they consist of, so that loops over
-/// kernels are short.
+/// The factors of all kernels for one parameter, as a structure of arrays, for fast loops over
+/// kernels.
 #[derive(Debug, Clone, PartialEq)]
-struct Axis {
+struct ParamKernels {
     parameter: usize,
     choice: bool,
     middles: Vec<f64>,
@@ -67,61 +65,67 @@ struct Axis {
     others: Vec<f64>,
 }
 
-/// Memory that densities are computed in, to be used again.
+/// Reusable buffers for the computation of densities.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Scratch {
+pub(super) struct DensityBuffer {
     products: Vec<f64>,
     distances: Vec<f64>,
 }
 
 /// A mixture of kernels over some parameters.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Mixture {
-    axes: Vec<Axis>,
-    /// The shares of the kernels, and their sums up to each.
+pub(super) struct ParzenEstimator {
+    axes: Vec<ParamKernels>,
+    /// The weights of the kernels, and their cumulative sums.
     weights: Vec<f64>,
     sums: Vec<f64>,
 }
 
-impl Mixture {
-    /// The mixture around some trials, oldest first.
-    pub(super) fn new(space: &Space, parameters: &[usize], trials: &[Seen<'_>]) -> Self {
+impl ParzenEstimator {
+    /// The estimator fitted to some trials, oldest first.
+    pub(super) fn new(
+        space: &Space,
+        parameters: &[usize],
+        trials: &[TrialCoordinates<'_>],
+    ) -> Self {
         let kernels = trials.len() + 1;
         let least = 1.0 / (1 + kernels).min(100) as f64;
-        let mut weights = ages(trials.len());
+        let mut weights = age_weights(trials.len());
         weights.push(1.0);
         let total: f64 = weights.iter().sum();
         weights.iter_mut().for_each(|weight| *weight /= total);
-        let place = |&j: &usize| -> (usize, Vec<(Seen<'_>, f64)>) {
-            let clip =
-                |(trial, width): (&Seen<'_>, f64)| width.clamp(least, 1.0).max(trial.halves[j]);
+        let context = |&j: &usize| -> (usize, Vec<(TrialCoordinates<'_>, f64)>) {
+            let clip = |(trial, width): (&TrialCoordinates<'_>, f64)| {
+                width.clamp(least, 1.0).max(trial.half_widths[j])
+            };
             let widths = trials.iter().zip(widths(space, parameters, j, trials)).map(clip);
             (j, trials.iter().copied().zip(widths).collect())
         };
-        let mut places: Vec<(usize, Vec<(Seen<'_>, f64)>)> = parameters.iter().map(place).collect();
+        let mut places: Vec<(usize, Vec<(TrialCoordinates<'_>, f64)>)> =
+            parameters.iter().map(context).collect();
         if let [(one, places)] = &mut places[..] {
-            join(space, *one, places, &mut weights);
+            merge_equal(space, *one, places, &mut weights);
         }
-        let axis = |(j, places): (usize, Vec<(Seen<'_>, f64)>)| {
+        let axis = |(j, places): (usize, Vec<(TrialCoordinates<'_>, f64)>)| {
             let choice = is_choice(space, j);
-            let factor = |(trial, width): (Seen<'_>, f64)| match choice {
+            let factor = |(trial, width): (TrialCoordinates<'_>, f64)| match choice {
                 true => label(space, j, trial.row[j], kernels),
                 false => normal(trial.row[j], width),
             };
             let prior = if choice { label(space, j, f64::NAN, kernels) } else { normal(0.5, 1.0) };
-            Axis::new(j, choice, places.into_iter().map(factor).chain([prior]))
+            ParamKernels::new(j, choice, places.into_iter().map(factor).chain([prior]))
         };
         let axes = places.into_iter().map(axis).collect();
         let sums = weights.iter().scan(0.0, |sum, weight| {
             *sum += weight;
             Some(*sum)
         });
-        Mixture { axes, sums: sums.collect(), weights }
+        ParzenEstimator { axes, sums: sums.collect(), weights }
     }
 
     /// The density at some coordinates; parameters without a value (NaN) do not count.
-    pub(super) fn density(&self, row: &[f64], scratch: &mut Scratch) -> f64 {
-        let Scratch { products, distances } = scratch;
+    pub(super) fn density(&self, row: &[f64], scratch: &mut DensityBuffer) -> f64 {
+        let DensityBuffer { products, distances } = scratch;
         products.clear();
         products.extend_from_slice(&self.weights);
         distances.clear();
@@ -129,7 +133,7 @@ impl Mixture {
         for axis in self.axes.iter().filter(|axis| !row[axis.parameter].is_nan()) {
             axis.multiply(row[axis.parameter], products, distances);
         }
-        let near = products.iter().zip(distances).filter(|(_, distance)| **distance < FAR);
+        let near = products.iter().zip(distances).filter(|(_, distance)| **distance < CUTOFF);
         near.map(|(product, distance)| product * (-0.5 * *distance).exp()).sum()
     }
 
@@ -147,16 +151,16 @@ impl Mixture {
         for axis in &self.axes {
             let j = axis.parameter;
             let active = space.is_active(j, &point.0[..j]);
-            point.0[j] = if active { axis.draw(space, kernel, stream) } else { Value::Absent };
+            point.0[j] = if active { axis.draw(space, kernel, stream) } else { PointValue::Absent };
             row[j] = space.coordinate(j, point[j]).unwrap_or(f64::NAN);
         }
     }
 }
 
-impl Axis {
-    fn new(parameter: usize, choice: bool, factors: impl Iterator<Item = Factor>) -> Self {
+impl ParamKernels {
+    fn new(parameter: usize, choice: bool, factors: impl Iterator<Item = KernelFactor>) -> Self {
         let (middles, inverses, heights, others) = Default::default();
-        let mut axis = Axis { parameter, choice, middles, inverses, heights, others };
+        let mut axis = ParamKernels { parameter, choice, middles, inverses, heights, others };
         for factor in factors {
             axis.middles.push(factor.middle);
             axis.inverses.push(factor.inverse);
@@ -189,10 +193,10 @@ impl Axis {
     }
 
     /// A value from one kernel.
-    fn draw(&self, space: &Space, kernel: usize, stream: &mut Stream) -> Value {
+    fn draw(&self, space: &Space, kernel: usize, stream: &mut Stream) -> PointValue {
         let (middle, inverse) = (self.middles[kernel], self.inverses[kernel]);
         if !self.choice && inverse > 0.0 {
-            let inside = (0..DRAWS)
+            let inside = (0..MAX_DRAWS)
                 .map(|_| middle + stream.normal() / inverse)
                 .find(|u| (0.0..=1.0).contains(u));
             let u = inside.unwrap_or_else(|| stream.unit());
@@ -203,9 +207,9 @@ impl Axis {
         }
         let labels = space.params()[self.parameter].domain.values().unwrap_or(1);
         match space.value_at(self.parameter, middle) {
-            Value::Index(label) if labels > 1 && stream.unit() >= self.heights[kernel] => {
+            PointValue::Index(label) if labels > 1 && stream.unit() >= self.heights[kernel] => {
                 let other = stream.below(labels - 1) as usize;
-                Value::Index(other + usize::from(other >= label))
+                PointValue::Index(other + usize::from(other >= label))
             }
             own => own,
         }
@@ -216,30 +220,31 @@ fn is_choice(space: &Space, parameter: usize) -> bool {
     matches!(space.params()[parameter].domain, Domain::Choice(_))
 }
 
-/// A normal distribution cut off at the ends of the unit interval; even where there is no middle.
-fn normal(middle: f64, width: f64) -> Factor {
+/// A normal distribution truncated to the unit interval; uniform where there is no centre.
+fn normal(middle: f64, width: f64) -> KernelFactor {
     if middle.is_nan() {
-        return Factor { middle: 0.5, inverse: 0.0, height: 1.0, other: 1.0 };
+        return KernelFactor { middle: 0.5, inverse: 0.0, height: 1.0, other: 1.0 };
     }
     let inverse = 1.0 / width;
     let inside = 1.0 - tail(middle * inverse) - tail((1.0 - middle) * inverse);
-    Factor { middle, inverse, height: HEIGHT * inverse / inside, other: 0.0 }
+    KernelFactor { middle, inverse, height: HEIGHT * inverse / inside, other: 0.0 }
 }
 
-/// One of the labels of a choice, smoothed by one trial's worth of all of them among all kernels;
-/// even without a label.
-fn label(space: &Space, parameter: usize, middle: f64, kernels: usize) -> Factor {
+/// The probabilities of the labels of a choice, smoothed by the weight of one trial over all
+/// kernels; uniform without a label.
+fn label(space: &Space, parameter: usize, middle: f64, kernels: usize) -> KernelFactor {
     let labels = space.params()[parameter].domain.values().unwrap_or(1) as f64;
     if middle.is_nan() {
-        return Factor { middle, inverse: 0.0, height: 1.0 / labels, other: 1.0 / labels };
+        return KernelFactor { middle, inverse: 0.0, height: 1.0 / labels, other: 1.0 / labels };
     }
     let little = 1.0 / kernels as f64;
     let total = 1.0 + labels * little;
-    Factor { middle, inverse: 0.0, height: (1.0 + little) / total, other: little / total }
+    KernelFactor { middle, inverse: 0.0, height: (1.0 + little) / total, other: little / total }
 }
 
-/// Half the cells of the unit interval around some coordinates; 0 where there is none.
-pub(super) fn half_cells(space: &Space, row: &[f64]) -> Vec<f64> {
+/// Half the widths of the cells of the unit interval around some coordinates; 0 where there is
+/// none.
+pub(super) fn cell_half_widths(space: &Space, row: &[f64]) -> Vec<f64> {
     let half = |(j, &u): (usize, &f64)| match space.cell(j, u) {
         Some((low, high)) if !u.is_nan() => (high - low) / 2.0,
         _ => 0.0,
@@ -247,21 +252,21 @@ pub(super) fn half_cells(space: &Space, row: &[f64]) -> Vec<f64> {
     row.iter().enumerate().map(half).collect()
 }
 
-/// Joins equal kernels of a parameter with few values: many trials share a value, and one kernel
-/// with their weights is the same mixture. The prior's weight stays last.
-fn join(
+/// Merges equal kernels of a parameter with few values: many trials share a value, and one kernel
+/// with the sum of their weights is the same mixture. The prior's weight stays last.
+fn merge_equal(
     space: &Space,
     parameter: usize,
-    places: &mut Vec<(Seen<'_>, f64)>,
+    places: &mut Vec<(TrialCoordinates<'_>, f64)>,
     weights: &mut Vec<f64>,
 ) {
-    if space.params()[parameter].domain.values().is_none_or(|values| values > FEW) {
+    if space.params()[parameter].domain.values().is_none_or(|values| values > MAX_MERGED_VALUES) {
         return;
     }
     let mut kept = 0;
     for i in 0..places.len() {
         let (trial, width) = places[i];
-        let same = |other: &(Seen<'_>, f64)| {
+        let same = |other: &(TrialCoordinates<'_>, f64)| {
             other.0.row[parameter] == trial.row[parameter] && other.1 == width
         };
         match places[..kept].iter().position(same) {
@@ -276,8 +281,13 @@ fn join(
     places.truncate(kept);
 }
 
-/// The widths of the kernels of a parameter, before they are clipped.
-fn widths(space: &Space, parameters: &[usize], parameter: usize, trials: &[Seen<'_>]) -> Vec<f64> {
+/// The bandwidths of the kernels of a parameter, before they are clipped.
+fn widths(
+    space: &Space,
+    parameters: &[usize],
+    parameter: usize,
+    trials: &[TrialCoordinates<'_>],
+) -> Vec<f64> {
     let coordinates = trials.iter().map(|trial| trial.row[parameter]);
     match parameters {
         _ if is_choice(space, parameter) => vec![0.0; trials.len()],
@@ -289,9 +299,8 @@ fn widths(space: &Space, parameters: &[usize], parameter: usize, trials: &[Seen<
     }
 }
 
-/// The standard deviation of coordinates, those that are there, together with one that lies
-/// anywhere in the interval: what the prior stands for. So few trials, or one and the same again
-/// and again, do not pass for certainty.
+/// The standard deviation of the coordinates that exist, together with one that is uniform over the
+/// interval (the prior), so that few or equal trials do not result in narrow kernels.
 fn deviation(coordinates: impl Iterator<Item = f64> + Clone) -> f64 {
     let known = || coordinates.clone().filter(|u| !u.is_nan());
     let (count, sum) = known().fold((1.0, 0.5), |(count, sum), u| (count + 1.0, sum + u));
@@ -300,8 +309,8 @@ fn deviation(coordinates: impl Iterator<Item = f64> + Clone) -> f64 {
     ((squares + (0.5 - mean).powi(2) + 1.0 / 12.0) / count).sqrt()
 }
 
-/// The larger of the distances to the neighbours on both sides, the middle of the interval, where
-/// the prior stands, being one; those at the ends have one neighbour.
+/// The larger of the distances to the neighbours on both sides, where the centre of the prior
+/// counts as a neighbour; those at the ends have one neighbour.
 fn neighbour_widths(coordinates: impl Iterator<Item = f64>) -> Vec<f64> {
     let coordinates: Vec<f64> = coordinates.chain([0.5]).collect();
     let mut order: Vec<usize> = (0..coordinates.len()).collect();
@@ -316,10 +325,9 @@ fn neighbour_widths(coordinates: impl Iterator<Item = f64>) -> Vec<f64> {
     widths
 }
 
-/// How much each of `count` trials counts, oldest first: the young ones fully, the others the less
-/// the older.
-fn ages(count: usize) -> Vec<f64> {
-    let old = count.saturating_sub(YOUNG);
+/// The weights of `count` trials, oldest first: the latest have full weight, older ones less.
+fn age_weights(count: usize) -> Vec<f64> {
+    let old = count.saturating_sub(FULL_WEIGHT);
     let least = 1.0 / count.max(1) as f64;
     let ramp = |i: usize| {
         if old < 2 { least } else { least + (1.0 - least) * i as f64 / (old - 1) as f64 }
@@ -327,7 +335,7 @@ fn ages(count: usize) -> Vec<f64> {
     (0..count).map(|i| if i < old { ramp(i) } else { 1.0 }).collect()
 }
 
-/// The probability of a normal number above `x ≥ 0`, for the height of a kernel.
+/// The upper tail probability of the normal distribution at `x ≥ 0`, for the height of a kernel.
 fn tail(x: f64) -> f64 {
     if x > 5.5 { 0.0 } else { roughly_above(x) }
 }
@@ -335,8 +343,8 @@ fn tail(x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::archive::coordinates;
     use crate::space::Param;
+    use crate::trial_archive::coordinates;
 
     fn mixed() -> Space {
         Space::new(vec![
@@ -351,15 +359,19 @@ mod tests {
         (0..count).map(|i| coordinates(space, &space.draw(&mut Stream::new(1, i, 0)))).collect()
     }
 
-    fn build(space: &Space, parameters: &[usize], rows: &[Vec<f64>]) -> Mixture {
-        let halves: Vec<Vec<f64>> = rows.iter().map(|row| half_cells(space, row)).collect();
-        let trials: Vec<Seen<'_>> =
-            rows.iter().zip(&halves).map(|(row, halves)| Seen { row, halves }).collect();
-        Mixture::new(space, parameters, &trials)
+    fn build(space: &Space, parameters: &[usize], rows: &[Vec<f64>]) -> ParzenEstimator {
+        let half_widths: Vec<Vec<f64>> =
+            rows.iter().map(|row| cell_half_widths(space, row)).collect();
+        let trials: Vec<TrialCoordinates<'_>> = rows
+            .iter()
+            .zip(&half_widths)
+            .map(|(row, half_widths)| TrialCoordinates { row, half_widths })
+            .collect();
+        ParzenEstimator::new(space, parameters, &trials)
     }
 
-    fn density(mixture: &Mixture, row: &[f64]) -> f64 {
-        mixture.density(row, &mut Scratch::default())
+    fn density(mixture: &ParzenEstimator, row: &[f64]) -> f64 {
+        mixture.density(row, &mut DensityBuffer::default())
     }
 
     /// The density of one real parameter sums to one over the interval, whatever the kernels.
@@ -381,7 +393,7 @@ mod tests {
     fn joint_densities_are_distributions_over_conditional_spaces() {
         let space = mixed();
         let mixture = build(&space, &[0, 1, 2], &rows(&space, 12));
-        let label = |l: usize| space.coordinate(0, Value::Index(l)).unwrap();
+        let label = |l: usize| space.coordinate(0, PointValue::Index(l)).unwrap();
         let (mut sum, steps) = (0.0, 400);
         for s in 0..steps {
             let x = (f64::from(s) + 0.5) / f64::from(steps);
@@ -408,19 +420,19 @@ mod tests {
         let space = mixed();
         let mixture = build(&space, &[0, 1, 2], &rows(&space, 9));
         let mut stream = Stream::new(5, 0, 0);
-        let (mut point, mut row) = (Point(vec![Value::Absent; 3]), vec![f64::NAN; 3]);
+        let (mut point, mut row) = (Point(vec![PointValue::Absent; 3]), vec![f64::NAN; 3]);
         let draws = 40_000;
         let mut counts = [[0.0; 4]; 3];
         for _ in 0..draws {
             mixture.draw(&space, &mut stream, &mut point, &mut row);
             assert!(space.contains(&point));
-            let Value::Index(label) = point[0] else { panic!() };
+            let PointValue::Index(label) = point[0] else { panic!() };
             counts[label][(row[1] * 4.0).min(3.0) as usize] += 1.0 / f64::from(draws);
         }
         for (l, strips) in counts.iter().enumerate() {
             for (strip, share) in strips.iter().enumerate() {
                 let at = |s: i32| (strip as f64 + (f64::from(s) + 0.5) / 100.0) / 4.0;
-                let u = space.coordinate(0, Value::Index(l)).unwrap();
+                let u = space.coordinate(0, PointValue::Index(l)).unwrap();
                 let mass: f64 =
                     (0..100).map(|s| density(&mixture, &[u, at(s), f64::NAN])).sum::<f64>() / 400.0;
                 assert!(
@@ -447,7 +459,7 @@ mod tests {
             } else {
                 vec![0.0; 60]
             };
-            let (ages, total) = (ages(60), ages(60).iter().sum::<f64>() + 1.0);
+            let (ages, total) = (age_weights(60), age_weights(60).iter().sum::<f64>() + 1.0);
             for x in rows.iter().map(|row| row[parameter]) {
                 let mut sum = 0.0;
                 for ((row, width), age) in rows.iter().zip(&widths).zip(&ages) {
@@ -503,8 +515,8 @@ mod tests {
             close(widths[0], 0.1) && close(widths[1], 0.4) && close(widths[2], 0.3),
             "{widths:?}"
         );
-        assert_eq!(ages(3), [1.0; 3]);
-        let ages = ages(45);
+        assert_eq!(age_weights(3), [1.0; 3]);
+        let ages = age_weights(45);
         assert!(
             close(ages[0], 1.0 / 45.0)
                 && close(ages[19], 1.0)

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use swarmwood_learn::data::{Column, MISSING};
 use swarmwood_learn::pool::Pool;
-use swarmwood_search::pso_discrete::size::{log10_arrangements, scientific};
+use swarmwood_search::discrete_pso::size::{log10_arrangements, scientific};
 
 use crate::Result;
 use crate::read::Rows;

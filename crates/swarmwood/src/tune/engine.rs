@@ -1,29 +1,28 @@
-//! From the name of a search engine to the engine: those of the search crate, and those that need
-//! our learners.
+//! The search engines by name: those of the search crate, and the surrogate engines of this one.
 
-use swarmwood_search::{Engine, Snapshot, Space, engines};
+use swarmwood_search::engine::EngineSpec;
+use swarmwood_search::{Engine, Snapshot, Space, registry};
 
-use super::surrogate::{Forest, Gbrt, Settings};
+use super::surrogate;
 use crate::error::Violation;
 use crate::nearest::nearest;
 use crate::{Error, Result};
 
-/// Who proposes configurations unless somebody else is named: level with the best over real fits of
-/// eight tasks (`docs/results/tuning`), and a trial costs it a twentieth of what the forest takes.
+/// The default engine: on a par with the best over real fits of eight tasks
+/// (`docs/results/tuning`), at a twentieth of the forest's cost per trial.
 pub const DEFAULT: &str = "tpe";
 
-/// The engines that live here, with a line of help.
-const OWN: &[(&str, &str)] = &[
-    (Forest::NAME, "a random forest over the losses so far, and where it expects to improve most"),
-    (Gbrt::NAME, "the same with three quantiles by gradient boosting"),
-];
-
-/// Every engine by name, with a line of help.
-pub fn names() -> Vec<(&'static str, &'static str)> {
-    engines::NAMES.iter().map(|named| (named.name, named.help)).chain(OWN.iter().copied()).collect()
+/// Every engine.
+fn specs() -> impl Iterator<Item = &'static EngineSpec> {
+    registry::ENGINES.iter().chain(surrogate::ENGINES)
 }
 
-/// The engine of a name.
+/// Every engine by name, with a one-line summary.
+pub fn names() -> Vec<(&'static str, &'static str)> {
+    specs().map(|spec| (spec.name, spec.summary)).collect()
+}
+
+/// A new engine by name.
 ///
 /// ```
 /// use swarmwood::search::{Engine, Param, Space};
@@ -36,20 +35,13 @@ pub fn names() -> Vec<(&'static str, &'static str)> {
 /// # Ok::<(), swarmwood::Error>(())
 /// ```
 pub fn make(name: &str, space: &Space, seed: u64) -> Result<Box<dyn Engine>> {
-    let made = match name {
-        Forest::NAME => Forest::new(space, Settings::default(), seed)
-            .map(|engine| Box::new(engine) as Box<dyn Engine>),
-        Gbrt::NAME => Gbrt::new(space, Settings::default(), seed)
-            .map(|engine| Box::new(engine) as Box<dyn Engine>),
-        _ if engines::NAMES.iter().all(|named| named.name != name) => {
-            return Err(fault(unknown(name)));
-        }
-        _ => engines::create(name, space, seed),
-    };
-    made.map_err(|error| fault(error.to_string()))
+    if specs().all(|spec| spec.name != name) {
+        return Err(fault(unknown(name)));
+    }
+    registry::create(specs(), name, space, seed).map_err(|error| fault(error.to_string()))
 }
 
-/// The engine that wrote a snapshot, at the point where it wrote it.
+/// Resumes the engine that wrote a snapshot.
 ///
 /// ```
 /// use swarmwood::search::{Engine, Param, Space};
@@ -61,20 +53,11 @@ pub fn make(name: &str, space: &Space, seed: u64) -> Result<Box<dyn Engine>> {
 /// # Ok::<(), swarmwood::Error>(())
 /// ```
 pub fn resume(space: &Space, snapshot: &Snapshot) -> Result<Box<dyn Engine>> {
-    let resumed = match snapshot.engine.as_str() {
-        Forest::NAME => {
-            Forest::resume(space, snapshot).map(|engine| Box::new(engine) as Box<dyn Engine>)
-        }
-        Gbrt::NAME => {
-            Gbrt::resume(space, snapshot).map(|engine| Box::new(engine) as Box<dyn Engine>)
-        }
-        _ => engines::resume(space, snapshot),
-    };
-    resumed.map_err(|error| fault(error.to_string()))
+    registry::resume(specs(), space, snapshot).map_err(|error| fault(error.to_string()))
 }
 
 fn unknown(name: &str) -> String {
-    let names: Vec<&str> = names().into_iter().map(|(name, _)| name).collect();
+    let names: Vec<&str> = specs().map(|spec| spec.name).collect();
     let meant = nearest(name, names.iter().copied())
         .map_or(String::new(), |near| format!(", perhaps {near}"));
     format!("is '{name}'{meant}; must be one of {}", names.join(", "))

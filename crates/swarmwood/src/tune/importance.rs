@@ -10,7 +10,7 @@
 //! It sees every parameter by itself: what two of them do only together is not seen. Trials come
 //! from a search, so values that it left early have few trials.
 
-use swarmwood_search::{Space, Value};
+use swarmwood_search::{PointValue, Space};
 
 use super::trial::TrialRecord;
 
@@ -33,11 +33,11 @@ pub fn importances(space: &Space, trials: &[TrialRecord]) -> Vec<Option<f64>> {
         trials.iter().filter_map(|trial| Some((trial, trial.ending.as_ref()?.loss()?))).collect();
     let losses: Vec<f64> = told.iter().map(|(_, loss)| *loss).collect();
     let column = |at: usize| {
-        let number = |value: Value| match (space.label(at, value), value) {
-            (Some(_), Value::Index(label)) => Some(label as f64),
+        let number = |value: PointValue| match (space.label(at, value), value) {
+            (Some(_), PointValue::Index(label)) => Some(label as f64),
             _ => space.number(at, value),
         };
-        let values: Vec<Value> = told.iter().map(|(trial, _)| trial.point[at]).collect();
+        let values: Vec<PointValue> = told.iter().map(|(trial, _)| trial.point[at]).collect();
         let labels = values.iter().any(|&value| space.label(at, value).is_some());
         Tried { values: values.into_iter().map(number).collect(), labels }
     };
@@ -145,7 +145,7 @@ mod tests {
         let found = importances(
             &space,
             &trials(&space, |point, stream| {
-                let weak = if point[1] == Value::Index(2) { 0.3 } else { 0.0 };
+                let weak = if point[1] == PointValue::Index(2) { 0.3 } else { 0.0 };
                 space.number(0, point[0]).unwrap().powi(2) + weak + 0.1 * stream.normal()
             }),
         );

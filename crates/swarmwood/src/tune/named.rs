@@ -1,21 +1,21 @@
 //! Configurations by the names of their parameters: in journals, in commands, for people.
 
 use serde_json::{Map, Value as Json};
-use swarmwood_search::{Domain, Point, Space, Value};
+use swarmwood_search::{Domain, Point, PointValue, Space};
 
 /// A value as text; `None` if the parameter has none here.
 ///
 /// ```
-/// use swarmwood::search::{Param, Space, Value};
+/// use swarmwood::search::{Param, Space, PointValue};
 /// use swarmwood::tune::named::text;
 /// let space = Space::new(vec![Param::list("bins", &[16.0, 64.0]), Param::choice("kind", &["a", "b"])]).unwrap();
-/// assert_eq!(text(&space, 0, Value::Index(1)).as_deref(), Some("64"));
-/// assert_eq!(text(&space, 1, Value::Index(1)).as_deref(), Some("b"));
-/// assert_eq!(text(&space, 1, Value::Absent), None);
+/// assert_eq!(text(&space, 0, PointValue::Index(1)).as_deref(), Some("64"));
+/// assert_eq!(text(&space, 1, PointValue::Index(1)).as_deref(), Some("b"));
+/// assert_eq!(text(&space, 1, PointValue::Absent), None);
 /// ```
-pub fn text(space: &Space, parameter: usize, value: Value) -> Option<String> {
+pub fn text(space: &Space, parameter: usize, value: PointValue) -> Option<String> {
     match value {
-        Value::Integer(number) => Some(number.to_string()),
+        PointValue::Integer(number) => Some(number.to_string()),
         _ => space
             .label(parameter, value)
             .map(str::to_owned)
@@ -25,8 +25,8 @@ pub fn text(space: &Space, parameter: usize, value: Value) -> Option<String> {
 
 /// A configuration as a JSON object; parameters without a value are left out.
 pub fn json(space: &Space, point: &Point) -> Map<String, Json> {
-    let value = |i: usize| match point.0.get(i).copied().unwrap_or(Value::Absent) {
-        Value::Integer(number) => Some(Json::from(number)),
+    let value = |i: usize| match point.0.get(i).copied().unwrap_or(PointValue::Absent) {
+        PointValue::Integer(number) => Some(Json::from(number)),
         value => space
             .label(i, value)
             .map(Json::from)
@@ -54,20 +54,20 @@ pub fn parse(space: &Space, object: &Map<String, Json>) -> Result<Point, String>
     let mut values = Vec::with_capacity(space.len());
     for param in space.params() {
         let Some(given) = object.get(&param.name) else {
-            values.push(Value::Absent);
+            values.push(PointValue::Absent);
             continue;
         };
         let number = given.as_f64();
         let value = match &param.domain {
-            Domain::Integer { .. } => given.as_i64().map(Value::Integer),
-            Domain::Real { .. } => number.map(Value::Real),
+            Domain::Integer { .. } => given.as_i64().map(PointValue::Integer),
+            Domain::Real { .. } => number.map(PointValue::Real),
             Domain::List(list) => {
-                list.iter().position(|item| Some(*item) == number).map(Value::Index)
+                list.iter().position(|item| Some(*item) == number).map(PointValue::Index)
             }
             Domain::Choice(labels) => labels
                 .iter()
                 .position(|label| Some(label.as_str()) == given.as_str())
-                .map(Value::Index),
+                .map(PointValue::Index),
         };
         values.push(value.ok_or_else(|| {
             format!("'{}' is {given}, which the space does not have", param.name)

@@ -7,7 +7,7 @@
 //! through the same sequence. Every process that works on a study keeps the whole sequence and asks
 //! its own engine for every trial, its own or not.
 
-use swarmwood_search::{Engine, Outcome, Point};
+use swarmwood_search::{Engine, Point, TrialResult};
 
 use super::head::Head;
 use super::objective::Piece;
@@ -135,7 +135,7 @@ impl Sequence {
         let id = entry.known_as;
         self.engine.tell(&[ending
             .loss()
-            .map_or(Outcome::Failed { id }, |loss| Outcome::Value { id, loss })]);
+            .map_or(TrialResult::Failed { id }, |loss| TrialResult::Complete { id, loss })]);
         if let Some(loss) = entry.record.whole()
             && self.best.is_none_or(|(_, least)| loss < least)
         {

@@ -5,7 +5,7 @@
 //! the flag before it: `--depth {depth}` is gone where there is no depth.
 
 use serde_json::Value as Json;
-use swarmwood_search::{Space, Value};
+use swarmwood_search::{PointValue, Space};
 
 use crate::nearest::nearest;
 use crate::tune::named;
@@ -63,9 +63,9 @@ impl Template {
 
     /// The words of a trial.
     pub fn fill(&self, trial: &Proposal<'_>) -> Vec<String> {
-        let value = |at: usize| trial.point.0.get(at).copied().unwrap_or(Value::Absent);
+        let value = |at: usize| trial.point.0.get(at).copied().unwrap_or(PointValue::Absent);
         let absent =
-            |part: &Part| matches!(part, Part::Parameter(at) if value(*at) == Value::Absent);
+            |part: &Part| matches!(part, Part::Parameter(at) if value(*at) == PointValue::Absent);
         let gone = |word: &[Part]| word.iter().any(absent);
         let mut filled = Vec::new();
         for (at, word) in self.words.iter().enumerate() {

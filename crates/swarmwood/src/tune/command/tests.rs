@@ -1,7 +1,7 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
-use swarmwood_search::{Param, Point, Value};
+use swarmwood_search::{Param, Point, PointValue};
 
 use super::*;
 
@@ -15,8 +15,8 @@ fn space() -> Space {
 }
 
 fn point(kind: usize) -> Point {
-    let depth = if kind == 0 { Value::Integer(3) } else { Value::Absent };
-    Point(vec![Value::Index(kind), depth, Value::Real(0.125)])
+    let depth = if kind == 0 { PointValue::Integer(3) } else { PointValue::Absent };
+    Point(vec![PointValue::Index(kind), depth, PointValue::Real(0.125)])
 }
 
 fn filled(text: &str, kind: usize) -> Vec<String> {
@@ -96,7 +96,7 @@ mod on_unix {
         let space = Space::new(vec![Param::integer("x", 0, 9)]).unwrap();
         let script = script.replace('\'', "\"");
         let program = Program::new(&format!("sh -c '{script}' {{x}}"), &space, settings).unwrap();
-        let point = Point(vec![Value::Integer(4)]);
+        let point = Point(vec![PointValue::Integer(4)]);
         program
             .piece(&Proposal { id: 3, space: &space, point: &point }, 0, halt)
             .map(|piece| piece.loss)

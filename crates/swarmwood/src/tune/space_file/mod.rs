@@ -35,7 +35,7 @@ mod tests;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use swarmwood_search::space::{Domain, Param, Scale};
+use swarmwood_search::space::{Domain, Param, ParamScale};
 use swarmwood_search::{Error as SpaceError, Space};
 
 use crate::error::SpaceFault;
@@ -118,7 +118,7 @@ pub fn to_json(space: &Space) -> Value {
 }
 
 fn parameter_json(param: &Param) -> Value {
-    let scale = |scale: Scale| if scale == Scale::Log { "log" } else { "linear" };
+    let scale = |scale: ParamScale| if scale == ParamScale::Log { "log" } else { "linear" };
     let mut value = match &param.domain {
         Domain::Integer { low, high, scale: s } => {
             json!({"type": "integer", "low": low, "high": high, "scale": scale(*s)})

@@ -1,6 +1,6 @@
 //! One table of a file becomes a parameter.
 
-use swarmwood_search::space::{Condition, Domain, Param, Scale};
+use swarmwood_search::space::{Domain, Param, ParamCondition, ParamScale};
 
 use super::node::{Key, Node};
 use crate::error::SpaceFault;
@@ -115,18 +115,18 @@ fn required<'a>(keys: &'a [Key], name: &str, faults: &mut Faults<'_>) -> Option<
     found
 }
 
-fn scale(keys: &[Key], faults: &mut Faults<'_>) -> Scale {
-    let Some(key) = find(keys, "scale") else { return Scale::Linear };
+fn scale(keys: &[Key], faults: &mut Faults<'_>) -> ParamScale {
+    let Some(key) = find(keys, "scale") else { return ParamScale::Linear };
     match &key.node {
-        Node::Text(word) if word == "linear" => Scale::Linear,
-        Node::Text(word) if word == "log" => Scale::Log,
+        Node::Text(word) if word == "linear" => ParamScale::Linear,
+        Node::Text(word) if word == "log" => ParamScale::Log,
         Node::Text(word) => {
             faults.push(key.line, "scale", &format!("is '{word}', must be linear or log"));
-            Scale::Linear
+            ParamScale::Linear
         }
         other => {
             faults.push(key.line, "scale", &format!("is {}, must be linear or log", other.kind()));
-            Scale::Linear
+            ParamScale::Linear
         }
     }
 }
@@ -235,7 +235,7 @@ fn text(node: &Node) -> Option<String> {
     }
 }
 
-fn condition(keys: &[Key], faults: &mut Faults<'_>) -> Option<Condition> {
+fn condition(keys: &[Key], faults: &mut Faults<'_>) -> Option<ParamCondition> {
     let key = find(keys, "when")?;
     let shape = "must be a table such as { booster = [\"gbtree\", \"dart\"] }";
     let Node::Table(parents) = &key.node else {
@@ -258,5 +258,5 @@ fn condition(keys: &[Key], faults: &mut Faults<'_>) -> Option<Condition> {
     if labels.is_none() {
         faults.push(key.line, "when", shape);
     }
-    Some(Condition { parent: parent.name.clone(), labels: labels? })
+    Some(ParamCondition { parent: parent.name.clone(), labels: labels? })
 }

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use swarmwood_search::rng::hash;
 use swarmwood_search::{
-    Adopted, Best, Capabilities, De, Outcome as Told, Param, Random, Snapshot, Space, Trial,
+    BestTrial, Capabilities, De, ExternalTrial, Param, RandomSearch, Snapshot, Space, Trial,
+    TrialResult,
 };
 
 use super::*;
@@ -165,7 +166,7 @@ fn one_thread_evaluates_no_piece_that_racing_spares() {
 
 /// An engine that writes down what it knew when it was asked.
 struct Witness {
-    engine: Random,
+    engine: RandomSearch,
     told: Vec<u64>,
     asked: std::sync::Arc<Mutex<Vec<Vec<u64>>>>,
 }
@@ -178,14 +179,14 @@ impl Engine for Witness {
         self.asked.lock().unwrap().push(self.told.clone());
         self.engine.ask(at_most)
     }
-    fn tell(&mut self, outcomes: &[Told]) {
-        self.told.extend(outcomes.iter().map(Told::id));
+    fn tell(&mut self, outcomes: &[TrialResult]) {
+        self.told.extend(outcomes.iter().map(TrialResult::id));
         self.engine.tell(outcomes);
     }
-    fn adopt(&mut self, trial: Adopted) {
-        self.engine.adopt(trial);
+    fn add_trial(&mut self, trial: ExternalTrial) {
+        self.engine.add_trial(trial);
     }
-    fn best(&self) -> Option<Best<'_>> {
+    fn best(&self) -> Option<BestTrial<'_>> {
         self.engine.best()
     }
     fn snapshot(&self) -> Snapshot {
@@ -198,7 +199,7 @@ fn a_trial_follows_from_exactly_the_trials_a_lag_before_it() {
     for (lag, threads) in [(1, 3), (3, 1), (3, 8), (16, 2)] {
         let asked = std::sync::Arc::new(Mutex::new(Vec::new()));
         let head = Head { lag, ..head(2) };
-        let engine = Random::new(&head.space, head.seed).unwrap();
+        let engine = RandomSearch::new(&head.space, head.seed).unwrap();
         let witness = Witness { engine, told: Vec::new(), asked: asked.clone() };
         let mut study = Study::with_engine(None, head, Box::new(witness)).unwrap();
         let limits = Limits { trials: 40, seconds: None, threads };
@@ -220,7 +221,7 @@ fn engines_that_wait_are_waited_for() {
             Param::real("rate", 0.1, 1.0),
         ]);
         let head = Head { lag: 50, space: space.unwrap(), ..head(3) };
-        let engine = De::new(&head.space, swarmwood_search::de::Settings::default(), 3).unwrap();
+        let engine = De::new(&head.space, swarmwood_search::de::DeConfig::default(), 3).unwrap();
         let mut study = Study::with_engine(None, head, Box::new(engine)).unwrap();
         let limits = Limits { trials: 150, seconds: None, threads };
         study.run(&Made::new(3), &limits, &mut |_| Flow::Continue).unwrap()

@@ -1,111 +1,111 @@
-//! A random forest over a few hundred configurations (Breiman 2001), grown and asked at once.
+//! A random forest over a few hundred trials (Breiman 2001), fitted and evaluated in one pass.
 //!
-//! Thirty trees, each on a bootstrap sample; a split is the best of 70 % of the parameters, chosen
-//! anew at every node; a leaf has at least two draws, and nothing else limits depth. The mean over
-//! the trees is what is expected and their standard deviation how unsure that is.
+//! Thirty trees, each on a bootstrap sample; a split is the best over a random 70 % of the
+//! parameters per node; a leaf has a weight of at least two, and depth is not limited otherwise.
+//! The prediction is the mean over the trees, with their standard deviation as uncertainty.
 //!
-//! A forest is used once, for one set of candidates. So no tree is ever stored: whenever a node is
-//! split, its candidates are parted with its rows, a leaf adds its mean to the candidates that
-//! reached it, and a branch without candidates is not grown. Every parameter's order of the rows is
-//! made once and parted along, so that no node sorts.
+//! A forest is used once, for one set of candidates. So no tree is stored: when a node is split,
+//! its candidates are partitioned together with its rows, a leaf adds its mean to the candidates
+//! that reached it, and a branch without candidates is not grown. The rows are sorted once per
+//! parameter, and the orders are partitioned with the nodes, so that no node sorts.
 
 use std::ops::Range;
 
 use swarmwood_search::rng::Stream;
 
-use super::{Belief, Cube, Regressor};
+use super::{CoordinateTable, LossPrediction, SurrogateModel};
 
-/// Trees, unless said otherwise.
-const TREES: usize = 30;
+/// Number of trees, by default.
+const DEFAULT_TREES: usize = 30;
 
-/// Share of the parameters that a split looks at.
-const SHARE: f64 = 0.7;
+/// Fraction of the parameters that a split considers.
+const PARAMETER_FRACTION: f64 = 0.7;
 
-/// Fewest draws in a leaf.
-const LEAF: usize = 2;
+/// Smallest weight of a leaf: the number of draws of its rows.
+const MIN_LEAF_WEIGHT: usize = 2;
 
-/// The forest.
+/// A random forest.
 #[derive(Debug, Clone, Copy)]
-pub struct RandomForest {
+pub struct ForestModel {
     trees: usize,
 }
 
-impl Default for RandomForest {
+impl Default for ForestModel {
     fn default() -> Self {
-        Self::of_trees(TREES)
+        Self::with_trees(DEFAULT_TREES)
     }
 }
 
-impl Regressor for RandomForest {
+impl SurrogateModel for ForestModel {
     const NAME: &'static str = "forest";
 
-    fn of_trees(trees: usize) -> Self {
-        RandomForest { trees: trees.max(1) }
+    fn with_trees(trees: usize) -> Self {
+        ForestModel { trees: trees.max(1) }
     }
 
     fn trees(&self) -> usize {
         self.trees
     }
 
-    fn believe(
+    fn fit_predict(
         &self,
-        known: &Cube,
+        known: &CoordinateTable,
         target: &[f64],
-        asked: &Cube,
+        asked: &CoordinateTable,
         stream: &mut Stream,
-    ) -> Vec<Belief> {
-        let mut forest = Growing::new(known, target, asked);
+    ) -> Vec<LossPrediction> {
+        let mut forest = ForestBuilder::new(known, target, asked);
         (0..self.trees).for_each(|_| forest.tree(stream));
         let count = self.trees as f64;
-        let belief = |(&sum, &squares): (&f64, &f64)| {
+        let prediction = |(&sum, &squares): (&f64, &f64)| {
             let mean = sum / count;
-            Belief { mean, deviation: (squares / count - mean * mean).max(0.0).sqrt() }
+            LossPrediction { mean, deviation: (squares / count - mean * mean).max(0.0).sqrt() }
         };
-        forest.sum.iter().zip(&forest.squares).map(belief).collect()
+        forest.sum.iter().zip(&forest.squares).map(prediction).collect()
     }
 }
 
-/// A forest while it grows.
-struct Growing<'a> {
-    known: &'a Cube,
+/// Grows the trees of a forest and sums up their predictions.
+struct ForestBuilder<'a> {
+    known: &'a CoordinateTable,
     target: &'a [f64],
-    asked: &'a Cube,
+    asked: &'a CoordinateTable,
     /// The rows in the order of each parameter.
     sorted: Vec<Vec<u32>>,
     /// `1 / w` for every weight a node can have.
     inverse: Vec<f64>,
     sum: Vec<f64>,
     squares: Vec<f64>,
-    tree: Sample,
+    tree: BootstrapSample,
 }
 
-/// What one tree works on.
+/// The working state of one tree.
 #[derive(Default)]
-struct Sample {
+struct BootstrapSample {
     /// How often each row was drawn.
     draws: Vec<u32>,
-    /// The same beside the target so many times: one look a row.
-    weighed: Vec<(u32, f64)>,
+    /// Draws of each row and draws times target, so that one access per row suffices.
+    weighted: Vec<(u32, f64)>,
     /// The drawn rows in the order of each parameter, node after node.
     orders: Vec<Vec<u32>>,
     /// The candidates, node after node.
     candidates: Vec<u32>,
     /// Whether a row goes left in the split that is carried out.
     left: Vec<bool>,
-    /// Where entries that go right wait.
-    waiting: Vec<u32>,
-    /// The parameters, shuffled again and again.
+    /// Buffer of the partition.
+    buffer: Vec<u32>,
+    /// The parameters, partially shuffled per node.
     deck: Vec<usize>,
 }
 
 /// A node: its rows and its candidates.
-struct Node {
+struct ForestNode {
     rows: Range<usize>,
     candidates: Range<usize>,
 }
 
 /// The best split of a node so far.
-struct Split {
+struct ForestSplit {
     score: f64,
     parameter: usize,
     /// Rows on the left side.
@@ -113,8 +113,8 @@ struct Split {
     threshold: f64,
 }
 
-impl<'a> Growing<'a> {
-    fn new(known: &'a Cube, target: &'a [f64], asked: &'a Cube) -> Self {
+impl<'a> ForestBuilder<'a> {
+    fn new(known: &'a CoordinateTable, target: &'a [f64], asked: &'a CoordinateTable) -> Self {
         let sorted = known.columns.iter().map(|column| {
             let mut order: Vec<u32> = (0..known.rows as u32).collect();
             order.sort_unstable_by(|&a, &b| {
@@ -122,7 +122,7 @@ impl<'a> Growing<'a> {
             });
             order
         });
-        Growing {
+        ForestBuilder {
             known,
             target,
             asked,
@@ -130,19 +130,22 @@ impl<'a> Growing<'a> {
             inverse: (0..=known.rows).map(|weight| 1.0 / weight as f64).collect(),
             sum: vec![0.0; asked.rows],
             squares: vec![0.0; asked.rows],
-            tree: Sample { deck: (0..known.columns.len()).collect(), ..Sample::default() },
+            tree: BootstrapSample {
+                deck: (0..known.columns.len()).collect(),
+                ..BootstrapSample::default()
+            },
         }
     }
 
-    /// Draws a sample, grows a tree on it and adds what it says.
+    /// Draws a bootstrap sample, grows a tree on it and adds its predictions.
     fn tree(&mut self, stream: &mut Stream) {
         let rows = self.known.rows;
         let tree = &mut self.tree;
         tree.draws.clear();
         tree.draws.resize(rows, 0);
         (0..rows).for_each(|_| tree.draws[stream.below(rows as u64) as usize] += 1);
-        tree.weighed.clear();
-        tree.weighed.extend(
+        tree.weighted.clear();
+        tree.weighted.extend(
             tree.draws.iter().zip(self.target).map(|(&draws, y)| (draws, f64::from(draws) * y)),
         );
         tree.orders.resize(self.sorted.len(), Vec::new());
@@ -154,64 +157,65 @@ impl<'a> Growing<'a> {
         tree.candidates.extend(0..self.asked.rows as u32);
         tree.left.resize(rows, false);
         let drawn = tree.orders.first().map_or(0, Vec::len);
-        let mut open = vec![Node { rows: 0..drawn, candidates: 0..self.asked.rows }];
+        let mut open = vec![ForestNode { rows: 0..drawn, candidates: 0..self.asked.rows }];
         while let Some(node) = open.pop() {
             if node.candidates.is_empty() {
                 continue;
             }
             let (weight, sum) = self.sums(&node);
             match self.best_split(&node, weight, sum, stream) {
-                Some(split) => open.extend(self.part(&node, &split)),
-                None => self.leaf(&node, sum / weight as f64),
+                Some(split) => open.extend(self.split_node(&node, &split)),
+                None => self.add_leaf(&node, sum / weight as f64),
             }
         }
     }
 
-    /// Draws of a node, and the sum of their targets.
-    fn sums(&self, node: &Node) -> (usize, f64) {
+    /// Weight of a node, and the weighted sum of its targets.
+    fn sums(&self, node: &ForestNode) -> (usize, f64) {
         let rows = self.tree.orders.first().map_or(&[][..], |order| &order[node.rows.clone()]);
         rows.iter().fold((0, 0.0), |(weight, sum), &row| {
-            let (draws, targets) = self.tree.weighed[row as usize];
+            let (draws, targets) = self.tree.weighted[row as usize];
             (weight + draws as usize, sum + targets)
         })
     }
 
-    /// The split that lowers the squared error most, among the parameters that the node may look
-    /// at.
+    /// The split with the largest reduction of the squared error, over a random subset of the
+    /// parameters.
     fn best_split(
         &mut self,
-        node: &Node,
+        node: &ForestNode,
         weight: usize,
         sum: f64,
         stream: &mut Stream,
-    ) -> Option<Split> {
-        if weight < 2 * LEAF {
+    ) -> Option<ForestSplit> {
+        if weight < 2 * MIN_LEAF_WEIGHT {
             return None;
         }
         let parameters = self.tree.deck.len();
-        let wanted = ((SHARE * parameters as f64).round() as usize).clamp(1, parameters);
-        // What a split must exceed: the node as it is, and a little for rounding.
+        let wanted =
+            ((PARAMETER_FRACTION * parameters as f64).round() as usize).clamp(1, parameters);
+        // A split must exceed the score of the whole node, plus a tolerance for rounding.
         let whole = sum * sum * self.inverse[weight];
-        let mut best: Option<Split> = None;
+        let mut best: Option<ForestSplit> = None;
         for at in 0..wanted {
             let other = at + stream.below((parameters - at) as u64) as usize;
             self.tree.deck.swap(at, other);
             let parameter = self.tree.deck[at];
             let floor = best.as_ref().map_or(whole + 1e-12, |best| best.score);
-            best = self.best_cut(node, parameter, weight, sum, floor).or(best);
+            best = self.best_threshold(node, parameter, weight, sum, floor).or(best);
         }
         best
     }
 
-    /// The best cut of one parameter, if it is above the floor.
-    fn best_cut(
+    /// The best threshold of one parameter, if its score is above the floor.
+    fn best_threshold(
         &self,
-        node: &Node,
+        node: &ForestNode,
         parameter: usize,
         weight: usize,
         sum: f64,
         floor: f64,
-    ) -> Option<Split> {
+    ) -> Option<ForestSplit> {
         let order = &self.tree.orders[parameter][node.rows.clone()];
         let column = &self.known.columns[parameter];
         let (mut left_weight, mut left_sum) = (0, 0.0);
@@ -219,30 +223,30 @@ impl<'a> Growing<'a> {
         let (&first, rest) = order.split_first()?;
         let (mut row, mut value) = (first as usize, column[first as usize]);
         for (before, &next) in rest.iter().enumerate() {
-            let (draws, targets) = self.tree.weighed[row];
+            let (draws, targets) = self.tree.weighted[row];
             left_weight += draws as usize;
             left_sum += targets;
-            let here = value;
+            let current = value;
             (row, value) = (next as usize, column[next as usize]);
-            if left_weight < LEAF || here == value {
+            if left_weight < MIN_LEAF_WEIGHT || current == value {
                 continue;
             }
             let right_weight = weight - left_weight;
-            if right_weight < LEAF {
+            if right_weight < MIN_LEAF_WEIGHT {
                 break;
             }
             let right_sum = sum - left_sum;
             let both = left_sum * left_sum * self.inverse[left_weight]
                 + right_sum * right_sum * self.inverse[right_weight];
             if both > score {
-                (score, found) = (both, Some((before + 1, 0.5 * (here + value))));
+                (score, found) = (both, Some((before + 1, 0.5 * (current + value))));
             }
         }
-        found.map(|(left, threshold)| Split { score, parameter, left, threshold })
+        found.map(|(left, threshold)| ForestSplit { score, parameter, left, threshold })
     }
 
-    /// Parts the rows and the candidates of a node.
-    fn part(&mut self, node: &Node, split: &Split) -> [Node; 2] {
+    /// Partitions the rows and the candidates of a node.
+    fn split_node(&mut self, node: &ForestNode, split: &ForestSplit) -> [ForestNode; 2] {
         let tree = &mut self.tree;
         let middle = node.rows.start + split.left;
         for (place, &row) in tree.orders[split.parameter][node.rows.clone()].iter().enumerate() {
@@ -251,25 +255,25 @@ impl<'a> Growing<'a> {
         for (parameter, order) in tree.orders.iter_mut().enumerate() {
             if parameter != split.parameter {
                 let left = &tree.left;
-                part_stably(&mut order[node.rows.clone()], &mut tree.waiting, |row| {
+                stable_partition(&mut order[node.rows.clone()], &mut tree.buffer, |row| {
                     left[row as usize]
                 });
             }
         }
         let column = &self.asked.columns[split.parameter];
         let own = &mut tree.candidates[node.candidates.clone()];
-        let kept = part_stably(own, &mut tree.waiting, |candidate| {
+        let kept = stable_partition(own, &mut tree.buffer, |candidate| {
             column[candidate as usize] <= split.threshold
         });
         let cut = node.candidates.start + kept;
         [
-            Node { rows: node.rows.start..middle, candidates: node.candidates.start..cut },
-            Node { rows: middle..node.rows.end, candidates: cut..node.candidates.end },
+            ForestNode { rows: node.rows.start..middle, candidates: node.candidates.start..cut },
+            ForestNode { rows: middle..node.rows.end, candidates: cut..node.candidates.end },
         ]
     }
 
-    /// Tells the candidates of a leaf its mean.
-    fn leaf(&mut self, node: &Node, mean: f64) {
+    /// Adds the mean of a leaf to its candidates.
+    fn add_leaf(&mut self, node: &ForestNode, mean: f64) {
         for &candidate in &self.tree.candidates[node.candidates.clone()] {
             self.sum[candidate as usize] += mean;
             self.squares[candidate as usize] += mean * mean;
@@ -277,25 +281,26 @@ impl<'a> Growing<'a> {
     }
 }
 
-/// Moves the entries that stay to the front, both kinds in their order; answers how many stay.
-pub(super) fn part_stably(
+/// Stable partition: moves the entries that satisfy the predicate to the front; returns their
+/// number.
+pub(super) fn stable_partition(
     entries: &mut [u32],
-    waiting: &mut Vec<u32>,
+    buffer: &mut Vec<u32>,
     stays: impl Fn(u32) -> bool,
 ) -> usize {
-    if waiting.len() < entries.len() {
-        waiting.resize(entries.len(), 0);
+    if buffer.len() < entries.len() {
+        buffer.resize(entries.len(), 0);
     }
-    // Both places are written and one counter moves: no branch depends on the entry.
+    // Both positions are written and one counter moves, so that no branch depends on the entry.
     let (mut kept, mut moved) = (0, 0);
     for at in 0..entries.len() {
         let entry = entries[at];
         let stay = usize::from(stays(entry));
         entries[kept] = entry;
-        waiting[moved] = entry;
+        buffer[moved] = entry;
         kept += stay;
         moved += 1 - stay;
     }
-    entries[kept..].copy_from_slice(&waiting[..moved]);
+    entries[kept..].copy_from_slice(&buffer[..moved]);
     kept
 }

@@ -1,35 +1,38 @@
-//! Expected improvement: how much a configuration may be expected to lie below the least loss seen.
+//! Expected improvement over the smallest loss.
 //!
 //! With mean `m`, deviation `s` and the least value `f`, and `z = (f - m) / s`, it is
 //! `s (z Φ(z) + φ(z))` (Jones, Schonlau and Welch 1998, eq. 15).
 
 use swarmwood_search::normal::density;
 
-use super::Belief;
+use super::LossPrediction;
 use super::normal::below;
 
-/// Even a model that is sure of itself may be wrong by this much.
-const LEAST_DEVIATION: f64 = 0.01;
+/// Lower bound of the predicted standard deviation.
+const MIN_DEVIATION: f64 = 0.01;
 
 /// The expected improvement over `least`.
-pub(super) fn expected(belief: &Belief, least: f64) -> f64 {
-    let s = belief.deviation.max(LEAST_DEVIATION);
-    let z = (least - belief.mean) / s;
+pub(super) fn expected(prediction: &LossPrediction, least: f64) -> f64 {
+    let s = prediction.deviation.max(MIN_DEVIATION);
+    let z = (least - prediction.mean) / s;
     if z < -4.0 {
-        // Far out the difference of two small numbers is taken from its series.
+        // The asymptotic series avoids the cancellation of two small numbers.
         let square = z * z;
         return s * density(z) / square * (1.0 - 3.0 / square + 15.0 / (square * square));
     }
     s * (z * below(z) + density(z))
 }
 
-/// The places of the beliefs, the greatest expected improvement first; of equals the first.
-pub(super) fn by_improvement(
-    beliefs: &[Belief],
+/// The indices of the predictions, largest expected improvement first; ties in order.
+pub(super) fn rank_by_improvement(
+    predictions: &[LossPrediction],
     least: f64,
 ) -> impl Iterator<Item = usize> + use<> {
-    let mut order: Vec<(f64, usize)> =
-        beliefs.iter().enumerate().map(|(at, belief)| (expected(belief, least), at)).collect();
+    let mut order: Vec<(f64, usize)> = predictions
+        .iter()
+        .enumerate()
+        .map(|(at, prediction)| (expected(prediction, least), at))
+        .collect();
     order.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     order.into_iter().map(|(_, at)| at)
 }
@@ -52,8 +55,10 @@ mod tests {
         for (mean, deviation, least) in
             [(0.0, 1.0, 0.0), (0.5, 0.2, -0.1), (-1.0, 0.7, 0.3), (2.0, 0.3, 0.6)]
         {
-            let (fast, slow) =
-                (expected(&Belief { mean, deviation }, least), by_steps(mean, deviation, least));
+            let (fast, slow) = (
+                expected(&LossPrediction { mean, deviation }, least),
+                by_steps(mean, deviation, least),
+            );
             assert!(
                 (fast - slow).abs() < 1e-6 + 0.02 * slow,
                 "{mean} {deviation} {least}: {fast} {slow}"
@@ -62,15 +67,15 @@ mod tests {
     }
 
     #[test]
-    fn it_falls_steadily_far_out() {
-        let at = |mean: f64| expected(&Belief { mean, deviation: 1.0 }, 0.0);
+    fn it_decreases_monotonically_in_the_tail() {
+        let at = |mean: f64| expected(&LossPrediction { mean, deviation: 1.0 }, 0.0);
         let values: Vec<f64> = (0..120).map(|i| at(f64::from(i) * 0.1)).collect();
         assert!(values.windows(2).all(|pair| pair[0] > pair[1] && pair[1] > 0.0));
-        let beliefs = [
-            Belief { mean: 1.0, deviation: 0.0 },
-            Belief { mean: 1.0, deviation: 2.0 },
-            Belief { mean: 1.0, deviation: 0.5 },
+        let predictions = [
+            LossPrediction { mean: 1.0, deviation: 0.0 },
+            LossPrediction { mean: 1.0, deviation: 2.0 },
+            LossPrediction { mean: 1.0, deviation: 0.5 },
         ];
-        assert_eq!(by_improvement(&beliefs, 0.0).collect::<Vec<_>>(), [1, 2, 0]);
+        assert_eq!(rank_by_improvement(&predictions, 0.0).collect::<Vec<_>>(), [1, 2, 0]);
     }
 }

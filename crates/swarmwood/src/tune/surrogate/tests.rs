@@ -1,19 +1,21 @@
-//! The contract, planted answers, and that both engines leave random search behind.
+//! The contract, planted targets, and that both engines beat random search.
 
-use swarmwood_search::contract::{Subject, check};
-use swarmwood_search::{Engine, Outcome, Param, Random};
+use swarmwood_search::contract::{EngineUnderTest, check};
+use swarmwood_search::{Engine, Param, RandomSearch, TrialResult};
 
 use super::*;
 
-/// Few trees and candidates: the rules ask thousands of times, and none of them asks for quality.
-fn small<R: Regressor>(targets: Targets) -> Settings<R> {
-    Settings { regressor: R::of_trees(2), targets, candidates: 40 }
+/// Few trees and candidates: the rules ask thousands of times, and none of them tests quality.
+fn small<R: SurrogateModel>(target: SurrogateTarget) -> SurrogateConfig<R> {
+    SurrogateConfig { model: R::with_trees(2), target, candidates: 40 }
 }
 
 #[test]
 fn the_forest_keeps_the_contract() {
-    check(&Subject {
-        start: &|space, seed| Ok(Box::new(Forest::new(space, small(Targets::Ranks), seed)?)),
+    check(&EngineUnderTest {
+        start: &|space, seed| {
+            Ok(Box::new(Forest::new(space, small(SurrogateTarget::Ranks), seed)?))
+        },
         resume: &|space, snapshot| Ok(Box::new(Forest::resume(space, snapshot)?)),
     })
     .unwrap();
@@ -21,51 +23,64 @@ fn the_forest_keeps_the_contract() {
 
 #[test]
 fn the_booster_keeps_the_contract() {
-    check(&Subject {
-        start: &|space, seed| Ok(Box::new(Gbrt::new(space, small(Targets::Losses), seed)?)),
+    check(&EngineUnderTest {
+        start: &|space, seed| Ok(Box::new(Gbrt::new(space, small(SurrogateTarget::Losses), seed)?)),
         resume: &|space, snapshot| Ok(Box::new(Gbrt::resume(space, snapshot)?)),
     })
     .unwrap();
 }
 
 /// A step, a slope and a parameter without effect.
-fn planted(rows: usize, seed: u64) -> (Cube, Vec<f64>) {
+fn planted(rows: usize, seed: u64) -> (CoordinateTable, Vec<f64>) {
     let mut stream = Stream::new(seed, 0, 0);
     let columns: Vec<Vec<f64>> =
         (0..3).map(|_| (0..rows).map(|_| stream.unit()).collect()).collect();
     let target = (0..rows).map(|row| f64::from(columns[0][row] > 0.6) + columns[1][row]).collect();
-    (Cube { columns, rows }, target)
+    (CoordinateTable { columns, rows }, target)
 }
 
-fn check_planted(regressor: impl Regressor, tolerance: f64) {
+fn check_planted(model: impl SurrogateModel, tolerance: f64) {
     let (known, target) = planted(300, 1);
     let (asked, truth) = planted(200, 2);
-    let beliefs = regressor.believe(&known, &target, &asked, &mut Stream::new(3, 0, 0));
-    let error: f64 =
-        beliefs.iter().zip(&truth).map(|(belief, y)| (belief.mean - y).powi(2)).sum::<f64>()
-            / 200.0;
+    let predictions = model.fit_predict(&known, &target, &asked, &mut Stream::new(3, 0, 0));
+    let error: f64 = predictions
+        .iter()
+        .zip(&truth)
+        .map(|(prediction, y)| (prediction.mean - y).powi(2))
+        .sum::<f64>()
+        / 200.0;
     // The targets spread by 0.32 about their mean.
     assert!(error < tolerance, "{error}");
-    assert!(beliefs.iter().all(|belief| belief.mean.is_finite() && belief.deviation >= 0.0));
+    assert!(
+        predictions
+            .iter()
+            .all(|prediction| prediction.mean.is_finite() && prediction.deviation >= 0.0)
+    );
 }
 
 #[test]
 fn planted_steps_and_slopes_are_learned() {
-    check_planted(forest::RandomForest::default(), 0.012);
-    check_planted(gbrt::Quantiles::default(), 0.03);
+    check_planted(forest::ForestModel::default(), 0.012);
+    check_planted(gbrt::QuantileBooster::default(), 0.03);
 }
 
 #[test]
 fn a_forest_of_known_rows_is_unsure_where_it_knows_nothing() {
-    let known =
-        Cube { columns: vec![(0..40).map(|i| f64::from(i % 20) / 40.0).collect()], rows: 40 };
+    let known = CoordinateTable {
+        columns: vec![(0..40).map(|i| f64::from(i % 20) / 40.0).collect()],
+        rows: 40,
+    };
     let target: Vec<f64> =
         (0..40).map(|i| if i % 20 < 10 { 0.0 } else { f64::from(i % 3) }).collect();
-    let asked = Cube { columns: vec![vec![0.1, 0.45]], rows: 2 };
-    let beliefs =
-        forest::RandomForest::default().believe(&known, &target, &asked, &mut Stream::new(1, 0, 0));
-    assert!(beliefs[0].mean.abs() < 1e-9 && beliefs[0].deviation < 1e-6, "{beliefs:?}");
-    assert!(beliefs[1].deviation > 0.1, "{beliefs:?}");
+    let asked = CoordinateTable { columns: vec![vec![0.1, 0.45]], rows: 2 };
+    let predictions = forest::ForestModel::default().fit_predict(
+        &known,
+        &target,
+        &asked,
+        &mut Stream::new(1, 0, 0),
+    );
+    assert!(predictions[0].mean.abs() < 1e-9 && predictions[0].deviation < 1e-6, "{predictions:?}");
+    assert!(predictions[1].deviation > 0.1, "{predictions:?}");
 }
 
 /// Seven parameters of every kind, one under a condition.
@@ -97,21 +112,22 @@ fn loss(space: &Space, point: &Point) -> f64 {
 fn best_of(mut engine: Box<dyn Engine>, space: &Space, trials: usize) -> f64 {
     for _ in 0..trials {
         for trial in engine.ask(1) {
-            engine.tell(&[Outcome::Value { id: trial.id, loss: loss(space, &trial.point) }]);
+            engine.tell(&[TrialResult::Complete { id: trial.id, loss: loss(space, &trial.point) }]);
         }
     }
     engine.best().map_or(f64::INFINITY, |best| best.loss)
 }
 
 #[test]
-fn both_engines_leave_random_search_behind() {
+fn both_engines_beat_random_search() {
     let space = mixed();
     let mean = |make: &dyn Fn(u64) -> Box<dyn Engine>| {
         (0..4).map(|seed| best_of(make(seed), &space, 60)).sum::<f64>() / 4.0
     };
-    let random = mean(&|seed| Box::new(Random::new(&space, seed).unwrap()));
-    let forest = mean(&|seed| Box::new(Forest::new(&space, Settings::default(), seed).unwrap()));
-    let gbrt = mean(&|seed| Box::new(Gbrt::new(&space, Settings::default(), seed).unwrap()));
+    let random = mean(&|seed| Box::new(RandomSearch::new(&space, seed).unwrap()));
+    let forest =
+        mean(&|seed| Box::new(Forest::new(&space, SurrogateConfig::default(), seed).unwrap()));
+    let gbrt = mean(&|seed| Box::new(Gbrt::new(&space, SurrogateConfig::default(), seed).unwrap()));
     assert!(
         forest < 0.7 * random && gbrt < 0.7 * random,
         "random {random}, forest {forest}, gbrt {gbrt}"

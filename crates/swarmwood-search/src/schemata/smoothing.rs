@@ -1,37 +1,37 @@
-//! Losses averaged over neighbours: one lucky evaluation does not make a configuration good.
+//! Losses averaged over neighbouring trials, so that a single noisy loss has less effect.
 //!
 //! The smoothed loss of a trial is `(own + ½ Σ w·other) / (1 + ½ Σ w)` over all other trials, with
 //! the weight `w = exp(-d² / 0.03)` of their squared distance: coordinates of the unit cube, and ½
-//! for every choice that differs and every parameter that only one of the two has. The sums grow
-//! with every trial, so that nothing is summed twice.
+//! for every choice that differs and every parameter that is active in only one of the two. The
+//! sums are updated with every trial.
 
-use crate::archive::Archive;
 use crate::space::{Domain, Space};
+use crate::trial_archive::TrialArchive;
 
 const WIDTH: f64 = 0.03;
-const SHARE: f64 = 0.5;
-/// The squared distance of what has nothing in common in one parameter.
+const NEIGHBOUR_WEIGHT: f64 = 0.5;
+/// The squared distance of different labels, and of active and inactive parameters.
 const DIFFERENT: f64 = 0.5;
-/// Beyond this squared distance the weight is below 10⁻⁶ and counts as none.
-const REACH: f64 = 14.0 * WIDTH;
+/// Beyond this squared distance the weight is below 10⁻⁶ and is taken as 0.
+const CUTOFF: f64 = 14.0 * WIDTH;
 
-/// The neighbours of every trial of an archive, as sums.
+/// The sums over the neighbours of every trial of an archive.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Neighbours {
+pub(super) struct NeighbourSums {
     choices: Vec<bool>,
     /// Σ w and Σ w·loss of each trial.
     sums: Vec<(f64, f64)>,
 }
 
-impl Neighbours {
+impl NeighbourSums {
     pub(super) fn new(space: &Space) -> Self {
         let choices =
             space.params().iter().map(|param| matches!(param.domain, Domain::Choice(_))).collect();
-        Neighbours { choices, sums: Vec::new() }
+        NeighbourSums { choices, sums: Vec::new() }
     }
 
-    /// Makes the newest trial known to all others, and them to it. A failure is nobody's neighbour.
-    pub(super) fn meet(&mut self, archive: &Archive) {
+    /// Adds the newest trial to the sums of all others, and them to its own. Failures are skipped.
+    pub(super) fn add_newest(&mut self, archive: &TrialArchive) {
         let newest = self.sums.len();
         self.sums.push((0.0, 0.0));
         let Some(loss) = archive.loss(newest) else { return };
@@ -39,7 +39,7 @@ impl Neighbours {
         for other in 0..newest {
             let Some(theirs) = archive.loss(other) else { continue };
             let distance = self.distance(row, archive.row(other));
-            if distance < REACH {
+            if distance < CUTOFF {
                 let weight = (-distance / WIDTH).exp();
                 let (sum, weighted) = &mut self.sums[other];
                 (*sum, *weighted) = (*sum + weight, *weighted + weight * loss);
@@ -58,18 +58,17 @@ impl Neighbours {
                 (false, false) if x == y => 0.0,
                 _ => DIFFERENT,
             };
-            if sum >= REACH {
+            if sum >= CUTOFF {
                 break;
             }
         }
         sum
     }
 
-    /// The smoothed loss of a trial. Losses so large that their sums are beyond all numbers stay as
-    /// they are.
+    /// The smoothed loss of a trial; the loss itself if the sums overflow.
     pub(super) fn smoothed(&self, trial: usize, own: f64) -> f64 {
         let (sum, weighted) = self.sums.get(trial).copied().unwrap_or_default();
-        let smoothed = (own + SHARE * weighted) / (1.0 + SHARE * sum);
+        let smoothed = (own + NEIGHBOUR_WEIGHT * weighted) / (1.0 + NEIGHBOUR_WEIGHT * sum);
         if smoothed.is_finite() { smoothed } else { own }
     }
 }
@@ -77,9 +76,9 @@ impl Neighbours {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::Settled;
     use crate::rng::Stream;
     use crate::space::Param;
+    use crate::trial_log::FinishedTrial;
 
     /// The sums that grow equal the formula.
     #[test]
@@ -90,13 +89,13 @@ mod tests {
             Param::real("x", 0.0, 1.0),
         ])
         .unwrap();
-        let (mut archive, mut neighbours) = (Archive::new(&space), Neighbours::new(&space));
+        let (mut archive, mut neighbours) = (TrialArchive::new(&space), NeighbourSums::new(&space));
         let mut stream = Stream::new(1, 0, 0);
         for id in 0..60 {
             let point = space.draw(&mut stream);
             let loss = (id % 7 != 3).then(|| stream.normal());
-            archive.push(&space, Settled { id, point, loss });
-            neighbours.meet(&archive);
+            archive.push(&space, FinishedTrial { id, point, loss });
+            neighbours.add_newest(&archive);
         }
         let mut far = 0;
         for a in 0..60 {
@@ -119,8 +118,8 @@ mod tests {
             }
             assert!((neighbours.smoothed(a, own) - above / below).abs() < 1e-4);
         }
-        assert!(far > 100, "the cut at the reach was tried");
-        let beyond = Neighbours { choices: Vec::new(), sums: vec![(1.0, f64::INFINITY)] };
+        assert!(far > 100, "the cutoff was tested");
+        let beyond = NeighbourSums { choices: Vec::new(), sums: vec![(1.0, f64::INFINITY)] };
         assert_eq!(beyond.smoothed(0, 2.0), 2.0);
     }
 }

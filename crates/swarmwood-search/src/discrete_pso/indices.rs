@@ -1,21 +1,19 @@
-//! Points as sequences of indices: the swarm copies and counts values, and never computes with
-//! them.
+//! Points as sequences of value indices, which the swarm copies and compares.
 //!
-//! A real parameter has no values to copy, so its scale is cut into 64 steps, and a step stands for
-//! its middle. A parameter whose condition does not hold has an index all the same, which says what
-//! it will be when the condition holds.
+//! A real parameter is discretised into 64 steps of its scale, each represented by its middle. An
+//! inactive parameter has an index too, the value it takes when it becomes active.
 
 use crate::error::Error;
-use crate::point::{Point, Value};
+use crate::point::{Point, PointValue};
 use crate::space::{Domain, Param, Space};
 
-/// Into how many steps the scale of a real parameter is cut.
+/// Number of steps of a real parameter.
 const STEPS: u64 = 64;
 
 /// The space of sequences of `length` indices into a table of `table` entries.
 ///
 /// ```
-/// use swarmwood_search::pso_discrete::{point_of, sequence, sequence_space};
+/// use swarmwood_search::discrete_pso::{point_of, sequence, sequence_space};
 /// let space = sequence_space(30, 1384)?; // six trees of five levels
 /// assert_eq!(space.len(), 30);
 /// let rules = vec![7; 30];
@@ -30,8 +28,8 @@ pub fn sequence_space(length: usize, table: u32) -> Result<Space, Error> {
 
 /// The indices of a point of a [`sequence_space`]; `None` for points of other spaces.
 pub fn sequence(point: &Point) -> Option<Vec<u32>> {
-    let index = |value: &Value| match *value {
-        Value::Integer(i) => u32::try_from(i).ok(),
+    let index = |value: &PointValue| match *value {
+        PointValue::Integer(i) => u32::try_from(i).ok(),
         _ => None,
     };
     point.0.iter().map(index).collect()
@@ -39,28 +37,28 @@ pub fn sequence(point: &Point) -> Option<Vec<u32>> {
 
 /// The point of a [`sequence_space`] with these indices.
 pub fn point_of(sequence: &[u32]) -> Point {
-    Point(sequence.iter().map(|&i| Value::Integer(i64::from(i))).collect())
+    Point(sequence.iter().map(|&i| PointValue::Integer(i64::from(i))).collect())
 }
 
-/// How many values of a parameter the swarm tells apart.
+/// Number of values of a parameter, as the swarm sees it.
 pub(super) fn count(param: &Param) -> u64 {
     param.domain.values().unwrap_or(STEPS)
 }
 
-/// Which value of its parameter this is, counted from 0; 0 where there is none.
-pub(super) fn index(space: &Space, parameter: usize, value: Value) -> u64 {
+/// The index of a value of a parameter; 0 if it is inactive.
+pub(super) fn index(space: &Space, parameter: usize, value: PointValue) -> u64 {
     match (&space.params()[parameter].domain, value) {
-        (Domain::Integer { low, .. }, Value::Integer(i)) => i.abs_diff(*low),
-        (domain @ Domain::Real { .. }, Value::Real(_)) if domain.values().is_none() => {
+        (Domain::Integer { low, .. }, PointValue::Integer(i)) => i.abs_diff(*low),
+        (domain @ Domain::Real { .. }, PointValue::Real(_)) if domain.values().is_none() => {
             let u = space.coordinate(parameter, value).unwrap_or(0.5);
             ((u * STEPS as f64) as u64).min(STEPS - 1)
         }
-        (_, Value::Index(i)) => i as u64,
+        (_, PointValue::Index(i)) => i as u64,
         _ => 0,
     }
 }
 
-/// Which value of its parameter each value of the point is, counted from 0.
+/// The indices of the values of a point.
 pub(super) fn encode(space: &Space, point: &Point) -> Vec<u64> {
     point.0.iter().enumerate().map(|(j, value)| index(space, j, *value)).collect()
 }
@@ -70,10 +68,10 @@ pub(super) fn decode(space: &Space, indices: &[u64]) -> Point {
     let mut values = Vec::with_capacity(indices.len());
     for (j, (param, &index)) in space.params().iter().zip(indices).enumerate() {
         let value = match param.domain {
-            _ if !space.is_active(j, &values) => Value::Absent,
-            Domain::Integer { low, .. } => Value::Integer(low.saturating_add_unsigned(index)),
+            _ if !space.is_active(j, &values) => PointValue::Absent,
+            Domain::Integer { low, .. } => PointValue::Integer(low.saturating_add_unsigned(index)),
             Domain::Real { .. } => space.value_at(j, (index as f64 + 0.5) / STEPS as f64),
-            Domain::List(_) | Domain::Choice(_) => Value::Index(index as usize),
+            Domain::List(_) | Domain::Choice(_) => PointValue::Index(index as usize),
         };
         values.push(value);
     }
@@ -116,14 +114,14 @@ mod tests {
             let shown = decode(&space, &[1, step, 0]);
             assert!(space.contains(&shown));
             assert_eq!(encode(&space, &shown), [1, step, 0]);
-            assert_eq!(decode(&space, &[0, step, 0])[1], Value::Absent);
+            assert_eq!(decode(&space, &[0, step, 0])[1], PointValue::Absent);
         }
     }
 
     #[test]
     fn sequences_are_natural_numbers() {
-        assert_eq!(sequence(&Point(vec![Value::Integer(-1)])), None);
-        assert_eq!(sequence(&Point(vec![Value::Index(1)])), None);
+        assert_eq!(sequence(&Point(vec![PointValue::Integer(-1)])), None);
+        assert_eq!(sequence(&Point(vec![PointValue::Index(1)])), None);
         assert!(sequence_space(3, 0).is_err(), "an empty table has no entry to point at");
     }
 }

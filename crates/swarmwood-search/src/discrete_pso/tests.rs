@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 
 use super::*;
-use crate::contract::{Breach, Subject, check};
+use crate::contract::{ContractViolation, EngineUnderTest, check};
 use crate::point::Point;
-use crate::random::Random;
+use crate::random::RandomSearch;
 use crate::snapshot::Datum;
 
 /// In how many places a sequence differs from the planted one.
@@ -31,64 +31,77 @@ fn run(
         if trials.is_empty() {
             break;
         }
-        let told: Vec<Outcome> = trials
+        let results: Vec<TrialResult> = trials
             .iter()
-            .map(|trial| Outcome::Value { id: trial.id, loss: loss(&trial.point) })
+            .map(|trial| TrialResult::Complete { id: trial.id, loss: loss(&trial.point) })
             .collect();
-        engine.tell(&told);
+        engine.tell(&results);
         all.extend(trials);
     }
     all
 }
 
-fn swarm(length: usize, table: u32, settings: Settings, seed: u64) -> PsoDiscrete {
-    PsoDiscrete::new(&sequence_space(length, table).unwrap(), settings, seed).unwrap()
+fn swarm(length: usize, table: u32, config: DiscretePsoConfig, seed: u64) -> DiscretePso {
+    DiscretePso::new(&sequence_space(length, table).unwrap(), config, seed).unwrap()
 }
 
-fn keeps_every_rule(settings: &dyn Fn(&Space) -> Settings) {
-    let subject = Subject {
-        start: &|space, seed| Ok(Box::new(PsoDiscrete::new(space, settings(space), seed)?)),
-        resume: &|space, snapshot| Ok(Box::new(PsoDiscrete::resume(space, snapshot)?)),
+fn keeps_every_rule(config: &dyn Fn(&Space) -> DiscretePsoConfig) {
+    let subject = EngineUnderTest {
+        start: &|space, seed| Ok(Box::new(DiscretePso::new(space, config(space), seed)?)),
+        resume: &|space, snapshot| Ok(Box::new(DiscretePso::resume(space, snapshot)?)),
     };
-    if let Err(breaches) = check(&subject) {
-        panic!("{}", breaches.iter().map(Breach::to_string).collect::<Vec<_>>().join("\n"));
+    if let Err(violations) = check(&subject) {
+        panic!(
+            "{}",
+            violations.iter().map(ContractViolation::to_string).collect::<Vec<_>>().join("\n")
+        );
     }
 }
 
 #[test]
 fn the_published_swarm_keeps_every_rule() {
-    keeps_every_rule(&|_| Settings::default());
-    keeps_every_rule(&|_| Settings { population: 3, ..Settings::default() });
-    keeps_every_rule(&|_| Settings { population: 1, ..Settings::default() });
+    keeps_every_rule(&|_| DiscretePsoConfig::default());
+    keeps_every_rule(&|_| DiscretePsoConfig { population: 3, ..DiscretePsoConfig::default() });
+    keeps_every_rule(&|_| DiscretePsoConfig { population: 1, ..DiscretePsoConfig::default() });
 }
 
 #[test]
 fn every_option_keeps_every_rule() {
-    keeps_every_rule(&|_| Settings { population: 5, memo: true, ..Settings::default() });
-    keeps_every_rule(&|_| Settings {
+    keeps_every_rule(&|_| DiscretePsoConfig {
+        population: 5,
+        memo: true,
+        ..DiscretePsoConfig::default()
+    });
+    keeps_every_rule(&|_| DiscretePsoConfig {
         population: 4,
         mutation: 0.2,
         adaptive: true,
-        ..Settings::default()
+        ..DiscretePsoConfig::default()
     });
-    keeps_every_rule(&|_| Settings {
+    keeps_every_rule(&|_| DiscretePsoConfig {
         population: 4,
         mutation: 0.2,
         adaptive: true,
         memo: true,
-        ..Settings::default()
+        ..DiscretePsoConfig::default()
     });
-    keeps_every_rule(&|_| Settings {
+    keeps_every_rule(&|_| DiscretePsoConfig {
         population: 6,
         generations: Some(4),
         memo: true,
-        ..Settings::default()
+        ..DiscretePsoConfig::default()
     });
     keeps_every_rule(&|space| {
         let fits = space.params().iter().all(|param| param.domain.values() == Some(4));
-        let groups = fits.then(|| Groups::of_sizes(&[1, 3]));
-        let given = space.nth(0).into_iter().collect();
-        Settings { population: 5, groups, given, mutation: 0.1, ..Settings::default() }
+        let groups = fits.then(|| TableGroups::of_sizes(&[1, 3]));
+        let initial_points = space.nth(0).into_iter().collect();
+        DiscretePsoConfig {
+            population: 5,
+            groups,
+            initial_points,
+            mutation: 0.1,
+            ..DiscretePsoConfig::default()
+        }
     });
 }
 
@@ -96,7 +109,7 @@ fn every_option_keeps_every_rule() {
 fn plain_loop(
     table: u64,
     length: usize,
-    settings: &Settings,
+    config: &DiscretePsoConfig,
     seed: u64,
     generations: u64,
 ) -> Vec<Vec<u64>> {
@@ -104,17 +117,17 @@ fn plain_loop(
     let loss = |position: &[u64]| rugged(&decode(&space, position));
     let mut asked = Vec::new();
     let mut particles: Vec<Vec<u64>> = Vec::new();
-    for i in 0..settings.population as u64 {
+    for i in 0..config.population as u64 {
         let mut stream = Stream::new(seed, 0, i);
         particles.push((0..length).map(|_| stream.below(table)).collect());
     }
-    let mut own = particles.clone();
+    let mut personal_bests = particles.clone();
     let mut global = particles[0].clone();
     for generation in 1..=generations {
         asked.extend(particles.iter().cloned());
         for (i, position) in particles.iter().enumerate() {
-            if loss(position) < loss(&own[i]) {
-                own[i] = position.clone();
+            if loss(position) < loss(&personal_bests[i]) {
+                personal_bests[i] = position.clone();
             }
             if loss(position) < loss(&global) {
                 global = position.clone();
@@ -124,12 +137,12 @@ fn plain_loop(
             let mut stream = Stream::new(seed, generation, i as u64);
             let start = position.clone();
             for d in 0..length {
-                if start[d] != own[i][d] && stream.unit() < settings.alpha {
-                    position[d] = own[i][d];
+                if start[d] != personal_bests[i][d] && stream.unit() < config.alpha {
+                    position[d] = personal_bests[i][d];
                 }
             }
             for d in 0..length {
-                if start[d] != global[d] && stream.unit() < settings.beta {
+                if start[d] != global[d] && stream.unit() < config.beta {
                     position[d] = global[d];
                 }
             }
@@ -141,18 +154,18 @@ fn plain_loop(
 #[test]
 fn the_engine_equals_the_plain_loop() {
     for seed in 0..20 {
-        let settings = Settings {
+        let config = DiscretePsoConfig {
             population: 7,
             alpha: 0.3,
             beta: 0.5,
             generations: Some(15),
-            ..Settings::default()
+            ..DiscretePsoConfig::default()
         };
-        let mut engine = swarm(6, 9, settings.clone(), seed);
+        let mut engine = swarm(6, 9, config.clone(), seed);
         let asked = run(&mut engine, 4, usize::MAX, rugged);
         let asked: Vec<Vec<u64>> =
             asked.iter().map(|trial| encode(&engine.space, &trial.point)).collect();
-        assert_eq!(asked, plain_loop(9, 6, &settings, seed, 15), "seed {seed}");
+        assert_eq!(asked, plain_loop(9, 6, &config, seed, 15), "seed {seed}");
         assert_eq!(engine.generation(), 15);
     }
 }
@@ -160,15 +173,15 @@ fn the_engine_equals_the_plain_loop() {
 #[test]
 fn the_size_of_the_batches_changes_nothing() {
     let trials = |batch| {
-        let settings = Settings {
+        let config = DiscretePsoConfig {
             population: 10,
             mutation: 0.1,
             adaptive: true,
             memo: true,
-            ..Settings::default()
+            ..DiscretePsoConfig::default()
         };
         run(
-            &mut swarm(5, 4, Settings { generations: Some(30), ..settings }, 3),
+            &mut swarm(5, 4, DiscretePsoConfig { generations: Some(30), ..config }, 3),
             batch,
             usize::MAX,
             rugged,
@@ -184,9 +197,13 @@ fn the_size_of_the_batches_changes_nothing() {
 #[test]
 fn without_mutation_a_dimension_holds_only_what_some_particle_started_with() {
     let strangers = |mutation| {
-        let settings =
-            Settings { population: 8, generations: Some(20), mutation, ..Settings::default() };
-        let trials = run(&mut swarm(10, 1000, settings, 5), 8, usize::MAX, rugged);
+        let config = DiscretePsoConfig {
+            population: 8,
+            generations: Some(20),
+            mutation,
+            ..DiscretePsoConfig::default()
+        };
+        let trials = run(&mut swarm(10, 1000, config, 5), 8, usize::MAX, rugged);
         let (first, later) = trials.split_at(8);
         let known =
             |d: usize, trial: &Trial| first.iter().any(|start| start.point[d] == trial.point[d]);
@@ -205,14 +222,14 @@ fn without_mutation_a_dimension_holds_only_what_some_particle_started_with() {
 fn the_memo_spares_evaluations_and_changes_nothing_else() {
     let mut spared = 0;
     for seed in 0..10 {
-        let settings = Settings {
+        let config = DiscretePsoConfig {
             population: 12,
             adaptive: true,
             generations: Some(40),
-            ..Settings::default()
+            ..DiscretePsoConfig::default()
         };
-        let mut plain = swarm(6, 5, settings.clone(), seed);
-        let mut memo = swarm(6, 5, Settings { memo: true, ..settings }, seed);
+        let mut plain = swarm(6, 5, config.clone(), seed);
+        let mut memo = swarm(6, 5, DiscretePsoConfig { memo: true, ..config }, seed);
         let plain_trials = run(&mut plain, 12, usize::MAX, rugged);
         let memo_trials = run(&mut memo, 5, usize::MAX, rugged);
 
@@ -226,7 +243,10 @@ fn the_memo_spares_evaluations_and_changes_nothing_else() {
         let (plain_history, memo_history) = (plain.take_statistics(), memo.take_statistics());
         let last = memo_history.last().unwrap();
         for (a, b) in plain_history.iter().zip(&memo_history) {
-            assert_eq!(Statistics { evaluations: 0, ..*a }, Statistics { evaluations: 0, ..*b });
+            assert_eq!(
+                GenerationStats { evaluations: 0, ..*a },
+                GenerationStats { evaluations: 0, ..*b }
+            );
         }
         assert!(
             memo_history.len() == 40 || last.diversity == 0.0,
@@ -242,19 +262,34 @@ fn the_memo_spares_evaluations_and_changes_nothing_else() {
 
 #[test]
 fn a_converged_swarm_with_a_memo_ends() {
-    let mut engine = swarm(4, 3, Settings { memo: true, ..Settings::default() }, 1);
+    let mut engine =
+        swarm(4, 3, DiscretePsoConfig { memo: true, ..DiscretePsoConfig::default() }, 1);
     let trials = run(&mut engine, 50, 10_000, |point| wrong(point, &[0, 1, 2, 0]));
     assert!(trials.len() <= 81 && engine.ask(9).is_empty());
     assert_eq!(engine.best().map(|best| best.loss), Some(0.0));
-    let resumed = PsoDiscrete::resume(&engine.space, &engine.snapshot()).unwrap();
-    assert!(resumed.over && resumed.snapshot() == engine.snapshot());
+    let resumed = DiscretePso::resume(&engine.space, &engine.snapshot()).unwrap();
+    assert!(resumed.finished && resumed.snapshot() == engine.snapshot());
     // With mutation every position is known sooner or later, and patience ends the run.
-    let mut restless =
-        swarm(2, 2, Settings { memo: true, mutation: 0.5, ..Settings::default() }, 1);
+    let mut restless = swarm(
+        2,
+        2,
+        DiscretePsoConfig { memo: true, mutation: 0.5, ..DiscretePsoConfig::default() },
+        1,
+    );
     assert_eq!(run(&mut restless, 50, 10_000, rugged).len(), 4);
     // A lone particle stands on all bests at once: it is stuck, unless it mutates.
     let lone = |mutation| {
-        swarm(6, 1000, Settings { population: 1, memo: true, mutation, ..Settings::default() }, 1)
+        swarm(
+            6,
+            1000,
+            DiscretePsoConfig {
+                population: 1,
+                memo: true,
+                mutation,
+                ..DiscretePsoConfig::default()
+            },
+            1,
+        )
     };
     assert_eq!(run(&mut lone(0.0), 1, 20, rugged).len(), 1);
     assert_eq!(run(&mut lone(0.5), 1, 20, rugged).len(), 20);
@@ -262,32 +297,42 @@ fn a_converged_swarm_with_a_memo_ends() {
 
 #[test]
 fn a_limit_of_generations_is_kept() {
-    let mut engine =
-        swarm(8, 50, Settings { population: 9, generations: Some(7), ..Settings::default() }, 1);
+    let mut engine = swarm(
+        8,
+        50,
+        DiscretePsoConfig { population: 9, generations: Some(7), ..DiscretePsoConfig::default() },
+        1,
+    );
     assert_eq!(run(&mut engine, 4, 10_000, rugged).len(), 63);
     assert_eq!(
         (engine.generation(), engine.take_statistics().len(), engine.ask(1).len()),
         (7, 7, 0)
     );
     assert!(
-        engine.capabilities().ends && !swarm(8, 50, Settings::default(), 1).capabilities().ends
+        engine.capabilities().terminates
+            && !swarm(8, 50, DiscretePsoConfig::default(), 1).capabilities().terminates
     );
-    let mut resumed = PsoDiscrete::resume(&engine.space, &engine.snapshot()).unwrap();
+    let mut resumed = DiscretePso::resume(&engine.space, &engine.snapshot()).unwrap();
     assert!(resumed.ask(1).is_empty(), "the end survives storage");
 }
 
 #[test]
 fn given_positions_come_first_and_groups_shape_the_rest() {
-    let given = vec![point_of(&[1, 2, 3]), point_of(&[3, 2, 1])];
-    let groups = Some(Groups::of_sizes(&[1, 99]));
+    let initial_points = vec![point_of(&[1, 2, 3]), point_of(&[3, 2, 1])];
+    let groups = Some(TableGroups::of_sizes(&[1, 99]));
     let mut engine = swarm(
         3,
         100,
-        Settings { population: 500, given: given.clone(), groups, ..Settings::default() },
+        DiscretePsoConfig {
+            population: 500,
+            initial_points: initial_points.clone(),
+            groups,
+            ..DiscretePsoConfig::default()
+        },
         1,
     );
     let trials = engine.ask(500);
-    assert_eq!([&trials[0].point, &trials[1].point], [&given[0], &given[1]]);
+    assert_eq!([&trials[0].point, &trials[1].point], [&initial_points[0], &initial_points[1]]);
     let zeros: usize =
         trials[2..].iter().map(|trial| 3 - wrong(&trial.point, &[0, 0, 0]) as usize).sum();
     assert!((650..850).contains(&zeros), "half of 1494 and not a hundredth: {zeros}");
@@ -295,22 +340,31 @@ fn given_positions_come_first_and_groups_shape_the_rest() {
 
 #[test]
 fn statistics_say_what_happened() {
-    let given = [[0, 0], [0, 1], [2, 2]].map(|sequence| point_of(&sequence)).to_vec();
-    let settings = Settings { population: 3, given, alpha: 0.0, beta: 1.0, ..Settings::default() };
-    let mut engine = swarm(2, 5, settings, 1);
+    let initial_points = [[0, 0], [0, 1], [2, 2]].map(|sequence| point_of(&sequence)).to_vec();
+    let config = DiscretePsoConfig {
+        population: 3,
+        initial_points,
+        alpha: 0.0,
+        beta: 1.0,
+        ..DiscretePsoConfig::default()
+    };
+    let mut engine = swarm(2, 5, config, 1);
     let ids: Vec<u64> = engine.ask(3).iter().map(|trial| trial.id).collect();
-    engine.tell(&[Outcome::Value { id: ids[0], loss: 5.0 }, Outcome::Failed { id: ids[1] }]);
+    engine.tell(&[
+        TrialResult::Complete { id: ids[0], loss: 5.0 },
+        TrialResult::Failed { id: ids[1] },
+    ]);
     assert!(
         engine.ask(3).is_empty() && engine.take_statistics().is_empty(),
         "one answer is missing"
     );
-    engine.tell(&[Outcome::Value { id: ids[2], loss: 2.0 }]);
+    engine.tell(&[TrialResult::Complete { id: ids[2], loss: 2.0 }]);
     let next = engine.ask(3);
     assert!(
         next.iter().all(|trial| trial.point == point_of(&[2, 2])),
         "certain to go to the global best"
     );
-    let expected = Statistics {
+    let expected = GenerationStats {
         generation: 0,
         best: Some(2.0),
         mean: Some(3.5),
@@ -324,7 +378,7 @@ fn statistics_say_what_happened() {
     };
     assert_eq!(engine.take_statistics(), [expected]);
     assert_eq!(engine.repeats(), 3, "all of the second generation");
-    next.iter().for_each(|trial| engine.tell(&[Outcome::Failed { id: trial.id }]));
+    next.iter().for_each(|trial| engine.tell(&[TrialResult::Failed { id: trial.id }]));
     engine.ask(1);
     let second = engine.take_statistics()[0];
     assert_eq!(
@@ -335,15 +389,15 @@ fn statistics_say_what_happened() {
 
 #[test]
 fn while_everything_fails_positions_are_drawn_anew() {
-    let settings = Settings { population: 4, memo: true, ..Settings::default() };
-    let mut engine = swarm(6, 1000, settings, 1);
+    let config = DiscretePsoConfig { population: 4, memo: true, ..DiscretePsoConfig::default() };
+    let mut engine = swarm(6, 1000, config, 1);
     let mut seen = HashSet::new();
     for _ in 0..5 {
         let trials = engine.ask(4);
         assert!(
             trials.len() == 4 && trials.iter().all(|trial| seen.insert(trial.point.fingerprint()))
         );
-        trials.iter().for_each(|trial| engine.tell(&[Outcome::Failed { id: trial.id }]));
+        trials.iter().for_each(|trial| engine.tell(&[TrialResult::Failed { id: trial.id }]));
     }
     assert_eq!(
         engine.take_statistics().last().map(|last| (last.best, last.factor)),
@@ -354,8 +408,12 @@ fn while_everything_fails_positions_are_drawn_anew() {
 #[test]
 fn adaptive_weights_move_and_published_ones_do_not() {
     let weights = |adaptive| {
-        let mut engine =
-            swarm(10, 30, Settings { adaptive, generations: Some(30), ..Settings::default() }, 2);
+        let mut engine = swarm(
+            10,
+            30,
+            DiscretePsoConfig { adaptive, generations: Some(30), ..DiscretePsoConfig::default() },
+            2,
+        );
         run(&mut engine, 50, usize::MAX, |point| wrong(point, &[7; 10]));
         engine.take_statistics().iter().map(|row| (row.alpha, row.beta)).collect::<Vec<_>>()
     };
@@ -381,10 +439,11 @@ fn the_swarm_finds_planted_optima_and_beats_random_search() {
     };
     let (mut published_finds, mut mutating_finds) = (0, 0);
     for seed in 0..20 {
-        let random = best(&mut Random::new(&space, seed).unwrap());
-        let published = best(&mut PsoDiscrete::new(&space, Settings::default(), seed).unwrap());
-        let mutation = Settings { mutation: 0.02, ..Settings::default() };
-        let mutating = best(&mut PsoDiscrete::new(&space, mutation, seed).unwrap());
+        let random = best(&mut RandomSearch::new(&space, seed).unwrap());
+        let published =
+            best(&mut DiscretePso::new(&space, DiscretePsoConfig::default(), seed).unwrap());
+        let mutation = DiscretePsoConfig { mutation: 0.02, ..DiscretePsoConfig::default() };
+        let mutating = best(&mut DiscretePso::new(&space, mutation, seed).unwrap());
         assert!(
             published < random && mutating < random,
             "seed {seed}: {published}, {mutating} against {random}"
@@ -408,7 +467,7 @@ fn the_published_swarm_finds_small_optima() {
         let mut engine = swarm(
             6,
             4,
-            Settings { memo: true, generations: Some(50), ..Settings::default() },
+            DiscretePsoConfig { memo: true, generations: Some(50), ..DiscretePsoConfig::default() },
             seed,
         );
         let trials = run(&mut engine, 50, usize::MAX, |point| wrong(point, &planted));
@@ -425,16 +484,21 @@ fn mixed_spaces_are_searched() {
     let (_, space) =
         crate::contract::spaces().into_iter().find(|(name, _)| *name == "mixed").unwrap();
     let loss = |point: &Point| space.encode(point).iter().map(|u| (u - 0.3).powi(2)).sum::<f64>();
-    let settings = Settings { population: 20, mutation: 0.1, memo: true, ..Settings::default() };
-    let mut engine = PsoDiscrete::new(&space, settings, 3).unwrap();
+    let config = DiscretePsoConfig {
+        population: 20,
+        mutation: 0.1,
+        memo: true,
+        ..DiscretePsoConfig::default()
+    };
+    let mut engine = DiscretePso::new(&space, config, 3).unwrap();
     for round in 0..30 {
         let trials = engine.ask(20);
-        let told: Vec<Outcome> = trials
+        let results: Vec<TrialResult> = trials
             .iter()
-            .map(|trial| Outcome::Value { id: trial.id, loss: loss(&trial.point) })
+            .map(|trial| TrialResult::Complete { id: trial.id, loss: loss(&trial.point) })
             .collect();
-        engine.tell(&told);
-        let resumed = PsoDiscrete::resume(&space, &engine.snapshot()).unwrap();
+        engine.tell(&results);
+        let resumed = DiscretePso::resume(&space, &engine.snapshot()).unwrap();
         assert_eq!(resumed.positions, engine.positions, "round {round}");
         engine = resumed;
     }
@@ -472,11 +536,20 @@ fn damaged(data: &Datum) -> Vec<Datum> {
 
 #[test]
 fn damaged_snapshots_give_errors_or_swarms_but_no_panic() {
-    let settings = Settings { population: 6, memo: true, adaptive: true, ..Settings::default() };
+    let config = DiscretePsoConfig {
+        population: 6,
+        memo: true,
+        adaptive: true,
+        ..DiscretePsoConfig::default()
+    };
     let mut engine = swarm(
         3,
         4,
-        Settings { groups: Some(Groups::of_sizes(&[1, 3])), generations: Some(20), ..settings },
+        DiscretePsoConfig {
+            groups: Some(TableGroups::of_sizes(&[1, 3])),
+            generations: Some(20),
+            ..config
+        },
         1,
     );
     run(&mut engine, 4, 5, rugged);
@@ -485,7 +558,7 @@ fn damaged_snapshots_give_errors_or_swarms_but_no_panic() {
     let (mut tried, mut refused) = (0, 0);
     for state in damaged(&good.state) {
         tried += 1;
-        match PsoDiscrete::resume(&engine.space, &Snapshot { state, ..good.clone() }) {
+        match DiscretePso::resume(&engine.space, &Snapshot { state, ..good.clone() }) {
             Ok(mut swarm) => drop(run(&mut swarm, 5, 30, rugged)),
             Err(_) => refused += 1,
         }

@@ -1,4 +1,4 @@
-//! How large the search space of a swarm is.
+//! The size of the search space of a swarm.
 //!
 //! The paper counts the ordered choices of `r` different entries out of a table of `n` (Rao 2022,
 //! equations 25 and 26): `n! / (n - r)!`, where `r` is the number of rules of a model. Equation 25
@@ -12,8 +12,8 @@
 /// choice.
 ///
 /// ```
-/// use swarmwood_search::pso_discrete::size::{log10_arrangements, scientific};
-/// // Three trees of depth four over two features with 500 values each, then with 8 bins each (section 5.4).
+/// use swarmwood_search::discrete_pso::size::{log10_arrangements, scientific};
+/// // Three trees of depth four finished two features with 500 values each, then with 8 bins each (section 5.4).
 /// assert_eq!(scientific(log10_arrangements(16, 3 * (4 - 1))), "4.15e9");
 /// assert!((log10_arrangements(1000, 9) - 9.64e26f64.log10()).abs() < 1e-3);
 /// ```

@@ -1,68 +1,68 @@
 //! The velocity of a particle whose position is a sequence of symbols, and the move it makes.
 //!
 //! Symbols have no differences that could be scaled and added, so a velocity is a list of operators
-//! "put this value into that dimension with this probability" (Rao 2022, section 5.3, equation 24
-//! and algorithm 2, after the swap operators of Wang et al. 2003). Operators toward the particle's
-//! own best come first, then those toward the global best; both lists are made from the position
-//! the particle *starts* at. Hence a dimension that agrees with the global best at the start and is
-//! changed toward the own best is not changed back.
+//! "set this dimension to that value with this probability" (Rao 2022, section 5.3, equation 24 and
+//! algorithm 2, after the swap operators of Wang et al. 2003). Operators toward the particle's
+//! personal best come first, then those toward the global best; both lists are made from the
+//! position the particle *starts* at. Hence a dimension that agrees with the global best at the
+//! start and is changed toward the personal best is not changed back.
 //!
 //! Deviations: the listing of algorithm 2 collects the operators of all particles before it applies
 //! any, which the text contradicts; here a list belongs to one particle and one move. It compares
 //! with `≤`, the text with `<`; a draw lies in `[0, 1)`, so `<` hits with exactly the weight as
 //! probability.
 
-/// One entry of a velocity: put `value` into `dimension` with probability `weight`.
+/// One operator of a velocity: set `dimension` to `value` with probability `weight`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Operator<T> {
+pub struct SwapOperator<T> {
     /// The dimension to change.
     pub dimension: usize,
-    /// What it becomes.
+    /// Its new value.
     pub value: T,
-    /// How likely that is.
+    /// The probability of the change.
     pub weight: f64,
 }
 
-/// Equation 24: `α (own - position) ⊕ β (global - position)`, the old velocity being used up by the
-/// last move.
+/// Equation 24: `α (personal_best - position) ⊕ β (global - position)`, without the old velocity,
+/// which the last move has applied.
 ///
 /// ```
-/// use swarmwood_search::pso_discrete::velocity::{apply, velocity};
-/// let (mut position, own, global) = ([2, 5, 19], [3, 5, 18], [2, 8, 10]);
-/// let operators = velocity(&position, &own, &global, 1.0, 0.0);
-/// assert_eq!(operators.len(), 4); // dimensions 0 and 2 toward the own best, 1 and 2 toward the global best
+/// use swarmwood_search::discrete_pso::velocity::{apply, velocity};
+/// let (mut position, personal_best, global) = ([2, 5, 19], [3, 5, 18], [2, 8, 10]);
+/// let operators = velocity(&position, &personal_best, &global, 1.0, 0.0);
+/// assert_eq!(operators.len(), 4); // dimensions 0 and 2 toward the personal_best best, 1 and 2 toward the global best
 /// apply(&mut position, &operators, || 0.5);
 /// assert_eq!(position, [3, 5, 18]);
 /// ```
 pub fn velocity<T: Copy + PartialEq>(
     position: &[T],
-    own: &[T],
+    personal_best: &[T],
     global: &[T],
     alpha: f64,
     beta: f64,
-) -> Vec<Operator<T>> {
-    let toward = |best: &[T], weight: f64| -> Vec<Operator<T>> {
+) -> Vec<SwapOperator<T>> {
+    let toward = |best: &[T], weight: f64| -> Vec<SwapOperator<T>> {
         let pairs = position.iter().zip(best).enumerate();
         pairs
-            .filter(|(_, (here, there))| here != there)
-            .map(|(dimension, (_, there))| Operator { dimension, value: *there, weight })
+            .filter(|(_, (current, best))| current != best)
+            .map(|(dimension, (_, best))| SwapOperator { dimension, value: *best, weight })
             .collect()
     };
-    let mut operators = toward(own, alpha);
+    let mut operators = toward(personal_best, alpha);
     operators.extend(toward(global, beta));
     operators
 }
 
-/// Applies the operators in their order; `random` gives numbers in `[0, 1)`, one an operator.
+/// Applies the operators in their order; `random` returns one number in `[0, 1)` per operator.
 pub fn apply<T: Copy>(
     position: &mut [T],
-    operators: &[Operator<T>],
+    operators: &[SwapOperator<T>],
     mut random: impl FnMut() -> f64,
 ) {
     for operator in operators {
         let hit = random() < operator.weight;
-        if let Some(place) = position.get_mut(operator.dimension).filter(|_| hit) {
-            *place = operator.value;
+        if let Some(value) = position.get_mut(operator.dimension).filter(|_| hit) {
+            *value = operator.value;
         }
     }
 }
@@ -114,38 +114,34 @@ mod tests {
         assert_eq!(end(0.0, 0.0), POSITION);
         assert_eq!(end(1.0, 0.0), OWN);
         assert_eq!(end(0.0, 1.0), GLOBAL);
-        assert_eq!(
-            end(1.0, 1.0),
-            GLOBAL,
-            "the global best has the last word where the start differs from it"
-        );
+        assert_eq!(end(1.0, 1.0), GLOBAL, "operators toward the global best are applied last");
     }
 
     /// A version that compares with the position as it changes would go back to the global best
     /// here.
     #[test]
     fn the_global_best_counts_from_the_starting_position() {
-        let (start, own, global) = ([7, 1], [9, 1], [7, 2]);
+        let (start, personal_best, global) = ([7, 1], [9, 1], [7, 2]);
         let mut moved = start;
-        apply(&mut moved, &velocity(&start, &own, &global, 1.0, 1.0), || 0.0);
+        apply(&mut moved, &velocity(&start, &personal_best, &global, 1.0, 1.0), || 0.0);
         assert_eq!(moved, [9, 2]);
     }
 
     #[test]
     fn operators_hit_as_often_as_their_weight_says() {
         let (alpha, beta) = (0.3, 0.6);
-        let (mut own, mut global) = (0, 0);
+        let (mut personal_best, mut global) = (0, 0);
         for item in 0..10_000 {
             let mut stream = Stream::new(8, 0, item);
             let mut moved = [0];
             apply(&mut moved, &velocity(&[0], &[1], &[2], alpha, beta), || stream.unit());
-            own += i32::from(moved == [1]);
+            personal_best += i32::from(moved == [1]);
             global += i32::from(moved == [2]);
         }
-        // Toward the own best and not overwritten: .3 · .4; toward the global best: .6.
+        // Toward the personal best and not overwritten: .3 · .4; toward the global best: .6.
         assert!(
-            (1_080..1_320).contains(&own) && (5_850..6_150).contains(&global),
-            "{own} {global}"
+            (1_080..1_320).contains(&personal_best) && (5_850..6_150).contains(&global),
+            "{personal_best} {global}"
         );
     }
 }

@@ -7,43 +7,41 @@
 
 use crate::rng::Stream;
 
-/// How the entries of a table fall into groups: the first group's entries come first, then the
-/// second's, and so on.
+/// Consecutive groups of the entries of a table.
 ///
 /// ```
-/// use swarmwood_search::pso_discrete::Groups;
-/// let groups = Groups::of_sizes(&[1, 0, 9]); // the empty group is left out
+/// use swarmwood_search::discrete_pso::TableGroups;
+/// let groups = TableGroups::of_sizes(&[1, 0, 9]); // the empty group is left out
 /// assert_eq!((groups.len(), groups.table()), (2, 10));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Groups {
+pub struct TableGroups {
     /// Where each group ends; strictly ascending.
     ends: Vec<u64>,
 }
 
-impl Groups {
-    /// Groups of these sizes, in the order of the table. Empty groups are left out: nothing could
-    /// be drawn from them.
+impl TableGroups {
+    /// Groups of these sizes, in the order of the table. Empty groups are left out.
     pub fn of_sizes(sizes: &[usize]) -> Self {
         let mut end = 0u64;
         let running = sizes.iter().filter(|&&size| size > 0).map(|&size| {
             end = end.saturating_add(size as u64);
             end
         });
-        Groups { ends: running.collect() }
+        TableGroups { ends: running.collect() }
     }
 
-    /// How many groups there are.
+    /// Number of groups.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there is no entry at all.
+    /// Whether the table is empty.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// How many entries the table has.
+    /// Number of entries in the table.
     pub fn table(&self) -> u64 {
         self.ends.last().copied().unwrap_or(0)
     }
@@ -72,23 +70,26 @@ mod tests {
 
     #[test]
     fn sizes_survive_and_empty_groups_do_not() {
-        let groups = Groups::of_sizes(&[0, 2, 5, 0, 1]);
+        let groups = TableGroups::of_sizes(&[0, 2, 5, 0, 1]);
         assert_eq!(groups.sizes().collect::<Vec<_>>(), [2, 5, 1]);
         assert_eq!((groups.len(), groups.table(), groups.is_empty()), (3, 8, false));
-        assert_eq!((Groups::of_sizes(&[0]).table(), Groups::default().is_empty()), (0, true));
+        assert_eq!(
+            (TableGroups::of_sizes(&[0]).table(), TableGroups::default().is_empty()),
+            (0, true)
+        );
     }
 
     /// A draw from the whole table would give every entry a tenth; the draw by groups gives the
     /// lone entry a half.
     #[test]
     fn groups_are_equally_likely_and_so_are_the_members_of_one() {
-        let groups = Groups::of_sizes(&[1, 9]);
+        let groups = TableGroups::of_sizes(&[1, 9]);
         let mut counts = [0f64; 10];
         let mut stream = Stream::new(3, 0, 0);
         (0..36_000).for_each(|_| counts[groups.draw(&mut stream) as usize] += 1.0);
         assert!((counts[0] - 18_000.0).abs() < 500.0, "{counts:?}");
         let chi_squared: f64 = counts[1..].iter().map(|c| (c - 2_000.0).powi(2) / 2_000.0).sum();
         assert!(chi_squared < 26.1, "eight degrees of freedom, p < .001: {chi_squared}");
-        assert_eq!(Groups::default().draw(&mut stream), 0);
+        assert_eq!(TableGroups::default().draw(&mut stream), 0);
     }
 }

@@ -1,32 +1,32 @@
-//! Positions of a population, one row each, in one piece of memory.
+//! The positions of a population as a matrix: one row per member, in one allocation.
 
 use crate::error::Error;
 use crate::snapshot::{Datum, damaged};
 
-/// Rows of equal width.
+/// A row-major matrix of positions.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Rows {
+pub struct PositionMatrix {
     width: usize,
     count: usize,
     values: Vec<f64>,
 }
 
-impl Rows {
-    /// No rows yet.
+impl PositionMatrix {
+    /// A matrix without rows.
     pub fn new(width: usize) -> Self {
-        Rows { width, count: 0, values: Vec::new() }
+        PositionMatrix { width, count: 0, values: Vec::new() }
     }
 
-    /// Rows made value by value, row after row.
-    pub fn fill(count: usize, width: usize, mut value: impl FnMut(usize, usize) -> f64) -> Self {
+    /// A matrix of the values of a function of row and column.
+    pub fn from_fn(count: usize, width: usize, mut value: impl FnMut(usize, usize) -> f64) -> Self {
         let mut values = Vec::with_capacity(count.saturating_mul(width));
         for row in 0..count {
             values.extend((0..width).map(|column| value(row, column)));
         }
-        Rows { width, count, values }
+        PositionMatrix { width, count, values }
     }
 
-    /// How many rows there are.
+    /// Number of rows.
     pub fn len(&self) -> usize {
         self.count
     }
@@ -41,18 +41,18 @@ impl Rows {
         &self.values[row * self.width..(row + 1) * self.width]
     }
 
-    /// One row, to change.
+    /// One row, mutable.
     pub fn row_mut(&mut self, row: usize) -> &mut [f64] {
         &mut self.values[row * self.width..(row + 1) * self.width]
     }
 
-    /// Adds a row, cut or filled with middles to the width.
+    /// Adds a row, truncated or padded with 0.5 to the width.
     pub fn push(&mut self, row: &[f64]) {
         self.values.extend((0..self.width).map(|column| row.get(column).copied().unwrap_or(0.5)));
         self.count += 1;
     }
 
-    /// Forgets all rows and keeps their memory.
+    /// Removes all rows and keeps the allocation.
     pub fn clear(&mut self) {
         self.values.clear();
         self.count = 0;
@@ -67,23 +67,19 @@ impl Rows {
         Datum::List(self.iter().map(Datum::reals).collect())
     }
 
-    /// Rows that [`Rows::save`] stored; an error unless every one has the width.
+    /// The matrix that [`PositionMatrix::save`] stored; an error unless every row has the width.
     pub(crate) fn load(data: &Datum, width: usize) -> Result<Self, Error> {
-        let mut rows = Rows::new(width);
+        let mut rows = PositionMatrix::new(width);
         for row in data.list()? {
             rows.push(&row.to_reals(width)?);
         }
         Ok(rows)
     }
 
-    /// [`Rows::load`] of a known number of rows.
+    /// [`PositionMatrix::load`] with a known number of rows.
     pub(crate) fn load_exactly(data: &Datum, count: usize, width: usize) -> Result<Self, Error> {
-        let rows = Rows::load(data, width)?;
-        if rows.len() == count {
-            Ok(rows)
-        } else {
-            Err(damaged("another number of positions than belongs"))
-        }
+        let rows = PositionMatrix::load(data, width)?;
+        if rows.len() == count { Ok(rows) } else { Err(damaged("a wrong number of positions")) }
     }
 }
 
@@ -92,17 +88,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_keep_their_places() {
-        let mut rows = Rows::fill(2, 3, |row, column| (10 * row + column) as f64);
+    fn rows_are_stored_in_order() {
+        let mut rows = PositionMatrix::from_fn(2, 3, |row, column| (10 * row + column) as f64);
         rows.row_mut(1)[2] = 0.25;
         rows.push(&[7.0]);
         assert_eq!(
             rows.iter().collect::<Vec<_>>(),
             [[0.0, 1.0, 2.0], [10.0, 11.0, 0.25], [7.0, 0.5, 0.5]]
         );
-        assert_eq!(Rows::load_exactly(&rows.save(), 3, 3), Ok(rows.clone()));
+        assert_eq!(PositionMatrix::load_exactly(&rows.save(), 3, 3), Ok(rows.clone()));
         assert!(
-            Rows::load(&rows.save(), 2).is_err() && Rows::load_exactly(&rows.save(), 4, 3).is_err()
+            PositionMatrix::load(&rows.save(), 2).is_err()
+                && PositionMatrix::load_exactly(&rows.save(), 4, 3).is_err()
         );
         rows.clear();
         assert!(rows.is_empty());
