@@ -71,7 +71,7 @@ enum CodeMeaning {
 }
 
 impl RankTable {
-    /// RankColumn the values of a table. `classes` is the number of classes, or none for numbers.
+    /// Ranks the values of a table. `classes` is the number of classes, `None` for a numeric target.
     /// Columns with more than `max_codes` distinct numbers are cut into so many bins of equal
     /// size.
     ///

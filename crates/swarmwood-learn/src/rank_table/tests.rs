@@ -1,4 +1,4 @@
-//! RankColumn and rules over them.
+//! Ranks and rules over them.
 
 use proptest::prelude::*;
 use swarmwood_model::{Feature, Kind, Test};

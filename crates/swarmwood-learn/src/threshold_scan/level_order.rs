@@ -1,4 +1,4 @@
-//! Orders of the levels of a category along which cuts are scored.
+//! Orders of the levels of a category along which cuts are tried.
 
 use super::NodeScan;
 use crate::rank_table::RankTarget;

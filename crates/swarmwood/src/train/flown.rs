@@ -2,17 +2,17 @@
 //! symbols, or over the split points of a model that was trained before.
 
 use swarmwood_learn::bins::Rule;
-use swarmwood_learn::class_fitness::FitnessMeasure;
 use swarmwood_learn::context::Context;
 use swarmwood_learn::event::{Event, Flow};
-use swarmwood_learn::full_tree::split_points::{self, MoveProbabilities, SplitPoints};
-use swarmwood_learn::full_tree::{self, FullTreeError, symbols};
 use swarmwood_learn::particle::Form;
 use swarmwood_learn::plan::TaskLog;
 use swarmwood_learn::rank_tree::ClassifierTree;
 use swarmwood_learn::rule_table::RuleTable;
-use swarmwood_learn::threshold_grid::{self as grid, EmptyCellRule, GridError};
 use swarmwood_model::Split;
+use swarmwood_papers::class_fitness::FitnessMeasure;
+use swarmwood_papers::full_tree::split_points::{self, MoveProbabilities, SplitPoints};
+use swarmwood_papers::full_tree::{self, FullTreeError, symbols};
+use swarmwood_papers::threshold_grid::{self as grid, EmptyCellRule, GridError};
 
 use super::single::{SingleTreeFit, TreeProblem, limits, pruning};
 use super::{GridReport, Job, TreeFlight, TreeReport, binning, published};

@@ -2,7 +2,7 @@
 //!
 //! For every place of a full tree a position holds a score for every symbol, the features and the
 //! classes, and the tree has the symbol of greatest score there (Rao 2022, section 3.2, equations
-//! 19 to 21, after Veenhuis, Köppen, Krüger, Nickolay, "SymbolTree swarm optimization: an approach to
+//! 19 to 21, after Veenhuis, Köppen, Krüger, Nickolay, "Tree swarm optimization: an approach to
 //! PSO-based tree discovery", CEC 2005). A class ends the way. The positions fly as in any particle
 //! swarm, here [`Pso`]; the fitness is the share of rows that are classified right.
 //!
@@ -10,10 +10,10 @@
 //! - Places of the last level hold classes alone, as a feature there would have no children.
 //! - Thresholds: each place with rules has one more number, which points at a cut of whatever
 //!   feature stands there, evenly by the rank of its distinct values. For a category it points at a
-//!   level, and the rule asks for that one. Missing values go left.
+//!   level, and the rule tests for that one. Missing values go left.
 //! - Of equal scores the first symbol counts.
-//! - In the finished tree rules go that part no training row, and rules between two leaves of the
-//!   same class.
+//! - In the finished tree rules that separate no training rows are removed, and rules between two
+//!   leaves of the same class.
 
 use swarmwood_search::{Param, Point, PointValue, Pso, Space, pso};
 
@@ -22,10 +22,10 @@ use super::{
     middle_split,
 };
 use crate::class_fitness::ClassFitness;
-use crate::context::Context;
 use crate::engine_loop::{EarlierSwarms, SwarmTask, run_engine};
-use crate::plan::TaskLog;
-use crate::rank_table::{RankCut, RankRule, RankSet, RankTable};
+use swarmwood_learn::context::Context;
+use swarmwood_learn::plan::TaskLog;
+use swarmwood_learn::rank_table::{RankCut, RankRule, RankSet, RankTable};
 
 /// The most numbers of a position.
 pub const MAX_POSITION_LENGTH: usize = 1 << 16;
@@ -33,7 +33,7 @@ pub const MAX_POSITION_LENGTH: usize = 1 << 16;
 /// The matrix of scores, as the shape of a position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SymbolMatrix {
-    /// Features that can part rows, with their greatest codes and whether they are categories.
+    /// Features that can separate rows, with their greatest codes and whether they are categories.
     features: Vec<(u32, u16, bool)>,
     classes: usize,
     /// Places that can hold rules: all but the last level.
@@ -97,7 +97,7 @@ impl SymbolMatrix {
     }
 }
 
-/// The place of the greatest number; of equals the first.
+/// The index of the greatest number; the first of equals.
 fn greatest(scores: &[f64]) -> usize {
     (0..scores.len())
         .reduce(|best, at| if scores[at] > scores[best] { at } else { best })
@@ -110,8 +110,8 @@ fn greatest(scores: &[f64]) -> usize {
 /// use swarmwood_learn::budget::Budget;
 /// use swarmwood_learn::context::Context;
 /// use swarmwood_learn::data::{Chunk, Column};
-/// use swarmwood_learn::full_tree::{FullTreeConfig, symbols};
-/// use swarmwood_learn::class_fitness::FitnessMeasure;
+/// use swarmwood_papers::full_tree::{FullTreeConfig, symbols};
+/// use swarmwood_papers::class_fitness::FitnessMeasure;
 /// use swarmwood_learn::event::Event;
 /// use swarmwood_learn::plan::TaskLog;
 /// use swarmwood_learn::pool::Pool;

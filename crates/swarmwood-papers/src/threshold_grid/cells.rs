@@ -7,7 +7,7 @@
 
 use super::GridAxis;
 use crate::class_fitness::{ClassFitness, majority};
-use crate::rank_table::{RankTable, RankTarget};
+use swarmwood_learn::rank_table::{RankTable, RankTarget};
 
 /// Evaluates grids with given axes.
 #[derive(Debug)]
@@ -112,8 +112,7 @@ fn intervals(cuts: &[u16], top: u16, missing_right: bool, stride: u32, parts: &m
     parts[0] = if missing_right { number } else { 0 };
 }
 
-/// GridCells with rows, in the order in which rows come upon them, and the weights of the classes in
-/// each.
+/// Cells with rows, in order of their first row, and the class weights of each.
 #[derive(Debug)]
 pub(super) struct CellCounts {
     /// The place of a cell in `cells`, plus one, found by a hash of its number; 0 is free.
@@ -155,7 +154,7 @@ impl CellCounts {
         &mut self.counts[place * self.width..(place + 1) * self.width]
     }
 
-    /// GridCells with their class weights.
+    /// The cells with their class weights.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &[f64])> {
         self.cells.iter().copied().zip(self.counts.chunks(self.width))
     }

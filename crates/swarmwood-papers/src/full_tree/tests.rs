@@ -5,11 +5,11 @@ use swarmwood_search::rng::Stream;
 use super::split_points::{MoveProbabilities, SplitPoints};
 use super::symbols::SymbolMatrix;
 use super::*;
-use crate::context::TestContext;
-use crate::data::{Chunk, Column};
-use crate::event::Event;
-use crate::plan::TaskLog;
-use crate::rank_table::RankSet;
+use crate::test_context::TestContext;
+use swarmwood_learn::data::{Chunk, Column};
+use swarmwood_learn::event::Event;
+use swarmwood_learn::plan::TaskLog;
+use swarmwood_learn::rank_table::RankSet;
 
 /// Calls a function with an empty log.
 fn with_log<R>(run: impl FnOnce(&mut TaskLog<'_>) -> R) -> R {

@@ -1,8 +1,8 @@
 //! The variables of a grid and how many thresholds each has, from the preliminary tree (end of
 //! phase 1).
 
-use crate::rank_table::{RankColumn, RankCut, RankTable};
-use crate::rank_tree::RankTree;
+use swarmwood_learn::rank_table::{RankColumn, RankCut, RankTable};
+use swarmwood_learn::rank_tree::RankTree;
 
 /// A variable of a grid.
 #[derive(Debug, Clone, PartialEq)]

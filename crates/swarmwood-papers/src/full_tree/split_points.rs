@@ -6,8 +6,8 @@
 //! place after place of a full tree (section 5.1), moved by the discrete swarm of section 5.3; an
 //! end has the class of most of its rows; the fitness is that of the training rows.
 //!
-//! Positions are drawn uniformly over the table, as for PSGBDT. In the finished tree rules go that
-//! part no row that reaches them; thresholds stay those of the table.
+//! Positions are drawn uniformly over the table, as for PSGBDT. In the finished tree rules that
+//! separate no rows are removed; thresholds stay those of the table.
 
 use swarmwood_model::{Split, Test};
 use swarmwood_search::Point;
@@ -18,10 +18,10 @@ use super::{
     leaf_weights, middle_split,
 };
 use crate::class_fitness::ClassFitness;
-use crate::context::Context;
 use crate::engine_loop::{EarlierSwarms, SwarmTask, run_engine};
-use crate::plan::TaskLog;
-use crate::rank_table::{RankCut, RankRule, RankTable};
+use swarmwood_learn::context::Context;
+use swarmwood_learn::plan::TaskLog;
+use swarmwood_learn::rank_table::{RankCut, RankRule, RankTable};
 
 /// Numbered split points.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,8 +44,8 @@ pub struct MoveProbabilities {
 }
 
 impl SplitPoints {
-    /// The splits that part training rows, in the order in which they come, each once: of splits
-    /// that send every row the same way the first counts.
+    /// The splits that separate training rows, in the given order and without duplicates: of splits
+    /// that send every row the same way the first is kept.
     pub fn new(splits: impl IntoIterator<Item = Split>, table: &RankTable) -> Self {
         let mut points = SplitPoints { rules: Vec::new(), splits: Vec::new() };
         for split in splits {

@@ -30,16 +30,16 @@ mod to_tree;
 use swarmwood_search::rng::{self, Stream};
 use swarmwood_search::{Apso, Param, Point, PointValue, Space, apso};
 
-use crate::cart::{
+use crate::class_fitness::{ClassFitness, FitnessMeasure, majority};
+use crate::engine_loop::{EarlierSwarms, SwarmTask, run_engine};
+use swarmwood_learn::cart::{
     CartGrower, PruningChoice, PruningPath, TreeLimits, choose_alpha, stratified_folds,
 };
-use crate::class_fitness::{ClassFitness, FitnessMeasure, majority};
-use crate::context::Context;
-use crate::engine_loop::{EarlierSwarms, SwarmTask, run_engine};
-use crate::leaf_loss::LeafLoss;
-use crate::plan::TaskLog;
-use crate::rank_table::RankTable;
-use crate::rank_tree::{NodeFit, RankTree, fit_nodes};
+use swarmwood_learn::context::Context;
+use swarmwood_learn::leaf_loss::LeafLoss;
+use swarmwood_learn::plan::TaskLog;
+use swarmwood_learn::rank_table::RankTable;
+use swarmwood_learn::rank_tree::{NodeFit, RankTree, fit_nodes};
 
 pub use axes::GridAxis;
 pub use cells::GridCells;
@@ -118,7 +118,7 @@ pub struct ThresholdGrid {
     pub cuts: Vec<Vec<u16>>,
     /// The class of every cell; the last axis runs fastest.
     pub classes: Vec<u16>,
-    /// GridCells with rows.
+    /// Number of cells with rows.
     pub occupied: usize,
 }
 
@@ -152,8 +152,8 @@ pub struct GridTreeResult {
 /// use swarmwood_learn::cart::{PruningChoice, TreeLimits};
 /// use swarmwood_learn::context::Context;
 /// use swarmwood_learn::data::{Chunk, Column};
-/// use swarmwood_learn::threshold_grid::{EmptyCellRule, GridTreeConfig, search};
-/// use swarmwood_learn::class_fitness::FitnessMeasure;
+/// use swarmwood_papers::threshold_grid::{EmptyCellRule, GridTreeConfig, search};
+/// use swarmwood_papers::class_fitness::FitnessMeasure;
 /// use swarmwood_learn::event::Event;
 /// use swarmwood_learn::plan::TaskLog;
 /// use swarmwood_learn::pool::Pool;

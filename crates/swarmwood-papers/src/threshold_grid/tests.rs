@@ -3,10 +3,10 @@ use swarmwood_search::Datum;
 use swarmwood_search::rng::Stream;
 
 use super::*;
-use crate::context::TestContext;
-use crate::data::{Chunk, Column};
-use crate::event::Event;
-use crate::rank_tree::{ClassifierTree, NodeRef};
+use crate::test_context::TestContext;
+use swarmwood_learn::data::{Chunk, Column};
+use swarmwood_learn::event::Event;
+use swarmwood_learn::rank_tree::{ClassifierTree, NodeRef};
 
 /// Calls a function with an empty log.
 fn with_log<R>(run: impl FnOnce(&mut TaskLog<'_>) -> R) -> R {
@@ -191,7 +191,8 @@ fn a_tree_decides_as_its_grid_on_every_cell() {
         let mut right = 0;
         for row in 0..25 {
             let code = |feature: u32| table.columns()[feature as usize].codes()[row];
-            let crate::rank_table::RankTarget::Classes { of_row, .. } = table.target() else {
+            let swarmwood_learn::rank_table::RankTarget::Classes { of_row, .. } = table.target()
+            else {
                 unreachable!()
             };
             right += usize::from(walk(&tree, code) == of_row[row]);
@@ -336,7 +337,7 @@ fn no_swarm_beats_the_best_of_all_placements_and_a_patient_one_finds_it() {
             greedy <= hasty.fitness && hasty.fitness <= best,
             "the greedy thresholds are where it starts"
         );
-        // GridCells part rows at least as finely as the leaves of the tree do.
+        // Cells separate rows at least as finely as the leaves of the tree do.
         assert!(
             found.preliminary_fitness <= greedy + 1e-12,
             "{} {greedy}",

@@ -4,7 +4,7 @@
 //! classes a weighted mean of the recall of both classes, for more classes the mean recall. All are
 //! the same sum: the weight of correctly predicted rows times a factor per class.
 
-use crate::rank_table::{RankTable, RankTarget};
+use swarmwood_learn::rank_table::{RankTable, RankTarget};
 
 /// What a swarm maximises.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,7 +43,7 @@ impl ClassFitness {
     ///
     /// ```
     /// use swarmwood_learn::data::Chunk;
-    /// use swarmwood_learn::class_fitness::{ClassFitness, FitnessMeasure};
+    /// use swarmwood_papers::class_fitness::{ClassFitness, FitnessMeasure};
     /// use swarmwood_learn::rank_table::RankTable;
     /// let chunk = Chunk { target: vec![0.0, 0.0, 0.0, 1.0], rows: 4, ..Chunk::default() };
     /// let rows = RankTable::new(&chunk, &[], Some(2), 100);
@@ -104,7 +104,7 @@ pub fn majority(counts: &[f64]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Chunk;
+    use swarmwood_learn::data::Chunk;
 
     fn rows(target: &[f64], weight: &[f64], classes: usize) -> RankTable {
         let chunk = Chunk {

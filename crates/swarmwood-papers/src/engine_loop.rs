@@ -8,9 +8,9 @@ use swarmwood_search::{
     Apso, Datum, DiscretePso, Engine, Error, Point, Pso, Snapshot, Space, Trial, TrialResult,
 };
 
-use crate::context::Context;
-use crate::event::{Event, Search, Stage};
-use crate::plan::TaskLog;
+use swarmwood_learn::context::Context;
+use swarmwood_learn::event::{Event, Search, Stage};
+use swarmwood_learn::plan::TaskLog;
 
 /// The state of a swarm after an iteration. A loss is 1 minus the fitness.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -316,8 +316,8 @@ impl IterationStats {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::budget::Budget;
-    use crate::context::TestContext;
+    use crate::test_context::TestContext;
+    use swarmwood_learn::budget::Budget;
     use swarmwood_search::discrete_pso::{self, sequence, sequence_space};
     use swarmwood_search::{Param, apso, pso};
 

@@ -7,9 +7,9 @@
 //! read from trees.
 
 use super::ThresholdGrid;
-use crate::leaf_loss::LeafLoss;
-use crate::rank_table::{RankCut, RankRule, RankTable};
-use crate::rank_tree::{ClassifierTree, RankTree, Subtree};
+use swarmwood_learn::leaf_loss::LeafLoss;
+use swarmwood_learn::rank_table::{RankCut, RankRule, RankTable};
+use swarmwood_learn::rank_tree::{ClassifierTree, RankTree, Subtree};
 
 /// The tree while it is made.
 struct GridTreeBuilder<'a> {

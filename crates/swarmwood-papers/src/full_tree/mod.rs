@@ -12,8 +12,8 @@ pub mod symbols;
 mod tests;
 
 use crate::class_fitness::{ClassFitness, FitnessMeasure, majority};
-use crate::rank_table::{RankCut, RankRule, RankTable, RankTarget};
-use crate::rank_tree::{ClassifierTree, RankTree, Subtree};
+use swarmwood_learn::rank_table::{RankCut, RankRule, RankTable, RankTarget};
+use swarmwood_learn::rank_tree::{ClassifierTree, RankTree, Subtree};
 
 /// The tree and the swarm.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,0 +1,33 @@
+//! Threads and limits for tests.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use swarmwood_learn::budget::Budget;
+use swarmwood_learn::context::Context;
+use swarmwood_learn::pool::Pool;
+
+/// A pool and a budget from which a [`Context`] is borrowed.
+pub(crate) struct TestContext {
+    pub(crate) pool: Pool,
+    pub(crate) budget: Budget,
+}
+
+impl TestContext {
+    /// Without limits.
+    pub(crate) fn new(threads: usize) -> Self {
+        let pool = Pool::new(threads).expect("threads for a test");
+        TestContext { pool, budget: Budget::unlimited() }
+    }
+
+    /// Interrupted as soon as the budget was asked so many times.
+    pub(crate) fn interrupted_after(threads: usize, questions: usize) -> Self {
+        let asked = AtomicUsize::new(0);
+        let ask = move || asked.fetch_add(1, Ordering::Relaxed) >= questions;
+        let budget = Budget::unlimited().with_interrupt(ask);
+        TestContext { budget, ..TestContext::new(threads) }
+    }
+
+    pub(crate) fn context(&self) -> Context<'_> {
+        Context { pool: &self.pool, budget: &self.budget }
+    }
+}
