@@ -9,10 +9,12 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use swarmwood_learn::bins::Layout;
+use swarmwood_learn::budget::Budget;
+use swarmwood_learn::context::Context;
 use swarmwood_learn::data::{Chunk, Column};
 use swarmwood_learn::dataset::Dataset;
 use swarmwood_learn::objective::{Objective, Spec, make};
-use swarmwood_learn::particle::{Evaluator, Fitness, Form, Settings};
+use swarmwood_learn::particle::{Evaluator, Fitness, Form, ParticleConfig};
 use swarmwood_learn::pool::Pool;
 use swarmwood_learn::rule_table::RuleTable;
 use swarmwood_model::{Feature, Kind};
@@ -71,7 +73,7 @@ fn time(
 ) -> Result<(), String> {
     let data = dataset(rows, 255, pool);
     let table = RuleTable::bins(&data);
-    let settings = Settings {
+    let settings = ParticleConfig {
         trees: TREES,
         form,
         depth: DEPTH,
@@ -95,7 +97,8 @@ fn time(
         })
         .collect();
 
-    let mut evaluator = Evaluator::new(&data, &table, objective, settings, pool)
+    let context = Context { pool, budget: &Budget::unlimited() };
+    let mut evaluator = Evaluator::new(&data, &table, objective, settings, context)
         .map_err(|error| error.to_string())?;
     let one = fastest(50, |at| _ = black_box(evaluator.evaluate(&particles[at])));
     let all = fastest(1, |_| _ = black_box(evaluator.evaluate_all(&particles)));
@@ -126,7 +129,7 @@ fn time_replacements(
     let data = dataset(rows, bins, pool);
     let table = RuleTable::bins(&data);
     let (form, memory) = (Form::Oblivious, 1 << 30);
-    let settings = Settings {
+    let settings = ParticleConfig {
         trees: TREES,
         form,
         depth: DEPTH,
@@ -140,7 +143,8 @@ fn time_replacements(
         (0..TREES * DEPTH).map(|_| stream.below(table.len() as u64) as u32).collect::<Vec<u32>>()
     };
     let particles: Vec<Vec<u32>> = (0..TREES).map(|_| draw()).collect();
-    let mut evaluator = Evaluator::new(&data, &table, objective, settings, pool)
+    let context = Context { pool, budget: &Budget::unlimited() };
+    let mut evaluator = Evaluator::new(&data, &table, objective, settings, context)
         .map_err(|error| error.to_string())?;
     let whole = fastest(TREES, |at| _ = black_box(evaluator.evaluate(&particles[at])));
     // The particle stays the same, so that its own evaluation is not counted again.

@@ -21,21 +21,22 @@
 //! * Losses with kinks have no useful hessian. Their rounds use the curvature of a parabola above
 //!   the loss, `1 / |residual|` up to a factor (Hunter and Lange 2000), instead.
 
-mod design;
 #[cfg(test)]
 mod tests;
 
-use swarmwood_model::{LinearFunction, Schema};
+use swarmwood_model::{Kind, LinearFunction, LinearTerm, Schema};
 
-use crate::data::Chunk;
-use crate::event::{Event, Flow, Stage};
+use crate::budget::Budget;
+use crate::event::{Event, Stage};
 use crate::metric::Watch;
-use crate::objective::Objective;
-use design::{Design, Feature, Terms};
+use crate::stats::{
+    Backend, BackendError, ColumnScale, LinearColumn, LinearDataError, LinearSet, Reply, RowSet,
+    Work, linear_starts,
+};
 
 /// How a linear model is trained.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
+pub struct LinearConfig {
     /// Rounds at most; the descent ends sooner when nothing moves any more.
     pub rounds: usize,
     /// Share of each Newton step that is taken, above 0 and at most 1.
@@ -50,9 +51,9 @@ pub struct Settings {
     pub metric: Watch,
 }
 
-impl Default for Settings {
+impl Default for LinearConfig {
     fn default() -> Self {
-        Settings {
+        LinearConfig {
             rounds: 100,
             learning_rate: 0.5,
             lambda: 0.0,
@@ -65,70 +66,40 @@ impl Default for Settings {
 
 /// A trained linear model, without its schema.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Fitted {
+pub struct LinearFit {
     /// Start value of each raw output.
     pub base: Vec<f64>,
-    /// One linear function an output.
+    /// One linear function per output.
     pub outputs: Vec<LinearFunction>,
     /// Rounds in the model.
     pub rounds: usize,
     /// Mean training loss after each round that was run.
     pub train: Vec<f64>,
-    /// The watched metric on the validation rows after each round; empty without such rows.
+    /// The metric on the validation rows after each round; empty without such rows.
     pub valid: Vec<f64>,
 }
 
 /// Why no linear model could be trained.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum Error {
-    /// Rows and schema differ in their number of columns.
-    #[error("the rows have {found} feature columns where {expected} are expected")]
-    Columns {
-        /// Columns of the rows.
-        found: usize,
-        /// Features of the schema.
-        expected: usize,
-    },
-    /// A column is not of the kind the schema says.
-    #[error("column '{name}' holds numbers where categories are expected, or the other way round")]
-    Kind {
-        /// Name of the feature.
-        name: String,
-    },
-    /// A column, the targets or the weights do not match the number of rows.
-    #[error("{what} has {found} values for {rows} rows")]
-    Length {
-        /// What is too short or too long.
-        what: String,
-        /// Its length.
-        found: usize,
-        /// Number of rows.
-        rows: usize,
-    },
-    /// A target is outside the domain of the loss.
-    #[error("row {row}: the target is {value} but it {reason}")]
-    Target {
-        /// Row, counted from 1.
-        row: usize,
-        /// The target.
-        value: f64,
-        /// What is allowed.
-        reason: &'static str,
-    },
-    /// There is nothing to learn from.
-    #[error("no row has a weight above zero")]
-    NoRows,
+pub enum LinearError {
+    /// The rows cannot be used.
+    #[error(transparent)]
+    Data(#[from] LinearDataError),
+    /// The rows could not be worked on.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
 }
 
-/// Trains a linear model on rows that are all in memory. `valid` is for early stopping and
-/// progress; with early stopping, or when the listener says stop, the model of the best validation
-/// round is kept. One thread works, and the result depends on nothing but the arguments.
+/// Trains a linear model. Validation rows are for early stopping and progress; with early stopping,
+/// or when the run is interrupted, the model of the best validation round is kept. One thread
+/// works, and the result depends on nothing but the arguments.
 ///
 /// ```
+/// use swarmwood_learn::budget::Budget;
 /// use swarmwood_learn::data::{Chunk, Column};
-/// use swarmwood_learn::event::Flow;
-/// use swarmwood_learn::{linear, objective::Squared};
-/// use swarmwood_model::{Feature, Kind, Schema, Target, TargetKind, LinearTerm};
+/// use swarmwood_learn::linear::{self, LinearConfig};
+/// use swarmwood_learn::{objective::Squared, stats::LinearSet};
+/// use swarmwood_model::{Feature, Kind, LinearTerm, Schema, Target, TargetKind};
 ///
 /// let schema = Schema {
 ///     features: vec![Feature { name: "x".into(), kind: Kind::Number }],
@@ -137,74 +108,62 @@ pub enum Error {
 /// let x: Vec<f64> = (0..10).map(f64::from).collect();
 /// let target = x.iter().map(|x| 3.0 * x + 1.0).collect();
 /// let chunk = Chunk { columns: vec![Column::Number(x)], target, weight: vec![], rows: 10 };
-/// let fitted = linear::train(&chunk, None, &schema, &Squared, &linear::Settings::default(), &mut |_| Flow::Continue)?;
-/// assert!(matches!(fitted.outputs[0].terms[0], LinearTerm::Number { weight, centre } if (weight - 3.0).abs() < 1e-6 && centre == 4.5));
-/// assert!((fitted.base[0] - (3.0 * 4.5 + 1.0)).abs() < 1e-6);
-/// # Ok::<(), linear::Error>(())
+/// let set = LinearSet::new(&chunk, None, &schema, &Squared);
+/// let fit = linear::train(set, &LinearConfig::default(), &Budget::unlimited(), &mut |_| ())?;
+/// let LinearTerm::Number { weight, centre } = fit.outputs[0].terms[0] else { panic!() };
+/// assert!((weight - 3.0).abs() < 1e-6 && centre == 4.5);
+/// assert!((fit.base[0] - (3.0 * 4.5 + 1.0)).abs() < 1e-6);
+/// # Ok::<(), linear::LinearError>(())
 /// ```
 pub fn train(
-    chunk: &Chunk,
-    valid: Option<&Chunk>,
-    schema: &Schema,
-    objective: &dyn Objective,
-    settings: &Settings,
-    watch: &mut dyn FnMut(&Event) -> Flow,
-) -> Result<Fitted, Error> {
-    let terms = Terms::new(chunk, schema)?;
-    let target = targets(chunk, objective)?;
-    let base = objective.start(&target, &chunk.weight);
-    let rows = Rows::new(terms.design(chunk, schema)?, chunk, &target, &base, objective);
-    let total = if rows.weight.is_empty() { chunk.rows as f64 } else { chunk.weight.iter().sum() };
-    if total.is_nan() || total <= 0.0 {
-        return Err(Error::NoRows);
-    }
-    let held_out = match valid {
-        Some(valid) => {
-            let target = targets(valid, objective)?;
-            Some(Rows::new(terms.design(valid, schema)?, valid, &target, &base, objective))
-        }
-        None => None,
-    };
-
-    let mut state = State::new(&rows, &terms, objective);
-    let mut loss = state.penalised_loss(&rows, objective, settings);
-    let mut best = Best { value: f64::NAN, round: 0, state: state.coefficients() };
+    set: LinearSet<'_>,
+    config: &LinearConfig,
+    budget: &Budget,
+    observer: &mut dyn FnMut(&Event),
+) -> Result<LinearFit, LinearError> {
+    set.check()?;
+    let mut descent = Descent::open(set, config, budget)?;
+    let mut loss = descent.penalised_loss()?;
+    let mut best = BestRound { value: f64::NAN, round: 0, model: descent.model.clone() };
     let (mut train_losses, mut valid_metrics) = (Vec::new(), Vec::new());
-    let mut keep_best = settings.early_stopping_rounds > 0;
-    for round in 1..=settings.rounds {
-        let Some(lower) = state.improve(&rows, &terms, objective, settings, loss) else { break };
+    for round in 1..=config.rounds {
+        if budget.is_exhausted() {
+            break;
+        }
+        let Some(lower) = descent.improve(loss)? else { break };
+        budget.spend(1);
         loss = lower;
-        let train = (loss - state.penalty(settings)) / total;
-        let metric =
-            held_out.as_ref().map(|rows| rows.measure(&terms, &state, objective, settings.metric));
+        let train = (loss - descent.penalty()) / descent.total_weight;
+        let metric = descent.valid_metric(set)?;
         train_losses.push(train);
         valid_metrics.extend(metric);
         if metric
-            .is_some_and(|value| best.value.is_nan() || settings.metric.better(value, best.value))
+            .is_some_and(|value| best.value.is_nan() || config.metric.better(value, best.value))
         {
-            best = Best { value: metric.unwrap_or(f64::NAN), round, state: state.coefficients() };
+            let value = metric.unwrap_or(f64::NAN);
+            best = BestRound { value, round, model: descent.model.clone() };
         }
-        let flow = watch(&Event {
+        observer(&Event {
             train: Some(train),
             valid: metric,
-            ..Event::new(Stage::BOOSTING, round, settings.rounds)
+            ..Event::new(Stage::BOOSTING, round, config.rounds)
         });
-        let patience = settings.early_stopping_rounds;
-        let tired = metric.is_some() && patience > 0 && round - best.round >= patience;
-        keep_best |= flow == Flow::Stop;
-        if tired || flow == Flow::Stop {
+        let patience = config.early_stopping_rounds;
+        if metric.is_some() && patience > 0 && round - best.round >= patience {
             break;
         }
     }
-    let (kept, rounds) = match held_out {
-        Some(_) if keep_best && best.round > 0 => (best.state, best.round),
-        _ => (state.coefficients(), train_losses.len()),
+
+    let keep_best = config.early_stopping_rounds > 0 || budget.is_interrupted();
+    let (kept, rounds) = match set.valid {
+        Some(_) if keep_best && best.round > 0 => (best.model, best.round),
+        _ => (descent.model.clone(), train_losses.len()),
     };
-    let base = base.iter().zip(&kept.bias).map(|(base, bias)| base + bias).collect();
-    let width = terms.len();
-    let outputs = (0..objective.outputs())
-        .map(|k| terms.unscaled(&kept.beta[k * width..(k + 1) * width], schema));
-    Ok(Fitted {
+    let base = descent.base.iter().zip(&kept.bias).map(|(base, bias)| base + bias).collect();
+    let width = descent.width();
+    let outputs = (0..kept.bias.len())
+        .map(|k| descent.unscaled(&kept.beta[k * width..(k + 1) * width], set.schema));
+    Ok(LinearFit {
         base,
         outputs: outputs.collect(),
         rounds,
@@ -213,286 +172,241 @@ pub fn train(
     })
 }
 
-/// Targets as the loss sees them, or the first one it cannot use.
-fn targets(chunk: &Chunk, objective: &dyn Objective) -> Result<Vec<f64>, Error> {
-    let rows = chunk.rows;
-    if chunk.target.len() != rows {
-        return Err(Error::Length { what: "the target".into(), found: chunk.target.len(), rows });
-    }
-    if !chunk.weight.is_empty() && chunk.weight.len() != rows {
-        return Err(Error::Length { what: "the weight".into(), found: chunk.weight.len(), rows });
-    }
-    for (i, &value) in chunk.target.iter().enumerate() {
-        objective.check_target(value).map_err(|reason| Error::Target {
-            row: i + 1,
-            value,
-            reason,
-        })?;
-    }
-    Ok(chunk.target.iter().map(|&y| objective.transform_target(y)).collect())
-}
-
-/// One data set: columns, and targets and start scores as the objective wants them.
-struct Rows<'a> {
-    design: Design<'a>,
-    target: Vec<f32>,
-    weight: Vec<f32>,
-    /// Start score of each output: zero if the base was taken from the targets.
-    start: Vec<f64>,
-}
-
-impl<'a> Rows<'a> {
-    fn new(
-        design: Design<'a>,
-        chunk: &Chunk,
-        target: &[f64],
-        base: &[f64],
-        objective: &dyn Objective,
-    ) -> Self {
-        // Without the offset, f32 keeps its precision for what is left to learn.
-        let shift = if objective.shift_invariant() { base[0] } else { 0.0 };
-        let start = if objective.shift_invariant() { vec![0.0; base.len()] } else { base.to_vec() };
-        let weight = chunk.weight.iter().map(|&w| w as f32).collect();
-        Rows { design, target: target.iter().map(|y| (y - shift) as f32).collect(), weight, start }
-    }
-
-    /// The watched metric of the model so far.
-    fn measure(
-        &self,
-        terms: &Terms,
-        state: &State,
-        objective: &dyn Objective,
-        metric: Watch,
-    ) -> f64 {
-        let (rows, width) = (self.design.rows, terms.len());
-        let mut score = Vec::with_capacity(rows * self.start.len());
-        for (k, start) in self.start.iter().enumerate() {
-            let mut run = vec![start + state.bias[k]; rows];
-            self.design.add(terms, &state.beta[k * width..(k + 1) * width], &mut run);
-            score.extend(run.into_iter().map(|s| s as f32));
-        }
-        metric.finish(metric.partial(&score, &self.target, &self.weight, objective))
-    }
-}
-
 /// What a model consists of.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 struct Coefficients {
     bias: Vec<f64>,
     /// Output after output.
     beta: Vec<f64>,
 }
 
-struct Best {
+struct BestRound {
     value: f64,
     round: usize,
-    state: Coefficients,
+    model: Coefficients,
 }
 
 /// The descent between rounds.
-struct State {
-    bias: Vec<f64>,
-    beta: Vec<f64>,
-    /// Raw scores of the training rows, output after output.
-    score: Vec<f64>,
-    narrow: Vec<f32>,
-    g: Vec<f32>,
-    h: Vec<f32>,
-    /// Distance of the slopes on both sides of a kink, for losses that have one.
-    kink: Option<f64>,
+struct Descent<'a> {
+    backend: Box<dyn Backend + 'a>,
+    config: &'a LinearConfig,
+    budget: &'a Budget,
+    base: Vec<f64>,
+    total_weight: f64,
+    scales: Vec<ColumnScale>,
+    /// Where a feature's coefficients start; one entry more than there are features.
+    starts: Vec<usize>,
+    /// Features whose coefficients can change: all but constant numbers.
+    features: Vec<usize>,
+    model: Coefficients,
 }
 
-/// Halvings of a step that made the loss worse; after so many the descent has arrived.
+/// Halvings of a step that made the loss worse; after so many the descent has converged.
 const HALVINGS: usize = 20;
 /// Room for the rounding of `f32` scores when two losses are compared.
 const ROUNDING: f64 = 1e-7;
-/// A round that moves no score by more than this share of the largest one has arrived.
+/// A round that moves no score by more than this share of the largest one has converged.
 const STANDSTILL: f64 = 1e-9;
-/// Residuals count as at least this share of their mean size where a kink's curvature is taken.
-const LEAST_RESIDUAL: f64 = 1e-3;
 
-impl State {
-    fn new(rows: &Rows<'_>, terms: &Terms, objective: &dyn Objective) -> State {
-        let outputs = objective.outputs();
-        let score: Vec<f64> = rows
-            .start
-            .iter()
-            .flat_map(|&start| std::iter::repeat_n(start, rows.design.rows))
-            .collect();
-        let kink = objective.leaf_quantile().map(|_| {
-            let (mut g, mut h) = ([0.0; 2], [0.0; 2]);
-            objective.derivatives(&[1.0, -1.0], &[0.0, 0.0], &[], &mut g, &mut h);
-            f64::from(g[0] - g[1])
-        });
-        State {
-            bias: vec![0.0; outputs],
-            beta: vec![0.0; outputs * terms.len()],
-            narrow: vec![0.0; score.len()],
-            g: vec![0.0; score.len()],
-            h: vec![0.0; score.len()],
-            score,
-            kink,
+impl<'a> Descent<'a> {
+    fn open(
+        set: LinearSet<'a>,
+        config: &'a LinearConfig,
+        budget: &'a Budget,
+    ) -> Result<Self, BackendError> {
+        let mut backend = set.backends.open_linear(set)?;
+        let replies = backend.run(&[Work::Describe {}, Work::LinearScales {}])?;
+        let Ok([Reply::Description { data }, Reply::LinearScales { scales, total_weight }]) =
+            <[Reply; 2]>::try_from(replies)
+        else {
+            return Err(BackendError::Reply { work: "LinearScales" });
+        };
+        let starts = linear_starts(set.schema);
+        let varies = |&feature: &usize| {
+            set.schema.features[feature].kind != Kind::Number || scales[feature].spread > 0.0
+        };
+        let width = starts.last().copied().unwrap_or(0);
+        Ok(Descent {
+            backend,
+            config,
+            budget,
+            total_weight,
+            features: (0..scales.len()).filter(varies).collect(),
+            scales,
+            starts,
+            model: Coefficients {
+                bias: vec![0.0; data.base.len()],
+                beta: vec![0.0; data.base.len() * width],
+            },
+            base: data.base,
+        })
+    }
+
+    /// Number of coefficients of an output.
+    fn width(&self) -> usize {
+        self.starts.last().copied().unwrap_or(0)
+    }
+
+    fn penalty(&self) -> f64 {
+        let LinearConfig { lambda, alpha, .. } = *self.config;
+        self.model.beta.iter().map(|b| 0.5 * lambda * b * b + alpha * b.abs()).sum()
+    }
+
+    /// Sends a message; its last reply.
+    fn ask(&mut self, work: &[Work]) -> Result<Reply, BackendError> {
+        let name = work.last().map_or("", Work::name);
+        self.backend.run(work)?.pop().ok_or(BackendError::Reply { work: name })
+    }
+
+    fn ask_value(&mut self, work: &[Work]) -> Result<Option<f64>, BackendError> {
+        match self.ask(work)? {
+            Reply::Value { value } => Ok(value),
+            _ => Err(BackendError::Reply { work: "Loss" }),
         }
     }
 
-    fn coefficients(&self) -> Coefficients {
-        Coefficients { bias: self.bias.clone(), beta: self.beta.clone() }
+    /// The sum that is minimised.
+    fn penalised_loss(&mut self) -> Result<f64, BackendError> {
+        self.penalised_loss_after(&[])
     }
 
-    fn penalty(&self, settings: &Settings) -> f64 {
-        self.beta.iter().map(|b| 0.5 * settings.lambda * b * b + settings.alpha * b.abs()).sum()
+    fn penalised_loss_after(&mut self, work: &[Work]) -> Result<f64, BackendError> {
+        let work = [work, &[Work::Loss {}]].concat();
+        let loss = self.ask_value(&work)?.ok_or(BackendError::Reply { work: "Loss" })?;
+        Ok(loss + self.penalty())
     }
 
-    /// The sum that is minimised; leaves the scores of the training rows in `narrow`.
-    fn penalised_loss(
-        &mut self,
-        rows: &Rows<'_>,
-        objective: &dyn Objective,
-        settings: &Settings,
-    ) -> f64 {
-        for (narrow, score) in self.narrow.iter_mut().zip(&self.score) {
-            *narrow = *score as f32;
+    fn valid_metric(&mut self, set: LinearSet<'_>) -> Result<Option<f64>, BackendError> {
+        if set.valid.is_none() {
+            return Ok(None);
         }
-        objective.loss(&self.narrow, &rows.target, &rows.weight) + self.penalty(settings)
+        let Coefficients { bias, beta } = self.model.clone();
+        let (metric, rows) = (self.config.metric, RowSet::Validation);
+        self.ask_value(&[Work::LinearMetric { metric, rows, bias, beta }])
     }
 
     /// One round; gives the new penalised loss, or `None` (and the old state) if nothing can be
-    /// gained any more.
-    fn improve(
-        &mut self,
-        rows: &Rows<'_>,
-        terms: &Terms,
-        objective: &dyn Objective,
-        settings: &Settings,
-        loss: f64,
-    ) -> Option<f64> {
-        let before = self.coefficients();
-        let score = self.score.clone();
-        objective.derivatives(&self.narrow, &rows.target, &rows.weight, &mut self.g, &mut self.h);
-        if let Some(spread) = self.kink {
-            self.curvature_at_kinks(rows, spread)?;
+    /// gained any more or the run was interrupted.
+    fn improve(&mut self, loss: f64) -> Result<Option<f64>, BackendError> {
+        let before = self.model.clone();
+        if self.ask_value(&[Work::LinearDerive {}])?.is_none() {
+            return Ok(None);
         }
-        for output in 0..self.bias.len() {
-            self.walk(output, rows, terms, settings);
+        let mut steps = Vec::new();
+        for output in 0..self.base.len() {
+            let Some(step) = self.walk(output)? else {
+                // The scores follow the steps only after all outputs: nothing to take back there.
+                self.model = before;
+                return Ok(None);
+            };
+            steps.push(step);
         }
-        let largest = self.score.iter().fold(0.0, |most: f64, s| most.max(s.abs()));
-        let moved =
-            self.score.iter().zip(&score).fold(0.0, |most: f64, (a, b)| most.max((a - b).abs()));
+        steps.push(Work::LinearMove {});
+        let Reply::LinearMove { largest, moved } = self.ask(&steps)? else {
+            return Err(BackendError::Reply { work: "LinearMove" });
+        };
+
         let halvings = if moved > STANDSTILL * largest { HALVINGS } else { 0 };
+        let mut halve: &[Work] = &[];
         for _ in 0..halvings {
-            let now = self.penalised_loss(rows, objective, settings);
+            let now = self.penalised_loss_after(halve)?;
             if now <= loss + ROUNDING * loss.abs() {
-                return Some(now);
+                return Ok(Some(now));
             }
-            let halve = |new: &mut [f64], old: &[f64]| {
+            let closer = |new: &mut [f64], old: &[f64]| {
                 new.iter_mut().zip(old).for_each(|(n, o)| *n = o + 0.5 * (*n - o))
             };
-            halve(&mut self.bias, &before.bias);
-            halve(&mut self.beta, &before.beta);
-            halve(&mut self.score, &score);
+            closer(&mut self.model.bias, &before.bias);
+            closer(&mut self.model.beta, &before.beta);
+            halve = &[Work::LinearHalve {}];
         }
-        (self.bias, self.beta, self.score) = (before.bias, before.beta, score);
-        None
+        self.model = before;
+        self.ask(&[Work::LinearRestore {}])?;
+        Ok(None)
     }
 
-    /// The curvature of parabolas that touch a loss of two straight pieces at each residual and lie
-    /// above it; `None` if all residuals are zero.
-    fn curvature_at_kinks(&mut self, rows: &Rows<'_>, spread: f64) -> Option<()> {
-        let sizes = || self.narrow.iter().zip(&rows.target).map(|(s, y)| f64::from((s - y).abs()));
-        let least = LEAST_RESIDUAL * sizes().sum::<f64>() / rows.design.rows as f64;
-        if least <= 0.0 {
-            return None;
-        }
-        let curvature: Vec<f32> =
-            sizes().map(|size| (spread / (2.0 * size.max(least))) as f32).collect();
-        self.h = curvature;
-        self.h.iter_mut().zip(&rows.weight).for_each(|(h, weight)| *h *= weight);
-        Some(())
-    }
+    /// Steps along the bias and every coefficient of one output, in order; the steps as work for
+    /// the scores, which nobody reads before the round's end. `None` if the run was interrupted.
+    fn walk(&mut self, output: usize) -> Result<Option<Work>, BackendError> {
+        let own = output * self.width()..(output + 1) * self.width();
+        let before = self.model.beta[own.clone()].to_vec();
+        let sums = self.sums(&[], output, LinearColumn::Bias {})?;
+        let [first, second] = sums[0];
+        let bias = if second > 0.0 { -self.config.learning_rate * first / second } else { 0.0 };
+        self.model.bias[output] += bias;
 
-    /// Steps along the bias and every coefficient of one output, in order. The gradients follow
-    /// every step; the scores, which nobody reads before the round's end, follow all steps at once.
-    fn walk(&mut self, output: usize, rows: &Rows<'_>, terms: &Terms, settings: &Settings) {
-        let range = output * rows.design.rows..(output + 1) * rows.design.rows;
-        let h = &self.h[range.clone()];
-        let g = &mut self.g[range.clone()];
-        let beta = &mut self.beta[output * terms.len()..(output + 1) * terms.len()];
-        let before = beta.to_vec();
-
-        let wide_sum = |values: &[f32]| values.iter().map(|&v| f64::from(v)).sum::<f64>();
-        let (first, second) = (wide_sum(g), wide_sum(h));
-        let by = if second > 0.0 { -settings.learning_rate * first / second } else { 0.0 };
-        self.bias[output] += by;
-        g.iter_mut().zip(h).for_each(|(g, &h)| *g += h * by as f32);
-        for (f, feature) in rows.design.features.iter().enumerate() {
-            let own = &mut beta[terms.starts[f]..terms.starts[f + 1]];
-            match feature {
-                Feature::Number(x) => step_number(x, g, h, own, settings),
-                Feature::Category(codes) => step_levels(codes, g, h, own, settings),
+        // The gradients follow every step; a step travels with the question for the next sums.
+        let mut step =
+            vec![Work::LinearStep { output, column: LinearColumn::Bias {}, by: vec![bias] }];
+        for at in 0..self.features.len() {
+            if self.budget.is_interrupted() {
+                return Ok(None);
+            }
+            let feature = self.features[at];
+            let column = LinearColumn::Feature { feature };
+            let sums = self.sums(&step, output, column)?;
+            let first = own.start + self.starts[feature];
+            let coefficients = &mut self.model.beta[first..first + sums.len()];
+            let by: Vec<f64> = sums
+                .iter()
+                .zip(&*coefficients)
+                .map(|(&[g, h], &own)| newton_step(g, h, own, self.config))
+                .collect();
+            coefficients.iter_mut().zip(&by).for_each(|(own, by)| *own += by);
+            step.clear();
+            // A number that does not move leaves the gradients as they are.
+            if by.len() > 1 || by.iter().any(|&by| by != 0.0) {
+                step.push(Work::LinearStep { output, column, by });
             }
         }
-        let steps: Vec<f64> = beta.iter().zip(&before).map(|(new, old)| new - old).collect();
-        let score = &mut self.score[range];
-        score.iter_mut().for_each(|score| *score += by);
-        rows.design.add(terms, &steps, score);
+        let beta = &self.model.beta[own];
+        let steps = beta.iter().zip(&before).map(|(new, old)| new - old).collect();
+        Ok(Some(Work::LinearAdd { output, bias, steps }))
     }
-}
 
-/// Interleaved sums let the processor add several rows at once; their number is part of the
-/// result's bits.
-const LANES: usize = 4;
-
-/// The step of one numeric column.
-fn step_number(x: &[f32], g: &mut [f32], h: &[f32], own: &mut [f64], settings: &Settings) {
-    // A column that does not vary is empty: it must not pair its rows with others'.
-    if x.is_empty() {
-        return;
-    }
-    let (mut first, mut second) = ([0.0; LANES], [0.0; LANES]);
-    let ((xs, x_rest), (gs, g_rest), (hs, h_rest)) =
-        (x.as_chunks::<LANES>(), g.as_chunks::<LANES>(), h.as_chunks::<LANES>());
-    for ((x, g), h) in xs.iter().zip(gs).zip(hs) {
-        for lane in 0..LANES {
-            first[lane] += f64::from(g[lane]) * f64::from(x[lane]);
-            second[lane] += f64::from(h[lane] * x[lane]) * f64::from(x[lane]);
+    fn sums(
+        &mut self,
+        before: &[Work],
+        output: usize,
+        column: LinearColumn,
+    ) -> Result<Vec<[f64; 2]>, BackendError> {
+        let ask = [before, &[Work::LinearSums { output, column }]].concat();
+        let wanted = match column {
+            LinearColumn::Bias {} => 1,
+            LinearColumn::Feature { feature } => self.starts[feature + 1] - self.starts[feature],
+        };
+        match self.ask(&ask)? {
+            Reply::LinearSums { sums } if sums.len() == wanted => Ok(sums),
+            _ => Err(BackendError::Reply { work: "LinearSums" }),
         }
     }
-    for (lane, ((&x, &g), &h)) in x_rest.iter().zip(g_rest).zip(h_rest).enumerate() {
-        first[lane] += f64::from(g) * f64::from(x);
-        second[lane] += f64::from(h * x) * f64::from(x);
-    }
-    let by = step(first.iter().sum(), second.iter().sum(), own[0], settings);
-    if by != 0.0 {
-        own[0] += by;
-        g.iter_mut().zip(x).zip(h).for_each(|((g, &x), &h)| *g += h * (x * by as f32));
-    }
-}
 
-/// The steps of all levels of a category: their rows do not overlap, so one pass serves them all.
-fn step_levels(codes: &[u32], g: &mut [f32], h: &[f32], own: &mut [f64], settings: &Settings) {
-    let mut sums = vec![(0.0, 0.0); own.len()];
-    for ((&code, &g), &h) in codes.iter().zip(&*g).zip(h) {
-        if let Some(sum) = sums.get_mut(code as usize) {
-            *sum = (sum.0 + f64::from(g), sum.1 + f64::from(h));
-        }
-    }
-    let by: Vec<f64> =
-        sums.iter().zip(&*own).map(|(sum, own)| step(sum.0, sum.1, *own, settings)).collect();
-    own.iter_mut().zip(&by).for_each(|(own, by)| *own += by);
-    for ((&code, g), &h) in codes.iter().zip(g).zip(h) {
-        *g += h * by.get(code as usize).map_or(0.0, |&by| by as f32);
+    /// Coefficients of standardised numbers as weights of raw ones.
+    fn unscaled(&self, coefficients: &[f64], schema: &Schema) -> LinearFunction {
+        let terms = schema.features.iter().enumerate().map(|(f, feature)| {
+            let own = &coefficients[self.starts[f]..self.starts[f + 1]];
+            match feature.kind {
+                Kind::Number => {
+                    let ColumnScale { centre, spread } = self.scales[f];
+                    let weight = if spread > 0.0 { own[0] / spread } else { 0.0 };
+                    LinearTerm::Number { weight, centre }
+                }
+                Kind::Category { .. } => LinearTerm::Category { weights: own.to_vec() },
+            }
+        });
+        LinearFunction { terms: terms.collect() }
     }
 }
 
 /// The damped Newton step of one coefficient `own` with gradient sum `first` and hessian sum
 /// `second`: a step down the smooth part, then the L1 penalty pulls towards zero and stops there.
-fn step(first: f64, second: f64, own: f64, settings: &Settings) -> f64 {
-    let curvature = (second + settings.lambda) / settings.learning_rate;
+fn newton_step(first: f64, second: f64, own: f64, config: &LinearConfig) -> f64 {
+    let curvature = (second + config.lambda) / config.learning_rate;
     if second <= 0.0 || curvature.is_nan() || curvature <= 0.0 {
         return 0.0;
     }
-    let there = own - (first + settings.lambda * own) / curvature;
-    let pull = settings.alpha / curvature;
+    let there = own - (first + config.lambda * own) / curvature;
+    let pull = config.alpha / curvature;
     let there = if there > 0.0 { (there - pull).max(0.0) } else { (there + pull).min(0.0) };
     there - own
 }

@@ -4,8 +4,9 @@
 use swarmwood_model::{Feature, Kind, LinearTerm, Target, TargetKind};
 
 use super::*;
-use crate::data::{Column, MISSING};
-use crate::objective::{Absolute, Huber, Logistic, Poisson, Quantile, Softmax, Squared};
+use crate::data::{Chunk, Column, MISSING};
+use crate::objective::{Absolute, Huber, Logistic, Objective, Poisson, Quantile, Softmax, Squared};
+use crate::stats::LoopbackBackends;
 
 /// Numbers in -1 .. 1, the same on every machine.
 struct Draw(u64);
@@ -44,16 +45,18 @@ fn numbers(columns: Vec<Vec<f64>>, target: Vec<f64>) -> Chunk {
     }
 }
 
-fn fit(chunk: &Chunk, objective: &dyn Objective, settings: &Settings) -> Fitted {
-    train(chunk, None, &schema(chunk), objective, settings, &mut |_| Flow::Continue).unwrap()
+fn fit(chunk: &Chunk, objective: &dyn Objective, settings: &LinearConfig) -> LinearFit {
+    let schema = schema(chunk);
+    let set = LinearSet::new(chunk, None, &schema, objective);
+    train(set, settings, &Budget::unlimited(), &mut |_| ()).unwrap()
 }
 
-fn thorough() -> Settings {
-    Settings { rounds: 3000, learning_rate: 1.0, ..Settings::default() }
+fn thorough() -> LinearConfig {
+    LinearConfig { rounds: 3000, learning_rate: 1.0, ..LinearConfig::default() }
 }
 
 /// What a reader of the model computes.
-fn raw(fitted: &Fitted, chunk: &Chunk, output: usize, row: usize) -> f64 {
+fn raw(fitted: &LinearFit, chunk: &Chunk, output: usize, row: usize) -> f64 {
     let mut sum = fitted.base[output];
     for (term, column) in fitted.outputs[output].terms.iter().zip(&chunk.columns) {
         sum += match (term, column) {
@@ -69,7 +72,12 @@ fn raw(fitted: &Fitted, chunk: &Chunk, output: usize, row: usize) -> f64 {
     sum
 }
 
-fn weight_and_spread(fitted: &Fitted, chunk: &Chunk, output: usize, feature: usize) -> (f64, f64) {
+fn weight_and_spread(
+    fitted: &LinearFit,
+    chunk: &Chunk,
+    output: usize,
+    feature: usize,
+) -> (f64, f64) {
     let (LinearTerm::Number { weight, centre }, Column::Number(x)) =
         (&fitted.outputs[output].terms[feature], &chunk.columns[feature])
     else {
@@ -146,7 +154,7 @@ fn dense_newton(
     beta
 }
 
-fn same_as(fitted: &Fitted, chunk: &Chunk, beta: &[f64], tolerance: f64) {
+fn same_as(fitted: &LinearFit, chunk: &Chunk, beta: &[f64], tolerance: f64) {
     assert!(
         (fitted.base[0] - beta[0]).abs() < tolerance * (1.0 + beta[0].abs()),
         "{} {}",
@@ -179,14 +187,19 @@ fn wild(rows: usize) -> Chunk {
 fn ridge_reaches_the_closed_form() {
     let mut chunk = wild(80);
     for lambda in [0.5, 10.0] {
-        let settings = Settings { lambda, ..thorough() };
+        let settings = LinearConfig { lambda, ..thorough() };
         // One Newton step is the closed form of a quadratic.
         let beta = dense_newton(&chunk, lambda, |s, y| (s - y, 1.0));
         same_as(&fit(&chunk, &Squared, &settings), &chunk, &beta, 2e-5);
     }
     chunk.weight = (0..80).map(|i| f64::from(i % 4)).collect();
     let beta = dense_newton(&chunk, 2.0, |s, y| (s - y, 1.0));
-    same_as(&fit(&chunk, &Squared, &Settings { lambda: 2.0, ..thorough() }), &chunk, &beta, 2e-5);
+    same_as(
+        &fit(&chunk, &Squared, &LinearConfig { lambda: 2.0, ..thorough() }),
+        &chunk,
+        &beta,
+        2e-5,
+    );
 }
 
 #[test]
@@ -198,7 +211,7 @@ fn logistic_and_poisson_reach_a_dense_newton_solve() {
     let counts: Vec<f64> =
         (0..120).map(|i| (score(i).exp() * (1.0 + draw.next())).round()).collect();
     for learning_rate in [1.0, 0.3] {
-        let settings = Settings { lambda: 1.5, learning_rate, ..thorough() };
+        let settings = LinearConfig { lambda: 1.5, learning_rate, ..thorough() };
         let chunk = numbers(columns.clone(), classes.clone());
         let beta = dense_newton(&chunk, 1.5, |s, y| {
             let p = 1.0 / (1.0 + (-s).exp());
@@ -221,7 +234,7 @@ fn l1_zeroes_planted_noise_and_keeps_the_optimality_conditions() {
     let (alpha, lambda) = (20.0, 1.0);
     for learning_rate in [1.0, 0.1] {
         let fitted =
-            fit(&chunk, &Squared, &Settings { alpha, lambda, learning_rate, ..thorough() });
+            fit(&chunk, &Squared, &LinearConfig { alpha, lambda, learning_rate, ..thorough() });
         let z = standardised(&chunk);
         for f in 0..8 {
             let (weight, spread) = weight_and_spread(&fitted, &chunk, 0, f);
@@ -254,7 +267,7 @@ fn softmax_reaches_the_optimality_conditions() {
         .collect();
     let chunk = numbers(columns, target);
     let lambda = 2.0;
-    let fitted = fit(&chunk, &Softmax { classes: 3 }, &Settings { lambda, ..thorough() });
+    let fitted = fit(&chunk, &Softmax { classes: 3 }, &LinearConfig { lambda, ..thorough() });
     assert_eq!((fitted.base.len(), fitted.outputs.len()), (3, 3));
     let z = standardised(&chunk);
     for k in 0..3 {
@@ -280,7 +293,7 @@ fn robust_losses_find_the_line_behind_outliers() {
         .map(|i| 7e3 + 2e3 * x[i] + draw.next() + if i % 5 == 0 { 5e4 } else { 0.0 })
         .collect();
     let chunk = numbers(vec![x], target);
-    let settings = Settings { learning_rate: 0.5, ..thorough() };
+    let settings = LinearConfig { learning_rate: 0.5, ..thorough() };
     for objective in [&Absolute as &dyn Objective, &Huber { delta: 3.0 }] {
         let fitted = fit(&chunk, objective, &settings);
         let LinearTerm::Number { weight, .. } = fitted.outputs[0].terms[0] else {
@@ -356,7 +369,7 @@ fn weights_are_repetitions() {
         Column::Category(_) => Vec::new(),
     });
     let repeated = numbers(columns.collect(), index.iter().map(|&i| chunk.target[i]).collect());
-    let settings = Settings { lambda: 1.0, alpha: 0.5, ..thorough() };
+    let settings = LinearConfig { lambda: 1.0, alpha: 0.5, ..thorough() };
     let (a, b) = (fit(&chunk, &Squared, &settings), fit(&repeated, &Squared, &settings));
     for row in 0..30 {
         assert!((raw(&a, &chunk, 0, row) - raw(&b, &chunk, 0, row)).abs() < 1e-3);
@@ -370,7 +383,7 @@ fn loss_never_rises_and_the_same_rows_give_the_same_bits() {
     // Separable classes without a penalty: weights grow without end, and full steps would
     // overshoot.
     let chunk = numbers(columns.clone(), columns[0].iter().map(|x| f64::from(*x > 0.1)).collect());
-    let settings = Settings { rounds: 200, ..thorough() };
+    let settings = LinearConfig { rounds: 200, ..thorough() };
     let fitted = fit(&chunk, &Logistic, &settings);
     assert!(fitted.train.windows(2).all(|pair| pair[1] <= pair[0] * (1.0 + 1e-6)));
     assert!(fitted.train.last().unwrap() < &0.01);
@@ -385,17 +398,19 @@ fn early_stopping_keeps_the_best_round() {
     let chunk = numbers(columns.clone(), (0..25).map(|i| columns[0][i] + draw.next()).collect());
     let columns: Vec<Vec<f64>> = (0..30).map(|_| draw.column(50)).collect();
     let valid = numbers(columns.clone(), (0..50).map(|i| columns[0][i] + draw.next()).collect());
-    let settings = Settings {
+    let settings = LinearConfig {
         rounds: 500,
         learning_rate: 0.1,
         early_stopping_rounds: 5,
         metric: Watch::Rmse,
-        ..Settings::default()
+        ..LinearConfig::default()
     };
-    let run = |watch: &mut dyn FnMut(&Event) -> Flow| {
-        train(&chunk, Some(&valid), &schema(&chunk), &Squared, &settings, watch).unwrap()
+    let schema = schema(&chunk);
+    let run = |budget: &Budget, observer: &mut dyn FnMut(&Event)| {
+        let set = LinearSet::new(&chunk, Some(&valid), &schema, &Squared);
+        train(set, &settings, budget, observer).unwrap()
     };
-    let fitted = run(&mut |_| Flow::Continue);
+    let fitted = run(&Budget::unlimited(), &mut |_| ());
     assert!(
         fitted.rounds > 0 && fitted.valid.len() == fitted.rounds + 5,
         "stops five rounds after the best"
@@ -406,14 +421,20 @@ fn early_stopping_keeps_the_best_round() {
         (0..50).map(|i| (raw(&fitted, &valid, 0, i) - valid.target[i]).powi(2)).sum::<f64>() / 50.0;
     assert!((error.sqrt() - best).abs() < 1e-5, "the model is the one of the best round");
 
-    let stopped = run(&mut |event| if event.step == 2 { Flow::Stop } else { Flow::Continue });
+    let budget = Budget::unlimited();
+    let stopped = run(&budget, &mut |event| {
+        if event.step == 2 {
+            budget.cancel();
+        }
+    });
     assert_eq!(stopped.valid.len(), 2);
 }
 
 #[test]
 fn unusable_rows_are_refused() {
     let run = |chunk: &Chunk, schema: &Schema, objective: &dyn Objective| {
-        train(chunk, None, schema, objective, &Settings::default(), &mut |_| Flow::Continue)
+        let set = LinearSet::new(chunk, None, schema, objective);
+        train(set, &LinearConfig::default(), &Budget::unlimited(), &mut |_| ())
     };
     let good = numbers(vec![vec![1.0, 2.0]], vec![0.0, 1.0]);
     let plan = schema(&good);
@@ -422,16 +443,44 @@ fn unusable_rows_are_refused() {
     let message = run(&bad, &plan, &Logistic).unwrap_err().to_string();
     assert_eq!(message, "row 2: the target is 2 but it must be 0 or 1");
     let bad = Chunk { columns: vec![], ..good.clone() };
-    assert_eq!(run(&bad, &plan, &Squared), Err(Error::Columns { found: 0, expected: 1 }));
+    assert_eq!(
+        run(&bad, &plan, &Squared),
+        Err(LinearDataError::Columns { found: 0, expected: 1 }.into())
+    );
     let bad = Chunk { columns: vec![Column::Category(vec![0, 1])], ..good.clone() };
-    assert_eq!(run(&bad, &plan, &Squared), Err(Error::Kind { name: "x".into() }));
+    assert_eq!(run(&bad, &plan, &Squared), Err(LinearDataError::Kind { name: "x".into() }.into()));
     let bad = Chunk { weight: vec![0.0, 0.0], ..good.clone() };
-    assert_eq!(run(&bad, &plan, &Squared), Err(Error::NoRows));
+    assert_eq!(run(&bad, &plan, &Squared), Err(LinearDataError::NoRows.into()));
     let bad = Chunk { target: vec![0.0], ..good.clone() };
-    assert!(matches!(run(&bad, &plan, &Squared), Err(Error::Length { .. })));
+    assert!(matches!(
+        run(&bad, &plan, &Squared),
+        Err(LinearError::Data(LinearDataError::Length { .. }))
+    ));
     let bad = numbers(vec![vec![]], vec![]);
-    assert_eq!(run(&bad, &plan, &Squared), Err(Error::NoRows));
+    assert_eq!(run(&bad, &plan, &Squared), Err(LinearDataError::NoRows.into()));
     let lone = numbers(vec![vec![3.0]], vec![5.0]);
     let fitted = run(&lone, &plan, &Squared).unwrap();
     assert_eq!(raw(&fitted, &lone, 0, 0), 5.0);
+}
+
+/// Encoded messages change no bit, and a feature takes one message per output and round.
+#[test]
+fn every_backend_gives_the_same_model() {
+    let chunk = wild(300);
+    let schema = schema(&chunk);
+    let config = LinearConfig { rounds: 5, lambda: 0.5, alpha: 0.1, ..LinearConfig::default() };
+    for objective in [&Squared as &dyn Objective, &Logistic] {
+        let binary = |y: &f64| f64::from(u8::from(*y > 1e4));
+        let target = chunk.target.iter().map(binary).collect();
+        let chunk = Chunk { target, ..chunk.clone() };
+        let local = LinearSet::new(&chunk, Some(&chunk), &schema, objective);
+        let loopback = LoopbackBackends::default();
+        let encoded = LinearSet { backends: &loopback, ..local };
+        let fit = |set| train(set, &config, &Budget::unlimited(), &mut |_| ()).unwrap();
+        let (local, encoded) = (fit(local), fit(encoded));
+        assert_eq!(local, encoded);
+        let rounds = local.train.len() as u64;
+        let each = schema.features.len() as u64;
+        assert!(loopback.messages() <= 2 + rounds * (each + 30), "{}", loopback.messages());
+    }
 }

@@ -5,23 +5,30 @@
 
 use swarmwood_model::{Child, Leaf, Level, Member, Node, ObliviousTree, Shape, Split, Tree};
 
-use super::{Form, Frame, Lane};
+use super::{Evaluator, Form};
 
-/// The trees of the particle that the lane evaluated last.
-pub(super) fn members(frame: &Frame<'_>, lane: &Lane, sequence: &[u32]) -> Vec<Member> {
-    let (depth, lambda, outputs) = (frame.settings.depth, frame.settings.lambda, frame.outputs());
-    let member = |(tree, rules): (usize, &[u32])| {
-        let own = tree << depth..(tree + 1) << depth;
-        let (sums, leaves) = (&lane.sums[own.clone()], &lane.leaves[own]);
-        let splits =
-            rules.iter().map(|&index| frame.layout.split(&frame.table.rules()[index as usize]));
-        let shape = match frame.settings.form {
-            Form::Oblivious => Shape::Oblivious(oblivious(splits, sums, leaves, lambda)),
-            Form::Free => Shape::Ordinary(free(splits, sums, leaves, lambda)),
+impl Evaluator<'_> {
+    /// The trees of a particle, given its leaves and the sums of their derivatives.
+    pub(super) fn members(
+        &self,
+        sequence: &[u32],
+        leaves: &[Leaf],
+        sums: &[[f64; 2]],
+    ) -> Vec<Member> {
+        let (depth, lambda, outputs) = (self.config.depth, self.config.lambda, self.outputs());
+        let member = |(tree, rules): (usize, &[u32])| {
+            let own = tree << depth..(tree + 1) << depth;
+            let (sums, leaves) = (&sums[own.clone()], &leaves[own]);
+            let splits =
+                rules.iter().map(|&index| self.layout.split(&self.table.rules()[index as usize]));
+            let shape = match self.config.form {
+                Form::Oblivious => Shape::Oblivious(oblivious(splits, sums, leaves, lambda)),
+                Form::Free => Shape::Ordinary(free(splits, sums, leaves, lambda)),
+            };
+            Member { output: (tree % outputs) as u32, shape }
         };
-        Member { output: (tree % outputs) as u32, shape }
-    };
-    sequence.chunks_exact(frame.each_tree()).enumerate().map(member).collect()
+        sequence.chunks_exact(self.each_tree()).enumerate().map(member).collect()
+    }
 }
 
 fn oblivious(

@@ -8,7 +8,7 @@
 //! the squared loss), the sum of all trees is the score (eq. 6), and the fitness is taken on the
 //! training rows.
 //!
-//! Where this differs from the paper: with three or more classes a round is one tree a class, one
+//! Where this differs from the paper: with three or more classes a round is one tree per class, one
 //! after the other in the position, all fitted to the derivatives before the round; the learning
 //! rate (one there) and λ (zero there) can be chosen; losses without a useful second derivative get
 //! quantiles as leaf values; and what the last particle shares with the next, its first trees, is
@@ -18,75 +18,26 @@
 //! All sums are taken in the order of the shards, so a result does not depend on the number of
 //! threads either.
 
-mod classes;
-mod fitness;
 mod members;
 mod replace;
-mod rows;
 #[cfg(test)]
 mod tests;
-
-use std::sync::Arc;
 
 use swarmwood_model::{Leaf, Member};
 
 use crate::bins::Layout;
-use crate::dataset::{Dataset, Plan};
-use crate::kernels::leaf_values::LeafValues;
-use crate::kernels::particle::{LEVELS, Question};
+use crate::budget::Budget;
+use crate::context::Context;
+use crate::dataset::Dataset;
+use crate::kernels::particle::LEVELS;
 use crate::objective::Objective;
-use crate::objective::order::weighted_quantile;
-use crate::pool::{Pool, even_ranges};
 use crate::rule_table::RuleTable;
-use classes::ClassedGroup;
-pub use fitness::Fitness;
+use crate::stats::{
+    Backend, BackendError, BackendFactory, DataDescription, LocalBackends, ParticleFitness,
+    ParticleSet, Reply, Work,
+};
+pub use crate::stats::{Fitness, Form, ParticleConfig};
 pub use replace::{Replacement, Replacements};
-use rows::{Part, Rows, Step, Values};
-
-/// The shape of a particle's trees.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Form {
-    /// All nodes of a level share a rule, as published.
-    #[default]
-    Oblivious,
-    /// Every node has its own rule.
-    Free,
-}
-
-impl Form {
-    /// The numbers that a tree of so many levels takes.
-    ///
-    /// ```
-    /// use swarmwood_learn::particle::Form;
-    /// assert_eq!([Form::Oblivious.rules(5), Form::Free.rules(5)], [5, 31]);
-    /// ```
-    pub fn rules(self, depth: usize) -> usize {
-        match self {
-            Form::Oblivious => depth,
-            Form::Free => (1 << depth) - 1,
-        }
-    }
-}
-
-/// What the evaluation of particles can be told.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Settings {
-    /// Rounds of a particle, at least one; each has a tree an output.
-    pub trees: usize,
-    /// The shape of the trees.
-    pub form: Form,
-    /// Levels of each tree, from 1 to 8.
-    pub depth: usize,
-    /// Share of each leaf value that is added.
-    pub learning_rate: f64,
-    /// L2 penalty on leaf values.
-    pub lambda: f64,
-    /// What is measured.
-    pub fitness: Fitness,
-    /// Bytes of leaf numbers that may be kept for particles that begin alike; less makes it slower,
-    /// never different.
-    pub memory: usize,
-}
 
 /// Why particles cannot be evaluated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -140,6 +91,9 @@ pub enum ParticleError {
         /// Trees of a particle.
         trees: usize,
     },
+    /// The rows could not be worked on.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
 }
 
 /// What a particle is worth.
@@ -162,8 +116,9 @@ pub struct Evaluation {
 /// ```
 /// use swarmwood_learn::bins::Layout;
 /// use swarmwood_learn::data::{Chunk, Column};
-/// use swarmwood_learn::particle::{Evaluator, Fitness, Form, Settings};
-/// use swarmwood_learn::{dataset::Dataset, objective::Squared, pool::Pool, rule_table::RuleTable};
+/// use swarmwood_learn::particle::{Evaluator, Fitness, Form, ParticleConfig};
+/// use swarmwood_learn::{budget::Budget, context::Context, dataset::Dataset};
+/// use swarmwood_learn::{objective::Squared, pool::Pool, rule_table::RuleTable};
 /// use swarmwood_model::{Feature, Kind};
 ///
 /// // The worked example of the paper, in thousands: table 1 and the tree of figure 1.
@@ -175,7 +130,7 @@ pub struct Evaluation {
 /// let data = Dataset::from_chunk(&chunk, Layout::fit(|at| chunk.columns[at].clone(), &features, 255, &pool), &pool);
 /// let table = RuleTable::distinct(&data);
 ///
-/// let settings = Settings {
+/// let config = ParticleConfig {
 ///     trees: 1,
 ///     form: Form::Oblivious,
 ///     depth: 1,
@@ -184,7 +139,8 @@ pub struct Evaluation {
 ///     fitness: Fitness::Rmse,
 ///     memory: 1 << 20,
 /// };
-/// let mut evaluator = Evaluator::new(&data, &table, &Squared, settings, &pool).map_err(|e| e.to_string())?;
+/// let context = Context { pool: &pool, budget: &Budget::unlimited() };
+/// let mut evaluator = Evaluator::new(&data, &table, &Squared, config, context).map_err(|e| e.to_string())?;
 /// assert_eq!(evaluator.base(), [292.5]);
 /// // Rule 1 is "Ind above 150", midway between 100 and 200.
 /// let leaves = evaluator.evaluate(&[1]).map_err(|e| e.to_string())?.leaves;
@@ -192,41 +148,13 @@ pub struct Evaluation {
 /// # Ok::<(), String>(())
 /// ```
 pub struct Evaluator<'a> {
-    frame: Frame<'a>,
-    rows: Vec<Arc<Rows>>,
-    /// Evaluations that can run beside each other; the first one is always there.
-    lanes: Vec<Lane>,
-    /// Columns as the rules see them; made when replacements are asked for.
-    classed: Vec<ClassedGroup>,
-}
-
-/// What all evaluations share.
-struct Frame<'a> {
-    pool: &'a Pool,
+    backend: Box<dyn Backend + 'a>,
     objective: &'a dyn Objective,
     table: &'a RuleTable,
-    layout: Arc<Layout>,
-    plan: Plan,
-    questions: Vec<Question>,
-    settings: Settings,
-    base: Vec<f64>,
-    shift: f64,
-}
-
-/// Memory of one evaluation, and what the last particle left there.
-#[derive(Debug)]
-struct Lane {
-    parts: Vec<Part>,
-    /// The last particle; empty before the first.
-    last: Vec<u32>,
-    /// Its sums of derivatives by leaf, tree after tree.
-    sums: Vec<[f64; 2]>,
-    /// Its leaves.
-    leaves: Vec<Leaf>,
-    /// Its fitness.
-    fitness: f64,
-    /// The leaf numbers of how many rounds are still there.
-    kept: usize,
+    layout: &'a Layout,
+    config: ParticleConfig,
+    data: DataDescription,
+    budget: &'a Budget,
 }
 
 /// What was found of each particle; nothing where there was no time.
@@ -236,197 +164,172 @@ impl<'a> Evaluator<'a> {
     /// Prepares the rows of a data set. The targets must be in the objective's domain, and the
     /// table be made from this data set or one with the same layout.
     pub fn new(
-        data: &Dataset,
+        data: &'a Dataset,
         table: &'a RuleTable,
         objective: &'a dyn Objective,
-        settings: Settings,
-        pool: &'a Pool,
+        config: ParticleConfig,
+        context: Context<'a>,
     ) -> Result<Self, ParticleError> {
-        check(objective, &settings)?;
-        let target: Vec<f64> =
-            data.target.iter().map(|target| objective.transform_target(target)).collect();
-        let base = objective.start(&target, &data.weight.to_vec());
-        // Losses of the difference alone are learnt around zero, where `f32` is finest.
-        let shift = if objective.shift_invariant() { base[0] } else { 0.0 };
-        let target: Vec<f32> = target.iter().map(|&y| (y - shift) as f32).collect();
-        let weight: Vec<f32> = data.weight.iter().map(|weight| weight as f32).collect();
-        let questions =
-            table.rules().iter().map(|rule| Question::new(&data.layout.route(rule))).collect();
-        let frame = Frame {
-            pool,
-            objective,
-            table,
-            layout: data.layout.clone(),
-            plan: data.plan,
-            questions,
-            settings,
-            base,
-            shift,
-        };
-        let (targets, weights) = (data.plan.deal(&target), data.plan.deal(&weight));
-        let start: Vec<f32> = (0..frame.outputs()).map(|output| frame.start(output)).collect();
-        let rows = pool.map(data.plan.shards, |shard| {
-            let (target, weight) = (targets[shard].clone(), weights[shard].clone());
-            Arc::new(Rows::new(data.shards[shard].clone(), target, weight, &start, objective))
-        });
-        let mut evaluator = Evaluator { frame, rows, lanes: Vec::new(), classed: Vec::new() };
-        evaluator.open_lane();
-        Ok(evaluator)
+        let set = ParticleSet::new(data, table.rules(), objective, config);
+        Evaluator::with_backends(set, table, context, &LocalBackends)
     }
 
-    fn open_lane(&mut self) {
-        let settings = &self.frame.settings;
-        let outputs = self.frame.outputs();
-        let each = self.frame.plan.rows.max(1) * outputs * self.frame.pool.threads();
-        let layers = (settings.memory / each).clamp(1, settings.trees);
-        let leaves = (settings.trees * outputs) << settings.depth;
-        self.lanes.push(Lane {
-            parts: self.rows.iter().map(|rows| Part::new(rows.clone(), outputs, layers)).collect(),
-            last: Vec::new(),
-            sums: vec![[0.0; 2]; leaves],
-            leaves: vec![Leaf { value: 0.0, cover: 0.0 }; leaves],
-            fitness: f64::NAN,
-            kept: if layers < settings.trees { layers - 1 } else { layers },
-        });
+    /// The same with rows wherever the backends have them.
+    pub fn with_backends(
+        set: ParticleSet<'a>,
+        table: &'a RuleTable,
+        context: Context<'a>,
+        backends: &'a dyn BackendFactory,
+    ) -> Result<Self, ParticleError> {
+        check(set.objective, &set.config)?;
+        let set = ParticleSet { backends, ..set };
+        let mut backend = backends.open_particles(set, context)?;
+        let data = match backend.run(&[Work::Describe {}])?.pop() {
+            Some(Reply::Description { data }) => data,
+            _ => return Err(BackendError::Reply { work: "Describe" }.into()),
+        };
+        let ParticleSet { objective, config, .. } = set;
+        let (layout, budget) = (&*set.data.layout, context.budget);
+        Ok(Evaluator { backend, objective, table, layout, config, data, budget })
+    }
+
+    /// Whether the run was cancelled or its deadline has passed.
+    pub fn is_interrupted(&self) -> bool {
+        self.budget.is_interrupted()
     }
 
     /// The start value of each raw output.
     pub fn base(&self) -> &[f64] {
-        &self.frame.base
+        &self.data.base
     }
 
     /// What is measured.
     pub fn fitness(&self) -> Fitness {
-        self.frame.settings.fitness
+        self.config.fitness
     }
 
     /// How many trees a particle has, those of all outputs counted.
     pub fn trees(&self) -> usize {
-        self.frame.settings.trees * self.frame.outputs()
+        self.config.trees * self.outputs()
     }
 
     /// How many numbers a particle has.
     pub fn length(&self) -> usize {
-        self.frame.settings.trees * self.frame.each_round()
+        self.trees() * self.each_tree()
     }
 
     /// What to add to a training score to get the raw score (see [`Objective::shift_invariant`]).
     pub fn shift(&self) -> f64 {
-        self.frame.shift
+        self.data.shift
+    }
+
+    fn outputs(&self) -> usize {
+        self.data.base.len()
+    }
+
+    /// Rules of a tree.
+    fn each_tree(&self) -> usize {
+        self.config.form.rules(self.config.depth)
+    }
+
+    /// Sends one request; its reply.
+    fn ask(&mut self, work: Work) -> Result<Reply, BackendError> {
+        let name = work.name();
+        self.backend.run(&[work])?.pop().ok_or(BackendError::Reply { work: name })
     }
 
     /// Evaluates one particle, all threads working on its rows. The first trees that it shares with
     /// the particle before are not computed again.
     pub fn evaluate(&mut self, sequence: &[u32]) -> Result<Evaluation, ParticleError> {
-        self.frame.check_sequence(sequence)?;
-        Ok(self.frame.evaluate(&mut self.lanes[0], sequence))
+        Ok(self.evaluate_with_sums(sequence)?.0)
+    }
+
+    /// The same with the sums of derivatives of every leaf.
+    fn evaluate_with_sums(
+        &mut self,
+        sequence: &[u32],
+    ) -> Result<(Evaluation, Vec<[f64; 2]>), ParticleError> {
+        self.check_sequence(sequence)?;
+        match self.ask(Work::EvaluateParticle { sequence: sequence.to_vec() })? {
+            Reply::Particle { particle, sums } => Ok((self.evaluation(particle), sums)),
+            _ => Err(BackendError::Reply { work: "EvaluateParticle" }.into()),
+        }
+    }
+
+    fn evaluation(&self, particle: ParticleFitness) -> Evaluation {
+        let ParticleFitness { fitness, leaves, reused } = particle;
+        Evaluation { fitness, cost: self.config.fitness.cost(fitness), leaves, reused }
     }
 
     /// Evaluates several particles, every thread working on particles of its own: faster for small
-    /// data sets, the same for all. Particles that begin alike should stand beside each other.
-    pub fn evaluate_all<S: AsRef<[u32]> + Sync>(
-        &mut self,
-        sequences: &[S],
-    ) -> Result<Vec<Evaluation>, ParticleError> {
-        Ok(self.evaluate_while(sequences, || true)?.into_iter().flatten().collect())
-    }
-
-    /// The same as far as there is time: in a hurry every thread ends after the particle that it
-    /// has. The first of each thread is always evaluated.
-    pub fn evaluate_in_time<S: AsRef<[u32]> + Sync>(
+    /// data sets, the same for all. Particles that begin alike should be neighbours. Interrupted,
+    /// every thread ends after the particle that it has; the first of each is always evaluated.
+    pub fn evaluate_all<S: AsRef<[u32]>>(
         &mut self,
         sequences: &[S],
     ) -> Result<Evaluations, ParticleError> {
-        let pool = self.frame.pool;
-        self.evaluate_while(sequences, || !pool.hurried())
+        self.evaluate_batch(sequences, true)
     }
 
-    fn evaluate_while<S: AsRef<[u32]> + Sync>(
+    /// The same without the leaves, which a search does not need.
+    pub fn fitness_of_all<S: AsRef<[u32]>>(
         &mut self,
         sequences: &[S],
-        go_on: impl Fn() -> bool + Sync,
     ) -> Result<Evaluations, ParticleError> {
-        sequences.iter().try_for_each(|sequence| self.frame.check_sequence(sequence.as_ref()))?;
-        let lanes = self.frame.pool.threads().min(sequences.len());
-        while self.lanes.len() < lanes {
-            self.open_lane();
-        }
-        let frame = &self.frame;
-        let ranges = even_ranges(sequences.len(), lanes.max(1));
-        let mut work: Vec<(&mut Lane, &[S], Evaluations)> = self
-            .lanes
-            .iter_mut()
-            .zip(ranges)
-            .map(|(lane, range)| (lane, &sequences[range], Vec::new()))
-            .collect();
-        frame.pool.each(&mut work, |_, (lane, sequences, done)| {
-            for sequence in *sequences {
-                let wanted = done.is_empty() || go_on();
-                done.push(wanted.then(|| frame.evaluate(lane, sequence.as_ref())));
+        self.evaluate_batch(sequences, false)
+    }
+
+    fn evaluate_batch<S: AsRef<[u32]>>(
+        &mut self,
+        sequences: &[S],
+        with_leaves: bool,
+    ) -> Result<Evaluations, ParticleError> {
+        sequences.iter().try_for_each(|sequence| self.check_sequence(sequence.as_ref()))?;
+        let sequences = sequences.iter().map(|sequence| sequence.as_ref().to_vec()).collect();
+        match self.ask(Work::EvaluateParticles { sequences, with_leaves })? {
+            Reply::Particles { particles } => {
+                self.budget.spend(particles.iter().flatten().count() as u64);
+                let evaluation = |particle: Option<ParticleFitness>| {
+                    particle.map(|found| self.evaluation(found))
+                };
+                Ok(particles.into_iter().map(evaluation).collect())
             }
-        });
-        Ok(work.into_iter().flat_map(|(_, _, done)| done).collect())
+            _ => Err(BackendError::Reply { work: "EvaluateParticles" }.into()),
+        }
     }
 
     /// Another fitness of a particle.
     pub fn measure(&mut self, sequence: &[u32], fitness: Fitness) -> Result<f64, ParticleError> {
-        suits(fitness, self.frame.objective)?;
-        self.evaluate(sequence)?;
-        let (frame, lane) = (&self.frame, &self.lanes[0]);
-        let measure = |at: usize| lane.parts[at].measure(fitness, frame.objective);
-        let sum = frame.pool.map(lane.parts.len(), measure).into_iter().sum();
-        Ok(fitness.of_sum(sum, self.rows.iter().map(|rows| rows.total).sum()))
+        suits(fitness, self.objective)?;
+        self.check_sequence(sequence)?;
+        match self.ask(Work::MeasureParticle { sequence: sequence.to_vec(), fitness })? {
+            Reply::Value { value: Some(value) } => Ok(value),
+            _ => Err(BackendError::Reply { work: "MeasureParticle" }.into()),
+        }
     }
 
-    /// Scores of a particle for the training rows, in row order, output after output;
+    /// Scores of a particle for the training rows, in row order, one vector per output;
     /// [`Evaluator::shift`] makes them raw scores.
     pub fn training_scores(&mut self, sequence: &[u32]) -> Result<Vec<Vec<f32>>, ParticleError> {
-        self.evaluate(sequence)?;
-        let (frame, lane) = (&self.frame, &self.lanes[0]);
-        let of_output = |output: usize| {
-            let shard = |part: &'_ usize| {
-                let (scores, rows) = (lane.parts[*part].scores(), self.rows[*part].binned.rows);
-                scores[output * rows..(output + 1) * rows].to_vec()
-            };
-            let parts: Vec<Vec<f32>> = (0..lane.parts.len()).map(|part| shard(&part)).collect();
-            frame.plan.gather(&parts.iter().map(Vec::as_slice).collect::<Vec<&[f32]>>())
-        };
-        Ok((0..frame.outputs()).map(of_output).collect())
+        self.check_sequence(sequence)?;
+        match self.ask(Work::ParticleScores { sequence: sequence.to_vec() })? {
+            Reply::Scores { scores } => Ok(scores),
+            _ => Err(BackendError::Reply { work: "ParticleScores" }.into()),
+        }
     }
 
     /// The trees of a particle as members of a model whose start values are [`Evaluator::base`].
     pub fn to_members(&mut self, sequence: &[u32]) -> Result<Vec<Member>, ParticleError> {
-        self.evaluate(sequence)?;
-        Ok(members::members(&self.frame, &self.lanes[0], sequence))
-    }
-}
-
-impl Frame<'_> {
-    fn outputs(&self) -> usize {
-        self.base.len()
-    }
-
-    /// Rules of a tree.
-    fn each_tree(&self) -> usize {
-        self.settings.form.rules(self.settings.depth)
-    }
-
-    /// Rules of a round.
-    fn each_round(&self) -> usize {
-        self.outputs() * self.each_tree()
-    }
-
-    /// The score of an output that every row starts from.
-    fn start(&self, output: usize) -> f32 {
-        (self.base[output] - self.shift) as f32
+        let (evaluation, sums) = self.evaluate_with_sums(sequence)?;
+        Ok(self.members(sequence, &evaluation.leaves, &sums))
     }
 
     fn check_sequence(&self, sequence: &[u32]) -> Result<(), ParticleError> {
-        let (trees, each) = (self.settings.trees * self.outputs(), self.each_tree());
+        let (trees, each) = (self.trees(), self.each_tree());
         if sequence.len() != trees * each {
             return Err(ParticleError::Length { found: sequence.len(), trees, each });
         }
-        let rules = self.questions.len();
+        let rules = self.table.len();
         match sequence.iter().position(|&index| index as usize >= rules) {
             Some(position) => {
                 Err(ParticleError::Rule { index: sequence[position], position, rules })
@@ -434,120 +337,10 @@ impl Frame<'_> {
             None => Ok(()),
         }
     }
-
-    /// Evaluates a checked particle.
-    fn evaluate(&self, lane: &mut Lane, sequence: &[u32]) -> Evaluation {
-        let Settings { trees: rounds, fitness, form, depth, .. } = self.settings;
-        let each = self.each_round();
-        let reused = lane.shared_rounds(sequence, each);
-        if reused < rounds {
-            for round in reused..rounds {
-                // The scores are those of the last particle's end: what is shared with it is added
-                // up from the start.
-                let missing = if round == reused { 0..round } else { round - 1..round };
-                let pending: Vec<(usize, Values)> =
-                    missing.map(|round| (round, self.values(lane, round))).collect();
-                let question = |&index: &u32| &self.questions[index as usize];
-                let trees =
-                    sequence[round * each..(round + 1) * each].chunks_exact(self.each_tree());
-                let questions: Vec<Vec<&Question>> =
-                    trees.map(|tree| tree.iter().map(question).collect()).collect();
-                let leaves = 1 << depth;
-                let step = Step { round, form, leaves, questions: &questions, pending: &pending };
-                self.pool.each(&mut lane.parts, |_, part| part.pass(&step, self.objective));
-                self.settle(lane, round);
-            }
-            let values = self.values(lane, rounds - 1);
-            self.pool.each(&mut lane.parts, |_, part| {
-                part.finish(rounds - 1, &values, fitness, self.objective)
-            });
-            let sum = lane.parts.iter().map(|part| part.measured).sum();
-            lane.fitness = fitness.of_sum(sum, lane.parts.iter().map(Part::total).sum());
-            lane.last.clear();
-            lane.last.extend_from_slice(sequence);
-        }
-        Evaluation {
-            fitness: lane.fitness,
-            cost: fitness.cost(lane.fitness),
-            leaves: lane.leaves.clone(),
-            reused,
-        }
-    }
-
-    /// Where the leaves of a round's trees stand.
-    fn leaves_of(&self, round: usize) -> std::ops::Range<usize> {
-        let (outputs, depth) = (self.outputs(), self.settings.depth);
-        (round * outputs) << depth..((round + 1) * outputs) << depth
-    }
-
-    /// Leaf values of a round as scores are added: with the start value in those of the first.
-    fn values(&self, lane: &Lane, round: usize) -> Values {
-        let trees =
-            lane.leaves[self.leaves_of(round)].chunks_exact(1 << self.settings.depth).enumerate();
-        let tree = |(output, leaves): (usize, &[Leaf])| {
-            let start = if round == 0 { self.start(output) } else { 0.0 };
-            LeafValues::new(leaves.iter().map(|leaf| start + leaf.value as f32))
-        };
-        trees.map(tree).collect()
-    }
-
-    /// Merges the sums of a round in shard order and sets its leaves.
-    fn settle(&self, lane: &mut Lane, round: usize) {
-        let Settings { learning_rate, lambda, .. } = self.settings;
-        let own = self.leaves_of(round);
-        let sums = &mut lane.sums[own.clone()];
-        sums.fill([0.0; 2]);
-        for part in &lane.parts {
-            sums.iter_mut()
-                .zip(&part.sums)
-                .for_each(|(sum, part)| *sum = [sum[0] + part[0], sum[1] + part[1]]);
-        }
-        for (leaf, sums) in lane.leaves[own.clone()].iter_mut().zip(sums.iter()) {
-            *leaf = newton(sums, lambda);
-        }
-        if let Some(alpha) = self.objective.leaf_quantile() {
-            self.settle_quantiles(lane, round, alpha);
-        }
-        lane.leaves[own].iter_mut().for_each(|leaf| leaf.value *= learning_rate);
-    }
-
-    /// Leaf values of losses whose Newton step is a poor one; all of them have a single output.
-    fn settle_quantiles(&self, lane: &mut Lane, round: usize, alpha: f64) {
-        let own = self.leaves_of(round);
-        let mut residuals: Vec<Vec<(f32, f32)>> = vec![Vec::new(); own.len()];
-        lane.parts.iter().for_each(|part| part.residuals(round, self.start(0), &mut residuals));
-        for (leaf, residuals) in lane.leaves[own].iter_mut().zip(&mut residuals) {
-            leaf.value = weighted_quantile(residuals, alpha).unwrap_or(0.0);
-        }
-    }
 }
 
-impl Lane {
-    /// How many of its first rounds a particle shares with the last one and need not be computed
-    /// again.
-    fn shared_rounds(&self, sequence: &[u32], each: usize) -> usize {
-        if self.last == sequence {
-            return sequence.len() / each;
-        }
-        let pairs = self.last.chunks_exact(each).zip(sequence.chunks_exact(each));
-        pairs.take(self.kept).take_while(|(last, new)| last == new).count()
-    }
-}
-
-/// A leaf's Newton value `-G / (H + λ)`. A leaf without rows, or with derivatives beyond all
-/// numbers, adds nothing.
-fn newton(&[g, h]: &[f64; 2], lambda: f64) -> Leaf {
-    let divisor = h + lambda;
-    let value = -g / divisor;
-    if divisor > 0.0 && value.is_finite() && h.is_finite() {
-        Leaf { value, cover: h }
-    } else {
-        Leaf { value: 0.0, cover: 0.0 }
-    }
-}
-
-fn check(objective: &dyn Objective, settings: &Settings) -> Result<(), ParticleError> {
-    let Settings { trees, depth, fitness, .. } = *settings;
+fn check(objective: &dyn Objective, config: &ParticleConfig) -> Result<(), ParticleError> {
+    let ParticleConfig { trees, depth, fitness, .. } = *config;
     if trees == 0 || !(1..=LEVELS).contains(&depth) {
         return Err(ParticleError::Shape { trees, depth });
     }

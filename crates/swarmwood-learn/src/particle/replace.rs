@@ -12,17 +12,8 @@
 //! Works for oblivious trees. Elsewhere a row that changes sides would pass through nodes it was
 //! never asked at.
 
-use std::sync::Arc;
-
-use super::classes::{self, ClassedColumn, ClassedGroup};
-use super::rows::{Rows, Values};
-use super::{Evaluator, Form, Frame, ParticleError};
-use crate::kernels::aligned::Aligned;
-use crate::kernels::cells::{CellSums, LANES, LeafRule, rule_worths};
-use crate::kernels::particle::{Pair, Question};
-
-/// Sums of second derivatives below this share of all are rounding.
-const ROUNDING: f64 = 1e-13;
+use super::{Evaluator, Form, ParticleError};
+use crate::stats::{BackendError, Reply, Work};
 
 /// The gains of all replacements of one rule of a tree.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,20 +67,15 @@ impl Replacements {
     }
 }
 
-/// What one shard tells of a tree.
-struct Told {
-    leaf: Aligned<u8>,
-    pairs: Aligned<Pair>,
-}
-
 impl Evaluator<'_> {
     /// The gains of replacing any one rule of a tree, counted from zero, by any rule of the table.
     ///
     /// ```
     /// use swarmwood_learn::bins::Layout;
     /// use swarmwood_learn::data::{Chunk, Column};
-    /// use swarmwood_learn::particle::{Evaluator, Fitness, Form, Settings};
-    /// use swarmwood_learn::{dataset::Dataset, objective::Squared, pool::Pool, rule_table::RuleTable};
+    /// use swarmwood_learn::particle::{Evaluator, Fitness, Form, ParticleConfig};
+    /// use swarmwood_learn::{budget::Budget, context::Context, dataset::Dataset};
+    /// use swarmwood_learn::{objective::Squared, pool::Pool, rule_table::RuleTable};
     /// use swarmwood_model::{Feature, Kind};
     ///
     /// let columns = vec![Column::Number((0..10).map(f64::from).collect())];
@@ -99,7 +85,7 @@ impl Evaluator<'_> {
     /// let pool = Pool::new(1)?;
     /// let data = Dataset::from_chunk(&chunk, Layout::fit(|at| chunk.columns[at].clone(), &features, 255, &pool), &pool);
     /// let table = RuleTable::bins(&data);
-    /// let settings = Settings {
+    /// let config = ParticleConfig {
     ///     trees: 1,
     ///     form: Form::Oblivious,
     ///     depth: 1,
@@ -108,7 +94,8 @@ impl Evaluator<'_> {
     ///     fitness: Fitness::Rmse,
     ///     memory: 0,
     /// };
-    /// let mut evaluator = Evaluator::new(&data, &table, &Squared, settings, &pool).map_err(|e| e.to_string())?;
+    /// let context = Context { pool: &pool, budget: &Budget::unlimited() };
+    /// let mut evaluator = Evaluator::new(&data, &table, &Squared, config, context).map_err(|e| e.to_string())?;
     /// // Rule 2 parts rows 0 to 2 from the others; rule 6 would part all tens from all zeros.
     /// let best = evaluator.replacements(&[2], 0).map_err(|e| e.to_string())?.best(1);
     /// assert_eq!((best[0].position, best[0].rule), (0, 6));
@@ -119,38 +106,20 @@ impl Evaluator<'_> {
         sequence: &[u32],
         tree: usize,
     ) -> Result<Replacements, ParticleError> {
-        let (trees, depth) =
-            (self.frame.settings.trees * self.frame.outputs(), self.frame.settings.depth);
-        if self.frame.settings.form != Form::Oblivious {
+        let (trees, depth, rules) = (self.trees(), self.config.depth, self.table.len());
+        if self.config.form != Form::Oblivious {
             return Err(ParticleError::Replace);
         }
         if tree >= trees {
             return Err(ParticleError::Tree { tree, trees });
         }
-        self.evaluate(sequence)?;
-        if self.classed.is_empty() {
-            self.classed = classes::groups(&self.frame.questions, &self.rows, self.frame.pool);
-        }
-        let (frame, rules) = (&self.frame, self.frame.questions.len());
-        let (round, output) = (tree / frame.outputs(), tree % frame.outputs());
-        let before: Vec<Values> =
-            (0..round).map(|round| frame.values(&self.lanes[0], round)).collect();
-        let shards: Vec<Told> = frame
-            .pool
-            .map(self.rows.len(), |at| frame.before(&self.rows[at], sequence, &before, output));
-        let groups =
-            frame.pool.map(self.classed.len(), |at| frame.worths(&self.classed[at], &shards));
-        let mut worth = vec![0.0; depth * rules];
-        for (group, worths) in self.classed.iter().zip(groups) {
-            let numbers =
-                group.columns.iter().flat_map(|column| &column.rules).map(|rule| rule.number);
-            for (number, worths) in numbers.zip(worths.chunks_exact(depth)) {
-                worths
-                    .iter()
-                    .enumerate()
-                    .for_each(|(level, &value)| worth[level * rules + number] = value);
-            }
-        }
+        self.check_sequence(sequence)?;
+        let work = Work::ParticleReplacements { sequence: sequence.to_vec(), tree };
+        let mut worth = match self.ask(work)? {
+            Reply::Replacements { gains } if gains.len() == depth * rules => gains,
+            _ => return Err(BackendError::Reply { work: "ParticleReplacements" }.into()),
+        };
+
         let first = tree * depth;
         let own = worth[sequence[first] as usize];
         for level in 0..depth {
@@ -158,78 +127,6 @@ impl Evaluator<'_> {
             worth[level * rules + sequence[first + level] as usize] = own;
         }
         Ok(Replacements { first, rules, worth, own })
-    }
-}
-
-impl Frame<'_> {
-    /// Leaf numbers of a shard's rows in the tree of an output, and their derivatives, in the round
-    /// after those whose values are given.
-    fn before(&self, rows: &Arc<Rows>, sequence: &[u32], before: &[Values], output: usize) -> Told {
-        let questions: Vec<Vec<&Question>> = sequence
-            .chunks_exact(self.each_tree())
-            .take((before.len() + 1) * self.outputs())
-            .map(|tree| tree.iter().map(|&index| &self.questions[index as usize]).collect())
-            .collect();
-        let mut told = Told {
-            leaf: Aligned::zeroed(rows.binned.rows),
-            pairs: Aligned::zeroed(rows.binned.rows),
-        };
-        rows.before(&questions, before, output, self.objective, &mut told.leaf, &mut told.pairs);
-        told
-    }
-
-    /// What the tree is worth with each rule of a group's columns at each level: rule after rule,
-    /// level after level.
-    fn worths(&self, group: &ClassedGroup, shards: &[Told]) -> Vec<f64> {
-        let cells = 1 << self.settings.depth;
-        let mut sums = CellSums::default();
-        sums.clear(cells, group.classes);
-        for (shard, class) in shards.iter().zip(&group.rows) {
-            sums.add(&shard.leaf, class, &shard.pairs);
-        }
-        let sums = sums.merged();
-        group.columns.iter().flat_map(|column| self.column_worths(column, sums, cells)).collect()
-    }
-
-    /// The same for one column, given the sums by cell and joint class.
-    fn column_worths(&self, column: &ClassedColumn, joint: &[[f64; 2]], cells: usize) -> Vec<f64> {
-        let (depth, rules) = (self.settings.depth, column.rules.len());
-        let width = rules.next_multiple_of(LANES);
-        let mut all = (vec![0.0; cells], vec![0.0; cells]);
-        let mut right = (vec![0.0; cells * width], vec![0.0; cells * width]);
-        // The sums of all classes before one: sums of a run of classes are differences of these.
-        let mut upto = vec![[0.0; 2]; column.classes + 1];
-        for (cell, joint) in joint.chunks_exact(joint.len() / cells).enumerate() {
-            upto.fill([0.0; 2]);
-            for joint in joint.chunks_exact(column.stride * column.classes) {
-                for (upto, same) in upto[1..].iter_mut().zip(joint.chunks_exact(column.stride)) {
-                    let sum = same
-                        .iter()
-                        .fold([0.0; 2], |sum, more| [sum[0] + more[0], sum[1] + more[1]]);
-                    *upto = [upto[0] + sum[0], upto[1] + sum[1]];
-                }
-            }
-            for class in 0..column.classes {
-                upto[class + 1] =
-                    [upto[class][0] + upto[class + 1][0], upto[class][1] + upto[class + 1][1]];
-            }
-            [all.0[cell], all.1[cell]] = upto[column.classes];
-            for (at, rule) in column.rules.iter().enumerate() {
-                for run in &rule.right {
-                    right.0[cell * width + at] += upto[run.end][0] - upto[run.start][0];
-                    right.1[cell * width + at] += upto[run.end][1] - upto[run.start][1];
-                }
-            }
-        }
-        let least = ROUNDING * all.1.iter().sum::<f64>();
-        let leaf = LeafRule {
-            lambda: self.settings.lambda,
-            learning_rate: self.settings.learning_rate,
-            least,
-        };
-        let mut worths = vec![0.0; depth * width];
-        rule_worths(leaf, (&right.0, &right.1), (&all.0, &all.1), width, &mut worths);
-        (0..rules).flat_map(|rule| worths[rule..].iter().step_by(width).copied()).collect()
     }
 }
 

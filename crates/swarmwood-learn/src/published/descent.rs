@@ -42,7 +42,7 @@ impl Descent {
     /// Visits a tree; `false` if the search was over.
     pub(super) fn visit(&mut self, evaluator: &mut Evaluator<'_>) -> Result<bool, ParticleError> {
         let trees = evaluator.trees();
-        if self.idle >= trees {
+        if self.idle >= trees || evaluator.is_interrupted() {
             return Ok(false);
         }
         let replacements = evaluator.replacements(&self.sequence, self.tree)?.best(TRIED);
@@ -52,7 +52,7 @@ impl Descent {
             sequence
         };
         let mut sequences: Vec<Vec<u32>> = replacements.iter().map(replaced).collect();
-        let found = evaluator.evaluate_in_time(&sequences)?.into_iter();
+        let found = evaluator.fitness_of_all(&sequences)?.into_iter();
         let costs = found.map(|found| found.map_or(f64::INFINITY, |found| found.cost));
         self.visits += 1;
         self.evaluations += sequences.len() as u64;

@@ -8,7 +8,7 @@
 //! Where this differs from the paper: a position that was evaluated before is not evaluated again,
 //! which changes no step of the swarm, and the search ends before its last iteration once no
 //! particle can move any more. Options that the paper does not have (adaptive weights, mutation,
-//! [`seeds`], local search by [`Run::descend`]) are off unless asked for.
+//! [`seeds`], local search by [`SwarmRun::descend`]) are off unless asked for.
 
 mod descent;
 pub mod seeds;
@@ -31,7 +31,7 @@ use descent::Descent;
 /// How the swarm is made. The default is what the paper tells of SGBDT for classes, and a hundred
 /// iterations.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
+pub struct SwarmConfig {
     /// Particles.
     pub population: usize,
     /// Iterations, the initial swarm being the first.
@@ -51,9 +51,9 @@ pub struct Settings {
     pub seed: u64,
 }
 
-impl Default for Settings {
+impl Default for SwarmConfig {
     fn default() -> Self {
-        Settings {
+        SwarmConfig {
             population: 50,
             iterations: 100,
             alpha: 0.45,
@@ -90,9 +90,10 @@ pub enum SwarmError {
 /// ```
 /// use swarmwood_learn::bins::Layout;
 /// use swarmwood_learn::data::{Chunk, Column};
-/// use swarmwood_learn::particle::{self, Evaluator, Fitness, Form};
-/// use swarmwood_learn::published::{Run, Settings};
-/// use swarmwood_learn::{dataset::Dataset, objective::Squared, pool::Pool, rule_table::RuleTable};
+/// use swarmwood_learn::particle::{Evaluator, Fitness, Form, ParticleConfig};
+/// use swarmwood_learn::published::{SwarmConfig, SwarmRun};
+/// use swarmwood_learn::{budget::Budget, context::Context, dataset::Dataset};
+/// use swarmwood_learn::{objective::Squared, pool::Pool, rule_table::RuleTable};
 /// use swarmwood_model::{Feature, Kind};
 ///
 /// let columns = vec![Column::Number((0..40).map(f64::from).collect())];
@@ -102,7 +103,7 @@ pub enum SwarmError {
 /// let pool = Pool::new(1)?;
 /// let data = Dataset::from_chunk(&chunk, Layout::fit(|at| chunk.columns[at].clone(), &features, 255, &pool), &pool);
 /// let table = RuleTable::distinct(&data);
-/// let trees = particle::Settings {
+/// let trees = ParticleConfig {
 ///     trees: 1,
 ///     form: Form::Oblivious,
 ///     depth: 2,
@@ -111,14 +112,15 @@ pub enum SwarmError {
 ///     fitness: Fitness::Rmse,
 ///     memory: 0,
 /// };
-/// let evaluator = Evaluator::new(&data, &table, &Squared, trees, &pool).map_err(|e| e.to_string())?;
-/// let swarm = Settings { population: 40, mutation: 0.1, ..Settings::default() };
-/// let mut run = Run::new(evaluator, &table, &swarm, &[]).map_err(|e| e.to_string())?;
-/// while run.step(false).is_some() {}
+/// let context = Context { pool: &pool, budget: &Budget::unlimited() };
+/// let evaluator = Evaluator::new(&data, &table, &Squared, trees, context).map_err(|e| e.to_string())?;
+/// let swarm = SwarmConfig { population: 40, mutation: 0.1, ..SwarmConfig::default() };
+/// let mut run = SwarmRun::new(evaluator, &table, &swarm, &[]).map_err(|e| e.to_string())?;
+/// while run.step(false).map_err(|e| e.to_string())?.is_some() {}
 /// assert!(run.finish().map_err(|e| e.to_string())?.fitness < 1e-6);
 /// # Ok::<(), String>(())
 /// ```
-pub struct Run<'a> {
+pub struct SwarmRun<'a> {
     evaluator: Evaluator<'a>,
     swarm: DiscretePso,
     /// Positions that the swarm asked for and that were not evaluated yet.
@@ -126,8 +128,8 @@ pub struct Run<'a> {
     /// Iterations that are done and were not told yet.
     done: VecDeque<GenerationStats>,
     over: bool,
-    /// Whether a hurry ended it.
-    cut: bool,
+    /// Whether an interruption ended it.
+    interrupted: bool,
     /// The swarm between the answers of an iteration and the questions of the next: the state that
     /// can be resumed.
     settled: Option<DiscretePso>,
@@ -139,7 +141,7 @@ pub struct Run<'a> {
 
 /// What a run found.
 #[derive(Debug)]
-pub struct Found {
+pub struct SwarmFit {
     /// The best particle.
     pub sequence: Vec<u32>,
     /// Its fitness, as people say it.
@@ -153,12 +155,12 @@ pub struct Found {
     /// What to add to a score to get the raw score.
     pub shift: f64,
     /// What the local search did, if there was one.
-    pub descended: Option<Descended>,
+    pub local_search: Option<LocalSearchStats>,
 }
 
 /// What a local search did.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Descended {
+pub struct LocalSearchStats {
     /// Rules that it replaced.
     pub replaced: usize,
     /// Particles that it evaluated.
@@ -167,12 +169,12 @@ pub struct Descended {
     pub before: f64,
 }
 
-impl<'a> Run<'a> {
+impl<'a> SwarmRun<'a> {
     /// A new swarm. `given` are positions that the first particles start at.
     pub fn new(
         evaluator: Evaluator<'a>,
         table: &RuleTable,
-        settings: &Settings,
+        settings: &SwarmConfig,
         given: &[Vec<u32>],
     ) -> Result<Self, SwarmError> {
         if table.is_empty() {
@@ -195,10 +197,10 @@ impl<'a> Run<'a> {
             adaptive: settings.adaptive,
             memo: true,
         };
-        Ok(Run::of(evaluator, DiscretePso::new(&space, swarm, settings.seed)?))
+        Ok(SwarmRun::of(evaluator, DiscretePso::new(&space, swarm, settings.seed)?))
     }
 
-    /// The run whose [`Run::snapshot`] this is. Table and evaluator must be the ones it had.
+    /// The run whose [`SwarmRun::snapshot`] this is. Table and evaluator must be the ones it had.
     pub fn resume(
         evaluator: Evaluator<'a>,
         table: &RuleTable,
@@ -208,17 +210,17 @@ impl<'a> Run<'a> {
             return Err(SwarmError::NoRules);
         }
         let space = sequence_space(evaluator.length(), table.len() as u32)?;
-        Ok(Run::of(evaluator, DiscretePso::resume(&space, snapshot)?))
+        Ok(SwarmRun::of(evaluator, DiscretePso::resume(&space, snapshot)?))
     }
 
     fn of(evaluator: Evaluator<'a>, swarm: DiscretePso) -> Self {
-        Run {
+        SwarmRun {
             evaluator,
             swarm,
             open: Vec::new(),
             done: VecDeque::new(),
             over: false,
-            cut: false,
+            interrupted: false,
             settled: None,
             told: None,
             descent: None,
@@ -226,25 +228,29 @@ impl<'a> Run<'a> {
     }
 
     /// One iteration: its number, counted from one, and how the search stands after it; `None`
-    /// after the last one. With `keep`, [`Run::snapshot`] has a state to tell afterwards, which
+    /// after the last one. With `keep`, [`SwarmRun::snapshot`] has a state to tell afterwards, which
     /// costs a copy of the swarm.
-    pub fn step(&mut self, keep: bool) -> Option<(usize, Search)> {
+    pub fn step(&mut self, keep: bool) -> Result<Option<(usize, Search)>, SwarmError> {
         loop {
             if let Some(done) = self.done.pop_front() {
                 let search = self.search(&done);
                 self.told = Some(search);
-                return Some((done.generation as usize + 1, search));
+                return Ok(Some((done.generation as usize + 1, search)));
+            }
+            // The first iteration is begun even in an interrupted run, so that there is a best.
+            if self.told.is_some() && self.evaluator.is_interrupted() {
+                (self.interrupted, self.over) = (true, true);
             }
             if self.over {
-                return None;
+                return Ok(None);
             }
             if !self.open.is_empty() {
-                self.evaluate();
-                if self.cut {
+                self.evaluate()?;
+                if self.interrupted {
                     // The state that was kept is that of the iteration before, from which a run can
                     // go on.
                     self.over = true;
-                    return None;
+                    return Ok(None);
                 }
                 self.settled = keep.then(|| self.swarm.clone());
             }
@@ -258,7 +264,7 @@ impl<'a> Run<'a> {
 
     /// Answers all open questions; those that there is no time for are told as failed, and the run
     /// is over.
-    fn evaluate(&mut self) {
+    fn evaluate(&mut self) -> Result<(), SwarmError> {
         let mut trials: Vec<(Vec<u32>, u64)> = std::mem::take(&mut self.open)
             .into_iter()
             .map(|trial| (sequence(&trial.point).unwrap_or_default(), trial.id))
@@ -267,18 +273,15 @@ impl<'a> Run<'a> {
         // same in any order.
         trials.sort();
         let (sequences, ids): (Vec<Vec<u32>>, Vec<u64>) = trials.into_iter().unzip();
-        let outcomes: Vec<TrialResult> = match self.evaluator.evaluate_in_time(&sequences) {
-            Ok(found) => {
-                self.cut = found.iter().any(Option::is_none);
-                let outcome = |(&id, found): (&u64, Option<Evaluation>)| match found {
-                    Some(found) => TrialResult::Complete { id, loss: found.cost },
-                    None => TrialResult::Failed { id },
-                };
-                ids.iter().zip(found).map(outcome).collect()
-            }
-            Err(_) => ids.iter().map(|&id| TrialResult::Failed { id }).collect(),
+        let found = self.evaluator.fitness_of_all(&sequences)?;
+        self.interrupted = found.iter().any(Option::is_none);
+        let outcome = |(&id, found): (&u64, Option<Evaluation>)| match found {
+            Some(found) => TrialResult::Complete { id, loss: found.cost },
+            None => TrialResult::Failed { id },
         };
+        let outcomes: Vec<TrialResult> = ids.iter().zip(found).map(outcome).collect();
         self.swarm.tell(&outcomes);
+        Ok(())
     }
 
     fn search(&self, done: &GenerationStats) -> Search {
@@ -327,29 +330,33 @@ impl<'a> Run<'a> {
         Ok(visited?.then_some((step, search)))
     }
 
-    /// Everything that [`Run::resume`] needs to go on from the last iteration that was evaluated,
+    /// Everything that [`SwarmRun::resume`] needs to go on from the last iteration that was evaluated,
     /// if it was kept. A resumed run tells that iteration, and those completed with it, again.
     pub fn snapshot(&self) -> Option<Snapshot> {
         self.settled.as_ref().map(Engine::snapshot)
     }
 
-    /// Whether a hurry ended the run amid an iteration, of which nothing is told; the best of it
-    /// counts.
-    pub fn is_cut(&self) -> bool {
-        self.cut
+    /// Whether an interruption ended the run, perhaps amid an iteration: its best counts, but it is
+    /// not reported.
+    pub fn is_interrupted(&self) -> bool {
+        self.interrupted
     }
 
     /// The best particle as a model.
-    pub fn finish(mut self) -> Result<Found, SwarmError> {
+    pub fn finish(mut self) -> Result<SwarmFit, SwarmError> {
         let swarm = self.swarm.best().and_then(|best| Some((sequence(best.point)?, best.loss)));
         let (mut best, cost) = swarm.ok_or(SwarmError::NoBest)?;
         let before = self.evaluator.fitness().cost(cost);
-        let descended = self.descent.map(|descent| {
+        let local_search = self.descent.map(|descent| {
             best = descent.sequence;
-            Descended { replaced: descent.replaced, evaluations: descent.evaluations, before }
+            LocalSearchStats {
+                replaced: descent.replaced,
+                evaluations: descent.evaluations,
+                before,
+            }
         });
-        Ok(Found {
-            descended,
+        Ok(SwarmFit {
+            local_search,
             fitness: self.evaluator.evaluate(&best)?.fitness,
             base: self.evaluator.base().to_vec(),
             members: self.evaluator.to_members(&best)?,

@@ -1,5 +1,7 @@
 //! Brute force as a bound, resumed runs, greedy seeds.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use swarmwood_model::{Feature, Kind};
 use swarmwood_search::rng::Stream;
 
@@ -12,10 +14,10 @@ use crate::dataset::Dataset;
 use crate::greedy;
 use crate::metric::Watch;
 use crate::objective::{Logistic, Objective, Softmax, Squared};
-use crate::particle::{self, Fitness, Form};
-use crate::pool::{Pool, hurried_after};
+use crate::particle::{Fitness, Form, ParticleConfig};
+use crate::pool::Pool;
 use crate::split::{Penalties, Ridge};
-use crate::stats::TrainingSet;
+use crate::stats::{LoopbackBackends, ParticleSet, TrainingSet, unlimited};
 
 /// Three columns of which two matter together.
 fn dataset(rows: usize, values: u64, class: impl Fn(f64) -> f64) -> Dataset {
@@ -38,21 +40,13 @@ fn dataset(rows: usize, values: u64, class: impl Fn(f64) -> f64) -> Dataset {
     Dataset::from_chunk(&chunk, layout, &pool)
 }
 
-fn trees(trees: usize, depth: usize, form: Form, fitness: Fitness) -> particle::Settings {
-    particle::Settings {
-        trees,
-        form,
-        depth,
-        learning_rate: 1.0,
-        lambda: 0.0,
-        fitness,
-        memory: 1 << 20,
-    }
+fn trees(trees: usize, depth: usize, form: Form, fitness: Fitness) -> ParticleConfig {
+    ParticleConfig { trees, form, depth, learning_rate: 1.0, lambda: 0.0, fitness, memory: 1 << 20 }
 }
 
 /// Runs to the end.
-fn run(mut run: Run<'_>) -> (Found, Vec<(usize, Search)>) {
-    let steps = std::iter::from_fn(|| run.step(false)).collect();
+fn run(mut run: SwarmRun<'_>) -> (SwarmFit, Vec<(usize, Search)>) {
+    let steps = std::iter::from_fn(|| run.step(false).unwrap()).collect();
     (run.finish().unwrap(), steps)
 }
 
@@ -74,25 +68,27 @@ fn brute_force_bounds_the_swarm_and_mutation_reaches_the_bound() {
         [(Form::Oblivious, 2, 2), (Form::Oblivious, 1, 3), (Form::Free, 1, 2)]
     {
         let settings = trees(rounds, depth, form, Fitness::Rmse);
-        let evaluator = || Evaluator::new(&data, &table, &Squared, settings, &pool).unwrap();
+        let evaluator =
+            || Evaluator::new(&data, &table, &Squared, settings, unlimited(&pool)).unwrap();
         let all = all_sequences(9, evaluator().length() as u32);
         let least = evaluator()
             .evaluate_all(&all)
             .unwrap()
             .iter()
+            .flatten()
             .map(|found| found.cost)
             .fold(f64::MAX, f64::min);
         let mut reached = 0;
         for seed in 0..6 {
             let published =
-                Settings { population: 20, iterations: 40, seed, ..Settings::default() };
-            let (found, steps) = run(Run::new(evaluator(), &table, &published, &[]).unwrap());
+                SwarmConfig { population: 20, iterations: 40, seed, ..SwarmConfig::default() };
+            let (found, steps) = run(SwarmRun::new(evaluator(), &table, &published, &[]).unwrap());
             assert!(found.fitness >= least - 1e-12, "better than the best there is");
             let best: Vec<f64> = steps.iter().filter_map(|(_, search)| search.best).collect();
             assert!(best.windows(2).all(|pair| pair[1] <= pair[0]), "the best never gets worse");
             assert_eq!(best.last(), Some(&found.fitness));
-            let long = Settings { mutation: 0.7, iterations: 2500, ..published };
-            let (found, _) = run(Run::new(evaluator(), &table, &long, &[]).unwrap());
+            let long = SwarmConfig { mutation: 0.7, iterations: 2500, ..published };
+            let (found, _) = run(SwarmRun::new(evaluator(), &table, &long, &[]).unwrap());
             reached += usize::from(found.fitness <= least + 1e-9);
         }
         assert_eq!(reached, 6, "{form:?}");
@@ -105,22 +101,23 @@ fn a_resumed_run_ends_as_an_uninterrupted_one() {
     let data = dataset(500, 12, |signal| f64::from(signal > 0.6));
     let table = RuleTable::distinct(&data);
     let settings = trees(2, 3, Form::Oblivious, Fitness::Accuracy);
-    let evaluator = || Evaluator::new(&data, &table, &Logistic, settings, &pool).unwrap();
-    let swarm = Settings {
+    let evaluator =
+        || Evaluator::new(&data, &table, &Logistic, settings, unlimited(&pool)).unwrap();
+    let swarm = SwarmConfig {
         population: 12,
         iterations: 15,
         adaptive: true,
         mutation: 0.02,
         seed: 5,
-        ..Settings::default()
+        ..SwarmConfig::default()
     };
-    let (whole, steps) = run(Run::new(evaluator(), &table, &swarm, &[]).unwrap());
+    let (whole, steps) = run(SwarmRun::new(evaluator(), &table, &swarm, &[]).unwrap());
     assert_eq!(steps.len(), 15);
     for stop in 1..=steps.len() {
-        let mut first = Run::new(evaluator(), &table, &swarm, &[]).unwrap();
-        (0..stop).for_each(|_| _ = first.step(true));
+        let mut first = SwarmRun::new(evaluator(), &table, &swarm, &[]).unwrap();
+        (0..stop).for_each(|_| _ = first.step(true).unwrap());
         let snapshot = first.snapshot().expect("a step was kept");
-        let (found, rest) = run(Run::resume(evaluator(), &table, &snapshot).unwrap());
+        let (found, rest) = run(SwarmRun::resume(evaluator(), &table, &snapshot).unwrap());
         assert_eq!(found.sequence, whole.sequence);
         assert_eq!(rest, steps[steps.len() - rest.len()..], "stopped after {stop}");
         assert!(rest[0].0 <= stop + 1 && rest.len() >= steps.len() - stop);
@@ -131,7 +128,7 @@ fn a_resumed_run_ends_as_an_uninterrupted_one() {
 fn grow(
     data: &Dataset,
     objective: &dyn Objective,
-    trees: &particle::Settings,
+    trees: &ParticleConfig,
     pool: &Pool,
 ) -> greedy::Fit {
     let growth =
@@ -177,16 +174,14 @@ fn a_seeded_swarm_starts_where_greed_ends() {
     ] {
         // Without a penalty the Newton steps of rare classes are hundreds long, and rounding with
         // them.
-        let settings = particle::Settings {
-            lambda: 1.0,
-            learning_rate: 0.5,
-            ..trees(3, 4, form, Fitness::Loss)
-        };
+        let settings =
+            ParticleConfig { lambda: 1.0, learning_rate: 0.5, ..trees(3, 4, form, Fitness::Loss) };
         let fit = grow(data, objective, &settings, &pool);
         let table = RuleTable::bins(data).with(seeds::rules(&fit.grown));
         let seed =
             seeds::sequence(&fit.grown, &table, form, 4).expect("every rule is in the table");
-        let evaluator = || Evaluator::new(data, &table, objective, settings, &pool).unwrap();
+        let evaluator =
+            || Evaluator::new(data, &table, objective, settings, unlimited(&pool)).unwrap();
         assert_eq!(seed.len(), evaluator().length());
         // The same structure gives the same scores, but for the rounding of the greedy learner's
         // histograms.
@@ -195,10 +190,10 @@ fn a_seeded_swarm_starts_where_greed_ends() {
             assert!((own - greedy).abs() < 0.02, "{form:?} {own} {greedy}");
         }
         let cost = evaluator().evaluate(&seed).unwrap().cost;
-        let swarm = Settings { population: 10, iterations: 3, ..Settings::default() };
+        let swarm = SwarmConfig { population: 10, iterations: 3, ..SwarmConfig::default() };
         let mut seeded =
-            Run::new(evaluator(), &table, &swarm, std::slice::from_ref(&seed)).unwrap();
-        let first = seeded.step(false).and_then(|(_, search)| search.best).unwrap();
+            SwarmRun::new(evaluator(), &table, &swarm, std::slice::from_ref(&seed)).unwrap();
+        let first = seeded.step(false).unwrap().and_then(|(_, search)| search.best).unwrap();
         assert!(first <= cost);
     }
     // Rules that the table lacks, and trees of the other form.
@@ -213,11 +208,16 @@ fn a_swarm_without_rules_says_so() {
     let pool = Pool::new(1).unwrap();
     let data = dataset(50, 1, |signal| signal);
     let table = RuleTable::bins(&data);
-    let evaluator =
-        Evaluator::new(&data, &table, &Squared, trees(1, 1, Form::Oblivious, Fitness::Rmse), &pool)
-            .unwrap();
+    let evaluator = Evaluator::new(
+        &data,
+        &table,
+        &Squared,
+        trees(1, 1, Form::Oblivious, Fitness::Rmse),
+        unlimited(&pool),
+    )
+    .unwrap();
     assert_eq!(
-        Run::new(evaluator, &table, &Settings::default(), &[]).err(),
+        SwarmRun::new(evaluator, &table, &SwarmConfig::default(), &[]).err(),
         Some(SwarmError::NoRules)
     );
 }
@@ -227,21 +227,27 @@ fn a_swarm_without_rules_says_so() {
 fn local_search_ends_where_no_single_replacement_helps() {
     let (data, pool) = (dataset(700, 12, |signal| signal), Pool::new(2).unwrap());
     let table = RuleTable::bins(&data);
-    let short = Settings { population: 4, iterations: 2, seed: 3, ..Settings::default() };
+    let short = SwarmConfig { population: 4, iterations: 2, seed: 3, ..SwarmConfig::default() };
     let evaluator = || {
-        Evaluator::new(&data, &table, &Squared, trees(1, 3, Form::Oblivious, Fitness::Rmse), &pool)
-            .unwrap()
+        Evaluator::new(
+            &data,
+            &table,
+            &Squared,
+            trees(1, 3, Form::Oblivious, Fitness::Rmse),
+            unlimited(&pool),
+        )
+        .unwrap()
     };
-    let swarm = run(Run::new(evaluator(), &table, &short, &[]).unwrap()).0;
-    let mut descending = Run::new(evaluator(), &table, &short, &[]).unwrap();
-    while descending.step(false).is_some() {}
+    let swarm = run(SwarmRun::new(evaluator(), &table, &short, &[]).unwrap()).0;
+    let mut descending = SwarmRun::new(evaluator(), &table, &short, &[]).unwrap();
+    while descending.step(false).unwrap().is_some() {}
     let (mut steps, mut last) = (0, f64::INFINITY);
     while let Some((step, search)) = descending.descend().unwrap() {
         assert!(step == steps + 1 && search.best.unwrap() <= last && search.evaluations > 0);
         (steps, last) = (step, search.best.unwrap());
     }
     let found = descending.finish().unwrap();
-    let descended = found.descended.unwrap();
+    let descended = found.local_search.unwrap();
     assert!(
         descended.replaced > 0
             && descended.before == swarm.fitness
@@ -262,34 +268,49 @@ fn local_search_ends_where_no_single_replacement_helps() {
 fn local_search_wants_oblivious_trees() {
     let (data, pool) = (dataset(100, 4, |signal| signal), Pool::new(1).unwrap());
     let table = RuleTable::bins(&data);
-    let free =
-        Evaluator::new(&data, &table, &Squared, trees(1, 2, Form::Free, Fitness::Rmse), &pool)
-            .unwrap();
-    let few = Settings { population: 2, iterations: 1, ..Settings::default() };
-    let mut run = Run::new(free, &table, &few, &[]).unwrap();
-    while run.step(false).is_some() {}
+    let free = Evaluator::new(
+        &data,
+        &table,
+        &Squared,
+        trees(1, 2, Form::Free, Fitness::Rmse),
+        unlimited(&pool),
+    )
+    .unwrap();
+    let few = SwarmConfig { population: 2, iterations: 1, ..SwarmConfig::default() };
+    let mut run = SwarmRun::new(free, &table, &few, &[]).unwrap();
+    while run.step(false).unwrap().is_some() {}
     assert_eq!(run.descend(), Err(SwarmError::Particle(ParticleError::Replace)));
     assert!(run.finish().is_ok());
 }
 
 #[test]
-fn a_hurry_amid_an_iteration_keeps_the_best_and_the_state_before() {
+fn an_interruption_amid_an_iteration_keeps_the_best_and_the_state_before() {
     let calm = Pool::new(2).unwrap();
     let data = dataset(400, 12, |signal| f64::from(signal > 0.6));
     let table = RuleTable::distinct(&data);
     let settings = trees(2, 3, Form::Oblivious, Fitness::Accuracy);
-    let swarm =
-        Settings { population: 10, iterations: 8, mutation: 0.05, seed: 5, ..Settings::default() };
+    let swarm = SwarmConfig {
+        population: 10,
+        iterations: 8,
+        mutation: 0.05,
+        seed: 5,
+        ..SwarmConfig::default()
+    };
     let (whole, _) =
-        run(Run::new(evaluator_in(&data, &table, settings, &calm), &table, &swarm, &[]).unwrap());
+        run(SwarmRun::new(evaluator_in(&data, &table, settings, &calm), &table, &swarm, &[])
+            .unwrap());
     for questions in [0, 3, 8, 20] {
-        let pool = hurried_after(2, questions);
-        let mut hurried =
-            Run::new(evaluator_in(&data, &table, settings, &pool), &table, &swarm, &[]).unwrap();
-        let told: Vec<(usize, Search)> = std::iter::from_fn(|| hurried.step(true)).collect();
-        assert!(hurried.is_cut() && told.len() < 8, "{questions}: {}", told.len());
-        let snapshot = hurried.snapshot();
-        let found = hurried.finish().unwrap();
+        let asked = AtomicUsize::new(0);
+        let budget = Budget::unlimited()
+            .with_interrupt(move || asked.fetch_add(1, Ordering::Relaxed) >= questions);
+        let context = Context { pool: &calm, budget: &budget };
+        let evaluator = Evaluator::new(&data, &table, &Logistic, settings, context).unwrap();
+        let mut interrupted = SwarmRun::new(evaluator, &table, &swarm, &[]).unwrap();
+        let told: Vec<(usize, Search)> =
+            std::iter::from_fn(|| interrupted.step(true).unwrap()).collect();
+        assert!(interrupted.is_interrupted() && told.len() < 8, "{questions}: {}", told.len());
+        let snapshot = interrupted.snapshot();
+        let found = interrupted.finish().unwrap();
         assert!(told.iter().all(|(_, search)| search.best <= Some(found.fitness)), "{questions}");
         let mut again = evaluator_in(&data, &table, settings, &calm);
         assert_eq!(again.evaluate(&found.sequence).unwrap().fitness, found.fitness);
@@ -297,17 +318,51 @@ fn a_hurry_amid_an_iteration_keeps_the_best_and_the_state_before() {
         // nothing had happened.
         assert_eq!(snapshot.is_some(), questions >= 8, "{questions}");
         if let Some(snapshot) = snapshot {
-            let (resumed, _) = run(Run::resume(again, &table, &snapshot).unwrap());
+            let (resumed, _) = run(SwarmRun::resume(again, &table, &snapshot).unwrap());
             assert_eq!(resumed.sequence, whole.sequence);
         }
     }
 }
 
 fn evaluator_in<'a>(
-    data: &Dataset,
+    data: &'a Dataset,
     table: &'a RuleTable,
-    settings: particle::Settings,
+    settings: ParticleConfig,
     pool: &'a Pool,
 ) -> Evaluator<'a> {
-    Evaluator::new(data, table, &Logistic, settings, pool).unwrap()
+    Evaluator::new(data, table, &Logistic, settings, unlimited(pool)).unwrap()
+}
+
+/// The papers' swarm over any number of threads and through encoded messages.
+#[test]
+fn threads_and_backends_change_nothing() {
+    let data = dataset(5000, 12, |signal| f64::from(signal > 0.6));
+    let table = RuleTable::bins(&data);
+    let swarm = SwarmConfig { population: 8, iterations: 4, seed: 2, ..SwarmConfig::default() };
+    let loopback = LoopbackBackends::default();
+    for form in [Form::Oblivious, Form::Free] {
+        let settings = trees(2, 3, form, Fitness::Accuracy);
+        let run_on = |threads: usize| {
+            let pool = Pool::new(threads.max(1)).unwrap();
+            let context = unlimited(&pool);
+            let set = ParticleSet::new(&data, table.rules(), &Logistic, settings);
+            let evaluator = match threads {
+                0 => Evaluator::with_backends(set, &table, context, &loopback).unwrap(),
+                _ => Evaluator::new(&data, &table, &Logistic, settings, context).unwrap(),
+            };
+            let mut swarm = SwarmRun::new(evaluator, &table, &swarm, &[]).unwrap();
+            while swarm.step(false).unwrap().is_some() {}
+            if form == Form::Oblivious {
+                swarm.descend().unwrap();
+            }
+            swarm.finish().unwrap()
+        };
+        let one = run_on(1);
+        for other in [run_on(2), run_on(8), run_on(0)] {
+            assert_eq!((&one.sequence, &one.members), (&other.sequence, &other.members));
+            assert_eq!((&one.scores, one.fitness), (&other.scores, other.fitness));
+        }
+    }
+    // A message per iteration, two of a visit, and a few at the end.
+    assert!(loopback.messages() <= 2 * (1 + 4 + 2 + 3), "{}", loopback.messages());
 }

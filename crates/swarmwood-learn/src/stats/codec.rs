@@ -6,9 +6,11 @@
 use swarmwood_model::{Child, Leaf};
 
 use super::message::{
-    DataDescription, LeafQuantile, LeafRows, LeafSlot, LeafSums, NodeStats, Reply, RowSample,
-    RowSet, SnapshotId, SplitCommand, SplitQuery, TreeId, TreeSearch, Work,
+    ColumnScale, DataDescription, LeafQuantile, LeafRows, LeafSlot, LeafSums, LinearColumn,
+    NodeStats, ParticleFitness, Reply, RowSample, RowSet, SnapshotId, SplitCommand, SplitQuery,
+    TreeId, TreeSearch, Work,
 };
+use super::particles::Fitness;
 use crate::bins::{CodeSet, Cut, Rule};
 use crate::grown::{Grown, GrownNode};
 use crate::kernels::quantise::Sums;
@@ -250,8 +252,12 @@ encode_struct!(LeafSlot { slot, leaf });
 encode_struct!(LeafSums { g, h, weight });
 encode_struct!(LeafQuantile { value, weight });
 encode_struct!(DataDescription { rows, base, shift });
+encode_struct!(ColumnScale { centre, spread });
+encode_struct!(ParticleFitness { fitness, leaves, reused });
 
 encode_enum!(Ridge { 0 => Flat {}, 1 => Hierarchical {} });
+encode_enum!(LinearColumn { 0 => Bias {}, 1 => Feature { feature } });
+encode_enum!(Fitness { 0 => Loss {}, 1 => Accuracy {}, 2 => Rmse {} });
 encode_enum!(RowSet { 0 => Training {}, 1 => Validation {} });
 encode_enum!(SplitQuery { 0 => Sums {}, 1 => Each {}, 2 => Shared {} });
 encode_enum!(LeafRows { 0 => Slots { slots }, 1 => Tree { id, leaves } });
@@ -279,6 +285,20 @@ encode_enum!(Work {
     17 => DropScores { id },
     18 => GatherScores { rows },
     19 => ReleaseBuffers {},
+    20 => LinearScales {},
+    21 => LinearDerive {},
+    22 => LinearSums { output, column },
+    23 => LinearStep { output, column, by },
+    24 => LinearAdd { output, bias, steps },
+    25 => LinearMove {},
+    26 => LinearHalve {},
+    27 => LinearRestore {},
+    28 => LinearMetric { metric, rows, bias, beta },
+    29 => EvaluateParticles { sequences, with_leaves },
+    30 => EvaluateParticle { sequence },
+    31 => MeasureParticle { sequence, fitness },
+    32 => ParticleScores { sequence },
+    33 => ParticleReplacements { sequence, tree },
 });
 encode_enum!(Reply {
     0 => Done {},
@@ -290,4 +310,10 @@ encode_enum!(Reply {
     6 => LeafQuantiles { quantiles },
     7 => Value { value },
     8 => Scores { scores },
+    9 => LinearScales { scales, total_weight },
+    10 => LinearSums { sums },
+    11 => LinearMove { largest, moved },
+    12 => Particles { particles },
+    13 => Particle { particle, sums },
+    14 => Replacements { gains },
 });

@@ -1,8 +1,10 @@
 //! Who makes backends: learners are handed a [`TrainingSet`] and open one backend per fit.
 
 use super::backend::{Backend, BackendError};
+use super::linear::{LinearSet, LocalLinear};
 use super::local::Local;
 use super::message::BackendOptions;
+use super::particles::{LocalParticles, ParticleSet};
 use crate::bins::Layout;
 use crate::context::Context;
 use crate::dataset::Dataset;
@@ -15,6 +17,17 @@ pub trait BackendFactory: Sync {
         &'a self,
         set: TrainingSet<'a>,
         options: BackendOptions,
+        context: Context<'a>,
+    ) -> Result<Box<dyn Backend + 'a>, BackendError>;
+
+    /// A backend for the linear booster; the rows were checked.
+    fn open_linear<'a>(&'a self, set: LinearSet<'a>)
+    -> Result<Box<dyn Backend + 'a>, BackendError>;
+
+    /// A backend that evaluates particles.
+    fn open_particles<'a>(
+        &'a self,
+        set: ParticleSet<'a>,
         context: Context<'a>,
     ) -> Result<Box<dyn Backend + 'a>, BackendError>;
 }
@@ -31,6 +44,21 @@ impl BackendFactory for LocalBackends {
         context: Context<'a>,
     ) -> Result<Box<dyn Backend + 'a>, BackendError> {
         Ok(Box::new(Local::new(set, options, context)))
+    }
+
+    fn open_linear<'a>(
+        &'a self,
+        set: LinearSet<'a>,
+    ) -> Result<Box<dyn Backend + 'a>, BackendError> {
+        Ok(Box::new(LocalLinear::new(set)))
+    }
+
+    fn open_particles<'a>(
+        &'a self,
+        set: ParticleSet<'a>,
+        context: Context<'a>,
+    ) -> Result<Box<dyn Backend + 'a>, BackendError> {
+        Ok(Box::new(LocalParticles::new(set, context)))
     }
 }
 

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::backend::{Backend, BackendError};
 use super::codec::{of_bytes, to_bytes};
 use super::factory::{BackendFactory, LocalBackends, TrainingSet};
+use super::linear::LinearSet;
 use super::message::{BackendOptions, Reply, Work};
+use super::particles::ParticleSet;
 use crate::context::Context;
 
 /// Passes every message around another backend through bytes: what does not survive that cannot
@@ -41,6 +43,10 @@ pub struct LoopbackBackends {
 }
 
 impl LoopbackBackends {
+    fn around<'a>(&'a self, inner: Box<dyn Backend + 'a>) -> Box<dyn Backend + 'a> {
+        Box::new(Loopback { inner, traffic: &self.traffic })
+    }
+
     /// Messages sent so far.
     pub fn messages(&self) -> u64 {
         self.traffic.messages.load(Ordering::Relaxed)
@@ -59,7 +65,21 @@ impl BackendFactory for LoopbackBackends {
         options: BackendOptions,
         context: Context<'a>,
     ) -> Result<Box<dyn Backend + 'a>, BackendError> {
-        let inner = LocalBackends.open(set, options, context)?;
-        Ok(Box::new(Loopback { inner, traffic: &self.traffic }))
+        Ok(self.around(LocalBackends.open(set, options, context)?))
+    }
+
+    fn open_linear<'a>(
+        &'a self,
+        set: LinearSet<'a>,
+    ) -> Result<Box<dyn Backend + 'a>, BackendError> {
+        Ok(self.around(LocalBackends.open_linear(set)?))
+    }
+
+    fn open_particles<'a>(
+        &'a self,
+        set: ParticleSet<'a>,
+        context: Context<'a>,
+    ) -> Result<Box<dyn Backend + 'a>, BackendError> {
+        Ok(self.around(LocalBackends.open_particles(set, context)?))
     }
 }

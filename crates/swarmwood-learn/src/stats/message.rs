@@ -1,5 +1,8 @@
 //! The messages: what learners request of the rows, and what they receive.
 
+use swarmwood_model::Leaf;
+
+use super::particles::Fitness;
 use crate::bins::Rule;
 use crate::grown::Grown;
 use crate::kernels::quantise::Sums;
@@ -152,6 +155,38 @@ pub struct DataDescription {
     pub shift: f64,
 }
 
+/// How a column of the linear booster is standardised: a number becomes `(x - centre) / spread`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ColumnScale {
+    /// Weighted mean.
+    pub centre: f64,
+    /// Standard deviation; zero if the column does not vary.
+    pub spread: f64,
+}
+
+/// What a coefficient of the linear booster belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinearColumn {
+    /// The constant.
+    Bias {},
+    /// A feature; one coefficient for a number, one per level for a category.
+    Feature {
+        /// Its position in the schema.
+        feature: usize,
+    },
+}
+
+/// How good one particle is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ParticleFitness {
+    /// The fitness as users know it: mean loss, accuracy, or RMSE. NaN if no row has weight.
+    pub fitness: f64,
+    /// Its leaves, tree after tree, if they were asked for.
+    pub leaves: Vec<Leaf>,
+    /// How many rounds were taken over from the particle before.
+    pub reused: usize,
+}
+
 /// One request to all rows.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Work {
@@ -281,6 +316,88 @@ pub enum Work {
     },
     /// Frees what only growing trees need.
     ReleaseBuffers {},
+    /// How columns are standardised; replied with [`Reply::LinearScales`].
+    LinearScales {},
+    /// Derivatives at the scores of the last [`Work::Loss`], and a copy of the scores to return to;
+    /// replied with [`Reply::Value`], which is `None` if nothing can be gained.
+    LinearDerive {},
+    /// Sums of gradients and hessians of a column's coefficients; replied with
+    /// [`Reply::LinearSums`].
+    LinearSums {
+        /// The output.
+        output: usize,
+        /// The column.
+        column: LinearColumn,
+    },
+    /// Lets gradients follow the steps of a column's coefficients.
+    LinearStep {
+        /// The output.
+        output: usize,
+        /// The column.
+        column: LinearColumn,
+        /// One step per coefficient.
+        by: Vec<f64>,
+    },
+    /// Adds the steps of a round to the scores of an output.
+    LinearAdd {
+        /// The output.
+        output: usize,
+        /// The step of the bias.
+        bias: f64,
+        /// The steps of all coefficients.
+        steps: Vec<f64>,
+    },
+    /// How far scores moved since [`Work::LinearDerive`]; replied with [`Reply::LinearMove`].
+    LinearMove {},
+    /// Halves the way since [`Work::LinearDerive`].
+    LinearHalve {},
+    /// Returns to the scores at [`Work::LinearDerive`].
+    LinearRestore {},
+    /// A metric of a linear model; replied with [`Reply::Value`], which is `None` if there are no
+    /// such rows.
+    LinearMetric {
+        /// What is measured.
+        metric: Watch,
+        /// On which rows.
+        rows: RowSet,
+        /// The bias of each output.
+        bias: Vec<f64>,
+        /// The coefficients, output after output.
+        beta: Vec<f64>,
+    },
+    /// Evaluates particles side by side; replied with [`Reply::Particles`].
+    EvaluateParticles {
+        /// Rule numbers of each particle.
+        sequences: Vec<Vec<u32>>,
+        /// Whether the leaves are wanted as well.
+        with_leaves: bool,
+    },
+    /// Evaluates one particle; replied with [`Reply::Particle`].
+    EvaluateParticle {
+        /// Its rule numbers.
+        sequence: Vec<u32>,
+    },
+    /// Another fitness of a particle; replied with [`Reply::Value`].
+    MeasureParticle {
+        /// Its rule numbers.
+        sequence: Vec<u32>,
+        /// What is measured.
+        fitness: Fitness,
+    },
+    /// The scores of a particle, in row order, one vector per output; replied with
+    /// [`Reply::Scores`]. Only for the end of a fit.
+    ParticleScores {
+        /// Its rule numbers.
+        sequence: Vec<u32>,
+    },
+    /// What every replacement of one rule of a tree is worth; replied with
+    /// [`Reply::Replacements`].
+    ParticleReplacements {
+        /// The particle's rule numbers.
+        sequence: Vec<u32>,
+        /// The tree.
+        tree: usize,
+    },
 }
 
 /// The result of one [`Work`].
@@ -323,10 +440,46 @@ pub enum Reply {
         /// The number.
         value: Option<f64>,
     },
-    /// To [`Work::GatherScores`].
+    /// To [`Work::GatherScores`] and [`Work::ParticleScores`].
     Scores {
         /// One vector per output.
         scores: Vec<Vec<f32>>,
+    },
+    /// To [`Work::LinearScales`].
+    LinearScales {
+        /// One entry per feature.
+        scales: Vec<ColumnScale>,
+        /// Sum of the weights of the training rows.
+        total_weight: f64,
+    },
+    /// To [`Work::LinearSums`].
+    LinearSums {
+        /// Gradients and hessians of each coefficient.
+        sums: Vec<[f64; 2]>,
+    },
+    /// To [`Work::LinearMove`].
+    LinearMove {
+        /// The largest absolute score.
+        largest: f64,
+        /// The largest absolute change.
+        moved: f64,
+    },
+    /// To [`Work::EvaluateParticles`]; `None` where the run was interrupted before.
+    Particles {
+        /// One entry per particle.
+        particles: Vec<Option<ParticleFitness>>,
+    },
+    /// To [`Work::EvaluateParticle`].
+    Particle {
+        /// How good it is, with its leaves.
+        particle: ParticleFitness,
+        /// Sums of derivatives of each leaf, tree after tree.
+        sums: Vec<[f64; 2]>,
+    },
+    /// To [`Work::ParticleReplacements`].
+    Replacements {
+        /// The value of the tree, level after level and rule after rule.
+        gains: Vec<f64>,
     },
 }
 
@@ -354,6 +507,20 @@ impl Work {
             Work::DropScores { .. } => "DropScores",
             Work::GatherScores { .. } => "GatherScores",
             Work::ReleaseBuffers {} => "ReleaseBuffers",
+            Work::LinearScales {} => "LinearScales",
+            Work::LinearDerive {} => "LinearDerive",
+            Work::LinearSums { .. } => "LinearSums",
+            Work::LinearStep { .. } => "LinearStep",
+            Work::LinearAdd { .. } => "LinearAdd",
+            Work::LinearMove {} => "LinearMove",
+            Work::LinearHalve {} => "LinearHalve",
+            Work::LinearRestore {} => "LinearRestore",
+            Work::LinearMetric { .. } => "LinearMetric",
+            Work::EvaluateParticles { .. } => "EvaluateParticles",
+            Work::EvaluateParticle { .. } => "EvaluateParticle",
+            Work::MeasureParticle { .. } => "MeasureParticle",
+            Work::ParticleScores { .. } => "ParticleScores",
+            Work::ParticleReplacements { .. } => "ParticleReplacements",
         }
     }
 }

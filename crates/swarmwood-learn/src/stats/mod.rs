@@ -14,9 +14,11 @@ mod backend;
 mod client;
 mod codec;
 mod factory;
+mod linear;
 mod local;
 mod loopback;
 mod message;
+mod particles;
 mod shard;
 #[cfg(test)]
 mod tests;
@@ -26,9 +28,20 @@ pub use client::{Client, SnapshotHandle, Ticket, TreeHandle};
 pub(crate) use client::{leaf_sums_of, quantiles_of};
 pub use codec::CodecError;
 pub use factory::{BackendFactory, LocalBackends, TrainingSet};
+pub(crate) use linear::starts as linear_starts;
+pub use linear::{LinearDataError, LinearSet};
 pub use local::Local;
 pub use loopback::{Loopback, LoopbackBackends};
 pub use message::{
-    BackendOptions, DataDescription, LeafQuantile, LeafRows, LeafSlot, LeafSums, NodeStats, Reply,
-    RowSample, RowSet, SnapshotId, SplitCommand, SplitQuery, TreeId, TreeSearch, Work,
+    BackendOptions, ColumnScale, DataDescription, LeafQuantile, LeafRows, LeafSlot, LeafSums,
+    LinearColumn, NodeStats, ParticleFitness, Reply, RowSample, RowSet, SnapshotId, SplitCommand,
+    SplitQuery, TreeId, TreeSearch, Work,
 };
+pub use particles::{Fitness, Form, ParticleConfig, ParticleSet};
+
+/// An unlimited run on a pool.
+#[cfg(test)]
+pub(crate) fn unlimited(pool: &crate::pool::Pool) -> crate::context::Context<'_> {
+    let budget = Box::leak(Box::new(crate::budget::Budget::unlimited()));
+    crate::context::Context { pool, budget }
+}

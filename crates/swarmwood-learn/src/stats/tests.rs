@@ -61,6 +61,29 @@ fn all_work() -> Vec<Work> {
         Work::DropScores { id: snapshot },
         Work::GatherScores { rows: RowSet::Training },
         Work::ReleaseBuffers {},
+        Work::LinearScales {},
+        Work::LinearDerive {},
+        Work::LinearSums { output: 0, column: LinearColumn::Bias {} },
+        Work::LinearStep {
+            output: 1,
+            column: LinearColumn::Feature { feature: 3 },
+            by: vec![0.5, -0.5],
+        },
+        Work::LinearAdd { output: 0, bias: 0.1, steps: vec![1.0] },
+        Work::LinearMove {},
+        Work::LinearHalve {},
+        Work::LinearRestore {},
+        Work::LinearMetric {
+            metric: Watch::Rmse,
+            rows: RowSet::Validation,
+            bias: vec![0.0],
+            beta: vec![1.0, 2.0],
+        },
+        Work::EvaluateParticles { sequences: vec![vec![1, 2], vec![3]], with_leaves: true },
+        Work::EvaluateParticle { sequence: vec![u32::MAX] },
+        Work::MeasureParticle { sequence: vec![0], fitness: Fitness::Accuracy },
+        Work::ParticleScores { sequence: vec![7] },
+        Work::ParticleReplacements { sequence: vec![7, 8], tree: 1 },
     ]
 }
 
@@ -68,6 +91,8 @@ fn all_replies() -> Vec<Reply> {
     let [_, rule] = rules();
     let sums = Sums { g: -3.5, h: 0.1 };
     let stats = NodeStats { sums, best: Some(Candidate { rule, gain: 0.7 }) };
+    let leaves = vec![Leaf { value: 0.5, cover: 2.0 }];
+    let particle = ParticleFitness { fitness: 0.9, leaves, reused: 3 };
     let data = DataDescription { rows: 9, base: vec![0.1, 0.2], shift: -1.0 };
     vec![
         Reply::Done {},
@@ -80,6 +105,15 @@ fn all_replies() -> Vec<Reply> {
         Reply::Value { value: None },
         Reply::Value { value: Some(0.3) },
         Reply::Scores { scores: vec![vec![0.1, f32::MAX], Vec::new()] },
+        Reply::LinearScales {
+            scales: vec![ColumnScale { centre: 1.0, spread: 0.0 }],
+            total_weight: 5.0,
+        },
+        Reply::LinearSums { sums: vec![[1.0, 2.0]] },
+        Reply::LinearMove { largest: 3.0, moved: 0.1 },
+        Reply::Particles { particles: vec![None, Some(particle.clone())] },
+        Reply::Particle { particle, sums: vec![[0.1, 0.2]] },
+        Reply::Replacements { gains: vec![1.0, -1.0] },
     ]
 }
 

@@ -3,9 +3,10 @@
 
 use std::time::Instant;
 
+use swarmwood_learn::budget::Budget;
 use swarmwood_learn::event::{Event, Flow, Stage};
-use swarmwood_learn::particle::Evaluator;
-use swarmwood_learn::published::{Found, Run, Settings, SwarmError};
+use swarmwood_learn::particle::{Evaluator, ParticleError};
+use swarmwood_learn::published::{SwarmConfig, SwarmError, SwarmFit, SwarmRun};
 use swarmwood_learn::rule_table::RuleTable;
 use swarmwood_search::Snapshot;
 
@@ -24,9 +25,11 @@ const PAYLOAD: u64 = 2;
 pub(super) struct Start<'a> {
     pub(super) evaluator: Evaluator<'a>,
     pub(super) table: &'a RuleTable,
+    /// The limits of the run.
+    pub(super) budget: &'a Budget,
     /// Positions of the first particles.
     pub(super) seeds: &'a [Vec<u32>],
-    pub(super) settings: Settings,
+    pub(super) settings: SwarmConfig,
 }
 
 /// Flies to the end, or until the listener has enough.
@@ -36,12 +39,13 @@ pub(super) fn fly(
     keeper: Option<&Keeper<'_>>,
     watch: &mut dyn FnMut(&Event) -> Flow,
     warnings: &mut Vec<Message>,
-) -> Result<(Found, Told)> {
+) -> Result<(SwarmFit, Told)> {
+    let budget = start.budget;
     let iterations = params.iterations;
     let stored = keeper.map(|keeper| load(keeper, warnings)).transpose()?.flatten();
     let (mut run, mut told) = match stored {
         Some((snapshot, told)) => {
-            let resumed = Run::resume(start.evaluator, start.table, &snapshot);
+            let resumed = SwarmRun::resume(start.evaluator, start.table, &snapshot);
             let unfit = |error: SwarmError| match keeper {
                 Some(keeper) => keeper.refused(error.to_string()),
                 None => fault(error),
@@ -49,7 +53,7 @@ pub(super) fn fly(
             (resumed.map_err(unfit)?, told)
         }
         None => {
-            let run = Run::new(start.evaluator, start.table, &start.settings, start.seeds);
+            let run = SwarmRun::new(start.evaluator, start.table, &start.settings, start.seeds);
             (run.map_err(fault)?, Told::default())
         }
     };
@@ -59,8 +63,7 @@ pub(super) fn fly(
         ..Event::new(Stage::SWARM, step, iterations)
     };
     let (started, before) = (Instant::now(), told.tell_again(watch));
-    let mut stopped = false;
-    while !stopped && let Some((step, search)) = run.step(keeper.is_some()) {
+    while let Some((step, search)) = run.step(keeper.is_some()).map_err(fault)? {
         // A resumed run tells the iteration that it was stored after once more.
         if step <= told.steps() {
             continue;
@@ -68,7 +71,9 @@ pub(super) fn fly(
         let elapsed = before + started.elapsed().as_secs_f64();
         let event = event(step, search, elapsed);
         told.push(&event);
-        stopped = watch(&event) == Flow::Stop;
+        if watch(&event) == Flow::Stop {
+            budget.cancel();
+        }
         if let Some(keeper) = keeper.filter(|keeper| keeper.is_due(step)) {
             save(keeper, &run, &told)?;
         }
@@ -76,7 +81,7 @@ pub(super) fn fly(
     if let Some(keeper) = keeper {
         save(keeper, &run, &told)?;
     }
-    stopped |= run.is_cut();
+    let stopped = run.is_interrupted();
     if !stopped && told.steps() < iterations {
         let done = told.steps();
         let message = format!(
@@ -86,7 +91,7 @@ pub(super) fn fly(
     }
     if params.local_search && params.growth == Growth::Oblivious && !stopped {
         let elapsed = || before + started.elapsed().as_secs_f64();
-        descend(&mut run, elapsed, watch)?;
+        descend(&mut run, budget, elapsed, watch)?;
     }
     Ok((run.finish().map_err(fault)?, told))
 }
@@ -95,14 +100,15 @@ pub(super) fn fly(
 /// The state that was stored last is the swarm's end: a run that is interrupted here descends
 /// again, the same way.
 fn descend(
-    run: &mut Run<'_>,
+    run: &mut SwarmRun<'_>,
+    budget: &Budget,
     elapsed: impl Fn() -> f64,
     watch: &mut dyn FnMut(&Event) -> Flow,
 ) -> Result<()> {
     while let Some((step, search)) = run.descend().map_err(fault)? {
         let visit = Event::new(Stage::LOCAL_SEARCH, step, step);
         if watch(&Event { search: Some(search), elapsed: elapsed(), ..visit }) == Flow::Stop {
-            break;
+            budget.cancel();
         }
     }
     Ok(())
@@ -116,6 +122,7 @@ fn fault(error: SwarmError) -> Error {
             help: "add rows or features whose values differ".into(),
             ..DataError::default()
         }),
+        SwarmError::Particle(ParticleError::Backend(error)) => error.into(),
         other => Error::Run(other.to_string()),
     }
 }
@@ -130,7 +137,7 @@ fn load(keeper: &Keeper<'_>, warnings: &mut Vec<Message>) -> Result<Option<(Snap
 
 /// Stores the state after the last iteration that was evaluated. Where nothing was, the stored
 /// state is the newest.
-fn save(keeper: &Keeper<'_>, run: &Run<'_>, told: &Told) -> Result<()> {
+fn save(keeper: &Keeper<'_>, run: &SwarmRun<'_>, told: &Told) -> Result<()> {
     let Some(swarm) = run.snapshot() else { return Ok(()) };
     keeper.save(PAYLOAD, vec![("told", told.save()), ("swarm", snapshot::to_datum(&swarm))])
 }

@@ -4,7 +4,8 @@ use std::time::Instant;
 
 use swarmwood_learn::data::Chunk;
 use swarmwood_learn::event::{Event, Flow};
-use swarmwood_learn::linear::{self, Fitted, Settings};
+use swarmwood_learn::linear::{self, LinearConfig, LinearError, LinearFit};
+use swarmwood_learn::stats::LinearSet;
 use swarmwood_model::Body;
 
 use super::{Job, Trained, gather, measure};
@@ -45,8 +46,8 @@ pub(super) fn fit(
     chunk: &Chunk,
     valid: Option<&Chunk>,
     watch: &mut dyn FnMut(&Event) -> Flow,
-) -> Result<Fitted> {
-    let settings = Settings {
+) -> Result<LinearFit> {
+    let config = LinearConfig {
         rounds: job.params.trees,
         learning_rate: job.params.learning_rate,
         lambda: job.params.lambda,
@@ -54,6 +55,15 @@ pub(super) fn fit(
         early_stopping_rounds: job.params.early_stopping_rounds,
         metric: job.metric,
     };
-    linear::train(chunk, valid, &job.rows.schema, job.objective, &settings, watch)
-        .map_err(|error| Error::Run(error.to_string()))
+    let set = LinearSet::new(chunk, valid, &job.rows.schema, job.objective);
+    let budget = job.budget();
+    let mut observer = |event: &Event| {
+        if watch(event) == Flow::Stop {
+            budget.cancel();
+        }
+    };
+    linear::train(set, &config, &budget, &mut observer).map_err(|error| match error {
+        LinearError::Data(error) => Error::Run(error.to_string()),
+        LinearError::Backend(error) => error.into(),
+    })
 }

@@ -13,8 +13,8 @@ use swarmwood_learn::dataset::Dataset;
 use swarmwood_learn::event::{Event, Flow, Stage};
 use swarmwood_learn::greedy;
 use swarmwood_learn::grown::Grown;
-use swarmwood_learn::particle::{self, Evaluator, Fitness, Form};
-use swarmwood_learn::published::{Descended, Settings, seeds};
+use swarmwood_learn::particle::{Evaluator, Fitness, Form, ParticleConfig, ParticleError};
+use swarmwood_learn::published::{LocalSearchStats, SwarmConfig, seeds};
 use swarmwood_learn::rule_table::RuleTable;
 use swarmwood_learn::split::{Penalties, Ridge};
 use swarmwood_learn::stats::TrainingSet;
@@ -91,17 +91,20 @@ fn train(
     let space = search_space(job, rules, &table)?;
     let keeper =
         options.keep.as_ref().map(|keep| Keeper::new(keep, job, pretrained_print)).transpose()?;
+    let budget = job.budget();
+    let context = Context { pool: job.pool, budget: &budget };
     let start = Start {
-        evaluator: evaluator(job, &data, &table)?,
+        evaluator: evaluator(job, &data, &table, context)?,
         table: &table,
         seeds: &seeds,
-        settings: swarm_settings(job.params, rules),
+        settings: swarm_config(job.params, rules),
+        budget: &budget,
     };
     let (found, told) = fly(job.params, start, keeper.as_ref(), watch, &mut warnings)?;
     let train_seconds = started.elapsed().as_secs_f64();
     let (mut evaluations, repeats) = told.costs();
     let mut notes = Vec::new();
-    if let Some(Descended { replaced, evaluations: more, before }) = found.descended {
+    if let Some(LocalSearchStats { replaced, evaluations: more, before }) = found.local_search {
         evaluations += more;
         let (measure, after) = (fitness(job).name(), found.fitness);
         notes.push(format!(
@@ -229,9 +232,14 @@ fn fitness(job: &Job<'_>) -> Fitness {
     }
 }
 
-fn evaluator<'a>(job: &'a Job<'_>, data: &Dataset, table: &'a RuleTable) -> Result<Evaluator<'a>> {
+fn evaluator<'a>(
+    job: &'a Job<'_>,
+    data: &'a Dataset,
+    table: &'a RuleTable,
+    context: Context<'a>,
+) -> Result<Evaluator<'a>> {
     let params = job.params;
-    let settings = particle::Settings {
+    let config = ParticleConfig {
         trees: params.trees,
         form: form(job),
         depth: params.depth,
@@ -240,14 +248,15 @@ fn evaluator<'a>(job: &'a Job<'_>, data: &Dataset, table: &'a RuleTable) -> Resu
         fitness: fitness(job),
         memory: KEPT_BYTES,
     };
-    Evaluator::new(data, table, job.objective, settings, job.pool).map_err(|error| {
+    Evaluator::new(data, table, job.objective, config, context).map_err(|error| match error {
+        ParticleError::Backend(error) => error.into(),
         // Trees and depth were checked with the parameters; the target was not known then.
-        Error::Parameters(vec![Violation::new("fitness", error.to_string())])
+        other => Error::Parameters(vec![Violation::new("fitness", other.to_string())]),
     })
 }
 
-fn swarm_settings(params: &Params, rules: RuleSource) -> Settings {
-    Settings {
+fn swarm_config(params: &Params, rules: RuleSource) -> SwarmConfig {
+    SwarmConfig {
         population: params.population.unwrap_or(50),
         iterations: params.iterations,
         alpha: params.alpha,

@@ -6,9 +6,10 @@ use super::*;
 use crate::kernels::cells::LeafRule;
 use crate::objective::{Logistic, Spec, Squared, make};
 use crate::particle::tests::{binned, draw, settings, table};
-use crate::particle::{Fitness, Settings};
+use crate::particle::{Fitness, ParticleConfig};
 use crate::pool::Pool;
 use crate::rule_table::RuleTable;
+use crate::stats::unlimited;
 
 /// The leaves of each replaced tree, as evaluated, are worth what the table says, in any round and
 /// for any output.
@@ -25,27 +26,26 @@ fn every_replacement_has_the_leaves_of_its_evaluation() {
         let (chunk, features) = table(5000, &spec, weighted);
         let (data, objective) = (binned(&chunk, &features), make(&spec));
         let rules = RuleTable::bins(&data);
-        let settings = Settings { learning_rate: 0.7, lambda: 0.5, memory: 0, ..settings(3, 3) };
+        let settings =
+            ParticleConfig { learning_rate: 0.7, lambda: 0.5, memory: 0, ..settings(3, 3) };
         let mut evaluator =
-            Evaluator::new(&data, &rules, objective.as_ref(), settings, &pool).unwrap();
+            Evaluator::new(&data, &rules, objective.as_ref(), settings, unlimited(&pool)).unwrap();
         let sequence = draw(&mut stream, &rules, evaluator.length());
         let leaf = LeafRule { lambda: 0.5, learning_rate: 0.7, least: 0.0 };
-        let worth = |evaluator: &Evaluator<'_>, tree: usize| -> f64 {
-            evaluator.lanes[0].sums[tree * 8..(tree + 1) * 8]
-                .iter()
-                .map(|sum| leaf.worth(sum[0], sum[1]))
-                .sum()
+        let worth = |evaluator: &mut Evaluator<'_>, sequence: &[u32], tree: usize| -> f64 {
+            let (_, sums) = evaluator.evaluate_with_sums(sequence).unwrap();
+            sums[tree * 8..(tree + 1) * 8].iter().map(|sum| leaf.worth(sum[0], sum[1])).sum()
         };
         for tree in 0..evaluator.trees() {
             let found = evaluator.replacements(&sequence, tree).unwrap();
-            let own = worth(&evaluator, tree);
+            let own = worth(&mut evaluator, &sequence, tree);
             for level in 0..3 {
                 assert_eq!(found.gain(level, sequence[tree * 3 + level]), 0.0, "itself");
                 for rule in (0..rules.len() as u32).step_by(7) {
                     let mut replaced = sequence.clone();
                     replaced[tree * 3 + level] = rule;
-                    evaluator.evaluate(&replaced).unwrap();
-                    let (gain, plain) = (found.gain(level, rule), worth(&evaluator, tree) - own);
+                    let now = worth(&mut evaluator, &replaced, tree);
+                    let (gain, plain) = (found.gain(level, rule), now - own);
                     assert!(
                         (gain - plain).abs() < 1e-5 * (1.0 + own),
                         "{spec:?} tree {tree}: {gain} {plain}"
@@ -63,7 +63,8 @@ fn gains_of_the_last_tree_are_those_of_the_squared_loss() {
     let (chunk, features) = table(4200, &Spec::Squared, false);
     let (data, pool) = (binned(&chunk, &features), Pool::new(1).unwrap());
     let rules = RuleTable::distinct(&data);
-    let mut evaluator = Evaluator::new(&data, &rules, &Squared, settings(2, 3), &pool).unwrap();
+    let mut evaluator =
+        Evaluator::new(&data, &rules, &Squared, settings(2, 3), unlimited(&pool)).unwrap();
     let sequence = draw(&mut Stream::new(22, 0, 0), &rules, 6);
     let found = evaluator.replacements(&sequence, 1).unwrap();
     let own = evaluator.evaluate(&sequence).unwrap().fitness;
@@ -92,8 +93,9 @@ fn threads_and_memory_change_no_gain() {
     let sequence = draw(&mut Stream::new(23, 0, 0), &rules, 8);
     let gains = |threads: usize, memory: usize| {
         let pool = Pool::new(threads).unwrap();
-        let settings = Settings { memory, fitness: Fitness::Accuracy, ..settings(2, 4) };
-        let mut evaluator = Evaluator::new(&data, &rules, &Logistic, settings, &pool).unwrap();
+        let settings = ParticleConfig { memory, fitness: Fitness::Accuracy, ..settings(2, 4) };
+        let mut evaluator =
+            Evaluator::new(&data, &rules, &Logistic, settings, unlimited(&pool)).unwrap();
         [0, 1].map(|tree| evaluator.replacements(&sequence, tree).unwrap())
     };
     assert_eq!(gains(1, 0), gains(3, 1 << 20));
@@ -104,10 +106,11 @@ fn what_cannot_be_replaced_is_refused() {
     let (chunk, features) = table(600, &Spec::Squared, false);
     let (data, pool) = (binned(&chunk, &features), Pool::new(1).unwrap());
     let rules = RuleTable::bins(&data);
-    let free = Settings { form: Form::Free, ..settings(1, 2) };
-    let mut evaluator = Evaluator::new(&data, &rules, &Squared, free, &pool).unwrap();
+    let free = ParticleConfig { form: Form::Free, ..settings(1, 2) };
+    let mut evaluator = Evaluator::new(&data, &rules, &Squared, free, unlimited(&pool)).unwrap();
     assert_eq!(evaluator.replacements(&[0, 1, 2], 0), Err(ParticleError::Replace));
-    let mut evaluator = Evaluator::new(&data, &rules, &Squared, settings(1, 2), &pool).unwrap();
+    let mut evaluator =
+        Evaluator::new(&data, &rules, &Squared, settings(1, 2), unlimited(&pool)).unwrap();
     let refused = evaluator.replacements(&[0, 1], 1).unwrap_err();
     assert_eq!(refused.to_string(), "tree 1; a particle has 1, counted from 0");
     assert!(evaluator.replacements(&[0, 1], 0).unwrap().gain(2, 0).is_nan());

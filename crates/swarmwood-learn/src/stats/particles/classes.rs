@@ -1,6 +1,6 @@
 //! Columns as the rules of a table see them: codes that no rule tells apart are one class.
 //!
-//! A table of few rules has few classes a column, and sums by class need little room
+//! A table of few rules has few classes per column, and sums by class need little room
 //! ([`crate::kernels::cells`]). Classes are numbered in the order of their first codes, so that a
 //! cut of a number sends the classes from some number on to the right. Neighbouring columns of few
 //! classes are summed together, by the classes of all of them at once: a row is then added once for
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::rows::Rows;
+use super::rows::ParticleRows;
 use crate::kernels::aligned::Aligned;
 use crate::kernels::particle::Question;
 use crate::pool::Pool;
@@ -53,7 +53,11 @@ pub(super) struct ClassedRule {
 }
 
 /// The columns that the questions ask about, in their order.
-pub(super) fn groups(questions: &[Question], rows: &[Arc<Rows>], pool: &Pool) -> Vec<ClassedGroup> {
+pub(super) fn groups(
+    questions: &[Question],
+    rows: &[Arc<ParticleRows>],
+    pool: &Pool,
+) -> Vec<ClassedGroup> {
     let mut asked: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (number, question) in questions.iter().enumerate() {
         asked.entry(question.column).or_default().push(number);
@@ -80,7 +84,7 @@ pub(super) fn groups(questions: &[Question], rows: &[Arc<Rows>], pool: &Pool) ->
 }
 
 /// The joint class of every row of a shard.
-fn joint_classes(columns: &[ClassedColumn], rows: &Rows) -> Aligned<u8> {
+fn joint_classes(columns: &[ClassedColumn], rows: &ParticleRows) -> Aligned<u8> {
     let mut joint = Aligned::zeroed(rows.binned.rows);
     for column in columns {
         let codes = &rows.binned.columns[column.column];

@@ -7,7 +7,7 @@
 //! the scores after each tree would, and looking values up costs less than writing scores to where
 //! no near cache holds them.
 //!
-//! A round adds one tree an output. What belongs to outputs is laid out output after output: the
+//! A round adds one tree per output. What belongs to outputs is laid out output after output: the
 //! value of row `i` for output `k` stands at `k * rows + i`.
 
 use std::ops::Range;
@@ -22,7 +22,7 @@ use crate::objective::Objective;
 
 /// What no particle changes.
 #[derive(Debug)]
-pub(super) struct Rows {
+pub(super) struct ParticleRows {
     pub(super) binned: Arc<BinnedRows>,
     pub(super) target: Aligned<f32>,
     pub(super) weight: Vec<f32>,
@@ -32,7 +32,7 @@ pub(super) struct Rows {
     pub(super) total: f64,
 }
 
-impl Rows {
+impl ParticleRows {
     pub(super) fn new(
         binned: Arc<BinnedRows>,
         target: Vec<f32>,
@@ -52,7 +52,7 @@ impl Rows {
             [] => rows as f64,
             _ => weight.iter().map(|&weight| f64::from(weight)).sum(),
         };
-        Rows { binned, target: Aligned::new(target), weight, first, total }
+        ParticleRows { binned, target: Aligned::new(target), weight, first, total }
     }
 
     fn weights(&self, block: &Range<usize>) -> &[f32] {
@@ -71,14 +71,14 @@ impl Rows {
     }
 }
 
-impl Rows {
+impl ParticleRows {
     /// Leaf numbers in one tree of the round after those whose values are given, and derivatives of
     /// its output there. `trees` are the questions of all oblivious trees up to the end of that
     /// round.
     pub(super) fn before(
         &self,
         trees: &[Vec<&Question>],
-        values: &[Values],
+        values: &[RoundValues],
         output: usize,
         objective: &dyn Objective,
         leaf: &mut [u8],
@@ -137,8 +137,8 @@ fn derive_all(
 
 /// What one evaluation writes.
 #[derive(Debug)]
-pub(super) struct Part {
-    rows: Arc<Rows>,
+pub(super) struct ParticleShard {
+    rows: Arc<ParticleRows>,
     /// Scores after the rounds whose values were added last.
     scores: Aligned<f32>,
     /// Leaf numbers in the trees of each round; where there are fewer layers than rounds, the last
@@ -153,26 +153,26 @@ pub(super) struct Part {
 }
 
 /// Leaf values of the trees of one round; those of a first round include the start.
-pub(super) type Values = Vec<LeafValues>;
+pub(super) type RoundValues = Vec<LeafValues>;
 
 /// A pass over the rows for one round.
-pub(super) struct Step<'a> {
+pub(super) struct RoundPass<'a> {
     /// How many rounds come before it.
     pub(super) round: usize,
     /// The shape of its trees.
     pub(super) form: Form,
     /// Leaves of a tree.
     pub(super) leaves: usize,
-    /// The rules of its trees, one tree an output.
+    /// The rules of its trees, one tree per output.
     pub(super) questions: &'a [Vec<&'a Question>],
     /// Leaf values of the rounds before that are not in the scores yet.
-    pub(super) pending: &'a [(usize, Values)],
+    pub(super) pending: &'a [(usize, RoundValues)],
 }
 
-impl Part {
-    pub(super) fn new(rows: Arc<Rows>, outputs: usize, layers: usize) -> Self {
+impl ParticleShard {
+    pub(super) fn new(rows: Arc<ParticleRows>, outputs: usize, layers: usize) -> Self {
         let count = rows.binned.rows;
-        Part {
+        ParticleShard {
             scores: Aligned::zeroed(count * outputs),
             layers: (0..layers.max(1)).map(|_| Aligned::zeroed(count * outputs)).collect(),
             pairs: Aligned::zeroed(BLOCK.min(count) * outputs),
@@ -199,7 +199,7 @@ impl Part {
     }
 
     /// Sums the derivatives by leaf of a round's trees.
-    pub(super) fn pass(&mut self, step: &Step<'_>, objective: &dyn Objective) {
+    pub(super) fn pass(&mut self, step: &RoundPass<'_>, objective: &dyn Objective) {
         let rows = self.rows.clone();
         self.sums.clear();
         self.sums.resize(step.leaves * step.questions.len(), [0.0; 2]);
@@ -233,7 +233,7 @@ impl Part {
     }
 
     /// The derivatives of a block at the scores before a round that is not the first.
-    fn derive(&mut self, step: &Step<'_>, block: &Range<usize>, objective: &dyn Objective) {
+    fn derive(&mut self, step: &RoundPass<'_>, block: &Range<usize>, objective: &dyn Objective) {
         let (rows, outputs) = (&self.rows, step.questions.len());
         let (target, weight) = (&rows.target[block.clone()], rows.weights(block));
         let scores = &self.scores;
@@ -251,7 +251,7 @@ impl Part {
     pub(super) fn finish(
         &mut self,
         round: usize,
-        values: &Values,
+        values: &RoundValues,
         fitness: Fitness,
         objective: &dyn Objective,
     ) {
@@ -269,7 +269,7 @@ impl Part {
     }
 
     /// Adds a round to the scores of those before it; the first one makes them.
-    fn add_round(&mut self, round: usize, values: &Values, block: &Range<usize>) {
+    fn add_round(&mut self, round: usize, values: &RoundValues, block: &Range<usize>) {
         let layer = self.layer(round);
         for (output, values) in values.iter().enumerate() {
             let place = self.rows.of_output(output, block);

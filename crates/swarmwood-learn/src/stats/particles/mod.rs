@@ -1,0 +1,447 @@
+//! The rows of the papers' particles: from a sequence of rule numbers to leaf values and a fitness.
+//!
+//! What consecutive particles share, their first trees, is not computed again, which changes no
+//! bit of a result. All sums are taken in the order of the shards, so a result does not depend on
+//! the number of threads either.
+
+mod classes;
+mod fitness;
+mod replace;
+mod rows;
+
+use std::sync::Arc;
+
+use swarmwood_model::Leaf;
+
+use super::backend::{Backend, BackendError};
+use super::factory::{BackendFactory, LocalBackends};
+use super::message::{DataDescription, ParticleFitness, Reply, Work};
+use crate::bins::Rule;
+use crate::context::Context;
+use crate::dataset::{Dataset, Plan};
+use crate::kernels::leaf_values::LeafValues;
+use crate::kernels::particle::Question;
+use crate::objective::Objective;
+use crate::objective::order::weighted_quantile;
+use crate::pool::even_ranges;
+use classes::ClassedGroup;
+pub use fitness::Fitness;
+use rows::{ParticleRows, ParticleShard, RoundPass, RoundValues};
+
+/// The shape of a particle's trees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Form {
+    /// All nodes of a level share a rule, as published.
+    #[default]
+    Oblivious,
+    /// Every node has its own rule.
+    Free,
+}
+
+impl Form {
+    /// The numbers that a tree of so many levels takes.
+    ///
+    /// ```
+    /// use swarmwood_learn::particle::Form;
+    /// assert_eq!([Form::Oblivious.rules(5), Form::Free.rules(5)], [5, 31]);
+    /// ```
+    pub fn rules(self, depth: usize) -> usize {
+        match self {
+            Form::Oblivious => depth,
+            Form::Free => (1 << depth) - 1,
+        }
+    }
+}
+
+/// How particles are evaluated.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ParticleConfig {
+    /// Rounds of a particle, at least one; each has one tree per output.
+    pub trees: usize,
+    /// The shape of the trees.
+    pub form: Form,
+    /// Levels of each tree, from 1 to 8.
+    pub depth: usize,
+    /// Share of each leaf value that is added.
+    pub learning_rate: f64,
+    /// L2 penalty on leaf values.
+    pub lambda: f64,
+    /// What is measured.
+    pub fitness: Fitness,
+    /// Bytes of leaf numbers that may be kept for particles that begin alike; less makes it slower,
+    /// never different.
+    pub memory: usize,
+}
+
+/// What particles are evaluated on: a handle to rows, for backends to open.
+#[derive(Clone, Copy)]
+pub struct ParticleSet<'a> {
+    /// The rows. Their targets must be in the objective's domain.
+    pub data: &'a Dataset,
+    /// The rules by number.
+    pub rules: &'a [Rule],
+    /// What leaf values minimise.
+    pub objective: &'a dyn Objective,
+    /// How particles are evaluated.
+    pub config: ParticleConfig,
+    /// Who makes backends for them.
+    pub backends: &'a dyn BackendFactory,
+}
+
+impl<'a> ParticleSet<'a> {
+    /// Rows in this process.
+    pub fn new(
+        data: &'a Dataset,
+        rules: &'a [Rule],
+        objective: &'a dyn Objective,
+        config: ParticleConfig,
+    ) -> Self {
+        ParticleSet { data, rules, objective, config, backends: &LocalBackends }
+    }
+}
+
+/// The backend of this process for particles.
+pub(super) struct LocalParticles<'a> {
+    frame: ParticleFrame<'a>,
+    rows: Vec<Arc<ParticleRows>>,
+    /// Evaluations that can run beside each other; the first one is always there.
+    lanes: Vec<EvaluationLane>,
+    /// Columns as the rules see them; made when replacements are asked for.
+    classed: Vec<ClassedGroup>,
+}
+
+/// What all evaluations share.
+struct ParticleFrame<'a> {
+    context: Context<'a>,
+    objective: &'a dyn Objective,
+    plan: Plan,
+    questions: Vec<Question>,
+    config: ParticleConfig,
+    base: Vec<f64>,
+    shift: f64,
+}
+
+/// Memory of one evaluation, and what the last particle left there.
+#[derive(Debug)]
+struct EvaluationLane {
+    parts: Vec<ParticleShard>,
+    /// The last particle; empty before the first.
+    last: Vec<u32>,
+    /// Its sums of derivatives by leaf, tree after tree.
+    sums: Vec<[f64; 2]>,
+    /// Its leaves.
+    leaves: Vec<Leaf>,
+    /// Its fitness.
+    fitness: f64,
+    /// The leaf numbers of how many rounds are still there.
+    kept: usize,
+}
+
+impl<'a> LocalParticles<'a> {
+    /// Prepares the rows of a data set.
+    pub(super) fn new(set: ParticleSet<'a>, context: Context<'a>) -> Self {
+        let ParticleSet { data, rules, objective, config, .. } = set;
+        let target: Vec<f64> =
+            data.target.iter().map(|target| objective.transform_target(target)).collect();
+        let base = objective.start(&target, &data.weight.to_vec());
+        // Losses of the difference alone are learnt around zero, where `f32` is finest.
+        let shift = if objective.shift_invariant() { base[0] } else { 0.0 };
+        let target: Vec<f32> = target.iter().map(|&y| (y - shift) as f32).collect();
+        let weight: Vec<f32> = data.weight.iter().map(|weight| weight as f32).collect();
+        let questions = rules.iter().map(|rule| Question::new(&data.layout.route(rule))).collect();
+        let plan = data.plan;
+        let frame = ParticleFrame { context, objective, plan, questions, config, base, shift };
+
+        let (targets, weights) = (data.plan.deal(&target), data.plan.deal(&weight));
+        let start: Vec<f32> = (0..frame.outputs()).map(|output| frame.start(output)).collect();
+        let rows = context.pool.map(data.plan.shards, |shard| {
+            let (target, weight) = (targets[shard].clone(), weights[shard].clone());
+            let binned = data.shards[shard].clone();
+            Arc::new(ParticleRows::new(binned, target, weight, &start, objective))
+        });
+        let mut local = LocalParticles { frame, rows, lanes: Vec::new(), classed: Vec::new() };
+        local.open_lane();
+        local
+    }
+
+    fn open_lane(&mut self) {
+        let config = &self.frame.config;
+        let outputs = self.frame.outputs();
+        let each = self.frame.plan.rows.max(1) * outputs * self.frame.context.pool.threads();
+        let layers = (config.memory / each).clamp(1, config.trees);
+        let leaves = (config.trees * outputs) << config.depth;
+        let part = |rows: &Arc<ParticleRows>| ParticleShard::new(rows.clone(), outputs, layers);
+        self.lanes.push(EvaluationLane {
+            parts: self.rows.iter().map(part).collect(),
+            last: Vec::new(),
+            sums: vec![[0.0; 2]; leaves],
+            leaves: vec![Leaf { value: 0.0, cover: 0.0 }; leaves],
+            fitness: f64::NAN,
+            kept: if layers < config.trees { layers - 1 } else { layers },
+        });
+    }
+
+    /// Evaluates several particles, every thread working on particles of its own. Interrupted,
+    /// every thread ends after the particle that it has; the first of each thread is always
+    /// evaluated.
+    fn evaluate_all(
+        &mut self,
+        sequences: &[Vec<u32>],
+        with_leaves: bool,
+    ) -> Vec<Option<ParticleFitness>> {
+        let (pool, budget) = (self.frame.context.pool, self.frame.context.budget);
+        let lanes = pool.threads().min(sequences.len());
+        while self.lanes.len() < lanes {
+            self.open_lane();
+        }
+        let frame = &self.frame;
+        let ranges = even_ranges(sequences.len(), lanes.max(1));
+        type LaneWork<'l> = (&'l mut EvaluationLane, &'l [Vec<u32>], Vec<Option<ParticleFitness>>);
+        let mut work: Vec<LaneWork<'_>> = self
+            .lanes
+            .iter_mut()
+            .zip(ranges)
+            .map(|(lane, range)| (lane, &sequences[range], Vec::new()))
+            .collect();
+        pool.each(&mut work, |_, (lane, sequences, done)| {
+            for sequence in *sequences {
+                let wanted = done.is_empty() || !budget.is_interrupted();
+                done.push(wanted.then(|| frame.evaluate(lane, sequence, with_leaves)));
+            }
+        });
+        work.into_iter().flat_map(|(_, _, done)| done).collect()
+    }
+
+    /// Evaluates one particle, all threads working on its rows.
+    fn evaluate(&mut self, sequence: &[u32], with_leaves: bool) -> ParticleFitness {
+        self.frame.evaluate(&mut self.lanes[0], sequence, with_leaves)
+    }
+
+    /// Another fitness of a particle.
+    fn measure(&mut self, sequence: &[u32], fitness: Fitness) -> f64 {
+        self.evaluate(sequence, false);
+        let (frame, lane) = (&self.frame, &self.lanes[0]);
+        let measure = |at: usize| lane.parts[at].measure(fitness, frame.objective);
+        let sum = frame.context.pool.map(lane.parts.len(), measure).into_iter().sum();
+        fitness.of_sum(sum, self.rows.iter().map(|rows| rows.total).sum())
+    }
+
+    /// Scores of a particle for the training rows, in row order, one vector per output.
+    fn scores(&mut self, sequence: &[u32]) -> Vec<Vec<f32>> {
+        self.evaluate(sequence, false);
+        let (frame, lane) = (&self.frame, &self.lanes[0]);
+        let of_output = |output: usize| {
+            let shard = |part: usize| {
+                let (scores, rows) = (lane.parts[part].scores(), self.rows[part].binned.rows);
+                &scores[output * rows..(output + 1) * rows]
+            };
+            let parts: Vec<&[f32]> = (0..lane.parts.len()).map(shard).collect();
+            frame.plan.gather(&parts)
+        };
+        (0..frame.outputs()).map(of_output).collect()
+    }
+
+    fn execute(&mut self, work: &Work) -> Result<Reply, BackendError> {
+        match work {
+            Work::Describe {} => {
+                let ParticleFrame { plan, base, shift, .. } = &self.frame;
+                let data = DataDescription { rows: plan.rows, base: base.clone(), shift: *shift };
+                Ok(Reply::Description { data })
+            }
+            Work::EvaluateParticles { sequences, with_leaves } => {
+                sequences.iter().try_for_each(|sequence| self.frame.check(work, sequence))?;
+                Ok(Reply::Particles { particles: self.evaluate_all(sequences, *with_leaves) })
+            }
+            Work::EvaluateParticle { sequence } => {
+                self.frame.check(work, sequence)?;
+                let particle = self.evaluate(sequence, true);
+                Ok(Reply::Particle { particle, sums: self.lanes[0].sums.clone() })
+            }
+            Work::MeasureParticle { sequence, fitness } => {
+                self.frame.check(work, sequence)?;
+                Ok(Reply::Value { value: Some(self.measure(sequence, *fitness)) })
+            }
+            Work::ParticleScores { sequence } => {
+                self.frame.check(work, sequence)?;
+                Ok(Reply::Scores { scores: self.scores(sequence) })
+            }
+            Work::ParticleReplacements { sequence, tree } => {
+                self.frame.check(work, sequence)?;
+                if *tree >= self.frame.config.trees * self.frame.outputs() {
+                    let number = *tree;
+                    return Err(BackendError::Unknown { work: work.name(), what: "tree", number });
+                }
+                Ok(Reply::Replacements { gains: self.replacements(sequence, *tree) })
+            }
+            _ => Err(BackendError::Unsupported { work: work.name() }),
+        }
+    }
+}
+
+impl Backend for LocalParticles<'_> {
+    fn run(&mut self, work: &[Work]) -> Result<Vec<Reply>, BackendError> {
+        work.iter().map(|work| self.execute(work)).collect()
+    }
+}
+
+impl ParticleFrame<'_> {
+    fn outputs(&self) -> usize {
+        self.base.len()
+    }
+
+    /// Rules of a tree.
+    fn each_tree(&self) -> usize {
+        self.config.form.rules(self.config.depth)
+    }
+
+    /// Rules of a round.
+    fn each_round(&self) -> usize {
+        self.outputs() * self.each_tree()
+    }
+
+    /// The score of an output that every row starts from.
+    fn start(&self, output: usize) -> f32 {
+        (self.base[output] - self.shift) as f32
+    }
+
+    /// Refuses sequences of another length, and numbers without a rule.
+    fn check(&self, work: &Work, sequence: &[u32]) -> Result<(), BackendError> {
+        let unknown = |what, number| BackendError::Unknown { work: work.name(), what, number };
+        if sequence.len() != self.config.trees * self.each_round() {
+            return Err(unknown("position", sequence.len()));
+        }
+        let rules = self.questions.len();
+        match sequence.iter().find(|&&index| index as usize >= rules) {
+            Some(&index) => Err(unknown("rule", index as usize)),
+            None => Ok(()),
+        }
+    }
+
+    /// Evaluates a checked particle.
+    fn evaluate(
+        &self,
+        lane: &mut EvaluationLane,
+        sequence: &[u32],
+        with_leaves: bool,
+    ) -> ParticleFitness {
+        let ParticleConfig { trees: rounds, fitness, form, depth, .. } = self.config;
+        let each = self.each_round();
+        let reused = lane.shared_rounds(sequence, each);
+        if reused < rounds {
+            for round in reused..rounds {
+                // The scores are those of the last particle's end: what is shared with it is added
+                // up from the start.
+                let missing = if round == reused { 0..round } else { round - 1..round };
+                let pending: Vec<(usize, RoundValues)> =
+                    missing.map(|round| (round, self.values(lane, round))).collect();
+                let question = |&index: &u32| &self.questions[index as usize];
+                let trees =
+                    sequence[round * each..(round + 1) * each].chunks_exact(self.each_tree());
+                let questions: Vec<Vec<&Question>> =
+                    trees.map(|tree| tree.iter().map(question).collect()).collect();
+                let leaves = 1 << depth;
+                let step =
+                    RoundPass { round, form, leaves, questions: &questions, pending: &pending };
+                self.context.pool.each(&mut lane.parts, |_, part| part.pass(&step, self.objective));
+                self.settle(lane, round);
+            }
+            let values = self.values(lane, rounds - 1);
+            self.context.pool.each(&mut lane.parts, |_, part| {
+                part.finish(rounds - 1, &values, fitness, self.objective)
+            });
+            let sum = lane.parts.iter().map(|part| part.measured).sum();
+            lane.fitness = fitness.of_sum(sum, lane.parts.iter().map(ParticleShard::total).sum());
+            lane.last.clear();
+            lane.last.extend_from_slice(sequence);
+        }
+        let leaves = if with_leaves { lane.leaves.clone() } else { Vec::new() };
+        ParticleFitness { fitness: lane.fitness, leaves, reused }
+    }
+
+    /// Where the leaves of a round's trees stand.
+    fn leaves_of(&self, round: usize) -> std::ops::Range<usize> {
+        let (outputs, depth) = (self.outputs(), self.config.depth);
+        (round * outputs) << depth..((round + 1) * outputs) << depth
+    }
+
+    /// Leaf values of a round as scores are added: with the start value in those of the first.
+    fn values(&self, lane: &EvaluationLane, round: usize) -> RoundValues {
+        let trees =
+            lane.leaves[self.leaves_of(round)].chunks_exact(1 << self.config.depth).enumerate();
+        let tree = |(output, leaves): (usize, &[Leaf])| {
+            let start = if round == 0 { self.start(output) } else { 0.0 };
+            LeafValues::new(leaves.iter().map(|leaf| start + leaf.value as f32))
+        };
+        trees.map(tree).collect()
+    }
+
+    /// Merges the sums of a round in shard order and sets its leaves.
+    fn settle(&self, lane: &mut EvaluationLane, round: usize) {
+        let ParticleConfig { learning_rate, lambda, .. } = self.config;
+        let own = self.leaves_of(round);
+        let sums = &mut lane.sums[own.clone()];
+        sums.fill([0.0; 2]);
+        for part in &lane.parts {
+            sums.iter_mut()
+                .zip(&part.sums)
+                .for_each(|(sum, part)| *sum = [sum[0] + part[0], sum[1] + part[1]]);
+        }
+        for (leaf, sums) in lane.leaves[own.clone()].iter_mut().zip(sums.iter()) {
+            *leaf = newton(sums, lambda);
+        }
+        if let Some(alpha) = self.objective.leaf_quantile() {
+            self.settle_quantiles(lane, round, alpha);
+        }
+        lane.leaves[own].iter_mut().for_each(|leaf| leaf.value *= learning_rate);
+    }
+
+    /// Leaf values of losses whose Newton step is a poor one; all of them have a single output.
+    fn settle_quantiles(&self, lane: &mut EvaluationLane, round: usize, alpha: f64) {
+        let own = self.leaves_of(round);
+        let mut residuals: Vec<Vec<(f32, f32)>> = vec![Vec::new(); own.len()];
+        lane.parts.iter().for_each(|part| part.residuals(round, self.start(0), &mut residuals));
+        for (leaf, residuals) in lane.leaves[own].iter_mut().zip(&mut residuals) {
+            leaf.value = weighted_quantile(residuals, alpha).unwrap_or(0.0);
+        }
+    }
+}
+
+impl EvaluationLane {
+    /// How many of its first rounds a particle shares with the last one and need not be computed
+    /// again.
+    fn shared_rounds(&self, sequence: &[u32], each: usize) -> usize {
+        if self.last == sequence {
+            return sequence.len() / each;
+        }
+        let pairs = self.last.chunks_exact(each).zip(sequence.chunks_exact(each));
+        pairs.take(self.kept).take_while(|(last, new)| last == new).count()
+    }
+}
+
+/// A leaf's Newton value `-G / (H + λ)`. A leaf without rows, or with derivatives beyond all
+/// numbers, adds nothing.
+fn newton(&[g, h]: &[f64; 2], lambda: f64) -> Leaf {
+    let divisor = h + lambda;
+    let value = -g / divisor;
+    if divisor > 0.0 && value.is_finite() && h.is_finite() {
+        Leaf { value, cover: h }
+    } else {
+        Leaf { value: 0.0, cover: 0.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dataset::BinnedRows;
+    use crate::objective::Squared;
+
+    #[test]
+    fn the_first_residuals_are_those_of_the_papers_table() {
+        let target = [15.0, 90.0, 110.0, 180.0, 580.0, 780.0].map(|y: f32| y - 292.5);
+        let binned = Arc::new(BinnedRows { rows: 6, ..BinnedRows::default() });
+        let rows = ParticleRows::new(binned, target.to_vec(), Vec::new(), &[0.0], &Squared);
+        let residuals: Vec<f32> = rows.first.iter().map(|pair| -pair[0]).collect();
+        assert_eq!(residuals, [-277.5, -202.5, -182.5, -112.5, 287.5, 487.5], "table 2");
+    }
+}
