@@ -18,7 +18,7 @@ use swarmwood_learn::published::{LocalSearchStats, SwarmConfig, seeds};
 use swarmwood_learn::rule_table::RuleTable;
 use swarmwood_learn::split::{Penalties, Ridge};
 use swarmwood_learn::stats::TrainingSet;
-use swarmwood_model::Body;
+use swarmwood_model::{Body, Model};
 
 use super::flight::{Start, fly};
 use super::keeper::Keeper;
@@ -120,13 +120,7 @@ fn train(
         repeats,
     };
     let mut model = job.model(found.base, Body::Trees(found.members));
-    if let Some(name) = options.pretrained.as_deref().and_then(|path| path.file_name()) {
-        // The name alone: where the file lay is no part of the model.
-        model
-            .provenance
-            .params
-            .insert("pretrained".to_string(), name.to_string_lossy().into_owned());
-    }
+    name_pretrained(&mut model, job);
     let known = (data.target, data.weight);
     let train_metrics =
         trees::measure(job.tally(), &model, &found.scores, found.shift, (&known.0, &known.1));
@@ -148,6 +142,17 @@ fn train(
         warnings,
         notes,
     })
+}
+
+/// Writes the file that rules came from into the model.
+fn name_pretrained(model: &mut Model, job: &Job<'_>) {
+    if let Some(name) = job.options.pretrained.as_deref().and_then(|path| path.file_name()) {
+        // The name alone: where the file lay is no part of the model.
+        model
+            .provenance
+            .params
+            .insert("pretrained".to_string(), name.to_string_lossy().into_owned());
+    }
 }
 
 /// The shape of the trees.
