@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
-use swarmwood::train::Halt;
+use swarmwood::learn::budget::Budget;
 
 /// Whether a signal asked the run to stop. Until the flag is armed, Ctrl-C ends the program as
 /// usual: there is nothing to save yet.
@@ -27,10 +27,10 @@ impl InterruptFlag {
         }
     }
 
-    /// The same flag for code that runs between two events.
-    pub fn halt(&self) -> Halt {
+    /// A budget that the flag interrupts.
+    pub fn budget(&self) -> Budget {
         let raised = Arc::clone(&self.raised);
-        Halt::new(move || raised.load(Ordering::Relaxed))
+        Budget::unlimited().with_interrupt(move || raised.load(Ordering::Relaxed))
     }
 
     /// Whether a signal has arrived since the flag was armed.

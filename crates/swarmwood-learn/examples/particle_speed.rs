@@ -13,7 +13,7 @@ use swarmwood_learn::budget::Budget;
 use swarmwood_learn::context::Context;
 use swarmwood_learn::data::{Chunk, Column};
 use swarmwood_learn::dataset::Dataset;
-use swarmwood_learn::objective::{Objective, Spec, make};
+use swarmwood_learn::objective::{Objective, ObjectiveConfig, make};
 use swarmwood_learn::particle::{Evaluator, Fitness, Form, ParticleConfig};
 use swarmwood_learn::pool::Pool;
 use swarmwood_learn::rule_table::RuleTable;
@@ -30,12 +30,13 @@ fn main() -> Result<(), String> {
         |at: usize, usual: usize| arguments.get(at).map_or(Ok(usual), |text| text.parse::<usize>());
     let rows = number(0, 44_000).map_err(|error| error.to_string())?;
     let pool = Pool::new(number(1, 1).map_err(|error| error.to_string())?)?;
-    let wanted = |spec: &Spec| arguments.get(2).is_none_or(|name| name == make(spec).name());
+    let wanted =
+        |spec: &ObjectiveConfig| arguments.get(2).is_none_or(|name| name == make(spec).name());
     for (spec, fitness) in [
-        (Spec::Logistic, Fitness::Loss),
-        (Spec::Logistic, Fitness::Accuracy),
-        (Spec::Squared, Fitness::Rmse),
-        (Spec::Huber { delta: 1.0 }, Fitness::Loss),
+        (ObjectiveConfig::LOGISTIC, Fitness::Loss),
+        (ObjectiveConfig::LOGISTIC, Fitness::Accuracy),
+        (ObjectiveConfig::SQUARED, Fitness::Rmse),
+        (ObjectiveConfig::huber(1.0), Fitness::Loss),
     ] {
         if wanted(&spec) {
             time(rows, make(&spec).as_ref(), fitness, Form::Oblivious, &pool)?;
@@ -44,8 +45,8 @@ fn main() -> Result<(), String> {
             }
         }
     }
-    if wanted(&Spec::Logistic) {
-        time(rows, make(&Spec::Logistic).as_ref(), Fitness::Loss, Form::Free, &pool)?;
+    if wanted(&ObjectiveConfig::LOGISTIC) {
+        time(rows, make(&ObjectiveConfig::LOGISTIC).as_ref(), Fitness::Loss, Form::Free, &pool)?;
     }
     Ok(())
 }

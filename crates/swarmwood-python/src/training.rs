@@ -8,12 +8,13 @@ use std::time::Duration;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use swarmwood::learn::event::{Event, Flow, Search};
+use swarmwood::learn::budget::Budget;
+use swarmwood::learn::event::{Event, Search};
 use swarmwood::learn::pool::Pool;
 use swarmwood::message::{Message, ParamValue};
 use swarmwood::model::{Target, TargetKind};
 use swarmwood::params::Gather;
-use swarmwood::train::{Aids, Halt, Trained, train_with};
+use swarmwood::train::{TrainOptions, TrainResult, train_with};
 use swarmwood::{Error, Result, read};
 
 use crate::errors::{guarded, python_error};
@@ -28,7 +29,7 @@ const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
 /// A trained model and the history of its run.
 #[pyclass(module = "swarmwood._core", frozen)]
 pub struct FitResult {
-    trained: Trained,
+    trained: TrainResult,
     model: Py<PyModel>,
     events: Vec<Event>,
     metric: &'static str,
@@ -132,9 +133,9 @@ impl TrainJob {
     /// name of the validation metric.
     fn run(
         self,
-        halt: Halt,
-        watch: &mut dyn FnMut(&Event) -> Flow,
-    ) -> Result<(Trained, Vec<String>, &'static str)> {
+        budget: Budget,
+        observer: &mut dyn FnMut(&Event),
+    ) -> Result<(TrainResult, Vec<String>, &'static str)> {
         let mut gather = Gather::default();
         self.parameters.iter().for_each(|(name, value)| gather.set_value(name, value));
         let params = gather.finish()?;
@@ -151,8 +152,9 @@ impl TrainJob {
         valid.iter_mut().for_each(|valid| data_warnings.append(&mut valid.warnings));
 
         let metric = swarmwood::registry::watch(&params, &rows.schema.target.kind)?.name();
-        let aids = Aids { pretrained: self.pretrained, halt: Some(halt), ..Aids::default() };
-        let trained = train_with(&rows, valid.as_ref(), &params, &aids, watch)?;
+        let (pretrained, budget) = (self.pretrained, Some(budget));
+        let options = TrainOptions { pretrained, budget, ..TrainOptions::default() };
+        let trained = train_with(&rows, valid.as_ref(), &params, &options, observer)?;
 
         messages.extend(data_warnings.into_iter().map(Message::from));
         messages.extend(trained.warnings.iter().cloned());
@@ -189,19 +191,18 @@ pub fn train(
         };
 
         let monitor = Arc::new(SignalMonitor::default());
-        let halt = Halt::new({
+        let budget = Budget::unlimited().with_interrupt({
             let monitor = Arc::clone(&monitor);
             move || monitor.is_cancelled()
         });
         let mut events = Vec::new();
-        let mut watch = |event: &Event| {
+        let mut observer = |event: &Event| {
             events.push(event.clone());
             if let Some(callback) = &callback {
                 monitor.check(Python::attach(|py| call_with_event(py, callback, event)));
             }
-            if monitor.is_cancelled() { Flow::Stop } else { Flow::Continue }
         };
-        let run = || job.run(halt, &mut watch);
+        let run = || job.run(budget, &mut observer);
         let (trained, warnings, metric) =
             py.detach(|| with_signal_checks(&monitor, run)).map_err(python_error)?;
 

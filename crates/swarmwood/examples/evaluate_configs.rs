@@ -15,7 +15,7 @@ use std::io::{BufRead, Write, stdin, stdout};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
-use swarmwood::learn::event::Flow;
+use swarmwood::learn::budget::Budget;
 use swarmwood::params::{Method, Params};
 use swarmwood::read::{ReadOptions, Rows, Source, TaskChoice, training};
 use swarmwood::search::{Point, Space};
@@ -66,7 +66,7 @@ impl Judge {
 
     fn losses(&self, point: &Point) -> Result<Vec<f64>, Fault> {
         let proposal = Proposal { id: 0, space: &self.space, point };
-        let fold = |fold| Ok(self.native.piece(&proposal, fold, &|| false)?.loss);
+        let fold = |fold| Ok(self.native.piece(&proposal, fold, &Budget::unlimited())?.loss);
         (0..self.native.pieces()).map(fold).collect()
     }
 
@@ -85,7 +85,7 @@ impl Judge {
             ensemble: 1,
             threads: 1,
         };
-        let finished = finish.finish(&outcome, &mut |_| Flow::Continue)?;
+        let finished = finish.finish(&outcome, &mut |_| {})?;
         let untouched = finished.untouched.ok_or("no rows are held out")?;
         Ok(json!({"score": untouched.best.value, "error": untouched.best.error}))
     }

@@ -4,7 +4,7 @@
 
 use swarmwood_learn::leaf_loss::{CostMatrix, LeafLoss};
 use swarmwood_learn::metric::Watch;
-use swarmwood_learn::objective::Spec;
+use swarmwood_learn::objective::{OBJECTIVES, ObjectiveConfig};
 use swarmwood_model::TargetKind;
 
 use crate::error::{Error, Violation};
@@ -14,60 +14,53 @@ use crate::{Result, params};
 /// The objective that the parameters ask for, or why it cannot be used for this target.
 ///
 /// ```
-/// use swarmwood::learn::objective::Spec;
+/// use swarmwood::learn::objective::ObjectiveConfig;
 /// use swarmwood::model::TargetKind;
 /// use swarmwood::{params::Params, registry};
 ///
 /// let classes = TargetKind::Classes(vec!["no".into(), "yes".into()]);
-/// assert_eq!(registry::objective(&Params::default(), &classes).unwrap(), Spec::Logistic);
-/// assert_eq!(registry::objective(&Params::default(), &TargetKind::Number).unwrap(), Spec::Squared);
+/// assert_eq!(registry::objective(&Params::default(), &classes).unwrap(), ObjectiveConfig::LOGISTIC);
+/// assert_eq!(registry::objective(&Params::default(), &TargetKind::Number).unwrap(), ObjectiveConfig::SQUARED);
 /// ```
-pub fn objective(params: &Params, target: &TargetKind) -> Result<Spec> {
-    use ObjectiveChoice as Choice;
+pub fn objective(params: &Params, target: &TargetKind) -> Result<ObjectiveConfig> {
     let classes = classes(target);
     let spec = match params.objective {
-        Choice::Auto => match classes {
-            0 if params.criterion == Criterion::Absolute => Spec::Absolute,
-            0 => Spec::Squared,
-            2 => Spec::Logistic,
-            classes => Spec::Softmax { classes },
-        },
-        Choice::Squared => Spec::Squared,
-        Choice::SquaredLog => Spec::SquaredLog,
-        Choice::Absolute => Spec::Absolute,
-        Choice::Huber => Spec::Huber { delta: params.huber_delta },
-        Choice::Quantile => Spec::Quantile { alpha: params.quantile },
-        Choice::Poisson => Spec::Poisson,
-        Choice::Logistic => Spec::Logistic,
-        Choice::Softmax => Spec::Softmax { classes },
+        ObjectiveChoice::Auto if classes == 0 && params.criterion == Criterion::Absolute => {
+            return Ok(ObjectiveConfig::ABSOLUTE);
+        }
+        // The first one that fits is the default.
+        ObjectiveChoice::Auto => *OBJECTIVES
+            .iter()
+            .find(|spec| spec.targets.fits(classes))
+            .ok_or_else(|| Error::Run(format!("no objective is for {classes} classes")))?,
+        ObjectiveChoice::Is(spec) => spec,
     };
-    let wanted = match spec {
-        Spec::Logistic => ("two classes", classes == 2),
-        Spec::Softmax { .. } => ("three or more classes", classes > 2),
-        _ => ("numbers", classes == 0),
-    };
-    fits("objective", params.objective.name(), wanted, classes).map(|()| spec)
+    let wanted = spec.targets.to_string();
+    fits("objective", spec.name, (&wanted, spec.targets.fits(classes)), classes)?;
+
+    Ok(ObjectiveConfig::new(spec, classes, |name| params.number(name)))
 }
 
-/// Like [`objective`], but a tuning may try losses of numbers on two classes too, as published: the
-/// class is the number 0 or 1, and the prediction is cut at one half.
+/// Like [`objective`], but a tuning may try regression losses on two classes too, as published: the
+/// class is the number 0 or 1, and the prediction is thresholded at one half.
 ///
 /// ```
-/// use swarmwood::learn::objective::Spec;
+/// use swarmwood::learn::objective::ObjectiveConfig;
 /// use swarmwood::model::TargetKind;
 /// use swarmwood::params::{Method, ObjectiveChoice, Params};
 /// use swarmwood::registry;
 ///
 /// let classes = TargetKind::Classes(vec!["no".into(), "yes".into()]);
-/// let params = Params { objective: ObjectiveChoice::Squared, ..Params::of(Method::GREEDY) };
+/// let objective = ObjectiveChoice::named("squared").unwrap();
+/// let params = Params { objective, ..Params::of(Method::GREEDY) };
 /// assert!(registry::objective(&params, &classes).is_err());
-/// assert_eq!(registry::objective_or_cut(&params, &classes).unwrap(), Spec::Cut { log: false });
+/// assert_eq!(registry::objective_or_thresholded(&params, &classes).unwrap(), ObjectiveConfig::thresholded(false));
 /// ```
-pub fn objective_or_cut(params: &Params, target: &TargetKind) -> Result<Spec> {
-    let cut = params.method.spec().thresholds_regression && classes(target) == 2;
-    match params.objective {
-        ObjectiveChoice::Squared if cut => Ok(Spec::Cut { log: false }),
-        ObjectiveChoice::SquaredLog if cut => Ok(Spec::Cut { log: true }),
+pub fn objective_or_thresholded(params: &Params, target: &TargetKind) -> Result<ObjectiveConfig> {
+    let thresholded = params.method.spec().thresholds_regression && classes(target) == 2;
+    match params.objective.name() {
+        "squared" if thresholded => Ok(ObjectiveConfig::thresholded(false)),
+        "squared-log" if thresholded => Ok(ObjectiveConfig::thresholded(true)),
         _ => objective(params, target),
     }
 }
@@ -170,7 +163,8 @@ mod tests {
 
     #[test]
     fn a_misfit_says_what_would_fit() {
-        let params = Params { objective: ObjectiveChoice::Softmax, ..Params::default() };
+        let softmax = ObjectiveChoice::named("softmax").unwrap();
+        let params = Params { objective: softmax, ..Params::default() };
         let message = objective(&params, &of_classes(2)).unwrap_err().to_string();
         assert_eq!(
             message,

@@ -6,7 +6,6 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use swarmwood::learn::event::Flow;
 use swarmwood::model::format;
 use swarmwood::params::{Method, Params};
 use swarmwood::read::{self, ReadOptions, Source};
@@ -167,8 +166,7 @@ fn training_runs_end_where_they_did() {
         let mut params =
             Params { trees: 12, learning_rate: 0.3, threads: 2, ..Params::of(Method::GREEDY) };
         changes.iter().for_each(|(name, value)| params.set(name, value).unwrap());
-        let trained =
-            train::train(&rows, None, &params.check().unwrap(), &mut |_| Flow::Continue).unwrap();
+        let trained = train::train(&rows, None, &params.check().unwrap(), &mut |_| {}).unwrap();
         let json = format::to_json(&trained.model).unwrap();
         let (metric, value) = trained.train_metrics[0];
         let rounds = trained.rounds;

@@ -2,11 +2,11 @@
 //! that predicts the mean of the target, or the shares of the classes.
 
 use swarmwood::Result;
-use swarmwood::learn::event::{Event, Flow, Stage};
+use swarmwood::learn::event::{Event, Stage};
 use swarmwood::model::{Body, TargetKind};
 use swarmwood::params::{LearnerOutput, LearnerSpec, Method, Params, TargetSupport};
 use swarmwood::read::{self, ReadOptions, Rows, Source};
-use swarmwood::train::{Aids, Job, Learner, Trained, train_learner, train_with};
+use swarmwood::train::{Job, Learner, TrainOptions, TrainResult, train_learner, train_with};
 
 /// Step 1: the description.
 const CONSTANT: LearnerSpec = LearnerSpec {
@@ -32,7 +32,7 @@ impl Learner for ConstantLearner {
         Method::of(&CONSTANT)
     }
 
-    fn train(&self, job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Trained> {
+    fn train(&self, job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<TrainResult> {
         let mut target = Vec::new();
         let mut weight = Vec::new();
         job.rows.for_each_chunk(&mut |chunk| {
@@ -42,7 +42,7 @@ impl Learner for ConstantLearner {
         })?;
 
         let base = job.objective.start(&target, &weight);
-        watch(&Event::new(Stage::BOOSTING, 1, 1));
+        observer(&Event::new(Stage::BOOSTING, 1, 1));
 
         job.result(job.model(base, Body::Trees(Vec::new())), 0.0)
     }
@@ -54,18 +54,22 @@ fn rows(csv: &'static [u8]) -> Rows {
 }
 
 /// Step 3 is a line in `LEARNERS`; a test names the learner instead.
-fn train(rows: &Rows) -> (Trained, usize) {
+fn train(rows: &Rows) -> (TrainResult, usize) {
     let params = Params::of(Method::of(&CONSTANT)).check().unwrap();
     let mut events = 0;
-    let trained =
-        train_learner(&ConstantLearner, (rows, None), &params, &Aids::default(), &mut |_| {
+    let trained = train_learner(
+        &ConstantLearner,
+        (rows, None),
+        &params,
+        &TrainOptions::default(),
+        &mut |_| {
             events += 1;
-            Flow::Continue
-        });
+        },
+    );
     (trained.unwrap(), events)
 }
 
-fn metric(trained: &Trained, name: &str) -> f64 {
+fn metric(trained: &TrainResult, name: &str) -> f64 {
     trained.train_metrics.iter().find(|metric| metric.0 == name).unwrap().1
 }
 
@@ -100,7 +104,7 @@ fn what_it_does_not_use_has_no_effect_and_is_said() {
 fn a_learner_that_is_not_listed_is_not_found_by_its_method() {
     let rows = rows(b"x,y\n1,1\n2,2\n");
     let params = Params::of(Method::of(&CONSTANT)).check().unwrap();
-    let message = train_with(&rows, None, &params, &Aids::default(), &mut |_| Flow::Continue)
+    let message = train_with(&rows, None, &params, &TrainOptions::default(), &mut |_| {})
         .unwrap_err()
         .to_string();
     assert!(message.contains("constant"), "{message}");

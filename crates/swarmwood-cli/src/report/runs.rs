@@ -51,7 +51,7 @@ pub struct ReportRun {
 /// The content of one file.
 enum RunFile {
     Model(Box<Model>),
-    Trained(Value),
+    TrainResult(Value),
     Tuned(Value),
     Trace(Vec<TraceStep>),
     Study(Box<Recorded>),
@@ -69,7 +69,7 @@ pub fn read(paths: &[PathBuf], warnings: &mut Vec<String>) -> Result<Vec<ReportR
                 run.model =
                     Some(LoadedModel { path: path.clone(), model: *model, evaluation: None })
             }
-            RunFile::Trained(record) => run.trained = Some(record),
+            RunFile::TrainResult(record) => run.trained = Some(record),
             RunFile::Tuned(record) => run.tuned = Some(record),
             RunFile::Study(study) => {
                 warnings
@@ -148,7 +148,7 @@ fn record(bytes: &[u8]) -> Option<RunFile> {
     let value: Value = serde_json::from_slice(bytes).ok()?;
     let has = |names: &[&str]| names.iter().all(|name| value.get(name).is_some());
     if has(&["method", "parameters", "metrics", "rounds", "seconds"]) {
-        return Some(RunFile::Trained(value));
+        return Some(RunFile::TrainResult(value));
     }
     has(&["engine", "seed", "trials", "best", "stop_reason"]).then_some(RunFile::Tuned(value))
 }

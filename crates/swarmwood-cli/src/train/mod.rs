@@ -8,11 +8,11 @@ mod summary;
 use std::time::Instant;
 
 use clap::{ArgMatches, Command};
-use swarmwood::learn::event::{Event, Flow};
+use swarmwood::learn::event::Event;
 use swarmwood::model::{Kind, Schema, TargetKind};
 use swarmwood::params::TABLE;
 use swarmwood::read::{self, Rows, Source};
-use swarmwood::train::{Aids, Trained};
+use swarmwood::train::{TrainOptions, TrainResult};
 use swarmwood::write::write_atomically;
 use swarmwood::{Result, store, train};
 
@@ -115,13 +115,14 @@ fn fit(
     interrupt.arm();
     let mut progress = TrainProgress::new(console);
     let mut recorder = TraceRecorder::default();
-    let mut watch = |event: &Event| {
+    let mut observer = |event: &Event| {
         progress.show(event);
         recorder.push(event);
-        if interrupt.is_raised() { Flow::Stop } else { Flow::Continue }
     };
-    let aids = Aids { halt: Some(interrupt.halt()), ..request.aids.clone() };
-    let mut trained = train::train_with(&rows, valid.as_ref(), &request.params, &aids, &mut watch)?;
+    let options =
+        TrainOptions { budget: Some(interrupt.budget()), ..request.train_options.clone() };
+    let mut trained =
+        train::train_with(&rows, valid.as_ref(), &request.params, &options, &mut observer)?;
     progress.finish();
 
     if let Some(path) = &request.trace {
@@ -136,10 +137,7 @@ fn fit(
         std::mem::take(&mut trained.warnings).iter().map(ToString::to_string).collect();
     let mut notes = std::mem::take(&mut trained.notes);
     if interrupt.is_raised() {
-        let done = match &trained.flight {
-            Some(flight) => count(flight.iterations, "iteration"),
-            None => count(trained.rounds, "round"),
-        };
+        let done = trained.finished_work();
         notes.push(format!("interrupted after {done}: the model is the best one so far"));
     }
     console.warnings(&late_warnings);
@@ -165,7 +163,7 @@ fn read_rows(request: &TrainRequest) -> Result<(Rows, Option<Rows>)> {
 }
 
 /// The title of the chart.
-fn chart_title(request: &TrainRequest, trained: &Trained) -> String {
+fn chart_title(request: &TrainRequest, trained: &TrainResult) -> String {
     let source = source_name(&request.source);
     let name = source.rsplit(['/', '\\']).next().unwrap_or(&source);
     let start = format!("{} on {name}", trained.params.method.name());

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
 use swarmwood::checkpoint::Keep;
-use swarmwood::params::{Checked, Gather, Params, TABLE};
+use swarmwood::params::{Gather, TABLE, ValidParams};
 use swarmwood::read::{ReadOptions, Source};
-use swarmwood::train::Aids;
+use swarmwood::train::TrainOptions;
 use swarmwood::{Error, Result};
 
 use crate::flags;
@@ -44,12 +44,12 @@ pub(super) struct TrainRequest {
     /// Where the model goes; `None` is standard output.
     pub out: Option<PathBuf>,
     /// Pretrained model and checkpoint.
-    pub aids: Aids,
+    pub train_options: TrainOptions,
     /// The CSV file with one line per step.
     pub trace: Option<PathBuf>,
     /// The chart of the run.
     pub plot: Option<PathBuf>,
-    pub params: Checked<Params>,
+    pub params: ValidParams,
 }
 
 impl TrainRequest {
@@ -88,22 +88,22 @@ impl TrainRequest {
             );
         }
 
-        let aids = aids(flags, &inputs, &mut gather);
+        let train_options = train_options(flags, &inputs, &mut gather);
         let trace = inputs.path("trace", &mut gather);
         let plot = inputs.path("plot", &mut gather);
-        if let Err(Error::Parameters(faults)) = aids.check(&gather.so_far()) {
+        if let Err(Error::Parameters(faults)) = train_options.check(&gather.so_far()) {
             faults
                 .into_iter()
                 .for_each(|fault| gather.violate(fault.name(), fault.message.clone()));
         }
 
         let params = gather.finish()?;
-        Ok(TrainRequest { source, options, valid, out, aids, trace, plot, params })
+        Ok(TrainRequest { source, options, valid, out, train_options, trace, plot, params })
     }
 
     /// Every file that the run will write.
     pub(super) fn output_files(&self) -> impl Iterator<Item = &PathBuf> {
-        let checkpoint = self.aids.keep.as_ref().map(|keep| &keep.path);
+        let checkpoint = self.train_options.keep.as_ref().map(|keep| &keep.path);
         [self.out.as_ref(), self.trace.as_ref(), self.plot.as_ref(), checkpoint]
             .into_iter()
             .flatten()
@@ -125,7 +125,11 @@ fn check_validation(has_file: bool, gather: &mut Gather) {
 }
 
 /// The pretrained model and the checkpoint.
-fn aids(flags: &ArgMatches, inputs: &InputValues<'_>, gather: &mut Gather) -> Aids {
+fn train_options(
+    flags: &ArgMatches,
+    inputs: &InputValues<'_>,
+    gather: &mut Gather,
+) -> TrainOptions {
     let pretrained = inputs.path("pretrained", gather);
     let every = flags::count_value(flags, "checkpoint-every");
     let resume = flags.get_flag("resume");
@@ -136,12 +140,12 @@ fn aids(flags: &ArgMatches, inputs: &InputValues<'_>, gather: &mut Gather) -> Ai
                 gather.violate(name, "needs --checkpoint FILE, the file with the state of the run");
             }
         }
-        return Aids { pretrained, ..Aids::default() };
+        return TrainOptions { pretrained, ..TrainOptions::default() };
     };
 
     if every == Some(0) {
         gather.violate("checkpoint-every", "is 0, must be at least 1");
     }
     let every = every.unwrap_or(CHECKPOINT_EVERY).max(1);
-    Aids { pretrained, keep: Some(Keep { path, every, resume }), ..Aids::default() }
+    TrainOptions { pretrained, keep: Some(Keep { path, every, resume }), ..TrainOptions::default() }
 }

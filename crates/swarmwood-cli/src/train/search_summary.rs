@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use swarmwood::learn::swarm::{CandidateScore, EnsembleSearchReport};
 use swarmwood::learn::tree_search::TreeCandidateScore;
-use swarmwood::train::{FlightReport, GridReport, Trained, TreeFlight, TreeReport};
+use swarmwood::train::{GridReport, SwarmReport, TrainResult, TreeReport, TreeSwarmReport};
 
 use crate::format::{count, number};
 
@@ -12,7 +12,7 @@ use crate::format::{count, number};
 const LISTED_CANDIDATES: usize = 4;
 
 /// The text about every search of a run; empty if there was none.
-pub(super) fn search_text(trained: &Trained) -> String {
+pub(super) fn search_text(trained: &TrainResult) -> String {
     [
         trained.search.as_ref().map(ensemble_text),
         trained.tree.as_ref().map(tree_text),
@@ -24,7 +24,7 @@ pub(super) fn search_text(trained: &Trained) -> String {
 }
 
 /// The object about the search of a run; null if there was none.
-pub(super) fn search_json(trained: &Trained) -> Value {
+pub(super) fn search_json(trained: &TrainResult) -> Value {
     let ensemble = trained.search.as_ref().map(ensemble_json);
     let swarm = trained.flight.as_ref().map(swarm_json);
     let tree = trained.tree.as_ref().map(tree_json);
@@ -82,8 +82,8 @@ fn ensemble_json(report: &EnsembleSearchReport) -> Value {
 }
 
 /// The best particle, and the size of the search space: tables 11 and 12 of the paper.
-fn swarm_text(flight: &FlightReport) -> String {
-    let FlightReport { measure, space, .. } = flight;
+fn swarm_text(flight: &SwarmReport) -> String {
+    let SwarmReport { measure, space, .. } = flight;
     let mut text = format!(
         "best {measure} {} after {}, {}, {}\n",
         number(flight.best),
@@ -110,7 +110,7 @@ fn swarm_text(flight: &FlightReport) -> String {
     text
 }
 
-fn swarm_json(flight: &FlightReport) -> Value {
+fn swarm_json(flight: &SwarmReport) -> Value {
     let space = &flight.space;
     let size = |r: u64| json!({"r": r, "log10": space.log10(r), "size": space.of(r)});
     json!({
@@ -192,7 +192,7 @@ fn tree_json(tree: &TreeReport) -> Value {
 }
 
 /// A particle swarm over one tree.
-fn tree_swarm_text(flight: &TreeFlight) -> String {
+fn tree_swarm_text(flight: &TreeSwarmReport) -> String {
     let iterations = count(flight.iterations, "iteration");
     let evaluations = count(flight.evaluations as usize, "evaluation");
     let mut text = format!(
@@ -215,7 +215,7 @@ fn tree_swarm_text(flight: &TreeFlight) -> String {
     text
 }
 
-fn tree_swarm_json(flight: &TreeFlight) -> Value {
+fn tree_swarm_json(flight: &TreeSwarmReport) -> Value {
     let grid = |grid: &GridReport| {
         json!({
             "features": grid.features,

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use swarmwood::model::TargetKind;
-use swarmwood::train::Trained;
+use swarmwood::train::TrainResult;
 
 use super::request::TrainRequest;
 use super::search_summary::{search_json, search_text};
@@ -12,7 +12,7 @@ use crate::memory;
 
 /// A finished training run.
 pub(super) struct TrainSummary {
-    pub trained: Trained,
+    pub trained: TrainResult,
     pub rows: usize,
     pub valid_rows: usize,
     pub read_seconds: f64,

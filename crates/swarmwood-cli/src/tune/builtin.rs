@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::ArgMatches;
-use swarmwood::learn::event::Flow;
-use swarmwood::params::{Checked, Gather, Params, TABLE, find};
+use swarmwood::params::{Gather, TABLE, ValidParams, find};
 use swarmwood::read::{self, ReadOptions, Rows, Source};
 use swarmwood::search::Space;
 use swarmwood::tune::spaces::{SPACES, built_in, refuse_given};
@@ -28,7 +27,7 @@ use crate::interrupt::InterruptFlag;
 pub(super) struct BuiltinTuneRequest {
     source: Source,
     options: ReadOptions,
-    params: Checked<Params>,
+    params: ValidParams,
     /// Names of the parameters that were fixed.
     given: Vec<&'static str>,
     space: String,
@@ -99,7 +98,7 @@ impl BuiltinTuneRequest {
             lag,
             race: !flags.get_flag("no-pruning"),
             study: path("study"),
-            limits: Limits { trials, seconds, threads: params.threads },
+            limits: Limits { trials, seconds, threads: params.threads, ..Limits::default() },
             out: (out != Path::new("-")).then_some(out),
             params,
         })
@@ -169,7 +168,6 @@ fn tune(
     let outcome = study.run(&native, &request.limits, &mut |event: &TuneEvent<'_>| {
         progress.show(event);
         BestTrialUpdate::record(&mut improvements, event);
-        if interrupt.is_raised() { Flow::Stop } else { Flow::Continue }
     })?;
     progress.finish();
     let seconds = TuneSeconds { tune: started.elapsed().as_secs_f64(), ..seconds };
@@ -183,7 +181,7 @@ fn tune(
         threads: request.params.threads,
     };
     // The first Ctrl-C has ended the search; a second one ends the program.
-    let mut finished = finish.finish(&outcome, &mut |_| Flow::Continue)?;
+    let mut finished = finish.finish(&outcome, &mut |_| {})?;
     notes.append(&mut finished.notes);
     console.notes(&notes);
     let seconds = TuneSeconds { finish: started.elapsed().as_secs_f64(), ..seconds };

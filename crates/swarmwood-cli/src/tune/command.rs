@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use clap::{Arg, ArgMatches};
 use serde_json::{Value, json};
-use swarmwood::learn::event::Flow;
 use swarmwood::params::{Gather, TABLE};
 use swarmwood::tune::command::{Program, Settings, ValueFrom};
 use swarmwood::tune::{
@@ -144,7 +143,7 @@ impl CommandTuneRequest {
             program,
             head,
             study,
-            limits: Limits { trials, seconds: time_limit, threads },
+            limits: Limits { trials, seconds: time_limit, threads, ..Limits::default() },
         })
     }
 }
@@ -215,10 +214,8 @@ pub(super) fn run(flags: &ArgMatches, command: &str, interrupt: &InterruptFlag) 
     interrupt.arm();
     let mut progress = TrialProgress::new(console, head.task.measure.clone());
     let started = Instant::now();
-    let outcome = study.run(&program, &limits, &mut |event| {
-        progress.show(event);
-        if interrupt.is_raised() { Flow::Stop } else { Flow::Continue }
-    })?;
+    let limits = Limits { budget: interrupt.budget(), ..limits };
+    let outcome = study.run(&program, &limits, &mut |event| progress.show(event))?;
     progress.finish();
     let seconds = started.elapsed().as_secs_f64();
     if outcome.best().is_none() {

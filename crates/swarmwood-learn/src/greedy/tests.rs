@@ -11,7 +11,7 @@ use crate::budget::Budget;
 use crate::data::{Chunk, Column, MISSING};
 use crate::dataset::Dataset;
 use crate::kernels::quantise::Scale;
-use crate::objective::{Spec, make};
+use crate::objective::{ObjectiveConfig, make};
 use crate::pool::Pool;
 use crate::split::Ridge;
 use crate::stats::{BackendFactory, LocalBackends, LoopbackBackends, SplitCommand, SplitQuery};
@@ -74,14 +74,19 @@ fn binned(chunk: &Chunk, features: &[Feature]) -> Dataset {
     Dataset::from_chunk(chunk, layout, &pool)
 }
 
-fn fit(data: &Dataset, spec: &Spec, settings: &Settings, threads: usize) -> (Fit, Vec<f64>) {
+fn fit(
+    data: &Dataset,
+    spec: &ObjectiveConfig,
+    settings: &Settings,
+    threads: usize,
+) -> (Fit, Vec<f64>) {
     fit_with(&LocalBackends, data, spec, settings, threads)
 }
 
 fn fit_with(
     backends: &dyn BackendFactory,
     data: &Dataset,
-    spec: &Spec,
+    spec: &ObjectiveConfig,
     settings: &Settings,
     threads: usize,
 ) -> (Fit, Vec<f64>) {
@@ -94,23 +99,19 @@ fn fit_with(
     (fit, losses)
 }
 
-const SPECS: [Spec; 8] = [
-    Spec::Squared,
-    Spec::SquaredLog,
-    Spec::Absolute,
-    Spec::Huber { delta: 1.0 },
-    Spec::Quantile { alpha: 0.8 },
-    Spec::Poisson,
-    Spec::Logistic,
-    Spec::Softmax { classes: 3 },
+const SPECS: [ObjectiveConfig; 8] = [
+    ObjectiveConfig::SQUARED,
+    ObjectiveConfig::SQUARED_LOG,
+    ObjectiveConfig::ABSOLUTE,
+    ObjectiveConfig::huber(1.0),
+    ObjectiveConfig::quantile(0.8),
+    ObjectiveConfig::POISSON,
+    ObjectiveConfig::LOGISTIC,
+    ObjectiveConfig::softmax(3),
 ];
 
-fn data_for(spec: &Spec, rows: usize) -> Dataset {
-    let classes = match spec {
-        Spec::Logistic => 2,
-        Spec::Softmax { classes } => *classes,
-        _ => 0,
-    };
+fn data_for(spec: &ObjectiveConfig, rows: usize) -> Dataset {
+    let classes = if *spec == ObjectiveConfig::LOGISTIC { 2 } else { spec.classes() };
     let (mut chunk, features) = table(rows, classes);
     if classes == 0 {
         // Poisson and squared-log want targets above zero.
@@ -138,7 +139,12 @@ fn the_training_loss_falls_in_every_round_for_every_objective_and_growth() {
 #[test]
 fn any_number_of_threads_and_every_backend_give_the_same_trees() {
     let loopback = LoopbackBackends::default();
-    for spec in [Spec::Squared, Spec::Logistic, Spec::Softmax { classes: 3 }, Spec::Absolute] {
+    for spec in [
+        ObjectiveConfig::SQUARED,
+        ObjectiveConfig::LOGISTIC,
+        ObjectiveConfig::softmax(3),
+        ObjectiveConfig::ABSOLUTE,
+    ] {
         let data = data_for(&spec, 20_000);
         assert!(data.plan.shards > 1);
         for growth in GROWTHS {
@@ -161,12 +167,12 @@ fn any_number_of_threads_and_every_backend_give_the_same_trees() {
 
 #[test]
 fn leaf_wise_trees_use_their_budget_on_any_number_of_threads() {
-    let data = data_for(&Spec::Squared, 9000);
+    let data = data_for(&ObjectiveConfig::SQUARED, 9000);
     for leaves in [2, 3, 7, 31] {
         let settings = Settings { depth: 0, max_leaves: leaves, ..settings(Growth::Leaf) };
         let (one, two) = (
-            fit(&data, &Spec::Squared, &settings, 1).0,
-            fit(&data, &Spec::Squared, &settings, 2).0,
+            fit(&data, &ObjectiveConfig::SQUARED, &settings, 1).0,
+            fit(&data, &ObjectiveConfig::SQUARED, &settings, 2).0,
         );
         assert_eq!(one.members, two.members);
         for member in &one.members {
@@ -180,11 +186,11 @@ fn leaf_wise_trees_use_their_budget_on_any_number_of_threads() {
 
 #[test]
 fn scores_are_the_sum_of_the_leaves_each_row_falls_into() {
-    let data = data_for(&Spec::Squared, 5000);
+    let data = data_for(&ObjectiveConfig::SQUARED, 5000);
     for growth in GROWTHS {
         for dart in [None, Some(Dart { rate_drop: 0.3, skip_drop: 0.2, max_drop: 3 })] {
             let settings = Settings { subsample: 0.6, dart, ..settings(growth) };
-            let fit = fit(&data, &Spec::Squared, &settings, 2).0;
+            let fit = fit(&data, &ObjectiveConfig::SQUARED, &settings, 2).0;
             let walkers: Vec<_> = fit.grown.iter().map(|tree| tree.walker(&data.layout)).collect();
             for (shard, rows) in data.shards.iter().enumerate() {
                 for row in (0..rows.rows).step_by(7) {
@@ -201,8 +207,8 @@ fn scores_are_the_sum_of_the_leaves_each_row_falls_into() {
 
 #[test]
 fn covers_of_children_add_up_to_their_parent() {
-    let data = data_for(&Spec::Logistic, 4000);
-    let fit = fit(&data, &Spec::Logistic, &settings(Growth::Depth), 1).0;
+    let data = data_for(&ObjectiveConfig::LOGISTIC, 4000);
+    let fit = fit(&data, &ObjectiveConfig::LOGISTIC, &settings(Growth::Depth), 1).0;
     for member in &fit.members {
         let Shape::Ordinary(tree) = &member.shape else { panic!("depth-wise trees are ordinary") };
         let cover = |child: Child| match child {
@@ -253,7 +259,7 @@ fn a_planted_tree_is_found() {
         penalties: Penalties { lambda: 0.0, ridge: Ridge::Flat, gamma: 0.0, min_child_weight: 1.0 },
         ..settings(Growth::Depth)
     };
-    let (fit, losses) = fit(&data, &Spec::Squared, &settings, 1);
+    let (fit, losses) = fit(&data, &ObjectiveConfig::SQUARED, &settings, 1);
     assert!(losses[0] < 1e-6, "{losses:?}");
     let Shape::Ordinary(tree) = &fit.members[0].shape else { unreachable!() };
     let used: Vec<u32> = tree.nodes.iter().map(|node| node.split.feature).collect();
@@ -279,8 +285,8 @@ fn weights_count_like_repeated_rows() {
     let repeated = Dataset::from_chunk(&doubled, layout, &pool);
     for growth in GROWTHS {
         let (a, b) = (
-            fit(&weighted, &Spec::Squared, &settings(growth), 1).0,
-            fit(&repeated, &Spec::Squared, &settings(growth), 1).0,
+            fit(&weighted, &ObjectiveConfig::SQUARED, &settings(growth), 1).0,
+            fit(&repeated, &ObjectiveConfig::SQUARED, &settings(growth), 1).0,
         );
         for row in 0..600 {
             assert!((a.train_scores[0][row] - b.train_scores[0][row]).abs() < 1e-4, "{growth:?}");
@@ -310,7 +316,7 @@ fn early_stopping_keeps_the_best_round() {
     };
     let (pool, budget) = (Pool::new(1).unwrap(), Budget::unlimited());
     let context = Context { pool: &pool, budget: &budget };
-    let objective = make(&Spec::Squared);
+    let objective = make(&ObjectiveConfig::SQUARED);
     let set = TrainingSet::new(&data, Some(&valid), &*objective);
     let mut seen = Vec::new();
     let fit = train(set, &settings, context, &mut |event| seen.extend(event.valid)).unwrap();
@@ -326,11 +332,13 @@ fn early_stopping_keeps_the_best_round() {
 
 #[test]
 fn little_memory_gives_the_same_trees() {
-    let data = data_for(&Spec::Squared, 9000);
+    let data = data_for(&ObjectiveConfig::SQUARED, 9000);
     for growth in GROWTHS {
-        let plenty = fit(&data, &Spec::Squared, &settings(growth), 2).0;
+        let plenty = fit(&data, &ObjectiveConfig::SQUARED, &settings(growth), 2).0;
         for memory in [0, 20_000, 100_000] {
-            let little = fit(&data, &Spec::Squared, &Settings { memory, ..settings(growth) }, 2).0;
+            let little =
+                fit(&data, &ObjectiveConfig::SQUARED, &Settings { memory, ..settings(growth) }, 2)
+                    .0;
             assert_eq!(plenty.members, little.members, "{growth:?} {memory}");
         }
     }
@@ -338,10 +346,10 @@ fn little_memory_gives_the_same_trees() {
 
 #[test]
 fn a_stop_keeps_what_was_grown() {
-    let data = data_for(&Spec::Squared, 500);
+    let data = data_for(&ObjectiveConfig::SQUARED, 500);
     let (pool, budget) = (Pool::new(1).unwrap(), Budget::unlimited());
     let context = Context { pool: &pool, budget: &budget };
-    let objective = make(&Spec::Squared);
+    let objective = make(&ObjectiveConfig::SQUARED);
     let set = TrainingSet::new(&data, None, &*objective);
     let mut observer = |event: &Event| {
         if event.step == 3 {
@@ -362,7 +370,7 @@ fn data_without_a_usable_column_gives_single_leaves() {
     };
     let data = binned(&chunk, &[Feature { name: "x".into(), kind: Kind::Number }]);
     for growth in GROWTHS {
-        let (fit, _) = fit(&data, &Spec::Squared, &settings(growth), 2);
+        let (fit, _) = fit(&data, &ObjectiveConfig::SQUARED, &settings(growth), 2);
         assert_eq!(fit.base, [3.0]);
         assert!(fit.grown.iter().all(|tree| tree.nodes.is_empty() && tree.leaves.len() == 1));
     }
@@ -472,7 +480,7 @@ fn a_plain_booster_over_all_cuts_agrees() {
     let settings = Settings { trees: 5, depth: 3, ..settings(Growth::Depth) };
 
     let data = Dataset::from_chunk(&chunk, layout.clone(), &pool);
-    let ours = fit(&data, &Spec::Squared, &settings, 1).0;
+    let ours = fit(&data, &ObjectiveConfig::SQUARED, &settings, 1).0;
     let mean = chunk.target.iter().sum::<f64>() / rows as f64;
     let plain = plain_boosting(&chunk, &layout, &settings, &|f, y| (f - y, 1.0), mean);
     for (&score, &plain) in ours.train_scores[0].iter().zip(&plain) {
@@ -484,7 +492,7 @@ fn a_plain_booster_over_all_cuts_agrees() {
         ..chunk
     };
     let data = Dataset::from_chunk(&classes, layout.clone(), &pool);
-    let ours = fit(&data, &Spec::Logistic, &settings, 1).0;
+    let ours = fit(&data, &ObjectiveConfig::LOGISTIC, &settings, 1).0;
     let sigmoid = |f: f64| 1.0 / (1.0 + (-f).exp());
     let g_of = |f: f64, y: f64| (sigmoid(f) - y, sigmoid(f) * (1.0 - sigmoid(f)));
     let plain = plain_boosting(&classes, &layout, &settings, &g_of, ours.base[0]);
@@ -499,7 +507,7 @@ fn sums_over_shards_equal_sums_over_the_whole() {
     let (chunk, features) = table(16_384, 0);
     let data = binned(&chunk, &features);
     assert_eq!(data.plan.shards, 4);
-    let objective = make(&Spec::Squared);
+    let objective = make(&ObjectiveConfig::SQUARED);
     let (pool, budget) = (Pool::new(2).unwrap(), Budget::unlimited());
     let context = Context { pool: &pool, budget: &budget };
     let set = TrainingSet::new(&data, None, &*objective);
@@ -547,7 +555,7 @@ fn interrupted_after(questions: usize) -> Budget {
 fn an_interruption_keeps_whole_rounds() {
     let (chunk, features) = table(600, 3);
     let data = binned(&chunk, &features);
-    let objective = make(&Spec::Softmax { classes: 3 });
+    let objective = make(&ObjectiveConfig::softmax(3));
     let pool = Pool::new(2).unwrap();
     for growth in GROWTHS {
         for dart in [None, Some(Dart { rate_drop: 0.5, skip_drop: 0.0, max_drop: 0 })] {
@@ -594,7 +602,7 @@ fn scores_equal_trees(data: &Dataset, fit: &Fit) {
 fn a_work_limit_is_never_exceeded() {
     let (chunk, features) = table(300, 3);
     let data = binned(&chunk, &features);
-    let objective = make(&Spec::Softmax { classes: 3 });
+    let objective = make(&ObjectiveConfig::softmax(3));
     let pool = Pool::new(1).unwrap();
     for (limit, rounds) in [(0, 0), (2, 0), (3, 1), (8, 2), (29, 9), (30, 10), (100, 10)] {
         let budget = Budget::unlimited().with_work_limit(limit);
@@ -607,13 +615,13 @@ fn a_work_limit_is_never_exceeded() {
 
 #[test]
 fn messages_per_tree_are_one_per_level_or_leaf() {
-    let data = data_for(&Spec::Squared, 3000);
+    let data = data_for(&ObjectiveConfig::SQUARED, 3000);
     // The root, then a message per level; leaf-wise the root, then one per further leaf. Leaf
     // values and the next derivatives travel along.
     for (growth, depth, leaves, each) in
         [(Growth::Depth, 4, 0, 5), (Growth::Leaf, 0, 8, 8), (Growth::Oblivious, 4, 0, 5)]
     {
-        for spec in [Spec::Squared, Spec::Absolute] {
+        for spec in [ObjectiveConfig::SQUARED, ObjectiveConfig::ABSOLUTE] {
             let loopback = LoopbackBackends::default();
             let settings =
                 Settings { depth, max_leaves: leaves, tell_every: 0, ..settings(growth) };

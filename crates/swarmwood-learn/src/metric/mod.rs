@@ -18,7 +18,7 @@ mod weighed;
 pub use tally::Tally;
 pub use watch::{Partial, Watch};
 
-use crate::objective::Spec;
+use crate::objective::ObjectiveConfig;
 
 /// Predictions, row after row: one number a row for regression, one probability a class and row for
 /// classification.
@@ -59,17 +59,17 @@ pub fn evaluate(
 /// `huber`, `pinball` or `poisson_deviance`.
 ///
 /// ```
-/// use swarmwood_learn::{metric, objective::Spec};
-/// let pinball = metric::of_objective(&Spec::Quantile { alpha: 0.9 }, &[1.0], &[3.0], &[]);
+/// use swarmwood_learn::{metric, objective::ObjectiveConfig};
+/// let pinball = metric::of_objective(&ObjectiveConfig::quantile(0.9), &[1.0], &[3.0], &[]);
 /// assert_eq!(pinball, Some(("pinball", 1.8)));
 /// ```
 pub fn of_objective(
-    spec: &Spec,
+    spec: &ObjectiveConfig,
     prediction: &Predictions,
     target: &[f64],
     weight: &[f64],
 ) -> Option<(&'static str, f64)> {
-    let mut own = numbers::Own::new(spec)?;
+    let mut own = numbers::ObjectiveMean::new(spec)?;
     prediction
         .iter()
         .zip(target)

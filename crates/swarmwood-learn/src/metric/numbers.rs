@@ -2,7 +2,7 @@
 
 use super::mean::Mean;
 use super::weighed::Weighed;
-use crate::objective::{Spec, huber_loss};
+use crate::objective::{ObjectiveConfig, ObjectiveMetric};
 
 /// The metrics of every regression.
 #[derive(Debug, Clone, Default)]
@@ -73,50 +73,26 @@ impl Spread {
     }
 }
 
-/// The metric that belongs to one objective alone.
+/// Collects the metric that belongs to one objective alone.
 #[derive(Debug, Clone)]
-pub(super) struct Own {
-    spec: Spec,
-    name: &'static str,
+pub(super) struct ObjectiveMean {
+    metric: ObjectiveMetric,
+    parameter: f64,
     mean: Mean,
     /// Whether a row lay outside of what the metric is defined for.
     outside: bool,
 }
 
-impl Own {
+impl ObjectiveMean {
     /// `None` for objectives whose metric every task of their kind has.
-    pub(super) fn new(spec: &Spec) -> Option<Own> {
-        let name = match spec {
-            Spec::SquaredLog => "rmsle",
-            Spec::Huber { .. } => "huber",
-            Spec::Quantile { .. } => "pinball",
-            Spec::Poisson => "poisson_deviance",
-            Spec::Squared
-            | Spec::Absolute
-            | Spec::Logistic
-            | Spec::Softmax { .. }
-            | Spec::Cut { .. } => return None,
-        };
-        Some(Own { spec: *spec, name, mean: Mean::default(), outside: false })
+    pub(super) fn new(config: &ObjectiveConfig) -> Option<ObjectiveMean> {
+        let metric = config.spec().metric?;
+        let parameter = config.parameter();
+        Some(ObjectiveMean { metric, parameter, mean: Mean::default(), outside: false })
     }
 
-    pub(super) fn add(&mut self, p: f64, y: f64, weight: f64) {
-        let value = match self.spec {
-            // Root of the mean squared error of `ln(1 + y)`.
-            Spec::SquaredLog => (p > -1.0 && y > -1.0).then(|| (p.ln_1p() - y.ln_1p()).powi(2)),
-            Spec::Huber { delta } => Some(huber_loss(p - y, delta)),
-            Spec::Quantile { alpha } => {
-                Some(if y > p { alpha * (y - p) } else { (1.0 - alpha) * (p - y) })
-            }
-            Spec::Poisson => (p > 0.0 && y >= 0.0)
-                .then(|| 2.0 * (if y > 0.0 { y * (y / p).ln() } else { 0.0 } - y + p)),
-            Spec::Squared
-            | Spec::Absolute
-            | Spec::Logistic
-            | Spec::Softmax { .. }
-            | Spec::Cut { .. } => None,
-        };
-        match value {
+    pub(super) fn add(&mut self, prediction: f64, target: f64, weight: f64) {
+        match (self.metric.of_row)(self.parameter, prediction, target) {
             Some(value) => self.mean.add(value, weight),
             None => self.outside = true,
         }
@@ -124,6 +100,7 @@ impl Own {
 
     pub(super) fn finish(self) -> (&'static str, Option<f64>) {
         let mean = self.mean.get().filter(|_| !self.outside);
-        (self.name, if self.spec == Spec::SquaredLog { mean.map(f64::sqrt) } else { mean })
+        let root = self.metric.root;
+        (self.metric.name, if root { mean.map(f64::sqrt) } else { mean })
     }
 }

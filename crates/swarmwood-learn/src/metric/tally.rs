@@ -2,9 +2,9 @@
 //! all at once.
 
 use super::classes::Classes;
-use super::numbers::{Numbers, Own};
+use super::numbers::{Numbers, ObjectiveMean};
 use super::{Task, weight_of};
-use crate::objective::Spec;
+use crate::objective::ObjectiveConfig;
 
 /// Collects the metrics of a task.
 ///
@@ -18,7 +18,7 @@ use crate::objective::Spec;
 #[derive(Debug, Clone)]
 pub struct Tally {
     kind: Kind,
-    own: Option<Own>,
+    own: Option<ObjectiveMean>,
 }
 
 #[derive(Debug, Clone)]
@@ -30,12 +30,12 @@ enum Kind {
 impl Tally {
     /// Nothing collected yet. With a `spec` the metric of the objective is among the metrics
     /// (see [`super::of_objective`]).
-    pub fn new(task: Task, spec: Option<&Spec>) -> Self {
+    pub fn new(task: Task, spec: Option<&ObjectiveConfig>) -> Self {
         let kind = match task {
             Task::Regression => Kind::Numbers(Numbers::default()),
             Task::Classes(count) => Kind::Classes(Classes::new(count)),
         };
-        Tally { kind, own: spec.and_then(Own::new) }
+        Tally { kind, own: spec.and_then(ObjectiveMean::new) }
     }
 
     /// Adds rows: predictions as [`super::evaluate`] takes them, targets, and weights, which may be
@@ -68,7 +68,7 @@ impl Tally {
             Kind::Numbers(numbers) => numbers.finish(),
             Kind::Classes(classes) => classes.finish(),
         };
-        metrics.extend(self.own.map(Own::finish));
+        metrics.extend(self.own.map(ObjectiveMean::finish));
         metrics
             .into_iter()
             .filter_map(|(name, value)| Some((name, value.filter(|v| v.is_finite())?)))

@@ -111,15 +111,17 @@ fn numbers_as_scikit_learn() {
             ("mape", 0.44126984126984126),
         ],
     );
-    let of = |spec: Spec, p: &[f64], y: &[f64], w: &[f64]| of_objective(&spec, p, y, w).unwrap().1;
-    let quantile = Spec::Quantile { alpha: 0.2 };
+    let of = |spec: ObjectiveConfig, p: &[f64], y: &[f64], w: &[f64]| {
+        of_objective(&spec, p, y, w).unwrap().1
+    };
+    let quantile = ObjectiveConfig::quantile(0.2);
     assert!((of(quantile, &p, &y, &[]) - 0.34).abs() < 1e-12);
     assert!((of(quantile, &p, &y, &w) - 0.3866666666666667).abs() < 1e-12);
     let (y, p) = ([3.0, 0.0, 2.0, 7.0, 1.5], [2.5, 0.1, 2.0, 8.0, 2.0]);
-    assert!((of(Spec::Poisson, &p, &y, &[]) - 0.11228872533301364).abs() < 1e-12);
-    assert!((of(Spec::Poisson, &p, &y, &w) - 0.13804682559391768).abs() < 1e-12);
-    assert!((of(Spec::SquaredLog, &p, &y, &[]) - 0.12167880402993887).abs() < 1e-12);
-    assert!((of(Spec::SquaredLog, &p, &y, &w) - 0.14123030235217773).abs() < 1e-12);
+    assert!((of(ObjectiveConfig::POISSON, &p, &y, &[]) - 0.11228872533301364).abs() < 1e-12);
+    assert!((of(ObjectiveConfig::POISSON, &p, &y, &w) - 0.13804682559391768).abs() < 1e-12);
+    assert!((of(ObjectiveConfig::SQUARED_LOG, &p, &y, &[]) - 0.12167880402993887).abs() < 1e-12);
+    assert!((of(ObjectiveConfig::SQUARED_LOG, &p, &y, &w) - 0.14123030235217773).abs() < 1e-12);
 }
 
 #[test]
@@ -134,8 +136,8 @@ fn undefined_metrics_are_left_out() {
         assert_eq!(evaluate(task, &[], &[], &[]), []);
     }
     assert!(names(Task::Regression, &[0.3], &[0.1], &[0.0]).is_empty());
-    assert_eq!(of_objective(&Spec::Poisson, &[0.0], &[1.0], &[]), None);
-    assert_eq!(of_objective(&Spec::Squared, &[0.0], &[1.0], &[]), None);
+    assert_eq!(of_objective(&ObjectiveConfig::POISSON, &[0.0], &[1.0], &[]), None);
+    assert_eq!(of_objective(&ObjectiveConfig::SQUARED, &[0.0], &[1.0], &[]), None);
 }
 
 #[test]
@@ -182,7 +184,7 @@ proptest! {
             let prediction: Vec<f64> = rows.iter().flat_map(|row| row.0[..width].to_vec()).collect();
             let target: Vec<f64> = rows.iter().map(|row| f64::from(row.1)).collect();
             let weight: Vec<f64> = rows.iter().filter(|_| weighted).map(|row| f64::from(row.2)).collect();
-            let mut tally = Tally::new(task, Some(&Spec::Huber { delta: 0.5 }).filter(|_| width == 1));
+            let mut tally = Tally::new(task, Some(&ObjectiveConfig::huber(0.5)).filter(|_| width == 1));
             for from in (0..rows.len()).step_by(size) {
                 let to = (from + size).min(rows.len());
                 let weight = if weighted { &weight[from..to] } else { &[][..] };
@@ -190,7 +192,7 @@ proptest! {
             }
             let mut whole = evaluate(task, &prediction, &target, &weight);
             if width == 1 {
-                whole.extend(of_objective(&Spec::Huber { delta: 0.5 }, &prediction, &target, &weight));
+                whole.extend(of_objective(&ObjectiveConfig::huber(0.5), &prediction, &target, &weight));
             }
             prop_assert_eq!(tally.finish(), whole);
         }
@@ -231,11 +233,11 @@ proptest! {
         let cut = (cut * n as f64) as usize;
         let weight: Vec<f32> = rows.iter().map(|row| row.2).collect();
         let wide: Vec<f64> = weight.iter().map(|&w| f64::from(w)).collect();
-        for spec in [Spec::Squared, Spec::Poisson, Spec::Logistic, Spec::Softmax { classes: 3 }] {
+        for spec in [ObjectiveConfig::SQUARED, ObjectiveConfig::POISSON, ObjectiveConfig::LOGISTIC, ObjectiveConfig::softmax(3)] {
             let objective = objective::make(&spec);
             let outputs = objective.outputs();
             let target: Vec<f32> =
-                rows.iter().map(|row| f32::from(if spec == Spec::Logistic { row.1 % 2 } else { row.1 })).collect();
+                rows.iter().map(|row| f32::from(if spec == ObjectiveConfig::LOGISTIC { row.1 % 2 } else { row.1 })).collect();
             let scores = |from: usize, to: usize| -> Vec<f32> {
                 (0..outputs).flat_map(|k| rows[from..to].iter().map(move |row| row.0[k])).collect()
             };

@@ -2,12 +2,21 @@
 
 use swarmwood_model::Link;
 
+use super::registry::{ObjectiveSpec, REGRESSION};
 use super::{Curvature, Objective, rows};
 
 /// Absolute loss `|s - y|`: `g` is the sign of `s - y`, `h` the weight, and a leaf's exact value
 /// the median residual.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Absolute;
+
+/// The description of `absolute`.
+pub(super) const SPEC: ObjectiveSpec = ObjectiveSpec {
+    name: "absolute",
+    help: "absolute error: predicts the median",
+    make: |_| Box::new(Absolute),
+    ..REGRESSION
+};
 
 impl Objective for Absolute {
     fn name(&self) -> &'static str {

@@ -8,6 +8,7 @@
 
 use swarmwood_model::Link;
 
+use super::registry::{ObjectiveMetric, ObjectiveSpec, REGRESSION};
 use super::{Curvature, Objective, order, rows};
 
 /// Huber's loss: `½ r²` for `|r| ≤ delta`, else `delta (|r| - ½ delta)`, with `r = s - y`.
@@ -19,6 +20,24 @@ pub struct Huber {
 
 /// The start value's search has long converged by then; it ends sooner when a step changes nothing.
 const STEPS: usize = 200;
+
+/// The description of `huber`.
+pub(super) const SPEC: ObjectiveSpec = ObjectiveSpec {
+    name: "huber",
+    help: "squared error near the target, absolute error further away than huber_delta",
+    parameter: Some("huber_delta"),
+    metric: Some(ObjectiveMetric {
+        name: "huber",
+        of_row: |delta, p, y| Some(huber_loss(p - y, delta)),
+        root: false,
+    }),
+    check: |config| match config.parameter() {
+        delta if delta > 0.0 && delta.is_finite() => Ok(()),
+        _ => Err("the delta of the huber loss must be a finite number greater than 0"),
+    },
+    make: |config| Box::new(Huber { delta: config.parameter() }),
+    ..REGRESSION
+};
 
 impl Objective for Huber {
     fn name(&self) -> &'static str {
@@ -87,7 +106,7 @@ impl Objective for Huber {
 }
 
 /// The loss of one residual.
-pub(crate) fn huber_loss(residual: f64, delta: f64) -> f64 {
+fn huber_loss(residual: f64, delta: f64) -> f64 {
     let size = residual.abs();
     if size <= delta { 0.5 * size * size } else { delta * (size - 0.5 * delta) }
 }

@@ -2,6 +2,7 @@
 
 use swarmwood_model::Link;
 
+use super::registry::{ObjectiveSpec, ObjectiveTargets, REGRESSION};
 use super::{Objective, rows};
 use crate::kernels::particle::{self, Pair};
 use crate::kernels::{derivatives, losses};
@@ -14,6 +15,15 @@ pub struct Logistic;
 /// The start value keeps this far from the probabilities 0 and 1, whose log-odds are infinite:
 /// targets of one class.
 pub(super) const LEAST_PRIOR: f64 = 1e-9;
+
+/// The description of `logistic`.
+pub(super) const SPEC: ObjectiveSpec = ObjectiveSpec {
+    name: "logistic",
+    help: "log loss of two classes",
+    targets: ObjectiveTargets::TwoClasses,
+    make: |_| Box::new(Logistic),
+    ..REGRESSION
+};
 
 impl Objective for Logistic {
     fn name(&self) -> &'static str {

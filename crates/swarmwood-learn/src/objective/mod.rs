@@ -1,12 +1,11 @@
 //! What is minimised: losses with their first and second derivatives.
 //!
-//! One file a loss; [`make`] builds one from its [`Spec`]. A new loss implements [`Objective`],
-//! gets a line in `registry.rs`, and must pass [`contract::check`], which any crate can run on its
-//! own losses too.
+//! One file per loss, with its [`ObjectiveSpec`]; [`OBJECTIVES`] lists them, and [`make`] builds
+//! one from its [`ObjectiveConfig`]. A new loss implements [`Objective`], gets a line in the list,
+//! and must pass [`contract::check`], which any crate can run on its own losses too.
 
 mod absolute;
 pub mod contract;
-mod cut;
 mod huber;
 mod logistic;
 pub mod order;
@@ -19,22 +18,35 @@ mod squared;
 mod squared_log;
 #[cfg(test)]
 mod tests;
+mod thresholded;
 
 use swarmwood_model::Link;
 
 use crate::kernels::particle::{Pair, pair_up};
 
 pub use absolute::Absolute;
-pub use cut::Cut;
 pub use huber::Huber;
-pub(crate) use huber::huber_loss;
 pub use logistic::Logistic;
 pub use poisson::Poisson;
 pub use quantile::Quantile;
-pub use registry::{NAMES, Spec, make};
+pub use registry::{ObjectiveConfig, ObjectiveMetric, ObjectiveSpec, ObjectiveTargets, make};
 pub use softmax::Softmax;
 pub use squared::Squared;
 pub use squared_log::SquaredLog;
+pub use thresholded::ThresholdedRegression;
+
+/// Every objective that users can name, in the order of the help. The first one for a kind of
+/// target is its default.
+pub const OBJECTIVES: &[&ObjectiveSpec] = &[
+    &squared::SPEC,
+    &squared_log::SPEC,
+    &absolute::SPEC,
+    &huber::SPEC,
+    &quantile::SPEC,
+    &poisson::SPEC,
+    &logistic::SPEC,
+    &softmax::SPEC,
+];
 
 /// What the numbers that [`Objective::derivatives`] writes as hessians are.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -2,6 +2,7 @@
 
 use swarmwood_model::Link;
 
+use super::registry::{ObjectiveMetric, ObjectiveSpec, REGRESSION};
 use super::{Curvature, Objective, rows};
 use crate::kernels::exp::exp;
 
@@ -16,6 +17,22 @@ const DAMPING: f64 = 0.7;
 
 /// The start value for targets that are all zero, whose best constant would be minus infinity.
 const LEAST_MEAN: f64 = 1e-9;
+
+/// The description of `poisson`.
+pub(super) const SPEC: ObjectiveSpec = ObjectiveSpec {
+    name: "poisson",
+    help: "Poisson deviance with a log link, for counts",
+    metric: Some(ObjectiveMetric {
+        name: "poisson_deviance",
+        of_row: |_, p, y| {
+            (p > 0.0 && y >= 0.0)
+                .then(|| 2.0 * (if y > 0.0 { y * (y / p).ln() } else { 0.0 } - y + p))
+        },
+        root: false,
+    }),
+    make: |_| Box::new(Poisson),
+    ..REGRESSION
+};
 
 impl Objective for Poisson {
     fn name(&self) -> &'static str {

@@ -2,6 +2,7 @@
 
 use swarmwood_model::Link;
 
+use super::registry::{ObjectiveMetric, ObjectiveSpec, REGRESSION};
 use super::{Curvature, Objective, rows};
 
 /// Pinball loss: `alpha (y - s)` below the target, `(1 - alpha) (s - y)` above it; its minimum is
@@ -11,6 +12,24 @@ pub struct Quantile {
     /// Which quantile, between 0 and 1.
     pub alpha: f64,
 }
+
+/// The description of `quantile`.
+pub(super) const SPEC: ObjectiveSpec = ObjectiveSpec {
+    name: "quantile",
+    help: "pinball loss: predicts the given quantile",
+    parameter: Some("quantile"),
+    metric: Some(ObjectiveMetric {
+        name: "pinball",
+        of_row: |alpha, p, y| Some(if y > p { alpha * (y - p) } else { (1.0 - alpha) * (p - y) }),
+        root: false,
+    }),
+    check: |config| match config.parameter() {
+        alpha if alpha > 0.0 && alpha < 1.0 => Ok(()),
+        _ => Err("the quantile must lie between 0 and 1, both excluded"),
+    },
+    make: |config| Box::new(Quantile { alpha: config.parameter() }),
+    ..REGRESSION
+};
 
 impl Objective for Quantile {
     fn name(&self) -> &'static str {

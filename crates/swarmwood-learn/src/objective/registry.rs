@@ -1,115 +1,226 @@
-//! The list of objectives: what users can name, and how each is made.
+//! What there is to know about an objective, and an objective with its parameters as plain data.
 
-use super::{
-    Absolute, Cut, Huber, Logistic, Objective, Poisson, Quantile, Softmax, Squared, SquaredLog,
-};
+use std::fmt;
 
-/// An objective with its parameters, as plain data.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Spec {
-    /// [`Squared`].
-    Squared,
-    /// [`SquaredLog`].
-    SquaredLog,
-    /// [`Absolute`].
-    Absolute,
-    /// [`Huber`].
-    Huber {
-        /// Where the loss turns from squared to absolute.
-        delta: f64,
-    },
-    /// [`Quantile`].
-    Quantile {
-        /// Which quantile.
-        alpha: f64,
-    },
-    /// [`Poisson`].
-    Poisson,
-    /// [`Logistic`].
-    Logistic,
-    /// [`Softmax`].
-    Softmax {
-        /// Number of classes.
-        classes: usize,
-    },
-    /// [`Cut`]; no name leads here, because nobody asks for it but a tuning of losses of numbers on
-    /// two classes.
-    Cut {
-        /// Whether the number is taken as `ln(1 + y)`.
-        log: bool,
-    },
+use super::{Objective, thresholded};
+
+/// What one objective is: everything but its derivatives. One constant per objective, in its own
+/// file; help, documents, checks, metrics and the fronts follow from it.
+#[derive(Debug, Clone, Copy)]
+pub struct ObjectiveSpec {
+    /// The name users say; that of [`Objective::name`].
+    pub name: &'static str,
+    /// One line of help.
+    pub help: &'static str,
+    /// Which targets it is for.
+    pub targets: ObjectiveTargets,
+    /// The parameter of the table that it depends on, if it does on one.
+    pub parameter: Option<&'static str>,
+    /// The metric that belongs to this objective alone, if its task does not have it already.
+    pub metric: Option<ObjectiveMetric>,
+    /// Whether the parameter and the number of classes are in range; the message says what is
+    /// allowed.
+    pub check: fn(&ObjectiveConfig) -> Result<(), &'static str>,
+    /// The objective with its parameter and for that number of classes.
+    pub make: fn(&ObjectiveConfig) -> Box<dyn Objective>,
 }
 
-/// The names users say, in the order of [`Spec`] as far as they have one.
-pub const NAMES: [&str; 8] =
-    ["squared", "squared-log", "absolute", "huber", "quantile", "poisson", "logistic", "softmax"];
+/// Which targets an objective is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ObjectiveTargets {
+    /// Numbers.
+    Numbers,
+    /// Two classes.
+    TwoClasses,
+    /// Three or more classes.
+    ManyClasses,
+}
 
-impl Spec {
-    /// The objective of that name, with the parameters it has use for; `None` if there is no such
-    /// name.
-    ///
-    /// ```
-    /// use swarmwood_learn::objective::Spec;
-    /// assert_eq!(Spec::named("huber", 1.5, 0.5, 0), Some(Spec::Huber { delta: 1.5 }));
-    /// assert_eq!(Spec::named("cosine", 1.5, 0.5, 0), None);
-    /// ```
-    pub fn named(name: &str, delta: f64, alpha: f64, classes: usize) -> Option<Spec> {
-        Some(match name {
-            "squared" => Spec::Squared,
-            "squared-log" => Spec::SquaredLog,
-            "absolute" => Spec::Absolute,
-            "huber" => Spec::Huber { delta },
-            "quantile" => Spec::Quantile { alpha },
-            "poisson" => Spec::Poisson,
-            "logistic" => Spec::Logistic,
-            "softmax" => Spec::Softmax { classes },
-            _ => return None,
-        })
-    }
-
-    /// Whether the target is a class.
-    pub fn is_classification(&self) -> bool {
-        matches!(self, Spec::Logistic | Spec::Softmax { .. } | Spec::Cut { .. })
-    }
-
-    /// Whether the parameters are in range; the message says what is allowed.
-    pub fn check(&self) -> Result<(), &'static str> {
-        match *self {
-            Spec::Huber { delta } if !(delta > 0.0 && delta.is_finite()) => {
-                Err("the delta of the huber loss must be a finite number greater than 0")
-            }
-            Spec::Quantile { alpha } if !(alpha > 0.0 && alpha < 1.0) => {
-                Err("the quantile must lie between 0 and 1, both excluded")
-            }
-            Spec::Softmax { classes } if classes < 2 => {
-                Err("the softmax loss needs at least two classes")
-            }
-            _ => Ok(()),
+impl ObjectiveTargets {
+    /// Whether a target with so many classes, 0 for numbers, is one of them.
+    pub fn fits(self, classes: usize) -> bool {
+        match self {
+            ObjectiveTargets::Numbers => classes == 0,
+            ObjectiveTargets::TwoClasses => classes == 2,
+            ObjectiveTargets::ManyClasses => classes > 2,
         }
     }
 }
 
-/// The objective of a spec, whose parameters should have passed [`Spec::check`].
+impl fmt::Display for ObjectiveTargets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ObjectiveTargets::Numbers => "numbers",
+            ObjectiveTargets::TwoClasses => "two classes",
+            ObjectiveTargets::ManyClasses => "three or more classes",
+        })
+    }
+}
+
+/// A metric of predicted numbers that belongs to one objective.
+#[derive(Debug, Clone, Copy)]
+pub struct ObjectiveMetric {
+    /// Its name in reports.
+    pub name: &'static str,
+    /// The value of one row, given the objective's parameter, the prediction and the target;
+    /// `None` where the metric is not defined.
+    pub of_row: fn(f64, f64, f64) -> Option<f64>,
+    /// Whether the metric is the root of the mean of the rows.
+    pub root: bool,
+}
+
+/// What most objectives have in common; every constant says what differs.
+pub(super) const REGRESSION: ObjectiveSpec = ObjectiveSpec {
+    name: "",
+    help: "",
+    targets: ObjectiveTargets::Numbers,
+    parameter: None,
+    metric: None,
+    check: |_| Ok(()),
+    make: |_| Box::new(super::Squared),
+};
+
+/// An objective with its parameter, as plain data.
 ///
 /// ```
-/// use swarmwood_learn::objective::{Spec, make};
-/// let objective = make(&Spec::Logistic);
+/// use swarmwood_learn::objective::ObjectiveConfig;
+/// let huber = ObjectiveConfig::named("huber", 0, |_| 1.5);
+/// assert_eq!(huber, Some(ObjectiveConfig::huber(1.5)));
+/// assert_eq!(ObjectiveConfig::named("cosine", 0, |_| 1.5), None);
+/// ```
+#[derive(Clone, Copy)]
+pub struct ObjectiveConfig {
+    spec: &'static ObjectiveSpec,
+    parameter: f64,
+    classes: usize,
+}
+
+impl ObjectiveConfig {
+    /// An objective for a target with so many classes, 0 for numbers; `parameter` is asked for the
+    /// value of the objective's parameter, if it has one.
+    pub fn new(
+        spec: &'static ObjectiveSpec,
+        classes: usize,
+        parameter: impl FnOnce(&str) -> f64,
+    ) -> ObjectiveConfig {
+        // What does not depend on the number of classes is the same for all.
+        let classes = if spec.targets == ObjectiveTargets::ManyClasses { classes } else { 0 };
+        ObjectiveConfig { spec, parameter: spec.parameter.map_or(0.0, parameter), classes }
+    }
+
+    /// The objective of that name; `None` if there is none.
+    pub fn named(
+        name: &str,
+        classes: usize,
+        parameter: impl FnOnce(&str) -> f64,
+    ) -> Option<ObjectiveConfig> {
+        let spec = super::OBJECTIVES.iter().find(|spec| spec.name == name)?;
+        Some(ObjectiveConfig::new(spec, classes, parameter))
+    }
+
+    /// Huber's loss.
+    pub const fn huber(delta: f64) -> Self {
+        ObjectiveConfig { spec: &super::huber::SPEC, parameter: delta, classes: 0 }
+    }
+
+    /// The pinball loss.
+    pub const fn quantile(alpha: f64) -> Self {
+        ObjectiveConfig { spec: &super::quantile::SPEC, parameter: alpha, classes: 0 }
+    }
+
+    /// The softmax loss.
+    pub const fn softmax(classes: usize) -> Self {
+        ObjectiveConfig { spec: &super::softmax::SPEC, parameter: 0.0, classes }
+    }
+
+    /// A regression loss on two classes, which no name leads to: a tuning alone asks for it.
+    pub const fn thresholded(log: bool) -> Self {
+        let spec = if log { &thresholded::SQUARED_LOG } else { &thresholded::SQUARED };
+        ObjectiveConfig { spec, parameter: 0.0, classes: 0 }
+    }
+
+    /// What the objective is.
+    pub fn spec(&self) -> &'static ObjectiveSpec {
+        self.spec
+    }
+
+    /// The name users say.
+    pub fn name(&self) -> &'static str {
+        self.spec.name
+    }
+
+    /// The value of the objective's parameter; 0 if it has none.
+    pub fn parameter(&self) -> f64 {
+        self.parameter
+    }
+
+    /// The number of classes, for objectives that depend on it.
+    pub fn classes(&self) -> usize {
+        self.classes
+    }
+
+    /// Whether the target is a class.
+    pub fn is_classification(&self) -> bool {
+        self.spec.targets != ObjectiveTargets::Numbers
+    }
+
+    /// Whether this is a regression loss on two classes.
+    pub fn is_thresholded(&self) -> bool {
+        *self == Self::thresholded(false) || *self == Self::thresholded(true)
+    }
+
+    /// Whether the parameter is in range; the message says what is allowed.
+    pub fn check(&self) -> Result<(), &'static str> {
+        (self.spec.check)(self)
+    }
+}
+
+/// Objectives without a parameter.
+impl ObjectiveConfig {
+    const fn plain(spec: &'static ObjectiveSpec) -> Self {
+        ObjectiveConfig { spec, parameter: 0.0, classes: 0 }
+    }
+
+    /// The squared loss.
+    pub const SQUARED: Self = Self::plain(&super::squared::SPEC);
+    /// The squared loss of `ln(1 + y)`.
+    pub const SQUARED_LOG: Self = Self::plain(&super::squared_log::SPEC);
+    /// The absolute loss.
+    pub const ABSOLUTE: Self = Self::plain(&super::absolute::SPEC);
+    /// The Poisson deviance.
+    pub const POISSON: Self = Self::plain(&super::poisson::SPEC);
+    /// The logistic loss.
+    pub const LOGISTIC: Self = Self::plain(&super::logistic::SPEC);
+}
+
+impl PartialEq for ObjectiveConfig {
+    fn eq(&self, other: &Self) -> bool {
+        let values = |config: &Self| (config.name(), config.parameter, config.classes);
+        values(self) == values(other)
+    }
+}
+
+impl fmt::Debug for ObjectiveConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ObjectiveConfig")
+            .field("name", &self.name())
+            .field("parameter", &self.parameter)
+            .field("classes", &self.classes)
+            .finish()
+    }
+}
+
+/// The objective of a configuration, which should have passed [`ObjectiveConfig::check`].
+///
+/// ```
+/// use swarmwood_learn::objective::{ObjectiveConfig, make};
+/// let objective = make(&ObjectiveConfig::LOGISTIC);
 /// // One row of the second class at a probability of one half.
 /// let (mut g, mut h) = ([0.0], [0.0]);
 /// objective.derivatives(&[0.0], &[1.0], &[], &mut g, &mut h);
 /// assert_eq!((g, h), ([-0.5], [0.25]));
 /// assert!((objective.loss(&[0.0], &[1.0], &[]) - 2f64.ln()).abs() < 1e-7);
 /// ```
-pub fn make(spec: &Spec) -> Box<dyn Objective> {
-    match *spec {
-        Spec::Squared => Box::new(Squared),
-        Spec::SquaredLog => Box::new(SquaredLog),
-        Spec::Absolute => Box::new(Absolute),
-        Spec::Huber { delta } => Box::new(Huber { delta }),
-        Spec::Quantile { alpha } => Box::new(Quantile { alpha }),
-        Spec::Poisson => Box::new(Poisson),
-        Spec::Logistic => Box::new(Logistic),
-        Spec::Softmax { classes } => Box::new(Softmax { classes }),
-        Spec::Cut { log } => Box::new(Cut { log }),
-    }
+pub fn make(config: &ObjectiveConfig) -> Box<dyn Objective> {
+    (config.spec.make)(config)
 }

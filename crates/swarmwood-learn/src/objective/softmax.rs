@@ -3,6 +3,7 @@
 use swarmwood_model::Link;
 
 use super::logistic::LEAST_PRIOR;
+use super::registry::{ObjectiveSpec, ObjectiveTargets, REGRESSION};
 use super::{Curvature, Objective};
 use crate::kernels::{derivatives, losses};
 
@@ -23,6 +24,19 @@ impl Softmax {
         classes / (classes - 1.0)
     }
 }
+
+/// The description of `softmax`.
+pub(super) const SPEC: ObjectiveSpec = ObjectiveSpec {
+    name: "softmax",
+    help: "log loss of three or more classes",
+    targets: ObjectiveTargets::ManyClasses,
+    check: |config| match config.classes() {
+        0 | 1 => Err("the softmax loss needs at least two classes"),
+        _ => Ok(()),
+    },
+    make: |config| Box::new(Softmax { classes: config.classes() }),
+    ..REGRESSION
+};
 
 impl Objective for Softmax {
     fn name(&self) -> &'static str {

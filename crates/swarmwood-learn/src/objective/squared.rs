@@ -3,12 +3,21 @@
 use swarmwood_model::Link;
 
 use super::Objective;
+use super::registry::{ObjectiveSpec, REGRESSION};
 use crate::kernels::particle::{self, Pair};
 use crate::kernels::{derivatives, losses};
 
 /// Squared loss `½ (s - y)²`: `g = s - y`, `h = 1`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Squared;
+
+/// The description of `squared`.
+pub(super) const SPEC: ObjectiveSpec = ObjectiveSpec {
+    name: "squared",
+    help: "squared error: predicts the mean",
+    make: |_| Box::new(Squared),
+    ..REGRESSION
+};
 
 impl Objective for Squared {
     fn name(&self) -> &'static str {

@@ -7,11 +7,25 @@
 
 use swarmwood_model::Link;
 
+use super::registry::{ObjectiveMetric, ObjectiveSpec, REGRESSION};
 use super::{Objective, Squared, rows};
 
 /// Squared-log loss `½ (s - ln(1 + y))²`; the prediction is `exp(s) - 1`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SquaredLog;
+
+/// The description of `squared-log`.
+pub(super) const SPEC: ObjectiveSpec = ObjectiveSpec {
+    name: "squared-log",
+    help: "squared error of ln(1 + y), for targets above -1 that grow by factors",
+    metric: Some(ObjectiveMetric {
+        name: "rmsle",
+        of_row: |_, p, y| (p > -1.0 && y > -1.0).then(|| (p.ln_1p() - y.ln_1p()).powi(2)),
+        root: true,
+    }),
+    make: |_| Box::new(SquaredLog),
+    ..REGRESSION
+};
 
 impl Objective for SquaredLog {
     fn name(&self) -> &'static str {

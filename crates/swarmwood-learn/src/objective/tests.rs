@@ -8,32 +8,32 @@ use super::*;
 
 const CLASSES: usize = 4;
 
-fn specs() -> Vec<Spec> {
+fn specs() -> Vec<ObjectiveConfig> {
     vec![
-        Spec::Squared,
-        Spec::SquaredLog,
-        Spec::Absolute,
-        Spec::Huber { delta: 1.5 },
-        Spec::Quantile { alpha: 0.25 },
-        Spec::Quantile { alpha: 0.9 },
-        Spec::Poisson,
-        Spec::Logistic,
-        Spec::Softmax { classes: CLASSES },
-        Spec::Softmax { classes: 2 },
-        Spec::Cut { log: false },
-        Spec::Cut { log: true },
+        ObjectiveConfig::SQUARED,
+        ObjectiveConfig::SQUARED_LOG,
+        ObjectiveConfig::ABSOLUTE,
+        ObjectiveConfig::huber(1.5),
+        ObjectiveConfig::quantile(0.25),
+        ObjectiveConfig::quantile(0.9),
+        ObjectiveConfig::POISSON,
+        ObjectiveConfig::LOGISTIC,
+        ObjectiveConfig::softmax(CLASSES),
+        ObjectiveConfig::softmax(2),
+        ObjectiveConfig::thresholded(false),
+        ObjectiveConfig::thresholded(true),
     ]
 }
 
 /// Turns any number into a target of the objective's domain; every third one is rounded, so that
 /// there are ties.
-fn target_for(spec: &Spec, row: usize, value: f64) -> f64 {
+fn target_for(spec: &ObjectiveConfig, row: usize, value: f64) -> f64 {
     let value = if row.is_multiple_of(3) { value.round() } else { value };
-    match spec {
-        Spec::SquaredLog => value.abs() - 0.5,
-        Spec::Poisson => value.abs(),
-        Spec::Logistic | Spec::Cut { .. } => f64::from(value > 2.0),
-        Spec::Softmax { classes } => (value.abs() as usize % classes) as f64,
+    match spec.name() {
+        "squared-log" => value.abs() - 0.5,
+        "poisson" => value.abs(),
+        _ if spec.is_thresholded() || *spec == ObjectiveConfig::LOGISTIC => f64::from(value > 2.0),
+        "softmax" => (value.abs() as usize % spec.classes()) as f64,
         _ => value,
     }
 }
@@ -57,7 +57,7 @@ proptest! {
 
 #[test]
 fn contract_holds_far_from_the_target_too() {
-    for spec in specs().into_iter().filter(|spec| *spec != Spec::Poisson) {
+    for spec in specs().into_iter().filter(|spec| *spec != ObjectiveConfig::POISSON) {
         let objective = make(&spec);
         let target: Vec<f64> = (0..6).map(|i| target_for(&spec, i, i as f64)).collect();
         let score: Vec<f32> =
@@ -151,16 +151,18 @@ fn contract_notices_planted_faults() {
 #[test]
 fn start_values_are_the_known_ones() {
     let y = [1.0, 2.0, 4.0, 9.0];
-    let start = |spec: Spec, y: &[f64], w: &[f64]| make(&spec).start(y, w)[0];
-    assert_eq!(start(Spec::Squared, &y, &[]), 4.0);
-    assert_eq!(start(Spec::Squared, &y, &[1.0, 1.0, 0.0, 2.0]), 5.25);
-    assert_eq!(start(Spec::Absolute, &y, &[]), 3.0);
-    assert_eq!(start(Spec::Quantile { alpha: 0.9 }, &y, &[]), 9.0);
-    assert!((start(Spec::Poisson, &y, &[]) - 4f64.ln()).abs() < 1e-12);
-    assert!((start(Spec::Logistic, &[0.0, 1.0, 1.0, 1.0], &[]) - 3f64.ln()).abs() < 1e-12);
+    let start = |spec: ObjectiveConfig, y: &[f64], w: &[f64]| make(&spec).start(y, w)[0];
+    assert_eq!(start(ObjectiveConfig::SQUARED, &y, &[]), 4.0);
+    assert_eq!(start(ObjectiveConfig::SQUARED, &y, &[1.0, 1.0, 0.0, 2.0]), 5.25);
+    assert_eq!(start(ObjectiveConfig::ABSOLUTE, &y, &[]), 3.0);
+    assert_eq!(start(ObjectiveConfig::quantile(0.9), &y, &[]), 9.0);
+    assert!((start(ObjectiveConfig::POISSON, &y, &[]) - 4f64.ln()).abs() < 1e-12);
+    assert!(
+        (start(ObjectiveConfig::LOGISTIC, &[0.0, 1.0, 1.0, 1.0], &[]) - 3f64.ln()).abs() < 1e-12
+    );
     // Residuals -1, 0, 2 and a clipped 7: the zero of (c-1)+(c-2)+(c-4)-delta with delta 3 is 10/3.
-    assert!((start(Spec::Huber { delta: 3.0 }, &y, &[]) - 10.0 / 3.0).abs() < 1e-12);
-    let priors = make(&Spec::Softmax { classes: 3 }).start(&[0.0, 1.0, 1.0, 2.0], &[]);
+    assert!((start(ObjectiveConfig::huber(3.0), &y, &[]) - 10.0 / 3.0).abs() < 1e-12);
+    let priors = make(&ObjectiveConfig::softmax(3)).start(&[0.0, 1.0, 1.0, 2.0], &[]);
     assert!((priors[1].exp() - 0.5).abs() < 1e-12 && (priors[0].exp() - 0.25).abs() < 1e-12);
 }
 
@@ -180,15 +182,19 @@ fn degenerate_rows_have_a_finite_start() {
 
 #[test]
 fn names_lead_to_objectives_of_that_name() {
-    for name in NAMES {
-        let spec = Spec::named(name, 1.0, 0.5, 3).unwrap();
-        assert_eq!(make(&spec).name(), name);
+    for known in OBJECTIVES {
+        let spec = ObjectiveConfig::named(known.name, 3, |_| 0.5).unwrap();
+        assert_eq!((make(&spec).name(), spec.name()), (known.name, known.name));
         spec.check().unwrap();
     }
-    assert!(Spec::Huber { delta: 0.0 }.check().is_err());
-    assert!(Spec::Quantile { alpha: 1.0 }.check().is_err());
-    assert!(Spec::Quantile { alpha: f64::NAN }.check().is_err());
-    assert!(Spec::Softmax { classes: 1 }.check().is_err());
+    for log in [false, true] {
+        let spec = ObjectiveConfig::thresholded(log);
+        assert_eq!(make(&spec).name(), spec.name());
+    }
+    assert!(ObjectiveConfig::huber(0.0).check().is_err());
+    assert!(ObjectiveConfig::quantile(1.0).check().is_err());
+    assert!(ObjectiveConfig::quantile(f64::NAN).check().is_err());
+    assert!(ObjectiveConfig::softmax(1).check().is_err());
 }
 
 #[test]
@@ -207,9 +213,9 @@ fn a_cut_score_decides_as_the_number_does() {
     // Seven of ten rows are of the second class: the squared loss predicts .7, the squared-log one
     // 2^.7 - 1 = .62.
     let target = [0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0];
-    for (number, log) in [(Spec::Squared, false), (Spec::SquaredLog, true)] {
+    for (number, log) in [(ObjectiveConfig::SQUARED, false), (ObjectiveConfig::SQUARED_LOG, true)] {
         for rows in [&target[..], &target[..2], &target[6..7], &target[2..7]] {
-            let (number, cut) = (make(&number), make(&Spec::Cut { log }));
+            let (number, cut) = (make(&number), make(&ObjectiveConfig::thresholded(log)));
             let start = |objective: &dyn Objective| {
                 let seen: Vec<f64> = rows.iter().map(|&y| objective.transform_target(y)).collect();
                 objective.start(&seen, &[])[0]

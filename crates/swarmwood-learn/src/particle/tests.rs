@@ -7,7 +7,7 @@ use swarmwood_search::rng::Stream;
 use super::*;
 use crate::data::{Chunk, Column, MISSING};
 use crate::objective::order::weighted_quantile;
-use crate::objective::{Logistic, Spec, Squared, make};
+use crate::objective::{Logistic, ObjectiveConfig, Squared, make};
 use crate::pool::Pool;
 use crate::stats::{LoopbackBackends, unlimited};
 
@@ -30,7 +30,7 @@ pub(super) fn binned(chunk: &Chunk, features: &[Feature]) -> Dataset {
 }
 
 /// Numbers, missing values, exclusive flags and a category; the target suits the objective.
-pub(super) fn table(rows: usize, spec: &Spec, weighted: bool) -> (Chunk, Vec<Feature>) {
+pub(super) fn table(rows: usize, spec: &ObjectiveConfig, weighted: bool) -> (Chunk, Vec<Feature>) {
     let mut stream = Stream::new(11, 1, 4);
     let mut columns = vec![Vec::new(); 6];
     let (mut category, mut target, mut weight) = (Vec::new(), Vec::new(), Vec::new());
@@ -42,11 +42,11 @@ pub(super) fn table(rows: usize, spec: &Spec, weighted: bool) -> (Chunk, Vec<Fea
             + c as f64 / 2.0
             + f64::from(level % 3);
         let noisy = signal + stream.normal() * 0.5;
-        target.push(match spec {
-            Spec::Logistic => f64::from(noisy > 2.5),
-            Spec::Softmax { classes } => noisy.floor().clamp(0.0, *classes as f64 - 1.0),
-            Spec::Poisson => noisy.abs().round(),
-            Spec::SquaredLog => noisy.abs(),
+        target.push(match spec.name() {
+            "logistic" => f64::from(noisy > 2.5),
+            "softmax" => noisy.floor().clamp(0.0, spec.classes() as f64 - 1.0),
+            "poisson" => noisy.abs().round(),
+            "squared-log" => noisy.abs(),
             _ => noisy,
         });
         weight.push(0.25 + stream.unit());
@@ -150,7 +150,7 @@ fn plain(
     chunk: &Chunk,
     data: &Dataset,
     trees: &[Vec<swarmwood_model::Split>],
-    spec: &Spec,
+    spec: &ObjectiveConfig,
     s: &ParticleConfig,
 ) -> Plain {
     let objective = make(spec);
@@ -200,13 +200,13 @@ fn plain(
 #[test]
 fn every_objective_of_one_output_equals_the_plain_booster() {
     let specs = [
-        Spec::Squared,
-        Spec::SquaredLog,
-        Spec::Absolute,
-        Spec::Huber { delta: 0.7 },
-        Spec::Quantile { alpha: 0.8 },
-        Spec::Poisson,
-        Spec::Logistic,
+        ObjectiveConfig::SQUARED,
+        ObjectiveConfig::SQUARED_LOG,
+        ObjectiveConfig::ABSOLUTE,
+        ObjectiveConfig::huber(0.7),
+        ObjectiveConfig::quantile(0.8),
+        ObjectiveConfig::POISSON,
+        ObjectiveConfig::LOGISTIC,
     ];
     let pool = Pool::new(2).unwrap();
     let mut stream = Stream::new(5, 0, 0);
@@ -251,7 +251,7 @@ fn every_objective_of_one_output_equals_the_plain_booster() {
 
 #[test]
 fn members_predict_what_was_trained() {
-    let (chunk, features) = table(9000, &Spec::Logistic, false);
+    let (chunk, features) = table(9000, &ObjectiveConfig::LOGISTIC, false);
     let (data, pool) = (binned(&chunk, &features), Pool::new(1).unwrap());
     let rules = RuleTable::bins(&data);
     let mut evaluator =
@@ -304,9 +304,9 @@ fn threads_memory_and_history_change_no_bit() {
             .collect()
     };
     let kinds = [
-        (Spec::Logistic, Form::Oblivious),
-        (Spec::Absolute, Form::Free),
-        (Spec::Softmax { classes: 3 }, Form::Free),
+        (ObjectiveConfig::LOGISTIC, Form::Oblivious),
+        (ObjectiveConfig::ABSOLUTE, Form::Free),
+        (ObjectiveConfig::softmax(3), Form::Free),
     ];
     for (spec, form) in kinds {
         let settings = |trees, depth| ParticleConfig { form, ..settings(trees, depth) };
@@ -358,7 +358,7 @@ fn threads_memory_and_history_change_no_bit() {
 
 #[test]
 fn what_is_shared_is_reused() {
-    let (chunk, features) = table(3000, &Spec::Squared, false);
+    let (chunk, features) = table(3000, &ObjectiveConfig::SQUARED, false);
     let (data, pool) = (binned(&chunk, &features), Pool::new(1).unwrap());
     let rules = RuleTable::distinct(&data);
     let mut evaluator =
@@ -383,10 +383,10 @@ fn what_is_shared_is_reused() {
 fn fitness_is_the_metric_of_that_name() {
     let pool = Pool::new(1).unwrap();
     for (spec, weighted) in [
-        (Spec::Logistic, false),
-        (Spec::Logistic, true),
-        (Spec::Squared, true),
-        (Spec::Poisson, false),
+        (ObjectiveConfig::LOGISTIC, false),
+        (ObjectiveConfig::LOGISTIC, true),
+        (ObjectiveConfig::SQUARED, true),
+        (ObjectiveConfig::POISSON, false),
     ] {
         let (chunk, features) = table(6000, &spec, weighted);
         let data = binned(&chunk, &features);
@@ -397,7 +397,7 @@ fn fitness_is_the_metric_of_that_name() {
             let made =
                 Evaluator::new(&data, &rules, objective.as_ref(), settings, unlimited(&pool));
             let Ok(mut evaluator) = made else {
-                assert!(fitness == Fitness::Accuracy && spec != Spec::Logistic);
+                assert!(fitness == Fitness::Accuracy && spec != ObjectiveConfig::LOGISTIC);
                 continue;
             };
             let found = evaluator.evaluate(&sequence).unwrap();
@@ -477,12 +477,12 @@ fn walk(
 fn classes_and_free_trees_equal_the_plain_booster() {
     let pool = Pool::new(2).unwrap();
     let mut stream = Stream::new(6, 0, 0);
-    let classes = Spec::Softmax { classes: 3 };
+    let classes = ObjectiveConfig::softmax(3);
     for (spec, form, weighted) in [
         (&classes, Form::Oblivious, false),
         (&classes, Form::Free, true),
-        (&Spec::Squared, Form::Free, false),
-        (&Spec::Logistic, Form::Free, true),
+        (&ObjectiveConfig::SQUARED, Form::Free, false),
+        (&ObjectiveConfig::LOGISTIC, Form::Free, true),
     ] {
         let (chunk, features) = table(5000, spec, weighted);
         let data = binned(&chunk, &features);
@@ -555,7 +555,7 @@ fn classes_and_free_trees_equal_the_plain_booster() {
 
 #[test]
 fn gains_of_free_nodes_add_up_to_the_tree() {
-    let (chunk, features) = table(4000, &Spec::Squared, false);
+    let (chunk, features) = table(4000, &ObjectiveConfig::SQUARED, false);
     let (data, pool) = (binned(&chunk, &features), Pool::new(1).unwrap());
     let rules = RuleTable::bins(&data);
     let settings = ParticleConfig { form: Form::Free, ..settings(1, 4) };

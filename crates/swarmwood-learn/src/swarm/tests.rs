@@ -13,7 +13,7 @@ use crate::budget::Budget;
 use crate::data::{Chunk, Column};
 use crate::dataset::Dataset;
 use crate::event::{Event, Stage};
-use crate::objective::{Objective, Spec, make};
+use crate::objective::{Objective, ObjectiveConfig, make};
 use crate::pool::Pool;
 use crate::stats::{BackendFactory, LocalBackends, LoopbackBackends};
 
@@ -82,24 +82,24 @@ fn search(
     train(set, config, context, None, &mut |_, _| ()).unwrap()
 }
 
-const SPECS: [Spec; 8] = [
-    Spec::Squared,
-    Spec::SquaredLog,
-    Spec::Absolute,
-    Spec::Huber { delta: 1.0 },
-    Spec::Quantile { alpha: 0.7 },
-    Spec::Poisson,
-    Spec::Logistic,
-    Spec::Softmax { classes: 3 },
+const SPECS: [ObjectiveConfig; 8] = [
+    ObjectiveConfig::SQUARED,
+    ObjectiveConfig::SQUARED_LOG,
+    ObjectiveConfig::ABSOLUTE,
+    ObjectiveConfig::huber(1.0),
+    ObjectiveConfig::quantile(0.7),
+    ObjectiveConfig::POISSON,
+    ObjectiveConfig::LOGISTIC,
+    ObjectiveConfig::softmax(3),
 ];
 
-fn for_spec(spec: &Spec, rows: usize) -> Dataset {
+fn for_spec(spec: &ObjectiveConfig, rows: usize) -> Dataset {
     let classes =
         |count: f64| move |signal: f64| ((signal + 2.0) / 2.0).floor().clamp(0.0, count - 1.0);
-    match spec {
-        Spec::Logistic => planted(rows, 1.0, classes(2.0)),
-        Spec::Softmax { .. } => planted(rows, 1.0, classes(3.0)),
-        Spec::Poisson | Spec::SquaredLog => planted(rows, 0.5, |signal| signal.abs().round()),
+    match spec.name() {
+        "logistic" => planted(rows, 1.0, classes(2.0)),
+        "softmax" => planted(rows, 1.0, classes(3.0)),
+        "poisson" | "squared-log" => planted(rows, 0.5, |signal| signal.abs().round()),
         _ => planted(rows, 0.5, |signal| signal),
     }
 }
@@ -211,7 +211,7 @@ fn solved(stumps: &[&Vec<bool>; 2], target: &[f64], mean: f64, lambda: f64) -> f
 #[test]
 fn on_tiny_tables_the_search_finds_the_best_of_all_structures() {
     let pool = Pool::new(1).unwrap();
-    let objective = make(&Spec::Squared);
+    let objective = make(&ObjectiveConfig::SQUARED);
     for seed in 0..6 {
         let mut stream = Stream::new(seed, 1, 0);
         let columns: Vec<Vec<f64>> =
@@ -254,7 +254,11 @@ fn fit_wholly(ensemble: &mut Ensemble<'_>, seed: u64) {
 #[test]
 fn messages_per_step_are_few() {
     let pool = Pool::new(1).unwrap();
-    for (spec, refit) in [(Spec::Squared, 1), (Spec::Logistic, 4), (Spec::Absolute, 2)] {
+    for (spec, refit) in [
+        (ObjectiveConfig::SQUARED, 1),
+        (ObjectiveConfig::LOGISTIC, 4),
+        (ObjectiveConfig::ABSOLUTE, 2),
+    ] {
         let (data, objective) = (for_spec(&spec, 900), make(&spec));
         let (shape, strategy) =
             (shape(3, 8, Growth::Leaf), SearchStrategy { gamma: 0.0, ..strategy() });
@@ -276,7 +280,7 @@ fn messages_per_step_are_few() {
             let before = ensemble.messages();
             ensemble.improve(at).unwrap();
             // The sums of a quadratic loss serve the old leaves as well.
-            let fit = if spec == Spec::Squared { 0 } else { 2 * refit - 1 };
+            let fit = if spec == ObjectiveConfig::SQUARED { 0 } else { 2 * refit - 1 };
             assert!(ensemble.messages() - before <= 8 + fit, "{spec:?}");
         }
     }
@@ -288,7 +292,9 @@ fn config(shapes: &[EnsembleShape]) -> EnsembleSearchConfig {
 
 #[test]
 fn threads_and_backends_change_nothing() {
-    for spec in [Spec::Squared, Spec::Softmax { classes: 3 }, Spec::Quantile { alpha: 0.7 }] {
+    for spec in
+        [ObjectiveConfig::SQUARED, ObjectiveConfig::softmax(3), ObjectiveConfig::quantile(0.7)]
+    {
         let (data, objective) = (for_spec(&spec, 700), make(&spec));
         let config = config(&[shape(3, 8, Growth::Leaf), shape(6, 4, Growth::Leaf)]);
         let run = |threads: usize, limit: u64, backends: &dyn BackendFactory| {
@@ -316,7 +322,7 @@ fn threads_and_backends_change_nothing() {
 #[test]
 fn signal_is_searched_and_noise_is_left_to_greedy_boosting() {
     let pool = Pool::new(2).unwrap();
-    let objective = make(&Spec::Squared);
+    let objective = make(&ObjectiveConfig::SQUARED);
     let config = config(&[shape(4, 16, Growth::Leaf)]);
 
     let clean = planted(1500, 0.1, |signal| signal);
@@ -365,10 +371,10 @@ fn stages_of(set: TrainingSet<'_>, config: &EnsembleSearchConfig) -> Vec<Stage> 
 #[test]
 fn a_run_that_is_cut_short_ends_with_the_fallback() {
     let pool = Pool::new(2).unwrap();
-    for spec in [Spec::Squared, Spec::Logistic] {
+    for spec in [ObjectiveConfig::SQUARED, ObjectiveConfig::LOGISTIC] {
         let objective = make(&spec);
-        let all = match spec {
-            Spec::Squared => planted(3000, 0.1, |signal| signal),
+        let all = match spec.name() {
+            "squared" => planted(3000, 0.1, |signal| signal),
             _ => planted(3000, 0.1, |signal| f64::from(u8::from(signal > 1.0))),
         };
         let data = all.subset(&(0..1500).collect::<Vec<_>>(), &pool);
@@ -392,7 +398,7 @@ fn a_run_that_is_cut_short_ends_with_the_fallback() {
         // cross-validated score decides.
         let early = [first + 1, first + 2, (first + compared) / 2]
             .into_iter()
-            .filter(|_| spec == Spec::Squared);
+            .filter(|_| spec == ObjectiveConfig::SQUARED);
         for steps in early.chain([compared + 1, compared + 3]) {
             let fit = run_steps(set, &config, steps);
             assert!(fit.report.searched && fit.members.len() == 4, "{steps}: {:?}", fit.report);
@@ -405,7 +411,7 @@ fn a_run_that_is_cut_short_ends_with_the_fallback() {
 #[test]
 fn the_final_fit_continues_the_fallback_and_is_the_fit_without_one() {
     let pool = Pool::new(2).unwrap();
-    let objective = make(&Spec::Squared);
+    let objective = make(&ObjectiveConfig::SQUARED);
     let data = planted(1500, 0.1, |signal| signal);
     let set = TrainingSet::new(&data, None, &*objective);
     let config = config(&[shape(4, 16, Growth::Leaf)]);
@@ -434,8 +440,8 @@ fn the_final_fit_continues_the_fallback_and_is_the_fit_without_one() {
 #[test]
 fn validation_rows_are_scored_by_the_trees_that_are_kept() {
     let pool = Pool::new(1).unwrap();
-    let objective = make(&Spec::Logistic);
-    let data = for_spec(&Spec::Logistic, 900);
+    let objective = make(&ObjectiveConfig::LOGISTIC);
+    let data = for_spec(&ObjectiveConfig::LOGISTIC, 900);
     let rows: Vec<usize> = (0..300).collect();
     let valid = data.subset(&rows, &pool);
     let config = config(&[shape(3, 8, Growth::Leaf)]);
@@ -470,10 +476,10 @@ fn a_run_resumed_at_any_step_ends_as_if_it_had_never_been_interrupted() {
     let oblivious = shape(2, 4, Growth::Oblivious);
     let all_limits = &[0, 1, 10, 40, 44, 300][..];
     for (spec, rows, shapes, limits) in [
-        (Spec::Squared, 150, vec![leaf_wise(4, 4)], all_limits),
-        (Spec::Squared, 150, vec![leaf_wise(3, 4), leaf_wise(4, 3)], &[0]),
-        (Spec::Logistic, 150, vec![leaf_wise(4, 4)], all_limits),
-        (Spec::Softmax { classes: 3 }, 150, vec![oblivious], &[0, 44]),
+        (ObjectiveConfig::SQUARED, 150, vec![leaf_wise(4, 4)], all_limits),
+        (ObjectiveConfig::SQUARED, 150, vec![leaf_wise(3, 4), leaf_wise(4, 3)], &[0]),
+        (ObjectiveConfig::LOGISTIC, 150, vec![leaf_wise(4, 4)], all_limits),
+        (ObjectiveConfig::softmax(3), 150, vec![oblivious], &[0, 44]),
     ] {
         let (data, objective) = (for_spec(&spec, rows), make(&spec));
         let set = TrainingSet::new(&data, None, &*objective);
@@ -496,8 +502,8 @@ fn a_run_resumed_at_any_step_ends_as_if_it_had_never_been_interrupted() {
 
 #[test]
 fn few_folds_resume_as_well_and_foreign_states_are_refused() {
-    let objective = make(&Spec::Logistic);
-    let data = for_spec(&Spec::Logistic, 30_000);
+    let objective = make(&ObjectiveConfig::LOGISTIC);
+    let data = for_spec(&ObjectiveConfig::LOGISTIC, 30_000);
     let set = TrainingSet::new(&data, None, &*objective);
     let config = config(&[shape(2, 4, Growth::Leaf)]);
     let (whole, states) = run_from(set, &config, 0, None).unwrap();
@@ -512,7 +518,7 @@ fn few_folds_resume_as_well_and_foreign_states_are_refused() {
 
 #[test]
 fn work_limits_are_kept_exactly_and_more_work_is_never_worse() {
-    let objective = make(&Spec::Squared);
+    let objective = make(&ObjectiveConfig::SQUARED);
     let data = planted(800, 0.1, |signal| signal);
     let set = TrainingSet::new(&data, None, &*objective);
     let config = config(&[shape(4, 8, Growth::Leaf)]);
@@ -529,8 +535,8 @@ fn work_limits_are_kept_exactly_and_more_work_is_never_worse() {
     assert!(losses[8] < 0.9 * losses[2] && losses[2] < losses[0], "{losses:?}");
 
     // A round of several outputs is grown as a whole or not at all.
-    let objective = make(&Spec::Softmax { classes: 3 });
-    let data = for_spec(&Spec::Softmax { classes: 3 }, 300);
+    let objective = make(&ObjectiveConfig::softmax(3));
+    let data = for_spec(&ObjectiveConfig::softmax(3), 300);
     let set = TrainingSet::new(&data, None, &*objective);
     for (limit, trees) in [(2, 0), (3, 3), (8, 6), (13, 12)] {
         let (fit, _) = run_from(set, &config, limit, None).unwrap();
@@ -541,7 +547,7 @@ fn work_limits_are_kept_exactly_and_more_work_is_never_worse() {
 #[test]
 fn an_interruption_ends_the_run_anywhere_with_a_model() {
     let data = planted(700, 0.1, |signal| signal);
-    let objective = make(&Spec::Squared);
+    let objective = make(&ObjectiveConfig::SQUARED);
     let set = TrainingSet::new(&data, None, &*objective);
     let config = config(&[shape(3, 8, Growth::Leaf)]);
     let constant = data.target.iter().map(|y| y * y).sum::<f64>() / 700.0;

@@ -46,14 +46,13 @@ pub struct Interval {
 ///
 /// ```
 /// use swarmwood::evaluate::{Bootstrap, Held};
-/// use swarmwood::learn::event::Flow;
 /// use swarmwood::params::{Method, Params};
 /// use swarmwood::read::{ReadOptions, Source, training};
 ///
 /// let csv = Source::Bytes("xy.csv".into(), b"x,y\n1,1.5\n2,2\n3,2.5\n4,4\n5,5.5\n6,6\n7,6.5\n8,8\n");
 /// let rows = training(&csv, &ReadOptions { target: "y".into(), ..ReadOptions::default() })?;
 /// let params = Params { trees: 2, ..Params::of(Method::GREEDY) }.check()?;
-/// let model = swarmwood::train::train(&rows, None, &params, &mut |_| Flow::Continue)?.model;
+/// let model = swarmwood::train::train(&rows, None, &params, &mut |_| {})?.model;
 /// let drawn = Bootstrap::new(&Held::predict(&model, &rows, 1)?, 1)?;
 /// let (mae, interval) = (drawn.value("mae").unwrap(), drawn.interval("mae").unwrap());
 /// assert!(interval.low <= mae && mae <= interval.high);

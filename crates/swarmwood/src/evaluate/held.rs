@@ -5,7 +5,7 @@ use swarmwood_learn::metric::classes::Confusion;
 use swarmwood_learn::metric::ranking::Ranks;
 use swarmwood_learn::metric::reliability::Reliability;
 use swarmwood_learn::metric::{Tally, Task};
-use swarmwood_learn::objective::Spec;
+use swarmwood_learn::objective::ObjectiveConfig;
 use swarmwood_model::Model;
 use swarmwood_model::predict::Predictions;
 
@@ -18,7 +18,7 @@ use crate::read::Rows;
 #[derive(Debug, Clone)]
 pub struct Held {
     task: Task,
-    spec: Option<Spec>,
+    spec: Option<ObjectiveConfig>,
     /// Numbers a row: one, or one a class.
     width: usize,
     predicted: Vec<f64>,

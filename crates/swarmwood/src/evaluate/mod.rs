@@ -9,7 +9,7 @@ mod held;
 use swarmwood_learn::data::Chunk;
 use swarmwood_learn::metric::reliability::Reliability;
 use swarmwood_learn::metric::{Tally, Task};
-use swarmwood_learn::objective::Spec;
+use swarmwood_learn::objective::ObjectiveConfig;
 use swarmwood_model::predict::Predictions;
 use swarmwood_model::{Model, TargetKind};
 
@@ -77,14 +77,13 @@ fn task_of(model: &Model) -> (Task, usize) {
 
 /// The objective a model was trained for, as its record tells it; `None` for models that came from
 /// elsewhere.
-fn spec(model: &Model, classes: usize) -> Option<Spec> {
+fn spec(model: &Model, classes: usize) -> Option<ObjectiveConfig> {
     let default = Params::default();
-    let recorded = |name: &str, default: f64| {
-        model.provenance.params.get(name).and_then(|text| text.parse().ok()).unwrap_or(default)
+    let recorded = |name: &str| {
+        let text = model.provenance.params.get(name);
+        text.and_then(|text| text.parse().ok()).unwrap_or_else(|| default.number(name))
     };
-    let delta = recorded("huber_delta", default.huber_delta);
-    let spec =
-        Spec::named(&model.objective, delta, recorded("quantile", default.quantile), classes)?;
+    let spec = ObjectiveConfig::named(&model.objective, classes, recorded)?;
     // The record is only text in a file.
     spec.check().is_ok().then_some(spec)
 }

@@ -6,30 +6,34 @@ use super::table::{Params, TABLE};
 use crate::error::{Error, Violation};
 use crate::message::Message;
 
-/// A value that passed its check. There is no other way to make one.
+/// Parameters that passed [`Params::check`]. There is no other way to make them.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Checked<T>(T);
+pub struct ValidParams(Params);
 
-impl<T> Deref for Checked<T> {
-    type Target = T;
+impl Deref for ValidParams {
+    type Target = Params;
 
-    fn deref(&self) -> &T {
+    fn deref(&self) -> &Params {
         &self.0
     }
 }
 
-impl<T> Checked<T> {
-    /// Gives the value back, to be changed and checked again.
-    pub fn into_inner(self) -> T {
+impl ValidParams {
+    /// Gives the parameters back, to be changed and checked again.
+    pub fn into_inner(self) -> Params {
         self.0
     }
 }
 
 impl Params {
     /// Checks every parameter and reports all violations together.
-    pub fn check(self) -> Result<Checked<Params>, Error> {
+    pub fn check(self) -> Result<ValidParams, Error> {
         let violations = self.violations();
-        if violations.is_empty() { Ok(Checked(self)) } else { Err(Error::Parameters(violations)) }
+        if violations.is_empty() {
+            Ok(ValidParams(self))
+        } else {
+            Err(Error::Parameters(violations))
+        }
     }
 
     /// Everything that is wrong, in the order of the table.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::check::Checked;
+use super::check::ValidParams;
 use super::table::{Params, TABLE};
 use super::{config, find};
 use crate::Result;
@@ -85,7 +85,7 @@ impl Gather {
     }
 
     /// Checks everything; the error lists all violations.
-    pub fn finish(mut self) -> Result<Checked<Params>> {
+    pub fn finish(mut self) -> Result<ValidParams> {
         let params = self.so_far();
         self.violations.extend(params.violations());
         if self.violations.is_empty() {

@@ -1,7 +1,7 @@
 //! The parameters of training: one table, one check.
 //!
 //! [`TABLE`] declares every parameter once. The command line, configuration files, the record in a
-//! model and `docs/parameters.md` are made from it. Learners accept only [`Checked`] parameters,
+//! model and `docs/parameters.md` are made from it. Learners accept only [`ValidParams`] parameters,
 //! and [`Params::check`] is the only way to make them; it reports all violations together.
 
 mod check;
@@ -12,6 +12,7 @@ mod learner_spec;
 mod markdown;
 mod method_checks;
 mod methods;
+mod objective_choice;
 mod spec;
 mod table;
 mod value;
@@ -19,14 +20,14 @@ mod value;
 #[cfg(test)]
 mod tests;
 
-pub use check::Checked;
+pub use check::ValidParams;
 pub use gather::Gather;
 pub use learner_spec::{LearnerOutput, LearnerSpec, Method, TargetSupport};
 pub use markdown::markdown;
+pub use objective_choice::ObjectiveChoice;
 pub use spec::{Allowed, Condition, Group, ParamSpec};
 pub use table::{
-    Booster, Criterion, EmptyCells, FitnessChoice, Growth, MetricChoice, ObjectiveChoice, Params,
-    Prune, TABLE,
+    Booster, Criterion, EmptyCells, FitnessChoice, Growth, MetricChoice, Params, Prune, TABLE,
 };
 pub use value::{Auto, Choice, Matrix};
 
@@ -97,6 +98,11 @@ impl Params {
     /// The value of a parameter as text, or a violation if there is none of that name.
     pub fn get(&self, name: &str) -> Result<String, Violation> {
         find(name).map(|spec| (spec.show)(self))
+    }
+
+    /// The value of a parameter that is a number; 0 if it is none, or there is none of that name.
+    pub fn number(&self, name: &str) -> f64 {
+        find(name).ok().and_then(|spec| (spec.number)(self)).unwrap_or(0.0)
     }
 
     /// Names and values for the record of a model: everything that may change it.

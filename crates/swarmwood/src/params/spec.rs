@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::learner_spec::Method;
-use super::table::{Booster, Growth, ObjectiveChoice, Params};
+use super::table::{Booster, Growth, Params};
 use super::value::Choice;
 use crate::message::ParamValue;
 
@@ -281,7 +281,7 @@ pub enum Condition {
     /// One of these growths.
     Growth(&'static [Growth]),
     /// One of these objectives.
-    Objective(&'static [ObjectiveChoice]),
+    Objective(&'static [&'static str]),
 }
 
 impl Condition {
@@ -290,7 +290,7 @@ impl Condition {
         match self {
             Condition::Booster(any) => any.contains(&params.booster),
             Condition::Growth(any) => any.contains(&params.growth),
-            Condition::Objective(any) => any.contains(&params.objective),
+            Condition::Objective(any) => any.contains(&params.objective.name()),
         }
     }
 }
@@ -300,7 +300,7 @@ impl fmt::Display for Condition {
         let (what, names): (_, Vec<_>) = match self {
             Condition::Booster(any) => ("booster", any.iter().map(|one| one.name()).collect()),
             Condition::Growth(any) => ("growth", any.iter().map(|one| one.name()).collect()),
-            Condition::Objective(any) => ("objective", any.iter().map(|one| one.name()).collect()),
+            Condition::Objective(any) => ("objective", any.to_vec()),
         };
         write!(f, "{what} {}", names.join(" or "))
     }

@@ -5,6 +5,7 @@
 //! and its name to the learners in `methods` that use it. They say where their defaults differ.
 
 use super::learner_spec::Method;
+use super::objective_choice::ObjectiveChoice;
 use super::spec::{Allowed, Condition, Group, ParamSpec};
 use super::value::{Auto, Choice, Matrix, Value, choices};
 
@@ -32,30 +33,6 @@ choices! {
         Leaf = "leaf",
         /// level after level, one rule for the whole level
         Oblivious = "oblivious",
-    }
-}
-
-choices! {
-    /// The loss that training minimises.
-    ObjectiveChoice {
-        /// squared for numbers, logistic for two classes, softmax for more
-        Auto = "auto",
-        /// squared error: predicts the mean
-        Squared = "squared",
-        /// squared error of ln(1 + y), for targets above -1 that grow by factors
-        SquaredLog = "squared-log",
-        /// absolute error: predicts the median
-        Absolute = "absolute",
-        /// squared error near the target, absolute error further away than huber_delta
-        Huber = "huber",
-        /// pinball loss: predicts the given quantile
-        Quantile = "quantile",
-        /// Poisson deviance with a log link, for counts
-        Poisson = "poisson",
-        /// log loss of two classes
-        Logistic = "logistic",
-        /// log loss of three or more classes
-        Softmax = "softmax",
     }
 }
 
@@ -305,11 +282,11 @@ table! {
     /// distance from which the Huber loss is linear
     huber_delta: f64 = 1.0,
         Objective, Allowed::above(0.0, f64::INFINITY), aliases [],
-        only [Condition::Objective(&[ObjectiveChoice::Huber])];
+        only [Condition::Objective(&["huber"])];
     /// the quantile to predict
     quantile: f64 = 0.5,
         Objective, Allowed::between(0.0, 1.0), aliases [],
-        only [Condition::Objective(&[ObjectiveChoice::Quantile])];
+        only [Condition::Objective(&["quantile"])];
     /// share of the training rows held out for validation; 0 is none
     valid_fraction: f64 = 0.0,
         Validation, Allowed::below(0.0, 1.0), aliases ["validation_fraction"], only [];

@@ -6,17 +6,19 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use swarmwood_learn::context::Context;
+use swarmwood_learn::budget::Budget;
 use swarmwood_learn::data::Chunk;
 use swarmwood_learn::dataset::Dataset;
-use swarmwood_learn::event::{Event, Flow};
 use swarmwood_learn::pool::Pool;
 use swarmwood_learn::stats::TrainingSet;
 use swarmwood_learn::{greedy, objective};
 use swarmwood_model::Body;
 
-use super::{Aids, Job, Learner, aims, binning, gather, linear, measure, train_learner, trees};
-use crate::params::{Checked, Params};
+use super::{
+    Job, Learner, TrainOptions, binning, gather, linear, measure, objective_and_metric,
+    train_learner, trees,
+};
+use crate::params::{Params, ValidParams};
 use crate::read::Rows;
 use crate::{Error, Result, evaluate};
 
@@ -68,17 +70,17 @@ impl FoldData {
         &self.fold_of_row
     }
 
-    /// The metrics of one fold, by the learner of the parameters. `halt` ends the fit.
+    /// The metrics of one fold, by the learner of the parameters. The budget ends the fit.
     pub(crate) fn fit(
         &self,
         learner: &dyn Learner,
         fold: usize,
-        params: &Checked<Params>,
-        halt: &dyn Fn() -> bool,
+        params: &ValidParams,
+        budget: &Budget,
     ) -> Result<FoldFit> {
-        match learner.fit_fold(self, fold, params, halt)? {
+        match learner.fit_fold(self, fold, params, budget)? {
             Some(fit) => Ok(fit),
-            None => self.fit_rows(learner, fold, params, halt),
+            None => self.fit_rows(learner, fold, params, budget),
         }
     }
 
@@ -87,29 +89,31 @@ impl FoldData {
         &self,
         learner: &dyn Learner,
         fold: usize,
-        params: &Checked<Params>,
-        halt: &dyn Fn() -> bool,
+        params: &ValidParams,
+        budget: &Budget,
     ) -> Result<FoldFit> {
         let parts = self.parts.get_or_init(|| {
             (0..self.count).map(|fold| (self.part(fold, false), self.part(fold, true))).collect()
         });
         let (data, test) = &parts[fold];
-        let aids = Aids { cut: true, ..Aids::default() };
-        let mut halted = false;
+        let options = TrainOptions {
+            thresholded: true,
+            budget: Some(budget.clone()),
+            ..TrainOptions::default()
+        };
 
-        let trained =
-            train_learner(learner, (data, None), params, &aids, &mut stop_if(halt, &mut halted))?;
+        let trained = train_learner(learner, (data, None), params, &options, &mut |_| {})?;
 
-        if halted {
-            return Err(Error::Run("halted".to_string()));
-        }
+        finished(budget)?;
         let metrics = evaluate::evaluate(&trained.model, test, None, 1)?.metrics;
         Ok(FoldFit { metrics, rounds: trained.rounds })
     }
 
     /// Refuses targets outside the domain of the loss.
     pub(crate) fn check_targets(&self, params: &Params, target: &[f64], pool: &Pool) -> Result<()> {
-        self.with_job(params, pool, |job| job.check_targets(target.iter().copied()))
+        self.with_job(params, pool, &Budget::unlimited(), |job| {
+            job.check_targets(target.iter().copied())
+        })
     }
 
     /// The folds in bins, made when they are first asked for; whoever comes second waits.
@@ -118,7 +122,8 @@ impl FoldData {
         if let Some(binned) = all.get(&params.max_bin) {
             return Ok(binned.clone());
         }
-        let data = self.with_job(params, pool, |job| binning::training(job, None))?;
+        let unlimited = Budget::unlimited();
+        let data = self.with_job(params, pool, &unlimited, |job| binning::training(job, None))?;
         let fold = |fold| {
             let (test, rest): (Vec<usize>, Vec<usize>) =
                 (0..self.rows.rows).partition(|&row| self.fold_of_row[row] == fold);
@@ -141,30 +146,19 @@ impl FoldData {
         fold: usize,
         params: &Params,
         pool: &Pool,
-        halt: &dyn Fn() -> bool,
+        budget: &Budget,
     ) -> Result<FoldFit> {
         let binned = self.binned(params, pool)?;
         let (data, test) = &binned[fold];
-        self.with_job(params, pool, |job| {
+        self.with_job(params, pool, budget, |job| {
             trees::check_memory(params, data)?;
             // Nobody hears of the training loss, which costs a pass over the rows.
             let settings = greedy::Settings { tell_every: 0, ..trees::settings(job) };
-            let mut halted = false;
-
             let set = TrainingSet::new(data, Some(test), job.objective);
-            let budget = job.budget();
-            let context = Context { pool, budget: &budget };
-            let mut observer = |_: &Event| {
-                halted |= halt();
-                if halted {
-                    budget.cancel();
-                }
-            };
-            let fit = greedy::train(set, &settings, context, &mut observer)?;
 
-            if halted {
-                return Err(Error::Run("halted".to_string()));
-            }
+            let fit = greedy::train(set, &settings, job.context(), &mut |_| {})?;
+
+            finished(budget)?;
             let model = job.model(fit.base, Body::Trees(fit.members));
             let known = (&test.target, &test.weight);
             Ok(FoldFit {
@@ -180,19 +174,15 @@ impl FoldData {
         fold: usize,
         params: &Params,
         pool: &Pool,
-        halt: &dyn Fn() -> bool,
+        budget: &Budget,
     ) -> Result<FoldFit> {
         let values =
             self.values.get_or_init(|| self.fold_values().map_err(|error| error.to_string()));
         let (data, test) = &values.as_ref().map_err(|text| Error::Run(text.clone()))?[fold];
-        self.with_job(params, pool, |job| {
-            let mut halted = false;
+        self.with_job(params, pool, budget, |job| {
+            let fitted = linear::fit(job, data, Some(test), &mut |_| {})?;
 
-            let fitted = linear::fit(job, data, Some(test), &mut stop_if(halt, &mut halted))?;
-
-            if halted {
-                return Err(Error::Run("halted".to_string()));
-            }
+            finished(budget)?;
             let rounds = fitted.rounds;
             let model = job.model(fitted.base, Body::Linear(fitted.outputs));
             Ok(FoldFit { metrics: measure(job, &model, test)?, rounds })
@@ -215,31 +205,30 @@ impl FoldData {
         &self,
         params: &Params,
         pool: &Pool,
+        budget: &Budget,
         work: impl FnOnce(&Job<'_>) -> Result<T>,
     ) -> Result<T> {
-        let (spec, metric) = aims(params, &self.rows.schema.target.kind, true)?;
+        let target = &self.rows.schema.target.kind;
+        let (spec, metric) = objective_and_metric(params, target, true)?;
         let objective = objective::make(&spec);
         work(&Job {
             rows: &self.rows,
             valid: None,
             params,
-            options: &Aids::default(),
+            options: &TrainOptions::default(),
             spec,
             objective: &*objective,
             metric,
             pool,
-            until: None,
+            budget,
         })
     }
 }
 
-/// A listener that does nothing but stop.
-fn stop_if<'a>(
-    halt: &'a dyn Fn() -> bool,
-    halted: &'a mut bool,
-) -> impl FnMut(&Event) -> Flow + 'a {
-    move |_| {
-        *halted |= halt();
-        if *halted { Flow::Stop } else { Flow::Continue }
+/// A fit that was cut short says nothing about its parameters.
+fn finished(budget: &Budget) -> Result<()> {
+    match budget.is_interrupted() {
+        true => Err(Error::Run("interrupted".to_string())),
+        false => Ok(()),
     }
 }

@@ -1,11 +1,12 @@
 //! Greedy boosting: of trees, or of a linear function.
 
-use swarmwood_learn::event::{Event, Flow};
+use swarmwood_learn::budget::Budget;
+use swarmwood_learn::event::Event;
 use swarmwood_learn::pool::Pool;
 
 use super::fold::{FoldData, FoldFit};
-use super::{Job, Learner, Trained, linear, trees};
-use crate::params::{Checked, Method, Params};
+use super::{Job, Learner, TrainResult, linear, trees};
+use crate::params::{Method, Params, ValidParams};
 use crate::{Error, Result};
 
 /// The learner `greedy`.
@@ -16,8 +17,12 @@ impl Learner for GreedyBoosting {
         Method::GREEDY
     }
 
-    fn train(&self, job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Trained> {
-        if job.params.is_linear() { linear::train(job, watch) } else { trees::train(job, watch) }
+    fn train(&self, job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<TrainResult> {
+        if job.params.is_linear() {
+            linear::train(job, observer)
+        } else {
+            trees::train(job, observer)
+        }
     }
 
     fn prepare_folds(&self, folds: &FoldData, params: &Params, pool: &Pool) -> Result<()> {
@@ -28,14 +33,14 @@ impl Learner for GreedyBoosting {
         &self,
         folds: &FoldData,
         fold: usize,
-        params: &Checked<Params>,
-        halt: &dyn Fn() -> bool,
+        params: &ValidParams,
+        budget: &Budget,
     ) -> Result<Option<FoldFit>> {
         let pool = Pool::new(1).map_err(Error::Run)?;
         let fit = if params.is_linear() {
-            folds.fit_linear(fold, params, &pool, halt)
+            folds.fit_linear(fold, params, &pool, budget)
         } else {
-            folds.fit_trees(fold, params, &pool, halt)
+            folds.fit_trees(fold, params, &pool, budget)
         };
         fit.map(Some)
     }

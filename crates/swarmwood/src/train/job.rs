@@ -1,17 +1,17 @@
 //! What is trained, on what, and how: what every learner is given.
 
-use std::time::Instant;
-
 use swarmwood_learn::budget::Budget;
+use swarmwood_learn::context::Context;
 use swarmwood_learn::data::Chunk;
+use swarmwood_learn::event::{Event, Flow};
 use swarmwood_learn::metric::{Tally, Task, Watch};
-use swarmwood_learn::objective::{Objective, Spec};
+use swarmwood_learn::objective::{Objective, ObjectiveConfig};
 use swarmwood_learn::pool::Pool;
 use swarmwood_model::predict::Predictions;
 use swarmwood_model::{Body, Model, Provenance, TargetKind};
 
-use super::Trained;
-use super::options::Aids;
+use super::TrainResult;
+use super::options::TrainOptions;
 use crate::error::DataError;
 use crate::message::Message;
 use crate::params::Params;
@@ -20,16 +20,20 @@ use crate::read::Rows;
 use crate::{Error, Result, registry};
 
 /// What is minimised, and what early stopping watches.
-pub(super) fn aims(params: &Params, target: &TargetKind, cut: bool) -> Result<(Spec, Watch)> {
-    let spec = if cut {
-        registry::objective_or_cut(params, target)
+pub(super) fn objective_and_metric(
+    params: &Params,
+    target: &TargetKind,
+    thresholded: bool,
+) -> Result<(ObjectiveConfig, Watch)> {
+    let spec = if thresholded {
+        registry::objective_or_thresholded(params, target)
     } else {
         registry::objective(params, target)
     }?;
     let metric = registry::watch(params, target)?;
-    // The scores of a cut loss are read as chances only in the end; while it is minimised it is its
-    // own measure.
-    Ok((spec, if matches!(spec, Spec::Cut { .. }) { Watch::Loss } else { metric }))
+    // The scores of a thresholded loss are probabilities only in the end; while it is minimised it
+    // is its own measure.
+    Ok((spec, if spec.is_thresholded() { Watch::Loss } else { metric }))
 }
 
 /// What is trained, on what, and how.
@@ -41,29 +45,33 @@ pub struct Job<'a> {
     /// The parameters, every `auto` resolved.
     pub params: &'a Params,
     /// What there is beside rows and parameters.
-    pub options: &'a Aids,
+    pub options: &'a TrainOptions,
     /// Which loss is minimised.
-    pub(super) spec: Spec,
+    pub(super) spec: ObjectiveConfig,
     /// The loss that is minimised.
     pub objective: &'a dyn Objective,
     /// What early stopping watches.
     pub(super) metric: Watch,
     /// The threads.
     pub pool: &'a Pool,
-    /// When the time is over, for work between two events.
-    pub(super) until: Option<Instant>,
+    /// What limits the run: whoever works long asks it.
+    pub budget: &'a Budget,
 }
 
 impl Job<'_> {
-    /// The limits of the run: its deadline, and whoever else may end it.
-    pub(super) fn budget(&self) -> Budget {
-        let mut budget = Budget::unlimited();
-        if let Some(halt) = self.options.halt.clone() {
-            budget = budget.with_interrupt(move || halt.is_asked());
-        }
-        match self.until {
-            Some(until) => budget.with_deadline(until),
-            None => budget,
+    /// The threads and the limits, for learners.
+    pub fn context(&self) -> Context<'_> {
+        Context { pool: self.pool, budget: self.budget }
+    }
+
+    /// An observer for code that still asks its observer whether to stop.
+    pub(super) fn watch<'a>(
+        &'a self,
+        observer: &'a mut dyn FnMut(&Event),
+    ) -> impl FnMut(&Event) -> Flow + 'a {
+        |event| {
+            observer(event);
+            if self.budget.is_interrupted() { Flow::Stop } else { Flow::Continue }
         }
     }
 
@@ -92,14 +100,14 @@ impl Job<'_> {
 
     /// A result with the metrics of a model on the training and the validation rows; `seconds` is
     /// how long training took.
-    pub fn result(&self, model: Model, seconds: f64) -> Result<Trained> {
+    pub fn result(&self, model: Model, seconds: f64) -> Result<TrainResult> {
         let train_metrics = measure(self, &model, &gather(self.rows)?)?;
         let valid_metrics = match self.valid {
             Some(valid) => measure(self, &model, &gather(valid)?)?,
             None => Vec::new(),
         };
 
-        Ok(Trained {
+        Ok(TrainResult {
             rounds: model.rounds(),
             model,
             params: self.params.clone(),

@@ -1,12 +1,13 @@
 //! What every learner is.
 
-use swarmwood_learn::event::{Event, Flow};
+use swarmwood_learn::budget::Budget;
+use swarmwood_learn::event::Event;
 use swarmwood_learn::pool::Pool;
 
 use super::fold::{FoldData, FoldFit};
-use super::{Job, Trained};
+use super::{Job, TrainResult};
 use crate::Result;
-use crate::params::{Checked, Method, Params};
+use crate::params::{Method, Params, ValidParams};
 
 /// A way from rows to a model. Its description is the [`LearnerSpec`](crate::params::LearnerSpec)
 /// of its method.
@@ -14,9 +15,9 @@ pub trait Learner: Sync {
     /// The method that it is the code of.
     fn method(&self) -> Method;
 
-    /// Trains a model. `watch` hears of every step and may end the run, which then ends with the
-    /// best model so far.
-    fn train(&self, job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Trained>;
+    /// Trains a model. `observer` hears of every step. When the job's budget is interrupted, the
+    /// training ends at once with the best model so far.
+    fn train(&self, job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<TrainResult>;
 
     /// Does once what fits of all folds share, with all threads. Nothing by default.
     fn prepare_folds(&self, _folds: &FoldData, _params: &Params, _pool: &Pool) -> Result<()> {
@@ -30,8 +31,8 @@ pub trait Learner: Sync {
         &self,
         _folds: &FoldData,
         _fold: usize,
-        _params: &Checked<Params>,
-        _halt: &dyn Fn() -> bool,
+        _params: &ValidParams,
+        _budget: &Budget,
     ) -> Result<Option<FoldFit>> {
         Ok(None)
     }

@@ -3,28 +3,28 @@
 use std::time::Instant;
 
 use swarmwood_learn::data::Chunk;
-use swarmwood_learn::event::{Event, Flow};
+use swarmwood_learn::event::Event;
 use swarmwood_learn::linear::{self, LinearConfig, LinearError, LinearFit};
 use swarmwood_learn::stats::LinearSet;
 use swarmwood_model::Body;
 
-use super::{Job, Trained, gather, measure};
+use super::{Job, TrainResult, gather, measure};
 use crate::{Error, Result};
 
 /// Trains on raw values, which must all be in memory.
-pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Trained> {
+pub(super) fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<TrainResult> {
     let started = Instant::now();
     let chunk = gather(job.rows)?;
     let valid = job.valid.map(gather).transpose()?;
     job.check_targets(chunk.target.iter().copied())?;
-    let fitted = fit(job, &chunk, valid.as_ref(), watch)?;
+    let fitted = fit(job, &chunk, valid.as_ref(), observer)?;
     let train_seconds = started.elapsed().as_secs_f64();
     let notes = job.tell_rounds(fitted.rounds, fitted.train.len());
     let model = job.model(fitted.base, Body::Linear(fitted.outputs));
     let train_metrics = measure(job, &model, &chunk)?;
     let valid_metrics =
         valid.as_ref().map(|valid| measure(job, &model, valid)).transpose()?.unwrap_or_default();
-    Ok(Trained {
+    Ok(TrainResult {
         model,
         params: job.params.clone(),
         bin_seconds: 0.0,
@@ -45,7 +45,7 @@ pub(super) fn fit(
     job: &Job<'_>,
     chunk: &Chunk,
     valid: Option<&Chunk>,
-    watch: &mut dyn FnMut(&Event) -> Flow,
+    observer: &mut dyn FnMut(&Event),
 ) -> Result<LinearFit> {
     let config = LinearConfig {
         rounds: job.params.trees,
@@ -56,13 +56,7 @@ pub(super) fn fit(
         metric: job.metric,
     };
     let set = LinearSet::new(chunk, valid, &job.rows.schema, job.objective);
-    let budget = job.budget();
-    let mut observer = |event: &Event| {
-        if watch(event) == Flow::Stop {
-            budget.cancel();
-        }
-    };
-    linear::train(set, &config, &budget, &mut observer).map_err(|error| match error {
+    linear::train(set, &config, job.budget, observer).map_err(|error| match error {
         LinearError::Data(error) => Error::Run(error.to_string()),
         LinearError::Backend(error) => error.into(),
     })

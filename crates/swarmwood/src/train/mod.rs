@@ -1,12 +1,9 @@
 //! Trains a model from rows and checked parameters.
 //!
-//! [`LEARNERS`] lists the learners. Each is given a [`Job`] and ends with a [`Trained`] model; what
+//! [`LEARNERS`] lists the learners. Each is given a [`Job`] and ends with a [`TrainResult`] model; what
 //! they have in common is here: binning, checkpoints, metrics, time limits.
 
 mod binning;
-mod clock;
-mod flight;
-mod flown;
 mod fold;
 mod greedy;
 mod job;
@@ -20,25 +17,30 @@ mod report;
 mod search_space;
 mod single;
 mod swarm;
+mod swarm_run;
 mod told;
+mod tree_swarms;
 mod trees;
 
-use swarmwood_learn::event::{Event, Flow};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use swarmwood_learn::budget::Budget;
+use swarmwood_learn::event::Event;
 use swarmwood_learn::objective;
 use swarmwood_learn::pool::Pool;
 
 use crate::error::Violation;
-use crate::params::{Checked, Method, Params};
+use crate::params::{LearnerOutput, Method, Params, ValidParams};
 use crate::read::Rows;
 use crate::{Error, Result};
-use clock::Clock;
 pub use fold::{FoldData, FoldFit};
 pub use job::Job;
-use job::{add_rows, aims, gather, measure};
+use job::{add_rows, gather, measure, objective_and_metric};
 pub use learner::Learner;
-pub use options::{Aids, Halt};
+pub use options::TrainOptions;
 use published::{RuleSequenceSwarm, RuleSource};
-pub use report::{FlightReport, GridReport, Trained, TreeFlight, TreeReport};
+pub use report::{GridReport, SwarmReport, TrainResult, TreeReport, TreeSwarmReport};
 pub use search_space::SearchSpace;
 use single::{SingleTree, TreeFinder};
 
@@ -64,11 +66,9 @@ pub fn learner(method: Method) -> Result<&'static dyn Learner> {
     })
 }
 
-/// Trains with the method the parameters name. `watch` hears of every round and may stop the run;
-/// the best model so far is then what comes back.
+/// Trains with the method the parameters name. `observer` hears of every step.
 ///
 /// ```
-/// use swarmwood::learn::event::Flow;
 /// use swarmwood::params::{Method, Params};
 /// use swarmwood::read::{self, ReadOptions, Source};
 /// use swarmwood::train;
@@ -77,7 +77,7 @@ pub fn learner(method: Method) -> Result<&'static dyn Learner> {
 /// let options = ReadOptions { target: "price".into(), ..ReadOptions::default() };
 /// let rows = read::training(&Source::Bytes("houses.csv".into(), csv), &options)?;
 /// let params = Params { trees: 50, learning_rate: 1.0, lambda: 0.0, ..Params::of(Method::GREEDY) };
-/// let trained = train::train(&rows, None, &params.check()?, &mut |_| Flow::Continue)?;
+/// let trained = train::train(&rows, None, &params.check()?, &mut |_| {})?;
 /// let rmse = trained.train_metrics.iter().find(|metric| metric.0 == "rmse").map(|metric| metric.1);
 /// assert!(rmse.is_some_and(|rmse| rmse < 1e-3));
 /// # Ok::<(), swarmwood::Error>(())
@@ -85,21 +85,21 @@ pub fn learner(method: Method) -> Result<&'static dyn Learner> {
 pub fn train(
     rows: &Rows,
     valid: Option<&Rows>,
-    params: &Checked<Params>,
-    watch: &mut dyn FnMut(&Event) -> Flow,
-) -> Result<Trained> {
-    train_with(rows, valid, params, &Aids::default(), watch)
+    params: &ValidParams,
+    observer: &mut dyn FnMut(&Event),
+) -> Result<TrainResult> {
+    train_with(rows, valid, params, &TrainOptions::default(), observer)
 }
 
-/// The same with a model to start from, or with checkpoints.
+/// The same with a model to start from, with checkpoints, or with limits of the caller's.
 pub fn train_with(
     rows: &Rows,
     valid: Option<&Rows>,
-    params: &Checked<Params>,
-    aids: &Aids,
-    watch: &mut dyn FnMut(&Event) -> Flow,
-) -> Result<Trained> {
-    train_learner(learner(params.method)?, (rows, valid), params, aids, watch)
+    params: &ValidParams,
+    options: &TrainOptions,
+    observer: &mut dyn FnMut(&Event),
+) -> Result<TrainResult> {
+    train_learner(learner(params.method)?, (rows, valid), params, options, observer)
 }
 
 /// The same with a learner that need not be one of the library's; `rows` are the training and the
@@ -107,58 +107,84 @@ pub fn train_with(
 pub fn train_learner(
     learner: &dyn Learner,
     (rows, valid): (&Rows, Option<&Rows>),
-    params: &Checked<Params>,
-    aids: &Aids,
-    watch: &mut dyn FnMut(&Event) -> Flow,
-) -> Result<Trained> {
+    params: &ValidParams,
+    options: &TrainOptions,
+    observer: &mut dyn FnMut(&Event),
+) -> Result<TrainResult> {
     let target = &rows.schema.target.kind;
     let params = &(**params).clone().resolve(target);
     crate::registry::check_task(params, target)?;
-    let (spec, metric) = aims(params, target, aids.cut)?;
+    let (spec, metric) = objective_and_metric(params, target, options.thresholded)?;
     if params.early_stopping_rounds > 0 && valid.is_none() {
         let message = "needs validation rows to watch";
         return Err(Error::Parameters(vec![Violation::new("early_stopping_rounds", message)]));
     }
-    aids.check(params)?;
+    options.check(params)?;
 
+    let started = Instant::now();
+    let budget = budget(params, options.budget.as_ref(), started);
     let objective = objective::make(&spec);
-    let mut pool = Pool::new(params.threads).map_err(Error::Run)?;
-    if let Some(halt) = &aids.halt {
-        pool = pool.with_hurry(halt.hurry(options::patience(params.method)));
-    }
-    let mut clock = Clock::new(params.time_limit);
+    let pool = Pool::new(params.threads).map_err(Error::Run)?;
+    let pool = pool.with_hurry(after_grace(budget.clone(), params.method));
     let job = Job {
         rows,
         valid,
         params,
-        options: aids,
+        options,
         spec,
         objective: &*objective,
         metric,
         pool: &pool,
-        until: clock.until,
+        budget: &budget,
     };
-    let mut watch = |event: &Event| {
-        let elapsed = if event.elapsed > 0.0 { event.elapsed } else { clock.elapsed() };
-        clock.check(watch(&Event { elapsed, ..event.clone() }))
+    let mut observer = |event: &Event| {
+        let elapsed =
+            if event.elapsed > 0.0 { event.elapsed } else { started.elapsed().as_secs_f64() };
+        observer(&Event { elapsed, ..event.clone() });
     };
 
-    let mut trained = learner.train(&job, &mut watch)?;
+    let mut trained = learner.train(&job, &mut observer)?;
 
-    // A round that the deadline interrupts between two classes is taken back without an event.
-    let cut = trained.tree.is_none() && trained.rounds < params.trees;
-    let noted = trained.search.is_some();
-    if !noted && (clock.expired || cut && clock.is_over()) {
-        let limit = params.time_limit;
-        let of_tree = trained.tree.as_ref().and_then(|tree| tree.flight.as_ref());
-        let flown = trained.flight.as_ref().map(|flight| flight.iterations);
-        let done = match flown.or(of_tree.map(|flight| flight.iterations)) {
-            Some(iterations) => format!("{iterations} iterations"),
-            None => format!("{} rounds", trained.rounds),
-        };
+    // Metrics are not part of the time: a run that ended by itself was not cut short.
+    let limit = params.time_limit;
+    let noted = trained.notes.iter().any(|note| note.starts_with("the time limit of"));
+    if !noted && limit > 0.0 && trained.bin_seconds + trained.train_seconds >= limit {
+        let done = trained.finished_work();
         trained.notes.push(format!("the time limit of {limit} s ended training after {done}"));
     }
     Ok(trained)
+}
+
+/// The limits of a run: the caller's, the time limit and the work limit of the parameters.
+fn budget(params: &Params, caller: Option<&Budget>, started: Instant) -> Budget {
+    let mut budget = Budget::unlimited();
+    if let Some(caller) = caller.cloned() {
+        budget = budget.with_interrupt(move || caller.is_interrupted());
+    }
+    let limit = Duration::try_from_secs_f64(params.time_limit).ok();
+    if let Some(limit) = limit.filter(|limit| !limit.is_zero())
+        && let Some(deadline) = started.checked_add(limit)
+    {
+        budget = budget.with_deadline(deadline);
+    }
+    // The search over one tree counts descents, not trees.
+    let counts_trees = params.method.spec().output == LearnerOutput::Ensemble;
+    if params.budget > 0 && params.method.spec().uses("budget") && counts_trees {
+        budget = budget.with_work_limit(params.budget as u64);
+    }
+    budget
+}
+
+/// Whether a run was interrupted a moment ago, for code that asks its threads instead of the
+/// budget: it may then still bring a greedy fit of all trees to an end, while a single tree is of
+/// use wherever its growth ends.
+fn after_grace(budget: Budget, method: Method) -> impl Fn() -> bool + Send + Sync + 'static {
+    let grace = match method.spec().output {
+        LearnerOutput::Ensemble => Duration::from_millis(250),
+        LearnerOutput::SingleTree => Duration::from_millis(50),
+    };
+    let since = OnceLock::new();
+    move || budget.is_interrupted() && since.get_or_init(Instant::now).elapsed() >= grace
 }
 
 #[cfg(test)]

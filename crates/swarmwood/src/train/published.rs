@@ -20,11 +20,11 @@ use swarmwood_learn::split::{Penalties, Ridge};
 use swarmwood_learn::stats::TrainingSet;
 use swarmwood_model::{Body, Model};
 
-use super::flight::{Start, fly};
 use super::keeper::Keeper;
 use super::pretrained::Pretrained;
 use super::search_space::distinct_values;
-use super::{FlightReport, Job, Learner, SearchSpace, Trained, binning, gather, measure, trees};
+use super::swarm_run::{Start, fly};
+use super::{Job, Learner, SearchSpace, SwarmReport, TrainResult, binning, gather, measure, trees};
 use crate::error::Violation;
 use crate::message::Message;
 use crate::params::{FitnessChoice, Growth, Method, Params};
@@ -60,8 +60,8 @@ impl Learner for RuleSequenceSwarm {
         self.method
     }
 
-    fn train(&self, job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Trained> {
-        train(job, self.rules, watch)
+    fn train(&self, job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<TrainResult> {
+        train(job, self.rules, &mut job.watch(observer))
     }
 }
 
@@ -70,7 +70,7 @@ fn train(
     job: &Job<'_>,
     rules: RuleSource,
     watch: &mut dyn FnMut(&Event) -> Flow,
-) -> Result<Trained> {
+) -> Result<TrainResult> {
     let started = Instant::now();
     let options = job.options;
     let pretrained = options
@@ -91,14 +91,13 @@ fn train(
     let space = search_space(job, rules, &table)?;
     let keeper =
         options.keep.as_ref().map(|keep| Keeper::new(keep, job, pretrained_print)).transpose()?;
-    let budget = job.budget();
-    let context = Context { pool: job.pool, budget: &budget };
+    let context = job.context();
     let start = Start {
         evaluator: evaluator(job, &data, &table, context)?,
         table: &table,
         seeds: &seeds,
         settings: swarm_config(job.params, rules),
-        budget: &budget,
+        budget: job.budget,
     };
     let (found, told) = fly(job.params, start, keeper.as_ref(), watch, &mut warnings)?;
     let train_seconds = started.elapsed().as_secs_f64();
@@ -111,7 +110,7 @@ fn train(
             "local search replaced {replaced} rules: {measure} {before:.6} became {after:.6}"
         ));
     }
-    let flight = FlightReport {
+    let flight = SwarmReport {
         space,
         measure: fitness(job).name(),
         best: found.fitness,
@@ -128,7 +127,7 @@ fn train(
         Some(valid) => measure(job, &model, &gather(valid)?)?,
         None => Vec::new(),
     };
-    Ok(Trained {
+    Ok(TrainResult {
         rounds: model.rounds(),
         model,
         params: job.params.clone(),
@@ -216,15 +215,12 @@ pub(super) fn grow(
         early_stopping_rounds: 0,
         ..trees::settings(job)
     };
-    let budget = job.budget();
-    let context = Context { pool: job.pool, budget: &budget };
+    // The watcher's answer follows from the budget, which the booster asks itself.
     let mut observer = |event: &Event| {
-        if watch(&Event { stage: Stage::PRETRAINING, ..event.clone() }) == Flow::Stop {
-            budget.cancel();
-        }
+        watch(&Event { stage: Stage::PRETRAINING, ..event.clone() });
     };
     let set = TrainingSet::new(data, None, job.objective);
-    Ok(greedy::train(set, &settings, context, &mut observer)?.grown)
+    Ok(greedy::train(set, &settings, job.context(), &mut observer)?.grown)
 }
 
 /// What makes one particle better than another.

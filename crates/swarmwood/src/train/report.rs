@@ -10,7 +10,7 @@ use crate::params::Params;
 
 /// A trained model and what there is to say about the run.
 #[derive(Debug)]
-pub struct Trained {
+pub struct TrainResult {
     /// The model.
     pub model: Model,
     /// The parameters, every `auto` that follows from the data resolved.
@@ -28,7 +28,7 @@ pub struct Trained {
     /// What a search chose, and why.
     pub search: Option<EnsembleSearchReport>,
     /// How a published swarm flew.
-    pub flight: Option<FlightReport>,
+    pub flight: Option<SwarmReport>,
     /// How a single tree was found.
     pub tree: Option<TreeReport>,
     /// What may be wrong and the user should look into (constant columns, ...).
@@ -37,9 +37,25 @@ pub struct Trained {
     pub notes: Vec<String>,
 }
 
+impl TrainResult {
+    /// What was finished, for people: `12 of 100 rounds`.
+    pub fn finished_work(&self) -> String {
+        let tree_flight = self.tree.as_ref().and_then(|tree| tree.flight.as_ref());
+        let iterations = self.flight.as_ref().map(|flight| flight.iterations);
+        let (count, unit) = match iterations.or(tree_flight.map(|flight| flight.iterations)) {
+            Some(iterations) => (iterations, "iteration"),
+            None => match &self.tree {
+                Some(tree) => (tree.descents, "descent"),
+                None => (self.rounds, "round"),
+            },
+        };
+        format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
+    }
+}
+
 /// What a published swarm did.
 #[derive(Debug, Clone, PartialEq)]
-pub struct FlightReport {
+pub struct SwarmReport {
     /// What was searched.
     pub space: SearchSpace,
     /// What was made best, by the name users say.
@@ -76,12 +92,12 @@ pub struct TreeReport {
     /// What cross-validation compared; for a search the chosen way comes first.
     pub arms: Vec<TreeCandidateScore>,
     /// How a particle swarm over one tree flew.
-    pub flight: Option<TreeFlight>,
+    pub flight: Option<TreeSwarmReport>,
 }
 
 /// What a particle swarm over one tree did.
 #[derive(Debug, Clone, PartialEq)]
-pub struct TreeFlight {
+pub struct TreeSwarmReport {
     /// What was made best, by the name users say.
     pub measure: &'static str,
     /// Its best value on the training rows.

@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use swarmwood_learn::budget::Budget;
 use swarmwood_learn::cart::{
     self, CartGrower, PruningChoice, PruningConfig, PruningScore, TreeLimits,
 };
@@ -22,7 +21,7 @@ use swarmwood_search::Datum;
 use super::keeper::Keeper;
 use super::pretrained::Pretrained;
 use super::told::Told;
-use super::{Job, Learner, Trained, TreeReport, flown, gather, measure};
+use super::{Job, Learner, TrainResult, TreeReport, gather, measure, tree_swarms};
 use crate::message::Message;
 use crate::params::{Method, Params, Prune};
 use crate::{Error, Result, registry};
@@ -56,8 +55,8 @@ impl Learner for SingleTree {
         self.method
     }
 
-    fn train(&self, job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Trained> {
-        train(job, self.finder, watch)
+    fn train(&self, job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<TrainResult> {
+        train(job, self.finder, &mut job.watch(observer))
     }
 }
 
@@ -97,13 +96,12 @@ fn train(
     job: &Job<'_>,
     finder: TreeFinder,
     watch: &mut dyn FnMut(&Event) -> Flow,
-) -> Result<Trained> {
+) -> Result<TrainResult> {
     let started = Instant::now();
     let loss = registry::leaf_loss(job.params, &job.rows.schema.target.kind)?;
     let chunk = gather(job.rows)?;
     let valid = job.valid.map(gather).transpose()?;
-    let budget = budget(job);
-    let context = Context { pool: job.pool, budget: &budget };
+    let context = job.context();
     let table = rank(job, &chunk, context);
     let pretrained = match &job.options.pretrained {
         Some(path) => Some(Pretrained::load(path, &job.rows.schema)?),
@@ -114,7 +112,7 @@ fn train(
     let started = Instant::now();
     let splits = match (finder, &pretrained) {
         (TreeFinder::SplitPoints, Some(pretrained)) => pretrained.splits().to_vec(),
-        (TreeFinder::SplitPoints, None) => flown::pretrain(job, context, watch)?,
+        (TreeFinder::SplitPoints, None) => tree_swarms::pretrain(job, context, watch)?,
         _ => Vec::new(),
     };
     let problem = TreeProblem { job, table: &table, loss: &loss, context, splits: &splits };
@@ -129,7 +127,7 @@ fn train(
     let train_metrics = measure(job, &model, &chunk)?;
     let valid_metrics =
         valid.as_ref().map(|valid| measure(job, &model, valid)).transpose()?.unwrap_or_default();
-    Ok(Trained {
+    Ok(TrainResult {
         model,
         params: job.params.clone(),
         bin_seconds,
@@ -192,9 +190,9 @@ fn find_tree(
         TreeFinder::Search => search(problem, &mut log)
             .map(|tree| SingleTreeFit::fitted(tree, problem))
             .map_err(refused),
-        TreeFinder::Grid => flown::search_grid(problem, &mut log),
-        TreeFinder::Symbols => flown::search_symbols(problem, &mut log),
-        TreeFinder::SplitPoints => flown::search_split_points(problem, &mut log),
+        TreeFinder::Grid => tree_swarms::search_grid(problem, &mut log),
+        TreeFinder::Symbols => tree_swarms::search_symbols(problem, &mut log),
+        TreeFinder::SplitPoints => tree_swarms::search_split_points(problem, &mut log),
     };
     if let Some(fault) = fault {
         return Err(fault);
@@ -212,18 +210,6 @@ fn find_tree(
     }
     found.warnings.splice(0..0, warnings);
     Ok(found)
-}
-
-/// The limits of a run.
-fn budget(job: &Job<'_>) -> Budget {
-    let mut budget = Budget::unlimited();
-    if let Some(until) = job.until {
-        budget = budget.with_deadline(until);
-    }
-    if let Some(halt) = job.options.halt.clone() {
-        budget = budget.with_interrupt(move || halt.is_asked());
-    }
-    budget
 }
 
 /// The training rows as ranks.

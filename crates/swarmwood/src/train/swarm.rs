@@ -3,7 +3,6 @@
 use std::time::Instant;
 
 use swarmwood_learn::budget::Budget;
-use swarmwood_learn::context::Context;
 use swarmwood_learn::dataset::Dataset;
 use swarmwood_learn::event::{Event, Flow};
 use swarmwood_learn::greedy;
@@ -17,7 +16,7 @@ use swarmwood_search::Datum;
 use super::keeper::Keeper;
 use super::told::Told;
 use super::trees::{Ended, KEPT_BYTES, constant_columns};
-use super::{Job, Learner, Trained, binning};
+use super::{Job, Learner, TrainResult, binning};
 use crate::message::Message;
 use crate::params::{Growth, Method, Params};
 use crate::{Error, Result};
@@ -36,13 +35,13 @@ impl Learner for EnsembleSearch {
         Method::SWARM
     }
 
-    fn train(&self, job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Trained> {
-        train(job, watch)
+    fn train(&self, job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<TrainResult> {
+        train(job, &mut job.watch(observer))
     }
 }
 
 /// Bins and trains.
-fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Trained> {
+fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<TrainResult> {
     let started = Instant::now();
     let (data, valid) = binning::bin(job)?;
     job.check_targets(data.target.iter())?;
@@ -59,7 +58,7 @@ fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Trained
         shift: found.shift,
     };
     let (model, train_metrics, valid_metrics) = ended.measured(job, data, valid);
-    Ok(Trained {
+    Ok(TrainResult {
         model,
         params: job.params.clone(),
         bin_seconds,
@@ -92,10 +91,7 @@ fn search(
         .unwrap_or_default();
     let before = told.tell_again(watch);
 
-    let budget = match job.params.budget {
-        0 => job.budget(),
-        trees => job.budget().with_work_limit(trees as u64),
-    };
+    let budget = job.budget;
     let (mut steps, mut failure) = (0, None);
     let mut observer = |event: &Event, state: &dyn Fn() -> Datum| {
         let elapsed = before + started.elapsed().as_secs_f64();
@@ -116,8 +112,7 @@ fn search(
     let config = config(job.params);
     let state = past.as_ref().and_then(|past| past.field("search").ok());
     let set = TrainingSet::new(data, valid, job.objective);
-    let context = Context { pool: job.pool, budget: &budget };
-    let fit = swarm::train(set, &config, context, state, &mut observer);
+    let fit = swarm::train(set, &config, job.context(), state, &mut observer);
     if let Some(failure) = failure {
         return Err(failure);
     }
@@ -128,7 +123,7 @@ fn search(
         }
         (EnsembleSearchError::Backend(error), _) => error.into(),
     })?;
-    let note = note_of(&fit.report, job.params, &budget);
+    let note = note_of(&fit.report, job.params, budget);
     Ok((fit, note))
 }
 

@@ -2,10 +2,9 @@
 
 use std::time::Instant;
 
-use swarmwood_learn::context::Context;
 use swarmwood_learn::data::Values;
 use swarmwood_learn::dataset::Dataset;
-use swarmwood_learn::event::{Event, Flow};
+use swarmwood_learn::event::Event;
 use swarmwood_learn::greedy::oblivious::bytes_needed;
 use swarmwood_learn::greedy::{self, Settings, dart::Dart};
 use swarmwood_learn::metric::Tally;
@@ -13,7 +12,7 @@ use swarmwood_learn::split::{Penalties, Ridge};
 use swarmwood_learn::stats::TrainingSet;
 use swarmwood_model::{Body, Member, Model};
 
-use super::{Job, Trained, add_rows, binning};
+use super::{Job, TrainResult, add_rows, binning};
 use crate::error::Violation;
 use crate::message::Message;
 use crate::params::{Booster, Growth, Params};
@@ -32,7 +31,7 @@ const MOST_BYTES: usize = 4 << 30;
 const MEASURED_ROWS: usize = 1 << 14;
 
 /// Bins and trains.
-pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Trained> {
+pub(super) fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<TrainResult> {
     let started = Instant::now();
     let (data, valid) = binning::bin(job)?;
     job.check_targets(data.target.iter())?;
@@ -41,14 +40,7 @@ pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Tra
     let warnings = constant_columns(job, &data);
     let started = Instant::now();
     let set = TrainingSet::new(&data, valid.as_ref(), job.objective);
-    let budget = job.budget();
-    let context = Context { pool: job.pool, budget: &budget };
-    let mut observer = |event: &Event| {
-        if watch(event) == Flow::Stop {
-            budget.cancel();
-        }
-    };
-    let fit = greedy::train(set, &settings(job), context, &mut observer)?;
+    let fit = greedy::train(set, &settings(job), job.context(), observer)?;
     let train_seconds = started.elapsed().as_secs_f64();
     let notes = job.tell_rounds(fit.rounds, fit.rounds_done);
     let ended = Ended {
@@ -59,7 +51,7 @@ pub fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<Tra
         shift: fit.shift,
     };
     let (model, train_metrics, valid_metrics) = ended.measured(job, data, valid);
-    Ok(Trained {
+    Ok(TrainResult {
         model,
         params: job.params.clone(),
         bin_seconds,

@@ -13,7 +13,7 @@
 
 use std::collections::BTreeSet;
 
-use swarmwood_learn::event::{Event, Flow};
+use swarmwood_learn::event::Event;
 use swarmwood_model::Model;
 use swarmwood_search::rng;
 
@@ -22,9 +22,9 @@ use super::native::Native;
 use super::study::Outcome;
 use super::trial::{TrialRecord, best};
 use crate::evaluate::Held;
-use crate::params::{Checked, Params};
+use crate::params::{Params, ValidParams};
 use crate::read::Rows;
-use crate::train::{Aids, Trained, train_with};
+use crate::train::{TrainOptions, TrainResult, train_with};
 use crate::{Error, Result, registry};
 
 /// Groups of the jackknife.
@@ -99,12 +99,8 @@ pub struct Finished {
 }
 
 impl Finish<'_> {
-    /// Measures the best trial and fits the model. `watch` hears of the fits.
-    pub fn finish(
-        &self,
-        outcome: &Outcome,
-        watch: &mut dyn FnMut(&Event) -> Flow,
-    ) -> Result<Finished> {
+    /// Measures the best trial and fits the model. `observer` hears of the fits.
+    pub fn finish(&self, outcome: &Outcome, observer: &mut dyn FnMut(&Event)) -> Result<Finished> {
         let chosen = best(&outcome.trials).ok_or_else(|| no_trial(outcome))?;
         let params = self.params(chosen)?;
         let mut notes = Vec::new();
@@ -112,11 +108,11 @@ impl Finish<'_> {
         let tuned = self.tuned(chosen);
         let untouched = self
             .held
-            .map(|held| self.untouched(held, &params, &members, tuned, watch))
+            .map(|held| self.untouched(held, &params, &members, tuned, observer))
             .transpose()?;
         let model = match members.len() {
-            0 => self.fit(self.all, &params, watch)?.model,
-            _ => self.mean(self.all, &members, watch)?,
+            0 => self.fit(self.all, &params, observer)?.model,
+            _ => self.mean(self.all, &members, observer)?,
         };
         let members = members.into_iter().map(|(id, _)| id).collect();
         Ok(Finished {
@@ -131,7 +127,7 @@ impl Finish<'_> {
     }
 
     /// The parameters of a trial for a fit without validation rows.
-    fn params(&self, trial: &TrialRecord) -> Result<Checked<Params>> {
+    fn params(&self, trial: &TrialRecord) -> Result<ValidParams> {
         let mut params = self.native.params(&trial.point)?.into_inner();
         let rounds: Vec<usize> = trial.pieces.iter().filter_map(|piece| piece.rounds).collect();
         if !rounds.is_empty() {
@@ -151,7 +147,7 @@ impl Finish<'_> {
         chosen: &TrialRecord,
         params: &Params,
         notes: &mut Vec<String>,
-    ) -> Result<Vec<(u64, Checked<Params>)>> {
+    ) -> Result<Vec<(u64, ValidParams)>> {
         if self.ensemble < 2 {
             return Ok(Vec::new());
         }
@@ -163,7 +159,7 @@ impl Finish<'_> {
             );
             return Ok(Vec::new());
         }
-        let loss = registry::objective_or_cut(params, target)?;
+        let loss = registry::objective_or_thresholded(params, target)?;
         let mut whole: Vec<(f64, &TrialRecord)> =
             outcome.trials.iter().filter_map(|trial| Some((trial.whole()?, trial))).collect();
         whole.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.id.cmp(&b.1.id)));
@@ -171,7 +167,8 @@ impl Finish<'_> {
         let mut members = Vec::new();
         for (_, trial) in whole {
             let params = self.params(trial)?;
-            let alike = !params.is_linear() && registry::objective_or_cut(&params, target)? == loss;
+            let alike =
+                !params.is_linear() && registry::objective_or_thresholded(&params, target)? == loss;
             if alike && seen.insert(trial.point.fingerprint()) {
                 members.push((trial.id, params));
             }
@@ -202,22 +199,23 @@ impl Finish<'_> {
     fn untouched(
         &self,
         held: &Rows,
-        params: &Checked<Params>,
-        members: &[(u64, Checked<Params>)],
+        params: &ValidParams,
+        members: &[(u64, ValidParams)],
         tuned: Figure,
-        watch: &mut dyn FnMut(&Event) -> Flow,
+        observer: &mut dyn FnMut(&Event),
     ) -> Result<Untouched> {
         let seen = self.native.rows();
-        let model = self.fit(seen, params, watch)?.model;
+        let model = self.fit(seen, params, observer)?.model;
         let (best, mut metrics) = self.measure(&model, held)?;
-        let fixed = self.fixed_params().map(|params| self.fit(seen, &params, watch)).transpose()?;
+        let fixed =
+            self.fixed_params().map(|params| self.fit(seen, &params, observer)).transpose()?;
         let fixed = fixed
             .map(|trained| self.measure(&trained.model, held))
             .transpose()?
             .map(|(figure, _)| figure);
         let mut ensemble = None;
         if !members.is_empty() {
-            let (figure, of_mean) = self.measure(&self.mean(seen, members, watch)?, held)?;
+            let (figure, of_mean) = self.measure(&self.mean(seen, members, observer)?, held)?;
             (ensemble, metrics) = (Some(figure), of_mean);
         }
         // A score that is high is good, a loss that is low.
@@ -230,28 +228,34 @@ impl Finish<'_> {
     }
 
     /// The parameters without any tuning, if they make sense for the target.
-    fn fixed_params(&self) -> Option<Checked<Params>> {
+    fn fixed_params(&self) -> Option<ValidParams> {
         let fixed = self.native.common().params.clone();
-        registry::objective_or_cut(&fixed, &self.all.schema.target.kind).ok()?;
+        registry::objective_or_thresholded(&fixed, &self.all.schema.target.kind).ok()?;
         Params { early_stopping_rounds: 0, threads: self.threads, ..fixed }.check().ok()
     }
 
     fn fit(
         &self,
         rows: &Rows,
-        params: &Checked<Params>,
-        watch: &mut dyn FnMut(&Event) -> Flow,
-    ) -> Result<Trained> {
-        train_with(rows, None, params, &Aids { cut: true, ..Aids::default() }, watch)
+        params: &ValidParams,
+        observer: &mut dyn FnMut(&Event),
+    ) -> Result<TrainResult> {
+        train_with(
+            rows,
+            None,
+            params,
+            &TrainOptions { thresholded: true, ..TrainOptions::default() },
+            observer,
+        )
     }
 
     fn mean(
         &self,
         rows: &Rows,
-        members: &[(u64, Checked<Params>)],
-        watch: &mut dyn FnMut(&Event) -> Flow,
+        members: &[(u64, ValidParams)],
+        observer: &mut dyn FnMut(&Event),
     ) -> Result<Model> {
-        let fits = members.iter().map(|(_, params)| Ok(self.fit(rows, params, watch)?.model));
+        let fits = members.iter().map(|(_, params)| Ok(self.fit(rows, params, observer)?.model));
         let models = fits.collect::<Result<Vec<Model>>>()?;
         average(models)
             .ok_or_else(|| Error::Run("models of different kinds cannot be averaged".to_string()))

@@ -8,6 +8,7 @@
 //! place the boundaries that it is then predicted with; the outer holdout does not. That moves the
 //! loss of a fold of few rows, up or down, but does not flatter it (`bench/fold_edges.py`).
 
+use swarmwood_learn::budget::Budget;
 use swarmwood_learn::pool::Pool;
 use swarmwood_search::{Point, Space, rng};
 
@@ -15,7 +16,7 @@ use super::native_space;
 use super::objective::{Objective, Piece, Proposal};
 use super::score::Score;
 use crate::checkpoint::Identity;
-use crate::params::{Checked, Method, Params};
+use crate::params::{Method, Params, ValidParams};
 use crate::read::Rows;
 use crate::train::{self, FoldData, FoldFit};
 use crate::{Error, Result};
@@ -50,6 +51,7 @@ impl Native {
     /// Checks the space against the table of parameters, cuts the rows into folds and bins them.
     ///
     /// ```
+    /// use swarmwood::learn::budget::Budget;
     /// use swarmwood::params::{Method, Params};
     /// use swarmwood::read::{self, ReadOptions, Source};
     /// use swarmwood::search::{Param, Space};
@@ -64,7 +66,8 @@ impl Native {
     /// let native = Native::new(rows, Common { params, score, folds: 2, threads: 1 }, &space)?;
     /// let loss = |number| {
     ///     let point = space.nth(number).unwrap();
-    ///     native.piece(&Proposal { id: 0, space: &space, point: &point }, 0, &|| false).unwrap().loss
+    ///     let trial = Proposal { id: 0, space: &space, point: &point };
+    ///     native.piece(&trial, 0, &Budget::unlimited()).unwrap().loss
     /// };
     /// assert!(loss(1) < loss(0));
     /// # Ok::<(), swarmwood::Error>(())
@@ -106,7 +109,7 @@ impl Native {
     }
 
     /// The parameters of a configuration.
-    pub fn params(&self, point: &Point) -> Result<Checked<Params>> {
+    pub fn params(&self, point: &Point) -> Result<ValidParams> {
         native_space::params(&self.common.params, &self.space, point)
     }
 
@@ -126,11 +129,11 @@ impl Native {
     /// The figures of one fold.
     pub(super) fn fit(
         &self,
-        params: &Checked<Params>,
+        params: &ValidParams,
         fold: usize,
-        halt: &dyn Fn() -> bool,
+        budget: &Budget,
     ) -> Result<FoldFit> {
-        self.data.fit(train::learner(params.method)?, fold, params, halt)
+        self.data.fit(train::learner(params.method)?, fold, params, budget)
     }
 
     /// Refuses losses that the target cannot have before any trial fails by them.
@@ -167,12 +170,12 @@ impl Objective for Native {
         &self,
         trial: &Proposal<'_>,
         piece: usize,
-        halt: &(dyn Fn() -> bool + Sync),
+        budget: &Budget,
     ) -> std::result::Result<Piece, String> {
         let told = |error: Error| error.to_string();
         let params =
             native_space::params(&self.common.params, trial.space, trial.point).map_err(told)?;
-        let fit = self.fit(&params, piece, &|| halt()).map_err(told)?;
+        let fit = self.fit(&params, piece, budget).map_err(told)?;
         let loss = self.common.score.loss(self.common.score.find(&fit.metrics)?);
         if !loss.is_finite() {
             return Err(format!("the metric {} is {loss}", self.common.score.name));

@@ -8,7 +8,7 @@ use swarmwood_search::{Domain, Point, Space};
 use super::named::text;
 use crate::error::Violation;
 use crate::message::Message;
-use crate::params::{Allowed, Checked, ParamSpec, Params, find};
+use crate::params::{Allowed, ParamSpec, Params, ValidParams, find};
 use crate::{Error, Result};
 
 /// What cannot be tuned, and why.
@@ -117,7 +117,7 @@ fn corner_faults(space: &Space, fixed: &Params) -> Vec<Violation> {
 }
 
 /// The parameters of a configuration: the fixed ones, and over them those that are active.
-pub fn params(fixed: &Params, space: &Space, point: &Point) -> Result<Checked<Params>> {
+pub fn params(fixed: &Params, space: &Space, point: &Point) -> Result<ValidParams> {
     let mut params = fixed.clone();
     for (i, param) in space.params().iter().enumerate() {
         if let Some(text) = point.0.get(i).and_then(|&value| text(space, i, value)) {

@@ -4,6 +4,7 @@
 //! trials run side by side; whoever schedules them may leave out the rest of a trial that is
 //! clearly behind.
 
+use swarmwood_learn::budget::Budget;
 use swarmwood_search::{Point, Space};
 
 /// A configuration to evaluate.
@@ -31,12 +32,7 @@ pub trait Objective: Sync {
     /// Pieces of every trial; at least one. Piece `k` of any two trials may be compared.
     fn pieces(&self) -> usize;
 
-    /// Evaluates a piece on one thread; `halt` asks it to give up soon. The text of a failure says
-    /// why for people.
-    fn piece(
-        &self,
-        trial: &Proposal<'_>,
-        piece: usize,
-        halt: &(dyn Fn() -> bool + Sync),
-    ) -> Result<Piece, String>;
+    /// Evaluates a piece on one thread; it gives up soon after the budget is interrupted. The text
+    /// of a failure says why for people.
+    fn piece(&self, trial: &Proposal<'_>, piece: usize, budget: &Budget) -> Result<Piece, String>;
 }

@@ -12,9 +12,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use swarmwood_learn::budget::Budget;
 use swarmwood_search::{Point, Space};
 
 use super::objective::{Objective, Piece, Proposal};
+use super::study::Limits;
 use crate::{Error, Result};
 
 /// What came of a piece.
@@ -34,7 +36,8 @@ pub(super) struct Desk {
     work: Condvar,
     /// Rings when there are results.
     news: Condvar,
-    halted: AtomicBool,
+    /// Interrupts every piece under way.
+    budget: Budget,
 }
 
 #[derive(Default)]
@@ -71,19 +74,22 @@ struct Unit {
 pub(super) fn with_crew<T>(
     objective: &dyn Objective,
     space: &Space,
-    threads: usize,
+    limits: &Limits,
     lead: impl FnOnce(&Desk) -> Result<T>,
 ) -> Result<T> {
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
-    let threads = if threads == 0 { cores } else { threads };
-    let (state, halted) = (Mutex::default(), AtomicBool::new(false));
+    let threads = if limits.threads == 0 { cores } else { limits.threads };
     let desk = Desk {
         pieces: objective.pieces().max(1),
         threads,
-        state,
+        state: Mutex::default(),
         work: Condvar::new(),
         news: Condvar::new(),
-        halted,
+        // The run may end its evaluations without cancelling what the caller shares with others.
+        budget: {
+            let caller = limits.budget.clone();
+            Budget::unlimited().with_interrupt(move || caller.is_interrupted())
+        },
     };
     std::thread::scope(|scope| {
         // Closes the desk also where the lead panics, or the scope would wait for ever.
@@ -147,7 +153,7 @@ impl Desk {
 
     /// Asks all pieces under way to give up, and hands out no more.
     pub fn halt(&self) {
-        self.halted.store(true, Ordering::Relaxed);
+        self.budget.cancel();
         lock(&self.state).jobs.clear();
     }
 
@@ -163,11 +169,12 @@ impl Desk {
     fn serve(&self, objective: &dyn Objective, space: &Space) {
         while let Some(unit) = self.next_unit() {
             let started = Instant::now();
-            let halt =
-                || self.halted.load(Ordering::Relaxed) || unit.dropped.load(Ordering::Relaxed);
+            let (run, dropped) = (self.budget.clone(), Arc::clone(&unit.dropped));
+            let budget = Budget::unlimited()
+                .with_interrupt(move || run.is_interrupted() || dropped.load(Ordering::Relaxed));
             let proposal = Proposal { id: unit.id, space, point: &unit.point };
             let caught =
-                catch_unwind(AssertUnwindSafe(|| objective.piece(&proposal, unit.at, &halt)));
+                catch_unwind(AssertUnwindSafe(|| objective.piece(&proposal, unit.at, &budget)));
             let result =
                 caught.unwrap_or_else(|panic| Err(format!("panicked: {}", words_of(&*panic))));
             let mut state = lock(&self.state);
@@ -175,7 +182,7 @@ impl Desk {
                 job.busy -= 1;
             }
             // What was asked to give up says nothing about the configuration.
-            if !halt() {
+            if !budget.is_interrupted() {
                 let seconds = started.elapsed().as_secs_f64();
                 state.results.push(Finished { id: unit.id, at: unit.at, result, seconds });
                 self.news.notify_all();

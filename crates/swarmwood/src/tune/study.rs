@@ -7,7 +7,7 @@ mod tests;
 
 use std::path::Path;
 
-use swarmwood_learn::event::Flow;
+use swarmwood_learn::budget::Budget;
 use swarmwood_search::Engine;
 
 use super::engine;
@@ -23,7 +23,7 @@ use keep::Keeper;
 /// go on with; without one it is in memory.
 ///
 /// ```
-/// use swarmwood::learn::event::Flow;
+/// /// use swarmwood::learn::budget::Budget;
 /// use swarmwood::search::{Param, Space};
 /// use swarmwood::tune::{Head, Limits, Measure, Objective, Piece, Proposal, Study, Task};
 ///
@@ -32,7 +32,7 @@ use keep::Keeper;
 ///     fn pieces(&self) -> usize {
 ///         1
 ///     }
-///     fn piece(&self, trial: &Proposal<'_>, _: usize, _: &(dyn Fn() -> bool + Sync)) -> Result<Piece, String> {
+///     fn piece(&self, trial: &Proposal<'_>, _: usize, _: &Budget) -> Result<Piece, String> {
 ///         let x = trial.space.number(0, trial.point[0]).ok_or("no x")?;
 ///         Ok(Piece { loss: (x - 3.0).powi(2), rounds: None })
 ///     }
@@ -49,7 +49,7 @@ use keep::Keeper;
 /// };
 /// let mut study = Study::open(None, head)?;
 /// let limits = Limits { trials: 21, ..Limits::default() };
-/// let outcome = study.run(&Parabola, &limits, &mut |_| Flow::Continue)?;
+/// let outcome = study.run(&Parabola, &limits, &mut |_| {})?;
 /// assert_eq!(outcome.best().and_then(|best| best.whole()), Some(0.0));
 /// # Ok::<(), swarmwood::Error>(())
 /// ```
@@ -62,8 +62,8 @@ pub struct Study {
     spoilt: bool,
 }
 
-/// When to stop, and how many hands there are.
-#[derive(Debug, Clone, PartialEq)]
+/// When to stop, and how many threads there are.
+#[derive(Debug, Clone)]
 pub struct Limits {
     /// Trials of the whole study, those of earlier runs and of other processes included.
     pub trials: usize,
@@ -71,11 +71,13 @@ pub struct Limits {
     pub seconds: Option<f64>,
     /// Threads of this process; 0 is one a core. They change nothing but how long it takes.
     pub threads: usize,
+    /// Whoever keeps a clone can cancel the run; trials under way are given up and stay open.
+    pub budget: Budget,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { trials: 100, seconds: None, threads: 0 }
+        Limits { trials: 100, seconds: None, threads: 0, budget: Budget::unlimited() }
     }
 }
 
@@ -95,7 +97,7 @@ pub enum News<'a> {
     Begin,
     /// A trial ended, here or in another process.
     Trial(&'a TrialRecord),
-    /// Nothing: the listener may want to stop. Comes several times a second.
+    /// Nothing, several times a second: fronts may draw how long it has taken.
     Nothing,
 }
 
@@ -120,7 +122,7 @@ pub enum Ended {
     Exhausted,
     /// The time is up.
     Time,
-    /// The listener wanted to stop.
+    /// The run was cancelled.
     Stopped,
 }
 
@@ -177,12 +179,12 @@ impl Study {
         self.sequence.trials()
     }
 
-    /// Evaluates trials until a limit is reached or the listener wants to stop.
+    /// Evaluates trials until a limit is reached or the run is cancelled.
     pub fn run(
         &mut self,
         objective: &dyn Objective,
         limits: &Limits,
-        listen: &mut dyn FnMut(&TuneEvent<'_>) -> Flow,
+        observer: &mut dyn FnMut(&TuneEvent<'_>),
     ) -> Result<Outcome> {
         if objective.pieces() != self.head.pieces {
             let (has, said) = (objective.pieces(), self.head.pieces);
@@ -196,8 +198,8 @@ impl Study {
             ));
         }
         let space = self.head.space.clone();
-        let ended = schedule::with_crew(objective, &space, limits.threads, |desk| {
-            run::Run::new(self, desk, limits).go(listen)
+        let ended = schedule::with_crew(objective, &space, limits, |desk| {
+            run::Run::new(self, desk, limits).go(observer)
         });
         let ended = ended.inspect_err(|_| self.spoilt = true)?;
         let trials = self.sequence.trials().cloned().collect();

@@ -4,7 +4,7 @@ use swarmwood_search::rng::Stream;
 
 use super::*;
 use crate::kernels::cells::LeafRule;
-use crate::objective::{Logistic, Spec, Squared, make};
+use crate::objective::{Logistic, ObjectiveConfig, Squared, make};
 use crate::particle::tests::{binned, draw, settings, table};
 use crate::particle::{Fitness, ParticleConfig};
 use crate::pool::Pool;
@@ -18,10 +18,10 @@ fn every_replacement_has_the_leaves_of_its_evaluation() {
     let pool = Pool::new(2).unwrap();
     let mut stream = Stream::new(21, 0, 0);
     for (spec, weighted) in [
-        (Spec::Squared, false),
-        (Spec::Logistic, true),
-        (Spec::Poisson, false),
-        (Spec::Softmax { classes: 3 }, false),
+        (ObjectiveConfig::SQUARED, false),
+        (ObjectiveConfig::LOGISTIC, true),
+        (ObjectiveConfig::POISSON, false),
+        (ObjectiveConfig::softmax(3), false),
     ] {
         let (chunk, features) = table(5000, &spec, weighted);
         let (data, objective) = (binned(&chunk, &features), make(&spec));
@@ -60,7 +60,7 @@ fn every_replacement_has_the_leaves_of_its_evaluation() {
 /// the best of all.
 #[test]
 fn gains_of_the_last_tree_are_those_of_the_squared_loss() {
-    let (chunk, features) = table(4200, &Spec::Squared, false);
+    let (chunk, features) = table(4200, &ObjectiveConfig::SQUARED, false);
     let (data, pool) = (binned(&chunk, &features), Pool::new(1).unwrap());
     let rules = RuleTable::distinct(&data);
     let mut evaluator =
@@ -87,7 +87,7 @@ fn gains_of_the_last_tree_are_those_of_the_squared_loss() {
 
 #[test]
 fn threads_and_memory_change_no_gain() {
-    let (chunk, features) = table(9000, &Spec::Logistic, true);
+    let (chunk, features) = table(9000, &ObjectiveConfig::LOGISTIC, true);
     let data = binned(&chunk, &features);
     let rules = RuleTable::bins(&data);
     let sequence = draw(&mut Stream::new(23, 0, 0), &rules, 8);
@@ -103,7 +103,7 @@ fn threads_and_memory_change_no_gain() {
 
 #[test]
 fn what_cannot_be_replaced_is_refused() {
-    let (chunk, features) = table(600, &Spec::Squared, false);
+    let (chunk, features) = table(600, &ObjectiveConfig::SQUARED, false);
     let (data, pool) = (binned(&chunk, &features), Pool::new(1).unwrap());
     let rules = RuleTable::bins(&data);
     let free = ParticleConfig { form: Form::Free, ..settings(1, 2) };

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use swarmwood_learn::data::MISSING;
-use swarmwood_learn::event::Flow;
 use swarmwood_model::{Kind, Target, TargetKind};
 
 use super::{comparable, target, training, whole};
@@ -281,7 +280,7 @@ fn weighted_and_repeated_tables_give_the_same_model_by_every_method() {
         let fit = |table: &Memory| {
             let rows = lent(Arc::new(table.clone()), classes.clone()).unwrap();
             let params = params.clone().check().unwrap();
-            let trained = train::train(&rows, None, &params, &mut |_| Flow::Continue).unwrap();
+            let trained = train::train(&rows, None, &params, &mut |_| {}).unwrap();
             store::to_text(&trained.model).unwrap()
         };
         assert_eq!(fit(&weighted), fit(&repeated), "{method:?}");

@@ -12,6 +12,7 @@ mod value;
 
 use std::time::Duration;
 
+use swarmwood_learn::budget::Budget;
 use swarmwood_search::Space;
 use swarmwood_search::rng::fingerprint;
 
@@ -81,14 +82,10 @@ impl Program {
         }
     }
 
-    fn attempt(
-        &self,
-        trial: &Proposal<'_>,
-        halt: &dyn Fn() -> bool,
-    ) -> std::result::Result<f64, String> {
+    fn attempt(&self, trial: &Proposal<'_>, budget: &Budget) -> std::result::Result<f64, String> {
         let words = self.template.fill(trial);
         self.settings.value.forget(trial.id)?;
-        let said = process::run(&words, trial.id, self.settings.timeout, halt)?;
+        let said = process::run(&words, trial.id, self.settings.timeout, budget)?;
         let value = self.settings.value.read(&said, trial.id)?;
         if value.is_finite() { Ok(value) } else { Err(format!("the value is {value}")) }
     }
@@ -103,16 +100,16 @@ impl Objective for Program {
         &self,
         trial: &Proposal<'_>,
         _: usize,
-        halt: &(dyn Fn() -> bool + Sync),
+        budget: &Budget,
     ) -> std::result::Result<Piece, String> {
         let mut left = self.settings.retries;
         loop {
-            match self.attempt(trial, halt) {
+            match self.attempt(trial, budget) {
                 Ok(value) => {
                     let loss = if self.settings.maximize { -value } else { value };
                     return Ok(Piece { loss, rounds: None });
                 }
-                Err(reason) if left == 0 || halt() => return Err(reason),
+                Err(reason) if left == 0 || budget.is_interrupted() => return Err(reason),
                 Err(_) => left -= 1,
             }
         }

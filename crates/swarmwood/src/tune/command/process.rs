@@ -7,6 +7,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use swarmwood_learn::budget::Budget;
+
 /// The longest time between two looks at a program.
 const GLANCE: Duration = Duration::from_millis(10);
 /// What a program gets to end by itself before it is killed.
@@ -22,7 +24,7 @@ pub(super) fn run(
     words: &[String],
     trial: u64,
     timeout: Option<Duration>,
-    halt: &dyn Fn() -> bool,
+    budget: &Budget,
 ) -> Result<String, String> {
     let broken = |fault: io::Error| format!("cannot keep what the program says: {fault}");
     let (mut said, mut complained) = (spool().map_err(broken)?, spool().map_err(broken)?);
@@ -35,7 +37,7 @@ pub(super) fn run(
     command.stdin(Stdio::null()).stdout(out).stderr(err);
     own_group(&mut command);
     let child = command.spawn().map_err(|fault| format!("cannot start '{program}': {fault}"))?;
-    let ended = watch(child, timeout, halt);
+    let ended = watch(child, timeout, budget);
     let mut complaint =
         || last_line(&tail(&mut complained)).map_or(String::new(), |line| format!(": {line}"));
     match ended {
@@ -49,7 +51,7 @@ pub(super) fn run(
 fn watch(
     mut child: Child,
     timeout: Option<Duration>,
-    halt: &dyn Fn() -> bool,
+    budget: &Budget,
 ) -> Result<ExitStatus, String> {
     let started = Instant::now();
     // Short programs are noticed at once, long ones cost no processor.
@@ -63,7 +65,7 @@ fn watch(
                 return Err(format!("cannot wait for the program: {fault}"));
             }
         }
-        if halt() {
+        if budget.is_interrupted() {
             end(&mut child);
             return Err("stopped".to_string());
         }

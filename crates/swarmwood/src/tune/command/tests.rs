@@ -1,4 +1,4 @@
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use swarmwood_search::{Param, Point, PointValue};
@@ -91,19 +91,19 @@ mod on_unix {
     fn try_out(
         script: &str,
         settings: Settings,
-        halt: &(dyn Fn() -> bool + Sync),
+        budget: &Budget,
     ) -> std::result::Result<f64, String> {
         let space = Space::new(vec![Param::integer("x", 0, 9)]).unwrap();
         let script = script.replace('\'', "\"");
         let program = Program::new(&format!("sh -c '{script}' {{x}}"), &space, settings).unwrap();
         let point = Point(vec![PointValue::Integer(4)]);
         program
-            .piece(&Proposal { id: 3, space: &space, point: &point }, 0, halt)
+            .piece(&Proposal { id: 3, space: &space, point: &point }, 0, budget)
             .map(|piece| piece.loss)
     }
 
     fn said(script: &str) -> std::result::Result<f64, String> {
-        try_out(script, Settings::default(), &|| false)
+        try_out(script, Settings::default(), &Budget::unlimited())
     }
 
     #[test]
@@ -114,7 +114,11 @@ mod on_unix {
         // More than a pipe holds, on both channels.
         assert_eq!(said("seq 1 100000; seq 1 100000 >&2"), Ok(100_000.0));
         assert_eq!(
-            try_out("echo 2", Settings { maximize: true, ..Settings::default() }, &|| false),
+            try_out(
+                "echo 2",
+                Settings { maximize: true, ..Settings::default() },
+                &Budget::unlimited()
+            ),
             Ok(-2.0)
         );
     }
@@ -159,7 +163,7 @@ mod on_unix {
             Settings { timeout: Some(Duration::from_millis(100)), ..Settings::default() };
         let started = Instant::now();
         assert_eq!(
-            try_out(&script, settings, &|| false),
+            try_out(&script, settings, &Budget::unlimited()),
             Err("took longer than 0.1 s".to_string())
         );
         assert!(started.elapsed() < Duration::from_secs(30), "it was waited for");
@@ -169,11 +173,11 @@ mod on_unix {
 
     #[test]
     fn a_stubborn_program_is_killed() {
-        let halted = AtomicBool::new(false);
         let looks = AtomicUsize::new(0);
-        let halt = || looks.fetch_add(1, Ordering::Relaxed) > 5 || halted.load(Ordering::Relaxed);
+        let budget =
+            Budget::unlimited().with_interrupt(move || looks.fetch_add(1, Ordering::Relaxed) > 5);
         let stopped =
-            try_out("trap : TERM; while :; do sleep 0.05; done", Settings::default(), &halt);
+            try_out("trap : TERM; while :; do sleep 0.05; done", Settings::default(), &budget);
         assert!(stopped.as_ref().is_err_and(|reason| reason.starts_with("stopped")), "{stopped:?}");
     }
 
@@ -182,9 +186,12 @@ mod on_unix {
         let mark = std::env::temp_dir().join(format!("swarmwood-again-{}", std::process::id()));
         let script = format!("echo x >> {0}; test $(wc -l < {0}) = 3 && echo 8", mark.display());
         let settings = |retries| Settings { retries, ..Settings::default() };
-        assert_eq!(try_out(&script, settings(1), &|| false), Err("exit code 1".to_string()));
+        assert_eq!(
+            try_out(&script, settings(1), &Budget::unlimited()),
+            Err("exit code 1".to_string())
+        );
         std::fs::remove_file(&mark).unwrap();
-        assert_eq!(try_out(&script, settings(2), &|| false), Ok(8.0));
+        assert_eq!(try_out(&script, settings(2), &Budget::unlimited()), Ok(8.0));
         std::fs::remove_file(&mark).unwrap();
     }
 
@@ -200,7 +207,7 @@ mod on_unix {
             let settings = Settings { value: value(key), ..Settings::default() };
             let script =
                 script.replace("OUT", &format!("{}-$SWARMWOOD_TRIAL.json", base.display()));
-            try_out(&script, settings, &|| false)
+            try_out(&script, settings, &Budget::unlimited())
         };
         assert_eq!(from("echo {\\\"a\\\":{\\\"b\\\":1.5}} > OUT; echo 9", Some("a.b")), Ok(1.5));
         assert_eq!(from("echo 2.5 > OUT", None), Ok(2.5));

@@ -84,13 +84,13 @@ fn an_ensemble_predicts_the_mean_of_its_parts() {
             trees(5, 0.1, 0.9, 0.9),
         ];
         let finish = Finish { native: &native, all: &rows, held: None, ensemble: 3, threads: 1 };
-        let finished = finish.finish(&outcome(trials.clone()), &mut |_| Flow::Continue).unwrap();
+        let finished = finish.finish(&outcome(trials.clone()), &mut |_| {}).unwrap();
         assert_eq!((finished.best, &finished.members[..]), (1, &[1, 3, 0][..]));
         finished.model.check().unwrap();
         let parts: Vec<Vec<f64>> = [1, 3, 0]
             .map(|id: usize| {
                 let params = finish.params(&trials[id]).unwrap();
-                raw(&finish.fit(&rows, &params, &mut |_| Flow::Continue).unwrap().model, &rows)
+                raw(&finish.fit(&rows, &params, &mut |_| {}).unwrap().model, &rows)
             })
             .to_vec();
         for (at, mean) in raw(&finished.model, &rows).into_iter().enumerate() {
@@ -113,7 +113,7 @@ fn an_ensemble_without_parts_is_the_best_alone() {
         trial(0, &[0.9, 0.1, 0.0], [0.1, 0.1]),
         trial(1, &[0.0, 0.1, 0.0], [0.2, 0.2]),
     ]);
-    let finished = finish.finish(&linear, &mut |_| Flow::Continue).unwrap();
+    let finished = finish.finish(&linear, &mut |_| {}).unwrap();
     assert!(
         finished.members.is_empty() && finished.notes[0].contains("linear"),
         "{:?}",
@@ -123,7 +123,7 @@ fn an_ensemble_without_parts_is_the_best_alone() {
         trial(0, &[0.0, 0.1, 0.0], [0.1, 0.1]),
         trial(1, &[0.0, 0.9, 0.0], [0.2, 0.2]),
     ]);
-    let finished = finish.finish(&few, &mut |_| Flow::Continue).unwrap();
+    let finished = finish.finish(&few, &mut |_| {}).unwrap();
     assert_eq!(finished.members, [0, 1]);
     assert!(finished.notes[0].contains("only 2 of 4"), "{:?}", finished.notes);
 }
@@ -135,8 +135,8 @@ fn figures_have_the_sign_that_people_know() {
     let native = native(rows, "accuracy");
     let finish = Finish { native: &native, all: &all, held: Some(&held), ensemble: 1, threads: 1 };
     // Losses of .1 and .2 are accuracies of .9 and .8: mean .85, standard error .05.
-    let finished = finish
-        .finish(&outcome(vec![trial(0, &[0.0, 0.5, 0.9], [0.1, 0.2])]), &mut |_| Flow::Continue);
+    let finished =
+        finish.finish(&outcome(vec![trial(0, &[0.0, 0.5, 0.9], [0.1, 0.2])]), &mut |_| {});
     let finished = finished.unwrap();
     assert!(
         (finished.tuned.value - 0.85).abs() < 1e-12
@@ -160,6 +160,6 @@ fn without_a_whole_trial_the_first_failure_is_told() {
     let finish = Finish { native: &native, all: &rows, held: None, ensemble: 1, threads: 1 };
     let ending = Some(Ending::Failed { reason: "the moon".to_string() });
     let failed = TrialRecord { ending, ..trial(0, &[0.0, 0.1, 0.0], [0.1, 0.1]) };
-    let error = finish.finish(&outcome(vec![failed]), &mut |_| Flow::Continue).err().unwrap();
+    let error = finish.finish(&outcome(vec![failed]), &mut |_| {}).err().unwrap();
     assert!(error.to_string().contains("the moon") && error.exit_code() == 1, "{error}");
 }

@@ -3,7 +3,6 @@
 
 use std::fmt::Write;
 
-use swarmwood_learn::event::Flow;
 use swarmwood_search::{Param, Space, rng::Stream};
 
 use super::*;
@@ -69,8 +68,8 @@ fn run(
     threads: usize,
 ) -> Vec<TrialRecord> {
     let mut study = Study::open(None, head(native, space, engine)).unwrap();
-    let limits = Limits { trials, seconds: None, threads };
-    study.run(native, &limits, &mut |_| Flow::Continue).unwrap().trials
+    let limits = Limits { trials, threads, ..Limits::default() };
+    study.run(native, &limits, &mut |_| {}).unwrap().trials
 }
 
 /// What a study decided, without the time it took.
@@ -128,7 +127,7 @@ fn rows_held_out_influence_no_trial() {
             tally: crate::tune::sequence::Tally::default(),
             ended: crate::tune::Ended::Trials,
         };
-        finish.finish(&outcome, &mut |_| Flow::Continue).unwrap()
+        finish.finish(&outcome, &mut |_| {}).unwrap()
     };
     let (one, two) =
         (figures(&a, &whole, &held, &first), figures(&b, &changed, &other_held, &second));
@@ -169,11 +168,15 @@ fn a_fold_is_trained_and_measured_as_any_other_rows() {
         let native = native(rows.clone(), params, "rmse", 3, &space);
         for fold in 0..3 {
             let quick = native
-                .piece(&Proposal { id: 0, space: &space, point: &point }, fold, &|| false)
+                .piece(
+                    &Proposal { id: 0, space: &space, point: &point },
+                    fold,
+                    &Budget::unlimited(),
+                )
                 .unwrap();
             let (learner, params) =
                 (train::learner(method).unwrap(), native.params(&point).unwrap());
-            let slow = native.data.fit_rows(learner, fold, &params, &|| false).unwrap();
+            let slow = native.data.fit_rows(learner, fold, &params, &Budget::unlimited()).unwrap();
             let slow = native.common().score.find(&slow.metrics).unwrap();
             assert!(
                 (quick.loss - slow).abs() < 1e-6 * slow,
@@ -233,7 +236,7 @@ fn losses_of_numbers_are_cut_for_two_classes() {
         ended: crate::tune::Ended::Trials,
     };
     let finish = Finish { native: &native, all: &rows, held: None, ensemble: 1, threads: 1 };
-    let finished = finish.finish(&outcome, &mut |_| Flow::Continue).unwrap();
+    let finished = finish.finish(&outcome, &mut |_| {}).unwrap();
     finished.model.check().unwrap();
     let metrics = crate::evaluate::evaluate(&finished.model, &rows, None, 1).unwrap().metrics;
     assert!(metrics.iter().any(|(name, value)| *name == "accuracy" && *value > 0.8), "{metrics:?}");
@@ -248,7 +251,7 @@ fn targets_that_a_loss_cannot_have_are_refused_before_the_first_trial() {
         .err()
         .unwrap();
     assert!(error.to_string().contains("-5") && error.exit_code() == 2, "{error}");
-    let params = Params { objective: ObjectiveChoice::Logistic, ..fixed() };
+    let params = Params { objective: ObjectiveChoice::named("logistic").unwrap(), ..fixed() };
     let rows = read("x,y\n1,5\n2,3\n3,4\n4,8\n".to_string());
     let empty = Space::new(vec![Param::integer("depth", 1, 2)]).unwrap();
     assert!(Native::new(rows, Common { params, score, folds: 2, threads: 1 }, &empty).is_err());
@@ -274,7 +277,7 @@ fn rounds_of_early_stopping_are_told_and_used() {
         ended: crate::tune::Ended::Trials,
     };
     let finish = Finish { native: &native, all: &rows, held: None, ensemble: 1, threads: 1 };
-    let finished = finish.finish(&outcome, &mut |_| Flow::Continue).unwrap();
+    let finished = finish.finish(&outcome, &mut |_| {}).unwrap();
     assert_eq!(
         finished.model.rounds(),
         (rounds.iter().sum::<usize>() as f64 / 3.0).round() as usize
@@ -293,7 +296,10 @@ fn bins_are_cut_once_for_every_number_of_them() {
     );
     let loss = |number: u128| {
         let point = space.nth(number).unwrap();
-        native.piece(&Proposal { id: 0, space: &space, point: &point }, 0, &|| false).unwrap().loss
+        native
+            .piece(&Proposal { id: 0, space: &space, point: &point }, 0, &Budget::unlimited())
+            .unwrap()
+            .loss
     };
     let (coarse, fine) = (loss(0), loss(1));
     assert_ne!(coarse, fine);
@@ -302,11 +308,15 @@ fn bins_are_cut_once_for_every_number_of_them() {
 }
 
 #[test]
-fn halting_ends_a_fit_without_a_figure() {
+fn a_cancelled_fit_has_no_score() {
     let space = depth_space();
     let native = native(read(corner(200, 1, 0.0, &|_| false)), fixed(), "rmse", 2, &space);
     let point = space.nth(0).unwrap();
-    assert!(native.piece(&Proposal { id: 0, space: &space, point: &point }, 0, &|| true).is_err());
+    let cancelled = Budget::unlimited();
+    cancelled.cancel();
+    assert!(
+        native.piece(&Proposal { id: 0, space: &space, point: &point }, 0, &cancelled).is_err()
+    );
 }
 
 #[test]

@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use swarmwood_learn::event::Flow;
-
 use super::keep::Company;
 use super::{Ended, Limits, News, Standing, Study, TuneEvent};
 use crate::Result;
@@ -14,7 +12,7 @@ use crate::tune::schedule::{Desk, Finished};
 use crate::tune::sequence::{Next, Sequence};
 use crate::tune::trial::Ending;
 
-/// How long to wait for results before the listener is asked whether to go on.
+/// How long to wait for results before looking whether the run was cancelled.
 const PATIENCE: Duration = Duration::from_millis(100);
 /// How long to wait before looking for what other processes wrote, where that is waited for.
 const GLANCE: Duration = Duration::from_millis(5);
@@ -37,7 +35,7 @@ pub(super) struct Run<'a> {
     early: BTreeMap<(u64, usize), (Judged<Piece>, f64)>,
     /// What happened and is not written down yet.
     pending: Vec<Record>,
-    /// Trials that ended and were not told to the listener yet.
+    /// Trials that ended and the observer has not heard of yet.
     news: Vec<u64>,
     /// Whether asking is in vain until another trial ends.
     stuck: bool,
@@ -64,8 +62,8 @@ impl<'a> Run<'a> {
     }
 
     /// Runs to an end.
-    pub fn go(mut self, listen: &mut dyn FnMut(&TuneEvent<'_>) -> Flow) -> Result<Ended> {
-        let mut stop = listen(&self.event(News::Begin)) == Flow::Stop;
+    pub fn go(mut self, observer: &mut dyn FnMut(&TuneEvent<'_>)) -> Result<Ended> {
+        observer(&self.event(News::Begin));
         let left: Vec<u64> = self.open(|worker, own| worker == own);
         left.into_iter().for_each(|id| self.take_up(id));
         loop {
@@ -73,15 +71,15 @@ impl<'a> Run<'a> {
                 .limits
                 .seconds
                 .is_some_and(|limit| self.started.elapsed().as_secs_f64() >= limit);
-            if stop || late {
+            let cancelled = self.limits.budget.is_interrupted();
+            if cancelled || late {
                 self.desk.halt();
                 self.exchange(false)?;
-                return Ok(if stop { Ended::Stopped } else { Ended::Time });
+                return Ok(if cancelled { Ended::Stopped } else { Ended::Time });
             }
             self.exchange(true)?;
-            stop = self.tell(listen);
-            if !stop
-                && self.study.sequence.open_trials().next().is_none()
+            self.tell(observer);
+            if self.study.sequence.open_trials().next().is_none()
                 && self.pending.is_empty()
                 && !self.may_ask()
             {
@@ -210,16 +208,17 @@ impl<'a> Run<'a> {
         self.stuck = false;
     }
 
-    /// Tells the listener what is new; whether it wants to stop.
-    fn tell(&mut self, listen: &mut dyn FnMut(&TuneEvent<'_>) -> Flow) -> bool {
+    /// Tells the observer what is new.
+    fn tell(&mut self, observer: &mut dyn FnMut(&TuneEvent<'_>)) {
         let news = std::mem::take(&mut self.news);
-        let mut stop = news.is_empty() && listen(&self.event(News::Nothing)) == Flow::Stop;
+        if news.is_empty() {
+            observer(&self.event(News::Nothing));
+        }
         for trial in news.iter().filter_map(|&id| self.study.sequence.trial(id)) {
-            stop |= listen(&self.event(News::Trial(trial))) == Flow::Stop;
+            observer(&self.event(News::Trial(trial)));
         }
         // What others ended may be what asking waited for.
         self.stuck &= news.is_empty();
-        stop
     }
 
     fn event<'n>(&self, news: News<'n>) -> TuneEvent<'n> {

@@ -91,7 +91,7 @@ impl Objective for Made {
         &self,
         trial: &Proposal<'_>,
         at: usize,
-        _: &(dyn Fn() -> bool + Sync),
+        _: &Budget,
     ) -> std::result::Result<Piece, String> {
         *self.counts.lock().unwrap().entry((trial.id, at)).or_default() += 1;
         let name = trial.point.fingerprint() as u64;
@@ -112,7 +112,7 @@ impl Objective for Made {
 
 fn run(path: Option<&std::path::Path>, made: &Made, trials: usize, threads: usize) -> Outcome {
     let mut study = Study::open(path, head(made.pieces)).unwrap();
-    study.run(made, &Limits { trials, seconds: None, threads }, &mut |_| Flow::Continue).unwrap()
+    study.run(made, &Limits { trials, threads, ..Limits::default() }, &mut |_| {}).unwrap()
 }
 
 /// What must be the same whoever worked, and for how long.
@@ -145,8 +145,8 @@ fn threads_change_nothing() {
 fn racing_spares_pieces_and_keeps_the_best() {
     let whole = {
         let mut study = Study::open(None, Head { race: false, ..head(5) }).unwrap();
-        let limits = Limits { trials: 80, seconds: None, threads: 2 };
-        study.run(&Made::new(5), &limits, &mut |_| Flow::Continue).unwrap()
+        let limits = Limits { trials: 80, threads: 2, ..Limits::default() };
+        study.run(&Made::new(5), &limits, &mut |_| {}).unwrap()
     };
     let raced = run(None, &Made::new(5), 80, 2);
     assert_eq!(whole.tally.pieces, 400);
@@ -202,8 +202,8 @@ fn a_trial_follows_from_exactly_the_trials_a_lag_before_it() {
         let engine = RandomSearch::new(&head.space, head.seed).unwrap();
         let witness = Witness { engine, told: Vec::new(), asked: asked.clone() };
         let mut study = Study::with_engine(None, head, Box::new(witness)).unwrap();
-        let limits = Limits { trials: 40, seconds: None, threads };
-        study.run(&Made::new(2), &limits, &mut |_| Flow::Continue).unwrap();
+        let limits = Limits { trials: 40, threads, ..Limits::default() };
+        study.run(&Made::new(2), &limits, &mut |_| {}).unwrap();
         let expected: Vec<Vec<u64>> =
             (0..40u64).map(|t| (0..(t + 1).saturating_sub(lag as u64)).collect()).collect();
         assert_eq!(*asked.lock().unwrap(), expected, "lag {lag}");
@@ -223,8 +223,8 @@ fn engines_that_wait_are_waited_for() {
         let head = Head { lag: 50, space: space.unwrap(), ..head(3) };
         let engine = De::new(&head.space, swarmwood_search::de::DeConfig::default(), 3).unwrap();
         let mut study = Study::with_engine(None, head, Box::new(engine)).unwrap();
-        let limits = Limits { trials: 150, seconds: None, threads };
-        study.run(&Made::new(3), &limits, &mut |_| Flow::Continue).unwrap()
+        let limits = Limits { trials: 150, threads, ..Limits::default() };
+        study.run(&Made::new(3), &limits, &mut |_| {}).unwrap()
     };
     let (one, eight) = (make(1), make(8));
     assert_eq!(one.trials.len(), 150);
@@ -237,7 +237,7 @@ fn an_engine_with_nothing_to_ask_ends_the_study() {
         Param::list("rate", &[0.5, 1.0, 2.0])
     }]);
     let mut study = Study::open(None, Head { space: space.unwrap(), ..head(2) }).unwrap();
-    let outcome = study.run(&Made::new(2), &Limits::default(), &mut |_| Flow::Continue).unwrap();
+    let outcome = study.run(&Made::new(2), &Limits::default(), &mut |_| {}).unwrap();
     assert_eq!((outcome.ended, outcome.trials.len()), (Ended::Exhausted, 12));
 }
 
@@ -281,8 +281,8 @@ fn a_study_killed_anywhere_ends_as_if_it_had_not_been() {
         let made = Made { fails: true, ..Made::new(4) };
         let mut study = Study::open(Some(&dir.journal()), head(4)).unwrap();
         assert_eq!(study.notes().is_empty(), cut == before, "a torn line is told");
-        let limits = Limits { trials: 25, seconds: None, threads: 1 + at % 3 };
-        let resumed = study.run(&made, &limits, &mut |_| Flow::Continue).unwrap();
+        let limits = Limits { trials: 25, threads: 1 + at % 3, ..Limits::default() };
+        let resumed = study.run(&made, &limits, &mut |_| {}).unwrap();
         assert_eq!(timeless(&resumed.trials), timeless(&whole.trials), "cut at {cut}");
         for trial in &known {
             for at in 0..trial.pieces.len() {
@@ -308,11 +308,11 @@ fn a_study_killed_anywhere_ends_as_if_it_had_not_been() {
 fn two_at_one_journal_lose_and_repeat_nothing() {
     let dir = Scratch::new();
     let made = Made::new(1);
-    let quick = Limits { trials: 500, seconds: None, threads: 2 };
+    let quick = Limits { trials: 500, threads: 2, ..Limits::default() };
     let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
         let work = || {
             let mut study = Study::open(Some(&dir.journal()), head(1)).unwrap();
-            study.run(&made, &quick, &mut |_| Flow::Continue).unwrap()
+            study.run(&made, &quick, &mut |_| {}).unwrap()
         };
         let both = [scope.spawn(work), scope.spawn(work)];
         both.map(|one| one.join().unwrap()).into_iter().collect()
@@ -362,21 +362,20 @@ fn stopping_leaves_a_study_to_go_on_with() {
     for stop_at in [0, 1, 7] {
         let mut study = Study::open(Some(&dir.journal()), head(3)).unwrap();
         let mut seen = 0;
-        let outcome = study.run(
-            &Made::new(3),
-            &Limits { trials: 30, seconds: None, threads: 2 },
-            &mut |event| {
-                seen += usize::from(matches!(event.news, News::Trial(_)));
-                if seen >= stop_at { Flow::Stop } else { Flow::Continue }
-            },
-        );
+        let limits = Limits { trials: 30, threads: 2, ..Limits::default() };
+        let outcome = study.run(&Made::new(3), &limits, &mut |event| {
+            seen += usize::from(matches!(event.news, News::Trial(_)));
+            if seen >= stop_at {
+                limits.budget.cancel();
+            }
+        });
         assert_eq!(outcome.unwrap().ended, Ended::Stopped);
     }
     let mut study = Study::open(Some(&dir.journal()), head(3)).unwrap();
     let late = study.run(
         &Made::new(3),
-        &Limits { trials: 30, seconds: Some(0.0), threads: 2 },
-        &mut |_| Flow::Continue,
+        &Limits { trials: 30, seconds: Some(0.0), threads: 2, ..Limits::default() },
+        &mut |_| {},
     );
     assert_eq!(late.unwrap().ended, Ended::Time);
     drop(study);

@@ -15,7 +15,7 @@ use swarmwood_papers::full_tree::{self, FullTreeError, symbols};
 use swarmwood_papers::threshold_grid::{self as grid, EmptyCellRule, GridError};
 
 use super::single::{SingleTreeFit, TreeProblem, limits, pruning};
-use super::{GridReport, Job, TreeFlight, TreeReport, binning, published};
+use super::{GridReport, Job, TreeReport, TreeSwarmReport, binning, published};
 use crate::error::Violation;
 use crate::message::Message;
 use crate::params::{EmptyCells, FitnessChoice, Params};
@@ -62,7 +62,7 @@ fn full_tree_fit(
     found: std::result::Result<full_tree::FullTreeResult, FullTreeError>,
 ) -> Result<SingleTreeFit> {
     let found = found.map_err(|error| refused(&error))?;
-    let flight = TreeFlight {
+    let flight = TreeSwarmReport {
         measure: fitness.name(),
         best: found.fitness,
         iterations: found.iterations,
@@ -100,7 +100,7 @@ pub(super) fn search_grid(
     };
     let found = grid::search(table, &config, context, log).map_err(|error| no_grid(job, &error))?;
     let tree = found.grid.to_tree(table);
-    let flight = TreeFlight {
+    let flight = TreeSwarmReport {
         measure: config.fitness.name(),
         best: found.fitness,
         iterations: found.iterations,
@@ -135,7 +135,7 @@ pub(super) fn search_grid(
     Ok(SingleTreeFit { members, report, warnings, notes })
 }
 
-fn report(tree: &ClassifierTree, flight: TreeFlight, start: Option<f64>) -> TreeReport {
+fn report(tree: &ClassifierTree, flight: TreeSwarmReport, start: Option<f64>) -> TreeReport {
     TreeReport {
         leaves: tree.rules.leaves(),
         depth: tree.rules.subtree(tree.rules.root()).depth(),

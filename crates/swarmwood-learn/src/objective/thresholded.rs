@@ -1,5 +1,5 @@
-//! Losses of numbers for two classes: the class is the number 0 or 1, and the prediction is cut at
-//! one half.
+//! Regression losses for two classes: the class is the number 0 or 1, and the prediction is
+//! thresholded at one half.
 //!
 //! This is what the published tuning experiments do with classes (methods of range B: squared and
 //! squared-log error on 0/1 targets). The prediction `p` of such a loss is no probability and may
@@ -13,16 +13,35 @@ use std::f64::consts::LN_2;
 
 use swarmwood_model::Link;
 
+use super::registry::{ObjectiveSpec, ObjectiveTargets, REGRESSION};
 use super::{Objective, Squared};
 
 /// Squared loss of the class as a number: `½ (s - a (r(y) - r½))²` with `y` 0 or 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cut {
+pub struct ThresholdedRegression {
     /// Whether the number is taken as `ln(1 + y)`.
     pub log: bool,
 }
 
-impl Objective for Cut {
+/// The description of `cut-squared-log`.
+pub(super) const SQUARED_LOG: ObjectiveSpec = ObjectiveSpec {
+    name: "cut-squared-log",
+    help: "squared error of ln(1 + class), thresholded at one half",
+    targets: ObjectiveTargets::TwoClasses,
+    make: |_| Box::new(ThresholdedRegression { log: true }),
+    ..REGRESSION
+};
+
+/// The description of `cut-squared`.
+pub(super) const SQUARED: ObjectiveSpec = ObjectiveSpec {
+    name: "cut-squared",
+    help: "squared error of the class, thresholded at one half",
+    targets: ObjectiveTargets::TwoClasses,
+    make: |_| Box::new(ThresholdedRegression { log: false }),
+    ..REGRESSION
+};
+
+impl Objective for ThresholdedRegression {
     fn name(&self) -> &'static str {
         if self.log { "cut-squared-log" } else { "cut-squared" }
     }
