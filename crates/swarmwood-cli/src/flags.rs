@@ -138,16 +138,6 @@ pub fn choice_flag(
     }
 }
 
-/// The meaning of the value of a [`choice_flag`].
-pub fn choice_value<T>(
-    flags: &ArgMatches,
-    name: &str,
-    choices: impl IntoIterator<Item = (&'static str, T)>,
-) -> Option<T> {
-    let given = flags.get_one::<String>(name)?;
-    choices.into_iter().find(|(choice, _)| choice == given).map(|(_, meaning)| meaning)
-}
-
 /// A flag without a value.
 pub fn switch_flag(name: &'static str, help: &'static str) -> Arg {
     Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)

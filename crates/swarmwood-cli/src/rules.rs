@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use clap::{ArgMatches, Command};
 use swarmwood::error::Violation;
-use swarmwood::model::{RuleFormat, RuleMerge};
+use swarmwood::model::RuleMerge;
+use swarmwood::model::export::{
+    ExportContent, ExportInput, ExportOptions, export_text, find, formats,
+};
 use swarmwood::read::ReadOptions;
 use swarmwood::write::write_atomically;
 use swarmwood::{Error, Result, read, rules, store};
@@ -12,20 +15,6 @@ use swarmwood::{Error, Result, read, rules, store};
 use crate::console;
 use crate::flags;
 use crate::format::count;
-
-/// The values of `--merge`.
-const MERGES: &[(&str, RuleMerge, &str)] = &[
-    (
-        "cover",
-        RuleMerge::Cover,
-        "cover the leaves of each prediction with few boxes of few conditions",
-    ),
-    (
-        "cells",
-        RuleMerge::Cells,
-        "merge neighbouring cells of the grid of all thresholds, as published",
-    ),
-];
 
 /// The subcommand.
 pub fn command() -> Command {
@@ -35,12 +24,12 @@ pub fn command() -> Command {
         .arg(flags::model_arg())
         .arg(flags::choice_flag(
             "format",
-            RuleFormat::ALL.map(|(name, _, help)| (name, help)),
+            formats(ExportContent::Rules).map(|format| (format.name(), format.description())),
             "output format",
         ))
         .arg(flags::choice_flag(
             "merge",
-            MERGES.iter().map(|&(name, _, help)| (name, help)),
+            RuleMerge::NAMES.iter().copied(),
             "how leaves are merged into rules",
         ))
         .arg(flags::out_flag("file for the rules; - for standard output").default_value("-"))
@@ -75,8 +64,7 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
     let model_error =
         |message: String| Error::Model { path: path.clone(), message: message.into() };
     let tree = model.single_tree().map_err(|error| model_error(error.to_string()))?;
-    let merge =
-        flags::choice_value(flags, "merge", MERGES.iter().map(|&(name, merge, _)| (name, merge)));
+    let merge = flags.get_one::<String>("merge").and_then(|name| RuleMerge::from_name(name));
     let violation = |message: String| Error::Parameters(vec![Violation::new("merge", message)]);
     let mut rule_set =
         tree.rules(merge.unwrap_or_default()).map_err(|error| violation(error.to_string()))?;
@@ -89,12 +77,16 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
         console.warnings(&rows.warnings);
         rules::count(&mut rule_set, &rows)?;
     }
-    let format = flags::choice_value(
-        flags,
-        "format",
-        RuleFormat::ALL.iter().map(|&(name, format, _)| (name, format)),
-    );
-    let text = rule_set.to_text(format.unwrap_or_default());
+
+    let name = flags.get_one::<String>("format").map_or("", String::as_str);
+    let format = find(ExportContent::Rules, name).ok_or_else(|| {
+        let message = format!("there is no format '{name}' of rules");
+        Error::Parameters(vec![Violation::new("format", message)])
+    })?;
+    let input = ExportInput::with_rules(&model, &rule_set);
+    let text = export_text(format, &input, &ExportOptions::default())
+        .map_err(|error| model_error(error.to_string()))?;
+
     match out {
         Some(path) => {
             write_atomically(path, |file| file.write_all(text.as_bytes()))?;

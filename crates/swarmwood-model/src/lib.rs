@@ -6,7 +6,9 @@
 pub mod check;
 pub mod ensemble;
 pub mod explain;
+pub mod export;
 pub mod format;
+pub mod number_format;
 pub mod picture;
 pub mod predict;
 pub mod rules;
@@ -22,13 +24,13 @@ pub use check::{ModelError, TreeError};
 pub use ensemble::{Body, LinearFunction, LinearTerm, Link, Member, Model, Provenance, Shape};
 pub use explain::{ExplainError, Explainer, Importance};
 pub use format::{FormatError, from_json, to_json};
-pub use picture::{MapError, TooLarge};
+pub use picture::{MapError, TreeTooLarge};
 pub use predict::{
     Block, BlockError, ColumnView, FeatureValue, MISSING, Prediction, Predictions, Predictor,
 };
 pub use rules::{
-    DecisionRule, RuleCondition, RuleCounts, RuleFormat, RuleMerge, RulePrediction, RuleSet,
-    RuleStats, RulesError, ValueSet,
+    DecisionRule, RuleCondition, RuleCounts, RuleMerge, RulePrediction, RuleSet, RuleStats,
+    RulesError, ValueSet,
 };
 pub use schema::{Feature, Kind, Schema, Target, TargetKind};
 pub use single_tree::{SingleTree, SingleTreeError};

@@ -164,6 +164,22 @@ impl Tree {
         }
         depths.first().copied().unwrap_or(0)
     }
+
+    /// The leaves from left to right, as a drawing shows them.
+    pub(crate) fn leaves_left_to_right(&self) -> Vec<usize> {
+        let mut order = Vec::with_capacity(self.leaves.len());
+        let mut open = vec![self.root()];
+        while let Some(at) = open.pop() {
+            match at {
+                Child::Leaf(leaf) => order.push(leaf as usize),
+                Child::Node(node) => {
+                    let node = &self.nodes[node as usize];
+                    open.extend([node.right, node.left]);
+                }
+            }
+        }
+        order
+    }
 }
 
 impl ObliviousTree {

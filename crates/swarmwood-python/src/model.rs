@@ -6,10 +6,10 @@ use std::sync::Arc;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes};
+use swarmwood::model::export::{ExportContent, ExportInput, ExportOptions, export_text, find};
 use swarmwood::model::predict::Predictions;
 use swarmwood::model::{
-    self as core, Child, RuleFormat, RuleMerge, Shape, SingleTree, SingleTreeError, Test,
-    TextOptions, format,
+    self as core, Child, Shape, SingleTree, SingleTreeError, Test, TextOptions, format,
 };
 use swarmwood::predict::Scorer;
 use swarmwood::{Error, Result, read, store};
@@ -237,20 +237,17 @@ impl PyModel {
         guarded(|| Ok(self.model.to_text(&TextOptions::default())))
     }
 
-    /// A single tree as rules, in the format `text`, `markdown`, `json`, `sql` or `python`.
+    /// The rules of a single tree in one of the formats of rules.
     fn rules(&self, format: &str) -> PyResult<String> {
         guarded(|| {
-            let Some((_, format, _)) = RuleFormat::ALL.iter().find(|(name, ..)| *name == format)
-            else {
+            let Some(format) = find(ExportContent::Rules, format) else {
                 return Err(PyValueError::new_err(format!(
                     "there is no format '{format}' of rules"
                 )));
             };
-            let tree = single_tree(&self.model)?;
-            let rules = tree
-                .rules(RuleMerge::Cover)
-                .map_err(|error| PyValueError::new_err(error.to_string()))?;
-            Ok(rules.to_text(*format))
+            single_tree(&self.model)?;
+            export_text(format, &ExportInput::new(&self.model), &ExportOptions::default())
+                .map_err(|error| PyValueError::new_err(error.to_string()))
         })
     }
 

@@ -4,7 +4,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
 use swarmwood::learn::data::MISSING;
-use swarmwood::model::picture::side;
+use swarmwood::model::picture::split_side;
 use swarmwood::model::{Child, Prediction, Shape, Tree};
 use swarmwood::read::{Columns, Part, Picked};
 
@@ -67,7 +67,7 @@ fn nodes(model: &swarmwood::model::Model, tree: &Tree) -> Vec<PlotNode> {
         Child::Leaf(leaf) => tree.nodes.len() + leaf as usize,
     };
     let plot_node = |node: &swarmwood::model::Node| {
-        let label = |right| side(&model.schema, &node.split, right, true);
+        let label = |right| split_side(&model.schema, &node.split, right, true);
         let children = (number(node.left), number(node.right));
         (node.split.feature, label(false), label(true), node.split.missing_right, children)
     };

@@ -1,4 +1,4 @@
-//! Counts rows for the rules of a tree.
+//! Statistics of decision rules on data.
 
 use swarmwood_learn::data::{Chunk, Column};
 use swarmwood_model::{FeatureValue, RuleSet};
@@ -6,8 +6,7 @@ use swarmwood_model::{FeatureValue, RuleSet};
 use crate::Result;
 use crate::read::Rows;
 
-/// Puts support, confidence and lift as they are on these rows in place of what the leaves of the
-/// tree told.
+/// Replaces the statistics of the leaves by support, confidence and lift on these rows.
 ///
 /// ```
 /// use swarmwood::read::{ReadOptions, Source, training};
@@ -23,24 +22,29 @@ use crate::read::Rows;
 /// let tree = model.single_tree().unwrap();
 /// let mut rules = tree.rules(swarmwood::model::RuleMerge::Cover).unwrap();
 /// swarmwood::rules::count(&mut rules, &rows)?;
-/// // Three of five rows weigh more than 20, and two of these are wild.
-/// let yes = if rules.rules[0].conditions[0].is_met_by(swarmwood::model::FeatureValue::Number(30.0), rules.schema) {
+/// // Three of five rows are above 20, and two of these are wild.
+/// let yes = if rules.rules[0].conditions[0].matches(swarmwood::model::FeatureValue::Number(30.0), rules.schema) {
 ///     &rules.rules[0]
 /// } else {
 ///     &rules.otherwise
 /// };
-/// assert_eq!((yes.figures.support, yes.figures.confidence), (0.6, Some(2.0 / 3.0)));
+/// assert_eq!((yes.stats.support, yes.stats.confidence), (0.6, Some(2.0 / 3.0)));
 /// # Ok::<(), swarmwood::Error>(())
 /// ```
 pub fn count(rules: &mut RuleSet<'_>, rows: &Rows) -> Result<()> {
-    let mut counts = rules.no_counts();
+    let mut counts = rules.empty_counts();
     rows.for_each_chunk(&mut |chunk: &Chunk| {
         for (row, &target) in chunk.target.iter().enumerate() {
             let value = |feature: u32| match &chunk.columns[feature as usize] {
                 Column::Number(values) => FeatureValue::Number(values[row]),
                 Column::Category(codes) => FeatureValue::Category(codes[row]),
             };
-            rules.count(&mut counts, value, target, chunk.weight.get(row).copied().unwrap_or(1.0));
+            rules.count_row(
+                &mut counts,
+                value,
+                target,
+                chunk.weight.get(row).copied().unwrap_or(1.0),
+            );
         }
         Ok(())
     })?;

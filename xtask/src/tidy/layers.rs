@@ -67,6 +67,18 @@ const MODULES: &[ModuleLayers] = &[
         ],
     },
     ModuleLayers {
+        package: "swarmwood-model",
+        rows: &[
+            &["number_format", "schema", "tree"],
+            &["ensemble"],
+            &["check", "predict", "text"],
+            &["explain", "format", "samples", "single_tree"],
+            &["rules"],
+            &["picture"],
+            &["export"],
+        ],
+    },
+    ModuleLayers {
         package: "swarmwood-learn",
         rows: &[
             &["budget", "data", "event", "pool", "fold_split"],

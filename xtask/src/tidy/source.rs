@@ -41,7 +41,7 @@ const BANS: &[Ban] = &[
     Ban {
         words: &["serde"],
         within: &["crates/swarmwood-model/src/"],
-        except: &["crates/swarmwood-model/src/format"],
+        except: &["crates/swarmwood-model/src/format", "crates/swarmwood-model/src/export/"],
         reason: "a model is a value; its formats are separate (I5)",
     },
     Ban {

@@ -4,10 +4,16 @@ use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
 use swarmwood::error::Violation;
+use swarmwood::model::export::{
+    ExportContent, ExportFormat, ExportInput, ExportOptions, export, find_extension, formats,
+};
 use swarmwood::model::{FeatureValue, Kind, MISSING, Model};
 use swarmwood::nearest::nearest;
 use swarmwood::write::write_atomically;
 use swarmwood::{Error, Result};
+
+/// Maps have one format.
+const MAP_EXTENSION: &str = "svg";
 
 /// Draws what the flags request; returns the file.
 pub fn draw<'a>(
@@ -21,22 +27,19 @@ pub fn draw<'a>(
         path.extension().map(|text| text.to_string_lossy().to_lowercase()).unwrap_or_default();
     let model_error =
         |message: String| Error::Model { path: model_path.to_path_buf(), message: message.into() };
-    let dot = match extension.as_str() {
-        "svg" => false,
-        "dot" | "gv" if map.is_empty() => true,
-        "dot" | "gv" => {
-            return Err(violation("plot", "a map is drawn as .svg, not as .dot".into()));
-        }
-        _ => {
-            let message = format!("'{}' must end in .svg, or in .dot for Graphviz", path.display());
+    let Some(format) = find_extension(ExportContent::Drawing, &extension) else {
+        let message = format!("'{}' must end in {}", path.display(), extensions());
+        return Err(violation("plot", message));
+    };
+
+    let bytes = if map.is_empty() {
+        export(format, &ExportInput::new(model), &ExportOptions::default())
+            .map_err(|error| model_error(error.to_string()))?
+    } else {
+        if extension != MAP_EXTENSION {
+            let message = format!("a map is drawn as .{MAP_EXTENSION}, not as .{extension}");
             return Err(violation("plot", message));
         }
-    };
-    let text = if map.is_empty() {
-        let tree = model.single_tree().map_err(|error| model_error(error.to_string()))?;
-        let drawn = if dot { tree.to_dot() } else { tree.to_svg() };
-        drawn.map_err(|error| model_error(error.to_string()))?
-    } else {
         let [across, up] = map[..] else {
             let message =
                 format!("needs two features separated by a comma, and was given {}", map.len());
@@ -44,10 +47,21 @@ pub fn draw<'a>(
         };
         let (across, up) = (feature(model, "map", across)?, feature(model, "map", up)?);
         let fixed = fixed(flags, model)?;
-        model.to_map(across, up, &fixed).map_err(|error| violation("map", error.to_string()))?
+        let svg = model.to_map(across, up, &fixed);
+        svg.map_err(|error| violation("map", error.to_string()))?.into_bytes()
     };
-    write_atomically(path, |out| out.write_all(text.as_bytes()))?;
+
+    write_atomically(path, |out| out.write_all(&bytes))?;
     Ok(Some(path))
+}
+
+/// The extensions of drawings, each with what it stands for.
+fn extensions() -> String {
+    let extension = |format: &dyn ExportFormat| {
+        let first = format.extensions().first().copied().unwrap_or_default();
+        format!(".{first} ({})", format.description())
+    };
+    formats(ExportContent::Drawing).map(extension).collect::<Vec<_>>().join(" or ")
 }
 
 fn violation(name: &str, message: String) -> Error {

@@ -3,7 +3,7 @@
 use swarmwood::Result;
 use swarmwood::model::explain::Importance;
 use swarmwood::model::text::TextOptions;
-use swarmwood::model::{Body, Model, RuleFormat, RuleMerge};
+use swarmwood::model::{Body, Model, RuleMerge};
 
 use super::html::{Html, IdSequence, TableCell, details, listing, note, table, wide_figure};
 use super::runs::LoadedModel;
@@ -73,7 +73,7 @@ pub fn trees(loaded: &LoadedModel, ids: &mut IdSequence) -> Result<Html> {
             }
             let summary =
                 format!("The tree as {}", grouped_count(rules.rules.len() as u64, "rule"));
-            details(&summary, true, listing("Rules of the tree", &rules.to_text(RuleFormat::Text)))
+            details(&summary, true, listing("Rules of the tree", &rules.to_string()))
         }
         Err(error) => note(&error.to_string()),
     };

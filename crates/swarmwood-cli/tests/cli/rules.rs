@@ -110,14 +110,14 @@ fn python_and_sql_say_what_the_model_says() {
 }
 
 #[test]
-fn rules_are_sentences_with_figures() {
+fn rules_are_sentences_with_statistics() {
     let dir = Scratch::new();
     dir.file("m.json", three_classes());
     let text = dir.run("rules m.json").works().out;
     let expected = "\
 # 2 rules with 4 conditions and an otherwise; the 4 leaf paths had 8 conditions
-# the order does not matter: rules with different answers never hold together
-# figures come from the 100 training rows in the leaves
+# the order does not matter: rules with different predictions never match the same row
+# statistics are those of the 100 training rows in the leaves
 # a category the model never saw counts as missing
 
 ";
@@ -142,7 +142,7 @@ fn rules_are_sentences_with_figures() {
     let markdown = dir.run("rules m.json --format markdown --data d.csv --out r.md").works();
     assert!(
         markdown.err.contains("written to r.md")
-            && dir.read("r.md").contains("figures were counted on 4 rows")
+            && dir.read("r.md").contains("statistics were counted on 4 rows")
     );
     assert!(dir.run("rules m.json --merge cells").works().out.contains("OTHERWISE"));
 }
@@ -194,7 +194,7 @@ fn wrong_words_are_told() {
     dir.fails(
         "inspect m.json --plot t.svg --map size,class",
         2,
-        &["the model also asks for 'to\"wn'", "to\"wn=Ash"],
+        &["the model also uses 'to\"wn'", "to\"wn=Ash"],
     );
     dir.fails(
         "inspect m.json --plot t.svg --map size,class --at to\"wn=Ush",

@@ -14,15 +14,12 @@ mod document;
 mod import;
 pub mod lightgbm;
 pub mod native;
-mod rules;
 mod ubj;
 pub mod xgboost;
 
 use crate::ensemble::Model;
 use document::ImportResult;
 pub use native::{FormatError, from_json, to_json};
-
-pub(crate) use rules::rules_to_json;
 
 use self::detect::FileFormat;
 

@@ -1,13 +1,12 @@
-//! Where the nodes and leaves of a tree stand.
+//! The positions of the nodes and leaves of a tree.
 //!
-//! Leaves take one line each, from top to bottom, and stand in one column at the right; a node
-//! stands in the column of its depth, half-way between its children. Subtrees have lines of their
-//! own, so nothing overlaps (a tidy drawing after Wetherell and Shannon 1979, turned by a quarter).
-//! Columns are as wide as the longest label in them.
+//! Leaves have one line each, from top to bottom, and are in one column at the right; a node is in
+//! the column of its depth, half-way between its children. Subtrees have lines of their own, so
+//! nothing overlaps (a tidy drawing after Wetherell and Shannon 1979, rotated by 90 degrees).
+//! Columns are as wide as their longest label.
 
 use super::palette::{fit, width};
-use super::side;
-use crate::rules::left_to_right;
+use super::split_side;
 use crate::single_tree::SingleTree;
 use crate::text::printable;
 use crate::tree::Child;
@@ -17,13 +16,13 @@ pub(super) const LINE: f64 = 36.0;
 /// Size of letters in nodes and on edges.
 pub(super) const NAME: f64 = 12.0;
 pub(super) const EDGE: f64 = 11.0;
-/// The widest name of a node or label of an edge.
-const MOST_NAME: f64 = 180.0;
-const MOST_EDGE: f64 = 120.0;
+/// Maximum width of the name of a node and of the label of an edge.
+const MAX_NAME: f64 = 180.0;
+const MAX_EDGE: f64 = 120.0;
 /// Room for the curve from a node to its children.
 pub(super) const CURVE: f64 = 24.0;
 
-/// The places of a tree.
+/// The positions and labels of a tree.
 pub(super) struct TreeLayout {
     /// Depth of each node.
     pub(super) depth: Vec<usize>,
@@ -36,7 +35,7 @@ pub(super) struct TreeLayout {
     /// The labels: of each node, and of its two edges.
     pub(super) names: Vec<String>,
     pub(super) edges: Vec<[String; 2]>,
-    /// Where the column of leaves begins, and how high all lines are together.
+    /// Left end of the column of leaves, and the height of all lines.
     pub(super) leaf_x: f64,
     pub(super) height: f64,
 }
@@ -61,11 +60,11 @@ impl TreeLayout {
             }
         }
         let mut leaf_y = vec![0.0; tree.leaves.len()];
-        left_to_right(tree)
+        tree.leaves_left_to_right()
             .iter()
             .enumerate()
             .for_each(|(line, &leaf)| leaf_y[leaf] = (line as f64 + 0.5) * LINE);
-        // Children come after their parent, so one backward pass sees them first.
+        // Children come after their parent, so one backward pass visits them first.
         let mut node_y = vec![0.0; tree.nodes.len()];
         for (at, node) in tree.nodes.iter().enumerate().rev() {
             let y = |child| match child {
@@ -74,12 +73,11 @@ impl TreeLayout {
             };
             node_y[at] = (y(node.left) + y(node.right)) / 2.0;
         }
-        let name = |feature: u32| {
-            fit(&printable(&schema.features[feature as usize].name), NAME, MOST_NAME)
-        };
+        let name =
+            |feature: u32| fit(&printable(&schema.features[feature as usize].name), NAME, MAX_NAME);
         let names: Vec<String> = tree.nodes.iter().map(|node| name(node.split.feature)).collect();
         let label = |node: &crate::tree::Node, right| {
-            fit(&side(schema, &node.split, right, true), EDGE, MOST_EDGE)
+            fit(&split_side(schema, &node.split, right, true), EDGE, MAX_EDGE)
         };
         let edges: Vec<[String; 2]> =
             tree.nodes.iter().map(|node| [label(node, false), label(node, true)]).collect();

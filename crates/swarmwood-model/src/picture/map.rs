@@ -1,22 +1,23 @@
-//! What a model says over two features, the others held fast: a map with an area for each answer.
+//! The predictions of a model over two features, the others fixed, as a map.
 //!
-//! The thresholds and levels of the two features cut the plane into cells in which the model cannot
-//! say two things, so one prediction per cell is the whole truth, for one tree as for many. Missing
-//! values have a strip of their own beside each axis. Numbers stand to scale where that leaves
-//! every cell visible, else in steps of equal width.
+//! The thresholds and levels of the two features divide the plane into cells in which the
+//! prediction is constant, so one prediction per cell is exact, for one tree as for many. Missing
+//! values have a strip of their own beside each axis. Numbers are drawn to scale if every cell is
+//! visible then, else with cells of equal width.
 
 use std::fmt::{self, Write};
 
 use super::palette::{class_colour, escape, fit, scale_colour, width};
 use crate::ensemble::Model;
+use crate::number_format::{exact, percent, short};
 use crate::predict::{FeatureValue, MISSING, Prediction};
-use crate::rules::{number, short};
+
 use crate::schema::Kind;
 use crate::text::printable;
 use crate::tree::Test;
 
-/// Cells along one axis that can still be told apart.
-const MOST_CELLS: usize = 200;
+/// Maximum number of cells along one axis.
+const MAX_CELLS: usize = 200;
 
 const MARGIN: f64 = 20.0;
 const LEFT: f64 = 120.0;
@@ -28,12 +29,12 @@ const GAP: f64 = 8.0;
 const LEGEND: f64 = 190.0;
 const SIZE: f64 = 12.0;
 
-/// Why there is no map.
+/// Why a map cannot be drawn.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MapError {
     /// A linear function has no areas.
-    #[error("the model is linear; a map shows where trees change their answer")]
+    #[error("the model is linear; a map shows where trees change their prediction")]
     Linear,
     /// The two features are one.
     #[error("the map needs two different features, and was given '{name}' twice")]
@@ -41,32 +42,30 @@ pub enum MapError {
         /// The feature.
         name: String,
     },
-    /// No rule asks for the feature.
-    #[error(
-        "the model never asks for '{name}', so a map along it shows nothing; it asks for: {used}"
-    )]
+    /// No split tests the feature.
+    #[error("the model does not use '{name}', so a map along it shows nothing; it uses: {used}")]
     Unused {
         /// The feature.
         name: String,
-        /// The features that are asked for.
+        /// The features that are used.
         used: String,
     },
-    /// The model asks for features that have no value.
-    #[error("the model also asks for {names}; hold them fast, for example --at {example}")]
-    Unstated {
+    /// The model uses features whose value is not fixed.
+    #[error("the model also uses {names}; fix their values, for example --at {example}")]
+    NotFixed {
         /// The features, with commas.
         names: String,
-        /// How to state one.
+        /// How to fix one.
         example: String,
     },
-    /// There are too many cells to see.
+    /// There are too many cells.
     #[error(
-        "'{name}' has {cells} areas on the map, and more than {MOST_CELLS} cannot be told apart"
+        "'{name}' has {cells} areas on the map, and more than {MAX_CELLS} cannot be distinguished"
     )]
-    Crowded {
+    TooManyCells {
         /// The feature.
         name: String,
-        /// How many areas.
+        /// Number of areas.
         cells: usize,
     },
 }
@@ -78,16 +77,15 @@ struct MapAxis {
     values: Vec<FeatureValue>,
     /// Where each cell begins and ends, from 0 to 1.
     bounds: Vec<f64>,
-    /// What stands beside the axis: a place from 0 to 1 and a text.
+    /// The labels of the axis: a position from 0 to 1 and a text.
     ticks: Vec<(f64, String)>,
     missing: FeatureValue,
     to_scale: bool,
 }
 
 impl Model {
-    /// A map of what the model says over two features, `across` and `up`, as an SVG document.
-    /// `fixed` has the values of the others, feature by feature; those that the model asks for must
-    /// be there.
+    /// A map of the predictions over two features, `across` and `up`, as an SVG document. `fixed`
+    /// has the values of the others, feature by feature; those that the model uses must be there.
     pub fn to_map(
         &self,
         across: usize,
@@ -122,13 +120,13 @@ impl Model {
                 .first()
                 .cloned()
                 .unwrap_or_else(|| "0".into());
-            return Err(MapError::Unstated {
+            return Err(MapError::NotFixed {
                 names,
                 example: format!("'{}={value}'", name(first)),
             });
         }
         let axes = [self.axis(across)?, self.axis(up)?];
-        let held: Vec<String> = used
+        let fixed_names: Vec<String> = used
             .iter()
             .filter(|feature| ![across, up].contains(feature))
             .filter_map(|&feature| {
@@ -139,16 +137,17 @@ impl Model {
                 ))
             })
             .collect();
-        let say = |x: FeatureValue, y: FeatureValue| self.say((across, x), (up, y), fixed);
-        let map = PredictionMap::new(self, axes, held, say);
+        let predict =
+            |x: FeatureValue, y: FeatureValue| self.predict_cell((across, x), (up, y), fixed);
+        let map = PredictionMap::new(self, axes, fixed_names, predict);
         let mut svg = String::new();
         // Writing to a string cannot fail.
         let _ = map.draw(&mut svg);
         Ok(svg)
     }
 
-    /// What the model says in one cell.
-    fn say(
+    /// The prediction in one cell.
+    fn predict_cell(
         &self,
         x: (usize, FeatureValue),
         y: (usize, FeatureValue),
@@ -165,15 +164,14 @@ impl Model {
             })
             .collect();
         (row[x.0], row[y.0]) = (x.1, y.1);
-        // The row has the kinds of the schema, or came from the caller, who is told nothing rather
-        // than wrong things.
+        // Fixed values of the wrong kind come from the caller; the cells stay empty then.
         self.predict_row(&row).unwrap_or(Prediction::Number(f64::NAN))
     }
 
     fn value_name(&self, feature: usize, value: FeatureValue) -> String {
         match value {
             FeatureValue::Number(value) if value.is_nan() => "missing".into(),
-            FeatureValue::Number(value) => number(value),
+            FeatureValue::Number(value) => exact(value),
             FeatureValue::Category(code) => self.schema.features[feature]
                 .kind
                 .levels()
@@ -206,8 +204,8 @@ impl Model {
             Kind::Number => number_axis(name, self.thresholds(feature)),
         };
         let cells = axis.values.len();
-        if cells > MOST_CELLS {
-            Err(MapError::Crowded { name: axis.name, cells })
+        if cells > MAX_CELLS {
+            Err(MapError::TooManyCells { name: axis.name, cells })
         } else {
             Ok(axis)
         }
@@ -231,10 +229,10 @@ fn number_axis(name: String, thresholds: Vec<f64>) -> MapAxis {
     let (low, high) =
         (thresholds.first().copied().unwrap_or(0.0), thresholds.last().copied().unwrap_or(0.0));
     let room = if high > low { 0.18 * (high - low) } else { low.abs().max(1.0) };
-    let place = |value: f64| (value - low + room) / (high - low + 2.0 * room);
+    let position = |value: f64| (value - low + room) / (high - low + 2.0 * room);
     let scaled: Vec<f64> = [0.0]
         .into_iter()
-        .chain(thresholds.iter().map(|&value| place(value)))
+        .chain(thresholds.iter().map(|&value| position(value)))
         .chain([1.0])
         .collect();
     let to_scale = scaled.windows(2).all(|pair| pair[1] - pair[0] >= 0.012);
@@ -242,21 +240,20 @@ fn number_axis(name: String, thresholds: Vec<f64>) -> MapAxis {
     let bounds = if to_scale { scaled } else { steps };
     let ticks =
         thresholds.iter().enumerate().map(|(at, &value)| (bounds[at + 1], short(value))).collect();
-    // The largest number of a cell is its upper threshold; above the last one there is room for
-    // infinity.
+    // The largest number of a cell is its upper threshold; that of the last cell is infinity.
     let values = thresholds.into_iter().chain([f64::INFINITY]).map(FeatureValue::Number).collect();
     MapAxis { name, values, bounds, ticks, missing: FeatureValue::Number(f64::NAN), to_scale }
 }
 
-/// Everything that is drawn.
+/// The content of a map.
 struct PredictionMap<'a> {
     model: &'a Model,
     across: MapAxis,
     up: MapAxis,
-    held: Vec<String>,
+    fixed_names: Vec<String>,
     /// Line by line, the lowest first; the last line and the last of each line are for missing
     /// values.
-    says: Vec<Vec<Prediction>>,
+    cells: Vec<Vec<Prediction>>,
     range: (f64, f64),
 }
 
@@ -264,25 +261,30 @@ impl<'a> PredictionMap<'a> {
     fn new(
         model: &'a Model,
         axes: [MapAxis; 2],
-        held: Vec<String>,
-        say: impl Fn(FeatureValue, FeatureValue) -> Prediction,
+        fixed_names: Vec<String>,
+        predict: impl Fn(FeatureValue, FeatureValue) -> Prediction,
     ) -> Self {
         let [across, up] = axes;
         let line = |y: FeatureValue| {
-            across.values.iter().chain([&across.missing]).map(|&x| say(x, y)).collect::<Vec<_>>()
+            across
+                .values
+                .iter()
+                .chain([&across.missing])
+                .map(|&x| predict(x, y))
+                .collect::<Vec<_>>()
         };
-        let says: Vec<Vec<Prediction>> =
+        let cells: Vec<Vec<Prediction>> =
             up.values.iter().chain([&up.missing]).map(|&y| line(y)).collect();
-        let numbers = says
+        let numbers = cells
             .iter()
             .flatten()
             .filter_map(|one| if let Prediction::Number(n) = one { Some(*n) } else { None });
         let range = numbers
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), n| (low.min(n), high.max(n)));
-        PredictionMap { model, across, up, held, says, range }
+        PredictionMap { model, across, up, fixed_names, cells, range }
     }
 
-    /// Where a place on an axis is on the page; the strip of missing values is beyond 1.
+    /// The ends of a cell on the page; the strip of missing values comes after the last cell.
     fn x(&self, cell: usize) -> (f64, f64) {
         match self.across.bounds.get(cell + 1) {
             Some(end) => (LEFT + SIDE * self.across.bounds[cell], LEFT + SIDE * end),
@@ -313,10 +315,10 @@ impl<'a> PredictionMap<'a> {
              {high:.0}' role='img' aria-labelledby='title desc' font-family='Helvetica, Arial, sans-serif' \
              font-size='{SIZE}' fill='#222'>"
         )?;
-        let held = self.held.join(", ");
-        let note = if held.is_empty() { String::new() } else { format!("where {held}") };
+        let fixed = self.fixed_names.join(", ");
+        let note = if fixed.is_empty() { String::new() } else { format!("where {fixed}") };
         writeln!(svg, "<title id='title'>{}</title>", escape(&title))?;
-        writeln!(svg, "<desc id='desc'>A map of the model's answers {}</desc>", escape(&note))?;
+        writeln!(svg, "<desc id='desc'>A map of the model's predictions {}</desc>", escape(&note))?;
         writeln!(svg, "<rect width='100%' height='100%' fill='white'/>")?;
         let shown = escape(&fit(&title, 16.0, wide - 2.0 * MARGIN));
         writeln!(
@@ -325,8 +327,8 @@ impl<'a> PredictionMap<'a> {
         )?;
         let note = escape(&fit(&note, SIZE, wide - 2.0 * MARGIN));
         writeln!(svg, "<text x='{MARGIN}' y='51' fill='#666'>{note}</text>")?;
-        for (line, says) in self.says.iter().enumerate() {
-            self.draw_line(svg, line, says)?;
+        for (line, cells) in self.cells.iter().enumerate() {
+            self.draw_line(svg, line, cells)?;
         }
         self.draw_frames(svg)?;
         self.draw_axes(svg)?;
@@ -334,33 +336,33 @@ impl<'a> PredictionMap<'a> {
         writeln!(svg, "</svg>")
     }
 
-    /// A line of cells; neighbours with one answer are one piece.
-    fn draw_line(&self, svg: &mut String, line: usize, says: &[Prediction]) -> fmt::Result {
+    /// A line of cells; neighbours with the same prediction are one rectangle.
+    fn draw_line(&self, svg: &mut String, line: usize, cells: &[Prediction]) -> fmt::Result {
         let (top, bottom) = self.y(line);
         let mut first = 0;
-        for cell in 0..says.len() {
-            // The strip of missing values stays apart.
-            if cell + 1 < says.len() - 1 && says[cell + 1] == says[first] {
+        for cell in 0..cells.len() {
+            // The strip of missing values stays separate.
+            if cell + 1 < cells.len() - 1 && cells[cell + 1] == cells[first] {
                 continue;
             }
             let (left, right) = (self.x(first).0, self.x(cell).1);
-            let (colour, strength) = self.ink(&says[first]);
+            let (colour, opacity) = self.colour(&cells[first]);
             writeln!(
                 svg,
                 "<rect x='{left:.2}' y='{top:.2}' width='{:.2}' height='{:.2}' fill='{colour}' \
-                 fill-opacity='{strength:.3}' shape-rendering='crispEdges'><title>{}</title></rect>",
+                 fill-opacity='{opacity:.3}' shape-rendering='crispEdges'><title>{}</title></rect>",
                 right - left,
                 bottom - top,
-                escape(&self.answer(&says[first]))
+                escape(&self.label(&cells[first]))
             )?;
             first = cell + 1;
         }
         Ok(())
     }
 
-    /// The colour of an answer, and how strong: a class that hardly leads is pale.
-    fn ink(&self, says: &Prediction) -> (String, f64) {
-        match says {
+    /// The colour of a prediction and its opacity: the less probable a class, the paler.
+    fn colour(&self, prediction: &Prediction) -> (String, f64) {
+        match prediction {
             Prediction::Number(number) => (scale_colour(*number, self.range), 1.0),
             Prediction::Class { class, probabilities } => {
                 let even = 1.0 / probabilities.len().max(1) as f64;
@@ -371,16 +373,16 @@ impl<'a> PredictionMap<'a> {
         }
     }
 
-    fn answer(&self, says: &Prediction) -> String {
-        match says {
-            Prediction::Number(value) => number(*value),
+    fn label(&self, prediction: &Prediction) -> String {
+        match prediction {
+            Prediction::Number(value) => exact(*value),
             Prediction::Class { class, probabilities } => {
                 let name = self.model.schema.target.kind.classes().get(*class as usize);
                 let share = probabilities.get(*class as usize).copied().unwrap_or(0.0);
                 format!(
                     "{}: {}",
                     name.map_or_else(String::new, |name| printable(name).into_owned()),
-                    crate::rules::percent(share)
+                    percent(share)
                 )
             }
         }
@@ -407,11 +409,11 @@ impl<'a> PredictionMap<'a> {
     fn draw_axes(&self, svg: &mut String) -> fmt::Result {
         let bottom = TOP + STRIP + GAP + SIDE;
         let mut end = f64::NEG_INFINITY;
-        for (place, text) in &self.across.ticks {
-            let (text, x) = (fit(text, 11.0, 90.0), LEFT + SIDE * place);
+        for (position, text) in &self.across.ticks {
+            let (text, x) = (fit(text, 11.0, 90.0), LEFT + SIDE * position);
             let half = width(&text, 11.0) / 2.0;
             writeln!(svg, "<path d='M{x:.1} {bottom}v5' stroke='#8d98a7'/>")?;
-            // A text that would touch the one before is left out.
+            // A label that would overlap the one before is left out.
             if x - half > end + 4.0 {
                 let y = bottom + 17.0;
                 writeln!(
@@ -423,8 +425,8 @@ impl<'a> PredictionMap<'a> {
             }
         }
         let mut end = f64::INFINITY;
-        for (place, text) in &self.up.ticks {
-            let (text, y) = (fit(text, 11.0, LEFT - 46.0), bottom - SIDE * place);
+        for (position, text) in &self.up.ticks {
+            let (text, y) = (fit(text, 11.0, LEFT - 46.0), bottom - SIDE * position);
             writeln!(svg, "<path d='M{LEFT} {y:.1}h-5' stroke='#8d98a7'/>")?;
             if y < end - 13.0 {
                 let (x, y) = (LEFT - 8.0, y + 4.0);
@@ -481,7 +483,7 @@ impl<'a> PredictionMap<'a> {
         if !classes.is_empty() {
             return writeln!(
                 svg,
-                "<text x='{x}' y='{}' font-size='10.5' fill='#777'>paler where less sure</text>",
+                "<text x='{x}' y='{}' font-size='10.5' fill='#777'>paler if less probable</text>",
                 y + 6.0
             );
         }

@@ -1,66 +1,64 @@
-//! Pictures of one tree: as SVG with nodes and leaves, as DOT for Graphviz, and as a map of what it
-//! says over two features.
+//! Drawings as SVG: of one tree with its nodes and leaves, and of the predictions over two features
+//! as a map.
 //!
-//! The SVG stands on its own: no scripts, no fonts to load, a title and a description for readers
-//! that cannot see it. The tree grows from left to right, because names and numbers are wide and
-//! low; leaves stand in one column, one per line, so that their bars can be compared and a tree of 31
+//! The documents stand on their own: no scripts, no fonts to load, a title and a description for
+//! screen readers. A tree grows from left to right, because names and numbers are wide and low; its
+//! leaves are in one column, one per line, so that their bars can be compared and a tree of 31
 //! leaves stays legible.
 
-mod dot;
 mod layout;
 mod map;
 mod palette;
 mod tree;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use map::MapError;
 pub use palette::escape;
 
+pub(crate) use palette::{class_colour, scale_colour};
+pub(crate) use tree::prediction_name;
+
+use crate::number_format::{exact, percent, short};
 use crate::predict::Prediction;
-use crate::rules::percent;
 use crate::schema::Schema;
 use crate::single_tree::SingleTree;
 use crate::text::printable;
 use crate::tree::{Child, Split, Test};
 
-/// Leaves of the largest tree that is drawn.
-pub const MOST_LEAVES: usize = 512;
+/// Maximum number of leaves of a tree that is drawn.
+pub const MAX_LEAVES: usize = 512;
 
-/// Why a tree is not drawn.
+/// The tree has too many leaves to be drawn.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the tree has {leaves} leaves, and a picture of more than {MOST_LEAVES} cannot be read; train a smaller one"
+    "the tree has {leaves} leaves, and a picture of more than {MAX_LEAVES} cannot be read; train a smaller one"
 )]
-pub struct TooLarge {
-    /// How many leaves.
+pub struct TreeTooLarge {
+    /// Number of leaves.
     pub leaves: usize,
 }
 
 impl SingleTree<'_> {
     /// The tree as an SVG document.
-    pub fn to_svg(&self) -> Result<String, TooLarge> {
+    pub fn to_svg(&self) -> Result<String, TreeTooLarge> {
         self.to_svg_part("")
     }
 
-    /// The same as a part of a larger document: `id`, which must be a name in XML, begins every
-    /// identifier in it.
-    pub fn to_svg_part(&self, id: &str) -> Result<String, TooLarge> {
-        self.drawable().map(|()| tree::draw(self, id))
+    /// The same as a part of a larger document: `id`, which must be a name in XML, is the prefix of
+    /// every identifier in it.
+    pub fn to_svg_part(&self, id: &str) -> Result<String, TreeTooLarge> {
+        self.check_drawable().map(|()| tree::draw(self, id))
     }
 
-    /// The tree in the language of Graphviz.
-    pub fn to_dot(&self) -> Result<String, TooLarge> {
-        self.drawable().map(|()| dot::write(self))
-    }
-
-    fn drawable(&self) -> Result<(), TooLarge> {
+    /// Whether the tree is small enough to be drawn.
+    pub(crate) fn check_drawable(&self) -> Result<(), TreeTooLarge> {
         let leaves = self.tree.leaves.len();
-        if leaves > MOST_LEAVES { Err(TooLarge { leaves }) } else { Ok(()) }
+        if leaves > MAX_LEAVES { Err(TreeTooLarge { leaves }) } else { Ok(()) }
     }
 
-    /// The leaves below a place.
+    /// The leaves below a node, or the leaf itself.
     fn leaves_below(&self, at: Child) -> Vec<usize> {
         let mut leaves = Vec::new();
         let mut open = vec![at];
@@ -76,8 +74,8 @@ impl SingleTree<'_> {
         leaves
     }
 
-    /// The rows below a place, in words; nothing where it is not known.
-    fn rows_in_words(&self, share: f64) -> String {
+    /// A share of the training rows as text; empty if covers are unknown.
+    pub(crate) fn rows_text(&self, share: f64) -> String {
         match self.rows() {
             _ if self.shares.iter().all(|share| *share == 0.0) => String::new(),
             Some(rows) => format!("{:.0}", rows * share),
@@ -85,8 +83,8 @@ impl SingleTree<'_> {
         }
     }
 
-    /// The least and the largest number in a leaf.
-    fn number_range(&self) -> (f64, f64) {
+    /// The smallest and the largest predicted number.
+    pub(crate) fn number_range(&self) -> (f64, f64) {
         let numbers = self.predictions.iter().filter_map(|prediction| match prediction {
             Prediction::Number(number) => Some(*number),
             Prediction::Class { .. } => None,
@@ -96,8 +94,8 @@ impl SingleTree<'_> {
         })
     }
 
-    /// What the whole picture shows, in a line.
-    fn title(&self) -> String {
+    /// What the drawing shows, in one line.
+    pub(crate) fn title(&self) -> String {
         let leaves = self.tree.leaves.len();
         let rows = self.rows().map_or(String::new(), |rows| format!(", {rows} training rows"));
         let target = printable(&self.model.schema.target.name);
@@ -106,21 +104,22 @@ impl SingleTree<'_> {
     }
 }
 
-/// What holds on one side of a split, without the feature's name; `digits` shortens numbers and
-/// lists.
+/// The condition of one side of a split, without the feature's name; `shorten` rounds numbers and
+/// abbreviates lists.
 ///
 /// ```
-/// use swarmwood_model::picture::side;
+/// use swarmwood_model::picture::split_side;
 /// use swarmwood_model::{Feature, Kind, Schema, Split, Target, TargetKind, Test};
 /// let features = vec![Feature { name: "age".into(), kind: Kind::Number }];
 /// let schema = Schema { features, target: Target { name: "price".into(), kind: TargetKind::Number } };
 /// let split = Split { feature: 0, test: Test::Above(30.000001), missing_right: true };
-/// assert_eq!((side(&schema, &split, false, true), side(&schema, &split, true, false)), ("≤ 30".into(), "> 30.000001".into()));
+/// assert_eq!(split_side(&schema, &split, false, true), "≤ 30");
+/// assert_eq!(split_side(&schema, &split, true, false), "> 30.000001");
 /// ```
-pub fn side(schema: &Schema, split: &Split, right: bool, digits: bool) -> String {
+pub fn split_side(schema: &Schema, split: &Split, right: bool, shorten: bool) -> String {
     match &split.test {
-        // No number lies above but the infinite one: the rule asks whether there is a value.
-        Test::Above(threshold) if digits && *threshold == f64::MAX => {
+        // Only infinity is greater: the split separates missing values from numbers.
+        Test::Above(threshold) if shorten && *threshold == f64::MAX => {
             match (right, split.missing_right) {
                 (false, _) => "known".to_string(),
                 (true, true) => "missing".to_string(),
@@ -128,11 +127,7 @@ pub fn side(schema: &Schema, split: &Split, right: bool, digits: bool) -> String
             }
         }
         Test::Above(threshold) => {
-            let number = if digits {
-                crate::rules::short(*threshold)
-            } else {
-                crate::rules::number(*threshold)
-            };
+            let number = if shorten { short(*threshold) } else { exact(*threshold) };
             format!("{} {number}", if right { ">" } else { "≤" })
         }
         Test::In(set) => {
@@ -142,11 +137,11 @@ pub fn side(schema: &Schema, split: &Split, right: bool, digits: bool) -> String
                 .map_or(&[][..], |feature| feature.kind.levels());
             let inside = |code: &usize| set.contains(*code as u32) == right;
             let count = (0..levels.len()).filter(inside).count();
-            // The side with fewer names speaks for both.
+            // The shorter list of names describes the side, negated if it is the other side's.
             let negated = count > levels.len() - count;
             let named = (0..levels.len()).filter(|code| inside(code) != negated);
             let names: Vec<_> = named.map(|code| printable(&levels[code])).collect();
-            let shown = if digits && names.len() > 3 {
+            let shown = if shorten && names.len() > 3 {
                 format!("{}, {}, +{}", names[0], names[1], names.len() - 2)
             } else {
                 names.join(", ")

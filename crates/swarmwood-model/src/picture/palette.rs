@@ -1,7 +1,7 @@
-//! Colours, widths of text, and text that may stand in XML.
+//! Colours, widths of text, and escapes of XML.
 
 /// Colours of classes: distinct for most kinds of colour blindness (after Okabe and Ito 2008,
-/// darkened for white paper).
+/// darkened for a white background).
 const CLASSES: [&str; 8] =
     ["#3f6fb5", "#e08a1e", "#2c9a73", "#b9508f", "#8a6d3b", "#5bb0d8", "#c8502e", "#6d6d6d"];
 
@@ -10,11 +10,11 @@ const LOW: [f64; 3] = [222.0, 235.0, 247.0];
 const HIGH: [f64; 3] = [8.0, 69.0, 148.0];
 
 /// The colour of a class.
-pub(super) fn class_colour(class: usize) -> String {
+pub(crate) fn class_colour(class: usize) -> String {
     if let Some(colour) = CLASSES.get(class) {
         return (*colour).to_string();
     }
-    // Steps of the golden angle never come back to the same hue.
+    // Multiples of the golden angle never repeat a hue.
     let hue = (class as f64 * 137.508) % 360.0;
     let channel = |shift: f64| {
         let at = ((hue + shift) % 360.0 / 60.0 - 3.0).abs() - 1.0;
@@ -24,21 +24,21 @@ pub(super) fn class_colour(class: usize) -> String {
 }
 
 /// The colour of a number between the ends of a scale.
-pub(super) fn scale_colour(value: f64, (low, high): (f64, f64)) -> String {
+pub(crate) fn scale_colour(value: f64, (low, high): (f64, f64)) -> String {
     let share = position(value, (low, high));
     let channel = |at: usize| (LOW[at] + (HIGH[at] - LOW[at]) * share).round() as u8;
     format!("#{:02x}{:02x}{:02x}", channel(0), channel(1), channel(2))
 }
 
-/// Where a number stands between two others, from 0 to 1.
+/// The position of a number between two others, from 0 to 1.
 pub(super) fn position(value: f64, (low, high): (f64, f64)) -> f64 {
-    // The span of huge numbers may be beyond all numbers.
+    // Halved, because the difference of huge numbers may overflow.
     let share = (value / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0);
     if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.5 }
 }
 
-/// How wide a text is about, in the letters of common sans-serif fonts; rather too much than too
-/// little.
+/// The approximate width of a text in common sans-serif fonts; an overestimate rather than an
+/// underestimate.
 pub(super) fn width(text: &str, size: f64) -> f64 {
     let letter = |letter: char| match letter {
         'i' | 'j' | 'l' | 't' | 'f' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' | ' ' | '('
@@ -52,7 +52,7 @@ pub(super) fn width(text: &str, size: f64) -> f64 {
     size * text.chars().map(letter).sum::<f64>()
 }
 
-/// The text, cut to a width.
+/// The text, truncated to a width.
 pub(super) fn fit(text: &str, size: f64, most: f64) -> String {
     if width(text, size) <= most {
         return text.to_string();
@@ -68,7 +68,7 @@ pub(super) fn fit(text: &str, size: f64, most: f64) -> String {
     kept
 }
 
-/// Text that may stand in XML.
+/// Escapes a text for XML.
 pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -78,7 +78,7 @@ pub fn escape(text: &str) -> String {
             '>' => escaped.push_str("&gt;"),
             '\'' => escaped.push_str("&#39;"),
             '"' => escaped.push_str("&quot;"),
-            // XML has no place for these, not even escaped.
+            // XML does not allow these, not even escaped.
             letter if letter.is_control() || matches!(letter, '\u{fffe}' | '\u{ffff}') => {
                 escaped.push('?')
             }

@@ -1,12 +1,12 @@
-//! The tree as SVG.
+//! Draws a tree as SVG.
 
 use std::fmt::{self, Write};
 
 use super::layout::{CURVE, EDGE, LINE, NAME, TreeLayout};
 use super::palette::{class_colour, escape, fit, position, scale_colour, width};
-use super::side;
+use super::split_side;
+use crate::number_format::{exact, percent, short};
 use crate::predict::Prediction;
-use crate::rules::{number, percent, short};
 use crate::single_tree::SingleTree;
 use crate::text::printable;
 use crate::tree::Child;
@@ -16,21 +16,24 @@ const TITLE: f64 = 30.0;
 /// The parts of a leaf: bar, name, share, rows.
 const BAR: f64 = 110.0;
 const BAR_HEIGHT: f64 = 14.0;
-const MOST_CLASS: f64 = 170.0;
-/// Room for the square in the colour of the answer.
+/// Maximum width of the name of a class.
+const MAX_CLASS: f64 = 170.0;
+/// Width of the square in the colour of the class.
 const MARK: f64 = 15.0;
 /// Half the height of a node.
 const HALF: f64 = 14.0;
+/// The heading of the column of predictions.
+const HEADING: &str = "prediction";
 const FONT: &str = "Helvetica, Arial, 'DejaVu Sans', sans-serif";
 
-/// One drawing under way.
+/// A drawing under construction.
 struct TreeDrawing<'a> {
     single: &'a SingleTree<'a>,
     layout: TreeLayout,
     /// Where the first line begins.
     top: f64,
-    /// How wide names of answers are, and what stands right of them.
-    answers: f64,
+    /// Width of the column of predictions.
+    predictions: f64,
     range: (f64, f64),
     svg: String,
 }
@@ -38,24 +41,26 @@ struct TreeDrawing<'a> {
 /// The document; `id` begins the identifiers in it.
 pub(super) fn draw(single: &SingleTree<'_>, id: &str) -> String {
     let layout = TreeLayout::new(single);
-    let answers =
-        single.predictions.iter().map(|prediction| width(&answer(single, prediction), NAME + 1.0));
-    // The heading stands above them too.
-    let answers = answers.fold(width("answer", NAME), f64::max).min(MOST_CLASS) + MARK + 14.0;
-    let page = MARGIN + layout.leaf_x + 10.0 + BAR + 12.0 + answers + 52.0 + 62.0 + MARGIN;
+    let widths = single
+        .predictions
+        .iter()
+        .map(|prediction| width(&prediction_name(single, prediction), NAME + 1.0));
+    // The column has a heading too.
+    let predictions = widths.fold(width(HEADING, NAME), f64::max).min(MAX_CLASS) + MARK + 14.0;
+    let page = MARGIN + layout.leaf_x + 10.0 + BAR + 12.0 + predictions + 52.0 + 62.0 + MARGIN;
     let page = page.max(width(&single.title(), 16.0) + 2.0 * MARGIN);
     let legend = legend(single, page);
     let top = MARGIN + TITLE + legend.1 + 22.0;
     let bottom = top + layout.height + 30.0;
     let range = single.number_range();
-    let mut drawing = TreeDrawing { single, layout, top, answers, range, svg: String::new() };
+    let mut drawing = TreeDrawing { single, layout, top, predictions, range, svg: String::new() };
     // Writing to a string cannot fail.
     let _ = drawing.page(page, bottom, &legend.0, id);
     drawing.svg
 }
 
-/// What a leaf says, for people.
-pub(super) fn answer(single: &SingleTree<'_>, prediction: &Prediction) -> String {
+/// A prediction for people: a rounded number, or the name of a class.
+pub(crate) fn prediction_name(single: &SingleTree<'_>, prediction: &Prediction) -> String {
     match prediction {
         Prediction::Number(number) => short(*number),
         Prediction::Class { class, .. } => single
@@ -69,7 +74,7 @@ pub(super) fn answer(single: &SingleTree<'_>, prediction: &Prediction) -> String
 fn legend(single: &SingleTree<'_>, page: f64) -> (String, f64) {
     let (mut x, mut y, mut svg) = (MARGIN, MARGIN + TITLE + 4.0, String::new());
     for (class, name) in single.classes().iter().enumerate() {
-        let name = fit(&printable(name), NAME, MOST_CLASS);
+        let name = fit(&printable(name), NAME, MAX_CLASS);
         let wide = 16.0 + width(&name, NAME) + 18.0;
         if x + wide > page - MARGIN && x > MARGIN {
             (x, y) = (MARGIN, y + 20.0);
@@ -129,21 +134,21 @@ impl TreeDrawing<'_> {
         writeln!(self.svg, "</svg>")
     }
 
-    /// The tree in words, for readers that cannot see it.
+    /// The tree in words, for screen readers.
     fn description(&self) -> String {
         let counts = self.single.predictions.len();
-        let asked: std::collections::BTreeSet<u32> =
+        let tested: std::collections::BTreeSet<u32> =
             self.single.tree.nodes.iter().map(|node| node.split.feature).collect();
-        let names = asked
+        let names = tested
             .iter()
             .map(|&feature| printable(&self.single.model.schema.features[feature as usize].name));
         let names = names.collect::<Vec<_>>().join(", ");
         escape(&format!(
-            "A decision tree from left to right with {counts} leaves; it asks for: {names}."
+            "A decision tree from left to right with {counts} leaves; it tests: {names}."
         ))
     }
 
-    /// What the columns of the leaves are.
+    /// The headings of the columns beside the leaves.
     fn headings(&mut self) -> fmt::Result {
         let (x, y) = (self.leaf_x(), self.top - 8.0);
         let known = self.single.shares.iter().any(|share| *share > 0.0);
@@ -151,12 +156,12 @@ impl TreeDrawing<'_> {
         let at = [
             x,
             x + BAR + 12.0,
-            x + BAR + 12.0 + self.answers + 40.0,
-            x + BAR + 12.0 + self.answers + 102.0,
+            x + BAR + 12.0 + self.predictions + 40.0,
+            x + BAR + 12.0 + self.predictions + 102.0,
         ];
         let style = "font-size='10.5' fill='#777'";
         writeln!(self.svg, "<text x='{:.1}' y='{y:.1}' {style}>{bar}</text>", at[0])?;
-        writeln!(self.svg, "<text x='{:.1}' y='{y:.1}' {style}>answer</text>", at[1])?;
+        writeln!(self.svg, "<text x='{:.1}' y='{y:.1}' {style}>{HEADING}</text>", at[1])?;
         if !self.single.classes().is_empty() {
             writeln!(
                 self.svg,
@@ -204,7 +209,7 @@ impl TreeDrawing<'_> {
                 "<path d='M{x:.1} {y:.1}C{middle:.1} {y:.1} {middle:.1} {end_y:.1} {bend:.1} {end_y:.1}H{end_x:.1}' \
                  fill='none' stroke='#c3cad3' stroke-width='{thick:.2}'/>"
             )?;
-            let whole = side(&self.single.model.schema, &node.split, right, false);
+            let whole = split_side(&self.single.model.schema, &node.split, right, false);
             let missing = if node.split.missing_right == right { ", or missing" } else { "" };
             // White around the letters keeps them clear of thick lines.
             writeln!(
@@ -227,7 +232,7 @@ impl TreeDrawing<'_> {
         let column = self.layout.columns[self.layout.depth[at]];
         let (x, y) = (MARGIN + column.left, self.top + self.layout.node_y[at]);
         let leaves = self.single.leaves_below(Child::Node(at as u32));
-        let rows = self.single.rows_in_words(self.share(&leaves));
+        let rows = self.single.rows_text(self.share(&leaves));
         let feature =
             printable(&self.single.model.schema.features[node.split.feature as usize].name);
         let rows_note = if rows.is_empty() { String::new() } else { format!(", rows: {rows}") };
@@ -257,7 +262,7 @@ impl TreeDrawing<'_> {
         writeln!(self.svg, "</g>")
     }
 
-    /// The distribution of the classes, or the place of the mean among all numbers.
+    /// The distribution of the classes, or the mean relative to the range of all numbers.
     fn bar(
         &mut self,
         leaves: &[usize],
@@ -269,7 +274,7 @@ impl TreeDrawing<'_> {
         }
         let mut left = x;
         for (class, share) in self.distribution(leaves).into_iter().enumerate() {
-            // Slivers are not worth their bytes.
+            // Invisible slivers are left out.
             if share * wide >= 0.05 {
                 writeln!(
                     self.svg,
@@ -283,7 +288,8 @@ impl TreeDrawing<'_> {
         Ok(())
     }
 
-    /// The classes below a place; leaves count alike where their rows are not known.
+    /// The distribution of the classes below a node; leaves have equal weights if covers are
+    /// unknown.
     fn distribution(&self, leaves: &[usize]) -> Vec<f64> {
         if self.share(leaves) > 0.0 {
             return self.single.distribution(leaves.iter().copied());
@@ -334,14 +340,14 @@ impl TreeDrawing<'_> {
         )
     }
 
-    /// A leaf: a bar, the answer, its share and its rows.
+    /// A leaf: a bar, the prediction, its share and its rows.
     fn leaf(&mut self, leaf: usize) -> fmt::Result {
         let (x, y) = (self.leaf_x(), self.top + self.layout.leaf_y[leaf]);
         let prediction = &self.single.predictions[leaf];
-        let rows = self.single.rows_in_words(self.single.shares[leaf]);
-        let name = answer(self.single, prediction);
+        let rows = self.single.rows_text(self.single.shares[leaf]);
+        let name = prediction_name(self.single, prediction);
         let whole = match prediction {
-            Prediction::Number(value) => number(*value),
+            Prediction::Number(value) => exact(*value),
             Prediction::Class { probabilities, .. } => {
                 let shares = self.single.classes().iter().zip(probabilities);
                 shares
@@ -352,11 +358,11 @@ impl TreeDrawing<'_> {
         };
         writeln!(self.svg, "<g><title>{}</title>", escape(&format!("leaf {leaf}: {whole}")))?;
         // A faint line leads the eye along the row.
-        let line_end = x + BAR + 12.0 + self.answers + 102.0;
+        let line_end = x + BAR + 12.0 + self.predictions + 102.0;
         let under = y + LINE / 2.0;
         writeln!(self.svg, "<path d='M{x:.1} {under:.1}H{line_end:.1}' stroke='#eef0f3'/>")?;
         self.bar(&[leaf], (x, y - BAR_HEIGHT / 2.0), (BAR, BAR_HEIGHT))?;
-        let shown = escape(&fit(&name, NAME + 1.0, self.answers - MARK - 10.0));
+        let shown = escape(&fit(&name, NAME + 1.0, self.predictions - MARK - 10.0));
         let at = x + BAR + 12.0;
         let mark = if let Prediction::Class { class, .. } = prediction {
             let colour = class_colour(*class as usize);
@@ -377,7 +383,7 @@ impl TreeDrawing<'_> {
         )?;
         if let Prediction::Class { class, probabilities } = prediction {
             let share = probabilities.get(*class as usize).copied().unwrap_or(0.0);
-            let at = at + self.answers + 40.0;
+            let at = at + self.predictions + 40.0;
             writeln!(
                 self.svg,
                 "<text x='{at:.1}' y='{:.1}' text-anchor='end'>{}</text>",
@@ -385,7 +391,7 @@ impl TreeDrawing<'_> {
                 percent(share)
             )?;
         }
-        let at = x + BAR + 12.0 + self.answers + 102.0;
+        let at = x + BAR + 12.0 + self.predictions + 102.0;
         writeln!(
             self.svg,
             "<text x='{at:.1}' y='{:.1}' text-anchor='end' fill='#555'>{rows}</text></g>",

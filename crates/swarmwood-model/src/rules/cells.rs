@@ -1,33 +1,33 @@
-//! Phase 3 of Jun, Cho, Lee 2012: neighbouring cells of the grid with equal answers are merged
-//! until none can be.
+//! Phase 3 of Jun, Cho, Lee 2012: neighbouring cells of the grid with equal predictions are merged
+//! until no more can be.
 //!
-//! All thresholds of a feature cut the whole space, so that a grid has as many cells as the product
-//! of the atoms of its axes; each starts as a rule of its own. Cells that differ on one axis alone
-//! and touch there become one. Deviations: the paper does not say in which order, so axes take
-//! turns, in the order of the tree, until a turn changes nothing; a missing value is a cell like
-//! any other; and the answer with the most conditions becomes "otherwise" here too. Kept for
-//! comparison: it makes more rules than the tree had, and the grid explodes.
+//! All thresholds of a feature cut the whole space, so that the number of cells is the product of
+//! the numbers of atoms of the axes; each cell starts as a rule of its own. Cells that differ on
+//! one axis only and adjoin there are merged. Deviations: the paper does not define an order, so
+//! axes take turns, in the order of the tree, until a turn changes nothing; a missing value is a
+//! cell like any other; and the prediction with the most conditions becomes the default here too.
+//! For comparison only: it makes more rules than the tree had, and the grid grows exponentially.
 
 use std::collections::BTreeMap;
 
 use super::RulesError;
 use super::space::{Region, TreeSpace};
 
-/// Cells of the largest grid that is merged.
-pub(super) const MOST_CELLS: usize = 1 << 14;
+/// Maximum number of cells of a grid that is merged.
+pub(super) const MAX_CELLS: usize = 1 << 14;
 
-/// For each answer the boxes that its cells merge into.
+/// For each prediction the boxes that its cells merge into.
 pub(super) fn merge(
     space: &TreeSpace,
     leaves: &[(&Region, usize)],
-    answers: usize,
+    predictions: usize,
 ) -> Result<Vec<Vec<Region>>, RulesError> {
     let sizes = space.sizes();
     let cells = sizes.iter().fold(1.0, |product, &size| product * size as f64);
-    if cells > MOST_CELLS as f64 {
-        return Err(RulesError::Grid { cells, limit: MOST_CELLS });
+    if cells > MAX_CELLS as f64 {
+        return Err(RulesError::Grid { cells, limit: MAX_CELLS });
     }
-    let mut merged = vec![Vec::new(); answers];
+    let mut merged = vec![Vec::new(); predictions];
     for number in 0..cells as usize {
         let mut rest = number;
         let mut digit = |size: &usize| {
@@ -37,8 +37,8 @@ pub(super) fn merge(
         };
         let atoms: Vec<usize> = sizes.iter().map(&mut digit).collect();
         let cell = space.cell(&atoms);
-        if let Some((_, answer)) = leaves.iter().find(|(leaf, _)| leaf.contains(&cell)) {
-            merged[*answer].push(cell);
+        if let Some((_, prediction)) = leaves.iter().find(|(leaf, _)| leaf.contains(&cell)) {
+            merged[*prediction].push(cell);
         }
     }
     for boxes in &mut merged {
@@ -55,7 +55,7 @@ pub(super) fn merge(
     Ok(merged)
 }
 
-/// Joins boxes that differ on one axis alone and touch there.
+/// Joins boxes that differ on one axis only and adjoin there.
 fn merge_along(space: &TreeSpace, axis: usize, boxes: Vec<Region>) -> Vec<Region> {
     let mut lines: BTreeMap<Region, Vec<Region>> = BTreeMap::new();
     for region in boxes {

@@ -1,31 +1,33 @@
-//! Few boxes with few conditions that hold exactly the leaves of one answer.
+//! Covers the leaves of one prediction by few boxes with few conditions.
 //!
-//! The leaves of the answer are grown to larger boxes that still meet no leaf of another answer:
-//! around other leaves of the answer where that is possible (`grow`), and by dropping conditions
+//! The leaves are expanded to larger boxes that intersect no leaf of another prediction: to contain
+//! other leaves of the prediction where that is possible (`grow`), and by dropping conditions
 //! (`relax`). Boxes are chosen greedily until every leaf is in one; a box that the others cover
-//! together goes; then every box in turn is reduced to what it alone holds and grown again, as long
-//! as conditions fall. These are the steps expand, irredundant and reduce of ESPRESSO (Brayton et
-//! al. 1984), the two-level minimiser of logic circuits. Deviations: whole conditions are dropped
-//! by an exact search where ESPRESSO raises literals one at a time, and purity is tested against
-//! the leaves, which are few, never against the cells of a grid, which are many.
+//! together is removed; then every box in turn is reduced to what only it covers and expanded
+//! again, as long as the number of conditions falls. These are the steps expand, irredundant and
+//! reduce of ESPRESSO (Brayton et al. 1984), the two-level minimiser of logic circuits. Deviations:
+//! whole conditions are dropped by an exact search where ESPRESSO raises literals one at a time,
+//! and purity is tested against the leaves, which are few, never against the cells of a grid, which
+//! are many.
 
 use super::relax::relax;
 use super::space::{Region, TreeSpace};
 
-/// Other leaves a box is tried to be grown around, nearest in the order of the tree first.
+/// Maximum number of other leaves that a box tries to contain, nearest in the order of the tree
+/// first.
 const NEIGHBOURS: usize = 64;
 
-/// Leaves of the largest tree whose boxes are grown and chosen; in a larger one conditions are
-/// dropped, and no more.
-pub(super) const MOST_LEAVES: usize = 512;
+/// Maximum number of leaves of a tree whose boxes are expanded and chosen; in a larger one only
+/// conditions are dropped.
+pub(super) const MAX_LEAVES: usize = 512;
 
-/// How often the chosen boxes are reduced and grown again.
+/// Maximum number of times that the chosen boxes are reduced and expanded again.
 const ROUNDS: usize = 8;
 
-/// Pieces of a leaf before a test of being covered gives up, and answers no.
+/// Maximum number of pieces of a leaf; a test for coverage that needs more answers no.
 const PIECES: usize = 4096;
 
-/// The leaves of one answer and of all the others.
+/// The leaves of one prediction and of all the others.
 pub(super) struct CoverProblem<'a> {
     pub(super) space: &'a TreeSpace,
     pub(super) own: Vec<&'a Region>,
@@ -33,7 +35,7 @@ pub(super) struct CoverProblem<'a> {
 }
 
 impl CoverProblem<'_> {
-    /// Boxes that hold every own leaf and meet none of the others.
+    /// Boxes that cover every own leaf and intersect none of the others.
     pub(super) fn cover(&self) -> Vec<Region> {
         let candidates = self.candidates();
         let by_score: [&dyn Fn(usize, usize) -> (usize, usize); 3] = [
@@ -47,8 +49,7 @@ impl CoverProblem<'_> {
         tries.min_by_key(|chosen| self.size(chosen)).unwrap_or_default()
     }
 
-    /// The same for a tree that nobody reads: conditions are dropped, and boxes that become equal
-    /// are one.
+    /// The same for a large tree: conditions are dropped, and equal boxes are merged.
     pub(super) fn relaxed(&self) -> Vec<Region> {
         let relaxed = |leaf: &&Region| relax(self.space, leaf, &self.others).into_iter().next();
         let mut boxes: Vec<Region> = self.own.iter().filter_map(relaxed).collect();
@@ -77,7 +78,7 @@ impl CoverProblem<'_> {
         candidates
     }
 
-    /// Adds the ways to enlarge a box that is near the leaf `at`.
+    /// Adds larger boxes that contain a box near the leaf `at`.
     fn enlarge(&self, region: &Region, at: usize, out: &mut Vec<Region>) {
         let mut seeds = relax(self.space, region, &self.others);
         for forward in [true, false] {
@@ -90,8 +91,8 @@ impl CoverProblem<'_> {
         out.extend(seeds);
     }
 
-    /// The box grown around other leaves of the answer, one after the other, as long as it stays
-    /// pure.
+    /// Expands a box to contain other leaves of the prediction, one after the other, as long as it
+    /// stays pure.
     fn grow(&self, region: &Region, at: usize, forward: bool) -> Region {
         let mut grown = region.clone();
         for step in 1..=(2 * self.own.len()).min(NEIGHBOURS) {
@@ -109,7 +110,7 @@ impl CoverProblem<'_> {
         grown
     }
 
-    /// Takes the best candidate, again and again, until every leaf is in one.
+    /// Chooses the best candidate until every leaf is in one.
     fn choose(
         &self,
         candidates: &[Region],
@@ -124,7 +125,7 @@ impl CoverProblem<'_> {
                 let leaves = open.iter().filter(|leaf| candidates[at].contains(leaf)).count();
                 (leaves > 0).then(|| (score(leaves, costs[at]), std::cmp::Reverse(at)))
             };
-            // Every leaf is in a candidate that was grown from it.
+            // Every leaf is in a candidate that was expanded from it.
             let Some((_, std::cmp::Reverse(best))) = (0..candidates.len()).filter_map(gain).max()
             else {
                 break;
@@ -135,11 +136,11 @@ impl CoverProblem<'_> {
         chosen
     }
 
-    /// Drops what is covered twice, and reduces and grows boxes again while that saves conditions.
+    /// Removes redundant boxes, and reduces and expands boxes again while that saves conditions.
     fn improve(&self, mut chosen: Vec<Region>) -> Vec<Region> {
         for _ in 0..ROUNDS {
             let before = self.size(&chosen);
-            // The costliest first: it is worth most to be rid of.
+            // The box with the most conditions first: removing it saves most.
             chosen
                 .sort_by_key(|region| (std::cmp::Reverse(self.space.cost(region)), region.clone()));
             let mut at = 0;
@@ -160,8 +161,8 @@ impl CoverProblem<'_> {
         chosen
     }
 
-    /// The smallest box around what only the box `at` holds; `Some(None)` if that is nothing,
-    /// `None` if it is not known.
+    /// The smallest box that contains what only the box `at` covers; `Some(None)` if that is
+    /// nothing, `None` if it is unknown.
     fn alone(&self, chosen: &[Region], at: usize) -> Option<Option<Region>> {
         let mut alone: Option<Region> = None;
         for leaf in &self.own {
@@ -185,12 +186,13 @@ impl CoverProblem<'_> {
         Some(alone)
     }
 
-    /// Replaces a box by one that holds what it must and has fewer conditions, if there is one.
+    /// Replaces a box by one that covers what it must and has fewer conditions, if there is one.
     fn regrow(&self, region: &mut Region, reduced: &Region) {
         let near = self.own.iter().position(|leaf| self.space.meet(leaf, reduced)).unwrap_or(0);
-        let mut ways = Vec::new();
-        self.enlarge(reduced, near, &mut ways);
-        if let Some(best) = ways.into_iter().min_by_key(|way| (self.space.cost(way), way.clone()))
+        let mut larger = Vec::new();
+        self.enlarge(reduced, near, &mut larger);
+        if let Some(best) =
+            larger.into_iter().min_by_key(|region| (self.space.cost(region), region.clone()))
             && self.space.cost(&best) < self.space.cost(region)
         {
             *region = best;

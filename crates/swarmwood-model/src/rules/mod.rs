@@ -1,47 +1,61 @@
-//! A tree as a short set of rules in no order, with an "otherwise".
+//! A tree as a short, unordered set of decision rules with a default rule ("otherwise").
 //!
-//! The way to each leaf is a rule already, but a long-winded one. Here the leaves of one answer (a
-//! class, or a number) are covered by few boxes with few conditions, answer by answer
-//! ([`RuleMerge::Cover`]), and the answer that would need the most conditions becomes "otherwise".
-//! Rules of different answers never hold for the same row, rules of one answer may; so their order
-//! does not matter, and on every input, whatever is missing, the rules say what the tree says.
-//! Phase 3 of Jun, Cho, Lee 2012 is there for comparison ([`RuleMerge::Cells`]).
+//! The path to each leaf is a rule already, but a long one. Here the leaves with the same
+//! prediction (a class, or a number) are covered by few boxes with few conditions, prediction by
+//! prediction ([`RuleMerge::Cover`]), and the prediction that would need the most conditions
+//! becomes the default. Rules with different predictions never match the same row, rules with the
+//! same prediction may; so their order does not matter, and on every input, missing values
+//! included, the rules predict what the tree predicts. Phase 3 of Jun, Cho, Lee 2012 is included
+//! for comparison ([`RuleMerge::Cells`]).
 //!
 //! **Invariant:** the rules and the tree agree on every input.
 
 mod cells;
 mod cover;
-mod figures;
 mod relax;
 mod space;
-mod write;
+mod stats;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
-pub use figures::{RuleCounts, RuleStats};
-pub use write::RuleFormat;
-
-pub(crate) use write::{number, percent, short};
+pub use stats::{RuleCounts, RuleStats};
 
 use crate::predict::{FeatureValue, MISSING, Prediction};
-use crate::schema::Schema;
+use crate::schema::{Feature, Schema};
 use crate::single_tree::SingleTree;
 use crate::tree::{Child, LevelSet, Tree};
 use cover::CoverProblem;
 use space::{Region, TreeSpace};
 
-/// How leaves become rules.
+/// How leaves are merged into rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RuleMerge {
-    /// Each answer is covered by few boxes with few conditions.
+    /// Each prediction is covered by few boxes with few conditions.
     #[default]
     Cover,
     /// Neighbouring cells of the grid of all thresholds are merged, as published.
     Cells,
 }
 
-/// Why a tree cannot become rules.
+impl RuleMerge {
+    /// The names of the variants with a description each; the first one is the default.
+    pub const NAMES: &'static [(&'static str, &'static str)] = &[
+        ("cover", "cover the leaves of each prediction with few boxes of few conditions"),
+        ("cells", "merge neighbouring cells of the grid of all thresholds, as published"),
+    ];
+
+    /// The variant with a name.
+    pub fn from_name(name: &str) -> Option<RuleMerge> {
+        match name {
+            "cover" => Some(RuleMerge::Cover),
+            "cells" => Some(RuleMerge::Cells),
+            _ => None,
+        }
+    }
+}
+
+/// Why a tree cannot be converted to rules.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RulesError {
@@ -51,14 +65,14 @@ pub enum RulesError {
          which needs no grid and makes fewer rules"
     )]
     Grid {
-        /// The cells of the grid.
+        /// Number of cells of the grid.
         cells: f64,
-        /// The most that are allowed.
+        /// Maximum number of cells.
         limit: usize,
     },
 }
 
-/// What a rule says.
+/// What a rule predicts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RulePrediction {
     /// A class, an index into the target's classes.
@@ -67,73 +81,74 @@ pub enum RulePrediction {
     Number(f64),
 }
 
-/// What must hold of one feature.
+/// A condition on one feature.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RuleCondition {
     /// Position in [`Schema::features`].
     pub feature: u32,
     /// The values that fulfil it.
-    pub holds: ValueSet,
-    /// Whether a missing value (or a level the model never saw) fulfils it too.
+    pub values: ValueSet,
+    /// Whether a missing value (or a level without a code in the schema) fulfils it too.
     pub missing: bool,
 }
 
-/// The values that fulfil a condition, missing ones apart.
+/// The values that fulfil a condition, apart from missing ones.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ValueSet {
-    /// Numbers above the one bound and not above the other; without bounds every number.
+    /// Numbers in a half-open interval; without bounds every number.
     Interval {
-        /// The bound that is not inside.
+        /// The exclusive lower bound.
         above: Option<f64>,
-        /// The bound that is inside.
+        /// The inclusive upper bound.
         at_most: Option<f64>,
     },
     /// These levels.
     Levels(LevelSet),
-    /// No value: the condition asks for a missing one.
+    /// No value: only a missing one fulfils the condition.
     Nothing,
 }
 
-/// If all conditions hold, the answer.
+/// A prediction for all rows that fulfil some conditions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DecisionRule {
-    /// All of them must hold; one per feature at most.
+    /// All of them must be fulfilled; at most one per feature.
     pub conditions: Vec<RuleCondition>,
-    /// What the model predicts where they hold.
-    pub answer: RulePrediction,
-    /// What is known of the training rows they hold for.
-    pub figures: RuleStats,
+    /// What the model predicts for rows that fulfil them.
+    pub prediction: RulePrediction,
+    /// Statistics of the rows that fulfil them.
+    pub stats: RuleStats,
 }
 
-/// How much there is to read.
+/// The size of a set of rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RuleSetSize {
-    /// Rules, "otherwise" not counted.
+    /// Number of rules, the default not counted.
     pub rules: usize,
-    /// Conditions of all rules; an interval with two ends counts twice.
+    /// Number of conditions of all rules; an interval with two bounds counts twice.
     pub conditions: usize,
 }
 
-/// Rules in no order, and what is said where none holds.
+/// An unordered set of rules, and the default for rows that match none of them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RuleSet<'a> {
     /// The names of features, levels and classes.
     pub schema: &'a Schema,
-    /// The rules: answer by answer, those for most rows first.
+    /// The rules: prediction by prediction, those for most rows first.
     pub rules: Vec<DecisionRule>,
-    /// The rule without conditions that holds where no other does.
+    /// The default: a rule without conditions for rows that match no other.
     pub otherwise: DecisionRule,
-    /// What there would be to read in the ways to the leaves of the tree.
+    /// The size of the paths to the leaves of the tree, for comparison.
     pub paths: RuleSetSize,
-    /// The rows that figures are about, where their number is known.
+    /// Number of rows that the statistics are computed from, if known.
     pub rows: Option<f64>,
-    /// Whether the figures were counted on data.
-    pub counted: bool,
+    /// Whether the statistics were counted on data.
+    pub counted_on_data: bool,
 }
 
 impl RuleCondition {
-    /// Whether a value fulfils the condition. A level the model does not know counts as missing.
-    pub fn is_met_by(&self, value: FeatureValue, schema: &Schema) -> bool {
+    /// Whether a value fulfils the condition. A level that the model does not know counts as
+    /// missing.
+    pub fn matches(&self, value: FeatureValue, schema: &Schema) -> bool {
         let levels = schema
             .features
             .get(self.feature as usize)
@@ -143,7 +158,7 @@ impl RuleCondition {
             FeatureValue::Category(code) if code == MISSING || code as usize >= levels => {
                 self.missing
             }
-            FeatureValue::Number(number) => match self.holds {
+            FeatureValue::Number(number) => match self.values {
                 ValueSet::Interval { above, at_most } => {
                     above.is_none_or(|above| number > above)
                         && at_most.is_none_or(|at_most| number <= at_most)
@@ -151,14 +166,14 @@ impl RuleCondition {
                 _ => false,
             },
             FeatureValue::Category(code) => {
-                matches!(&self.holds, ValueSet::Levels(levels) if levels.contains(code))
+                matches!(&self.values, ValueSet::Levels(levels) if levels.contains(code))
             }
         }
     }
 
-    /// How many conditions it counts as: an interval with two ends is two.
+    /// Number of conditions that it counts as: an interval with two bounds is two.
     pub fn size(&self) -> usize {
-        if matches!(self.holds, ValueSet::Interval { above: Some(_), at_most: Some(_) }) {
+        if matches!(self.values, ValueSet::Interval { above: Some(_), at_most: Some(_) }) {
             2
         } else {
             1
@@ -167,26 +182,51 @@ impl RuleCondition {
 }
 
 impl DecisionRule {
-    /// Whether the rule holds for a row, given its value of each feature.
-    pub fn holds(&self, value: impl Fn(u32) -> FeatureValue, schema: &Schema) -> bool {
-        self.conditions
-            .iter()
-            .all(|condition| condition.is_met_by(value(condition.feature), schema))
+    /// Whether a row, given by its value of each feature, fulfils all conditions.
+    pub fn matches(&self, value: impl Fn(u32) -> FeatureValue, schema: &Schema) -> bool {
+        self.conditions.iter().all(|condition| condition.matches(value(condition.feature), schema))
     }
 }
 
 impl RuleSet<'_> {
-    /// How much there is to read.
+    /// The size of the rules.
     pub fn size(&self) -> RuleSetSize {
         let conditions =
             self.rules.iter().flat_map(|rule| &rule.conditions).map(RuleCondition::size).sum();
         RuleSetSize { rules: self.rules.len(), conditions }
     }
 
-    /// What the rules say of a row, given its value of each feature.
-    pub fn answer(&self, value: impl Fn(u32) -> FeatureValue) -> RulePrediction {
-        let holding = self.rules.iter().find(|rule| rule.holds(&value, self.schema));
-        holding.unwrap_or(&self.otherwise).answer
+    /// The feature of a condition.
+    pub(crate) fn feature(&self, condition: &RuleCondition) -> &Feature {
+        &self.schema.features[condition.feature as usize]
+    }
+
+    /// The name of a class; `None` if the prediction is a number.
+    pub(crate) fn class_name(&self, prediction: RulePrediction) -> Option<&str> {
+        match prediction {
+            RulePrediction::Class(class) => {
+                self.schema.target.kind.classes().get(class as usize).map(String::as_str)
+            }
+            RulePrediction::Number(_) => None,
+        }
+    }
+
+    /// The names of the levels that fulfil a condition and of those that do not, in code order.
+    pub(crate) fn levels(&self, condition: &RuleCondition) -> (Vec<&str>, Vec<&str>) {
+        let names = self.feature(condition).kind.levels().iter().map(String::as_str).enumerate();
+        let fulfils = |code: usize| match &condition.values {
+            ValueSet::Levels(set) => set.contains(code as u32),
+            _ => false,
+        };
+        let (mut yes, mut no) = (Vec::new(), Vec::new());
+        names.for_each(|(code, name)| if fulfils(code) { yes.push(name) } else { no.push(name) });
+        (yes, no)
+    }
+
+    /// What the rules predict for a row, given by its value of each feature.
+    pub fn predict(&self, value: impl Fn(u32) -> FeatureValue) -> RulePrediction {
+        let matching = self.rules.iter().find(|rule| rule.matches(&value, self.schema));
+        matching.unwrap_or(&self.otherwise).prediction
     }
 }
 
@@ -194,64 +234,64 @@ impl From<&Prediction> for RulePrediction {
     fn from(prediction: &Prediction) -> RulePrediction {
         match prediction {
             Prediction::Class { class, .. } => RulePrediction::Class(*class),
-            // Zero and minus zero are one answer.
+            // Zero and minus zero are the same prediction.
             Prediction::Number(number) => RulePrediction::Number(number + 0.0),
         }
     }
 }
 
-/// The leaves some input reaches, with their boxes and answers.
+/// The leaves that some input reaches, with their boxes and predictions.
 struct ReachableLeaves<'a> {
     single: &'a SingleTree<'a>,
     space: TreeSpace,
-    /// Number in the tree, box, and answer as a position in `answers`.
+    /// Number in the tree, box, and prediction as a position in `predictions`.
     reached: Vec<(usize, Region, usize)>,
-    answers: Vec<RulePrediction>,
+    predictions: Vec<RulePrediction>,
 }
 
 impl<'a> ReachableLeaves<'a> {
     fn new(single: &'a SingleTree<'a>) -> Self {
         let (space, regions) = TreeSpace::of(&single.tree, &single.model.schema);
-        let mut answers: Vec<RulePrediction> = Vec::new();
+        let mut predictions: Vec<RulePrediction> = Vec::new();
         let mut reached = Vec::new();
-        // In the order of the tree, left to right, where neighbours are close in space.
-        for leaf in left_to_right(&single.tree) {
+        // From left to right, because neighbours in this order are close in space.
+        for leaf in single.tree.leaves_left_to_right() {
             let Some(region) = regions[leaf].clone() else { continue };
-            let answer = RulePrediction::from(&single.predictions[leaf]);
-            let known = answers.iter().position(|other| *other == answer);
+            let prediction = RulePrediction::from(&single.predictions[leaf]);
+            let known = predictions.iter().position(|other| *other == prediction);
             let at = known.unwrap_or_else(|| {
-                answers.push(answer);
-                answers.len() - 1
+                predictions.push(prediction);
+                predictions.len() - 1
             });
             reached.push((leaf, region, at));
         }
-        ReachableLeaves { single, space, reached, answers }
+        ReachableLeaves { single, space, reached, predictions }
     }
 
-    /// For each answer the boxes that cover it.
+    /// For each prediction the boxes that cover it.
     fn covers(&self, merge: RuleMerge) -> Result<Vec<Vec<Region>>, RulesError> {
         if merge == RuleMerge::Cells {
             let leaves: Vec<(&Region, usize)> =
                 self.reached.iter().map(|(_, region, at)| (region, *at)).collect();
-            return cells::merge(&self.space, &leaves, self.answers.len());
+            return cells::merge(&self.space, &leaves, self.predictions.len());
         }
-        let of = |answer: usize, own: bool| {
-            let wanted = self.reached.iter().filter(move |(_, _, at)| (*at == answer) == own);
+        let of = |prediction: usize, own: bool| {
+            let wanted = self.reached.iter().filter(move |(_, _, at)| (*at == prediction) == own);
             wanted.map(|(_, region, _)| region).collect()
         };
-        let task = |answer| CoverProblem {
+        let task = |prediction| CoverProblem {
             space: &self.space,
-            own: of(answer, true),
-            others: of(answer, false),
+            own: of(prediction, true),
+            others: of(prediction, false),
         };
-        let large = self.reached.len() > cover::MOST_LEAVES;
+        let large = self.reached.len() > cover::MAX_LEAVES;
         let cover = |task: CoverProblem<'_>| if large { task.relaxed() } else { task.cover() };
-        Ok((0..self.answers.len()).map(|answer| cover(task(answer))).collect())
+        Ok((0..self.predictions.len()).map(|prediction| cover(task(prediction))).collect())
     }
 }
 
 impl<'a> SingleTree<'a> {
-    /// The tree as rules in no order; they say what the tree says on every input.
+    /// The tree as an unordered set of rules; they predict what the tree predicts on every input.
     ///
     /// ```
     /// # use swarmwood_model::{*, rules::*};
@@ -276,11 +316,11 @@ impl<'a> SingleTree<'a> {
     /// #     body: Body::Trees(vec![Member { output: 0, shape: Shape::Ordinary(tree) }]),
     /// #     provenance: Provenance::default(),
     /// # };
-    /// // Four leaves, age <= 30 and dose <= 5 crossed, of which only the last says 2: eight conditions become two.
+    /// // Four leaves, age <= 30 and dose <= 5 crossed, of which only the last predicts 2: eight conditions become two.
     /// let single = model.single_tree().unwrap();
     /// let rules = single.rules(RuleMerge::Cover)?;
     /// assert_eq!((rules.paths.conditions, rules.size().conditions), (8, 2));
-    /// assert_eq!(rules.answer(|_| FeatureValue::Number(31.0)), RulePrediction::Number(2.0));
+    /// assert_eq!(rules.predict(|_| FeatureValue::Number(31.0)), RulePrediction::Number(2.0));
     /// # Ok::<(), RulesError>(())
     /// ```
     pub fn rules(&'a self, merge: RuleMerge) -> Result<RuleSet<'a>, RulesError> {
@@ -290,31 +330,38 @@ impl<'a> SingleTree<'a> {
             let conditions: usize = boxes.iter().map(|region| leaves.space.cost(region)).sum();
             (conditions, boxes.len())
         };
-        // The first of equals, so that the choice does not hang on a whim.
-        let otherwise =
-            (0..covers.len()).rev().max_by_key(|&answer| size(&covers[answer])).unwrap_or(0);
+        // The prediction with the most conditions becomes the default; the first one of ties.
+        let otherwise = (0..covers.len())
+            .rev()
+            .max_by_key(|&prediction| size(&covers[prediction]))
+            .unwrap_or(0);
         let mut rules = Vec::new();
-        for (answer, boxes) in covers.iter().enumerate().filter(|(answer, _)| *answer != otherwise)
+        for (prediction, boxes) in
+            covers.iter().enumerate().filter(|(prediction, _)| *prediction != otherwise)
         {
             rules.extend(boxes.iter().map(|region| DecisionRule {
                 conditions: leaves.space.describe(region),
-                answer: leaves.answers[answer],
-                figures: leaves.figures(region, answer),
+                prediction: leaves.predictions[prediction],
+                stats: leaves.stats(region, prediction),
             }));
         }
-        figures::in_reading_order(&mut rules);
+        stats::sort_rules(&mut rules);
         let otherwise = DecisionRule {
             conditions: Vec::new(),
-            // A tree has at least one leaf, and its first is reached by somebody.
-            answer: leaves.answers.get(otherwise).copied().unwrap_or(RulePrediction::Number(0.0)),
-            figures: leaves.figures_of_answer(otherwise),
+            // A tree has at least one leaf that some input reaches.
+            prediction: leaves
+                .predictions
+                .get(otherwise)
+                .copied()
+                .unwrap_or(RulePrediction::Number(0.0)),
+            stats: leaves.stats_of_prediction(otherwise),
         };
         let (schema, paths, rows) = (&self.model.schema, paths(&self.tree), self.rows());
-        Ok(RuleSet { schema, rules, otherwise, paths, rows, counted: false })
+        Ok(RuleSet { schema, rules, otherwise, paths, rows, counted_on_data: false })
     }
 }
 
-/// What there is to read in the ways from the root to the leaves.
+/// The size of the paths from the root to the leaves.
 fn paths(tree: &Tree) -> RuleSetSize {
     let mut size = RuleSetSize::default();
     let mut open = vec![(tree.root(), 0)];
@@ -330,20 +377,4 @@ fn paths(tree: &Tree) -> RuleSetSize {
         }
     }
     size
-}
-
-/// The leaves in the order in which a drawing of the tree shows them.
-pub(crate) fn left_to_right(tree: &Tree) -> Vec<usize> {
-    let mut order = Vec::with_capacity(tree.leaves.len());
-    let mut open = vec![tree.root()];
-    while let Some(at) = open.pop() {
-        match at {
-            Child::Leaf(leaf) => order.push(leaf as usize),
-            Child::Node(node) => {
-                let node = &tree.nodes[node as usize];
-                open.extend([node.right, node.left]);
-            }
-        }
-    }
-    order
 }

@@ -1,35 +1,35 @@
-//! Dropping conditions of a box that stays clear of other boxes.
+//! Drops conditions of a box as long as it stays disjoint from other boxes.
 //!
-//! A box must not meet certain others (the leaves with other answers). Each of them is kept out by
-//! at least one of the box's conditions, because intervals that meet in pairs have a point in
-//! common (Helly's theorem on the line). So the fewest conditions that suffice are a smallest set
-//! of conditions that keeps out every one of the others: a minimum hitting set, found by branching
-//! on the box that the fewest conditions keep out.
+//! A box must not intersect certain others (the leaves with other predictions). Each of them is
+//! excluded by at least one of the box's conditions, because intervals that intersect pairwise have
+//! a point in common (Helly's theorem on the line). So the fewest conditions that suffice are a
+//! smallest set of conditions that excludes all others: a minimum hitting set, found by branching
+//! on the box that the fewest conditions exclude.
 
 use super::space::{Region, TreeSpace};
 
-/// Smallest sets that are handed on: they can be worth differently to the cover.
-const KEPT: usize = 6;
+/// Maximum number of smallest sets that are returned; the cover chooses among them.
+const MAX_SOLUTIONS: usize = 6;
 
-/// Steps of the search before it is content with what it has.
-const STEPS: usize = 20_000;
+/// Maximum number of branching steps after the first solution.
+const MAX_STEPS: usize = 20_000;
 
-/// The boxes with the fewest conditions of `region` that meet none of `others`; `region` itself
-/// must meet none.
+/// The boxes with the fewest conditions of `region` that intersect none of `others`; `region`
+/// itself must intersect none.
 pub(super) fn relax(space: &TreeSpace, region: &Region, others: &[&Region]) -> Vec<Region> {
     let conditions = space.conditions(region);
     if conditions.len() > 128 {
         return vec![relax_in_turn(space, &conditions, others)];
     }
-    let keepers = |other: &&Region| {
-        let keeps =
+    let excluding = |other: &&Region| {
+        let excludes =
             |(at, condition): (usize, &Region)| u128::from(!space.meet(condition, other)) << at;
-        conditions.iter().enumerate().map(keeps).fold(0, |all, bit| all | bit)
+        conditions.iter().enumerate().map(excludes).fold(0, |all, bit| all | bit)
     };
-    let mut masks: Vec<u128> = others.iter().map(keepers).collect();
+    let mut masks: Vec<u128> = others.iter().map(excluding).collect();
     masks.sort_by_key(|mask| (mask.count_ones(), *mask));
     masks.dedup();
-    // Who keeps out the others of a small set keeps out those of a larger one too.
+    // A condition of a smaller set is also one of every larger set that contains it.
     let mut needed: Vec<u128> = Vec::new();
     for mask in masks {
         if !needed.iter().any(|small| small & mask == *small) {
@@ -40,7 +40,7 @@ pub(super) fn relax(space: &TreeSpace, region: &Region, others: &[&Region]) -> V
         needed: &needed,
         found: Vec::new(),
         size: conditions.len() as u32,
-        steps: STEPS,
+        steps: MAX_STEPS,
     };
     search.branch(0);
     let build = |chosen: u128| {
@@ -68,12 +68,12 @@ impl HittingSetSearch<'_> {
                 self.found.clear();
                 self.size = size;
             }
-            if self.found.len() < KEPT && !self.found.contains(&chosen) {
+            if self.found.len() < MAX_SOLUTIONS && !self.found.contains(&chosen) {
                 self.found.push(chosen);
             }
             return;
         };
-        // The first way down is always gone to its end, so that there is an answer.
+        // The first branch is always followed to its end, so that there is a solution.
         if size >= self.size || (self.steps == 0 && !self.found.is_empty()) {
             return;
         }
@@ -87,7 +87,8 @@ impl HittingSetSearch<'_> {
     }
 }
 
-/// Drops one condition after the other while the box stays clear: for boxes with very many of them.
+/// Drops one condition after the other while the box stays disjoint: for boxes with very many
+/// conditions.
 fn relax_in_turn(space: &TreeSpace, conditions: &[Region], others: &[&Region]) -> Region {
     let mut kept: Vec<&Region> = conditions.iter().collect();
     let clear = |kept: &[&Region]| {

@@ -1,11 +1,11 @@
-//! The space a tree divides, cut no finer than the tree can see, and boxes in it.
+//! The feature space as a tree divides it, and boxes in it.
 //!
-//! Two values of a feature that every question of the tree answers alike belong to one *atom*: for
+//! Two values of a feature that no split of the tree separates belong to the same *atom*: for
 //! numbers the interval between two neighbouring thresholds, for categories the levels that are in
-//! the same sets. A missing value is a value like any other: it belongs to an atom that is answered
-//! as it is, or is an atom of its own. A box is a set of atoms per feature. There are finitely many,
-//! so that whatever is shown of boxes holds for every input, infinities, missing values and levels
-//! never seen included.
+//! the same sets. A missing value is treated like any other: it belongs to an atom that all splits
+//! send the same way, or is an atom of its own. A box is a set of atoms per feature. There are
+//! finitely many, so that whatever holds for boxes holds for every input, infinities, missing
+//! values and unknown levels included.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -18,7 +18,7 @@ use crate::tree::{Child, LevelSet, Split, Test, Tree};
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Region(Vec<u64>);
 
-/// What the atoms of an axis hold.
+/// The atoms of an axis.
 #[derive(Debug)]
 enum AxisAtoms {
     /// Thresholds in ascending order: atom `i` has the numbers above threshold `i - 1` up to
@@ -28,20 +28,20 @@ enum AxisAtoms {
     Levels(Vec<LevelSet>),
 }
 
-/// A feature the tree asks for.
+/// A feature that the tree tests.
 #[derive(Debug)]
 struct FeatureAxis {
     feature: u32,
     atoms: AxisAtoms,
-    /// How many atoms there are.
+    /// Number of atoms.
     count: usize,
     /// The atom that missing values belong to.
     missing: usize,
-    /// Where the bits of the axis stand in a region.
+    /// The words of the axis in a region.
     words: Range<usize>,
 }
 
-/// The axes of a tree, in the order in which their features are first asked for.
+/// The axes of a tree, in the order in which their features are first tested.
 #[derive(Debug)]
 pub(super) struct TreeSpace {
     axes: Vec<FeatureAxis>,
@@ -70,10 +70,11 @@ impl FeatureAxis {
                         .or_default()
                         .push(code);
                 }
-                let unseen: Vec<bool> = splits.iter().map(|split| split.missing_right).collect();
+                let missing_sides: Vec<bool> =
+                    splits.iter().map(|split| split.missing_right).collect();
                 let mut atoms: Vec<(LevelSet, bool)> = groups
                     .into_iter()
-                    .map(|(answers, codes)| (codes.into_iter().collect(), answers == unseen))
+                    .map(|(sides, codes)| (codes.into_iter().collect(), sides == missing_sides))
                     .collect();
                 atoms.sort_by_key(|(codes, _)| codes.iter().next());
                 let missing =
@@ -104,13 +105,13 @@ impl FeatureAxis {
                 .iter()
                 .next()
                 .map_or(split.missing_right, |code| level_passes(split, code)),
-            // The atom of missing values alone.
+            // The atom that contains only missing values.
             AxisAtoms::Numbers(_) => split.missing_right,
         };
         (0..self.count).map(passes).collect()
     }
 
-    /// How many atoms are intervals, which a box holds without a gap.
+    /// Number of atoms that are intervals, which a box contains without a gap.
     fn ordered(&self) -> usize {
         match &self.atoms {
             AxisAtoms::Numbers(thresholds) => thresholds.len() + 1,
@@ -119,7 +120,7 @@ impl FeatureAxis {
     }
 }
 
-/// The distinct thresholds of some splits. Zero and minus zero divide numbers alike and are one.
+/// The distinct thresholds of some splits. Zero and minus zero are the same threshold.
 fn thresholds(splits: &[&Split]) -> Vec<f64> {
     let threshold = |split: &&Split| {
         if let Test::Above(threshold) = split.test { Some(threshold) } else { None }
@@ -131,7 +132,7 @@ fn thresholds(splits: &[&Split]) -> Vec<f64> {
 }
 
 fn number_passes(thresholds: &[f64], split: &Split, atom: usize) -> bool {
-    // The atom's largest number is its upper threshold; the last atom has none and passes every
+    // The largest number of an atom is its upper threshold; the last atom has none and passes every
     // test.
     matches!(split.test, Test::Above(threshold) if thresholds.get(atom).is_none_or(|&top| top > threshold))
 }
@@ -177,7 +178,7 @@ impl TreeSpace {
         let axis_of: BTreeMap<u32, &FeatureAxis> =
             self.axes.iter().map(|axis| (axis.feature, axis)).collect();
         let mut regions = vec![None; tree.leaves.len()];
-        // A stack instead of recursion: the depth of a tree has no bound.
+        // A stack instead of recursion, because the depth of a tree has no bound.
         let mut open = vec![(tree.root(), Some(self.everything.clone()))];
         while let Some((at, region)) = open.pop() {
             match at {
@@ -211,12 +212,12 @@ impl TreeSpace {
         self.axes.iter().all(|axis| axis.words.clone().any(|word| a.0[word] & b.0[word] != 0))
     }
 
-    /// What two boxes share.
+    /// The intersection of two boxes; `None` if it is empty.
     pub(super) fn intersection(&self, a: &Region, b: &Region) -> Option<Region> {
         self.meet(a, b).then(|| Region(a.0.iter().zip(&b.0).map(|(a, b)| a & b).collect()))
     }
 
-    /// The smallest box around two: what lies between two intervals belongs to it.
+    /// The smallest box that contains two boxes; what lies between two intervals belongs to it.
     pub(super) fn hull(&self, a: &Region, b: &Region) -> Region {
         let mut hull = Region(a.0.iter().zip(&b.0).map(|(a, b)| a | b).collect());
         for axis in &self.axes {
@@ -230,8 +231,8 @@ impl TreeSpace {
         hull
     }
 
-    /// Adds to `pieces` boxes that do not meet and make up what is in `a` and not in `b`. A piece
-    /// may have gaps.
+    /// Adds disjoint boxes to `pieces` that together are the difference of `a` and `b`. A piece may
+    /// have gaps.
     pub(super) fn subtract(&self, a: &Region, b: &Region, pieces: &mut Vec<Region>) {
         if !self.meet(a, b) {
             pieces.push(a.clone());
@@ -248,9 +249,9 @@ impl TreeSpace {
         }
     }
 
-    /// The conditions of a box, each as the box of all that fulfils this condition alone. An
-    /// interval with two ends is two conditions; a set of levels, "is missing" and "is known" are
-    /// one each.
+    /// The conditions of a box, each as the box of all inputs that fulfil this condition. An
+    /// interval with two bounds is two conditions; a set of levels, "is missing" and "is not
+    /// missing" are one each.
     pub(super) fn conditions(&self, region: &Region) -> Vec<Region> {
         let mut conditions = Vec::new();
         for axis in self.axes.iter().filter(|axis| !self.is_free(region, axis)) {
@@ -272,7 +273,7 @@ impl TreeSpace {
         conditions
     }
 
-    /// How many conditions a box has.
+    /// Number of conditions of a box.
     pub(super) fn cost(&self, region: &Region) -> usize {
         self.conditions(region).len()
     }
@@ -281,7 +282,7 @@ impl TreeSpace {
     pub(super) fn describe(&self, region: &Region) -> Vec<RuleCondition> {
         let bound = self.axes.iter().filter(|axis| !self.is_free(region, axis));
         let describe = |axis: &FeatureAxis| {
-            let holds = match &axis.atoms {
+            let values = match &axis.atoms {
                 AxisAtoms::Numbers(thresholds) => match interval(region, axis) {
                     Some((first, last)) => ValueSet::Interval {
                         above: first.checked_sub(1).map(|below| thresholds[below]),
@@ -295,7 +296,7 @@ impl TreeSpace {
                     if levels.is_empty() { ValueSet::Nothing } else { ValueSet::Levels(levels) }
                 }
             };
-            RuleCondition { feature: axis.feature, holds, missing: region.has(axis, axis.missing) }
+            RuleCondition { feature: axis.feature, values, missing: region.has(axis, axis.missing) }
         };
         bound.map(describe).collect()
     }
@@ -305,14 +306,14 @@ impl TreeSpace {
         self.axes.iter().map(|axis| axis.count).collect()
     }
 
-    /// The box of one atom an axis.
+    /// The box of one atom per axis.
     pub(super) fn cell(&self, atoms: &[usize]) -> Region {
         let mut cell = Region(vec![0; self.everything.0.len()]);
         self.axes.iter().zip(atoms).for_each(|(axis, &atom)| cell.insert(axis, atom));
         cell
     }
 
-    /// A box split into its set on one axis and the rest.
+    /// Splits a box into its set on one axis and the rest.
     pub(super) fn split_off(&self, region: &Region, axis: usize) -> (Region, Region) {
         let (mut set, mut rest) = (Region(vec![0; region.0.len()]), region.clone());
         self.axes[axis]
@@ -322,8 +323,8 @@ impl TreeSpace {
         (set, rest)
     }
 
-    /// Two boxes that differ on one axis alone as one, if it leaves no gap: neighbouring intervals,
-    /// or any two sets of categories; the atom of missing values alone is everybody's neighbour.
+    /// Joins two boxes that differ on one axis only, if there is no gap between them: neighbouring
+    /// intervals, or any two sets of categories. An atom of missing values adjoins every other.
     pub(super) fn join(&self, a: &Region, b: &Region, axis: usize) -> Option<Region> {
         let axis = &self.axes[axis];
         let joined = Region(a.0.iter().zip(&b.0).map(|(a, b)| a | b).collect());

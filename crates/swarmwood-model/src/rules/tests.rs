@@ -4,7 +4,7 @@ use super::*;
 use crate::samples::{SampleRng, SampleSize, model, oblivious, rows, tree};
 use crate::*;
 
-/// A model of one random tree with few distinct answers: a number, two classes or three.
+/// A model of one random tree with few distinct predictions: a number, two classes or three.
 fn single(seed: u64, features: usize, leaves: usize) -> Model {
     let mut model = model(seed, SampleSize { features, rounds: 0, leaves: 1, levels: 0 });
     let rng = &mut SampleRng(seed ^ 0x5EED);
@@ -13,8 +13,8 @@ fn single(seed: u64, features: usize, leaves: usize) -> Model {
     } else {
         oblivious(rng, &model.schema.features, 3).to_tree()
     };
-    let answers = 2 + rng.below(3);
-    one.leaves.iter_mut().for_each(|leaf| leaf.value = rng.below(answers) as f64 - 0.5);
+    let predictions = 2 + rng.below(3);
+    one.leaves.iter_mut().for_each(|leaf| leaf.value = rng.below(predictions) as f64 - 0.5);
     let outputs = 1 + 2 * rng.below(2);
     let classes = |count: usize| {
         TargetKind::Classes((0..count).map(|class| format!("class {class}")).collect())
@@ -62,17 +62,17 @@ fn check_agreement(model: &Model, rules: &RuleSet<'_>, seed: u64) {
     let agree = |row: &[FeatureValue]| {
         let expected = RulePrediction::from(&model.predict_row(row).unwrap());
         assert_eq!(
-            rules.answer(|feature| row[feature as usize]),
+            rules.predict(|feature| row[feature as usize]),
             expected,
             "{row:?}\n{}",
-            rules.to_text(RuleFormat::Text)
+            rules.to_string()
         );
-        // No two rules of different answers hold for one row.
+        // No two rules of different predictions hold for one row.
         let holding = rules
             .rules
             .iter()
-            .filter(|rule| rule.holds(|feature| row[feature as usize], rules.schema));
-        assert!(holding.into_iter().all(|rule| rule.answer == expected), "{row:?}");
+            .filter(|rule| rule.matches(|feature| row[feature as usize], rules.schema));
+        assert!(holding.into_iter().all(|rule| rule.prediction == expected), "{row:?}");
     };
     rows(seed, model, 300).iter().for_each(|row| agree(row));
     let values: Vec<Vec<FeatureValue>> =
@@ -121,7 +121,7 @@ proptest! {
     }
 }
 
-/// A small tree over three numbers with two answers, and missing values that always go left.
+/// A small tree over three numbers with two predictions, and missing values that always go left.
 fn small(seed: u64, leaves: usize) -> (Tree, Schema) {
     let model = single(seed, 3, 1);
     let rng = &mut SampleRng(seed);
@@ -280,7 +280,7 @@ fn above(feature: u32, threshold: f64, missing_right: bool) -> Split {
 }
 
 /// Two classes over age, a colour and a dose, with covers of whole rows.
-fn worked() -> Model {
+pub(crate) fn worked() -> Model {
     let colour =
         Kind::Category { levels: ["red", "green", "blue", "a or b"].map(String::from).to_vec() };
     let features =
@@ -323,11 +323,11 @@ fn the_worked_example() {
     let rules = tree.rules(RuleMerge::Cover).unwrap();
     check_agreement(&model, &rules, 1);
     assert_eq!(rules.paths, RuleSetSize { rules: 5, conditions: 12 });
-    let text = rules.to_text(RuleFormat::Text);
+    let text = rules.to_string();
     let expected = "\
 # 2 rules with 3 conditions and an otherwise; the 5 leaf paths had 12 conditions
-# the order does not matter: rules with different answers never hold together
-# figures come from the 250 training rows in the leaves
+# the order does not matter: rules with different predictions never match the same row
+# statistics are those of the 250 training rows in the leaves
 # a category the model never saw counts as missing
 
 IF colour is green or \"a or b\" or missing THEN no (confidence about 80 %, 110 to 150 rows, lift 1.39)
@@ -339,11 +339,11 @@ OTHERWISE yes (confidence 80 %, 100 rows, lift 1.89)
 
 /// Support, confidence and lift of the worked example, counted by hand on six rows.
 #[test]
-fn figures_are_counted() {
+fn statistics_are_counted() {
     let model = worked();
     let tree = model.single_tree().unwrap();
     let mut rules = tree.rules(RuleMerge::Cover).unwrap();
-    let mut counts = rules.no_counts();
+    let mut counts = rules.empty_counts();
     // Age, colour, dose, class and weight.
     let data = [
         (20.0, 0, 9.0, 1.0, 1.0),     // none
@@ -356,21 +356,21 @@ fn figures_are_counted() {
     for (age, colour, dose, class, weight) in data {
         let row =
             [FeatureValue::Number(age), FeatureValue::Category(colour), FeatureValue::Number(dose)];
-        rules.count(&mut counts, |feature| row[feature as usize], class, weight);
+        rules.count_row(&mut counts, |feature| row[feature as usize], class, weight);
     }
     rules.set_counts(&counts);
-    assert!(rules.counted && rules.rows == Some(6.0));
-    let figures = |confidence: f64, support: f64, base: f64| RuleStats {
+    assert!(rules.counted_on_data && rules.rows == Some(6.0));
+    let stats = |confidence: f64, support: f64, base: f64| RuleStats {
         support,
-        support_at_most: support,
+        max_support: support,
         confidence: Some(confidence),
         lift: Some(confidence / base),
         error: None,
     };
     // Three of eight are "no".
-    assert_eq!(rules.rules[0].figures, figures(1.0 / 3.0, 3.0 / 8.0, 3.0 / 8.0));
-    assert_eq!(rules.rules[1].figures, figures(1.0, 2.0 / 8.0, 3.0 / 8.0));
-    assert_eq!(rules.otherwise.figures, figures(0.75, 4.0 / 8.0, 5.0 / 8.0));
+    assert_eq!(rules.rules[0].stats, stats(1.0 / 3.0, 3.0 / 8.0, 3.0 / 8.0));
+    assert_eq!(rules.rules[1].stats, stats(1.0, 2.0 / 8.0, 3.0 / 8.0));
+    assert_eq!(rules.otherwise.stats, stats(0.75, 4.0 / 8.0, 5.0 / 8.0));
 }
 
 /// Leaves with equal numbers merge, and a leaf that no row reaches has no rule.
@@ -393,11 +393,11 @@ fn numbers_merge_and_unreachable_leaves_vanish() {
     check_agreement(&model, &rules, 2);
     assert_eq!(rules.size(), RuleSetSize { rules: 1, conditions: 1 });
     assert_eq!(
-        rules.rules[0].conditions[0].holds,
+        rules.rules[0].conditions[0].values,
         ValueSet::Interval { above: Some(0.0), at_most: None }
     );
     assert_eq!(
-        (rules.rules[0].answer, rules.otherwise.answer),
+        (rules.rules[0].prediction, rules.otherwise.prediction),
         (RulePrediction::Number(2.0), RulePrediction::Number(1.0))
     );
 }
@@ -427,7 +427,7 @@ fn large_grids_are_refused() {
     check_agreement(&model, &tree.rules(RuleMerge::Cover).unwrap(), 3);
 }
 
-/// A hand-made grid of 2 by 3 cells: `a` above 0 is one answer for b at most 1, and so on; merged
+/// A hand-made grid of 2 by 3 cells: `a` above 0 is one prediction for b at most 1, and so on; merged
 /// cells are known.
 #[test]
 fn cells_merge_as_published() {
@@ -445,46 +445,9 @@ fn cells_merge_as_published() {
     let tree = model.single_tree().unwrap();
     let merged = tree.rules(RuleMerge::Cells).unwrap();
     check_agreement(&model, &merged, 4);
-    // Cells of answer 1: (a <= 0, b <= 1) and (a > 0, b > 2). Of answer 2, along a first: (1 < b <=
+    // Cells of prediction 1: (a <= 0, b <= 1) and (a > 0, b > 2). Of prediction 2, along a first: (1 < b <=
     // 2) for both a; then (a <= 0, b > 2) and (a > 0, b <= 1) are left: three rules with six
-    // conditions, so answer 2 is the otherwise.
-    assert_eq!(merged.otherwise.answer, RulePrediction::Number(2.0));
+    // conditions, so prediction 2 is the otherwise.
+    assert_eq!(merged.otherwise.prediction, RulePrediction::Number(2.0));
     assert_eq!(merged.size(), RuleSetSize { rules: 2, conditions: 4 });
-}
-
-#[test]
-fn machines_get_their_quotes() {
-    let mut model = worked();
-    model.schema.features[0].name = "a\"ge'\n".into();
-    model.schema.features[2].name = "class".into();
-    model.schema.features[1].kind =
-        Kind::Category { levels: ["it's", "g\"\\", "blue", "x"].map(String::from).to_vec() };
-    model.schema.target.name = "ill\nDROP".into();
-    let tree = model.single_tree().unwrap();
-    let rules = tree.rules(RuleMerge::Cover).unwrap();
-    assert_eq!(
-        rules.to_text(RuleFormat::Sql),
-        "-- ill\\nDROP\nCASE\n  WHEN (\"colour\" NOT IN ('it''s', 'blue') OR \"colour\" IS NULL) THEN 'no'\n  \
-         WHEN (\"a\"\"ge'\n\" > 30 OR \"a\"\"ge'\n\" IS NULL) AND \"class\" <= 1.5 THEN 'no'\n  ELSE 'yes'\nEND\n"
-    );
-    let python = rules.to_text(RuleFormat::Python);
-    for part in [
-        "    # Predicts ill\\nDROP.\n",
-        "    a_ge__ = row.get(\"a\\\"ge'\\u000a\")\n",
-        "    if colour not in (\"it's\", \"blue\"):\n        return \"no\"\n",
-        "    if not a_ge__ <= 30 and class_2 <= 1.5:\n",
-        "    return \"yes\"\n",
-    ] {
-        assert!(python.contains(part), "no {part} in {python}");
-    }
-    let markdown = rules.to_text(RuleFormat::Markdown);
-    assert!(
-        markdown.contains(
-            "| if | then | confidence | rows | lift |\n| --- | --- | ---: | ---: | ---: |\n"
-        ),
-        "{markdown}"
-    );
-    assert!(markdown.contains("| *otherwise* | **yes** | 80 % | 100 | 1.89 |\n"), "{markdown}");
-    let json = rules.to_text(RuleFormat::Json);
-    assert!(json.contains("\"missing\": \"in\"") && json.contains("\"conditions\": 3"), "{json}");
 }

@@ -1,15 +1,62 @@
-//! Rules as sentences.
+//! Decision rules as sentences.
 
-use super::super::{DecisionRule, RuleCondition, RulePrediction, RuleSet, ValueSet};
-use super::{figures, number, rounded};
+use super::rule_phrases::{MERGE, check_single_tree, statistics, summary, write_rules};
+use super::{
+    ExportContent, ExportError, ExportFormat, ExportInput, ExportOption, ExportOptions,
+    UnsupportedModel,
+};
+use crate::ensemble::Model;
+use crate::number_format::{exact, significant};
+use crate::rules::{DecisionRule, RuleCondition, RulePrediction, RuleSet, ValueSet};
 use crate::schema::Kind;
 use crate::text::printable;
 
+/// Digits of a predicted number: enough for people; formats for machines write them all.
+const DIGITS: usize = 6;
+
+/// Sentences that can be read aloud.
+pub(super) struct RulesText;
+
+impl ExportFormat for RulesText {
+    fn content(&self) -> ExportContent {
+        ExportContent::Rules
+    }
+
+    fn name(&self) -> &'static str {
+        "text"
+    }
+
+    fn description(&self) -> &'static str {
+        "sentences that can be read aloud"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["txt"]
+    }
+
+    fn options(&self) -> &'static [ExportOption] {
+        &[MERGE]
+    }
+
+    fn supports(&self, model: &Model) -> Result<(), UnsupportedModel> {
+        check_single_tree(model)
+    }
+
+    fn write(
+        &self,
+        input: &ExportInput<'_>,
+        options: &ExportOptions,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ExportError> {
+        write_rules(input, options, out, to_text)
+    }
+}
+
 /// The rules, one per line.
-pub(super) fn write(rules: &RuleSet<'_>) -> String {
-    let mut text: String = rules.summary().iter().map(|line| format!("# {line}\n")).collect();
-    let asks_categories = rules.rules.iter().flat_map(|rule| &rule.conditions);
-    if asks_categories
+fn to_text(rules: &RuleSet<'_>) -> String {
+    let mut text: String = summary(rules).iter().map(|line| format!("# {line}\n")).collect();
+    let conditions = rules.rules.iter().flat_map(|rule| &rule.conditions);
+    if conditions
         .into_iter()
         .any(|condition| matches!(rules.feature(condition).kind, Kind::Category { .. }))
     {
@@ -29,20 +76,26 @@ pub(super) fn write(rules: &RuleSet<'_>) -> String {
     text
 }
 
-fn conclusion(rules: &RuleSet<'_>, rule: &DecisionRule) -> String {
-    let figures = figures(rule, rules.rows);
-    let figures =
-        if figures.is_empty() { String::new() } else { format!(" ({})", figures.join(", ")) };
-    format!("{}{figures}", answer(rules, rule.answer))
+impl std::fmt::Display for RuleSet<'_> {
+    /// The rules as sentences.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&to_text(self))
+    }
 }
 
-/// What a rule says.
-pub(super) fn answer(rules: &RuleSet<'_>, answer: RulePrediction) -> String {
-    match answer {
-        // Six digits are enough to read; machines get them all.
-        RulePrediction::Number(value) => rounded(value, 6),
+/// What a rule predicts, and its statistics.
+fn conclusion(rules: &RuleSet<'_>, rule: &DecisionRule) -> String {
+    let known = statistics(rule, rules.rows);
+    let known = if known.is_empty() { String::new() } else { format!(" ({})", known.join(", ")) };
+    format!("{}{known}", prediction(rules, rule.prediction))
+}
+
+/// What a rule predicts.
+pub(super) fn prediction(rules: &RuleSet<'_>, prediction: RulePrediction) -> String {
+    match prediction {
+        RulePrediction::Number(value) => significant(value, DIGITS),
         RulePrediction::Class(class) => rules
-            .class_name(answer)
+            .class_name(prediction)
             .map_or_else(|| class.to_string(), |name| printable(name).into_owned()),
     }
 }
@@ -51,21 +104,21 @@ pub(super) fn answer(rules: &RuleSet<'_>, answer: RulePrediction) -> String {
 pub(super) fn phrase(rules: &RuleSet<'_>, condition: &RuleCondition) -> String {
     let name = printable(&rules.feature(condition).name);
     let or_missing = if condition.missing { " or missing" } else { "" };
-    match condition.holds {
+    match condition.values {
         ValueSet::Nothing => format!("{name} is missing"),
         ValueSet::Interval { above: None, at_most: None } => format!("{name} is known"),
         ValueSet::Interval { above: Some(above), at_most: None } => {
-            format!("{name} is above {}{or_missing}", number(above))
+            format!("{name} is above {}{or_missing}", exact(above))
         }
         ValueSet::Interval { above: None, at_most: Some(at_most) } => {
-            format!("{name} is at most {}{or_missing}", number(at_most))
+            format!("{name} is at most {}{or_missing}", exact(at_most))
         }
         ValueSet::Interval { above: Some(above), at_most: Some(at_most) } => {
             let comma = if condition.missing { "," } else { "" };
             format!(
                 "{name} is above {} and at most {}{comma}{or_missing}",
-                number(above),
-                number(at_most)
+                exact(above),
+                exact(at_most)
             )
         }
         ValueSet::Levels(_) => {

@@ -1,12 +1,12 @@
-//! Support, confidence and lift of rules: from what the leaves tell, or counted on data.
+//! Support, confidence and lift of rules: from the leaves of the tree, or counted on data.
 //!
-//! Support is the share of the rows a rule holds for, confidence the share of these whose class is
-//! the rule's, lift the confidence divided by the share of the class among all rows. Rules of one
-//! answer may overlap; a row counts for each of them. The leaves tell how many training rows they
-//! have and of which classes. A rule that is made of whole leaves has exact figures; one that cuts
-//! through a leaf has an interval of support, from the leaves that are wholly inside to those that
-//! are touched, and its confidence is that of the leaves inside. What [`RuleSet::count`] finds on
-//! data is exact.
+//! Support is the share of the rows that a rule matches, confidence the share of these whose class
+//! is the rule's, lift the confidence divided by the share of the class among all rows. Rules with
+//! the same prediction may overlap; a row counts for each of them. Leaves know the number and the
+//! classes of their training rows. A rule that consists of whole leaves has exact statistics; one
+//! that cuts through a leaf has an interval of support, from the leaves that are inside to those
+//! that it intersects, and the confidence of the leaves inside. Counting rows of data
+//! ([`RuleSet::count_row`]) gives exact statistics.
 
 use std::cmp::Reverse;
 
@@ -14,71 +14,69 @@ use super::space::Region;
 use super::{DecisionRule, ReachableLeaves, RulePrediction, RuleSet};
 use crate::predict::FeatureValue;
 
-/// What is known of the rows a rule holds for.
+/// Statistics of the rows that a rule matches.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct RuleStats {
-    /// The share of all rows it holds for, at least.
+    /// The share of all rows that it matches; a lower bound if it is not known exactly.
     pub support: f64,
-    /// The share of all rows it holds for, at most; equal to `support` where it is exact.
-    pub support_at_most: f64,
-    /// The share of these rows whose class is the rule's; `None` for numbers and where there are no
-    /// rows.
+    /// The upper bound of the support; equal to `support` if it is known exactly.
+    pub max_support: f64,
+    /// The share of these rows whose class is the rule's; `None` for regression and without rows.
     pub confidence: Option<f64>,
     /// The confidence divided by the share of the class among all rows.
     pub lift: Option<f64>,
-    /// For numbers counted on data: the root of the mean squared distance of the rows' targets from
-    /// the answer.
+    /// For regression, if counted on data: the root mean squared error of the prediction.
     pub error: Option<f64>,
 }
 
 impl RuleStats {
     /// Whether the support is known exactly.
     pub fn is_exact(&self) -> bool {
-        (self.support_at_most - self.support).abs() <= 1e-9
+        (self.max_support - self.support).abs() <= 1e-9
     }
 }
 
 impl ReachableLeaves<'_> {
-    /// What the leaves tell of a box with an answer.
-    pub(super) fn figures(&self, region: &Region, answer: usize) -> RuleStats {
+    /// The statistics of a box with a prediction.
+    pub(super) fn stats(&self, region: &Region, prediction: usize) -> RuleStats {
         let inside = self
             .reached
             .iter()
             .filter(|(_, leaf, _)| region.contains(leaf))
             .map(|(leaf, _, _)| *leaf);
         let touched = self.reached.iter().filter(|(_, leaf, _)| self.space.meet(region, leaf));
-        let support_at_most = touched.map(|(leaf, _, _)| self.single.shares[*leaf]).sum();
-        self.of_leaves(&inside.collect::<Vec<_>>(), support_at_most, answer)
+        let max_support = touched.map(|(leaf, _, _)| self.single.shares[*leaf]).sum();
+        self.of_leaves(&inside.collect::<Vec<_>>(), max_support, prediction)
     }
 
-    /// What the leaves tell of everything with an answer: they are whole, so it is exact.
-    pub(super) fn figures_of_answer(&self, answer: usize) -> RuleStats {
+    /// The statistics of all leaves with a prediction: they are whole, so these are exact.
+    pub(super) fn stats_of_prediction(&self, prediction: usize) -> RuleStats {
         let own: Vec<usize> = self
             .reached
             .iter()
-            .filter(|(_, _, at)| *at == answer)
+            .filter(|(_, _, at)| *at == prediction)
             .map(|(leaf, _, _)| *leaf)
             .collect();
         let support = own.iter().map(|leaf| self.single.shares[*leaf]).sum();
-        self.of_leaves(&own, support, answer)
+        self.of_leaves(&own, support, prediction)
     }
 
-    fn of_leaves(&self, inside: &[usize], support_at_most: f64, answer: usize) -> RuleStats {
+    fn of_leaves(&self, inside: &[usize], max_support: f64, prediction: usize) -> RuleStats {
         let support: f64 = inside.iter().map(|leaf| self.single.shares[*leaf]).sum();
-        let confidence = match self.answers.get(answer) {
+        let confidence = match self.predictions.get(prediction) {
             Some(RulePrediction::Class(class)) if support > 0.0 => {
                 self.single.distribution(inside.iter().copied()).get(*class as usize).copied()
             }
             _ => None,
         };
-        let lift = match (self.answers.get(answer), confidence) {
+        let lift = match (self.predictions.get(prediction), confidence) {
             (Some(RulePrediction::Class(class)), Some(confidence)) => {
                 let all = self.single.distribution(0..self.single.predictions.len());
                 lift(confidence, all.get(*class as usize).copied().unwrap_or(0.0))
             }
             _ => None,
         };
-        RuleStats { support, support_at_most, confidence, lift, error: None }
+        RuleStats { support, max_support, confidence, lift, error: None }
     }
 }
 
@@ -86,28 +84,27 @@ fn lift(confidence: f64, base: f64) -> Option<f64> {
     (base > 0.0).then(|| confidence / base)
 }
 
-/// Answers together, classes in their order and numbers in theirs; within an answer the rule for
-/// most rows first.
-pub(super) fn in_reading_order(rules: &mut [DecisionRule]) {
+/// Sorts rules by prediction, and within a prediction by decreasing support.
+pub(super) fn sort_rules(rules: &mut [DecisionRule]) {
     rules.sort_by(|a, b| {
-        let answers = match (a.answer, b.answer) {
+        let predictions = match (a.prediction, b.prediction) {
             (RulePrediction::Number(a), RulePrediction::Number(b)) => a.total_cmp(&b),
             (RulePrediction::Class(a), RulePrediction::Class(b)) => a.cmp(&b),
             _ => std::cmp::Ordering::Equal,
         };
-        let rows = b.figures.support_at_most.total_cmp(&a.figures.support_at_most);
-        answers.then(rows).then(Reverse(b.conditions.len()).cmp(&Reverse(a.conditions.len())))
+        let rows = b.stats.max_support.total_cmp(&a.stats.max_support);
+        predictions.then(rows).then(Reverse(b.conditions.len()).cmp(&Reverse(a.conditions.len())))
     });
 }
 
-/// Rows counted for rules: weights, if rows have them.
+/// Counts of the rows that match each rule, by weight.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RuleCounts {
     rows: u64,
     weight: f64,
     /// Weight of the rows of each class; empty for numbers.
     classes: Vec<f64>,
-    /// One a rule, and a last one for "otherwise".
+    /// One per rule, and a last one for the default.
     rules: Vec<RuleCount>,
 }
 
@@ -116,14 +113,14 @@ struct RuleCount {
     weight: f64,
     /// Weight of the rows whose class is the rule's.
     right: f64,
-    /// Weighted squared distances of targets from the rule's number.
+    /// Weighted squared errors of the rule's prediction.
     squares: f64,
 }
 
 impl RuleCount {
-    fn add(&mut self, answer: RulePrediction, target: f64, weight: f64) {
+    fn add(&mut self, prediction: RulePrediction, target: f64, weight: f64) {
         self.weight += weight;
-        match answer {
+        match prediction {
             RulePrediction::Class(class) if f64::from(class) == target => self.right += weight,
             RulePrediction::Class(_) => {}
             RulePrediction::Number(number) => {
@@ -134,8 +131,8 @@ impl RuleCount {
 }
 
 impl RuleSet<'_> {
-    /// RuleCounts of no rows yet.
-    pub fn no_counts(&self) -> RuleCounts {
+    /// Counts before the first row.
+    pub fn empty_counts(&self) -> RuleCounts {
         let classes = vec![0.0; self.schema.target.kind.classes().len()];
         RuleCounts {
             rows: 0,
@@ -145,8 +142,9 @@ impl RuleSet<'_> {
         }
     }
 
-    /// RuleCounts a row: its value of each feature, its target (for classes an index) and its weight.
-    pub fn count(
+    /// Counts a row, given by its value of each feature, its target (for classes an index) and its
+    /// weight.
+    pub fn count_row(
         &self,
         counts: &mut RuleCounts,
         value: impl Fn(u32) -> FeatureValue,
@@ -158,41 +156,41 @@ impl RuleSet<'_> {
         if let Some(class) = counts.classes.get_mut(target as usize) {
             *class += weight;
         }
-        let mut held = false;
+        let mut matched = false;
         for (rule, count) in self.rules.iter().zip(&mut counts.rules) {
-            if rule.holds(&value, self.schema) {
-                held = true;
-                count.add(rule.answer, target, weight);
+            if rule.matches(&value, self.schema) {
+                matched = true;
+                count.add(rule.prediction, target, weight);
             }
         }
-        if let Some(otherwise) = counts.rules.last_mut().filter(|_| !held) {
-            otherwise.add(self.otherwise.answer, target, weight);
+        if let Some(otherwise) = counts.rules.last_mut().filter(|_| !matched) {
+            otherwise.add(self.otherwise.prediction, target, weight);
         }
     }
 
-    /// Puts what was counted in place of what the leaves told. Support is in weights; rows without
-    /// weights weigh 1.
+    /// Replaces the statistics of the leaves by the counts. Support is by weight; rows without a
+    /// weight count 1.
     pub fn set_counts(&mut self, counts: &RuleCounts) {
         let total = counts.weight;
         let rules = self.rules.iter_mut().chain([&mut self.otherwise]);
         for (rule, count) in rules.zip(&counts.rules) {
             let support = if total > 0.0 { count.weight / total } else { 0.0 };
-            let seen = count.weight > 0.0;
-            let (confidence, error, base) = match rule.answer {
+            let has_rows = count.weight > 0.0;
+            let (confidence, error, base) = match rule.prediction {
                 RulePrediction::Class(class) => {
                     let base =
                         counts.classes.get(class as usize).map_or(0.0, |weight| weight / total);
-                    (seen.then(|| count.right / count.weight), None, base)
+                    (has_rows.then(|| count.right / count.weight), None, base)
                 }
                 RulePrediction::Number(_) => {
-                    (None, seen.then(|| (count.squares / count.weight).sqrt()), 0.0)
+                    (None, has_rows.then(|| (count.squares / count.weight).sqrt()), 0.0)
                 }
             };
             let lift = confidence.and_then(|confidence| lift(confidence, base));
-            rule.figures = RuleStats { support, support_at_most: support, confidence, lift, error };
+            rule.stats = RuleStats { support, max_support: support, confidence, lift, error };
         }
         self.rows = Some(counts.rows as f64);
-        self.counted = true;
-        in_reading_order(&mut self.rules);
+        self.counted_on_data = true;
+        sort_rules(&mut self.rules);
     }
 }

@@ -1,35 +1,79 @@
-//! Rules as one function of Python that needs no imports.
+//! Decision rules as one Python function that needs no imports.
 //!
-//! A row is a mapping from column names to values. `None`, NaN and a column that is not there are
-//! missing. Comparisons with NaN are false, so that a condition that also holds for missing values
-//! is written as the denial of its contrary.
+//! A row is a mapping from column names to values. `None`, NaN and an absent column are missing.
+//! Comparisons with NaN are false, so that a condition that missing values fulfil is written as the
+//! negation of its contrary.
 
 use std::collections::BTreeMap;
 
-use super::super::{RuleCondition, RulePrediction, RuleSet, ValueSet};
-use super::number;
+use super::rule_phrases::{MERGE, check_single_tree, write_rules};
+use super::{
+    ExportContent, ExportError, ExportFormat, ExportInput, ExportOption, ExportOptions,
+    UnsupportedModel,
+};
+use crate::ensemble::Model;
+use crate::number_format::{exact, python_literal};
+use crate::rules::{RuleCondition, RulePrediction, RuleSet, ValueSet};
 use crate::schema::Kind;
 use crate::text::printable;
 
-/// Words that cannot be variables, or are used by the function itself.
-const TAKEN: &[&str] = &[
+/// Names that cannot be variables, or that the function itself uses.
+const RESERVED: &[&str] = &[
     "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue",
     "def", "del", "elif", "else", "except", "finally", "float", "for", "from", "global", "if",
     "import", "in", "is", "lambda", "nan", "nonlocal", "not", "or", "pass", "predict", "raise",
     "return", "row", "try", "while", "with", "yield",
 ];
 
+/// A function `predict(row)`.
+pub(super) struct RulesPython;
+
+impl ExportFormat for RulesPython {
+    fn content(&self) -> ExportContent {
+        ExportContent::Rules
+    }
+
+    fn name(&self) -> &'static str {
+        "python"
+    }
+
+    fn description(&self) -> &'static str {
+        "one function without imports"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["py"]
+    }
+
+    fn options(&self) -> &'static [ExportOption] {
+        &[MERGE]
+    }
+
+    fn supports(&self, model: &Model) -> Result<(), UnsupportedModel> {
+        check_single_tree(model)
+    }
+
+    fn write(
+        &self,
+        input: &ExportInput<'_>,
+        options: &ExportOptions,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ExportError> {
+        write_rules(input, options, out, to_python)
+    }
+}
+
 /// The function.
-pub(super) fn write(rules: &RuleSet<'_>) -> String {
+fn to_python(rules: &RuleSet<'_>) -> String {
     let variables = variables(rules);
     let mut text = String::from("def predict(row):\n");
     text.push_str(&format!("    # Predicts {}.\n", printable(&rules.schema.target.name)));
     text.push_str(
         "    # A row maps column names to values; None, NaN and absent columns are missing.\n",
     );
-    let asks_numbers =
+    let is_number =
         |feature: &u32| matches!(rules.schema.features[*feature as usize].kind, Kind::Number);
-    if variables.keys().any(asks_numbers) {
+    if variables.keys().any(is_number) {
         text.push_str("    nan = float(\"nan\")\n");
     }
     for (feature, variable) in &variables {
@@ -37,7 +81,7 @@ pub(super) fn write(rules: &RuleSet<'_>) -> String {
             "    {variable} = row.get({})\n",
             literal(&rules.schema.features[*feature as usize].name)
         ));
-        if asks_numbers(feature) {
+        if is_number(feature) {
             text.push_str(&format!("    {variable} = nan if {variable} is None else {variable}\n"));
         }
     }
@@ -47,14 +91,14 @@ pub(super) fn write(rules: &RuleSet<'_>) -> String {
         text.push_str(&format!(
             "    if {}:\n        return {}\n",
             conditions.join(" and "),
-            answer(rules, rule.answer)
+            prediction(rules, rule.prediction)
         ));
     }
-    text.push_str(&format!("    return {}\n", answer(rules, rules.otherwise.answer)));
+    text.push_str(&format!("    return {}\n", prediction(rules, rules.otherwise.prediction)));
     text
 }
 
-/// A name for each feature the rules ask for.
+/// A variable for each feature that the rules test.
 fn variables(rules: &RuleSet<'_>) -> BTreeMap<u32, String> {
     let mut variables: BTreeMap<u32, String> = BTreeMap::new();
     for condition in rules.rules.iter().flat_map(|rule| &rule.conditions) {
@@ -68,7 +112,7 @@ fn variables(rules: &RuleSet<'_>) -> BTreeMap<u32, String> {
             name.insert_str(0, "x_");
         }
         let taken = |name: &String| {
-            TAKEN.contains(&name.as_str()) || variables.values().any(|other| other == name)
+            RESERVED.contains(&name.as_str()) || variables.values().any(|other| other == name)
         };
         let mut free = name.clone();
         let mut number = 2;
@@ -81,12 +125,11 @@ fn variables(rules: &RuleSet<'_>) -> BTreeMap<u32, String> {
     variables
 }
 
-fn answer(rules: &RuleSet<'_>, answer: RulePrediction) -> String {
-    match (answer, rules.class_name(answer)) {
+fn prediction(rules: &RuleSet<'_>, prediction: RulePrediction) -> String {
+    match (prediction, rules.class_name(prediction)) {
         (RulePrediction::Class(class), None) => class.to_string(),
         (RulePrediction::Class(_), Some(name)) => literal(name),
-        (RulePrediction::Number(value), _) if value.is_infinite() => format!("float(\"{value}\")"),
-        (RulePrediction::Number(value), _) => format!("{value:?}"),
+        (RulePrediction::Number(value), _) => python_literal(value),
     }
 }
 
@@ -104,10 +147,10 @@ fn test(
             among(name, &yes, "==", "in")
         };
     }
-    let ValueSet::Interval { above, at_most } = condition.holds else {
+    let ValueSet::Interval { above, at_most } = condition.values else {
         return format!("{name} != {name}");
     };
-    match (above.map(number), at_most.map(number), condition.missing) {
+    match (above.map(exact), at_most.map(exact), condition.missing) {
         (None, None, _) => format!("{name} == {name}"),
         (Some(above), None, false) => format!("{name} > {above}"),
         (Some(above), None, true) => format!("not {name} <= {above}"),

@@ -1,20 +1,64 @@
-//! Rules as one `CASE` expression of standard SQL.
+//! Decision rules as one `CASE` expression of standard SQL.
 //!
-//! A missing value is `NULL`. A comparison with it is unknown, which `AND` and `CASE` take for
-//! "no", so that only a condition that holds for missing values names it. A level the model never
-//! saw counts as missing: where missing values hold, the condition is that the value is none of the
-//! levels that do not.
+//! A missing value is `NULL`. A comparison with it is unknown, which `AND` and `CASE` treat as
+//! false, so that only a condition that missing values fulfil mentions `NULL`. A level that the
+//! model does not know counts as missing: where missing values fulfil a condition, it is written as
+//! "none of the levels that do not".
 
-use super::super::{RuleCondition, RulePrediction, RuleSet, ValueSet};
-use super::number;
+use super::rule_phrases::{MERGE, check_single_tree, write_rules};
+use super::{
+    ExportContent, ExportError, ExportFormat, ExportInput, ExportOption, ExportOptions,
+    UnsupportedModel,
+};
+use crate::ensemble::Model;
+use crate::number_format::{exact, sql_literal};
+use crate::rules::{RuleCondition, RulePrediction, RuleSet, ValueSet};
 use crate::text::printable;
 
+/// An expression that a query can contain.
+pub(super) struct RulesSql;
+
+impl ExportFormat for RulesSql {
+    fn content(&self) -> ExportContent {
+        ExportContent::Rules
+    }
+
+    fn name(&self) -> &'static str {
+        "sql"
+    }
+
+    fn description(&self) -> &'static str {
+        "one CASE expression"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["sql"]
+    }
+
+    fn options(&self) -> &'static [ExportOption] {
+        &[MERGE]
+    }
+
+    fn supports(&self, model: &Model) -> Result<(), UnsupportedModel> {
+        check_single_tree(model)
+    }
+
+    fn write(
+        &self,
+        input: &ExportInput<'_>,
+        options: &ExportOptions,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ExportError> {
+        write_rules(input, options, out, to_sql)
+    }
+}
+
 /// The expression, with the target in a comment.
-pub(super) fn write(rules: &RuleSet<'_>) -> String {
+fn to_sql(rules: &RuleSet<'_>) -> String {
     let mut text = format!("-- {}\n", printable(&rules.schema.target.name));
     // An expression without a case is not allowed.
     if rules.rules.is_empty() {
-        text.push_str(&format!("{}\n", answer(rules, rules.otherwise.answer)));
+        text.push_str(&format!("{}\n", prediction(rules, rules.otherwise.prediction)));
         return text;
     }
     text.push_str("CASE\n");
@@ -24,32 +68,28 @@ pub(super) fn write(rules: &RuleSet<'_>) -> String {
         text.push_str(&format!(
             "  WHEN {} THEN {}\n",
             conditions.join(" AND "),
-            answer(rules, rule.answer)
+            prediction(rules, rule.prediction)
         ));
     }
-    text.push_str(&format!("  ELSE {}\nEND\n", answer(rules, rules.otherwise.answer)));
+    text.push_str(&format!("  ELSE {}\nEND\n", prediction(rules, rules.otherwise.prediction)));
     text
 }
 
-fn answer(rules: &RuleSet<'_>, answer: RulePrediction) -> String {
-    match (answer, rules.class_name(answer)) {
+fn prediction(rules: &RuleSet<'_>, prediction: RulePrediction) -> String {
+    match (prediction, rules.class_name(prediction)) {
         (RulePrediction::Class(class), None) => class.to_string(),
         (RulePrediction::Class(_), Some(name)) => text(name),
-        // Infinity has no name in SQL; a number too large for a float is read as one.
-        (RulePrediction::Number(value), _) if value.is_infinite() => {
-            if value > 0.0 { "9e999" } else { "-9e999" }.to_string()
-        }
-        (RulePrediction::Number(value), _) => number(value),
+        (RulePrediction::Number(value), _) => sql_literal(value),
     }
 }
 
 fn test(rules: &RuleSet<'_>, condition: &RuleCondition) -> String {
     let column = format!("\"{}\"", rules.feature(condition).name.replace('"', "\"\""));
     let is_category = !rules.feature(condition).kind.levels().is_empty();
-    match condition.holds {
+    match condition.values {
         ValueSet::Interval { above, at_most } => {
-            let above = above.map(|above| format!("{column} > {}", number(above)));
-            let at_most = at_most.map(|at_most| format!("{column} <= {}", number(at_most)));
+            let above = above.map(|above| format!("{column} > {}", exact(above)));
+            let at_most = at_most.map(|at_most| format!("{column} <= {}", exact(at_most)));
             let bounds: Vec<String> = above.into_iter().chain(at_most).collect();
             match (bounds.is_empty(), condition.missing) {
                 (true, _) => format!("{column} IS NOT NULL"),

@@ -1,19 +1,56 @@
-//! The tree in the language of Graphviz.
+//! A drawing of a model with one tree in the language of Graphviz.
 
 use std::fmt::{self, Write};
 
-use super::palette::class_colour;
-use super::palette::scale_colour;
-use super::side;
-use super::tree::answer;
+use super::{
+    ExportContent, ExportError, ExportFormat, ExportInput, ExportOptions, UnsupportedModel,
+};
+use crate::ensemble::Model;
+use crate::number_format::percent;
+use crate::picture::{class_colour, prediction_name, scale_colour, split_side};
 use crate::predict::Prediction;
-use crate::rules::percent;
 use crate::single_tree::SingleTree;
 use crate::text::printable;
 use crate::tree::Child;
 
-/// The whole graph.
-pub(super) fn write(single: &SingleTree<'_>) -> String {
+/// A graph that Graphviz lays out.
+pub(super) struct TreeDot;
+
+impl ExportFormat for TreeDot {
+    fn content(&self) -> ExportContent {
+        ExportContent::Drawing
+    }
+
+    fn name(&self) -> &'static str {
+        "dot"
+    }
+
+    fn description(&self) -> &'static str {
+        "a graph for Graphviz"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["dot", "gv"]
+    }
+
+    fn supports(&self, model: &Model) -> Result<(), UnsupportedModel> {
+        let tree = model.single_tree().map_err(UnsupportedModel::new)?;
+        tree.check_drawable().map_err(UnsupportedModel::new)
+    }
+
+    fn write(
+        &self,
+        input: &ExportInput<'_>,
+        _: &ExportOptions,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ExportError> {
+        let tree = input.model.single_tree().map_err(UnsupportedModel::new)?;
+        out.extend_from_slice(to_dot(&tree).as_bytes());
+        Ok(())
+    }
+}
+
+fn to_dot(single: &SingleTree<'_>) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = graph(single, &mut out);
@@ -38,13 +75,14 @@ fn graph(single: &SingleTree<'_>, out: &mut String) -> fmt::Result {
                 Child::Leaf(leaf) => format!("l{leaf}"),
             };
             let missing = if node.split.missing_right == right { " or missing" } else { "" };
-            let label = quoted(&format!("{}{missing}", side(schema, &node.split, right, true)));
+            let label =
+                quoted(&format!("{}{missing}", split_side(schema, &node.split, right, true)));
             writeln!(out, "  n{at} -> {to} [label={label}];")?;
         }
     }
     let range = single.number_range();
     for (leaf, prediction) in single.predictions.iter().enumerate() {
-        let mut label = answer(single, prediction);
+        let mut label = prediction_name(single, prediction);
         let colour = match prediction {
             Prediction::Number(number) => scale_colour(*number, range),
             Prediction::Class { class, probabilities } => {
@@ -53,11 +91,11 @@ fn graph(single: &SingleTree<'_>, out: &mut String) -> fmt::Result {
                 class_colour(*class as usize)
             }
         };
-        let rows = single.rows_in_words(single.shares[leaf]);
+        let rows = single.rows_text(single.shares[leaf]);
         if !rows.is_empty() {
             label.push_str(&format!("\n{rows} rows"));
         }
-        // A frame in the colour of the answer keeps the text legible.
+        // A frame in the colour of the prediction keeps the text legible.
         writeln!(
             out,
             "  l{leaf} [label={}, fillcolor=white, color=\"{colour}\", penwidth=3];",
@@ -67,7 +105,7 @@ fn graph(single: &SingleTree<'_>, out: &mut String) -> fmt::Result {
     writeln!(out, "}}")
 }
 
-/// A text of DOT.
+/// A string literal of DOT.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
 }

@@ -1,0 +1,100 @@
+//! What the formats of decision rules share: where the rules come from, and their statistics in
+//! words.
+//!
+//! Thresholds are written with as many digits as are needed to read the same number again, so that
+//! the rules decide as the model does; only predicted numbers are rounded, and only for people.
+
+use super::{
+    ExportError, ExportInput, ExportOption, ExportOptions, OptionValues, UnsupportedModel,
+};
+use crate::ensemble::Model;
+use crate::number_format::{percent, quantity, short};
+use crate::rules::{DecisionRule, RuleMerge, RuleSet, RuleStats};
+
+/// How leaves are merged into rules.
+pub(super) const MERGE: ExportOption = ExportOption {
+    name: "merge",
+    help: "how leaves are merged into rules",
+    values: OptionValues::Choice(RuleMerge::NAMES),
+};
+
+/// Only models with one tree have rules.
+pub(super) fn check_single_tree(model: &Model) -> Result<(), UnsupportedModel> {
+    model.single_tree().map(drop).map_err(UnsupportedModel::new)
+}
+
+/// Writes the rules of the input, or else the rules of the model.
+pub(super) fn write_rules(
+    input: &ExportInput<'_>,
+    options: &ExportOptions,
+    out: &mut Vec<u8>,
+    to_text: impl Fn(&RuleSet<'_>) -> String,
+) -> Result<(), ExportError> {
+    if let Some(rules) = input.rules {
+        out.extend_from_slice(to_text(rules).as_bytes());
+        return Ok(());
+    }
+
+    let tree = input.model.single_tree().map_err(UnsupportedModel::new)?;
+    let merge = RuleMerge::from_name(&options.get(&MERGE)).unwrap_or_default();
+    let rules = tree.rules(merge).map_err(|error| ExportError::Option {
+        name: MERGE.name.to_string(),
+        message: error.to_string(),
+    })?;
+    out.extend_from_slice(to_text(&rules).as_bytes());
+    Ok(())
+}
+
+/// Sizes, and what the statistics are of, one sentence each.
+pub(super) fn summary(rules: &RuleSet<'_>) -> Vec<String> {
+    let (size, paths) = (rules.size(), rules.paths);
+    let rows = rules.rows.map_or(String::new(), |rows| format!("{rows} "));
+    vec![
+        format!(
+            "{} with {} and an otherwise; the {} had {}",
+            quantity(size.rules, "rule"),
+            quantity(size.conditions, "condition"),
+            quantity(paths.rules, "leaf path"),
+            quantity(paths.conditions, "condition"),
+        ),
+        "the order does not matter: rules with different predictions never match the same row"
+            .to_string(),
+        match rules.counted_on_data {
+            true => format!("statistics were counted on {rows}rows of data"),
+            false => format!("statistics are those of the {rows}training rows in the leaves"),
+        },
+    ]
+}
+
+/// The support of a rule: a number of rows if it is known, else a share.
+pub(super) fn support(stats: &RuleStats, rows: Option<f64>) -> String {
+    let Some(rows) = rows else {
+        let start = if stats.is_exact() { "" } else { "at least " };
+        return format!("{start}{} of the rows", percent(stats.support));
+    };
+    let (least, most) = ((rows * stats.support).round(), (rows * stats.max_support).round());
+    if least == most {
+        return quantity(least as usize, "row");
+    }
+    if least == 0.0 {
+        format!("at most {}", quantity(most as usize, "row"))
+    } else {
+        format!("{least} to {most} rows")
+    }
+}
+
+/// The statistics of a rule, as far as they are known.
+pub(super) fn statistics(rule: &DecisionRule, rows: Option<f64>) -> Vec<String> {
+    let stats = &rule.stats;
+    let about = if stats.is_exact() { "" } else { "about " };
+    let mut parts = Vec::new();
+    parts.extend(
+        stats.confidence.map(|confidence| format!("confidence {about}{}", percent(confidence))),
+    );
+    parts.extend(stats.error.map(|error| format!("RMSE {}", short(error))));
+    if stats.max_support > 0.0 || rows.is_some() {
+        parts.push(support(stats, rows));
+    }
+    parts.extend(stats.lift.map(|lift| format!("lift {lift:.2}")));
+    parts
+}

@@ -1,0 +1,97 @@
+//! Decision rules as a table of Markdown.
+
+use super::rule_phrases::{MERGE, check_single_tree, summary, support, write_rules};
+use super::rules_text::{phrase, prediction};
+use super::{
+    ExportContent, ExportError, ExportFormat, ExportInput, ExportOption, ExportOptions,
+    UnsupportedModel,
+};
+use crate::ensemble::Model;
+use crate::number_format::{percent, short};
+use crate::rules::{DecisionRule, RuleSet};
+use crate::text::printable;
+
+/// A table, one line per rule.
+pub(super) struct RulesMarkdown;
+
+impl ExportFormat for RulesMarkdown {
+    fn content(&self) -> ExportContent {
+        ExportContent::Rules
+    }
+
+    fn name(&self) -> &'static str {
+        "markdown"
+    }
+
+    fn description(&self) -> &'static str {
+        "a table"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["md"]
+    }
+
+    fn options(&self) -> &'static [ExportOption] {
+        &[MERGE]
+    }
+
+    fn supports(&self, model: &Model) -> Result<(), UnsupportedModel> {
+        check_single_tree(model)
+    }
+
+    fn write(
+        &self,
+        input: &ExportInput<'_>,
+        options: &ExportOptions,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ExportError> {
+        write_rules(input, options, out, to_text)
+    }
+}
+
+/// A heading, what the statistics are of, and one line per rule.
+fn to_text(rules: &RuleSet<'_>) -> String {
+    let classes = !rules.schema.target.kind.classes().is_empty();
+    let mut text = format!("## Rules for {}\n\n", escape(&printable(&rules.schema.target.name)));
+    text.push_str(&summary(rules).iter().map(|line| format!("- {line}\n")).collect::<String>());
+    let columns = if classes { ["confidence", "rows", "lift"] } else { ["RMSE", "rows", ""] };
+    let columns: Vec<&str> = columns.into_iter().filter(|column| !column.is_empty()).collect();
+    text.push_str(&format!("\n| if | then | {} |\n", columns.join(" | ")));
+    text.push_str(&format!("| --- | --- |{}\n", " ---: |".repeat(columns.len())));
+    for rule in &rules.rules {
+        let conditions: Vec<String> =
+            rule.conditions.iter().map(|condition| escape(&phrase(rules, condition))).collect();
+        text.push_str(&line(rules, rule, &conditions.join(" **and** "), classes));
+    }
+    text.push_str(&line(rules, &rules.otherwise, "*otherwise*", classes));
+    text
+}
+
+fn line(rules: &RuleSet<'_>, rule: &DecisionRule, conditions: &str, classes: bool) -> String {
+    let stats = &rule.stats;
+    let known = |value: Option<String>| value.unwrap_or_default();
+    let first = if classes { stats.confidence.map(percent) } else { stats.error.map(short) };
+    let rows = support(stats, rules.rows);
+    let rows = rows.trim_end_matches(" rows").trim_end_matches(" row");
+    let prediction = escape(&prediction(rules, rule.prediction));
+    let mut line = format!("| {conditions} | **{prediction}** | {} | {rows} |", known(first));
+    if classes {
+        line.push_str(&format!(" {} |", known(stats.lift.map(|lift| format!("{lift:.2}")))));
+    }
+    line.push('\n');
+    line
+}
+
+/// Text without any markup of Markdown.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '<' => escaped.push_str("&lt;"),
+            '&' => escaped.push_str("&amp;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' => escaped.extend(['\\', letter]),
+            _ => escaped.push(letter),
+        }
+    }
+    escaped
+}

@@ -1,0 +1,199 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::picture::tests::single;
+use crate::rules::RuleMerge;
+use crate::rules::tests::worked;
+use crate::samples::any_model;
+use crate::schema::Kind;
+
+/// Every format, with its content.
+fn all() -> impl Iterator<Item = &'static dyn ExportFormat> {
+    FORMATS.iter().copied()
+}
+
+#[test]
+fn names_and_extensions_are_unique_within_a_content() {
+    let is_word = |text: &str| {
+        !text.is_empty()
+            && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+    };
+    for format in all() {
+        let (content, name) = (format.content(), format.name());
+        assert!(is_word(name) && !format.description().is_empty(), "{name}");
+        assert!(!format.extensions().is_empty(), "{name}");
+        assert_eq!(find(content, name).unwrap().name(), name);
+        for extension in format.extensions() {
+            assert!(is_word(extension), "{name}");
+            let found = find_extension(content, &extension.to_uppercase()).unwrap();
+            assert_eq!(found.name(), name, "{extension}");
+        }
+        assert_eq!(formats(content).filter(|other| other.name() == name).count(), 1);
+    }
+    assert!(find(ExportContent::Rules, "docx").is_none());
+    assert!(find_extension(ExportContent::Drawing, "").is_none());
+}
+
+#[test]
+fn options_are_checked_by_name_and_value() {
+    let model = worked();
+    for format in all() {
+        let attempt = |name: &str, value: &str| {
+            let options = ExportOptions::default().with(name, value);
+            export(format, &ExportInput::new(&model), &options).map_err(|error| error.to_string())
+        };
+        assert!(attempt("no such option", "1").unwrap_err().contains("the format takes"));
+        for option in format.options() {
+            let default = ExportOptions::default().get(option);
+            let plain = export(format, &ExportInput::new(&model), &ExportOptions::default());
+            assert_eq!(attempt(option.name, &default).ok(), plain.ok(), "{}", option.name);
+            assert!(attempt(option.name, "no such value").unwrap_err().contains("must be"));
+            assert!(!option.help.is_empty());
+        }
+    }
+}
+
+#[test]
+fn binary_formats_are_no_text() {
+    struct Binary;
+    impl ExportFormat for Binary {
+        fn content(&self) -> ExportContent {
+            ExportContent::Model
+        }
+        fn name(&self) -> &'static str {
+            "binary"
+        }
+        fn description(&self) -> &'static str {
+            "bytes"
+        }
+        fn extensions(&self) -> &'static [&'static str] {
+            &["bin"]
+        }
+        fn is_binary(&self) -> bool {
+            true
+        }
+        fn supports(&self, _: &Model) -> Result<(), UnsupportedModel> {
+            Ok(())
+        }
+        fn write(
+            &self,
+            _: &ExportInput<'_>,
+            _: &ExportOptions,
+            out: &mut Vec<u8>,
+        ) -> Result<(), ExportError> {
+            out.push(0xff);
+            Ok(())
+        }
+    }
+    let model = worked();
+    let (input, options) = (ExportInput::new(&model), ExportOptions::default());
+    assert_eq!(export(&Binary, &input, &options), Ok(vec![0xff]));
+    let error = export_text(&Binary, &input, &options).unwrap_err();
+    assert_eq!(error, ExportError::Binary { name: "binary" });
+}
+
+/// Rules that were computed before, whose statistics may come from data, are written as they are.
+#[test]
+fn given_rules_are_written() {
+    let model = worked();
+    let tree = model.single_tree().unwrap();
+    let mut rules = tree.rules(RuleMerge::Cover).unwrap();
+    rules.set_counts(&rules.empty_counts());
+    for format in formats(ExportContent::Rules) {
+        let given = ExportInput::with_rules(&model, &rules);
+        let given = export_text(format, &given, &ExportOptions::default()).unwrap();
+        let own = ExportInput::new(&model);
+        let own = export_text(format, &own, &ExportOptions::default()).unwrap();
+        let has_statistics = !["sql", "python"].contains(&format.name());
+        assert_eq!(given != own, has_statistics, "{}", format.name());
+    }
+}
+
+#[test]
+fn merging_is_an_option() {
+    let model = worked();
+    let format = find(ExportContent::Rules, "text").unwrap();
+    let text = |merge: &str| {
+        let options = ExportOptions::default().with("merge", merge);
+        export_text(format, &ExportInput::new(&model), &options).unwrap()
+    };
+    assert_ne!(text("cover"), text("cells"));
+    for (name, _) in RuleMerge::NAMES {
+        assert!(RuleMerge::from_name(name).is_some());
+    }
+    assert_eq!(RuleMerge::from_name(RuleMerge::NAMES[0].0), Some(RuleMerge::default()));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn graphs_have_two_edges_per_node(seed in any::<u64>(), leaves in 1_usize..40) {
+        let mut model = single(seed, leaves);
+        model.schema.features[0].name = "a<b>&'\"\u{1b}".into();
+        let format = find(ExportContent::Drawing, "dot").unwrap();
+        let dot = export_text(format, &ExportInput::new(&model), &ExportOptions::default()).unwrap();
+        prop_assert_eq!(dot.matches(" -> ").count(), 2 * (leaves - 1));
+    }
+
+    /// A format that supports a model writes it, twice as the same bytes; one that does not says
+    /// why.
+    #[test]
+    fn supported_models_are_written(model in any_model()) {
+        for format in all() {
+            let write = || export(format, &ExportInput::new(&model), &ExportOptions::default());
+            match format.supports(&model) {
+                Ok(()) => {
+                    let bytes = write();
+                    prop_assert!(bytes.is_ok(), "{}: {:?}", format.name(), bytes);
+                    prop_assert_eq!(&bytes, &write());
+                    let text = String::from_utf8(bytes.unwrap());
+                    prop_assert!(format.is_binary() || text.is_ok_and(|text| !text.is_empty()));
+                }
+                Err(refusal) => {
+                    prop_assert!(refusal.to_string().len() > 20, "{}", refusal);
+                    prop_assert_eq!(write(), Err(ExportError::Unsupported(refusal)));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn names_are_quoted() {
+    let mut model = worked();
+    model.schema.features[0].name = "a\"ge'\n".into();
+    model.schema.features[2].name = "class".into();
+    model.schema.features[1].kind =
+        Kind::Category { levels: ["it's", "g\"\\", "blue", "x"].map(String::from).to_vec() };
+    model.schema.target.name = "ill\nDROP".into();
+    let text = |name| {
+        let format = find(ExportContent::Rules, name).unwrap();
+        export_text(format, &ExportInput::new(&model), &ExportOptions::default()).unwrap()
+    };
+    assert_eq!(
+        text("sql"),
+        "-- ill\\nDROP\nCASE\n  WHEN (\"colour\" NOT IN ('it''s', 'blue') OR \"colour\" IS NULL) THEN 'no'\n  \
+         WHEN (\"a\"\"ge'\n\" > 30 OR \"a\"\"ge'\n\" IS NULL) AND \"class\" <= 1.5 THEN 'no'\n  ELSE 'yes'\nEND\n"
+    );
+    let python = text("python");
+    for part in [
+        "    # Predicts ill\\nDROP.\n",
+        "    a_ge__ = row.get(\"a\\\"ge'\\u000a\")\n",
+        "    if colour not in (\"it's\", \"blue\"):\n        return \"no\"\n",
+        "    if not a_ge__ <= 30 and class_2 <= 1.5:\n",
+        "    return \"yes\"\n",
+    ] {
+        assert!(python.contains(part), "no {part} in {python}");
+    }
+    let markdown = text("markdown");
+    assert!(
+        markdown.contains(
+            "| if | then | confidence | rows | lift |\n| --- | --- | ---: | ---: | ---: |\n"
+        ),
+        "{markdown}"
+    );
+    assert!(markdown.contains("| *otherwise* | **yes** | 80 % | 100 | 1.89 |\n"), "{markdown}");
+    let json = text("json");
+    assert!(json.contains("\"missing\": \"in\"") && json.contains("\"conditions\": 3"), "{json}");
+}

@@ -1,0 +1,44 @@
+//! A drawing of a model with one tree as SVG.
+
+use super::{
+    ExportContent, ExportError, ExportFormat, ExportInput, ExportOptions, UnsupportedModel,
+};
+use crate::ensemble::Model;
+
+/// A document that stands on its own.
+pub(super) struct TreeSvg;
+
+impl ExportFormat for TreeSvg {
+    fn content(&self) -> ExportContent {
+        ExportContent::Drawing
+    }
+
+    fn name(&self) -> &'static str {
+        "svg"
+    }
+
+    fn description(&self) -> &'static str {
+        "a picture"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["svg"]
+    }
+
+    fn supports(&self, model: &Model) -> Result<(), UnsupportedModel> {
+        let tree = model.single_tree().map_err(UnsupportedModel::new)?;
+        tree.check_drawable().map_err(UnsupportedModel::new)
+    }
+
+    fn write(
+        &self,
+        input: &ExportInput<'_>,
+        _: &ExportOptions,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ExportError> {
+        let tree = input.model.single_tree().map_err(UnsupportedModel::new)?;
+        let svg = tree.to_svg().map_err(UnsupportedModel::new)?;
+        out.extend_from_slice(svg.as_bytes());
+        Ok(())
+    }
+}
