@@ -1,6 +1,6 @@
 //! Numbers as text: the one formatter of the workspace below the fronts.
 //!
-//! Numbers for machines ([`exact`], [`python_literal`], [`sql_literal`]) have as many digits as are
+//! Numbers for machines ([`exact`], literals of Python and SQL) have as many digits as are
 //! needed to read the same 64-bit float again. Numbers for people ([`significant`], [`short`],
 //! [`percent`]) are rounded.
 
@@ -78,12 +78,12 @@ pub fn quantity(count: usize, noun: &str) -> String {
 
 /// A literal of Python. Finite numbers always have a decimal point or an exponent, so that they are
 /// read as floats.
-pub fn python_literal(value: f64) -> String {
+pub(crate) fn python_literal(value: f64) -> String {
     if value.is_infinite() { format!("float(\"{value}\")") } else { format!("{value:?}") }
 }
 
 /// A literal of SQL. Infinity has no name there; a number too large for a float is read as it.
-pub fn sql_literal(value: f64) -> String {
+pub(crate) fn sql_literal(value: f64) -> String {
     if value.is_infinite() {
         if value > 0.0 { "9e999" } else { "-9e999" }.to_string()
     } else {
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn significant_digits_are_kept() {
         let texts = [123456.7, 12.34567, 0.012345, 1e-7, 1e12, -0.5].map(short);
-        assert_eq!(texts, ["123457", "12.35", "0.01234", "1.00e-7", "1.00e12", "-0.5"]);
+        assert_eq!(texts, ["123457", "12.35", "0.01235", "1.00e-7", "1.00e12", "-0.5"]);
         assert_eq!([f64::NAN, f64::INFINITY, 0.0].map(short), ["NaN", "inf", "0"]);
     }
 

@@ -138,7 +138,7 @@ pub struct Level {
 }
 
 /// Maximum number of levels of an oblivious tree.
-pub const MAX_LEVELS: usize = 16;
+pub(crate) const MAX_LEVELS: usize = 16;
 
 impl Tree {
     /// A tree that is one leaf.

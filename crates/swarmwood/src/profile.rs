@@ -1,4 +1,4 @@
-//! What a table is like, column by column, in one pass over its rows.
+//! Summary statistics of the columns of a table, in one pass over its rows.
 
 use swarmwood_learn::data::{Chunk, Column, MISSING};
 use swarmwood_model::Kind;
@@ -6,34 +6,34 @@ use swarmwood_model::Kind;
 use crate::Result;
 use crate::read::Rows;
 
-/// One column.
+/// The profile of one column.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ColumnProfile {
-    /// Its name.
+    /// Name of the column.
     pub name: String,
-    /// Rows without a value.
+    /// Number of missing values.
     pub missing: usize,
-    /// What the others are.
+    /// Summary of the other values.
     pub values: ColumnSummary,
 }
 
-/// The values of a column.
+/// Summary of the values of a column.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ColumnSummary {
-    /// Numbers; all of them not a number where there are none.
+    /// Of numbers; all NaN if there are no values.
     Numbers {
-        /// The least.
+        /// The minimum.
         low: f64,
-        /// Their mean.
+        /// The mean.
         mean: f64,
-        /// The greatest.
+        /// The maximum.
         high: f64,
     },
-    /// Levels that occur with their rows, the most frequent first.
+    /// The levels that occur and how often, the most frequent first.
     Levels(Vec<(String, usize)>),
 }
 
-/// Goes over the rows.
+/// Computes the profile of every feature.
 ///
 /// ```
 /// use swarmwood::profile::{ColumnSummary, profile};
@@ -64,7 +64,7 @@ pub fn profile(rows: &Rows) -> Result<Vec<ColumnProfile>> {
         .collect())
 }
 
-/// What is counted of one column.
+/// The running statistics of one column.
 struct ColumnAccumulator {
     missing: usize,
     count: usize,
@@ -114,7 +114,7 @@ impl ColumnAccumulator {
         if let Kind::Category { levels } = kind {
             let counted = levels.iter().cloned().zip(self.levels).filter(|(_, count)| *count > 0);
             let mut found: Vec<(String, usize)> = counted.collect();
-            // Of equally frequent levels the first stays first.
+            // A stable sort: equally frequent levels keep their order.
             found.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
             return ColumnSummary::Levels(found);
         }

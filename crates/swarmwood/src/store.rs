@@ -1,4 +1,4 @@
-//! Models on disk.
+//! Model files.
 
 use std::path::Path;
 
@@ -7,8 +7,8 @@ use swarmwood_model::{Model, format};
 use crate::write::{Output, write_atomically};
 use crate::{Error, Result};
 
-/// Reads a model, ours or one of XGBoost, LightGBM or CatBoost ([`format::read`]); whatever the
-/// file holds, the answer is a model that can predict or an error that says why not.
+/// Reads a model file, native or of XGBoost, LightGBM or CatBoost ([`format::read`]). The result is
+/// a model that can predict or an error that says what is wrong with the file.
 pub fn load(path: &Path) -> Result<Model> {
     let bytes =
         std::fs::read(path).map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
@@ -18,7 +18,7 @@ pub fn load(path: &Path) -> Result<Model> {
     })
 }
 
-/// Writes a model; the file appears whole or not at all.
+/// Writes a model file atomically.
 pub fn save(model: &Model, path: &Path) -> Result<()> {
     let text = to_text(model)?;
     write_atomically(path, |out| out.write_all(text.as_bytes()))
@@ -30,9 +30,9 @@ pub fn to_text(model: &Model) -> Result<String> {
         .map_err(|error| Error::Run(format!("the model cannot be stored: {error}")))
 }
 
-/// Finds out whether a file could be written, before the work whose result it is to hold.
+/// Checks that a file can be written, before the work whose result it will contain.
 pub fn probe(path: &Path) -> Result<()> {
-    // Opening a pipe would wait for its reader, and closing it would send the reader home.
+    // Opening a pipe would wait for its reader, and closing it would end the reader's input.
     let special =
         std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir());
     if special { Ok(()) } else { Output::create(path).map(drop) }

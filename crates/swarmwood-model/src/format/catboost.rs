@@ -20,7 +20,7 @@ use crate::tree::{Leaf, Level, MAX_LEVELS, ObliviousTree, Split, Test, Tree};
 pub(super) const LIBRARY: &str = "catboost";
 
 /// Reads a model that CatBoost wrote as JSON. The result has passed [`Model::check`].
-pub fn from_json(bytes: &[u8]) -> Result<Model, FormatError> {
+pub(super) fn from_json(bytes: &[u8]) -> Result<Model, FormatError> {
     super::check_imported(
         LIBRARY,
         Document::from_json(bytes).and_then(|document| read(&document, bytes.len())),

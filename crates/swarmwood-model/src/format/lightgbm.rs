@@ -32,7 +32,7 @@ const MAX_WORDS: usize = 1 << 27;
 const MAX_EXPANSION: usize = 64;
 
 /// Reads a model that LightGBM wrote as text. The result has passed [`Model::check`].
-pub fn from_text(bytes: &[u8]) -> Result<Model, FormatError> {
+pub(super) fn from_text(bytes: &[u8]) -> Result<Model, FormatError> {
     super::check_imported(LIBRARY, read(bytes))
 }
 

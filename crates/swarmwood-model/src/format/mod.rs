@@ -8,14 +8,14 @@
 //! **Invariant:** no reader panics or allocates more than a small multiple of its input, whatever
 //! the input is.
 
-pub mod catboost;
+mod catboost;
 mod detect;
 mod document;
 mod import;
-pub mod lightgbm;
-pub mod native;
+mod lightgbm;
+mod native;
 mod ubj;
-pub mod xgboost;
+mod xgboost;
 
 use crate::ensemble::Model;
 use document::ImportResult;

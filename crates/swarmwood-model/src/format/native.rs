@@ -15,10 +15,10 @@ mod write;
 mod tests;
 
 /// The value of the key `format`.
-pub const FORMAT: &str = "swarmwood";
+const FORMAT: &str = "swarmwood";
 
 /// The version that this module writes, and the newest that it reads.
-pub const VERSION: u64 = 1;
+const VERSION: u64 = 1;
 
 /// Why bytes cannot be read as a model.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

@@ -23,12 +23,12 @@ pub(super) const LIBRARY: &str = "xgboost";
 const CODES: usize = 1 << 24;
 
 /// Reads a model that XGBoost wrote as JSON. The result has passed [`Model::check`].
-pub fn from_json(bytes: &[u8]) -> Result<Model, FormatError> {
+pub(super) fn from_json(bytes: &[u8]) -> Result<Model, FormatError> {
     finish(Document::from_json(bytes).and_then(|document| read(&document, bytes.len())))
 }
 
 /// Reads a model that XGBoost wrote as UBJ. The result has passed [`Model::check`].
-pub fn from_ubj(bytes: &[u8]) -> Result<Model, FormatError> {
+pub(super) fn from_ubj(bytes: &[u8]) -> Result<Model, FormatError> {
     finish(ubj::from_ubj(bytes).and_then(|document| read(&document, bytes.len())))
 }
 

@@ -28,7 +28,7 @@ use crate::text::printable;
 use crate::tree::{Child, Split, Test};
 
 /// Maximum number of leaves of a tree that is drawn.
-pub const MAX_LEAVES: usize = 512;
+const MAX_LEAVES: usize = 512;
 
 /// The tree has too many leaves to be drawn.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -42,7 +42,7 @@ pub struct TreeTooLarge {
 
 impl SingleTree<'_> {
     /// The tree as an SVG document.
-    pub fn to_svg(&self) -> Result<String, TreeTooLarge> {
+    pub(crate) fn to_svg(&self) -> Result<String, TreeTooLarge> {
         self.to_svg_part("")
     }
 

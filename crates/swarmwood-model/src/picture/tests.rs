@@ -89,7 +89,7 @@ fn stairs() -> Model {
 /// Age at most 30 says 1 for every colour; above, red says 3 and the others 2: the pieces of each
 /// line are known.
 #[test]
-fn a_map_has_an_area_for_each_answer() {
+fn a_map_has_an_area_for_each_prediction() {
     let model = stairs();
     let svg = model.to_map(0, 1, &[None, None, None]).unwrap();
     let count = |text: &str| svg.matches(&format!("<title>{text}</title></rect>")).count();
@@ -112,7 +112,7 @@ fn a_map_has_an_area_for_each_answer() {
     let unstated = more.to_map(0, 1, &[None, None, None]).unwrap_err();
     assert_eq!(
         unstated.to_string(),
-        "the model also asks for 'dose'; hold them fast, for example --at 'dose=0'"
+        "the model also uses 'dose'; fix their values, for example --at 'dose=0'"
     );
     let svg = more.to_map(0, 1, &[None, None, Some(FeatureValue::Number(2.0))]).unwrap();
     assert!(svg.contains("where dose = 2<"), "{svg}");

@@ -109,7 +109,7 @@ impl Predictor {
 
     /// Writes the raw scores of some rows of a block; results do not depend on the division into
     /// ranges.
-    pub fn raw_range(
+    pub(super) fn raw_range(
         &self,
         block: &Block<'_>,
         rows: Range<usize>,
@@ -156,7 +156,7 @@ impl Predictor {
     }
 
     /// Writes the leaf indices of some rows of a block.
-    pub fn leaves_range(
+    pub(super) fn leaves_range(
         &self,
         block: &Block<'_>,
         rows: Range<usize>,

@@ -31,7 +31,7 @@ pub struct RuleStats {
 
 impl RuleStats {
     /// Whether the support is known exactly.
-    pub fn is_exact(&self) -> bool {
+    pub(crate) fn is_exact(&self) -> bool {
         (self.max_support - self.support).abs() <= 1e-9
     }
 }

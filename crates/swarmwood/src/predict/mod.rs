@@ -1,4 +1,4 @@
-//! Predicts rows with a model, block by block, on as many threads as wanted.
+//! Batch prediction of rows, block by block, on several threads.
 
 mod table;
 
@@ -19,22 +19,22 @@ pub use table::{PredictionKind, PredictionReport, PredictionRequest, write_csv};
 
 use crate::{Error, Result};
 
-/// Rows that one piece of work takes: enough to pay for handing it over, few enough for every
-/// thread to get some.
-const PIECE: usize = 2048;
+/// Rows per task: enough to outweigh the cost of scheduling it, few enough for every thread to get
+/// some.
+const TASK_ROWS: usize = 2048;
 
-/// A model made ready to predict many rows.
+/// A model prepared for batch prediction.
 pub struct Scorer<'a> {
     model: &'a Model,
     predictor: Predictor,
-    /// Prepared when contributions are first asked for: it is larger than the model.
+    /// Prepared when contributions are first requested, because it is larger than the model.
     explainer: OnceLock<Explainer<'a>>,
     pool: Pool,
     first: Option<usize>,
 }
 
 impl<'a> Scorer<'a> {
-    /// Compiles the model. `first` takes the first rounds alone; `threads` is 0 for one per core.
+    /// Compiles the model. `first` limits it to the first rounds; 0 `threads` are one per core.
     pub fn new(model: &'a Model, first: Option<usize>, threads: usize) -> Result<Self> {
         let pool = Pool::new(threads).map_err(Error::Run)?;
         Ok(Scorer {
@@ -51,12 +51,12 @@ impl<'a> Scorer<'a> {
         self.model
     }
 
-    /// The threads.
+    /// The thread pool.
     pub fn pool(&self) -> &Pool {
         &self.pool
     }
 
-    /// How many trees are used.
+    /// Number of trees that are used.
     pub fn trees(&self) -> usize {
         self.model.first_members(self.first).len()
     }
@@ -64,15 +64,15 @@ impl<'a> Scorer<'a> {
     /// Raw scores, row by row one per output.
     pub fn raw(&self, chunk: &Chunk) -> Result<Vec<f64>> {
         let outputs = self.model.outputs();
-        self.pieces(chunk, outputs, |block, raw| self.predictor.raw(block, self.first, raw))
+        self.map_blocks(chunk, outputs, |block, raw| self.predictor.raw(block, self.first, raw))
     }
 
     /// Predictions: numbers, or classes with their probabilities.
     pub fn predictions(&self, chunk: &Chunk) -> Result<Predictions> {
         let raw = self.raw(chunk)?;
-        let pieces: Vec<&[f64]> = raw.chunks(PIECE * self.model.outputs().max(1)).collect();
+        let blocks: Vec<&[f64]> = raw.chunks(TASK_ROWS * self.model.outputs().max(1)).collect();
         let mut parts =
-            self.pool.map(pieces.len(), |piece| self.model.predictions(pieces[piece])).into_iter();
+            self.pool.map(blocks.len(), |block| self.model.predictions(blocks[block])).into_iter();
         let mut joined = parts.next().unwrap_or_else(|| self.model.predictions(&[]));
         for part in parts {
             match (&mut joined, part) {
@@ -93,11 +93,13 @@ impl<'a> Scorer<'a> {
     /// Leaf indices, row by row one per tree.
     pub fn leaves(&self, chunk: &Chunk) -> Result<Vec<u32>> {
         let trees = self.trees();
-        self.pieces(chunk, trees, |block, leaves| self.predictor.leaves(block, self.first, leaves))
+        self.map_blocks(chunk, trees, |block, leaves| {
+            self.predictor.leaves(block, self.first, leaves)
+        })
     }
 
-    /// PredictionKind each feature adds to each raw score, and last the score expected of a row nothing is
-    /// known of; row by row, output by output. They sum to the raw score.
+    /// The contribution of each feature to each raw score, and last the expected raw score; row by
+    /// row, output by output. They sum to the raw score.
     pub fn contributions(&self, chunk: &Chunk) -> Result<Vec<f64>> {
         let explainer = match self.explainer.get() {
             Some(explainer) => explainer,
@@ -107,14 +109,14 @@ impl<'a> Scorer<'a> {
             }
         };
         let width = self.model.outputs() * (self.model.schema.features.len() + 1);
-        self.pieces(chunk, width, |block, contributions| {
+        self.map_blocks(chunk, width, |block, contributions| {
             explainer.contributions(block, contributions)
         })
     }
 
-    /// Runs `work` over pieces of the rows; each writes its own part of the result, `width` values
-    /// a row.
-    fn pieces<T: Send + Clone + Default, E: Display + Send>(
+    /// Runs `work` over blocks of the rows in parallel; each writes its own part of the result,
+    /// `width` values per row.
+    fn map_blocks<T: Send + Clone + Default, E: Display + Send>(
         &self,
         chunk: &Chunk,
         width: usize,
@@ -122,9 +124,9 @@ impl<'a> Scorer<'a> {
     ) -> Result<Vec<T>> {
         let mut all = vec![T::default(); chunk.rows * width];
         let mut parts: Vec<_> =
-            all.chunks_mut((PIECE * width).max(1)).map(|part| (part, Ok(()))).collect();
-        self.pool.each(&mut parts, |piece, (part, done)| {
-            let range = piece * PIECE..((piece + 1) * PIECE).min(chunk.rows);
+            all.chunks_mut((TASK_ROWS * width).max(1)).map(|part| (part, Ok(()))).collect();
+        self.pool.each(&mut parts, |task, (part, done)| {
+            let range = task * TASK_ROWS..((task + 1) * TASK_ROWS).min(chunk.rows);
             let columns: Vec<ColumnView<'_>> =
                 chunk.columns.iter().map(|column| slice(column, range.clone())).collect();
             *done = work(&Block { columns: &columns, rows: range.len() }, part);

@@ -15,7 +15,7 @@ use crate::error::Violation;
 use crate::read::{self, ReadOptions, Source};
 use crate::{Error, Result};
 
-/// PredictionKind the table holds.
+/// What the table contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PredictionKind {
     /// The prediction and, for classes, their probabilities.
@@ -25,25 +25,25 @@ pub enum PredictionKind {
     Raw,
     /// The leaf each row reaches in each tree.
     Leaves,
-    /// PredictionKind each feature adds to the raw scores.
+    /// The contributions of the features to the raw scores.
     Contributions,
 }
 
-/// PredictionKind to predict and where to read it.
+/// What to predict, and the rows.
 #[derive(Debug, Clone)]
 pub struct PredictionRequest<'a> {
     /// The rows.
     pub source: &'a Source,
-    /// How they are read.
+    /// How the rows are read.
     pub options: &'a ReadOptions,
-    /// PredictionKind the table holds.
+    /// What the table contains.
     pub what: PredictionKind,
 }
 
-/// How it went.
+/// Statistics of a prediction run.
 #[derive(Debug, Clone, Default)]
 pub struct PredictionReport {
-    /// Rows predicted.
+    /// Number of predicted rows.
     pub rows: u64,
     /// Seconds spent reading.
     pub read_seconds: f64,
@@ -51,7 +51,7 @@ pub struct PredictionReport {
     pub predict_seconds: f64,
     /// Seconds spent writing.
     pub write_seconds: f64,
-    /// Things the user should know.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
 }
 
@@ -70,8 +70,9 @@ pub fn write_csv(
     let labels = class_labels(model);
     let mut report = PredictionReport::default();
     let started = Instant::now();
-    // The header waits for the first rows, so that a source that cannot be read leaves no output at
-    // all.
+
+    // The header is written with the first rows, so that a source that cannot be read leaves no
+    // output at all.
     let mut header = Some(header(scorer, request.what));
     let may_go_on = || {
         if go_on() { Ok(()) } else { Err(Error::Run("interrupted; nothing was kept".to_string())) }
@@ -79,15 +80,16 @@ pub fn write_csv(
     let mut each = |chunk: &Chunk| {
         may_go_on()?;
         let begun = Instant::now();
-        let values = ChunkResults::of(scorer, request.what, chunk)?;
+        let values = ChunkResults::compute(scorer, request.what, chunk)?;
         report.predict_seconds += begun.elapsed().as_secs_f64();
+
         let begun = Instant::now();
         if let Some(header) = header.take() {
             out.write_all(header.as_bytes()).map_err(fault)?;
         }
         let ranges = even_ranges(chunk.rows, scorer.pool().threads());
         for text in
-            scorer.pool().map(ranges.len(), |piece| values.text(ranges[piece].clone(), &labels))
+            scorer.pool().map(ranges.len(), |range| values.text(ranges[range].clone(), &labels))
         {
             out.write_all(text.as_bytes()).map_err(fault)?;
         }
@@ -96,7 +98,7 @@ pub fn write_csv(
         Ok(())
     };
     let warnings = read::scoring(request.source, &model.schema, request.options, &mut each)?;
-    // The rows may have ended because whoever sent them was interrupted too.
+    // The rows may have ended early because their sender was interrupted too.
     may_go_on()?;
     if let Some(header) = header.take() {
         out.write_all(header.as_bytes()).map_err(fault)?;
@@ -108,21 +110,22 @@ pub fn write_csv(
     Ok(report)
 }
 
-/// A linear model has neither leaves nor rounds.
+/// Refuses requests that need trees if the model is linear.
 fn check(scorer: &Scorer<'_>, what: PredictionKind) -> Result<()> {
     if matches!(scorer.model().body, Body::Trees(_)) {
         return Ok(());
     }
-    let asked = [("leaves", what == PredictionKind::Leaves), ("first", scorer.first.is_some())];
-    let violations: Vec<Violation> = asked
+    let needs_trees =
+        [("leaves", what == PredictionKind::Leaves), ("first", scorer.first.is_some())];
+    let violations: Vec<Violation> = needs_trees
         .into_iter()
-        .filter(|(_, asked)| *asked)
+        .filter(|(_, requested)| *requested)
         .map(|(name, _)| Violation::new(name, "needs trees, but the model is linear"))
         .collect();
     if violations.is_empty() { Ok(()) } else { Err(Error::Parameters(violations)) }
 }
 
-/// The values of one chunk of rows.
+/// The results of one chunk of rows.
 enum ChunkResults {
     Predictions(Predictions),
     Numbers { width: usize, values: Vec<f64> },
@@ -130,7 +133,7 @@ enum ChunkResults {
 }
 
 impl ChunkResults {
-    fn of(scorer: &Scorer<'_>, what: PredictionKind, chunk: &Chunk) -> Result<ChunkResults> {
+    fn compute(scorer: &Scorer<'_>, what: PredictionKind, chunk: &Chunk) -> Result<ChunkResults> {
         let rows = chunk.rows.max(1);
         let numbers =
             |values: Vec<f64>| ChunkResults::Numbers { width: values.len() / rows, values };
@@ -180,7 +183,7 @@ fn join<T: std::fmt::Display>(text: &mut String, values: &[T]) {
     }
 }
 
-/// The names of the classes, ready for a CSV field; none for regression.
+/// The names of the classes as CSV fields; empty for regression.
 fn class_labels(model: &Model) -> Vec<String> {
     class_names(model).iter().map(|name| field(name)).collect()
 }
@@ -192,11 +195,11 @@ fn class_names(model: &Model) -> &[String] {
     }
 }
 
-/// The first line of the table.
+/// The header of the table.
 fn header(scorer: &Scorer<'_>, what: PredictionKind) -> String {
     let model = scorer.model();
     let names = class_names(model);
-    // Only a model with several raw scores needs their names.
+    // Only a model with several raw scores needs names for them.
     let outputs: Vec<String> = match model.outputs() {
         1 => vec![String::new()],
         _ => names.iter().map(|name| format!("_{name}")).collect(),

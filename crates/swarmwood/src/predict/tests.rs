@@ -69,9 +69,9 @@ fn chunk(rows: usize) -> Chunk {
 }
 
 #[test]
-fn pieces_and_threads_equal_the_plain_walk() {
+fn blocks_and_threads_equal_the_traversal() {
     let model = model(4);
-    let chunk = chunk(2 * PIECE + 100);
+    let chunk = chunk(2 * TASK_ROWS + 100);
     let (Column::Number(numbers), Column::Category(codes)) = (&chunk.columns[0], &chunk.columns[1])
     else {
         unreachable!("the table is made that way")
