@@ -1,4 +1,4 @@
-"""One tree that can be read: searched, printed as rules, used in SQL."""
+"""A single interpretable tree: searched, printed as rules, used in SQL."""
 
 # %% The data: breast cancer, as a data frame with names.
 from sklearn.datasets import load_breast_cancer

@@ -1,6 +1,7 @@
-"""Pictures of a search, a model and a tuning; every one is written to a file."""
+"""Plots of a search, a model and a study, each written to a file."""
 
-# %% A swarm, five times from other seeds, with and without adaptive coefficients: their mean and its spread.
+# %% Five runs of a swarm with different seeds, with and without adaptive coefficients: mean and
+# standard deviation.
 from sklearn.datasets import load_wine
 from sklearn.model_selection import RandomizedSearchCV
 

@@ -1,6 +1,7 @@
-"""Good parameters: for an estimator, for anything, and from Optuna."""
+"""Tuning of an estimator, of any function, and with Optuna."""
 
-# %% An estimator of scikit-learn's kind, cross-validated. Any engine will do; this one is the exploiter of schemata.
+# %% An estimator of scikit-learn with cross-validation. The default engine is schema
+# exploitation.
 import math
 
 from sklearn.datasets import load_breast_cancer

@@ -30,7 +30,8 @@ class Classifier(ClassifierMixin, Estimator):
         present = np.unique(codes if weight is None else codes[weight > 0])
         if len(present) < 2:
             raise ValueError(
-                f"{type(self).__name__} needs rows of at least two classes; the data contains only one class: "
+                f"{type(self).__name__} needs samples of at least two classes; the data contains "
+                "only one class: "
                 f"{classes[present[0]]!r}"
             )
         self.classes_ = classes

@@ -103,7 +103,7 @@ class Estimator(BaseEstimator):
     def _encode_training(
         self, X: Any, y: Any, weight: Any
     ) -> tuple[NDArray[Any], Any, list[str] | None]:
-        """Return the targets as the core takes them, the weights of the rows, and the names of the classes."""
+        """Return the encoded targets, the sample weights, and the names of the classes."""
         raise NotImplementedError
 
     def _encode_validation(self, X: Any, y: Any) -> NDArray[Any]:
@@ -180,7 +180,7 @@ class Estimator(BaseEstimator):
             raise KeyboardInterrupt
 
     def _parameters(self) -> list[tuple[str, Any]]:
-        """Return the parameters that differ from their defaults; the core understands their names."""
+        """Return the parameters that differ from their defaults."""
         method = getattr(self, "method", self._methods[0])
         if method not in self._methods:
             raise parameter_error(
@@ -209,7 +209,7 @@ class Estimator(BaseEstimator):
         if self.n_jobs == 0:
             raise parameter_error(
                 "n_jobs",
-                "is 0, must be None, a positive number, or a negative one, where -1 is one per core",
+                "is 0, must be None, a positive number, or a negative one (-1 is one per core)",
             )
         return self.n_jobs if self.n_jobs > 0 else max((os.cpu_count() or 1) + 1 + self.n_jobs, 1)
 
@@ -232,7 +232,8 @@ class Estimator(BaseEstimator):
     def _validate_y(self, X: Any, y: Any) -> NDArray[Any]:
         if y is None:
             raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
+                f"This {type(self).__name__} estimator requires y to be passed, "
+                "but the target y is None."
             )
         y = column_or_1d(y, warn=True)
         assert_all_finite(y, estimator_name=type(self).__name__, input_name="y")
@@ -324,7 +325,7 @@ class Estimator(BaseEstimator):
         return values / total if total > 0 else values
 
     def trees_to_dataframe(self) -> Any:
-        """Return every node of every tree as a pandas DataFrame, with XGBoost's names of columns."""
+        """Return all nodes as a pandas DataFrame, with the column names of XGBoost."""
         check_is_fitted(self, "_model")
         import pandas as pd
 
@@ -382,7 +383,7 @@ class Estimator(BaseEstimator):
 
 
 def _search_history(events: dict[str, list[Any]]) -> dict[str, NDArray[Any]]:
-    """Return the steps of a search, one array a column; columns that the method does not tell are left out."""
+    """Return the steps of a search, one array per column that the method reports."""
     steps = [at for at, measure in enumerate(events["measure"]) if measure is not None]
     columns: dict[str, NDArray[Any]] = {}
     for name in ("stage", "step", "steps", "measure"):

@@ -1,7 +1,7 @@
-"""Writes `_estimators.py`, the public classes, from the parameter table: `python -m swarmwood._generate`.
+"""Writes `_estimators.py`, the public classes: `python -m swarmwood._generate`.
 
-Names, defaults and docstrings of the estimators follow from the table in the core; a test fails when the file in git
-is not what this script writes.
+Names, defaults and docstrings of the estimators follow from the tables of parameters and methods in
+the core; a test fails if the file in git is not what this script writes.
 """
 
 from __future__ import annotations
@@ -9,36 +9,14 @@ from __future__ import annotations
 import sys
 import textwrap
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from swarmwood import _core
-from swarmwood._naming import (
-    CLASSES_ONLY,
-    FAMILIES,
-    NUMBERS_ONLY,
-    PRETRAINED,
-    TREES_OF_NUMBERS,
-    WORDS_OF_CLASSES,
-    WORDS_OF_NUMBERS,
-)
 
-WIDTH = 110
+#: Columns of a docstring.
+WIDTH = 96
 
-SUMMARIES = {
-    "GreedyBoost": "Gradient boosting: every split is the best one at its node.",
-    "SwarmBoost": "A small ensemble whose trees are searched together.",
-    "SwarmTree": "One readable tree whose rules are searched together.",
-}
-
-NOTES = {
-    "GreedyBoost": "Trees are grown on histograms of bins, by depth, by leaf or obliviously.",
-    "SwarmBoost": "The default method compares its search with greedy boosting on unseen rows and keeps the better of\n"
-    "    the two. The others are the published swarms (Rao 2022).",
-    "SwarmTree": "The default method searches whole trees and keeps CART's where that is better on unseen rows.\n"
-    "    `rules_` says the tree in few rules.",
-}
-
-HEADER = '''"""The estimators. Written by `python -m swarmwood._generate` from the parameter table: do not edit."""
+HEADER = '''"""The estimators, written by `python -m swarmwood._generate`: do not edit."""
 
 from __future__ import annotations
 
@@ -49,56 +27,119 @@ from swarmwood._regressor import Regressor
 from swarmwood._single import SingleTree
 '''
 
-#: What Python has beside the table: name, type, default, help, and for whom.
-OWN = [
-    (
-        "class_weight",
-        "dict[Any, float] | str | None",
-        "None",
-        "weights of classes, or 'balanced'",
-        "Classifier",
+#: Summary and description of each pair of estimators.
+DESCRIPTIONS = {
+    "GreedyBoost": (
+        "Gradient boosting with histograms: every split is the best one at its node.",
+        "Trees are grown depth-wise, leaf-wise or obliviously.",
     ),
-    (
-        "categorical_features",
-        "Any",
-        '"from_dtype"',
-        "columns to read as categories even if they hold numbers: names, positions or a mask; texts and categorical"
-        " columns always are",
-        "",
+    "SwarmBoost": (
+        "A small ensemble whose trees are optimised together.",
+        "The default method compares its search with greedy boosting by cross-validation and keeps "
+        "the better one. The others are the published particle swarms (Rao 2022).",
     ),
-    (
-        "pretrained",
-        "Any",
-        "None",
-        "model whose splits the methods psgbdt and split-tree start from: a file, or a live model of XGBoost, LightGBM,"
-        " CatBoost, scikit-learn or swarmwood",
-        "pretrained",
+    "SwarmTree": (
+        "A single interpretable tree whose splits are optimised together.",
+        "The default method searches whole trees and keeps the tree of CART where that is better "
+        "in cross-validation. `rules_` has the tree as a small set of rules.",
     ),
-    (
-        "importance_type",
-        "str",
-        '"gain"',
-        "what `feature_importances_` tells: 'gain', 'cover' or 'splits'",
-        "",
-    ),
-    (
-        "verbose",
-        "int",
-        "0",
-        "1 shows how training goes on",
-        "",
-    ),
-]
+}
+
+#: Parameters for classification or regression alone.
+CLASSIFICATION_PARAMETERS = {"costs", "sensitivity"}
+REGRESSION_PARAMETERS = {"huber_delta", "quantile"}
+
+#: Choices for classification or regression alone.
+CLASSIFICATION_CHOICES = {
+    "objective": {"logistic", "softmax"},
+    "metric": {"logloss", "accuracy"},
+    "fitness": {"accuracy", "recall"},
+    "criterion": {"accuracy", "mix", "gini", "entropy"},
+}
+REGRESSION_CHOICES = {
+    "objective": {"squared", "squared-log", "absolute", "huber", "quantile", "poisson"},
+    "metric": {"rmse", "mae"},
+    "fitness": {"rmse"},
+    "criterion": {"squared", "absolute"},
+}
+
+#: Python types of the kinds of parameters.
+TYPES = {"integer": "int", "number": "float", "switch": "bool", "choice": "str", "matrix": "Any"}
+
+TASKS = ("Classifier", "Regressor")
+
+
+class Parameter(NamedTuple):
+    """A parameter of an estimator."""
+
+    name: str
+    annotation: str
+    default: str
+    text: str
 
 
 def methods_of(family: str, task: str) -> tuple[str, ...]:
-    """Return the methods that an estimator offers."""
-    methods = FAMILIES[family]
-    return TREES_OF_NUMBERS if family == "SwarmTree" and task == "Regressor" else methods
+    """Return the methods of an estimator; the first is the default."""
+
+    def belongs(method: dict[str, Any]) -> bool:
+        if family == "SwarmTree":
+            return bool(method["single_tree"])
+        return not method["single_tree"] and (method["name"] == "greedy") == (
+            family == "GreedyBoost"
+        )
+
+    return tuple(
+        method["name"]
+        for method in _core.methods()
+        if belongs(method) and (task == "Classifier" or method["regression"])
+    )
+
+
+def pretrained_methods() -> list[str]:
+    """Return the methods that start from the splits of a pretrained model."""
+    return [method["name"] for method in _core.methods() if method["takes_pretrained"]]
+
+
+def python_parameters(family: str, task: str) -> list[Parameter]:
+    """Return the parameters of an estimator that the core does not have."""
+    pretrained = " and ".join(pretrained_methods())
+    class_weight = Parameter(
+        "class_weight",
+        "dict[Any, float] | str | None",
+        "None",
+        "Class weights, or 'balanced'.",
+    )
+    categorical_features = Parameter(
+        "categorical_features",
+        "Any",
+        '"from_dtype"',
+        "Numerical columns to read as categories: names, indices or a mask. Strings and "
+        "categorical columns always are.",
+    )
+    pretrained_model = Parameter(
+        "pretrained",
+        "Any",
+        "None",
+        f"Model whose splits the methods {pretrained} start from: a file, or a model of XGBoost, "
+        "LightGBM, CatBoost, scikit-learn or swarmwood.",
+    )
+    importance_type = Parameter(
+        "importance_type",
+        "str",
+        '"gain"',
+        "Importance in `feature_importances_`: 'gain', 'cover' or 'splits'.",
+    )
+    verbose = Parameter("verbose", "int", "0", "1 shows the progress of training.")
+
+    parameters = [class_weight] if task == "Classifier" else []
+    parameters.append(categorical_features)
+    if set(pretrained_methods()) & set(methods_of(family, task)):
+        parameters.append(pretrained_model)
+    return [*parameters, importance_type, verbose]
 
 
 def literal(kind: str, text: str) -> str:
-    """Return a default of the table as Python writes it."""
+    """Return a default of the table as a Python literal."""
     if text in ("auto", "none") and kind != "choice":
         return '"auto"' if text == "auto" else "None"
     if kind == "integer":
@@ -112,115 +153,118 @@ def literal(kind: str, text: str) -> str:
 
 def annotation(kind: str, default: str) -> str:
     """Return the type of a parameter."""
-    plain = {
-        "integer": "int",
-        "number": "float",
-        "switch": "bool",
-        "choice": "str",
-        "matrix": "Any",
-    }[kind]
+    plain = TYPES[kind]
     if default == "None" and plain != "Any":
         return f"{plain} | None"
     return f"{plain} | str" if default == '"auto"' and plain != "str" else plain
 
 
-def described(entry: dict[str, Any], methods: tuple[str, ...], default: str, task: str) -> str:
+def description(entry: dict[str, Any], methods: tuple[str, ...], default: str, task: str) -> str:
     """Return the text of a parameter."""
-    mine = {method: text for method, text in entry["methods"].items() if method in methods}
-    text = entry["help"]
-    for other in sorted(_core.parameters(), key=lambda other: len(other["name"]), reverse=True):
-        if "_" in other["name"]:
-            text = text.replace(other["name"], other["python_name"])
-    notes = []
-    if default == "None" and entry["kind"] != "matrix":
-        by_value: dict[str, list[str]] = {}
-        for method, value in mine.items():
-            by_value.setdefault(value, []).append(method)
-        notes.append(
-            "None is " + "; ".join(f"{value} for {', '.join(of)}" for value, of in by_value.items())
-        )
-    if len(mine) < len(methods):
-        notes.append(f"only with {', '.join(mine)}")
-    if entry["name"] == "seed":
-        notes = ["None is 0: the same data give the same model"]
     if entry["name"] == "threads":
-        text, notes = "threads to use; None and -1 are one a core; never changes the model", []
+        return "Number of threads. None and -1 are one per core. The model does not depend on it."
+
+    notes = []
+    defaults = {method: text for method, text in entry["methods"].items() if method in methods}
+    if entry["name"] == "seed":
+        notes.append("None is 0: the same data give the same model")
+    else:
+        if default == "None" and entry["kind"] != "matrix":
+            by_value: dict[str, list[str]] = {}
+            for method, value in defaults.items():
+                by_value.setdefault(value, []).append(method)
+            values = [f"{value} for {', '.join(names)}" for value, names in by_value.items()]
+            notes.append("None is " + "; ".join(values))
+        if len(defaults) < len(methods):
+            notes.append(f"only with {', '.join(defaults)}")
     if "choices" in entry:
-        others = WORDS_OF_CLASSES if task == "Regressor" else WORDS_OF_NUMBERS
-        unfit = others.get(entry["name"], set())
-        chosen = [(word, told) for word, told in entry["choices"] if word not in unfit]
-        if entry["name"] == "method":
-            chosen = [(word, told) for word, told in chosen if word in methods]
-        notes.append("one of " + "; ".join(f"'{word}' ({told})" for word, told in chosen))
-    elif entry["kind"] in ("integer", "number") and entry["name"] not in ("seed", "threads"):
+        choices = choices_of(entry, methods, task)
+        notes.append("one of " + "; ".join(f"'{name}' ({help})" for name, help in choices))
+    elif entry["kind"] in ("integer", "number") and entry["name"] != "seed":
         notes.append(entry["allowed"])
-    return " ".join(f"{sentence[0].upper()}{sentence[1:]}." for sentence in [text, *notes])
+    sentences = [python_names(entry["help"]), *notes]
+    return " ".join(f"{sentence[0].upper()}{sentence[1:]}." for sentence in sentences)
 
 
-def parameters_of(family: str, task: str) -> list[tuple[str, str, str, str]]:
-    """Return name, type, default and text of every parameter of an estimator."""
+def choices_of(entry: dict[str, Any], methods: tuple[str, ...], task: str) -> list[tuple[str, str]]:
+    """Return the choices of a parameter for a task, with their help."""
+    others = CLASSIFICATION_CHOICES if task == "Regressor" else REGRESSION_CHOICES
+    unavailable = others.get(entry["name"], set())
+    choices = [(name, help) for name, help in entry["choices"] if name not in unavailable]
+    if entry["name"] == "method":
+        return [(name, help) for name, help in choices if name in methods]
+    return choices
+
+
+def python_names(text: str) -> str:
+    """Return a help text with the Python names of the parameters that it mentions."""
+    for entry in sorted(_core.parameters(), key=lambda entry: -len(entry["name"])):
+        # Names of one word, such as trees, are ordinary words in most texts.
+        if "_" in entry["name"]:
+            text = text.replace(entry["name"], entry["python_name"])
+    return text
+
+
+def parameters_of(family: str, task: str) -> list[Parameter]:
+    """Return all parameters of an estimator."""
     methods = methods_of(family, task)
-    own = {name for name, *_ in OWN}
-    found = []
+    own = python_parameters(family, task)
+    own_names = {"class_weight", *(parameter.name for parameter in own)}
+    skipped = CLASSIFICATION_PARAMETERS if task == "Regressor" else REGRESSION_PARAMETERS
+
+    parameters = []
     for entry in _core.parameters():
         name = entry["name"]
-        mine = [text for method, text in entry["methods"].items() if method in methods]
-        skipped = CLASSES_ONLY if task == "Regressor" else NUMBERS_ONLY
-        if (
-            not mine
-            or entry["python_name"] in own
-            or name in skipped
-            or (name == "method" and len(methods) == 1)
-        ):
+        defaults = [text for method, text in entry["methods"].items() if method in methods]
+        if not defaults or entry["python_name"] in own_names or name in skipped:
             continue
-        same = len(set(mine)) == 1 or name == "method"
-        default = literal(entry["kind"], mine[0]) if same else "None"
+        if name == "method" and len(methods) == 1:
+            continue
+
+        # A default that differs between methods, or that scikit-learn spells None.
+        same = len(set(defaults)) == 1 or name == "method"
+        default = literal(entry["kind"], defaults[0]) if same else "None"
         if name in ("seed", "threads"):
             default = "None"
         kind = "Any" if name == "seed" else annotation(entry["kind"], default)
-        found.append(
-            (entry["python_name"], kind, default, described(entry, methods, default, task))
-        )
-    for name, kind, default, text, whom in OWN:
-        if whom == task or not whom or (whom == "pretrained" and PRETRAINED & set(methods)):
-            found.append((name, kind, default, f"{text[0].upper()}{text[1:]}."))
-    return found
+        text = description(entry, methods, default, task)
+        parameters.append(Parameter(entry["python_name"], kind, default, text))
+    return parameters + own
 
 
 def estimator(family: str, task: str) -> str:
     """Return the source of one class."""
     methods = methods_of(family, task)
     parameters = parameters_of(family, task)
+    summary, notes = DESCRIPTIONS[family]
     bases = f"SingleTree, {task}" if family == "SwarmTree" else task
-    lines = [
-        f"class {family}{task}({bases}):",
-        f'    """{SUMMARIES[family]}',
-        "",
-        f"    {NOTES[family]}",
-        "",
-    ]
-    lines += ["    Parameters", "    ----------"]
+
+    lines = [f"class {family}{task}({bases}):", f'    """{summary}', ""]
+    lines += wrapped(notes, 4)
+    lines += ["", "    Parameters", "    ----------"]
     for name, kind, default, text in parameters:
         lines.append(f"    {name} : {kind}, default={default}".replace('"', "'"))
-        lines += textwrap.wrap(text, WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 8)
-    lines += [
-        '    """',
-        "",
-        f'    _methods = ("{methods[0]}",)' if len(methods) == 1 else f"    _methods = {methods}",
-    ]
-    lines[-1] = lines[-1].replace("'", '"')
-    lines += ["", "    def __init__(", "        self,", "        *,"]
+        lines += wrapped(text, 8)
+    names = ", ".join(f'"{method}"' for method in methods)
+    comma = "," if len(methods) == 1 else ""
+    lines += ['    """', "", f"    _methods = ({names}{comma})", ""]
+
+    lines += ["    def __init__(", "        self,", "        *,"]
     lines += [f"        {name}: {kind} = {default}," for name, kind, default, _ in parameters]
     lines += ["    ) -> None:"]
     lines += [f"        self.{name} = {name}" for name, _, _, _ in parameters]
     return "\n".join(lines) + "\n"
 
 
+def wrapped(text: str, indent: int) -> list[str]:
+    """Return the lines of a paragraph of a docstring."""
+    margin = " " * indent
+    return textwrap.wrap(text, WIDTH, initial_indent=margin, subsequent_indent=margin)
+
+
 def source() -> str:
     """Return the whole file."""
-    classes = [
-        estimator(family, task) for family in FAMILIES for task in ("Classifier", "Regressor")
-    ]
+    classes = [estimator(family, task) for family in DESCRIPTIONS for task in TASKS]
     return "\n\n".join([HEADER, *classes])
 
 

@@ -1,4 +1,4 @@
-"""Pretrained models of other libraries, in memory or as files, whose splits a method starts from."""
+"""Pretrained models whose splits a method starts from, in memory or as files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from swarmwood import _core
 
 @contextmanager
 def stored_model(model: Any, names: list[str]) -> Iterator[str | None]:
-    """Store a model in a temporary file, with the feature names of the data, and return its path."""
+    """Store a model in a temporary file, with the feature names of the data."""
     if model is None:
         yield None
         return
@@ -53,8 +53,8 @@ def _load(model: Any) -> tuple[str, _core.Model]:
     if isinstance(getattr(model, "_model", None), _core.Model):
         return library, model._model
     raise TypeError(
-        f"pretrained: a {type(model).__name__} is not supported; pass a file, or a model of XGBoost, "
-        "LightGBM, CatBoost, scikit-learn (trees) or swarmwood"
+        f"pretrained: a {type(model).__name__} is not supported; pass a file, or a model of "
+        "XGBoost, LightGBM, CatBoost, scikit-learn (trees) or swarmwood"
     )
 
 
@@ -93,7 +93,7 @@ def _trees(model: Any) -> Iterable[TreeArrays]:
             nodes = predictor.nodes
             if nodes["is_categorical"].any():
                 raise ValueError(
-                    "pretrained: categorical splits of scikit-learn's histogram boosting are not supported"
+                    "pretrained: categorical splits of scikit-learn's models are not supported"
                 )
             feature = np.where(nodes["is_leaf"], -1, nodes["feature_idx"].astype(np.int64))
             yield (

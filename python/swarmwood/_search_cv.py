@@ -23,8 +23,8 @@ MAX_REPEATS = 1000
 class SchemataSearchCV(BaseSearchCV):
     """Hyperparameter search with cross-validation, by schema exploitation or another engine.
 
-    The interface is that of scikit-learn's `RandomizedSearchCV`; configurations are proposed from the
-    scores so far.
+    The interface is that of scikit-learn's `RandomizedSearchCV`; configurations are proposed from
+    the scores so far.
 
     Parameters
     ----------
@@ -57,9 +57,10 @@ class SchemataSearchCV(BaseSearchCV):
 
     Notes
     -----
-    A configuration whose mean score is not finite, because a fit failed and `error_score` is NaN, is
-    reported to the engine as a failure; another `error_score` counts as a score. A configuration that
-    is proposed again is not evaluated again. If all fits fail, the error of scikit-learn is raised.
+    A configuration whose mean score is not finite, because a fit failed and `error_score` is NaN,
+    is reported to the engine as a failure; another `error_score` counts as a score. A configuration
+    that is proposed again is not evaluated again. If all fits fail, the error of scikit-learn is
+    raised.
 
     Examples
     --------
@@ -126,7 +127,8 @@ class SchemataSearchCV(BaseSearchCV):
     def _check_input_parameters(self, X: Any, y: Any, split_params: Any) -> None:
         if y is None and get_tags(self.estimator).target_tags.required:
             raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
+                f"This {type(self).__name__} estimator requires y to be passed, "
+                "but the target y is None."
             )
 
     def _run_search(

@@ -1,8 +1,8 @@
 """Search spaces: dictionaries as spaces of the core, and the conversion of values.
 
 A space is a dictionary from names to `(low, high)`, `(low, high, "log")`, a list of values,
-`Integer`, `Real`, `Choice`, `Ordered`, or a frozen `randint`, `uniform` or `loguniform` of SciPy. The
-core has numbers and labels; the Python objects that labels stand for are kept here.
+`Integer`, `Real`, `Choice`, `Ordered`, or a frozen `randint`, `uniform` or `loguniform` of SciPy.
+The core has numbers and labels; the Python objects that labels stand for are kept here.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ When = Mapping[str, Any] | None
 class Integer:
     """An integer from `low` to `high`, both included.
 
-    With `log=True` the scale is logarithmic. With `when={"name": values}` the parameter is active only
-    if the choice of that name has one of these values.
+    With `log=True` the scale is logarithmic. With `when={"name": values}` the parameter is active
+    only if the choice of that name has one of these values.
 
     >>> Integer(1, 64, log=True)
     Integer(low=1, high=64, log=True, when=None)

@@ -125,8 +125,8 @@ def _add_series(table: _core.Table, name: str, series: Any) -> None:
         _add_objects(table, name, series)
     else:
         raise TypeError(
-            f"column {name!r} has the type {dtype}, which is neither a number nor a string nor a category; "
-            "convert the column or drop it"
+            f"column {name!r} has the type {dtype}, which is neither a number nor a "
+            "string nor a category; convert the column or drop it"
         )
 
 

@@ -49,8 +49,8 @@ class Tuner:
     space : dict
         Names and domains: `(low, high)` (integers if both bounds are, else real numbers),
         `(low, high, "log")`, a list of values (ordered if all are numbers), `Integer`, `Real`,
-        `Choice`, `Ordered` with `log=` and `when=`, or a frozen `randint`, `uniform` or `loguniform`
-        of SciPy.
+        `Choice`, `Ordered` with `log=` and `when=`, or a frozen `randint`, `uniform` or
+        `loguniform` of SciPy.
     engine : str, default="tpe"
         The search engine: one of `swarmwood.engines()`.
     seed : int, default=0

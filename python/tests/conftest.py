@@ -15,7 +15,8 @@ from swarmwood import (
 CLASSIFIERS = [GreedyBoostClassifier, SwarmBoostClassifier, SwarmTreeClassifier]
 REGRESSORS = [GreedyBoostRegressor, SwarmBoostRegressor, SwarmTreeRegressor]
 
-#: An estimator for every method, with searches as short as they can be without changing their nature.
+#: An estimator for every method, with searches as short as they can be without changing their
+#: nature.
 METHODS = [
     (GreedyBoostClassifier, {"n_estimators": 10, "n_jobs": 1}),
     (SwarmBoostClassifier, {"method": "swarm", "n_jobs": 1}),

@@ -49,7 +49,7 @@ def test_the_stubs_tell_what_the_compiled_module_has():
 def test_every_parameter_of_the_table_is_reachable():
     told = {
         name
-        for family in _generate.FAMILIES
+        for family in _generate.DESCRIPTIONS
         for task in ("Classifier", "Regressor")
         for name, *_ in _generate.parameters_of(family, task)
     }

@@ -162,7 +162,7 @@ def test_enqueued_added_and_pruned_trials_are_taken_in():
 
 
 def test_threads_share_one_search(monkeypatch):
-    monkeypatch.setattr(_samplers, "LONGEST_WAIT", 600.0)
+    monkeypatch.setattr(_samplers, "MAX_WAIT", 600.0)
     study = study_of(SwarmSampler(seed=0))
     study.optimize(planted, n_trials=60, n_jobs=4)
     assert (
@@ -230,13 +230,13 @@ def test_hyperband_and_copies_and_faults():
     with pytest.raises(ValueError, match="seed: is -1"):
         SchemataSampler(seed=-1)
     with pytest.raises(
-        ValueError, match="SwarmSampler minimises or maximises one value, and the study has 2"
+        ValueError, match="SwarmSampler optimises one objective, and the study has 2"
     ):
         optuna.create_study(directions=["minimize"] * 2, sampler=SwarmSampler()).ask()
 
 
 def test_a_trial_without_a_record_is_not_waited_for_long(monkeypatch):
-    monkeypatch.setattr(_samplers, "LONGEST_WAIT", 0.05)
+    monkeypatch.setattr(_samplers, "MAX_WAIT", 0.05)
     space = {"x": FloatDistribution(0, 1)}
     study = study_of(SchemataSampler(seed=1, search_space=space))
     dead = study._storage.create_new_trial(
@@ -248,7 +248,7 @@ def test_a_trial_without_a_record_is_not_waited_for_long(monkeypatch):
 
 
 class Hasty(sqlite3.Connection):
-    """Does not wait for the disk: what one process wrote, the others see all the same, even if it is killed."""
+    """Does not wait for the disk: other processes see what a killed one wrote all the same."""
 
     def __init__(self, *words, **more):
         super().__init__(*words, **more)
@@ -261,8 +261,8 @@ def sqlite_at(path):
 
 
 def work(path, sampler, trials, stuck=None):
-    """Evaluate trials of the study in a process of its own; one with a number is begun and never ended."""
-    _samplers.LONGEST_WAIT = (
+    """Evaluate trials of the study in another process; one with a number is never finished."""
+    _samplers.MAX_WAIT = (
         600.0  # on a machine that is busy with other things nobody here is dead
     )
     study = optuna.load_study(study_name="s", storage=sqlite_at(path), sampler=sampler(seed=9))
@@ -311,11 +311,13 @@ def test_processes_share_a_study_and_one_that_is_killed_harms_nobody(sampler, tm
 
 
 JOURNAL = """\
-{"swarmwood_study":1,"created_by":"swarmwood 0.1.0","engine":"random","seed":3,"lag":1,"pieces":2,"race":true,\
+{"swarmwood_study":1,"created_by":"swarmwood 0.1.0",\
+"engine":"random","seed":3,"lag":1,"pieces":2,"race":true,\
 "task":{"text":"t","fingerprint":"00"},"measure":{"name":"accuracy","from":1.0},\
 "space":[{"name":"booster","type":"choice","values":["tree","linear"]},\
 {"high":9,"low":1,"name":"depth","scale":"linear","type":"integer","when":{"booster":["tree"]}},\
-{"high":1.0,"low":0.01,"name":"rate","scale":"log","type":"real"},{"name":"bins","type":"list","values":[16.0,64.0]}],\
+{"high":1.0,"low":0.01,"name":"rate","scale":"log","type":"real"},\
+{"name":"bins","type":"list","values":[16.0,64.0]}],\
 "space_fingerprint":"FINGERPRINT"}
 {"event":"ask","id":0,"point":{"bins":16,"booster":"tree","depth":4,"rate":0.5},"worker":0}
 {"event":"piece","id":0,"piece":0,"loss":0.25,"rounds":null,"seconds":0.5}

@@ -96,9 +96,9 @@ def test_repetitions_are_a_mean_and_a_band(rows):
 
 
 def test_runs_of_different_length_hold_their_last_value():
-    from swarmwood.plot._ink import on_one_line
+    from swarmwood.plot._style import aligned
 
-    places, held = on_one_line(
+    places, held = aligned(
         [(np.array([1, 3]), np.array([5.0, 4.0])), (np.array([2]), np.array([9.0]))]
     )
     assert places.tolist() == [1, 2, 3]
@@ -137,7 +137,7 @@ def test_what_a_model_cannot_show_is_said(rows):
     greedy = GreedyBoostClassifier(n_estimators=2, n_jobs=1).fit(X, y)
     for draw in (plot.convergence, plot.diversity, plot.coefficients, plot.search):
         with pytest.raises(
-            ValueError, match="GreedyBoostClassifier has no search to show: its method 'greedy'"
+            ValueError, match="GreedyBoostClassifier has no search to plot: its method 'greedy'"
         ):
             draw(greedy)
         with pytest.raises(NotFittedError):
@@ -152,7 +152,7 @@ def test_what_a_model_cannot_show_is_said(rows):
     with pytest.raises(ValueError, match="nothing to draw"):
         plot.convergence([])
     cart = SwarmTreeClassifier(method="cart", n_jobs=1).fit(X, y)
-    with pytest.raises(ValueError, match="no losses to show: its method 'cart'"):
+    with pytest.raises(ValueError, match="no losses to plot: its method 'cart'"):
         plot.learning_curve(cart)
 
 
@@ -241,7 +241,7 @@ def test_trees_of_ensembles_and_constants(rows):
     large = SwarmTreeRegressor(method="cart", prune="none", n_jobs=1).fit(
         X, np.random.default_rng(0).random(240)
     )
-    with pytest.raises(ValueError, match="more than 200 cannot be read"):
+    with pytest.raises(ValueError, match="more than 200 is not readable"):
         plot.tree(large)
 
 
@@ -271,7 +271,7 @@ def test_a_map_says_what_the_model_says(rows):
         if type(dots).__name__ == "PathCollection"
     )
     assert shown == 240 and ax.get_xlabel() == "size" and ax.get_ylabel() == "age"
-    with pytest.raises(ValueError, match=r"also asks for .*; hold it fast with at="):
+    with pytest.raises(ValueError, match=r"also uses .*; fix it with at="):
         plot.decision_map(model, features=["size", "kind"])
     with pytest.raises(ValueError, match="at: 'kind' has no level 'pink'"):
         plot.decision_map(model, X, at={"kind": "pink"}, features=["size", "age"])
@@ -317,7 +317,7 @@ def test_a_map_of_a_category_and_of_numbers(rows):
     assert cells.shape[1] == 3 and cells[-1].argmax() == 2
     (dots,) = [one for one in ax.collections if type(one).__name__ == "PathCollection"]
     assert len(dots.get_offsets()) == X["size"].notna().sum()
-    with pytest.raises(ValueError, match="asks only for 'size'"):
+    with pytest.raises(ValueError, match="uses only 'size'"):
         plot.decision_map(
             SwarmTreeRegressor(max_leaves=2, n_jobs=1).fit(X[["size"]], X["size"].fillna(0))
         )
@@ -353,7 +353,7 @@ def test_history_of_pairs_of_a_search_and_of_a_file(rows):
     assert ax.lines[0].get_ydata()[-1] == grid.best_score_ and ax.get_ylabel() == "score"
     ax = plot.tuning_history(STUDY)
     assert ax.get_ylabel() == "accuracy" and ax.lines[0].get_ydata()[0] == 0.5
-    assert [one.get_label() for one in ax.collections] == ["trial", "given up early"]
+    assert [one.get_label() for one in ax.collections] == ["trial", "pruned"]
 
 
 def test_several_tunings_are_means(rows):
@@ -377,7 +377,7 @@ def test_importance_of_parameters_is_the_cores():
         and widths["rate"] < 10
         and 10 < widths["kind"] < 40
     )
-    with pytest.raises(ValueError, match="cannot tell which parameters mattered"):
+    with pytest.raises(ValueError, match="importances cannot be computed"):
         plot.tuning_importance([({"depth": 1}, 2.0), ({"depth": 2}, 2.0)])
 
 
@@ -403,7 +403,8 @@ def test_slices_and_parallel_lines():
         "extra",
     ]
     heights = np.array([path.vertices[:, 1] for path in lines.get_paths()])
-    # The worst trial comes first, the best last and once more, thick; where a parameter has no value the line dives.
+    # The worst trial comes first, the best last and once more, thick; where a parameter has no
+    # value the line dives.
     worst = max(range(60), key=lambda at: told[at][1])
     assert heights[0][0] == 1.0 and told[worst][0]["depth"] == 3
     np.testing.assert_allclose(ax.lines[0].get_ydata(), [0.0, 1.0, 0.0, -0.1])
@@ -412,7 +413,7 @@ def test_slices_and_parallel_lines():
 
 def test_trials_that_cannot_be_drawn_are_refused(tmp_path):
     for wrong in (3, [1, 2], [("depth", 2)]):
-        with pytest.raises(ValueError, match="the trials of a tuning are wanted"):
+        with pytest.raises(ValueError, match="expected the path of a study"):
             plot.tuning_parallel(wrong)
     with pytest.raises(ValueError, match="no trial was evaluated"):
         plot.tuning_history([({"depth": 1}, np.nan)])

@@ -89,9 +89,10 @@ def test_boosters_and_files(data, tmp_path):
 
 def test_what_is_no_model_of_trees_is_refused(data):
     X, y = data
-    fit = lambda teacher, **more: SwarmBoostClassifier(
-        method="psgbdt", pretrained=teacher, **more
-    ).fit(X, y)  # noqa: E731
+
+    def fit(teacher, **more):
+        return SwarmBoostClassifier(method="psgbdt", pretrained=teacher, **more).fit(X, y)
+
     with pytest.raises(TypeError, match="pretrained: a dict is not supported"):
         fit({})
     with pytest.raises(TypeError, match="LogisticRegression has no trees"):

@@ -37,7 +37,7 @@ def test_silent_unless_asked(steps, capfd):
 
 @pytest.fixture
 def interruptible():
-    """Ctrl-C as in a terminal: processes that a shell starts in the background ignore it, and so would our tests."""
+    """Ctrl-C as in a terminal, which processes in the background of a shell ignore."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

@@ -163,8 +163,8 @@ def test_several_metrics_follow_the_one_that_is_refitted():
         fitted(refit=True)
     X, y = make_classification(60, random_state=0)
     listed = SchemataSearchCV(
-        LogisticRegression(), {"C": (0.01, 10.0, "log")}, n_iter=4, cv=2, scoring=["accuracy", "roc_auc"],
-        refit="roc_auc", return_train_score=True,
+        LogisticRegression(), {"C": (0.01, 10.0, "log")}, n_iter=4, cv=2, scoring=["accuracy",
+        "roc_auc"], refit="roc_auc", return_train_score=True,
     ).fit(X, y)  # fmt: skip
     assert {"mean_train_accuracy", "rank_test_roc_auc"} <= listed.cv_results_.keys()
     assert 0.5 < listed.score(X, y) <= 1.0

@@ -30,7 +30,7 @@ mod _core {
     #[pymodule_export]
     use super::panic_injection::inject_panic;
     #[pymodule_export]
-    use super::parameters::parameters;
+    use super::parameters::{methods, parameters};
     #[pymodule_export]
     use super::plot_data::{plot_column, plot_tree};
     #[pymodule_export]

@@ -1,9 +1,9 @@
-//! The parameter table, for the script that writes Python's signatures and docstrings, and typed
-//! values of parameters.
+//! The tables of parameters and methods, for the script that writes Python's signatures and
+//! docstrings, and typed values of parameters.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
-use swarmwood::params::{Allowed, Method, ParamValue, Params, TABLE};
+use swarmwood::params::{Allowed, LearnerOutput, Method, ParamValue, Params, TABLE, TargetSupport};
 
 use crate::errors::guarded;
 use crate::names::python_name;
@@ -35,6 +35,25 @@ pub fn parameters(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
                 }
             }
             entry.set_item("methods", methods)?;
+            list.append(entry)?;
+        }
+        Ok(list)
+    })
+}
+
+/// One dictionary per method: name, help, whether it fits a single tree, whether it predicts
+/// numbers too, and whether it starts from a pretrained model.
+#[pyfunction]
+pub fn methods(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    guarded(|| {
+        let list = PyList::empty(py);
+        for spec in Method::ALL.iter().map(|method| method.spec()) {
+            let entry = PyDict::new(py);
+            entry.set_item("name", spec.name)?;
+            entry.set_item("help", spec.help)?;
+            entry.set_item("single_tree", spec.output == LearnerOutput::SingleTree)?;
+            entry.set_item("regression", spec.targets == TargetSupport::Any)?;
+            entry.set_item("takes_pretrained", spec.takes_pretrained)?;
             list.append(entry)?;
         }
         Ok(list)

@@ -1,4 +1,4 @@
-"""Distributions of Optuna as parameters of the core, and values to and fro."""
+"""Distributions of Optuna as parameters of the core, and the conversion of values."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from optuna.distributions import (
 from swarmwood import _core
 from swarmwood._space import Configuration
 
-#: The core's whole numbers end here; beyond, they are searched as real ones and rounded.
-WIDEST = 2**40
+#: Wider integer ranges are searched as real numbers and rounded.
+MAX_INTEGER_RANGE = 2**40
 
-#: Up to so many values are gone through one after the other.
-FEW = 256
+#: Parameters with at most this number of values are sampled without repetition.
+MAX_ENUMERATED = 256
 
 
 class Domains:
@@ -31,22 +31,22 @@ class Domains:
         self.distributions = dict(distributions)
         #: The text of a space file.
         self.text = json.dumps(
-            {name: _described(one) for name, one in self.distributions.items()}, allow_nan=False
+            {name: _entry(one) for name, one in self.distributions.items()}, allow_nan=False
         )
-        #: Tells spaces apart.
-        self.print = hashlib.blake2b(self.text.encode(), digest_size=8).hexdigest()
+        #: Identifies the space.
+        self.fingerprint = hashlib.blake2b(self.text.encode(), digest_size=8).hexdigest()
 
     def decode(self, point: Configuration) -> dict[str, Any]:
-        """Return the values that a configuration of the core stands for."""
-        return {name: _decoded(one, point[name]) for name, one in self.distributions.items()}
+        """Return the values of a configuration of the core."""
+        return {name: _decode(one, point[name]) for name, one in self.distributions.items()}
 
     def encode(self, params: Mapping[str, Any]) -> Configuration | None:
-        """Return what the core calls some values; None if one is missing or not in the space."""
+        """Return the configuration of some values; None if one is missing or not in the space."""
         point = {}
         for name, one in self.distributions.items():
             if name not in params:
                 return None
-            value = _encoded(one, params[name])
+            value = _encode(one, params[name])
             if value is None:
                 return None
             point[name] = value
@@ -58,33 +58,33 @@ class Domains:
 
 
 def _stepped(one: BaseDistribution) -> bool:
-    """Say whether values are steps that are counted from the lowest."""
+    """Whether values are represented by the number of steps from the lowest one."""
     if isinstance(one, IntDistribution):
-        return not one.log and _narrow(one)
+        return not one.log and _fits_integer(one)
     return isinstance(one, FloatDistribution) and one.step is not None
 
 
-def _narrow(one: IntDistribution) -> bool:
-    return one.high - one.low < WIDEST and (not one.log or one.high < WIDEST)
+def _fits_integer(one: IntDistribution) -> bool:
+    return one.high - one.low < MAX_INTEGER_RANGE and (not one.log or one.high < MAX_INTEGER_RANGE)
 
 
 def _steps(one: Any) -> int:
-    """Return the number of the last step."""
+    """Return the number of steps to the highest value."""
     return round((one.high - one.low) / one.step)
 
 
-def _described(one: BaseDistribution) -> dict[str, Any]:
+def _entry(one: BaseDistribution) -> dict[str, Any]:
     if isinstance(one, CategoricalDistribution):
         return {"type": "choice", "values": [str(at) for at in range(len(one.choices))]}
     if _stepped(one):
         return {"type": "integer", "low": 0, "high": _steps(one)}
     if not isinstance(one, (IntDistribution, FloatDistribution)):
         raise ValueError(f"swarmwood cannot search a {type(one).__name__}")
-    kind = "integer" if isinstance(one, IntDistribution) and _narrow(one) else "real"
+    kind = "integer" if isinstance(one, IntDistribution) and _fits_integer(one) else "real"
     return {"type": kind, "low": one.low, "high": one.high, "scale": "log" if one.log else "linear"}
 
 
-def _decoded(one: BaseDistribution, value: Any) -> Any:
+def _decode(one: BaseDistribution, value: Any) -> Any:
     if isinstance(one, CategoricalDistribution):
         return one.choices[int(value)]
     if isinstance(one, IntDistribution):
@@ -98,8 +98,8 @@ def _decoded(one: BaseDistribution, value: Any) -> Any:
     return float(value)
 
 
-def _encoded(one: BaseDistribution, value: Any) -> Any:
-    """Return what the core calls a value; None if the distribution does not have it."""
+def _encode(one: BaseDistribution, value: Any) -> Any:
+    """Return the value of the core; None if it is not in the distribution."""
     try:
         internal = one.to_internal_repr(value)
     except ValueError:
@@ -110,34 +110,38 @@ def _encoded(one: BaseDistribution, value: Any) -> Any:
         return str(int(internal))
     if _stepped(one):
         return min(round((internal - one.low) / one.step), _steps(one))  # type: ignore[attr-defined]
-    return int(internal) if isinstance(one, IntDistribution) and _narrow(one) else float(internal)
+    return (
+        int(internal)
+        if isinstance(one, IntDistribution) and _fits_integer(one)
+        else float(internal)
+    )
 
 
-def mixed(*parts: object) -> int:
-    """Return a seed that follows from some parts and no others."""
+def hashed_seed(*parts: object) -> int:
+    """Return a seed that is a hash of some parts."""
     text = json.dumps([str(part) for part in parts])
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
 
 
-def alone(seed: int, number: int, name: str, distribution: BaseDistribution) -> Any:
-    """Return the value of a parameter that is sampled on its own: it follows from the number of the trial.
+def independent_value(seed: int, number: int, name: str, distribution: BaseDistribution) -> Any:
+    """Return the value of a parameter that is sampled independently, from the number of the trial.
 
-    So every process knows what another one's trial will get. A parameter of few values goes through all of them
-    before one comes again, so that the first trials of a study, which know no space yet, differ.
+    Every process can compute the values of the trials of others. A parameter with few values takes
+    each of them before one is repeated, so that the first trials of a study differ.
     """
     domains = Domains({name: distribution})
     few = _count(distribution)
     cycle, turn = divmod(number, few) if few else (number, 0)
-    asked = domains.engine("random", mixed(seed, name, cycle)).ask(turn + 1)
-    return domains.decode(asked[turn][1])[name]
+    trials = domains.engine("random", hashed_seed(seed, name, cycle)).ask(turn + 1)
+    return domains.decode(trials[turn][1])[name]
 
 
 def _count(one: BaseDistribution) -> int | None:
-    """Return how many values there are; None if they are many, or are not all as likely."""
+    """Return the number of values; None if they are many or not equally likely."""
     if isinstance(one, CategoricalDistribution):
         count = len(one.choices)
     elif _stepped(one):
         count = _steps(one) + 1
     else:
         return None
-    return count if count <= FEW else None
+    return count if count <= MAX_ENUMERATED else None

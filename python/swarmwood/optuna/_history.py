@@ -1,14 +1,15 @@
-"""An engine at the point where the trials of a study have brought it.
+"""The state of an engine, reconstructed from the trials of a study.
 
-Every trial that an engine proposed carries a record in the study's storage: which search proposed it, as which turn
-of that search, the configuration, and what the engine had learned since the turn before. Whoever knows the records
-can put an engine of its own through the same turns, so a study goes on in any process, and any number of processes
-have the same engine. What somebody else proposed is adopted. A process keeps its engine and goes on from there as
-long as the records are those it knows.
+Every trial that an engine proposed has a record in the storage of the study: which search proposed
+it, its turn in that search, the configuration, and which results the engine had received since the
+turn before. Any process can replay the records with its own engine, so that a study can be resumed
+anywhere and several processes share the state of one engine. Trials of other samplers are adopted.
+A process keeps its engine and continues from there as long as the records match.
 
-An engine that works in rounds may wait for answers. Nobody waits here: the trial gets a random configuration instead,
-which the engine adopts. If a trial is behind long enough, its worker is taken for dead and the engine is told that it
-failed; should its answer come after all, it is adopted.
+An engine that works in generations may wait for results. Trials do not wait: they get a random
+configuration instead, which the engine adopts. If a trial is overtaken by many others, its worker
+is assumed to be dead and the trial is reported as failed; if its result arrives later, it is
+adopted.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from typing import Any
 from optuna.trial import FrozenTrial, TrialState
 
 from swarmwood._space import Configuration
-from swarmwood.optuna._domains import Domains, alone, mixed
+from swarmwood.optuna._domains import Domains, hashed_seed, independent_value
 
-#: Where records are, among the system attributes of a trial.
+#: The system attribute of a trial with its record.
 RECORD = "swarmwood:record"
 
-#: So many answers in a row from memory count as the end: the engine has nothing new to ask.
-PATIENCE = 1000
+#: The search ends after this number of consecutive repeated configurations.
+MAX_REPEATS = 1000
 
 Record = dict[str, Any]
 Trials = Mapping[int, FrozenTrial]
@@ -40,18 +41,18 @@ def record_of(trial: FrozenTrial) -> Record | None:
     return trial.system_attrs.get(RECORD)
 
 
-def is_given(trial: FrozenTrial) -> bool:
-    """Say whether somebody enqueued the trial with values of their own."""
+def is_enqueued(trial: FrozenTrial) -> bool:
+    """Whether the trial was enqueued with given values."""
     return "fixed_params" in trial.system_attrs
 
 
 def key_of(point: Configuration) -> Key:
-    """Return a configuration as something that can be looked up."""
+    """Return a hashable key of a configuration."""
     return tuple(sorted(point.items()))
 
 
 class History:
-    """One search: an engine, its seed, its space, and all that happened."""
+    """One search: an engine, its seed, its space, and its trials."""
 
     def __init__(self, engine: str, seed: int, domains: Domains, maximize: bool) -> None:
         self.domains = domains
@@ -62,9 +63,9 @@ class History:
         self._start()
 
     def _forget(self) -> None:
-        #: What the first trial is known by: another one is of another study, of the same name.
+        #: Identifies the first trial: another one belongs to another study of the same name.
         self._first: tuple[Any, ...] | None = None
-        #: Ended trials, whose records need no second look, and the turns of those of this search.
+        #: Finished trials whose records were processed, and the turns of those of this search.
         self._filed: set[int] = set()
         self._ended: dict[int, int] = {}
 
@@ -72,7 +73,7 @@ class History:
         self._engine = self.domains.engine(self._name, self._seed)
         #: The trials of the turns so far.
         self._turns: list[int] = []
-        #: Open trials of this search: their number in the study, in the engine, and their configuration.
+        #: Running trials of this search: number in the study, number in the engine, configuration.
         self._open: dict[int, tuple[int, Configuration]] = {}
         self._told: set[int] = set()
         self._adopted: set[int] = set()
@@ -83,10 +84,10 @@ class History:
         #: The losses of completed trials in ascending order.
         self._completed: list[float] = []
 
-    # -- what happened so far
+    # -- replay of records
 
     def follow(self, trials: Trials) -> None:
-        """Go through all turns that are recorded."""
+        """Replay all recorded turns."""
         first = next(((trial.number, trial.datetime_start) for trial in trials.values()), None)
         if first != self._first:
             self._forget()
@@ -99,7 +100,7 @@ class History:
             self._learn(trials, _listed(record["told"]), _listed(record["open"]), record["lost"])
             asked = self._ask()
             if asked is not None and asked[1] != record["point"]:
-                # Another version of the engine, say. It goes on with what was really tried.
+                # Another version of the engine, for example: continue with the actual trial.
                 self._engine.tell([(asked[0], None)])
                 asked = None
             self._begin(number, asked, record["point"])
@@ -113,10 +114,10 @@ class History:
             record = record_of(trial)
             own = record is not None and self._is_own(record, number)
             if record is not None and own:
-                # Two trials can only have one turn if one of them was taken for dead; the other is adopted.
+                # Two trials share a turn only if one was assumed to be dead; the other is adopted.
                 turns[record["turn"]] = min(number, turns.get(record["turn"], number))
             if trial.state.is_finished():
-                # Nothing about it changes any more.
+                # A finished trial does not change.
                 self._filed.add(number)
                 if record is not None and own:
                     self._ended[record["turn"]] = turns[record["turn"]]
@@ -125,7 +126,7 @@ class History:
     def _begin(
         self, number: int, asked: tuple[int, Configuration] | None, point: Configuration
     ) -> None:
-        """Note the trial of a turn: one that the engine asked, or one that it adopts."""
+        """Store the trial of a turn: one that the engine asked, or one that it adopts."""
         if asked is not None:
             self._open[number] = asked
         else:
@@ -135,14 +136,14 @@ class History:
         self._turns.append(number)
 
     def _is_own(self, record: Record, number: int) -> bool:
-        """Say whether a record is one of this search; copies of trials under other numbers are not."""
-        same = record.get("by") == self.by and record.get("space") == self.domains.print
+        """Whether a record belongs to this search; copies under other numbers do not."""
+        same = record.get("by") == self.by and record.get("space") == self.domains.fingerprint
         return same and record.get("number") == number
 
     def _learn(
         self, trials: Trials, told: Iterable[int], opened: Iterable[int], lost: Iterable[int]
     ) -> None:
-        """Tell the engine what is new: what ended, what others are trying, and who is taken for dead."""
+        """Update the engine: finished trials, running ones of others, and dead workers."""
         for number in told:
             if number in trials and number not in self._told and trials[number].state.is_finished():
                 self._told.add(number)
@@ -160,7 +161,7 @@ class History:
                 self._engine.tell([(known_as, None)])
 
     def _take(self, trial: FrozenTrial) -> None:
-        """Take what came of a trial."""
+        """Process the result of a trial."""
         point = self.domains.encode(trial.params)
         loss = self._loss(trial)
         if trial.number in self._open:
@@ -168,7 +169,7 @@ class History:
             if point == asked:
                 self._engine.tell([(known_as, loss)])
             else:
-                # Somebody had other values for it.
+                # The trial was evaluated with other values.
                 self._engine.tell([(known_as, None)])
                 self._adopt(point, loss)
         else:
@@ -188,7 +189,7 @@ class History:
             self._engine.adopt(point, loss, is_open)
 
     def _loss(self, trial: FrozenTrial) -> float | None:
-        """Return the loss of an ended trial; a pruned one is no better than the middle of those that were completed."""
+        """Return the loss of a finished trial; of a pruned one at least the median loss."""
         value = trial.value if trial.state in (TrialState.COMPLETE, TrialState.PRUNED) else None
         if value is None or not math.isfinite(value):
             return None
@@ -203,7 +204,7 @@ class History:
         record = record_of(trial)
         if (
             record is not None
-            and record.get("space") == self.domains.print
+            and record.get("space") == self.domains.fingerprint
             and record.get("point") is not None
         ):
             point: Configuration = record["point"]
@@ -212,7 +213,9 @@ class History:
         if record is not None and record.get("alone") is not None:
             for name, distribution in self.domains.distributions.items():
                 if name not in values:
-                    values[name] = alone(record["alone"], trial.number, name, distribution)
+                    values[name] = independent_value(
+                        record["alone"], trial.number, name, distribution
+                    )
         return self.domains.encode(values)
 
     # -- the next turn
@@ -247,7 +250,7 @@ class History:
         self._begin(number, asked, point)
         record = {
             "by": self.by,
-            "space": self.domains.print,
+            "space": self.domains.fingerprint,
             "number": number,
             "turn": turn,
             "point": point,
@@ -255,8 +258,8 @@ class History:
         return point, {**record, "told": _ranges(told), "open": _ranges(opened), "lost": lost}
 
     def _ask(self) -> tuple[int, Configuration] | None:
-        """Ask for a configuration that nobody tried or tries; one that is known is answered from memory."""
-        for _ in range(PATIENCE):
+        """Ask for a new configuration; a known one is told its loss at once."""
+        for _ in range(MAX_REPEATS):
             asked = self._engine.ask(1)
             if not asked:
                 return None
@@ -271,7 +274,7 @@ class History:
         return None
 
     def _lost(self, trials: Trials) -> list[int]:
-        """Return the open trials that so many later ones have overtaken that their workers must be dead."""
+        """Return the running trials whose workers are assumed to be dead."""
         running = sum(trial.state == TrialState.RUNNING for trial in trials.values())
         overtaken = 3 * running + 2
         ended = sorted(number for number, trial in trials.items() if trial.state.is_finished())
@@ -279,7 +282,7 @@ class History:
 
     def _anything(self, trials: Trials, number: int) -> Configuration:
         """Return a random configuration, a new one if there are any."""
-        engine = self.domains.engine("random", mixed(self._seed, number))
+        engine = self.domains.engine("random", hashed_seed(self._seed, number))
         for trial in trials.values():
             point = (
                 self.domains.encode(trial.params)
@@ -288,7 +291,9 @@ class History:
             )
             if point is not None and trial.number != number:
                 engine.adopt(point, None, True)
-        asked = engine.ask(1) or self.domains.engine("random", mixed(self._seed, number)).ask(1)
+        asked = engine.ask(1) or self.domains.engine("random", hashed_seed(self._seed, number)).ask(
+            1
+        )
         return asked[0][1]
 
 

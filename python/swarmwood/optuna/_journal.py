@@ -1,4 +1,4 @@
-"""Studies of the command line in Optuna."""
+"""Studies of the command line as studies of Optuna."""
 
 from __future__ import annotations
 
@@ -18,35 +18,45 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from swarmwood import _core
 
-#: How trials end here and there.
+#: The states of finished trials.
 STATES = {"complete": TrialState.COMPLETE, "pruned": TrialState.PRUNED, "failed": TrialState.FAIL}
 
 
 def load_study(
     journal: str | os.PathLike[str], *, storage: Any = None, study_name: str | None = None
 ) -> optuna.Study:
-    """Return the study of a journal, written by `swarmwood tune --study`, as a new study of Optuna.
+    """Convert a journal of `swarmwood tune --study` to a new study of Optuna.
 
     Parameters
     ----------
     journal : path
-        The journal, which may still be written to.
+        The journal; it may still be in use.
     storage : str or storage of Optuna, default=None
-        Where the study is kept; in memory if None.
+        Storage of the new study; None is in memory.
     study_name : str, default=None
-        Its name there; Optuna finds one if None.
+        Name of the new study; None is a generated one.
 
-    Trials keep their values, larger ones being better where they were. A trial that racing gave up is a pruned one,
-    with what its folds said as intermediate values. Trials that are open are left out. A list of numbers becomes a
-    categorical parameter, since Optuna has no other word for it.
+    Returns
+    -------
+    optuna.Study
+
+    Notes
+    -----
+    Values and the direction are kept. A trial that racing stopped early is pruned, with the values
+    of its folds as intermediate values. Running trials are left out. A list of numbers becomes a
+    categorical parameter, since Optuna has no ordered list.
     """
-    read = _core.read_study(os.fspath(journal))
-    distributions = {entry["name"]: _distribution(entry) for entry in json.loads(read["space"])}
-    direction = StudyDirection.MAXIMIZE if read["maximize"] else StudyDirection.MINIMIZE
+    journal_data = _core.read_study(os.fspath(journal))
+    distributions = {
+        entry["name"]: _distribution(entry) for entry in json.loads(journal_data["space"])
+    }
+    direction = StudyDirection.MAXIMIZE if journal_data["maximize"] else StudyDirection.MINIMIZE
     study = optuna.create_study(storage=storage, study_name=study_name, direction=direction)
     for name in ("engine", "seed", "task", "measure"):
-        study.set_user_attr(f"swarmwood_{name}", read[name])
-    study.add_trials(_trial(one, distributions) for one in read["trials"] if one["state"] in STATES)
+        study.set_user_attr(f"swarmwood_{name}", journal_data[name])
+    study.add_trials(
+        _trial(one, distributions) for one in journal_data["trials"] if one["state"] in STATES
+    )
     return study
 
 

@@ -1,4 +1,4 @@
-"""Samplers whose state is the study itself."""
+"""Samplers whose state is in the storage of the study."""
 
 from __future__ import annotations
 
@@ -16,30 +16,31 @@ from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from swarmwood import _core
-from swarmwood.optuna._domains import Domains, alone
-from swarmwood.optuna._history import RECORD, History, is_given, record_of
+from swarmwood._errors import parameter_error
+from swarmwood.optuna._domains import Domains, independent_value
+from swarmwood.optuna._history import RECORD, History, is_enqueued, record_of
 
-#: Where the seed of a study is whose samplers were given none.
+#: The system attribute of a study with its seed, if the samplers have none.
 SEED = "swarmwood:seed"
 
-#: Seconds that a trial waits for the configuration of one that began before it.
-LONGEST_WAIT = 5.0
+#: Seconds that a trial waits for the configurations of earlier ones.
+MAX_WAIT = 5.0
 
-#: So many engines are kept between trials, the latest ones.
-MOST_KEPT = 8
+#: Maximum number of engines that are kept between trials.
+MAX_ENGINES = 8
 
 
-class _Decided(NamedTuple):
-    """The values of a trial, before the objective has asked for them."""
+class _TrialPlan(NamedTuple):
+    """The values of a trial, before the objective suggests them."""
 
     distributions: dict[str, BaseDistribution]
     params: dict[str, Any]
 
 
-class _Common:
-    """The parameters that all completed trials of a study have in common, with one distribution each.
+class _CommonSpace:
+    """The parameters and distributions that all completed trials of a study have in common.
 
-    What Optuna's `IntersectionSearchSpace` finds, from trials that were read already.
+    The same as Optuna's `IntersectionSearchSpace`, from trials that were already read.
     """
 
     def __init__(self, of: tuple[Any, ...]) -> None:
@@ -48,7 +49,7 @@ class _Common:
         self._space: dict[str, BaseDistribution] | None = None
 
     def after(self, trials: Mapping[int, FrozenTrial]) -> dict[str, BaseDistribution]:
-        """Return them, in the order of their names."""
+        """Return the parameters by name."""
         for number, trial in trials.items():
             if number in self._seen or trial.state != TrialState.COMPLETE:
                 continue
@@ -62,26 +63,26 @@ class _Common:
 
 
 class EngineSampler(BaseSampler):
-    """Optuna's sampler by any search engine of swarmwood.
+    """Sampler for Optuna by any search engine of swarmwood.
 
     Parameters
     ----------
     engine : str, default="tpe"
         One of `swarmwood.engines()`.
     seed : int or None, default=None
-        The same seed gives the same trials again, as long as trials come one after the other. None draws a seed and
-        keeps it in the study, where samplers of other processes find it.
+        Random seed; sequential trials are reproducible. None draws a seed and stores it in the
+        study, where samplers of other processes find it.
     search_space : dict of str to distribution, default=None
-        What is searched, if it is known; else what all trials so far have in common, as in Optuna's own samplers, so
-        that the first trial of a study is random.
+        The search space. None is the parameters that all completed trials have in common, as in
+        Optuna's samplers, so that the first trial of a study is random.
 
     Notes
     -----
-    What the sampler knows is in the study's storage: a study goes on where it stopped, and processes that work on one
-    study take turns in one search. No configuration is tried twice while there are others. A worker that dies leaves
-    its trial open; the others go on. Parameters that only some trials have are sampled on their own, at random. A
-    failed trial is told as one, a pruned one counts as no better than the median of those that were completed.
-    Studies with several objectives are refused.
+    The state of the sampler is in the storage of the study: a study can be resumed, and processes
+    that work on one study share one search. No configuration is evaluated twice while there are
+    others. A worker that dies does not block the others. Parameters that only some trials have are
+    sampled independently at random. The loss of a pruned trial is at least the median of the
+    completed ones. Studies with several objectives are not supported.
     """
 
     def __init__(
@@ -93,9 +94,9 @@ class EngineSampler(BaseSampler):
     ) -> None:
         names = [name for name, _ in _core.engines()]
         if engine not in names:
-            raise ValueError(f"engine: is {engine!r}, must be one of {', '.join(names)}")
+            raise parameter_error("engine", f"is {engine!r}, must be one of {', '.join(names)}")
         if seed is not None and not 0 <= seed < 2**64:
-            raise ValueError(f"seed: is {seed!r}, must be a whole number from 0")
+            raise parameter_error("seed", f"is {seed!r}, must be a whole number from 0")
         self.engine = engine
         self.seed = seed
         self._given = dict(search_space) if search_space is not None else None
@@ -104,12 +105,12 @@ class EngineSampler(BaseSampler):
 
     def _forget(self) -> None:
         self._histories: dict[tuple[Any, ...], History] = {}
-        self._common: _Common | None = None
+        self._common: _CommonSpace | None = None
         self._seeds: dict[Any, int] = {}
-        self._decided: dict[int, _Decided] = {}
+        self._decided: dict[int, _TrialPlan] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        # The rest is in the storage.
+        # The rest of the state is in the storage.
         return {"engine": self.engine, "seed": self.seed, "given": self._given}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -117,15 +118,17 @@ class EngineSampler(BaseSampler):
         self._lock = Lock()
         self._forget()
 
-    # -- what Optuna asks for
+    # -- interface of Optuna
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
-        """Choose the values of the trial and write them down, before the next trial begins."""
-        self._refuse_many(study)
-        trials = self._when_known(study, trial)
+        """Choose the values of the trial and store them before the next trial begins."""
+        self._check_single_objective(study)
+        trials = self._trials_when_configured(study, trial)
         with self._lock:
-            # A trial that is tried again has its values already.
-            distributions = {} if is_given(trial) or trial.params else self._inferred(study, trials)
+            # A retried trial has its values already.
+            distributions = (
+                {} if is_enqueued(trial) or trial.params else self._inferred(study, trials)
+            )
             if distributions:
                 self._decide(study, trial, trials, distributions)
             else:
@@ -134,7 +137,7 @@ class EngineSampler(BaseSampler):
     def infer_relative_search_space(
         self, study: Study, trial: FrozenTrial
     ) -> dict[str, BaseDistribution]:
-        """Return the parameters whose values are chosen together."""
+        """Return the parameters whose values are chosen jointly."""
         decided = self._decided.get(trial._trial_id)
         if decided is not None:
             return dict(decided.distributions)
@@ -147,15 +150,15 @@ class EngineSampler(BaseSampler):
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
-        """Return the values that were chosen for the trial."""
-        self._refuse_many(study)
+        """Return the values of the trial."""
+        self._check_single_objective(study)
         if not search_space:
             return {}
         decided = self._decided.get(trial._trial_id)
         if decided is None or any(
             decided.distributions.get(name) != one for name, one in search_space.items()
         ):
-            trials = self._when_known(study, trial)
+            trials = self._trials_when_configured(study, trial)
             with self._lock:
                 decided = self._decide(study, trial, trials, dict(search_space))
         return {name: decided.params[name] for name in search_space}
@@ -167,31 +170,32 @@ class EngineSampler(BaseSampler):
         param_name: str,
         param_distribution: BaseDistribution,
     ) -> Any:
-        """Return a random value that follows from the seed, the number of the trial and the name."""
-        self._refuse_many(study)
-        return alone(self._seed_of(study), trial.number, param_name, param_distribution)
+        """Return a random value from the seed, the number of the trial and the name."""
+        self._check_single_objective(study)
+        return independent_value(self._seed_of(study), trial.number, param_name, param_distribution)
 
     def after_trial(
         self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None
     ) -> None:
-        """Forget what is in the storage from now on."""
+        """Discard the values, which are in the storage now."""
         self._decided.pop(trial._trial_id, None)
 
-    # -- how it is done
+    # -- implementation
 
-    def _refuse_many(self, study: Study) -> None:
+    def _check_single_objective(self, study: Study) -> None:
         if len(study.directions) > 1:
             raise ValueError(
-                f"{type(self).__name__} minimises or maximises one value, and the study has {len(study.directions)}; "
-                "use another sampler, such as optuna.samplers.NSGAIISampler"
+                f"{type(self).__name__} optimises one objective, and the study has "
+                f"{len(study.directions)}; use another sampler, "
+                "such as optuna.samplers.NSGAIISampler"
             )
 
     def _seed_of(self, study: Study) -> int:
-        """Return the seed; if none was given, that of the study."""
+        """Return the seed of the sampler, or else of the study."""
         if self.seed is not None:
             return self.seed
         storage, at = study._storage, study._study_id
-        of = _place(study)
+        of = _study_key(study)
         if of not in self._seeds:
             if SEED not in storage.get_study_system_attrs(at):
                 storage.set_study_system_attr(at, SEED, random.SystemRandom().getrandbits(53))
@@ -201,19 +205,20 @@ class EngineSampler(BaseSampler):
     def _inferred(
         self, study: Study, trials: Mapping[int, FrozenTrial]
     ) -> dict[str, BaseDistribution]:
-        """Return what is searched: what was given, or what all completed trials have in common."""
+        """Return the search space: the given one, or that of all completed trials."""
         space = self._given
         if space is None:
-            of = _place(study)
+            of = _study_key(study)
             if self._common is None or self._common.of != of:
-                self._common = _Common(of)
+                self._common = _CommonSpace(of)
             space = self._common.after(trials)
         return {name: one for name, one in space.items() if not one.single()}
 
-    def _when_known(self, study: Study, trial: FrozenTrial) -> dict[int, FrozenTrial]:
-        """Return all trials, once those that began before this one have their configurations.
+    def _trials_when_configured(self, study: Study, trial: FrozenTrial) -> dict[int, FrozenTrial]:
+        """Return all trials, once the earlier ones have their configurations.
 
-        Trials take turns in the order of their numbers. A worker that died in the meantime is not waited for long.
+        Trials take turns in the order of their numbers. The time to wait for dead workers is
+        limited.
         """
         started = time.monotonic()
         pause = 0.002
@@ -226,10 +231,10 @@ class EngineSampler(BaseSampler):
                 if one.state == TrialState.RUNNING and one.number < trial.number
             ]
             awaited = [one for one in running if one.number not in others and _is_beginning(one)]
-            if not awaited or time.monotonic() - started > LONGEST_WAIT:
+            if not awaited or time.monotonic() - started > MAX_WAIT:
                 return trials
-            # Storages read attributes before parameters: only who has parameters and still no record a moment later is
-            # known to be of another sampler.
+            # Storages read attributes before parameters: a trial that has parameters and still no
+            # record a moment later belongs to another sampler.
             others.update(one.number for one in awaited if one.params)
             time.sleep(pause)
             pause = min(2 * pause, 0.1)
@@ -240,22 +245,22 @@ class EngineSampler(BaseSampler):
         trial: FrozenTrial,
         trials: dict[int, FrozenTrial],
         distributions: dict[str, BaseDistribution],
-    ) -> _Decided:
+    ) -> _TrialPlan:
         domains = Domains(distributions)
         maximize = study.direction == StudyDirection.MAXIMIZE
         seed = self._seed_of(study)
-        # With Hyperband every bracket is a study of its own.
+        # With Hyperband every bracket is a separate study.
         bracket = getattr(study, "_bracket_id", None)
-        of = (*_place(study), bracket, seed, domains.print, maximize)
-        # Until the record is written, what is kept here would be ahead of the study.
+        of = (*_study_key(study), bracket, seed, domains.fingerprint, maximize)
+        # Until the record is written, the engine is ahead of the study.
         history = self._histories.pop(of, None) or History(self.engine, seed, domains, maximize)
         history.follow(trials)
         point, record = history.next(trials, trial.number)
         self._write(study, trial, record)
         self._histories[of] = history
-        if len(self._histories) > MOST_KEPT:
+        if len(self._histories) > MAX_ENGINES:
             del self._histories[next(iter(self._histories))]
-        decided = _Decided(copy.copy(distributions), domains.decode(point))
+        decided = _TrialPlan(copy.copy(distributions), domains.decode(point))
         self._decided[trial._trial_id] = decided
         return decided
 
@@ -263,25 +268,25 @@ class EngineSampler(BaseSampler):
         study._storage.set_trial_system_attr(trial._trial_id, RECORD, record)
 
 
-def _place(study: Study) -> tuple[Any, ...]:
-    """Return what tells studies apart in this process."""
+def _study_key(study: Study) -> tuple[Any, ...]:
+    """Return what identifies a study in this process."""
     return (study._storage, study._study_id, study.study_name)
 
 
 def _is_beginning(trial: FrozenTrial) -> bool:
-    """Say whether a running trial has begun just now and will have a configuration any moment."""
-    if is_given(trial) or record_of(trial) is not None or trial.datetime_start is None:
+    """Whether a running trial has just begun and will soon have a configuration."""
+    if is_enqueued(trial) or record_of(trial) is not None or trial.datetime_start is None:
         return False
     return datetime.now(trial.datetime_start.tzinfo) - trial.datetime_start < timedelta(
-        seconds=LONGEST_WAIT
+        seconds=MAX_WAIT
     )
 
 
 class SchemataSampler(EngineSampler):
-    """Optuna's sampler by the exploiter of schemata: children of what the best subsets of trials have in common.
+    """Sampler for Optuna by schema exploitation: recombines common values of the best trials.
 
-    The engine `schemata` of swarmwood, after Makino and Kita 2024, without generations and without repeats; see
-    `EngineSampler` for the parameters. Of the engines that learn it is the cheapest.
+    The engine `schemata` of swarmwood, after Makino and Kita 2024, without generations and without
+    repetitions; see `EngineSampler` for the parameters. It is the cheapest adaptive engine.
 
     Examples
     --------
@@ -301,11 +306,11 @@ class SchemataSampler(EngineSampler):
 
 
 class SwarmSampler(EngineSampler):
-    """Optuna's sampler by the discrete particle swarm: particles copy values from better ones.
+    """Sampler for Optuna by the discrete particle swarm: particles copy values of better ones.
 
-    The engine `pso` of swarmwood, after Rao 2022, with twenty particles, a memo and some mutation; see
-    `EngineSampler` for the parameters. It works in rounds of twenty: trials that come while the last of a round are
-    still running are random.
+    The engine `pso` of swarmwood, after Rao 2022, with twenty particles, a cache and mutation; see
+    `EngineSampler` for the parameters. It works in generations of twenty: trials that start while
+    the last ones of a generation are running are random.
 
     Examples
     --------

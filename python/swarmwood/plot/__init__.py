@@ -1,8 +1,8 @@
-"""Pictures of models, searches and tunings, with matplotlib: `pip install swarmwood[plot]`.
+"""Plots of models, searches and tuning with matplotlib: `pip install swarmwood[plot]`.
 
-Every function draws into `ax` if it is given one, else into a figure of its own, and returns the `Axes` (or, where there
-are several, the `Figure`). None of them shows anything and none touches `matplotlib.pyplot`: save a picture with
-`ax.figure.savefig("picture.png")`, or make the axes with pyplot and show them yourself.
+Every function draws into `ax`, or into a new figure if it is None, and returns the `Axes` (the
+`Figure` where there are several). None of them uses `matplotlib.pyplot` or shows a window: save a
+plot with `ax.figure.savefig("plot.png")`, or create the axes with pyplot and show them.
 
 >>> from sklearn.datasets import load_iris
 >>> from swarmwood import SwarmTreeClassifier, plot
@@ -12,15 +12,15 @@ are several, the `Figure`). None of them shows anything and none touches `matplo
 >>> ax.get_title()
 'Tree for target: 3 leaves, 150 training rows'
 
-| of a search | of a model | of a tuning |
-|---|---|---|
-| `convergence`, `diversity`, `coefficients`, `search` | `tree`, `decision_map`, `importance`, `learning_curve` | `tuning_history`, `tuning_importance`, `tuning_parallel`, `tuning_slice`, `tuning_slices` |
-"""  # noqa: E501
+- Search: `convergence`, `diversity`, `coefficients`, `search`.
+- Model: `tree`, `decision_map`, `importance`, `learning_curve`.
+- Tuning: `tuning_history`, `tuning_importance`, `tuning_parallel`, `tuning_slice`, `tuning_slices`.
+"""
 
 try:
     import matplotlib
-except ImportError as fault:  # pragma: no cover - the tests have it
-    raise ImportError("swarmwood.plot needs matplotlib: pip install swarmwood[plot]") from fault
+except ImportError as error:  # pragma: no cover - the tests have it
+    raise ImportError("swarmwood.plot needs matplotlib: pip install swarmwood[plot]") from error
 
 from swarmwood.plot._map import decision_map
 from swarmwood.plot._model import importance, learning_curve

@@ -1,7 +1,7 @@
-"""What a model says over two of its features, with the rows on top.
+"""Predictions of a model over two of its features, with the samples on top.
 
-The thresholds and levels of the two features cut the plane into cells in which the model cannot say two things, so one
-prediction a cell is the whole truth, for one tree as for many.
+The thresholds and levels of the two features partition the plane into cells in which the prediction
+is constant, so that one prediction per cell is exact, for a single tree and for an ensemble.
 """
 
 from __future__ import annotations
@@ -20,29 +20,30 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from swarmwood import _core
+from swarmwood._errors import parameter_error
 from swarmwood._single import SingleTree
 from swarmwood._table import category_text, table_of, validated
-from swarmwood.plot._ink import INK, MARKERS, SCALE, axes, colour
+from swarmwood.plot._style import COLOUR_MAP, MARKERS, TEXT_COLOUR, axes, colour
 
-#: Rows that are drawn at most; more hide the areas below them.
+#: Maximum number of samples in the plot; more would hide the areas below them.
 MOST_ROWS = 2000
 
-#: How much of a class's colour its area keeps.
+#: Opacity of the colour of a class in its area.
 TINT = 0.35
 
 
 @dataclass
-class Axis:
-    """One feature along a side of the map."""
+class MapAxis:
+    """One axis of the map."""
 
     feature: int
     name: str
-    #: The levels of a category; none for numbers.
+    #: The levels of a categorical feature; None for a numerical one.
     levels: list[str] | None
-    #: Where cells begin and end, and a value in each.
+    #: The edges of the cells, and a value inside each cell.
     edges: NDArray[np.float64]
     values: NDArray[np.float64]
-    #: The feature's value of every row; NaN where it is missing.
+    #: The values of the samples; NaN is missing.
     rows: NDArray[np.float64] | None
 
 
@@ -56,25 +57,25 @@ def decision_map(
     rules: bool | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw what a model says over two features, the others held fast.
+    """Plot the predictions of a model over two features, with fixed values of the others.
 
     Parameters
     ----------
     model : estimator
-        What was fitted.
+        Fitted model.
     X, y : default=None
-        Rows to draw on top, in the colours of what they are; at most 2,000 of them, evenly taken, and without those
-        that lack one of the two features.
+        Samples to draw on top, coloured by their target; an even selection of at most 2,000,
+        without those with a missing value of the two features.
     features : two names or positions, default=None
-        What stands across and up; None takes the two most important.
+        The features of the x and y axes; None is the two most important ones.
     at : dict of values by name, default=None
-        The values that other features are held at; None in it is a missing value. Those that are not named are held
-        at the median, or at the most frequent level, of X.
+        Values of the other features; None as a value is missing. Features that are not given have
+        their median, or their most frequent level, in X.
     rules : bool, default=None
-        Whether to frame and number the rules of a single tree, as `export_rules` lists them; None does if there are
-        two to nine. What no frame holds is 'otherwise'.
+        Whether to frame and number the rules of a single tree as in `export_rules`; None does so
+        for two to nine rules. The area without a frame is the default rule.
     ax : Axes, default=None
-        Where to draw; None makes a figure.
+        Axes to draw into; None creates a figure.
 
     Returns
     -------
@@ -93,38 +94,40 @@ def decision_map(
     check_is_fitted(model, "_model")
     names = model._feature_names()
     if (X is None) and (y is not None):
-        raise ValueError("y: needs the rows X that it belongs to")
+        raise ValueError("y: needs the samples X that it belongs to")
     table = None
     if X is not None:
         X = validated(model, X, reset=False)
         mask = np.array([levels is not None for _, levels in model._model.features], dtype=bool)
         table = table_of(X, names, mask)
     pair = _pair(model, names, features)
-    across, up = (_axis(model, names, feature, table) for feature in pair)
-    held = _held(model, names, pair, at or {}, table)
+    x_axis, y_axis = (_axis(model, names, feature, table) for feature in pair)
+    fixed = _fixed_values(model, names, pair, at or {}, table)
     ax = axes(ax, (6.4, 5.0))
-    said = _said(model, (across, up), held)
+    predicted = _cell_predictions(model, (x_axis, y_axis), fixed)
     target = None if y is None else model._encode_validation(X, y)
     if model._model.classes:
-        _draw_classes(ax, model, (across, up), said, target)
+        _draw_classes(ax, model, (x_axis, y_axis), predicted, target)
     else:
-        _draw_numbers(ax, (across, up), said, target)
+        _draw_numbers(ax, (x_axis, y_axis), predicted, target)
     if rules or (rules is None and isinstance(model, SingleTree)):
-        _draw_rules(ax, model, (across, up), held, always=bool(rules))
-    for axis, side in ((across, ax.xaxis), (up, ax.yaxis)):
+        _draw_rules(ax, model, (x_axis, y_axis), fixed, always=bool(rules))
+    for axis, side in ((x_axis, ax.xaxis), (y_axis, ax.yaxis)):
         if axis.levels is not None:
             side.set_ticks(np.arange(len(axis.levels)), axis.levels)
-    if across.levels is not None and sum(map(len, across.levels)) > 40:
+    if x_axis.levels is not None and sum(map(len, x_axis.levels)) > 40:
         ax.tick_params(axis="x", rotation=30)
-    ax.set_xlabel(across.name)
-    ax.set_ylabel(up.name)
-    ax.set_xlim(across.edges[0], across.edges[-1])
-    ax.set_ylim(up.edges[0], up.edges[-1])
-    if held:
-        told = ", ".join(
-            f"{names[feature]} = {_word(value)}" for feature, value in sorted(held.items())
+    ax.set_xlabel(x_axis.name)
+    ax.set_ylabel(y_axis.name)
+    ax.set_xlim(x_axis.edges[0], x_axis.edges[-1])
+    ax.set_ylim(y_axis.edges[0], y_axis.edges[-1])
+    if fixed:
+        values_text = ", ".join(
+            f"{names[feature]} = {_word(value)}" for feature, value in sorted(fixed.items())
         )
-        ax.set_title(_lines(f"where {told}"), fontsize="small", color="#555555", parse_math=False)
+        ax.set_title(
+            _lines(f"where {values_text}"), fontsize="small", color="#555555", parse_math=False
+        )
     return ax
 
 
@@ -135,7 +138,7 @@ def _word(value: float | str | None) -> str:
 
 
 def _lines(text: str, most: int = 78) -> str:
-    """Break a long title between two values, and end it after three lines."""
+    """Break a long title between two values, and truncate it after three lines."""
     lines = [""]
     for word in text.split(", "):
         if lines[-1] and len(lines[-1]) + len(word) > most:
@@ -159,7 +162,7 @@ def _position(names: list[str], feature: str | int, what: str) -> int:
 
 
 def _used(model: Any) -> list[int]:
-    """Return the features that the model asks for, the most important first."""
+    """Return the features that the model uses, the most important first."""
     found = [
         (gain, splits, feature)
         for feature, (gain, _, splits) in enumerate(model._model.importances())
@@ -169,27 +172,26 @@ def _used(model: Any) -> list[int]:
 
 def _pair(model: Any, names: list[str], features: Sequence[str | int] | None) -> tuple[int, int]:
     if not model._model.trees and model._model.rounds:
-        raise ValueError("the model is linear; a map shows where trees change their answer")
+        raise ValueError("the model is linear; a map shows where the predictions of trees change")
     if features is None:
         used = _used(model)
         if len(used) < 2:
-            told = f"only for {names[used[0]]!r}" if used else "for nothing"
-            raise ValueError(
-                f"features: the model asks {told}, and a map has two sides; name two features"
+            uses = f"only {names[used[0]]!r}" if used else "no feature"
+            raise parameter_error(
+                "features", f"the model uses {uses}, and a map has two axes; name two features"
             )
         return used[0], used[1]
     if isinstance(features, str) or len(features) != 2:
-        raise ValueError(f"features: two names or positions are wanted, not {features!r}")
+        raise parameter_error("features", f"expected two names or indices, got {features!r}")
     first, second = (_position(names, feature, "features") for feature in features)
     if first == second:
-        raise ValueError(
-            f"features: the map needs two different ones, and was given {names[first]!r} twice"
-        )
+        message = f"the map needs two different ones, and {names[first]!r} was given twice"
+        raise parameter_error("features", message)
     return first, second
 
 
 def _column(table: _core.Table, feature: int, levels: list[str] | None) -> NDArray[np.float64]:
-    """Return the values of the rows; those of a category as numbers of the model's levels."""
+    """Return the values of the samples; those of a categorical feature as indices of its levels."""
     data, texts = _core.plot_column(table, feature)
     values = np.frombuffer(data, dtype=np.float64)
     if levels is None or texts is None:
@@ -201,12 +203,12 @@ def _column(table: _core.Table, feature: int, levels: list[str] | None) -> NDArr
     return known[np.where(np.isnan(values), len(texts), values).astype(int)]
 
 
-def _axis(model: Any, names: list[str], feature: int, table: _core.Table | None) -> Axis:
+def _axis(model: Any, names: list[str], feature: int, table: _core.Table | None) -> MapAxis:
     levels = model._model.features[feature][1]
     rows = None if table is None else _column(table, feature, levels)
     if levels is not None:
         places = np.arange(len(levels), dtype=np.float64)
-        return Axis(
+        return MapAxis(
             feature,
             names[feature],
             levels,
@@ -223,61 +225,63 @@ def _axis(model: Any, names: list[str], feature: int, table: _core.Table | None)
     share = 0.04 if rows is not None else 0.18
     room = share * (high - low) if high > low else max(abs(low), 1.0)
     edges = np.concatenate([[low - room], cuts, [high + room]])
-    # What is above a threshold goes right, so the end of a cell belongs to it.
-    return Axis(feature, names[feature], None, edges, edges[1:], rows)
+    # Values above a threshold go right, so that the upper edge of a cell belongs to it.
+    return MapAxis(feature, names[feature], None, edges, edges[1:], rows)
 
 
-def _held(
+def _fixed_values(
     model: Any,
     names: list[str],
     pair: tuple[int, int],
     at: Mapping[str, Any],
     table: _core.Table | None,
 ) -> dict[int, float | str | None]:
-    """Return the values of the features that the model asks for beside the two."""
-    held: dict[int, float | str | None] = {}
+    """Return the fixed values of the other features that the model uses."""
+    fixed: dict[int, float | str | None] = {}
     for name, value in at.items():
         feature = _position(names, name, "at")
         levels = model._model.features[feature][1]
         if feature in pair:
-            raise ValueError(f"at: {name!r} is a side of the map and cannot be held fast")
+            raise parameter_error("at", f"{name!r} is an axis of the map and cannot be fixed")
         if value is not None and levels is not None and category_text(value) not in levels:
-            raise ValueError(
-                f"at: {name!r} has no level {value!r}; it has {', '.join(levels[:20])}"
-            )
-        held[feature] = (
+            known = ", ".join(levels[:20])
+            raise parameter_error("at", f"{name!r} has no level {value!r}; it has {known}")
+        fixed[feature] = (
             None if value is None else category_text(value) if levels is not None else float(value)
         )
     for feature in _used(model):
-        if feature in pair or feature in held:
+        if feature in pair or feature in fixed:
             continue
         if table is None:
-            message = f"the model also asks for {names[feature]!r}; hold it fast with at={{{names[feature]!r}: ...}}"
-            raise ValueError(f"{message}, or give X")
+            name = names[feature]
+            message = f"the model also uses {name!r}; fix it with at={{{name!r}: ...}}, or pass X"
+            raise parameter_error("at", message)
         levels = model._model.features[feature][1]
         values = _column(table, feature, levels)
         values = values[~np.isnan(values)]
         if not len(values):
-            held[feature] = None
+            fixed[feature] = None
         elif levels is None:
-            held[feature] = float(np.median(values))
+            fixed[feature] = float(np.median(values))
         else:
-            held[feature] = levels[int(np.bincount(values.astype(int)).argmax())]
-    return held
+            fixed[feature] = levels[int(np.bincount(values.astype(int)).argmax())]
+    return fixed
 
 
-def _said(
-    model: Any, pair: tuple[Axis, Axis], held: dict[int, float | str | None]
+def _cell_predictions(
+    model: Any, pair: tuple[MapAxis, MapAxis], fixed: dict[int, float | str | None]
 ) -> NDArray[np.float64]:
-    """Return what the model says in every cell, a line a cell up; numbers of classes where there are classes."""
-    across, up = pair
+    """Return the prediction of every cell, one row per cell of the y axis; indices of classes."""
+    x_axis, y_axis = pair
     grid = dict(
-        zip((across.feature, up.feature), np.meshgrid(across.values, up.values), strict=True)
+        zip(
+            (x_axis.feature, y_axis.feature), np.meshgrid(x_axis.values, y_axis.values), strict=True
+        )
     )
-    cells = len(across.values) * len(up.values)
+    cells = len(x_axis.values) * len(y_axis.values)
     table = _core.Table(cells)
     for feature, (name, levels) in enumerate(model._model.features):
-        value = held.get(feature)
+        value = fixed.get(feature)
         if feature in grid:
             column = grid[feature].ravel()
         elif value is None:
@@ -290,16 +294,16 @@ def _said(
             table.add_numbers(name, column)
         else:
             table.add_codes(name, column.astype(np.int64), levels)
-    wanted = "classes" if model._model.classes else "numbers"
-    data, _, _ = model._model.predict(table, wanted)
-    said = np.frombuffer(data, dtype=np.uint32 if wanted == "classes" else np.float64)
-    return said.astype(np.float64).reshape(len(up.values), len(across.values))
+    kind = "classes" if model._model.classes else "numbers"
+    data, _, _ = model._model.predict(table, kind)
+    predicted = np.frombuffer(data, dtype=np.uint32 if kind == "classes" else np.float64)
+    return predicted.astype(np.float64).reshape(len(y_axis.values), len(x_axis.values))
 
 
-def _spots(
-    pair: tuple[Axis, Axis], target: NDArray[Any]
+def _sample_positions(
+    pair: tuple[MapAxis, MapAxis], target: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Return where rows stand and what they are; rows of a level are spread over its cell, the same way every time."""
+    """Return positions and targets of the samples; those of one level are spread reproducibly."""
     places = []
     for axis, seed in zip(pair, (1, 2), strict=True):
         assert axis.rows is not None
@@ -318,18 +322,18 @@ def _spots(
 def _draw_classes(
     ax: Axes,
     model: Any,
-    pair: tuple[Axis, Axis],
-    said: NDArray[np.float64],
+    pair: tuple[MapAxis, MapAxis],
+    predicted: NDArray[np.float64],
     target: NDArray[Any] | None,
 ) -> None:
-    across, up = pair
+    x_axis, y_axis = pair
     classes = model._model.classes
-    inks = np.array([to_rgb(colour(at)) for at in range(len(classes))])
-    tints = ListedColormap((1.0 - TINT * (1.0 - inks)).tolist())
+    colours = np.array([to_rgb(colour(at)) for at in range(len(classes))])
+    tints = ListedColormap((1.0 - TINT * (1.0 - colours)).tolist())
     ax.pcolormesh(
-        across.edges,
-        up.edges,
-        said,
+        x_axis.edges,
+        y_axis.edges,
+        predicted,
         cmap=tints,
         vmin=-0.5,
         vmax=len(classes) - 0.5,
@@ -337,10 +341,10 @@ def _draw_classes(
     )
     entries: list[Any] = []
     if target is None:
-        shown = [at for at in range(len(classes)) if (said == at).any()]
+        shown = [at for at in range(len(classes)) if (predicted == at).any()]
         entries = [Patch(facecolor=tints(at), label=classes[at]) for at in shown]
     else:
-        x, y, kinds = _spots(pair, target)
+        x, y, kinds = _sample_positions(pair, target)
         for at, name in enumerate(classes):
             own = kinds == at
             style: dict[str, Any] = {"marker": MARKERS[at % len(MARKERS)], "color": colour(at)}
@@ -349,7 +353,7 @@ def _draw_classes(
                 Line2D([], [], linestyle="", markeredgecolor="white", label=name, **style)
             )
     if entries:
-        # Beside the map: inside it would hide rows.
+        # Beside the map: inside, it would hide samples.
         ax.legend(
             handles=entries[:12],
             loc="upper left",
@@ -360,26 +364,35 @@ def _draw_classes(
 
 
 def _draw_numbers(
-    ax: Axes, pair: tuple[Axis, Axis], said: NDArray[np.float64], target: NDArray[Any] | None
+    ax: Axes,
+    pair: tuple[MapAxis, MapAxis],
+    predicted: NDArray[np.float64],
+    target: NDArray[Any] | None,
 ) -> None:
-    across, up = pair
-    spots = None if target is None else _spots(pair, target)
+    x_axis, y_axis = pair
+    samples = None if target is None else _sample_positions(pair, target)
     seen = (
-        said.ravel()
-        if spots is None
-        else np.concatenate([said.ravel(), np.quantile(spots[2], [0.01, 0.99])])
+        predicted.ravel()
+        if samples is None
+        else np.concatenate([predicted.ravel(), np.quantile(samples[2], [0.01, 0.99])])
     )
     scale = Normalize(float(seen.min()), float(seen.max()))
     mesh = ax.pcolormesh(
-        across.edges, up.edges, said, cmap=colormaps[SCALE], norm=scale, alpha=0.8, rasterized=True
+        x_axis.edges,
+        y_axis.edges,
+        predicted,
+        cmap=colormaps[COLOUR_MAP],
+        norm=scale,
+        alpha=0.8,
+        rasterized=True,
     )
-    if spots is not None:
+    if samples is not None:
         ax.scatter(
-            spots[0],
-            spots[1],
-            c=spots[2],
+            samples[0],
+            samples[1],
+            c=samples[2],
             s=20,
-            cmap=SCALE,
+            cmap=COLOUR_MAP,
             norm=scale,
             edgecolors="white",
             linewidths=0.5,
@@ -390,19 +403,19 @@ def _draw_numbers(
         figure.colorbar(
             mesh,
             ax=ax,
-            label="prediction" if spots is None else "prediction, and target of the rows",
+            label="prediction" if samples is None else "prediction, and target of the samples",
         )
 
 
 def _draw_rules(
     ax: Axes,
     model: Any,
-    pair: tuple[Axis, Axis],
-    held: dict[int, float | str | None],
+    pair: tuple[MapAxis, MapAxis],
+    fixed: dict[int, float | str | None],
     *,
     always: bool,
 ) -> None:
-    """Frame the area of every rule that the held values allow."""
+    """Frame the area of every rule that is compatible with the fixed values."""
     names = model._feature_names()
     if not isinstance(model, SingleTree):
         raise ValueError(
@@ -411,7 +424,7 @@ def _draw_rules(
     rules = model.rules_["rules"]
     if not always and not 2 <= len(rules) <= 9:
         return
-    by_name = {names[feature]: value for feature, value in held.items()}
+    by_name = {names[feature]: value for feature, value in fixed.items()}
     for number, rule in enumerate(rules, start=1):
         conditions = {one["feature"]: one for one in rule["if"]}
         others = [
@@ -420,7 +433,7 @@ def _draw_rules(
         if not all(_meets(by_name.get(one["feature"]), one) for one in others):
             continue
         for x, y in _boxes(pair, conditions):
-            # A little inside, so that frames that touch can be told apart.
+            # Slightly inside, so that adjacent frames can be distinguished.
             (left, right), (low, high) = (
                 _inside(*span, axis) for span, axis in zip((x, y), pair, strict=True)
             )
@@ -428,7 +441,7 @@ def _draw_rules(
                 continue
             frame: dict[str, Any] = {
                 "facecolor": "none",
-                "edgecolor": INK,
+                "edgecolor": TEXT_COLOUR,
                 "linewidth": 1.3,
                 "linestyle": (0, (4, 2)),
                 "zorder": 4,
@@ -439,7 +452,7 @@ def _draw_rules(
             badge: dict[str, Any] = {
                 "boxstyle": "round,pad=0.2",
                 "facecolor": "white",
-                "edgecolor": INK,
+                "edgecolor": TEXT_COLOUR,
                 "linewidth": 0.8,
             }
             ax.annotate(
@@ -455,13 +468,13 @@ def _draw_rules(
             )
 
 
-def _inside(low: float, high: float, axis: Axis) -> tuple[float, float]:
+def _inside(low: float, high: float, axis: MapAxis) -> tuple[float, float]:
     room = 0.006 * (axis.edges[-1] - axis.edges[0])
     return max(low, axis.edges[0]) + room, min(high, axis.edges[-1]) - room
 
 
 def _meets(value: float | str | None, condition: dict[str, Any]) -> bool:
-    """Whether a held value satisfies a condition of a rule."""
+    """Whether a fixed value satisfies a condition of a rule."""
     if value is None:
         return condition["missing"] in ("in", "only")
     if "levels" in condition:
@@ -474,9 +487,9 @@ def _meets(value: float | str | None, condition: dict[str, Any]) -> bool:
 
 
 def _boxes(
-    pair: tuple[Axis, Axis], conditions: dict[str, Any]
+    pair: tuple[MapAxis, MapAxis], conditions: dict[str, Any]
 ) -> list[tuple[tuple[float, float], tuple[float, float]]]:
-    """Return the areas of a rule on the map: several where levels that it names are not neighbours."""
+    """Return the areas of a rule on the map: several if its levels are not adjacent."""
     spans = []
     for axis in pair:
         condition = conditions.get(axis.name)
@@ -493,7 +506,7 @@ def _boxes(
             high = axis.edges[-1] if condition["at_most"] is None else condition["at_most"]
             spans.append([(float(low), float(high))])
         else:
-            # Missing values alone, which the map does not show.
+            # Missing values only, which the map does not show.
             return []
     return [(x, y) for x in spans[0] for y in spans[1]]
 

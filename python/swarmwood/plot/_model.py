@@ -1,4 +1,4 @@
-"""What a model is made of: which features matter, and how its loss fell."""
+"""Feature importance and learning curves."""
 
 from __future__ import annotations
 
@@ -8,8 +8,17 @@ import numpy as np
 from matplotlib.axes import Axes
 from sklearn.utils.validation import check_is_fitted
 
+from swarmwood._errors import parameter_error
 from swarmwood._estimator import IMPORTANCES, Estimator
-from swarmwood.plot._ink import INK, axes, colour, groups, legend, tidy, whole_steps
+from swarmwood.plot._style import (
+    TEXT_COLOUR,
+    axes,
+    colour,
+    groups,
+    integer_ticks,
+    legend,
+    style_axes,
+)
 
 
 def importance(
@@ -19,19 +28,19 @@ def importance(
     importance_type: str | None = None,
     max_features: int | None = 20,
 ) -> Axes:
-    """Draw which features matter, the most important on top.
+    """Plot feature importances, the most important feature on top.
 
     Parameters
     ----------
     models : estimator or list of estimators
-        What was fitted. Of several, folds of a cross-validation say, the mean is drawn, and a line from the least to
-        the greatest.
+        Fitted models. Of several, such as the folds of a cross-validation, the mean is drawn, with
+        a line from the minimum to the maximum.
     ax : Axes, default=None
-        Where to draw; None makes a figure.
+        Axes to draw into; None creates a figure.
     importance_type : str, default=None
-        'gain', 'cover' or 'splits'; None is what the estimator says itself.
+        'gain', 'cover' or 'splits'; None is `importance_type` of the estimator.
     max_features : int, default=20
-        How many features to draw; None draws all.
+        Maximum number of features; None draws all.
 
     Returns
     -------
@@ -54,11 +63,12 @@ def importance(
     names = found[0]._feature_names()
     if any(model._feature_names() != names for model in found):
         raise ValueError(
-            "the models were fitted to different features, so their importances cannot be drawn together"
+            "the models were fitted to different features; their importances cannot be averaged"
         )
     kind = found[0].importance_type if importance_type is None else importance_type
     if kind not in IMPORTANCES:
-        raise ValueError(f"importance_type: is {kind!r}, must be one of {', '.join(IMPORTANCES)}")
+        allowed = ", ".join(IMPORTANCES)
+        raise parameter_error("importance_type", f"is {kind!r}, must be one of {allowed}")
     shares = np.array([_shares(model, kind) for model in found])
     means = shares.mean(axis=0)
     order = np.argsort(-means, kind="stable")[:max_features][::-1]
@@ -67,13 +77,13 @@ def importance(
     ax.barh(places, 100 * means[order], height=0.7, color=colour(0))
     if len(found) > 1:
         low, high = shares.min(axis=0)[order], shares.max(axis=0)[order]
-        ax.hlines(places, 100 * low, 100 * high, color=INK, linewidth=1.4)
+        ax.hlines(places, 100 * low, 100 * high, color=TEXT_COLOUR, linewidth=1.4)
     ax.set_yticks(places, [_shortened(names[at]) for at in order])
     ax.set_ylim(-0.6, len(order) - 0.4)
     ax.set_xlim(left=0)
     left_out = len(names) - len(order)
     ax.set_xlabel(f"{kind}, % of all" + (f" ({left_out} features left out)" if left_out else ""))
-    tidy(ax, "x")
+    style_axes(ax, "x")
     ax.tick_params(axis="y", length=0)
     return ax
 
@@ -91,14 +101,14 @@ def _shortened(name: str, most: int = 40) -> str:
 
 
 def learning_curve(model: Any, *, ax: Axes | None = None) -> Axes:
-    """Draw the loss on the training rows, and the metric of the validation rows, round by round.
+    """Plot the training loss and the validation metric per boosting round.
 
     Parameters
     ----------
     model : estimator
-        What was fitted; validation rows are drawn if `fit` had some.
+        Fitted model; the validation metric is drawn if `fit` had validation data.
     ax : Axes, default=None
-        Where to draw; None makes a figure.
+        Axes to draw into; None creates a figure.
 
     Returns
     -------
@@ -109,34 +119,39 @@ def learning_curve(model: Any, *, ax: Axes | None = None) -> Axes:
     >>> from sklearn.datasets import load_iris
     >>> from swarmwood import GreedyBoostClassifier, plot
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = GreedyBoostClassifier(n_estimators=5, eval_metric="logloss").fit(X, y, eval_set=(X, y))
+    >>> model = GreedyBoostClassifier(n_estimators=5, eval_metric="logloss")
+    >>> model = model.fit(X, y, eval_set=(X, y))
     >>> ax = plot.learning_curve(model)
     >>> [line.get_label() for line in ax.lines]
     ['training: loss', 'validation: logloss']
     """
     check_is_fitted(model, "_model")
-    told = model.evals_result_
-    if not told:
+    results = model.evals_result_
+    if not results:
         raise ValueError(
-            f"{type(model).__name__} has no losses to show: its method '{model._model.method}' tells none, or the model"
-            " comes from a file"
+            f"{type(model).__name__} has no losses to plot: its method '{model._model.method}' "
+            "reports none, or the model was read from a file"
         )
     ax = axes(ax)
-    for at, (rows, metrics) in enumerate(told.items()):
+    for at, (rows, metrics) in enumerate(results.items()):
         for metric, values in metrics.items():
             name = f"{rows.removesuffix('_0')}: {metric}"
             rounds = model._evaluated_rounds[rows]
-            # Stages of a run that follow each other count from one again; then their steps are counted through.
+            # Each stage of a run counts from one; several stages are counted through.
             rounds = rounds if (np.diff(rounds) > 0).all() else np.arange(1, len(values) + 1)
             ax.plot(rounds, values, color=colour(at), linewidth=1.8, label=name)
-    if "validation_0" in told and model.best_iteration_ < max(
-        len(one) for one in told["validation_0"].values()
+    if "validation_0" in results and model.best_iteration_ < max(
+        len(one) for one in results["validation_0"].values()
     ):
         ax.axvline(
-            model.best_iteration_, color=INK, linestyle=":", linewidth=1.2, label="best round"
+            model.best_iteration_,
+            color=TEXT_COLOUR,
+            linestyle=":",
+            linewidth=1.2,
+            label="best round",
         )
     ax.set_xlabel("round")
-    whole_steps(ax)
-    tidy(ax)
+    integer_ticks(ax)
+    style_axes(ax)
     legend(ax, 2)
     return ax

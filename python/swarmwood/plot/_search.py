@@ -1,4 +1,4 @@
-"""How a search went: its best so far, how far its candidates differ, and what drives them."""
+"""Plots of a search: convergence, diversity and adaptive coefficients."""
 
 from __future__ import annotations
 
@@ -11,13 +11,22 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from swarmwood._estimator import Estimator
-from swarmwood.plot._ink import GREY, axes, colour, draw_runs, groups, legend, tidy, whole_steps
+from swarmwood.plot._style import (
+    GREY,
+    axes,
+    colour,
+    groups,
+    integer_ticks,
+    legend,
+    plot_runs,
+    style_axes,
+)
 
-#: Stages of a run that make no model by themselves: the start of a fit, and fits that are only compared.
-BETWEEN = ("boosting", "comparing")
+#: Stages of a run that do not produce the final model.
+AUXILIARY_STAGES = ("boosting", "comparing")
 
-#: What the coefficients are called in the papers.
-SIGNS = {
+#: Labels of the coefficients, with the symbols of the papers.
+COEFFICIENTS = {
     "factor": "evolutionary factor f",
     "alpha": r"own best, $\alpha$",
     "beta": r"global best, $\beta$",
@@ -33,23 +42,25 @@ def convergence(
     band: str | None = "std",
     greedy: bool = True,
 ) -> Axes:
-    """Draw the best so far of a search, of several or of groups of repetitions.
+    """Plot the best value so far of one search, of repetitions, or of several groups.
 
     Parameters
     ----------
     models : estimator, list of estimators, or dict of either by name
-        The fitted searches. A list is repetitions of one: their mean is drawn, and a band. A dictionary compares.
+        Fitted models. A list is repetitions: their mean is drawn, with a band. A dictionary
+        compares.
     ax : Axes, default=None
-        Where to draw; None makes a figure.
+        Axes to draw into; None creates a figure.
     against : str, default="evaluations"
-        What stands along the axis: 'evaluations', 'step' (iterations, descents, sweeps) or 'elapsed' (seconds).
+        The x axis: 'evaluations', 'step' (iterations, descents, sweeps) or 'elapsed' (seconds).
     value : str, default="best"
-        What is drawn: 'best', 'mean' (of the candidates of a step) or 'gain' (over the best greedy fit).
+        The y axis: 'best', 'mean' (of the candidates of a step) or 'gain' (over the greedy fit).
     band : str or None, default="std"
-        The band of repetitions: 'std', mean and standard deviation; 'range', from the least to the greatest.
+        The band of repetitions: 'std' (mean and standard deviation), 'range' (minimum to maximum)
+        or None.
     greedy : bool, default=True
-        Whether a dashed line shows the greedy fit that the search is compared with, where there is one search and it
-        tells.
+        Whether a dashed line shows the greedy fit that the search is compared with, if there is one
+        model and it reports it.
 
     Returns
     -------
@@ -57,12 +68,14 @@ def convergence(
 
     Examples
     --------
+    >>> from sklearn.base import clone
     >>> from sklearn.datasets import load_iris
     >>> from swarmwood import SwarmBoostClassifier, plot
     >>> X, y = load_iris(return_X_y=True)
     >>> def runs(method):
     ...     few = {"n_estimators": 2, "max_depth": 2, "iterations": 5}
-    ...     return [SwarmBoostClassifier(method=method, random_state=seed, **few).fit(X, y) for seed in range(3)]
+    ...     model = SwarmBoostClassifier(method=method, **few)
+    ...     return [clone(model).set_params(random_state=seed).fit(X, y) for seed in range(3)]
     >>> ax = plot.convergence({"SGBDT": runs("sgbdt"), "PSGBDT": runs("psgbdt")}, against="step")
     >>> [line.get_label() for line in ax.lines]
     ['SGBDT', 'PSGBDT']
@@ -71,22 +84,22 @@ def convergence(
     ax = axes(ax)
     measures = set()
     for at, (name, runs) in enumerate(found.items()):
-        told = [final(model) for model in runs]
-        measures |= {str(history["measure"][-1]) for history in told}
+        histories = [final_history(model) for model in runs]
+        measures |= {str(history["measure"][-1]) for history in histories}
         points = [
             (_column(model, one, against), _column(model, one, value))
-            for model, one in zip(runs, told, strict=True)
+            for model, one in zip(runs, histories, strict=True)
         ]
         if value == "best":
             points = [(x, _best_so_far(y)) for x, y in points]
         scale = 100.0 if value == "gain" else 1.0
-        draw_runs(ax, [(x, scale * y) for x, y in points], name or _name(runs), colour(at), band)
-    alone = len(found) == 1 and len(told) == 1
-    if greedy and alone and value == "best" and "gain" in told[0]:
-        level = _greedy(told[0])
+        plot_runs(ax, [(x, scale * y) for x, y in points], name or _name(runs), colour(at), band)
+    alone = len(found) == 1 and len(histories) == 1
+    if greedy and alone and value == "best" and "gain" in histories[0]:
+        level = _greedy(histories[0])
         if np.isfinite(level):
             ax.axhline(level, color=GREY, linestyle="--", linewidth=1.4, label="greedy")
-    ax.set_xlabel({"step": _unit(told), "elapsed": "seconds"}.get(against, against))
+    ax.set_xlabel({"step": _unit(histories), "elapsed": "seconds"}.get(against, against))
     measure = " or ".join(sorted(measures))
     ax.set_ylabel(
         {"best": f"best {measure}", "mean": f"mean {measure}", "gain": "gain over greedy, %"}.get(
@@ -94,8 +107,8 @@ def convergence(
         )
     )
     if against != "elapsed":
-        whole_steps(ax)
-    tidy(ax)
+        integer_ticks(ax)
+    style_axes(ax)
     legend(ax, len(ax.lines))
     return ax
 
@@ -103,17 +116,16 @@ def convergence(
 def diversity(
     models: Any, *, ax: Axes | None = None, against: str = "step", band: str | None = "std"
 ) -> Axes:
-    """Draw how far the particles of a swarm differ: the mean number of places where two of them do.
+    """Plot the diversity of a swarm: the mean number of dimensions in which two particles differ.
 
     Parameters
     ----------
     models : estimator, list of estimators, or dict of either by name
-        The fitted searches, as in `convergence`; the methods 'sgbdt', 'sgbdt-bins', 'psgbdt' and those of one tree over
-        symbols or split points tell their diversity.
+        Fitted models, as in `convergence`, of a method with a discrete particle swarm.
     ax : Axes, default=None
-        Where to draw; None makes a figure.
+        Axes to draw into; None creates a figure.
     against : str, default="step"
-        What stands along the axis: 'step', 'evaluations' or 'elapsed' (seconds).
+        The x axis: 'step', 'evaluations' or 'elapsed' (seconds).
     band : str or None, default="std"
         The band of repetitions: 'std', 'range' or None.
 
@@ -124,49 +136,50 @@ def diversity(
     found = groups(models, Estimator)
     ax = axes(ax)
     for at, (name, runs) in enumerate(found.items()):
-        told = [_telling(model, "diversity") for model in runs]
+        histories = [_history_with(model, "diversity") for model in runs]
         points = [
             (_column(model, one, against), one["diversity"])
-            for model, one in zip(runs, told, strict=True)
+            for model, one in zip(runs, histories, strict=True)
         ]
-        draw_runs(ax, points, name, colour(at), band)
-    ax.set_xlabel({"step": _unit(told), "elapsed": "seconds"}.get(against, against))
-    ax.set_ylabel("places that differ")
+        plot_runs(ax, points, name, colour(at), band)
+    ax.set_xlabel({"step": _unit(histories), "elapsed": "seconds"}.get(against, against))
+    ax.set_ylabel("dimensions that differ")
     ax.set_ylim(bottom=0)
     if against != "elapsed":
-        whole_steps(ax)
-    tidy(ax)
+        integer_ticks(ax)
+    style_axes(ax)
     legend(ax, len(found))
     return ax
 
 
 def coefficients(model: Any, *, ax: Axes | None = None, against: str = "step") -> Axes:
-    r"""Draw what drives a swarm: the evolutionary factor and the adaptive coefficients that follow it.
+    r"""Plot the evolutionary factor of a swarm and its adaptive coefficients.
 
     Parameters
     ----------
     model : estimator
-        A fitted search of a method that flies a swarm. The factor is 0 where the best particle stands amid the others
-        and 1 where it stands apart; :math:`\alpha` and :math:`\beta` are the chances that a place is taken from the
-        particle's own best and from the global one.
+        Fitted model of a method with a particle swarm. The factor is 0 if the best particle is in
+        the middle of the others and 1 if it is far from them; :math:`\alpha` and :math:`\beta` are
+        the probabilities that a dimension is taken from the particle's own best and from the global
+        one.
     ax : Axes, default=None
-        Where to draw; None makes a figure.
+        Axes to draw into; None creates a figure.
     against : str, default="step"
-        What stands along the axis: 'step', 'evaluations' or 'elapsed' (seconds).
+        The x axis: 'step', 'evaluations' or 'elapsed' (seconds).
 
     Returns
     -------
     Axes
     """
-    history = final(model)
-    drawn = [name for name in SIGNS if name in history]
+    history = final_history(model)
+    drawn = [name for name in COEFFICIENTS if name in history]
     if not drawn:
         raise ValueError(_missing(model, history, "coefficients"))
     ax = axes(ax)
     x = _column(model, history, against)
-    for at, name in enumerate(SIGNS):
+    for at, name in enumerate(COEFFICIENTS):
         if name in drawn:
-            # The two pulls are often the same: dashes let the one below be seen.
+            # The two coefficients are often equal: dashes keep the lower line visible.
             style = "--" if name == "beta" else "-"
             ax.plot(
                 x,
@@ -174,35 +187,35 @@ def coefficients(model: Any, *, ax: Axes | None = None, against: str = "step") -
                 color=colour(at),
                 linewidth=1.8,
                 linestyle=style,
-                label=SIGNS[name],
+                label=COEFFICIENTS[name],
             )
     ax.set_xlabel({"step": _unit([history]), "elapsed": "seconds"}.get(against, against))
     ax.set_ylabel("coefficients")
     ax.set_ylim(-0.03, 1.03)
     if against != "elapsed":
-        whole_steps(ax)
-    tidy(ax)
+        integer_ticks(ax)
+    style_axes(ax)
     ax.legend(frameon=False)
     return ax
 
 
 def search(model: Any, *, against: str = "step") -> Figure:
-    """Draw all that a search tells, one picture above the other: convergence, diversity, coefficients.
+    """Plot convergence, diversity and coefficients of a search in one figure.
 
     Parameters
     ----------
     model : estimator
-        A fitted search.
+        Fitted model.
     against : str, default="step"
-        What stands along the axis: 'step', 'evaluations' or 'elapsed' (seconds).
+        The x axis: 'step', 'evaluations' or 'elapsed' (seconds).
 
     Returns
     -------
     Figure
     """
-    history = final(model)
+    history = final_history(model)
     swarm = "diversity" in history
-    driven = any(name in history for name in SIGNS)
+    driven = any(name in history for name in COEFFICIENTS)
     heights = [1.6] + [1.0] * (swarm + driven)
     figure = Figure(figsize=(6.4, 2.0 * sum(heights)), layout="constrained")
     parts = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[
@@ -210,13 +223,13 @@ def search(model: Any, *, against: str = "step") -> Figure:
     ].tolist()
     convergence(model, ax=parts[0], against=against)
     if "mean" in history:
-        ink = {"color": colour(1), "linewidth": 1.2, "alpha": 0.9}
+        line_style = {"color": colour(1), "linewidth": 1.2, "alpha": 0.9}
         parts[0].plot(
             _column(model, history, against),
             history["mean"],
             label="mean of the candidates",
             zorder=1,
-            **ink,
+            **line_style,
         )
         parts[0].legend(frameon=False)
     if swarm:
@@ -229,34 +242,35 @@ def search(model: Any, *, against: str = "step") -> Figure:
     return figure
 
 
-def final(model: Any) -> dict[str, NDArray[Any]]:
-    """Return the history of the fit that became the model: what was compared before it is left out."""
+def final_history(model: Any) -> dict[str, NDArray[Any]]:
+    """Return the history of the final fit, without the candidates that were compared before."""
     check_is_fitted(model, "_model")
     history = model.search_history_
     if not history:
         raise ValueError(
-            f"{type(model).__name__} has no search to show: its method '{model._model.method}' does not search or kept"
-            " the greedy tree, or the model comes from a file; plot.learning_curve shows losses by round"
+            f"{type(model).__name__} has no search to plot: its method '{model._model.method}' "
+            "does not search or kept the greedy tree, or the model was read from a file; "
+            "plot.learning_curve shows losses per round"
         )
     stages = history["stage"]
     compared = np.flatnonzero(stages == "comparing")
     after = np.arange(len(stages)) > (compared[-1] if len(compared) else -1)
-    kept = after & ~np.isin(stages, BETWEEN)
+    kept = after & ~np.isin(stages, AUXILIARY_STAGES)
     if not kept.any():
-        # Greedy boosting won: what was in hand before is all there is to see.
-        kept = ~np.isin(stages, BETWEEN)
+        # Greedy boosting was chosen: only the candidates before have a history.
+        kept = ~np.isin(stages, AUXILIARY_STAGES)
     if not kept.any():
         kept = history["measure"] == history["measure"][-1]
-    told = {name: column[kept] for name, column in history.items()}
-    return {name: column for name, column in told.items() if not _empty(column)}
+    columns = {name: column[kept] for name, column in history.items()}
+    return {name: column for name, column in columns.items() if not _empty(column)}
 
 
 def _empty(column: NDArray[Any]) -> bool:
     return column.dtype.kind == "f" and bool(np.isnan(column).all())
 
 
-def _telling(model: Any, name: str) -> dict[str, NDArray[Any]]:
-    history = final(model)
+def _history_with(model: Any, name: str) -> dict[str, NDArray[Any]]:
+    history = final_history(model)
     if name not in history:
         raise ValueError(_missing(model, history, name))
     return history
@@ -264,12 +278,13 @@ def _telling(model: Any, name: str) -> dict[str, NDArray[Any]]:
 
 def _missing(model: Any, history: dict[str, NDArray[Any]], name: str) -> str:
     known = ("best", "mean", "gain", "diversity", "factor", "alpha", "beta")
-    told = ", ".join(one for one in known if one in history)
-    return f"the method '{model._model.method}' tells no {name} of its search; it tells: {told}"
+    reported = ", ".join(column for column in known if column in history)
+    method = model._model.method
+    return f"the method '{method}' reports no {name} of its search; it reports: {reported}"
 
 
 def _column(model: Any, history: dict[str, NDArray[Any]], name: str) -> NDArray[np.float64]:
-    """Return a column of the history; steps of stages that follow each other are counted through."""
+    """Return a column of the history; steps of consecutive stages are counted through."""
     if name == "step":
         stages, steps = history["stage"], history["step"].astype(np.float64)
         for at in range(1, len(steps)):
@@ -282,26 +297,26 @@ def _column(model: Any, history: dict[str, NDArray[Any]], name: str) -> NDArray[
 
 
 def _best_so_far(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the best up to each step: fits that were begun one after the other may each begin high again."""
+    """Return the best value up to each step; consecutive fits may each start anew."""
     return (
         np.minimum.accumulate(values) if values[-1] <= values[0] else np.maximum.accumulate(values)
     )
 
 
 def _greedy(history: dict[str, NDArray[Any]]) -> float:
-    """Return the value of the greedy fit, of which the search saved a share."""
+    """Return the value of the greedy fit, from the relative gain over it."""
     best, gain = history["best"][-1], history["gain"][-1]
     return float(best / (1.0 - gain)) if gain < 1.0 else np.nan
 
 
-def _unit(told: list[dict[str, NDArray[Any]]]) -> str:
+def _unit(histories: list[dict[str, NDArray[Any]]]) -> str:
     units = {
         "swarm": "iteration",
         "descents": "descent",
         "sweeps": "sweep",
         "pairs": "sweep, then pair",
     }
-    return units.get(str(told[-1]["stage"][-1]), "step")
+    return units.get(str(histories[-1]["stage"][-1]), "step")
 
 
 def _name(runs: list[Any]) -> str:

@@ -1,8 +1,8 @@
-"""One tree, drawn from left to right.
+"""A plot of one tree, from left to right.
 
-Names and numbers are wide and low, so a tree that lies on its side is easier to read than one that stands. Leaves stand
-in one column, one a line, so that their bars can be compared. Places are inches: what fits the page at nine points fits
-it always, and axes that are given make all letters smaller or larger together.
+Labels are wide and low, so that a horizontal tree is easier to read than a vertical one. Leaves are
+in one column, one per line, so that their bars can be compared. The layout is in inches; in given
+axes it is scaled as a whole, fonts included.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from matplotlib.textpath import TextPath
 from sklearn.utils.validation import check_is_fitted
 
 from swarmwood import _core
+from swarmwood._errors import parameter_error
 from swarmwood._single import SingleTree
-from swarmwood.plot._ink import INK, colour
+from swarmwood.plot._style import TEXT_COLOUR, colour
 
-#: Leaves of the largest tree that can be read.
+#: Leaves of the largest tree that is drawn.
 MOST_LEAVES = 200
 
-#: Sizes in inches, and letters in points.
+#: Sizes in inches, font sizes in points.
 LINE = 0.36
 MARGIN = 0.12
 CURVE = 0.3
@@ -38,19 +39,19 @@ EDGE = 8.0
 
 
 @dataclass
-class Shown:
-    """What is drawn."""
+class TreeData:
+    """The content of a plot."""
 
     nodes: list[tuple[int, str, str, bool, tuple[int, int]]]
     leaves: list[tuple[float, list[float], float]]
     names: list[str]
     classes: list[str]
     title: str
-    #: Training rows; 0 where nobody knows.
+    #: Number of training rows; 0 if unknown.
     rows: int
 
     def __post_init__(self) -> None:
-        """Share the rows out to the leaves; they count alike where nothing is known of them."""
+        """Compute the shares of the rows in the leaves; equal shares if covers are unknown."""
         covers = np.array([cover for _, _, cover in self.leaves])
         self.known = bool(covers.sum() > 0)
         self.shares = (
@@ -58,30 +59,30 @@ class Shown:
         )
 
     def below(self, at: int) -> list[int]:
-        """Return the leaves below a place, from the top of the picture down."""
-        found, open_ = [], [at]
-        while open_:
-            at = open_.pop()
+        """Return the leaves below a node, from top to bottom."""
+        found, stack = [], [at]
+        while stack:
+            at = stack.pop()
             if at >= len(self.nodes):
                 found.append(at - len(self.nodes))
             else:
                 left, right = self.nodes[at][4]
-                open_ += [right, left]
+                stack += [right, left]
         return found
 
 
 def tree(model: Any, *, tree: int | None = None, ax: Axes | None = None) -> Axes:
-    """Draw one tree: its questions, where rows go, and what its leaves say.
+    """Plot one tree: its splits, the flow of the rows, and the predictions of its leaves.
 
     Parameters
     ----------
     model : estimator
-        What was fitted. A `SwarmTree...` is one tree, and its leaves show what it predicts, with a bar for the classes.
-        Of an ensemble one tree is drawn, and its leaves show what they add to the score.
+        Fitted model. The leaves of a single tree show predictions, with a bar of class
+        probabilities. Of an ensemble one tree is drawn, whose leaves show raw scores.
     tree : int, default=None
-        The tree of an ensemble, counted from 0; None is the only one of a single tree, or the first.
+        Index of the tree in an ensemble; None is the first one.
     ax : Axes, default=None
-        Where to draw; None makes a figure as large as the tree needs.
+        Axes to draw into; None creates a figure of suitable size.
 
     Returns
     -------
@@ -96,47 +97,47 @@ def tree(model: Any, *, tree: int | None = None, ax: Axes | None = None) -> Axes
     >>> ax.figure.savefig("tree.png", dpi=150)
     """
     check_is_fitted(model, "_model")
-    shown = _shown(model, tree)
-    if len(shown.leaves) > MOST_LEAVES:
+    data = _tree_data(model, tree)
+    if len(data.leaves) > MOST_LEAVES:
         raise ValueError(
-            f"the tree has {len(shown.leaves)} leaves, and a picture of more than {MOST_LEAVES} cannot be read; fit a"
-            " smaller one with max_leaves or max_depth"
+            f"the tree has {len(data.leaves)} leaves, and a plot of more than {MOST_LEAVES} is not "
+            "readable; fit a smaller one with max_leaves or max_depth"
         )
-    return _Drawing(shown).draw(ax)
+    return _Drawing(data).draw(ax)
 
 
-def _shown(model: Any, tree: int | None) -> Shown:
+def _tree_data(model: Any, tree: int | None) -> TreeData:
     core: _core.Model = model._model
     alone = tree is None and isinstance(model, SingleTree)
     if tree is not None and tree < 0:
-        raise ValueError(f"tree: is {tree}, must be the number of a tree, counted from 0")
+        raise parameter_error("tree", f"is {tree}, must be the index of a tree")
     nodes, leaves, rows, output = _core.plot_tree(core, None if alone else tree or 0)
     if alone:
         kind = "leaf" if len(leaves) == 1 else "leaves"
-        told = f", {rows} training rows" if rows else ""
-        return Shown(
+        rows_text = f", {rows} training rows" if rows else ""
+        return TreeData(
             nodes,
             leaves,
             model._feature_names(),
             core.classes,
-            f"Tree for {core.target}: {len(leaves)} {kind}{told}",
+            f"Tree for {core.target}: {len(leaves)} {kind}{rows_text}",
             rows,
         )
     title = f"Tree {tree or 0} of {core.trees}"
     if output is not None and core.outputs > 1:
         title += f", for the score of {core.classes[output]}"
-    return Shown(nodes, leaves, model._feature_names(), [], title, rows)
+    return TreeData(nodes, leaves, model._feature_names(), [], title, rows)
 
 
 def _width(text: str, size: float) -> float:
-    """Return how wide a text is, in inches."""
+    """Return the width of a text in inches."""
     return (
         float(TextPath((0, 0), text, size=size).get_extents().width) / 72.0 if text.strip() else 0.0
     )
 
 
 def _fit(text: str, size: float, most: float) -> str:
-    """Return the text, cut to a width."""
+    """Return the text, truncated to a width."""
     if _width(text, size) <= most:
         return text
     while len(text) > 1 and _width(f"{text}…", size) > most:
@@ -145,37 +146,37 @@ def _fit(text: str, size: float, most: float) -> str:
 
 
 class _Drawing:
-    """The places of a tree on the page, and the drawing of it."""
+    """The layout of a tree, and its drawing."""
 
-    def __init__(self, shown: Shown) -> None:
-        self.shown = shown
-        count = len(shown.nodes)
-        self.leaf_y = np.zeros(len(shown.leaves))
-        for line, leaf in enumerate(shown.below(0)):
+    def __init__(self, data: TreeData) -> None:
+        self.data = data
+        count = len(data.nodes)
+        self.leaf_y = np.zeros(len(data.leaves))
+        for line, leaf in enumerate(data.below(0)):
             self.leaf_y[leaf] = (line + 0.5) * LINE
         self.depth, order = np.zeros(count, dtype=int), [0] if count else []
         for node in order:
-            for child in shown.nodes[node][4]:
+            for child in data.nodes[node][4]:
                 if child < count:
                     self.depth[child] = self.depth[node] + 1
                     order.append(child)
-        # A node stands half-way between its children, so the lowest come first.
+        # A node is half-way between its children: children are placed first.
         self.node_y = np.zeros(count)
         for node in reversed(order):
-            self.node_y[node] = np.mean([self._y(child) for child in shown.nodes[node][4]])
-        self.labels = [_fit(shown.names[node[0]], NAME, 2.2) for node in shown.nodes]
+            self.node_y[node] = np.mean([self._y(child) for child in data.nodes[node][4]])
+        self.labels = [_fit(data.names[node[0]], NAME, 2.2) for node in data.nodes]
         self.edges = [
-            (_fit(left, EDGE, 1.5), _fit(right, EDGE, 1.5)) for _, left, right, _, _ in shown.nodes
+            (_fit(left, EDGE, 1.5), _fit(right, EDGE, 1.5)) for _, left, right, _, _ in data.nodes
         ]
         self._columns()
-        self._answers()
+        self._predictions()
 
     def _y(self, at: int) -> float:
-        count = len(self.shown.nodes)
+        count = len(self.data.nodes)
         return float(self.leaf_y[at - count] if at >= count else self.node_y[at])
 
     def _columns(self) -> None:
-        """Make columns of nodes as wide as their longest name, and as far apart as the longest label between them."""
+        """Compute the widths of the columns of nodes and of the labels between them."""
         levels = int(self.depth.max()) + 1 if len(self.depth) else 0
         self.box = np.full(levels, 0.5)
         between = np.zeros(levels)
@@ -186,18 +187,18 @@ class _Drawing:
         self.left = MARGIN + np.concatenate([[0.0], np.cumsum(self.box + CURVE + between)])
         self.leaf_x = float(self.left[-1]) + 0.04
 
-    def _answers(self) -> None:
-        """Write what the leaves say, and measure it."""
-        classes, leaves = self.shown.classes, self.shown.leaves
-        said = [classes[int(value)] if classes else f"{value:.4g}" for value, _, _ in leaves]
-        self.said = [_fit(text, NAME, 2.0) for text in said]
-        self.said_width = max(_width(text, NAME) for text in self.said) * 1.12 + 0.1
+    def _predictions(self) -> None:
+        """Format the predictions of the leaves and compute the size of the plot."""
+        classes, leaves = self.data.classes, self.data.leaves
+        texts = [classes[int(value)] if classes else f"{value:.4g}" for value, _, _ in leaves]
+        self.predictions = [_fit(text, NAME, 2.0) for text in texts]
+        self.prediction_width = max(_width(text, NAME) for text in self.predictions) * 1.12 + 0.1
         values = np.array([value for value, _, _ in leaves])
         self.range = float(values.min()), float(values.max())
         share = 0.5 if classes else 0.0
-        rows = 0.6 if self.shown.known else 0.0
-        wide = self.leaf_x + BAR + 0.12 + self.said_width + share + rows + MARGIN
-        self.width = max(wide, _width(self.shown.title, NAME + 2) + 2 * MARGIN)
+        rows = 0.6 if self.data.known else 0.0
+        wide = self.leaf_x + BAR + 0.12 + self.prediction_width + share + rows + MARGIN
+        self.width = max(wide, _width(self.data.title, NAME + 2) + 2 * MARGIN)
         self.top = MARGIN + self._legend_height() + 0.2
         self.height = self.top + LINE * len(leaves) + 0.3
 
@@ -216,19 +217,19 @@ class _Drawing:
         ax.set_aspect("equal")
         ax.set_xlim(0, self.width)
         ax.set_ylim(self.height, 0)
-        ax.set_title(self.shown.title, fontsize=(NAME + 2) * min(self.scale, 1.0), parse_math=False)
+        ax.set_title(self.data.title, fontsize=(NAME + 2) * min(self.scale, 1.0), parse_math=False)
         self._legend()
-        for node in range(len(self.shown.nodes)):
+        for node in range(len(self.data.nodes)):
             self._draw_edges(node)
-        for node in range(len(self.shown.nodes)):
+        for node in range(len(self.data.nodes)):
             self._draw_node(node)
         self._headings()
-        for leaf in range(len(self.shown.leaves)):
+        for leaf in range(len(self.data.leaves)):
             self._draw_leaf(leaf)
-        if self.shown.nodes:
-            note = "? marks the way of missing values"
-            if self.shown.known:
-                note += "; lines are as thick as their share of the rows"
+        if self.data.nodes:
+            note = "? marks the branch of missing values"
+            if self.data.known:
+                note += "; line widths are proportional to the rows"
             self._text(
                 MARGIN,
                 self.height - MARGIN,
@@ -239,19 +240,19 @@ class _Drawing:
         return ax
 
     def _text(self, x: float, y: float, text: str, size: float, **how: Any) -> Any:
-        how = {"color": INK, "va": "center", **how}
-        # A dollar sign in a name is no formula.
+        how = {"color": TEXT_COLOUR, "va": "center", **how}
+        # A dollar sign in a name does not start a formula.
         return self.ax.text(x, y, text, fontsize=size * self.scale, parse_math=False, **how)
 
     def _legend_lines(self) -> list[tuple[float, int, int, str]]:
-        """Return the place, line, class and name of every entry."""
+        """Return the position, line, class and name of every entry of the legend."""
         entries, x, line = [], MARGIN, 0
-        for at, name in enumerate(self.shown.classes):
-            shown = _fit(name, NAME, 2.0)
-            wide = 0.18 + _width(shown, NAME) + 0.25
+        for at, name in enumerate(self.data.classes):
+            label = _fit(name, NAME, 2.0)
+            wide = 0.18 + _width(label, NAME) + 0.25
             if x + wide > self.width - MARGIN and x > MARGIN:
                 x, line = MARGIN, line + 1
-            entries.append((x, line, at, shown))
+            entries.append((x, line, at, label))
             x += wide
         return entries
 
@@ -268,15 +269,15 @@ class _Drawing:
             self._text(x + 0.18, y, name, NAME)
 
     def _draw_edges(self, node: int) -> None:
-        *_, missing_right, children = self.shown.nodes[node]
+        *_, missing_right, children = self.data.nodes[node]
         level = self.depth[node]
         x, y = self.left[level] + self.box[level], self.top + self.node_y[node]
         for right, child in enumerate(children):
-            is_leaf = child >= len(self.shown.nodes)
+            is_leaf = child >= len(self.data.nodes)
             end_x = self.leaf_x - 0.05 if is_leaf else self.left[self.depth[child]]
             end_y = self.top + self._y(child)
             share = (
-                float(self.shown.shares[self.shown.below(child)].sum()) if self.shown.known else 0.1
+                float(self.data.shares[self.data.below(child)].sum()) if self.data.known else 0.1
             )
             middle, bend = x + CURVE / 2, x + CURVE
             points = [(x, y), (middle, y), (middle, end_y), (bend, end_y), (end_x, end_y)]
@@ -293,7 +294,7 @@ class _Drawing:
             label = self.edges[node][right] + (" ?" if bool(right) == missing_right else "")
             above = end_y - thick / self.scale / 72 / 2 - 0.035
             text = self._text(bend + 0.03, above, label, EDGE, va="baseline")
-            # White around the letters keeps them clear of thick lines.
+            # A white outline keeps the label readable over thick lines.
             text.set_path_effects(
                 [effects.withStroke(linewidth=2 * self.scale, foreground="white")]
             )
@@ -317,27 +318,31 @@ class _Drawing:
     def _headings(self) -> None:
         y, x = self.top - 0.06, self.leaf_x
         style = {"color": "#777777", "va": "baseline"}
-        classes = bool(self.shown.classes)
+        classes = bool(self.data.classes)
         self._text(x, y, "classes" if classes else "value", 7.5, **style)
-        right = x + BAR + 0.12 + self.said_width
+        right = x + BAR + 0.12 + self.prediction_width
         if classes:
-            self._text(x + BAR + 0.12, y, "answer", 7.5, **style)
+            self._text(x + BAR + 0.12, y, "class", 7.5, **style)
             right += 0.5
             self._text(right, y, "share", 7.5, ha="right", **style)
-        if self.shown.known:
+        if self.data.known:
             self._text(right + 0.6, y, "rows", 7.5, ha="right", **style)
 
     def _draw_leaf(self, leaf: int) -> None:
-        value, chances, _ = self.shown.leaves[leaf]
+        value, probabilities, _ = self.data.leaves[leaf]
         x, y, high = self.leaf_x, self.top + self.leaf_y[leaf], 0.16
-        if chances:
+        if probabilities:
             start = x
-            for at, chance in enumerate(chances):
+            for at, probability in enumerate(probabilities):
                 bar = Rectangle(
-                    (start, y - high / 2), BAR * chance, high, facecolor=colour(at), linewidth=0
+                    (start, y - high / 2),
+                    BAR * probability,
+                    high,
+                    facecolor=colour(at),
+                    linewidth=0,
                 )
                 self.ax.add_patch(bar)
-                start += BAR * chance
+                start += BAR * probability
         else:
             low, top = self.range
             part = (value - low) / (top - low) if top > low else 0.5
@@ -351,19 +356,19 @@ class _Drawing:
                 )
             )
         right = x + BAR + 0.12
-        self._text(right, y, self.said[leaf], NAME, weight="bold")
-        right += self.said_width
-        if self.shown.classes:
+        self._text(right, y, self.predictions[leaf], NAME, weight="bold")
+        right += self.prediction_width
+        if self.data.classes:
             right += 0.5
-            self._text(right, y, _percent(chances[int(value)]), NAME, ha="right")
-        if self.shown.known:
-            share = float(self.shown.shares[leaf])
-            rows = f"{share * self.shown.rows:.0f}" if self.shown.rows else _percent(share)
+            self._text(right, y, _percent(probabilities[int(value)]), NAME, ha="right")
+        if self.data.known:
+            share = float(self.data.shares[leaf])
+            rows = f"{share * self.data.rows:.0f}" if self.data.rows else _percent(share)
             self._text(right + 0.6, y, rows, NAME, ha="right", color="#555555")
 
 
 def _percent(share: float) -> str:
-    """Return a share in per cent; what is not all must not look like it."""
+    """Return a share in per cent; less than all is never shown as 100 %."""
     return (
         f"{share:.0%}"
         if share in (0.0, 1.0) or 0.01 <= share <= 0.99

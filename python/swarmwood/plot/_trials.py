@@ -1,4 +1,4 @@
-"""Trials of a tuning, whoever made them."""
+"""Trials of a study, from any source."""
 
 from __future__ import annotations
 
@@ -20,24 +20,26 @@ class Parameter:
     """The values of one parameter, trial by trial."""
 
     name: str
-    #: What each trial had; None where the parameter had no value.
+    #: The value in each trial; None where the parameter was inactive.
     values: list[Any]
-    #: Whether values are labels without an order.
+    #: Whether values are unordered labels.
     labels: bool
-    #: Whether ratios count.
+    #: Whether the scale is logarithmic.
     log: bool
 
-    def words(self) -> list[str]:
-        """Return the labels in the order of their first use; in that of the alphabet if there are many."""
-        seen = list(dict.fromkeys(word(value) for value in self.values if value is not None))
+    def label_names(self) -> list[str]:
+        """Return the labels in alphabetical order."""
+        seen = list(dict.fromkeys(label_text(value) for value in self.values if value is not None))
         return sorted(seen)
 
     def numbers(self) -> NDArray[np.float64]:
-        """Return the values as numbers, labels by their place; NaN where there is none."""
+        """Return the values as numbers, labels as their indices; NaN where inactive."""
         if not self.labels:
             return np.array([np.nan if value is None else float(value) for value in self.values])
-        place = {label: at for at, label in enumerate(self.words())}
-        return np.array([np.nan if value is None else place[word(value)] for value in self.values])
+        index = {label: index for index, label in enumerate(self.label_names())}
+        return np.array(
+            [np.nan if value is None else index[label_text(value)] for value in self.values]
+        )
 
 
 @dataclass
@@ -45,26 +47,26 @@ class Trials:
     """Trials that were evaluated."""
 
     parameters: list[Parameter]
-    figures: NDArray[np.float64]
-    #: Whether a trial was evaluated whole: only those can be the best.
-    whole: NDArray[np.bool_]
+    values: NDArray[np.float64]
+    #: Whether a trial was evaluated completely: only those can be the best.
+    complete: NDArray[np.bool_]
     higher_is_better: bool
     measure: str
 
     def losses(self) -> NDArray[np.float64]:
-        """Return the figures so that less is better."""
-        return -self.figures if self.higher_is_better else self.figures
+        """Return the values with the sign for which less is better."""
+        return -self.values if self.higher_is_better else self.values
 
     def best_so_far(self) -> NDArray[np.float64]:
-        """Return the best figure up to each trial; NaN before the first whole one."""
-        losses = np.where(self.whole, self.losses(), np.inf)
+        """Return the best value up to each trial; NaN before the first complete one."""
+        losses = np.where(self.complete, self.losses(), np.inf)
         best = np.minimum.accumulate(losses)
         best = np.where(np.isfinite(best), best, np.nan)
         return -best if self.higher_is_better else best
 
     def best(self) -> int:
-        """Return the place of the best whole trial; of equals the first."""
-        return int(np.argmin(np.where(self.whole, self.losses(), np.inf)))
+        """Return the index of the best complete trial; the first one of ties."""
+        return int(np.argmin(np.where(self.complete, self.losses(), np.inf)))
 
     def parameter(self, name: str) -> Parameter:
         """Return a parameter by its name."""
@@ -75,7 +77,7 @@ class Trials:
         raise ValueError(f"parameter: the trials have no {name!r}; they have {known}")
 
     def importances(self) -> list[tuple[str, float | None]]:
-        """Return how much each parameter matters, as the core says."""
+        """Return the importance of each parameter."""
         columns = []
         for one in self.parameters:
             numbers = one.numbers()
@@ -86,29 +88,29 @@ class Trials:
         return [(one.name, value) for one, value in zip(self.parameters, found, strict=True)]
 
 
-def word(value: Any) -> str:
-    """Return a label's text."""
+def label_text(value: Any) -> str:
+    """Return the text of a label."""
     return str(value)
 
 
 def trials_of(study: Any, maximize: bool | None = None, metric: str | None = None) -> Trials:
-    """Return the trials of a study's file, of a search of scikit-learn's, or of pairs of parameters and value."""
+    """Return the trials of a study file, of a search of scikit-learn, or of pairs."""
     if isinstance(study, (str, os.PathLike)):
         return _of_file(os.fspath(study))
     if hasattr(study, "cv_results_"):
         return _of_search(study, metric)
     if isinstance(study, Sequence) and all(_is_pair(one) for one in study):
-        return _made(
+        return _collect(
             [(dict(one[0]), float(one[1]), True) for one in study], {}, bool(maximize), "value"
         )
     raise ValueError(
-        "the trials of a tuning are wanted: the path of a study, a fitted search with cv_results_, or a list of pairs"
-        f" (parameters, value), not {type(study).__name__}"
+        "expected the path of a study, a fitted search with cv_results_, or a list of pairs "
+        f"(parameters, value), got {type(study).__name__}"
     )
 
 
 def is_study(thing: Any) -> bool:
-    """Whether this is one study and no list of them."""
+    """Whether this is one study, not a list of them."""
     one = isinstance(thing, (str, os.PathLike)) or hasattr(thing, "cv_results_")
     return one or (
         isinstance(thing, Sequence) and bool(thing) and all(_is_pair(item) for item in thing)
@@ -121,7 +123,7 @@ def _is_pair(thing: Any) -> bool:
 
 def _of_file(path: str) -> Trials:
     study = _core.read_study(path)
-    told = [
+    trials = [
         (trial["params"], trial["value"], trial["state"] == "complete")
         for trial in study["trials"]
         if trial["value"] is not None
@@ -130,7 +132,7 @@ def _of_file(path: str) -> Trials:
         parameter["name"]: (parameter["type"] == "choice", parameter.get("scale") == "log")
         for parameter in json.loads(study["space"])
     }
-    return _made(told, kinds, study["maximize"], study["measure"])
+    return _collect(trials, kinds, study["maximize"], study["measure"])
 
 
 def _of_search(search: Any, metric: str | None) -> Trials:
@@ -144,36 +146,36 @@ def _of_search(search: Any, metric: str | None) -> Trials:
             name.removeprefix("mean_test_") for name in results if name.startswith("mean_test_")
         ]
         raise ValueError(f"metric: the search has no {metric!r}; it has {', '.join(known)}")
-    told = [
+    trials = [
         (dict(values), float(score), True)
         for values, score in zip(results["params"], results[column], strict=True)
     ]
-    return _made(told, {}, True, metric)
+    return _collect(trials, {}, True, metric)
 
 
-def _made(
-    told: list[tuple[dict[str, Any], float, bool]],
+def _collect(
+    trials: list[tuple[dict[str, Any], float, bool]],
     kinds: dict[str, tuple[bool, bool]],
     higher_is_better: bool,
     measure: str,
 ) -> Trials:
-    # Trials that failed have no figure.
-    told = [one for one in told if math.isfinite(one[1])]
-    if not told:
+    # Failed trials have no value.
+    trials = [one for one in trials if math.isfinite(one[1])]
+    if not trials:
         raise ValueError("there is nothing to draw: no trial was evaluated")
-    names = list(kinds) or list(dict.fromkeys(name for values, _, _ in told for name in values))
+    names = list(kinds) or list(dict.fromkeys(name for params, _, _ in trials for name in params))
     parameters = []
     for name in names:
-        values = [values.get(name) for values, _, _ in told]
-        labels, log = kinds.get(name) or _guessed(values)
-        parameters.append(Parameter(name, values, labels, log))
-    figures = np.array([figure for _, figure, _ in told])
-    whole = np.array([whole for _, _, whole in told])
-    return Trials(parameters, figures, whole, higher_is_better, measure)
+        column = [params.get(name) for params, _, _ in trials]
+        labels, log = kinds.get(name) or _guess_kind(column)
+        parameters.append(Parameter(name, column, labels, log))
+    values = np.array([value for _, value, _ in trials])
+    complete = np.array([complete for _, _, complete in trials])
+    return Trials(parameters, values, complete, higher_is_better, measure)
 
 
-def _guessed(values: list[Any]) -> tuple[bool, bool]:
-    """Return whether values are labels, and whether their ratios count: they span more than two powers of ten."""
+def _guess_kind(values: list[Any]) -> tuple[bool, bool]:
+    """Return whether values are labels, and whether their scale is logarithmic."""
     known = [value for value in values if value is not None]
     if not known or not all(
         isinstance(value, (int, float, np.number)) and not isinstance(value, bool)

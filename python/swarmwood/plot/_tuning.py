@@ -1,4 +1,4 @@
-"""How a tuning went: trials in order, along one parameter and along all, and which parameters mattered."""
+"""Plots of hyperparameter tuning: history, slices, parallel coordinates, importances."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator
 from numpy.typing import NDArray
 
-from swarmwood.plot._ink import (
+from swarmwood.plot._style import (
+    COLOUR_MAP,
     COLOURS,
     GREY,
-    INK,
-    SCALE,
+    TEXT_COLOUR,
     axes,
     colour,
-    draw_runs,
+    integer_ticks,
     legend,
-    tidy,
-    whole_steps,
+    plot_runs,
+    style_axes,
 )
 from swarmwood.plot._trials import Parameter, Trials, is_study, trials_of
 
-#: What one trial looks like.
+#: The marker of a trial.
 DOT: dict[str, Any] = {"s": 18, "linewidths": 0.4, "edgecolors": "white"}
 
 
@@ -41,22 +41,23 @@ def tuning_history(
     metric: str | None = None,
     band: str | None = "std",
 ) -> Axes:
-    """Draw the trials of a tuning in order, and the best so far; or the mean best so far of several tunings.
+    """Plot the trials of a study in order with the best so far, or compare several studies.
 
     Parameters
     ----------
     studies : study, list of studies, or dict of either by name
-        A study is the path of a `study.jsonl` of the command line, a fitted search of scikit-learn's with
-        `cv_results_`, or a list of pairs (parameters, value). A list is repetitions of one: their mean best so far is
-        drawn, and a band. A dictionary compares.
+        A study is the path of a `study.jsonl` of the command line, a fitted search of scikit-learn
+        with `cv_results_`, or a list of pairs (parameters, value). A list of studies is
+        repetitions: their mean best so far is drawn, with a band. A dictionary compares.
     ax : Axes, default=None
-        Where to draw; None makes a figure.
+        Axes to draw into; None creates a figure.
     maximize : bool, default=None
-        Whether more is better in a list of pairs; None is no. Files and searches know it themselves.
+        Whether larger values are better in a list of pairs; ignored for files and searches.
     metric : str, default=None
-        The metric of a search with several; None is the one it refits by.
+        The metric of a search with several; None is the one of `refit`.
     band : str or None, default="std"
-        The band of repetitions: 'std', mean and standard deviation; 'range', from the least to the greatest.
+        The band of repetitions: 'std' (mean and standard deviation), 'range' (minimum to maximum)
+        or None.
 
     Returns
     -------
@@ -83,54 +84,56 @@ def tuning_history(
     alone = len(found) == 1 and len(next(iter(found.values()))) == 1
     if alone:
         (trials,) = next(iter(found.values()))
-        _draw_dots(ax, np.arange(1, len(trials.figures) + 1), trials)
+        _draw_dots(ax, np.arange(1, len(trials.values) + 1), trials)
         ax.plot(
-            np.arange(1, len(trials.figures) + 1),
+            np.arange(1, len(trials.values) + 1),
             trials.best_so_far(),
             drawstyle="steps-post",
             color=colour(1),
             linewidth=1.8,
             label="best so far",
         )
-        _look_at(ax.set_ylim, trials.figures, trials.best_so_far())
+        _limit_outliers(ax.set_ylim, trials.values, trials.best_so_far())
         ax.legend(frameon=False)
     else:
         for at, (name, several) in enumerate(found.items()):
-            runs = [_told(trials) for trials in several]
-            draw_runs(ax, runs, name or f"mean of {len(several)} tunings", colour(at), band)
+            runs = [_best_curve(trials) for trials in several]
+            plot_runs(ax, runs, name or f"mean of {len(several)} studies", colour(at), band)
         legend(ax, len(found))
     measure = " or ".join(
         sorted({trials.measure for several in found.values() for trials in several})
     )
     ax.set_xlabel("trial")
     ax.set_ylabel(measure if alone else f"best {measure}")
-    whole_steps(ax)
-    tidy(ax)
+    integer_ticks(ax)
+    style_axes(ax)
     return ax
 
 
-def _told(trials: Trials) -> tuple[NDArray[Any], NDArray[Any]]:
+def _best_curve(trials: Trials) -> tuple[NDArray[Any], NDArray[Any]]:
     best = trials.best_so_far()
     known = ~np.isnan(best)
     return np.arange(1, len(best) + 1)[known], best[known]
 
 
 def _draw_dots(ax: Axes, x: NDArray[Any], trials: Trials) -> None:
-    """Draw every trial; those that were given up early are hollow, for their figures are estimates."""
-    whole = trials.whole
-    ax.scatter(x[whole], trials.figures[whole], color=colour(0), alpha=0.75, label="trial", **DOT)
-    if not whole.all():
+    """Draw every trial; pruned trials are hollow, since their values are estimates."""
+    complete = trials.complete
+    ax.scatter(
+        x[complete], trials.values[complete], color=colour(0), alpha=0.75, label="trial", **DOT
+    )
+    if not complete.all():
         style: dict[str, Any] = {
             **DOT,
             "edgecolors": colour(0),
             "facecolors": "none",
             "linewidths": 0.8,
         }
-        ax.scatter(x[~whole], trials.figures[~whole], alpha=0.75, label="given up early", **style)
+        ax.scatter(x[~complete], trials.values[~complete], alpha=0.75, label="pruned", **style)
 
 
-def _look_at(limit: Any, values: NDArray[np.float64], must: NDArray[np.float64]) -> None:
-    """Leave trials that are far off outside, so that the rest can be told apart; what must be seen is."""
+def _limit_outliers(limit: Any, values: NDArray[np.float64], must: NDArray[np.float64]) -> None:
+    """Limit an axis so that outliers do not hide the rest; `must` stays visible."""
     low, high = np.nanmin(must), np.nanmax(must)
     quarters = np.quantile(values, [0.25, 0.75])
     reach = 3.0 * (quarters[1] - quarters[0])
@@ -149,16 +152,16 @@ def tuning_slice(
     maximize: bool | None = None,
     metric: str | None = None,
 ) -> Axes:
-    """Draw the figures of the trials along one parameter.
+    """Plot the values of the trials against one parameter.
 
     Parameters
     ----------
     study : study
-        As in `tuning_history`; one.
+        One study, as in `tuning_history`.
     parameter : str
-        The parameter across.
+        The parameter of the x axis.
     ax : Axes, default=None
-        Where to draw; None makes a figure.
+        Axes to draw into; None creates a figure.
     maximize, metric : default=None
         As in `tuning_history`.
 
@@ -185,14 +188,14 @@ def tuning_slices(
     maximize: bool | None = None,
     metric: str | None = None,
 ) -> Figure:
-    """Draw the trials along several parameters, side by side.
+    """Plot the values of the trials against several parameters, side by side.
 
     Parameters
     ----------
     study : study
-        As in `tuning_history`; one.
+        One study, as in `tuning_history`.
     parameters : list of str, default=None
-        The parameters; None takes the eight that mattered most, in that order.
+        The parameters; None is the eight most important ones.
     maximize, metric : default=None
         As in `tuning_history`.
 
@@ -208,13 +211,13 @@ def tuning_slices(
     across = min(len(parameters), 4 if len(parameters) > 6 else 3)
     down = math.ceil(len(parameters) / across)
     figure = Figure(figsize=(2.9 * across, 2.6 * down), layout="constrained")
-    parts = figure.subplots(down, across, sharey=True, squeeze=False).ravel().tolist()
-    for at, (part, name) in enumerate(zip(parts, parameters, strict=False)):
-        _slice(part, trials, trials.parameter(name))
+    panels = figure.subplots(down, across, sharey=True, squeeze=False).ravel().tolist()
+    for at, (panel, name) in enumerate(zip(panels, parameters, strict=False)):
+        _slice(panel, trials, trials.parameter(name))
         if at % across:
-            part.set_ylabel("")
-    for part in parts[len(parameters) :]:
-        part.remove()
+            panel.set_ylabel("")
+    for panel in panels[len(parameters) :]:
+        panel.remove()
     return figure
 
 
@@ -225,9 +228,9 @@ def _slice(ax: Axes, trials: Trials, parameter: Parameter) -> Axes:
         raise ValueError(f"parameter: {parameter.name!r} had no value in any trial")
     places = numbers
     if parameter.labels:
-        # Beside each other, the same way every time.
+        # Spread horizontally, reproducibly.
         places = numbers + np.random.default_rng(0).uniform(-0.22, 0.22, len(numbers))
-        words = parameter.words()
+        words = parameter.label_names()
         ax.set_xticks(np.arange(len(words)), words)
         ax.set_xlim(-0.6, len(words) - 0.4)
         if sum(map(len, words)) > 18:
@@ -237,28 +240,28 @@ def _slice(ax: Axes, trials: Trials, parameter: Parameter) -> Axes:
     elif parameter.log:
         ax.set_xscale("log")
     elif np.all(numbers[known] == np.round(numbers[known])):
-        whole_steps(ax)
+        integer_ticks(ax)
     shown = Trials(
-        [], trials.figures[known], trials.whole[known], trials.higher_is_better, trials.measure
+        [], trials.values[known], trials.complete[known], trials.higher_is_better, trials.measure
     )
     _draw_dots(ax, places[known], shown)
     best = trials.best()
     if known[best]:
         ax.scatter(
             places[best],
-            trials.figures[best],
+            trials.values[best],
             s=90,
             marker="*",
             color=colour(1),
-            edgecolors=INK,
+            edgecolors=TEXT_COLOUR,
             linewidths=0.6,
             zorder=4,
             label="best",
         )
-    _look_at(ax.set_ylim, trials.figures, trials.figures[[best]])
+    _limit_outliers(ax.set_ylim, trials.values, trials.values[[best]])
     ax.set_xlabel(parameter.name)
     ax.set_ylabel(trials.measure)
-    tidy(ax)
+    style_axes(ax)
     return ax
 
 
@@ -270,14 +273,14 @@ def _ranked(trials: Trials) -> list[tuple[str, float | None]]:
 def tuning_importance(
     study: Any, *, ax: Axes | None = None, maximize: bool | None = None, metric: str | None = None
 ) -> Axes:
-    """Draw which parameters mattered: the share of the differences between trials that each explains by itself.
+    """Plot parameter importances: the share of the variance that each parameter alone explains.
 
     Parameters
     ----------
     study : study
-        As in `tuning_history`; one.
+        One study, as in `tuning_history`.
     ax : Axes, default=None
-        Where to draw; None makes a figure.
+        Axes to draw into; None creates a figure.
     maximize, metric : default=None
         As in `tuning_history`.
 
@@ -300,7 +303,7 @@ def tuning_importance(
     ]
     if not ranked:
         raise ValueError(
-            "the trials cannot tell which parameters mattered: there are too few, or all are alike"
+            "importances cannot be computed: there are too few trials, or all are equal"
         )
     ranked.reverse()
     ax = axes(ax, (6.4, max(1.6, 0.9 + 0.28 * len(ranked))))
@@ -311,10 +314,10 @@ def tuning_importance(
         color=colour(0),
     )
     ax.bar_label(bars, fmt="%.0f", padding=3, color="#555555", fontsize="small")
-    ax.set_xlabel("differences explained by the parameter alone, %")
+    ax.set_xlabel("variance explained by the parameter alone, %")
     ax.set_xlim(0, max(5.0, 112 * max(value for _, value in ranked)))
     ax.set_ylim(-0.6, len(ranked) - 0.4)
-    tidy(ax, "x")
+    style_axes(ax, "x")
     ax.tick_params(axis="y", length=0)
     return ax
 
@@ -327,16 +330,16 @@ def tuning_parallel(
     maximize: bool | None = None,
     metric: str | None = None,
 ) -> Axes:
-    """Draw every trial as a line through its parameters, in the colour of its figure; the best is thick.
+    """Plot parallel coordinates: one line per trial, coloured by rank; the best one is thick.
 
     Parameters
     ----------
     study : study
-        As in `tuning_history`; one.
+        One study, as in `tuning_history`.
     ax : Axes, default=None
-        Where to draw; None makes a figure.
+        Axes to draw into; None creates a figure.
     parameters : list of str, default=None
-        The parameters, from left to right; None takes all.
+        The parameters, from left to right; None is all.
     maximize, metric : default=None
         As in `tuning_history`.
 
@@ -360,20 +363,20 @@ def tuning_parallel(
         raise ValueError("there is nothing to draw: the trials have no parameters")
     ax = axes(ax, (max(5.0, 1.6 + 1.25 * len(shown)), 4.2))
     heights = np.array([_height(parameter) for parameter in shown]).T
-    # The best last, on top of the others.
+    # The best one last, on top of the others.
     order = np.argsort(-trials.losses(), kind="stable")
     ranks = np.empty(len(order))
     ranks[order] = np.arange(len(order)) / max(len(order) - 1, 1)
     places = np.arange(len(shown))
-    scale = colormaps[f"{SCALE}_r"]
+    scale = colormaps[f"{COLOUR_MAP}_r"]
     lines = [np.column_stack([places, heights[trial]]) for trial in order]
-    inks = [scale(ranks[trial]) for trial in order]
+    colours = [scale(ranks[trial]) for trial in order]
     alphas = [0.35 + 0.5 * ranks[trial] for trial in order]
-    ax.add_collection(LineCollection(lines, colors=inks, alpha=alphas, linewidths=1.1, zorder=2))
+    ax.add_collection(LineCollection(lines, colors=colours, alpha=alphas, linewidths=1.1, zorder=2))
     best = trials.best()
     ax.plot(places, heights[best], color=COLOURS[6], linewidth=2.6, zorder=3, label="best")
     for place, parameter in zip(places, shown, strict=True):
-        _draw_ruler(ax, int(place), parameter, last=place == places[-1])
+        _draw_coordinate(ax, int(place), parameter, last=place == places[-1])
     ax.set_xticks(places, [parameter.name for parameter in shown])
     if max(len(parameter.name) for parameter in shown) > 11:
         ax.tick_params(axis="x", rotation=12)
@@ -386,7 +389,7 @@ def tuning_parallel(
     if figure is not None:
         bar = figure.colorbar(ScalarMappable(Normalize(0, 1), scale), ax=ax, ticks=[0, 0.5, 1])
         worst, middle, good = (
-            trials.figures[order[int(at * (len(order) - 1))]] for at in (0, 0.5, 1)
+            trials.values[order[int(at * (len(order) - 1))]] for at in (0, 0.5, 1)
         )
         bar.ax.set_yticklabels([f"{worst:.4g}", f"{middle:.4g}", f"{good:.4g}"])
         bar.set_label(f"{trials.measure}, by rank; the best is thick")
@@ -394,7 +397,7 @@ def tuning_parallel(
 
 
 def _place(value: float, known: NDArray[np.float64], log: bool) -> float:
-    """Return where a number stands between the least and the greatest, from 0 to 1."""
+    """Return the position of a number between minimum and maximum, from 0 to 1."""
     low, high = float(known.min()), float(known.max())
     if high <= low:
         return 0.5
@@ -402,7 +405,7 @@ def _place(value: float, known: NDArray[np.float64], log: bool) -> float:
 
 
 def _round_values(known: NDArray[np.float64], log: bool) -> list[float]:
-    """Return numbers to write beside a ruler: all of them if they are few, else both ends and round ones between."""
+    """Return the ticks of a coordinate: all values if they are few, else round ones."""
     distinct = np.unique(known)
     if len(distinct) <= 6:
         return [float(value) for value in distinct]
@@ -413,7 +416,7 @@ def _round_values(known: NDArray[np.float64], log: bool) -> list[float]:
         else MaxNLocator(nbins=5, integer=bool(np.all(distinct == np.round(distinct))))
     )
     inner = [float(value) for value in ticks.tick_values(low, high) if low < value < high]
-    # Ends need room for their own numbers.
+    # Ends need room for their labels.
     inner = [value for value in inner if 0.08 < _place(value, known, log) < 0.92]
     while len(inner) > 5:
         inner = inner[::2]
@@ -421,7 +424,7 @@ def _round_values(known: NDArray[np.float64], log: bool) -> list[float]:
 
 
 def _height(parameter: Parameter) -> NDArray[np.float64]:
-    """Return where a trial crosses the ruler of a parameter, from 0 to 1; below it where the parameter has no value."""
+    """Return the heights of the trials on a coordinate, from 0 to 1; below 0 if inactive."""
     numbers = parameter.numbers()
     numbers = np.log(numbers) if parameter.log else numbers
     known = ~np.isnan(numbers)
@@ -432,13 +435,13 @@ def _height(parameter: Parameter) -> NDArray[np.float64]:
     return np.where(known, place, -0.1)
 
 
-def _draw_ruler(ax: Axes, place: int, parameter: Parameter, *, last: bool) -> None:
+def _draw_coordinate(ax: Axes, place: int, parameter: Parameter, *, last: bool) -> None:
     ax.vlines(place, 0, 1, color=GREY, linewidth=1.0, zorder=1)
     numbers = parameter.numbers()
     known = numbers[~np.isnan(numbers)]
     marks: list[tuple[float, str]] = []
     if parameter.labels:
-        words = parameter.words()
+        words = parameter.label_names()
         marks = [
             (at / max(len(words) - 1, 1) if len(words) > 1 else 0.5, name)
             for at, name in enumerate(words)
@@ -467,6 +470,6 @@ def _draw_ruler(ax: Axes, place: int, parameter: Parameter, *, last: bool) -> No
             va="center",
             zorder=5,
             bbox=box,
-            color=INK,
+            color=TEXT_COLOUR,
             parse_math=False,
         )
