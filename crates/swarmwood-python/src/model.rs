@@ -53,7 +53,7 @@ pub fn single_tree(model: &core::Model) -> PyResult<SingleTree<'_>> {
 
 /// What a model is to predict.
 #[derive(Clone, Copy)]
-enum PredictionKind {
+enum PredictionOutput {
     Numbers,
     Classes,
     Probabilities,
@@ -62,15 +62,15 @@ enum PredictionKind {
     Contributions,
 }
 
-impl PredictionKind {
-    fn named(name: &str) -> PyResult<PredictionKind> {
+impl PredictionOutput {
+    fn named(name: &str) -> PyResult<PredictionOutput> {
         Ok(match name {
-            "numbers" => PredictionKind::Numbers,
-            "classes" => PredictionKind::Classes,
-            "probabilities" => PredictionKind::Probabilities,
-            "raw" => PredictionKind::RawScores,
-            "leaves" => PredictionKind::Leaves,
-            "contributions" => PredictionKind::Contributions,
+            "numbers" => PredictionOutput::Numbers,
+            "classes" => PredictionOutput::Classes,
+            "probabilities" => PredictionOutput::Probabilities,
+            "raw" => PredictionOutput::RawScores,
+            "leaves" => PredictionOutput::Leaves,
+            "contributions" => PredictionOutput::Contributions,
             other => {
                 let message = format!("there are no predictions of the kind '{other}'");
                 return Err(PyValueError::new_err(message));
@@ -268,7 +268,7 @@ impl PyModel {
         threads: usize,
     ) -> PyResult<(Bound<'py, PyByteArray>, usize, Vec<String>)> {
         guarded(|| {
-            let kind = PredictionKind::named(kind)?;
+            let kind = PredictionOutput::named(kind)?;
             let (columns, model) = (table.columns(), Arc::clone(&self.model));
             let (values, rows, warnings) = py
                 .detach(|| {
@@ -353,22 +353,22 @@ impl PredictionBuffer {
     fn add(
         &mut self,
         scorer: &Scorer<'_>,
-        kind: PredictionKind,
+        kind: PredictionOutput,
         chunk: &swarmwood::learn::data::Chunk,
     ) -> Result<()> {
         let unavailable = || Error::Run("the model has no such predictions".to_string());
         match kind {
-            PredictionKind::RawScores => self.doubles.extend(scorer.raw(chunk)?),
-            PredictionKind::Contributions => self.doubles.extend(scorer.contributions(chunk)?),
-            PredictionKind::Leaves => self.numbers.extend(scorer.leaves(chunk)?),
+            PredictionOutput::RawScores => self.doubles.extend(scorer.raw(chunk)?),
+            PredictionOutput::Contributions => self.doubles.extend(scorer.contributions(chunk)?),
+            PredictionOutput::Leaves => self.numbers.extend(scorer.leaves(chunk)?),
             _ => match (kind, scorer.predictions(chunk)?) {
-                (PredictionKind::Numbers, Predictions::Numbers(numbers)) => {
+                (PredictionOutput::Numbers, Predictions::Numbers(numbers)) => {
                     self.doubles.extend(numbers)
                 }
-                (PredictionKind::Probabilities, Predictions::Classes { probabilities, .. }) => {
+                (PredictionOutput::Probabilities, Predictions::Classes { probabilities, .. }) => {
                     self.doubles.extend(probabilities);
                 }
-                (PredictionKind::Classes, Predictions::Classes { classes, .. }) => {
+                (PredictionOutput::Classes, Predictions::Classes { classes, .. }) => {
                     self.numbers.extend(classes)
                 }
                 _ => return Err(unavailable()),

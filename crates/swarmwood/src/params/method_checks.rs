@@ -3,6 +3,7 @@
 use super::table::{Booster, FitnessChoice, Growth, Params};
 use super::violation;
 use crate::error::Violation;
+use crate::message::Message;
 
 /// Levels of a tree that is a sequence of rules.
 const MAX_SEQUENCE_DEPTH: usize = 8;
@@ -121,7 +122,9 @@ pub(super) fn check_rule_sequences(params: &Params, violations: &mut Vec<Violati
     let rules_per_tree = if growth == Growth::Depth { (1 << depth) - 1 } else { depth };
     if trees.saturating_mul(rules_per_tree) > MAX_SEQUENCE_LENGTH {
         let most = MAX_SEQUENCE_LENGTH / rules_per_tree;
-        let message = format!("is {trees}, must be at most {most} with depth {depth}");
+        let message = Message::from(format!("is {trees}, must be at most {most} with "))
+            .parameter("depth")
+            .text(format!(" {depth}"));
         violations.push(violation("trees", message));
     }
 }
