@@ -304,6 +304,9 @@ def test_errors_carry_fields(steps, tmp_path):
         GreedyBoostRegressor(n_estimators=10.0).fit(X, numbers)
     with pytest.raises(swarmwood.ParameterError, match=r"^n_jobs: is 0"):
         GreedyBoostRegressor(n_jobs=0).fit(X, numbers)
+    deep = {"method": "sgbdt", "growth": "depth", "max_depth": 8}
+    with pytest.raises(swarmwood.ParameterError, match=r"^n_estimators: .* with max_depth 8$"):
+        SwarmBoostRegressor(**deep, n_estimators=258).fit(X, numbers)
 
     with pytest.raises(swarmwood.DataError, match="choose another objective$") as caught:
         GreedyBoostRegressor(objective="poisson").fit(X, numbers - 100)

@@ -262,9 +262,7 @@ def sqlite_at(path):
 
 def work(path, sampler, trials, stuck=None):
     """Evaluate trials of the study in another process; one with a number is never finished."""
-    _samplers.MAX_WAIT = (
-        600.0  # on a machine that is busy with other things nobody here is dead
-    )
+    _samplers.MAX_WAIT = 600.0  # on a machine that is busy with other things nobody here is dead
     study = optuna.load_study(study_name="s", storage=sqlite_at(path), sampler=sampler(seed=9))
 
     def objective(trial):
