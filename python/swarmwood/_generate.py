@@ -259,7 +259,14 @@ def estimator(family: str, task: str) -> str:
 def wrapped(text: str, indent: int) -> list[str]:
     """Return the lines of a paragraph of a docstring."""
     margin = " " * indent
-    return textwrap.wrap(text, WIDTH, initial_indent=margin, subsequent_indent=margin)
+    # Names of methods have hyphens.
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=margin,
+        subsequent_indent=margin,
+        break_on_hyphens=False,
+    )
 
 
 def source() -> str:

@@ -308,7 +308,7 @@ def test_errors_carry_fields(steps, tmp_path):
     with pytest.raises(swarmwood.ParameterError, match=r"^n_estimators: .* with max_depth 8$"):
         SwarmBoostRegressor(**deep, n_estimators=258).fit(X, numbers)
 
-    with pytest.raises(swarmwood.DataError, match="choose another objective$") as caught:
+    with pytest.raises(swarmwood.DataError, match=r"choose another objective$") as caught:
         GreedyBoostRegressor(objective="poisson").fit(X, numbers - 100)
     assert (caught.value.column, caught.value.row) == ("target", 1)
     assert caught.value.help == "remove the row or choose another objective"
