@@ -15,7 +15,7 @@
 use crate::config::{ConfigErrors, invalid_config};
 use crate::engine::{EngineSpec, boxed};
 use crate::error::Error;
-use crate::perturbation::mutate;
+use crate::perturbation::{PointMutation, mutate};
 use crate::point::{Point, PointValue};
 use crate::rng::Stream;
 use crate::snapshot::{Datum, damaged};
@@ -166,14 +166,9 @@ impl SteadyStateMethod for AnnealingMethod {
 
         let neighbour = |attempt: usize, stream: &mut Stream| {
             let always = present.get(stream.below(present.len() as u64) as usize).copied();
-            mutate(
-                context.space,
-                current,
-                always,
-                rate + RATE_INCREMENT * attempt as f64,
-                self.width(),
-                stream,
-            )
+            let rate = rate + RATE_INCREMENT * attempt as f64;
+            let mutation = PointMutation { rate, width: self.width(), always };
+            mutate(context.space, current, mutation, stream)
         };
         context.first_unseen(MAX_ATTEMPTS, &mut stream, neighbour)
     }

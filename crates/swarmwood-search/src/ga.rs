@@ -13,7 +13,7 @@
 use crate::config::{ConfigErrors, invalid_config};
 use crate::engine::{EngineSpec, boxed};
 use crate::error::Error;
-use crate::perturbation::{DEFAULT_WIDTH, mutate};
+use crate::perturbation::{DEFAULT_WIDTH, PointMutation, mutate};
 use crate::point::{Point, PointValue};
 use crate::rng::Stream;
 use crate::snapshot::Datum;
@@ -111,7 +111,8 @@ impl GaMethod {
             first.clone()
         };
         let rate = self.config.mutation.unwrap_or(1.0 / space.len().max(1) as f64);
-        mutate(space, &child, None, rate + more, DEFAULT_WIDTH, stream)
+        let mutation = PointMutation { rate: rate + more, width: DEFAULT_WIDTH, always: None };
+        mutate(space, &child, mutation, stream)
     }
 }
 

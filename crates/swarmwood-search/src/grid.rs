@@ -17,7 +17,7 @@
 use crate::config::{ConfigErrors, invalid_config};
 use crate::engine::{EngineSpec, boxed};
 use crate::error::Error;
-use crate::perturbation::{DEFAULT_WIDTH, mutate};
+use crate::perturbation::{DEFAULT_WIDTH, PointMutation, mutate};
 use crate::point::{Point, PointValue};
 use crate::rng::Stream;
 use crate::snapshot::{Datum, damaged};
@@ -148,10 +148,8 @@ impl GridMethod {
         let rate = 1.0 / present.len().max(1) as f64;
         let neighbours = (0..MAX_ATTEMPTS).map(|_| {
             let always = present.get(stream.below(present.len() as u64) as usize).copied();
-            self.point(
-                context.space,
-                mutate(&self.grid, &centre, always, rate, DEFAULT_WIDTH, stream),
-            )
+            let mutation = PointMutation { rate, width: DEFAULT_WIDTH, always };
+            self.point(context.space, mutate(&self.grid, &centre, mutation, stream))
         });
         { neighbours }.find(|point| !context.trial_log.has_seen(point))
     }

@@ -46,7 +46,7 @@ pub mod tpe;
 pub mod trial;
 mod trial_archive;
 pub mod trial_log;
-pub mod unseen;
+mod unseen;
 
 pub use annealing::Annealing;
 pub use apso::Apso;

@@ -21,7 +21,7 @@ pub fn roughly_above(x: f64) -> f64 {
     density(x) * series
 }
 
-/// The probability of a number above `x`, accurate in the far tail too.
+/// The upper tail probability, `1 - Φ(x)`, accurate in the far tail too.
 ///
 /// Near the middle the series `1/2 - φ(x) (x + x³/3 + x⁵/(3·5) + …)`, whose terms are all positive;
 /// far out Laplace's continued fraction `φ(x) / (x + 1/(x + 2/(x + 3/(x + …))))`.
@@ -44,12 +44,11 @@ pub fn above(x: f64) -> f64 {
     density(x) / fraction
 }
 
-/// The bound that a number exceeds with this probability, for `0 < p < 1/2`; 0 above, and 38 for
-/// the unreachable.
+/// The upper quantile: the bound that is exceeded with probability `p`, for `0 < p < 1/2`; 0 for
+/// larger `p`, and 38 where `p` underflows.
 ///
-/// Newton's steps on the logarithm of the tail, which is nearly a parabola: a handful from a crude
-/// start.
-pub fn quantile_above(p: f64) -> f64 {
+/// Newton's method on the logarithm of the tail, which is nearly a parabola.
+pub(crate) fn quantile_above(p: f64) -> f64 {
     if p >= 0.5 || p.is_nan() {
         return 0.0;
     }

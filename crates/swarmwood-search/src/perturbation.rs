@@ -35,19 +35,29 @@ pub(crate) fn perturb(
     }
 }
 
-/// A configuration near another: each value takes a [`perturb`] with probability `rate`, and
-/// `always` of them for sure. A parameter that becomes active is drawn.
+/// How [`mutate`] changes a point.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PointMutation {
+    /// The probability that a value is perturbed.
+    pub(crate) rate: f64,
+    /// The scale of perturbations, as a fraction of the range.
+    pub(crate) width: f64,
+    /// A parameter that is perturbed in any case.
+    pub(crate) always: Option<usize>,
+}
+
+/// A point near another: some of its values are perturbed. A parameter that becomes active is drawn
+/// at random.
 pub(crate) fn mutate(
     space: &Space,
     point: &Point,
-    always: Option<usize>,
-    rate: f64,
-    width: f64,
+    mutation: PointMutation,
     stream: &mut Stream,
 ) -> Point {
+    let PointMutation { rate, width, always } = mutation;
     let mut values = Vec::with_capacity(point.0.len());
     for (j, &value) in point.0.iter().enumerate() {
-        let varied = match value {
+        let mutated = match value {
             _ if !space.is_active(j, &values) => PointValue::Absent,
             PointValue::Absent => space.draw_value(j, stream),
             _ if stream.unit() < rate || always == Some(j) => {
@@ -55,7 +65,7 @@ pub(crate) fn mutate(
             }
             _ => value,
         };
-        values.push(varied);
+        values.push(mutated);
     }
     Point(values)
 }
@@ -82,7 +92,7 @@ fn neighbour(domain: &Domain, value: PointValue, up: bool) -> PointValue {
         (Domain::List(values), PointValue::Index(i)) => {
             PointValue::Index(next(i as i64, 0, values.len() as i64 - 1) as usize)
         }
-        _ => value, // a real number that did not move
+        _ => value, // a real number that did not change
     }
 }
 
@@ -129,15 +139,33 @@ mod tests {
         .unwrap();
         let point = Point(vec![PointValue::Index(0), PointValue::Integer(3), PointValue::Absent]);
         let mut stream = Stream::new(1, 0, 0);
-        assert_eq!(mutate(&space, &point, None, 0.0, 0.1, &mut stream), point);
-        let other = mutate(&space, &point, Some(0), 0.0, 0.1, &mut stream);
+        assert_eq!(
+            mutate(
+                &space,
+                &point,
+                PointMutation { rate: 0.0, width: 0.1, always: None },
+                &mut stream
+            ),
+            point
+        );
+        let other = mutate(
+            &space,
+            &point,
+            PointMutation { rate: 0.0, width: 0.1, always: Some(0) },
+            &mut stream,
+        );
         assert!(
             space.contains(&other)
                 && other[0] == PointValue::Index(1)
                 && other[2] != PointValue::Absent,
             "{other:?}"
         );
-        let near = mutate(&space, &point, Some(1), 0.0, 0.1, &mut stream);
+        let near = mutate(
+            &space,
+            &point,
+            PointMutation { rate: 0.0, width: 0.1, always: Some(1) },
+            &mut stream,
+        );
         assert!(space.contains(&near) && near[0] == point[0] && near[1] != point[1], "{near:?}");
     }
 

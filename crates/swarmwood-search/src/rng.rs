@@ -1,4 +1,4 @@
-//! Random numbers that depend on where they are used, never on who draws first.
+//! Counter-based random numbers: functions of where they are used, not of the order of draws.
 //!
 //! The generator is Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as
 //! 1, 2, 3", SC 2011, section 3.3): a keyed bijection of 128-bit counters. There is no state to
@@ -50,7 +50,7 @@ fn name(seed: u64, round: u64, item: u64) -> [u32; 4] {
     philox([a, b, c, d], halves(seed))
 }
 
-/// Sixty-four random bits for a place, without a stream: one draw a row or a column.
+/// Sixty-four random bits without a stream: one draw per row or column.
 ///
 /// ```
 /// use swarmwood_search::rng::hash;
@@ -81,8 +81,8 @@ pub fn fingerprint(words: impl IntoIterator<Item = u64>) -> u128 {
 
 /// A stream of random numbers that depends on `(seed, round, item)` only.
 ///
-/// A stream is plain data: [`Stream::position`] and the three numbers that made it are all there is
-/// to store, and [`Stream::at`] goes on from there.
+/// The state of a stream are [`Stream::position`] and its three numbers; [`Stream::at`] continues
+/// from there.
 ///
 /// ```
 /// use swarmwood_search::rng::Stream;
@@ -96,7 +96,7 @@ pub fn fingerprint(words: impl IntoIterator<Item = u64>) -> u128 {
 pub struct Stream {
     key: [u32; 2],
     high: [u32; 2],
-    /// How many 32-bit words were drawn.
+    /// Number of 32-bit words drawn.
     position: u64,
     /// The block that holds the word before `position`; stale while `position` is a multiple of
     /// four.
@@ -119,7 +119,7 @@ impl Stream {
         stream
     }
 
-    /// How many 32-bit words were drawn so far.
+    /// Number of 32-bit words drawn so far.
     pub fn position(&self) -> u64 {
         self.position
     }
@@ -141,12 +141,12 @@ impl Stream {
         word
     }
 
-    /// Fills the slice as so many calls of [`Stream::next_u32`] would, faster: what to use for a
-    /// draw a row.
+    /// Fills the slice like repeated calls of [`Stream::next_u32`], but faster: for one draw per
+    /// row.
     ///
     /// ```
     /// use swarmwood_search::rng::Stream;
-    /// let (seed, round, block) = (7, 3, 12); // 1024 rows a block, whatever shard or thread holds it
+    /// let (seed, round, block) = (7, 3, 12); // 1024 rows per block, on any thread
     /// let mut draws = [0; 1024];
     /// Stream::new(seed, round, block).fill(&mut draws);
     /// let kept = draws.iter().filter(|&&draw| draw < u32::MAX / 4).count();
@@ -199,7 +199,7 @@ impl Stream {
         radius * (std::f64::consts::TAU * self.unit()).cos()
     }
 
-    /// Puts the items into random order, every order equally likely (Fisher and Yates, in
+    /// Shuffles the items, every order equally likely (Fisher and Yates, in
     /// Durstenfeld's form).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
@@ -211,8 +211,7 @@ impl Stream {
     /// `k` different numbers of `0..n`, in random order; all `n` of them if `k` is larger. Costs
     /// O(k), whatever `n`.
     pub fn sample_without(&mut self, n: usize, k: usize) -> Vec<usize> {
-        // The first k steps of a shuffle; only slots that were swapped away from their own number
-        // are kept.
+        // The first k steps of a shuffle; only slots that were swapped are stored.
         let mut moved: HashMap<usize, usize> = HashMap::new();
         (0..k.min(n))
             .map(|slot| {

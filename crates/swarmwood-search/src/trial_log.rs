@@ -43,7 +43,7 @@ pub struct TrialLog {
 
 impl TrialLog {
     /// An empty log.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::default()
     }
 
@@ -53,12 +53,12 @@ impl TrialLog {
     }
 
     /// Number of different points seen, external ones included.
-    pub fn distinct_points(&self) -> usize {
+    pub(crate) fn distinct_points(&self) -> usize {
         self.seen.len()
     }
 
     /// Number of own trials that are running.
-    pub fn running(&self) -> usize {
+    pub(crate) fn running(&self) -> usize {
         self.running.len()
     }
 
@@ -79,7 +79,7 @@ impl TrialLog {
     }
 
     /// Creates a running trial.
-    pub fn create_trial(&mut self, point: Point) -> Trial {
+    pub(crate) fn create_trial(&mut self, point: Point) -> Trial {
         let fingerprint = point.fingerprint();
         self.create_trial_with(point, fingerprint)
     }
@@ -94,7 +94,7 @@ impl TrialLog {
     }
 
     /// Records results in any order; unknown and already finished trials are ignored.
-    pub fn tell(&mut self, results: &[TrialResult]) {
+    pub(crate) fn tell(&mut self, results: &[TrialResult]) {
         for result in results {
             let Some(point) = self.running.remove(&result.id()) else { continue };
             self.record(result.id(), point, result.loss());
@@ -102,7 +102,7 @@ impl TrialLog {
     }
 
     /// Records an external trial; a point outside the space is ignored.
-    pub fn add_external(&mut self, space: &Space, trial: ExternalTrial) {
+    pub(crate) fn add_external(&mut self, space: &Space, trial: ExternalTrial) {
         if !space.contains(trial.point()) {
             return;
         }
@@ -132,7 +132,7 @@ impl TrialLog {
     }
 
     /// The trials that finished since the last call, in id order: external ones come last.
-    pub fn take_finished(&mut self) -> Vec<FinishedTrial> {
+    pub(crate) fn take_finished(&mut self) -> Vec<FinishedTrial> {
         let finished = std::mem::take(&mut self.finished);
         finished.into_iter().map(|(id, (point, loss))| FinishedTrial { id, point, loss }).collect()
     }
@@ -143,7 +143,7 @@ impl TrialLog {
     }
 
     /// The log as plain data. The field of external trials exists only if there are any.
-    pub fn save(&self) -> Datum {
+    pub(crate) fn save(&self) -> Datum {
         let entry = |id: u64, point: &Point, loss: Option<f64>| {
             let loss = loss.into_iter().map(Datum::Real).collect();
             Datum::List(vec![Datum::Natural(id), Datum::point(point), Datum::List(loss)])
@@ -195,7 +195,7 @@ impl TrialLog {
     }
 
     /// The log that [`TrialLog::save`] stored; also reads version 1, which has other field names.
-    pub fn load(data: &Datum, space: &Space) -> Result<Self, Error> {
+    pub(crate) fn load(data: &Datum, space: &Space) -> Result<Self, Error> {
         let entry = |datum: &Datum| -> Result<(u64, (Point, Option<f64>)), Error> {
             let [id, point, loss] = datum.tuple()?;
             let loss = loss.list()?.first().map(Datum::real).transpose()?;

@@ -16,23 +16,11 @@ const DRAWS: usize = 32;
 const UNCOUNTABLE_DRAWS: usize = 10_000;
 
 /// A random point that the log has not seen; `None` if there is none.
-///
-/// ```
-/// use swarmwood_search::unseen::sample_unseen;
-/// use swarmwood_search::trial_log::TrialLog;
-/// use swarmwood_search::rng::Stream;
-/// use swarmwood_search::{Param, Space};
-/// let space = Space::new(vec![Param::integer("i", 0, 1)])?;
-/// let (mut trial_log, mut stream) = (TrialLog::new(), Stream::new(7, 0, 0));
-/// let first = sample_unseen(&space, &trial_log, &mut stream).unwrap();
-/// trial_log.create_trial(first.clone());
-/// let second = sample_unseen(&space, &trial_log, &mut stream).unwrap();
-/// assert_ne!(first, second);
-/// trial_log.create_trial(second);
-/// assert_eq!(sample_unseen(&space, &trial_log, &mut stream), None);
-/// # Ok::<(), swarmwood_search::Error>(())
-/// ```
-pub fn sample_unseen(space: &Space, trial_log: &TrialLog, stream: &mut Stream) -> Option<Point> {
+pub(crate) fn sample_unseen(
+    space: &Space,
+    trial_log: &TrialLog,
+    stream: &mut Stream,
+) -> Option<Point> {
     if is_exhausted(space, trial_log) {
         return None;
     }
@@ -43,7 +31,7 @@ pub fn sample_unseen(space: &Space, trial_log: &TrialLog, stream: &mut Stream) -
 }
 
 /// Whether every point of the space was asked.
-pub fn is_exhausted(space: &Space, trial_log: &TrialLog) -> bool {
+pub(crate) fn is_exhausted(space: &Space, trial_log: &TrialLog) -> bool {
     space.size().is_some_and(|size| trial_log.distinct_points() as u128 >= size)
 }
 
@@ -74,6 +62,18 @@ mod tests {
     use crate::engine::Engine;
     use crate::random::RandomSearch;
     use crate::space::Param;
+
+    #[test]
+    fn every_point_comes_once() {
+        let space = Space::new(vec![Param::integer("i", 0, 1)]).unwrap();
+        let (mut trial_log, mut stream) = (TrialLog::new(), Stream::new(7, 0, 0));
+        let first = sample_unseen(&space, &trial_log, &mut stream).unwrap();
+        trial_log.create_trial(first.clone());
+        let second = sample_unseen(&space, &trial_log, &mut stream).unwrap();
+        assert_ne!(first, second);
+        trial_log.create_trial(second);
+        assert_eq!(sample_unseen(&space, &trial_log, &mut stream), None);
+    }
 
     #[test]
     fn likely_points_do_not_end_the_search() {

@@ -103,6 +103,27 @@ fn arrows_between_modules_point_down() {
     assert_eq!(check("sorcery.rs", "").len(), 1);
 }
 
+/// Modules that a table does not name share the row of `OTHERS`.
+#[test]
+fn unnamed_modules_share_a_row() {
+    let path = |name: &str| format!("crates/swarmwood-search/src/{name}");
+    let check = |name: &str, text: &str| {
+        let files = [(path(name), text), (path("new_engine.rs"), "")];
+        let files: Vec<(&str, &str)> =
+            files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+        found(layers::between_modules, &files)
+    };
+    assert_eq!(check("tpe.rs", "use crate::space::Space; use crate::not_a_module;"), [""; 0]);
+    assert_eq!(check("registry.rs", "use crate::new_engine::SPEC;"), [""; 0]);
+    for (name, text, arrow) in [
+        ("tpe.rs", "use crate::new_engine::SPEC;", "search::tpe → search::new_engine"),
+        ("space.rs", "use crate::new_engine::SPEC;", "search::space → search::new_engine"),
+        ("tpe.rs", "use crate::registry::ENGINES;", "search::tpe → search::registry"),
+    ] {
+        assert_eq!(check(name, text), [format!("{}:1: forbidden arrow {arrow}", path(name))]);
+    }
+}
+
 /// A name that the root of a crate re-exports counts as an import from its module.
 #[test]
 fn arrows_through_the_root_of_a_crate_are_found() {

@@ -32,7 +32,7 @@ pub mod size;
 mod state;
 #[cfg(test)]
 mod tests;
-pub mod velocity;
+mod velocity;
 
 use std::collections::{BTreeMap, BTreeSet};
 

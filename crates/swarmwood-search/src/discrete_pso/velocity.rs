@@ -14,27 +14,18 @@
 
 /// One operator of a velocity: set `dimension` to `value` with probability `weight`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SwapOperator<T> {
+pub(super) struct SwapOperator<T> {
     /// The dimension to change.
-    pub dimension: usize,
+    pub(super) dimension: usize,
     /// Its new value.
-    pub value: T,
+    pub(super) value: T,
     /// The probability of the change.
-    pub weight: f64,
+    pub(super) weight: f64,
 }
 
 /// Equation 24: `α (personal_best - position) ⊕ β (global - position)`, without the old velocity,
 /// which the last move has applied.
-///
-/// ```
-/// use swarmwood_search::discrete_pso::velocity::{apply, velocity};
-/// let (mut position, personal_best, global) = ([2, 5, 19], [3, 5, 18], [2, 8, 10]);
-/// let operators = velocity(&position, &personal_best, &global, 1.0, 0.0);
-/// assert_eq!(operators.len(), 4); // dimensions 0 and 2 toward the personal_best best, 1 and 2 toward the global best
-/// apply(&mut position, &operators, || 0.5);
-/// assert_eq!(position, [3, 5, 18]);
-/// ```
-pub fn velocity<T: Copy + PartialEq>(
+pub(super) fn velocity<T: Copy + PartialEq>(
     position: &[T],
     personal_best: &[T],
     global: &[T],
@@ -54,7 +45,7 @@ pub fn velocity<T: Copy + PartialEq>(
 }
 
 /// Applies the operators in their order; `random` returns one number in `[0, 1)` per operator.
-pub fn apply<T: Copy>(
+pub(super) fn apply<T: Copy>(
     position: &mut [T],
     operators: &[SwapOperator<T>],
     mut random: impl FnMut() -> f64,
@@ -101,6 +92,16 @@ mod tests {
         let mut moved = POSITION;
         apply(&mut moved, &operators[..1], || 0.1);
         assert_eq!(moved, [3, 5, 19, 8, 7, 1]);
+    }
+
+    #[test]
+    fn certain_operators_reach_the_personal_best() {
+        let (mut position, personal_best, global) = ([2, 5, 19], [3, 5, 18], [2, 8, 10]);
+        let operators = velocity(&position, &personal_best, &global, 1.0, 0.0);
+        // Dimensions 0 and 2 toward the personal best, 1 and 2 toward the global best.
+        assert_eq!(operators.len(), 4);
+        apply(&mut position, &operators, || 0.5);
+        assert_eq!(position, [3, 5, 18]);
     }
 
     #[test]

@@ -1,17 +1,15 @@
-//! The unit cube: every parameter as a number between 0 and 1, for engines that compute with
-//! positions.
+//! The unit cube: every parameter as a number between 0 and 1, for numeric engines.
 //!
-//! A countable parameter cuts its interval into one cell a value; encoding gives the middle of the
-//! cell, so that small steps round to the nearest value and the ends of the interval are not
-//! favoured.
+//! The interval of a discrete parameter is divided into one cell per value; a value is encoded as
+//! the middle of its cell, so that rounding does not favour the bounds.
 
 use super::{Domain, ParamScale, Space};
 use crate::point::{Point, PointValue};
 use crate::rng::Stream;
 
 impl Space {
-    /// The point at a position of the unit cube. Coordinates outside are clamped, NaN counts as the
-    /// middle, missing coordinates too; coordinates of inactive parameters are ignored.
+    /// The point at a position of the unit cube. Coordinates outside are clamped, NaN and missing
+    /// coordinates are taken as 0.5, and those of inactive parameters are ignored.
     pub fn decode(&self, position: &[f64]) -> Point {
         let mut values = Vec::with_capacity(self.len());
         for (i, param) in self.params.iter().enumerate() {
@@ -25,15 +23,15 @@ impl Space {
         Point(values)
     }
 
-    /// The position of a point in the unit cube; inactive parameters (and values of a wrong kind)
-    /// stand in the middle.
+    /// The position of a point in the unit cube; 0.5 for inactive parameters and values of a wrong
+    /// kind.
     pub fn encode(&self, point: &Point) -> Vec<f64> {
         let value = |i: usize| point.0.get(i).copied().unwrap_or(PointValue::Absent);
         self.params.iter().enumerate().map(|(i, param)| encode(&param.domain, value(i))).collect()
     }
 
-    /// The interval of the unit cube whose positions all stand for the same value as `u`; `None`
-    /// for a continuum. The first cell begins at 0 and the last ends at 1; beyond lies nothing.
+    /// The cell around `u`: the interval of coordinates with the same value; `None` for a
+    /// continuum. The first cell begins at 0 and the last ends at 1.
     ///
     /// ```
     /// use swarmwood_search::{Param, Space};
@@ -60,14 +58,14 @@ impl Space {
         }
     }
 
-    /// The value of one parameter at a coordinate of the unit interval, whatever the conditions;
-    /// absent for a parameter that is not there.
-    pub fn value_at(&self, parameter: usize, u: f64) -> PointValue {
+    /// The value of one parameter at a coordinate, regardless of conditions; absent for a parameter
+    /// that does not exist.
+    pub(crate) fn value_at(&self, parameter: usize, u: f64) -> PointValue {
         let u = if u.is_nan() { 0.5 } else { u.clamp(0.0, 1.0) };
         self.params.get(parameter).map_or(PointValue::Absent, |param| decode(&param.domain, u))
     }
 
-    /// The coordinate of one value; `None` where there is none, because the parameter is inactive.
+    /// The coordinate of one value; `None` for an inactive parameter.
     ///
     /// ```
     /// use swarmwood_search::{Param, Space, PointValue};
@@ -81,8 +79,8 @@ impl Space {
         (value != PointValue::Absent).then(|| encode(&param.domain, value))
     }
 
-    /// A random value of one parameter, whatever the conditions.
-    pub fn draw_value(&self, parameter: usize, stream: &mut Stream) -> PointValue {
+    /// A random value of one parameter, regardless of conditions.
+    pub(crate) fn draw_value(&self, parameter: usize, stream: &mut Stream) -> PointValue {
         self.params.get(parameter).map_or(PointValue::Absent, |param| draw(&param.domain, stream))
     }
 
@@ -102,7 +100,7 @@ impl Space {
 }
 
 /// The ends of an integer's interval on the logarithmic scale: half a step beyond the bounds, so
-/// that the first and the last value get whole cells.
+/// that the first and the last value have whole cells.
 fn log_ends(low: i64, high: i64) -> (f64, f64) {
     ((low as f64 - 0.5).ln(), (high as f64 + 0.5).ln())
 }

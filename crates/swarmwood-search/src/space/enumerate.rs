@@ -1,21 +1,20 @@
-//! Counts and numbers the configurations of a space.
+//! Counts and enumerates the points of a space.
 //!
-//! A conditional parameter hangs on one choice, so the parameters form a forest. The configurations
-//! of a parameter, those below it included, are the sum over its values of the products over the
-//! children active under that value; the configurations of the space are the product over the
+//! A conditional parameter depends on one choice, so the parameters form a forest. The number of
+//! combinations of a parameter and its descendants is the sum over its values of the products over
+//! the children that are active under that value; the number of points is the product over the
 //! roots.
 
 use super::{Domain, Space};
 use crate::point::{Point, PointValue};
 
 impl Space {
-    /// The number of different configurations; `None` if they are a continuum or more than a `u128`
-    /// holds.
+    /// The number of points; `None` if they are uncountable or more than a `u128` holds.
     pub fn size(&self) -> Option<u128> {
         product((0..self.len()).filter(|&i| self.gates[i].is_none()).map(|i| self.counts[i]))
     }
 
-    /// The configuration with this number, `index < size()`; every configuration has exactly one.
+    /// The point with this number, `index < size()`; every point has exactly one number.
     pub fn nth(&self, index: u128) -> Option<Point> {
         if index >= self.size()? {
             return None;
@@ -37,7 +36,7 @@ impl Space {
         })
     }
 
-    /// Children come after their parents, so the counts are made from the last parameter to the
+    /// Children come after their parents, so the counts are computed from the last parameter to the
     /// first.
     pub(super) fn count_all(&self) -> Vec<Option<u128>> {
         let mut counts = vec![None; self.len()];
@@ -52,7 +51,7 @@ impl Space {
         counts
     }
 
-    /// Writes the values of parameter `i` and of all that hang on it.
+    /// Writes the values of parameter `i` and of its descendants.
     fn assign(&self, i: usize, mut index: u128, values: &mut [PointValue]) -> Option<()> {
         match &self.params[i].domain {
             Domain::Integer { low, .. } => values[i] = PointValue::Integer(low + index as i64),

@@ -16,7 +16,7 @@ use crate::rng;
 
 /// The largest magnitude of an integer parameter: every value and every cell of the unit interval
 /// is exact in `f64`.
-pub const INTEGER_LIMIT: i64 = 1 << 40;
+pub(crate) const INTEGER_LIMIT: i64 = 1 << 40;
 
 /// The scale of a numeric parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -161,10 +161,9 @@ impl Param {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Space {
     params: Vec<Param>,
-    /// The parent of each conditional parameter and, label by label, whether it is active.
+    /// The parent of each conditional parameter and the labels under which it is active.
     gates: Vec<Option<ParentLabels>>,
-    /// The number of configurations of each parameter together with those that hang on it; `None`
-    /// if not countable.
+    /// The number of combinations of each parameter and its descendants; `None` if uncountable.
     counts: Vec<Option<u128>>,
 }
 
@@ -176,7 +175,7 @@ struct ParentLabels {
 }
 
 impl Space {
-    /// Checks the parameters and reports every fault at once.
+    /// Checks the parameters and reports all errors at once.
     pub fn new(params: Vec<Param>) -> Result<Self, Error> {
         let gates = check::gates(&params)?;
         let mut space = Space { params, gates, counts: Vec::new() };
@@ -194,7 +193,7 @@ impl Space {
         self.params.len()
     }
 
-    /// Whether there is nothing to choose: such a space holds one configuration, the empty one.
+    /// Whether there are no parameters; such a space has one point, the empty one.
     pub fn is_empty(&self) -> bool {
         self.params.is_empty()
     }
@@ -204,9 +203,8 @@ impl Space {
         self.params.iter().position(|param| param.name == name)
     }
 
-    /// Whether a parameter has a value, given the values of those before it: what an engine asks
-    /// that makes points value by value.
-    pub fn is_active(&self, parameter: usize, earlier: &[PointValue]) -> bool {
+    /// Whether a parameter is active, given the values of those before it.
+    pub(crate) fn is_active(&self, parameter: usize, earlier: &[PointValue]) -> bool {
         let gate = self.gates.get(parameter).and_then(Option::as_ref);
         gate.is_none_or(|gate| match earlier.get(gate.parent) {
             Some(PointValue::Index(label)) => gate.open.get(*label).copied().unwrap_or(false),
@@ -214,8 +212,8 @@ impl Space {
         })
     }
 
-    /// Whether the point has the space's length, every active parameter a value inside its domain,
-    /// and no other a value.
+    /// Whether the point lies in the space: every active parameter has a value inside its domain,
+    /// and no other has a value.
     pub fn contains(&self, point: &Point) -> bool {
         point.0.len() == self.len()
             && self.params.iter().enumerate().all(|(i, param)| match self.is_active(i, &point.0) {
@@ -224,7 +222,7 @@ impl Space {
             })
     }
 
-    /// The number a value stands for; `None` for choices, absent values and values of another kind.
+    /// The number of a value; `None` for choices, absent values and values of another kind.
     pub fn number(&self, parameter: usize, value: PointValue) -> Option<f64> {
         match (&self.params.get(parameter)?.domain, value) {
             (Domain::Integer { .. }, PointValue::Integer(i)) => Some(i as f64),
@@ -234,7 +232,7 @@ impl Space {
         }
     }
 
-    /// The label a value stands for; `None` for anything but a choice.
+    /// The label of a value; `None` for anything but a choice.
     pub fn label(&self, parameter: usize, value: PointValue) -> Option<&str> {
         match (&self.params.get(parameter)?.domain, value) {
             (Domain::Choice(labels), PointValue::Index(i)) => labels.get(i).map(String::as_str),
@@ -242,7 +240,7 @@ impl Space {
         }
     }
 
-    /// A name for the space that changes with every change of a parameter: snapshots carry it.
+    /// A hash that changes with every change of a parameter; stored in snapshots.
     pub fn fingerprint(&self) -> u128 {
         let mut words = Vec::new();
         for param in &self.params {

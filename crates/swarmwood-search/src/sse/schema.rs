@@ -1,13 +1,12 @@
-//! The common schema of some individuals: gene by gene, the values that they hold (eqs. 22 to 24).
+//! The common schema of some individuals: for each gene, the values that occur (eqs. 22 to 24).
 //!
-//! A countable parameter is a gene with one symbol a value. A real parameter has no symbols, so its
-//! scale is cut into 64 steps for this purpose: values in the same step count as one, and the first
-//! individual's stands for it. An individual that has no value for a parameter, because a condition
-//! does not hold, says nothing about that gene.
+//! A discrete parameter is a gene with one symbol per value. A real parameter is discretised into
+//! 64 steps: values in the same step count as one, represented by that of the first individual.
+//! Individuals in which a parameter is inactive do not contribute to its gene.
 
 use crate::space::Space;
 
-/// Into how many steps the scale of a real parameter is cut.
+/// Number of steps of a real parameter.
 pub const STEPS: f64 = 64.0;
 
 /// The symbol of a coordinate of the unit interval.
@@ -18,8 +17,8 @@ fn symbol(space: &Space, parameter: usize, u: f64) -> u64 {
     }
 }
 
-/// Which individuals hold a value that none before holds, given everyone's coordinate of the
-/// parameter, NaN where there is no value.
+/// The individuals that are the first with their value, given all coordinates of the parameter, NaN
+/// where it is inactive.
 pub(crate) fn gene(
     space: &Space,
     parameter: usize,

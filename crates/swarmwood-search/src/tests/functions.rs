@@ -1,4 +1,4 @@
-//! Functions with known lowest places, to try engines on.
+//! Test functions with known minima.
 
 use crate::engine::Engine;
 use crate::point::Point;
@@ -7,14 +7,14 @@ use crate::space::{Param, Space};
 use crate::trial::TrialResult;
 use crate::{Apso, CmaEs, De, Pso, RandomSearch, apso, cmaes, de, pso};
 
-/// A function of reals with its lowest value 0 and the bounds it is searched in.
+/// A function of reals with minimum 0 and the bounds it is searched in.
 pub(crate) struct Function {
     pub(crate) name: &'static str,
     pub(crate) bounds: (f64, f64),
     pub(crate) value: fn(&[f64]) -> f64,
 }
 
-/// The bounds are shifted so that no optimum lies in the middle, where engines like to begin.
+/// The bounds are shifted so that no optimum lies in the middle, where some engines start.
 pub(crate) const FUNCTIONS: [Function; 5] = [
     Function { name: "sphere", bounds: (-70.0, 100.0), value: sphere },
     Function { name: "rosenbrock", bounds: (-9.0, 10.0), value: rosenbrock },
@@ -49,7 +49,7 @@ pub(crate) fn griewank(x: &[f64]) -> f64 {
     1.0 + sphere(x) / 4000.0 - product
 }
 
-/// An ellipsoid with axes from 1 to 1000 in a basis that no coordinate shares.
+/// A rotated ellipsoid with axes from 1 to 1000.
 pub(crate) fn rotated_ellipsoid(x: &[f64]) -> f64 {
     let n = x.len();
     let mut basis: Vec<Vec<f64>> = Vec::new();
@@ -79,8 +79,8 @@ pub(crate) fn numbers(space: &Space, point: &Point) -> Vec<f64> {
     (0..space.len()).map(|i| space.number(i, point[i]).unwrap()).collect()
 }
 
-/// The smallest value found with so many evaluations; the search stops at `target`. Returns the
-/// evaluations used too.
+/// The smallest value found within a number of evaluations, and the evaluations used; the search
+/// stops at `target`.
 pub(crate) fn minimise(
     engine: &mut dyn Engine,
     space: &Space,
@@ -122,8 +122,8 @@ fn the_lowest_places_are_known() {
 }
 
 /// Every engine on every function in two and five dimensions with 10,000 evaluations, the median of
-/// five searches: far better than random search everywhere, and solved where the engine is made for
-/// it.
+/// five searches: far better than random search everywhere, and solved where the engine is suited
+/// for the function.
 #[test]
 fn every_engine_finds_the_lowest_places() {
     type StartFn = fn(&Space, u64) -> Box<dyn Engine>;

@@ -1,4 +1,4 @@
-//! What several engines are tested with.
+//! Tests of several engines.
 
 pub(crate) mod functions;
 mod tuning;

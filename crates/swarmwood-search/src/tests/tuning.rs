@@ -1,4 +1,4 @@
-//! Tuning as it is done: seven parameters of every kind, a condition, a hundred trials.
+//! A realistic tuning task: seven parameters of every kind, a condition, a hundred trials.
 
 use std::collections::HashSet;
 
@@ -21,8 +21,7 @@ pub(crate) fn space() -> Space {
     .unwrap()
 }
 
-/// A loss with its lowest value near 0 in the inside of the space. How deep is best depends on the
-/// rate.
+/// A loss with a minimum near 0 inside the space. The best depth depends on the rate.
 pub(crate) fn loss(space: &Space, point: &Point) -> f64 {
     let log = |i: usize| space.number(i, point[i]).unwrap().log10();
     let booster = match space.label(0, point[0]).unwrap() {
@@ -42,7 +41,7 @@ pub(crate) fn loss(space: &Space, point: &Point) -> f64 {
     booster + depth + curves + 0.8 * subsample * subsample + objective
 }
 
-/// The smallest loss after a hundred trials, and how many of them were different.
+/// The smallest loss after a hundred trials, and the number of different points.
 fn tune(name: &str, seed: u64) -> (f64, usize) {
     let space = space();
     let mut engine = create(ENGINES, name, &space, seed).unwrap();
