@@ -68,7 +68,7 @@ fn arrows_between_modules_point_down() {
         ("data.rs", "fn f() {}\n#[cfg(test)]\nmod tests {\n    use crate::greedy::Grow;\n}\n"),
         ("data/tests.rs", "use crate::greedy::Grow;"),
         ("lib.rs", "pub use crate::greedy::Grow;"),
-        ("greedy/grow.rs", "use crate::{\n    bins::{Bins, Edges},\n    workers::Work,\n};"),
+        ("greedy/grow.rs", "use crate::{\n    bins::{Bins, Edges},\n    stats::Work,\n};"),
     ] {
         assert_eq!(check(name, text), [""; 0], "{name}: {text}");
     }
@@ -84,13 +84,13 @@ fn arrows_between_modules_point_down() {
         ),
         (
             "bins.rs",
-            "use crate::{data::Chunk, shard::Shard};",
-            "1: forbidden arrow learn::bins → learn::shard",
+            "use crate::{data::Chunk, stats::Shard};",
+            "1: forbidden arrow learn::bins → learn::stats",
         ),
         (
             "bins.rs",
-            "use crate::{\n    data::Chunk,\n    shard::Shard,\n};",
-            "3: forbidden arrow learn::bins → learn::shard",
+            "use crate::{\n    data::Chunk,\n    stats::Shard,\n};",
+            "3: forbidden arrow learn::bins → learn::stats",
         ),
         (
             "linear.rs",
