@@ -64,17 +64,20 @@ fn so_does_a_search_over_one_tree() {
 fn learners_of_one_tree_resume_where_their_time_was_over() {
     let dir = Scratch::new();
     dir.file("b.csv", binary(400, 1));
-    for method in [
+    for (at, method) in [
         "cart",
         "swarm-tree",
         "swarm-tree --budget 44 --population 3",
         "apso-tree --ignore town --prune 1-se --repeats 3 --iterations 60",
         "tso-tree --iterations 60",
         "split-tree --iterations 60",
-    ] {
+    ]
+    .into_iter()
+    .enumerate()
+    {
         let line = format!("train b.csv --target sold --method {method} --quiet --seed 5");
         dir.run(&format!("{line} --out whole.json")).works();
-        let kept = format!("{line} --checkpoint c.bin --checkpoint-every 1");
+        let kept = format!("{line} --checkpoint {at}.bin --checkpoint-every 1");
         dir.run(&format!("{kept} --time-limit 0.02 --out part.json")).works();
         for limit in [0.01, 0.05, 0.1] {
             dir.run(&format!("{kept} --resume --time-limit {limit} --out part.json")).works();
