@@ -188,7 +188,10 @@ fn find_tree(
             .map(|tree| SingleTreeFit::fitted(tree, problem))
             .map_err(refused),
         TreeFinder::Search => search(problem, &mut log)
-            .map(|tree| SingleTreeFit::fitted(tree, problem))
+            .map(|(tree, report, note)| {
+                let fit = SingleTreeFit::fitted((tree, report), problem);
+                SingleTreeFit { notes: note.into_iter().collect(), ..fit }
+            })
             .map_err(refused),
         TreeFinder::Grid => tree_swarms::search_grid(problem, &mut log),
         TreeFinder::Symbols => tree_swarms::search_symbols(problem, &mut log),
@@ -294,11 +297,11 @@ fn error_measure(loss: &LeafLoss) -> LeafLoss {
     }
 }
 
-/// A search over whole trees.
+/// A search over whole trees, and what there is to note about the comparison of their sizes.
 fn search(
     problem: TreeProblem<'_>,
     log: &mut TaskLog<'_>,
-) -> std::result::Result<(RankTree, TreeReport), swarmwood_search::Error> {
+) -> std::result::Result<(RankTree, TreeReport, Option<String>), swarmwood_search::Error> {
     let TreeProblem { job: Job { params, .. }, table, loss, context, .. } = problem;
     let descents = match (params.budget, loss.is_of_classes()) {
         (0, true) => tree_search::DEFAULT_DESCENTS,
@@ -340,6 +343,10 @@ fn search(
     // A run that ends before there is a good tree of all rows can still use the rules of a tree that
     // was searched on most of them.
     let is_complete = selection.is_complete();
+    let [finished, planned] = selection.finished;
+    let note = (!is_complete).then(|| {
+        format!("{finished} of {planned} fits of the comparison of tree sizes were finished")
+    });
     let mut best = found.best;
     let is_early = context.budget.is_interrupted() && found.descents == 0;
     if let Some(tree) = selection.fallback.filter(|_| is_early) {
@@ -355,10 +362,11 @@ fn search(
         start: found.cart_is_complete.then(|| mean(found.cart.loss)),
         descents: found.descents,
         sweeps: found.scans,
-        arms: selection.candidates,
+        // Without a finished fold there is nothing to tell of the candidates.
+        arms: selection.candidates.into_iter().filter(|one| !one.error.is_nan()).collect(),
         ..report(problem, &best.tree, searched)
     };
-    Ok((best.tree, report))
+    Ok((best.tree, report, note))
 }
 
 /// The event of a generation.
