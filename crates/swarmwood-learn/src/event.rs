@@ -1,4 +1,4 @@
-//! What a learner tells while it works. Fronts draw it; learners never print.
+//! Progress events of learners. Fronts render them; learners never print.
 //!
 //! A run is one [`Stage`] after another, and a stage is a row of steps: rounds of boosting,
 //! iterations of a swarm. One [`Event`] tells the state after a step. A learner that searches adds
@@ -121,13 +121,4 @@ pub struct Search {
     pub evaluations: u64,
     /// Candidates so far that were known already, and cost nothing.
     pub repeats: u64,
-}
-
-/// What the listener wants next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Flow {
-    /// Go on.
-    Continue,
-    /// Stop after this step and keep the best model so far.
-    Stop,
 }

@@ -23,17 +23,6 @@ const SPINS: usize = 2000;
 pub struct Pool {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
-    hurry: Option<Hurry>,
-}
-
-/// Who is asked whether there is a hurry.
-#[derive(Clone)]
-struct Hurry(Arc<dyn Fn() -> bool + Send + Sync>);
-
-impl std::fmt::Debug for Hurry {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Hurry")
-    }
 }
 
 /// Runs a task by its number.
@@ -104,7 +93,7 @@ impl Pool {
             // Threads that outnumber the cores would only take them from each other.
             spins: if threads <= cores { SPINS } else { 1 },
         });
-        let mut pool = Pool { shared, threads: Vec::new(), hurry: None };
+        let mut pool = Pool { shared, threads: Vec::new() };
         for number in 1..threads {
             let shared = pool.shared.clone();
             let thread = std::thread::Builder::new()
@@ -114,35 +103,6 @@ impl Pool {
                 .push(thread.map_err(|error| format!("cannot start {threads} threads: {error}"))?);
         }
         Ok(pool)
-    }
-
-    /// The same pool, with somebody to ask whether there is a hurry. A yes must stay one.
-    ///
-    /// ```
-    /// use swarmwood_learn::pool::Pool;
-    /// let pool = Pool::new(1)?.with_hurry(|| true);
-    /// assert!(pool.hurried() && pool.alone()?.hurried() && !Pool::new(1)?.hurried());
-    /// # Ok::<(), String>(())
-    /// ```
-    #[must_use]
-    pub fn with_hurry(mut self, ask: impl Fn() -> bool + Send + Sync + 'static) -> Self {
-        self.hurry = Some(Hurry(Arc::new(ask)));
-        self
-    }
-
-    /// A pool of the calling thread alone, in a hurry when this one is.
-    pub fn alone(&self) -> Result<Self, String> {
-        let mut alone = Pool::new(1)?;
-        alone.hurry.clone_from(&self.hurry);
-        Ok(alone)
-    }
-
-    /// Whether whoever waits for the run has no patience left. Work that would take long by itself
-    /// asks now and then, and ends with what it has: a smaller tree, some of the particles. A
-    /// listener's stop, in contrast, lets it end well. Runs that nobody interrupts are never in a
-    /// hurry, so that asking changes no result.
-    pub fn hurried(&self) -> bool {
-        self.hurry.as_ref().is_some_and(|hurry| (hurry.0)())
     }
 
     /// Number of threads, the caller's included.
@@ -310,15 +270,6 @@ fn next_number(number: u64) -> u64 {
 /// A lock whose holder panicked protects nothing that could be half-done here.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// A pool that is in a hurry from a job on.
-#[cfg(test)]
-pub fn hurried_after(threads: usize, questions: usize) -> Pool {
-    let asked = AtomicUsize::new(0);
-    Pool::new(threads)
-        .expect("threads for a test")
-        .with_hurry(move || asked.fetch_add(1, Ordering::Relaxed) >= questions)
 }
 
 /// Cuts `0..length` into at most `parts` ranges of nearly equal size.

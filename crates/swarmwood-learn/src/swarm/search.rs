@@ -110,7 +110,7 @@ impl<'a> EnsembleSearch<'a> {
             set,
             config,
             context,
-            single_thread: context.pool.alone().map_err(EnsembleSearchError::Threads)?,
+            single_thread: Pool::new(1).map_err(EnsembleSearchError::Threads)?,
             folds: Vec::new(),
             profile: DataProfile { classes, rows, hessian, noise: 1.0, dispersion: 1.0 },
             scored: Vec::new(),

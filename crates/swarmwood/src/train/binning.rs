@@ -43,9 +43,6 @@ fn build(job: &Job<'_>, rows: &Rows, layout: &Arc<Layout>) -> Result<Binned<Data
     let mut builder = Builder::new(layout.clone(), rows.rows);
     let mut conflict = None;
     rows.for_each_chunk(&mut |chunk| {
-        // Bins must be whole, so nothing is cut short here; but who is asked to hurry from now on
-        // counts from the wish.
-        job.pool.hurried();
         if conflict.is_none() {
             conflict = builder.push(chunk, job.pool).err();
         }

@@ -3,7 +3,6 @@
 use swarmwood_learn::budget::Budget;
 use swarmwood_learn::context::Context;
 use swarmwood_learn::data::Chunk;
-use swarmwood_learn::event::{Event, Flow};
 use swarmwood_learn::metric::{Tally, Task, Watch};
 use swarmwood_learn::objective::{Objective, ObjectiveConfig};
 use swarmwood_learn::pool::Pool;
@@ -62,17 +61,6 @@ impl Job<'_> {
     /// The threads and the limits, for learners.
     pub fn context(&self) -> Context<'_> {
         Context { pool: self.pool, budget: self.budget }
-    }
-
-    /// An observer for code that still asks its observer whether to stop.
-    pub(super) fn watch<'a>(
-        &'a self,
-        observer: &'a mut dyn FnMut(&Event),
-    ) -> impl FnMut(&Event) -> Flow + 'a {
-        |event| {
-            observer(event);
-            if self.budget.is_interrupted() { Flow::Stop } else { Flow::Continue }
-        }
     }
 
     /// A model of these rows and parameters.

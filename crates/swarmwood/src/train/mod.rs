@@ -22,7 +22,6 @@ mod told;
 mod tree_swarms;
 mod trees;
 
-use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use swarmwood_learn::budget::Budget;
@@ -125,7 +124,6 @@ pub fn train_learner(
     let budget = budget(params, options.budget.as_ref(), started);
     let objective = objective::make(&spec);
     let pool = Pool::new(params.threads).map_err(Error::Run)?;
-    let pool = pool.with_hurry(after_grace(budget.clone(), params.method));
     let job = Job {
         rows,
         valid,
@@ -173,18 +171,6 @@ fn budget(params: &Params, caller: Option<&Budget>, started: Instant) -> Budget 
         budget = budget.with_work_limit(params.budget as u64);
     }
     budget
-}
-
-/// Whether a run was interrupted a moment ago, for code that asks its threads instead of the
-/// budget: it may then still bring a greedy fit of all trees to an end, while a single tree is of
-/// use wherever its growth ends.
-fn after_grace(budget: Budget, method: Method) -> impl Fn() -> bool + Send + Sync + 'static {
-    let grace = match method.spec().output {
-        LearnerOutput::Ensemble => Duration::from_millis(250),
-        LearnerOutput::SingleTree => Duration::from_millis(50),
-    };
-    let since = OnceLock::new();
-    move || budget.is_interrupted() && since.get_or_init(Instant::now).elapsed() >= grace
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use swarmwood_learn::context::Context;
 use swarmwood_learn::dataset::Dataset;
-use swarmwood_learn::event::{Event, Flow, Stage};
+use swarmwood_learn::event::{Event, Stage};
 use swarmwood_learn::greedy;
 use swarmwood_learn::grown::Grown;
 use swarmwood_learn::particle::{Evaluator, Fitness, Form, ParticleConfig, ParticleError};
@@ -61,7 +61,7 @@ impl Learner for RuleSequenceSwarm {
     }
 
     fn train(&self, job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<TrainResult> {
-        train(job, self.rules, &mut job.watch(observer))
+        train(job, self.rules, observer)
     }
 }
 
@@ -69,7 +69,7 @@ impl Learner for RuleSequenceSwarm {
 fn train(
     job: &Job<'_>,
     rules: RuleSource,
-    watch: &mut dyn FnMut(&Event) -> Flow,
+    observer: &mut dyn FnMut(&Event),
 ) -> Result<TrainResult> {
     let started = Instant::now();
     let options = job.options;
@@ -87,7 +87,8 @@ fn train(
     // Bins that were cut where a model cuts say nothing of columns that it does not ask for.
     let mut warnings =
         if pretrained.is_some() { Vec::new() } else { trees::constant_columns(job, &data) };
-    let (table, seeds) = prepare(job, rules, (&data, pretrained.as_ref()), &mut warnings, watch)?;
+    let (table, seeds) =
+        prepare(job, rules, (&data, pretrained.as_ref()), &mut warnings, observer)?;
     let space = search_space(job, rules, &table)?;
     let keeper =
         options.keep.as_ref().map(|keep| Keeper::new(keep, job, pretrained_print)).transpose()?;
@@ -99,7 +100,7 @@ fn train(
         settings: swarm_config(job.params, rules),
         budget: job.budget,
     };
-    let (found, told) = fly(job.params, start, keeper.as_ref(), watch, &mut warnings)?;
+    let (found, told) = fly(job.params, start, keeper.as_ref(), observer, &mut warnings)?;
     let train_seconds = started.elapsed().as_secs_f64();
     let (mut evaluations, repeats) = told.costs();
     let mut notes = Vec::new();
@@ -165,7 +166,7 @@ fn prepare(
     rules: RuleSource,
     (data, pretrained): (&Dataset, Option<&Pretrained>),
     warnings: &mut Vec<Message>,
-    watch: &mut dyn FnMut(&Event) -> Flow,
+    observer: &mut dyn FnMut(&Event),
 ) -> Result<(RuleTable, Vec<Vec<u32>>)> {
     let mut table = match (rules, pretrained) {
         (RuleSource::DistinctValues, _) => RuleTable::distinct(data),
@@ -175,7 +176,7 @@ fn prepare(
             table
         }
         (RuleSource::Pretrained, None) => {
-            let table = RuleTable::pretrained(data, &grow(job, data, Form::Free, 1.0, watch)?);
+            let table = RuleTable::pretrained(data, &grow(job, data, Form::Free, 1.0, observer)?);
             if table.is_empty() {
                 warnings.push(NO_SPLIT.into());
             }
@@ -190,7 +191,7 @@ fn prepare(
     if form == Form::Oblivious {
         trees::check_memory(job.params, data)?;
     }
-    let grown = grow(job, data, form, job.params.lambda, watch)?;
+    let grown = grow(job, data, form, job.params.lambda, observer)?;
     table = table.with(seeds::rules(&grown));
     let seed = seeds::sequence(&grown, &table, form, depth);
     Ok((table, seed.into_iter().collect()))
@@ -202,7 +203,7 @@ pub(super) fn grow(
     data: &Dataset,
     form: Form,
     lambda: f64,
-    watch: &mut dyn FnMut(&Event) -> Flow,
+    observer: &mut dyn FnMut(&Event),
 ) -> Result<Vec<Grown>> {
     let growth = if form == Form::Free { greedy::Growth::Depth } else { greedy::Growth::Oblivious };
     let settings = greedy::Settings {
@@ -216,11 +217,11 @@ pub(super) fn grow(
         ..trees::settings(job)
     };
     // The watcher's answer follows from the budget, which the booster asks itself.
-    let mut observer = |event: &Event| {
-        watch(&Event { stage: Stage::PRETRAINING, ..event.clone() });
+    let mut pretraining = |event: &Event| {
+        observer(&Event { stage: Stage::PRETRAINING, ..event.clone() });
     };
     let set = TrainingSet::new(data, None, job.objective);
-    Ok(greedy::train(set, &settings, job.context(), &mut observer)?.grown)
+    Ok(greedy::train(set, &settings, job.context(), &mut pretraining)?.grown)
 }
 
 /// What makes one particle better than another.
@@ -276,7 +277,7 @@ fn search_space(job: &Job<'_>, source: RuleSource, table: &RuleTable) -> Result<
     let table_rules = table.len() as u64;
     Ok(SearchSpace {
         rules: if source == RuleSource::DistinctValues {
-            distinct_values(job.rows, job.pool)?.unwrap_or(table_rules)
+            distinct_values(job.rows, job.budget)?.unwrap_or(table_rules)
         } else {
             table_rules
         },

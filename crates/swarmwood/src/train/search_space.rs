@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
+use swarmwood_learn::budget::Budget;
 use swarmwood_learn::data::{Column, MISSING};
-use swarmwood_learn::pool::Pool;
 use swarmwood_search::discrete_pso::size::{log10_arrangements, scientific};
 
 use crate::Result;
@@ -46,11 +46,13 @@ impl SearchSpace {
 }
 
 /// How many distinct values all features have together, missing ones not counted: the length of the
-/// paper's index table. Nothing if there was no time to count.
-pub(super) fn distinct_values(rows: &Rows, pool: &Pool) -> Result<Option<u64>> {
+/// paper's index table. `None` if the run was interrupted meanwhile.
+pub(super) fn distinct_values(rows: &Rows, budget: &Budget) -> Result<Option<u64>> {
     let mut seen: Vec<HashSet<u64>> = vec![HashSet::new(); rows.schema.features.len()];
     rows.for_each_chunk(&mut |chunk| {
-        for (seen, column) in seen.iter_mut().zip(&chunk.columns).take_while(|_| !pool.hurried()) {
+        for (seen, column) in
+            seen.iter_mut().zip(&chunk.columns).take_while(|_| !budget.is_interrupted())
+        {
             match column {
                 // Adding zero makes minus zero zero.
                 Column::Number(values) => {
@@ -70,7 +72,7 @@ pub(super) fn distinct_values(rows: &Rows, pool: &Pool) -> Result<Option<u64>> {
         }
         Ok(())
     })?;
-    Ok((!pool.hurried()).then(|| seen.iter().map(|seen| seen.len() as u64).sum()))
+    Ok((!budget.is_interrupted()).then(|| seen.iter().map(|seen| seen.len() as u64).sum()))
 }
 
 #[cfg(test)]
@@ -83,9 +85,10 @@ mod tests {
         let csv = b"a,b,c,y\n1,x,0,1\n2,y,-0.0,2\n1,,,3\n2.5,x,7,4\n";
         let options = ReadOptions { target: "y".into(), ..ReadOptions::default() };
         let rows = read::training(&Source::Bytes("t.csv".into(), csv), &options).unwrap();
-        let pool = Pool::new(1).unwrap();
-        assert_eq!(distinct_values(&rows, &pool).unwrap(), Some(3 + 2 + 2));
-        assert_eq!(distinct_values(&rows, &pool.with_hurry(|| true)).unwrap(), None);
+        let budget = Budget::unlimited();
+        assert_eq!(distinct_values(&rows, &budget).unwrap(), Some(3 + 2 + 2));
+        budget.cancel();
+        assert_eq!(distinct_values(&rows, &budget).unwrap(), None);
     }
 
     /// Section 5.4: three trees of depth four over 1000 values and over 16 bins, and table 12 from

@@ -7,7 +7,7 @@ use swarmwood_learn::cart::{
 };
 use swarmwood_learn::context::Context;
 use swarmwood_learn::data::Chunk;
-use swarmwood_learn::event::{Event, Flow, Search, Stage};
+use swarmwood_learn::event::{Event, Search, Stage};
 use swarmwood_learn::leaf_loss::LeafLoss;
 use swarmwood_learn::plan::TaskLog;
 use swarmwood_learn::rank_table::{MAX_CODES, RankTable, RankTarget};
@@ -56,7 +56,7 @@ impl Learner for SingleTree {
     }
 
     fn train(&self, job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<TrainResult> {
-        train(job, self.finder, &mut job.watch(observer))
+        train(job, self.finder, observer)
     }
 }
 
@@ -95,7 +95,7 @@ impl SingleTreeFit {
 fn train(
     job: &Job<'_>,
     finder: TreeFinder,
-    watch: &mut dyn FnMut(&Event) -> Flow,
+    observer: &mut dyn FnMut(&Event),
 ) -> Result<TrainResult> {
     let started = Instant::now();
     let loss = registry::leaf_loss(job.params, &job.rows.schema.target.kind)?;
@@ -112,7 +112,7 @@ fn train(
     let started = Instant::now();
     let splits = match (finder, &pretrained) {
         (TreeFinder::SplitPoints, Some(pretrained)) => pretrained.splits().to_vec(),
-        (TreeFinder::SplitPoints, None) => tree_swarms::pretrain(job, context, watch)?,
+        (TreeFinder::SplitPoints, None) => tree_swarms::pretrain(job, observer)?,
         _ => Vec::new(),
     };
     let problem = TreeProblem { job, table: &table, loss: &loss, context, splits: &splits };
@@ -120,7 +120,7 @@ fn train(
     let keep = job.options.keep.as_ref();
     let keeper = keep.map(|keep| Keeper::new(keep, job, print)).transpose()?;
     let SingleTreeFit { members, report, warnings, notes } =
-        find_tree(problem, finder, keeper.as_ref(), watch)?;
+        find_tree(problem, finder, keeper.as_ref(), observer)?;
     let train_seconds = started.elapsed().as_secs_f64();
 
     let model = job.model(vec![0.0; members.len()], Body::Trees(members));
@@ -148,7 +148,7 @@ fn find_tree(
     problem: TreeProblem<'_>,
     finder: TreeFinder,
     keeper: Option<&Keeper<'_>>,
-    watch: &mut dyn FnMut(&Event) -> Flow,
+    observer: &mut dyn FnMut(&Event),
 ) -> Result<SingleTreeFit> {
     let TreeProblem { job, context, .. } = problem;
     let started = Instant::now();
@@ -159,9 +159,9 @@ fn find_tree(
         .and_then(|past| past.field("told").ok())
         .and_then(Told::load)
         .unwrap_or_default();
-    let before = told.tell_again(watch);
+    let before = told.tell_again(observer);
 
-    let (mut steps, mut fault, mut is_noted) = (0, None, false);
+    let (mut steps, mut fault) = (0, None);
     let mut observer = |event: &Event, state: &dyn Fn() -> Datum| {
         let elapsed = before + started.elapsed().as_secs_f64();
         let event = Event { elapsed, ..event.clone() };
@@ -171,9 +171,8 @@ fn find_tree(
             let fields = vec![("told", told.save()), ("search", state())];
             fault = keeper.save(PAYLOAD, fields).err();
         }
-        if watch(&event) == Flow::Stop || fault.is_some() {
-            // Whoever stopped the run for its time limit notes it.
-            is_noted = context.budget.deadline_passed();
+        observer(&event);
+        if fault.is_some() {
             context.budget.cancel();
         }
     };
@@ -203,7 +202,7 @@ fn find_tree(
     let mut found = found?;
 
     let budget = context.budget;
-    if budget.is_interrupted() && budget.deadline_passed() && !is_noted {
+    if budget.is_interrupted() && budget.deadline_passed() {
         let limit = job.params.time_limit;
         let done = match &found.report.flight {
             Some(flight) => format!("{} iterations", flight.iterations),

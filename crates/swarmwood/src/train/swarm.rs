@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use swarmwood_learn::budget::Budget;
 use swarmwood_learn::dataset::Dataset;
-use swarmwood_learn::event::{Event, Flow};
+use swarmwood_learn::event::Event;
 use swarmwood_learn::greedy;
 use swarmwood_learn::stats::TrainingSet;
 use swarmwood_learn::swarm::{
@@ -36,19 +36,19 @@ impl Learner for EnsembleSearch {
     }
 
     fn train(&self, job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<TrainResult> {
-        train(job, &mut job.watch(observer))
+        train(job, observer)
     }
 }
 
 /// Bins and trains.
-fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<TrainResult> {
+fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<TrainResult> {
     let started = Instant::now();
     let (data, valid) = binning::bin(job)?;
     job.check_targets(data.target.iter())?;
     let bin_seconds = started.elapsed().as_secs_f64();
     let mut warnings = constant_columns(job, &data);
     let started = Instant::now();
-    let (found, note) = search(job, (&data, valid.as_ref()), watch, &mut warnings)?;
+    let (found, note) = search(job, (&data, valid.as_ref()), observer, &mut warnings)?;
     let train_seconds = started.elapsed().as_secs_f64();
     let ended = Ended {
         base: found.base,
@@ -78,7 +78,7 @@ fn train(job: &Job<'_>, watch: &mut dyn FnMut(&Event) -> Flow) -> Result<TrainRe
 fn search(
     job: &Job<'_>,
     (data, valid): (&Dataset, Option<&Dataset>),
-    watch: &mut dyn FnMut(&Event) -> Flow,
+    observer: &mut dyn FnMut(&Event),
     warnings: &mut Vec<Message>,
 ) -> Result<(EnsembleSearchFit, Option<String>)> {
     let started = Instant::now();
@@ -89,7 +89,7 @@ fn search(
         .and_then(|past| past.field("told").ok())
         .and_then(Told::load)
         .unwrap_or_default();
-    let before = told.tell_again(watch);
+    let before = told.tell_again(observer);
 
     let budget = job.budget;
     let (mut steps, mut failure) = (0, None);
@@ -97,9 +97,7 @@ fn search(
         let elapsed = before + started.elapsed().as_secs_f64();
         let event = Event { elapsed, ..event.clone() };
         told.push(&event);
-        if watch(&event) == Flow::Stop {
-            budget.cancel();
-        }
+        observer(&event);
         steps += 1;
         if let Some(keeper) = keeper.as_ref().filter(|keeper| keeper.is_due(steps)) {
             failure = keeper.save(PAYLOAD, vec![("told", told.save()), ("search", state())]).err();

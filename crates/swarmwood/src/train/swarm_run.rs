@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use swarmwood_learn::budget::Budget;
-use swarmwood_learn::event::{Event, Flow, Stage};
+use swarmwood_learn::event::{Event, Stage};
 use swarmwood_learn::particle::{Evaluator, ParticleError};
 use swarmwood_learn::published::{SwarmConfig, SwarmError, SwarmFit, SwarmRun};
 use swarmwood_learn::rule_table::RuleTable;
@@ -37,7 +37,7 @@ pub(super) fn fly(
     params: &Params,
     start: Start<'_>,
     keeper: Option<&Keeper<'_>>,
-    watch: &mut dyn FnMut(&Event) -> Flow,
+    observer: &mut dyn FnMut(&Event),
     warnings: &mut Vec<Message>,
 ) -> Result<(SwarmFit, Told)> {
     let budget = start.budget;
@@ -62,7 +62,7 @@ pub(super) fn fly(
         elapsed,
         ..Event::new(Stage::SWARM, step, iterations)
     };
-    let (started, before) = (Instant::now(), told.tell_again(watch));
+    let (started, before) = (Instant::now(), told.tell_again(observer));
     while let Some((step, search)) = run.step(keeper.is_some()).map_err(fault)? {
         // A resumed run tells the iteration that it was stored after once more.
         if step <= told.steps() {
@@ -71,9 +71,7 @@ pub(super) fn fly(
         let elapsed = before + started.elapsed().as_secs_f64();
         let event = event(step, search, elapsed);
         told.push(&event);
-        if watch(&event) == Flow::Stop {
-            budget.cancel();
-        }
+        observer(&event);
         if let Some(keeper) = keeper.filter(|keeper| keeper.is_due(step)) {
             save(keeper, &run, &told)?;
         }
@@ -91,7 +89,7 @@ pub(super) fn fly(
     }
     if params.local_search && params.growth == Growth::Oblivious && !stopped {
         let elapsed = || before + started.elapsed().as_secs_f64();
-        descend(&mut run, budget, elapsed, watch)?;
+        descend(&mut run, elapsed, observer)?;
     }
     Ok((run.finish().map_err(fault)?, told))
 }
@@ -101,15 +99,12 @@ pub(super) fn fly(
 /// again, the same way.
 fn descend(
     run: &mut SwarmRun<'_>,
-    budget: &Budget,
     elapsed: impl Fn() -> f64,
-    watch: &mut dyn FnMut(&Event) -> Flow,
+    observer: &mut dyn FnMut(&Event),
 ) -> Result<()> {
     while let Some((step, search)) = run.descend().map_err(fault)? {
         let visit = Event::new(Stage::LOCAL_SEARCH, step, step);
-        if watch(&Event { search: Some(search), elapsed: elapsed(), ..visit }) == Flow::Stop {
-            budget.cancel();
-        }
+        observer(&Event { search: Some(search), elapsed: elapsed(), ..visit });
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! What a search has told so far, kept with its checkpoint so that a resumed run can tell all of
 //! its past.
 
-use swarmwood_learn::event::{Event, Flow, Search, Stage};
+use swarmwood_learn::event::{Event, Search, Stage};
 use swarmwood_search::Datum;
 
 /// Stages that events may name; a checkpoint has their places in this list.
@@ -45,9 +45,9 @@ impl Told {
     }
 
     /// Tells everything once more; answers the seconds that it took the first time.
-    pub(super) fn tell_again(&self, watch: &mut dyn FnMut(&Event) -> Flow) -> f64 {
+    pub(super) fn tell_again(&self, observer: &mut dyn FnMut(&Event)) -> f64 {
         for event in &self.0 {
-            watch(&Event { past: true, ..event.clone() });
+            observer(&Event { past: true, ..event.clone() });
         }
         self.0.last().map_or(0.0, |event| event.elapsed)
     }
@@ -164,7 +164,6 @@ mod tests {
         let mut heard = 0;
         let seconds = told.tell_again(&mut |event| {
             heard += usize::from(event.past);
-            Flow::Continue
         });
         assert_eq!((heard, seconds, told.steps(), told.costs()), (6, 0.5, 6, (0, 0)));
         assert_eq!(Told::load(&Datum::List(vec![Datum::Natural(1)])), None);

@@ -3,7 +3,7 @@
 
 use swarmwood_learn::bins::Rule;
 use swarmwood_learn::context::Context;
-use swarmwood_learn::event::{Event, Flow};
+use swarmwood_learn::event::Event;
 use swarmwood_learn::particle::Form;
 use swarmwood_learn::plan::TaskLog;
 use swarmwood_learn::rank_tree::ClassifierTree;
@@ -160,18 +160,10 @@ fn fitness(params: &Params) -> FitnessMeasure {
 /// The splits of a greedy ensemble that is grown for them.
 pub(super) fn pretrain(
     job: &Job<'_>,
-    context: Context<'_>,
-    watch: &mut dyn FnMut(&Event) -> Flow,
+    observer: &mut dyn FnMut(&Event),
 ) -> Result<Vec<Split>> {
-    let mut watch = |event: &Event| {
-        let flow = watch(event);
-        if flow == Flow::Stop {
-            context.budget.cancel();
-        }
-        if context.budget.is_interrupted() { Flow::Stop } else { flow }
-    };
     let data = binning::training(job, None)?;
-    let grown = published::grow(job, &data, Form::Free, job.params.lambda, &mut watch)?;
+    let grown = published::grow(job, &data, Form::Free, job.params.lambda, observer)?;
     let mut rules: Vec<Rule> =
         grown.iter().flat_map(|tree| &tree.nodes).map(|node| node.rule).collect();
     if rules.is_empty() {
