@@ -178,7 +178,7 @@ impl TraceRecorder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use swarmwood::learn::event::Search;
+    use swarmwood::learn::event::SearchStatus;
 
     #[test]
     fn a_trace_survives_a_round_trip() {
@@ -186,8 +186,12 @@ mod tests {
         for (at, &stage) in Stage::ALL.iter().enumerate() {
             let event =
                 Event { train: Some(1.0 / 3.0), elapsed: at as f64, ..Event::new(stage, at, 9) };
-            let search =
-                Search { measure: "rmse", gain: Some(-0.1), evaluations: 7, ..Search::default() };
+            let search = SearchStatus {
+                measure: "rmse",
+                gain: Some(-0.1),
+                evaluations: 7,
+                ..SearchStatus::default()
+            };
             steps.push(TraceStep::from(&event));
             steps.push(TraceStep::from(&Event { search: Some(search), ..event }));
         }

@@ -152,7 +152,7 @@ fn losses(steps: &[&TraceStep], noun: &str) -> Chart {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use swarmwood::learn::event::{Event, Search};
+    use swarmwood::learn::event::{Event, SearchStatus};
 
     /// The chart of some events.
     fn draw(title: &str, events: &[Event]) -> String {
@@ -160,7 +160,7 @@ mod tests {
     }
 
     fn iteration(step: usize) -> Event {
-        let search = Search {
+        let search = SearchStatus {
             measure: "accuracy",
             best: Some(0.9 + step as f64 / 1000.0),
             gain: None,
@@ -180,7 +180,7 @@ mod tests {
         let step = |step: usize| {
             let mut event = iteration(step);
             event.train = Some(1.0 - step as f64 / 100.0);
-            event.search = event.search.map(|search| Search { gain: Some(0.2), ..search });
+            event.search = event.search.map(|search| SearchStatus { gain: Some(0.2), ..search });
             event
         };
         let events: Vec<Event> = (1..=5).map(step).collect();

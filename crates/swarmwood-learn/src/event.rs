@@ -68,11 +68,11 @@ pub struct Event {
     /// Value of the watched metric on the validation rows.
     pub valid: Option<f64>,
     /// How a search stands.
-    pub search: Option<Search>,
+    pub search: Option<SearchStatus>,
     /// Seconds since training began. Learners know no clock: whoever runs them fills it in.
     pub elapsed: f64,
-    /// Whether this was told before: a resumed run tells its past again.
-    pub past: bool,
+    /// Whether the event is of an earlier run, which a resumed run replays.
+    pub replayed: bool,
 }
 
 impl Event {
@@ -92,14 +92,14 @@ impl Event {
             valid: None,
             search: None,
             elapsed: 0.0,
-            past: false,
+            replayed: false,
         }
     }
 }
 
 /// How a search stands after a step. What a search does not have is `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Search {
+pub struct SearchStatus {
     /// What is searched for, by the name users say: `accuracy`, `rmse`, `loss`.
     pub measure: &'static str,
     /// The best value so far.

@@ -9,7 +9,7 @@ use swarmwood_search::{
 };
 
 use swarmwood_learn::context::Context;
-use swarmwood_learn::event::{Event, Search, Stage};
+use swarmwood_learn::event::{Event, SearchStatus, Stage};
 use swarmwood_learn::plan::TaskLog;
 
 /// The state of a swarm after an iteration. A loss is 1 minus the fitness.
@@ -38,7 +38,7 @@ impl IterationStats {
     pub fn event(&self, measure: &'static str, before: EarlierSwarms, steps: usize) -> Event {
         let fitness = |loss: Option<f64>| loss.map(|loss| 1.0 - loss);
         let best = [fitness(self.best), before.best].into_iter().flatten().reduce(f64::max);
-        let search = Search {
+        let search = SearchStatus {
             measure,
             best,
             gain: None,
@@ -369,7 +369,7 @@ mod tests {
             events.iter().map(|event| (event.step, event.steps)).collect::<Vec<_>>(),
             (11..=50).map(|step| (step, 60)).collect::<Vec<_>>()
         );
-        let searches: Vec<Search> = events.iter().filter_map(|event| event.search).collect();
+        let searches: Vec<SearchStatus> = events.iter().filter_map(|event| event.search).collect();
         assert!(
             searches.iter().all(|search| search.factor.is_some() && search.mean <= search.best)
         );

@@ -9,7 +9,7 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use swarmwood::learn::budget::Budget;
-use swarmwood::learn::event::{Event, Search};
+use swarmwood::learn::event::{Event, SearchStatus};
 use swarmwood::learn::pool::Pool;
 use swarmwood::message::{Message, ParamValue};
 use swarmwood::model::{Target, TargetKind};
@@ -305,7 +305,7 @@ impl FitResult {
             column("valid", &|event| event.valid)?;
             let measure = |event: &Event| event.search.map(|search| search.measure);
             columns.set_item("measure", self.events.iter().map(measure).collect::<Vec<_>>())?;
-            let of = |name: &str, value: fn(&Search) -> Option<f64>| {
+            let of = |name: &str, value: fn(&SearchStatus) -> Option<f64>| {
                 column(name, &|event| event.search.as_ref().and_then(value))
             };
             of("evaluations", |search| Some(search.evaluations as f64))?;

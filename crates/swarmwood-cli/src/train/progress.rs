@@ -4,7 +4,7 @@ use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use swarmwood::learn::event::{Event, Search, Stage};
+use swarmwood::learn::event::{Event, SearchStatus, Stage};
 
 use crate::console::Console;
 use crate::format::number;
@@ -52,7 +52,7 @@ impl TrainProgress {
         // The training loss costs a pass over the rows and is not computed in every round; the last
         // value is close enough.
         self.train_loss = event.train.or(self.train_loss);
-        if event.past {
+        if event.replayed {
             // Replayed from the checkpoint: not work of this run, so it is not printed.
             self.resumed_at = event.search.map(|search| (event.elapsed, search.evaluations));
             return;
@@ -127,7 +127,7 @@ impl TrainProgress {
     }
 
     /// Evaluations so far, and evaluations per second.
-    fn speed(&self, event: &Event, search: &Search) -> Option<String> {
+    fn speed(&self, event: &Event, search: &SearchStatus) -> Option<String> {
         let (since, before) = self.resumed_at.unwrap_or((0.0, 0));
         let seconds = event.elapsed - since;
         let rate = search.evaluations.saturating_sub(before) as f64 / seconds;

@@ -23,7 +23,7 @@ use swarmwood_search::discrete_pso::{
 };
 use swarmwood_search::{Engine, Snapshot, Trial, TrialResult};
 
-use crate::event::Search;
+use crate::event::SearchStatus;
 use crate::particle::{Evaluation, Evaluator, ParticleError};
 use crate::rule_table::RuleTable;
 use descent::Descent;
@@ -134,7 +134,7 @@ pub struct SwarmRun<'a> {
     /// can be resumed.
     settled: Option<DiscretePso>,
     /// How the search stood when it was told last.
-    told: Option<Search>,
+    told: Option<SearchStatus>,
     /// The local search after the swarm, if it was asked for.
     descent: Option<Descent>,
 }
@@ -230,7 +230,7 @@ impl<'a> SwarmRun<'a> {
     /// One iteration: its number, counted from one, and how the search stands after it; `None`
     /// after the last one. With `keep`, [`SwarmRun::snapshot`] has a state to tell afterwards, which
     /// costs a copy of the swarm.
-    pub fn step(&mut self, keep: bool) -> Result<Option<(usize, Search)>, SwarmError> {
+    pub fn step(&mut self, keep: bool) -> Result<Option<(usize, SearchStatus)>, SwarmError> {
         loop {
             if let Some(done) = self.done.pop_front() {
                 let search = self.search(&done);
@@ -284,11 +284,11 @@ impl<'a> SwarmRun<'a> {
         Ok(())
     }
 
-    fn search(&self, done: &GenerationStats) -> Search {
+    fn search(&self, done: &GenerationStats) -> SearchStatus {
         let fitness = self.evaluator.fitness();
         // The cost is its own inverse: a share of wrong rows, or the value itself.
         let said = |cost: Option<f64>| cost.map(|cost| fitness.cost(cost));
-        Search {
+        SearchStatus {
             measure: fitness.name(),
             best: said(done.best),
             gain: None,
@@ -305,7 +305,7 @@ impl<'a> SwarmRun<'a> {
     /// One visit of the local search that starts at the best particle of the swarm: its number,
     /// counted from one, and how the search stands after it; `None` after the last one. Trees must
     /// be oblivious.
-    pub fn descend(&mut self) -> Result<Option<(usize, Search)>, SwarmError> {
+    pub fn descend(&mut self) -> Result<Option<(usize, SearchStatus)>, SwarmError> {
         let mut descent = match self.descent.take() {
             Some(descent) => descent,
             None => {
@@ -318,12 +318,12 @@ impl<'a> SwarmRun<'a> {
         let visited = descent.visit(&mut self.evaluator);
         let fitness = self.evaluator.fitness();
         let told = self.told.unwrap_or_default();
-        let search = Search {
+        let search = SearchStatus {
             measure: fitness.name(),
             best: Some(fitness.cost(descent.cost)),
             evaluations: told.evaluations + descent.evaluations,
             repeats: told.repeats,
-            ..Search::default()
+            ..SearchStatus::default()
         };
         let step = descent.visits;
         self.descent = Some(descent);

@@ -45,7 +45,7 @@ fn trees(trees: usize, depth: usize, form: Form, fitness: Fitness) -> ParticleCo
 }
 
 /// Runs to the end.
-fn run(mut run: SwarmRun<'_>) -> (SwarmFit, Vec<(usize, Search)>) {
+fn run(mut run: SwarmRun<'_>) -> (SwarmFit, Vec<(usize, SearchStatus)>) {
     let steps = std::iter::from_fn(|| run.step(false).unwrap()).collect();
     (run.finish().unwrap(), steps)
 }
@@ -306,7 +306,7 @@ fn an_interruption_amid_an_iteration_keeps_the_best_and_the_state_before() {
         let context = Context { pool: &calm, budget: &budget };
         let evaluator = Evaluator::new(&data, &table, &Logistic, settings, context).unwrap();
         let mut interrupted = SwarmRun::new(evaluator, &table, &swarm, &[]).unwrap();
-        let told: Vec<(usize, Search)> =
+        let told: Vec<(usize, SearchStatus)> =
             std::iter::from_fn(|| interrupted.step(true).unwrap()).collect();
         assert!(interrupted.is_interrupted() && told.len() < 8, "{questions}: {}", told.len());
         let snapshot = interrupted.snapshot();

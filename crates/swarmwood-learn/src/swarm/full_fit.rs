@@ -9,7 +9,7 @@ use super::search::EnsembleSearch;
 use super::{EnsembleSearchError, FitPhase, FitProgress, SearchStrategy, backfit, pairs};
 use crate::budget::Budget;
 use crate::context::Context;
-use crate::event::{Event, Search, Stage};
+use crate::event::{Event, SearchStatus, Stage};
 use crate::greedy;
 use crate::stats::BackendError;
 
@@ -253,12 +253,12 @@ fn fit_event(
     // The start has only some of its trees: its loss is not to be compared with that of a whole
     // fit.
     let compared = greedy_loss.filter(|&greedy| greedy > 0.0 && phase != FitPhase::Start);
-    let search = Search {
+    let search = SearchStatus {
         measure: "loss",
         best: Some(loss),
         gain: compared.map(|greedy| 1.0 - loss / greedy),
         evaluations: work,
-        ..Search::default()
+        ..SearchStatus::default()
     };
     Event { train: Some(loss), search: Some(search), ..Event::new(stage, done, planned) }
 }

@@ -18,7 +18,7 @@ use super::{
     EnsembleSearchReport, EnsembleShape,
 };
 use crate::context::Context;
-use crate::event::{Event, Search, Stage};
+use crate::event::{Event, SearchStatus, Stage};
 use crate::objective::Curvature;
 use crate::plan::{Task, TaskLog, TaskRows, run_tasks};
 use crate::pool::Pool;
@@ -255,11 +255,11 @@ impl<'a> EnsembleSearch<'a> {
 
     /// Tells how candidates compare.
     fn notify_compared(&mut self) {
-        let search = Search {
+        let search = SearchStatus {
             measure: SCORE,
             best: best_of(&self.scored).map(|scored| scored.score),
             evaluations: self.context.budget.spent(),
-            ..Search::default()
+            ..SearchStatus::default()
         };
         let event = Event::new(Stage::COMPARING, self.scored.len(), self.planned);
         self.log.notify(&Event { search: Some(search), ..event });

@@ -1,13 +1,14 @@
 //! Trains a model from rows and checked parameters.
 //!
-//! [`LEARNERS`] lists the learners. Each is given a [`Job`] and ends with a [`TrainResult`] model; what
-//! they have in common is here: binning, checkpoints, metrics, time limits.
+//! [`LEARNERS`] lists the learners. Each is given a [`Job`] and ends with a [`TrainResult`] model;
+//! what they have in common is here: binning, checkpoints, metrics, time limits.
 
 mod binning;
+mod checkpoint_writer;
+mod event_log;
 mod fold;
 mod greedy;
 mod job;
-mod keeper;
 mod learner;
 mod linear;
 mod options;
@@ -18,7 +19,6 @@ mod search_space;
 mod single;
 mod swarm;
 mod swarm_run;
-mod told;
 mod tree_swarms;
 mod trees;
 

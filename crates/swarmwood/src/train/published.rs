@@ -20,7 +20,7 @@ use swarmwood_learn::split::{Penalties, Ridge};
 use swarmwood_learn::stats::TrainingSet;
 use swarmwood_model::{Body, Model};
 
-use super::keeper::Keeper;
+use super::checkpoint_writer::CheckpointWriter;
 use super::pretrained::Pretrained;
 use super::search_space::distinct_values;
 use super::swarm_run::{Start, fly};
@@ -90,19 +90,21 @@ fn train(
     let (table, seeds) =
         prepare(job, rules, (&data, pretrained.as_ref()), &mut warnings, observer)?;
     let space = search_space(job, rules, &table)?;
-    let keeper =
-        options.keep.as_ref().map(|keep| Keeper::new(keep, job, pretrained_print)).transpose()?;
+    let checkpoints = options
+        .keep
+        .as_ref()
+        .map(|keep| CheckpointWriter::new(keep, job, pretrained_print))
+        .transpose()?;
     let context = job.context();
     let start = Start {
         evaluator: evaluator(job, &data, &table, context)?,
         table: &table,
         seeds: &seeds,
         settings: swarm_config(job.params, rules),
-        budget: job.budget,
     };
-    let (found, told) = fly(job.params, start, keeper.as_ref(), observer, &mut warnings)?;
+    let (found, events) = fly(job.params, start, checkpoints.as_ref(), observer, &mut warnings)?;
     let train_seconds = started.elapsed().as_secs_f64();
-    let (mut evaluations, repeats) = told.costs();
+    let (mut evaluations, repeats) = events.costs();
     let mut notes = Vec::new();
     if let Some(LocalSearchStats { replaced, evaluations: more, before }) = found.local_search {
         evaluations += more;
@@ -115,7 +117,7 @@ fn train(
         space,
         measure: fitness(job).name(),
         best: found.fitness,
-        iterations: told.steps(),
+        iterations: events.steps(),
         evaluations,
         repeats,
     };
@@ -171,8 +173,8 @@ fn prepare(
     let mut table = match (rules, pretrained) {
         (RuleSource::DistinctValues, _) => RuleTable::distinct(data),
         (RuleSource::Pretrained, Some(pretrained)) => {
-            let (table, told) = pretrained.table(data, &job.rows.schema)?;
-            warnings.extend(told);
+            let (table, notes) = pretrained.table(data, &job.rows.schema)?;
+            warnings.extend(notes);
             table
         }
         (RuleSource::Pretrained, None) => {

@@ -13,7 +13,7 @@ use crate::read::Rows;
 /// `n! / (n - r)!`.
 ///
 /// The paper's algorithm 4 draws `r = m·d` rules for `m` trees of depth `d`; its table 12 counts
-/// `r = m·(d - 1)`. Both are told.
+/// `r = m·(d - 1)`. Both are events.
 ///
 /// ```
 /// use swarmwood::train::SearchSpace;

@@ -7,7 +7,7 @@ use swarmwood_learn::cart::{
 };
 use swarmwood_learn::context::Context;
 use swarmwood_learn::data::Chunk;
-use swarmwood_learn::event::{Event, Search, Stage};
+use swarmwood_learn::event::{Event, SearchStatus, Stage};
 use swarmwood_learn::leaf_loss::LeafLoss;
 use swarmwood_learn::plan::TaskLog;
 use swarmwood_learn::rank_table::{MAX_CODES, RankTable, RankTarget};
@@ -18,9 +18,9 @@ use swarmwood_learn::tree_search::{
 use swarmwood_model::{Body, Member, Split, TargetKind};
 use swarmwood_search::Datum;
 
-use super::keeper::Keeper;
+use super::checkpoint_writer::CheckpointWriter;
+use super::event_log::EventLog;
 use super::pretrained::Pretrained;
-use super::told::Told;
 use super::{Job, Learner, TrainResult, TreeReport, gather, measure, tree_swarms};
 use crate::message::Message;
 use crate::params::{Method, Params, Prune};
@@ -118,9 +118,9 @@ fn train(
     let problem = TreeProblem { job, table: &table, loss: &loss, context, splits: &splits };
     let print = pretrained.as_ref().map(Pretrained::fingerprint);
     let keep = job.options.keep.as_ref();
-    let keeper = keep.map(|keep| Keeper::new(keep, job, print)).transpose()?;
+    let checkpoints = keep.map(|keep| CheckpointWriter::new(keep, job, print)).transpose()?;
     let SingleTreeFit { members, report, warnings, notes } =
-        find_tree(problem, finder, keeper.as_ref(), observer)?;
+        find_tree(problem, finder, checkpoints.as_ref(), observer)?;
     let train_seconds = started.elapsed().as_secs_f64();
 
     let model = job.model(vec![0.0; members.len()], Body::Trees(members));
@@ -147,29 +147,32 @@ fn train(
 fn find_tree(
     problem: TreeProblem<'_>,
     finder: TreeFinder,
-    keeper: Option<&Keeper<'_>>,
+    checkpoints: Option<&CheckpointWriter<'_>>,
     observer: &mut dyn FnMut(&Event),
 ) -> Result<SingleTreeFit> {
     let TreeProblem { job, context, .. } = problem;
     let started = Instant::now();
     let mut warnings = Vec::new();
-    let past = keeper.map(|keeper| keeper.load(PAYLOAD, &mut warnings)).transpose()?.flatten();
-    let mut told = past
+    let past = checkpoints
+        .map(|checkpoints| checkpoints.load(PAYLOAD, &mut warnings))
+        .transpose()?
+        .flatten();
+    let mut events = past
         .as_ref()
-        .and_then(|past| past.field("told").ok())
-        .and_then(Told::load)
+        .and_then(|past| past.field("events").ok())
+        .and_then(EventLog::load)
         .unwrap_or_default();
-    let before = told.tell_again(observer);
+    let before = events.replay(observer);
 
     let (mut steps, mut fault) = (0, None);
     let mut observer = |event: &Event, state: &dyn Fn() -> Datum| {
         let elapsed = before + started.elapsed().as_secs_f64();
         let event = Event { elapsed, ..event.clone() };
-        told.push(&event);
+        events.push(&event);
         steps += 1;
-        if let Some(keeper) = keeper.filter(|keeper| keeper.is_due(steps)) {
-            let fields = vec![("told", told.save()), ("search", state())];
-            fault = keeper.save(PAYLOAD, fields).err();
+        if let Some(checkpoints) = checkpoints.filter(|checkpoints| checkpoints.is_due(steps)) {
+            let fields = vec![("events", events.save()), ("search", state())];
+            fault = checkpoints.save(PAYLOAD, fields).err();
         }
         observer(&event);
         if fault.is_some() {
@@ -177,8 +180,8 @@ fn find_tree(
         }
     };
     let state = past.as_ref().and_then(|past| past.field("search").ok());
-    let refused = |error: swarmwood_search::Error| match keeper {
-        Some(keeper) => keeper.refused(error.to_string()),
+    let refused = |error: swarmwood_search::Error| match checkpoints {
+        Some(checkpoints) => checkpoints.refused(error.to_string()),
         None => Error::Run(error.to_string()),
     };
     let mut log = TaskLog::new(state, &mut observer).map_err(refused)?;
@@ -339,8 +342,8 @@ fn search(
         false => tree_search::greedy_only(table, &config, context),
     };
 
-    // A run that ends before there is a good tree of all rows can still use the rules of a tree that
-    // was searched on most of them.
+    // A run that ends before there is a good tree of all rows can still use the rules of a tree
+    // that was searched on most of them.
     let is_complete = selection.is_complete();
     let [finished, planned] = selection.finished;
     let note = (!is_complete).then(|| {
@@ -370,7 +373,7 @@ fn search(
 
 /// The event of a generation.
 fn event(progress: &TreeSearchProgress, measure: &'static str, mean: &dyn Fn(f64) -> f64) -> Event {
-    let search = Search {
+    let search = SearchStatus {
         measure,
         best: Some(mean(progress.best)),
         gain: Some(1.0 - mean(progress.best) / mean(progress.cart)).filter(|gain| gain.is_finite()),

@@ -13,8 +13,8 @@ use swarmwood_learn::swarm::{
 };
 use swarmwood_search::Datum;
 
-use super::keeper::Keeper;
-use super::told::Told;
+use super::checkpoint_writer::CheckpointWriter;
+use super::event_log::EventLog;
 use super::trees::{Ended, KEPT_BYTES, constant_columns};
 use super::{Job, Learner, TrainResult, binning};
 use crate::message::Message;
@@ -82,25 +82,34 @@ fn search(
     warnings: &mut Vec<Message>,
 ) -> Result<(EnsembleSearchFit, Option<String>)> {
     let started = Instant::now();
-    let keeper = job.options.keep.as_ref().map(|keep| Keeper::new(keep, job, None)).transpose()?;
-    let past = keeper.as_ref().map(|keeper| keeper.load(PAYLOAD, warnings)).transpose()?.flatten();
-    let mut told = past
+    let checkpoints =
+        job.options.keep.as_ref().map(|keep| CheckpointWriter::new(keep, job, None)).transpose()?;
+    let past = checkpoints
         .as_ref()
-        .and_then(|past| past.field("told").ok())
-        .and_then(Told::load)
+        .map(|checkpoints| checkpoints.load(PAYLOAD, warnings))
+        .transpose()?
+        .flatten();
+    let mut events = past
+        .as_ref()
+        .and_then(|past| past.field("events").ok())
+        .and_then(EventLog::load)
         .unwrap_or_default();
-    let before = told.tell_again(observer);
+    let before = events.replay(observer);
 
     let budget = job.budget;
     let (mut steps, mut failure) = (0, None);
     let mut observer = |event: &Event, state: &dyn Fn() -> Datum| {
         let elapsed = before + started.elapsed().as_secs_f64();
         let event = Event { elapsed, ..event.clone() };
-        told.push(&event);
+        events.push(&event);
         observer(&event);
         steps += 1;
-        if let Some(keeper) = keeper.as_ref().filter(|keeper| keeper.is_due(steps)) {
-            failure = keeper.save(PAYLOAD, vec![("told", told.save()), ("search", state())]).err();
+        if let Some(checkpoints) =
+            checkpoints.as_ref().filter(|checkpoints| checkpoints.is_due(steps))
+        {
+            failure = checkpoints
+                .save(PAYLOAD, vec![("events", events.save()), ("search", state())])
+                .err();
         }
         if failure.is_some() {
             budget.cancel();
@@ -114,8 +123,8 @@ fn search(
     if let Some(failure) = failure {
         return Err(failure);
     }
-    let fit = fit.map_err(|error| match (error, &keeper) {
-        (EnsembleSearchError::State(message), Some(keeper)) => keeper.refused(message),
+    let fit = fit.map_err(|error| match (error, &checkpoints) {
+        (EnsembleSearchError::State(message), Some(checkpoints)) => checkpoints.refused(message),
         (EnsembleSearchError::State(message) | EnsembleSearchError::Threads(message), _) => {
             Error::Run(message)
         }

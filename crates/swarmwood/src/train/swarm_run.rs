@@ -1,17 +1,16 @@
-//! A swarm on its way: iterations told, stored and stopped, and gone on with where a checkpoint
-//! left off.
+//! Runs a published swarm: its iterations, its events, and its checkpoints, from which it resumes
+//! where one left off.
 
 use std::time::Instant;
 
-use swarmwood_learn::budget::Budget;
 use swarmwood_learn::event::{Event, Stage};
 use swarmwood_learn::particle::{Evaluator, ParticleError};
 use swarmwood_learn::published::{SwarmConfig, SwarmError, SwarmFit, SwarmRun};
 use swarmwood_learn::rule_table::RuleTable;
 use swarmwood_search::Snapshot;
 
-use super::keeper::Keeper;
-use super::told::Told;
+use super::checkpoint_writer::CheckpointWriter;
+use super::event_log::EventLog;
 use crate::checkpoint::snapshot;
 use crate::error::DataError;
 use crate::message::Message;
@@ -19,14 +18,12 @@ use crate::params::{Growth, Params};
 use crate::{Error, Result};
 
 /// The version of the payload of these methods.
-const PAYLOAD: u64 = 2;
+const PAYLOAD: u64 = 3;
 
 /// What a swarm starts from.
 pub(super) struct Start<'a> {
     pub(super) evaluator: Evaluator<'a>,
     pub(super) table: &'a RuleTable,
-    /// The limits of the run.
-    pub(super) budget: &'a Budget,
     /// Positions of the first particles.
     pub(super) seeds: &'a [Vec<u32>],
     pub(super) settings: SwarmConfig,
@@ -36,25 +33,24 @@ pub(super) struct Start<'a> {
 pub(super) fn fly(
     params: &Params,
     start: Start<'_>,
-    keeper: Option<&Keeper<'_>>,
+    checkpoints: Option<&CheckpointWriter<'_>>,
     observer: &mut dyn FnMut(&Event),
     warnings: &mut Vec<Message>,
-) -> Result<(SwarmFit, Told)> {
-    let budget = start.budget;
+) -> Result<(SwarmFit, EventLog)> {
     let iterations = params.iterations;
-    let stored = keeper.map(|keeper| load(keeper, warnings)).transpose()?.flatten();
-    let (mut run, mut told) = match stored {
-        Some((snapshot, told)) => {
+    let stored = checkpoints.map(|checkpoints| load(checkpoints, warnings)).transpose()?.flatten();
+    let (mut run, mut events) = match stored {
+        Some((snapshot, events)) => {
             let resumed = SwarmRun::resume(start.evaluator, start.table, &snapshot);
-            let unfit = |error: SwarmError| match keeper {
-                Some(keeper) => keeper.refused(error.to_string()),
+            let unfit = |error: SwarmError| match checkpoints {
+                Some(checkpoints) => checkpoints.refused(error.to_string()),
                 None => fault(error),
             };
-            (resumed.map_err(unfit)?, told)
+            (resumed.map_err(unfit)?, events)
         }
         None => {
             let run = SwarmRun::new(start.evaluator, start.table, &start.settings, start.seeds);
-            (run.map_err(fault)?, Told::default())
+            (run.map_err(fault)?, EventLog::default())
         }
     };
     let event = |step, search, elapsed| Event {
@@ -62,26 +58,26 @@ pub(super) fn fly(
         elapsed,
         ..Event::new(Stage::SWARM, step, iterations)
     };
-    let (started, before) = (Instant::now(), told.tell_again(observer));
-    while let Some((step, search)) = run.step(keeper.is_some()).map_err(fault)? {
+    let (started, before) = (Instant::now(), events.replay(observer));
+    while let Some((step, search)) = run.step(checkpoints.is_some()).map_err(fault)? {
         // A resumed run tells the iteration that it was stored after once more.
-        if step <= told.steps() {
+        if step <= events.steps() {
             continue;
         }
         let elapsed = before + started.elapsed().as_secs_f64();
         let event = event(step, search, elapsed);
-        told.push(&event);
+        events.push(&event);
         observer(&event);
-        if let Some(keeper) = keeper.filter(|keeper| keeper.is_due(step)) {
-            save(keeper, &run, &told)?;
+        if let Some(checkpoints) = checkpoints.filter(|checkpoints| checkpoints.is_due(step)) {
+            save(checkpoints, &run, &events)?;
         }
     }
-    if let Some(keeper) = keeper {
-        save(keeper, &run, &told)?;
+    if let Some(checkpoints) = checkpoints {
+        save(checkpoints, &run, &events)?;
     }
     let stopped = run.is_interrupted();
-    if !stopped && told.steps() < iterations {
-        let done = told.steps();
+    if !stopped && events.steps() < iterations {
+        let done = events.steps();
         let message = format!(
             "the swarm came to rest after {done} of {iterations} iterations: no particle can move"
         );
@@ -91,7 +87,7 @@ pub(super) fn fly(
         let elapsed = || before + started.elapsed().as_secs_f64();
         descend(&mut run, elapsed, observer)?;
     }
-    Ok((run.finish().map_err(fault)?, told))
+    Ok((run.finish().map_err(fault)?, events))
 }
 
 /// Replaces rules of the best particle until that brings nothing, or until the listener has enough.
@@ -123,16 +119,20 @@ fn fault(error: SwarmError) -> Error {
 }
 
 /// The stored state of a swarm, if there is one to go on from.
-fn load(keeper: &Keeper<'_>, warnings: &mut Vec<Message>) -> Result<Option<(Snapshot, Told)>> {
-    let Some(state) = keeper.load(PAYLOAD, warnings)? else { return Ok(None) };
+fn load(
+    checkpoints: &CheckpointWriter<'_>,
+    warnings: &mut Vec<Message>,
+) -> Result<Option<(Snapshot, EventLog)>> {
+    let Some(state) = checkpoints.load(PAYLOAD, warnings)? else { return Ok(None) };
     let swarm = state.field("swarm").ok().and_then(snapshot::of_datum);
-    let told = state.field("told").ok().and_then(Told::load);
-    swarm.zip(told).map(Some).ok_or_else(|| keeper.unread())
+    let events = state.field("events").ok().and_then(EventLog::load);
+    swarm.zip(events).map(Some).ok_or_else(|| checkpoints.unread())
 }
 
 /// Stores the state after the last iteration that was evaluated. Where nothing was, the stored
 /// state is the newest.
-fn save(keeper: &Keeper<'_>, run: &SwarmRun<'_>, told: &Told) -> Result<()> {
+fn save(checkpoints: &CheckpointWriter<'_>, run: &SwarmRun<'_>, events: &EventLog) -> Result<()> {
     let Some(swarm) = run.snapshot() else { return Ok(()) };
-    keeper.save(PAYLOAD, vec![("told", told.save()), ("swarm", snapshot::to_datum(&swarm))])
+    checkpoints
+        .save(PAYLOAD, vec![("events", events.save()), ("swarm", snapshot::to_datum(&swarm))])
 }

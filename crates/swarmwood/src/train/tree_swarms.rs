@@ -2,7 +2,6 @@
 //! symbols, or over the split points of a model that was trained before.
 
 use swarmwood_learn::bins::Rule;
-use swarmwood_learn::context::Context;
 use swarmwood_learn::event::Event;
 use swarmwood_learn::particle::Form;
 use swarmwood_learn::plan::TaskLog;
@@ -158,10 +157,7 @@ fn fitness(params: &Params) -> FitnessMeasure {
 }
 
 /// The splits of a greedy ensemble that is grown for them.
-pub(super) fn pretrain(
-    job: &Job<'_>,
-    observer: &mut dyn FnMut(&Event),
-) -> Result<Vec<Split>> {
+pub(super) fn pretrain(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<Vec<Split>> {
     let data = binning::training(job, None)?;
     let grown = published::grow(job, &data, Form::Free, job.params.lambda, observer)?;
     let mut rules: Vec<Rule> =

@@ -18,7 +18,7 @@ use crate::message::Message;
 use crate::params::{Booster, Growth, Params};
 use crate::{Error, Result};
 
-/// The training loss is told about this many times; each time costs a pass over the rows.
+/// The training loss is events about this many times; each time costs a pass over the rows.
 const TELLINGS: usize = 20;
 
 /// Histograms kept while a tree grows may take this much memory.

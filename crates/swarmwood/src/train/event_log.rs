@@ -1,10 +1,9 @@
-//! What a search has told so far, kept with its checkpoint so that a resumed run can tell all of
-//! its past.
+//! The events of a search so far, stored in its checkpoint so that a resumed run can replay them.
 
-use swarmwood_learn::event::{Event, Search, Stage};
+use swarmwood_learn::event::{Event, SearchStatus, Stage};
 use swarmwood_search::Datum;
 
-/// Stages that events may name; a checkpoint has their places in this list.
+/// Stages that events may name; a checkpoint stores their positions in this list.
 const STAGES: [Stage; 7] = [
     Stage::COMPARING,
     Stage::BOOSTING,
@@ -15,20 +14,20 @@ const STAGES: [Stage; 7] = [
     Stage::DESCENTS,
 ];
 
-/// What events may measure, by place as well.
+/// What events may measure, by position as well.
 const MEASURES: [&str; 11] = [
     SCORE, "loss", "accuracy", "rmse", "mix", "gini", "entropy", "squared", "absolute", "cost",
     "recall",
 ];
 
-/// What cross-validation measures, in the words of events.
+/// The name of cross-validated scores in events.
 const SCORE: &str = "cross-validated score";
 
 /// Events in their order.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Told(Vec<Event>);
+pub(super) struct EventLog(Vec<Event>);
 
-impl Told {
+impl EventLog {
     pub(super) fn push(&mut self, event: &Event) {
         self.0.push(event.clone());
     }
@@ -44,10 +43,10 @@ impl Told {
         last.map_or((0, 0), |search| (search.evaluations, search.repeats))
     }
 
-    /// Tells everything once more; answers the seconds that it took the first time.
-    pub(super) fn tell_again(&self, observer: &mut dyn FnMut(&Event)) -> f64 {
+    /// Replays all events; returns the seconds that they took the first time.
+    pub(super) fn replay(&self, observer: &mut dyn FnMut(&Event)) -> f64 {
         for event in &self.0 {
-            observer(&Event { past: true, ..event.clone() });
+            observer(&Event { replayed: true, ..event.clone() });
         }
         self.0.last().map_or(0.0, |event| event.elapsed)
     }
@@ -56,9 +55,9 @@ impl Told {
         Datum::List(self.0.iter().map(save_event).collect())
     }
 
-    /// What [`Told::save`] stored.
+    /// What [`EventLog::save`] stored.
     pub(super) fn load(stored: &Datum) -> Option<Self> {
-        stored.list().ok()?.iter().map(load_event).collect::<Option<Vec<_>>>().map(Told)
+        stored.list().ok()?.iter().map(load_event).collect::<Option<Vec<_>>>().map(EventLog)
     }
 }
 
@@ -101,9 +100,19 @@ fn load_event(datum: &Datum) -> Option<Event> {
     Some(Event { train, valid, search, elapsed, ..event })
 }
 
-fn save_search(search: &Search) -> Datum {
-    let &Search { measure, best, gain, mean, diversity, factor, alpha, beta, evaluations, repeats } =
-        search;
+fn save_search(search: &SearchStatus) -> Datum {
+    let &SearchStatus {
+        measure,
+        best,
+        gain,
+        mean,
+        diversity,
+        factor,
+        alpha,
+        beta,
+        evaluations,
+        repeats,
+    } = search;
     let place = MEASURES.iter().position(|known| *known == measure).unwrap_or(MEASURES.len());
     let mut fields = vec![Datum::Natural(place as u64)];
     fields.extend([best, gain, mean, diversity, factor, alpha, beta].map(save_maybe));
@@ -111,10 +120,10 @@ fn save_search(search: &Search) -> Datum {
     Datum::List(fields)
 }
 
-fn load_search(datum: &Datum) -> Option<Search> {
+fn load_search(datum: &Datum) -> Option<SearchStatus> {
     let [measure, best, gain, mean, diversity, factor, alpha, beta, evaluations, repeats] =
         datum.tuple().ok()?;
-    Some(Search {
+    Some(SearchStatus {
         measure: MEASURES.get(measure.natural().ok()? as usize)?,
         best: load_maybe(best)?,
         gain: load_maybe(gain)?,
@@ -135,7 +144,7 @@ mod tests {
 
     #[test]
     fn the_past_survives_its_storage() {
-        let search = Search {
+        let search = SearchStatus {
             measure: "loss",
             best: Some(1.5),
             gain: Some(0.1),
@@ -147,8 +156,8 @@ mod tests {
             evaluations: 50,
             repeats: 2,
         };
-        let mut told = Told::default();
-        told.push(&Event {
+        let mut events = EventLog::default();
+        events.push(&Event {
             train: Some(1.5),
             search: Some(search),
             elapsed: 0.25,
@@ -156,16 +165,20 @@ mod tests {
         });
         for measure in [SCORE, Fitness::Accuracy.name(), Fitness::Rmse.name(), Fitness::Loss.name()]
         {
-            let search = Some(Search { measure, evaluations: 100, ..search });
-            told.push(&Event { search, elapsed: 0.5, ..Event::new(Stage::SWARM, 1, 60) });
+            let search = Some(SearchStatus { measure, evaluations: 100, ..search });
+            events.push(&Event { search, elapsed: 0.5, ..Event::new(Stage::SWARM, 1, 60) });
         }
-        told.push(&Event { valid: Some(2.0), elapsed: 0.5, ..Event::new(Stage::COMPARING, 1, 60) });
-        assert_eq!(Told::load(&told.save()), Some(told.clone()));
-        let mut heard = 0;
-        let seconds = told.tell_again(&mut |event| {
-            heard += usize::from(event.past);
+        events.push(&Event {
+            valid: Some(2.0),
+            elapsed: 0.5,
+            ..Event::new(Stage::COMPARING, 1, 60)
         });
-        assert_eq!((heard, seconds, told.steps(), told.costs()), (6, 0.5, 6, (0, 0)));
-        assert_eq!(Told::load(&Datum::List(vec![Datum::Natural(1)])), None);
+        assert_eq!(EventLog::load(&events.save()), Some(events.clone()));
+        let mut heard = 0;
+        let seconds = events.replay(&mut |event| {
+            heard += usize::from(event.replayed);
+        });
+        assert_eq!((heard, seconds, events.steps(), events.costs()), (6, 0.5, 6, (0, 0)));
+        assert_eq!(EventLog::load(&Datum::List(vec![Datum::Natural(1)])), None);
     }
 }

@@ -8,19 +8,19 @@ use crate::message::Message;
 use crate::{Error, Result};
 
 /// The checkpoints of one run.
-pub(super) struct Keeper<'a> {
+pub(super) struct CheckpointWriter<'a> {
     keep: &'a Keep,
     identity: Identity,
 }
 
-impl<'a> Keeper<'a> {
-    /// The keeper of a run. `pretrained` names the rules that came from a file.
+impl<'a> CheckpointWriter<'a> {
+    /// The checkpoints of a run. `pretrained` names the rules that came from a file.
     pub(super) fn new(keep: &'a Keep, job: &Job<'_>, pretrained: Option<u128>) -> Result<Self> {
         let mut identity = Identity::of(job.params, job.rows, job.valid)?;
         if let Some(print) = pretrained {
             identity.parameters.push(("pretrained".to_string(), format!("{print:032x}")));
         }
-        Ok(Keeper { keep, identity })
+        Ok(CheckpointWriter { keep, identity })
     }
 
     /// Whether the state is to be stored after so many steps.
