@@ -63,7 +63,7 @@ impl FrontierNode {
 }
 
 /// The rule of a node with the keys of its children.
-type GrownNode = Option<(RuleCandidate, usize, usize)>;
+type ExpandedNode = Option<(RuleCandidate, usize, usize)>;
 
 impl CartGrower<'_> {
     /// A tree of all rows.
@@ -107,7 +107,7 @@ impl CartGrower<'_> {
     fn best_first(&self, starts: Vec<(Vec<u32>, usize)>, max_leaves: usize) -> Vec<Subtree> {
         let budget = self.context.budget;
         let count = starts.len();
-        let mut nodes: Vec<GrownNode> = vec![None; count];
+        let mut nodes: Vec<ExpandedNode> = vec![None; count];
         let mut frontier: Vec<FrontierNode> = Vec::with_capacity(count);
         for (key, (rows, depth)) in starts.into_iter().enumerate() {
             if key > 0 && budget.is_interrupted() {
@@ -156,7 +156,7 @@ impl CartGrower<'_> {
     }
 }
 
-fn assemble(nodes: &[GrownNode], key: usize) -> Subtree {
+fn assemble(nodes: &[ExpandedNode], key: usize) -> Subtree {
     match &nodes[key] {
         None => Subtree::Leaf,
         Some((candidate, left, right)) => {

@@ -95,16 +95,6 @@ impl MedianLeafStats {
         self.small == 0
     }
 
-    /// The loss of each leaf.
-    pub fn losses(&self) -> &[f64] {
-        &self.losses
-    }
-
-    /// The rows of each leaf.
-    pub fn rows(&self) -> Vec<u32> {
-        self.leaves.iter().map(|leaf| leaf.rows).collect()
-    }
-
     /// The median of a leaf: the least target with at least half of the weight at or below it, and
     /// where exactly half of it is, the middle between that target and the next.
     pub fn median(&self, leaf: usize) -> f64 {

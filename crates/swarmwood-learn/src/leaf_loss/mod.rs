@@ -2,16 +2,16 @@
 //! rows move between leaves.
 //!
 //! Learners of a single tree ask how the loss changes when rows move from one leaf to another.
-//! [`SumLeafStats`] serves losses that are functions of a few sums (weight per class, or weight and
-//! weighted target); [`MedianLeafStats`] serves the absolute loss, which needs the rows in order.
+//! `SumLeafStats` serves losses that are functions of a few sums (weight per class, or weight and
+//! weighted target); `MedianLeafStats` serves the absolute loss, which needs the rows in order.
 
 mod median_stats;
 mod sum_stats;
 
 use std::sync::Arc;
 
-pub use median_stats::MedianLeafStats;
-pub use sum_stats::{RowStats, SumLeafStats};
+pub(crate) use median_stats::MedianLeafStats;
+pub(crate) use sum_stats::{RowStats, SumLeafStats};
 
 /// The loss of a tree: the sum over its leaves.
 #[derive(Debug, Clone, PartialEq)]

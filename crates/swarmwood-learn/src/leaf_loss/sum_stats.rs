@@ -130,14 +130,4 @@ impl<'a> SumLeafStats<'a> {
     pub fn of(&self, leaf: usize) -> &[f64] {
         &self.sums[leaf * self.width..(leaf + 1) * self.width]
     }
-
-    /// The loss of each leaf.
-    pub fn losses(&self) -> &[f64] {
-        &self.losses
-    }
-
-    /// The rows of each leaf.
-    pub fn rows(&self) -> &[u32] {
-        &self.rows
-    }
 }

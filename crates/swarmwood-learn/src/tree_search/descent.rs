@@ -5,7 +5,7 @@ use std::sync::{MutexGuard, PoisonError};
 
 use swarmwood_search::rng::Stream;
 
-use super::{ScoredTree, TreeSearch, depth_two};
+use super::{ScoredTree, SearchContext, depth_two};
 use crate::rank_table::RankRule;
 use crate::rank_tree::{NodeRef, RankNode, RankTree, Subtree, fit_nodes, fit_rows};
 use crate::threshold_scan::{NodeRows, SplitCriterion};
@@ -21,7 +21,7 @@ const MAX_CACHED_SUBTREES: usize = 1 << 14;
 /// maximum number of leaves.
 pub(super) type SubtreeKey = (Vec<(RankRule, bool)>, usize);
 
-impl TreeSearch<'_> {
+impl SearchContext<'_> {
     /// Improves a tree until no rule, no move of a leaf and no subtree of two levels improves it
     /// further, or until the budget is interrupted. Also returns the number of node scans.
     pub(super) fn descend(&self, start: ScoredTree, stream: &mut Stream) -> (ScoredTree, u64) {

@@ -16,7 +16,7 @@ pub(super) const MAX_ROWS: usize = 1 << 24;
 
 /// The rows: the bin of each row on each axis, how many bins each axis has, and the class of each
 /// row.
-pub(super) struct BinnedRows<'a> {
+pub(super) struct BinnedClasses<'a> {
     pub(super) axes: Vec<(&'a [u8], usize)>,
     pub(super) second_class: Vec<bool>,
     pub(super) min_leaf: usize,
@@ -24,7 +24,7 @@ pub(super) struct BinnedRows<'a> {
 
 /// Axis, last bin on the left and number of errors of the best tree of every allowed root, in the
 /// order of axes and bins. Incomplete when the budget is interrupted.
-pub(super) fn errors(rows: &BinnedRows<'_>, context: Context<'_>) -> Vec<(usize, usize, f64)> {
+pub(super) fn errors(rows: &BinnedClasses<'_>, context: Context<'_>) -> Vec<(usize, usize, f64)> {
     let most = rows.axes.iter().map(|axis| axis.1).max().unwrap_or(0);
     match (most <= 8, rows.min_leaf > 1) {
         (true, false) => ErrorCounter::<8, false>::new(rows).all(context),
@@ -40,7 +40,7 @@ type ClassCounts<const L: usize> = [[f32; L]; 2];
 /// Counts in `L` lanes. With `STRICT`, leaves that are too small must be excluded; otherwise only
 /// empty ones would be, and a rule with an empty side lowers no error.
 struct ErrorCounter<'a, const L: usize, const STRICT: bool> {
-    rows: &'a BinnedRows<'a>,
+    rows: &'a BinnedClasses<'a>,
     /// Where the table of each pair of axes starts; axes run as in two nested loops, the second
     /// from the first on.
     starts: Vec<usize>,
@@ -50,7 +50,7 @@ struct ErrorCounter<'a, const L: usize, const STRICT: bool> {
 }
 
 impl<'a, const L: usize, const STRICT: bool> ErrorCounter<'a, L, STRICT> {
-    fn new(rows: &'a BinnedRows<'a>) -> Self {
+    fn new(rows: &'a BinnedClasses<'a>) -> Self {
         let (mut starts, mut cells) = (Vec::new(), 0);
         for (first, axis) in rows.axes.iter().enumerate() {
             for _ in first..rows.axes.len() {

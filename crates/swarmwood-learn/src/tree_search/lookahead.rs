@@ -10,7 +10,7 @@
 //! The result is exact for the coarse cuts, and a start for descents, which use all cuts. Missing
 //! values lie below all others here; levels of a category are ordered by their mean target.
 
-use super::{TreeSearch, error_counts};
+use super::{SearchContext, error_counts};
 use crate::context::Context;
 use crate::leaf_loss::LeafLoss;
 use crate::rank_table::{RankCut, RankRule, RankSet, RankTable, RankTarget};
@@ -59,7 +59,7 @@ struct DepthTwoTree {
     second: [Option<BinSplit>; 2],
 }
 
-impl TreeSearch<'_> {
+impl SearchContext<'_> {
     /// The best subtree of two levels for some rows over coarse cuts; `None` if the loss or the
     /// number of features does not allow it, or when the budget is interrupted.
     pub(super) fn best_of_two_levels(&self, rows: &[u32], max_leaves: usize) -> Option<Subtree> {
@@ -98,7 +98,7 @@ impl TreeSearch<'_> {
         if self.config.loss != LeafLoss::Error || self.table.is_weighted() || !few {
             return None;
         }
-        let binned = error_counts::BinnedRows {
+        let binned = error_counts::BinnedClasses {
             axes: axes.iter().map(|axis| (&axis.bin_of[..], axis.codes.len())).collect(),
             second_class: of_row.iter().map(|&class| class == 1).collect(),
             min_leaf: self.config.limits.min_leaf.max(1),
@@ -188,7 +188,7 @@ struct PairTables<const V: usize> {
 
 impl<'a, const W: usize, const V: usize> PairCounts<'a, W, V> {
     fn new(
-        search: &'a TreeSearch<'_>,
+        search: &'a SearchContext<'_>,
         axes: &'a [BinnedAxis],
         rows: &[u32],
         loss: &'a LeafLoss,
@@ -603,7 +603,7 @@ mod tests {
             let limits = TreeLimits { leaves: 0, depth: 3, min_leaf };
             let config = TreeSearchConfig { loss: LeafLoss::Error, limits, population: 1, descents: 0, seed: 0 };
             let run = TestContext::new(1);
-            let search = TreeSearch::new(&table, &config, run.context());
+            let search = SearchContext::new(&table, &config, run.context());
             let rows: Vec<u32> = (0..table.rows() as u32).collect();
             if let Some(axes) = search.axes(&rows, bins) {
                 let slow = search.dispatch(&axes, &rows, |work| work.three_levels()).unwrap();

@@ -111,7 +111,7 @@ impl TreeSearchResult {
 }
 
 /// What all steps of a search share.
-struct TreeSearch<'a> {
+struct SearchContext<'a> {
     table: &'a RankTable,
     config: &'a TreeSearchConfig,
     features: Vec<u32>,
@@ -121,10 +121,10 @@ struct TreeSearch<'a> {
     subtree_cache: Mutex<HashMap<descent::SubtreeKey, Option<Subtree>>>,
 }
 
-impl<'a> TreeSearch<'a> {
+impl<'a> SearchContext<'a> {
     fn new(table: &'a RankTable, config: &'a TreeSearchConfig, context: Context<'a>) -> Self {
         let features = (0..table.columns().len() as u32).collect();
-        TreeSearch { table, config, features, context, subtree_cache: Mutex::default() }
+        SearchContext { table, config, features, context, subtree_cache: Mutex::default() }
     }
 
     /// CART's tree.
@@ -134,7 +134,7 @@ impl<'a> TreeSearch<'a> {
     }
 }
 
-impl TreeSearch<'_> {
+impl SearchContext<'_> {
     fn is_interrupted(&self) -> bool {
         self.context.budget.is_interrupted()
     }
@@ -205,7 +205,7 @@ pub fn search(
     context: Context<'_>,
     observer: &mut dyn FnMut(&TreeSearchProgress),
 ) -> TreeSearchResult {
-    let search = TreeSearch::new(table, config, context);
+    let search = SearchContext::new(table, config, context);
     match search.begin() {
         Ok(state) => search.run(state, &mut |progress, _| observer(progress)).finish(),
         Err(cart) => TreeSearchResult::of_cart(cart, false),
@@ -222,7 +222,7 @@ pub fn search_logged(
     event: &dyn Fn(&TreeSearchProgress) -> Event,
 ) -> Result<TreeSearchResult, Error> {
     const KEY: &str = "search";
-    let search = TreeSearch::new(table, config, context);
+    let search = SearchContext::new(table, config, context);
     if let Some((stored, _)) = log.recall(KEY)? {
         return Ok(TreeSearchState::from_datum(&stored, table)?.finish());
     }
@@ -326,7 +326,7 @@ impl ScoredTree {
     }
 }
 
-impl TreeSearch<'_> {
+impl SearchContext<'_> {
     /// CART's tree and the initial population; CART's tree alone when the budget is interrupted
     /// before it is complete.
     fn begin(&self) -> Result<TreeSearchState, ScoredTree> {
@@ -364,7 +364,7 @@ impl TreeSearch<'_> {
     }
 }
 
-impl TreeSearch<'_> {
+impl SearchContext<'_> {
     /// The initial population: the descent from CART, and descents from the best roots of a
     /// lookahead over three levels. Where there is room for two levels only, that lookahead is part
     /// of every descent.
@@ -420,7 +420,7 @@ impl TreeSearch<'_> {
                 *own = scored;
             }
         }
-        if generation % RENEWAL == 0 {
+        if generation.is_multiple_of(RENEWAL) {
             replace_worst(population);
         }
         scans
@@ -435,7 +435,7 @@ pub fn coordinate_pass(
     context: Context<'_>,
     mut scored: ScoredTree,
 ) -> ScoredTree {
-    let search = TreeSearch::new(table, config, context);
+    let search = SearchContext::new(table, config, context);
     for node in 0..scored.tree.nodes().len() as u32 {
         scored.loss -= search.reselect_rule(&mut scored.tree, node).unwrap_or(0.0);
     }
@@ -448,7 +448,7 @@ pub fn greedy_only(
     config: &TreeSearchConfig,
     context: Context<'_>,
 ) -> TreeSearchResult {
-    let cart = TreeSearch::new(table, config, context).greedy();
+    let cart = SearchContext::new(table, config, context).greedy();
     TreeSearchResult::of_cart(cart, !context.budget.is_interrupted())
 }
 

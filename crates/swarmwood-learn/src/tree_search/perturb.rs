@@ -2,11 +2,11 @@
 
 use swarmwood_search::rng::Stream;
 
-use super::{ScoredTree, TreeSearch};
+use super::{ScoredTree, SearchContext};
 use crate::rank_table::{RankCut, RankRule, RankSet};
 use crate::rank_tree::{NodeRef, RankTree, Subtree};
 
-impl TreeSearch<'_> {
+impl SearchContext<'_> {
     /// A changed copy of a tree of the population: a random rule, a subtree regrown on half of the
     /// features, or a subtree of another tree in place of one of its own.
     pub(super) fn perturb(

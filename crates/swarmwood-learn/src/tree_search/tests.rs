@@ -143,7 +143,7 @@ proptest! {
             let limits = TreeLimits { leaves: 0, depth: 2, min_leaf };
             let config = TreeSearchConfig { loss: loss.clone(), limits, population: 1, descents: 0, seed: 0 };
             let run = TestContext::new(1);
-            let search_state = TreeSearch::new(&table, &config, run.context());
+            let search_state = SearchContext::new(&table, &config, run.context());
             let rows: Vec<u32> = (0..table.rows() as u32).collect();
             let expected = brute_force(&table, &loss, min_leaf);
             let whole = fit_rows(&table, &rows, &loss).loss;
@@ -165,7 +165,7 @@ fn a_pass_chooses_every_rule_anew() {
     // Both second rules ask for the right feature at the wrong place; the first one is right.
     let second = |cut| Subtree::split(rule(1, cut), Subtree::Leaf, Subtree::Leaf);
     let tree = RankTree::new(&Subtree::split(rule(0, 2), second(1), second(3)));
-    let search_state = TreeSearch::new(&table, &config, run.context());
+    let search_state = SearchContext::new(&table, &config, run.context());
     let start = ScoredTree { loss: search_state.loss(&tree), tree };
     assert!(start.loss > 0.0);
     let found = coordinate_pass(&table, &config, run.context(), start);
@@ -270,7 +270,7 @@ fn foreign_subtrees_are_pruned_to_the_limits() {
     let config =
         TreeSearchConfig { loss: LeafLoss::Error, limits, population: 1, descents: 0, seed: 0 };
     let run = TestContext::new(1);
-    let search_state = TreeSearch::new(&table, &config, run.context());
+    let search_state = SearchContext::new(&table, &config, run.context());
     let rule = |feature, cut| RankRule { feature, cut: RankCut::Above(cut), missing_right: false };
     let deep = Subtree::split(
         rule(0, 2),
@@ -301,7 +301,7 @@ fn an_interruption_ends_the_search_anywhere_with_a_tree() {
         seed: 0,
     };
     let unlimited = TestContext::new(1);
-    let search_state = TreeSearch::new(&table, &config, unlimited.context());
+    let search_state = SearchContext::new(&table, &config, unlimited.context());
     let one_leaf = search_state.loss(&RankTree::new(&Subtree::Leaf));
     for questions in [0, 1, 3, 10, 30, 100, 1000] {
         let run = TestContext::interrupted_after(2, questions);

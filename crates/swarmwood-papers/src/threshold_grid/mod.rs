@@ -111,7 +111,7 @@ pub enum GridError {
 
 /// A grid whose every cell has a class.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ThresholdGrid {
+pub struct CellGrid {
     /// The variables.
     pub axes: Vec<GridAxis>,
     /// The thresholds of each as codes, ascending: greater codes lie above.
@@ -126,7 +126,7 @@ pub struct ThresholdGrid {
 #[derive(Debug, Clone, PartialEq)]
 pub struct GridTreeResult {
     /// The best grid.
-    pub grid: ThresholdGrid,
+    pub grid: CellGrid,
     /// Its fitness.
     pub fitness: f64,
     /// Number of thresholds that were searched, some of which may coincide.
@@ -199,7 +199,7 @@ pub fn search(
         return Err(GridError::Category { feature });
     }
     let mut run =
-        GridSearch { table, config, context, class_fitness, earlier: EarlierSwarms::default() };
+        GridTreeSearch { table, config, context, class_fitness, earlier: EarlierSwarms::default() };
     let all: Vec<u32> = (0..table.columns().len() as u32).collect();
     let preliminary = run.preliminary(&all, 0, log)?;
     let mut best = run.search_thresholds(&preliminary, 0, log)?;
@@ -241,7 +241,7 @@ pub fn search(
 }
 
 /// A search while it runs.
-struct GridSearch<'a> {
+struct GridTreeSearch<'a> {
     table: &'a RankTable,
     config: &'a GridTreeConfig,
     context: Context<'a>,
@@ -257,7 +257,7 @@ struct GridCandidate {
     number: usize,
 }
 
-impl GridSearch<'_> {
+impl GridTreeSearch<'_> {
     /// Phase 1: steps 1-1 and 1-2.
     fn preliminary(
         &self,
@@ -361,7 +361,7 @@ impl GridSearch<'_> {
     }
 
     /// The classes of all cells.
-    fn finish(&self, found: &GridCandidate) -> ThresholdGrid {
+    fn finish(&self, found: &GridCandidate) -> CellGrid {
         let cells = GridCells::new(self.table, &self.class_fitness, &found.axes);
         let (axes, cuts) = cells.drop_useless_cuts(&found.cuts);
         let cells = GridCells::new(self.table, &self.class_fitness, &axes);
@@ -383,7 +383,7 @@ impl GridSearch<'_> {
             self.class_fitness.classes(),
             seed,
         );
-        ThresholdGrid { axes, cuts, classes, occupied: filled.len() }
+        CellGrid { axes, cuts, classes, occupied: filled.len() }
     }
 
     fn fitness_of(&self, tree: &RankTree) -> f64 {

@@ -120,7 +120,7 @@ fn the_cells_of_the_drawing_become_a_tree() {
     let class_fitness = ClassFitness::new(&table, FitnessMeasure::Accuracy).unwrap();
     let config = config();
     let limits = TestContext::new(1);
-    let run = GridSearch {
+    let run = GridTreeSearch {
         table: &table,
         config: &config,
         context: limits.context(),
@@ -179,7 +179,7 @@ fn a_tree_decides_as_its_grid_on_every_cell() {
         let empty = if round % 2 == 0 { EmptyCellRule::Nearest } else { EmptyCellRule::Random };
         let (config, limits) = (GridTreeConfig { empty, ..config() }, TestContext::new(1));
         let fitness = GridCells::new(&table, &class_fitness, &axes).fitness(&cuts);
-        let run = GridSearch {
+        let run = GridTreeSearch {
             table: &table,
             config: &config,
             context: limits.context(),

@@ -6,14 +6,14 @@
 //! of its cell. The paper's merging of neighbouring cells into rules is not made here: rules are
 //! read from trees.
 
-use super::ThresholdGrid;
+use super::CellGrid;
 use swarmwood_learn::leaf_loss::LeafLoss;
 use swarmwood_learn::rank_table::{RankCut, RankRule, RankTable};
 use swarmwood_learn::rank_tree::{ClassifierTree, RankTree, Subtree};
 
 /// The tree while it is made.
 struct GridTreeBuilder<'a> {
-    grid: &'a ThresholdGrid,
+    grid: &'a CellGrid,
     table: &'a RankTable,
     shape: Vec<usize>,
     strides: Vec<usize>,
@@ -21,7 +21,7 @@ struct GridTreeBuilder<'a> {
     tree: ClassifierTree,
 }
 
-impl ThresholdGrid {
+impl CellGrid {
     /// The tree that decides as the grid does.
     pub fn to_tree(&self, table: &RankTable) -> ClassifierTree {
         let shape: Vec<usize> = self.cuts.iter().map(|cuts| cuts.len() + 1).collect();

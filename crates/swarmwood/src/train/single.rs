@@ -172,7 +172,7 @@ fn find_tree(
         steps += 1;
         if let Some(checkpoints) = checkpoints.filter(|checkpoints| checkpoints.is_due(steps)) {
             let fields = vec![("events", events.save()), ("search", state())];
-            fault = checkpoints.save(PAYLOAD, fields).err();
+            fault = fault.take().or(checkpoints.save(PAYLOAD, fields).err());
         }
         observer(&event);
         if fault.is_some() {
