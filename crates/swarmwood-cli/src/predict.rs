@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, ArgMatches, Command};
 use serde_json::json;
-use swarmwood::predict::{PredictionKind, PredictionReport, PredictionRequest, Scorer, write_csv};
+use swarmwood::predict::{
+    PredictionColumns, PredictionReport, PredictionRequest, Scorer, write_csv,
+};
 use swarmwood::write::Output;
 use swarmwood::{Result, store};
 
@@ -89,16 +91,16 @@ pub fn run(flags: &ArgMatches, interrupt: &InterruptFlag) -> Result<()> {
     Ok(())
 }
 
-fn requested(flags: &ArgMatches) -> PredictionKind {
+fn requested(flags: &ArgMatches) -> PredictionColumns {
     let table = [
-        ("raw", PredictionKind::Raw),
-        ("leaves", PredictionKind::Leaves),
-        ("contributions", PredictionKind::Contributions),
+        ("raw", PredictionColumns::Raw),
+        ("leaves", PredictionColumns::Leaves),
+        ("contributions", PredictionColumns::Contributions),
     ];
     table
         .into_iter()
         .find(|(name, _)| flags.get_flag(name))
-        .map_or(PredictionKind::Prediction, |(_, what)| what)
+        .map_or(PredictionColumns::Prediction, |(_, what)| what)
 }
 
 fn report_json(report: &PredictionReport, out: Option<&PathBuf>) -> serde_json::Value {

@@ -58,7 +58,8 @@ fn read(document: &Document, file: usize) -> ImportResult<Model> {
     };
     let names = import::feature_names(names, count, file)?;
     let sets = trees.iter().map(category_sets).collect::<ImportResult<Vec<_>>>()?;
-    let features = features(learner, model, names, trees, &sets, file)?;
+    let level_counts = level_counts(learner, trees, &sets)?;
+    let features = features(names, &level_counts, model, file)?;
     let infos = model.numbers("tree_info")?;
     if infos.len() != trees.len() || weights.is_some_and(|weights| weights.len() != trees.len()) {
         return Err("`tree_info` and `weight_drop` must have one entry per tree".into());
@@ -189,25 +190,21 @@ fn category_sets(tree: &Document) -> ImportResult<CategorySets> {
     Ok(sets)
 }
 
-/// The features. Categorical are those that the file declares so and those that some split treats
-/// so.
-fn features(
+/// The number of levels of each categorical feature, as far as splits show it. Categorical are the
+/// features that the file declares so and those that some split treats so.
+fn level_counts(
     learner: &Document,
-    model: &Document,
-    names: Vec<String>,
     trees: &[Document],
     sets: &[CategorySets],
-    file: usize,
-) -> ImportResult<Vec<Feature>> {
+) -> ImportResult<BTreeMap<usize, usize>> {
     let types = learner.names("feature_types")?;
-    let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
-    counts.extend(
-        types.iter().enumerate().filter(|(_, kind)| *kind == "c").map(|(feature, _)| (feature, 0)),
-    );
+    let declared = types.iter().enumerate().filter(|(_, kind)| *kind == "c");
+    let mut counts: BTreeMap<usize, usize> = declared.map(|(feature, _)| (feature, 0)).collect();
+
     for (tree, sets) in trees.iter().zip(sets) {
-        let asked = tree.numbers("split_indices")?;
+        let split_features = tree.numbers("split_indices")?;
         for (node, set) in sets {
-            let feature = asked
+            let feature = split_features
                 .get(*node)
                 .and_then(|feature| index(*feature))
                 .ok_or("a node's feature is missing")?;
@@ -215,6 +212,16 @@ fn features(
             *count = (*count).max(set.iter().next_back().map_or(0, |code| code as usize + 1));
         }
     }
+    Ok(counts)
+}
+
+/// The features; the levels of categorical ones have names or else their codes as names.
+fn features(
+    names: Vec<String>,
+    counts: &BTreeMap<usize, usize>,
+    model: &Document,
+    file: usize,
+) -> ImportResult<Vec<Feature>> {
     let stored = model.get("cats").map(level_names).transpose()?.unwrap_or_default();
     let unnamed = |feature: &usize| stored.get(*feature).is_none_or(Vec::is_empty);
     import::check_unnamed(

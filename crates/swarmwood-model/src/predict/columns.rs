@@ -3,7 +3,7 @@
 use crate::predict::block::{Block, ColumnView, MISSING};
 use crate::predict::kernels::avx512::{Avx512, ThresholdHeap};
 use crate::predict::kernels::{
-    Codes, GRID_CELLS, GRID_COMPARES, Instructions, KernelTask, ROWS, ThresholdGrid, count_below,
+    Codes, GRID_CELLS, GRID_COMPARES, Instructions, KernelTask, LookupGrid, ROWS, count_below,
     count_below_on_grid, dispatch, grid_cell, narrow, raise_missing, search_below,
 };
 use crate::tree::LevelSet;
@@ -57,7 +57,7 @@ pub(super) enum SearchMethod {
     /// Compares with each.
     Few(Vec<f64>),
     /// Looks up the cell of a grid and compares with the cell's thresholds.
-    Grid(ThresholdGrid),
+    Grid(LookupGrid),
     /// Binary search.
     Search { thresholds: Box<[f64; 256]>, first_step: u8 },
 }
@@ -114,7 +114,7 @@ impl KernelTask for EncodeTask<'_> {
 
 /// The grid with the fewest compares, and among those the one with the fewest cells; none if even
 /// the finest grid has crowded cells.
-fn best_grid(thresholds: &[f64]) -> Option<ThresholdGrid> {
+fn best_grid(thresholds: &[f64]) -> Option<LookupGrid> {
     let fits = |cells: &usize| *cells >= thresholds.len();
     let grids = || {
         [64, 256, 1024, GRID_CELLS]
@@ -127,7 +127,7 @@ fn best_grid(thresholds: &[f64]) -> Option<ThresholdGrid> {
         .find_map(|compares| grids().find(|grid| grid.compares == compares))
 }
 
-fn grid(thresholds: &[f64], cells: usize) -> Option<ThresholdGrid> {
+fn grid(thresholds: &[f64], cells: usize) -> Option<LookupGrid> {
     let (low, high) = (*thresholds.first()?, *thresholds.last()?);
     let last = (cells - 1) as f64;
     let scale = last / (high - low);
@@ -149,7 +149,7 @@ fn grid(thresholds: &[f64], cells: usize) -> Option<ThresholdGrid> {
     }
     let mut padded = Box::new([f64::INFINITY; 256 + GRID_COMPARES]);
     padded[..thresholds.len()].copy_from_slice(thresholds);
-    Some(ThresholdGrid { low, scale, last, below, thresholds: padded, compares })
+    Some(LookupGrid { low, scale, last, below, thresholds: padded, compares })
 }
 
 /// Memory in which the values of a last, shorter block are padded to a whole one.

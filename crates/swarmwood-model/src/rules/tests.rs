@@ -61,12 +61,7 @@ fn all_values(model: &Model, feature: usize) -> Vec<FeatureValue> {
 fn check_agreement(model: &Model, rules: &RuleSet<'_>, seed: u64) {
     let agree = |row: &[FeatureValue]| {
         let expected = RulePrediction::from(&model.predict_row(row).unwrap());
-        assert_eq!(
-            rules.predict(|feature| row[feature as usize]),
-            expected,
-            "{row:?}\n{}",
-            rules.to_string()
-        );
+        assert_eq!(rules.predict(|feature| row[feature as usize]), expected, "{row:?}\n{}", rules);
         // No two rules of different predictions hold for one row.
         let holding = rules
             .rules

@@ -15,7 +15,7 @@ use swarmwood_model::Model;
 use swarmwood_model::explain::Explainer;
 use swarmwood_model::predict::{Block, ColumnView, Predictions, Predictor};
 
-pub use table::{PredictionKind, PredictionReport, PredictionRequest, write_csv};
+pub use table::{PredictionColumns, PredictionReport, PredictionRequest, write_csv};
 
 use crate::{Error, Result};
 

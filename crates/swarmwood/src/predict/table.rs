@@ -17,7 +17,7 @@ use crate::{Error, Result};
 
 /// What the table contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum PredictionKind {
+pub enum PredictionColumns {
     /// The prediction and, for classes, their probabilities.
     #[default]
     Prediction,
@@ -37,7 +37,7 @@ pub struct PredictionRequest<'a> {
     /// How the rows are read.
     pub options: &'a ReadOptions,
     /// What the table contains.
-    pub what: PredictionKind,
+    pub what: PredictionColumns,
 }
 
 /// Statistics of a prediction run.
@@ -111,12 +111,12 @@ pub fn write_csv(
 }
 
 /// Refuses requests that need trees if the model is linear.
-fn check(scorer: &Scorer<'_>, what: PredictionKind) -> Result<()> {
+fn check(scorer: &Scorer<'_>, what: PredictionColumns) -> Result<()> {
     if matches!(scorer.model().body, Body::Trees(_)) {
         return Ok(());
     }
     let needs_trees =
-        [("leaves", what == PredictionKind::Leaves), ("first", scorer.first.is_some())];
+        [("leaves", what == PredictionColumns::Leaves), ("first", scorer.first.is_some())];
     let violations: Vec<Violation> = needs_trees
         .into_iter()
         .filter(|(_, requested)| *requested)
@@ -133,15 +133,19 @@ enum ChunkResults {
 }
 
 impl ChunkResults {
-    fn compute(scorer: &Scorer<'_>, what: PredictionKind, chunk: &Chunk) -> Result<ChunkResults> {
+    fn compute(
+        scorer: &Scorer<'_>,
+        what: PredictionColumns,
+        chunk: &Chunk,
+    ) -> Result<ChunkResults> {
         let rows = chunk.rows.max(1);
         let numbers =
             |values: Vec<f64>| ChunkResults::Numbers { width: values.len() / rows, values };
         Ok(match what {
-            PredictionKind::Prediction => ChunkResults::Predictions(scorer.predictions(chunk)?),
-            PredictionKind::Raw => numbers(scorer.raw(chunk)?),
-            PredictionKind::Contributions => numbers(scorer.contributions(chunk)?),
-            PredictionKind::Leaves => {
+            PredictionColumns::Prediction => ChunkResults::Predictions(scorer.predictions(chunk)?),
+            PredictionColumns::Raw => numbers(scorer.raw(chunk)?),
+            PredictionColumns::Contributions => numbers(scorer.contributions(chunk)?),
+            PredictionColumns::Leaves => {
                 let values = scorer.leaves(chunk)?;
                 ChunkResults::Leaves { width: values.len() / rows, values }
             }
@@ -196,7 +200,7 @@ fn class_names(model: &Model) -> &[String] {
 }
 
 /// The header of the table.
-fn header(scorer: &Scorer<'_>, what: PredictionKind) -> String {
+fn header(scorer: &Scorer<'_>, what: PredictionColumns) -> String {
     let model = scorer.model();
     let names = class_names(model);
     // Only a model with several raw scores needs names for them.
@@ -205,13 +209,15 @@ fn header(scorer: &Scorer<'_>, what: PredictionKind) -> String {
         _ => names.iter().map(|name| format!("_{name}")).collect(),
     };
     let columns: Vec<String> = match what {
-        PredictionKind::Prediction => {
+        PredictionColumns::Prediction => {
             let probabilities = names.iter().map(|name| format!("probability_{name}"));
             ["prediction".to_string()].into_iter().chain(probabilities).collect()
         }
-        PredictionKind::Raw => outputs.iter().map(|output| format!("raw{output}")).collect(),
-        PredictionKind::Leaves => (0..scorer.trees()).map(|tree| format!("leaf_{tree}")).collect(),
-        PredictionKind::Contributions => {
+        PredictionColumns::Raw => outputs.iter().map(|output| format!("raw{output}")).collect(),
+        PredictionColumns::Leaves => {
+            (0..scorer.trees()).map(|tree| format!("leaf_{tree}")).collect()
+        }
+        PredictionColumns::Contributions => {
             let of = |output: &String| -> Vec<String> {
                 let features = model.schema.features.iter();
                 let names =

@@ -108,7 +108,7 @@ fn contributions_sum_to_the_raw_score() {
 }
 
 /// The table of a small file.
-fn table(what: PredictionKind) -> String {
+fn table(what: PredictionColumns) -> String {
     let model = model(2);
     let scorer = Scorer::new(&model, None, 2).unwrap();
     let source = Source::Bytes("new.csv".into(), b"x,\"a, b\"\n1.5,p\n,q\n");
@@ -123,16 +123,16 @@ fn table(what: PredictionKind) -> String {
 fn awkward_names_are_quoted() {
     let head = |what| table(what).lines().next().unwrap().to_string();
     assert_eq!(
-        head(PredictionKind::Prediction),
+        head(PredictionColumns::Prediction),
         "prediction,probability_one,\"probability_say \"\"two\"\"\",\"probability_3,5\""
     );
-    assert_eq!(head(PredictionKind::Raw), "raw_one,\"raw_say \"\"two\"\"\",\"raw_3,5\"");
-    assert_eq!(head(PredictionKind::Leaves), "leaf_0,leaf_1,leaf_2,leaf_3,leaf_4,leaf_5");
+    assert_eq!(head(PredictionColumns::Raw), "raw_one,\"raw_say \"\"two\"\"\",\"raw_3,5\"");
+    assert_eq!(head(PredictionColumns::Leaves), "leaf_0,leaf_1,leaf_2,leaf_3,leaf_4,leaf_5");
     assert!(
-        head(PredictionKind::Contributions)
+        head(PredictionColumns::Contributions)
             .starts_with("contribution_one_x,\"contribution_one_a, b\",expected_one,")
     );
-    let text = table(PredictionKind::Prediction);
+    let text = table(PredictionColumns::Prediction);
     let lines: Vec<&str> = text.lines().collect();
     assert!(
         lines[1].starts_with("\"3,5\",") && lines[2].starts_with("\"say \"\"two\"\"\","),
@@ -157,7 +157,7 @@ fn a_stop_and_a_broken_writer_end_it() {
     let request = PredictionRequest {
         source: &source,
         options: &ReadOptions::default(),
-        what: PredictionKind::Raw,
+        what: PredictionColumns::Raw,
     };
     let error =
         write_csv(&scorer, &request, &mut Broken, Path::new("out.csv"), &|| true).unwrap_err();

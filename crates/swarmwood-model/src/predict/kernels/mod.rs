@@ -118,7 +118,7 @@ pub(super) fn count_below(values: &[f64; ROWS], thresholds: &[f64], codes: &mut 
 /// are below the value and thresholds of higher cells are not; only those of the value's own cell
 /// are compared. The result is exact.
 #[derive(Debug, Clone)]
-pub(super) struct ThresholdGrid {
+pub(super) struct LookupGrid {
     /// Start of the grid.
     pub(super) low: f64,
     /// Cells per unit.
@@ -153,7 +153,7 @@ pub(super) fn grid_cell(value: f64, low: f64, scale: f64, last: f64) -> u32 {
 
 /// `codes[i]` = how many of the grid's thresholds lie below `values[i]`; 0 for NaN.
 #[inline(always)]
-pub(super) fn count_below_on_grid(values: &[f64; ROWS], grid: &ThresholdGrid, codes: &mut Codes) {
+pub(super) fn count_below_on_grid(values: &[f64; ROWS], grid: &LookupGrid, codes: &mut Codes) {
     match grid.compares {
         1 => look_up::<1>(values, grid, codes),
         2 => look_up::<2>(values, grid, codes),
@@ -162,7 +162,7 @@ pub(super) fn count_below_on_grid(values: &[f64; ROWS], grid: &ThresholdGrid, co
 }
 
 #[inline(always)]
-fn look_up<const COMPARES: usize>(values: &[f64; ROWS], grid: &ThresholdGrid, codes: &mut Codes) {
+fn look_up<const COMPARES: usize>(values: &[f64; ROWS], grid: &LookupGrid, codes: &mut Codes) {
     // Two loops: the first one vectorises, the second one looks up.
     let mut cells = [0_u32; ROWS];
     for (cell, value) in cells.iter_mut().zip(values) {
