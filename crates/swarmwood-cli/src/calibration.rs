@@ -64,6 +64,7 @@ fn reliability_diagram(pairs: &Reliability, event: &str) -> Chart {
         let (low, high) = wilson_interval(bin);
         [(bin.predicted, low), (bin.predicted, high)]
     });
+
     let means = bins.iter().map(|bin| (bin.predicted, bin.actual)).collect();
     let rows = bins.iter().map(|bin| bin.rows).max().unwrap_or(0);
     let bins_name = format!("{} bins of at most {rows} rows", bins.len());

@@ -152,6 +152,7 @@ impl Chart {
         let width = area.width - LEFT - RIGHT;
         let legend = self.legend(width);
         let top = TOP + LEGEND * legend.last().map_or(0.0, |last| last.2);
+
         let plot = PlotArea {
             left: area.left + LEFT,
             top: area.top + top,
@@ -160,6 +161,7 @@ impl Chart {
             x: range(all().map(|point| point.0), 0.0),
             y: self.y_range(),
         };
+
         let mut svg = String::new();
         // Writing to a String cannot fail.
         let _ = self.draw_axes(&mut svg, &plot);
@@ -194,6 +196,7 @@ impl Chart {
                 _ => write!(text, " {name}: between {} and {}.", number(low), number(high)),
             };
         }
+
         text
     }
 
@@ -219,6 +222,7 @@ impl Chart {
             entries.push((line, x, row));
             x += room;
         }
+
         entries
     }
 
@@ -256,7 +260,9 @@ impl Chart {
                 y + 4.0
             )?;
         }
+
         let mut free = f64::NEG_INFINITY;
+
         for tick in ticks(plot.x) {
             let x = plot.x_of(tick);
             writeln!(
@@ -277,11 +283,13 @@ impl Chart {
                 free = x + half + 4.0;
             }
         }
+
         writeln!(
             svg,
             "<path d='M{:.1} {:.1}V{bottom:.1}H{right:.1}' fill='none' stroke='#888'/>",
             plot.left, plot.top
         )?;
+
         let middle = plot.left + plot.width / 2.0;
         let x_label = escape(&self.x_label);
         writeln!(
@@ -289,8 +297,10 @@ impl Chart {
             "<text x='{middle:.1}' y='{:.1}' text-anchor='middle'>{x_label}</text>",
             bottom + 36.0
         )?;
+
         let (x, y) = (plot.left - 54.0, plot.top + plot.height / 2.0);
         let y_label = escape(&self.y_label);
+
         writeln!(
             svg,
             "<text x='{x:.1}' y='{y:.1}' text-anchor='middle' transform='rotate(-90 {x:.1} {y:.1})'>{y_label}</text>"
@@ -331,6 +341,7 @@ fn draw_legend(
         }
         writeln!(svg, "<text x='{:.1}' y='{y:.1}'>{}</text>", end + 5.0, escape(&line.name))?;
     }
+
     Ok(())
 }
 
@@ -339,6 +350,7 @@ impl Series {
         let finite = self.points.iter().filter(|(x, y)| x.is_finite() && y.is_finite());
         let points: Vec<(f64, f64)> = finite.map(|&(x, y)| (plot.x_of(x), plot.y_of(y))).collect();
         let (colour, clip) = (self.colour, format!("clip-path='url(#{name})'"));
+
         match (self.mark, &points[..]) {
             (SeriesMark::Dots(radius, opacity), points) => {
                 writeln!(svg, "<g fill='{colour}' fill-opacity='{opacity}' {clip}>")?;

@@ -74,6 +74,7 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
         object["calibration_bins"] = bins_json(&evaluation);
         return console::print_json(&object);
     }
+
     let mut text = format!("{:<18} {}\n", "rows", evaluation.rows);
     for (name, value) in &evaluation.metrics {
         text.push_str(&format!("{name:<18} {}\n", number(*value)));

@@ -60,6 +60,7 @@ pub fn run(flags: &ArgMatches, interrupt: &InterruptFlag) -> Result<()> {
 
     let go_on = || !interrupt.is_raised();
     let out = flags::out_file(flags);
+
     let report = match out {
         Some(path) => {
             // From here on there is a temporary file that an interrupted run must remove.
@@ -74,6 +75,7 @@ pub fn run(flags: &ArgMatches, interrupt: &InterruptFlag) -> Result<()> {
             write_csv(&scorer, &request, &mut stdout, Path::new("standard output"), &go_on)?
         }
     };
+
     console.warnings(&report.warnings);
 
     if flags.get_flag("json") {
@@ -84,10 +86,12 @@ pub fn run(flags: &ArgMatches, interrupt: &InterruptFlag) -> Result<()> {
             None => writeln!(io::stderr(), "{line}").or(Ok(())),
         };
     }
+
     if let Some(path) = out {
         let rows = count(report.rows as usize, "row");
         console.line(&format!("{rows} predicted, written to {}", path.display()));
     }
+
     Ok(())
 }
 

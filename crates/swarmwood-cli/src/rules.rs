@@ -60,6 +60,7 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
         // A wrong path should be found before the work.
         store::probe(out)?;
     }
+
     let model = store::load(&path)?;
     let model_error =
         |message: String| Error::Model { path: path.clone(), message: message.into() };
@@ -68,6 +69,7 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
     let violation = |message: String| Error::Parameters(vec![Violation::new("merge", message)]);
     let mut rule_set =
         tree.rules(merge.unwrap_or_default()).map_err(|error| violation(error.to_string()))?;
+
     if let Some(data) = flags.get_one::<PathBuf>("data") {
         let rows = read::matching(
             &flags::source(data),
@@ -83,6 +85,7 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
         let message = format!("there is no format '{name}' of rules");
         Error::Parameters(vec![Violation::new("format", message)])
     })?;
+
     let input = ExportInput::with_rules(&model, &rule_set);
     let text = export_text(format, &input, &ExportOptions::default())
         .map_err(|error| model_error(error.to_string()))?;
@@ -107,15 +110,18 @@ fn read_options(flags: &ArgMatches, target: &str) -> Result<ReadOptions> {
         .get_one::<String>("delimiter")
         .map(|text| flags::parse_delimiter(text))
         .transpose()
+
     {
         Ok(delimiter) => delimiter,
         Err(message) => {
             return Err(Error::Parameters(vec![Violation::new("delimiter", message)]));
         }
     };
+
     // Models of other libraries do not store the name of their target.
     let named = flags.get_one::<String>("target").cloned();
     let target = named.unwrap_or_else(|| target.to_string());
+
     Ok(ReadOptions {
         target,
         weight: flags.get_one::<String>("weight").cloned(),

@@ -47,6 +47,7 @@ impl ScoringOptions {
             flags.try_get_one::<PathBuf>("model").ok().flatten().cloned().unwrap_or_default();
 
         let threads = gather.finish()?.threads;
+
         Ok(ScoringOptions {
             model,
             read: ReadOptions { delimiter, ..ReadOptions::default() },

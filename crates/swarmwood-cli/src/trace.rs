@@ -48,7 +48,9 @@ impl From<&Event> for TraceStep {
             seconds: event.elapsed,
             ..TraceStep::default()
         };
+
         let Some(search) = event.search else { return step };
+
         TraceStep {
             metric: search.measure.into(),
             best: search.best,
@@ -74,6 +76,7 @@ impl TraceStep {
     fn line(&self) -> String {
         let known = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
         let counted = |value: Option<u64>| value.map_or(String::new(), |value| value.to_string());
+
         let cells = [
             self.stage.to_string(),
             self.step.to_string(),
@@ -91,6 +94,7 @@ impl TraceStep {
             counted(self.cache_hits),
             format!("{:.6}", self.seconds),
         ];
+
         cells.join(",")
     }
 
@@ -108,11 +112,14 @@ impl TraceStep {
             "" => Ok(None),
             text => text.parse::<f64>().map(Some).map_err(|_| wrong(name)),
         };
+
         let counted = |name: &str| match cell(name) {
             "" => Ok(None),
             text => text.parse::<u64>().map(Some).map_err(|_| wrong(name)),
         };
+
         let stage = cell("stage").to_string();
+
         Ok(TraceStep {
             noun: Stage::named(&stage).map_or("step", |stage| stage.step).into(),
             stage: stage.into(),

@@ -17,9 +17,11 @@ pub fn charts(steps: &[TraceStep]) -> Vec<(&'static str, &'static str, Chart)> {
             search_loss(steps),
         )];
     }
+
     let stage = steps.last().map(|step| &step.stage);
     let steps: Vec<&TraceStep> = steps.iter().filter(|step| Some(&step.stage) == stage).collect();
     let noun = steps.first().map_or("step", |step| &step.noun);
+
     if steps.iter().any(|step| step.is_search()) {
         return vec![
             ("best", "Best and mean fitness of the swarm", fitness(&steps, noun)),
@@ -27,6 +29,7 @@ pub fn charts(steps: &[TraceStep]) -> Vec<(&'static str, &'static str, Chart)> {
             ("cache-hits", "Cached evaluations", cache_hits(&steps, noun)),
         ];
     }
+
     vec![("loss", "Loss", losses(&steps, noun))]
 }
 
@@ -37,6 +40,7 @@ pub fn draw(title: &str, steps: &[TraceStep]) -> String {
     let width = WIDTH - 2.0 * MARGIN;
     let (top, below) = (MARGIN + TITLE, MARGIN + TITLE + TALL);
     let part = width / charts.len().saturating_sub(1).max(1) as f64;
+
     let place = |at: usize| match at {
         0 => ChartArea { left: MARGIN, top, width, height: TALL },
         _ => ChartArea {
@@ -46,11 +50,13 @@ pub fn draw(title: &str, steps: &[TraceStep]) -> String {
             height: LOW,
         },
     };
+
     let body: String = charts
         .iter()
         .enumerate()
         .map(|(at, (name, _, chart))| chart.draw(name, place(at)))
         .collect();
+
     page(title, &body, if charts.len() > 1 { below + LOW + MARGIN } else { below + MARGIN })
 }
 
@@ -64,6 +70,7 @@ fn search_loss(steps: &[TraceStep]) -> Chart {
             step.train_loss? / (1.0 - step.gain_over_greedy?),
         ))
     };
+
     // Boosting starts far above both curves; it and comparisons separate two fits of the search.
     let separates = |step: &TraceStep| {
         step.stage == Stage::BOOSTING.name || step.stage == Stage::COMPARING.name
@@ -76,6 +83,7 @@ fn search_loss(steps: &[TraceStep]) -> Chart {
         greedy.extend(greedy.last().map(|last| (x, last.1)));
         greedy.push((x, y));
     }
+
     let mut series = vec![Series::new("greedy boosting", ORANGE, greedy)];
     for (part, name, colour) in
         [(&steps[..selected], "preliminary search", GREEN), (&steps[selected..], "search", BLUE)]
@@ -90,6 +98,7 @@ fn search_loss(steps: &[TraceStep]) -> Chart {
                 .map(|(at, fit)| Series::new(if at == 0 { name } else { "" }, colour, fit)),
         );
     }
+
     Chart { x_label: "trees grown".to_string(), y_label: "training loss".to_string(), series }
 }
 
@@ -133,6 +142,7 @@ fn cache_hits(steps: &[&TraceStep], noun: &str) -> Chart {
             points.push((at as f64, 100.0 * cached as f64 / (new + cached) as f64));
         }
     }
+
     Chart {
         x_label: noun.to_string(),
         y_label: "cached evaluations, %".to_string(),

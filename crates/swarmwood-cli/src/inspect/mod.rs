@@ -70,14 +70,17 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
         Body::Trees(_) => "fraction of the gain, number of splits",
         Body::Linear(_) => "fraction of the absolute weights, number of terms",
     };
+
     let mut text = format!("{summary}{}", importance_bars(&importances, columns));
     let trees = flags::count_value(flags, "trees").unwrap_or(0);
+
     if trees > 0 {
         // The text of a model begins with its summary, which is printed above the importances.
         let body = model.to_text(&TextOptions { trees, lines: MAX_LINES });
         text.push('\n');
         text.push_str(body.strip_prefix(&summary).unwrap_or(&body));
     }
+
     console::print_result(&text)
 }
 
@@ -103,8 +106,10 @@ fn importance_bars(importances: &[(&str, Importance)], columns: &str) -> String 
         .take(LISTED_FEATURES)
         .map(|(name, importance)| (printable(name), importance))
         .collect();
+
     let width = listed.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     let mut text = format!("\nimportance ({columns})\n");
+
     for (name, importance) in listed {
         let bar = "#".repeat((importance.gain / top * BAR as f64).round() as usize);
         let percent = 100.0 * importance.gain / total;
@@ -113,6 +118,7 @@ fn importance_bars(importances: &[(&str, Importance)], columns: &str) -> String 
             importance.splits
         ));
     }
+
     if importances.len() > LISTED_FEATURES {
         text.push_str(&format!("  and {} more\n", importances.len() - LISTED_FEATURES));
     }
@@ -125,7 +131,9 @@ fn model_json(model: &Model, importances: &[(&str, Importance)]) -> Value {
         .iter()
         .map(|(name, importance)| json!({"feature": name, "gain": importance.gain, "cover": importance.cover, "splits": importance.splits}))
         .collect();
+
     let is_regression = summary.classes.is_empty();
+
     json!({
         "kind": summary.kind.name(),
         "task": if is_regression { "regression" } else { "classification" },

@@ -51,7 +51,7 @@ fn sizes(group: &[&ReportRun]) -> Html {
         let seconds = record
             .and_then(|record| record["seconds"]["train"].as_f64())
             .map_or(String::new(), format::duration);
-        let gain = super::cost::gain(run).map_or(String::new(), |gain| gain.1);
+        let gain = super::cost::gain(run).map_or(String::new(), |gain| gain.value);
         vec![
             TableCell::text(run.name()),
             TableCell::text(summary.method),
@@ -63,7 +63,9 @@ fn sizes(group: &[&ReportRun]) -> Html {
             TableCell::number(seconds),
         ]
     };
+
     let rows: Vec<Vec<TableCell>> = loaded(group).map(row).collect();
+
     let heads = [
         "model",
         "method",
@@ -74,6 +76,7 @@ fn sizes(group: &[&ReportRun]) -> Html {
         "gain over greedy",
         "training",
     ];
+
     table("Size and cost of the models", &heads, &rows)
 }
 
@@ -90,10 +93,12 @@ fn metrics(group: &[&ReportRun]) -> Html {
             .find_map(|part| Some((part, record["metrics"][part][name].as_f64()?)));
         found.map(|(part, value)| format!("{} ({part})", format::rounded(value)))
     };
+
     let known: Vec<&str> = COMPARED
         .into_iter()
         .filter(|name| loaded(group).any(|(run, model)| shown(run, model, name).is_some()))
         .collect();
+
     let row = |(run, model): (&ReportRun, &LoadedModel)| {
         let mut cells = vec![TableCell::text(run.name())];
         cells.extend(
@@ -101,6 +106,7 @@ fn metrics(group: &[&ReportRun]) -> Html {
         );
         cells
     };
+
     if known.is_empty() {
         return note("No metrics are known; --data FILE evaluates all models on the same rows.");
     }
@@ -111,6 +117,7 @@ fn metrics(group: &[&ReportRun]) -> Html {
         Some(evaluation) => format!("On {}, with 95 % intervals", evaluation.file),
         None => "As recorded by the runs, each on its own rows".to_string(),
     };
+
     table(&caption, &heads, &rows)
 }
 
@@ -121,6 +128,7 @@ fn differences(group: &[&ReportRun]) -> Html {
         .collect();
     let Some(((first, base), others)) = evaluations.split_first() else { return Html::default() };
     let mut rows = Vec::new();
+
     for (run, evaluation) in others {
         for name in COMPARED {
             let Some((value, interval)) = evaluation.bootstrap.less(&base.bootstrap, name) else {
@@ -140,11 +148,13 @@ fn differences(group: &[&ReportRun]) -> Html {
             ]);
         }
     }
+
     let caption = format!("Differences to {} on the same rows", first.name());
     let heads = ["model", "metric", "difference", "95 % interval", "verdict"];
     let hint = note(&format!(
         "All models are evaluated on the same resamples, so the intervals are those of paired differences. {}",
         base.interval_note()
     ));
+
     if rows.is_empty() { Html::default() } else { table(&caption, &heads, &rows).and(hint) }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::html::{Html, TableCell, details, facts, note, paragraph, table};
+use super::html::{Html, KeyFigure, TableCell, details, facts, note, paragraph, table};
 use super::runs::ReportRun;
 use crate::format::{self, grouped_count};
 
@@ -28,7 +28,9 @@ pub fn cost(run: &ReportRun) -> Html {
             None => note("Unknown: it is in the output of 'train --json'."),
         };
     };
+
     let search = &record["search"];
+
     let gain = if search.get("gain_over_greedy").is_some() {
         ensemble_search(search)
     } else if search.get("greedy_loss").is_some() {
@@ -38,33 +40,34 @@ pub fn cost(run: &ReportRun) -> Html {
     } else {
         note("No search: the model was grown greedily.")
     };
+
     gain.and(resources(record))
 }
 
 /// The gain as a key figure, if the record has it.
-pub fn gain(run: &ReportRun) -> Option<(String, String, String)> {
+pub fn gain(run: &ReportRun) -> Option<KeyFigure> {
     let search = &run.trained.as_ref()?["search"];
-    let name = "gain over greedy".to_string();
+    let name = "gain over greedy";
     if let Some(gain) = search["gain_over_greedy"].as_f64() {
-        let more = if gain > 0.0 { "lower cross-validated loss" } else { "greedy model selected" };
-        return Some((name, format::percent(gain), more.to_string()));
+        let remark =
+            if gain > 0.0 { "lower cross-validated loss" } else { "greedy model selected" };
+        return Some(KeyFigure::new(name, format::percent(gain), remark));
     }
+
     let (loss, greedy) = (search["loss"].as_f64()?, search["greedy_loss"].as_f64()?);
     if search["selected_by_search"].as_bool() == Some(false) {
-        return Some((name, "none".to_string(), "greedy model selected".to_string()));
+        return Some(KeyFigure::new(name, "none", "greedy model selected"));
     }
-    let share = if greedy > 0.0 { 1.0 - loss / greedy } else { 0.0 };
-    Some((
-        name,
-        format::percent(share),
-        format!("training {}", search["criterion"].as_str().unwrap_or("loss")),
-    ))
+    let gain = if greedy > 0.0 { 1.0 - loss / greedy } else { 0.0 };
+    let remark = format!("training {}", search["criterion"].as_str().unwrap_or("loss"));
+    Some(KeyFigure::new(name, format::percent(gain), remark))
 }
 
 /// The search over ensembles.
 fn ensemble_search(search: &Value) -> Html {
     let number = |value: &Value| value.as_f64().map_or(String::new(), format::rounded);
     let selected = search["selected"].as_str().unwrap_or_default();
+
     let outcome = match (
         search["selected_by_search"].as_bool(),
         search["gain_over_greedy"].as_f64(),
@@ -84,12 +87,14 @@ fn ensemble_search(search: &Value) -> Html {
             "Selected: {selected}. No search had a lower cross-validated loss than greedy boosting."
         ),
     };
+
     let unfinished = search["selection_finished"].as_bool() == Some(false);
     let unfinished = if unfinished {
         note("The run was cut number, and the choice was not finished.")
     } else {
         Html::default()
     };
+
     let pairs = [
         ("Training loss", number(&search["train_loss"]["selected"])),
         ("Training loss of greedy boosting", number(&search["train_loss"]["greedy"])),
@@ -103,6 +108,7 @@ fn ensemble_search(search: &Value) -> Html {
                 .map_or(String::new(), format::rounded),
         ),
     ];
+
     let row = |one: &Value| {
         let name = one["name"].as_str().unwrap_or_default();
         let mark = if name == selected { "selected" } else { "" };
@@ -115,6 +121,7 @@ fn ensemble_search(search: &Value) -> Html {
             ],
         )
     };
+
     let mut rows: Vec<(Option<f64>, Vec<TableCell>)> =
         search["candidates"].as_array().into_iter().flatten().map(row).collect();
     // Candidates without a score come last.
@@ -123,6 +130,7 @@ fn ensemble_search(search: &Value) -> Html {
     let heads = ["candidate", "cross-validated loss", ""];
     let summary = format!("Comparison of {}", grouped_count(rows.len() as u64, "candidate"));
     let compared = table("Candidates, best first; lower is better", &heads, &rows);
+
     paragraph(&outcome).and(unfinished).and(facts(&pairs)).and(details(
         &summary,
         rows.len() <= OPEN_ROWS,
@@ -134,6 +142,7 @@ fn ensemble_search(search: &Value) -> Html {
 fn tree_search(search: &Value) -> Html {
     let number = |name: &str| search[name].as_f64().map_or(String::new(), format::rounded);
     let criterion = search["criterion"].as_str().unwrap_or("loss");
+
     let outcome = match search["selected_by_search"].as_bool() {
         Some(true) => format!(
             "The searched tree has {criterion} {} on the training rows, the greedy tree {}.",
@@ -145,14 +154,17 @@ fn tree_search(search: &Value) -> Html {
             number("loss")
         ),
     };
+
     let swarm = &search["swarm"];
     let whole = |value: &Value| value.as_u64().map_or(String::new(), format::grouped);
+
     let pairs = [
         ("Descents", whole(&search["descents"])),
         ("Sweeps", whole(&search["sweeps"])),
         ("Iterations", whole(&swarm["iterations"])),
         ("Evaluations", whole(&swarm["evaluations"])),
     ];
+
     let row = |candidate: &Value| {
         let of = |name: &str| candidate[name].as_f64().map_or(String::new(), format::rounded);
         vec![
@@ -162,9 +174,11 @@ fn tree_search(search: &Value) -> Html {
             TableCell::number(of("standard_error")),
         ]
     };
+
     let rows: Vec<Vec<TableCell>> =
         search["candidates"].as_array().into_iter().flatten().map(row).collect();
     let heads = ["tree", "maximum leaves", "cross-validated error", "standard error"];
+
     paragraph(&outcome).and(facts(&pairs)).and(table(
         "Candidates compared by cross-validation",
         &heads,
@@ -178,6 +192,7 @@ fn particle_swarm(search: &Value) -> Html {
     let metric = search["metric"].as_str().unwrap_or("fitness");
     let best = search["best"].as_f64().map_or(String::new(), format::rounded);
     let space = &search["space"];
+
     let pairs = [
         ("Best", format!("{metric} {best}")),
         ("Iterations", whole("iterations")),
@@ -189,6 +204,7 @@ fn particle_swarm(search: &Value) -> Html {
             space["drawn"]["size"].as_str().map_or(String::new(), str::to_string),
         ),
     ];
+
     facts(&pairs).and(note("The run did not fit a greedy model of the same size for comparison."))
 }
 
@@ -240,12 +256,12 @@ mod tests {
             html.as_str().find("row'>&lt;pairs&gt;").unwrap()
                 < html.as_str().find("row'>greedy").unwrap()
         );
-        assert_eq!(gain(&run).unwrap().1, "12.5 %");
+        assert_eq!(gain(&run).unwrap().value, "12.5 %");
         let run = of(
             json!({"criterion": "gini", "loss": 0.3, "greedy_loss": 0.4, "selected_by_search": true, "descents": 40}),
         );
         assert!(cost(&run).as_str().contains("gini 0.3 on the training rows, the greedy tree 0.4"));
-        assert_eq!(gain(&run).unwrap().1, "25.0 %");
+        assert_eq!(gain(&run).unwrap().value, "25.0 %");
         let run =
             of(json!({"metric": "rmse", "best": 0.5, "evaluations": 5000, "space": {"n": 7}}));
         assert!(cost(&run).as_str().contains("5,000") && gain(&run).is_none());

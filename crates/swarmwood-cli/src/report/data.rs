@@ -36,6 +36,7 @@ pub fn data(model: &Model, evaluation: Option<&TestEvaluation>, id: &str) -> Res
         let summary = format!("The {} of the model", grouped_count(rows.len() as u64, "feature"));
         return Ok(details(&summary, rows.len() <= OPEN_ROWS, table));
     };
+
     let rows = evaluation.predictions.rows();
     let header = note(&format!("{} in {}.", grouped_count(rows as u64, "row"), evaluation.file));
     let columns = profile(&evaluation.rows)?;
@@ -44,6 +45,7 @@ pub fn data(model: &Model, evaluation: Option<&TestEvaluation>, id: &str) -> Res
     let heads = ["feature", "missing", "min", "mean", "max", "most frequent"];
     let table = table("Features of the rows", &heads, &cells);
     let summary = format!("The {}", grouped_count(columns.len() as u64, "feature"));
+
     Ok(header.and(target(model, evaluation, id)).and(details(
         &summary,
         columns.len() <= OPEN_ROWS,
@@ -56,7 +58,9 @@ fn profile_cells(column: &ColumnProfile, rows: usize) -> Vec<TableCell> {
         0 => String::new(),
         missing => format::percent(missing as f64 / rows.max(1) as f64),
     };
+
     let mut cells = vec![TableCell::text(column.name.clone()), TableCell::number(missing)];
+
     match &column.values {
         ColumnSummary::Numbers { low, mean, high } => {
             cells.extend([low, mean, high].map(|value| TableCell::number(format::rounded(*value))));
@@ -65,9 +69,9 @@ fn profile_cells(column: &ColumnProfile, rows: usize) -> Vec<TableCell> {
         ColumnSummary::Levels(levels) => {
             cells.extend([TableCell::number(""), TableCell::number(""), TableCell::number("")]);
             let named = levels.iter().take(LISTED_LEVELS);
-            let share = |count: usize| format::percent(count as f64 / rows.max(1) as f64);
+            let percent = |count: usize| format::percent(count as f64 / rows.max(1) as f64);
             let mut text = named
-                .map(|(name, count)| format!("{name} {}", share(*count)))
+                .map(|(name, count)| format!("{name} {}", percent(*count)))
                 .collect::<Vec<_>>()
                 .join(", ");
             if levels.len() > LISTED_LEVELS {
@@ -76,6 +80,7 @@ fn profile_cells(column: &ColumnProfile, rows: usize) -> Vec<TableCell> {
             cells.push(TableCell::text(text));
         }
     }
+
     cells
 }
 
@@ -93,16 +98,20 @@ fn target(model: &Model, evaluation: &TestEvaluation, id: &str) -> Html {
         let chart = histogram(targets.iter().copied(), (low, high), &model.schema.target.name);
         return gallery([chart_figure(id, "Distribution of the target", &chart)]);
     };
+
     let of = |class: usize| targets.iter().filter(|target| **target == class as f64).count();
+
     let line = |(class, name): (usize, &String)| {
-        let share = of(class) as f64 / targets.len().max(1) as f64;
+        let fraction = of(class) as f64 / targets.len().max(1) as f64;
         vec![
             TableCell::text(name.clone()),
             TableCell::number(format::grouped(of(class) as u64)),
-            TableCell::Bar(share, format::percent(share)),
+            TableCell::Bar(fraction, format::percent(fraction)),
         ]
     };
+
     let lines: Vec<Vec<TableCell>> = classes.iter().enumerate().map(line).collect();
+
     details(
         "The classes",
         lines.len() <= OPEN_ROWS,

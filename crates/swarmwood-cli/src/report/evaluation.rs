@@ -5,7 +5,7 @@ use serde_json::Value;
 use swarmwood::learn::metric::classes::Confusion;
 use swarmwood::model::{Model, TargetKind};
 
-use super::html::{Html, TableCell, chart_figure, gallery, note, table};
+use super::html::{Html, KeyFigure, TableCell, chart_figure, gallery, note, table};
 use super::metrics::description;
 use super::page::PageSection;
 use super::runs::{LoadedModel, ReportRun};
@@ -37,15 +37,18 @@ pub fn metrics(run: &ReportRun) -> Html {
             names.push(name.to_string());
         }
     };
+
     evaluation
         .into_iter()
         .flat_map(|evaluation| evaluation.bootstrap.values())
         .for_each(|(name, _)| known(name));
+
     for part in PARTS {
         metrics_of(run, part).into_iter().flatten().for_each(|(name, _)| known(name));
     }
     let parts: Vec<&str> =
         PARTS.into_iter().filter(|part| metrics_of(run, part).is_some()).collect();
+
     let row = |name: &String| {
         let mut cells = vec![TableCell::text(name.clone())];
         cells.extend(parts.iter().map(|part| TableCell::number(recorded(part, name))));
@@ -56,6 +59,7 @@ pub fn metrics(run: &ReportRun) -> Html {
         cells.push(TableCell::text(description(name)));
         cells
     };
+
     let rows: Vec<Vec<TableCell>> = names.iter().map(row).collect();
     let file = evaluation.map_or(String::new(), |evaluation| evaluation.file.clone());
     let mut heads = vec!["metric"];
@@ -64,6 +68,7 @@ pub fn metrics(run: &ReportRun) -> Html {
         heads.extend([file.as_str(), "95 % interval"]);
     }
     heads.push("description");
+
     let hint = match evaluation {
         Some(evaluation) => note(&evaluation.interval_note()),
         None if rows.is_empty() => note(
@@ -73,6 +78,7 @@ pub fn metrics(run: &ReportRun) -> Html {
             note("As recorded by the run; --data FILE evaluates the model on rows, with intervals.")
         }
     };
+
     table("All metrics of the task", &heads, &rows).and(hint)
 }
 
@@ -99,30 +105,27 @@ fn recorded(run: &ReportRun, part: &str, name: &str) -> Option<f64> {
 }
 
 /// The key figures: main metrics with their intervals, or the rows they were computed on.
-pub fn key_figures(run: &ReportRun) -> Vec<(String, String, String)> {
+pub fn key_figures(run: &ReportRun) -> Vec<KeyFigure> {
     let evaluation = run.model.as_ref().and_then(|loaded| loaded.evaluation.as_ref());
-    let card = |name: &&str| {
+    let figure = |name: &&str| {
         if let Some((value, interval)) =
             evaluation.and_then(|evaluation| evaluation.metric_text(name))
         {
-            let more = if interval.is_empty() {
-                evaluation.map(|one| one.file.clone())
-            } else {
-                Some(format!("95 %: {interval}"))
+            let remark = match interval.as_str() {
+                "" => evaluation.map_or(String::new(), |one| one.file.clone()),
+                interval => format!("95 %: {interval}"),
             };
-            return Some((name.to_string(), value, more.unwrap_or_default()));
+            return Some(KeyFigure::new(*name, value, remark));
         }
         // Metrics on training rows are the most optimistic ones.
         let part = ["holdout", "valid", "train"]
             .into_iter()
             .find(|part| recorded(run, part, name).is_some())?;
-        Some((
-            name.to_string(),
-            format::rounded(recorded(run, part, name)?),
-            format!("on the {}", heading(part)),
-        ))
+        let value = format::rounded(recorded(run, part, name)?);
+        Some(KeyFigure::new(*name, value, format!("on the {}", heading(part))))
     };
-    MAIN.iter().filter_map(card).collect()
+
+    MAIN.iter().filter_map(figure).collect()
 }
 
 /// Adds the charts and tables of an evaluation.
@@ -131,6 +134,7 @@ pub fn add_charts(section: &mut PageSection, loaded: &LoadedModel) {
     let model = &loaded.model;
     let event = calibration::predicted_event(&model.schema.target.kind);
     let pairs = evaluation.predictions.pairs();
+
     if let TargetKind::Classes(classes) = &model.schema.target.kind {
         section.part(
             "Confusion matrix",
@@ -139,6 +143,7 @@ pub fn add_charts(section: &mut PageSection, loaded: &LoadedModel) {
         let id = section.ids.next_id();
         section.part("ROC curve", roc_curve(model, evaluation, &id));
     }
+
     let mut charts: Vec<(&str, Chart)> = calibration::charts(&pairs, event.as_deref()).into();
     if event.is_none() {
         charts.push(("Residuals against predicted values", calibration::residual_scatter(&pairs)));
@@ -147,10 +152,12 @@ pub fn add_charts(section: &mut PageSection, loaded: &LoadedModel) {
         let error = format::rounded(pairs.error());
         note(&format!("The expected calibration error is {error}."))
     });
+
     let figures: Vec<Html> = charts
         .iter()
         .map(|(title, chart)| chart_figure(&section.ids.next_id(), title, chart))
         .collect();
+
     let title = if event.is_some() { "Calibration" } else { "Residuals" };
     section.part(title, gallery(figures).and(ece.unwrap_or_default()));
 }
@@ -175,6 +182,7 @@ fn confusion_matrix(counts: &Confusion, classes: &[String]) -> Html {
         ));
         cells
     };
+
     let rows: Vec<Vec<TableCell>> = classes.iter().enumerate().map(row).collect();
     let named: Vec<String> = classes.iter().map(|name| format!("predicted {name}")).collect();
     let mut heads = vec!["true class"];
@@ -191,12 +199,14 @@ fn roc_curve(model: &Model, evaluation: &TestEvaluation, id: &str) -> Html {
     let chance = Series::new("chance level", GREY, vec![(0.0, 0.0), (1.0, 1.0)])
         .with_mark(SeriesMark::Dashed);
     let mut series = vec![chance];
+
     for (at, class) in wanted.iter().enumerate() {
         let ranks = evaluation.predictions.ranks(*class);
         let (Some(auc), Some(points)) = (ranks.clone().auc(), ranks.curve()) else { continue };
         let name = format!("{}: AUC {}", classes[*class], format::rounded(auc));
         series.push(Series::new(name, COLOURS[at], thinned(&points)));
     }
+
     if series.len() == 1 {
         return note("These rows have one class only.");
     }
@@ -205,6 +215,7 @@ fn roc_curve(model: &Model, evaluation: &TestEvaluation, id: &str) -> Html {
         y_label: "true positive rate".to_string(),
         series,
     };
+
     let more = match classes.len() > COLOURS.len() && classes.len() > 2 {
         true => note(&format!(
             "The first {} of {} classes, each one against the rest.",
@@ -213,6 +224,7 @@ fn roc_curve(model: &Model, evaluation: &TestEvaluation, id: &str) -> Html {
         )),
         false => Html::default(),
     };
+
     gallery([chart_figure(id, "ROC curve", &chart)]).and(more)
 }
 

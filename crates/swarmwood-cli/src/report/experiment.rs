@@ -20,12 +20,14 @@ pub fn section(number: usize, folder: &Path) -> Result<PageSection> {
         .map_or_else(|| folder.display().to_string(), |name| name.to_string_lossy().into_owned());
     let mut section = PageSection::new(number, name, "experiment");
     let mut used: Vec<PathBuf> = Vec::new();
+
     for (file, title) in EXPERIMENT_FILES.into_iter().zip(["Tables", "About"]) {
         let Some(text) = read(&folder.join(file))? else { continue };
         let RenderedMarkdown { html, figures } = markdown::render(&text, folder);
         used.extend(figures);
         section.part(title, html);
     }
+
     let left: Vec<PathBuf> =
         figures(folder)?.into_iter().filter(|path| !used.contains(path)).collect();
     section
@@ -79,6 +81,7 @@ fn raw_rows(text: &str) -> Html {
 fn fields(line: &str) -> Vec<String> {
     let mut fields = vec![String::new()];
     let (mut quoted, mut letters) = (false, line.chars().peekable());
+
     while let Some(letter) = letters.next() {
         let Some(field) = fields.last_mut() else { break };
         match letter {
@@ -91,6 +94,7 @@ fn fields(line: &str) -> Vec<String> {
             letter => field.push(letter),
         }
     }
+
     fields
 }
 

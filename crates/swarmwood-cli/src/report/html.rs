@@ -109,10 +109,12 @@ pub fn table(caption: &str, heads: &[&str], rows: &[Vec<TableCell>]) -> Html {
         rows.iter()
             .any(|row| matches!(row.get(at), Some(TableCell::Number(_) | TableCell::Shade(..))))
     };
+
     let head = |(at, head): (usize, &&str)| {
         let class = if numeric(at) { " class='n'" } else { "" };
         format!("<th scope='col'{class}>{}</th>", escape(head))
     };
+
     let heads: String = heads.iter().enumerate().map(head).collect();
     let body: String = rows.iter().map(|row| format!("<tr>{}</tr>\n", line(row))).collect();
     let caption = escape(caption);
@@ -147,20 +149,40 @@ pub fn facts(pairs: &[(&str, String)]) -> Html {
     }
 }
 
-/// Key figures: name, value, remark.
-pub fn cards(cards: &[(String, String, String)]) -> Html {
-    let card = |(name, figure, more): &(String, String, String)| {
+/// One of the numbers above all parts of a section.
+#[derive(Debug, Clone)]
+pub struct KeyFigure {
+    pub name: String,
+    pub value: String,
+    /// The interval, or what the value refers to.
+    pub remark: String,
+}
+
+impl KeyFigure {
+    pub fn new(
+        name: impl Into<String>,
+        value: impl Into<String>,
+        remark: impl Into<String>,
+    ) -> KeyFigure {
+        KeyFigure { name: name.into(), value: value.into(), remark: remark.into() }
+    }
+}
+
+/// Key figures as cards.
+pub fn cards(figures: &[KeyFigure]) -> Html {
+    let card = |figure: &KeyFigure| {
         format!(
             "<li><span>{}</span> <strong>{}</strong> <small>{}</small></li>\n",
-            escape(name),
-            escape(figure),
-            escape(more)
+            escape(&figure.name),
+            escape(&figure.value),
+            escape(&figure.remark)
         )
     };
-    if cards.is_empty() {
+
+    if figures.is_empty() {
         return Html::default();
     }
-    Html(format!("<ul class='cards'>\n{}</ul>\n", cards.iter().map(card).collect::<String>()))
+    Html(format!("<ul class='cards'>\n{}</ul>\n", figures.iter().map(card).collect::<String>()))
 }
 
 /// A paragraph.
@@ -271,7 +293,7 @@ mod tests {
             Html::lines(EVIL),
             table(EVIL, &[EVIL, EVIL], &rows),
             facts(&[(EVIL, EVIL.to_string())]),
-            cards(&[(EVIL.into(), EVIL.into(), EVIL.into())]),
+            cards(&[KeyFigure::new(EVIL, EVIL, EVIL)]),
             paragraph(EVIL),
             note(EVIL),
             notes([EVIL]),

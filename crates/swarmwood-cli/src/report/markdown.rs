@@ -25,6 +25,7 @@ pub fn render(text: &str, folder: &Path) -> RenderedMarkdown {
     // Links that are dropped become text; their end tags are dropped, too.
     let mut links: Vec<bool> = Vec::new();
     let mut paragraph = false;
+
     while let Some(event) = parser.next() {
         match event {
             Event::Html(raw) | Event::InlineHtml(raw) => events.push(Event::Text(raw)),
@@ -83,6 +84,7 @@ pub fn render(text: &str, folder: &Path) -> RenderedMarkdown {
             }
         }
     }
+
     drop_empty_paragraphs(&mut events);
     let mut html = String::new();
     html::push_html(&mut html, events.into_iter());

@@ -88,6 +88,7 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
         // A wrong path should be found before the work.
         store::probe(out)?;
     }
+
     let paths: Vec<PathBuf> =
         flags.get_many::<PathBuf>("run").into_iter().flatten().cloned().collect();
     let mut warnings = Vec::new();
@@ -97,6 +98,7 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
         evaluate_models(flags, data, &mut runs, console)?;
     }
     let page = build(&runs, flags.get_one::<String>("title"))?;
+
     match out {
         Some(path) => {
             write_atomically(path, |file| file.write_all(page.as_bytes()))?;
@@ -125,11 +127,13 @@ fn evaluate_models(
             "is given, but there is no model to evaluate; name the model file among the runs",
         ));
     }
+
     if models > 1 && data.as_os_str() == "-" {
         return Err(violation(
             "is '-', which can be read once, but there is more than one model; name a file",
         ));
     }
+
     for loaded in runs.iter_mut().filter_map(|run| run.model.as_mut()) {
         loaded.evaluation = Some(test_evaluation::evaluate(flags, data, &loaded.model, console)?);
     }

@@ -30,24 +30,28 @@ pub fn importances(model: &Model) -> Html {
     if total.is_nan() || total <= 0.0 {
         return note("The model uses no feature.");
     }
+
     let row = |(name, importance): &(&str, Importance)| {
-        let share = format::percent(importance.gain / total);
+        let percent = format::percent(importance.gain / total);
         vec![
             TableCell::text(*name),
-            TableCell::Bar(importance.gain / top, share),
+            TableCell::Bar(importance.gain / top, percent),
             TableCell::number(importance.splits.to_string()),
         ]
     };
+
     let used: Vec<Vec<TableCell>> =
-        ranked.iter().filter(|(_, found)| found.splits > 0).map(row).collect();
+        ranked.iter().filter(|(_, importance)| importance.splits > 0).map(row).collect();
     let idle = ranked.len() - used.len();
     let heads = match model.body {
         Body::Trees(_) => ["feature", "fraction of the gain", "splits"],
         Body::Linear(_) => ["feature", "fraction of the weights", "terms"],
     };
+
     let (first, rest) = used.split_at(used.len().min(LISTED_FEATURES));
     let more =
         details(&format!("{} more", rest.len()), false, table("Other features", &heads, rest));
+
     let unused = match idle {
         0 => Html::default(),
         idle => note(&format!(
@@ -55,6 +59,7 @@ pub fn importances(model: &Model) -> Html {
             if idle == 1 { "1 feature is".into() } else { format!("{idle} features are") }
         )),
     };
+
     table("Importance by total gain", &heads, first).and(more).and(unused)
 }
 
@@ -62,10 +67,11 @@ pub fn importances(model: &Model) -> Html {
 pub fn trees(loaded: &LoadedModel, ids: &mut IdSequence) -> Result<Html> {
     let model = &loaded.model;
     let Ok(single) = model.single_tree() else { return Ok(ensemble(model, ids)) };
-    let picture = match single.to_svg_part(&format!("{}-", ids.next_id())) {
+    let drawing = match single.to_svg_part(&format!("{}-", ids.next_id())) {
         Ok(svg) => wide_figure(&svg, "The tree, with the root at the left"),
         Err(large) => note(&large.to_string()),
     };
+
     let rules = match single.rules(RuleMerge::Cover) {
         Ok(mut rules) => {
             if let Some(evaluation) = &loaded.evaluation {
@@ -77,7 +83,8 @@ pub fn trees(loaded: &LoadedModel, ids: &mut IdSequence) -> Result<Html> {
         }
         Err(error) => note(&error.to_string()),
     };
-    Ok(picture.and(rules))
+
+    Ok(drawing.and(rules))
 }
 
 fn ensemble(model: &Model, ids: &mut IdSequence) -> Html {
@@ -90,11 +97,13 @@ fn ensemble(model: &Model, ids: &mut IdSequence) -> Html {
     if small.is_empty() {
         return model_text(model, "The first tree as text");
     }
-    let what = match model.outputs() {
+    let meaning = match model.outputs() {
         1 => "Each tree adds a value to the raw score of a row.".to_string(),
         _ => "Each tree adds a value to the raw score of one class.".to_string(),
     };
+
     let left = members.len() - small.len();
+
     let left = match left {
         0 => String::new(),
         left => format!(
@@ -103,23 +112,27 @@ fn ensemble(model: &Model, ids: &mut IdSequence) -> Html {
             members.len()
         ),
     };
-    let drawn = small
+
+    let drawings = small
         .iter()
         .enumerate()
-        .map(|(place, at)| drawn(model, *at, place == 0, ids))
+        .map(|(position, at)| tree_details(model, *at, position == 0, ids))
         .collect::<Html>();
-    note(&format!("{what}{left}")).and(drawn)
+
+    note(&format!("{meaning}{left}")).and(drawings)
 }
 
 /// One tree of an ensemble.
-fn drawn(model: &Model, at: usize, open: bool, ids: &mut IdSequence) -> Html {
+fn tree_details(model: &Model, at: usize, open: bool, ids: &mut IdSequence) -> Html {
     let Some(alone) = model.extract_tree(at) else { return Html::default() };
     let svg = alone
         .single_tree()
         .ok()
         .and_then(|tree| tree.to_svg_part(&format!("{}-", ids.next_id())).ok());
+
     let Some(svg) = svg else { return Html::default() };
     let shape = &model.members()[at].shape;
+
     let class = model
         .schema
         .target
@@ -127,25 +140,28 @@ fn drawn(model: &Model, at: usize, open: bool, ids: &mut IdSequence) -> Html {
         .classes()
         .get(at % model.outputs().max(1))
         .filter(|_| model.outputs() > 1);
+
     let class = class.map_or(String::new(), |class| format!(" for {class}"));
-    let headline = format!(
+
+    let summary_line = format!(
         "Tree {}{class}: {}, depth {}",
         at + 1,
         grouped_count(shape.leaves().len() as u64, "leaf"),
         shape.depth()
     );
+
     details(
-        &headline,
+        &summary_line,
         open,
         wide_figure(&svg, &format!("Contribution of tree {} to the raw score", at + 1)),
     )
 }
 
 /// The beginning of a model as text.
-fn model_text(model: &Model, headline: &str) -> Html {
+fn model_text(model: &Model, summary_line: &str) -> Html {
     let (summary, text) =
         (model.summary().to_string(), model.to_text(&TextOptions { trees: 1, lines: MAX_LINES }));
     // The text of a model begins with its summary, which the page shows above.
     let text = text.strip_prefix(&summary).unwrap_or(&text).trim_start();
-    details(headline, false, listing(headline, text))
+    details(summary_line, false, listing(summary_line, text))
 }

@@ -62,6 +62,7 @@ impl PageSection {
                 )
             }
         };
+
         let parts: String = self.parts.iter().map(part).collect();
         let (id, title, kind) = (&self.id, escape(&self.title), self.kind);
         format!(
@@ -75,6 +76,7 @@ pub fn document(title: &str, sections: &[PageSection]) -> String {
     let (title, version) = (escape(title), env!("CARGO_PKG_VERSION"));
     let contents: String = sections.iter().map(PageSection::contents).collect();
     let body: String = sections.iter().map(PageSection::html).collect();
+
     format!(
         "<!DOCTYPE html>\n<html lang='en'>\n<head>\n<meta charset='utf-8'>\n\
          <meta name='viewport' content='width=device-width, initial-scale=1'>\n\

@@ -22,6 +22,7 @@ pub fn configuration(run: &ReportRun) -> Html {
         |name: &str| record.and_then(|record| record[name].as_u64()).filter(|rows| *rows > 0);
     let trained =
         rows("rows").or(model.map(|model| model.provenance.rows).filter(|rows| *rows > 0));
+
     let pairs = [
         ("Target", known(&|model| model.schema.target.name.clone(), "target")),
         ("Task", model.map_or_else(|| of_record("task"), task_text)),
@@ -40,11 +41,13 @@ pub fn configuration(run: &ReportRun) -> Html {
             run.model.as_ref().map_or(String::new(), |loaded| loaded.path.display().to_string()),
         ),
     ];
+
     let parameters = parameters(model, record);
     let changed: Vec<Vec<TableCell>> =
         parameters.iter().filter(|row| row.is_changed()).map(ParameterRow::rounded_cells).collect();
     let all: Vec<Vec<TableCell>> = parameters.iter().map(ParameterRow::cells).collect();
     let heads = ["parameter", "value", "default", "description"];
+
     let listed = match (all.is_empty(), changed.is_empty()) {
         (true, _) => note("The file does not contain the training parameters."),
         (false, true) => note("All parameters have the defaults of the method."),
@@ -52,7 +55,9 @@ pub fn configuration(run: &ReportRun) -> Html {
             table("Parameters that differ from the defaults of the method", &heads, &changed)
         }
     };
+
     let summary = format!("All {}", grouped_count(all.len() as u64, "parameter"));
+
     facts(&pairs)
         .and(listed)
         .and(details(&summary, false, table("All parameters", &heads, &all)))
@@ -150,6 +155,7 @@ fn parameters(model: Option<&Model>, record: Option<&Value>) -> Vec<ParameterRow
         }
         (None, None) => Vec::new(),
     };
+
     let method = given.iter().find(|(name, _)| name == "method").map(|(_, method)| method.as_str());
     let mut defaults = Params::default();
     // The defaults of a method of another version are unknown.
@@ -159,7 +165,9 @@ fn parameters(model: Option<&Model>, record: Option<&Value>) -> Vec<ParameterRow
         Some(model) => defaults.resolve(&model.schema.target.kind),
         None => defaults,
     };
+
     let spec = |name: &str| TABLE.iter().find(|spec| spec.name == name);
+
     let parameter = |(name, value): (String, String)| {
         let default =
             spec(&name).filter(|_| known && name != "method").map(|spec| spec.show(&defaults));
@@ -170,5 +178,6 @@ fn parameters(model: Option<&Model>, record: Option<&Value>) -> Vec<ParameterRow
             value,
         }
     };
+
     given.into_iter().map(parameter).collect()
 }

@@ -62,6 +62,7 @@ enum RunFile {
 pub fn read(paths: &[PathBuf], warnings: &mut Vec<String>) -> Result<Vec<ReportRun>> {
     let mut runs: Vec<ReportRun> = Vec::new();
     let mut traces = Vec::new();
+
     for path in paths {
         let mut run = ReportRun { path: path.clone(), ..ReportRun::default() };
         match read_file(path)? {
@@ -84,18 +85,22 @@ pub fn read(paths: &[PathBuf], warnings: &mut Vec<String>) -> Result<Vec<ReportR
         }
         runs.push(run);
     }
+
     join(
         &mut runs,
         |a, b| matches!((&a.trained, &b.model), (Some(record), Some(has)) if matches_model(record, &has.model)),
     );
+
     join(
         &mut runs,
         |a, b| matches!((&a.tuned, &b.study), (Some(record), Some(study)) if matches_study(record, study)),
     );
+
     join(
         &mut runs,
         |a, b| matches!((&a.tuned, &b.model), (Some(record), Some(has)) if matches_model(record, &has.model)),
     );
+
     for run in &mut runs {
         load_recorded_model(run, warnings);
     }
@@ -116,10 +121,12 @@ fn read_file(path: &Path) -> Result<RunFile> {
                 .to_string();
         return Err(Error::Model { path: path.to_path_buf(), message: message.into() });
     }
+
     let bytes = std::fs::read(path).map_err(unreadable)?;
     if bytes.starts_with(STUDY) {
         return tune::read_study(path).map(|study| RunFile::Study(Box::new(study)));
     }
+
     if is_trace(&bytes) {
         let wrong = |message: String| Error::Model {
             path: path.to_path_buf(),
@@ -127,9 +134,11 @@ fn read_file(path: &Path) -> Result<RunFile> {
         };
         return read_trace(&String::from_utf8_lossy(&bytes)).map(RunFile::Trace).map_err(wrong);
     }
+
     if let Some(record) = record(&bytes) {
         return Ok(record);
     }
+
     match store::load(path) {
         Ok(model) => Ok(RunFile::Model(Box::new(model))),
         Err(Error::Model { path, message }) => {
@@ -260,11 +269,13 @@ fn load_recorded_model(run: &mut ReportRun, warnings: &mut Vec<String>) {
     else {
         return;
     };
+
     let Some(named) = record["model"].as_str().map(PathBuf::from) else { return };
     let beside = run.path.parent().zip(named.file_name()).map(|(folder, name)| folder.join(name));
     let files = [Some(named.clone()), beside].into_iter().flatten();
     let found = files.filter_map(|path| store::load(&path).ok().map(|model| (path, model)));
     let found = found.into_iter().find(|(_, model)| matches_model(record, model));
+
     match found {
         Some((path, model)) => run.model = Some(LoadedModel { path, model, evaluation: None }),
         None => warnings.push(format!(

@@ -2,7 +2,7 @@
 
 use swarmwood::Result;
 
-use super::html::{Html, cards, chart_figure, gallery, note};
+use super::html::{Html, KeyFigure, cards, chart_figure, gallery, note};
 use super::page::PageSection;
 use super::runs::ReportRun;
 use super::{cost, data, evaluation, model, parameters};
@@ -50,26 +50,25 @@ pub fn add_model(section: &mut PageSection, run: &ReportRun) -> Result<()> {
 }
 
 /// The key figures above all parts.
-fn key_figures(run: &ReportRun) -> Vec<(String, String, String)> {
-    let mut cards = evaluation::key_figures(run);
+fn key_figures(run: &ReportRun) -> Vec<KeyFigure> {
+    let mut figures = evaluation::key_figures(run);
     if let Some(loaded) = &run.model {
         let (trees, leaves, _) = parameters::tree_counts(&loaded.model);
         let name = if trees == 1 { "tree" } else { "trees" };
-        cards.push((
-            name.to_string(),
-            format::grouped(trees),
-            format::grouped_count(leaves, "leaf"),
-        ));
+        let leaves = format::grouped_count(leaves, "leaf");
+        figures.push(KeyFigure::new(name, format::grouped(trees), leaves));
     }
-    cards.extend(cost::gain(run));
+
+    figures.extend(cost::gain(run));
+
     if let Some(record) = &run.trained {
         let grown = record["search"]["trees_grown"]
             .as_u64()
             .map_or(String::new(), |grown| format::grouped_count(grown, "tree") + " grown");
         let seconds = record["seconds"]["train"].as_f64().map(format::duration);
-        cards.extend(seconds.map(|seconds| ("training".to_string(), seconds, grown)));
+        figures.extend(seconds.map(|seconds| KeyFigure::new("training", seconds, grown)));
     }
-    cards
+    figures
 }
 
 fn convergence(section: &mut PageSection, run: &ReportRun) -> Html {

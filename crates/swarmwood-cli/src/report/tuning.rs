@@ -8,8 +8,8 @@ use swarmwood::tune::importance::ranked;
 use swarmwood::tune::{Ending, Recorded, TrialRecord};
 
 use super::html::{
-    CHART, Html, TableCell, cards, chart_figure, details, facts, figure, gallery, note, table,
-    wide_figure,
+    CHART, Html, KeyFigure, TableCell, cards, chart_figure, details, facts, figure, gallery, note,
+    table, wide_figure,
 };
 use super::page::PageSection;
 use super::runs::{ReportRun, value_text};
@@ -31,6 +31,7 @@ pub fn section(number: usize, run: &ReportRun) -> Result<PageSection> {
     section.part("", cards(&key_figures(run)));
     section.part("Configuration", configuration(run));
     section.part("Cross-validated and hold-out scores", scores(run));
+
     if let Some(study) = &run.study {
         add_study(&mut section, study);
     } else if let Some(history) = run.tuned.as_ref().and_then(improvements) {
@@ -40,11 +41,13 @@ pub fn section(number: usize, run: &ReportRun) -> Result<PageSection> {
             gallery([chart_figure(&id, "Best score so far", &history)]),
         );
     }
+
     if run.model.is_some() {
         section.part("Metrics of the model", evaluation::metrics(run));
         section.part("Parameters of the model", parameters::configuration(run));
         training::add_model(&mut section, run)?;
     }
+
     Ok(section)
 }
 
@@ -57,35 +60,36 @@ fn score_text(score: &Value) -> Option<(String, String)> {
 }
 
 /// The key figures above all parts.
-fn key_figures(run: &ReportRun) -> Vec<(String, String, String)> {
-    let mut cards = Vec::new();
+fn key_figures(run: &ReportRun) -> Vec<KeyFigure> {
     let record = run.tuned.as_ref();
     let metric = metric_name(run);
-    if let Some((score, error)) = record.and_then(|record| score_text(&record["holdout"])) {
-        cards.push((format!("hold-out {metric}"), score, error));
+    let score = |name: String, score: &Value| {
+        let (value, error) = score_text(score)?;
+        Some(KeyFigure::new(name, value, error))
+    };
+
+    let mut figures = Vec::new();
+    if let Some(record) = record {
+        figures.extend(score(format!("hold-out {metric}"), &record["holdout"]));
+        figures.extend(score(format!("cross-validated {metric}"), &record["cv_score"]));
+        figures.extend(score("optimism".to_string(), &record["holdout"]["optimism"]));
     }
-    match (record.and_then(|record| score_text(&record["cv_score"])), &run.study) {
-        (Some((score, error)), _) => {
-            cards.push((format!("cross-validated {metric}"), score, error))
-        }
-        (None, Some(study)) => {
-            let best = study.best().and_then(|best| metric_value(&study.head, best));
-            cards.extend(
-                best.map(|best| (format!("best {metric}"), format::rounded(best), String::new())),
-            );
-        }
-        (None, None) => {}
+
+    // Without a record, the best value of the study is all that is known.
+    let has_score = record.is_some_and(|record| score_text(&record["cv_score"]).is_some());
+    if let Some(study) = run.study.as_ref().filter(|_| !has_score) {
+        let best = study.best().and_then(|best| metric_value(&study.head, best));
+        let name = format!("best {metric}");
+        figures.extend(best.map(|best| KeyFigure::new(name, format::rounded(best), "")));
     }
-    if let Some(optimism) = record.and_then(|record| score_text(&record["holdout"]["optimism"])) {
-        cards.push(("optimism".to_string(), optimism.0, optimism.1));
-    }
+
     let trials = run.study.as_ref().map(|study| study.trials.len() as u64);
     let trials = trials.or(record.and_then(|record| record["trials"].as_u64()));
     let best = run.study.as_ref().and_then(|study| study.best().map(|best| best.id));
     let best = best.or(record.and_then(|record| record["best"]["trial"].as_u64()));
     let best = best.map_or(String::new(), |best| format!("best: trial {best}"));
-    cards.extend(trials.map(|trials| ("trials".to_string(), format::grouped(trials), best)));
-    cards
+    figures.extend(trials.map(|trials| KeyFigure::new("trials", format::grouped(trials), best)));
+    figures
 }
 
 fn metric_name(run: &ReportRun) -> String {
@@ -109,6 +113,7 @@ fn configuration(run: &ReportRun) -> Html {
             .filter(|value| !value.is_object())
             .map_or(String::new(), value_text)
     };
+
     let Some(study) = &run.study else {
         let best = record.map_or(&Value::Null, |record| &record["best"]["parameters"]);
         let rows: Vec<Vec<TableCell>> = best
@@ -134,12 +139,14 @@ fn configuration(run: &ReportRun) -> Html {
             .and(table("Best configuration", &["parameter", "value"], &rows))
             .and(parameters::messages(record));
     };
+
     let head = &study.head;
     let better = if head.task.measure.from.is_some() { "higher" } else { "lower" };
     let spent: f64 = study.trials.iter().map(|trial| trial.seconds).sum();
     let with = |name: &str| study.trials.iter().filter(|trial| state(trial) == name).count();
     let states = STATES.into_iter().filter(|name| with(name) > 0);
     let states: Vec<String> = states.map(|name| format!("{} {name}", with(name))).collect();
+
     let pairs = [
         ("Task", head.task.text.clone()),
         ("Metric", format!("{}, {better} is better", head.task.measure.name)),
@@ -154,6 +161,7 @@ fn configuration(run: &ReportRun) -> Html {
         ("Evaluation time", format::duration(spent)),
         ("Written by", study.created_by.clone()),
     ];
+
     facts(&pairs).and(space(study)).and(parameters::messages(record))
 }
 
@@ -161,6 +169,7 @@ fn configuration(run: &ReportRun) -> Html {
 fn space(study: &Recorded) -> Html {
     let head = &study.head;
     let best = study.best();
+
     let row = |(at, param): (usize, &Param)| {
         let value = best
             .map_or(String::new(), |best| format::parameter_value(&parameter_text(head, best, at)));
@@ -172,6 +181,7 @@ fn space(study: &Recorded) -> Html {
         let domain = domain.collect::<Vec<_>>().join("; ");
         vec![TableCell::text(param.name.clone()), TableCell::number(value), TableCell::text(domain)]
     };
+
     let rows: Vec<Vec<TableCell>> = head.space.params().iter().enumerate().map(row).collect();
     table("Search space, and the best configuration", &["parameter", "best", "domain"], &rows)
 }
@@ -199,10 +209,12 @@ fn scores(run: &ReportRun) -> Html {
             "Only the journal was given; the output of 'tune --json' has the hold-out score.",
         );
     };
+
     let holdout = &record["holdout"];
     let rows = holdout["rows"].as_u64().map_or(String::new(), |rows| grouped_count(rows, "row"));
     let folds =
         record["folds"].as_u64().map_or(String::new(), |folds| grouped_count(folds, "fold"));
+
     let lines = [
         (
             "Cross-validated score",
@@ -230,6 +242,7 @@ fn scores(run: &ReportRun) -> Html {
             "the average of the best configurations, on the held-out rows".to_string(),
         ),
     ];
+
     let row = |(name, score, description): &(&str, &Value, String)| {
         let (value, error) = score_text(score)?;
         Some(vec![
@@ -239,18 +252,22 @@ fn scores(run: &ReportRun) -> Html {
             TableCell::text(description.clone()),
         ])
     };
+
     let rows: Vec<Vec<TableCell>> = lines.iter().filter_map(row).collect();
     let heads = [metric_name(run), "standard error".into(), "description".into()];
     let heads: Vec<&str> = ["score"].into_iter().chain(heads.iter().map(String::as_str)).collect();
+
     let hint = match holdout.is_null() && record.get("cv_score").is_some() {
         true => note(
             "No rows were held out: the cross-validated score is optimistic, because the parameters were chosen by it.",
         ),
         false => Html::default(),
     };
+
     let seconds = |name: &str| {
         record["seconds"][name].as_f64().or(record["seconds"].as_f64().filter(|_| name == "tune"))
     };
+
     let cost = [
         ("Search", seconds("tune").map_or(String::new(), format::duration)),
         ("Final training", seconds("finish").map_or(String::new(), format::duration)),
@@ -260,6 +277,7 @@ fn scores(run: &ReportRun) -> Html {
             record["fits_skipped"].as_u64().map_or(String::new(), format::grouped),
         ),
     ];
+
     table("Scores", &heads, &rows).and(hint).and(facts(&cost))
 }
 
@@ -274,6 +292,7 @@ fn improvements(record: &Value) -> Option<Chart> {
         points.extend(points.last().map(|last| (at, last.1)));
         points.push((at, score));
     }
+
     points.extend(points.last().map(|last| (end, last.1)));
     let best = Series::new("best so far", BLUE, points);
     Some(Chart {
@@ -289,6 +308,7 @@ fn add_study(section: &mut PageSection, study: &Recorded) {
         "All trials, and the best so far",
         &charts::history(study),
     );
+
     section.part("Optimization history", gallery([history]));
     section.part("Parameter importances", importance(study));
     let slices: Vec<Html> =
@@ -298,28 +318,30 @@ fn add_study(section: &mut PageSection, study: &Recorded) {
         gallery(slices)
             .and(note("One dot per trial; the best one is large, pruned ones are small and grey.")),
     );
+
     let (body, size) = parallel_coordinates::chart(study);
     let description = format!(
         "One line per trial across {} and {}; better trials are darker, the best one is orange.",
         grouped_count(study.head.space.len() as u64, "parameter"),
         study.head.task.measure.name
     );
+
     let svg = inline(&section.ids.next_id(), "Parallel coordinates", &description, size, &body);
     section.part("Parallel coordinates", wide_figure(&svg, &description));
     section.part("Trials", trials(study));
 }
 
 fn importance(study: &Recorded) -> Html {
-    let shares = ranked(&study.head.space, &study.trials);
-    let most = shares.iter().filter_map(|(_, share)| *share).fold(0.01, f64::max);
-    let row = |(name, share): &(String, Option<f64>)| {
-        let bar = match share {
-            Some(share) => TableCell::Bar(share / most, format::percent(*share)),
+    let importances = ranked(&study.head.space, &study.trials);
+    let most = importances.iter().filter_map(|(_, importance)| *importance).fold(0.01, f64::max);
+    let row = |(name, importance): &(String, Option<f64>)| {
+        let bar = match importance {
+            Some(importance) => TableCell::Bar(importance / most, format::percent(*importance)),
             None => TableCell::text("too few trials"),
         };
         vec![TableCell::text(name.clone()), bar]
     };
-    let rows: Vec<Vec<TableCell>> = shares.iter().map(row).collect();
+    let rows: Vec<Vec<TableCell>> = importances.iter().map(row).collect();
     let caption = "Fraction of the variance of ranks explained by each parameter alone";
     table(caption, &["parameter", "importance"], &rows)
 }
@@ -335,6 +357,7 @@ fn slice(study: &Recorded, parameter: usize, id: &str) -> Html {
         "{metric} of {} against {name}; best: {best}.",
         grouped_count(study.trials.len() as u64, "trial")
     );
+
     figure(
         &inline(id, &format!("{metric} against {name}"), &description, (CHART.0, height), &body),
         &format!("{metric} against {name}"),
@@ -350,6 +373,7 @@ fn trials(study: &Recorded) -> Html {
         let loss = |trial: &TrialRecord| trial.whole().unwrap_or(f64::INFINITY);
         loss(a).total_cmp(&loss(b)).then(a.id.cmp(&b.id))
     });
+
     let row = |trial: &&TrialRecord| {
         let value = metric_value(head, trial).map_or(String::new(), format::rounded);
         let mut cells = vec![
@@ -362,20 +386,24 @@ fn trials(study: &Recorded) -> Html {
         }));
         cells
     };
+
     let rows: Vec<Vec<TableCell>> = sorted.iter().take(BEST).map(row).collect();
     let mut heads = vec!["trial", head.task.measure.name.as_str(), "time"];
     heads.extend(head.space.params().iter().map(|param| param.name.as_str()));
-    let headline =
+    let caption =
         format!("The {} best of {}", rows.len(), grouped_count(study.trials.len() as u64, "trial"));
+
     let failed: Vec<Vec<TableCell>> = study
         .trials
         .iter()
         .filter(|trial| matches!(trial.ending, Some(Ending::Failed { .. })))
         .map(|trial| vec![TableCell::number(trial.id.to_string()), TableCell::text(reason(trial))])
         .collect();
+
     let shown = failed.len().min(FAILED);
     let reasons = table("Trials that failed", &["trial", "why"], &failed[..shown]);
-    table(&headline, &heads, &rows).and(details(
+
+    table(&caption, &heads, &rows).and(details(
         &format!("{} failed", grouped_count(failed.len() as u64, "trial")),
         false,
         reasons,

@@ -11,6 +11,7 @@ use crate::chart::{
     self, BLUE, Chart, ChartArea, GREY, MARGIN, ORANGE, Series, SeriesMark, TALL, TITLE, WIDTH,
     escape,
 };
+use crate::format::percent;
 
 /// The optimization history as an SVG document.
 pub(super) fn draw_history(study: &Recorded) -> String {
@@ -31,6 +32,7 @@ pub(crate) fn history(study: &Recorded) -> Chart {
             |trial: &&TrialRecord| matches!(trial.ending, Some(Ending::Raced { .. })) == pruned;
         study.trials.iter().filter(kind).filter_map(point).collect()
     };
+
     let dots = |name: &str, colour, points| {
         Series::new(name, colour, points).with_mark(SeriesMark::Dots(2.6, 0.5)).clipped()
     };
@@ -39,6 +41,7 @@ pub(crate) fn history(study: &Recorded) -> Chart {
         dots("complete trials", BLUE, points(false)),
         dots("pruned trials", GREY, points(true)),
     ];
+
     series.retain(|one| !one.points.is_empty());
     series.push(Series::new("best so far", ORANGE, best_so_far(study)));
     Chart { x_label: "trial".to_string(), y_label: study.head.task.measure.name.clone(), series }
@@ -64,10 +67,10 @@ fn best_so_far(study: &Recorded) -> Vec<(f64, f64)> {
 /// The importance of parameters as bars, as an SVG document.
 pub(super) fn draw_importance(study: &Recorded) -> String {
     const BAR: f64 = 22.0;
-    let shares = ranked(&study.head.space, &study.trials);
+    let importances = ranked(&study.head.space, &study.trials);
     let (left, right) = (190.0, WIDTH - 90.0);
     let top = MARGIN + TITLE + 26.0;
-    let most = shares.iter().filter_map(|(_, share)| *share).fold(0.01, f64::max);
+    let most = importances.iter().filter_map(|(_, importance)| *importance).fold(0.01, f64::max);
     let mut body = String::new();
     let caption = "fraction of the variance of ranks explained by each parameter alone";
     // Writing to a String cannot fail.
@@ -76,7 +79,8 @@ pub(super) fn draw_importance(study: &Recorded) -> String {
         "<text x='{left:.1}' y='{:.1}' fill='#777'>{caption}</text>",
         MARGIN + TITLE + 12.0
     );
-    for (at, (name, share)) in shares.iter().enumerate() {
+
+    for (at, (name, importance)) in importances.iter().enumerate() {
         let y = top + (BAR + 8.0) * at as f64;
         let middle = y + BAR / 2.0 + 4.0;
         let name = escape(name);
@@ -85,15 +89,15 @@ pub(super) fn draw_importance(study: &Recorded) -> String {
             "<text x='{:.1}' y='{middle:.1}' text-anchor='end'>{name}</text>",
             left - 8.0
         );
-        let width = share.unwrap_or(0.0) / most * (right - left);
+        let width = importance.unwrap_or(0.0) / most * (right - left);
         let _ = writeln!(
             body,
             "<rect x='{left:.1}' y='{y:.1}' width='{:.1}' height='{BAR}' fill='{BLUE}' fill-opacity='0.8'/>",
             width.max(1.0)
         );
-        let text =
-            share.map_or("too few trials".to_string(), |share| format!("{:.1} %", 100.0 * share));
+        let text = importance.map_or("too few trials".to_string(), percent);
         let _ = writeln!(body, "<text x='{:.1}' y='{middle:.1}'>{text}</text>", left + width + 8.0);
     }
-    chart::page(&title(study), &body, top + (BAR + 8.0) * shares.len() as f64 + MARGIN)
+
+    chart::page(&title(study), &body, top + (BAR + 8.0) * importances.len() as f64 + MARGIN)
 }

@@ -43,6 +43,7 @@ const KINDS: [(&str, &str); 4] = [
 /// The subcommand.
 pub fn command() -> Command {
     let study = || flags::path_arg("study", "STUDY", "journal of a study");
+
     Command::new("study")
         .about("Show, export and draw the trials of a study")
         .after_help(AFTER)
@@ -111,6 +112,7 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
     }
     let study = tune::read_study(&path)?;
     flags::console(flags).notes(&study.notes);
+
     let text = match action {
         "show" if flags.get_flag("json") => return console::print_json(&table::json(&study)),
         "show" => {
@@ -124,6 +126,7 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
         "export" => table::csv(&study),
         _ => draw(&study, flags.get_one::<String>("kind").map_or("history", String::as_str)),
     };
+
     match out {
         Some(out) => {
             write_atomically(out, |file| file.write_all(text.as_bytes()))?;

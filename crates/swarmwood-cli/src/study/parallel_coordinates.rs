@@ -69,11 +69,13 @@ fn lines(svg: &mut String, study: &Recorded) -> std::fmt::Result {
         .iter()
         .filter_map(|trial| Some((trial, height(study, metric_value(&study.head, trial)?))))
         .collect();
+
     // Better trials are drawn over the others, the best one last.
     let best = study.best().map(|best| best.id);
     trials.sort_by(|a, b| {
         (Some(a.0.id) == best).cmp(&(Some(b.0.id) == best)).then(a.1.total_cmp(&b.1))
     });
+
     for (trial, share) in trials {
         let mut points = String::new();
         for parameter in 0..study.head.space.len() {
@@ -97,6 +99,7 @@ fn lines(svg: &mut String, study: &Recorded) -> std::fmt::Result {
              stroke-opacity='{opacity:.2}'/>"
         )?;
     }
+
     Ok(())
 }
 
@@ -142,14 +145,17 @@ fn axes(svg: &mut String, study: &Recorded) -> std::fmt::Result {
             )?;
         }
     }
+
     let conditional = space.params().iter().any(|param| param.condition.is_some());
     let (left, low) = (MARGIN + 4.0, bottom() + BELOW + 4.0);
+
     if conditional {
         writeln!(
             svg,
             "<text x='{left:.1}' y='{low:.1}' font-size='10' fill='#777'>no value</text>"
         )?;
     }
+
     Ok(())
 }
 

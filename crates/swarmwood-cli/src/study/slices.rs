@@ -25,6 +25,7 @@ pub(super) fn draw(study: &Recorded) -> String {
     let width = (WIDTH - 2.0 * MARGIN) / COLUMNS as f64;
     let range = metric_range(study);
     let mut body = String::new();
+
     for at in 0..space.len() {
         let left = MARGIN + width * (at % COLUMNS) as f64;
         let top = MARGIN + TITLE + HEIGHT * (at / COLUMNS) as f64;
@@ -39,6 +40,7 @@ pub(super) fn draw(study: &Recorded) -> String {
         // Writing to a String cannot fail.
         let _ = panel.draw(&mut body, study, at);
     }
+
     let rows = space.len().div_ceil(COLUMNS).max(1);
     chart::page(&title(study), &body, MARGIN + TITLE + HEIGHT * rows as f64 + MARGIN)
 }
@@ -61,6 +63,7 @@ pub(super) fn metric_range(study: &Recorded) -> (f64, f64) {
         .iter()
         .filter_map(|trial| trial.ending.as_ref().and_then(Ending::loss))
         .collect();
+
     losses.sort_by(f64::total_cmp);
     let (Some(&best), Some(&worst)) = (losses.first(), losses.last()) else { return (0.0, 1.0) };
     let most = losses[(losses.len() - 1) * 9 / 10];
@@ -69,6 +72,7 @@ pub(super) fn metric_range(study: &Recorded) -> (f64, f64) {
     } else {
         worst
     };
+
     let metric = |loss: f64| study.head.task.measure.figure(loss);
     let (a, b) = (metric(best), metric(limit));
     let padding = if a == b { a.abs().max(1.0) * 0.05 } else { (a - b).abs() * 0.05 };
@@ -101,6 +105,7 @@ impl SlicePanel {
         let best = study.best().map(|best| best.id);
         let (first, last): (Vec<&TrialRecord>, Vec<&TrialRecord>) =
             study.trials.iter().partition(|trial| Some(trial.id) != best);
+
         for trial in first.into_iter().chain(last) {
             let value = trial.point.0.get(parameter).copied().unwrap_or(PointValue::Absent);
             let (Some(position), Some(metric)) =
@@ -120,6 +125,7 @@ impl SlicePanel {
                 "<circle cx='{x:.1}' cy='{y:.1}' r='{radius}' fill='{colour}' fill-opacity='{opacity}'/>"
             )?;
         }
+
         Ok(())
     }
 
@@ -144,7 +150,9 @@ impl SlicePanel {
                 "<text x='{x:.1}' y='{y:.1}' text-anchor='end' font-size='10'>{label}</text>"
             )?;
         }
+
         let mut free = f64::NEG_INFINITY;
+
         for (position, label) in axis.ticks() {
             let x = left + position * self.width;
             writeln!(
@@ -163,16 +171,19 @@ impl SlicePanel {
                 free = x + half + 4.0;
             }
         }
+
         writeln!(
             svg,
             "<path d='M{left:.1} {top:.1}V{bottom:.1}H{right:.1}' fill='none' stroke='#888'/>"
         )?;
+
         let (middle, name) = (left + self.width / 2.0, escape(axis.name()));
         writeln!(
             svg,
             "<text x='{middle:.1}' y='{:.1}' text-anchor='middle'>{name}</text>",
             bottom + 33.0
         )?;
+
         if let Some(metric) = metric {
             let (x, y) = (left - 50.0, (top + bottom) / 2.0);
             let turn = format!("transform='rotate(-90 {x:.1} {y:.1})'");
@@ -182,6 +193,7 @@ impl SlicePanel {
                 escape(metric)
             )?;
         }
+
         Ok(())
     }
 }

@@ -50,6 +50,7 @@ pub(super) fn show(study: &Recorded, top: Option<usize>) -> String {
         .filter(|name| with(name) > 0)
         .map(|name| format!("{} {name}", with(name)))
         .collect();
+
     let pruning = if *race { ", pruning" } else { "" };
     let better = if task.measure.from.is_some() { "higher" } else { "lower" };
     let mut text = format!("task      {}\n", task.text);
@@ -59,6 +60,7 @@ pub(super) fn show(study: &Recorded, top: Option<usize>) -> String {
         count(*lag, "concurrent trial"),
         count(*pieces, "fold")
     ));
+
     text.push_str(&format!("space     {}\n", space_text(study)));
     let spent: f64 = study.trials.iter().map(|trial| trial.seconds).sum();
     text.push_str(&format!(
@@ -66,15 +68,18 @@ pub(super) fn show(study: &Recorded, top: Option<usize>) -> String {
         study.trials.len(),
         counts.join(", ")
     ));
+
     let important: Vec<String> = ranked(space, &study.trials)
         .into_iter()
         .filter_map(|(name, share)| Some(format!("{name} {:.0} %", 100.0 * share?)))
         .collect();
+
     if !important.is_empty() {
         text.push_str(&format!("variance  {}\n", important.join(", ")));
     }
     text.push_str(&format!("written   by {}\n\n", study.created_by));
     let mut trials: Vec<&TrialRecord> = study.trials.iter().collect();
+
     if let Some(top) = top {
         // Complete trials first: the loss of a pruned one is an estimate.
         let loss = |trial: &TrialRecord| {
@@ -85,6 +90,7 @@ pub(super) fn show(study: &Recorded, top: Option<usize>) -> String {
         });
         trials.truncate(top);
     }
+
     text.push_str(&grid(&study.head, &trials));
     text
 }
@@ -103,7 +109,9 @@ fn grid(head: &Head, trials: &[&TrialRecord]) -> String {
         .map(str::to_string)
         .into_iter()
         .chain(names);
+
     let mut rows: Vec<Vec<String>> = vec![heads.collect()];
+
     for trial in trials {
         let value = metric_value(head, trial).map_or(String::new(), number);
         let mut row = vec![
@@ -118,11 +126,13 @@ fn grid(head: &Head, trials: &[&TrialRecord]) -> String {
         }
         rows.push(row);
     }
+
     let columns = rows[0].len();
     let width = |at: usize| {
         rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max()
     };
     let widths: Vec<usize> = (0..columns).map(|at| width(at).unwrap_or(0)).collect();
+
     let line = |row: &Vec<String>| {
         // Reasons follow the columns and are not padded.
         let cells = row.iter().enumerate().map(|(at, cell)| match widths.get(at) {
@@ -131,6 +141,7 @@ fn grid(head: &Head, trials: &[&TrialRecord]) -> String {
         });
         format!("{}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
     };
+
     rows.iter().map(line).collect()
 }
 
@@ -148,6 +159,7 @@ pub(super) fn best(study: &Recorded, path: &Path, format: &str) -> Result<String
         path: path.to_path_buf(),
         message: "no trial is complete yet".to_string(),
     };
+
     let trial = study.best().ok_or_else(none)?;
     let space = &study.head.space;
     let values = named::json(space, &trial.point);
@@ -156,6 +168,7 @@ pub(super) fn best(study: &Recorded, path: &Path, format: &str) -> Result<String
     }
     let pairs =
         space.params().iter().filter_map(|param| Some((&param.name, values.get(&param.name)?)));
+
     if format == "flags" {
         let flag = |(name, value): (&String, &Value)| {
             let text = value.as_str().map_or(value.to_string(), quote);
@@ -163,6 +176,7 @@ pub(super) fn best(study: &Recorded, path: &Path, format: &str) -> Result<String
         };
         return Ok(format!("{}\n", pairs.map(flag).collect::<Vec<_>>().join(" ")));
     }
+
     let measure = &study.head.task.measure;
     let value = metric_value(&study.head, trial).map_or(String::new(), number);
     let mut text = format!("# trial {}: {} {value}\n", trial.id, measure.name);
@@ -170,6 +184,7 @@ pub(super) fn best(study: &Recorded, path: &Path, format: &str) -> Result<String
         // A string in JSON's quotes and escapes is one in TOML too.
         text.push_str(&format!("{} = {value}\n", key(name)));
     }
+
     Ok(text)
 }
 
@@ -194,9 +209,11 @@ pub(super) fn csv(study: &Recorded) -> String {
         ["trial", "state", "value", "loss", "seconds", "worker", "failure"]
             .map(str::to_string)
             .to_vec();
+
     header.extend((0..*pieces).map(|at| format!("fold_{at}_loss")));
     header.extend(space.params().iter().map(|param| param.name.clone()));
     let mut text = row(&header);
+
     for trial in &study.trials {
         let known = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
         let loss = trial.ending.as_ref().and_then(Ending::loss);
@@ -215,6 +232,7 @@ pub(super) fn csv(study: &Recorded) -> String {
         cells.extend((0..space.len()).map(|at| parameter_text(&study.head, trial, at)));
         text.push_str(&row(&cells));
     }
+
     text
 }
 
@@ -241,6 +259,7 @@ pub(super) fn json(study: &Recorded) -> Value {
             "parameters": named::json(&head.space, &trial.point),
         })
     };
+
     json!({
         "task": head.task.text,
         "metric": head.task.measure.name,

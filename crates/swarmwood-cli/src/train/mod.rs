@@ -86,6 +86,7 @@ pub fn run(flags: &ArgMatches, interrupt: &InterruptFlag) -> Result<()> {
         Some(path) => store::save(&summary.trained.model, path)?,
         None => console::print_result(&store::to_text(&summary.trained.model)?)?,
     }
+
     if flags.get_flag("json") {
         console::print_json(&summary.json(&request))
     } else if request.out.is_some() {
@@ -119,6 +120,7 @@ fn fit(
         progress.show(event);
         recorder.push(event);
     };
+
     let options =
         TrainOptions { budget: Some(interrupt.budget()), ..request.train_options.clone() };
     let mut trained =
@@ -140,6 +142,7 @@ fn fit(
         let done = trained.finished_work();
         notes.push(format!("interrupted after {done}: the model is the best one so far"));
     }
+
     console.warnings(&late_warnings);
     console.notes(&notes);
     warnings.extend(late_warnings);

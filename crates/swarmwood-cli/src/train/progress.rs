@@ -57,14 +57,17 @@ impl TrainProgress {
             self.resumed_at = event.search.map(|search| (event.elapsed, search.evaluations));
             return;
         }
+
         if let Some(bar) = &self.bar {
             bar.set_position(event.step as u64);
             bar.set_message(self.state(event));
             return;
         }
+
         let tenth = |step: usize| step * 10 / event.steps.max(1);
         let due = tenth(event.step) > tenth(self.printed_step)
             || self.printed_at.elapsed() >= Duration::from_secs(1);
+
         if due {
             let left = self
                 .remaining_seconds(event)
@@ -91,6 +94,7 @@ impl TrainProgress {
         self.stage_began = self.last_elapsed;
         self.printed_step = 0;
         self.train_loss = None;
+
         if let Some(bar) = &self.bar {
             let template =
                 format!("{{bar:30}} {{pos}}/{{len}} {}s, {{eta}} left  {{msg}}", event.stage.step);

@@ -60,6 +60,7 @@ impl TrainRequest {
             Some(path) => gather.config(path, FILE_KEYS)?,
             None => Vec::new(),
         };
+
         let inputs = InputValues::new(flags, file);
         for spec in TABLE {
             if let Some(text) = flags.get_one::<String>(spec.name) {
@@ -81,6 +82,7 @@ impl TrainRequest {
             Some(path) => flags::source(path),
             None => swarmwood::read::demo(),
         };
+
         if matches!((&source, &valid), (Source::Stdin, Some(Source::Stdin))) {
             gather.violate(
                 "valid",

@@ -55,6 +55,7 @@ fn ensemble_text(report: &EnsembleSearchReport) -> String {
         }
         (false, ..) => "no search candidate is known to be better".to_string(),
     };
+
     let gain = if report.finished { gain } else { format!("{gain}; selection was cut short") };
 
     let grown = count(report.work as usize, "tree");
@@ -101,18 +102,21 @@ fn swarm_text(flight: &SwarmReport) -> String {
         space.of(space.counted),
         space.counted
     ));
+
     if space.table < space.rules {
         text.push_str(&format!(
             "the rule table has {} rules: features with more values are binned\n",
             space.table
         ));
     }
+
     text
 }
 
 fn swarm_json(flight: &SwarmReport) -> Value {
     let space = &flight.space;
     let size = |r: u64| json!({"r": r, "log10": space.log10(r), "size": space.of(r)});
+
     json!({
         "metric": flight.measure,
         "best": flight.best,
@@ -150,6 +154,7 @@ fn tree_text(tree: &TreeReport) -> String {
             false => ": the greedy tree; no searched tree had a lower cross-validated error".into(),
         });
     }
+
     text.push('\n');
 
     for candidate in tree.arms.iter().take(LISTED_CANDIDATES) {
@@ -161,6 +166,7 @@ fn tree_text(tree: &TreeReport) -> String {
         let (error, deviation) = (number(candidate.error), number(candidate.deviation));
         text.push_str(&format!("  {kind}{size}: cross-validated error {error} ± {deviation}\n"));
     }
+
     text
 }
 
@@ -177,6 +183,7 @@ fn tree_json(tree: &TreeReport) -> Value {
             "standard_error": candidate.deviation,
         })
     };
+
     json!({
         "leaves": tree.leaves,
         "depth": tree.depth,
@@ -212,6 +219,7 @@ fn tree_swarm_text(flight: &TreeSwarmReport) -> String {
             ));
         }
     }
+
     text
 }
 
@@ -225,6 +233,7 @@ fn tree_swarm_json(flight: &TreeSwarmReport) -> Value {
             "searched_grids": grid.searched,
         })
     };
+
     json!({
         "metric": flight.measure,
         "best": flight.best,

@@ -50,6 +50,7 @@ impl TrainSummary {
             }
             text.push('\n');
         }
+
         text
     }
 
@@ -60,6 +61,7 @@ impl TrainSummary {
             TargetKind::Number => ("regression", Value::Null),
             TargetKind::Classes(classes) => ("classification", json!(classes)),
         };
+
         let valid =
             if self.valid_rows > 0 { metrics_json(&trained.valid_metrics) } else { Value::Null };
 

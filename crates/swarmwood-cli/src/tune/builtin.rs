@@ -48,15 +48,18 @@ impl BuiltinTuneRequest {
         let mut gather = Gather::default();
         gather.set("method", tune::DEFAULT_METHOD.name());
         let mut given = Vec::new();
+
         for spec in TABLE.iter().filter(|spec| !OWN.contains(&spec.name)) {
             if let Some(text) = flags.get_one::<String>(spec.name) {
                 gather.set(spec.name, text);
                 given.push(spec.name);
             }
         }
+
         let options = InputValues::new(flags, Vec::new()).read_options(&mut gather);
         let whole =
             |name: &str, default: u64| flags.get_one::<u64>(name).copied().unwrap_or(default);
+
         let at_least = |name: &str, default: u64, least: u64, gather: &mut Gather| {
             let value = whole(name, default);
             if value < least {
@@ -64,6 +67,7 @@ impl BuiltinTuneRequest {
             }
             usize::try_from(value).unwrap_or(usize::MAX)
         };
+
         let holdout = flags::number_value(flags, "holdout", &mut gather).unwrap_or(HOLDOUT);
         if !(0.0..1.0).contains(&holdout) {
             gather.violate("holdout", format!("is {holdout}, must be a number from 0, below 1"));
@@ -85,6 +89,7 @@ impl BuiltinTuneRequest {
             flags.get_one::<PathBuf>("data").map_or(Path::new("-"), PathBuf::as_path),
         );
         let params = gather.finish()?;
+
         Ok(BuiltinTuneRequest {
             source,
             options,
@@ -123,6 +128,7 @@ pub(super) fn run(flags: &ArgMatches, interrupt: &InterruptFlag) -> Result<()> {
         // A wrong path should be found before tuning.
         store::probe(path)?;
     }
+
     let summary = tune(&request, console, interrupt)?;
     if let Some(path) = &request.out {
         store::save(&summary.finished.model, path)?;
@@ -148,12 +154,14 @@ fn tune(
     console.warnings(&warnings);
     let score = Score::named(&request.metric, &all.schema.target.kind)?;
     let (rows, held) = hold_out(&all, request)?;
+
     let common = Common {
         params: (*request.params).clone(),
         score,
         folds: request.folds,
         threads: request.params.threads,
     };
+
     let native = Native::new(rows, common, &space)?;
     let mut study = Study::open(request.study.as_deref(), head(request, &native, space, score)?)?;
     let mut notes = study.notes().to_vec();
@@ -169,6 +177,7 @@ fn tune(
         progress.show(event);
         BestTrialUpdate::record(&mut improvements, event);
     })?;
+
     progress.finish();
     let seconds = TuneSeconds { tune: started.elapsed().as_secs_f64(), ..seconds };
 
@@ -180,11 +189,13 @@ fn tune(
         ensemble: request.ensemble,
         threads: request.params.threads,
     };
+
     // The first Ctrl-C has ended the search; a second one ends the program.
     let mut finished = finish.finish(&outcome, &mut |_| {})?;
     notes.append(&mut finished.notes);
     console.notes(&notes);
     let seconds = TuneSeconds { finish: started.elapsed().as_secs_f64(), ..seconds };
+
     Ok(TuneSummary {
         head: study.head().clone(),
         outcome,
@@ -218,8 +229,10 @@ fn head(request: &BuiltinTuneRequest, native: &Native, space: Space, score: Scor
         schema.target.name,
         request.folds
     );
+
     let measure =
         Measure { name: score.name.to_string(), from: score.higher_is_better.then_some(1.0) };
+
     Ok(Head {
         engine: request.engine.clone(),
         seed: request.params.seed,

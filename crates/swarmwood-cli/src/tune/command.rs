@@ -50,6 +50,7 @@ pub(super) fn flags() -> Vec<Arg> {
     let text = "program to tune instead of a model: a command in which {name} is replaced by the value of \
                 parameter 'name', {params_json} by all of them, {trial} by the number of the trial; it runs without a \
                 shell and prints its value on the last line";
+
     let own = [
         flags::number_flag(
             "timeout",
@@ -74,8 +75,10 @@ pub(super) fn flags() -> Vec<Arg> {
         )
         .requires("value-file"),
     ];
+
     let command = flags::text_flag("command", "COMMAND", text)
         .conflicts_with_all(foreign.collect::<Vec<_>>());
+
     std::iter::once(command)
         .chain(own.into_iter().map(|arg| arg.requires("command")))
         .map(|arg| arg.help_heading("Any program"))
@@ -98,6 +101,7 @@ impl CommandTuneRequest {
                 gather.set(name, text);
             }
         }
+
         let study = flags.get_one::<PathBuf>("study").cloned();
         // Flags that were not given have the values of the study.
         let known = known_head(study.as_ref())?;
@@ -111,24 +115,29 @@ impl CommandTuneRequest {
             let message = "is the same file for concurrent trials; put {trial} in its name";
             gather.violate("value-file", message);
         }
+
         let file = flags.get_one::<String>("space").map(PathBuf::from);
+
         if file.is_none() && known.is_none() {
             gather.violate(
                 "space",
                 "is missing; name the TOML or JSON file with the parameters of the program",
             );
         }
+
         let params = gather.finish()?;
         let space = match (&file, &known) {
             (None, Some(head)) => head.space.clone(),
             // There is a file, or the violation above has returned an error.
             (file, _) => space_file::read(file.as_deref().unwrap_or(Path::new("")))?,
         };
+
         let program = Program::new(command, &space, settings)?;
         let engine =
             flags.get_one::<String>("engine").or(known.as_ref().map(|head| &head.engine)).cloned();
         let seed_of_study =
             known.as_ref().map(|head| head.seed).filter(|_| !flags.contains_id("seed"));
+
         let head = Head {
             engine: engine.unwrap_or_else(|| engine::DEFAULT.to_string()),
             seed: seed_of_study.unwrap_or(params.seed),
@@ -138,7 +147,9 @@ impl CommandTuneRequest {
             race: false,
             task: program.task(),
         };
+
         let threads = if params.threads == 0 { lag } else { params.threads };
+
         Ok(CommandTuneRequest {
             program,
             head,
@@ -158,9 +169,9 @@ fn known_head(study: Option<&PathBuf>) -> Result<Option<Head>> {
 
 /// How the program is run, and where its value is.
 fn settings(flags: &ArgMatches, gather: &mut Gather) -> Settings {
-    let word = |name: &str| flags.get_one::<String>(name).cloned();
-    let value = match word("value-file") {
-        Some(path) => ValueFrom::File { path, key: word("value-key") },
+    let text = |name: &str| flags.get_one::<String>(name).cloned();
+    let value = match text("value-file") {
+        Some(path) => ValueFrom::File { path, key: text("value-key") },
         None => ValueFrom::LastLine,
     };
     Settings {
@@ -199,6 +210,7 @@ pub(super) fn run(flags: &ArgMatches, command: &str, interrupt: &InterruptFlag) 
     console.notes(study.notes());
     let head = study.head().clone();
     let known = study.trials().count();
+
     console.line(&format!(
         "tuning {1} with {0}, {2} concurrent, seed {3}{4}",
         head.engine,
@@ -211,6 +223,7 @@ pub(super) fn run(flags: &ArgMatches, command: &str, interrupt: &InterruptFlag) 
             String::new()
         }
     ));
+
     interrupt.arm();
     let mut progress = TrialProgress::new(console, head.task.measure.clone());
     let started = Instant::now();
@@ -221,6 +234,7 @@ pub(super) fn run(flags: &ArgMatches, command: &str, interrupt: &InterruptFlag) 
     if outcome.best().is_none() {
         return Err(Error::Run(no_result_message(&outcome)));
     }
+
     match flags.get_flag("json") {
         true => console::print_json(&report(&head, &outcome, seconds)),
         false => console::print_result(&text(&head, &outcome, seconds, path.as_ref())),
@@ -233,6 +247,7 @@ fn no_result_message(outcome: &Outcome) -> String {
         Some(Ending::Failed { reason }) => Some((trial.id, reason)),
         _ => None,
     });
+
     match last {
         Some((_, reason)) if outcome.tally.failed == 1 => {
             format!("the only trial failed: {reason}")
@@ -255,6 +270,7 @@ fn text(head: &Head, outcome: &Outcome, seconds: f64, path: Option<&PathBuf>) ->
         tally.failed,
         stop_reason_text(outcome.ended)
     );
+
     if let Some(best) = outcome.best() {
         let value =
             best.whole().map_or(String::new(), |loss| number(head.task.measure.figure(loss)));
@@ -266,6 +282,7 @@ fn text(head: &Head, outcome: &Outcome, seconds: f64, path: Option<&PathBuf>) ->
             text.push_str(&format!("  {name} = {value}\n"));
         }
     }
+
     let unfinished = matches!(outcome.ended, Ended::Time | Ended::Stopped);
     if let Some(path) = path.filter(|_| unfinished) {
         text.push_str(&format!("run the same command to continue from {}\n", path.display()));
@@ -282,6 +299,7 @@ fn report(head: &Head, outcome: &Outcome, seconds: f64) -> Value {
             "parameters": named::json(&head.space, &best.point),
         })
     });
+
     json!({
         "engine": head.engine,
         "seed": head.seed,

@@ -6,10 +6,10 @@ mod progress;
 mod summary;
 
 use clap::{Arg, ArgMatches, Command};
-use swarmwood::Result;
 use swarmwood::params::{ParamSpec, TABLE};
 use swarmwood::tune::engine;
 use swarmwood::tune::spaces::SPACES;
+use swarmwood::{Result, tune};
 
 use crate::flags;
 use crate::interrupt::InterruptFlag;
@@ -90,6 +90,7 @@ fn search_flags() -> Vec<Arg> {
         "search space: a TOML or JSON file, or one of {} [default: default]",
         names(SPACES)
     );
+
     let engine =
         format!("search algorithm: {} [default: {}]", names(&engine::names()), engine::DEFAULT);
 
@@ -124,7 +125,7 @@ fn search_flags() -> Vec<Arg> {
 fn fixed_parameter_flag(spec: &'static ParamSpec) -> Arg {
     let arg = flags::parameter_flag(spec);
     match spec.name {
-        "method" => arg.help("training method [default: greedy]"),
+        "method" => arg.help(format!("training method [default: {}]", tune::DEFAULT_METHOD.name())),
         "seed" => {
             arg.help("random seed of the search, the folds, the hold-out and the fits [default: 0]")
         }

@@ -46,15 +46,18 @@ impl TrialProgress {
             .then(|| format!("{}, {} skipped", count(tally.pieces, "fit"), tally.spared));
         let failed = (tally.failed > 0).then(|| format!("{} failed", tally.failed));
         let state = [best, fits, failed].into_iter().flatten().collect::<Vec<_>>().join(", ");
+
         if let Some(bar) = &self.bar {
             bar.set_length(trials as u64);
             bar.set_position(tally.ended as u64);
             bar.set_message(state);
             return;
         }
+
         let tenth = |ended: usize| ended * 10 / trials.max(1);
         let due = tenth(tally.ended) > tenth(self.printed_trials)
             || self.printed_at.elapsed() >= Duration::from_secs(5);
+
         if due {
             self.console.line(&format!("trial {}/{trials}: {state}", tally.ended));
             (self.printed_at, self.printed_trials) = (Instant::now(), tally.ended);

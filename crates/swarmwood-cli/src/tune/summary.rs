@@ -76,6 +76,7 @@ impl TuneSummary {
             tally.failed,
             stop_reason_text(self.outcome.ended),
         );
+
         let parameters: Vec<String> = self
             .best_parameters()
             .iter()
@@ -83,16 +84,19 @@ impl TuneSummary {
                 format!("{name} {}", value.as_str().map_or(value.to_string(), str::to_string))
             })
             .collect();
+
         text.push_str(&format!("best trial {}: {}\n", self.finished.best, parameters.join(", ")));
         text.push_str(&format!("{:<34} {:>12} {:>10}\n", "", self.score.name, "± error"));
         let mut line = |name: &str, figure: Figure| {
             let error = figure.error.map_or("?".to_string(), number);
             text.push_str(&format!("{name:<34} {:>12} {error:>10}\n", number(figure.value)));
         };
+
         line(
             &format!("cross-validated score ({})", count(self.folds, "fold")),
             self.finished.tuned,
         );
+
         if let Some(holdout) = &self.finished.untouched {
             line(&format!("hold-out score ({})", count(holdout.rows, "row")), holdout.best);
             line("optimism", holdout.optimism);
@@ -111,6 +115,7 @@ impl TuneSummary {
                  were chosen by it\n",
             );
         }
+
         if let Some(path) = &self.out {
             text.push_str(&format!(
                 "model trained on all {} written to {}\n",
@@ -118,6 +123,7 @@ impl TuneSummary {
                 path.display()
             ));
         }
+
         text
     }
 
@@ -131,6 +137,7 @@ impl TuneSummary {
                 "trials_finished": new.ended,
             })
         });
+
         json!({
             "method": finished.params.method.name(),
             "engine": self.head.engine,

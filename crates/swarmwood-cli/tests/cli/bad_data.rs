@@ -1,4 +1,4 @@
-//! Data that cannot be used, or only with a warning.
+//! Data that is refused, or accepted with a warning.
 
 use crate::scratch::Scratch;
 use crate::tables::{binary, column, fields, regression};
@@ -14,7 +14,7 @@ fn refused(table: impl AsRef<[u8]>, parts: &[&str]) {
 }
 
 #[test]
-fn files_that_are_none() {
+fn unreadable_files_are_refused() {
     let dir = Scratch::new();
     std::fs::create_dir(dir.path().join("folder")).unwrap();
     dir.fails("train absent.csv --target y --out m.json", 2, &["absent.csv", "No such file"]);
@@ -28,14 +28,14 @@ fn files_that_are_none() {
 }
 
 #[test]
-fn tables_without_rows() {
+fn tables_without_rows_are_refused() {
     refused("", &["t.csv", "empty"]);
     refused("x,y\n", &["t.csv", "row"]);
     refused("x,y\n1,2\n", &["t.csv", "row"]);
 }
 
 #[test]
-fn broken_tables() {
+fn malformed_tables_are_refused() {
     refused("x,y\n1,2\n3\n5,6\n", &["t.csv:3", "2", "1"]);
     refused("x,y\n1,2\n3,4,5\n5,6\n", &["t.csv:3", "3"]);
     refused("x,y\n1,2\n\"3,4\n5,6\n7,8\n", &["t.csv:3", "quote"]);
@@ -45,7 +45,7 @@ fn broken_tables() {
 }
 
 #[test]
-fn targets_that_cannot_be_learnt() {
+fn unusable_targets_are_refused() {
     let dir = Scratch::new();
     dir.file("t.csv", "x,price\n1,2\n2,3\n3,5\n");
     dir.fails("train t.csv --target prise --out m.json", 2, &["t.csv", "prise", "price"]);
@@ -55,7 +55,7 @@ fn targets_that_cannot_be_learnt() {
 }
 
 #[test]
-fn columns_that_do_not_exist_or_do_two_jobs() {
+fn unknown_and_conflicting_columns_are_refused() {
     let dir = Scratch::new();
     dir.file("t.csv", "x,z,y\n1,1,2\n2,1,3\n3,2,5\n");
     dir.fails(&format!("{TRAIN} --weight zz"), 2, &["t.csv", "zz"]);
@@ -66,7 +66,7 @@ fn columns_that_do_not_exist_or_do_two_jobs() {
 }
 
 #[test]
-fn weights_that_are_none() {
+fn invalid_weights_are_refused() {
     for weight in ["-1", "inf", "", "heavy"] {
         let dir = Scratch::new();
         dir.file("t.csv", format!("x,w,y\n1,1,2\n2,{weight},3\n3,2,5\n"));
@@ -75,7 +75,7 @@ fn weights_that_are_none() {
 }
 
 #[test]
-fn missing_targets_are_left_out_with_a_warning() {
+fn rows_without_target_are_dropped_with_a_warning() {
     let dir = Scratch::new();
     dir.file("t.csv", "x,y\n1,2\n2,nan\n3,4.5\n4,7\n5,\n6,9\n");
     let done = dir.run(&format!("{TRAIN} --json")).ends(0, &["warning: ", "2 rows"]);
@@ -84,7 +84,7 @@ fn missing_targets_are_left_out_with_a_warning() {
 }
 
 #[test]
-fn constant_columns_are_told() {
+fn constant_columns_give_a_warning() {
     let dir = Scratch::new();
     let mut table = "same,x,y\n".to_string();
     (0..50).for_each(|i| table.push_str(&format!("3,{i},{}\n", i * i)));
@@ -134,13 +134,13 @@ fn a_new_category_counts_as_missing() {
     let dir = with_model();
     dir.file("new.csv", "size,age,town\n10,20,Ash\n10,20,Elm\n10,20,\n10,20,Elm\n");
     let done = dir.run("predict m.json new.csv").ends(0, &["warning: ", "town", "Elm"]);
-    assert_eq!(done.err.matches("warning: ").count(), 1, "one warning a column: {}", done.err);
+    assert_eq!(done.err.matches("warning: ").count(), 1, "one warning per column: {}", done.err);
     let lines: Vec<&str> = done.out.lines().collect();
     assert_eq!((lines[2], lines[4]), (lines[3], lines[3]));
 }
 
 #[test]
-fn a_number_where_a_category_was_is_a_new_category() {
+fn a_number_in_a_categorical_column_is_a_new_category() {
     let dir = with_model();
     dir.file("new.csv", "size,age,town\n10,20,7\n10,20,\n");
     let done = dir.run("predict m.json new.csv").ends(0, &["warning: ", "town", "7"]);
@@ -149,7 +149,7 @@ fn a_number_where_a_category_was_is_a_new_category() {
 }
 
 #[test]
-fn a_word_where_a_number_was_is_an_error() {
+fn text_in_a_numeric_column_is_an_error() {
     let dir = with_model();
     dir.file("new.csv", "size,age,town\n10,20,Ash\n10,old,Ash\n");
     dir.fails("predict m.json new.csv --out p.csv", 2, &["new.csv:3", "'age'", "old"]);
@@ -199,14 +199,14 @@ fn rows_to_predict_may_be_absent_or_broken() {
 }
 
 #[test]
-fn labels_the_model_does_not_know_are_an_error() {
+fn unknown_labels_are_an_error() {
     let dir = with_model();
     dir.file("new.csv", "size,age,town,sold\n10,20,Ash,yes\n10,20,Ash,perhaps\n");
     dir.fails("evaluate m.json new.csv", 2, &["new.csv:3", "perhaps"]);
 }
 
 #[test]
-fn validation_rows_must_fit_the_training_rows() {
+fn validation_rows_must_match_the_training_rows() {
     let dir = Scratch::new();
     dir.file("t.csv", regression(100, 1)).file("v.csv", "size,price\n1,2\n3,4\n");
     dir.fails(

@@ -38,7 +38,7 @@ fn a_newer_version_is_named() {
 }
 
 #[test]
-fn other_files_are_no_models() {
+fn other_files_are_refused() {
     let dir = with_model();
     dir.file("list.json", "[1, 2, 3]")
         .file("object.json", "{}")

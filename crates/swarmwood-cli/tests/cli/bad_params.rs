@@ -12,7 +12,7 @@ fn dir() -> Scratch {
 }
 
 #[test]
-fn all_violations_are_told_together_before_any_data_is_read() {
+fn all_violations_are_reported_together_before_reading() {
     let dir = dir();
     let line = "train absent.csv --target price --out m.json --trees 0 --learning-rate -0.5 --depth 40 --max-bin 256 \
                 --growth sideways --subsample 0 --quantile 1 --lambda nan --threads many --task guess --delimiter ::";
@@ -63,7 +63,7 @@ fn parameters_that_contradict_each_other() {
 }
 
 #[test]
-fn names_nobody_knows() {
+fn unknown_names_are_refused() {
     let dir = dir();
     dir.run("train t.csv --target price --learning-rat 1")
         .ends(2, &["--learning-rat", "--learning-rate"]);
@@ -114,7 +114,7 @@ fn configuration_files_name_file_line_and_key() {
 }
 
 #[test]
-fn help_is_there_and_is_a_result() {
+fn help_is_printed_on_standard_output() {
     let dir = dir();
     for command in ["", "train ", "predict ", "evaluate ", "inspect ", "rules ", "completions "] {
         let done = dir.run(&format!("{command}--help")).works();
@@ -130,7 +130,7 @@ fn help_is_there_and_is_a_result() {
 }
 
 #[test]
-fn completions_know_the_table() {
+fn completions_include_the_parameter_table() {
     let dir = dir();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         assert!(
@@ -172,7 +172,7 @@ fn some_value(spec: &ParamSpec, chance: &mut Chance) -> String {
 }
 
 #[test]
-fn no_mix_of_parameters_ends_badly() {
+fn no_combination_of_parameters_panics() {
     let dir = Scratch::new();
     dir.file("r.csv", regression(120, 1))
         .file("b.csv", binary(120, 2))

@@ -1,34 +1,35 @@
-//! Whether chances come true, as figures and as a picture.
+//! Calibration: metrics and charts.
 
 use std::fmt::Write;
 
 use crate::scratch::Scratch;
 use crate::tables::regression;
 
-/// Rows that are hits in so many of a thousand cases, told by one column.
-fn chances(rows: usize, told: impl Fn(usize) -> usize) -> String {
+/// Rows whose probability of a hit, in thousandths, depends on one column.
+fn random_hits(rows: usize, probability: impl Fn(usize) -> usize) -> String {
     let mut text = String::from("x,hit\n");
     let mut state = 9_u32;
     for row in 0..rows {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         let x = row % 4;
-        let hit = (state >> 16) as usize % 1000 < told(x);
+        let hit = (state >> 16) as usize % 1000 < probability(x);
         writeln!(text, "{x},{}", if hit { "yes" } else { "no" }).unwrap();
     }
     text
 }
 
 #[test]
-fn chances_that_come_true_have_a_small_error_and_others_theirs() {
+fn calibrated_probabilities_have_a_small_calibration_error() {
     let dir = Scratch::new();
-    let share = |x: usize| [100, 300, 600, 900][x];
-    dir.file("train.csv", chances(8000, share)).file("same.csv", chances(6001, share));
-    dir.file("other.csv", chances(6001, |x| share(x) / 2));
+    let probability = |x: usize| [100, 300, 600, 900][x];
+    dir.file("train.csv", random_hits(8000, probability))
+        .file("same.csv", random_hits(6001, probability));
+    dir.file("other.csv", random_hits(6001, |x| probability(x) / 2));
     dir.run("train train.csv --target hit --trees 4 --max-leaves 4 --quiet --out m.json").works();
     let same = dir.run("evaluate m.json same.csv --json --plot same.svg").works().json();
     let other = dir.run("evaluate m.json other.csv --json").works().json();
     assert!(same["ece"].as_f64().unwrap() < 0.03, "{same}");
-    // Half of what was told came true: off by 5, 15, 30 and 45 in a hundred.
+    // Half of the predicted hits occur: errors of 0.05, 0.15, 0.3 and 0.45.
     assert!((other["ece"].as_f64().unwrap() - 0.2375).abs() < 0.03, "{other}");
     assert!(same["brier"].as_f64().unwrap() < other["brier"].as_f64().unwrap());
     let bins = same["calibration_bins"].as_array().unwrap();
@@ -58,7 +59,7 @@ fn chances_that_come_true_have_a_small_error_and_others_theirs() {
 }
 
 #[test]
-fn numbers_are_drawn_against_what_was_predicted() {
+fn regression_is_drawn_as_actual_against_predicted() {
     let dir = Scratch::new();
     dir.file("r.csv", regression(500, 1));
     dir.run("train r.csv --target price --method greedy --trees 20 --quiet --out m.json").works();

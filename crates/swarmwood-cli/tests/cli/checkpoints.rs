@@ -1,5 +1,4 @@
-//! Runs that are killed and go on: the same bytes as an uninterrupted run, and clear words where
-//! that cannot be.
+//! Killed and resumed runs: the same bytes as an uninterrupted run, or a clear error.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -43,25 +42,26 @@ fn killed(dir: &Scratch, line: &str, changes: usize) -> bool {
 }
 
 #[test]
-fn a_search_killed_again_and_again_ends_with_the_same_bytes() {
-    kill_again_and_again(DEFAULT);
+fn a_search_killed_repeatedly_ends_with_the_same_bytes() {
+    kill_repeatedly(DEFAULT);
 }
 
 #[test]
-fn so_does_a_published_swarm() {
-    kill_again_and_again(PUBLISHED);
+fn a_published_swarm_killed_repeatedly_ends_with_the_same_bytes() {
+    kill_repeatedly(PUBLISHED);
 }
 
 #[test]
-fn so_does_a_search_over_one_tree() {
-    kill_again_and_again(
+fn a_tree_search_killed_repeatedly_ends_with_the_same_bytes() {
+    kill_repeatedly(
         "train r.csv --target price --method swarm-tree --budget 300 --population 2 --quiet --seed 3",
     );
 }
 
-/// Runs that a time limit ends anywhere, resumed: the same bytes as uninterrupted ones.
+/// Runs that a time limit ends at any step and that are resumed have the same bytes as
+/// uninterrupted ones.
 #[test]
-fn learners_of_one_tree_resume_where_their_time_was_over() {
+fn learners_of_one_tree_resume_after_a_time_limit() {
     let dir = Scratch::new();
     dir.file("b.csv", binary(400, 1));
     for (at, method) in [
@@ -89,7 +89,7 @@ fn learners_of_one_tree_resume_where_their_time_was_over() {
     }
 }
 
-fn kill_again_and_again(line: &str) {
+fn kill_repeatedly(line: &str) {
     let dir = Scratch::new();
     dir.file("r.csv", regression(3000, 1));
     dir.run(&format!("{line} --out whole.json --trace whole.csv")).works();
@@ -112,12 +112,12 @@ fn kill_again_and_again(line: &str) {
     let timeless = |name: &str| -> Vec<String> {
         dir.read(name).lines().map(|line| line.rsplit_once(',').unwrap().0.to_string()).collect()
     };
-    // Pre-training and the greedy start are told once more where they are done once more.
+    // Pre-training and the greedy start are repeated after a resume, and so are their events.
     let repeated =
         |line: &String| line.starts_with("pre-training,") || line.starts_with("boosting,");
-    let told =
+    let events =
         |name: &str| timeless(name).into_iter().filter(|line| !repeated(line)).collect::<Vec<_>>();
-    assert_eq!(told("t.csv"), told("whole.csv"));
+    assert_eq!(events("t.csv"), events("whole.csv"));
     // A finished run can be resumed as well, and ends at once with the same.
     dir.run(&resumed.replace("m.json", "again.json")).works();
     assert!(dir.read("again.json") == dir.read("whole.json"));

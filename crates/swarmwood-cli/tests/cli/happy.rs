@@ -1,4 +1,4 @@
-//! Read, train, store, predict, evaluate, inspect: the ways that lead to a result.
+//! Read, train, store, predict, evaluate, inspect: the successful paths.
 
 use std::io::Write;
 
@@ -68,8 +68,8 @@ fn binary_with_categories_and_missing_values() {
 
     let done = dir.run("predict m.json test.csv").works();
     assert_eq!(done.out.lines().next(), Some("prediction,probability_no,probability_yes"));
-    let (said, truth) = (column(&done.out, "prediction"), last_column(&dir.read("test.csv")));
-    let right = said.iter().zip(&truth).filter(|(a, b)| a == b);
+    let (predicted, truth) = (column(&done.out, "prediction"), last_column(&dir.read("test.csv")));
+    let right = predicted.iter().zip(&truth).filter(|(a, b)| a == b);
     assert_eq!(right.count(), (metrics["accuracy"].as_f64().unwrap() * 300.0).round() as usize);
     for line in done.out.lines().skip(1) {
         let fields = fields(line);
@@ -214,15 +214,15 @@ fn a_budget_that_ends_the_comparison_leaves_a_searched_model() {
             < search["train_loss"]["greedy"].as_f64().unwrap(),
         "{cut}"
     );
-    let said = dir.run(&format!("{line} --budget 60")).works().out;
+    let text = dir.run(&format!("{line} --budget 60")).works().out;
     assert!(
-        said.contains("lower training loss than the best greedy fit; selection was cut short"),
-        "{said}"
+        text.contains("lower training loss than the best greedy fit; selection was cut short"),
+        "{text}"
     );
 }
 
 #[test]
-fn the_seed_matters_where_there_is_chance() {
+fn the_seed_changes_random_methods() {
     let dir = Scratch::new();
     dir.file("r.csv", regression(400, 8));
     let model = |seed: u64| {
@@ -285,7 +285,7 @@ fn standard_input_gzip_and_other_delimiters_read_the_same() {
 }
 
 #[test]
-fn a_configuration_file_sets_names_and_flags_win() {
+fn flags_take_precedence_over_the_configuration_file() {
     let dir = Scratch::new();
     dir.file("r.csv", regression(200, 12));
     dir.file("run.toml", "target = \"price\"\nignore = [\"town\"]\ntrees = 7\nlearning-rate = 0.3\nout = \"m.json\"\n");
@@ -339,10 +339,10 @@ fn early_stopping_keeps_the_best_rounds() {
     let report = dir.run(&format!("{common} --valid valid.csv --out m.json")).works().json();
     assert!(report["rounds"].as_u64().unwrap() < 400, "{report}");
     assert_eq!(report["valid_rows"], 200);
-    let told = report["metrics"]["valid"]["rmse"].as_f64().unwrap();
+    let reported = report["metrics"]["valid"]["rmse"].as_f64().unwrap();
     let found =
         dir.run("evaluate m.json valid.csv --json").works().json()["rmse"].as_f64().unwrap();
-    assert!((told - found).abs() < 1e-3 * found, "{told} {found}");
+    assert!((reported - found).abs() < 1e-3 * found, "{reported} {found}");
 
     let report = dir.run(&format!("{common} --valid-fraction 0.25 --metric mae")).works().json();
     assert_eq!(report["rows"].as_u64().unwrap() + report["valid_rows"].as_u64().unwrap(), 300);
@@ -385,7 +385,7 @@ fn inspect_shows_the_model() {
 }
 
 #[test]
-fn the_demo_needs_nothing() {
+fn the_demo_needs_no_files() {
     let dir = Scratch::new();
     let report = dir
         .run("train --demo --trees 20 --valid-fraction 0.2 --out wine.json --json")

@@ -1,4 +1,4 @@
-//! Models of other libraries go through every command that takes a model.
+//! Models of other libraries with every command that takes a model.
 
 use std::path::PathBuf;
 
@@ -30,7 +30,7 @@ pub fn with_sample(file: &str) -> (Scratch, serde_json::Value) {
 }
 
 #[test]
-fn every_library_s_models_predict_evaluate_and_print() {
+fn models_of_every_library_predict_evaluate_and_print() {
     for (file, method) in [
         ("xgboost_regression.json", "xgboost"),
         ("xgboost_categories.json", "xgboost"),

@@ -1,5 +1,4 @@
-//! How much memory training takes: a bound a row, far above what is needed and below what keeping
-//! too much would take.
+//! Peak memory of training: a bound per row, above the need and below the cost of keeping too much.
 
 use std::fmt::Write;
 
@@ -47,7 +46,7 @@ fn a_million_classified_rows_take_little_more_than_their_bins() {
 /// Numbers as targets take 3 bytes more, and their median error wants all errors at once, when the
 /// bins are gone. Kept as carelessly as above they have taken 66 bytes a row.
 #[test]
-fn a_million_numbers_take_little_more_than_their_bins() {
+fn a_million_regression_rows_take_little_more_than_their_bins() {
     let Some(peak) = peak(|a, b| 3 * a + b, "--method greedy --task regression") else { return };
     assert!(peak < 56 * ROWS as u64, "{peak} bytes");
 }

@@ -1,4 +1,4 @@
-//! Where results go: files, pipes, full disks, and what an interrupted run leaves.
+//! Output: files, pipes, full disks, interrupted runs.
 
 use crate::scratch::Scratch;
 use crate::tables::regression;
@@ -11,7 +11,7 @@ fn with_model() -> Scratch {
 }
 
 #[test]
-fn unwritable_paths_cost_no_training() {
+fn unwritable_paths_are_found_before_training() {
     let dir = with_model();
     std::fs::create_dir(dir.path().join("folder")).unwrap();
     for out in ["no/such/folder/m.json", "folder"] {
@@ -37,7 +37,7 @@ fn a_failed_run_leaves_the_old_file_alone() {
 }
 
 #[test]
-fn quiet_runs_say_nothing() {
+fn quiet_runs_print_nothing() {
     let dir = with_model();
     for line in [
         "train t.csv --target price --trees 3 --quiet --out m.json --json",
@@ -49,7 +49,7 @@ fn quiet_runs_say_nothing() {
 }
 
 #[test]
-fn talk_goes_to_standard_error() {
+fn diagnostics_go_to_standard_error() {
     let dir = with_model();
     let done = dir.run("train t.csv --target price --trees 20 --out m.json").works();
     assert!(done.err.contains("200 rows") && done.err.contains("round 20/20"), "{done:#?}");
@@ -74,7 +74,7 @@ mod linux {
     use super::*;
 
     #[test]
-    fn a_full_disk_is_told() {
+    fn a_full_disk_is_an_error() {
         let dir = with_model();
         dir.fails(
             "train t.csv --target price --trees 3 --out /dev/full",
@@ -91,9 +91,9 @@ mod linux {
                 .stdout(full)
                 .output()
                 .unwrap();
-            let said = String::from_utf8_lossy(&done.stderr);
-            assert_eq!(done.status.code(), Some(1), "{line}: {said}");
-            assert!(said.contains("standard output: cannot write"), "{line}: {said}");
+            let stderr = String::from_utf8_lossy(&done.stderr);
+            assert_eq!(done.status.code(), Some(1), "{line}: {stderr}");
+            assert!(stderr.contains("standard output: cannot write"), "{line}: {stderr}");
         }
     }
 
@@ -129,9 +129,9 @@ mod linux {
             let mut out = BufReader::new(child.stdout.take().unwrap());
             out.read_line(&mut String::new()).unwrap();
             drop(out);
-            let mut said = String::new();
-            child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-            assert!(child.wait().unwrap().success() && said.is_empty(), "{line}: {said}");
+            let mut stderr = String::new();
+            child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+            assert!(child.wait().unwrap().success() && stderr.is_empty(), "{line}: {stderr}");
         }
     }
 
@@ -192,9 +192,9 @@ mod linux {
         );
         drop(input);
         let done = child.wait_with_output().unwrap();
-        let said = String::from_utf8_lossy(&done.stderr);
-        assert_eq!(done.status.code(), Some(130), "{said}");
-        assert!(said.contains("error: interrupted"), "{said}");
+        let stderr = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(130), "{stderr}");
+        assert!(stderr.contains("error: interrupted"), "{stderr}");
         assert_eq!(dir.names(), before);
     }
 

@@ -1,4 +1,4 @@
-//! Runs on a page: what is told, what is escaped, what is refused.
+//! Report pages: content, escaping, errors.
 
 use crate::scratch::Scratch;
 use crate::tables::{binary, regression};
@@ -47,7 +47,7 @@ fn has(page: &str, parts: &[&str]) {
 }
 
 #[test]
-fn a_training_is_told_from_its_record_trace_and_rows() {
+fn a_training_run_is_shown_from_record_trace_and_rows() {
     let dir = Scratch::new();
     dir.file("train.csv", binary(400, 1)).file("test.csv", binary(300, 2));
     let train = "train train.csv --target sold --trees 3 --max-leaves 6 --trace run.csv --quiet --json --out m.json";
@@ -104,7 +104,7 @@ fn a_training_is_told_from_its_record_trace_and_rows() {
 }
 
 #[test]
-fn numbers_have_residuals_and_a_tree_its_rules() {
+fn regression_has_residuals_and_a_tree_has_rules() {
     let dir = Scratch::new();
     dir.file("r.csv", regression(400, 1));
     let train = "train r.csv --target price --method swarm-tree --max-leaves 5 --quiet --json --out tree.json";
@@ -128,7 +128,7 @@ fn numbers_have_residuals_and_a_tree_its_rules() {
 }
 
 #[test]
-fn what_comes_from_files_is_escaped() {
+fn content_of_files_is_escaped() {
     let dir = Scratch::new();
     let mut table =
         String::from("<script>alert(1)</script>,\"a'b\"\"&c\",<img src=x onerror=alert(2)>\n");
@@ -187,7 +187,7 @@ fn models_of_one_target_are_compared_on_the_same_rows() {
 }
 
 #[test]
-fn a_tuning_shows_both_scores_and_what_mattered() {
+fn a_tuning_run_shows_both_scores_and_importances() {
     let dir = Scratch::new();
     let space = "[depth]\ntype = \"integer\"\nlow = 1\nhigh = 4\n\n\
                  [learning_rate]\ntype = \"real\"\nlow = 0.01\nhigh = 1\nscale = \"log\"\n";
@@ -231,7 +231,7 @@ fn a_tuning_shows_both_scores_and_what_mattered() {
 }
 
 #[test]
-fn an_experiment_is_taken_into_the_page() {
+fn an_experiment_is_included_in_the_page() {
     let dir = Scratch::new();
     let folder = dir.path().join("small-models");
     std::fs::create_dir(&folder).unwrap();
@@ -263,7 +263,7 @@ fn an_experiment_is_taken_into_the_page() {
 }
 
 #[test]
-fn what_is_no_run_is_refused_and_nothing_is_left_behind() {
+fn other_files_are_refused_and_nothing_is_written() {
     let dir = Scratch::new();
     dir.file("r.csv", regression(200, 1))
         .file("other.csv", "a,b\n1,2\n")
@@ -310,7 +310,7 @@ fn what_is_no_run_is_refused_and_nothing_is_left_behind() {
     );
     dir.run("report t.trace --out p.html").works();
     check(&dir.read("p.html"));
-    // A record whose model is of another run is told without it.
+    // A record whose model belongs to another run is shown without it.
     let record = dir
         .run("train r.csv --target price --method greedy --trees 2 --quiet --json --out g.json")
         .works()

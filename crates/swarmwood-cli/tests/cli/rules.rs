@@ -1,5 +1,4 @@
-//! One tree as rules and as pictures. What is written for machines is run by them and compared with
-//! `predict`.
+//! One tree as rules and as drawings. Python and SQL are executed and compared with `predict`.
 
 use std::process::Command;
 
@@ -89,7 +88,7 @@ fn with_oddities(table: &str) -> String {
 }
 
 #[test]
-fn python_and_sql_say_what_the_model_says() {
+fn python_and_sql_agree_with_the_model() {
     let dir = Scratch::new();
     dir.file("b.csv", binary(400, 3)).file("r.csv", regression(400, 4));
     dir.file("new.csv", with_oddities(&binary(150, 5)));
@@ -175,7 +174,7 @@ fn models_of_many_trees_have_no_rules() {
 }
 
 #[test]
-fn wrong_words_are_told() {
+fn invalid_arguments_are_reported() {
     let dir = Scratch::new();
     dir.file("m.json", three_classes()).file("d.csv", "size,class,colour\n1,2,it's\n");
     dir.run("rules m.json --format yaml").ends(2, &["yaml", "markdown"]);
@@ -211,7 +210,7 @@ fn wrong_words_are_told() {
 }
 
 #[test]
-fn pictures_are_files() {
+fn drawings_are_files() {
     let dir = Scratch::new();
     dir.file("m.json", three_classes());
     let done = dir.run("inspect m.json --plot t.svg --json").works();

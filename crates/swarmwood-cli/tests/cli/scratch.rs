@@ -1,4 +1,4 @@
-//! A directory of its own for each test, and the binary run in it.
+//! A temporary directory per test, and the binary run in it.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

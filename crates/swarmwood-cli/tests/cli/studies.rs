@@ -87,7 +87,7 @@ fn trials(dir: &Scratch, study: &str) -> Vec<(Value, Value, Value)> {
 }
 
 #[test]
-fn a_study_killed_at_fifty_moments_ends_as_an_undisturbed_one() {
+fn a_study_killed_fifty_times_ends_as_an_uninterrupted_one() {
     const TRIALS: usize = 150;
     let line = format!("--trials {TRIALS} --seed 3 --study s.jsonl --engine tpe --quiet");
     let whole = study_dir();
@@ -98,7 +98,7 @@ fn a_study_killed_at_fifty_moments_ends_as_an_undisturbed_one() {
     assert_eq!(expected.len(), TRIALS);
 
     let dir = study_dir();
-    let mut told: BTreeMap<u64, String> = BTreeMap::new();
+    let mut finished: BTreeMap<u64, String> = BTreeMap::new();
     for moment in 0..50u32 {
         let mut child = start(&dir, &line);
         // Moments that have nothing to do with what the process does just then, and so short that
@@ -111,31 +111,31 @@ fn a_study_killed_at_fifty_moments_ends_as_an_undisturbed_one() {
         );
         child.kill().unwrap();
         child.wait().unwrap();
-        // What was told stays as it was told.
-        let now = tells(&dir);
+        // Finished trials do not change.
+        let now = finished_trials(&dir);
         assert!(
-            told.iter().all(|(id, line)| now.get(id) == Some(line)),
-            "a finished trial was lost or told again"
+            finished.iter().all(|(id, line)| now.get(id) == Some(line)),
+            "a finished trial was lost or repeated"
         );
-        told = now;
+        finished = now;
     }
     tune(&dir, &line).works();
     assert_eq!(trials(&dir, "s.jsonl"), expected);
     let best = |dir: &Scratch| dir.run("study best s.jsonl --format json").works().out;
     assert_eq!(best(&dir), best(&whole));
-    // Nothing was told twice, and the lock files are gone.
+    // No trial was finished twice, and the lock files are gone.
     let text = dir.read("s.jsonl");
     assert_eq!(text.matches("\"event\":\"tell\"").count(), TRIALS);
     assert_eq!(dir.names(), ["log", "run.sh", "s.jsonl", "space.toml"]);
 }
 
 /// The lines that tell how trials ended, by trial.
-fn tells(dir: &Scratch) -> BTreeMap<u64, String> {
+fn finished_trials(dir: &Scratch) -> BTreeMap<u64, String> {
     let text = std::fs::read_to_string(dir.path().join("s.jsonl")).unwrap_or_default();
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
-    let told = whole.lines().filter(|line| line.contains("\"event\":\"tell\""));
+    let lines = whole.lines().filter(|line| line.contains("\"event\":\"tell\""));
     let id = |line: &str| serde_json::from_str::<Value>(line).unwrap()["id"].as_u64().unwrap();
-    told.map(|line| (id(line), line.to_string())).collect()
+    lines.map(|line| (id(line), line.to_string())).collect()
 }
 
 #[test]
@@ -243,7 +243,7 @@ fn a_full_disk_leaves_the_journal_whole() {
 }
 
 #[test]
-fn a_directory_that_cannot_be_written_is_told() {
+fn an_unwritable_directory_is_an_error() {
     let dir = study_dir();
     let child = tune(&dir, "--trials 3 --study no/such/s.jsonl");
     child.ends(1, &["no/such/s.jsonl: cannot write"]);
@@ -256,7 +256,7 @@ fn a_directory_that_cannot_be_written_is_told() {
 }
 
 #[test]
-fn a_torn_line_is_cut_and_told_and_damage_is_refused() {
+fn an_incomplete_line_is_removed_and_damage_is_refused() {
     let dir = study_dir();
     tune(&dir, "--trials 12 --study s.jsonl --quiet").works();
     let text = dir.read("s.jsonl");
@@ -276,7 +276,7 @@ fn a_torn_line_is_cut_and_told_and_damage_is_refused() {
 }
 
 #[test]
-fn another_run_is_refused_and_what_is_not_said_is_as_before() {
+fn another_run_is_refused_and_missing_flags_come_from_the_study() {
     let dir = study_dir();
     tune(&dir, "--trials 6 --study s.jsonl --engine random --seed 9 --parallel 2 --quiet").works();
     tune(&dir, "--trials 8 --study s.jsonl --seed 10")
@@ -290,14 +290,17 @@ fn another_run_is_refused_and_what_is_not_said_is_as_before() {
 }
 
 #[test]
-fn failed_trials_are_data_and_nothing_but_failures_is_an_error() {
+fn failed_trials_are_recorded_and_only_failures_are_an_error() {
     let dir = Scratch::new();
     dir.file("space.toml", "x = { type = 'integer', low = 0, high = 9 }");
     dir.file("run.sh", "test $1 -gt 3 || { echo too small >&2; exit 7; }\necho $1");
-    let report =
-        tune_words(&dir, "sh run.sh {x}", "--trials 50 --maximize --study s.jsonl --json --quiet")
-            .works()
-            .json();
+    let report = tune_program(
+        &dir,
+        "sh run.sh {x}",
+        "--trials 50 --maximize --study s.jsonl --json --quiet",
+    )
+    .works()
+    .json();
     assert_eq!(
         (&report["trials"], &report["failed"], &report["stop_reason"]),
         (&10.into(), &4.into(), &"space_exhausted".into())
@@ -311,11 +314,11 @@ fn failed_trials_are_data_and_nothing_but_failures_is_an_error() {
         shown.contains("exit code 7: too small") && shown.contains("larger is better"),
         "{shown}"
     );
-    tune_words(&dir, "false {x}", "--trials 3")
+    tune_program(&dir, "false {x}", "--trials 3")
         .ends(1, &["all 3 trials failed, the last one, trial 2: exit code 1"]);
 }
 
-fn tune_words(dir: &Scratch, command: &str, more: &str) -> Done {
+fn tune_program(dir: &Scratch, command: &str, more: &str) -> Done {
     let child = Command::new(env!("CARGO_BIN_EXE_swarmwood"))
         .args(["tune", "--command", command, "--space", "space.toml"])
         .args(more.split_whitespace())
@@ -328,15 +331,16 @@ fn tune_words(dir: &Scratch, command: &str, more: &str) -> Done {
 }
 
 #[test]
-fn time_limits_timeouts_and_interrupts_leave_a_study_to_go_on_with() {
+fn time_limits_timeouts_and_interrupts_leave_a_resumable_study() {
     let dir = Scratch::new();
     dir.file("space.toml", "x = { type = 'integer', low = 0, high = 9 }");
     dir.file("run.sh", "sleep $2; echo $1");
-    let late = tune_words(&dir, "sh run.sh {x} 60", "--trials 2 --timeout 0.1");
+    let late = tune_program(&dir, "sh run.sh {x} 60", "--trials 2 --timeout 0.1");
     late.ends(1, &["all 2 trials failed", "took longer than 0.1 s"]);
     let started = Instant::now();
     let stopped =
-        tune_words(&dir, "sh run.sh {x} 0.2", "--trials 10 --time-limit 1 --study s.jsonl").works();
+        tune_program(&dir, "sh run.sh {x} 0.2", "--trials 10 --time-limit 1 --study s.jsonl")
+            .works();
     assert!(
         stopped.out.contains("time limit reached")
             && stopped.out.contains("to continue from s.jsonl"),
@@ -400,7 +404,7 @@ fn bad_spaces_and_commands_are_refused_before_anything_runs() {
         ("x = {", "space.toml:1: "),
     ] {
         dir.file("space.toml", text);
-        tune_words(&dir, "echo {x}", "--study s.jsonl").ends(2, &["error: ", words]);
+        tune_program(&dir, "echo {x}", "--study s.jsonl").ends(2, &["error: ", words]);
     }
     dir.file("space.toml", "x = { type = 'integer', low = 0, high = 9 }");
     for (command, more, words) in [
@@ -418,13 +422,13 @@ fn bad_spaces_and_commands_are_refused_before_anything_runs() {
         ("echo {x}", "--target y", "cannot be used with"),
         ("echo {x}", "--depth 3", "cannot be used with"),
     ] {
-        tune_words(&dir, command, &format!("{more} --study s.jsonl")).ends(2, &[words]);
+        tune_program(&dir, command, &format!("{more} --study s.jsonl")).ends(2, &[words]);
     }
     assert_eq!(dir.names(), ["run.sh", "space.toml"], "something was begun");
 }
 
 #[test]
-fn a_study_shows_itself() {
+fn a_study_can_be_shown_exported_and_drawn() {
     let dir = study_dir();
     tune(&dir, "--trials 40 --study s.jsonl --engine random --quiet").works();
     let shown = dir.run("study show s.jsonl --top 3").works().out;

@@ -53,7 +53,7 @@ fn every_method_trains_on_every_task() {
 }
 
 #[test]
-fn defaults_are_the_paper_s_and_follow_the_method() {
+fn defaults_are_those_of_the_paper_and_depend_on_the_method() {
     let dir = Scratch::new();
     dir.file("r.csv", regression(60, 1)).file("b.csv", binary(60, 2));
     let of =
@@ -151,7 +151,7 @@ fn threads_change_no_byte() {
 }
 
 #[test]
-fn local_search_betters_the_swarm_and_says_so() {
+fn local_search_improves_the_swarm_and_is_reported() {
     let dir = Scratch::new();
     dir.file("r.csv", regression(900, 6));
     let line = "train r.csv --target price --method sgbdt-bins --population 10 --iterations 5 --out m.json";
@@ -165,8 +165,8 @@ fn local_search_betters_the_swarm_and_says_so() {
     let (swarm, local) = (best(""), best("--local-search"));
     assert!(local.0 < 0.98 * swarm.0, "{swarm:?} {local:?}");
     assert!(local.1 > swarm.1, "{swarm:?} {local:?}");
-    let told = dir.run(&format!("{line} --local-search --trace t.csv --plot t.svg")).works();
-    assert!(told.err.contains("note: local search replaced"), "{told:#?}");
+    let output = dir.run(&format!("{line} --local-search --trace t.csv --plot t.svg")).works();
+    assert!(output.err.contains("note: local search replaced"), "{output:#?}");
     assert!(dir.read("t.csv").lines().any(|row| row.contains("local search")));
     let free = dir.run(&format!("{line} --local-search --growth depth")).works();
     assert!(
@@ -177,7 +177,7 @@ fn local_search_betters_the_swarm_and_says_so() {
 }
 
 #[test]
-fn a_greedy_seed_is_never_worse_than_greed() {
+fn a_greedy_seed_is_never_worse_than_greedy_boosting() {
     let dir = Scratch::new();
     dir.file("r.csv", regression(800, 6));
     for growth in ["oblivious", "depth"] {
@@ -223,7 +223,7 @@ fn rules_come_from_the_models_of_every_library() {
 }
 
 #[test]
-fn thresholds_of_a_model_are_taken_over_exactly() {
+fn thresholds_of_a_model_are_used_exactly() {
     let dir = Scratch::new();
     dir.file("r.csv", regression(400, 8));
     dir.run(
@@ -300,7 +300,7 @@ fn bad_pretrained_models_are_refused_with_a_reason() {
 }
 
 #[test]
-fn everything_that_is_wrong_is_told_together() {
+fn all_errors_are_reported_together() {
     let dir = Scratch::new();
     dir.file("r.csv", regression(50, 1));
     let done = dir.fails(
@@ -339,7 +339,7 @@ fn everything_that_is_wrong_is_told_together() {
 }
 
 #[test]
-fn where_no_greedy_split_pays_the_boundaries_of_bins_are_searched() {
+fn without_greedy_splits_the_bin_edges_are_searched() {
     let dir = Scratch::new();
     dir.file("few.csv", "a,y\n1,no\n2,yes\n3,no\n4,yes\n");
     let line = "train few.csv --target y --method psgbdt --iterations 3 --out m.json";
@@ -348,7 +348,7 @@ fn where_no_greedy_split_pays_the_boundaries_of_bins_are_searched() {
 }
 
 #[test]
-fn the_trace_and_the_picture_tell_every_iteration() {
+fn trace_and_plot_have_every_iteration() {
     let dir = Scratch::new();
     dir.file("b.csv", binary(400, 2));
     let line =

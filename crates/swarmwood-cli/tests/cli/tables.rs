@@ -1,4 +1,4 @@
-//! Small tables with a planted answer.
+//! Small tables with a known relation.
 
 /// A stream of numbers that look random and are the same everywhere.
 pub struct Chance(u64);

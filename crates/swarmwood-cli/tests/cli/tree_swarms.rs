@@ -55,7 +55,7 @@ fn every_method_trains_on_any_number_of_classes() {
 }
 
 #[test]
-fn defaults_are_the_paper_s() {
+fn defaults_are_those_of_the_paper() {
     let dir = Scratch::new();
     dir.file("b.csv", binary(60, 2));
     let of = |line: &str| {
@@ -119,7 +119,7 @@ fn squares(rows: usize, seed: u64) -> String {
 }
 
 #[test]
-fn a_grid_is_found_and_told() {
+fn a_grid_is_found_and_reported() {
     let dir = Scratch::new();
     dir.file("s.csv", squares(300, 7));
     let text =
@@ -141,7 +141,7 @@ fn a_grid_is_found_and_told() {
 }
 
 #[test]
-fn empty_cells_answer_by_the_nearest_or_by_chance() {
+fn empty_cells_have_the_nearest_or_a_random_class() {
     let dir = Scratch::new();
     // Rows in three corners: no row says what the fourth is. The second corner has most rows.
     let mut csv = "x,y,class\n".to_string();
@@ -151,7 +151,7 @@ fn empty_cells_answer_by_the_nearest_or_by_chance() {
         });
     }
     dir.file("k.csv", &csv).file("far.csv", "x,y\n-50,-50\n99,-50\n-50,99\n99,99\n");
-    let told = |more: &str| {
+    let predicted = |more: &str| {
         let line = format!(
             "train k.csv --target class --method apso-tree {SMALL} {more} --json --out m.json"
         );
@@ -160,12 +160,12 @@ fn empty_cells_answer_by_the_nearest_or_by_chance() {
         dir.run("predict m.json far.csv --out p.csv --quiet").works();
         column(&dir.read("p.csv"), "prediction")
     };
-    assert_eq!(told(""), ["a", "b", "c", "b"]);
+    assert_eq!(predicted(""), ["a", "b", "c", "b"]);
     let mut drawn: Vec<String> = (0..12)
         .map(|seed| {
-            let mut told = told(&format!("--empty-cells random --seed {seed}"));
-            assert_eq!(told[..3], ["a", "b", "c"]);
-            told.swap_remove(3)
+            let mut classes = predicted(&format!("--empty-cells random --seed {seed}"));
+            assert_eq!(classes[..3], ["a", "b", "c"]);
+            classes.swap_remove(3)
         })
         .collect();
     drawn.sort();
@@ -174,7 +174,7 @@ fn empty_cells_answer_by_the_nearest_or_by_chance() {
 }
 
 #[test]
-fn what_cannot_be_done_is_refused_with_a_way_out() {
+fn impossible_requests_are_refused_with_a_remedy() {
     let dir = Scratch::new();
     dir.file("r.csv", regression(60, 1)).file("b.csv", binary(300, 2));
     for (method, _) in METHODS {
@@ -209,7 +209,7 @@ fn what_cannot_be_done_is_refused_with_a_way_out() {
 }
 
 #[test]
-fn splits_of_a_stored_model_are_what_a_tree_is_made_of() {
+fn a_tree_is_made_of_the_splits_of_a_model() {
     let dir = Scratch::new();
     dir.file("b.csv", binary(400, 8));
     dir.run("train b.csv --target sold --method greedy --trees 5 --depth 2 --quiet --out g.json")
@@ -234,7 +234,7 @@ fn splits_of_a_stored_model_are_what_a_tree_is_made_of() {
 }
 
 #[test]
-fn recall_minds_the_rare_class() {
+fn recall_considers_the_rare_class() {
     let dir = Scratch::new();
     // One row in ten is positive, and only a third of the rows above 0.8 are.
     let mut chance = Chance::new(11);

@@ -33,11 +33,11 @@ fn both_methods_train_on_every_task_and_keep_their_limits() {
                 report["search"]["leaves"].as_u64().is_some_and(|leaves| (1..=6).contains(&leaves)),
                 "{line}"
             );
-            let told = report["metrics"]["train"][metric].as_f64().unwrap();
+            let output = report["metrics"]["train"][metric].as_f64().unwrap();
             let stored = dir.run(&format!("evaluate m.json {file} --json")).works().json()[metric]
                 .as_f64()
                 .unwrap();
-            assert!((told - stored).abs() < 1e-9 * (1.0 + told.abs()), "{line}");
+            assert!((output - stored).abs() < 1e-9 * (1.0 + output.abs()), "{line}");
             dir.run("rules m.json").works();
             dir.run("inspect m.json --plot t.svg").works();
             assert!(dir.read("t.svg").contains("<svg"));
@@ -46,7 +46,7 @@ fn both_methods_train_on_every_task_and_keep_their_limits() {
 }
 
 #[test]
-fn the_search_finds_what_greed_misses_and_says_so() {
+fn the_search_finds_what_greedy_growth_misses() {
     let dir = Scratch::new();
     dir.file("train.csv", board(600, 1)).file("test.csv", board(600, 2));
     let accuracy = |method: &str| {
@@ -66,8 +66,13 @@ fn the_search_finds_what_greed_misses_and_says_so() {
     assert_eq!((&search["selected_by_search"], &search["leaves"]), (&true.into(), &4.into()));
     assert!(search["loss"].as_f64() < search["greedy_loss"].as_f64());
     assert!(search["candidates"].as_array().is_some_and(|all| all.len() == 2), "{search}");
-    let told = dir.run("train train.csv --target answer --method swarm-tree --out m.json").works();
-    assert!(told.out.contains("4 leaves") && told.out.contains("(greedy tree: "), "{}", told.out);
+    let output =
+        dir.run("train train.csv --target answer --method swarm-tree --out m.json").works();
+    assert!(
+        output.out.contains("4 leaves") && output.out.contains("(greedy tree: "),
+        "{}",
+        output.out
+    );
 }
 
 #[test]
@@ -103,7 +108,7 @@ fn costs_and_balance_move_decisions() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn impossible_requests_are_refused() {
     let dir = Scratch::new();
     dir.file("b.csv", binary(60, 1)).file("r.csv", regression(60, 1));
     let b = "train b.csv --target sold --out m.json --method";

@@ -1,4 +1,4 @@
-//! Tuning our own learners from the command line.
+//! Tuning the built-in learners.
 
 use crate::scratch::Scratch;
 use crate::tables::{binary, regression};
@@ -8,7 +8,7 @@ const SPACE: &str = "[depth]\ntype = \"integer\"\nlow = 1\nhigh = 4\n\n\
                      [learning_rate]\ntype = \"list\"\nvalues = [0.001, 0.1, 0.3]\n";
 
 #[test]
-fn from_a_file_to_a_model_and_honest_figures() {
+fn from_a_file_to_a_model_and_its_scores() {
     let dir = Scratch::new();
     dir.file("train.csv", regression(500, 1)).file("space.toml", SPACE);
     let line = "tune train.csv --target price --space space.toml --trials 10 --trees 20 --folds 3 --seed 5 \
@@ -48,11 +48,11 @@ fn from_a_file_to_a_model_and_honest_figures() {
 }
 
 #[test]
-fn people_are_told_both_figures() {
+fn both_scores_are_printed() {
     let dir = Scratch::new();
     dir.file("train.csv", binary(400, 3)).file("space.toml", SPACE);
     let line = "tune train.csv --target sold --space space.toml --trials 4 --trees 10 --folds 2 --engine random --out m.json";
-    let told = dir.run(line).works();
+    let output = dir.run(line).works();
     for part in [
         "logloss",
         "cross-validated score (2 folds)",
@@ -61,10 +61,13 @@ fn people_are_told_both_figures() {
         "without tuning",
         "m.json",
     ] {
-        assert!(told.out.contains(part), "no '{part}' in {told:#?}");
+        assert!(output.out.contains(part), "no '{part}' in {output:#?}");
     }
-    let told = dir.run(&format!("{line} --holdout 0 --metric auc")).works();
-    assert!(told.out.contains("no rows were held out") && told.out.contains("auc"), "{told:#?}");
+    let output = dir.run(&format!("{line} --holdout 0 --metric auc")).works();
+    assert!(
+        output.out.contains("no rows were held out") && output.out.contains("auc"),
+        "{output:#?}"
+    );
 }
 
 #[test]
@@ -101,7 +104,7 @@ fn published_ranges_and_other_methods() {
 }
 
 #[test]
-fn what_is_wrong_is_said_before_any_fit() {
+fn errors_are_reported_before_any_fit() {
     let dir = Scratch::new();
     dir.file("train.csv", regression(60, 2))
         .file("unknown.toml", "[dept]\ntype = \"integer\"\nlow = 1\nhigh = 3\n")
