@@ -51,7 +51,7 @@ def seconds(work: object) -> float:
 
 
 def particles(example: Path, threads: int) -> dict[str, float]:
-    """Nanoseconds a row and tree of a logistic particle, evaluated alone and beside others, the
+    """Nanoseconds per row and tree of a logistic particle, evaluated alone and beside others, the
     share of it that a new last tree costs, and how many particles all replacements of one rule in a
     tree cost, for a table of few rules."""
     line = [example, str(ROWS), str(threads), "logistic"]
@@ -126,7 +126,7 @@ def main(given: list[str]) -> int:
             f"| {name} / particle, per row and tree, 1 thread "
             f"| {least * 1e9 / ROWS / TREES / alone:.0f} |"
         )
-    lines.append(f"| ns a row and tree of a particle, 1 thread | {alone:.2f} |")
+    lines.append(f"| ns per row and tree of a particle, 1 thread | {alone:.2f} |")
     lines.append(f"| a new last tree / a particle | {least_of[1]['last']:.2f} |")
     lines.append(
         f"| all replacements of one rule in a tree / a particle | {least_of[1]['replace']:.2f} |"

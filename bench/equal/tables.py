@@ -75,7 +75,7 @@ def loss_table(results: Results, ours: str) -> str:
 
 
 def seconds_table(results: Results, size: str, ours: str) -> str:
-    """Seconds of a split, tuning included; whoever was measured on a busy machine was slow."""
+    """Seconds per split, including tuning."""
     names = columns(results, ours)
     sets = results.sets("regression", "binary", "multiclass")
     rows = [
@@ -89,7 +89,7 @@ def section(results: Results, size: str, ours: str, busy: bool) -> str:
     parts = [f"### {SIZES[size].title}\n", main_table(results, size, ours)]
     for title, text in [
         ("Log loss and AUC", loss_table(results, ours) if size != "192" else ""),
-        ("Seconds a split, tuning included", "" if busy else seconds_table(results, size, ours)),
+        ("Seconds per split, including tuning", "" if busy else seconds_table(results, size, ours)),
     ]:
         if text:
             parts += [f"{title}:\n", text]

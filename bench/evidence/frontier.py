@@ -80,7 +80,7 @@ def on_common_splits(by_size: dict[str, Results]) -> dict[str, Results]:
 
 
 def draw_frontiers(by_size: dict[str, Results]) -> tuple[str, str] | None:
-    """A panel a set."""
+    """One panel per set."""
     panels = []
     for name in sets_of(by_size):
         metric = main_metric(name)
@@ -105,7 +105,7 @@ def draw_frontiers(by_size: dict[str, Results]) -> tuple[str, str] | None:
 
 
 def summary(by_size: dict[str, Results]) -> str:
-    """Swarmwood against the best peer in hindsight: a column a size."""
+    """Swarmwood against the best peer in hindsight: one column per size."""
     rows = []
     for name in sets_of(by_size):
         metric = main_metric(name)

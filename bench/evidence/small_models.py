@@ -182,6 +182,10 @@ def tell(lines: list[dict], request: Request) -> Page:
     page.section("Results by size", HOW_TO_READ, *told)
     if demands and not request.quick:
         page.section(
-            "Key comparisons", render(["comparison", "difference"], [row[:2] for row in demands])
+            "Key comparisons",
+            render(
+                ["comparison", "difference"],
+                [[what, "not measured" if gap == "-" else gap] for what, gap, *_ in demands],
+            ),
         )
     return page

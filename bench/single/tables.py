@@ -1,4 +1,4 @@
-"""What was asked of one tree, whether it holds, and the tables."""
+"""The targets of one tree, whether they are met, and the tables."""
 
 import math
 import statistics
@@ -63,7 +63,7 @@ class Cells:
 
 
 def fits(cells: Cells, size: str) -> str:
-    """One line a set: accuracy and time of every contender."""
+    """One line per set: accuracy and time of every contender."""
     contenders, timed = SIZES[size].contenders, SIZES[size].part == "optimum"
 
     def shown(name: str, contender: str) -> str:
@@ -80,7 +80,7 @@ def fits(cells: Cells, size: str) -> str:
 
 
 def gains(cells: Cells) -> str:
-    """One line a set: both means and the paired gain."""
+    """One line per set: both means and the paired gain."""
     rows = []
     for name in cells.sets:
         gap = cells.gap(name)
@@ -175,7 +175,7 @@ def demands_on_unseen_rows(cells: Cells, size: str) -> list[list[str]]:
 
 
 def summary(lines: list[dict], trial: bool = False) -> str:
-    """What is asked for with its verdicts, then a table a size."""
+    """The targets with their verdicts, then one table per size."""
     asked, tables, told = [], [], set()
     for size, known in SIZES.items():
         cells = Cells(lines, size)

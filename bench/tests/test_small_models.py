@@ -298,14 +298,14 @@ def test_the_page_holds_every_contender_and_every_size(tmp_path):
         "short",
     ]
     assert "| kc_house |    1/1 |" in text and "+10.00 (1-0-0; 1.000)" in text
-    assert "psgbdt" not in text and "Seconds a split" in text
+    assert "psgbdt" not in text and "Seconds per split" in text
     assert (
         "64 trees: kc_house against the best peer, % (1 of 5 splits)" in text
         and "not measured" in text
     )
     assert page.figures["frontiers.svg"].startswith("<?xml")
     busy = "\n".join(small_models.tell(lines, request(tmp_path, busy=True)).sections)
-    assert "Seconds a split" not in busy and "the machine was busy" in busy
+    assert "Seconds per split" not in busy and "the machine was busy" in busy
     timed = [
         line | {"nanoseconds": 8.0} if line["contender"] == "swarm" else line for line in lines
     ]

@@ -1,9 +1,9 @@
-// Pages of `swarmwood report` in a real browser: charts are there, nothing is fetched, nothing complains, nothing is wider
-// than the screen, keys work, and the dark and the printed page are legible. `make page` runs it.
+// Tests of the pages of `swarmwood report` in a browser: charts exist, there are no requests and no console messages, nothing
+// is wider than the screen, the keyboard works, and dark and printed pages are legible. `make page` runs it.
 //
 //   node page.mjs SWARMWOOD BROWSER FOLDER
 //
-// Pages and screenshots are left in FOLDER, to be looked at.
+// Pages and screenshots are written to FOLDER.
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync, statSync, writeFileSync } from "node:fs";
@@ -93,14 +93,14 @@ function makePages() {
 function inspect() {
   const faults = [];
   const ids = [...document.querySelectorAll("[id]")].map((one) => one.id);
-  if (new Set(ids).size !== ids.length) faults.push("an identifier is there twice");
+  if (new Set(ids).size !== ids.length) faults.push("an identifier is not unique");
   for (const link of document.querySelectorAll("a[href^='#']")) {
-    if (!document.getElementById(link.getAttribute("href").slice(1))) faults.push(`${link.href} leads nowhere`);
+    if (!document.getElementById(link.getAttribute("href").slice(1))) faults.push(`${link.href} has no target`);
   }
   for (const svg of document.querySelectorAll("svg")) {
     const title = svg.querySelector(":scope > title")?.textContent;
     const told = svg.querySelector(":scope > desc")?.textContent;
-    if (svg.getAttribute("role") !== "img" || !title || !told) faults.push("a chart does not say what it shows");
+    if (svg.getAttribute("role") !== "img" || !title || !told) faults.push("a chart has no title or description");
     const shown = svg.checkVisibility ? svg.checkVisibility({ contentVisibilityAuto: true }) : true;
     const box = svg.getBoundingClientRect();
     if (shown && !svg.closest("details:not([open])") && (box.width < 200 || box.height < 80)) {
@@ -111,7 +111,7 @@ function inspect() {
     if (!table.querySelector("thead th")) faults.push("a table has no headings");
   }
   for (const image of document.images) {
-    if (!image.alt || !image.complete || image.naturalWidth === 0) faults.push(`picture ${image.alt} is not there`);
+    if (!image.alt || !image.complete || image.naturalWidth === 0) faults.push(`image ${image.alt} is missing`);
   }
   const wide = document.documentElement.scrollWidth - window.innerWidth;
   if (wide > 0) {
@@ -123,7 +123,7 @@ function inspect() {
   return { faults, charts: document.querySelectorAll("svg").length + document.images.length };
 }
 
-// Runs in the page: text of charts and of the page that is too close to its ground, by the ratio of WCAG 2.2.
+// Runs in the page: text with too little contrast, by the ratio of WCAG 2.2.
 function faint() {
   const light = (colour) => {
     const channels = colour.match(/[\d.]+/g).slice(0, 3).map((value) => Number(value) / 255);
@@ -146,18 +146,18 @@ async function keys(page) {
   const faults = [];
   await page.keyboard.press("Tab");
   if (!(await page.evaluate(() => document.activeElement.classList.contains("skip")))) {
-    faults.push("the first key does not reach the way past the contents");
+    faults.push("the first tab stop is not the skip link");
   }
   await page.keyboard.press("Enter");
-  if (!(await page.evaluate(() => document.activeElement.id === "report"))) faults.push("the way past leads nowhere");
+  if (!(await page.evaluate(() => document.activeElement.id === "report"))) faults.push("the skip link has no target");
   const summary = page.locator("main details:not([open]) > summary").first();
   if (await summary.count()) {
     await summary.focus();
     const ring = await summary.evaluate((one) => getComputedStyle(one).outlineStyle);
-    if (ring === "none") faults.push("nobody sees what has the focus");
+    if (ring === "none") faults.push("the focus is not visible");
     const parent = await summary.elementHandle();
     await page.keyboard.press("Enter");
-    if (!(await parent.evaluate((one) => one.parentElement.open))) faults.push("a key does not open what is closed");
+    if (!(await parent.evaluate((one) => one.parentElement.open))) faults.push("a key does not open a closed section");
   }
   return faults;
 }
@@ -165,7 +165,7 @@ async function keys(page) {
 async function visit(browser, name, { width, height, scheme }) {
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme });
   const page = await context.newPage();
-  // A busy machine is no fault of the page.
+  // Allow for a busy machine.
   page.setDefaultTimeout(300_000);
   const address = pathToFileURL(join(folder, `${name}.html`)).href;
   const faults = [];
@@ -184,10 +184,10 @@ async function visit(browser, name, { width, height, scheme }) {
   if (scheme === "dark" && width > 1000) {
     await page.emulateMedia({ media: "print", colorScheme: "dark" });
     const paper = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
-    if (paper !== "rgb(255, 255, 255)") faults.push(`paper is ${paper}`);
+    if (paper !== "rgb(255, 255, 255)") faults.push(`the printed background is ${paper}`);
     await page.screenshot({ path: join(folder, `${name}-print.png`), fullPage: true });
     await page.pdf({ path: join(folder, `${name}.pdf`), format: "A4", printBackground: false });
-    if (statSync(join(folder, `${name}.pdf`)).size < 10_000) faults.push("there is nothing on the paper");
+    if (statSync(join(folder, `${name}.pdf`)).size < 10_000) faults.push("the printed page is empty");
   }
   await context.close();
   return { faults, charts: found.charts };
