@@ -15,7 +15,7 @@ pub enum Error {
     Parameters(Vec<Violation>),
     /// The data cannot be used as asked.
     #[error("{0}")]
-    Data(DataError),
+    Data(Box<DataError>),
     /// A model file cannot be used.
     #[error("{path}: {message}", path = .path.display())]
     Model {

@@ -79,14 +79,14 @@ impl Place {
             Unit::Row => (None, at),
         };
 
-        Error::Data(DataError {
+        Error::Data(Box::new(DataError {
             file: self.file.clone(),
             line,
             row,
             column: column.map(String::from),
             message,
             help,
-        })
+        }))
     }
 }
 

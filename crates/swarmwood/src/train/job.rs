@@ -124,7 +124,7 @@ impl Job<'_> {
     pub(super) fn check_targets(&self, target: impl Iterator<Item = f64>) -> Result<()> {
         for (row, value) in target.enumerate() {
             self.objective.check_target(value).map_err(|allowed| {
-                Error::Data(DataError {
+                Error::Data(Box::new(DataError {
                     file: "the rows with a target".to_string(),
                     row: Some(row as u64 + 1),
                     column: Some(self.rows.schema.target.name.clone()),
@@ -135,7 +135,7 @@ impl Job<'_> {
                     .into(),
                     help: Message::from("remove the row or choose another ").option("objective"),
                     ..DataError::default()
-                })
+                }))
             })?;
         }
         Ok(())

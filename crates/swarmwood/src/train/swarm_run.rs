@@ -107,12 +107,12 @@ fn descend(
 
 fn fault(error: SwarmError) -> Error {
     match error {
-        SwarmError::NoRules => Error::Data(DataError {
+        SwarmError::NoRules => Error::Data(Box::new(DataError {
             file: "the training rows".to_string(),
             message: error.to_string().into(),
             help: "add rows or features whose values differ".into(),
             ..DataError::default()
-        }),
+        })),
         SwarmError::Particle(ParticleError::Backend(error)) => error.into(),
         other => Error::Run(other.to_string()),
     }
