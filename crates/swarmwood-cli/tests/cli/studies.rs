@@ -311,7 +311,7 @@ fn failed_trials_are_recorded_and_only_failures_are_an_error() {
     );
     let shown = dir.run("study show s.jsonl --all").works().out;
     assert!(
-        shown.contains("exit code 7: too small") && shown.contains("larger is better"),
+        shown.contains("exit code 7: too small") && shown.contains("higher is better"),
         "{shown}"
     );
     tune_program(&dir, "false {x}", "--trials 3")
