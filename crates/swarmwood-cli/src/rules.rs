@@ -110,7 +110,6 @@ fn read_options(flags: &ArgMatches, target: &str) -> Result<ReadOptions> {
         .get_one::<String>("delimiter")
         .map(|text| flags::parse_delimiter(text))
         .transpose()
-
     {
         Ok(delimiter) => delimiter,
         Err(message) => {

@@ -33,7 +33,7 @@ pub fn configuration(run: &ReportRun) -> Html {
         ("Features", known(&|model| model.schema.features.len().to_string(), "features")),
         ("Model", model.map_or(String::new(), size_text)),
         (
-            "TrainResult by",
+            "Trained by",
             of_model(&|model| format!("version {}", model.provenance.version)).unwrap_or_default(),
         ),
         (

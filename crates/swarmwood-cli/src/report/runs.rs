@@ -51,8 +51,8 @@ pub struct ReportRun {
 /// The content of one file.
 enum RunFile {
     Model(Box<Model>),
-    TrainResult(Value),
-    Tuned(Value),
+    TrainRecord(Value),
+    TuneRecord(Value),
     Trace(Vec<TraceStep>),
     Study(Box<Recorded>),
     Experiment,
@@ -70,8 +70,8 @@ pub fn read(paths: &[PathBuf], warnings: &mut Vec<String>) -> Result<Vec<ReportR
                 run.model =
                     Some(LoadedModel { path: path.clone(), model: *model, evaluation: None })
             }
-            RunFile::TrainResult(record) => run.trained = Some(record),
-            RunFile::Tuned(record) => run.tuned = Some(record),
+            RunFile::TrainRecord(record) => run.trained = Some(record),
+            RunFile::TuneRecord(record) => run.tuned = Some(record),
             RunFile::Study(study) => {
                 warnings
                     .extend(study.notes.iter().map(|note| format!("{}: {note}", path.display())));
@@ -157,9 +157,9 @@ fn record(bytes: &[u8]) -> Option<RunFile> {
     let value: Value = serde_json::from_slice(bytes).ok()?;
     let has = |names: &[&str]| names.iter().all(|name| value.get(name).is_some());
     if has(&["method", "parameters", "metrics", "rounds", "seconds"]) {
-        return Some(RunFile::TrainResult(value));
+        return Some(RunFile::TrainRecord(value));
     }
-    has(&["engine", "seed", "trials", "best", "stop_reason"]).then_some(RunFile::Tuned(value))
+    has(&["engine", "seed", "trials", "best", "stop_reason"]).then_some(RunFile::TuneRecord(value))
 }
 
 /// Combines every pair of runs of which the first belongs to the second, at the position of the
