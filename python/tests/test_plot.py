@@ -144,10 +144,10 @@ def test_what_a_model_cannot_show_is_said(rows):
             draw(GreedyBoostClassifier())
     tree = SwarmTreeClassifier(max_leaves=4, budget=3, guard=False, n_jobs=1).fit(X, y)
     with pytest.raises(
-        ValueError, match="'swarm-tree' tells no diversity of its search; it tells: best, mean"
+        ValueError, match="'swarm-tree' reports no diversity of its search; it reports: best, mean"
     ):
         plot.diversity(tree)
-    with pytest.raises(ValueError, match="tells no coefficients"):
+    with pytest.raises(ValueError, match="reports no coefficients"):
         plot.coefficients(tree)
     with pytest.raises(ValueError, match="nothing to draw"):
         plot.convergence([])
@@ -279,7 +279,7 @@ def test_a_map_says_what_the_model_says(rows):
         plot.decision_map(model, X, features=["sise", "age"])
     with pytest.raises(ValueError, match="two different ones"):
         plot.decision_map(model, X, features=[0, 0])
-    with pytest.raises(ValueError, match="y: needs the rows X"):
+    with pytest.raises(ValueError, match="y: needs the samples X"):
         plot.decision_map(model, y=y, features=["size", "age"])
 
 
