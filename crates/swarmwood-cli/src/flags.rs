@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use swarmwood::params::{Allowed, Gather, ParamSpec, TABLE};
+use swarmwood::params::{AllowedValues, Gather, ParamSpec, TABLE};
 use swarmwood::read::{Source, TaskChoice};
 
 use crate::console::Console;
@@ -33,11 +33,11 @@ pub fn parameter_flag(spec: &'static ParamSpec) -> Arg {
         .long(spec.flag())
         .aliases(aliases.collect::<Vec<String>>())
         .value_name(match spec.allowed {
-            Allowed::Choices(_) => "NAME",
-            Allowed::Switch => "BOOL",
-            Allowed::Matrix => "MATRIX",
-            Allowed::Whole { .. } => "INTEGER",
-            Allowed::Number { .. } => "NUMBER",
+            AllowedValues::Choices(_) => "NAME",
+            AllowedValues::Switch => "BOOL",
+            AllowedValues::Matrix => "MATRIX",
+            AllowedValues::Whole { .. } => "INTEGER",
+            AllowedValues::Number { .. } => "NUMBER",
         })
         .help(format!("{} [default: {}]", spec.help, spec.defaults_text()))
         .help_heading(spec.group.title())
@@ -47,7 +47,9 @@ pub fn parameter_flag(spec: &'static ParamSpec) -> Arg {
     match spec.allowed {
         // The value is optional, so it must not be mistaken for the name of the file that may
         // follow.
-        Allowed::Switch => arg.num_args(0..=1).require_equals(true).default_missing_value("true"),
+        AllowedValues::Switch => {
+            arg.num_args(0..=1).require_equals(true).default_missing_value("true")
+        }
         _ => arg,
     }
 }
@@ -70,7 +72,7 @@ impl TypedValueParser for ParameterTextParser {
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         match self.0.allowed {
-            Allowed::Choices(choices) => Some(Box::new(
+            AllowedValues::Choices(choices) => Some(Box::new(
                 choices.iter().map(|choice| PossibleValue::new(choice.name).help(choice.help)),
             )),
             _ => None,

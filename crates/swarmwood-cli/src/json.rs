@@ -1,7 +1,7 @@
 //! JSON objects that several commands print.
 
 use serde_json::{Map, Value};
-use swarmwood::params::{Allowed, Params, TABLE};
+use swarmwood::params::{AllowedValues, Params, TABLE};
 
 /// Metrics as an object; a value that is not finite becomes null.
 pub fn metrics_json(metrics: &[(&'static str, f64)]) -> Value {
@@ -14,10 +14,14 @@ pub fn parameters_json(params: &Params) -> Value {
     let pairs = TABLE.iter().map(|spec| {
         let text = spec.show(params);
         let value = match spec.allowed {
-            Allowed::Choices(_) | Allowed::Matrix => Value::String(text),
-            Allowed::Switch => Value::Bool(text == "true"),
-            Allowed::Whole { .. } => text.parse::<u64>().map_or(Value::String(text), Value::from),
-            Allowed::Number { .. } => text.parse::<f64>().map_or(Value::String(text), Value::from),
+            AllowedValues::Choices(_) | AllowedValues::Matrix => Value::String(text),
+            AllowedValues::Switch => Value::Bool(text == "true"),
+            AllowedValues::Whole { .. } => {
+                text.parse::<u64>().map_or(Value::String(text), Value::from)
+            }
+            AllowedValues::Number { .. } => {
+                text.parse::<f64>().map_or(Value::String(text), Value::from)
+            }
         };
         (spec.name.to_string(), value)
     });

@@ -12,7 +12,7 @@ use pyo3::buffer::{ElementType, PyUntypedBuffer};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use swarmwood::learn::data::MISSING;
-use swarmwood::read::Picked;
+use swarmwood::read::RowSelection;
 
 /// The type of the cells of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,7 +98,7 @@ impl StridedColumn {
     }
 
     /// Appends numbers to `out`.
-    pub fn numbers(&self, rows: &Picked<'_>, out: &mut Vec<f64>) {
+    pub fn numbers(&self, rows: &RowSelection<'_>, out: &mut Vec<f64>) {
         match self.cell_type {
             CellType::F32 => self.each::<f32, _>(rows, out, f64::from),
             CellType::F64 => self.each::<f64, _>(rows, out, |value| value),
@@ -114,7 +114,7 @@ impl StridedColumn {
     }
 
     /// Appends codes to `out`; a negative number is a missing value.
-    pub fn codes(&self, rows: &Picked<'_>, out: &mut Vec<u32>) {
+    pub fn codes(&self, rows: &RowSelection<'_>, out: &mut Vec<u32>) {
         let code = |value: i64| u32::try_from(value).unwrap_or(MISSING);
         match self.cell_type {
             CellType::I8 => self.each::<i8, _>(rows, out, |value| code(value.into())),
@@ -138,7 +138,12 @@ impl StridedColumn {
         }
     }
 
-    fn each<T: Copy, U>(&self, rows: &Picked<'_>, out: &mut Vec<U>, convert: impl Fn(T) -> U) {
+    fn each<T: Copy, U>(
+        &self,
+        rows: &RowSelection<'_>,
+        out: &mut Vec<U>,
+        convert: impl Fn(T) -> U,
+    ) {
         let value = |row: usize| {
             // SAFETY: `row` is checked by the callers below, so the address is that of a cell of
             // the buffer; the cell has the type of its format, and may lie at any address.
@@ -147,11 +152,11 @@ impl StridedColumn {
             })
         };
         match rows {
-            Picked::Run(run) => {
+            RowSelection::Run(run) => {
                 assert!(run.end <= self.rows, "requested rows are within the array");
                 out.extend(run.clone().map(value));
             }
-            Picked::At(rows) => out.extend(rows.iter().map(|&row| {
+            RowSelection::At(rows) => out.extend(rows.iter().map(|&row| {
                 assert!(row < self.rows, "requested rows are within the array");
                 value(row)
             })),

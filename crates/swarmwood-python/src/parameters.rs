@@ -3,7 +3,9 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
-use swarmwood::params::{Allowed, LearnerOutput, Method, ParamValue, Params, TABLE, TargetSupport};
+use swarmwood::params::{
+    AllowedValues, LearnerOutput, Method, ParamValue, Params, TABLE, TargetSupport,
+};
 
 use crate::errors::guarded;
 use crate::names::python_name;
@@ -23,7 +25,7 @@ pub fn parameters(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
             entry.set_item("group", spec.group.title())?;
             entry.set_item("kind", spec.allowed.kind())?;
             entry.set_item("allowed", spec.allowed.to_string())?;
-            if let Allowed::Choices(choices) = spec.allowed {
+            if let AllowedValues::Choices(choices) = spec.allowed {
                 let words: Vec<(&str, &str)> =
                     choices.iter().map(|choice| (choice.name, choice.help)).collect();
                 entry.set_item("choices", words)?;

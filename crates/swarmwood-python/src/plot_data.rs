@@ -6,7 +6,7 @@ use pyo3::types::PyByteArray;
 use swarmwood::learn::data::MISSING;
 use swarmwood::model::picture::split_side;
 use swarmwood::model::{Child, Prediction, Shape, Tree};
-use swarmwood::read::{Columns, Part, Picked};
+use swarmwood::read::{Columns, RowSelection, TableColumn};
 
 use crate::errors::guarded;
 use crate::model::{PyModel, single_tree};
@@ -90,7 +90,7 @@ pub fn plot_column<'py>(
         let Some(field) = columns.fields().get(feature) else {
             return Err(PyValueError::new_err(format!("there is no feature {feature}")));
         };
-        let all = Picked::Run(0..columns.rows());
+        let all = RowSelection::Run(0..columns.rows());
         let mut numbers = Vec::new();
         if field.texts.is_some() {
             let mut codes = Vec::new();
@@ -101,7 +101,7 @@ pub fn plot_column<'py>(
                     .map(|code| if code == MISSING { f64::NAN } else { f64::from(code) }),
             );
         } else {
-            columns.numbers(Part::Feature(feature), &all, &mut numbers);
+            columns.numbers(TableColumn::Feature(feature), &all, &mut numbers);
         }
         let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_ne_bytes()).collect();
         Ok((PyByteArray::new(py, &bytes), field.texts.clone()))

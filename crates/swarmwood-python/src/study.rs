@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use swarmwood::tune::importance::{Tried, of_columns};
-use swarmwood::tune::{Ending, Recorded, TrialRecord, read_study as read, space_file};
+use swarmwood::tune::importance::{ParameterValues, of_columns};
+use swarmwood::tune::{Ending, StudyRecord, TrialRecord, read_study as read, space_file};
 
 use crate::errors::{guarded, python_error};
 use crate::point_dict::dict_of_point;
@@ -40,7 +40,7 @@ pub fn read_study(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> 
 /// One trial, with values as they are reported to users.
 fn trial_dict<'py>(
     py: Python<'py>,
-    recorded: &Recorded,
+    recorded: &StudyRecord,
     trial: &TrialRecord,
 ) -> PyResult<Bound<'py, PyDict>> {
     let reported = |loss: f64| recorded.head.task.measure.figure(loss);
@@ -76,8 +76,10 @@ pub fn parameter_importances(
                 format!("{} values of a parameter for {} trials", values.len(), losses.len());
             return Err(PyValueError::new_err(message));
         }
-        let columns: Vec<Tried> =
-            columns.into_iter().map(|(values, labels)| Tried { values, labels }).collect();
+        let columns: Vec<ParameterValues> = columns
+            .into_iter()
+            .map(|(values, labels)| ParameterValues { values, labels })
+            .collect();
         Ok(of_columns(&columns, &losses))
     })
 }

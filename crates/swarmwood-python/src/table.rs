@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use swarmwood::read::{Columns, Field, Part, Picked};
+use swarmwood::read::{Columns, Field, RowSelection, TableColumn};
 
 use crate::arrow::{self, ArrowNumbers, ArrowValues};
 use crate::buffer::{self, StridedColumn};
@@ -30,7 +30,7 @@ impl ColumnSource {
         }
     }
 
-    fn numbers(&self, rows: &Picked<'_>, out: &mut Vec<f64>) {
+    fn numbers(&self, rows: &RowSelection<'_>, out: &mut Vec<f64>) {
         match self {
             ColumnSource::Array(column) => column.numbers(rows, out),
             ColumnSource::Arrow(column) => column.read(rows, out),
@@ -40,7 +40,7 @@ impl ColumnSource {
         }
     }
 
-    fn codes(&self, rows: &Picked<'_>, out: &mut Vec<u32>) {
+    fn codes(&self, rows: &RowSelection<'_>, out: &mut Vec<u32>) {
         match self {
             ColumnSource::Array(column) => column.codes(rows, out),
             ColumnSource::Codes(codes) => for_each_code(codes, rows, |code| out.push(code)),
@@ -50,10 +50,10 @@ impl ColumnSource {
     }
 }
 
-fn for_each_code(codes: &[u32], rows: &Picked<'_>, mut visit: impl FnMut(u32)) {
+fn for_each_code(codes: &[u32], rows: &RowSelection<'_>, mut visit: impl FnMut(u32)) {
     match rows {
-        Picked::Run(run) => codes[run.clone()].iter().for_each(|&code| visit(code)),
-        Picked::At(rows) => rows.iter().for_each(|&row| visit(codes[row])),
+        RowSelection::Run(run) => codes[run.clone()].iter().for_each(|&code| visit(code)),
+        RowSelection::At(rows) => rows.iter().for_each(|&row| visit(codes[row])),
     }
 }
 
@@ -82,17 +82,17 @@ impl Columns for ColumnTable {
         self.weight.is_some()
     }
 
-    fn numbers(&self, part: Part, rows: &Picked<'_>, out: &mut Vec<f64>) {
+    fn numbers(&self, part: TableColumn, rows: &RowSelection<'_>, out: &mut Vec<f64>) {
         assert!(!self.panics, "injected into a table");
         let source = match part {
-            Part::Feature(feature) => self.features.get(feature),
-            Part::Target => self.target.as_ref(),
-            Part::Weight => self.weight.as_ref(),
+            TableColumn::Feature(feature) => self.features.get(feature),
+            TableColumn::Target => self.target.as_ref(),
+            TableColumn::Weight => self.weight.as_ref(),
         };
         source.into_iter().for_each(|source| source.numbers(rows, out));
     }
 
-    fn codes(&self, feature: usize, rows: &Picked<'_>, out: &mut Vec<u32>) {
+    fn codes(&self, feature: usize, rows: &RowSelection<'_>, out: &mut Vec<u32>) {
         self.features.get(feature).into_iter().for_each(|source| source.codes(rows, out));
     }
 }

@@ -19,17 +19,17 @@ use swarmwood::learn::budget::Budget;
 use swarmwood::params::{Method, Params};
 use swarmwood::read::{ReadOptions, Rows, Source, TaskChoice, training};
 use swarmwood::search::{Point, Space};
-use swarmwood::tune::sequence::Tally;
+use swarmwood::tune::sequence::StudyTally;
 use swarmwood::tune::{
-    Common, Ended, Ending, Finish, Native, Objective, Outcome, Proposal, Score, TrialRecord, named,
-    space_file, spaces,
+    Ending, FinalFit, NativeConfig, NativeObjective, Proposal, StopReason, StudyOutcome,
+    TrialObjective, TrialRecord, TuningScore, named, space_file, spaces,
 };
 
 type Fault = Box<dyn std::error::Error>;
 
 struct Judge {
     space: Space,
-    native: Native,
+    native: NativeObjective,
     all: Rows,
     held: Option<Rows>,
     folds: Vec<usize>,
@@ -57,9 +57,9 @@ impl Judge {
             }
             false => (all.clone(), None),
         };
-        let score = Score::named(metric, &all.schema.target.kind)?;
-        let common = Common { params, score, folds: folds.parse()?, threads: 1 };
-        let native = Native::new(rows, common, &space)?;
+        let score = TuningScore::named(metric, &all.schema.target.kind)?;
+        let common = NativeConfig { params, score, folds: folds.parse()?, threads: 1 };
+        let native = NativeObjective::new(rows, common, &space)?;
         let folds = native.folds().to_vec();
         Ok(Judge { space, native, all, held, folds })
     }
@@ -72,13 +72,16 @@ impl Judge {
 
     /// The figure on the held-out rows, by the same code that ends a tuning.
     fn untouched(&self, point: Point) -> Result<Value, Fault> {
-        let piece = |loss| swarmwood::tune::Piece { loss, rounds: None };
+        let piece = |loss| swarmwood::tune::FoldResult { loss, rounds: None };
         let ending = Some(Ending::Whole { loss: 0.0 });
         let pieces = (0..self.native.pieces()).map(|_| piece(0.0)).collect();
         let trial = TrialRecord { id: 0, point, worker: 0, pieces, ending, seconds: 0.0 };
-        let outcome =
-            Outcome { trials: vec![trial], tally: Tally::default(), ended: Ended::Trials };
-        let finish = Finish {
+        let outcome = StudyOutcome {
+            trials: vec![trial],
+            tally: StudyTally::default(),
+            ended: StopReason::Trials,
+        };
+        let finish = FinalFit {
             native: &self.native,
             all: &self.all,
             held: self.held.as_ref(),

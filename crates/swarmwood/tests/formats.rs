@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use swarmwood::search::{Param, Point, PointValue, Space};
-use swarmwood::tune::{Ending, Piece, read_study};
+use swarmwood::tune::{Ending, FoldResult, read_study};
 
 #[test]
 fn the_first_version_of_a_study_can_be_read() {
@@ -35,7 +35,7 @@ fn the_first_version_of_a_study_can_be_read() {
             PointValue::Index(1)
         ])
     );
-    assert_eq!(first.pieces[0], Piece { loss: 0.25, rounds: Some(12) });
+    assert_eq!(first.pieces[0], FoldResult { loss: 0.25, rounds: Some(12) });
     assert_eq!((first.ending.clone(), first.seconds), (Some(Ending::Whole { loss: 0.5 }), 1.0));
     assert_eq!(
         failed.ending,

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use swarmwood::model::Model;
-use swarmwood::tune::{self, Recorded};
+use swarmwood::tune::{self, StudyRecord};
 use swarmwood::{Error, Result, store};
 
 use super::test_evaluation::TestEvaluation;
@@ -43,7 +43,7 @@ pub struct ReportRun {
     pub trace: Option<Vec<TraceStep>>,
     /// The output of `tune --json`.
     pub tuned: Option<Value>,
-    pub study: Option<Recorded>,
+    pub study: Option<StudyRecord>,
     /// The directory of an experiment.
     pub experiment: Option<PathBuf>,
 }
@@ -54,7 +54,7 @@ enum RunFile {
     TrainRecord(Value),
     TuneRecord(Value),
     Trace(Vec<TraceStep>),
-    Study(Box<Recorded>),
+    Study(Box<StudyRecord>),
     Experiment,
 }
 
@@ -254,7 +254,7 @@ pub fn same_value(a: &str, b: &str) -> bool {
 }
 
 /// Whether a record belongs to a study: the same search, the same best trial.
-fn matches_study(record: &Value, study: &Recorded) -> bool {
+fn matches_study(record: &Value, study: &StudyRecord) -> bool {
     let head = &study.head;
     let metric = record["metric"].as_str();
     record["engine"].as_str() == Some(&head.engine)

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::ArgMatches;
 use swarmwood::Result;
-use swarmwood::evaluate::{Bootstrap, Held};
+use swarmwood::evaluate::{Bootstrap, HeldOutRows};
 use swarmwood::model::Model;
 use swarmwood::read::{self, Rows};
 
@@ -20,7 +20,7 @@ pub struct TestEvaluation {
     /// The name of the file with the rows.
     pub file: String,
     pub rows: Rows,
-    pub predictions: Held,
+    pub predictions: HeldOutRows,
     pub bootstrap: Bootstrap,
 }
 
@@ -35,7 +35,7 @@ pub fn evaluate(
     let rows = read::matching(&flags::source(data), &model.schema, &options.read)?;
     console.warnings(&rows.warnings);
 
-    let predictions = Held::predict(model, &rows, options.threads)?;
+    let predictions = HeldOutRows::predict(model, &rows, options.threads)?;
     let bootstrap = Bootstrap::new(&predictions, options.threads)?;
     let file = if data.as_os_str() == "-" {
         "standard input".to_string()

@@ -5,7 +5,7 @@ use serde_json::Value;
 use swarmwood::Result;
 use swarmwood::search::{Domain, Param, ParamScale};
 use swarmwood::tune::importance::ranked;
-use swarmwood::tune::{Ending, Recorded, TrialRecord};
+use swarmwood::tune::{Ending, StudyRecord, TrialRecord};
 
 use super::html::{
     CHART, Html, KeyFigure, TableCell, cards, chart_figure, details, facts, figure, gallery, note,
@@ -166,7 +166,7 @@ fn configuration(run: &ReportRun) -> Html {
 }
 
 /// The search space, with the best values.
-fn space(study: &Recorded) -> Html {
+fn space(study: &StudyRecord) -> Html {
     let head = &study.head;
     let best = study.best();
 
@@ -302,7 +302,7 @@ fn improvements(record: &Value) -> Option<Chart> {
     })
 }
 
-fn add_study(section: &mut PageSection, study: &Recorded) {
+fn add_study(section: &mut PageSection, study: &StudyRecord) {
     let history = chart_figure(
         &section.ids.next_id(),
         "All trials, and the best so far",
@@ -331,7 +331,7 @@ fn add_study(section: &mut PageSection, study: &Recorded) {
     section.part("Trials", trials(study));
 }
 
-fn importance(study: &Recorded) -> Html {
+fn importance(study: &StudyRecord) -> Html {
     let importances = ranked(&study.head.space, &study.trials);
     let most = importances.iter().filter_map(|(_, importance)| *importance).fold(0.01, f64::max);
     let row = |(name, importance): &(String, Option<f64>)| {
@@ -346,7 +346,7 @@ fn importance(study: &Recorded) -> Html {
     table(caption, &["parameter", "importance"], &rows)
 }
 
-fn slice(study: &Recorded, parameter: usize, id: &str) -> Html {
+fn slice(study: &StudyRecord, parameter: usize, id: &str) -> Html {
     let (body, height) = slices::panel(study, parameter, CHART.0);
     let (name, metric) =
         (&study.head.space.params()[parameter].name, &study.head.task.measure.name);
@@ -365,7 +365,7 @@ fn slice(study: &Recorded, parameter: usize, id: &str) -> Html {
 }
 
 /// The best trials, and the reasons of failed ones.
-fn trials(study: &Recorded) -> Html {
+fn trials(study: &StudyRecord) -> Html {
     let head = &study.head;
     let mut sorted: Vec<&TrialRecord> =
         study.trials.iter().filter(|trial| trial.whole().is_some()).collect();

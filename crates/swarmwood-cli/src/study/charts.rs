@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use swarmwood::tune::importance::ranked;
-use swarmwood::tune::{Ending, Recorded, TrialRecord};
+use swarmwood::tune::{Ending, StudyRecord, TrialRecord};
 
 use super::table::metric_value;
 use super::title;
@@ -14,7 +14,7 @@ use crate::chart::{
 use crate::format::percent;
 
 /// The optimization history as an SVG document.
-pub(super) fn draw_history(study: &Recorded) -> String {
+pub(super) fn draw_history(study: &StudyRecord) -> String {
     let area =
         ChartArea { left: MARGIN, top: MARGIN + TITLE, width: WIDTH - 2.0 * MARGIN, height: TALL };
     chart::page(
@@ -25,7 +25,7 @@ pub(super) fn draw_history(study: &Recorded) -> String {
 }
 
 /// Every trial, and the best value so far.
-pub(crate) fn history(study: &Recorded) -> Chart {
+pub(crate) fn history(study: &StudyRecord) -> Chart {
     let point = |trial: &TrialRecord| Some((trial.id as f64, metric_value(&study.head, trial)?));
     let points = |pruned: bool| -> Vec<(f64, f64)> {
         let kind =
@@ -48,7 +48,7 @@ pub(crate) fn history(study: &Recorded) -> Chart {
 }
 
 /// The best value so far as a step function.
-fn best_so_far(study: &Recorded) -> Vec<(f64, f64)> {
+fn best_so_far(study: &StudyRecord) -> Vec<(f64, f64)> {
     let mut steps: Vec<(f64, f64)> = Vec::new();
     let mut least = f64::INFINITY;
     for (trial, loss) in study.trials.iter().filter_map(|trial| Some((trial, trial.whole()?))) {
@@ -65,7 +65,7 @@ fn best_so_far(study: &Recorded) -> Vec<(f64, f64)> {
 }
 
 /// The importance of parameters as bars, as an SVG document.
-pub(super) fn draw_importance(study: &Recorded) -> String {
+pub(super) fn draw_importance(study: &StudyRecord) -> String {
     const BAR: f64 = 22.0;
     let importances = ranked(&study.head.space, &study.trials);
     let (left, right) = (190.0, WIDTH - 90.0);

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgMatches, Command};
-use swarmwood::tune::{self, Recorded};
+use swarmwood::tune::{self, StudyRecord};
 use swarmwood::write::write_atomically;
 use swarmwood::{Result, store};
 
@@ -146,7 +146,7 @@ fn output_noun(action: &str) -> &'static str {
 }
 
 /// The chart of a kind. Older versions called the history `best`.
-fn draw(study: &Recorded, kind: &str) -> String {
+fn draw(study: &StudyRecord, kind: &str) -> String {
     match kind {
         "slice" => slices::draw(study),
         "parallel" => parallel_coordinates::draw(study),
@@ -156,7 +156,7 @@ fn draw(study: &Recorded, kind: &str) -> String {
 }
 
 /// The title of every chart.
-fn title(study: &Recorded) -> String {
+fn title(study: &StudyRecord) -> String {
     let text = &study.head.task.text;
     let first = text.split_whitespace().next().unwrap_or("study");
     let name = Path::new(first).file_name().map_or(first.into(), |name| name.to_string_lossy());

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use swarmwood::search::PointValue;
-use swarmwood::tune::{Recorded, TrialRecord};
+use swarmwood::tune::{StudyRecord, TrialRecord};
 
 use super::axis::ParameterAxis;
 use super::slices::metric_range;
@@ -20,17 +20,17 @@ const TOP: f64 = 34.0;
 const BELOW: f64 = 26.0;
 
 /// The chart as an SVG document.
-pub(super) fn draw(study: &Recorded) -> String {
+pub(super) fn draw(study: &StudyRecord) -> String {
     chart::page(&title(study), &body(study), MARGIN + TITLE + HEIGHT + MARGIN)
 }
 
 /// The chart as SVG elements without a title, and its size.
-pub(crate) fn chart(study: &Recorded) -> (String, (f64, f64)) {
+pub(crate) fn chart(study: &StudyRecord) -> (String, (f64, f64)) {
     let body = format!("<g transform='translate(0 -{TITLE})'>\n{}</g>\n", body(study));
     (body, (WIDTH, MARGIN + HEIGHT + MARGIN))
 }
 
-fn body(study: &Recorded) -> String {
+fn body(study: &StudyRecord) -> String {
     let mut body = String::new();
     // Writing to a String cannot fail.
     let _ = lines(&mut body, study);
@@ -47,7 +47,7 @@ fn bottom() -> f64 {
 }
 
 /// The position of an axis; the last one is that of the metric.
-fn x(study: &Recorded, axis: usize) -> f64 {
+fn x(study: &StudyRecord, axis: usize) -> f64 {
     let gaps = study.head.space.len().max(1) as f64;
     MARGIN + SIDE + (WIDTH - 2.0 * (MARGIN + SIDE)) * axis as f64 / gaps
 }
@@ -57,13 +57,13 @@ fn y(share: f64) -> f64 {
 }
 
 /// The height of a value of the metric: better is higher.
-fn height(study: &Recorded, metric: f64) -> f64 {
+fn height(study: &StudyRecord, metric: f64) -> f64 {
     let (low, high) = metric_range(study);
     let share = ((metric - low) / (high - low)).clamp(0.0, 1.0);
     if study.head.task.measure.from.is_some() { share } else { 1.0 - share }
 }
 
-fn lines(svg: &mut String, study: &Recorded) -> std::fmt::Result {
+fn lines(svg: &mut String, study: &StudyRecord) -> std::fmt::Result {
     let mut trials: Vec<(&TrialRecord, f64)> = study
         .trials
         .iter()
@@ -109,7 +109,7 @@ fn shade(share: f64) -> String {
     format!("#{:02x}{:02x}{:02x}", mix(200.0, 31.0), mix(200.0, 111.0), mix(205.0, 178.0))
 }
 
-fn axes(svg: &mut String, study: &Recorded) -> std::fmt::Result {
+fn axes(svg: &mut String, study: &StudyRecord) -> std::fmt::Result {
     let space = &study.head.space;
     for parameter in 0..=space.len() {
         let (x, from, to) = (x(study, parameter), top(), bottom());
@@ -159,7 +159,7 @@ fn axes(svg: &mut String, study: &Recorded) -> std::fmt::Result {
     Ok(())
 }
 
-fn metric_ticks(study: &Recorded) -> Vec<(f64, String)> {
+fn metric_ticks(study: &StudyRecord) -> Vec<(f64, String)> {
     let range = metric_range(study);
     chart::ticks(range)
         .into_iter()

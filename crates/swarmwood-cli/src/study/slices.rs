@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use swarmwood::search::PointValue;
-use swarmwood::tune::{Ending, Recorded, TrialRecord};
+use swarmwood::tune::{Ending, StudyRecord, TrialRecord};
 
 use super::axis::ParameterAxis;
 use super::table::metric_value;
@@ -20,7 +20,7 @@ const TOP: f64 = 12.0;
 const BOTTOM: f64 = 46.0;
 
 /// All panels as an SVG document.
-pub(super) fn draw(study: &Recorded) -> String {
+pub(super) fn draw(study: &StudyRecord) -> String {
     let space = &study.head.space;
     let width = (WIDTH - 2.0 * MARGIN) / COLUMNS as f64;
     let range = metric_range(study);
@@ -46,7 +46,7 @@ pub(super) fn draw(study: &Recorded) -> String {
 }
 
 /// The panel of one parameter as SVG elements, and its height.
-pub(crate) fn panel(study: &Recorded, parameter: usize, width: f64) -> (String, f64) {
+pub(crate) fn panel(study: &StudyRecord, parameter: usize, width: f64) -> (String, f64) {
     let range = metric_range(study);
     let panel =
         SlicePanel { left: LEFT, top: TOP, width: width - LEFT - RIGHT, range, labelled: true };
@@ -57,7 +57,7 @@ pub(crate) fn panel(study: &Recorded, parameter: usize, width: f64) -> (String, 
 }
 
 /// The range of the metric over all trials, without the worst tenth if that is far off.
-pub(super) fn metric_range(study: &Recorded) -> (f64, f64) {
+pub(super) fn metric_range(study: &StudyRecord) -> (f64, f64) {
     let mut losses: Vec<f64> = study
         .trials
         .iter()
@@ -99,7 +99,7 @@ impl SlicePanel {
         self.bottom() - fraction * (self.bottom() - self.top)
     }
 
-    fn draw(&self, svg: &mut String, study: &Recorded, parameter: usize) -> std::fmt::Result {
+    fn draw(&self, svg: &mut String, study: &StudyRecord, parameter: usize) -> std::fmt::Result {
         let axis = ParameterAxis::new(&study.head.space, parameter);
         self.frame(svg, &axis, self.labelled.then_some(&study.head.task.measure.name))?;
         let best = study.best().map(|best| best.id);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use swarmwood::tune::importance::ranked;
-use swarmwood::tune::{Ending, Head, Recorded, TrialRecord, named};
+use swarmwood::tune::{Ending, StudyHeader, StudyRecord, TrialRecord, named};
 use swarmwood::{Error, Result};
 
 use crate::format::{count, number};
@@ -23,13 +23,13 @@ pub(crate) fn state(trial: &TrialRecord) -> &'static str {
 }
 
 /// The value of a parameter in a trial; empty if it has none.
-pub(crate) fn parameter_text(head: &Head, trial: &TrialRecord, parameter: usize) -> String {
+pub(crate) fn parameter_text(head: &StudyHeader, trial: &TrialRecord, parameter: usize) -> String {
     let value = trial.point.0.get(parameter).copied();
     value.and_then(|value| named::text(&head.space, parameter, value)).unwrap_or_default()
 }
 
 /// The metric of a trial, if it has one.
-pub(crate) fn metric_value(head: &Head, trial: &TrialRecord) -> Option<f64> {
+pub(crate) fn metric_value(head: &StudyHeader, trial: &TrialRecord) -> Option<f64> {
     trial.ending.as_ref().and_then(Ending::loss).map(|loss| head.task.measure.figure(loss))
 }
 
@@ -42,8 +42,8 @@ pub(crate) fn reason(trial: &TrialRecord) -> &str {
 }
 
 /// A study and its trials: the best ones, or all in order.
-pub(super) fn show(study: &Recorded, top: Option<usize>) -> String {
-    let Head { engine, seed, lag, pieces, race, task, space } = &study.head;
+pub(super) fn show(study: &StudyRecord, top: Option<usize>) -> String {
+    let StudyHeader { engine, seed, lag, pieces, race, task, space } = &study.head;
     let with = |name: &str| study.trials.iter().filter(|trial| state(trial) == name).count();
     let counts: Vec<String> = STATES
         .iter()
@@ -95,7 +95,7 @@ pub(super) fn show(study: &Recorded, top: Option<usize>) -> String {
     text
 }
 
-fn space_text(study: &Recorded) -> String {
+fn space_text(study: &StudyRecord) -> String {
     let space = &study.head.space;
     let size =
         space.size().map_or("continuous".to_string(), |size| format!("{size} configurations"));
@@ -103,7 +103,7 @@ fn space_text(study: &Recorded) -> String {
 }
 
 /// A table with columns as wide as their longest cell.
-fn grid(head: &Head, trials: &[&TrialRecord]) -> String {
+fn grid(head: &StudyHeader, trials: &[&TrialRecord]) -> String {
     let names = head.space.params().iter().map(|param| param.name.clone());
     let heads = ["trial", "state", &head.task.measure.name, "seconds"]
         .map(str::to_string)
@@ -154,7 +154,7 @@ fn brief(text: &str) -> String {
 }
 
 /// The best configuration in one of the formats.
-pub(super) fn best(study: &Recorded, path: &Path, format: &str) -> Result<String> {
+pub(super) fn best(study: &StudyRecord, path: &Path, format: &str) -> Result<String> {
     let none = || Error::Study {
         path: path.to_path_buf(),
         message: "no trial is complete yet".to_string(),
@@ -203,8 +203,8 @@ fn quote(word: &str) -> String {
 }
 
 /// All trials as CSV.
-pub(super) fn csv(study: &Recorded) -> String {
-    let Head { space, pieces, .. } = &study.head;
+pub(super) fn csv(study: &StudyRecord) -> String {
+    let StudyHeader { space, pieces, .. } = &study.head;
     let mut header: Vec<String> =
         ["trial", "state", "value", "loss", "seconds", "worker", "failure"]
             .map(str::to_string)
@@ -245,7 +245,7 @@ fn row(cells: &[String]) -> String {
 }
 
 /// The study and all trials.
-pub(super) fn json(study: &Recorded) -> Value {
+pub(super) fn json(study: &StudyRecord) -> Value {
     let head = &study.head;
     let trial = |trial: &TrialRecord| {
         json!({

@@ -9,8 +9,8 @@ use swarmwood::read::{self, ReadOptions, Rows, Source};
 use swarmwood::search::Space;
 use swarmwood::tune::spaces::{SPACES, built_in, refuse_given};
 use swarmwood::tune::{
-    Common, Finish, Head, Limits, Measure, Native, Score, Study, Task, TuneEvent, engine,
-    space_file,
+    FinalFit, NativeConfig, NativeObjective, Study, StudyHeader, StudyLimits, StudyMetric,
+    StudyTask, TuneEvent, TuningScore, engine, space_file,
 };
 use swarmwood::{Result, store, tune};
 
@@ -39,7 +39,7 @@ pub(super) struct BuiltinTuneRequest {
     lag: usize,
     race: bool,
     study: Option<PathBuf>,
-    limits: Limits,
+    limits: StudyLimits,
     pub(super) out: Option<PathBuf>,
 }
 
@@ -103,7 +103,12 @@ impl BuiltinTuneRequest {
             lag,
             race: !flags.get_flag("no-pruning"),
             study: path("study"),
-            limits: Limits { trials, seconds, threads: params.threads, ..Limits::default() },
+            limits: StudyLimits {
+                trials,
+                seconds,
+                threads: params.threads,
+                ..StudyLimits::default()
+            },
             out: (out != Path::new("-")).then_some(out),
             params,
         })
@@ -152,17 +157,17 @@ fn tune(
     let mut warnings: Vec<String> = request.params.idle().iter().map(ToString::to_string).collect();
     warnings.extend(all.warnings.iter().cloned());
     console.warnings(&warnings);
-    let score = Score::named(&request.metric, &all.schema.target.kind)?;
+    let score = TuningScore::named(&request.metric, &all.schema.target.kind)?;
     let (rows, held) = hold_out(&all, request)?;
 
-    let common = Common {
+    let common = NativeConfig {
         params: (*request.params).clone(),
         score,
         folds: request.folds,
         threads: request.params.threads,
     };
 
-    let native = Native::new(rows, common, &space)?;
+    let native = NativeObjective::new(rows, common, &space)?;
     let mut study = Study::open(request.study.as_deref(), head(request, &native, space, score)?)?;
     let mut notes = study.notes().to_vec();
     console.notes(&notes);
@@ -182,7 +187,7 @@ fn tune(
     let seconds = TuneSeconds { tune: started.elapsed().as_secs_f64(), ..seconds };
 
     let started = Instant::now();
-    let finish = Finish {
+    let finish = FinalFit {
         native: &native,
         all: &all,
         held: held.as_ref(),
@@ -220,7 +225,12 @@ fn hold_out(all: &Rows, request: &BuiltinTuneRequest) -> Result<(Rows, Option<Ro
     Ok((rows, Some(held)))
 }
 
-fn head(request: &BuiltinTuneRequest, native: &Native, space: Space, score: Score) -> Result<Head> {
+fn head(
+    request: &BuiltinTuneRequest,
+    native: &NativeObjective,
+    space: Space,
+    score: TuningScore,
+) -> Result<StudyHeader> {
     let schema = &native.rows().schema;
     let text = format!(
         "method {} on {} rows, target {}, {} folds",
@@ -231,16 +241,16 @@ fn head(request: &BuiltinTuneRequest, native: &Native, space: Space, score: Scor
     );
 
     let measure =
-        Measure { name: score.name.to_string(), from: score.higher_is_better.then_some(1.0) };
+        StudyMetric { name: score.name.to_string(), from: score.higher_is_better.then_some(1.0) };
 
-    Ok(Head {
+    Ok(StudyHeader {
         engine: request.engine.clone(),
         seed: request.params.seed,
         space,
         lag: request.lag,
         pieces: request.folds,
         race: request.race,
-        task: Task { text, fingerprint: native.fingerprint()?, measure },
+        task: StudyTask { text, fingerprint: native.fingerprint()?, measure },
     })
 }
 
@@ -249,7 +259,7 @@ fn search_line(
     request: &BuiltinTuneRequest,
     all: &Rows,
     held: Option<&Rows>,
-    head: &Head,
+    head: &StudyHeader,
 ) -> String {
     let held = held.map_or(0, |held| held.rows);
     let (seen, held) = (count(all.rows - held, "row"), count(held, "row"));

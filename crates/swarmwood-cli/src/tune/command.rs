@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 use clap::{Arg, ArgMatches};
 use serde_json::{Value, json};
 use swarmwood::params::{Gather, TABLE};
-use swarmwood::tune::command::{Program, Settings, ValueFrom};
+use swarmwood::tune::command::{CommandConfig, Program, ValueFrom};
 use swarmwood::tune::{
-    Ended, Ending, Head, Limits, Outcome, Study, engine, named, read_study, space_file,
+    Ending, StopReason, Study, StudyHeader, StudyLimits, StudyOutcome, engine, named, read_study,
+    space_file,
 };
 use swarmwood::{Error, Result};
 
@@ -88,9 +89,9 @@ pub(super) fn flags() -> Vec<Arg> {
 /// A valid request.
 struct CommandTuneRequest {
     program: Program,
-    head: Head,
+    head: StudyHeader,
     study: Option<PathBuf>,
-    limits: Limits,
+    limits: StudyLimits,
 }
 
 impl CommandTuneRequest {
@@ -138,7 +139,7 @@ impl CommandTuneRequest {
         let seed_of_study =
             known.as_ref().map(|head| head.seed).filter(|_| !flags.contains_id("seed"));
 
-        let head = Head {
+        let head = StudyHeader {
             engine: engine.unwrap_or_else(|| engine::DEFAULT.to_string()),
             seed: seed_of_study.unwrap_or(params.seed),
             space,
@@ -154,13 +155,13 @@ impl CommandTuneRequest {
             program,
             head,
             study,
-            limits: Limits { trials, seconds: time_limit, threads, ..Limits::default() },
+            limits: StudyLimits { trials, seconds: time_limit, threads, ..StudyLimits::default() },
         })
     }
 }
 
 /// The header of a study that exists already.
-fn known_head(study: Option<&PathBuf>) -> Result<Option<Head>> {
+fn known_head(study: Option<&PathBuf>) -> Result<Option<StudyHeader>> {
     let exists = |path: &&PathBuf| {
         std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() > 0)
     };
@@ -168,13 +169,13 @@ fn known_head(study: Option<&PathBuf>) -> Result<Option<Head>> {
 }
 
 /// How the program is run, and where its value is.
-fn settings(flags: &ArgMatches, gather: &mut Gather) -> Settings {
+fn settings(flags: &ArgMatches, gather: &mut Gather) -> CommandConfig {
     let text = |name: &str| flags.get_one::<String>(name).cloned();
     let value = match text("value-file") {
         Some(path) => ValueFrom::File { path, key: text("value-key") },
         None => ValueFrom::LastLine,
     };
-    Settings {
+    CommandConfig {
         value,
         maximize: flags.get_flag("maximize"),
         timeout: seconds("timeout", flags, gather).map(Duration::from_secs_f64),
@@ -227,7 +228,7 @@ pub(super) fn run(flags: &ArgMatches, command: &str, interrupt: &InterruptFlag) 
     interrupt.arm();
     let mut progress = TrialProgress::new(console, head.task.measure.clone());
     let started = Instant::now();
-    let limits = Limits { budget: interrupt.budget(), ..limits };
+    let limits = StudyLimits { budget: interrupt.budget(), ..limits };
     let outcome = study.run(&program, &limits, &mut |event| progress.show(event))?;
     progress.finish();
     let seconds = started.elapsed().as_secs_f64();
@@ -242,7 +243,7 @@ pub(super) fn run(flags: &ArgMatches, command: &str, interrupt: &InterruptFlag) 
 }
 
 /// Why there is no best trial.
-fn no_result_message(outcome: &Outcome) -> String {
+fn no_result_message(outcome: &StudyOutcome) -> String {
     let last = outcome.trials.iter().rev().find_map(|trial| match &trial.ending {
         Some(Ending::Failed { reason }) => Some((trial.id, reason)),
         _ => None,
@@ -262,7 +263,12 @@ fn no_result_message(outcome: &Outcome) -> String {
     }
 }
 
-fn text(head: &Head, outcome: &Outcome, seconds: f64, path: Option<&PathBuf>) -> String {
+fn text(
+    head: &StudyHeader,
+    outcome: &StudyOutcome,
+    seconds: f64,
+    path: Option<&PathBuf>,
+) -> String {
     let tally = &outcome.tally;
     let mut text = format!(
         "{} in {seconds:.1} s, {} failed{}\n",
@@ -283,14 +289,14 @@ fn text(head: &Head, outcome: &Outcome, seconds: f64, path: Option<&PathBuf>) ->
         }
     }
 
-    let unfinished = matches!(outcome.ended, Ended::Time | Ended::Stopped);
+    let unfinished = matches!(outcome.ended, StopReason::Time | StopReason::Stopped);
     if let Some(path) = path.filter(|_| unfinished) {
         text.push_str(&format!("run the same command to continue from {}\n", path.display()));
     }
     text
 }
 
-fn report(head: &Head, outcome: &Outcome, seconds: f64) -> Value {
+fn report(head: &StudyHeader, outcome: &StudyOutcome, seconds: f64) -> Value {
     let measure = &head.task.measure;
     let best = outcome.best().map(|best| {
         json!({

@@ -4,7 +4,7 @@ use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use swarmwood::tune::{Measure, News, TuneEvent};
+use swarmwood::tune::{StudyMetric, StudyNews, TuneEvent};
 
 use crate::console::Console;
 use crate::format::{count, number};
@@ -12,7 +12,7 @@ use crate::format::{count, number};
 /// Shows the trials of a search.
 pub(super) struct TrialProgress {
     console: Console,
-    measure: Measure,
+    measure: StudyMetric,
     bar: Option<ProgressBar>,
     printed_at: Instant,
     printed_trials: usize,
@@ -20,7 +20,7 @@ pub(super) struct TrialProgress {
 
 impl TrialProgress {
     /// Chooses between the bar and plain lines.
-    pub(super) fn new(console: Console, measure: Measure) -> Self {
+    pub(super) fn new(console: Console, measure: StudyMetric) -> Self {
         let bar = (!console.quiet && stderr().is_terminal()).then(|| {
             let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
             let style =
@@ -34,7 +34,7 @@ impl TrialProgress {
 
     /// Shows the state of the search.
     pub(super) fn show(&mut self, event: &TuneEvent<'_>) {
-        if matches!(event.news, News::Nothing) {
+        if matches!(event.news, StudyNews::Nothing) {
             return;
         }
         let (tally, trials) = (event.standing.tally, event.standing.trials);

@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
-use swarmwood::tune::finish::Untouched;
-use swarmwood::tune::{Ended, Figure, Finished, Head, Outcome, Score, TuneEvent, named};
+use swarmwood::tune::finish::HoldoutResult;
+use swarmwood::tune::{
+    Figure, StopReason, StudyHeader, StudyOutcome, TuneEvent, TuningResult, TuningScore, named,
+};
 
 use crate::format::{count, number};
 use crate::json::{metrics_json, parameters_json};
@@ -45,11 +47,11 @@ impl BestTrialUpdate {
 
 /// A finished tuning run.
 pub(super) struct TuneSummary {
-    pub head: Head,
-    pub outcome: Outcome,
-    pub finished: Finished,
+    pub head: StudyHeader,
+    pub outcome: StudyOutcome,
+    pub finished: TuningResult,
     pub improvements: Vec<BestTrialUpdate>,
-    pub score: Score,
+    pub score: TuningScore,
     pub folds: usize,
     pub rows: usize,
     pub seconds: TuneSeconds,
@@ -171,7 +173,7 @@ fn score_json(figure: Figure) -> Value {
     json!({"score": figure.value, "standard_error": figure.error})
 }
 
-fn holdout_json(holdout: &Untouched) -> Value {
+fn holdout_json(holdout: &HoldoutResult) -> Value {
     json!({
         "rows": holdout.rows,
         "score": holdout.best.value,
@@ -184,21 +186,21 @@ fn holdout_json(holdout: &Untouched) -> Value {
 }
 
 /// Why the search stopped, unless all trials are done.
-pub(super) fn stop_reason_text(ended: Ended) -> &'static str {
+pub(super) fn stop_reason_text(ended: StopReason) -> &'static str {
     match ended {
-        Ended::Trials => "",
-        Ended::Exhausted => "; the search space is exhausted",
-        Ended::Time => "; time limit reached",
-        Ended::Stopped => "; interrupted",
+        StopReason::Trials => "",
+        StopReason::Exhausted => "; the search space is exhausted",
+        StopReason::Time => "; time limit reached",
+        StopReason::Stopped => "; interrupted",
     }
 }
 
 /// The same as a JSON value.
-pub(super) fn stop_reason_name(ended: Ended) -> &'static str {
+pub(super) fn stop_reason_name(ended: StopReason) -> &'static str {
     match ended {
-        Ended::Trials => "trials",
-        Ended::Exhausted => "space_exhausted",
-        Ended::Time => "time_limit",
-        Ended::Stopped => "interrupted",
+        StopReason::Trials => "trials",
+        StopReason::Exhausted => "space_exhausted",
+        StopReason::Time => "time_limit",
+        StopReason::Stopped => "interrupted",
     }
 }

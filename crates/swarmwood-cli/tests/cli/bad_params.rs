@@ -1,6 +1,6 @@
 //! Arguments and parameters that cannot be used.
 
-use swarmwood::params::{Allowed, ParamSpec, TABLE};
+use swarmwood::params::{AllowedValues, ParamSpec, TABLE};
 
 use crate::scratch::Scratch;
 use crate::tables::{Chance, binary, classes, regression};
@@ -123,7 +123,7 @@ fn help_is_printed_on_standard_output() {
     let help = dir.run("train --help").works().out;
     for spec in TABLE {
         // A switch needs no value: `--adaptive[=<BOOL>]`.
-        let end = if spec.allowed == Allowed::Switch { "[" } else { " " };
+        let end = if spec.allowed == AllowedValues::Switch { "[" } else { " " };
         assert!(help.contains(&format!("--{}{end}", spec.flag())), "{}", spec.name);
     }
     assert!(dir.run("--version").works().out.starts_with("swarmwood "));
@@ -145,17 +145,17 @@ fn completions_include_the_parameter_table() {
 /// A value of a parameter: an end of its range, the default, or something in between.
 fn some_value(spec: &ParamSpec, chance: &mut Chance) -> String {
     match spec.allowed {
-        Allowed::Choices(choices) => {
+        AllowedValues::Choices(choices) => {
             choices[(chance.unit() * choices.len() as f64) as usize].name.to_string()
         }
-        Allowed::Switch => ["true", "false"][(chance.unit() * 2.0) as usize].to_string(),
-        Allowed::Matrix => ["none", "0,1;5,0"][(chance.unit() * 2.0) as usize].to_string(),
+        AllowedValues::Switch => ["true", "false"][(chance.unit() * 2.0) as usize].to_string(),
+        AllowedValues::Matrix => ["none", "0,1;5,0"][(chance.unit() * 2.0) as usize].to_string(),
         // More threads and trees than this only take time.
-        Allowed::Whole { min, max } => {
+        AllowedValues::Whole { min, max } => {
             let high = max.min(if spec.is_called("max_leaves") { 1 << 20 } else { 40 });
             [min, min + 1, high / 2, high][(chance.unit() * 4.0) as usize].to_string()
         }
-        Allowed::Number { min, with_min, max, with_max } => {
+        AllowedValues::Number { min, with_min, max, with_max } => {
             let low = if with_min { min } else { min + 1e-9 };
             let high = if max.is_infinite() {
                 1e9

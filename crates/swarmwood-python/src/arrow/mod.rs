@@ -13,7 +13,7 @@ use std::sync::Arc;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use swarmwood::learn::data::MISSING;
-use swarmwood::read::Picked;
+use swarmwood::read::RowSelection;
 
 use self::abi::{ArrowArray, ArrowSchema, OwnedStruct};
 
@@ -320,9 +320,9 @@ impl ArrowNumbers {
     }
 
     /// Appends numbers to `out`; nulls are NaN.
-    pub fn read(&self, rows: &Picked<'_>, out: &mut Vec<f64>) {
+    pub fn read(&self, rows: &RowSelection<'_>, out: &mut Vec<f64>) {
         match rows {
-            Picked::Run(run) => {
+            RowSelection::Run(run) => {
                 for chunk in &self.chunks {
                     let (start, end) =
                         (run.start.max(chunk.first), run.end.min(chunk.first + chunk.rows));
@@ -336,7 +336,7 @@ impl ArrowNumbers {
                     }
                 }
             }
-            Picked::At(rows) => out.extend(rows.iter().map(|&row| {
+            RowSelection::At(rows) => out.extend(rows.iter().map(|&row| {
                 let at = self.chunks.partition_point(|chunk| chunk.first + chunk.rows <= row);
                 self.chunks.get(at).map_or(f64::NAN, |chunk| {
                     number_or_nan(chunk.array(), self.number_type, chunk.offset + row - chunk.first)

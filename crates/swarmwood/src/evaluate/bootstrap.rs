@@ -15,7 +15,7 @@
 use swarmwood_learn::pool::Pool;
 use swarmwood_search::rng::Stream;
 
-use super::Held;
+use super::HeldOutRows;
 use crate::{Error, Result};
 
 /// Draws where rows are not too many.
@@ -45,7 +45,7 @@ pub struct Interval {
 /// Every metric with its draws.
 ///
 /// ```
-/// use swarmwood::evaluate::{Bootstrap, Held};
+/// use swarmwood::evaluate::{Bootstrap, HeldOutRows};
 /// use swarmwood::params::{Method, Params};
 /// use swarmwood::read::{ReadOptions, Source, training};
 ///
@@ -53,7 +53,7 @@ pub struct Interval {
 /// let rows = training(&csv, &ReadOptions { target: "y".into(), ..ReadOptions::default() })?;
 /// let params = Params { trees: 2, ..Params::of(Method::GREEDY) }.check()?;
 /// let model = swarmwood::train::train(&rows, None, &params, &mut |_| {})?.model;
-/// let drawn = Bootstrap::new(&Held::predict(&model, &rows, 1)?, 1)?;
+/// let drawn = Bootstrap::new(&HeldOutRows::predict(&model, &rows, 1)?, 1)?;
 /// let (mae, interval) = (drawn.value("mae").unwrap(), drawn.interval("mae").unwrap());
 /// assert!(interval.low <= mae && mae <= interval.high);
 /// # Ok::<(), swarmwood::Error>(())
@@ -69,7 +69,7 @@ pub struct Bootstrap {
 
 impl Bootstrap {
     /// Draws. The same rows give the same intervals with any number of threads; 0 is one a core.
-    pub fn new(held: &Held, threads: usize) -> Result<Bootstrap> {
+    pub fn new(held: &HeldOutRows, threads: usize) -> Result<Bootstrap> {
         let values = held.metrics(|_| 1.0);
         let rows = held.rows();
         let count = (WORK / rows.max(1)).clamp(FEWEST, DRAWS);

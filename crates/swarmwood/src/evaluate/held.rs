@@ -16,7 +16,7 @@ use crate::read::Rows;
 
 /// Rows that a model was not trained on, with what it says of them.
 #[derive(Debug, Clone)]
-pub struct Held {
+pub struct HeldOutRows {
     task: Task,
     spec: Option<ObjectiveConfig>,
     /// Numbers a row: one, or one a class.
@@ -26,12 +26,12 @@ pub struct Held {
     weight: Vec<f64>,
 }
 
-impl Held {
+impl HeldOutRows {
     /// Predicts the rows. `threads` is 0 for one a core.
-    pub fn predict(model: &Model, rows: &Rows, threads: usize) -> Result<Held> {
+    pub fn predict(model: &Model, rows: &Rows, threads: usize) -> Result<HeldOutRows> {
         let (task, classes) = task_of(model);
         let scorer = Scorer::new(model, None, threads)?;
-        let mut held = Held {
+        let mut held = HeldOutRows {
             task,
             spec: spec(model, classes),
             width: classes.max(1),

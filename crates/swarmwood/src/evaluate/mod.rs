@@ -1,6 +1,6 @@
 //! Measures a model on rows whose target is known.
 //!
-//! [`evaluate`] goes over the rows once and keeps little of them; a [`Held`] keeps every
+//! [`evaluate`] goes over the rows once and keeps little of them; a [`HeldOutRows`] keeps every
 //! prediction, for whoever asks more: intervals ([`Bootstrap`]), classes against classes, curves.
 
 mod bootstrap;
@@ -19,7 +19,7 @@ use crate::predict::Scorer;
 use crate::read::Rows;
 
 pub use bootstrap::{Bootstrap, Interval};
-pub use held::Held;
+pub use held::HeldOutRows;
 
 /// What was measured.
 #[derive(Debug, Clone)]

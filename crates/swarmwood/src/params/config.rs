@@ -3,7 +3,7 @@
 use toml::de::{DeTable, DeValue};
 
 use super::find_beside;
-use super::spec::Allowed;
+use super::spec::AllowedValues;
 use crate::error::Violation;
 
 /// A key of the front and its words.
@@ -60,7 +60,7 @@ fn set(
     // What is no switch is not set by a truth value; its text would otherwise be told as a wrong
     // word.
     let scalar = scalar(value)
-        .filter(|_| !matches!(value, DeValue::Boolean(_)) || spec.allowed == Allowed::Switch);
+        .filter(|_| !matches!(value, DeValue::Boolean(_)) || spec.allowed == AllowedValues::Switch);
     match scalar {
         Some(text) => setter(name, &text),
         None => {

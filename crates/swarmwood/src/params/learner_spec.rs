@@ -8,7 +8,7 @@ use swarmwood_model::TargetKind;
 
 use super::methods;
 use super::table::Params;
-use super::value::{Choice, Value};
+use super::value::{ParamChoice, ParamType};
 use crate::error::Violation;
 
 /// Parameters that every learner has: they concern the data, the run or the objective.
@@ -95,12 +95,12 @@ impl Method {
     };
 
     /// Names and meanings, in the same order.
-    pub const CHOICES: &'static [Choice] = &{
-        let mut all = [Choice { name: "", help: "" }; methods::SPECS.len()];
+    pub const CHOICES: &'static [ParamChoice] = &{
+        let mut all = [ParamChoice { name: "", help: "" }; methods::SPECS.len()];
         let mut at = 0;
         while at < all.len() {
             let LearnerSpec { name, help, .. } = *methods::SPECS[at];
-            all[at] = Choice { name, help };
+            all[at] = ParamChoice { name, help };
             at += 1;
         }
         all
@@ -148,7 +148,7 @@ impl fmt::Debug for Method {
     }
 }
 
-impl Value for Method {
+impl ParamType for Method {
     fn read(text: &str) -> Option<Self> {
         Method::named(text)
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::spec::{Allowed, Group, ParamSpec};
+use super::spec::{AllowedValues, ParamGroup, ParamSpec};
 use super::table::TABLE;
 
 const INTRODUCTION: &str = "\
@@ -18,7 +18,7 @@ the file. Values are checked before any data is read, and all that is wrong is r
 /// The text of `docs/parameters.md`.
 pub fn markdown() -> String {
     let mut page = INTRODUCTION.to_string();
-    for &group in Group::ALL {
+    for &group in ParamGroup::ALL {
         section(&mut page, group);
     }
     page
@@ -30,7 +30,7 @@ fn default(spec: &ParamSpec) -> String {
     format!("`{first}`{}", all.strip_prefix(&first).unwrap_or_default())
 }
 
-fn section(page: &mut String, group: Group) {
+fn section(page: &mut String, group: ParamGroup) {
     let specs: Vec<&ParamSpec> = TABLE.iter().filter(|spec| spec.group == group).collect();
     // Writing to a String cannot fail.
     let _ = write!(
@@ -40,7 +40,7 @@ fn section(page: &mut String, group: Group) {
     );
     for spec in &specs {
         let allowed = match spec.allowed {
-            Allowed::Choices(_) => "see below".to_string(),
+            AllowedValues::Choices(_) => "see below".to_string(),
             allowed => allowed.to_string(),
         };
         let mut about = spec.help.to_string();
@@ -57,7 +57,7 @@ fn section(page: &mut String, group: Group) {
         let _ = writeln!(page, "| `{}` | {} | {allowed} | {about} |", spec.name, default(spec));
     }
     for spec in specs {
-        if let Allowed::Choices(choices) = spec.allowed {
+        if let AllowedValues::Choices(choices) = spec.allowed {
             let _ = write!(page, "\n`{}` is one of\n\n", spec.name);
             for choice in choices {
                 let _ = writeln!(page, "- `{}`: {}", choice.name, choice.help);

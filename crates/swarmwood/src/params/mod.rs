@@ -25,11 +25,11 @@ pub use gather::Gather;
 pub use learner_spec::{LearnerOutput, LearnerSpec, Method, TargetSupport};
 pub use markdown::markdown;
 pub use objective_choice::ObjectiveChoice;
-pub use spec::{Allowed, Condition, Group, ParamSpec};
+pub use spec::{AllowedValues, ParamCondition, ParamGroup, ParamSpec};
 pub use table::{
     Booster, Criterion, EmptyCells, FitnessChoice, Growth, MetricChoice, Params, Prune, TABLE,
 };
-pub use value::{Auto, Choice, Matrix};
+pub use value::{Auto, Matrix, ParamChoice};
 
 pub use crate::message::ParamValue;
 
@@ -87,7 +87,7 @@ impl Params {
 
         let mut message =
             Message::from("is ").value(value).text(format!(", must be {}", spec.allowed));
-        if let (Allowed::Choices(choices), ParamValue::Text(text)) = (spec.allowed, value)
+        if let (AllowedValues::Choices(choices), ParamValue::Text(text)) = (spec.allowed, value)
             && let Some(near) = nearest(text, choices.iter().map(|choice| choice.name))
         {
             message = message.text(format!("; did you mean '{near}'?"));

@@ -4,7 +4,7 @@ use std::fmt;
 
 use swarmwood_learn::objective::{OBJECTIVES, ObjectiveSpec};
 
-use super::value::{Choice, Value};
+use super::value::{ParamChoice, ParamType};
 
 /// The loss that training minimises.
 #[derive(Clone, Copy)]
@@ -28,13 +28,13 @@ impl ObjectiveChoice {
     };
 
     /// Names and meanings, in the same order.
-    pub const CHOICES: &'static [Choice] = &{
+    pub const CHOICES: &'static [ParamChoice] = &{
         let auto = "squared for numbers, logistic for two classes, softmax for more";
-        let mut all = [Choice { name: "auto", help: auto }; OBJECTIVES.len() + 1];
+        let mut all = [ParamChoice { name: "auto", help: auto }; OBJECTIVES.len() + 1];
         let mut at = 0;
         while at < OBJECTIVES.len() {
             let ObjectiveSpec { name, help, .. } = *OBJECTIVES[at];
-            all[at + 1] = Choice { name, help };
+            all[at + 1] = ParamChoice { name, help };
             at += 1;
         }
         all
@@ -69,7 +69,7 @@ impl fmt::Debug for ObjectiveChoice {
     }
 }
 
-impl Value for ObjectiveChoice {
+impl ParamType for ObjectiveChoice {
     fn read(text: &str) -> Option<Self> {
         ObjectiveChoice::named(text)
     }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::learner_spec::Method;
 use super::table::{Booster, Growth, Params};
-use super::value::Choice;
+use super::value::ParamChoice;
 use crate::message::ParamValue;
 
 /// One line of the table.
@@ -17,12 +17,12 @@ pub struct ParamSpec {
     /// One line of help.
     pub help: &'static str,
     /// Where the help lists it.
-    pub group: Group,
+    pub group: ParamGroup,
     /// The values it may have.
-    pub allowed: Allowed,
+    pub allowed: AllowedValues,
     /// Beside which other choices it has an effect, if its learner uses it: all conditions must
     /// hold. None means always.
-    pub only: &'static [Condition],
+    pub only: &'static [ParamCondition],
     pub(super) assign: fn(&mut Params, &ParamValue) -> bool,
     pub(super) copy: fn(&Params, &mut Params),
     pub(super) show: fn(&Params) -> String,
@@ -74,7 +74,7 @@ impl ParamSpec {
 
     /// Whether the value belongs to the record of a model: the number of threads never changes one.
     pub fn recorded(&self) -> bool {
-        self.group != Group::Machine
+        self.group != ParamGroup::Machine
     }
 
     /// Whether the parameter has an effect beside the others.
@@ -108,7 +108,7 @@ impl ParamSpec {
 
 /// Under which heading a parameter stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Group {
+pub enum ParamGroup {
     /// Which algorithm.
     Method,
     /// How large the model gets.
@@ -131,43 +131,43 @@ pub enum Group {
     Machine,
 }
 
-impl Group {
+impl ParamGroup {
     /// Every group, in the order of the help.
-    pub const ALL: &'static [Group] = &[
-        Group::Method,
-        Group::Size,
-        Group::Tree,
-        Group::Shrinkage,
-        Group::Sampling,
-        Group::Objective,
-        Group::Validation,
-        Group::Swarm,
-        Group::Dart,
-        Group::Machine,
+    pub const ALL: &'static [ParamGroup] = &[
+        ParamGroup::Method,
+        ParamGroup::Size,
+        ParamGroup::Tree,
+        ParamGroup::Shrinkage,
+        ParamGroup::Sampling,
+        ParamGroup::Objective,
+        ParamGroup::Validation,
+        ParamGroup::Swarm,
+        ParamGroup::Dart,
+        ParamGroup::Machine,
     ];
 
     /// The heading.
     pub fn title(self) -> &'static str {
         match self {
-            Group::Method => "Method",
-            Group::Size => "Size",
-            Group::Tree => "Single tree",
-            Group::Shrinkage => "Shrinkage",
-            Group::Sampling => "Sampling and bins",
-            Group::Objective => "Objective",
-            Group::Validation => "Validation and stopping",
-            Group::Swarm => "Particle swarm",
-            Group::Dart => "Booster dart",
-            Group::Machine => "Machine",
+            ParamGroup::Method => "Method",
+            ParamGroup::Size => "Size",
+            ParamGroup::Tree => "Single tree",
+            ParamGroup::Shrinkage => "Shrinkage",
+            ParamGroup::Sampling => "Sampling and bins",
+            ParamGroup::Objective => "Objective",
+            ParamGroup::Validation => "Validation and stopping",
+            ParamGroup::Swarm => "Particle swarm",
+            ParamGroup::Dart => "Booster dart",
+            ParamGroup::Machine => "Machine",
         }
     }
 }
 
 /// The values a parameter may have.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Allowed {
+pub enum AllowedValues {
     /// One of these words.
-    Choices(&'static [Choice]),
+    Choices(&'static [ParamChoice]),
     /// `true` or `false`; a flag without a value says `true`.
     Switch,
     /// A square matrix of costs, or `none`.
@@ -192,37 +192,37 @@ pub enum Allowed {
     },
 }
 
-impl Allowed {
+impl AllowedValues {
     pub(super) const fn whole(min: u64, max: u64) -> Self {
-        Allowed::Whole { min, max }
+        AllowedValues::Whole { min, max }
     }
     /// `[min, ∞)`
     pub(super) const fn from(min: f64) -> Self {
-        Allowed::Number { min, with_min: true, max: f64::INFINITY, with_max: false }
+        AllowedValues::Number { min, with_min: true, max: f64::INFINITY, with_max: false }
     }
     /// `(min, max]`
     pub(super) const fn above(min: f64, max: f64) -> Self {
-        Allowed::Number { min, with_min: false, max, with_max: true }
+        AllowedValues::Number { min, with_min: false, max, with_max: true }
     }
     /// `[min, max)`
     pub(super) const fn below(min: f64, max: f64) -> Self {
-        Allowed::Number { min, with_min: true, max, with_max: false }
+        AllowedValues::Number { min, with_min: true, max, with_max: false }
     }
     /// `(min, max)`
     pub(super) const fn between(min: f64, max: f64) -> Self {
-        Allowed::Number { min, with_min: false, max, with_max: false }
+        AllowedValues::Number { min, with_min: false, max, with_max: false }
     }
     /// `[min, max]`
     pub(super) const fn within(min: f64, max: f64) -> Self {
-        Allowed::Number { min, with_min: true, max, with_max: true }
+        AllowedValues::Number { min, with_min: true, max, with_max: true }
     }
 
     /// Whether a number is in the range; words are checked when they are read.
     pub fn holds(&self, value: f64) -> bool {
         match *self {
-            Allowed::Choices(_) | Allowed::Switch | Allowed::Matrix => true,
-            Allowed::Whole { min, max } => value >= min as f64 && value <= max as f64,
-            Allowed::Number { min, with_min, max, with_max } => {
+            AllowedValues::Choices(_) | AllowedValues::Switch | AllowedValues::Matrix => true,
+            AllowedValues::Whole { min, max } => value >= min as f64 && value <= max as f64,
+            AllowedValues::Number { min, with_min, max, with_max } => {
                 value.is_finite()
                     && (value > min || with_min && value == min)
                     && (value < max || with_max && value == max)
@@ -233,31 +233,31 @@ impl Allowed {
     /// The kind of value: `choice`, `switch`, `matrix`, `integer` or `number`.
     pub fn kind(&self) -> &'static str {
         match self {
-            Allowed::Choices(_) => "choice",
-            Allowed::Switch => "switch",
-            Allowed::Matrix => "matrix",
-            Allowed::Whole { .. } => "integer",
-            Allowed::Number { .. } => "number",
+            AllowedValues::Choices(_) => "choice",
+            AllowedValues::Switch => "switch",
+            AllowedValues::Matrix => "matrix",
+            AllowedValues::Whole { .. } => "integer",
+            AllowedValues::Number { .. } => "number",
         }
     }
 }
 
-impl fmt::Display for Allowed {
+impl fmt::Display for AllowedValues {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Allowed::Choices(choices) => {
+            AllowedValues::Choices(choices) => {
                 let names: Vec<&str> = choices.iter().map(|choice| choice.name).collect();
                 if names.len() > 1 {
                     write!(f, "one of ")?;
                 }
                 f.write_str(&names.join(", "))
             }
-            Allowed::Switch => f.write_str("true or false"),
-            Allowed::Matrix => {
+            AllowedValues::Switch => f.write_str("true or false"),
+            AllowedValues::Matrix => {
                 f.write_str("none, or a square matrix of numbers from 0 such as '0,1;5,0'")
             }
-            Allowed::Whole { min, max } => write!(f, "a whole number from {min} to {max}"),
-            Allowed::Number { min, with_min, max, with_max } => {
+            AllowedValues::Whole { min, max } => write!(f, "a whole number from {min} to {max}"),
+            AllowedValues::Number { min, with_min, max, with_max } => {
                 match with_min {
                     true => write!(f, "a number from {min}")?,
                     false => write!(f, "a number above {min}")?,
@@ -275,7 +275,7 @@ impl fmt::Display for Allowed {
 
 /// A choice beside which a parameter has an effect.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Condition {
+pub enum ParamCondition {
     /// One of these boosters.
     Booster(&'static [Booster]),
     /// One of these growths.
@@ -284,23 +284,23 @@ pub enum Condition {
     Objective(&'static [&'static str]),
 }
 
-impl Condition {
+impl ParamCondition {
     /// Whether the condition holds.
     pub fn holds(&self, params: &Params) -> bool {
         match self {
-            Condition::Booster(any) => any.contains(&params.booster),
-            Condition::Growth(any) => any.contains(&params.growth),
-            Condition::Objective(any) => any.contains(&params.objective.name()),
+            ParamCondition::Booster(any) => any.contains(&params.booster),
+            ParamCondition::Growth(any) => any.contains(&params.growth),
+            ParamCondition::Objective(any) => any.contains(&params.objective.name()),
         }
     }
 }
 
-impl fmt::Display for Condition {
+impl fmt::Display for ParamCondition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (what, names): (_, Vec<_>) = match self {
-            Condition::Booster(any) => ("booster", any.iter().map(|one| one.name()).collect()),
-            Condition::Growth(any) => ("growth", any.iter().map(|one| one.name()).collect()),
-            Condition::Objective(any) => ("objective", any.to_vec()),
+            ParamCondition::Booster(any) => ("booster", any.iter().map(|one| one.name()).collect()),
+            ParamCondition::Growth(any) => ("growth", any.iter().map(|one| one.name()).collect()),
+            ParamCondition::Objective(any) => ("objective", any.to_vec()),
         };
         write!(f, "{what} {}", names.join(" or "))
     }

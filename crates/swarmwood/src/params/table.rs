@@ -6,8 +6,8 @@
 
 use super::learner_spec::Method;
 use super::objective_choice::ObjectiveChoice;
-use super::spec::{Allowed, Condition, Group, ParamSpec};
-use super::value::{Auto, Choice, Matrix, Value, choices};
+use super::spec::{AllowedValues, ParamCondition, ParamGroup, ParamSpec};
+use super::value::{Auto, Matrix, ParamChoice, ParamType, choices};
 
 choices! {
     /// What a round adds to the model.
@@ -126,10 +126,10 @@ macro_rules! auto_choices {
 
 auto_choices!(Growth, FitnessChoice, Criterion);
 
-const OBLIVIOUS: Condition = Condition::Growth(&[Growth::Oblivious]);
-const TREES: Condition = Condition::Booster(&[Booster::Gbtree, Booster::Dart]);
-const DART: Condition = Condition::Booster(&[Booster::Dart]);
-const LINEAR: Condition = Condition::Booster(&[Booster::Gblinear]);
+const OBLIVIOUS: ParamCondition = ParamCondition::Growth(&[Growth::Oblivious]);
+const TREES: ParamCondition = ParamCondition::Booster(&[Booster::Gbtree, Booster::Dart]);
+const DART: ParamCondition = ParamCondition::Booster(&[Booster::Dart]);
+const LINEAR: ParamCondition = ParamCondition::Booster(&[Booster::Gblinear]);
 
 /// Turns the table into the struct, its defaults and the list of specifications.
 macro_rules! table {
@@ -164,10 +164,10 @@ macro_rules! table {
             name: stringify!($name),
             aliases: &[$($alias),*],
             help: concat!($($help),+).trim_ascii(),
-            group: Group::$group,
+            group: ParamGroup::$group,
             allowed: $allowed,
             only: &[$($only),*],
-            assign: |params, value| match <$type as Value>::of(value) {
+            assign: |params, value| match <$type as ParamType>::of(value) {
                 Some(value) => {
                     params.$name = value;
                     true
@@ -184,165 +184,165 @@ macro_rules! table {
 table! {
     /// how the model is found
     method: Method = Method::ALL[0],
-        Method, Allowed::Choices(Method::CHOICES), aliases [], only [];
+        Method, AllowedValues::Choices(Method::CHOICES), aliases [], only [];
     /// what a round adds to the model
     booster: Booster = Booster::Gbtree,
-        Method, Allowed::Choices(Booster::CHOICES), aliases [], only [];
+        Method, AllowedValues::Choices(Booster::CHOICES), aliases [], only [];
     /// order in which a tree grows
     growth: Growth = Growth::Auto,
-        Method, Allowed::Choices(Growth::CHOICES), aliases ["grow_policy"], only [TREES];
+        Method, AllowedValues::Choices(Growth::CHOICES), aliases ["grow_policy"], only [TREES];
     /// rounds; each adds one tree, or one tree a class where there are three or more classes; for
     /// split-tree of the model before
     trees: usize = 100,
-        Size, Allowed::whole(1, 1_000_000), aliases ["rounds", "n_estimators", "num_rounds"], only [];
+        Size, AllowedValues::whole(1, 1_000_000), aliases ["rounds", "n_estimators", "num_rounds"], only [];
     /// greatest depth of a tree; 0 is no limit, for leaf growth alone; at most 16 for oblivious
     /// trees
     depth: usize = 6,
-        Size, Allowed::whole(0, 32), aliases ["max_depth"], only [TREES];
+        Size, AllowedValues::whole(0, 32), aliases ["max_depth"], only [TREES];
     /// greatest number of leaves; 0 is 31 for leaf growth, what the depth allows, or for swarm-tree
     /// the best size on unseen rows
     max_leaves: usize = 0,
-        Size, Allowed::whole(0, 1 << 20), aliases ["leaves", "num_leaves"],
-        only [TREES, Condition::Growth(&[Growth::Auto, Growth::Depth, Growth::Leaf])];
+        Size, AllowedValues::whole(0, 1 << 20), aliases ["leaves", "num_leaves"],
+        only [TREES, ParamCondition::Growth(&[Growth::Auto, Growth::Depth, Growth::Leaf])];
     /// leaves of all trees together, to be spent on few large or many small trees; 0 keeps to trees
     /// and max_leaves
     total_leaves: usize = 0,
-        Size, Allowed::whole(0, 1 << 20), aliases [], only [];
+        Size, AllowedValues::whole(0, 1 << 20), aliases [], only [];
     /// work a search may do: trees grown (swarm) or descents (swarm-tree); 0 is as much as the
     /// method wants
     budget: usize = 0,
-        Size, Allowed::whole(0, 1_000_000_000), aliases [], only [];
+        Size, AllowedValues::whole(0, 1_000_000_000), aliases [], only [];
     /// what the rules of a single tree are chosen by
     criterion: Criterion = Criterion::Auto,
-        Tree, Allowed::Choices(Criterion::CHOICES), aliases [], only [];
+        Tree, AllowedValues::Choices(Criterion::CHOICES), aliases [], only [];
     /// whether rows are weighted so that every class counts the same
     balanced: bool = false,
-        Tree, Allowed::Switch, aliases [], only [];
+        Tree, AllowedValues::Switch, aliases [], only [];
     /// what mistakes cost, a row a true class, a column a decision: '0,1;5,0' makes it five times
     /// as dear to miss the second
     costs: Matrix = Matrix::default(),
-        Tree, Allowed::Matrix, aliases [], only [];
+        Tree, AllowedValues::Matrix, aliases [], only [];
     /// fewest rows of a leaf; auto is 1, and for swarm-tree 5 for classes and 20 for numbers
     min_leaf: Auto<usize> = Auto::Auto,
-        Tree, Allowed::whole(1, 1 << 32), aliases ["min_samples_leaf"], only [];
+        Tree, AllowedValues::whole(1, 1 << 32), aliases ["min_samples_leaf"], only [];
     /// most places where a number may be cut; 0 is between any two values
     thresholds: usize = 0,
-        Tree, Allowed::whole(0, 65_534), aliases [], only [];
+        Tree, AllowedValues::whole(0, 65_534), aliases [], only [];
     /// whether CART's tree is kept unless the search is better on unseen rows; auto is yes for
     /// classes without a criterion
     guard: Auto<bool> = Auto::Auto,
-        Tree, Allowed::Switch, aliases [], only [];
+        Tree, AllowedValues::Switch, aliases [], only [];
     /// how far a grown tree is cut back
     prune: Prune = Prune::Best,
-        Tree, Allowed::Choices(Prune::CHOICES), aliases [], only [];
+        Tree, AllowedValues::Choices(Prune::CHOICES), aliases [], only [];
     /// parts of the rows for cross-validation
     folds: usize = 5,
-        Tree, Allowed::whole(2, 100), aliases [], only [];
+        Tree, AllowedValues::whole(2, 100), aliases [], only [];
     /// most thresholds of a grid; a tree with more is refused, as few of its cells would hold rows
     grid_thresholds: usize = 15,
-        Tree, Allowed::whole(1, 20), aliases [], only [];
+        Tree, AllowedValues::whole(1, 20), aliases [], only [];
     /// what cells of the grid without training rows predict
     empty_cells: EmptyCells = EmptyCells::Nearest,
-        Tree, Allowed::Choices(EmptyCells::CHOICES), aliases [], only [];
+        Tree, AllowedValues::Choices(EmptyCells::CHOICES), aliases [], only [];
     /// grids to search, each after the first on a random half of the features; the one that fits
     /// best is kept
     repeats: usize = 1,
-        Tree, Allowed::whole(1, 1000), aliases [], only [];
+        Tree, AllowedValues::whole(1, 1000), aliases [], only [];
     /// share of each step that is taken
     learning_rate: f64 = 0.1,
-        Shrinkage, Allowed::above(0.0, 1.0), aliases ["eta"], only [];
+        Shrinkage, AllowedValues::above(0.0, 1.0), aliases ["eta"], only [];
     /// L2 penalty on leaf values, or on the weights of a linear function
     lambda: f64 = 1.0,
-        Shrinkage, Allowed::from(0.0), aliases ["reg_lambda", "l2"], only [];
+        Shrinkage, AllowedValues::from(0.0), aliases ["reg_lambda", "l2"], only [];
     /// L1 penalty on the weights of a linear function
     l1: f64 = 0.0,
-        Shrinkage, Allowed::from(0.0), aliases ["reg_alpha"], only [LINEAR];
+        Shrinkage, AllowedValues::from(0.0), aliases ["reg_alpha"], only [LINEAR];
     /// gain a split must have to be made
     gamma: f64 = 0.0,
-        Shrinkage, Allowed::from(0.0), aliases ["min_split_gain"], only [TREES];
+        Shrinkage, AllowedValues::from(0.0), aliases ["min_split_gain"], only [TREES];
     /// least sum of hessians (squared error: of row weights) in a leaf
     min_child_weight: f64 = 1.0,
-        Shrinkage, Allowed::from(0.0), aliases [], only [TREES];
+        Shrinkage, AllowedValues::from(0.0), aliases [], only [TREES];
     /// share of the rows each tree is grown on
     subsample: f64 = 1.0,
-        Sampling, Allowed::above(0.0, 1.0), aliases [], only [TREES];
+        Sampling, AllowedValues::above(0.0, 1.0), aliases [], only [TREES];
     /// share of the features each tree may use
     colsample_bytree: f64 = 1.0,
-        Sampling, Allowed::above(0.0, 1.0), aliases ["colsample"], only [TREES];
+        Sampling, AllowedValues::above(0.0, 1.0), aliases ["colsample"], only [TREES];
     /// greatest number of bins a feature is cut into
     max_bin: usize = 255,
-        Sampling, Allowed::whole(2, 255), aliases ["max_bins"], only [TREES];
+        Sampling, AllowedValues::whole(2, 255), aliases ["max_bins"], only [TREES];
     /// start of every random stream; the same seed gives the same model, whatever the number of
     /// threads
     seed: u64 = 0,
-        Sampling, Allowed::whole(0, u64::MAX), aliases ["random_state"], only [];
+        Sampling, AllowedValues::whole(0, u64::MAX), aliases ["random_state"], only [];
     /// loss that training minimises
     objective: ObjectiveChoice = ObjectiveChoice::Auto,
-        Objective, Allowed::Choices(ObjectiveChoice::CHOICES), aliases ["loss"], only [];
+        Objective, AllowedValues::Choices(ObjectiveChoice::CHOICES), aliases ["loss"], only [];
     /// distance from which the Huber loss is linear
     huber_delta: f64 = 1.0,
-        Objective, Allowed::above(0.0, f64::INFINITY), aliases [],
-        only [Condition::Objective(&["huber"])];
+        Objective, AllowedValues::above(0.0, f64::INFINITY), aliases [],
+        only [ParamCondition::Objective(&["huber"])];
     /// the quantile to predict
     quantile: f64 = 0.5,
-        Objective, Allowed::between(0.0, 1.0), aliases [],
-        only [Condition::Objective(&["quantile"])];
+        Objective, AllowedValues::between(0.0, 1.0), aliases [],
+        only [ParamCondition::Objective(&["quantile"])];
     /// share of the training rows held out for validation; 0 is none
     valid_fraction: f64 = 0.0,
-        Validation, Allowed::below(0.0, 1.0), aliases ["validation_fraction"], only [];
+        Validation, AllowedValues::below(0.0, 1.0), aliases ["validation_fraction"], only [];
     /// rounds without a better validation metric after which training stops; 0 never stops
     early_stopping_rounds: usize = 0,
-        Validation, Allowed::whole(0, 1_000_000), aliases ["early_stopping"], only [];
+        Validation, AllowedValues::whole(0, 1_000_000), aliases ["early_stopping"], only [];
     /// validation metric that early stopping watches
     metric: MetricChoice = MetricChoice::Auto,
-        Validation, Allowed::Choices(MetricChoice::CHOICES), aliases ["eval_metric"], only [];
+        Validation, AllowedValues::Choices(MetricChoice::CHOICES), aliases ["eval_metric"], only [];
     /// members of the swarm; auto is 50 for classes and 200 for numbers, 100 for apso-tree, and 4
     /// trees for swarm-tree
     population: Auto<usize> = Auto::Auto,
-        Swarm, Allowed::whole(1, 1_000_000), aliases [], only [];
+        Swarm, AllowedValues::whole(1, 1_000_000), aliases [], only [];
     /// iterations of the swarm, the initial one counted; the paper of sgbdt does not tell its own
     /// number
     iterations: usize = 100,
-        Swarm, Allowed::whole(1, 1_000_000), aliases [], only [];
+        Swarm, AllowedValues::whole(1, 1_000_000), aliases [], only [];
     /// chance that a dimension takes the value of the particle's own best
     alpha: f64 = 0.45,
-        Swarm, Allowed::within(0.0, 1.0), aliases [], only [];
+        Swarm, AllowedValues::within(0.0, 1.0), aliases [], only [];
     /// chance that a dimension takes the value of the global best
     beta: f64 = 0.45,
-        Swarm, Allowed::within(0.0, 1.0), aliases [], only [];
+        Swarm, AllowedValues::within(0.0, 1.0), aliases [], only [];
     /// what the swarm makes best on the training rows
     fitness: FitnessChoice = FitnessChoice::Auto,
-        Swarm, Allowed::Choices(FitnessChoice::CHOICES), aliases [], only [];
+        Swarm, AllowedValues::Choices(FitnessChoice::CHOICES), aliases [], only [];
     /// part of the sensitivity in the fitness recall if there are two classes; the rest is
     /// specificity
     sensitivity: f64 = 0.5,
-        Swarm, Allowed::within(0.0, 1.0), aliases [], only [];
+        Swarm, AllowedValues::within(0.0, 1.0), aliases [], only [];
     /// whether alpha and beta follow the state of the swarm; not in the paper
     adaptive: bool = false,
-        Swarm, Allowed::Switch, aliases [], only [];
+        Swarm, AllowedValues::Switch, aliases [], only [];
     /// chance that a dimension is drawn anew after a move; not in the paper
     mutation: f64 = 0.0,
-        Swarm, Allowed::within(0.0, 1.0), aliases [], only [];
+        Swarm, AllowedValues::within(0.0, 1.0), aliases [], only [];
     /// whether one particle starts at trees that were grown greedily; not in the paper
     greedy_seed: bool = false,
-        Swarm, Allowed::Switch, aliases [], only [];
+        Swarm, AllowedValues::Switch, aliases [], only [];
     /// whether rules of the best particle are then replaced one at a time as long as that helps;
     /// not in the paper
     local_search: bool = false,
-        Swarm, Allowed::Switch, aliases [], only [OBLIVIOUS];
+        Swarm, AllowedValues::Switch, aliases [], only [OBLIVIOUS];
     /// chance of each earlier round to be left out
     rate_drop: f64 = 0.1,
-        Dart, Allowed::within(0.0, 1.0), aliases ["drop_rate"], only [DART];
+        Dart, AllowedValues::within(0.0, 1.0), aliases ["drop_rate"], only [DART];
     /// chance that nothing is left out
     skip_drop: f64 = 0.5,
-        Dart, Allowed::within(0.0, 1.0), aliases [], only [DART];
+        Dart, AllowedValues::within(0.0, 1.0), aliases [], only [DART];
     /// greatest number of rounds left out at once; 0 is no limit
     max_drop: usize = 50,
-        Dart, Allowed::whole(0, 1_000_000), aliases [], only [DART];
+        Dart, AllowedValues::whole(0, 1_000_000), aliases [], only [DART];
     /// seconds after which training stops with the best model so far; 0 is no limit
     time_limit: f64 = 0.0,
-        Validation, Allowed::from(0.0), aliases [], only [];
+        Validation, AllowedValues::from(0.0), aliases [], only [];
     /// threads to use; 0 is one a core; never changes the model
     threads: usize = 0,
-        Machine, Allowed::whole(0, 1024), aliases ["n_jobs", "nthread"], only [];
+        Machine, AllowedValues::whole(0, 1024), aliases ["n_jobs", "nthread"], only [];
 }

@@ -3,7 +3,7 @@
 use crate::message::ParamValue;
 
 /// A type a parameter may have.
-pub(super) trait Value: Sized {
+pub(super) trait ParamType: Sized {
     /// Reads a value; `None` if the text is no value of this type (its range is checked elsewhere).
     fn read(text: &str) -> Option<Self>;
     /// Converts a typed value that is not text; `None` if it is no value of this type.
@@ -17,7 +17,7 @@ pub(super) trait Value: Sized {
             value => Self::convert(value),
         }
     }
-    /// Writes it so that [`Value::read`] gives it back.
+    /// Writes it so that [`ParamType::read`] gives it back.
     fn show(&self) -> String;
     /// The value as a number, if its range is to be checked.
     fn number(&self) -> Option<f64> {
@@ -27,7 +27,7 @@ pub(super) trait Value: Sized {
 
 macro_rules! whole_numbers {
     ($($type:ty),*) => {$(
-        impl Value for $type {
+        impl ParamType for $type {
             fn read(text: &str) -> Option<Self> {
                 text.parse().ok()
             }
@@ -49,7 +49,7 @@ macro_rules! whole_numbers {
 
 whole_numbers!(usize, u64);
 
-impl Value for f64 {
+impl ParamType for f64 {
     fn read(text: &str) -> Option<Self> {
         // `nan` and `inf` are numbers to Rust but never to a parameter.
         text.parse::<f64>().ok().filter(|value| value.is_finite())
@@ -69,7 +69,7 @@ impl Value for f64 {
     }
 }
 
-impl Value for bool {
+impl ParamType for bool {
     fn read(text: &str) -> Option<Self> {
         match text {
             "true" | "on" | "yes" | "1" => Some(true),
@@ -112,7 +112,7 @@ impl Matrix {
     }
 }
 
-impl Value for Matrix {
+impl ParamType for Matrix {
     fn read(text: &str) -> Option<Self> {
         if text == "none" {
             return Some(Matrix::default());
@@ -164,7 +164,7 @@ impl<T> Auto<T> {
     }
 }
 
-impl<T: Value> Value for Auto<T> {
+impl<T: ParamType> ParamType for Auto<T> {
     fn read(text: &str) -> Option<Self> {
         if text == "auto" { Some(Auto::Auto) } else { T::read(text).map(Auto::Is) }
     }
@@ -187,7 +187,7 @@ impl<T: Value> Value for Auto<T> {
 
 /// One of the words a parameter may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Choice {
+pub struct ParamChoice {
     /// The word users say.
     pub name: &'static str,
     /// What it means, in one line.
@@ -209,8 +209,8 @@ macro_rules! choices {
             /// Every value, in the order of the help.
             pub const ALL: &'static [$type] = &[$($type::$variant,)+];
             /// Names and meanings, in the same order.
-            pub const CHOICES: &'static [Choice] =
-                &[$(Choice { name: $name, help: concat!($($help),+).trim_ascii() },)+];
+            pub const CHOICES: &'static [ParamChoice] =
+                &[$(ParamChoice { name: $name, help: concat!($($help),+).trim_ascii() },)+];
 
             /// The word users say.
             pub fn name(self) -> &'static str {
@@ -218,7 +218,7 @@ macro_rules! choices {
             }
         }
 
-        impl Value for $type {
+        impl ParamType for $type {
             fn read(text: &str) -> Option<Self> {
                 // People write `squared_log` as often as `squared-log`.
                 let same = |name: &str| name == text || name == text.replace('_', "-");

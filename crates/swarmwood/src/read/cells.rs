@@ -2,12 +2,12 @@
 
 use swarmwood_learn::data::{Column, MISSING};
 
-use super::levels::{KnownLevels, Levels, Refused};
+use super::levels::{KnownLevels, LevelCollector, LevelError};
 use super::token;
 
 /// One cell, as a source hands it over.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Cell<'a> {
+pub(super) enum CellValue<'a> {
     /// A text that may stand for a missing value or a number.
     Text(&'a [u8]),
     /// A number from a typed source.
@@ -18,38 +18,38 @@ pub(super) enum Cell<'a> {
 
 /// A text with the place it was found at.
 #[derive(Debug, Clone)]
-pub(super) struct Found {
+pub(super) struct CellText {
     pub(super) text: Vec<u8>,
     pub(super) at: u64,
     /// How many such cells there are.
     pub(super) count: u64,
 }
 
-impl Found {
-    pub(super) fn note(found: &mut Option<Found>, text: &[u8], at: u64) {
+impl CellText {
+    pub(super) fn note(found: &mut Option<CellText>, text: &[u8], at: u64) {
         match found {
             Some(found) => found.count += 1,
-            None => *found = Some(Found { text: text.to_vec(), at, count: 1 }),
+            None => *found = Some(CellText { text: text.to_vec(), at, count: 1 }),
         }
     }
 }
 
 /// A column being collected.
 #[derive(Debug)]
-pub(super) enum Cells {
+pub(super) enum ColumnBuffer {
     /// Numbers; a word is noted and taken as missing.
     Number {
         /// The values of the current chunk.
         values: Vec<f64>,
         /// The first word, if there was one.
-        word: Option<Found>,
+        word: Option<CellText>,
     },
     /// Levels found on the way.
     Growing {
         /// The codes of the current chunk.
         codes: Vec<u32>,
         /// All levels so far.
-        levels: Levels,
+        levels: LevelCollector,
     },
     /// Levels of a schema; a text that is none of them is noted and taken as missing.
     Known {
@@ -58,13 +58,13 @@ pub(super) enum Cells {
         /// The schema's levels.
         levels: KnownLevels,
         /// The first text that is not a level, if there was one.
-        unseen: Option<Found>,
+        unseen: Option<CellText>,
     },
 }
 
 /// What became of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Taken {
+pub(super) enum CellOutcome {
     /// It has a value.
     Value,
     /// It is missing.
@@ -73,38 +73,38 @@ pub(super) enum Taken {
     Misfit,
 }
 
-impl Cells {
+impl ColumnBuffer {
     /// A column read as numbers.
-    pub(super) fn numbers() -> Cells {
-        Cells::Number { values: Vec::new(), word: None }
+    pub(super) fn numbers() -> ColumnBuffer {
+        ColumnBuffer::Number { values: Vec::new(), word: None }
     }
 
     /// A column whose levels are to be found.
-    pub(super) fn growing() -> Cells {
-        Cells::Growing { codes: Vec::new(), levels: Levels::default() }
+    pub(super) fn growing() -> ColumnBuffer {
+        ColumnBuffer::Growing { codes: Vec::new(), levels: LevelCollector::default() }
     }
 
     /// A column with the levels of a schema.
-    pub(super) fn known(names: &[String]) -> Cells {
-        Cells::Known { codes: Vec::new(), levels: KnownLevels::new(names), unseen: None }
+    pub(super) fn known(names: &[String]) -> ColumnBuffer {
+        ColumnBuffer::Known { codes: Vec::new(), levels: KnownLevels::new(names), unseen: None }
     }
 
     /// Adds a cell; `at` is its line or row.
-    pub(super) fn push(&mut self, cell: Cell<'_>, at: u64) -> Result<Taken, Refused> {
+    pub(super) fn push(&mut self, cell: CellValue<'_>, at: u64) -> Result<CellOutcome, LevelError> {
         match cell {
-            Cell::Text(text) => self.push_text(text, at),
-            Cell::Missing => {
+            CellValue::Text(text) => self.push_text(text, at),
+            CellValue::Missing => {
                 self.push_missing();
-                Ok(Taken::Missing)
+                Ok(CellOutcome::Missing)
             }
-            Cell::Number(number) if number.is_nan() => {
+            CellValue::Number(number) if number.is_nan() => {
                 self.push_missing();
-                Ok(Taken::Missing)
+                Ok(CellOutcome::Missing)
             }
-            Cell::Number(number) => match self {
-                Cells::Number { values, .. } => {
+            CellValue::Number(number) => match self {
+                ColumnBuffer::Number { values, .. } => {
                     values.push(number);
-                    Ok(Taken::Value)
+                    Ok(CellOutcome::Value)
                 }
                 _ => self.push_text(number.to_string().as_bytes(), at),
             },
@@ -112,68 +112,74 @@ impl Cells {
     }
 
     /// Adds a cell of a text file.
-    pub(super) fn push_text(&mut self, text: &[u8], at: u64) -> Result<Taken, Refused> {
+    pub(super) fn push_text(&mut self, text: &[u8], at: u64) -> Result<CellOutcome, LevelError> {
         match self {
-            Cells::Number { values, word } => {
+            ColumnBuffer::Number { values, word } => {
                 if let Some(number) = token::number(text) {
                     values.push(number);
-                    return Ok(Taken::Value);
+                    return Ok(CellOutcome::Value);
                 }
                 values.push(f64::NAN);
                 if token::is_missing(text) {
-                    return Ok(Taken::Missing);
+                    return Ok(CellOutcome::Missing);
                 }
-                Found::note(word, text, at);
-                Ok(Taken::Misfit)
+                CellText::note(word, text, at);
+                Ok(CellOutcome::Misfit)
             }
-            Cells::Growing { codes, levels } => {
+            ColumnBuffer::Growing { codes, levels } => {
                 if token::is_missing(text) {
                     codes.push(MISSING);
-                    return Ok(Taken::Missing);
+                    return Ok(CellOutcome::Missing);
                 }
                 codes.push(levels.code(text, at)?);
-                Ok(Taken::Value)
+                Ok(CellOutcome::Value)
             }
-            Cells::Known { codes, levels, unseen } => {
+            ColumnBuffer::Known { codes, levels, unseen } => {
                 // A level may be spelled like a missing value in a schema that was not made from a
                 // text file.
                 if let Some(code) = levels.code(text) {
                     codes.push(code);
-                    return Ok(Taken::Value);
+                    return Ok(CellOutcome::Value);
                 }
                 codes.push(MISSING);
                 if token::is_missing(text) {
-                    return Ok(Taken::Missing);
+                    return Ok(CellOutcome::Missing);
                 }
                 if std::str::from_utf8(text).is_err() {
-                    return Err(Refused::NotUtf8);
+                    return Err(LevelError::NotUtf8);
                 }
-                Found::note(unseen, text, at);
-                Ok(Taken::Misfit)
+                CellText::note(unseen, text, at);
+                Ok(CellOutcome::Misfit)
             }
         }
     }
 
     fn push_missing(&mut self) {
         match self {
-            Cells::Number { values, .. } => values.push(f64::NAN),
-            Cells::Growing { codes, .. } | Cells::Known { codes, .. } => codes.push(MISSING),
+            ColumnBuffer::Number { values, .. } => values.push(f64::NAN),
+            ColumnBuffer::Growing { codes, .. } | ColumnBuffer::Known { codes, .. } => {
+                codes.push(MISSING)
+            }
         }
     }
 
     /// Takes the last cell back.
     pub(super) fn pop(&mut self) {
         match self {
-            Cells::Number { values, .. } => drop(values.pop()),
-            Cells::Growing { codes, .. } | Cells::Known { codes, .. } => drop(codes.pop()),
+            ColumnBuffer::Number { values, .. } => {
+                values.pop();
+            }
+            ColumnBuffer::Growing { codes, .. } | ColumnBuffer::Known { codes, .. } => {
+                codes.pop();
+            }
         }
     }
 
     /// The last value, as a target holds it: the number itself, or the code.
     pub(super) fn last(&self) -> Option<f64> {
         match self {
-            Cells::Number { values, .. } => values.last().copied(),
-            Cells::Growing { codes, .. } | Cells::Known { codes, .. } => {
+            ColumnBuffer::Number { values, .. } => values.last().copied(),
+            ColumnBuffer::Growing { codes, .. } | ColumnBuffer::Known { codes, .. } => {
                 codes.last().map(|&code| f64::from(code))
             }
         }
@@ -182,10 +188,10 @@ impl Cells {
     /// The chunk's values as a feature; the column goes on empty.
     pub(super) fn take(&mut self, room: usize) -> Column {
         match self {
-            Cells::Number { values, .. } => {
+            ColumnBuffer::Number { values, .. } => {
                 Column::Number(std::mem::replace(values, Vec::with_capacity(room)))
             }
-            Cells::Growing { codes, .. } | Cells::Known { codes, .. } => {
+            ColumnBuffer::Growing { codes, .. } | ColumnBuffer::Known { codes, .. } => {
                 Column::Category(std::mem::replace(codes, Vec::with_capacity(room)))
             }
         }
@@ -200,11 +206,11 @@ impl Cells {
     }
 
     /// The first text that did not fit.
-    pub(super) fn misfit(&self) -> Option<&Found> {
+    pub(super) fn misfit(&self) -> Option<&CellText> {
         match self {
-            Cells::Number { word, .. } => word.as_ref(),
-            Cells::Growing { .. } => None,
-            Cells::Known { unseen, .. } => unseen.as_ref(),
+            ColumnBuffer::Number { word, .. } => word.as_ref(),
+            ColumnBuffer::Growing { .. } => None,
+            ColumnBuffer::Known { unseen, .. } => unseen.as_ref(),
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::rows::{Part, Rows};
+use super::rows::{RowSet, Rows};
 use super::sample::hash;
 use crate::{Error, Result};
 
@@ -43,7 +43,7 @@ impl Rows {
 
     /// The rows whose place, counted from 0, is wanted; warnings stay with the whole.
     pub fn some(&self, wanted: impl Fn(usize) -> bool) -> Rows {
-        let mut part = Part::empty(self.stored());
+        let mut part = RowSet::empty(self.stored());
         let mut rows = 0;
         for (_, &row) in self.numbers().iter().enumerate().filter(|&(place, _)| wanted(place)) {
             part.set(row as usize);

@@ -4,16 +4,16 @@
 use swarmwood_learn::data::Chunk;
 use swarmwood_model::{Kind, Schema, TargetKind};
 
-use super::cells::Cells;
-use super::frame::{Frame, Slot};
-use super::keep::{Keeper, Limits};
+use super::cells::ColumnBuffer;
+use super::frame::{ChunkFrame, Slot};
+use super::keep::{ChunkCollector, RetentionLimits};
 use super::layout;
-use super::origin::{Opened, Origin};
+use super::origin::{SourceOrigin, SourceReader};
 use super::place::{listed, shown};
 use super::rows::Rows;
 use super::survey::dropped_warning;
-use super::table::Table;
-use super::{Progress, ReadOptions};
+use super::table::OpenTable;
+use super::{ReadOptions, ReadProgress};
 use crate::Result;
 
 /// Whether targets and weights are read.
@@ -28,22 +28,22 @@ pub(super) enum Answers {
 /// Hands over every row in the schema's terms; returns the frame, which knows what was odd, and
 /// warnings.
 pub(super) fn follow(
-    opened: Opened,
+    opened: SourceReader,
     schema: &Schema,
     options: &ReadOptions,
     answers: Answers,
     each: &mut dyn FnMut(&Chunk) -> Result<()>,
-) -> Result<(Frame, Vec<String>)> {
-    follow_table(Table::open(opened, options.delimiter)?, schema, options, answers, each)
+) -> Result<(ChunkFrame, Vec<String>)> {
+    follow_table(OpenTable::open(opened, options.delimiter)?, schema, options, answers, each)
 }
 
 fn follow_table(
-    table: Table,
+    table: OpenTable,
     schema: &Schema,
     options: &ReadOptions,
     answers: Answers,
     each: &mut dyn FnMut(&Chunk) -> Result<()>,
-) -> Result<(Frame, Vec<String>)> {
+) -> Result<(ChunkFrame, Vec<String>)> {
     let mut frame = known_frame(&table, schema, options, answers)?;
     let mut warnings = Vec::new();
     if !frame.features.is_sorted_by_key(|(slot, _)| slot.position) {
@@ -54,7 +54,7 @@ fn follow_table(
     }
     table.read(&mut frame, &mut |frame| {
         each(&frame.take())?;
-        Ok(Progress::Continue)
+        Ok(ReadProgress::Continue)
     })?;
     warnings.extend(dropped_warning(&frame));
     warnings.extend(unseen_warnings(&frame));
@@ -63,13 +63,13 @@ fn follow_table(
 
 /// Reads a file with targets.
 pub(super) fn matching(
-    origin: Origin,
+    origin: SourceOrigin,
     schema: &Schema,
     options: &ReadOptions,
-    limits: Limits,
+    limits: RetentionLimits,
 ) -> Result<Rows> {
-    let table = Table::open(origin.open()?, options.delimiter)?;
-    let mut keeper = Keeper::new(limits, table.meter());
+    let table = OpenTable::open(origin.open()?, options.delimiter)?;
+    let mut keeper = ChunkCollector::new(limits, table.meter());
     let (frame, warnings) = follow_table(table, schema, options, Answers::Needed, &mut |chunk| {
         keeper.add(chunk);
         Ok(())
@@ -88,25 +88,25 @@ pub(super) fn matching(
 }
 
 fn known_frame(
-    table: &Table,
+    table: &OpenTable,
     schema: &Schema,
     options: &ReadOptions,
     answers: Answers,
-) -> Result<Frame> {
+) -> Result<ChunkFrame> {
     let (names, place) = (table.names(), table.place());
     let wanted: Vec<String> = schema.features.iter().map(|feature| feature.name.clone()).collect();
     let positions = layout::find_all(names, &wanted, "feature", place)?;
     let slot = |position: usize| Slot { position, name: names[position].clone() };
     let features = schema.features.iter().zip(positions).map(|(feature, position)| {
         let cells = match &feature.kind {
-            Kind::Number => Cells::numbers(),
-            Kind::Category { levels } => Cells::known(levels),
+            Kind::Number => ColumnBuffer::numbers(),
+            Kind::Category { levels } => ColumnBuffer::known(levels),
         };
         (slot(position), cells)
     });
     let features = features.collect();
     if answers == Answers::Unused {
-        let mut frame = Frame::new(place.clone(), features, None);
+        let mut frame = ChunkFrame::new(place.clone(), features, None);
         // Prediction keeps nothing beside the chunk, and larger ones give every thread a longer
         // run.
         frame.chunk_rows *= 4;
@@ -115,10 +115,10 @@ fn known_frame(
     let target = if options.target.is_empty() { &schema.target.name } else { &options.target };
     let target = slot(layout::find(names, target, "target", place)?);
     let cells = match &schema.target.kind {
-        TargetKind::Number => Cells::numbers(),
-        TargetKind::Classes(classes) => Cells::known(classes),
+        TargetKind::Number => ColumnBuffer::numbers(),
+        TargetKind::Classes(classes) => ColumnBuffer::known(classes),
     };
-    let mut frame = Frame::new(place.clone(), features, Some((target, cells)));
+    let mut frame = ChunkFrame::new(place.clone(), features, Some((target, cells)));
     if let Some(weight) = &options.weight {
         frame.weight = Some((slot(layout::find(names, weight, "weight", place)?), Vec::new()));
     }
@@ -126,7 +126,7 @@ fn known_frame(
 }
 
 /// One warning a column about levels the model does not know.
-fn unseen_warnings(frame: &Frame) -> Vec<String> {
+fn unseen_warnings(frame: &ChunkFrame) -> Vec<String> {
     let mut warnings = Vec::new();
     for (slot, cells) in &frame.features {
         let Some(unseen) = cells.misfit() else { continue };

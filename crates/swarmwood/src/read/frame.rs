@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use swarmwood_learn::data::Chunk;
 
-use super::cells::{Cell, Cells, Found, Taken};
-use super::levels::{MOST_LEVELS, Refused, bits};
-use super::place::{Place, shown};
+use super::cells::{CellOutcome, CellText, CellValue, ColumnBuffer};
+use super::levels::{LevelError, MOST_LEVELS, bits};
+use super::place::{SourceLocation, shown};
 use super::token;
 use crate::{Error, Result};
 
@@ -40,10 +40,10 @@ pub(super) enum Misfits {
 
 /// The columns of interest and the rows of the current chunk.
 #[derive(Debug)]
-pub(super) struct Frame {
-    pub(super) place: Place,
-    pub(super) features: Vec<(Slot, Cells)>,
-    pub(super) target: Option<(Slot, Cells)>,
+pub(super) struct ChunkFrame {
+    pub(super) place: SourceLocation,
+    pub(super) features: Vec<(Slot, ColumnBuffer)>,
+    pub(super) target: Option<(Slot, ColumnBuffer)>,
     pub(super) weight: Option<(Slot, Vec<f64>)>,
     pub(super) misfits: Misfits,
     pub(super) target_misfits: Misfits,
@@ -51,19 +51,19 @@ pub(super) struct Frame {
     pub(super) distinct: HashMap<u64, String>,
     pub(super) count_distinct: bool,
     /// Rows left out because they have no target.
-    pub(super) dropped: Option<Found>,
+    pub(super) dropped: Option<CellText>,
     pub(super) rows: usize,
     pub(super) chunk_rows: usize,
 }
 
-impl Frame {
+impl ChunkFrame {
     pub(super) fn new(
-        place: Place,
-        features: Vec<(Slot, Cells)>,
-        target: Option<(Slot, Cells)>,
-    ) -> Frame {
+        place: SourceLocation,
+        features: Vec<(Slot, ColumnBuffer)>,
+        target: Option<(Slot, ColumnBuffer)>,
+    ) -> ChunkFrame {
         let chunk_rows = chunk_rows(features.len());
-        Frame {
+        ChunkFrame {
             place,
             features,
             target,
@@ -86,19 +86,19 @@ impl Frame {
     ) -> Result<()> {
         if let Some((slot, _)) = &self.target {
             let text = field(slot.position);
-            if !self.push_target(Cell::Text(text), at)? {
+            if !self.push_target(CellValue::Text(text), at)? {
                 return Ok(());
             }
         }
         if let Some((slot, _)) = &self.weight {
             let text = field(slot.position);
-            self.push_weight(Cell::Text(text), at)?;
+            self.push_weight(CellValue::Text(text), at)?;
         }
         for (slot, cells) in &mut self.features {
             let text = field(slot.position);
             match cells.push_text(text, at) {
-                Ok(Taken::Value | Taken::Missing) => {}
-                Ok(Taken::Misfit) => {
+                Ok(CellOutcome::Value | CellOutcome::Missing) => {}
+                Ok(CellOutcome::Misfit) => {
                     check_misfit(&self.place, self.misfits, slot, cells, text, at)?
                 }
                 Err(refused) => return Err(refusal(&self.place, slot, refused, text, at)),
@@ -109,17 +109,17 @@ impl Frame {
     }
 
     /// Adds the target of a row; `false` if it is missing and the row is to be left out.
-    pub(super) fn push_target(&mut self, cell: Cell<'_>, at: u64) -> Result<bool> {
+    pub(super) fn push_target(&mut self, cell: CellValue<'_>, at: u64) -> Result<bool> {
         let Some((slot, cells)) = &mut self.target else { return Ok(true) };
         let text = spelled(cell);
         match cells.push(cell, at) {
-            Ok(Taken::Value) => {}
-            Ok(Taken::Missing) => {
+            Ok(CellOutcome::Value) => {}
+            Ok(CellOutcome::Missing) => {
                 cells.pop();
-                Found::note(&mut self.dropped, text.as_ref(), at);
+                CellText::note(&mut self.dropped, text.as_ref(), at);
                 return Ok(false);
             }
-            Ok(Taken::Misfit) => {
+            Ok(CellOutcome::Misfit) => {
                 if self.target_misfits == Misfits::Refuse {
                     return Err(unfit_target(&self.place, slot, cells, &text, at));
                 }
@@ -127,7 +127,7 @@ impl Frame {
             }
             Err(refused) => return Err(refusal(&self.place, slot, refused, &text, at)),
         }
-        if let (Cells::Number { .. }, Some(value)) = (&*cells, cells.last()) {
+        if let (ColumnBuffer::Number { .. }, Some(value)) = (&*cells, cells.last()) {
             if value.is_infinite() {
                 let help = "correct the value or remove the row";
                 return Err(self.place.cell(
@@ -155,12 +155,12 @@ impl Frame {
     }
 
     /// Adds the weight of a row.
-    pub(super) fn push_weight(&mut self, cell: Cell<'_>, at: u64) -> Result<()> {
+    pub(super) fn push_weight(&mut self, cell: CellValue<'_>, at: u64) -> Result<()> {
         let Some((slot, weights)) = &mut self.weight else { return Ok(()) };
         let value = match cell {
-            Cell::Text(text) => token::number(text),
-            Cell::Number(number) => Some(number),
-            Cell::Missing => None,
+            CellValue::Text(text) => token::number(text),
+            CellValue::Number(number) => Some(number),
+            CellValue::Missing => None,
         };
         if let Some(value) = value.filter(|value| value.is_finite() && *value >= 0.0) {
             weights.push(value);
@@ -181,11 +181,16 @@ impl Frame {
     }
 
     /// Adds one column's cell of a row that was not left out.
-    pub(super) fn push_feature(&mut self, feature: usize, cell: Cell<'_>, at: u64) -> Result<()> {
+    pub(super) fn push_feature(
+        &mut self,
+        feature: usize,
+        cell: CellValue<'_>,
+        at: u64,
+    ) -> Result<()> {
         let (slot, cells) = &mut self.features[feature];
         match cells.push(cell, at) {
-            Ok(Taken::Value | Taken::Missing) => Ok(()),
-            Ok(Taken::Misfit) => {
+            Ok(CellOutcome::Value | CellOutcome::Missing) => Ok(()),
+            Ok(CellOutcome::Misfit) => {
                 check_misfit(&self.place, self.misfits, slot, cells, &spelled(cell), at)
             }
             Err(refused) => Err(refusal(&self.place, slot, refused, &spelled(cell), at)),
@@ -213,24 +218,24 @@ impl Frame {
 }
 
 /// The text of a cell, as messages show it.
-fn spelled(cell: Cell<'_>) -> std::borrow::Cow<'_, [u8]> {
+fn spelled(cell: CellValue<'_>) -> std::borrow::Cow<'_, [u8]> {
     match cell {
-        Cell::Text(text) => text.into(),
-        Cell::Number(number) => number.to_string().into_bytes().into(),
-        Cell::Missing => (&[][..]).into(),
+        CellValue::Text(text) => text.into(),
+        CellValue::Number(number) => number.to_string().into_bytes().into(),
+        CellValue::Missing => (&[][..]).into(),
     }
 }
 
 /// A word in a column of numbers is an error where the schema is fixed; an unseen level never is.
 fn check_misfit(
-    place: &Place,
+    place: &SourceLocation,
     misfits: Misfits,
     slot: &Slot,
-    cells: &Cells,
+    cells: &ColumnBuffer,
     text: &[u8],
     at: u64,
 ) -> Result<()> {
-    if misfits == Misfits::Refuse && matches!(cells, Cells::Number { .. }) {
+    if misfits == Misfits::Refuse && matches!(cells, ColumnBuffer::Number { .. }) {
         let help =
             "the model was trained with numbers in this column; correct the cell or leave it empty";
         return Err(place.cell(at, &slot.name, format!("'{}' is not a number", shown(text)), help));
@@ -238,9 +243,15 @@ fn check_misfit(
     Ok(())
 }
 
-fn unfit_target(place: &Place, slot: &Slot, cells: &Cells, text: &[u8], at: u64) -> Error {
+fn unfit_target(
+    place: &SourceLocation,
+    slot: &Slot,
+    cells: &ColumnBuffer,
+    text: &[u8],
+    at: u64,
+) -> Error {
     match cells {
-        Cells::Number { .. } => {
+        ColumnBuffer::Number { .. } => {
             let help = "a regression target must hold numbers; correct the cell, or train a classification";
             place.cell(
                 at,
@@ -256,15 +267,21 @@ fn unfit_target(place: &Place, slot: &Slot, cells: &Cells, text: &[u8], at: u64)
     }
 }
 
-fn refusal(place: &Place, slot: &Slot, refused: Refused, text: &[u8], at: u64) -> Error {
+fn refusal(
+    place: &SourceLocation,
+    slot: &Slot,
+    refused: LevelError,
+    text: &[u8],
+    at: u64,
+) -> Error {
     match refused {
-        Refused::NotUtf8 => place.cell(
+        LevelError::NotUtf8 => place.cell(
             at,
             &slot.name,
             format!("'{}' is not UTF-8 text", shown(text)),
             "save the file in the encoding UTF-8",
         ),
-        Refused::TooMany => place.column(
+        LevelError::TooMany => place.column(
             &slot.name,
             format!("more than {MOST_LEVELS} different texts, or too long ones"),
             format!(

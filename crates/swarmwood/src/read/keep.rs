@@ -2,49 +2,49 @@
 
 use swarmwood_learn::data::Chunk;
 
-use super::frame::Frame;
-use super::lent::Lent;
+use super::frame::ChunkFrame;
+use super::lent::BorrowedTable;
 use super::origin::Meter;
 use super::pack::PackedChunk;
-use super::sample::{Batch, Sampler};
+use super::sample::{SampleBatch, Sampler};
 use crate::Result;
 
 /// How much is kept.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Limits {
+pub(super) struct RetentionLimits {
     /// Bytes of packed rows beyond which only a sample is kept.
     pub(super) bytes: usize,
     /// Rows of the sample.
     pub(super) sample: usize,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits { bytes: 256 << 20, sample: super::SAMPLE_ROWS }
+impl Default for RetentionLimits {
+    fn default() -> RetentionLimits {
+        RetentionLimits { bytes: 256 << 20, sample: super::SAMPLE_ROWS }
     }
 }
 
 /// The rows of a finished reading.
 #[derive(Debug)]
-pub(super) enum Kept {
+pub(super) enum StoredRows {
     /// All of them.
     All(Vec<PackedChunk>),
     /// A sample; the rest must be read again. The targets of all rows are kept, for splits by
     /// class.
     Sample {
         /// The sampled rows.
-        batches: Vec<Batch>,
+        batches: Vec<SampleBatch>,
         /// Chunks that have nothing but a target.
         targets: Vec<PackedChunk>,
     },
     /// None: somebody else has them in memory.
-    Lent(Lent),
+    Borrowed(BorrowedTable),
 }
 
 /// Takes chunks as they come.
 #[derive(Debug)]
-pub(super) struct Keeper {
-    limits: Limits,
+pub(super) struct ChunkCollector {
+    limits: RetentionLimits,
     meter: Option<Meter>,
     chunks: Vec<PackedChunk>,
     bytes: usize,
@@ -54,10 +54,10 @@ pub(super) struct Keeper {
     weight: f64,
 }
 
-impl Keeper {
+impl ChunkCollector {
     /// Keeps rows of a reading whose progress the meter tells.
-    pub(super) fn new(limits: Limits, meter: Option<Meter>) -> Keeper {
-        Keeper {
+    pub(super) fn new(limits: RetentionLimits, meter: Option<Meter>) -> ChunkCollector {
+        ChunkCollector {
             limits,
             meter,
             chunks: Vec::new(),
@@ -104,7 +104,7 @@ impl Keeper {
     }
 
     /// Weights that are all zero would leave nothing to learn from.
-    pub(super) fn check_weight(&self, frame: &Frame) -> Result<()> {
+    pub(super) fn check_weight(&self, frame: &ChunkFrame) -> Result<()> {
         match &frame.weight {
             Some((slot, _)) if self.weight <= 0.0 || !self.weight.is_finite() => {
                 let help = "at least one row must weigh more than 0, and the sum must be finite";
@@ -118,22 +118,24 @@ impl Keeper {
         }
     }
 
-    pub(super) fn finish(self) -> Kept {
+    pub(super) fn finish(self) -> StoredRows {
         match self.sampler {
-            Some(sampler) => Kept::Sample { batches: sampler.finish(), targets: self.targets },
-            None => Kept::All(self.chunks),
+            Some(sampler) => {
+                StoredRows::Sample { batches: sampler.finish(), targets: self.targets }
+            }
+            None => StoredRows::All(self.chunks),
         }
     }
 }
 
-impl Kept {
+impl StoredRows {
     fn chunks_mut(&mut self) -> Box<dyn Iterator<Item = &mut PackedChunk> + '_> {
         match self {
-            Kept::All(chunks) => Box::new(chunks.iter_mut()),
-            Kept::Sample { batches, targets } => {
+            StoredRows::All(chunks) => Box::new(chunks.iter_mut()),
+            StoredRows::Sample { batches, targets } => {
                 Box::new(batches.iter_mut().map(|batch| &mut batch.chunk).chain(targets))
             }
-            Kept::Lent(_) => Box::new(std::iter::empty()),
+            StoredRows::Borrowed(_) => Box::new(std::iter::empty()),
         }
     }
 

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use super::ReadOptions;
-use super::place::{Place, listed};
+use super::place::{SourceLocation, listed};
 use crate::nearest::nearest;
 use crate::{Error, Result};
 
 /// Positions of the columns that are read for training.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Layout {
+pub(super) struct TableLayout {
     pub(super) target: usize,
     pub(super) weight: Option<usize>,
     pub(super) features: Vec<usize>,
@@ -17,9 +17,13 @@ pub(super) struct Layout {
     pub(super) categorical: Vec<usize>,
 }
 
-impl Layout {
+impl TableLayout {
     /// Assigns the columns as the options ask.
-    pub(super) fn of(names: &[String], options: &ReadOptions, place: &Place) -> Result<Layout> {
+    pub(super) fn of(
+        names: &[String],
+        options: &ReadOptions,
+        place: &SourceLocation,
+    ) -> Result<TableLayout> {
         if options.target.is_empty() {
             let help = format!("name one of the columns: {}", listed(names));
             return Err(place.fault("no target column is given", help));
@@ -30,7 +34,7 @@ impl Layout {
         let ignored = find_all(names, &options.ignore, "ignored", place)?;
         let categorical = find_all(names, &options.categorical, "categorical", place)?;
         let clash = |position: usize, message: &str, help: &str| {
-            Err::<Layout, Error>(place.column(&names[position], message, help))
+            Err::<TableLayout, Error>(place.column(&names[position], message, help))
         };
         if weight == Some(target) {
             return clash(
@@ -70,12 +74,17 @@ impl Layout {
             let help = "the target needs at least one other column to be learned from";
             return Err(place.fault("no feature column is left", help));
         }
-        Ok(Layout { target, weight, features, categorical })
+        Ok(TableLayout { target, weight, features, categorical })
     }
 }
 
 /// The position of a column, or an error that lists what there is.
-pub(super) fn find(names: &[String], wanted: &str, part: &str, place: &Place) -> Result<usize> {
+pub(super) fn find(
+    names: &[String],
+    wanted: &str,
+    part: &str,
+    place: &SourceLocation,
+) -> Result<usize> {
     names
         .iter()
         .position(|name| name == wanted)
@@ -87,7 +96,7 @@ pub(super) fn find_all(
     names: &[String],
     wanted: &[String],
     part: &str,
-    place: &Place,
+    place: &SourceLocation,
 ) -> Result<Vec<usize>> {
     let positions: HashMap<&str, usize> =
         names.iter().enumerate().map(|(at, name)| (name.as_str(), at)).collect();
@@ -99,7 +108,7 @@ pub(super) fn find_all(
     Ok(wanted.iter().filter_map(|name| positions.get(name.as_str()).copied()).collect())
 }
 
-fn unknown(names: &[String], wanted: &[&str], part: &str, place: &Place) -> Error {
+fn unknown(names: &[String], wanted: &[&str], part: &str, place: &SourceLocation) -> Error {
     let plural = if wanted.len() == 1 { "" } else { "s" };
     let message = format!("no {part} column{plural} {}", listed(wanted));
     let near: Vec<&str> = wanted
@@ -122,11 +131,11 @@ fn unknown(names: &[String], wanted: &[&str], part: &str, place: &Place) -> Erro
 
 #[cfg(test)]
 mod tests {
-    use super::super::place::Unit;
+    use super::super::place::PositionUnit;
     use super::*;
 
-    fn place() -> Place {
-        Place { file: String::from("t.csv"), unit: Unit::Line }
+    fn place() -> SourceLocation {
+        SourceLocation { file: String::from("t.csv"), unit: PositionUnit::Line }
     }
 
     fn names(list: &str) -> Vec<String> {
@@ -134,7 +143,7 @@ mod tests {
     }
 
     fn message(names: &[String], options: &ReadOptions) -> String {
-        Layout::of(names, options, &place()).unwrap_err().to_string()
+        TableLayout::of(names, options, &place()).unwrap_err().to_string()
     }
 
     #[test]
@@ -146,10 +155,10 @@ mod tests {
             categorical: vec!["zip".into()],
             ..ReadOptions::default()
         };
-        let layout = Layout::of(&names("id,a,w,zip,y"), &options, &place()).unwrap();
+        let layout = TableLayout::of(&names("id,a,w,zip,y"), &options, &place()).unwrap();
         assert_eq!(
             layout,
-            Layout { target: 4, weight: Some(2), features: vec![1, 3], categorical: vec![3] }
+            TableLayout { target: 4, weight: Some(2), features: vec![1, 3], categorical: vec![3] }
         );
     }
 

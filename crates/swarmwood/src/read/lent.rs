@@ -23,9 +23,9 @@ use swarmwood_model::{Feature, Kind, Schema, Target, TargetKind};
 
 use super::SAMPLE_ROWS;
 use super::frame::chunk_rows;
-use super::keep::Kept;
+use super::keep::StoredRows;
 use super::levels::{KnownLevels, MOST_LEVELS};
-use super::place::{Place, Unit, listed, shown};
+use super::place::{PositionUnit, SourceLocation, listed, shown};
 use super::rows::Rows;
 use super::sample::hash;
 use super::token;
@@ -39,7 +39,7 @@ const ORDER_SEED: u64 = 1;
 
 /// Whose cells are asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum TableColumn {
     /// A feature's, by its position.
     Feature(usize),
     /// The target's: numbers, or class numbers.
@@ -50,7 +50,7 @@ pub enum Part {
 
 /// Which rows are asked for.
 #[derive(Debug, Clone)]
-pub enum Picked<'a> {
+pub enum RowSelection<'a> {
     /// A run of rows.
     Run(Range<usize>),
     /// Rows by their numbers.
@@ -75,14 +75,14 @@ pub trait Columns: Debug + Send + Sync {
     /// Whether there are weights.
     fn has_weight(&self) -> bool;
     /// Adds numbers to `out`, NaN for missing ones.
-    fn numbers(&self, part: Part, rows: &Picked<'_>, out: &mut Vec<f64>);
+    fn numbers(&self, part: TableColumn, rows: &RowSelection<'_>, out: &mut Vec<f64>);
     /// Adds codes of a category to `out`, [`MISSING`] for missing ones.
-    fn codes(&self, feature: usize, rows: &Picked<'_>, out: &mut Vec<u32>);
+    fn codes(&self, feature: usize, rows: &RowSelection<'_>, out: &mut Vec<u32>);
 }
 
 /// A lent table in the terms of a schema.
 #[derive(Debug)]
-pub(super) struct Lent {
+pub(super) struct BorrowedTable {
     columns: Arc<dyn Columns>,
     /// By feature, for categories: from the lender's codes to the schema's.
     codes: Vec<Option<Vec<u32>>>,
@@ -97,7 +97,7 @@ pub(super) struct Lent {
 /// ```
 /// use std::sync::Arc;
 /// use swarmwood::model::{Target, TargetKind};
-/// use swarmwood::read::{Columns, Field, Part, Picked, lent};
+/// use swarmwood::read::{Columns, Field, TableColumn, RowSelection, lent};
 ///
 /// #[derive(Debug)]
 /// struct Squares(Vec<Field>);
@@ -111,14 +111,14 @@ pub(super) struct Lent {
 ///     fn has_weight(&self) -> bool {
 ///         false
 ///     }
-///     fn numbers(&self, part: Part, rows: &Picked<'_>, out: &mut Vec<f64>) {
-///         let value = |row: usize| if part == Part::Target { (row * row) as f64 } else { row as f64 };
+///     fn numbers(&self, part: TableColumn, rows: &RowSelection<'_>, out: &mut Vec<f64>) {
+///         let value = |row: usize| if part == TableColumn::Target { (row * row) as f64 } else { row as f64 };
 ///         match rows {
-///             Picked::Run(run) => out.extend(run.clone().map(value)),
-///             Picked::At(rows) => out.extend(rows.iter().map(|&row| value(row))),
+///             RowSelection::Run(run) => out.extend(run.clone().map(value)),
+///             RowSelection::At(rows) => out.extend(rows.iter().map(|&row| value(row))),
 ///         }
 ///     }
-///     fn codes(&self, _: usize, _: &Picked<'_>, _: &mut Vec<u32>) {}
+///     fn codes(&self, _: usize, _: &RowSelection<'_>, _: &mut Vec<u32>) {}
 /// }
 /// let table = Arc::new(Squares(vec![Field { name: "x".into(), texts: None }]));
 /// let rows = lent(table, Target { name: "y".into(), kind: TargetKind::Number })?;
@@ -149,13 +149,13 @@ pub fn lent(columns: Arc<dyn Columns>, target: Target) -> Result<Rows> {
         codes.push(map);
     }
     let schema = Schema { features, target };
-    Lent::of(columns, codes).settled(schema, Vec::new())
+    BorrowedTable::of(columns, codes).settled(schema, Vec::new())
 }
 
 /// Takes a lent table with targets for validation; its features are those of the schema, in their
 /// order.
 pub fn lent_matching(columns: Arc<dyn Columns>, schema: &Schema) -> Result<Rows> {
-    let (lent, warnings) = Lent::following(columns, schema, true)?;
+    let (lent, warnings) = BorrowedTable::following(columns, schema, true)?;
     lent.answers_of(schema)?;
     Ok(lent.into_rows(schema.clone(), warnings))
 }
@@ -167,14 +167,14 @@ pub fn lent_scoring(
     schema: &Schema,
     each: &mut dyn FnMut(&Chunk) -> Result<()>,
 ) -> Result<Vec<String>> {
-    let (lent, warnings) = Lent::following(columns, schema, false)?;
+    let (lent, warnings) = BorrowedTable::following(columns, schema, false)?;
     lent.for_each_chunk(each)?;
     Ok(warnings)
 }
 
 /// How messages name a table that is no file.
-fn place() -> Place {
-    Place { file: "the data".to_string(), unit: Unit::Row }
+fn place() -> SourceLocation {
+    SourceLocation { file: "the data".to_string(), unit: PositionUnit::Row }
 }
 
 /// The levels of a category that occur, in the order of their letters, and what the lender's codes
@@ -189,7 +189,7 @@ fn levels(
     let mut codes = Vec::new();
     for run in runs(columns.rows(), 1) {
         codes.clear();
-        columns.codes(feature, &Picked::Run(run), &mut codes);
+        columns.codes(feature, &RowSelection::Run(run), &mut codes);
         codes.iter().for_each(|&code| {
             occurs.get_mut(code as usize).into_iter().for_each(|seen| *seen = true)
         });
@@ -223,10 +223,10 @@ fn runs(rows: usize, width: usize) -> impl Iterator<Item = Range<usize>> {
     (0..rows).step_by(length).map(move |first| first..(first + length).min(rows))
 }
 
-impl Lent {
-    fn of(columns: Arc<dyn Columns>, codes: Vec<Option<Vec<u32>>>) -> Lent {
+impl BorrowedTable {
+    fn of(columns: Arc<dyn Columns>, codes: Vec<Option<Vec<u32>>>) -> BorrowedTable {
         let weighted = columns.has_weight();
-        Lent { columns, codes, order: None, weighted, answered: true }
+        BorrowedTable { columns, codes, order: None, weighted, answered: true }
     }
 
     /// A table whose features must be those of a schema; levels that the schema does not know are
@@ -235,7 +235,7 @@ impl Lent {
         columns: Arc<dyn Columns>,
         schema: &Schema,
         answered: bool,
-    ) -> Result<(Lent, Vec<String>)> {
+    ) -> Result<(BorrowedTable, Vec<String>)> {
         let fields = columns.fields();
         if fields.len() != schema.features.len() {
             let message = format!(
@@ -267,7 +267,7 @@ impl Lent {
             });
         }
         let weighted = answered && columns.has_weight();
-        Ok((Lent { columns, codes, order: None, weighted, answered }, warnings))
+        Ok((BorrowedTable { columns, codes, order: None, weighted, answered }, warnings))
     }
 
     /// Checks targets and weights, leaves out what weighs nothing, and takes whole weights as
@@ -310,7 +310,7 @@ impl Lent {
 
     fn into_rows(self, schema: Schema, warnings: Vec<String>) -> Rows {
         let rows = self.rows();
-        Rows::lent(schema, rows, warnings, Kept::Lent(self))
+        Rows::lent(schema, rows, warnings, StoredRows::Borrowed(self))
     }
 
     /// The weights, once they and the targets are found to make sense.
@@ -323,7 +323,7 @@ impl Lent {
         let mut target = Vec::new();
         for run in runs(rows, 1) {
             target.clear();
-            self.columns.numbers(Part::Target, &Picked::Run(run.clone()), &mut target);
+            self.columns.numbers(TableColumn::Target, &RowSelection::Run(run.clone()), &mut target);
             let fits = |value: &f64| match classes {
                 None => value.is_finite(),
                 Some(classes) => value.fract() == 0.0 && (0.0..classes).contains(value),
@@ -336,7 +336,7 @@ impl Lent {
         }
         let mut weights = Vec::new();
         if self.weighted {
-            self.columns.numbers(Part::Weight, &Picked::Run(0..rows), &mut weights);
+            self.columns.numbers(TableColumn::Weight, &RowSelection::Run(0..rows), &mut weights);
             let sum: f64 = weights.iter().sum();
             if !(weights.iter().all(|&weight| weight >= 0.0) && sum > 0.0 && sum.is_finite()) {
                 let help =
@@ -398,27 +398,29 @@ impl Lent {
         // want long runs.
         let shrink = if self.answered { 4 } else { 1 };
         for run in runs(self.rows(), self.codes.len() * shrink) {
-            each(&self.chunk(&Picked::Run(run)))?;
+            each(&self.chunk(&RowSelection::Run(run)))?;
         }
         Ok(())
     }
 
     /// Some rows as a chunk.
-    pub(super) fn chunk(&self, rows: &Picked<'_>) -> Chunk {
+    pub(super) fn chunk(&self, rows: &RowSelection<'_>) -> Chunk {
         let columns = (0..self.codes.len()).map(|feature| self.column(feature, rows)).collect();
-        let target = if self.answered { self.values(Part::Target, rows) } else { Vec::new() };
-        let weight = if self.weighted { self.values(Part::Weight, rows) } else { Vec::new() };
+        let target =
+            if self.answered { self.values(TableColumn::Target, rows) } else { Vec::new() };
+        let weight =
+            if self.weighted { self.values(TableColumn::Weight, rows) } else { Vec::new() };
         let count = match rows {
-            Picked::Run(run) => run.len(),
-            Picked::At(rows) => rows.len(),
+            RowSelection::Run(run) => run.len(),
+            RowSelection::At(rows) => rows.len(),
         };
         Chunk { columns, target, weight, rows: count }
     }
 
     /// Some rows of one feature.
-    pub(super) fn column(&self, feature: usize, rows: &Picked<'_>) -> Column {
+    pub(super) fn column(&self, feature: usize, rows: &RowSelection<'_>) -> Column {
         let Some(map) = &self.codes[feature] else {
-            return Column::Number(self.values(Part::Feature(feature), rows));
+            return Column::Number(self.values(TableColumn::Feature(feature), rows));
         };
         let mut codes = Vec::new();
         self.lenders(rows, |rows| self.columns.codes(feature, rows, &mut codes));
@@ -430,23 +432,23 @@ impl Lent {
 
     /// The targets of all rows.
     pub(super) fn targets(&self) -> Vec<f64> {
-        self.values(Part::Target, &Picked::Run(0..self.rows()))
+        self.values(TableColumn::Target, &RowSelection::Run(0..self.rows()))
     }
 
-    fn values(&self, part: Part, rows: &Picked<'_>) -> Vec<f64> {
+    fn values(&self, part: TableColumn, rows: &RowSelection<'_>) -> Vec<f64> {
         let mut values = Vec::new();
         self.lenders(rows, |rows| self.columns.numbers(part, rows, &mut values));
         values
     }
 
     /// Our rows in the lender's numbers.
-    fn lenders(&self, rows: &Picked<'_>, read: impl FnOnce(&Picked<'_>)) {
+    fn lenders(&self, rows: &RowSelection<'_>, read: impl FnOnce(&RowSelection<'_>)) {
         match (&self.order, rows) {
             (None, rows) => read(rows),
-            (Some(order), Picked::Run(run)) => read(&Picked::At(&order[run.clone()])),
-            (Some(order), Picked::At(rows)) => {
+            (Some(order), RowSelection::Run(run)) => read(&RowSelection::At(&order[run.clone()])),
+            (Some(order), RowSelection::At(rows)) => {
                 let rows: Vec<usize> = rows.iter().map(|&row| order[row]).collect();
-                read(&Picked::At(&rows));
+                read(&RowSelection::At(&rows));
             }
         }
     }
@@ -484,7 +486,7 @@ fn unseen(
     let (mut cells, mut first, mut codes) = (0, None, Vec::new());
     for run in runs(columns.rows(), 1) {
         codes.clear();
-        columns.codes(feature, &Picked::Run(run), &mut codes);
+        columns.codes(feature, &RowSelection::Run(run), &mut codes);
         for text in codes.iter().filter_map(|&code| strange(code as usize)) {
             cells += 1;
             first.get_or_insert(text);

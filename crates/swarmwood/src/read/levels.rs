@@ -16,7 +16,7 @@ type Codes = HashMap<Box<[u8]>, u32, BuildHasherDefault<WordHasher>>;
 
 /// Why a text cannot become a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refused {
+pub(super) enum LevelError {
     /// There are too many levels already.
     TooMany,
     /// The text is not UTF-8.
@@ -25,7 +25,7 @@ pub(super) enum Refused {
 
 /// How often a level occurs and where it was first seen.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Seen {
+pub(super) struct LevelStats {
     pub(super) count: u64,
     pub(super) first: u64,
 }
@@ -33,35 +33,35 @@ pub(super) struct Seen {
 /// Levels collected while reading; codes are given in order of appearance and put in order at the
 /// end.
 #[derive(Debug, Default)]
-pub(super) struct Levels {
+pub(super) struct LevelCollector {
     codes: Codes,
-    seen: Vec<Seen>,
+    seen: Vec<LevelStats>,
     text: usize,
 }
 
-impl Levels {
+impl LevelCollector {
     /// The code of a text, a new one if it is new.
-    pub(super) fn code(&mut self, text: &[u8], at: u64) -> Result<u32, Refused> {
+    pub(super) fn code(&mut self, text: &[u8], at: u64) -> Result<u32, LevelError> {
         if let Some(&code) = self.codes.get(text) {
             self.seen[code as usize].count += 1;
             return Ok(code);
         }
         if std::str::from_utf8(text).is_err() {
-            return Err(Refused::NotUtf8);
+            return Err(LevelError::NotUtf8);
         }
         self.text += text.len();
         if self.seen.len() == MOST_LEVELS || self.text > MOST_TEXT {
-            return Err(Refused::TooMany);
+            return Err(LevelError::TooMany);
         }
         let code = self.seen.len() as u32;
         self.codes.insert(text.into(), code);
-        self.seen.push(Seen { count: 1, first: at });
+        self.seen.push(LevelStats { count: 1, first: at });
         Ok(code)
     }
 
     /// The level names with what was seen of them, in code order.
-    pub(super) fn into_names(self) -> Vec<(String, Seen)> {
-        let mut names: Vec<(String, Seen)> =
+    pub(super) fn into_names(self) -> Vec<(String, LevelStats)> {
+        let mut names: Vec<(String, LevelStats)> =
             self.seen.iter().map(|&seen| (String::new(), seen)).collect();
         for (text, code) in self.codes {
             names[code as usize].0 = String::from_utf8(text.into()).unwrap_or_default();
@@ -165,14 +165,14 @@ mod tests {
 
     #[test]
     fn gives_codes_in_order_of_appearance_and_counts() {
-        let mut levels = Levels::default();
+        let mut levels = LevelCollector::default();
         let codes: Vec<u32> = ["b", "a", "b", "a longer text", "a"]
             .iter()
             .enumerate()
             .map(|(at, text)| levels.code(text.as_bytes(), at as u64).unwrap())
             .collect();
         assert_eq!(codes, [0, 1, 0, 2, 1]);
-        assert_eq!(levels.code(&[0xFF], 9), Err(Refused::NotUtf8));
+        assert_eq!(levels.code(&[0xFF], 9), Err(LevelError::NotUtf8));
         let names = levels.into_names();
         assert_eq!(names[0].0, "b");
         assert_eq!((names[1].1.count, names[1].1.first), (2, 1));

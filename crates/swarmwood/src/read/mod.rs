@@ -47,13 +47,13 @@ use swarmwood_model::Schema;
 
 #[cfg(feature = "demo")]
 pub use demo::demo;
-pub use lent::{Columns, Field, Part, Picked, lent, lent_matching, lent_scoring};
+pub use lent::{Columns, Field, RowSelection, TableColumn, lent, lent_matching, lent_scoring};
 pub use rows::Rows;
 
 use crate::Result;
 use follow::Answers;
-use keep::Limits;
-use origin::{MEMORY_LIMIT, Origin};
+use keep::RetentionLimits;
+use origin::{MEMORY_LIMIT, SourceOrigin};
 
 /// Bins are made from this many rows where there are more.
 pub const SAMPLE_ROWS: usize = 1 << 17;
@@ -102,7 +102,7 @@ pub struct ReadOptions {
 
 /// Whether a reading goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Progress {
+enum ReadProgress {
     Continue,
     Stop,
 }
@@ -122,13 +122,18 @@ enum Progress {
 /// # Ok::<(), swarmwood::Error>(())
 /// ```
 pub fn training(source: &Source, options: &ReadOptions) -> Result<Rows> {
-    survey::survey(Origin::settle(source, MEMORY_LIMIT)?, options, Limits::default())
+    survey::survey(SourceOrigin::settle(source, MEMORY_LIMIT)?, options, RetentionLimits::default())
 }
 
 /// Reads another file (validation, test) with a schema that is already known; targets are required.
 /// The target has the schema's name unless the options name another.
 pub fn matching(source: &Source, schema: &Schema, options: &ReadOptions) -> Result<Rows> {
-    follow::matching(Origin::settle(source, MEMORY_LIMIT)?, schema, options, Limits::default())
+    follow::matching(
+        SourceOrigin::settle(source, MEMORY_LIMIT)?,
+        schema,
+        options,
+        RetentionLimits::default(),
+    )
 }
 
 /// Reads rows to predict, chunk after chunk, with a model's schema; returns warnings. The target

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use flate2::read::MultiGzDecoder;
 
 use super::Source;
-use super::place::{Place, Unit};
+use super::place::{PositionUnit, SourceLocation};
 use crate::{Error, Result};
 
 /// Standard input is kept in memory up to this size and in a temporary file beyond it.
@@ -21,7 +21,7 @@ const HEAD: usize = 64 << 10;
 
 /// Where the bytes are, every time they are wanted.
 #[derive(Debug)]
-pub(super) enum Origin {
+pub(super) enum SourceOrigin {
     /// A file of the user.
     File(PathBuf),
     /// Bytes of the program.
@@ -29,19 +29,19 @@ pub(super) enum Origin {
     /// A stream that was short.
     Memory(String, Arc<[u8]>),
     /// A stream that was long.
-    Spool(String, Spool),
+    TempFile(String, TempFile),
 }
 
 /// A temporary file. Where the system allows it, its name is removed as soon as it is open, so that
 /// nothing is left even if the program is killed; elsewhere it is removed when it is dropped.
 #[derive(Debug)]
-pub(super) struct Spool {
+pub(super) struct TempFile {
     file: File,
     path: PathBuf,
 }
 
-impl Spool {
-    fn create() -> Result<Spool> {
+impl TempFile {
+    fn create() -> Result<TempFile> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         loop {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -56,7 +56,7 @@ impl Spool {
                     #[cfg(unix)]
                     fs::remove_file(&path)
                         .map_err(|source| Error::Write { path: path.clone(), source })?;
-                    return Ok(Spool { file, path });
+                    return Ok(TempFile { file, path });
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(source) => return Err(Error::Write { path, source }),
@@ -65,7 +65,7 @@ impl Spool {
     }
 }
 
-impl Drop for Spool {
+impl Drop for TempFile {
     fn drop(&mut self) {
         if !cfg!(unix) {
             // A file that is already gone is what we want.
@@ -97,12 +97,12 @@ impl Meter {
 }
 
 /// A reader that counts.
-struct Metered {
+struct CountingReader {
     inner: Box<dyn Read>,
     meter: Meter,
 }
 
-impl Read for Metered {
+impl Read for CountingReader {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(into)?;
         self.meter.add(read as u64);
@@ -111,7 +111,7 @@ impl Read for Metered {
 }
 
 /// An opened source.
-pub(super) enum Opened {
+pub(super) enum SourceReader {
     /// Text, already decompressed.
     Text(TextInput),
     /// A Parquet file.
@@ -120,7 +120,7 @@ pub(super) enum Opened {
 
 /// The bytes of a text file.
 pub(super) struct TextInput {
-    pub(super) place: Place,
+    pub(super) place: SourceLocation,
     /// The first bytes, taken from `rest` already.
     pub(super) head: Vec<u8>,
     pub(super) rest: Box<dyn Read>,
@@ -131,7 +131,7 @@ pub(super) struct TextInput {
 
 /// The bytes of a Parquet file, which is read from its end.
 pub(super) struct ParquetInput {
-    pub(super) place: Place,
+    pub(super) place: SourceLocation,
     pub(super) bytes: ParquetBytes,
 }
 
@@ -142,17 +142,17 @@ pub(super) enum ParquetBytes {
     Shared(Arc<[u8]>),
 }
 
-impl Origin {
+impl SourceOrigin {
     /// Makes a source readable more than once: standard input and pipes are stored first.
-    pub(super) fn settle(source: &Source, memory_limit: usize) -> Result<Origin> {
+    pub(super) fn settle(source: &Source, memory_limit: usize) -> Result<SourceOrigin> {
         match source {
-            Source::Bytes(name, bytes) => Ok(Origin::Bytes(name.clone(), bytes)),
+            Source::Bytes(name, bytes) => Ok(SourceOrigin::Bytes(name.clone(), bytes)),
             Source::Stdin => store(source_name(source), &mut io::stdin().lock(), memory_limit),
             Source::File(path) => {
                 let file = open_file(path)?;
                 let metadata = file.metadata().map_err(|error| cannot_read(path, error))?;
                 if metadata.is_file() {
-                    return Ok(Origin::File(path.clone()));
+                    return Ok(SourceOrigin::File(path.clone()));
                 }
                 store(source_name(source), &mut &file, memory_limit)
             }
@@ -160,21 +160,21 @@ impl Origin {
     }
 
     /// Opens the source at its beginning.
-    pub(super) fn open(&self) -> Result<Opened> {
+    pub(super) fn open(&self) -> Result<SourceReader> {
         match self {
-            Origin::File(path) => {
+            SourceOrigin::File(path) => {
                 let file = open_file(path)?;
                 let again = file.try_clone().map_err(|error| cannot_read(path, error))?;
                 tell(path.display().to_string(), Box::new(file), Some(ParquetBytes::File(again)))
             }
-            Origin::Bytes(name, bytes) => {
+            SourceOrigin::Bytes(name, bytes) => {
                 tell(name.clone(), Box::new(*bytes), Some(ParquetBytes::Static(bytes)))
             }
-            Origin::Memory(name, bytes) => {
+            SourceOrigin::Memory(name, bytes) => {
                 let shared = ParquetBytes::Shared(Arc::clone(bytes));
                 tell(name.clone(), Box::new(Cursor::new(Arc::clone(bytes))), Some(shared))
             }
-            Origin::Spool(name, spool) => {
+            SourceOrigin::TempFile(name, spool) => {
                 // The clones share one position, and one reading ends before the next begins.
                 let failed = |error| cannot_read(&spool.path, error);
                 let mut file = spool.file.try_clone().map_err(failed)?;
@@ -187,17 +187,17 @@ impl Origin {
 }
 
 /// Opens a source for one reading; a stream of text is not stored.
-pub(super) fn open_once(source: &Source) -> Result<Opened> {
+pub(super) fn open_once(source: &Source) -> Result<SourceReader> {
     let stream: Box<dyn Read> = match source {
         Source::Stdin => Box::new(io::stdin()),
         Source::File(path) => {
             let file = open_file(path)?;
             if file.metadata().map_err(|error| cannot_read(path, error))?.is_file() {
-                return Origin::File(path.clone()).open();
+                return SourceOrigin::File(path.clone()).open();
             }
             Box::new(file)
         }
-        Source::Bytes(name, bytes) => return Origin::Bytes(name.clone(), bytes).open(),
+        Source::Bytes(name, bytes) => return SourceOrigin::Bytes(name.clone(), bytes).open(),
     };
     tell(source_name(source), stream, None)
 }
@@ -226,29 +226,29 @@ fn cannot_read(path: &Path, source: io::Error) -> Error {
 }
 
 /// Reads a stream to its end, into memory or into a temporary file.
-fn store(name: String, stream: &mut dyn Read, memory_limit: usize) -> Result<Origin> {
+fn store(name: String, stream: &mut dyn Read, memory_limit: usize) -> Result<SourceOrigin> {
     let failed = |error| cannot_read(Path::new(&name), error);
     let mut bytes = Vec::new();
     stream.take(memory_limit as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() <= memory_limit {
-        return Ok(Origin::Memory(name, bytes.into()));
+        return Ok(SourceOrigin::Memory(name, bytes.into()));
     }
-    let spool = Spool::create()?;
+    let spool = TempFile::create()?;
     let mut file = &spool.file;
     let written = file.write_all(&bytes).and_then(|()| {
         drop(bytes);
         io::copy(stream, &mut file)
     });
     match written {
-        Ok(_) => Ok(Origin::Spool(name, spool)),
+        Ok(_) => Ok(SourceOrigin::TempFile(name, spool)),
         Err(source) => Err(Error::Write { path: spool.path.clone(), source }),
     }
 }
 
 /// Tells the format by the first bytes and undoes the compression. `whole` is the source for
 /// reading at any position, where it offers that.
-fn tell(name: String, raw: Box<dyn Read>, whole: Option<ParquetBytes>) -> Result<Opened> {
-    let place = Place { file: name, unit: Unit::Line };
+fn tell(name: String, raw: Box<dyn Read>, whole: Option<ParquetBytes>) -> Result<SourceReader> {
+    let place = SourceLocation { file: name, unit: PositionUnit::Line };
     let meter = match &whole {
         Some(ParquetBytes::File(file)) => {
             file.metadata().ok().map(|metadata| Meter::new(metadata.len()))
@@ -258,7 +258,7 @@ fn tell(name: String, raw: Box<dyn Read>, whole: Option<ParquetBytes>) -> Result
         None => None,
     };
     let mut raw = match &meter {
-        Some(meter) => Box::new(Metered { inner: raw, meter: meter.clone() }),
+        Some(meter) => Box::new(CountingReader { inner: raw, meter: meter.clone() }),
         None => raw,
     };
     let head = read_head(&mut raw).map_err(|error| read_fault(&place, false, error))?;
@@ -274,17 +274,17 @@ fn tell(name: String, raw: Box<dyn Read>, whole: Option<ParquetBytes>) -> Result
     };
     match foreign(&input.head) {
         Some(help) => Err(input.place.fault("is not a text file", help)),
-        None => Ok(Opened::Text(input)),
+        None => Ok(SourceReader::Text(input)),
     }
 }
 
 fn parquet(
-    place: Place,
+    place: SourceLocation,
     head: Vec<u8>,
     raw: Box<dyn Read>,
     whole: Option<ParquetBytes>,
-) -> Result<Opened> {
-    let place = Place { unit: Unit::Row, ..place };
+) -> Result<SourceReader> {
+    let place = SourceLocation { unit: PositionUnit::Row, ..place };
     let bytes = match whole {
         Some(ParquetBytes::File(mut file)) => {
             // The clone shares its position with the handle the head was read from.
@@ -299,12 +299,12 @@ fn parquet(
             ParquetBytes::Shared(bytes.into())
         }
     };
-    Ok(Opened::Parquet(ParquetInput { place, bytes }))
+    Ok(SourceReader::Parquet(ParquetInput { place, bytes }))
 }
 
 /// A failure to read on. Damage inside gzip is a fault of the data, the rest is the system's
 /// answer.
-pub(super) fn read_fault(place: &Place, compressed: bool, error: io::Error) -> Error {
+pub(super) fn read_fault(place: &SourceLocation, compressed: bool, error: io::Error) -> Error {
     use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
     if compressed && matches!(error.kind(), InvalidData | InvalidInput | UnexpectedEof) {
         let what = if error.kind() == UnexpectedEof { "is cut short" } else { "is damaged" };
@@ -344,8 +344,8 @@ fn foreign(head: &[u8]) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    fn text(opened: Opened) -> String {
-        let Opened::Text(mut input) = opened else { panic!("not text") };
+    fn text(opened: SourceReader) -> String {
+        let SourceReader::Text(mut input) = opened else { panic!("not text") };
         let mut bytes = input.head;
         input.rest.read_to_end(&mut bytes).unwrap();
         String::from_utf8(bytes).unwrap()
@@ -355,7 +355,7 @@ mod tests {
     fn stores_a_long_stream_in_a_file_and_removes_it() {
         let long = "0123456789".repeat(1000);
         let origin = store(String::from("pipe"), &mut long.as_bytes(), 100).unwrap();
-        let Origin::Spool(_, spool) = &origin else { panic!("kept in memory") };
+        let SourceOrigin::TempFile(_, spool) = &origin else { panic!("kept in memory") };
         let path = spool.path.clone();
         assert_eq!(path.exists(), !cfg!(unix));
         assert_eq!(text(origin.open().unwrap()), long);
@@ -367,7 +367,7 @@ mod tests {
     #[test]
     fn keeps_a_short_stream_in_memory() {
         let origin = store(String::from("pipe"), &mut &b"short"[..], 5).unwrap();
-        assert!(matches!(origin, Origin::Memory(..)));
+        assert!(matches!(origin, SourceOrigin::Memory(..)));
         assert_eq!(text(origin.open().unwrap()), "short");
         assert_eq!(text(origin.open().unwrap()), "short");
     }

@@ -15,17 +15,17 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
-use super::Progress;
-use super::cells::{Cell, Cells};
-use super::frame::Frame;
+use super::ReadProgress;
+use super::cells::{CellValue, ColumnBuffer};
+use super::frame::ChunkFrame;
 use super::origin::{Meter, ParquetBytes, ParquetInput};
-use super::place::Place;
+use super::place::SourceLocation;
 use super::table::{ColumnType, check_unique};
 use crate::{Error, Result};
 
 /// How a column's values become cells.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Form {
+enum CellForm {
     Boolean,
     /// Integers, to be divided by a power of ten if they are decimals.
     Integer {
@@ -49,14 +49,14 @@ enum Form {
 struct ParquetColumn {
     /// Position among the leaves of the schema.
     leaf: usize,
-    form: Form,
+    form: CellForm,
     /// Definition level of a value that is there.
     present: i16,
 }
 
 /// An opened Parquet file.
 pub(super) struct ParquetTable {
-    place: Place,
+    place: SourceLocation,
     names: Vec<String>,
     columns: Vec<ParquetColumn>,
     reader: Box<dyn FileReader>,
@@ -75,14 +75,15 @@ impl ParquetTable {
             .iter()
             .map(|_| ParquetColumn {
                 leaf: 0,
-                form: Form::Unreadable("a column without values"),
+                form: CellForm::Unreadable("a column without values"),
                 present: 0,
             })
             .collect();
         for (leaf, column) in schema.columns().iter().enumerate() {
             let root = schema.get_column_root_idx(leaf);
             let nested = !fields[root].is_primitive() || column.max_rep_level() > 0;
-            let form = if nested { Form::Unreadable("a nested column") } else { form_of(column) };
+            let form =
+                if nested { CellForm::Unreadable("a nested column") } else { form_of(column) };
             columns[root] = ParquetColumn { leaf, form, present: column.max_def_level() };
         }
         let meter =
@@ -94,7 +95,7 @@ impl ParquetTable {
         &self.names
     }
 
-    pub(super) fn place(&self) -> &Place {
+    pub(super) fn place(&self) -> &SourceLocation {
         &self.place
     }
 
@@ -104,16 +105,16 @@ impl ParquetTable {
 
     pub(super) fn column_type(&self, position: usize) -> ColumnType {
         match self.columns[position].form {
-            Form::Boolean | Form::Text => ColumnType::Text,
+            CellForm::Boolean | CellForm::Text => ColumnType::Text,
             _ => ColumnType::Number,
         }
     }
 
     pub(super) fn read(
         self,
-        frame: &mut Frame,
-        each: &mut dyn FnMut(&mut Frame) -> Result<Progress>,
-    ) -> Result<Progress> {
+        frame: &mut ChunkFrame,
+        each: &mut dyn FnMut(&mut ChunkFrame) -> Result<ReadProgress>,
+    ) -> Result<ReadProgress> {
         self.check_readable(frame)?;
         let mut first_row = 1;
         for index in 0..self.reader.num_row_groups() {
@@ -126,28 +127,28 @@ impl ParquetTable {
                 self.pour(&mut readers, frame, batch, first_row + done as u64)?;
                 done += batch;
                 self.meter.add(batch as u64);
-                if frame.rows >= frame.chunk_rows && each(frame)? == Progress::Stop {
-                    return Ok(Progress::Stop);
+                if frame.rows >= frame.chunk_rows && each(frame)? == ReadProgress::Stop {
+                    return Ok(ReadProgress::Stop);
                 }
             }
             first_row += rows as u64;
         }
-        if frame.rows > 0 { each(frame) } else { Ok(Progress::Continue) }
+        if frame.rows > 0 { each(frame) } else { Ok(ReadProgress::Continue) }
     }
 
     /// Moves a batch of rows into the frame: targets first, because they decide which rows stay.
     fn pour(
         &self,
         readers: &mut Readers,
-        frame: &mut Frame,
+        frame: &mut ChunkFrame,
         rows: usize,
         first_row: u64,
     ) -> Result<()> {
         let mut stays = vec![true; rows];
         if let (Some(reader), Some((slot, cells))) = (&mut readers.target, &frame.target) {
             let column = &self.columns[slot.position];
-            let as_number = matches!(cells, Cells::Number { .. });
-            let mut push = |row: usize, cell: Cell<'_>| {
+            let as_number = matches!(cells, ColumnBuffer::Number { .. });
+            let mut push = |row: usize, cell: CellValue<'_>| {
                 stays[row] = frame.push_target(cell, first_row + row as u64)?;
                 Ok(())
             };
@@ -155,7 +156,7 @@ impl ParquetTable {
         }
         if let (Some(reader), Some((slot, _))) = (&mut readers.weight, &frame.weight) {
             let column = &self.columns[slot.position];
-            let mut push = |row: usize, cell: Cell<'_>| {
+            let mut push = |row: usize, cell: CellValue<'_>| {
                 if stays[row] { frame.push_weight(cell, first_row + row as u64) } else { Ok(()) }
             };
             cells_of(&self.place, reader, column, rows, true, &mut push)?;
@@ -163,8 +164,8 @@ impl ParquetTable {
         for (feature, reader) in readers.features.iter_mut().enumerate() {
             let (slot, cells) = &frame.features[feature];
             let column = &self.columns[slot.position];
-            let as_number = matches!(cells, Cells::Number { .. });
-            let mut push = |row: usize, cell: Cell<'_>| {
+            let as_number = matches!(cells, ColumnBuffer::Number { .. });
+            let mut push = |row: usize, cell: CellValue<'_>| {
                 if stays[row] {
                     frame.push_feature(feature, cell, first_row + row as u64)
                 } else {
@@ -177,7 +178,7 @@ impl ParquetTable {
         Ok(())
     }
 
-    fn readers(&self, group: &dyn RowGroupReader, frame: &Frame) -> Result<Readers> {
+    fn readers(&self, group: &dyn RowGroupReader, frame: &ChunkFrame) -> Result<Readers> {
         let open = |position: usize| {
             guard(&self.place, || group.get_column_reader(self.columns[position].leaf))
         };
@@ -192,11 +193,11 @@ impl ParquetTable {
         })
     }
 
-    fn check_readable(&self, frame: &Frame) -> Result<()> {
+    fn check_readable(&self, frame: &ChunkFrame) -> Result<()> {
         let target = frame.target.iter().map(|(slot, _)| slot);
         let weight = frame.weight.iter().map(|(slot, _)| slot);
         for slot in frame.features.iter().map(|(slot, _)| slot).chain(target).chain(weight) {
-            if let Form::Unreadable(what) = self.columns[slot.position].form {
+            if let CellForm::Unreadable(what) = self.columns[slot.position].form {
                 let help = format!(
                     "turn it into numbers or text, or leave it out (--ignore '{}')",
                     slot.name
@@ -227,7 +228,7 @@ struct Readers {
     features: Vec<ColumnReader>,
 }
 
-fn form_of(column: &ColumnDescriptor) -> Form {
+fn form_of(column: &ColumnDescriptor) -> CellForm {
     use ConvertedType as Old;
     let (logical, old) = (column.logical_type_ref(), column.converted_type());
     let scale = column.type_scale();
@@ -246,32 +247,34 @@ fn form_of(column: &ColumnDescriptor) -> Form {
     let unsigned = matches!(logical, Some(LogicalType::Integer(int)) if !int.is_signed)
         || matches!(old, Old::UINT_8 | Old::UINT_16 | Old::UINT_32 | Old::UINT_64);
     match column.physical_type() {
-        _ if is_time => Form::Unreadable("a column of dates or times"),
-        PhysicalType::BOOLEAN => Form::Boolean,
+        _ if is_time => CellForm::Unreadable("a column of dates or times"),
+        PhysicalType::BOOLEAN => CellForm::Boolean,
         PhysicalType::INT32 | PhysicalType::INT64 => {
-            Form::Integer { signed: !unsigned, scale: if is_decimal { scale } else { 0 } }
+            CellForm::Integer { signed: !unsigned, scale: if is_decimal { scale } else { 0 } }
         }
-        PhysicalType::INT96 => Form::Unreadable("a column of dates or times"),
-        PhysicalType::FLOAT | PhysicalType::DOUBLE => Form::Float,
+        PhysicalType::INT96 => CellForm::Unreadable("a column of dates or times"),
+        PhysicalType::FLOAT | PhysicalType::DOUBLE => CellForm::Float,
         PhysicalType::BYTE_ARRAY | PhysicalType::FIXED_LEN_BYTE_ARRAY if is_decimal => {
-            Form::Decimal { scale }
+            CellForm::Decimal { scale }
         }
         PhysicalType::BYTE_ARRAY => match logical {
-            None | Some(LogicalType::String | LogicalType::Enum | LogicalType::Json) => Form::Text,
-            _ => Form::Unreadable("a column of binary data"),
+            None | Some(LogicalType::String | LogicalType::Enum | LogicalType::Json) => {
+                CellForm::Text
+            }
+            _ => CellForm::Unreadable("a column of binary data"),
         },
         PhysicalType::FIXED_LEN_BYTE_ARRAY => match logical {
-            Some(LogicalType::Float16) => Form::Half,
-            _ => Form::Unreadable("a column of binary data"),
+            Some(LogicalType::Float16) => CellForm::Half,
+            _ => CellForm::Unreadable("a column of binary data"),
         },
     }
 }
 
-type Push<'a> = &'a mut dyn FnMut(usize, Cell<'_>) -> Result<()>;
+type Push<'a> = &'a mut dyn FnMut(usize, CellValue<'_>) -> Result<()>;
 
 /// Reads the next rows of a column and hands over their cells.
 fn cells_of(
-    place: &Place,
+    place: &SourceLocation,
     reader: &mut ColumnReader,
     column: &ParquetColumn,
     rows: usize,
@@ -281,17 +284,17 @@ fn cells_of(
     let (form, present) = (column.form, column.present);
     match reader {
         ColumnReader::BoolColumnReader(reader) => {
-            let batch = Batch::read(place, reader, rows, present)?;
+            let batch = ValueBatch::read(place, reader, rows, present)?;
             let truth = |truth: &bool| if *truth { &b"true"[..] } else { b"false" };
             batch.cells(push, |value| {
                 if as_number {
-                    Cell::Number(f64::from(u8::from(*value)))
+                    CellValue::Number(f64::from(u8::from(*value)))
                 } else {
-                    Cell::Text(truth(value))
+                    CellValue::Text(truth(value))
                 }
             })
         }
-        ColumnReader::Int32ColumnReader(reader) => Batch::read(place, reader, rows, present)?
+        ColumnReader::Int32ColumnReader(reader) => ValueBatch::read(place, reader, rows, present)?
             .cells(push, |&value| {
                 let wide = if form == UNSIGNED {
                     i128::from(value.cast_unsigned())
@@ -300,7 +303,7 @@ fn cells_of(
                 };
                 integer(wide, form)
             }),
-        ColumnReader::Int64ColumnReader(reader) => Batch::read(place, reader, rows, present)?
+        ColumnReader::Int64ColumnReader(reader) => ValueBatch::read(place, reader, rows, present)?
             .cells(push, |&value| {
                 let wide = if form == UNSIGNED {
                     i128::from(value.cast_unsigned())
@@ -309,46 +312,47 @@ fn cells_of(
                 };
                 integer(wide, form)
             }),
-        ColumnReader::FloatColumnReader(reader) => Batch::read(place, reader, rows, present)?
-            .cells(push, |&value| Cell::Number(f64::from(value))),
-        ColumnReader::DoubleColumnReader(reader) => {
-            Batch::read(place, reader, rows, present)?.cells(push, |&value| Cell::Number(value))
+        ColumnReader::FloatColumnReader(reader) => ValueBatch::read(place, reader, rows, present)?
+            .cells(push, |&value| CellValue::Number(f64::from(value))),
+        ColumnReader::DoubleColumnReader(reader) => ValueBatch::read(place, reader, rows, present)?
+            .cells(push, |&value| CellValue::Number(value)),
+        ColumnReader::ByteArrayColumnReader(reader) => {
+            ValueBatch::read(place, reader, rows, present)?
+                .cells(push, |value| bytes_cell(value.data(), form))
         }
-        ColumnReader::ByteArrayColumnReader(reader) => Batch::read(place, reader, rows, present)?
-            .cells(push, |value| bytes_cell(value.data(), form)),
         ColumnReader::FixedLenByteArrayColumnReader(reader) => {
-            Batch::read(place, reader, rows, present)?
+            ValueBatch::read(place, reader, rows, present)?
                 .cells(push, |value| bytes_cell(value.data(), form))
         }
         ColumnReader::Int96ColumnReader(_) => Err(place.fault("a date was not expected here", "")),
     }
 }
 
-const UNSIGNED: Form = Form::Integer { signed: false, scale: 0 };
+const UNSIGNED: CellForm = CellForm::Integer { signed: false, scale: 0 };
 
-fn integer<'a>(value: i128, form: Form) -> Cell<'a> {
+fn integer<'a>(value: i128, form: CellForm) -> CellValue<'a> {
     match form {
-        Form::Integer { scale, .. } => Cell::Number(value as f64 / 10_f64.powi(scale)),
-        _ => Cell::Number(value as f64),
+        CellForm::Integer { scale, .. } => CellValue::Number(value as f64 / 10_f64.powi(scale)),
+        _ => CellValue::Number(value as f64),
     }
 }
 
-fn bytes_cell(bytes: &[u8], form: Form) -> Cell<'_> {
+fn bytes_cell(bytes: &[u8], form: CellForm) -> CellValue<'_> {
     match form {
-        Form::Decimal { scale } => {
-            let Some(first) = bytes.first() else { return Cell::Missing };
+        CellForm::Decimal { scale } => {
+            let Some(first) = bytes.first() else { return CellValue::Missing };
             // Two's complement, the highest byte first; a number this wide has lost its last digits
             // anyway.
             let start = f64::from(first.cast_signed());
             let value =
                 bytes[1..].iter().fold(start, |value, &byte| value * 256.0 + f64::from(byte));
-            Cell::Number(value / 10_f64.powi(scale))
+            CellValue::Number(value / 10_f64.powi(scale))
         }
-        Form::Half => match bytes.try_into() {
-            Ok(two) => Cell::Number(half(u16::from_le_bytes(two))),
-            Err(_) => Cell::Missing,
+        CellForm::Half => match bytes.try_into() {
+            Ok(two) => CellValue::Number(half(u16::from_le_bytes(two))),
+            Err(_) => CellValue::Missing,
         },
-        _ => Cell::Text(bytes),
+        _ => CellValue::Text(bytes),
     }
 }
 
@@ -366,7 +370,7 @@ fn half(bits: u16) -> f64 {
 }
 
 /// Values of some rows; levels tell which rows have one.
-struct Batch<V> {
+struct ValueBatch<V> {
     values: Vec<V>,
     levels: Vec<i16>,
     /// Level of a value that is there.
@@ -374,13 +378,13 @@ struct Batch<V> {
     rows: usize,
 }
 
-impl<V> Batch<V> {
+impl<V> ValueBatch<V> {
     fn read<T: DataType<T = V>>(
-        place: &Place,
+        place: &SourceLocation,
         reader: &mut ColumnReaderImpl<T>,
         rows: usize,
         present: i16,
-    ) -> Result<Batch<V>> {
+    ) -> Result<ValueBatch<V>> {
         let (mut values, mut levels) = (Vec::new(), Vec::new());
         let mut read = 0;
         while read < rows {
@@ -397,29 +401,29 @@ impl<V> Batch<V> {
         if values.len() + missing < rows {
             return Err(damaged(place, "a column has fewer values than rows"));
         }
-        Ok(Batch { values, levels, present, rows })
+        Ok(ValueBatch { values, levels, present, rows })
     }
 
-    fn cells<'a>(&'a self, push: Push<'_>, cell: impl Fn(&'a V) -> Cell<'a>) -> Result<()> {
+    fn cells<'a>(&'a self, push: Push<'_>, cell: impl Fn(&'a V) -> CellValue<'a>) -> Result<()> {
         let mut values = self.values.iter();
         for row in 0..self.rows {
             // A column that cannot be null has no levels.
             let is_there = self.present == 0 || self.levels.get(row) == Some(&self.present);
             let value = if is_there { values.next() } else { None };
-            push(row, value.map_or(Cell::Missing, &cell))?;
+            push(row, value.map_or(CellValue::Missing, &cell))?;
         }
         Ok(())
     }
 }
 
-fn damaged(place: &Place, what: &str) -> Error {
+fn damaged(place: &SourceLocation, what: &str) -> Error {
     place.fault(format!("the Parquet data is damaged ({what})"), "write or fetch the file again")
 }
 
 /// Turns the library's errors into ours, and its panics too: a damaged file must not end the
 /// program.
 fn guard<T>(
-    place: &Place,
+    place: &SourceLocation,
     work: impl FnOnce() -> std::result::Result<T, ParquetError>,
 ) -> Result<T> {
     match catch_unwind(AssertUnwindSafe(work)) {

@@ -6,23 +6,23 @@ use crate::message::Message;
 
 /// How a source is named and its places are counted.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct SourceLocation {
     /// The file, or `standard input`.
     pub(super) file: String,
     /// Lines of a text file; rows of a Parquet file, which has no lines.
-    pub(super) unit: Unit,
+    pub(super) unit: PositionUnit,
 }
 
 /// What a position counts, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unit {
+pub(super) enum PositionUnit {
     /// Lines, the header included.
     Line,
     /// Rows, which start after the header.
     Row,
 }
 
-impl Place {
+impl SourceLocation {
     /// A fault of the whole file.
     pub(super) fn fault(&self, message: impl Into<Message>, help: impl Into<Message>) -> Error {
         self.build(None, None, message.into(), help.into())
@@ -62,8 +62,8 @@ impl Place {
     /// A position in words, for warnings.
     pub(super) fn name(&self, at: u64) -> String {
         match self.unit {
-            Unit::Line => format!("line {at}"),
-            Unit::Row => format!("row {at}"),
+            PositionUnit::Line => format!("line {at}"),
+            PositionUnit::Row => format!("row {at}"),
         }
     }
 
@@ -75,8 +75,8 @@ impl Place {
         help: Message,
     ) -> Error {
         let (line, row) = match self.unit {
-            Unit::Line => (at, None),
-            Unit::Row => (None, at),
+            PositionUnit::Line => (at, None),
+            PositionUnit::Row => (None, at),
         };
 
         Error::Data(Box::new(DataError {

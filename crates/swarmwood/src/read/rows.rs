@@ -7,9 +7,9 @@ use swarmwood_model::{Schema, TargetKind};
 
 use super::ReadOptions;
 use super::follow::{Answers, follow};
-use super::keep::Kept;
-use super::lent::Picked;
-use super::origin::Origin;
+use super::keep::StoredRows;
+use super::lent::RowSelection;
+use super::origin::SourceOrigin;
 use super::pack::PackedChunk;
 use super::sample::{append, hash, is_sampled, pick, pick_column, pick_values, threshold};
 use crate::{Error, Result};
@@ -26,28 +26,28 @@ pub struct Rows {
     pub warnings: Vec<String>,
     store: Arc<Store>,
     /// The rows of the store that belong here; `None` for all.
-    part: Option<Arc<Part>>,
+    part: Option<Arc<RowSet>>,
 }
 
 /// What both parts of a split share.
 #[derive(Debug)]
 struct Store {
     rows: usize,
-    kept: Kept,
+    kept: StoredRows,
     /// Rows up to this hash are the sample.
     threshold: u64,
     /// Their positions, chunk by chunk, found when they are first asked for.
     sampled: OnceLock<Vec<Vec<usize>>>,
     /// The same for a lent table, as a set: it stays in memory beside the bins.
-    sampled_set: OnceLock<Part>,
-    origin: Option<(Origin, ReadOptions)>,
+    sampled_set: OnceLock<RowSet>,
+    origin: Option<(SourceOrigin, ReadOptions)>,
 }
 
 impl Store {
     /// The positions of sampled rows in each kept chunk.
     fn find_sampled(&self) -> Vec<Vec<usize>> {
         match &self.kept {
-            Kept::All(chunks) => {
+            StoredRows::All(chunks) => {
                 let mut first = 0;
                 let mut positions = |chunk: &PackedChunk| {
                     let start = first;
@@ -58,23 +58,23 @@ impl Store {
                 };
                 chunks.iter().map(&mut positions).collect()
             }
-            Kept::Sample { batches, .. } => {
+            StoredRows::Sample { batches, .. } => {
                 batches.iter().map(|batch| (0..batch.rows.len()).collect()).collect()
             }
             // Lent tables are in no chunks.
-            Kept::Lent(_) => Vec::new(),
+            StoredRows::Borrowed(_) => Vec::new(),
         }
     }
 }
 
 /// A set of rows: one bit each.
 #[derive(Debug, Clone)]
-pub(super) struct Part(Vec<u64>);
+pub(super) struct RowSet(Vec<u64>);
 
-impl Part {
+impl RowSet {
     /// No row of so many.
-    pub(super) fn empty(rows: usize) -> Part {
-        Part(vec![0; rows.div_ceil(64)])
+    pub(super) fn empty(rows: usize) -> RowSet {
+        RowSet(vec![0; rows.div_ceil(64)])
     }
 
     fn has(&self, row: usize) -> bool {
@@ -100,12 +100,12 @@ impl Rows {
         schema: Schema,
         rows: usize,
         warnings: Vec<String>,
-        kept: Kept,
-        origin: Origin,
+        kept: StoredRows,
+        origin: SourceOrigin,
         options: ReadOptions,
     ) -> Rows {
         // Rows in memory make the source dispensable, and with it a stored copy of standard input.
-        let origin = matches!(kept, Kept::Sample { .. }).then_some((origin, options));
+        let origin = matches!(kept, StoredRows::Sample { .. }).then_some((origin, options));
         let threshold = threshold(rows as u64, super::SAMPLE_ROWS);
         let store = Store {
             rows,
@@ -119,7 +119,12 @@ impl Rows {
     }
 
     /// Rows that stay where they are.
-    pub(super) fn lent(schema: Schema, rows: usize, warnings: Vec<String>, kept: Kept) -> Rows {
+    pub(super) fn lent(
+        schema: Schema,
+        rows: usize,
+        warnings: Vec<String>,
+        kept: StoredRows,
+    ) -> Rows {
         let threshold = threshold(rows as u64, super::SAMPLE_ROWS);
         let store = Store {
             rows,
@@ -153,16 +158,16 @@ impl Rows {
             if indices.is_empty() { Ok(()) } else { each(&pick(chunk, &indices)) }
         };
         match (&self.store.kept, &self.store.origin) {
-            (Kept::All(chunks), _) => {
+            (StoredRows::All(chunks), _) => {
                 chunks.iter().try_for_each(|chunk| hand_over(&chunk.unpack()))
             }
-            (Kept::Lent(lent), _) => lent.for_each_chunk(&mut hand_over),
-            (Kept::Sample { .. }, Some((origin, options))) => {
+            (StoredRows::Borrowed(lent), _) => lent.for_each_chunk(&mut hand_over),
+            (StoredRows::Sample { .. }, Some((origin, options))) => {
                 follow(origin.open()?, &self.schema, options, Answers::Needed, &mut hand_over)?;
                 if first == self.store.rows { Ok(()) } else { Err(changed(&self.store)) }
             }
             // A sample is only ever kept together with its source.
-            (Kept::Sample { .. }, None) => Ok(()),
+            (StoredRows::Sample { .. }, None) => Ok(()),
         }
     }
 
@@ -170,8 +175,8 @@ impl Rows {
     /// otherwise that many chosen by a fixed hash of the row number. A part of a split has its
     /// share of the sample of the whole.
     pub fn sample(&self) -> Chunk {
-        if let Kept::Lent(lent) = &self.store.kept {
-            return lent.chunk(&Picked::At(&self.sampled_here()));
+        if let StoredRows::Borrowed(lent) = &self.store.kept {
+            return lent.chunk(&RowSelection::At(&self.sampled_here()));
         }
         let mut sample = Chunk::default();
         self.for_each_sampled(|chunk, indices| {
@@ -196,8 +201,8 @@ impl Rows {
     /// `None` if there is no such feature.
     pub fn sample_column(&self, feature: usize) -> Option<Column> {
         self.schema.features.get(feature)?;
-        if let Kept::Lent(lent) = &self.store.kept {
-            return Some(lent.column(feature, &Picked::At(&self.sampled_here())));
+        if let StoredRows::Borrowed(lent) = &self.store.kept {
+            return Some(lent.column(feature, &RowSelection::At(&self.sampled_here())));
         }
         let mut sample: Option<Column> = None;
         self.for_each_sampled(|chunk, indices| {
@@ -214,7 +219,7 @@ impl Rows {
     fn sampled_here(&self) -> Vec<usize> {
         let store = &self.store;
         let sampled = store.sampled_set.get_or_init(|| {
-            let mut set = Part(vec![0; store.rows.div_ceil(64)]);
+            let mut set = RowSet(vec![0; store.rows.div_ceil(64)]);
             (0..store.rows)
                 .filter(|&row| is_sampled(row as u64, store.threshold))
                 .for_each(|row| set.set(row));
@@ -236,20 +241,20 @@ impl Rows {
             };
         let sampled = self.store.sampled.get_or_init(|| self.store.find_sampled());
         match &self.store.kept {
-            Kept::All(chunks) => {
+            StoredRows::All(chunks) => {
                 let mut first = 0;
                 for (chunk, positions) in chunks.iter().zip(sampled) {
                     hand_over(chunk, positions, &|index| first + index);
                     first += chunk.rows();
                 }
             }
-            Kept::Sample { batches, .. } => {
+            StoredRows::Sample { batches, .. } => {
                 for (batch, positions) in batches.iter().zip(sampled) {
                     hand_over(&batch.chunk, positions, &|index| batch.rows[index] as usize);
                 }
             }
             // Lent tables are in no chunks; whoever wants their sample picks its rows.
-            Kept::Lent(_) => {}
+            StoredRows::Borrowed(_) => {}
         }
     }
 
@@ -262,7 +267,7 @@ impl Rows {
             return Err(Error::Run(message));
         }
         let mut groups = self.rows_by_class();
-        let mut held = Part::empty(self.store.rows);
+        let mut held = RowSet::empty(self.store.rows);
         let mut count = 0;
         let stratified = groups.len() > 1;
         for group in &mut groups {
@@ -284,7 +289,7 @@ impl Rows {
     }
 
     /// A part of the same store, without warnings.
-    pub(super) fn with_part(&self, part: Arc<Part>, rows: usize) -> Rows {
+    pub(super) fn with_part(&self, part: Arc<RowSet>, rows: usize) -> Rows {
         let store = Arc::clone(&self.store);
         Rows { schema: self.schema.clone(), rows, warnings: Vec::new(), store, part: Some(part) }
     }
@@ -307,9 +312,11 @@ impl Rows {
         };
         let mut groups = vec![Vec::new(); classes.len()];
         let targets: Box<dyn Iterator<Item = f64>> = match &self.store.kept {
-            Kept::All(chunks) => Box::new(chunks.iter().flat_map(PackedChunk::target)),
-            Kept::Sample { targets, .. } => Box::new(targets.iter().flat_map(PackedChunk::target)),
-            Kept::Lent(lent) => Box::new(lent.targets().into_iter()),
+            StoredRows::All(chunks) => Box::new(chunks.iter().flat_map(PackedChunk::target)),
+            StoredRows::Sample { targets, .. } => {
+                Box::new(targets.iter().flat_map(PackedChunk::target))
+            }
+            StoredRows::Borrowed(lent) => Box::new(lent.targets().into_iter()),
         };
         for (row, class) in targets.enumerate().filter(|(row, _)| is_here(row)) {
             groups[class as usize].push(row as u64);
@@ -317,8 +324,8 @@ impl Rows {
         groups
     }
 
-    fn without(&self, held: &Part) -> Part {
-        let mut rest = Part::empty(self.store.rows);
+    fn without(&self, held: &RowSet) -> RowSet {
+        let mut rest = RowSet::empty(self.store.rows);
         (0..self.store.rows)
             .filter(|&row| self.is_here(row) && !held.has(row))
             .for_each(|row| rest.set(row));
@@ -327,7 +334,7 @@ impl Rows {
 }
 
 /// Marks the `wanted` rows of the group with the smallest hashes; returns how many.
-fn hold(held: &mut Part, group: &mut [u64], wanted: usize, seed: u64) -> usize {
+fn hold(held: &mut RowSet, group: &mut [u64], wanted: usize, seed: u64) -> usize {
     if wanted == 0 || group.is_empty() {
         return 0;
     }
@@ -340,7 +347,7 @@ fn hold(held: &mut Part, group: &mut [u64], wanted: usize, seed: u64) -> usize {
 
 fn changed(store: &Store) -> Error {
     let name = match &store.origin {
-        Some((Origin::File(path), _)) => path.display().to_string(),
+        Some((SourceOrigin::File(path), _)) => path.display().to_string(),
         _ => String::from("the data"),
     };
     Error::Run(format!("{name}: changed while it was being read; run again when it is at rest"))

@@ -50,7 +50,7 @@ pub(super) fn is_sampled(row: u64, threshold: u64) -> bool {
 
 /// Sampled rows of one chunk, with their numbers.
 #[derive(Debug)]
-pub(super) struct Batch {
+pub(super) struct SampleBatch {
     pub(super) rows: Vec<u64>,
     pub(super) chunk: PackedChunk,
 }
@@ -61,7 +61,7 @@ pub(super) struct Batch {
 pub(super) struct Sampler {
     size: usize,
     threshold: u64,
-    batches: Vec<Batch>,
+    batches: Vec<SampleBatch>,
     kept: usize,
     next_row: u64,
 }
@@ -82,14 +82,14 @@ impl Sampler {
         }
         let indices: Vec<usize> = rows.iter().map(|row| (row - first) as usize).collect();
         self.kept += rows.len();
-        self.batches.push(Batch { rows, chunk: PackedChunk::new(&pick(chunk, &indices)) });
+        self.batches.push(SampleBatch { rows, chunk: PackedChunk::new(&pick(chunk, &indices)) });
         if self.kept >= 2 * self.size {
             self.thin();
         }
     }
 
     /// The sample, in row order.
-    pub(super) fn finish(mut self) -> Vec<Batch> {
+    pub(super) fn finish(mut self) -> Vec<SampleBatch> {
         self.thin();
         self.batches
     }

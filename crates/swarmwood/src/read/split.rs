@@ -27,7 +27,7 @@ pub(super) enum SplitError {
 
 /// A field's place in the buffer.
 #[derive(Debug, Clone, Copy)]
-struct Span {
+struct FieldSpan {
     start: usize,
     end: usize,
     /// Only a quoted field can hold a line end.
@@ -37,7 +37,7 @@ struct Span {
 }
 
 /// The outcome of scanning the buffer for one record.
-enum Scan {
+enum RecordScan {
     /// The record ends before this position.
     Record(usize),
     /// The buffer holds no complete record.
@@ -56,7 +56,7 @@ pub(super) struct Splitter<R> {
     ended: bool,
     delimiter: u8,
     terminator: u8,
-    spans: Vec<Span>,
+    spans: Vec<FieldSpan>,
     /// Line the current record started on, and the line after it.
     line: u64,
     next_line: u64,
@@ -94,12 +94,12 @@ impl<R: Read> Splitter<R> {
                 continue;
             }
             match self.scan()? {
-                Scan::Record(end) => {
+                RecordScan::Record(end) => {
                     self.line = self.next_line;
                     self.settle(end);
                     return Ok(true);
                 }
-                Scan::Incomplete => self.refill()?,
+                RecordScan::Incomplete => self.refill()?,
             }
         }
     }
@@ -117,7 +117,7 @@ impl<R: Read> Splitter<R> {
 
     /// Whether the current record is a line of nothing but blanks.
     pub(super) fn is_blank(&self) -> bool {
-        matches!(self.spans[..], [Span { start, end, quoted: false, .. }] if start == end)
+        matches!(self.spans[..], [FieldSpan { start, end, quoted: false, .. }] if start == end)
     }
 
     /// The line the current record starts on, counted from 1.
@@ -144,7 +144,7 @@ impl<R: Read> Splitter<R> {
 
     /// Finds the fields of the record at `start` without changing the buffer, so that it can be
     /// tried again with more.
-    fn scan(&mut self) -> Result<Scan, SplitError> {
+    fn scan(&mut self) -> Result<RecordScan, SplitError> {
         self.spans.clear();
         let bytes = &self.buffer[..self.end];
         let mut at = self.start;
@@ -157,7 +157,7 @@ impl<R: Read> Splitter<R> {
             if at < self.end && bytes[at] == b'"' {
                 let Some((span, after)) = quoted(bytes, at, self.ended) else {
                     if !self.ended {
-                        return Ok(Scan::Incomplete);
+                        return Ok(RecordScan::Incomplete);
                     }
                     return Err(SplitError::OpenQuote(self.line_at(at)));
                 };
@@ -172,7 +172,7 @@ impl<R: Read> Splitter<R> {
                 stop = find_either(bytes, at, self.delimiter, self.terminator);
                 let ends_line = stop == self.end || bytes[stop] == self.terminator;
                 let range = trim(bytes, begin, stop, ends_line, self.delimiter);
-                self.spans.push(Span {
+                self.spans.push(FieldSpan {
                     start: range.start,
                     end: range.end,
                     quoted: false,
@@ -180,11 +180,15 @@ impl<R: Read> Splitter<R> {
                 });
             }
             if stop == self.end {
-                return Ok(if self.ended { Scan::Record(stop) } else { Scan::Incomplete });
+                return Ok(if self.ended {
+                    RecordScan::Record(stop)
+                } else {
+                    RecordScan::Incomplete
+                });
             }
             at = stop + 1;
             if bytes[stop] == self.terminator {
-                return Ok(Scan::Record(at));
+                return Ok(RecordScan::Record(at));
             }
         }
     }
@@ -262,7 +266,7 @@ fn trim(
 
 /// The content of the quoted field that opens at `open`, and the position after its closing quote;
 /// `None` if the field does not end in these bytes, or if only the next byte would tell.
-fn quoted(bytes: &[u8], open: usize, ended: bool) -> Option<(Span, usize)> {
+fn quoted(bytes: &[u8], open: usize, ended: bool) -> Option<(FieldSpan, usize)> {
     let mut at = open + 1;
     let mut doubled = false;
     loop {
@@ -275,7 +279,7 @@ fn quoted(bytes: &[u8], open: usize, ended: bool) -> Option<(Span, usize)> {
             None if !ended => return None,
             _ => {
                 return Some((
-                    Span { start: open + 1, end: quote, quoted: true, doubled },
+                    FieldSpan { start: open + 1, end: quote, quoted: true, doubled },
                     quote + 1,
                 ));
             }
@@ -325,9 +329,9 @@ mod tests {
     use super::*;
 
     /// Hands out a few bytes at a time, so that every record crosses a refill.
-    struct Trickle<'a>(&'a [u8], usize);
+    struct SlowReader<'a>(&'a [u8], usize);
 
-    impl Read for Trickle<'_> {
+    impl Read for SlowReader<'_> {
         fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
             let take = self.1.min(self.0.len()).min(into.len());
             into[..take].copy_from_slice(&self.0[..take]);
@@ -337,7 +341,8 @@ mod tests {
     }
 
     fn all(text: &str, step: usize) -> Result<Vec<(u64, Vec<String>)>, SplitError> {
-        let mut splitter = Splitter::new(Vec::new(), Trickle(text.as_bytes(), step), b',', b'\n');
+        let mut splitter =
+            Splitter::new(Vec::new(), SlowReader(text.as_bytes(), step), b',', b'\n');
         let mut records = Vec::new();
         while splitter.advance()? {
             let fields = (0..splitter.len())

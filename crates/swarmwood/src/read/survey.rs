@@ -10,45 +10,49 @@ use std::collections::BTreeSet;
 
 use swarmwood_model::{Feature, Kind, Schema, Target};
 
-use super::cells::{Cells, Found};
-use super::frame::{Frame, Misfits, Slot};
-use super::keep::{Keeper, Kept, Limits};
-use super::layout::Layout;
-use super::levels::Seen;
-use super::origin::Origin;
-use super::place::{Place, listed, shown};
+use super::cells::{CellText, ColumnBuffer};
+use super::frame::{ChunkFrame, Misfits, Slot};
+use super::keep::{ChunkCollector, RetentionLimits, StoredRows};
+use super::layout::TableLayout;
+use super::levels::LevelStats;
+use super::origin::SourceOrigin;
+use super::place::{SourceLocation, listed, shown};
 use super::rows::Rows;
-use super::table::{ColumnType, Table};
-use super::{Progress, ReadOptions, TaskChoice, target, token};
+use super::table::{ColumnType, OpenTable};
+use super::{ReadOptions, ReadProgress, TaskChoice, target, token};
 use crate::Result;
 
 /// A column of texts with more levels than this, nearly one a row, holds identifiers or free text.
 const MANY_LEVELS: usize = 1000;
 
 /// Reads training data.
-pub(super) fn survey(origin: Origin, options: &ReadOptions, limits: Limits) -> Result<Rows> {
+pub(super) fn survey(
+    origin: SourceOrigin,
+    options: &ReadOptions,
+    limits: RetentionLimits,
+) -> Result<Rows> {
     let mut texts = BTreeSet::new();
     loop {
-        let table = Table::open(origin.open()?, options.delimiter)?;
-        let layout = Layout::of(table.names(), options, table.place())?;
+        let table = OpenTable::open(origin.open()?, options.delimiter)?;
+        let layout = TableLayout::of(table.names(), options, table.place())?;
         let mut frame = survey_frame(&table, &layout, options, &texts);
         let warnings = table.warnings().to_vec();
         let meter = table.meter();
-        let mut keeper = Keeper::new(limits, meter.clone());
+        let mut keeper = ChunkCollector::new(limits, meter.clone());
         let mut first = true;
         table.read(&mut frame, &mut |frame| {
             let chunk = frame.take();
             if has_words(frame) {
-                keeper = Keeper::new(limits, meter.clone());
+                keeper = ChunkCollector::new(limits, meter.clone());
                 return Ok(if std::mem::take(&mut first) {
-                    Progress::Stop
+                    ReadProgress::Stop
                 } else {
-                    Progress::Continue
+                    ReadProgress::Continue
                 });
             }
             first = false;
             keeper.add(&chunk);
-            Ok(Progress::Continue)
+            Ok(ReadProgress::Continue)
         })?;
         let words = columns_with_words(&frame);
         if words.is_empty() {
@@ -61,26 +65,36 @@ pub(super) fn survey(origin: Origin, options: &ReadOptions, limits: Limits) -> R
 /// A frame for the columns as far as their types are known; `texts` are positions where words have
 /// been seen.
 fn survey_frame(
-    table: &Table,
-    layout: &Layout,
+    table: &OpenTable,
+    layout: &TableLayout,
     options: &ReadOptions,
     texts: &BTreeSet<usize>,
-) -> Frame {
+) -> ChunkFrame {
     let names = table.names();
     let slot = |position: usize| Slot { position, name: names[position].clone() };
     let cells = |position: usize| {
         let typed = table.column_type(position) == ColumnType::Text;
-        if typed || texts.contains(&position) { Cells::growing() } else { Cells::numbers() }
+        if typed || texts.contains(&position) {
+            ColumnBuffer::growing()
+        } else {
+            ColumnBuffer::numbers()
+        }
     };
     let features = layout.features.iter().map(|&position| {
-        let cells =
-            if layout.categorical.contains(&position) { Cells::growing() } else { cells(position) };
+        let cells = if layout.categorical.contains(&position) {
+            ColumnBuffer::growing()
+        } else {
+            cells(position)
+        };
         (slot(position), cells)
     });
     let regression = options.task == TaskChoice::Regression;
-    let target = if regression { Cells::numbers() } else { cells(layout.target) };
-    let mut frame =
-        Frame::new(table.place().clone(), features.collect(), Some((slot(layout.target), target)));
+    let target = if regression { ColumnBuffer::numbers() } else { cells(layout.target) };
+    let mut frame = ChunkFrame::new(
+        table.place().clone(),
+        features.collect(),
+        Some((slot(layout.target), target)),
+    );
     frame.weight = layout.weight.map(|position| (slot(position), Vec::new()));
     frame.misfits = Misfits::Note;
     frame.target_misfits = if regression { Misfits::Refuse } else { Misfits::Note };
@@ -88,21 +102,21 @@ fn survey_frame(
     frame
 }
 
-fn has_words(frame: &Frame) -> bool {
+fn has_words(frame: &ChunkFrame) -> bool {
     let target = frame.target.iter();
     frame.features.iter().chain(target).any(|(_, cells)| cells.misfit().is_some())
 }
 
-fn columns_with_words(frame: &Frame) -> Vec<usize> {
+fn columns_with_words(frame: &ChunkFrame) -> Vec<usize> {
     let all = frame.features.iter().chain(&frame.target);
     all.filter(|(_, cells)| cells.misfit().is_some()).map(|(slot, _)| slot.position).collect()
 }
 
 /// Puts levels and classes in order and settles the task.
 fn conclude(
-    mut frame: Frame,
-    keeper: Keeper,
-    origin: Origin,
+    mut frame: ChunkFrame,
+    keeper: ChunkCollector,
+    origin: SourceOrigin,
     options: &ReadOptions,
     mut warnings: Vec<String>,
 ) -> Result<Rows> {
@@ -117,7 +131,7 @@ fn conclude(
     let mut features = Vec::with_capacity(frame.features.len());
     for (index, (slot, cells)) in frame.features.into_iter().enumerate() {
         let kind = match cells {
-            Cells::Growing { levels, .. } => {
+            ColumnBuffer::Growing { levels, .. } => {
                 let seen = levels.into_names();
                 if !options.categorical.contains(&slot.name) {
                     warnings.extend(level_warnings(&seen, &slot.name, &frame.place, rows));
@@ -134,7 +148,11 @@ fn conclude(
 
 /// Level names in the order of their letters, so that the order of the rows does not matter; codes
 /// follow.
-fn order_levels(seen: Vec<(String, Seen)>, feature: usize, kept: &mut Kept) -> Vec<String> {
+fn order_levels(
+    seen: Vec<(String, LevelStats)>,
+    feature: usize,
+    kept: &mut StoredRows,
+) -> Vec<String> {
     let mut order: Vec<usize> = (0..seen.len()).collect();
     order.sort_by(|&a, &b| seen[a].0.cmp(&seen[b].0));
     let mut new_codes = vec![0; seen.len()];
@@ -146,7 +164,7 @@ fn order_levels(seen: Vec<(String, Seen)>, feature: usize, kept: &mut Kept) -> V
     order.into_iter().filter_map(|old| names[old].take()).collect()
 }
 
-fn check_enough(frame: &Frame, rows: usize) -> Result<()> {
+fn check_enough(frame: &ChunkFrame, rows: usize) -> Result<()> {
     let Some((slot, _)) = &frame.target else { return Ok(()) };
     let help = format!("at least 2 rows with a value of the target '{}' are needed", slot.name);
     match (rows, &frame.dropped) {
@@ -162,8 +180,8 @@ fn check_enough(frame: &Frame, rows: usize) -> Result<()> {
 }
 
 /// A warning about rows left out because they have no target.
-pub(super) fn dropped_warning(frame: &Frame) -> Option<String> {
-    let Found { text, at, count } = frame.dropped.as_ref()?;
+pub(super) fn dropped_warning(frame: &ChunkFrame) -> Option<String> {
+    let CellText { text, at, count } = frame.dropped.as_ref()?;
     let (slot, _) = frame.target.as_ref()?;
     let rows = if *count == 1 { "1 row has" } else { &format!("{count} rows have") };
     let first = frame.place.name(*at);
@@ -180,9 +198,9 @@ pub(super) fn dropped_warning(frame: &Frame) -> Option<String> {
 
 /// What is odd about the levels of a column that was not declared categorical.
 fn level_warnings(
-    seen: &[(String, Seen)],
+    seen: &[(String, LevelStats)],
     column: &str,
-    place: &Place,
+    place: &SourceLocation,
     rows: usize,
 ) -> Vec<String> {
     let mut warnings = Vec::new();
@@ -216,7 +234,7 @@ fn level_warnings(
     warnings
 }
 
-fn has_decimal_commas(seen: &[(String, Seen)]) -> bool {
+fn has_decimal_commas(seen: &[(String, LevelStats)]) -> bool {
     let with_point = |name: &str| token::number(name.replacen(',', ".", 1).as_bytes()).is_some();
     seen.iter().any(|(name, _)| name.contains(',')) && seen.iter().all(|(name, _)| with_point(name))
 }

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::io::Read;
 
-use super::frame::Frame;
-use super::origin::{Meter, Opened, TextInput, read_fault};
-use super::place::Place;
+use super::frame::ChunkFrame;
+use super::origin::{Meter, SourceReader, TextInput, read_fault};
+use super::place::SourceLocation;
 use super::split::{SplitError, Splitter};
-use super::{Progress, delimiter};
+use super::{ReadProgress, delimiter};
 use crate::{Error, Result};
 
 /// What a typed source says of a column.
@@ -22,7 +22,7 @@ pub(super) enum ColumnType {
 }
 
 /// A table whose header has been read.
-pub(super) enum Table {
+pub(super) enum OpenTable {
     /// Delimited text.
     Text(TextTable),
     /// A Parquet file.
@@ -30,15 +30,17 @@ pub(super) enum Table {
     Parquet(super::parquet::ParquetTable),
 }
 
-impl Table {
+impl OpenTable {
     /// Reads the header.
-    pub(super) fn open(opened: Opened, delimiter: Option<u8>) -> Result<Table> {
+    pub(super) fn open(opened: SourceReader, delimiter: Option<u8>) -> Result<OpenTable> {
         match opened {
-            Opened::Text(input) => TextTable::open(input, delimiter).map(Table::Text),
+            SourceReader::Text(input) => TextTable::open(input, delimiter).map(OpenTable::Text),
             #[cfg(feature = "parquet")]
-            Opened::Parquet(input) => super::parquet::ParquetTable::open(input).map(Table::Parquet),
+            SourceReader::Parquet(input) => {
+                super::parquet::ParquetTable::open(input).map(OpenTable::Parquet)
+            }
             #[cfg(not(feature = "parquet"))]
-            Opened::Parquet(input) => {
+            SourceReader::Parquet(input) => {
                 let help = "build with the feature 'parquet', or convert the file to CSV";
                 Err(input.place.fault("this build cannot read Parquet", help))
             }
@@ -48,65 +50,65 @@ impl Table {
     /// The column names, each once and none empty.
     pub(super) fn names(&self) -> &[String] {
         match self {
-            Table::Text(table) => &table.names,
+            OpenTable::Text(table) => &table.names,
             #[cfg(feature = "parquet")]
-            Table::Parquet(table) => table.names(),
+            OpenTable::Parquet(table) => table.names(),
         }
     }
 
     /// What the source says of a column's type.
     pub(super) fn column_type(&self, _position: usize) -> ColumnType {
         match self {
-            Table::Text(_) => ColumnType::Untyped,
+            OpenTable::Text(_) => ColumnType::Untyped,
             #[cfg(feature = "parquet")]
-            Table::Parquet(table) => table.column_type(_position),
+            OpenTable::Parquet(table) => table.column_type(_position),
         }
     }
 
     /// How places in this table are named.
-    pub(super) fn place(&self) -> &Place {
+    pub(super) fn place(&self) -> &SourceLocation {
         match self {
-            Table::Text(table) => &table.place,
+            OpenTable::Text(table) => &table.place,
             #[cfg(feature = "parquet")]
-            Table::Parquet(table) => table.place(),
+            OpenTable::Parquet(table) => table.place(),
         }
     }
 
     /// How much of the table has been read.
     pub(super) fn meter(&self) -> Option<Meter> {
         match self {
-            Table::Text(table) => table.meter.clone(),
+            OpenTable::Text(table) => table.meter.clone(),
             #[cfg(feature = "parquet")]
-            Table::Parquet(table) => Some(table.meter()),
+            OpenTable::Parquet(table) => Some(table.meter()),
         }
     }
 
     /// Warnings about the header.
     pub(super) fn warnings(&self) -> &[String] {
         match self {
-            Table::Text(table) => &table.warnings,
+            OpenTable::Text(table) => &table.warnings,
             #[cfg(feature = "parquet")]
-            Table::Parquet(_) => &[],
+            OpenTable::Parquet(_) => &[],
         }
     }
 
     /// Pours all rows into the frame, which is handed over whenever it is full and once at the end.
     pub(super) fn read(
         self,
-        frame: &mut Frame,
-        each: &mut dyn FnMut(&mut Frame) -> Result<Progress>,
-    ) -> Result<Progress> {
+        frame: &mut ChunkFrame,
+        each: &mut dyn FnMut(&mut ChunkFrame) -> Result<ReadProgress>,
+    ) -> Result<ReadProgress> {
         match self {
-            Table::Text(table) => table.read(frame, each),
+            OpenTable::Text(table) => table.read(frame, each),
             #[cfg(feature = "parquet")]
-            Table::Parquet(table) => table.read(frame, each),
+            OpenTable::Parquet(table) => table.read(frame, each),
         }
     }
 }
 
 /// A text file whose header has been read.
 pub(super) struct TextTable {
-    place: Place,
+    place: SourceLocation,
     names: Vec<String>,
     warnings: Vec<String>,
     splitter: Splitter<Box<dyn Read>>,
@@ -135,9 +137,9 @@ impl TextTable {
 
     fn read(
         mut self,
-        frame: &mut Frame,
-        each: &mut dyn FnMut(&mut Frame) -> Result<Progress>,
-    ) -> Result<Progress> {
+        frame: &mut ChunkFrame,
+        each: &mut dyn FnMut(&mut ChunkFrame) -> Result<ReadProgress>,
+    ) -> Result<ReadProgress> {
         let fault = |error| split_fault(&self.place, self.compressed, error);
         while self.splitter.advance().map_err(fault)? {
             if self.splitter.len() != self.names.len() {
@@ -148,18 +150,18 @@ impl TextTable {
             }
             let splitter = &self.splitter;
             frame.push_row(|position| splitter.field(position), splitter.line())?;
-            if frame.rows >= frame.chunk_rows && each(frame)? == Progress::Stop {
-                return Ok(Progress::Stop);
+            if frame.rows >= frame.chunk_rows && each(frame)? == ReadProgress::Stop {
+                return Ok(ReadProgress::Stop);
             }
         }
-        if frame.rows > 0 { each(frame) } else { Ok(Progress::Continue) }
+        if frame.rows > 0 { each(frame) } else { Ok(ReadProgress::Continue) }
     }
 }
 
 /// The names of the first record. A column without a name is called by its number.
 fn header<R: Read>(
     splitter: &Splitter<R>,
-    place: &Place,
+    place: &SourceLocation,
     warnings: &mut Vec<String>,
 ) -> Result<Vec<String>> {
     let line = splitter.line();
@@ -187,7 +189,11 @@ fn header<R: Read>(
 }
 
 /// Two columns of one name could not be told apart.
-pub(super) fn check_unique(names: &[String], place: &Place, line: Option<u64>) -> Result<()> {
+pub(super) fn check_unique(
+    names: &[String],
+    place: &SourceLocation,
+    line: Option<u64>,
+) -> Result<()> {
     let mut first = HashMap::new();
     for (position, name) in names.iter().enumerate() {
         if let Some(earlier) = first.insert(name.as_str(), position) {
@@ -203,7 +209,7 @@ pub(super) fn check_unique(names: &[String], place: &Place, line: Option<u64>) -
     Ok(())
 }
 
-fn ragged<R: Read>(place: &Place, splitter: &Splitter<R>, expected: usize) -> Error {
+fn ragged<R: Read>(place: &SourceLocation, splitter: &Splitter<R>, expected: usize) -> Error {
     let (line, last) = (splitter.line(), splitter.last_line());
     let message = format!("{} fields where the header has {expected}", splitter.len());
     let help = if last > line {
@@ -216,7 +222,7 @@ fn ragged<R: Read>(place: &Place, splitter: &Splitter<R>, expected: usize) -> Er
     place.row(line, message, help)
 }
 
-fn split_fault(place: &Place, compressed: bool, error: SplitError) -> Error {
+fn split_fault(place: &SourceLocation, compressed: bool, error: SplitError) -> Error {
     match error {
         SplitError::Read(error) => read_fault(place, compressed, error),
         SplitError::OpenQuote(line) => place.row(

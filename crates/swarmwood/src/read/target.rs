@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use swarmwood_model::TargetKind;
 
-use super::cells::Cells;
-use super::frame::{Frame, MOST_CLASSES, Slot};
-use super::levels::{KnownLevels, Seen, bits};
-use super::place::{Place, listed, shown};
+use super::cells::ColumnBuffer;
+use super::frame::{ChunkFrame, MOST_CLASSES, Slot};
+use super::levels::{KnownLevels, LevelStats, bits};
+use super::place::{SourceLocation, listed, shown};
 use super::{ReadOptions, TaskChoice, token};
 use crate::{Error, Result};
 
@@ -16,7 +16,7 @@ const MOST_CLASS_CODES: usize = 20;
 
 /// The target's kind, and how the values read so far become those of the kind.
 #[derive(Debug)]
-pub(super) struct Resolved {
+pub(super) struct TargetResolution {
     pub(super) kind: TargetKind,
     pub(super) map: TargetMap,
 }
@@ -47,19 +47,19 @@ impl TargetMap {
 
 /// Settles the task after all rows have been seen.
 pub(super) fn resolve(
-    frame: &mut Frame,
+    frame: &mut ChunkFrame,
     options: &ReadOptions,
     rows: usize,
     warnings: &mut Vec<String>,
-) -> Result<Resolved> {
+) -> Result<TargetResolution> {
     let place = frame.place.clone();
     let distinct = std::mem::take(&mut frame.distinct);
     // The survey always has a target; without one there is nothing to settle.
     let Some((slot, cells)) = frame.target.take() else {
-        return Ok(Resolved { kind: TargetKind::Number, map: TargetMap::Same });
+        return Ok(TargetResolution { kind: TargetKind::Number, map: TargetMap::Same });
     };
     let resolved = match cells {
-        Cells::Growing { levels, .. } => {
+        ColumnBuffer::Growing { levels, .. } => {
             classes_of_texts(levels.into_names(), options, &place, &slot, warnings)?
         }
         _ => numbers(distinct, options, rows, &place, &slot, warnings)?,
@@ -76,12 +76,12 @@ fn numbers(
     distinct: HashMap<u64, String>,
     options: &ReadOptions,
     rows: usize,
-    place: &Place,
+    place: &SourceLocation,
     slot: &Slot,
     warnings: &mut Vec<String>,
-) -> Result<Resolved> {
+) -> Result<TargetResolution> {
     if options.task == TaskChoice::Regression {
-        return Ok(Resolved { kind: TargetKind::Number, map: TargetMap::Same });
+        return Ok(TargetResolution { kind: TargetKind::Number, map: TargetMap::Same });
     }
     if distinct.len() == 1 {
         return Err(one_value(place, slot, distinct.values().next().map_or("", String::as_str)));
@@ -97,7 +97,7 @@ fn numbers(
                 distinct.len()
             ));
         }
-        return Ok(Resolved { kind: TargetKind::Number, map: TargetMap::Same });
+        return Ok(TargetResolution { kind: TargetKind::Number, map: TargetMap::Same });
     }
     if distinct.len() > MOST_CLASSES {
         return Err(too_many(
@@ -113,16 +113,16 @@ fn numbers(
     let order = positive_last(&mut names, options, place, slot)?;
     let map =
         order.iter().enumerate().map(|(class, &old)| (bits(values[old]), class as u32)).collect();
-    Ok(Resolved { kind: TargetKind::Classes(names), map: TargetMap::Values(map) })
+    Ok(TargetResolution { kind: TargetKind::Classes(names), map: TargetMap::Values(map) })
 }
 
 fn classes_of_texts(
-    seen: Vec<(String, Seen)>,
+    seen: Vec<(String, LevelStats)>,
     options: &ReadOptions,
-    place: &Place,
+    place: &SourceLocation,
     slot: &Slot,
     warnings: &mut Vec<String>,
-) -> Result<Resolved> {
+) -> Result<TargetResolution> {
     if let [(name, _)] = &seen[..] {
         return Err(one_value(place, slot, name));
     }
@@ -167,14 +167,14 @@ fn classes_of_texts(
     for (class, &position) in order.iter().enumerate() {
         codes[by_name[position]] = class as u32;
     }
-    Ok(Resolved { kind: TargetKind::Classes(names), map: TargetMap::Codes(codes) })
+    Ok(TargetResolution { kind: TargetKind::Classes(names), map: TargetMap::Codes(codes) })
 }
 
 /// Moves the positive class to the second place; returns the old position of each class.
 fn positive_last(
     names: &mut [String],
     options: &ReadOptions,
-    place: &Place,
+    place: &SourceLocation,
     slot: &Slot,
 ) -> Result<Vec<usize>> {
     let mut order: Vec<usize> = (0..names.len()).collect();
@@ -206,7 +206,7 @@ fn positive_last(
     Ok(order)
 }
 
-fn one_value(place: &Place, slot: &Slot, value: &str) -> Error {
+fn one_value(place: &SourceLocation, slot: &Slot, value: &str) -> Error {
     let message = format!("the target has only one value, '{}'", shown(value.as_bytes()));
     place.column(
         &slot.name,
@@ -215,6 +215,6 @@ fn one_value(place: &Place, slot: &Slot, value: &str) -> Error {
     )
 }
 
-fn too_many(place: &Place, slot: &Slot, help: &str) -> Error {
+fn too_many(place: &SourceLocation, slot: &Slot, help: &str) -> Error {
     place.column(&slot.name, format!("the target has more than {MOST_CLASSES} classes"), help)
 }

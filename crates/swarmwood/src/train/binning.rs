@@ -12,7 +12,7 @@ use crate::Result;
 use crate::read::Rows;
 
 /// What binning ends with, or the bundle that must be taken apart first.
-type Binned<T> = std::result::Result<T, Conflict>;
+type BinningResult<T> = std::result::Result<T, Conflict>;
 
 /// The training and the validation rows, binned alike.
 pub fn bin(job: &Job<'_>) -> Result<(Dataset, Option<Dataset>)> {
@@ -30,7 +30,10 @@ fn fit(job: &Job<'_>) -> Layout {
     Layout::fit(sample, &job.rows.schema.features, job.params.max_bin, job.pool)
 }
 
-fn bin_with(job: &Job<'_>, layout: &Arc<Layout>) -> Result<Binned<(Dataset, Option<Dataset>)>> {
+fn bin_with(
+    job: &Job<'_>,
+    layout: &Arc<Layout>,
+) -> Result<BinningResult<(Dataset, Option<Dataset>)>> {
     let training = match build(job, job.rows, layout)? {
         Ok(training) => training,
         Err(conflict) => return Ok(Err(conflict)),
@@ -39,7 +42,7 @@ fn bin_with(job: &Job<'_>, layout: &Arc<Layout>) -> Result<Binned<(Dataset, Opti
     Ok(build(job, valid, layout)?.map(|valid| (training, Some(valid))))
 }
 
-fn build(job: &Job<'_>, rows: &Rows, layout: &Arc<Layout>) -> Result<Binned<Dataset>> {
+fn build(job: &Job<'_>, rows: &Rows, layout: &Arc<Layout>) -> Result<BinningResult<Dataset>> {
     let mut builder = Builder::new(layout.clone(), rows.rows);
     let mut conflict = None;
     rows.for_each_chunk(&mut |chunk| {

@@ -41,7 +41,7 @@ pub use options::TrainOptions;
 use published::{RuleSequenceSwarm, RuleSource};
 pub use report::{GridReport, SwarmReport, TrainResult, TreeReport, TreeSwarmReport};
 pub use search_space::SearchSpace;
-use single::{SingleTree, TreeFinder};
+use single::{SingleTreeLearner, TreeFinder};
 
 /// Every learner of the library. A new one is a line here and a constant in `params/methods.rs`.
 pub const LEARNERS: &[&dyn Learner] = &[
@@ -50,11 +50,11 @@ pub const LEARNERS: &[&dyn Learner] = &[
     &RuleSequenceSwarm { method: Method::SGBDT, rules: RuleSource::DistinctValues },
     &RuleSequenceSwarm { method: Method::SGBDT_BINS, rules: RuleSource::BinBoundaries },
     &RuleSequenceSwarm { method: Method::PSGBDT, rules: RuleSource::Pretrained },
-    &SingleTree { method: Method::SWARM_TREE, finder: TreeFinder::Search },
-    &SingleTree { method: Method::CART, finder: TreeFinder::Cart },
-    &SingleTree { method: Method::APSO_TREE, finder: TreeFinder::Grid },
-    &SingleTree { method: Method::TSO_TREE, finder: TreeFinder::Symbols },
-    &SingleTree { method: Method::SPLIT_TREE, finder: TreeFinder::SplitPoints },
+    &SingleTreeLearner { method: Method::SWARM_TREE, finder: TreeFinder::Search },
+    &SingleTreeLearner { method: Method::CART, finder: TreeFinder::Cart },
+    &SingleTreeLearner { method: Method::APSO_TREE, finder: TreeFinder::Grid },
+    &SingleTreeLearner { method: Method::TSO_TREE, finder: TreeFinder::Symbols },
+    &SingleTreeLearner { method: Method::SPLIT_TREE, finder: TreeFinder::SplitPoints },
 ];
 
 /// The learner of a method.

@@ -23,7 +23,7 @@ use swarmwood_model::{Body, Model};
 use super::checkpoint_writer::CheckpointWriter;
 use super::pretrained::Pretrained;
 use super::search_space::distinct_values;
-use super::swarm_run::{Start, fly};
+use super::swarm_run::{SwarmStart, fly};
 use super::{Job, Learner, SearchSpace, SwarmReport, TrainResult, binning, gather, measure, trees};
 use crate::error::Violation;
 use crate::message::Message;
@@ -96,7 +96,7 @@ fn train(
         .map(|keep| CheckpointWriter::new(keep, job, pretrained_print))
         .transpose()?;
     let context = job.context();
-    let start = Start {
+    let start = SwarmStart {
         evaluator: evaluator(job, &data, &table, context)?,
         table: &table,
         seeds: &seeds,

@@ -45,12 +45,12 @@ pub(super) enum TreeFinder {
 }
 
 /// A learner of one tree.
-pub(super) struct SingleTree {
+pub(super) struct SingleTreeLearner {
     pub(super) method: Method,
     pub(super) finder: TreeFinder,
 }
 
-impl Learner for SingleTree {
+impl Learner for SingleTreeLearner {
     fn method(&self) -> Method {
         self.method
     }

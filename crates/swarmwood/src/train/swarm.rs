@@ -15,7 +15,7 @@ use swarmwood_search::Datum;
 
 use super::checkpoint_writer::CheckpointWriter;
 use super::event_log::EventLog;
-use super::trees::{Ended, KEPT_BYTES, constant_columns};
+use super::trees::{EnsembleFit, KEPT_BYTES, constant_columns};
 use super::{Job, Learner, TrainResult, binning};
 use crate::message::Message;
 use crate::params::{Growth, Method, Params};
@@ -50,7 +50,7 @@ fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<TrainResult>
     let started = Instant::now();
     let (found, note) = search(job, (&data, valid.as_ref()), observer, &mut warnings)?;
     let train_seconds = started.elapsed().as_secs_f64();
-    let ended = Ended {
+    let ended = EnsembleFit {
         base: found.base,
         members: found.members,
         train_scores: found.train_scores,

@@ -21,7 +21,7 @@ use crate::{Error, Result};
 const PAYLOAD: u64 = 3;
 
 /// What a swarm starts from.
-pub(super) struct Start<'a> {
+pub(super) struct SwarmStart<'a> {
     pub(super) evaluator: Evaluator<'a>,
     pub(super) table: &'a RuleTable,
     /// Positions of the first particles.
@@ -32,7 +32,7 @@ pub(super) struct Start<'a> {
 /// Flies to the end, or until the listener has enough.
 pub(super) fn fly(
     params: &Params,
-    start: Start<'_>,
+    start: SwarmStart<'_>,
     checkpoints: Option<&CheckpointWriter<'_>>,
     observer: &mut dyn FnMut(&Event),
     warnings: &mut Vec<Message>,

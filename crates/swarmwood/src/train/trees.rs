@@ -43,7 +43,7 @@ pub(super) fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<T
     let fit = greedy::train(set, &settings(job), job.context(), observer)?;
     let train_seconds = started.elapsed().as_secs_f64();
     let notes = job.tell_rounds(fit.rounds, fit.rounds_done);
-    let ended = Ended {
+    let ended = EnsembleFit {
         base: fit.base,
         members: fit.members,
         train_scores: fit.train_scores,
@@ -68,7 +68,7 @@ pub(super) fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<T
 }
 
 /// What a learner of trees ends with.
-pub(super) struct Ended {
+pub(super) struct EnsembleFit {
     pub(super) base: Vec<f64>,
     pub(super) members: Vec<Member>,
     pub(super) train_scores: Vec<Vec<f32>>,
@@ -79,7 +79,7 @@ pub(super) struct Ended {
 /// Metrics by name.
 type Metrics = Vec<(&'static str, f64)>;
 
-impl Ended {
+impl EnsembleFit {
     /// The model, and its metrics on the training and the validation rows.
     pub(super) fn measured(
         self,

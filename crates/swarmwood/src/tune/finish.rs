@@ -18,10 +18,10 @@ use swarmwood_model::Model;
 use swarmwood_search::rng;
 
 use super::ensemble::average;
-use super::native::Native;
-use super::study::Outcome;
+use super::native::NativeObjective;
+use super::study::StudyOutcome;
 use super::trial::{TrialRecord, best};
-use crate::evaluate::Held;
+use crate::evaluate::HeldOutRows;
 use crate::params::{Params, ValidParams};
 use crate::read::Rows;
 use crate::train::{TrainOptions, TrainResult, train_with};
@@ -49,9 +49,9 @@ impl Figure {
 
 /// What there is to finish.
 #[derive(Clone, Copy)]
-pub struct Finish<'a> {
+pub struct FinalFit<'a> {
     /// The objective of the study.
-    pub native: &'a Native,
+    pub native: &'a NativeObjective,
     /// All rows, for the model.
     pub all: &'a Rows,
     /// The rows that no trial saw, if any were held out.
@@ -64,7 +64,7 @@ pub struct Finish<'a> {
 
 /// What the untouched rows say.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Untouched {
+pub struct HoldoutResult {
     /// Rows held out.
     pub rows: usize,
     /// The best configuration, fitted on all rows that trials saw.
@@ -81,7 +81,7 @@ pub struct Untouched {
 
 /// How a tuning ended.
 #[derive(Debug)]
-pub struct Finished {
+pub struct TuningResult {
     /// The number of the best trial.
     pub best: u64,
     /// Its parameters; rounds that early stopping found are their number of trees.
@@ -89,7 +89,7 @@ pub struct Finished {
     /// Its cross-validated score: what it was chosen by.
     pub tuned: Figure,
     /// What the untouched rows say of it.
-    pub untouched: Option<Untouched>,
+    pub untouched: Option<HoldoutResult>,
     /// Trials whose mean the model is; empty without an ensemble.
     pub members: Vec<u64>,
     /// The model, fitted on all rows.
@@ -98,9 +98,13 @@ pub struct Finished {
     pub notes: Vec<String>,
 }
 
-impl Finish<'_> {
+impl FinalFit<'_> {
     /// Measures the best trial and fits the model. `observer` hears of the fits.
-    pub fn finish(&self, outcome: &Outcome, observer: &mut dyn FnMut(&Event)) -> Result<Finished> {
+    pub fn finish(
+        &self,
+        outcome: &StudyOutcome,
+        observer: &mut dyn FnMut(&Event),
+    ) -> Result<TuningResult> {
         let chosen = best(&outcome.trials).ok_or_else(|| no_trial(outcome))?;
         let params = self.params(chosen)?;
         let mut notes = Vec::new();
@@ -115,7 +119,7 @@ impl Finish<'_> {
             _ => self.mean(self.all, &members, observer)?,
         };
         let members = members.into_iter().map(|(id, _)| id).collect();
-        Ok(Finished {
+        Ok(TuningResult {
             best: chosen.id,
             params: params.into_inner(),
             tuned,
@@ -143,7 +147,7 @@ impl Finish<'_> {
     /// not wanted.
     fn members(
         &self,
-        outcome: &Outcome,
+        outcome: &StudyOutcome,
         chosen: &TrialRecord,
         params: &Params,
         notes: &mut Vec<String>,
@@ -203,7 +207,7 @@ impl Finish<'_> {
         members: &[(u64, ValidParams)],
         tuned: Figure,
         observer: &mut dyn FnMut(&Event),
-    ) -> Result<Untouched> {
+    ) -> Result<HoldoutResult> {
         let seen = self.native.rows();
         let model = self.fit(seen, params, observer)?.model;
         let (best, mut metrics) = self.measure(&model, held)?;
@@ -224,7 +228,7 @@ impl Finish<'_> {
         } else {
             best.less(tuned)
         };
-        Ok(Untouched { rows: held.rows, best, optimism: better, fixed, ensemble, metrics })
+        Ok(HoldoutResult { rows: held.rows, best, optimism: better, fixed, ensemble, metrics })
     }
 
     /// The parameters without any tuning, if they make sense for the target.
@@ -264,7 +268,7 @@ impl Finish<'_> {
     /// The score on some rows with its standard error, and every metric.
     fn measure(&self, model: &Model, rows: &Rows) -> Result<(Figure, Vec<(&'static str, f64)>)> {
         let score = self.native.common().score;
-        let held = Held::predict(model, rows, self.threads)?;
+        let held = HeldOutRows::predict(model, rows, self.threads)?;
         let metrics = held.metrics(|_| 1.0);
         let value = score.find(&metrics).map_err(Error::Run)?;
         let groups = GROUPS.min(rows.rows);
@@ -289,7 +293,7 @@ fn group(row: usize, groups: usize) -> usize {
 }
 
 /// Why there is nothing to finish.
-fn no_trial(outcome: &Outcome) -> Error {
+fn no_trial(outcome: &StudyOutcome) -> Error {
     use super::trial::Ending;
     let reason = outcome.trials.iter().find_map(|trial| match &trial.ending {
         Some(Ending::Failed { reason }) => Some(format!("; the first failure: {reason}")),

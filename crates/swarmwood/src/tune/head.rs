@@ -4,7 +4,7 @@ use swarmwood_search::Space;
 
 /// What a study is about. Two studies with equal heads have the same trials.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Head {
+pub struct StudyHeader {
     /// The engine's name.
     pub engine: String,
     /// Where all randomness comes from.
@@ -19,24 +19,24 @@ pub struct Head {
     /// Whether a trial that is clearly behind is given up early.
     pub race: bool,
     /// What is optimised.
-    pub task: Task,
+    pub task: StudyTask,
 }
 
 /// What is optimised: a study refuses to go on with another task.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Task {
+pub struct StudyTask {
     /// For people: the command, or the data and the method.
     pub text: String,
     /// Changes with everything that changes a loss: the rows, fixed parameters, the text of a
     /// command.
     pub fingerprint: u128,
     /// What people call the loss.
-    pub measure: Measure,
+    pub measure: StudyMetric,
 }
 
 /// The figure that people see for a loss.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Measure {
+pub struct StudyMetric {
     /// Its name: `rmse`, `accuracy`, `value`.
     pub name: String,
     /// If larger is better: the figure is this number less the loss. `None` if the loss is the
@@ -44,12 +44,12 @@ pub struct Measure {
     pub from: Option<f64>,
 }
 
-impl Measure {
+impl StudyMetric {
     /// The figure for a loss.
     ///
     /// ```
-    /// use swarmwood::tune::Measure;
-    /// let accuracy = Measure { name: "accuracy".into(), from: Some(1.0) };
+    /// use swarmwood::tune::StudyMetric;
+    /// let accuracy = StudyMetric { name: "accuracy".into(), from: Some(1.0) };
     /// assert_eq!(accuracy.figure(0.25), 0.75);
     /// ```
     pub fn figure(&self, loss: f64) -> f64 {

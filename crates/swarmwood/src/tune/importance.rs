@@ -19,7 +19,7 @@ const GROUPS: usize = 6;
 
 /// The values of one parameter, trial by trial.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Tried {
+pub struct ParameterValues {
     /// Numbers, or numbers of labels; `None` where the parameter has no value.
     pub values: Vec<Option<f64>>,
     /// Whether they are labels: those have no order, so none are put together.
@@ -39,7 +39,7 @@ pub fn importances(space: &Space, trials: &[TrialRecord]) -> Vec<Option<f64>> {
         };
         let values: Vec<PointValue> = told.iter().map(|(trial, _)| trial.point[at]).collect();
         let labels = values.iter().any(|&value| space.label(at, value).is_some());
-        Tried { values: values.into_iter().map(number).collect(), labels }
+        ParameterValues { values: values.into_iter().map(number).collect(), labels }
     };
     of_columns(&(0..space.len()).map(column).collect::<Vec<_>>(), &losses)
 }
@@ -47,14 +47,14 @@ pub fn importances(space: &Space, trials: &[TrialRecord]) -> Vec<Option<f64>> {
 /// The same for trials of anyone: a column of values a parameter, as many as there are losses.
 ///
 /// ```
-/// use swarmwood::tune::importance::{Tried, of_columns};
-/// let values = |of: fn(usize) -> f64| Tried { values: (0..60).map(|trial| Some(of(trial))).collect(), labels: false };
+/// use swarmwood::tune::importance::{ParameterValues, of_columns};
+/// let values = |of: fn(usize) -> f64| ParameterValues { values: (0..60).map(|trial| Some(of(trial))).collect(), labels: false };
 /// let (depth, idle) = (values(|trial| (trial % 4) as f64), values(|trial| (trial / 4 % 5) as f64));
 /// let losses: Vec<f64> = (0..60).map(|trial| (trial % 4) as f64).collect();
 /// let [Some(strong), Some(weak)] = of_columns(&[depth, idle], &losses)[..] else { panic!() };
 /// assert!(strong > 0.99 && weak < 0.01);
 /// ```
-pub fn of_columns(columns: &[Tried], losses: &[f64]) -> Vec<Option<f64>> {
+pub fn of_columns(columns: &[ParameterValues], losses: &[f64]) -> Vec<Option<f64>> {
     let ranks = ranks(losses);
     columns.iter().map(|column| explained(&groups(column), &ranks)).collect()
 }
@@ -68,7 +68,7 @@ fn ranks(values: &[f64]) -> Vec<f64> {
 
 /// The group of every value: one a value where there are few, else neighbours together; no value is
 /// a group too.
-fn groups(column: &Tried) -> Vec<usize> {
+fn groups(column: &ParameterValues) -> Vec<usize> {
     let keys: Vec<f64> =
         column.values.iter().map(|value| value.unwrap_or(f64::NEG_INFINITY)).collect();
     let mut distinct = keys.clone();

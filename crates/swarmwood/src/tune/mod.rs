@@ -1,10 +1,10 @@
 //! Tuning: an engine proposes configurations, an objective judges them, a study remembers.
 //!
 //! A [`Study`] is one sequence of trials. Which configuration trial `t` has depends on the study's
-//! [`Head`] and on the outcomes of the trials before it, never on threads, processes or time, so a
+//! [`StudyHeader`] and on the outcomes of the trials before it, never on threads, processes or time, so a
 //! study that was killed goes on as if nothing had happened.
 //!
-//! [`Native`] is the objective of our own learners, [`spaces`] are what may be tried, and
+//! [`NativeObjective`] is the objective of our own learners, [`spaces`] are what may be tried, and
 //! [`finish`] turns the best trial into a model and honest figures.
 
 pub mod command;
@@ -28,11 +28,13 @@ pub mod study;
 pub mod surrogate;
 pub mod trial;
 
-pub use finish::{Figure, Finish, Finished};
-pub use head::{Head, Measure, Task};
-pub use journal::{Recorded, read as read_study};
-pub use native::{Common, DEFAULT_METHOD, Native};
-pub use objective::{Objective, Piece, Proposal};
-pub use score::Score;
-pub use study::{Ended, Limits, News, Outcome, Standing, Study, TuneEvent};
+pub use finish::{Figure, FinalFit, TuningResult};
+pub use head::{StudyHeader, StudyMetric, StudyTask};
+pub use journal::{StudyRecord, read as read_study};
+pub use native::{DEFAULT_METHOD, NativeConfig, NativeObjective};
+pub use objective::{FoldResult, Proposal, TrialObjective};
+pub use score::TuningScore;
+pub use study::{
+    StopReason, Study, StudyLimits, StudyNews, StudyOutcome, StudyProgress, TuneEvent,
+};
 pub use trial::{Ending, TrialRecord};

@@ -13,8 +13,8 @@ use swarmwood_learn::pool::Pool;
 use swarmwood_search::{Point, Space, rng};
 
 use super::native_space;
-use super::objective::{Objective, Piece, Proposal};
-use super::score::Score;
+use super::objective::{FoldResult, Proposal, TrialObjective};
+use super::score::TuningScore;
 use crate::checkpoint::Identity;
 use crate::params::{Method, Params, ValidParams};
 use crate::read::Rows;
@@ -29,11 +29,11 @@ const SINGLE: usize = 4;
 
 /// What every trial of a tuning has in common.
 #[derive(Debug, Clone)]
-pub struct Common {
+pub struct NativeConfig {
     /// Parameters that are not tuned; tuned ones override them.
     pub params: Params,
     /// What configurations are judged by.
-    pub score: Score,
+    pub score: TuningScore,
     /// Folds of the cross-validation; 1 is a single split, a quarter of the rows for validation.
     pub folds: usize,
     /// Threads for what is done once; 0 is one a core.
@@ -41,13 +41,13 @@ pub struct Common {
 }
 
 /// Our own learners on rows that are read once.
-pub struct Native {
+pub struct NativeObjective {
     data: FoldData,
-    common: Common,
+    common: NativeConfig,
     space: Space,
 }
 
-impl Native {
+impl NativeObjective {
     /// Checks the space against the table of parameters, cuts the rows into folds and bins them.
     ///
     /// ```
@@ -55,15 +55,15 @@ impl Native {
     /// use swarmwood::params::{Method, Params};
     /// use swarmwood::read::{self, ReadOptions, Source};
     /// use swarmwood::search::{Param, Space};
-    /// use swarmwood::tune::{Common, Native, Objective, Proposal, Score};
+    /// use swarmwood::tune::{NativeConfig, NativeObjective, TrialObjective, Proposal, TuningScore};
     ///
     /// let csv = b"x,y\n1,1\n2,1\n3,1\n4,1\n5,9\n6,9\n7,9\n8,9\n";
     /// let options = ReadOptions { target: "y".into(), task: read::TaskChoice::Regression, ..ReadOptions::default() };
     /// let rows = read::training(&Source::Bytes("step.csv".into(), csv), &options)?;
     /// let space = Space::new(vec![Param::list("learning_rate", &[0.01, 1.0])]).unwrap();
-    /// let score = Score::named("rmse", &rows.schema.target.kind)?;
+    /// let score = TuningScore::named("rmse", &rows.schema.target.kind)?;
     /// let params = Params { lambda: 0.0, ..Params::of(Method::GREEDY) };
-    /// let native = Native::new(rows, Common { params, score, folds: 2, threads: 1 }, &space)?;
+    /// let native = NativeObjective::new(rows, NativeConfig { params, score, folds: 2, threads: 1 }, &space)?;
     /// let loss = |number| {
     ///     let point = space.nth(number).unwrap();
     ///     let trial = Proposal { id: 0, space: &space, point: &point };
@@ -72,7 +72,7 @@ impl Native {
     /// assert!(loss(1) < loss(0));
     /// # Ok::<(), swarmwood::Error>(())
     /// ```
-    pub fn new(rows: Rows, common: Common, space: &Space) -> Result<Native> {
+    pub fn new(rows: Rows, common: NativeConfig, space: &Space) -> Result<NativeObjective> {
         native_space::check(space, &common.params)?;
         let mut common = common;
         common.params.metric = common.score.watched();
@@ -84,7 +84,7 @@ impl Native {
         let cuts = if common.folds == 1 { SINGLE } else { common.folds };
         let folds = rows.folds(cuts, common.params.seed)?;
         let data = FoldData::new(rows, folds, common.folds);
-        let native = Native { data, common, space: space.clone() };
+        let native = NativeObjective { data, common, space: space.clone() };
 
         let pool = Pool::new(native.common.threads).map_err(Error::Run)?;
         native.check_losses(&pool)?;
@@ -104,7 +104,7 @@ impl Native {
     }
 
     /// What trials have in common.
-    pub fn common(&self) -> &Common {
+    pub fn common(&self) -> &NativeConfig {
         &self.common
     }
 
@@ -161,7 +161,7 @@ impl Native {
 #[cfg(test)]
 mod tests;
 
-impl Objective for Native {
+impl TrialObjective for NativeObjective {
     fn pieces(&self) -> usize {
         self.common.folds
     }
@@ -171,7 +171,7 @@ impl Objective for Native {
         trial: &Proposal<'_>,
         piece: usize,
         budget: &Budget,
-    ) -> std::result::Result<Piece, String> {
+    ) -> std::result::Result<FoldResult, String> {
         let told = |error: Error| error.to_string();
         let params =
             native_space::params(&self.common.params, trial.space, trial.point).map_err(told)?;
@@ -182,6 +182,6 @@ impl Objective for Native {
         }
         let stops =
             params.method.spec().uses("early_stopping_rounds") && params.early_stopping_rounds > 0;
-        Ok(Piece { loss, rounds: stops.then_some(fit.rounds) })
+        Ok(FoldResult { loss, rounds: stops.then_some(fit.rounds) })
     }
 }

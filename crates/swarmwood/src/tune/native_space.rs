@@ -8,7 +8,7 @@ use swarmwood_search::{Domain, Point, Space};
 use super::named::text;
 use crate::error::Violation;
 use crate::message::Message;
-use crate::params::{Allowed, ParamSpec, Params, ValidParams, find};
+use crate::params::{AllowedValues, ParamSpec, Params, ValidParams, find};
 use crate::{Error, Result};
 
 /// What cannot be tuned, and why.
@@ -56,8 +56,11 @@ fn domain_faults(spec: &ParamSpec, domain: &Domain) -> Vec<Message> {
         (!spec.allowed.holds(value))
             .then(|| Message::from(format!("may be {value}, must be {}", spec.allowed)))
     };
-    let whole = matches!(spec.allowed, Allowed::Whole { .. });
-    let words = matches!(spec.allowed, Allowed::Choices(_) | Allowed::Switch | Allowed::Matrix);
+    let whole = matches!(spec.allowed, AllowedValues::Whole { .. });
+    let words = matches!(
+        spec.allowed,
+        AllowedValues::Choices(_) | AllowedValues::Switch | AllowedValues::Matrix
+    );
     match domain {
         Domain::Choice(labels) => {
             let mut any = Params::default();

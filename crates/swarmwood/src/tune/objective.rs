@@ -20,7 +20,7 @@ pub struct Proposal<'a> {
 
 /// What one piece of a trial came to.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Piece {
+pub struct FoldResult {
     /// The loss; smaller is better.
     pub loss: f64,
     /// Rounds that were best, where rounds can be stopped early.
@@ -28,11 +28,16 @@ pub struct Piece {
 }
 
 /// Something to tune.
-pub trait Objective: Sync {
-    /// Pieces of every trial; at least one. Piece `k` of any two trials may be compared.
+pub trait TrialObjective: Sync {
+    /// Pieces of every trial; at least one. FoldResult `k` of any two trials may be compared.
     fn pieces(&self) -> usize;
 
     /// Evaluates a piece on one thread; it gives up soon after the budget is interrupted. The text
     /// of a failure says why for people.
-    fn piece(&self, trial: &Proposal<'_>, piece: usize, budget: &Budget) -> Result<Piece, String>;
+    fn piece(
+        &self,
+        trial: &Proposal<'_>,
+        piece: usize,
+        budget: &Budget,
+    ) -> Result<FoldResult, String>;
 }

@@ -1,6 +1,6 @@
 //! Racing: a configuration that will hardly come out ahead is not evaluated to the end.
 //!
-//! Piece `k` of a trial and piece `k` of the best trial before it were judged on the same rows, so
+//! FoldResult `k` of a trial and piece `k` of the best trial before it were judged on the same rows, so
 //! their differences say more than the losses do (paired as in Birattari et al., "A racing
 //! algorithm for configuring metaheuristics", GECCO 2002). How much differences scatter from piece
 //! to piece is known from earlier trials ([`noise`], σ). The mean difference after `k` of `n`

@@ -15,23 +15,23 @@ use std::time::{Duration, Instant};
 use swarmwood_learn::budget::Budget;
 use swarmwood_search::{Point, Space};
 
-use super::objective::{Objective, Piece, Proposal};
-use super::study::Limits;
+use super::objective::{FoldResult, Proposal, TrialObjective};
+use super::study::StudyLimits;
 use crate::{Error, Result};
 
 /// What came of a piece.
-pub(super) struct Finished {
+pub(super) struct FoldOutcome {
     pub id: u64,
     pub at: usize,
-    pub result: std::result::Result<Piece, String>,
+    pub result: std::result::Result<FoldResult, String>,
     pub seconds: f64,
 }
 
 /// Where trials lie until they are evaluated, and results until they are fetched.
-pub(super) struct Desk {
+pub(super) struct FoldQueue {
     pieces: usize,
     threads: usize,
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     /// Rings when there is work, or none will come any more.
     work: Condvar,
     /// Rings when there are results.
@@ -41,14 +41,14 @@ pub(super) struct Desk {
 }
 
 #[derive(Default)]
-struct State {
-    jobs: BTreeMap<u64, Job>,
-    results: Vec<Finished>,
+struct QueueState {
+    jobs: BTreeMap<u64, TrialJob>,
+    results: Vec<FoldOutcome>,
     closed: bool,
 }
 
 /// A trial on the desk.
-struct Job {
+struct TrialJob {
     point: Arc<Point>,
     /// The next piece to hand out.
     next: usize,
@@ -62,7 +62,7 @@ struct Job {
 }
 
 /// A piece that a thread has taken.
-struct Unit {
+struct FoldTask {
     id: u64,
     at: usize,
     point: Arc<Point>,
@@ -71,15 +71,15 @@ struct Unit {
 
 /// Runs `lead` on this thread while a crew of others evaluates what it puts on the desk. The crew
 /// is gone when this returns, whatever happens.
-pub(super) fn with_crew<T>(
-    objective: &dyn Objective,
+pub(super) fn with_workers<T>(
+    objective: &dyn TrialObjective,
     space: &Space,
-    limits: &Limits,
-    lead: impl FnOnce(&Desk) -> Result<T>,
+    limits: &StudyLimits,
+    lead: impl FnOnce(&FoldQueue) -> Result<T>,
 ) -> Result<T> {
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
     let threads = if limits.threads == 0 { cores } else { limits.threads };
-    let desk = Desk {
+    let desk = FoldQueue {
         pieces: objective.pieces().max(1),
         threads,
         state: Mutex::default(),
@@ -93,7 +93,7 @@ pub(super) fn with_crew<T>(
     };
     std::thread::scope(|scope| {
         // Closes the desk also where the lead panics, or the scope would wait for ever.
-        let _closing = Closing(&desk);
+        let _closing = QueueGuard(&desk);
         for started in 0..threads {
             let crew = std::thread::Builder::new().name(format!("tune-{started}"));
             if let Err(fault) = crew.spawn_scoped(scope, || desk.serve(objective, space))
@@ -106,9 +106,9 @@ pub(super) fn with_crew<T>(
     })
 }
 
-struct Closing<'a>(&'a Desk);
+struct QueueGuard<'a>(&'a FoldQueue);
 
-impl Drop for Closing<'_> {
+impl Drop for QueueGuard<'_> {
     fn drop(&mut self) {
         self.0.halt();
         lock(&self.0.state).closed = true;
@@ -116,7 +116,7 @@ impl Drop for Closing<'_> {
     }
 }
 
-impl Desk {
+impl FoldQueue {
     /// How many pieces can be under way at a time.
     pub fn threads(&self) -> usize {
         self.threads
@@ -124,7 +124,7 @@ impl Desk {
 
     /// Puts a trial on the desk whose first pieces are judged already.
     pub fn put(&self, id: u64, point: &Point, judged: usize, certain: usize) {
-        let job = Job {
+        let job = TrialJob {
             point: Arc::new(point.clone()),
             next: judged,
             judged,
@@ -158,15 +158,15 @@ impl Desk {
     }
 
     /// The results since the last call; waits a while if there are none.
-    pub fn results(&self, patience: Duration) -> Vec<Finished> {
+    pub fn results(&self, patience: Duration) -> Vec<FoldOutcome> {
         let state = lock(&self.state);
-        let idle = |state: &mut State| state.results.is_empty();
+        let idle = |state: &mut QueueState| state.results.is_empty();
         let waited = self.news.wait_timeout_while(state, patience, idle);
         std::mem::take(&mut waited.unwrap_or_else(PoisonError::into_inner).0.results)
     }
 
     /// What a thread of the crew does all its life.
-    fn serve(&self, objective: &dyn Objective, space: &Space) {
+    fn serve(&self, objective: &dyn TrialObjective, space: &Space) {
         while let Some(unit) = self.next_unit() {
             let started = Instant::now();
             let (run, dropped) = (self.budget.clone(), Arc::clone(&unit.dropped));
@@ -184,14 +184,14 @@ impl Desk {
             // What was asked to give up says nothing about the configuration.
             if !budget.is_interrupted() {
                 let seconds = started.elapsed().as_secs_f64();
-                state.results.push(Finished { id: unit.id, at: unit.at, result, seconds });
+                state.results.push(FoldOutcome { id: unit.id, at: unit.at, result, seconds });
                 self.news.notify_all();
             }
         }
     }
 
     /// Waits for a piece; `None` once the desk is closed.
-    fn next_unit(&self) -> Option<Unit> {
+    fn next_unit(&self) -> Option<FoldTask> {
         let mut state = lock(&self.state);
         loop {
             if state.closed {
@@ -205,19 +205,19 @@ impl Desk {
     }
 }
 
-impl State {
-    fn take(&mut self, pieces: usize) -> Option<Unit> {
-        let needed = |job: &Job| job.next < job.certain || job.next == job.judged;
+impl QueueState {
+    fn take(&mut self, pieces: usize) -> Option<FoldTask> {
+        let needed = |job: &TrialJob| job.next < job.certain || job.next == job.judged;
         // Where all earlier pieces are done, whether this one is needed will be known in a moment.
-        let helps = |job: &Job| job.busy > 0;
-        let find = |fits: &dyn Fn(&Job) -> bool| {
+        let helps = |job: &TrialJob| job.busy > 0;
+        let find = |fits: &dyn Fn(&TrialJob) -> bool| {
             self.jobs.iter().find(|(_, job)| job.next < pieces && fits(job)).map(|(id, _)| *id)
         };
         let id = find(&needed).or_else(|| find(&helps))?;
         let job = self.jobs.get_mut(&id)?;
         job.next += 1;
         job.busy += 1;
-        Some(Unit {
+        Some(FoldTask {
             id,
             at: job.next - 1,
             point: Arc::clone(&job.point),

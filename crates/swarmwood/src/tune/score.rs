@@ -28,26 +28,26 @@ const MORE: &[(&str, bool)] = &[("macro_f1", true)];
 
 /// A metric and its direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Score {
+pub struct TuningScore {
     /// The name users say.
     pub name: &'static str,
     /// Whether more is better.
     pub higher_is_better: bool,
 }
 
-impl Score {
+impl TuningScore {
     /// The metric of that name for a target; `auto` is the log loss for classes and `rmse` for
     /// numbers.
     ///
     /// ```
     /// use swarmwood::model::TargetKind;
-    /// use swarmwood::tune::Score;
-    /// let r2 = Score::named("r2", &TargetKind::Number)?;
+    /// use swarmwood::tune::TuningScore;
+    /// let r2 = TuningScore::named("r2", &TargetKind::Number)?;
     /// assert_eq!(r2.loss(0.75), 0.25);
-    /// assert!(Score::named("accuracy", &TargetKind::Number).is_err());
+    /// assert!(TuningScore::named("accuracy", &TargetKind::Number).is_err());
     /// # Ok::<(), swarmwood::Error>(())
     /// ```
-    pub fn named(name: &str, target: &TargetKind) -> Result<Score> {
+    pub fn named(name: &str, target: &TargetKind) -> Result<TuningScore> {
         let known = Self::all(target);
         let found = match name {
             "auto" => known.first(),
@@ -68,7 +68,7 @@ impl Score {
     }
 
     /// Every metric of a target, the default first.
-    pub fn all(target: &TargetKind) -> Vec<Score> {
+    pub fn all(target: &TargetKind) -> Vec<TuningScore> {
         let lists: &[&[(&'static str, bool)]] = match target {
             TargetKind::Number => &[NUMBERS],
             TargetKind::Classes(classes) if classes.len() == 2 => &[CLASSES, TWO],
@@ -77,7 +77,7 @@ impl Score {
         lists
             .iter()
             .flat_map(|list| list.iter())
-            .map(|&(name, higher_is_better)| Score { name, higher_is_better })
+            .map(|&(name, higher_is_better)| TuningScore { name, higher_is_better })
             .collect()
     }
 
@@ -136,17 +136,19 @@ mod tests {
         for (kind, task, predicted, target) in kinds {
             let metrics = evaluate(task, &predicted, &target, &[]);
             let mut names: Vec<&str> = metrics.iter().map(|metric| metric.0).collect();
-            let mut scores: Vec<&str> = Score::all(&kind).iter().map(|score| score.name).collect();
+            let mut scores: Vec<&str> =
+                TuningScore::all(&kind).iter().map(|score| score.name).collect();
             names.sort_unstable();
             scores.sort_unstable();
             assert_eq!(names, scores);
-            for score in Score::all(&kind) {
+            for score in TuningScore::all(&kind) {
                 let value = score.find(&metrics).unwrap();
                 assert!((score.figure(score.loss(value)) - value).abs() < 1e-12);
             }
         }
-        let error = Score::named("acuracy", &TargetKind::Classes(vec!["a".into(), "b".into()]))
-            .unwrap_err();
+        let error =
+            TuningScore::named("acuracy", &TargetKind::Classes(vec!["a".into(), "b".into()]))
+                .unwrap_err();
         assert!(error.to_string().contains("perhaps accuracy"), "{error}");
     }
 }

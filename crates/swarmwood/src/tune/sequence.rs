@@ -9,8 +9,8 @@
 
 use swarmwood_search::{Engine, Point, TrialResult};
 
-use super::head::Head;
-use super::objective::Piece;
+use super::head::StudyHeader;
+use super::objective::FoldResult;
 use super::race::{self, Rival, Verdict};
 use super::trial::{Ending, TrialRecord};
 
@@ -20,19 +20,19 @@ pub struct Sequence {
     lag: usize,
     pieces: usize,
     race: bool,
-    trials: Vec<Entry>,
+    trials: Vec<TrialEntry>,
     /// How many trials the engine knows the outcomes of: the first ones.
     told: usize,
     /// What it had been told when it had nothing to ask.
     vain: Option<usize>,
     /// The best whole trial among those told.
     best: Option<(u64, f64)>,
-    tally: Tally,
+    tally: StudyTally,
 }
 
 /// Counts over a sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Tally {
+pub struct StudyTally {
     /// Trials that ended.
     pub ended: usize,
     /// Trials of these that failed.
@@ -47,7 +47,7 @@ pub struct Tally {
     pub best: Option<(u64, f64)>,
 }
 
-struct Entry {
+struct TrialEntry {
     record: TrialRecord,
     /// The engine's own number for it.
     known_as: u64,
@@ -58,7 +58,7 @@ struct Entry {
 
 /// What comes of asking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
+pub enum NextTrial {
     /// A new open trial.
     Trial(u64),
     /// More outcomes are needed first.
@@ -69,7 +69,7 @@ pub enum Next {
 
 impl Sequence {
     /// An empty sequence.
-    pub fn new(head: &Head, engine: Box<dyn Engine>) -> Self {
+    pub fn new(head: &StudyHeader, engine: Box<dyn Engine>) -> Self {
         Sequence {
             engine,
             lag: head.lag.max(1),
@@ -79,30 +79,30 @@ impl Sequence {
             told: 0,
             vain: None,
             best: None,
-            tally: Tally::default(),
+            tally: StudyTally::default(),
         }
     }
 
     /// The next trial, if the outcomes it follows from are known.
-    pub fn ask(&mut self, worker: u64) -> Next {
+    pub fn ask(&mut self, worker: u64) -> NextTrial {
         let id = self.trials.len();
         let mut due = (id + 1).saturating_sub(self.lag);
         loop {
             while self.told < due {
                 if !self.tell_next() {
-                    return Next::Wait;
+                    return NextTrial::Wait;
                 }
             }
             // An engine is asked once for each state of knowledge.
             if self.vain != Some(self.told) {
                 if let Some(trial) = self.engine.ask(1).pop() {
                     self.push(trial.point, trial.id, worker);
-                    return Next::Trial(id as u64);
+                    return NextTrial::Trial(id as u64);
                 }
                 self.vain = Some(self.told);
             }
             if self.told == id {
-                return Next::Over;
+                return NextTrial::Over;
             }
             due = self.told + 1;
         }
@@ -114,7 +114,7 @@ impl Sequence {
             TrialRecord { id, point, worker, pieces: Vec::new(), ending: None, seconds: 0.0 };
         let rival =
             self.best.filter(|_| self.race).and_then(|(best, _)| Some((best, self.noise(best)?)));
-        self.trials.push(Entry { record, known_as, rival });
+        self.trials.push(TrialEntry { record, known_as, rival });
     }
 
     /// How much differences to a trial scatter from piece to piece, as far as the engine knows
@@ -185,7 +185,7 @@ impl Sequence {
     }
 
     /// Adds the next piece of an open trial; false if it is not the next.
-    pub fn add(&mut self, id: u64, at: usize, piece: Piece, seconds: f64) -> bool {
+    pub fn add(&mut self, id: u64, at: usize, piece: FoldResult, seconds: f64) -> bool {
         let most = self.pieces;
         let Some(trial) = self.open(id).filter(|trial| trial.pieces.len() == at && at < most)
         else {
@@ -223,7 +223,7 @@ impl Sequence {
     }
 
     /// How the sequence stands.
-    pub fn tally(&self) -> Tally {
+    pub fn tally(&self) -> StudyTally {
         self.tally
     }
 

@@ -11,13 +11,13 @@ use swarmwood_learn::budget::Budget;
 use swarmwood_search::Engine;
 
 use super::engine;
-use super::head::Head;
-use super::objective::Objective;
+use super::head::StudyHeader;
+use super::objective::TrialObjective;
 use super::schedule;
-use super::sequence::{Sequence, Tally};
+use super::sequence::{Sequence, StudyTally};
 use super::trial::{TrialRecord, best};
 use crate::{Error, Result};
-use keep::Keeper;
+use keep::JournalConnection;
 
 /// A study. With a path it lives in a journal, which other processes may share and a later one can
 /// go on with; without one it is in memory.
@@ -25,46 +25,46 @@ use keep::Keeper;
 /// ```
 /// /// use swarmwood::learn::budget::Budget;
 /// use swarmwood::search::{Param, Space};
-/// use swarmwood::tune::{Head, Limits, Measure, Objective, Piece, Proposal, Study, Task};
+/// use swarmwood::tune::{StudyHeader, StudyLimits, StudyMetric, TrialObjective, FoldResult, Proposal, Study, StudyTask};
 ///
 /// struct Parabola;
-/// impl Objective for Parabola {
+/// impl TrialObjective for Parabola {
 ///     fn pieces(&self) -> usize {
 ///         1
 ///     }
-///     fn piece(&self, trial: &Proposal<'_>, _: usize, _: &Budget) -> Result<Piece, String> {
+///     fn piece(&self, trial: &Proposal<'_>, _: usize, _: &Budget) -> Result<FoldResult, String> {
 ///         let x = trial.space.number(0, trial.point[0]).ok_or("no x")?;
-///         Ok(Piece { loss: (x - 3.0).powi(2), rounds: None })
+///         Ok(FoldResult { loss: (x - 3.0).powi(2), rounds: None })
 ///     }
 /// }
-/// let measure = Measure { name: "loss".into(), from: None };
-/// let head = Head {
+/// let measure = StudyMetric { name: "loss".into(), from: None };
+/// let head = StudyHeader {
 ///     engine: "random".into(),
 ///     seed: 1,
 ///     space: Space::new(vec![Param::integer("x", -10, 10)]).unwrap(),
 ///     lag: 4,
 ///     pieces: 1,
 ///     race: false,
-///     task: Task { text: "a parabola".into(), fingerprint: 0, measure },
+///     task: StudyTask { text: "a parabola".into(), fingerprint: 0, measure },
 /// };
 /// let mut study = Study::open(None, head)?;
-/// let limits = Limits { trials: 21, ..Limits::default() };
+/// let limits = StudyLimits { trials: 21, ..StudyLimits::default() };
 /// let outcome = study.run(&Parabola, &limits, &mut |_| {})?;
 /// assert_eq!(outcome.best().and_then(|best| best.whole()), Some(0.0));
 /// # Ok::<(), swarmwood::Error>(())
 /// ```
 pub struct Study {
-    head: Head,
+    head: StudyHeader,
     sequence: Sequence,
     notes: Vec<String>,
-    keeper: Option<Keeper>,
+    keeper: Option<JournalConnection>,
     /// Whether a run could not be written down: what is in memory is not what is in the journal.
     spoilt: bool,
 }
 
 /// When to stop, and how many threads there are.
 #[derive(Debug, Clone)]
-pub struct Limits {
+pub struct StudyLimits {
     /// Trials of the whole study, those of earlier runs and of other processes included.
     pub trials: usize,
     /// Seconds of this run; trials under way are given up and stay open.
@@ -75,9 +75,9 @@ pub struct Limits {
     pub budget: Budget,
 }
 
-impl Default for Limits {
+impl Default for StudyLimits {
     fn default() -> Self {
-        Limits { trials: 100, seconds: None, threads: 0, budget: Budget::unlimited() }
+        StudyLimits { trials: 100, seconds: None, threads: 0, budget: Budget::unlimited() }
     }
 }
 
@@ -85,14 +85,14 @@ impl Default for Limits {
 #[derive(Debug, Clone, Copy)]
 pub struct TuneEvent<'a> {
     /// What is new.
-    pub news: News<'a>,
+    pub news: StudyNews<'a>,
     /// How the study stands.
-    pub standing: Standing,
+    pub standing: StudyProgress,
 }
 
 /// What is new.
 #[derive(Debug, Clone, Copy)]
-pub enum News<'a> {
+pub enum StudyNews<'a> {
     /// The run begins; the standing tells what was there already.
     Begin,
     /// A trial ended, here or in another process.
@@ -103,9 +103,9 @@ pub enum News<'a> {
 
 /// How a study stands.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Standing {
+pub struct StudyProgress {
     /// Trials and pieces.
-    pub tally: Tally,
+    pub tally: StudyTally,
     /// Trials it shall have.
     pub trials: usize,
     /// Seconds since this run began.
@@ -114,7 +114,7 @@ pub struct Standing {
 
 /// Why a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum StopReason {
     /// All trials are done.
     Trials,
     /// The engine had nothing more to ask: all configurations were tried, or it reached an end of
@@ -128,16 +128,16 @@ pub enum Ended {
 
 /// What a run came to.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
+pub struct StudyOutcome {
     /// All trials of the study, in order.
     pub trials: Vec<TrialRecord>,
     /// Trials and pieces.
-    pub tally: Tally,
+    pub tally: StudyTally,
     /// Why it ended.
-    pub ended: Ended,
+    pub ended: StopReason,
 }
 
-impl Outcome {
+impl StudyOutcome {
     /// The best whole trial; `None` if all failed.
     pub fn best(&self) -> Option<&TrialRecord> {
         best(&self.trials)
@@ -148,24 +148,32 @@ impl Study {
     /// Opens the study of a journal, or makes one. A journal with another head is refused; the
     /// journal's directory must be writable, for every process that works on a study has a lock
     /// file there.
-    pub fn open(path: Option<&Path>, head: Head) -> Result<Study> {
+    pub fn open(path: Option<&Path>, head: StudyHeader) -> Result<Study> {
         let made = engine::make(&head.engine, &head.space, head.seed)?;
         Study::with_engine(path, head, made)
     }
 
     /// The same with an engine of one's own, fresh and made from the head's space and seed.
-    pub fn with_engine(path: Option<&Path>, head: Head, engine: Box<dyn Engine>) -> Result<Study> {
+    pub fn with_engine(
+        path: Option<&Path>,
+        head: StudyHeader,
+        engine: Box<dyn Engine>,
+    ) -> Result<Study> {
         let sequence = Sequence::new(&head, engine);
         let mut study = Study { head, sequence, notes: Vec::new(), keeper: None, spoilt: false };
         if let Some(path) = path {
-            study.keeper =
-                Some(Keeper::open(path, &study.head, &mut study.sequence, &mut study.notes)?);
+            study.keeper = Some(JournalConnection::open(
+                path,
+                &study.head,
+                &mut study.sequence,
+                &mut study.notes,
+            )?);
         }
         Ok(study)
     }
 
     /// What it is about.
-    pub fn head(&self) -> &Head {
+    pub fn head(&self) -> &StudyHeader {
         &self.head
     }
 
@@ -182,10 +190,10 @@ impl Study {
     /// Evaluates trials until a limit is reached or the run is cancelled.
     pub fn run(
         &mut self,
-        objective: &dyn Objective,
-        limits: &Limits,
+        objective: &dyn TrialObjective,
+        limits: &StudyLimits,
         observer: &mut dyn FnMut(&TuneEvent<'_>),
-    ) -> Result<Outcome> {
+    ) -> Result<StudyOutcome> {
         if objective.pieces() != self.head.pieces {
             let (has, said) = (objective.pieces(), self.head.pieces);
             return Err(Error::Run(format!(
@@ -198,11 +206,11 @@ impl Study {
             ));
         }
         let space = self.head.space.clone();
-        let ended = schedule::with_crew(objective, &space, limits, |desk| {
-            run::Run::new(self, desk, limits).go(observer)
+        let ended = schedule::with_workers(objective, &space, limits, |desk| {
+            run::StudyRun::new(self, desk, limits).go(observer)
         });
         let ended = ended.inspect_err(|_| self.spoilt = true)?;
         let trials = self.sequence.trials().cloned().collect();
-        Ok(Outcome { trials, tally: self.sequence.tally(), ended })
+        Ok(StudyOutcome { trials, tally: self.sequence.tally(), ended })
     }
 }

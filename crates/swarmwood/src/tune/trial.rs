@@ -2,7 +2,7 @@
 
 use swarmwood_search::Point;
 
-use super::objective::Piece;
+use super::objective::FoldResult;
 
 /// A trial: what was asked, what came of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,7 +14,7 @@ pub struct TrialRecord {
     /// Which process has it, by the number of its lock file.
     pub worker: u64,
     /// The pieces evaluated so far, from the first on.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<FoldResult>,
     /// How it ended; `None` while it is open.
     pub ending: Option<Ending>,
     /// Seconds of work, all pieces together.

@@ -47,7 +47,7 @@ fn classes(rows: usize, seed: u64, right: f64) -> Rows {
 #[test]
 fn the_interval_of_a_share_is_the_binomial_one() {
     let rows = classes(400, 3, 0.8);
-    let drawn = Bootstrap::new(&Held::predict(&model(true), &rows, 1).unwrap(), 1).unwrap();
+    let drawn = Bootstrap::new(&HeldOutRows::predict(&model(true), &rows, 1).unwrap(), 1).unwrap();
     let (share, interval) = (drawn.value("accuracy").unwrap(), drawn.interval("accuracy").unwrap());
     let half = 1.96 * (share * (1.0 - share) / 400.0).sqrt();
     assert!((interval.low - (share - half)).abs() < 0.006, "{share} {interval:?} {half}");
@@ -57,7 +57,7 @@ fn the_interval_of_a_share_is_the_binomial_one() {
 
 #[test]
 fn the_interval_holds_the_truth_about_as_often_as_it_says() {
-    let held = |seed| Held::predict(&model(true), &classes(150, seed, 0.7), 1).unwrap();
+    let held = |seed| HeldOutRows::predict(&model(true), &classes(150, seed, 0.7), 1).unwrap();
     let holds = |seed: &u64| {
         let interval = Bootstrap::new(&held(*seed), 1).unwrap().interval("accuracy").unwrap();
         (interval.low..=interval.high).contains(&0.7)
@@ -71,7 +71,7 @@ fn the_interval_holds_the_truth_about_as_often_as_it_says() {
 fn threads_change_nothing_and_a_model_differs_from_itself_by_nothing() {
     let rows =
         table(&model(false), 200, 5, |stream| format!("{},{}\n", stream.unit(), stream.normal()));
-    let held = Held::predict(&model(false), &rows, 1).unwrap();
+    let held = HeldOutRows::predict(&model(false), &rows, 1).unwrap();
     let (one, two) = (Bootstrap::new(&held, 1).unwrap(), Bootstrap::new(&held, 3).unwrap());
     assert_eq!(one.draws, two.draws);
     let (value, interval) = one.less(&two, "rmse").unwrap();
@@ -81,7 +81,7 @@ fn threads_change_nothing_and_a_model_differs_from_itself_by_nothing() {
     // figures.
     let mut other = model(false);
     other.base[0] += 0.3;
-    let other = Bootstrap::new(&Held::predict(&other, &rows, 1).unwrap(), 1).unwrap();
+    let other = Bootstrap::new(&HeldOutRows::predict(&other, &rows, 1).unwrap(), 1).unwrap();
     let (_, apart) = other.less(&one, "rmse").unwrap();
     let own = one.interval("rmse").unwrap();
     assert!(apart.high - apart.low < own.high - own.low, "{apart:?} {own:?}");
@@ -91,7 +91,7 @@ fn threads_change_nothing_and_a_model_differs_from_itself_by_nothing() {
 fn what_draws_do_not_define_has_no_interval() {
     // Of a single class nothing is ranked; of one row of a class, a third of the draws have none.
     let rows = table(&model(true), 4, 1, |stream| format!("{},no\n", stream.unit()));
-    let held = |rows: &Rows| Held::predict(&model(true), rows, 1).unwrap();
+    let held = |rows: &Rows| HeldOutRows::predict(&model(true), rows, 1).unwrap();
     let drawn = Bootstrap::new(&held(&rows), 1).unwrap();
     assert!(drawn.value("auc").is_none() && drawn.interval("auc").is_none());
     let rows = read(&model(true), "x,y\n0.1,no\n0.2,no\n0.9,yes\n".into());

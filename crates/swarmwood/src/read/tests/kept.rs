@@ -4,8 +4,9 @@ use proptest::prelude::*;
 
 use super::*;
 
-const MEMORY: Limits = Limits { bytes: usize::MAX, sample: super::super::SAMPLE_ROWS };
-const STREAM: Limits = Limits { bytes: 0, sample: super::super::SAMPLE_ROWS };
+const MEMORY: RetentionLimits =
+    RetentionLimits { bytes: usize::MAX, sample: super::super::SAMPLE_ROWS };
+const STREAM: RetentionLimits = RetentionLimits { bytes: 0, sample: super::super::SAMPLE_ROWS };
 
 fn table(rows: usize) -> String {
     let mut text = String::from("a,k,w,b,y\n");
@@ -48,7 +49,8 @@ fn a_large_table_has_a_sample_of_exact_size_in_row_order() {
     let text: String = (0..rows).map(|row| format!("{row},{}\n", row % 2)).collect();
     let text = format!("a,y\n{text}");
     let memory = training_within(&text, &target("y"), MEMORY).unwrap();
-    let stream = training_within(&text, &target("y"), Limits { bytes: 100_000, ..STREAM }).unwrap();
+    let stream =
+        training_within(&text, &target("y"), RetentionLimits { bytes: 100_000, ..STREAM }).unwrap();
     assert!(stream.is_streamed());
     let sample = memory.sample();
     assert_eq!(sample.rows, size);
@@ -119,8 +121,8 @@ fn a_file_that_changes_between_readings_is_noticed() {
     let path =
         std::env::temp_dir().join(format!("swarmwood-read-changing-{}.csv", std::process::id()));
     std::fs::write(&path, "a,y\n1,1\n2,2\n3,3.5\n").unwrap();
-    let rows =
-        super::super::survey::survey(Origin::File(path.clone()), &target("y"), STREAM).unwrap();
+    let rows = super::super::survey::survey(SourceOrigin::File(path.clone()), &target("y"), STREAM)
+        .unwrap();
     std::fs::write(&path, "a,y\n1,1\n2,2\n").unwrap();
     let error = rows.for_each_chunk(&mut |_| Ok(())).unwrap_err();
     std::fs::remove_file(&path).unwrap();
@@ -133,7 +135,7 @@ proptest! {
     fn the_limit_does_not_show(rows in 2_usize..300, bytes in 0_usize..5000, sample in 1_usize..100) {
         let text = table(rows + 5);
         let memory = training_within(&text, &options(), MEMORY).unwrap();
-        let other = training_within(&text, &options(), Limits { bytes, sample }).unwrap();
+        let other = training_within(&text, &options(), RetentionLimits { bytes, sample }).unwrap();
         prop_assert_eq!(&memory.schema, &other.schema);
         prop_assert_eq!(comparable(&whole(&memory)), comparable(&whole(&other)));
     }

@@ -9,7 +9,7 @@ use swarmwood_model::{Kind, Target, TargetKind};
 use super::{comparable, target, training, whole};
 use crate::params::{Method, Params};
 use crate::read::{
-    Columns, Field, Part, Picked, Rows, SAMPLE_ROWS, lent, lent_matching, lent_scoring,
+    Columns, Field, RowSelection, Rows, SAMPLE_ROWS, TableColumn, lent, lent_matching, lent_scoring,
 };
 use crate::{store, train};
 
@@ -50,10 +50,10 @@ impl Memory {
     }
 }
 
-fn each<T: Copy>(values: &[T], rows: &Picked<'_>, out: &mut Vec<T>) {
+fn each<T: Copy>(values: &[T], rows: &RowSelection<'_>, out: &mut Vec<T>) {
     match rows {
-        Picked::Run(run) => out.extend_from_slice(&values[run.clone()]),
-        Picked::At(rows) => out.extend(rows.iter().map(|&row| values[row])),
+        RowSelection::Run(run) => out.extend_from_slice(&values[run.clone()]),
+        RowSelection::At(rows) => out.extend(rows.iter().map(|&row| values[row])),
     }
 }
 
@@ -67,14 +67,14 @@ impl Columns for Memory {
     fn has_weight(&self) -> bool {
         !self.weight.is_empty()
     }
-    fn numbers(&self, part: Part, rows: &Picked<'_>, out: &mut Vec<f64>) {
+    fn numbers(&self, part: TableColumn, rows: &RowSelection<'_>, out: &mut Vec<f64>) {
         match part {
-            Part::Feature(feature) => each(&self.numbers[feature], rows, out),
-            Part::Target => each(&self.target, rows, out),
-            Part::Weight => each(&self.weight, rows, out),
+            TableColumn::Feature(feature) => each(&self.numbers[feature], rows, out),
+            TableColumn::Target => each(&self.target, rows, out),
+            TableColumn::Weight => each(&self.weight, rows, out),
         }
     }
-    fn codes(&self, _: usize, rows: &Picked<'_>, out: &mut Vec<u32>) {
+    fn codes(&self, _: usize, rows: &RowSelection<'_>, out: &mut Vec<u32>) {
         each(&self.codes, rows, out);
     }
 }

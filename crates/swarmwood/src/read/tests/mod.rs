@@ -11,8 +11,8 @@ mod types;
 use swarmwood_learn::data::{Chunk, Column};
 use swarmwood_model::{Kind, TargetKind};
 
-use super::keep::Limits;
-use super::origin::Origin;
+use super::keep::RetentionLimits;
+use super::origin::SourceOrigin;
 use super::{ReadOptions, Rows, Source};
 use crate::{Error, Result};
 
@@ -30,8 +30,8 @@ fn training(text: impl Into<Vec<u8>>, options: &ReadOptions) -> Result<Rows> {
 }
 
 /// Training with other limits than usual.
-fn training_within(text: &str, options: &ReadOptions, limits: Limits) -> Result<Rows> {
-    super::survey::survey(Origin::settle(&source(text), usize::MAX - 1)?, options, limits)
+fn training_within(text: &str, options: &ReadOptions, limits: RetentionLimits) -> Result<Rows> {
+    super::survey::survey(SourceOrigin::settle(&source(text), usize::MAX - 1)?, options, limits)
 }
 
 /// All rows in one chunk.

@@ -167,9 +167,10 @@ fn parquet_streams_from_a_file() {
     let bytes = parquet_of(&example(rows), rows, 1000, Compression::SNAPPY);
     let path = std::env::temp_dir().join(format!("swarmwood-read-{}.parquet", std::process::id()));
     std::fs::write(&path, &bytes).unwrap();
-    let limits = Limits { bytes: 0, ..Limits::default() };
+    let limits = RetentionLimits { bytes: 0, ..RetentionLimits::default() };
     let streamed =
-        super::super::survey::survey(Origin::File(path.clone()), &target("y"), limits).unwrap();
+        super::super::survey::survey(SourceOrigin::File(path.clone()), &target("y"), limits)
+            .unwrap();
     assert!(streamed.is_streamed());
     let memory = training(bytes, &target("y")).unwrap();
     assert_eq!(comparable(&whole(&memory)), comparable(&whole(&streamed)));

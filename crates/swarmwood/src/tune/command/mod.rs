@@ -16,8 +16,8 @@ use swarmwood_learn::budget::Budget;
 use swarmwood_search::Space;
 use swarmwood_search::rng::fingerprint;
 
-use super::head::{Measure, Task};
-use super::objective::{Objective, Piece, Proposal};
+use super::head::{StudyMetric, StudyTask};
+use super::objective::{FoldResult, Proposal, TrialObjective};
 use crate::error::Violation;
 use crate::{Error, Result};
 use template::Template;
@@ -28,22 +28,22 @@ pub use value::ValueFrom;
 ///
 /// ```
 /// use swarmwood::search::{Param, Space};
-/// use swarmwood::tune::command::{Program, Settings};
+/// use swarmwood::tune::command::{Program, CommandConfig};
 /// let space = Space::new(vec![Param::integer("x", 0, 9)]).unwrap();
-/// assert!(Program::new("echo {x}", &space, Settings::default()).is_ok());
-/// let fault = Program::new("echo {y}", &space, Settings::default()).err().unwrap();
+/// assert!(Program::new("echo {x}", &space, CommandConfig::default()).is_ok());
+/// let fault = Program::new("echo {y}", &space, CommandConfig::default()).err().unwrap();
 /// assert!(fault.to_string().contains("{y}"), "{fault}");
 /// ```
 #[derive(Debug)]
 pub struct Program {
     text: String,
     template: Template,
-    settings: Settings,
+    settings: CommandConfig,
 }
 
 /// How a program is run and heard.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Settings {
+pub struct CommandConfig {
     /// Where the value is.
     pub value: ValueFrom,
     /// Whether larger values are better.
@@ -58,7 +58,7 @@ impl Program {
     /// A program from its command: words as in a shell, with quotes and backslashes but nothing
     /// else that shells do, and `{name}` for the value of a parameter, `{trial}` for the number of
     /// the trial and `{params_json}` for all values.
-    pub fn new(command: &str, space: &Space, settings: Settings) -> Result<Program> {
+    pub fn new(command: &str, space: &Space, settings: CommandConfig) -> Result<Program> {
         let fault = |message: String| Violation::new("command", message);
         let template = Template::parse(command, space)
             .map_err(|faults| Error::Parameters(faults.into_iter().map(fault).collect()))?;
@@ -72,13 +72,13 @@ impl Program {
     }
 
     /// What it optimises.
-    pub fn task(&self) -> Task {
-        let Settings { value, maximize, .. } = &self.settings;
+    pub fn task(&self) -> StudyTask {
+        let CommandConfig { value, maximize, .. } = &self.settings;
         let described = format!("{}\n{value:?}\n{maximize}", self.text);
-        Task {
+        StudyTask {
             text: self.text.clone(),
             fingerprint: fingerprint(described.bytes().map(u64::from)),
-            measure: Measure { name: value.name().to_string(), from: maximize.then_some(0.0) },
+            measure: StudyMetric { name: value.name().to_string(), from: maximize.then_some(0.0) },
         }
     }
 
@@ -91,7 +91,7 @@ impl Program {
     }
 }
 
-impl Objective for Program {
+impl TrialObjective for Program {
     fn pieces(&self) -> usize {
         1
     }
@@ -101,13 +101,13 @@ impl Objective for Program {
         trial: &Proposal<'_>,
         _: usize,
         budget: &Budget,
-    ) -> std::result::Result<Piece, String> {
+    ) -> std::result::Result<FoldResult, String> {
         let mut left = self.settings.retries;
         loop {
             match self.attempt(trial, budget) {
                 Ok(value) => {
                     let loss = if self.settings.maximize { -value } else { value };
-                    return Ok(Piece { loss, rounds: None });
+                    return Ok(FoldResult { loss, rounds: None });
                 }
                 Err(reason) if left == 0 || budget.is_interrupted() => return Err(reason),
                 Err(_) => left -= 1,

@@ -14,12 +14,12 @@ use crate::tune::objective::Proposal;
 /// The words of a command.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Template {
-    words: Vec<Vec<Part>>,
+    words: Vec<Vec<WordPart>>,
 }
 
 /// A part of a word.
 #[derive(Debug, Clone, PartialEq)]
-enum Part {
+enum WordPart {
     Text(String),
     Parameter(usize),
     Trial,
@@ -37,13 +37,13 @@ impl Template {
             return Err(vec!["is empty, must name a program".to_string()]);
         }
         let mut faults = Vec::new();
-        let words: Vec<Vec<Part>> =
+        let words: Vec<Vec<WordPart>> =
             words.iter().map(|word| parts(word, space, &mut faults)).collect();
-        let has = |part: &Part| words.iter().flatten().any(|other| other == part);
+        let has = |part: &WordPart| words.iter().flatten().any(|other| other == part);
         // A name that is not known may be a parameter that is missing: told once.
-        if faults.is_empty() && !has(&Part::Everything) {
+        if faults.is_empty() && !has(&WordPart::Everything) {
             let missing =
-                space.params().iter().enumerate().filter(|(at, _)| !has(&Part::Parameter(*at)));
+                space.params().iter().enumerate().filter(|(at, _)| !has(&WordPart::Parameter(*at)));
             faults.extend(missing.map(|(_, param)| {
                 let name = &param.name;
                 let help = format!("write {{{name}}} where its value belongs, or {{{EVERYTHING}}}");
@@ -56,7 +56,7 @@ impl Template {
     /// The program, if it is the same for every trial.
     pub fn program(&self) -> Option<&str> {
         match self.words.first().map(Vec::as_slice) {
-            Some([Part::Text(program)]) => Some(program),
+            Some([WordPart::Text(program)]) => Some(program),
             _ => None,
         }
     }
@@ -64,14 +64,13 @@ impl Template {
     /// The words of a trial.
     pub fn fill(&self, trial: &Proposal<'_>) -> Vec<String> {
         let value = |at: usize| trial.point.0.get(at).copied().unwrap_or(PointValue::Absent);
-        let absent =
-            |part: &Part| matches!(part, Part::Parameter(at) if value(*at) == PointValue::Absent);
-        let gone = |word: &[Part]| word.iter().any(absent);
+        let absent = |part: &WordPart| matches!(part, WordPart::Parameter(at) if value(*at) == PointValue::Absent);
+        let gone = |word: &[WordPart]| word.iter().any(absent);
         let mut filled = Vec::new();
         for (at, word) in self.words.iter().enumerate() {
             let value_follows =
                 self.words.get(at + 1).is_some_and(|next| next.len() == 1 && gone(next));
-            let flag = matches!(&word[..], [Part::Text(text)] if text.starts_with('-') && !text.contains('='));
+            let flag = matches!(&word[..], [WordPart::Text(text)] if text.starts_with('-') && !text.contains('='));
             if gone(word) || (flag && value_follows) {
                 continue;
             }
@@ -81,18 +80,18 @@ impl Template {
     }
 }
 
-impl Part {
+impl WordPart {
     fn text(&self, trial: &Proposal<'_>) -> String {
         match self {
-            Part::Text(text) => text.clone(),
-            Part::Parameter(at) => trial
+            WordPart::Text(text) => text.clone(),
+            WordPart::Parameter(at) => trial
                 .point
                 .0
                 .get(*at)
                 .and_then(|value| named::text(trial.space, *at, *value))
                 .unwrap_or_default(),
-            Part::Trial => trial.id.to_string(),
-            Part::Everything => Json::Object(named::json(trial.space, trial.point)).to_string(),
+            WordPart::Trial => trial.id.to_string(),
+            WordPart::Everything => Json::Object(named::json(trial.space, trial.point)).to_string(),
         }
     }
 }
@@ -141,7 +140,7 @@ fn quoted(letters: &mut std::str::Chars<'_>, word: &mut String) -> Result<(), St
 
 /// The parts of a word. Braces that do not hold a name are left alone; `{{name}}` stands for
 /// `{name}`.
-fn parts(word: &str, space: &Space, faults: &mut Vec<String>) -> Vec<Part> {
+fn parts(word: &str, space: &Space, faults: &mut Vec<String>) -> Vec<WordPart> {
     let mut parts = Vec::new();
     let mut text = String::new();
     let mut rest = word;
@@ -167,22 +166,22 @@ fn parts(word: &str, space: &Space, faults: &mut Vec<String>) -> Vec<Part> {
         };
         rest = after;
         let part = match (space.position(name), name) {
-            (Some(at), _) => Part::Parameter(at),
-            (None, TRIAL) => Part::Trial,
-            (None, EVERYTHING) => Part::Everything,
+            (Some(at), _) => WordPart::Parameter(at),
+            (None, TRIAL) => WordPart::Trial,
+            (None, EVERYTHING) => WordPart::Everything,
             (None, name) => {
                 faults.push(unknown(name, space));
                 continue;
             }
         };
         if !text.is_empty() {
-            parts.push(Part::Text(std::mem::take(&mut text)));
+            parts.push(WordPart::Text(std::mem::take(&mut text)));
         }
         parts.push(part);
     }
     text.push_str(rest);
     if !text.is_empty() || parts.is_empty() {
-        parts.push(Part::Text(text));
+        parts.push(WordPart::Text(text));
     }
     parts
 }

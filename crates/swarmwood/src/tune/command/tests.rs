@@ -90,7 +90,7 @@ mod on_unix {
 
     fn try_out(
         script: &str,
-        settings: Settings,
+        settings: CommandConfig,
         budget: &Budget,
     ) -> std::result::Result<f64, String> {
         let space = Space::new(vec![Param::integer("x", 0, 9)]).unwrap();
@@ -103,7 +103,7 @@ mod on_unix {
     }
 
     fn said(script: &str) -> std::result::Result<f64, String> {
-        try_out(script, Settings::default(), &Budget::unlimited())
+        try_out(script, CommandConfig::default(), &Budget::unlimited())
     }
 
     #[test]
@@ -116,7 +116,7 @@ mod on_unix {
         assert_eq!(
             try_out(
                 "echo 2",
-                Settings { maximize: true, ..Settings::default() },
+                CommandConfig { maximize: true, ..CommandConfig::default() },
                 &Budget::unlimited()
             ),
             Ok(-2.0)
@@ -145,8 +145,8 @@ mod on_unix {
     fn a_program_that_is_not_there_is_told_before_anything_is_run() {
         let space = Space::new(vec![Param::integer("x", 0, 9)]).unwrap();
         for name in ["no-such-program-anywhere", "./no/such/program"] {
-            let fault =
-                Program::new(&format!("{name} {{x}}"), &space, Settings::default()).unwrap_err();
+            let fault = Program::new(&format!("{name} {{x}}"), &space, CommandConfig::default())
+                .unwrap_err();
             assert!(
                 fault.to_string().contains(&format!("there is no program '{name}'")),
                 "{fault}"
@@ -160,7 +160,7 @@ mod on_unix {
         let mark = std::env::temp_dir().join(format!("swarmwood-late-{}", std::process::id()));
         let script = format!("(sleep 2; echo late > {}) & sleep 60", mark.display());
         let settings =
-            Settings { timeout: Some(Duration::from_millis(100)), ..Settings::default() };
+            CommandConfig { timeout: Some(Duration::from_millis(100)), ..CommandConfig::default() };
         let started = Instant::now();
         assert_eq!(
             try_out(&script, settings, &Budget::unlimited()),
@@ -177,7 +177,7 @@ mod on_unix {
         let budget =
             Budget::unlimited().with_interrupt(move || looks.fetch_add(1, Ordering::Relaxed) > 5);
         let stopped =
-            try_out("trap : TERM; while :; do sleep 0.05; done", Settings::default(), &budget);
+            try_out("trap : TERM; while :; do sleep 0.05; done", CommandConfig::default(), &budget);
         assert!(stopped.as_ref().is_err_and(|reason| reason.starts_with("stopped")), "{stopped:?}");
     }
 
@@ -185,7 +185,7 @@ mod on_unix {
     fn failures_are_tried_again() {
         let mark = std::env::temp_dir().join(format!("swarmwood-again-{}", std::process::id()));
         let script = format!("echo x >> {0}; test $(wc -l < {0}) = 3 && echo 8", mark.display());
-        let settings = |retries| Settings { retries, ..Settings::default() };
+        let settings = |retries| CommandConfig { retries, ..CommandConfig::default() };
         assert_eq!(
             try_out(&script, settings(1), &Budget::unlimited()),
             Err("exit code 1".to_string())
@@ -204,7 +204,7 @@ mod on_unix {
             key: key.map(str::to_string),
         };
         let from = |script: &str, key: Option<&str>| {
-            let settings = Settings { value: value(key), ..Settings::default() };
+            let settings = CommandConfig { value: value(key), ..CommandConfig::default() };
             let script =
                 script.replace("OUT", &format!("{}-$SWARMWOOD_TRIAL.json", base.display()));
             try_out(&script, settings, &Budget::unlimited())

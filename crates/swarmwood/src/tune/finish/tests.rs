@@ -9,8 +9,8 @@ use super::*;
 use crate::params::Method;
 use crate::predict::Scorer;
 use crate::read::{ReadOptions, Source, training};
-use crate::tune::sequence::Tally;
-use crate::tune::{Common, Ended, Ending, Piece, Score};
+use crate::tune::sequence::StudyTally;
+use crate::tune::{Ending, FoldResult, NativeConfig, StopReason, TuningScore};
 
 /// Rows of as many classes as asked; 0 is a number.
 fn rows(count: usize, classes: u64) -> Rows {
@@ -42,20 +42,21 @@ fn space() -> Space {
     .unwrap()
 }
 
-fn native(rows: Rows, metric: &str) -> Native {
-    let score = Score::named(metric, &rows.schema.target.kind).unwrap();
+fn native(rows: Rows, metric: &str) -> NativeObjective {
+    let score = TuningScore::named(metric, &rows.schema.target.kind).unwrap();
     let params = Params { trees: 6, ..Params::of(Method::GREEDY) };
-    Native::new(rows, Common { params, score, folds: 2, threads: 1 }, &space()).unwrap()
+    NativeObjective::new(rows, NativeConfig { params, score, folds: 2, threads: 1 }, &space())
+        .unwrap()
 }
 
 fn trial(id: u64, position: &[f64], losses: [f64; 2]) -> TrialRecord {
-    let pieces = losses.map(|loss| Piece { loss, rounds: None }).to_vec();
+    let pieces = losses.map(|loss| FoldResult { loss, rounds: None }).to_vec();
     let ending = Some(Ending::Whole { loss: (losses[0] + losses[1]) / 2.0 });
     TrialRecord { id, point: space().decode(position), worker: 0, pieces, ending, seconds: 0.0 }
 }
 
-fn outcome(trials: Vec<TrialRecord>) -> Outcome {
-    Outcome { trials, tally: Tally::default(), ended: Ended::Trials }
+fn outcome(trials: Vec<TrialRecord>) -> StudyOutcome {
+    StudyOutcome { trials, tally: StudyTally::default(), ended: StopReason::Trials }
 }
 
 fn raw(model: &Model, rows: &Rows) -> Vec<f64> {
@@ -83,7 +84,7 @@ fn an_ensemble_predicts_the_mean_of_its_parts() {
             trees(4, 0.9, 0.9, 0.1), // the same configuration once more: left out
             trees(5, 0.1, 0.9, 0.9),
         ];
-        let finish = Finish { native: &native, all: &rows, held: None, ensemble: 3, threads: 1 };
+        let finish = FinalFit { native: &native, all: &rows, held: None, ensemble: 3, threads: 1 };
         let finished = finish.finish(&outcome(trials.clone()), &mut |_| {}).unwrap();
         assert_eq!((finished.best, &finished.members[..]), (1, &[1, 3, 0][..]));
         finished.model.check().unwrap();
@@ -108,7 +109,7 @@ fn an_ensemble_predicts_the_mean_of_its_parts() {
 fn an_ensemble_without_parts_is_the_best_alone() {
     let rows = rows(200, 0);
     let native = native(rows.clone(), "rmse");
-    let finish = Finish { native: &native, all: &rows, held: None, ensemble: 4, threads: 1 };
+    let finish = FinalFit { native: &native, all: &rows, held: None, ensemble: 4, threads: 1 };
     let linear = outcome(vec![
         trial(0, &[0.9, 0.1, 0.0], [0.1, 0.1]),
         trial(1, &[0.0, 0.1, 0.0], [0.2, 0.2]),
@@ -133,7 +134,8 @@ fn figures_have_the_sign_that_people_know() {
     let (rows, held) = rows(400, 2).holdout(0.25, 1).unwrap();
     let all = rows.clone();
     let native = native(rows, "accuracy");
-    let finish = Finish { native: &native, all: &all, held: Some(&held), ensemble: 1, threads: 1 };
+    let finish =
+        FinalFit { native: &native, all: &all, held: Some(&held), ensemble: 1, threads: 1 };
     // Losses of .1 and .2 are accuracies of .9 and .8: mean .85, standard error .05.
     let finished =
         finish.finish(&outcome(vec![trial(0, &[0.0, 0.5, 0.9], [0.1, 0.2])]), &mut |_| {});
@@ -157,7 +159,7 @@ fn figures_have_the_sign_that_people_know() {
 fn without_a_whole_trial_the_first_failure_is_told() {
     let rows = rows(100, 0);
     let native = native(rows.clone(), "rmse");
-    let finish = Finish { native: &native, all: &rows, held: None, ensemble: 1, threads: 1 };
+    let finish = FinalFit { native: &native, all: &rows, held: None, ensemble: 1, threads: 1 };
     let ending = Some(Ending::Failed { reason: "the moon".to_string() });
     let failed = TrialRecord { ending, ..trial(0, &[0.0, 0.1, 0.0], [0.1, 0.1]) };
     let error = finish.finish(&outcome(vec![failed]), &mut |_| {}).err().unwrap();

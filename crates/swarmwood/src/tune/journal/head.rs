@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::MAGIC;
-use crate::tune::head::{Head, Measure, Task};
+use crate::tune::head::{StudyHeader, StudyMetric, StudyTask};
 use crate::tune::space_file;
 
 /// The newest version, which is written.
@@ -15,8 +15,8 @@ pub(in crate::tune) fn program() -> String {
 }
 
 /// A head as a line.
-pub(in crate::tune) fn line(head: &Head) -> String {
-    let Task { text, fingerprint, measure } = &head.task;
+pub(in crate::tune) fn line(head: &StudyHeader) -> String {
+    let StudyTask { text, fingerprint, measure } = &head.task;
     let fields = [
         ("created_by", json!(program())),
         ("engine", json!(head.engine)),
@@ -40,7 +40,7 @@ fn hex(fingerprint: u128) -> String {
 }
 
 /// The head of a line and who wrote it; the error says what is wrong with the line.
-pub(in crate::tune) fn parse(line: &str) -> Result<(Head, String), String> {
+pub(in crate::tune) fn parse(line: &str) -> Result<(StudyHeader, String), String> {
     let value: Value =
         serde_json::from_str(line).map_err(|error| format!("is damaged: {error}"))?;
     let version = natural(&value["swarmwood_study"], "swarmwood_study")?;
@@ -55,17 +55,17 @@ pub(in crate::tune) fn parse(line: &str) -> Result<(Head, String), String> {
     }
     let task = &value["task"];
     let fingerprint = u128::from_str_radix(&word(&task["fingerprint"], "fingerprint")?, 16);
-    let measure = Measure {
+    let measure = StudyMetric {
         name: word(&value["measure"]["name"], "measure.name")?,
         from: value["measure"]["from"].as_f64(),
     };
-    let head = Head {
+    let head = StudyHeader {
         engine: word(&value["engine"], "engine")?,
         seed: natural(&value["seed"], "seed")?,
         lag: count(&value["lag"], "lag")?,
         pieces: count(&value["pieces"], "pieces")?,
         race: value["race"].as_bool().ok_or_else(|| damaged("race"))?,
-        task: Task {
+        task: StudyTask {
             text: word(&task["text"], "task.text")?,
             fingerprint: fingerprint.map_err(|_| damaged("task.fingerprint"))?,
             measure,
@@ -95,7 +95,7 @@ fn word(value: &Value, field: &str) -> Result<String, String> {
 }
 
 /// What a study says differently from what is asked for; empty if nothing.
-pub(in crate::tune) fn differences(study: &Head, asked: &Head) -> Vec<String> {
+pub(in crate::tune) fn differences(study: &StudyHeader, asked: &StudyHeader) -> Vec<String> {
     let mut found = Vec::new();
     let mut compare = |name: &str, has: String, wants: String| {
         if has != wants {
@@ -127,7 +127,7 @@ fn on_off(on: bool) -> String {
 }
 
 /// The first parameter that differs.
-fn space_difference(study: &Head, asked: &Head) -> String {
+fn space_difference(study: &StudyHeader, asked: &StudyHeader) -> String {
     let (has, wants) = (study.space.params(), asked.space.params());
     let missing =
         |all: &[swarmwood_search::Param], name: &str| !all.iter().any(|param| param.name == name);

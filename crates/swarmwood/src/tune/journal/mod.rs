@@ -18,7 +18,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-pub use view::{Recorded, read};
+pub use view::{StudyRecord, read};
 
 use crate::{Error, Result};
 
@@ -36,7 +36,7 @@ pub(super) struct Journal {
 }
 
 /// A journal that no other process writes to until this is dropped.
-pub(super) struct Locked<'a> {
+pub(super) struct JournalLock<'a> {
     journal: &'a mut Journal,
     /// Whether the line of a killed process was cut off.
     pub mended: bool,
@@ -77,13 +77,13 @@ impl Journal {
     }
 
     /// Waits until no other process writes.
-    pub fn lock(&mut self) -> Result<Locked<'_>> {
+    pub fn lock(&mut self) -> Result<JournalLock<'_>> {
         self.file.lock().map_err(|source| Error::Write { path: self.path.clone(), source })?;
-        Ok(Locked { journal: self, mended: false })
+        Ok(JournalLock { journal: self, mended: false })
     }
 }
 
-impl Locked<'_> {
+impl JournalLock<'_> {
     /// The lines that were added since the last look, with their numbers, counted from 1.
     pub fn news(&mut self) -> Result<Vec<(usize, String)>> {
         let journal = &mut *self.journal;
@@ -123,7 +123,7 @@ impl Locked<'_> {
     }
 
     /// Adds lines: all of them or none. Needs everything before them to be read, see
-    /// [`Locked::news`].
+    /// [`JournalLock::news`].
     pub fn append(&mut self, lines: &[String]) -> Result<()> {
         if lines.is_empty() {
             return Ok(());
@@ -149,7 +149,7 @@ impl Locked<'_> {
     }
 }
 
-impl Drop for Locked<'_> {
+impl Drop for JournalLock<'_> {
     fn drop(&mut self) {
         // The lock goes with the file if it cannot be given back.
         let _ = self.journal.file.unlock();

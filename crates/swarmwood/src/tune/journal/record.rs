@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use swarmwood_search::{Point, Space};
 
 use crate::tune::named;
-use crate::tune::objective::Piece;
+use crate::tune::objective::FoldResult;
 use crate::tune::trial::Ending;
 
 /// Something that happened.
@@ -15,7 +15,7 @@ pub(in crate::tune) enum Record {
     /// A process evaluates the trial of one that died.
     Take { id: u64, worker: u64 },
     /// The next piece of a trial.
-    Piece { id: u64, at: usize, piece: Piece, seconds: f64 },
+    FoldResult { id: u64, at: usize, piece: FoldResult, seconds: f64 },
     /// The end of a trial.
     Tell { id: u64, ending: Ending, seconds: f64 },
 }
@@ -28,7 +28,7 @@ impl Record {
                 json!({"event": "ask", "id": id, "point": named::json(space, point), "worker": worker})
             }
             Record::Take { id, worker } => json!({"event": "take", "id": id, "worker": worker}),
-            Record::Piece { id, at, piece, seconds } => json!({
+            Record::FoldResult { id, at, piece, seconds } => json!({
                 "event": "piece", "id": id, "piece": at, "loss": piece.loss, "rounds": piece.rounds, "seconds": seconds,
             }),
             Record::Tell { id, ending, seconds } => {
@@ -73,8 +73,8 @@ impl Record {
                     .and_then(|n| usize::try_from(n).ok());
                 let at =
                     usize::try_from(natural(fields, "piece")?).map_err(|_| damaged("piece"))?;
-                let piece = Piece { loss: number(fields, "loss")?, rounds };
-                Ok(Record::Piece { id, at, piece, seconds: number(fields, "seconds")? })
+                let piece = FoldResult { loss: number(fields, "loss")?, rounds };
+                Ok(Record::FoldResult { id, at, piece, seconds: number(fields, "seconds")? })
             }
             "tell" => Ok(Record::Tell {
                 id,
@@ -133,8 +133,8 @@ mod tests {
             for record in [
                 Record::Ask { id: 7, point, worker: 1 },
                 Record::Take { id: u64::MAX, worker: 0 },
-                Record::Piece { id: 7, at: 3, piece: Piece { loss, rounds: Some(9) }, seconds: loss.abs() },
-                Record::Piece { id: 7, at: 3, piece: Piece { loss, rounds: None }, seconds: 0.0 },
+                Record::FoldResult { id: 7, at: 3, piece: FoldResult { loss, rounds: Some(9) }, seconds: loss.abs() },
+                Record::FoldResult { id: 7, at: 3, piece: FoldResult { loss, rounds: None }, seconds: 0.0 },
                 Record::Tell { id: 7, ending: Ending::Whole { loss }, seconds: 0.25 },
                 Record::Tell { id: 7, ending: Ending::Raced { loss }, seconds: 0.25 },
                 Record::Tell { id: 7, ending: Ending::Failed { reason: reason.clone() }, seconds: 0.25 },

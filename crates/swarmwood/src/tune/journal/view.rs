@@ -6,15 +6,15 @@ use std::path::Path;
 
 use super::record::Record;
 use super::{check_beginning, head};
-use crate::tune::head::Head;
+use crate::tune::head::StudyHeader;
 use crate::tune::trial::{TrialRecord, best};
 use crate::{Error, Result};
 
 /// What a journal holds.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Recorded {
+pub struct StudyRecord {
     /// What the study is about.
-    pub head: Head,
+    pub head: StudyHeader,
     /// The program that began it.
     pub created_by: String,
     /// All trials, in order.
@@ -23,7 +23,7 @@ pub struct Recorded {
     pub notes: Vec<String>,
 }
 
-impl Recorded {
+impl StudyRecord {
     /// The best whole trial.
     pub fn best(&self) -> Option<&TrialRecord> {
         best(&self.trials)
@@ -31,7 +31,7 @@ impl Recorded {
 }
 
 /// Reads a journal, which others may be writing to.
-pub fn read(path: &Path) -> Result<Recorded> {
+pub fn read(path: &Path) -> Result<StudyRecord> {
     let fault = |source| Error::Read { path: path.to_path_buf(), source };
     let mut bytes = Vec::new();
     File::open(path)
@@ -62,7 +62,7 @@ pub fn read(path: &Path) -> Result<Recorded> {
         let record = Record::parse(line, &head.space).map_err(fault)?;
         apply(&mut trials, record).map_err(|message| fault(message.to_string()))?;
     }
-    Ok(Recorded { head, created_by, trials, notes })
+    Ok(StudyRecord { head, created_by, trials, notes })
 }
 
 fn open(
@@ -88,7 +88,7 @@ fn apply(trials: &mut Vec<TrialRecord>, record: Record) -> std::result::Result<(
             });
         }
         Record::Take { id, worker } => open(trials, id)?.worker = worker,
-        Record::Piece { id, at, piece, seconds } => {
+        Record::FoldResult { id, at, piece, seconds } => {
             let trial = open(trials, id)?;
             if trial.pieces.len() != at {
                 return Err("has a piece out of order");

@@ -7,7 +7,7 @@
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 
-use super::Locked;
+use super::JournalLock;
 use crate::{Error, Result};
 
 /// As many processes as hardly ever work on one journal.
@@ -29,7 +29,7 @@ fn path_of(journal: &Path, number: u64) -> PathBuf {
 
 impl Worker {
     /// Takes the least free number.
-    pub fn join(journal: &Locked<'_>) -> Result<Worker> {
+    pub fn join(journal: &JournalLock<'_>) -> Result<Worker> {
         let mut number = 0;
         loop {
             let path = path_of(journal.path(), number);
@@ -47,7 +47,7 @@ impl Worker {
 
     /// Removes what processes that were killed left beside the journal; their numbers are free,
     /// their trials stay open.
-    pub fn sweep(&self, journal: &Locked<'_>) {
+    pub fn sweep(&self, journal: &JournalLock<'_>) {
         for number in (0..SWEPT).filter(|&number| number != self.number) {
             let path = path_of(journal.path(), number);
             if path.exists() && !is_alive(journal.path(), number) {
@@ -58,7 +58,7 @@ impl Worker {
     }
 
     /// Gives the number back.
-    pub fn leave(self, _: &Locked<'_>) {
+    pub fn leave(self, _: &JournalLock<'_>) {
         // A file that stays is taken by the next process with this number.
         let _ = std::fs::remove_file(&self.path);
     }

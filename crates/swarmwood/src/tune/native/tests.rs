@@ -8,7 +8,9 @@ use swarmwood_search::{Param, Space, rng::Stream};
 use super::*;
 use crate::params::{Booster, Growth, ObjectiveChoice};
 use crate::read::{ReadOptions, Source, TaskChoice, training};
-use crate::tune::{Finish, Head, Limits, Measure, Study, Task, TrialRecord, named};
+use crate::tune::{
+    FinalFit, Study, StudyHeader, StudyLimits, StudyMetric, StudyTask, TrialRecord, named,
+};
 
 /// Rows whose target is high where three features are all high: no tree of depth 1 or 2 can tell.
 fn corner(rows: usize, seed: u64, held_noise: f64, held: &dyn Fn(usize) -> bool) -> String {
@@ -35,40 +37,46 @@ fn depth_space() -> Space {
         .unwrap()
 }
 
-fn native(rows: Rows, params: Params, metric: &str, folds: usize, space: &Space) -> Native {
-    let score = Score::named(metric, &rows.schema.target.kind).unwrap();
-    Native::new(rows, Common { params, score, folds, threads: 1 }, space).unwrap()
+fn native(
+    rows: Rows,
+    params: Params,
+    metric: &str,
+    folds: usize,
+    space: &Space,
+) -> NativeObjective {
+    let score = TuningScore::named(metric, &rows.schema.target.kind).unwrap();
+    NativeObjective::new(rows, NativeConfig { params, score, folds, threads: 1 }, space).unwrap()
 }
 
 fn fixed() -> Params {
     Params { trees: 15, ..Params::of(Method::GREEDY) }
 }
 
-fn head(native: &Native, space: &Space, engine: &str) -> Head {
-    Head {
+fn head(native: &NativeObjective, space: &Space, engine: &str) -> StudyHeader {
+    StudyHeader {
         engine: engine.to_string(),
         seed: 1,
         space: space.clone(),
         lag: 4,
         pieces: native.pieces(),
         race: true,
-        task: Task {
+        task: StudyTask {
             text: "test".to_string(),
             fingerprint: native.fingerprint().unwrap(),
-            measure: Measure { name: "rmse".to_string(), from: None },
+            measure: StudyMetric { name: "rmse".to_string(), from: None },
         },
     }
 }
 
 fn run(
-    native: &Native,
+    native: &NativeObjective,
     space: &Space,
     engine: &str,
     trials: usize,
     threads: usize,
 ) -> Vec<TrialRecord> {
     let mut study = Study::open(None, head(native, space, engine)).unwrap();
-    let limits = Limits { trials, threads, ..Limits::default() };
+    let limits = StudyLimits { trials, threads, ..StudyLimits::default() };
     study.run(native, &limits, &mut |_| {}).unwrap().trials
 }
 
@@ -120,12 +128,12 @@ fn rows_held_out_influence_no_trial() {
     let (first, second) = (run(&a, &space, "forest", 8, 1), run(&b, &space, "forest", 8, 1));
     assert_eq!(decided(&first), decided(&second));
     // The figures of the untouched rows do differ: they are what was changed.
-    let figures = |native: &Native, all: &Rows, held: &Rows, trials: &[TrialRecord]| {
-        let finish = Finish { native, all, held: Some(held), ensemble: 1, threads: 1 };
-        let outcome = crate::tune::Outcome {
+    let figures = |native: &NativeObjective, all: &Rows, held: &Rows, trials: &[TrialRecord]| {
+        let finish = FinalFit { native, all, held: Some(held), ensemble: 1, threads: 1 };
+        let outcome = crate::tune::StudyOutcome {
             trials: trials.to_vec(),
-            tally: crate::tune::sequence::Tally::default(),
-            ended: crate::tune::Ended::Trials,
+            tally: crate::tune::sequence::StudyTally::default(),
+            ended: crate::tune::StopReason::Trials,
         };
         finish.finish(&outcome, &mut |_| {}).unwrap()
     };
@@ -230,12 +238,12 @@ fn losses_of_numbers_are_cut_for_two_classes() {
     }
     // The model is one of classes that can be stored and used like any other.
     let rows = classes(400);
-    let outcome = crate::tune::Outcome {
+    let outcome = crate::tune::StudyOutcome {
         trials,
-        tally: crate::tune::sequence::Tally::default(),
-        ended: crate::tune::Ended::Trials,
+        tally: crate::tune::sequence::StudyTally::default(),
+        ended: crate::tune::StopReason::Trials,
     };
-    let finish = Finish { native: &native, all: &rows, held: None, ensemble: 1, threads: 1 };
+    let finish = FinalFit { native: &native, all: &rows, held: None, ensemble: 1, threads: 1 };
     let finished = finish.finish(&outcome, &mut |_| {}).unwrap();
     finished.model.check().unwrap();
     let metrics = crate::evaluate::evaluate(&finished.model, &rows, None, 1).unwrap().metrics;
@@ -246,15 +254,22 @@ fn losses_of_numbers_are_cut_for_two_classes() {
 fn targets_that_a_loss_cannot_have_are_refused_before_the_first_trial() {
     let rows = read("x,y\n1,-5\n2,3\n3,4\n4,8\n5,9\n6,1\n".to_string());
     let space = Space::new(vec![Param::choice("objective", &["squared", "squared-log"])]).unwrap();
-    let score = Score::named("rmse", &rows.schema.target.kind).unwrap();
-    let error = Native::new(rows, Common { params: fixed(), score, folds: 2, threads: 1 }, &space)
-        .err()
-        .unwrap();
+    let score = TuningScore::named("rmse", &rows.schema.target.kind).unwrap();
+    let error = NativeObjective::new(
+        rows,
+        NativeConfig { params: fixed(), score, folds: 2, threads: 1 },
+        &space,
+    )
+    .err()
+    .unwrap();
     assert!(error.to_string().contains("-5") && error.exit_code() == 2, "{error}");
     let params = Params { objective: ObjectiveChoice::named("logistic").unwrap(), ..fixed() };
     let rows = read("x,y\n1,5\n2,3\n3,4\n4,8\n".to_string());
     let empty = Space::new(vec![Param::integer("depth", 1, 2)]).unwrap();
-    assert!(Native::new(rows, Common { params, score, folds: 2, threads: 1 }, &empty).is_err());
+    assert!(
+        NativeObjective::new(rows, NativeConfig { params, score, folds: 2, threads: 1 }, &empty)
+            .is_err()
+    );
 }
 
 #[test]
@@ -271,12 +286,12 @@ fn rounds_of_early_stopping_are_told_and_used() {
         rounds.len() == 3 && rounds.iter().all(|&rounds| (1..300).contains(&rounds)),
         "{rounds:?}"
     );
-    let outcome = crate::tune::Outcome {
+    let outcome = crate::tune::StudyOutcome {
         trials,
-        tally: crate::tune::sequence::Tally::default(),
-        ended: crate::tune::Ended::Trials,
+        tally: crate::tune::sequence::StudyTally::default(),
+        ended: crate::tune::StopReason::Trials,
     };
-    let finish = Finish { native: &native, all: &rows, held: None, ensemble: 1, threads: 1 };
+    let finish = FinalFit { native: &native, all: &rows, held: None, ensemble: 1, threads: 1 };
     let finished = finish.finish(&outcome, &mut |_| {}).unwrap();
     assert_eq!(
         finished.model.rounds(),

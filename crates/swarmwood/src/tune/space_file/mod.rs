@@ -41,7 +41,7 @@ use swarmwood_search::{Error as SpaceError, Space};
 use crate::error::SpaceFault;
 use crate::{Error, Result};
 use node::Key;
-use parameter::Entry;
+use parameter::ParamEntry;
 
 /// Reads a space from a file.
 pub fn read(path: &Path) -> Result<Space> {
@@ -73,7 +73,7 @@ pub fn parse(file: &str, text: &str) -> Result<Space> {
 /// Every parameter checked, brought into order, and checked together.
 fn build(file: &str, keys: Vec<Key>) -> std::result::Result<Space, Vec<SpaceFault>> {
     let mut faults = Vec::new();
-    let mut entries: Vec<Entry> = Vec::new();
+    let mut entries: Vec<ParamEntry> = Vec::new();
     for key in keys {
         if entries.iter().any(|entry| entry.param.name == key.name) {
             let message = "appears twice; names must differ";

@@ -10,11 +10,11 @@ use crate::error::SpaceFault;
 
 /// A value of a file.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Node {
+pub(super) enum SpaceNode {
     Whole(i64),
     Number(f64),
     Text(String),
-    List(Vec<Node>),
+    List(Vec<SpaceNode>),
     Table(Vec<Key>),
     /// Something no parameter has, in words.
     Other(&'static str),
@@ -25,19 +25,19 @@ pub(super) enum Node {
 pub(super) struct Key {
     pub name: String,
     pub line: Option<usize>,
-    pub node: Node,
+    pub node: SpaceNode,
 }
 
-impl Node {
+impl SpaceNode {
     /// What it is, in words.
     pub fn kind(&self) -> &'static str {
         match self {
-            Node::Whole(_) => "a whole number",
-            Node::Number(_) => "a number",
-            Node::Text(_) => "a string",
-            Node::List(_) => "a list",
-            Node::Table(_) => "a table",
-            Node::Other(kind) => kind,
+            SpaceNode::Whole(_) => "a whole number",
+            SpaceNode::Number(_) => "a number",
+            SpaceNode::Text(_) => "a string",
+            SpaceNode::List(_) => "a list",
+            SpaceNode::Table(_) => "a table",
+            SpaceNode::Other(kind) => kind,
         }
     }
 }
@@ -67,20 +67,20 @@ fn toml_keys(text: &str, table: DeTable<'_>) -> Vec<Key> {
     entries.into_iter().map(key).collect()
 }
 
-fn toml_node(text: &str, value: DeValue<'_>) -> Node {
+fn toml_node(text: &str, value: DeValue<'_>) -> SpaceNode {
     match value {
-        DeValue::String(words) => Node::Text(words.into_owned()),
+        DeValue::String(words) => SpaceNode::Text(words.into_owned()),
         DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
-            .map_or(Node::Other("a whole number too large to hold"), Node::Whole),
+            .map_or(SpaceNode::Other("a whole number too large to hold"), SpaceNode::Whole),
         DeValue::Float(number) => {
-            number.as_str().parse().map_or(Node::Other("no number"), Node::Number)
+            number.as_str().parse().map_or(SpaceNode::Other("no number"), SpaceNode::Number)
         }
-        DeValue::Boolean(_) => Node::Other("a truth value"),
-        DeValue::Datetime(_) => Node::Other("a date"),
-        DeValue::Array(items) => {
-            Node::List(items.into_iter().map(|item| toml_node(text, item.into_inner())).collect())
-        }
-        DeValue::Table(table) => Node::Table(toml_keys(text, table)),
+        DeValue::Boolean(_) => SpaceNode::Other("a truth value"),
+        DeValue::Datetime(_) => SpaceNode::Other("a date"),
+        DeValue::Array(items) => SpaceNode::List(
+            items.into_iter().map(|item| toml_node(text, item.into_inner())).collect(),
+        ),
+        DeValue::Table(table) => SpaceNode::Table(toml_keys(text, table)),
     }
 }
 
@@ -91,7 +91,7 @@ fn line_of(text: &str, byte: usize) -> usize {
 
 /// The parameters of a JSON document: an object of them, or a list of objects with names.
 pub(super) fn from_json_text(file: &str, text: &str) -> Result<Vec<Key>, Vec<SpaceFault>> {
-    let node: Node = serde_json::from_str(text).map_err(|error| {
+    let node: SpaceNode = serde_json::from_str(text).map_err(|error| {
         let words = error.to_string();
         let what = words.split(" at line ").next().unwrap_or_default();
         let message = format!("column {}: {what}", error.column());
@@ -102,27 +102,29 @@ pub(super) fn from_json_text(file: &str, text: &str) -> Result<Vec<Key>, Vec<Spa
 
 /// The same of a value that is parsed already.
 pub(super) fn from_json_value(file: &str, value: &Value) -> Result<Vec<Key>, Vec<SpaceFault>> {
-    let node = Node::deserialize(value)
+    let node = SpaceNode::deserialize(value)
         .map_err(|error| vec![SpaceFault::of_file(file, None, error.to_string())])?;
     named(file, node)
 }
 
-fn named(file: &str, node: Node) -> Result<Vec<Key>, Vec<SpaceFault>> {
+fn named(file: &str, node: SpaceNode) -> Result<Vec<Key>, Vec<SpaceFault>> {
     let items = match node {
-        Node::Table(keys) => return Ok(keys),
-        Node::List(items) => items,
+        SpaceNode::Table(keys) => return Ok(keys),
+        SpaceNode::List(items) => items,
         other => {
             let message = format!("is {}, must be an object or a list", other.kind());
             return Err(vec![SpaceFault::of_file(file, None, message)]);
         }
     };
-    let name_of = |(at, item): (usize, Node)| {
-        let Node::Table(mut keys) = item else {
+    let name_of = |(at, item): (usize, SpaceNode)| {
+        let SpaceNode::Table(mut keys) = item else {
             let message = format!("parameter {}: is {}, must be an object", at + 1, item.kind());
             return Err(SpaceFault::of_file(file, None, message));
         };
         match keys.iter().position(|key| key.name == "name").map(|at| keys.remove(at).node) {
-            Some(Node::Text(name)) => Ok(Key { name, line: None, node: Node::Table(keys) }),
+            Some(SpaceNode::Text(name)) => {
+                Ok(Key { name, line: None, node: SpaceNode::Table(keys) })
+            }
             _ => {
                 let message = format!("parameter {}: has no key 'name' with a string", at + 1);
                 Err(SpaceFault::of_file(file, None, message))
@@ -136,7 +138,7 @@ fn named(file: &str, node: Node) -> Result<Vec<Key>, Vec<SpaceFault>> {
     if faults.is_empty() { Ok(keys) } else { Err(faults) }
 }
 
-impl<'de> Deserialize<'de> for Node {
+impl<'de> Deserialize<'de> for SpaceNode {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(NodeVisitor)
     }
@@ -146,50 +148,50 @@ impl<'de> Deserialize<'de> for Node {
 struct NodeVisitor;
 
 impl<'de> Visitor<'de> for NodeVisitor {
-    type Value = Node;
+    type Value = SpaceNode;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "a JSON value")
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<Node, E> {
-        Ok(Node::Other("a truth value"))
+    fn visit_bool<E>(self, _: bool) -> Result<SpaceNode, E> {
+        Ok(SpaceNode::Other("a truth value"))
     }
 
-    fn visit_unit<E>(self) -> Result<Node, E> {
-        Ok(Node::Other("null"))
+    fn visit_unit<E>(self) -> Result<SpaceNode, E> {
+        Ok(SpaceNode::Other("null"))
     }
 
-    fn visit_i64<E>(self, number: i64) -> Result<Node, E> {
-        Ok(Node::Whole(number))
+    fn visit_i64<E>(self, number: i64) -> Result<SpaceNode, E> {
+        Ok(SpaceNode::Whole(number))
     }
 
-    fn visit_u64<E>(self, number: u64) -> Result<Node, E> {
+    fn visit_u64<E>(self, number: u64) -> Result<SpaceNode, E> {
         Ok(i64::try_from(number)
-            .map_or(Node::Other("a whole number too large to hold"), Node::Whole))
+            .map_or(SpaceNode::Other("a whole number too large to hold"), SpaceNode::Whole))
     }
 
-    fn visit_f64<E>(self, number: f64) -> Result<Node, E> {
-        Ok(Node::Number(number))
+    fn visit_f64<E>(self, number: f64) -> Result<SpaceNode, E> {
+        Ok(SpaceNode::Number(number))
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Node, E> {
-        Ok(Node::Text(text.to_owned()))
+    fn visit_str<E>(self, text: &str) -> Result<SpaceNode, E> {
+        Ok(SpaceNode::Text(text.to_owned()))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Node, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<SpaceNode, A::Error> {
         let mut list = Vec::new();
         while let Some(item) = items.next_element()? {
             list.push(item);
         }
-        Ok(Node::List(list))
+        Ok(SpaceNode::List(list))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Node, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<SpaceNode, A::Error> {
         let mut keys = Vec::new();
         while let Some((name, node)) = entries.next_entry()? {
             keys.push(Key { name, line: None, node });
         }
-        Ok(Node::Table(keys))
+        Ok(SpaceNode::Table(keys))
     }
 }

@@ -1,6 +1,6 @@
 //! Parents before children: a space wants every condition to look back.
 
-use super::parameter::Entry;
+use super::parameter::ParamEntry;
 use crate::error::SpaceFault;
 use crate::nearest::nearest;
 
@@ -8,11 +8,12 @@ use crate::nearest::nearest;
 /// condition on nothing and a circle of conditions are faults.
 pub(super) fn parents_first(
     file: &str,
-    entries: Vec<Entry>,
-) -> Result<Vec<Entry>, Vec<SpaceFault>> {
+    entries: Vec<ParamEntry>,
+) -> Result<Vec<ParamEntry>, Vec<SpaceFault>> {
     let names: Vec<String> = entries.iter().map(|entry| entry.param.name.clone()).collect();
-    let parent =
-        |entry: &Entry| entry.param.condition.as_ref().map(|condition| condition.parent.clone());
+    let parent = |entry: &ParamEntry| {
+        entry.param.condition.as_ref().map(|condition| condition.parent.clone())
+    };
     let mut faults = Vec::new();
     for entry in &entries {
         if let Some(parent) = parent(entry).filter(|parent| !names.contains(parent)) {
@@ -27,10 +28,10 @@ pub(super) fn parents_first(
     if !faults.is_empty() {
         return Err(faults);
     }
-    let mut waiting: Vec<Entry> = entries;
-    let mut placed: Vec<Entry> = Vec::new();
+    let mut waiting: Vec<ParamEntry> = entries;
+    let mut placed: Vec<ParamEntry> = Vec::new();
     while !waiting.is_empty() {
-        let ready = |entry: &Entry| {
+        let ready = |entry: &ParamEntry| {
             parent(entry)
                 .is_none_or(|parent| placed.iter().any(|earlier| earlier.param.name == parent))
         };
@@ -43,9 +44,9 @@ pub(super) fn parents_first(
 }
 
 /// Follows parents from the first parameter that cannot be placed until one comes twice.
-fn circle(file: &str, waiting: &[Entry]) -> SpaceFault {
+fn circle(file: &str, waiting: &[ParamEntry]) -> SpaceFault {
     let find = |name: &str| waiting.iter().find(|entry| entry.param.name == name);
-    let mut path: Vec<&Entry> = Vec::new();
+    let mut path: Vec<&ParamEntry> = Vec::new();
     let mut next = waiting.first();
     while let Some(entry) = next {
         if let Some(at) = path.iter().position(|earlier| earlier.param.name == entry.param.name) {

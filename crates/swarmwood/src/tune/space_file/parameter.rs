@@ -2,13 +2,13 @@
 
 use swarmwood_search::space::{Domain, Param, ParamCondition, ParamScale};
 
-use super::node::{Key, Node};
+use super::node::{Key, SpaceNode};
 use crate::error::SpaceFault;
 use crate::nearest::nearest;
 
 /// A parameter and the line where it begins.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct ParamEntry {
     pub param: Param,
     pub line: Option<usize>,
 }
@@ -22,14 +22,14 @@ const KINDS: &[(&str, &[&str])] = &[
 ];
 
 /// Collects what is wrong with one parameter.
-struct Faults<'a> {
+struct ParamFaults<'a> {
     file: &'a str,
     name: &'a str,
     line: Option<usize>,
     found: Vec<SpaceFault>,
 }
 
-impl Faults<'_> {
+impl ParamFaults<'_> {
     fn push(&mut self, line: Option<usize>, key: &str, message: &str) {
         let fault = SpaceFault::of_parameter(self.file, line.or(self.line), self.name, message);
         self.found.push(if key.is_empty() { fault } else { fault.with_key(key) });
@@ -37,10 +37,10 @@ impl Faults<'_> {
 }
 
 /// The parameter of a table, or all that is wrong with it.
-pub(super) fn entry(file: &str, key: Key) -> Result<Entry, Vec<SpaceFault>> {
+pub(super) fn entry(file: &str, key: Key) -> Result<ParamEntry, Vec<SpaceFault>> {
     let Key { name, line, node } = key;
-    let mut faults = Faults { file, name: &name, line, found: Vec::new() };
-    let Node::Table(keys) = node else {
+    let mut faults = ParamFaults { file, name: &name, line, found: Vec::new() };
+    let SpaceNode::Table(keys) = node else {
         faults.push(
             line,
             "",
@@ -75,7 +75,7 @@ pub(super) fn entry(file: &str, key: Key) -> Result<Entry, Vec<SpaceFault>> {
     let condition = condition(&keys, &mut faults);
     match domain {
         Some(domain) if faults.found.is_empty() => {
-            Ok(Entry { param: Param { name, domain, condition }, line })
+            Ok(ParamEntry { param: Param { name, domain, condition }, line })
         }
         _ => Err(faults.found),
     }
@@ -86,14 +86,17 @@ fn find<'a>(keys: &'a [Key], name: &str) -> Option<&'a Key> {
 }
 
 /// The word of `type` and the keys that go with it.
-fn kind(keys: &[Key], faults: &mut Faults<'_>) -> Option<(&'static str, &'static [&'static str])> {
+fn kind(
+    keys: &[Key],
+    faults: &mut ParamFaults<'_>,
+) -> Option<(&'static str, &'static [&'static str])> {
     let words = || KINDS.iter().map(|(kind, _)| *kind);
     let all = words().collect::<Vec<_>>().join(", ");
     let Some(key) = find(keys, "type") else {
         faults.push(None, "", &format!("has no key 'type'; it must be one of {all}"));
         return None;
     };
-    let Node::Text(word) = &key.node else {
+    let SpaceNode::Text(word) = &key.node else {
         faults.push(key.line, "type", &format!("is {}, must be one of {all}", key.node.kind()));
         return None;
     };
@@ -107,7 +110,7 @@ fn kind(keys: &[Key], faults: &mut Faults<'_>) -> Option<(&'static str, &'static
 }
 
 /// A key that must be there.
-fn required<'a>(keys: &'a [Key], name: &str, faults: &mut Faults<'_>) -> Option<&'a Key> {
+fn required<'a>(keys: &'a [Key], name: &str, faults: &mut ParamFaults<'_>) -> Option<&'a Key> {
     let found = find(keys, name);
     if found.is_none() {
         faults.push(None, "", &format!("has no key '{name}'"));
@@ -115,12 +118,12 @@ fn required<'a>(keys: &'a [Key], name: &str, faults: &mut Faults<'_>) -> Option<
     found
 }
 
-fn scale(keys: &[Key], faults: &mut Faults<'_>) -> ParamScale {
+fn scale(keys: &[Key], faults: &mut ParamFaults<'_>) -> ParamScale {
     let Some(key) = find(keys, "scale") else { return ParamScale::Linear };
     match &key.node {
-        Node::Text(word) if word == "linear" => ParamScale::Linear,
-        Node::Text(word) if word == "log" => ParamScale::Log,
-        Node::Text(word) => {
+        SpaceNode::Text(word) if word == "linear" => ParamScale::Linear,
+        SpaceNode::Text(word) if word == "log" => ParamScale::Log,
+        SpaceNode::Text(word) => {
             faults.push(key.line, "scale", &format!("is '{word}', must be linear or log"));
             ParamScale::Linear
         }
@@ -131,12 +134,12 @@ fn scale(keys: &[Key], faults: &mut Faults<'_>) -> ParamScale {
     }
 }
 
-fn integer(keys: &[Key], faults: &mut Faults<'_>) -> Option<Domain> {
+fn integer(keys: &[Key], faults: &mut ParamFaults<'_>) -> Option<Domain> {
     let mut whole = |name: &str| {
         let key = required(keys, name, faults)?;
         match &key.node {
-            Node::Whole(number) => return Some(*number),
-            Node::Number(number) => {
+            SpaceNode::Whole(number) => return Some(*number),
+            SpaceNode::Number(number) => {
                 faults.push(key.line, name, &format!("is {number}, must be a whole number"))
             }
             other => {
@@ -150,15 +153,15 @@ fn integer(keys: &[Key], faults: &mut Faults<'_>) -> Option<Domain> {
     Some(Domain::Integer { low: low?, high: high?, scale })
 }
 
-fn number(node: &Node) -> Option<f64> {
+fn number(node: &SpaceNode) -> Option<f64> {
     match node {
-        Node::Whole(number) => Some(*number as f64),
-        Node::Number(number) => Some(*number),
+        SpaceNode::Whole(number) => Some(*number as f64),
+        SpaceNode::Number(number) => Some(*number),
         _ => None,
     }
 }
 
-fn real(keys: &[Key], faults: &mut Faults<'_>) -> Option<Domain> {
+fn real(keys: &[Key], faults: &mut ParamFaults<'_>) -> Option<Domain> {
     let mut bound = |name: &str| {
         let key = required(keys, name, faults)?;
         let found = number(&key.node);
@@ -175,12 +178,12 @@ fn real(keys: &[Key], faults: &mut Faults<'_>) -> Option<Domain> {
 /// The items of `values`; an empty list and a wrong kind of item are faults.
 fn values<T>(
     keys: &[Key],
-    faults: &mut Faults<'_>,
+    faults: &mut ParamFaults<'_>,
     wanted: &str,
-    take: impl Fn(&Node) -> Option<T>,
+    take: impl Fn(&SpaceNode) -> Option<T>,
 ) -> Option<(Vec<T>, Option<usize>)> {
     let key = required(keys, "values", faults)?;
-    let Node::List(items) = &key.node else {
+    let SpaceNode::List(items) = &key.node else {
         faults.push(
             key.line,
             "values",
@@ -207,7 +210,7 @@ fn values<T>(
 }
 
 /// Numbers in any order: neighbours in size are neighbours in the search.
-fn list(keys: &[Key], faults: &mut Faults<'_>) -> Option<Domain> {
+fn list(keys: &[Key], faults: &mut ParamFaults<'_>) -> Option<Domain> {
     let (mut numbers, line) = values(keys, faults, "numbers (labels are of type choice)", number)?;
     numbers.sort_by(f64::total_cmp);
     if let Some(pair) = numbers.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -217,7 +220,7 @@ fn list(keys: &[Key], faults: &mut Faults<'_>) -> Option<Domain> {
     Some(Domain::List(numbers))
 }
 
-fn choice(keys: &[Key], faults: &mut Faults<'_>) -> Option<Domain> {
+fn choice(keys: &[Key], faults: &mut ParamFaults<'_>) -> Option<Domain> {
     let (labels, line) = values(keys, faults, "strings (numbers are of type list)", text)?;
     if let Some((_, twice)) =
         labels.iter().enumerate().find(|(at, label)| labels[..*at].contains(label))
@@ -228,17 +231,17 @@ fn choice(keys: &[Key], faults: &mut Faults<'_>) -> Option<Domain> {
     Some(Domain::Choice(labels))
 }
 
-fn text(node: &Node) -> Option<String> {
+fn text(node: &SpaceNode) -> Option<String> {
     match node {
-        Node::Text(text) => Some(text.clone()),
+        SpaceNode::Text(text) => Some(text.clone()),
         _ => None,
     }
 }
 
-fn condition(keys: &[Key], faults: &mut Faults<'_>) -> Option<ParamCondition> {
+fn condition(keys: &[Key], faults: &mut ParamFaults<'_>) -> Option<ParamCondition> {
     let key = find(keys, "when")?;
     let shape = "must be a table such as { booster = [\"gbtree\", \"dart\"] }";
-    let Node::Table(parents) = &key.node else {
+    let SpaceNode::Table(parents) = &key.node else {
         faults.push(key.line, "when", &format!("is {}, {shape}", key.node.kind()));
         return None;
     };
@@ -251,8 +254,8 @@ fn condition(keys: &[Key], faults: &mut Faults<'_>) -> Option<ParamCondition> {
         return None;
     };
     let labels: Option<Vec<String>> = match &parent.node {
-        Node::Text(label) => Some(vec![label.clone()]),
-        Node::List(items) => items.iter().map(text).collect(),
+        SpaceNode::Text(label) => Some(vec![label.clone()]),
+        SpaceNode::List(items) => items.iter().map(text).collect(),
         _ => None,
     };
     if labels.is_none() {

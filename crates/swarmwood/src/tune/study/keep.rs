@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use crate::tune::head::Head;
+use crate::tune::head::StudyHeader;
 use crate::tune::journal::record::Record;
 use crate::tune::journal::worker::{Worker, is_alive};
 use crate::tune::journal::{Journal, head};
-use crate::tune::sequence::{Next, Sequence};
+use crate::tune::sequence::{NextTrial, Sequence};
 use crate::{Error, Result};
 
 /// The journal and this process's place in it.
-pub(super) struct Keeper {
+pub(super) struct JournalConnection {
     journal: Journal,
     /// `None` only while it is dropped.
     worker: Option<Worker>,
@@ -20,13 +20,13 @@ pub(super) struct Keeper {
 }
 
 /// The other processes.
-pub(super) struct Company<'a> {
+pub(super) struct PeerProcesses<'a> {
     journal: &'a Path,
     pub own: u64,
     highest: u64,
 }
 
-impl Company<'_> {
+impl PeerProcesses<'_> {
     /// Whether a process lives.
     pub fn is_alive(&self, number: u64) -> bool {
         number == self.own || is_alive(self.journal, number)
@@ -39,14 +39,14 @@ impl Company<'_> {
     }
 }
 
-impl Keeper {
+impl JournalConnection {
     /// Opens or begins a journal and replays it into the sequence.
     pub fn open(
         path: &Path,
-        asked: &Head,
+        asked: &StudyHeader,
         sequence: &mut Sequence,
         notes: &mut Vec<String>,
-    ) -> Result<Keeper> {
+    ) -> Result<JournalConnection> {
         let mut journal = Journal::open(path)?;
         let mut locked = journal.lock()?;
         let mut lines = locked.news()?.into_iter();
@@ -69,7 +69,7 @@ impl Keeper {
         worker.sweep(&locked);
         drop(locked);
         let highest = highest.max(worker.number);
-        Ok(Keeper { journal, worker: Some(worker), highest, created_by })
+        Ok(JournalConnection { journal, worker: Some(worker), highest, created_by })
     }
 
     /// This process's number.
@@ -86,13 +86,13 @@ impl Keeper {
     /// while nobody else can. Returns the trials that others ended.
     pub fn exchange(
         &mut self,
-        head: &Head,
+        head: &StudyHeader,
         sequence: &mut Sequence,
         notes: &mut Vec<String>,
-        work: impl FnOnce(&mut Sequence, &Company<'_>) -> Vec<Record>,
+        work: impl FnOnce(&mut Sequence, &PeerProcesses<'_>) -> Vec<Record>,
     ) -> Result<Vec<u64>> {
         let own = self.number();
-        let Keeper { journal, highest, created_by, .. } = self;
+        let JournalConnection { journal, highest, created_by, .. } = self;
         let path = journal.path().to_path_buf();
         let mut locked = journal.lock()?;
         let mut ended = Vec::new();
@@ -103,14 +103,14 @@ impl Keeper {
         if locked.mended {
             notes.push(torn(&path));
         }
-        let records = work(sequence, &Company { journal: &path, own, highest: *highest });
+        let records = work(sequence, &PeerProcesses { journal: &path, own, highest: *highest });
         let lines: Vec<String> = records.iter().map(|record| record.line(&head.space)).collect();
         locked.append(&lines)?;
         Ok(ended)
     }
 }
 
-impl Drop for Keeper {
+impl Drop for JournalConnection {
     fn drop(&mut self) {
         if let (Some(worker), Ok(locked)) = (self.worker.take(), self.journal.lock()) {
             worker.leave(&locked);
@@ -132,7 +132,7 @@ fn fault(path: &Path, line: usize, message: &str, created_by: &str) -> Error {
 }
 
 /// Who wrote the head, if it is the one that is asked for.
-fn check_head(path: &Path, line: &str, asked: &Head) -> Result<String> {
+fn check_head(path: &Path, line: &str, asked: &StudyHeader) -> Result<String> {
     let wrong = |message: String| Error::Study { path: path.to_path_buf(), message };
     let (study, created_by) =
         head::parse(line).map_err(|message| wrong(format!("line 1: {message}")))?;
@@ -150,7 +150,7 @@ fn check_head(path: &Path, line: &str, asked: &Head) -> Result<String> {
 /// Takes one record into the sequence; the trial it ended, or what is wrong with it.
 fn replay(
     line: &str,
-    head: &Head,
+    head: &StudyHeader,
     sequence: &mut Sequence,
     highest: &mut u64,
 ) -> std::result::Result<Option<u64>, String> {
@@ -158,8 +158,9 @@ fn replay(
     let fits = match Record::parse(line, &head.space)? {
         Record::Ask { id, point, worker } => {
             *highest = (*highest).max(worker);
-            let next = if id == sequence.len() as u64 { sequence.ask(worker) } else { Next::Wait };
-            if next != Next::Trial(id) {
+            let next =
+                if id == sequence.len() as u64 { sequence.ask(worker) } else { NextTrial::Wait };
+            if next != NextTrial::Trial(id) {
                 return Err(format!("trial {id} does not follow from what stands before it"));
             }
             if sequence.trial(id).is_none_or(|trial| trial.point != point) {
@@ -174,7 +175,7 @@ fn replay(
             *highest = (*highest).max(worker);
             sequence.hand_over(id, worker)
         }
-        Record::Piece { id, at, piece, seconds } => sequence.add(id, at, piece, seconds),
+        Record::FoldResult { id, at, piece, seconds } => sequence.add(id, at, piece, seconds),
         Record::Tell { id, ending, seconds } => {
             ended = Some(id);
             sequence.end(id, ending, seconds)

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use super::keep::Company;
-use super::{Ended, Limits, News, Standing, Study, TuneEvent};
+use super::keep::PeerProcesses;
+use super::{StopReason, Study, StudyLimits, StudyNews, StudyProgress, TuneEvent};
 use crate::Result;
 use crate::tune::journal::record::Record;
-use crate::tune::objective::Piece;
-use crate::tune::schedule::{Desk, Finished};
-use crate::tune::sequence::{Next, Sequence};
+use crate::tune::objective::FoldResult;
+use crate::tune::schedule::{FoldOutcome, FoldQueue};
+use crate::tune::sequence::{NextTrial, Sequence};
 use crate::tune::trial::Ending;
 
 /// How long to wait for results before looking whether the run was cancelled.
@@ -20,19 +20,19 @@ const GLANCE: Duration = Duration::from_millis(5);
 const CHECK: Duration = Duration::from_millis(200);
 
 /// What came of a piece, or why nothing came of it.
-type Judged<T> = std::result::Result<T, String>;
+type FoldOutcomeOf<T> = std::result::Result<T, String>;
 
 /// A run under way.
-pub(super) struct Run<'a> {
+pub(super) struct StudyRun<'a> {
     study: &'a mut Study,
-    desk: &'a Desk,
-    limits: &'a Limits,
+    desk: &'a FoldQueue,
+    limits: &'a StudyLimits,
     /// This process's number in the journal.
     own: u64,
     started: Instant,
     checked: Instant,
     /// Pieces that came before an earlier one of their trial.
-    early: BTreeMap<(u64, usize), (Judged<Piece>, f64)>,
+    early: BTreeMap<(u64, usize), (FoldOutcomeOf<FoldResult>, f64)>,
     /// What happened and is not written down yet.
     pending: Vec<Record>,
     /// Trials that ended and the observer has not heard of yet.
@@ -42,11 +42,11 @@ pub(super) struct Run<'a> {
     over: bool,
 }
 
-impl<'a> Run<'a> {
-    pub fn new(study: &'a mut Study, desk: &'a Desk, limits: &'a Limits) -> Self {
+impl<'a> StudyRun<'a> {
+    pub fn new(study: &'a mut Study, desk: &'a FoldQueue, limits: &'a StudyLimits) -> Self {
         let own = study.keeper.as_ref().map_or(0, |keeper| keeper.number());
         let started = Instant::now();
-        Run {
+        StudyRun {
             study,
             desk,
             limits,
@@ -62,8 +62,8 @@ impl<'a> Run<'a> {
     }
 
     /// Runs to an end.
-    pub fn go(mut self, observer: &mut dyn FnMut(&TuneEvent<'_>)) -> Result<Ended> {
-        observer(&self.event(News::Begin));
+    pub fn go(mut self, observer: &mut dyn FnMut(&TuneEvent<'_>)) -> Result<StopReason> {
+        observer(&self.event(StudyNews::Begin));
         let left: Vec<u64> = self.open(|worker, own| worker == own);
         left.into_iter().for_each(|id| self.take_up(id));
         loop {
@@ -75,7 +75,7 @@ impl<'a> Run<'a> {
             if cancelled || late {
                 self.desk.halt();
                 self.exchange(false)?;
-                return Ok(if cancelled { Ended::Stopped } else { Ended::Time });
+                return Ok(if cancelled { StopReason::Stopped } else { StopReason::Time });
             }
             self.exchange(true)?;
             self.tell(observer);
@@ -83,7 +83,7 @@ impl<'a> Run<'a> {
                 && self.pending.is_empty()
                 && !self.may_ask()
             {
-                return Ok(if self.over { Ended::Exhausted } else { Ended::Trials });
+                return Ok(if self.over { StopReason::Exhausted } else { StopReason::Trials });
             }
             for finished in self.desk.results(self.patience()) {
                 self.take_in(finished);
@@ -126,7 +126,7 @@ impl<'a> Run<'a> {
             self.checked = Instant::now();
         }
         let mut pending = std::mem::take(&mut self.pending);
-        let mut asked = Asked {
+        let mut asked = TrialRequests {
             limits: self.limits,
             own: self.own,
             trials: Vec::new(),
@@ -167,8 +167,8 @@ impl<'a> Run<'a> {
     }
 
     /// Takes a result in, and every result that waited for it.
-    fn take_in(&mut self, finished: Finished) {
-        let Finished { id, at, result, seconds } = finished;
+    fn take_in(&mut self, finished: FoldOutcome) {
+        let FoldOutcome { id, at, result, seconds } = finished;
         self.early.insert((id, at), (result, seconds));
         while let Some(trial) = self.study.sequence.trial(id).filter(|trial| trial.ending.is_none())
         {
@@ -181,7 +181,7 @@ impl<'a> Run<'a> {
     }
 
     /// Adds the next piece of a trial and ends the trial if that settles it.
-    fn judge(&mut self, id: u64, at: usize, result: Judged<Piece>, seconds: f64) {
+    fn judge(&mut self, id: u64, at: usize, result: FoldOutcomeOf<FoldResult>, seconds: f64) {
         let result = result.and_then(|piece| match piece.loss.is_finite() {
             true => Ok(piece),
             false => Err(format!("the loss is {}", piece.loss)),
@@ -191,7 +191,7 @@ impl<'a> Run<'a> {
             Err(reason) => return self.end(id, Ending::Failed { reason }, seconds),
         };
         self.study.sequence.add(id, at, piece.clone(), seconds);
-        self.pending.push(Record::Piece { id, at, piece, seconds });
+        self.pending.push(Record::FoldResult { id, at, piece, seconds });
         match self.study.sequence.verdict(id) {
             Some(ending) => self.end(id, ending, 0.0),
             None => self.desk.go_on(id, at + 1),
@@ -212,24 +212,24 @@ impl<'a> Run<'a> {
     fn tell(&mut self, observer: &mut dyn FnMut(&TuneEvent<'_>)) {
         let news = std::mem::take(&mut self.news);
         if news.is_empty() {
-            observer(&self.event(News::Nothing));
+            observer(&self.event(StudyNews::Nothing));
         }
         for trial in news.iter().filter_map(|&id| self.study.sequence.trial(id)) {
-            observer(&self.event(News::Trial(trial)));
+            observer(&self.event(StudyNews::Trial(trial)));
         }
         // What others ended may be what asking waited for.
         self.stuck &= news.is_empty();
     }
 
-    fn event<'n>(&self, news: News<'n>) -> TuneEvent<'n> {
+    fn event<'n>(&self, news: StudyNews<'n>) -> TuneEvent<'n> {
         let (tally, elapsed) = (self.study.sequence.tally(), self.started.elapsed().as_secs_f64());
-        TuneEvent { news, standing: Standing { tally, trials: self.limits.trials, elapsed } }
+        TuneEvent { news, standing: StudyProgress { tally, trials: self.limits.trials, elapsed } }
     }
 }
 
 /// What one exchange asks for.
-struct Asked<'a> {
-    limits: &'a Limits,
+struct TrialRequests<'a> {
+    limits: &'a StudyLimits,
     own: u64,
     /// Trials that are this process's from now on.
     trials: Vec<u64>,
@@ -237,12 +237,12 @@ struct Asked<'a> {
     over: bool,
 }
 
-impl Asked<'_> {
+impl TrialRequests<'_> {
     /// Takes open trials of processes that died.
     fn take_over(
         &mut self,
         sequence: &mut Sequence,
-        company: &Company<'_>,
+        company: &PeerProcesses<'_>,
         check: bool,
     ) -> Vec<Record> {
         if !check {
@@ -263,19 +263,19 @@ impl Asked<'_> {
         let mut records = Vec::new();
         while sequence.len() < self.limits.trials {
             let open = sequence.open_trials().filter(|trial| trial.worker == self.own).count();
-            let next = if open < most { sequence.ask(self.own) } else { Next::Wait };
+            let next = if open < most { sequence.ask(self.own) } else { NextTrial::Wait };
             match next {
-                Next::Trial(id) => {
+                NextTrial::Trial(id) => {
                     self.trials.push(id);
                     let point =
                         sequence.trial(id).map(|trial| trial.point.clone()).unwrap_or_default();
                     records.push(Record::Ask { id, point, worker: self.own });
                 }
-                Next::Wait => {
+                NextTrial::Wait => {
                     self.stuck = true;
                     break;
                 }
-                Next::Over => {
+                NextTrial::Over => {
                     self.over = true;
                     break;
                 }

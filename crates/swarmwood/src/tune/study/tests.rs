@@ -11,7 +11,7 @@ use swarmwood_search::{
 };
 
 use super::*;
-use crate::tune::{Ending, Measure, Piece, Proposal, Task, read_study};
+use crate::tune::{Ending, FoldResult, Proposal, StudyMetric, StudyTask, read_study};
 
 /// A directory that is removed at the end.
 struct Scratch(PathBuf);
@@ -49,10 +49,10 @@ fn space() -> Space {
     .unwrap()
 }
 
-fn head(pieces: usize) -> Head {
-    let measure = Measure { name: "loss".to_string(), from: None };
-    let task = Task { text: "made up".to_string(), fingerprint: 7, measure };
-    Head {
+fn head(pieces: usize) -> StudyHeader {
+    let measure = StudyMetric { name: "loss".to_string(), from: None };
+    let task = StudyTask { text: "made up".to_string(), fingerprint: 7, measure };
+    StudyHeader {
         engine: "random".to_string(),
         seed: 11,
         space: space(),
@@ -82,7 +82,7 @@ impl Made {
     }
 }
 
-impl Objective for Made {
+impl TrialObjective for Made {
     fn pieces(&self) -> usize {
         self.pieces
     }
@@ -92,13 +92,13 @@ impl Objective for Made {
         trial: &Proposal<'_>,
         at: usize,
         _: &Budget,
-    ) -> std::result::Result<Piece, String> {
+    ) -> std::result::Result<FoldResult, String> {
         *self.counts.lock().unwrap().entry((trial.id, at)).or_default() += 1;
         let name = trial.point.fingerprint() as u64;
         match (self.fails, name % 7, at) {
             (true, 3, 1) => return Err("seven".to_string()),
             (true, 4, 0) => panic!("planted"),
-            (true, 5, 0) => return Ok(Piece { loss: f64::NAN, rounds: None }),
+            (true, 5, 0) => return Ok(FoldResult { loss: f64::NAN, rounds: None }),
             _ => (),
         }
         let noise = |a: u64, b: u64| hash(a, b, 0) as f64 / u64::MAX as f64;
@@ -106,13 +106,15 @@ impl Objective for Made {
         let loss = rate.ln().abs() + 2.0 * noise(at as u64, 1) + 0.3 * noise(name, at as u64);
         // Pieces take different times, so that they overtake each other.
         std::thread::sleep(std::time::Duration::from_micros(hash(name, at as u64, 9) % 300));
-        Ok(Piece { loss, rounds: Some(at + 1) })
+        Ok(FoldResult { loss, rounds: Some(at + 1) })
     }
 }
 
-fn run(path: Option<&std::path::Path>, made: &Made, trials: usize, threads: usize) -> Outcome {
+fn run(path: Option<&std::path::Path>, made: &Made, trials: usize, threads: usize) -> StudyOutcome {
     let mut study = Study::open(path, head(made.pieces)).unwrap();
-    study.run(made, &Limits { trials, threads, ..Limits::default() }, &mut |_| {}).unwrap()
+    study
+        .run(made, &StudyLimits { trials, threads, ..StudyLimits::default() }, &mut |_| {})
+        .unwrap()
 }
 
 /// What must be the same whoever worked, and for how long.
@@ -123,12 +125,12 @@ fn timeless(trials: &[TrialRecord]) -> Vec<TrialRecord> {
 #[test]
 fn threads_change_nothing() {
     for fails in [false, true] {
-        let outcomes: Vec<Outcome> = [1, 2, 8]
+        let outcomes: Vec<StudyOutcome> = [1, 2, 8]
             .map(|threads| run(None, &Made { fails, ..Made::new(5) }, 60, threads))
             .into_iter()
             .collect();
         for outcome in &outcomes {
-            assert_eq!(outcome.ended, Ended::Trials);
+            assert_eq!(outcome.ended, StopReason::Trials);
             assert_eq!(timeless(&outcome.trials), timeless(&outcomes[0].trials));
             assert_eq!(outcome.tally, outcomes[0].tally);
         }
@@ -144,8 +146,8 @@ fn threads_change_nothing() {
 #[test]
 fn racing_spares_pieces_and_keeps_the_best() {
     let whole = {
-        let mut study = Study::open(None, Head { race: false, ..head(5) }).unwrap();
-        let limits = Limits { trials: 80, threads: 2, ..Limits::default() };
+        let mut study = Study::open(None, StudyHeader { race: false, ..head(5) }).unwrap();
+        let limits = StudyLimits { trials: 80, threads: 2, ..StudyLimits::default() };
         study.run(&Made::new(5), &limits, &mut |_| {}).unwrap()
     };
     let raced = run(None, &Made::new(5), 80, 2);
@@ -198,11 +200,11 @@ impl Engine for Witness {
 fn a_trial_follows_from_exactly_the_trials_a_lag_before_it() {
     for (lag, threads) in [(1, 3), (3, 1), (3, 8), (16, 2)] {
         let asked = std::sync::Arc::new(Mutex::new(Vec::new()));
-        let head = Head { lag, ..head(2) };
+        let head = StudyHeader { lag, ..head(2) };
         let engine = RandomSearch::new(&head.space, head.seed).unwrap();
         let witness = Witness { engine, told: Vec::new(), asked: asked.clone() };
         let mut study = Study::with_engine(None, head, Box::new(witness)).unwrap();
-        let limits = Limits { trials: 40, threads, ..Limits::default() };
+        let limits = StudyLimits { trials: 40, threads, ..StudyLimits::default() };
         study.run(&Made::new(2), &limits, &mut |_| {}).unwrap();
         let expected: Vec<Vec<u64>> =
             (0..40u64).map(|t| (0..(t + 1).saturating_sub(lag as u64)).collect()).collect();
@@ -220,10 +222,10 @@ fn engines_that_wait_are_waited_for() {
             Param::real("b", 0.0, 1.0),
             Param::real("rate", 0.1, 1.0),
         ]);
-        let head = Head { lag: 50, space: space.unwrap(), ..head(3) };
+        let head = StudyHeader { lag: 50, space: space.unwrap(), ..head(3) };
         let engine = De::new(&head.space, swarmwood_search::de::DeConfig::default(), 3).unwrap();
         let mut study = Study::with_engine(None, head, Box::new(engine)).unwrap();
-        let limits = Limits { trials: 150, threads, ..Limits::default() };
+        let limits = StudyLimits { trials: 150, threads, ..StudyLimits::default() };
         study.run(&Made::new(3), &limits, &mut |_| {}).unwrap()
     };
     let (one, eight) = (make(1), make(8));
@@ -236,9 +238,9 @@ fn an_engine_with_nothing_to_ask_ends_the_study() {
     let space = Space::new(vec![Param::list("a", &[1.0, 2.0]), Param::choice("b", &["x", "y"]), {
         Param::list("rate", &[0.5, 1.0, 2.0])
     }]);
-    let mut study = Study::open(None, Head { space: space.unwrap(), ..head(2) }).unwrap();
-    let outcome = study.run(&Made::new(2), &Limits::default(), &mut |_| {}).unwrap();
-    assert_eq!((outcome.ended, outcome.trials.len()), (Ended::Exhausted, 12));
+    let mut study = Study::open(None, StudyHeader { space: space.unwrap(), ..head(2) }).unwrap();
+    let outcome = study.run(&Made::new(2), &StudyLimits::default(), &mut |_| {}).unwrap();
+    assert_eq!((outcome.ended, outcome.trials.len()), (StopReason::Exhausted, 12));
 }
 
 #[test]
@@ -281,7 +283,7 @@ fn a_study_killed_anywhere_ends_as_if_it_had_not_been() {
         let made = Made { fails: true, ..Made::new(4) };
         let mut study = Study::open(Some(&dir.journal()), head(4)).unwrap();
         assert_eq!(study.notes().is_empty(), cut == before, "a torn line is told");
-        let limits = Limits { trials: 25, threads: 1 + at % 3, ..Limits::default() };
+        let limits = StudyLimits { trials: 25, threads: 1 + at % 3, ..StudyLimits::default() };
         let resumed = study.run(&made, &limits, &mut |_| {}).unwrap();
         assert_eq!(timeless(&resumed.trials), timeless(&whole.trials), "cut at {cut}");
         for trial in &known {
@@ -308,8 +310,8 @@ fn a_study_killed_anywhere_ends_as_if_it_had_not_been() {
 fn two_at_one_journal_lose_and_repeat_nothing() {
     let dir = Scratch::new();
     let made = Made::new(1);
-    let quick = Limits { trials: 500, threads: 2, ..Limits::default() };
-    let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
+    let quick = StudyLimits { trials: 500, threads: 2, ..StudyLimits::default() };
+    let outcomes: Vec<StudyOutcome> = std::thread::scope(|scope| {
         let work = || {
             let mut study = Study::open(Some(&dir.journal()), head(1)).unwrap();
             study.run(&made, &quick, &mut |_| {}).unwrap()
@@ -362,22 +364,22 @@ fn stopping_leaves_a_study_to_go_on_with() {
     for stop_at in [0, 1, 7] {
         let mut study = Study::open(Some(&dir.journal()), head(3)).unwrap();
         let mut seen = 0;
-        let limits = Limits { trials: 30, threads: 2, ..Limits::default() };
+        let limits = StudyLimits { trials: 30, threads: 2, ..StudyLimits::default() };
         let outcome = study.run(&Made::new(3), &limits, &mut |event| {
-            seen += usize::from(matches!(event.news, News::Trial(_)));
+            seen += usize::from(matches!(event.news, StudyNews::Trial(_)));
             if seen >= stop_at {
                 limits.budget.cancel();
             }
         });
-        assert_eq!(outcome.unwrap().ended, Ended::Stopped);
+        assert_eq!(outcome.unwrap().ended, StopReason::Stopped);
     }
     let mut study = Study::open(Some(&dir.journal()), head(3)).unwrap();
     let late = study.run(
         &Made::new(3),
-        &Limits { trials: 30, seconds: Some(0.0), threads: 2, ..Limits::default() },
+        &StudyLimits { trials: 30, seconds: Some(0.0), threads: 2, ..StudyLimits::default() },
         &mut |_| {},
     );
-    assert_eq!(late.unwrap().ended, Ended::Time);
+    assert_eq!(late.unwrap().ended, StopReason::Time);
     drop(study);
     let resumed = run(Some(&dir.journal()), &Made::new(3), 30, 2);
     assert_eq!(timeless(&resumed.trials), timeless(&whole.trials));
@@ -398,18 +400,21 @@ fn another_study_is_refused_by_name() {
     let dir = Scratch::new();
     run(Some(&dir.journal()), &Made::new(3), 5, 1);
     let before = fs::read(dir.journal()).unwrap();
-    let other_space = |params| Head { space: Space::new(params).unwrap(), ..head(3) };
-    let task = |change: &dyn Fn(&mut Task)| {
+    let other_space = |params| StudyHeader { space: Space::new(params).unwrap(), ..head(3) };
+    let task = |change: &dyn Fn(&mut StudyTask)| {
         let mut head = head(3);
         change(&mut head.task);
         head
     };
     for (asked, words) in [
-        (Head { seed: 12, ..head(3) }, "the seed is 11 in the study, not 12"),
-        (Head { lag: 8, ..head(3) }, "the number of trials at a time is 4 in the study, not 8"),
-        (Head { race: false, ..head(3) }, "racing is on in the study, not off"),
+        (StudyHeader { seed: 12, ..head(3) }, "the seed is 11 in the study, not 12"),
         (
-            Head { race: true, ..head(2) },
+            StudyHeader { lag: 8, ..head(3) },
+            "the number of trials at a time is 4 in the study, not 8",
+        ),
+        (StudyHeader { race: false, ..head(3) }, "racing is on in the study, not off"),
+        (
+            StudyHeader { race: true, ..head(2) },
             "the number of pieces of a trial is 3 in the study, not 2",
         ),
         (
