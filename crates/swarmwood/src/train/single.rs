@@ -117,7 +117,9 @@ fn train(
     };
     let problem = TreeProblem { job, table: &table, loss: &loss, context, splits: &splits };
     let print = pretrained.as_ref().map(Pretrained::fingerprint);
-    let keep = job.options.keep.as_ref();
+    // Splits of a pre-training that was cut short make another search, which no checkpoint fits.
+    let is_cut = finder == TreeFinder::SplitPoints && context.budget.is_interrupted();
+    let keep = job.options.keep.as_ref().filter(|_| !is_cut);
     let checkpoints = keep.map(|keep| CheckpointWriter::new(keep, job, print)).transpose()?;
     let SingleTreeFit { members, report, warnings, notes } =
         find_tree(problem, finder, checkpoints.as_ref(), observer)?;
