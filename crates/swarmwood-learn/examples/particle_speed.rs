@@ -13,8 +13,9 @@ use swarmwood_learn::budget::Budget;
 use swarmwood_learn::context::Context;
 use swarmwood_learn::data::{Chunk, Column};
 use swarmwood_learn::dataset::Dataset;
+use swarmwood_learn::metric::EvalMetric;
 use swarmwood_learn::objective::{Objective, ObjectiveConfig, make};
-use swarmwood_learn::particle::{Evaluator, Fitness, Form, ParticleConfig};
+use swarmwood_learn::particle::{Evaluator, ParticleConfig, TreeForm};
 use swarmwood_learn::pool::Pool;
 use swarmwood_learn::rule_table::RuleTable;
 use swarmwood_model::{Feature, Kind};
@@ -33,20 +34,26 @@ fn main() -> Result<(), String> {
     let wanted =
         |spec: &ObjectiveConfig| arguments.get(2).is_none_or(|name| name == make(spec).name());
     for (spec, fitness) in [
-        (ObjectiveConfig::LOGISTIC, Fitness::Loss),
-        (ObjectiveConfig::LOGISTIC, Fitness::Accuracy),
-        (ObjectiveConfig::SQUARED, Fitness::Rmse),
-        (ObjectiveConfig::huber(1.0), Fitness::Loss),
+        (ObjectiveConfig::LOGISTIC, EvalMetric::Loss),
+        (ObjectiveConfig::LOGISTIC, EvalMetric::Accuracy),
+        (ObjectiveConfig::SQUARED, EvalMetric::Rmse),
+        (ObjectiveConfig::huber(1.0), EvalMetric::Loss),
     ] {
         if wanted(&spec) {
-            time(rows, make(&spec).as_ref(), fitness, Form::Oblivious, &pool)?;
+            time(rows, make(&spec).as_ref(), fitness, TreeForm::Oblivious, &pool)?;
             for bins in [8, 255] {
                 time_replacements(rows, make(&spec).as_ref(), fitness, bins, &pool)?;
             }
         }
     }
     if wanted(&ObjectiveConfig::LOGISTIC) {
-        time(rows, make(&ObjectiveConfig::LOGISTIC).as_ref(), Fitness::Loss, Form::Free, &pool)?;
+        time(
+            rows,
+            make(&ObjectiveConfig::LOGISTIC).as_ref(),
+            EvalMetric::Loss,
+            TreeForm::Free,
+            &pool,
+        )?;
     }
     Ok(())
 }
@@ -68,8 +75,8 @@ fn dataset(rows: usize, bins: usize, pool: &Pool) -> Dataset {
 fn time(
     rows: usize,
     objective: &dyn Objective,
-    fitness: Fitness,
-    form: Form,
+    fitness: EvalMetric,
+    form: TreeForm,
     pool: &Pool,
 ) -> Result<(), String> {
     let data = dataset(rows, 255, pool);
@@ -123,13 +130,13 @@ fn time(
 fn time_replacements(
     rows: usize,
     objective: &dyn Objective,
-    fitness: Fitness,
+    fitness: EvalMetric,
     bins: usize,
     pool: &Pool,
 ) -> Result<(), String> {
     let data = dataset(rows, bins, pool);
     let table = RuleTable::bins(&data);
-    let (form, memory) = (Form::Oblivious, 1 << 30);
+    let (form, memory) = (TreeForm::Oblivious, 1 << 30);
     let settings = ParticleConfig {
         trees: TREES,
         form,

@@ -71,36 +71,36 @@ pub const MISSING: u32 = u32::MAX;
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Values {
-    form: Form,
+    form: ValueForm,
     /// How many numbers are expected, so that a wider form is made in its full size at once.
     room: usize,
 }
 
 #[derive(Debug, Clone)]
-enum Form {
+enum ValueForm {
     Bytes(Vec<u8>),
     Singles(Vec<f32>),
     Doubles(Vec<f64>),
 }
 
-impl Default for Form {
+impl Default for ValueForm {
     fn default() -> Self {
-        Form::Bytes(Vec::new())
+        ValueForm::Bytes(Vec::new())
     }
 }
 
 impl Values {
     /// No numbers yet, with room for some.
     pub fn with_capacity(room: usize) -> Self {
-        Values { form: Form::Bytes(Vec::with_capacity(room)), room }
+        Values { form: ValueForm::Bytes(Vec::with_capacity(room)), room }
     }
 
     /// Number of values.
     pub fn len(&self) -> usize {
         match &self.form {
-            Form::Bytes(values) => values.len(),
-            Form::Singles(values) => values.len(),
-            Form::Doubles(values) => values.len(),
+            ValueForm::Bytes(values) => values.len(),
+            ValueForm::Singles(values) => values.len(),
+            ValueForm::Doubles(values) => values.len(),
         }
     }
 
@@ -112,9 +112,9 @@ impl Values {
     /// Bytes that the values take.
     pub fn bytes(&self) -> usize {
         match &self.form {
-            Form::Bytes(values) => values.len(),
-            Form::Singles(values) => values.len() * size_of::<f32>(),
-            Form::Doubles(values) => values.len() * size_of::<f64>(),
+            ValueForm::Bytes(values) => values.len(),
+            ValueForm::Singles(values) => values.len() * size_of::<f32>(),
+            ValueForm::Doubles(values) => values.len() * size_of::<f64>(),
         }
     }
 
@@ -123,16 +123,16 @@ impl Values {
         let fits = |narrow: &dyn Fn(f64) -> f64| {
             more.iter().all(|&value| narrow(value).to_bits() == value.to_bits())
         };
-        if matches!(self.form, Form::Bytes(_)) && !fits(&|value| f64::from(value as u8)) {
-            self.form = Form::Singles(self.widened(|value| value as f32));
+        if matches!(self.form, ValueForm::Bytes(_)) && !fits(&|value| f64::from(value as u8)) {
+            self.form = ValueForm::Singles(self.widened(|value| value as f32));
         }
-        if matches!(self.form, Form::Singles(_)) && !fits(&|value| f64::from(value as f32)) {
-            self.form = Form::Doubles(self.widened(|value| value));
+        if matches!(self.form, ValueForm::Singles(_)) && !fits(&|value| f64::from(value as f32)) {
+            self.form = ValueForm::Doubles(self.widened(|value| value));
         }
         match &mut self.form {
-            Form::Bytes(values) => values.extend(more.iter().map(|&value| value as u8)),
-            Form::Singles(values) => values.extend(more.iter().map(|&value| value as f32)),
-            Form::Doubles(values) => values.extend_from_slice(more),
+            ValueForm::Bytes(values) => values.extend(more.iter().map(|&value| value as u8)),
+            ValueForm::Singles(values) => values.extend(more.iter().map(|&value| value as f32)),
+            ValueForm::Doubles(values) => values.extend_from_slice(more),
         }
     }
 
@@ -145,9 +145,9 @@ impl Values {
     /// One value.
     pub fn get(&self, at: usize) -> Option<f64> {
         match &self.form {
-            Form::Bytes(values) => values.get(at).map(|&value| f64::from(value)),
-            Form::Singles(values) => values.get(at).map(|&value| f64::from(value)),
-            Form::Doubles(values) => values.get(at).copied(),
+            ValueForm::Bytes(values) => values.get(at).map(|&value| f64::from(value)),
+            ValueForm::Singles(values) => values.get(at).map(|&value| f64::from(value)),
+            ValueForm::Doubles(values) => values.get(at).copied(),
         }
     }
 

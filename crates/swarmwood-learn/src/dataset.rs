@@ -86,27 +86,27 @@ impl Plan {
 
 /// The stored codes of one shard's rows, column by column and again row by row.
 #[derive(Debug, Default)]
-pub struct BinnedRows {
+pub struct BinnedShard {
     /// One vector a stored column.
     pub columns: Vec<Vec<u8>>,
     /// The same codes in records of neighbouring columns, for histograms.
-    pub groups: Vec<Group>,
+    pub groups: Vec<ColumnGroup>,
     /// Number of rows.
     pub rows: usize,
 }
 
 /// Records of up to [`WIDEST`] neighbouring columns.
 #[derive(Debug)]
-pub struct Group {
+pub struct ColumnGroup {
     /// The first column.
     pub first: usize,
     /// How many columns.
     pub count: usize,
-    /// `rows` records of [`Group::width`] bytes.
+    /// `rows` records of [`ColumnGroup::width`] bytes.
     pub records: Vec<u8>,
 }
 
-impl Group {
+impl ColumnGroup {
     /// Bytes of a record of so many columns: whole words, and none for the sake of powers of two.
     pub fn width(count: usize) -> usize {
         count.next_multiple_of(WORD)
@@ -128,12 +128,12 @@ fn group_ranges(columns: usize) -> Vec<Range<usize>> {
     words.into_iter().map(range).filter(|range| !range.is_empty()).collect()
 }
 
-impl BinnedRows {
+impl BinnedShard {
     /// The codes of a row in some columns, piece by piece.
     pub fn pieces(&self, row: usize, columns: &Range<usize>) -> impl Iterator<Item = &[u8]> {
         let (from, to) = (columns.start, columns.end);
         self.groups.iter().filter_map(move |group| {
-            let start = row * Group::width(group.count);
+            let start = row * ColumnGroup::width(group.count);
             let part = from.max(group.first)..to.min(group.first + group.count);
             (!part.is_empty()).then(|| {
                 &group.records[start + part.start - group.first..start + part.end - group.first]
@@ -145,7 +145,7 @@ impl BinnedRows {
         self.groups = groups
             .iter()
             .map(|range| {
-                let width = Group::width(range.len());
+                let width = ColumnGroup::width(range.len());
                 let mut records = vec![0; self.rows * width];
                 // Blocks keep both sides of the transposition in the cache.
                 for start in (0..self.rows).step_by(BLOCK) {
@@ -159,7 +159,7 @@ impl BinnedRows {
                         }
                     }
                 }
-                Group { first: range.start, count: range.len(), records }
+                ColumnGroup { first: range.start, count: range.len(), records }
             })
             .collect();
     }
@@ -173,7 +173,7 @@ pub struct Dataset {
     /// How rows were dealt.
     pub plan: Plan,
     /// One entry a shard.
-    pub shards: Vec<Arc<BinnedRows>>,
+    pub shards: Vec<Arc<BinnedShard>>,
     /// Targets in row order, as the reader gave them.
     pub target: Values,
     /// Weights in row order; empty if every row weighs one.
@@ -184,7 +184,7 @@ impl Dataset {
     /// Builds from rows that are all in memory.
     pub fn from_chunk(chunk: &Chunk, layout: Layout, pool: &Pool) -> Dataset {
         let Ok(data) = layout.settle(|layout| {
-            let mut builder = Builder::new(layout.clone(), chunk.rows);
+            let mut builder = DatasetBuilder::new(layout.clone(), chunk.rows);
             Ok::<_, Infallible>(builder.push(chunk, pool).map(|()| builder.finish(pool)))
         });
         data
@@ -197,7 +197,7 @@ impl Dataset {
 
     /// Some of the rows, in the order given, binned as they are.
     pub fn subset(&self, rows: &[usize], pool: &Pool) -> Dataset {
-        let mut builder = Builder::new(self.layout.clone(), rows.len());
+        let mut builder = DatasetBuilder::new(self.layout.clone(), rows.len());
         let places: Vec<(usize, usize)> = rows.iter().map(|&row| self.plan.local(row)).collect();
         let plan = builder.plan;
         let dealt = pool.map(self.layout.columns().len(), |column| {
@@ -230,27 +230,27 @@ impl Dataset {
 
 /// Bins rows chunk after chunk.
 #[derive(Debug)]
-pub struct Builder {
+pub struct DatasetBuilder {
     layout: Arc<Layout>,
     plan: Plan,
-    shards: Vec<BinnedRows>,
+    shards: Vec<BinnedShard>,
     target: Values,
     weight: Values,
     seen: usize,
 }
 
-impl Builder {
+impl DatasetBuilder {
     /// A builder for exactly `rows` rows.
     pub fn new(layout: Arc<Layout>, rows: usize) -> Self {
         let plan = Plan::new(rows);
         let columns =
             |rows: usize| (0..layout.columns().len()).map(|_| Vec::with_capacity(rows)).collect();
-        let shards = plan.sizes().into_iter().map(|rows| BinnedRows {
+        let shards = plan.sizes().into_iter().map(|rows| BinnedShard {
             columns: columns(rows),
             groups: Vec::new(),
             rows,
         });
-        Builder {
+        DatasetBuilder {
             plan,
             shards: shards.collect(),
             layout,
@@ -329,7 +329,7 @@ mod tests {
             );
             assert_eq!(ranges.len(), columns.div_ceil(WIDEST), "{columns}");
             assert!(ranges.iter().all(|range| range.len() <= WIDEST));
-            let bytes: usize = ranges.iter().map(|range| Group::width(range.len())).sum();
+            let bytes: usize = ranges.iter().map(|range| ColumnGroup::width(range.len())).sum();
             assert_eq!(bytes, columns.next_multiple_of(WORD), "{columns}");
         }
     }
@@ -348,7 +348,7 @@ mod tests {
         };
         let layout = Arc::new(Layout::fit(|at| whole.columns[at].clone(), &features, 255, &pool));
         let build = |size: usize| {
-            let mut builder = Builder::new(layout.clone(), rows as usize);
+            let mut builder = DatasetBuilder::new(layout.clone(), rows as usize);
             for part in values.chunks(size) {
                 let chunk = Chunk {
                     columns: vec![Column::Number(part.to_vec())],

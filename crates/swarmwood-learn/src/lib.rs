@@ -1,5 +1,6 @@
 //! Learners over binned shards of rows.
 
+pub mod binned_tree;
 pub mod bins;
 pub mod budget;
 pub mod cart;
@@ -9,7 +10,6 @@ pub mod dataset;
 pub mod event;
 pub mod fold_split;
 pub mod greedy;
-pub mod grown;
 pub mod kernels;
 pub mod leaf_loss;
 pub mod linear;

@@ -10,29 +10,29 @@
 
 use swarmwood_model::Child;
 
-use crate::grown::Grown;
-use crate::kernels::quantise::Sums;
+use crate::binned_tree::BinnedTree;
+use crate::kernels::quantise::GradientSums;
 use crate::split::{Penalties, Ridge};
 
 /// What the rows of a leaf want: to minimise `½ h x² - b x`.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Wish {
+pub struct LeafQuadratic {
     /// Curvature.
     pub h: f64,
     /// Pull.
     pub b: f64,
 }
 
-impl From<Sums> for Wish {
+impl From<GradientSums> for LeafQuadratic {
     /// Of rows whose scores do not hold the leaf's value yet.
-    fn from(sums: Sums) -> Self {
-        Wish { h: sums.h, b: -sums.g }
+    fn from(sums: GradientSums) -> Self {
+        LeafQuadratic { h: sums.h, b: -sums.g }
     }
 }
 
 /// Leaf values and what they pay.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Solution {
+pub struct RidgeSolution {
     /// Leaf values in leaf order.
     pub values: Vec<f64>,
     /// The penalty, `λ/2` times a sum of squares.
@@ -40,70 +40,76 @@ pub struct Solution {
 }
 
 /// Sets the leaf values of a tree from the sums of its leaves.
-pub fn set_values(tree: &mut Grown, sums: &[Sums], penalties: &Penalties) {
-    let wishes: Vec<Wish> = sums.iter().map(|&sums| sums.into()).collect();
-    let solution = solve(tree, &wishes, penalties.lambda, penalties.ridge);
+pub fn set_values(tree: &mut BinnedTree, sums: &[GradientSums], penalties: &Penalties) {
+    let quadratics: Vec<LeafQuadratic> = sums.iter().map(|&sums| sums.into()).collect();
+    let solution = solve(tree, &quadratics, penalties.lambda, penalties.ridge);
     tree.leaves.iter_mut().zip(solution.values).for_each(|(leaf, value)| leaf.value = value);
 }
 
 /// The leaf values that minimise the sum of wishes and penalty.
 ///
 /// ```
-/// use swarmwood_learn::grown::Grown;
-/// use swarmwood_learn::ridge::{Wish, solve};
+/// use swarmwood_learn::binned_tree::BinnedTree;
+/// use swarmwood_learn::ridge::{LeafQuadratic, solve};
 /// use swarmwood_learn::split::Ridge;
 ///
-/// let stump = Grown { leaves: vec![Default::default(); 1], ..Grown::default() };
-/// let solution = solve(&stump, &[Wish { h: 3.0, b: 8.0 }], 1.0, Ridge::Flat);
+/// let stump = BinnedTree { leaves: vec![Default::default(); 1], ..BinnedTree::default() };
+/// let solution = solve(&stump, &[LeafQuadratic { h: 3.0, b: 8.0 }], 1.0, Ridge::Flat);
 /// assert_eq!((solution.values[0], solution.penalty), (2.0, 2.0));
 /// ```
-pub fn solve(tree: &Grown, wishes: &[Wish], lambda: f64, ridge: Ridge) -> Solution {
+pub fn solve(
+    tree: &BinnedTree,
+    quadratics: &[LeafQuadratic],
+    lambda: f64,
+    ridge: Ridge,
+) -> RidgeSolution {
     match ridge {
         Ridge::Flat => {
-            let values: Vec<f64> = wishes.iter().map(|wish| settled(wish, lambda, 0.0)).collect();
+            let values: Vec<f64> =
+                quadratics.iter().map(|quadratic| settled(quadratic, lambda, 0.0)).collect();
             let penalty = 0.5 * lambda * values.iter().map(|value| value * value).sum::<f64>();
-            Solution { values, penalty }
+            RidgeSolution { values, penalty }
         }
-        Ridge::Hierarchical if tree.oblivious => levels(tree.nodes.len(), wishes, lambda),
-        Ridge::Hierarchical => nodes(tree, wishes, lambda),
+        Ridge::Hierarchical if tree.oblivious => levels(tree.nodes.len(), quadratics, lambda),
+        Ridge::Hierarchical => nodes(tree, quadratics, lambda),
     }
 }
 
 /// The value of a node that wishes and is pulled towards its parent's.
-fn settled(wish: &Wish, lambda: f64, parent: f64) -> f64 {
-    let divisor = wish.h + lambda;
-    if divisor > 0.0 { (wish.b + lambda * parent) / divisor } else { parent }
+fn settled(quadratic: &LeafQuadratic, lambda: f64, parent: f64) -> f64 {
+    let divisor = quadratic.h + lambda;
+    if divisor > 0.0 { (quadratic.b + lambda * parent) / divisor } else { parent }
 }
 
 /// What a node's wish means to its parent.
-fn passed_on(wish: &Wish, lambda: f64) -> Wish {
-    let divisor = wish.h + lambda;
+fn passed_on(quadratic: &LeafQuadratic, lambda: f64) -> LeafQuadratic {
+    let divisor = quadratic.h + lambda;
     let share = if divisor > 0.0 { lambda / divisor } else { 1.0 };
-    Wish { h: wish.h * share, b: wish.b * share }
+    LeafQuadratic { h: quadratic.h * share, b: quadratic.b * share }
 }
 
-fn add(a: Wish, b: Wish) -> Wish {
-    Wish { h: a.h + b.h, b: a.b + b.b }
+fn add(a: LeafQuadratic, b: LeafQuadratic) -> LeafQuadratic {
+    LeafQuadratic { h: a.h + b.h, b: a.b + b.b }
 }
 
-fn nodes(tree: &Grown, wishes: &[Wish], lambda: f64) -> Solution {
-    let mut inner = vec![Wish::default(); tree.nodes.len()];
+fn nodes(tree: &BinnedTree, quadratics: &[LeafQuadratic], lambda: f64) -> RidgeSolution {
+    let mut inner = vec![LeafQuadratic::default(); tree.nodes.len()];
     for (at, node) in tree.nodes.iter().enumerate().rev() {
         let of = |child: Child| match child {
-            Child::Leaf(leaf) => passed_on(&wishes[leaf as usize], lambda),
+            Child::Leaf(leaf) => passed_on(&quadratics[leaf as usize], lambda),
             Child::Node(node) => passed_on(&inner[node as usize], lambda),
         };
         inner[at] = add(of(node.left), of(node.right));
     }
-    let mut solution = Solution { values: vec![0.0; wishes.len()], penalty: 0.0 };
+    let mut solution = RidgeSolution { values: vec![0.0; quadratics.len()], penalty: 0.0 };
     let mut parents = vec![0.0; tree.nodes.len()];
-    let mut settle = |wish: &Wish, parent: f64| {
-        let value = settled(wish, lambda, parent);
+    let mut settle = |quadratic: &LeafQuadratic, parent: f64| {
+        let value = settled(quadratic, lambda, parent);
         solution.penalty += 0.5 * lambda * (value - parent).powi(2);
         value
     };
     if tree.nodes.is_empty() {
-        solution.values[0] = settle(&wishes[0], 0.0);
+        solution.values[0] = settle(&quadratics[0], 0.0);
         return solution;
     }
     for (at, node) in tree.nodes.iter().enumerate() {
@@ -111,7 +117,7 @@ fn nodes(tree: &Grown, wishes: &[Wish], lambda: f64) -> Solution {
         for child in [node.left, node.right] {
             match child {
                 Child::Leaf(leaf) => {
-                    solution.values[leaf as usize] = settle(&wishes[leaf as usize], value)
+                    solution.values[leaf as usize] = settle(&quadratics[leaf as usize], value)
                 }
                 Child::Node(node) => parents[node as usize] = value,
             }
@@ -121,8 +127,8 @@ fn nodes(tree: &Grown, wishes: &[Wish], lambda: f64) -> Solution {
 }
 
 /// The same for an oblivious tree, where node `j` of level `l` has the children `j` and `j + 2^l`.
-fn levels(depth: usize, wishes: &[Wish], lambda: f64) -> Solution {
-    let mut stack = vec![wishes.to_vec()];
+fn levels(depth: usize, quadratics: &[LeafQuadratic], lambda: f64) -> RidgeSolution {
+    let mut stack = vec![quadratics.to_vec()];
     for level in (0..depth).rev() {
         let below = &stack[stack.len() - 1];
         let width = 1 << level;
@@ -132,19 +138,19 @@ fn levels(depth: usize, wishes: &[Wish], lambda: f64) -> Solution {
     }
     let mut parents = vec![0.0];
     let mut penalty = 0.0;
-    for (level, wishes) in stack.iter().rev().enumerate() {
+    for (level, quadratics) in stack.iter().rev().enumerate() {
         let of_parent = |j: usize| parents[if level == 0 { 0 } else { j % (1 << (level - 1)) }];
-        let values: Vec<f64> = wishes
+        let values: Vec<f64> = quadratics
             .iter()
             .enumerate()
-            .map(|(j, wish)| settled(wish, lambda, of_parent(j)))
+            .map(|(j, quadratic)| settled(quadratic, lambda, of_parent(j)))
             .collect();
         penalty += 0.5
             * lambda
             * values.iter().enumerate().map(|(j, v)| (v - of_parent(j)).powi(2)).sum::<f64>();
         parents = values;
     }
-    Solution { values: parents, penalty }
+    RidgeSolution { values: parents, penalty }
 }
 
 #[cfg(test)]

@@ -16,10 +16,10 @@
 
 use std::ops::Range;
 
-use crate::bins::layout::{FeatureBins, Place};
+use crate::binned_tree::BinnedTree;
+use crate::bins::layout::{FeatureBins, FeaturePlace};
 use crate::bins::{CodeSet, Cut, MISSING_CODE, Rule};
 use crate::dataset::Dataset;
-use crate::grown::Grown;
 
 /// Numbered rules, feature after feature.
 ///
@@ -78,7 +78,7 @@ impl RuleTable {
     /// The distinct rules of trees, whose bins must be those of the data set. Of rules that differ
     /// only in their side for missing values, and that no row can therefore tell apart, the first
     /// counts.
-    pub fn pretrained(data: &Dataset, trees: &[Grown]) -> Self {
+    pub fn pretrained(data: &Dataset, trees: &[BinnedTree]) -> Self {
         RuleTable::of_rules(data, trees.iter().flat_map(|tree| &tree.nodes).map(|node| node.rule))
     }
 
@@ -100,7 +100,7 @@ impl RuleTable {
         let missed = missed_features(data);
         let mut rules = Vec::new();
         for (at, bins) in data.layout.features().iter().enumerate() {
-            if data.layout.places()[at] == Place::Dropped {
+            if data.layout.places()[at] == FeaturePlace::Dropped {
                 continue;
             }
             let (feature, count) = (at as u32, bins.bins() as u8);
@@ -196,11 +196,11 @@ fn only(code: u8) -> Cut {
 
 /// Which features some row misses. A feature that shares a column never is missing.
 fn missed_features(data: &Dataset) -> Vec<bool> {
-    let missed = |place: &Place| match *place {
-        Place::Alone { column } => {
+    let missed = |place: &FeaturePlace| match *place {
+        FeaturePlace::Alone { column } => {
             data.shards.iter().any(|shard| shard.columns[column].contains(&MISSING_CODE))
         }
-        Place::Bundled { .. } | Place::Dropped => false,
+        FeaturePlace::Bundled { .. } | FeaturePlace::Dropped => false,
     };
     data.layout.places().iter().map(missed).collect()
 }
@@ -208,9 +208,9 @@ fn missed_features(data: &Dataset) -> Vec<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::binned_tree::BinnedSplit;
     use crate::bins::Layout;
     use crate::data::{Chunk, Column, MISSING};
-    use crate::grown::GrownNode;
     use crate::pool::Pool;
     use swarmwood_model::{Child, Feature, Kind};
 
@@ -315,14 +315,14 @@ mod tests {
         let rule =
             |feature, code, missing_right| Rule { feature, cut: Cut::Above(code), missing_right };
         let tree = |rules: &[Rule]| {
-            let node = |&rule: &Rule| GrownNode {
+            let node = |&rule: &Rule| BinnedSplit {
                 rule,
                 left: Child::Leaf(0),
                 right: Child::Leaf(0),
                 gain: 0.0,
                 cover: 0.0,
             };
-            Grown { nodes: rules.iter().map(node).collect(), ..Grown::default() }
+            BinnedTree { nodes: rules.iter().map(node).collect(), ..BinnedTree::default() }
         };
         let trees = [
             tree(&[rule(1, 2, true), rule(0, 1, false)]),

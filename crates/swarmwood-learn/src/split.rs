@@ -2,7 +2,7 @@
 //!
 //! The gain of a rule is `½ [GL²/(HL+λ) + GR²/(HR+λ) - (GL+GR)²/(HL+HR+λ)] - γ`, or, where children
 //! are shrunk towards their parent's value `u`, `½ [(GL+HL·u)²/(HL+λ) + (GR+HR·u)²/(HR+λ)] - γ`.
-//! Sums are packed integers (see [`crate::kernels::quantise`]); scores are compared in integer
+//! GradientSums are packed integers (see [`crate::kernels::quantise`]); scores are compared in integer
 //! units and gains told in real ones.
 //!
 //! A feature's codes are scanned along a line: numbers in their own order, levels of a category in
@@ -11,11 +11,11 @@
 
 mod few;
 
-use crate::bins::layout::{FeatureBins, Place};
+use crate::bins::layout::{FeatureBins, FeaturePlace};
 use crate::bins::{CODES, CodeSet, Cut, Layout, Rule};
-use crate::kernels::gains::{Limits, Prefix, greatest, score_cuts};
+use crate::kernels::gains::{CutLimits, Prefix, greatest, score_cuts};
 use crate::kernels::histogram::TABLE;
-use crate::kernels::quantise::{Scale, Sums, gradient, hessian};
+use crate::kernels::quantise::{GradientScale, GradientSums, gradient, hessian};
 
 pub use few::{FEW, FewRows};
 
@@ -54,7 +54,7 @@ pub struct Penalties {
 impl Penalties {
     /// The value a node has while its tree grows, given its parent's; zero where values are not
     /// passed on.
-    pub fn node_value(&self, sums: Sums, parent: f64) -> f64 {
+    pub fn node_value(&self, sums: GradientSums, parent: f64) -> f64 {
         let divisor = sums.h + self.lambda;
         match self.ridge {
             Ridge::Hierarchical if divisor > 0.0 => (self.lambda * parent - sums.g) / divisor,
@@ -65,17 +65,17 @@ impl Penalties {
 
 /// A rule with its gain.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Candidate {
+pub struct SplitCandidate {
     /// The rule.
     pub rule: Rule,
     /// Gain in real units, γ taken off.
     pub gain: f64,
 }
 
-impl Candidate {
+impl SplitCandidate {
     /// The better of two; equal gains go to the earlier feature, so that the order of the search
     /// does not matter.
-    fn better(a: Option<Candidate>, b: Option<Candidate>) -> Option<Candidate> {
+    fn better(a: Option<SplitCandidate>, b: Option<SplitCandidate>) -> Option<SplitCandidate> {
         match (a, b) {
             (Some(a), Some(b))
                 if b.gain > a.gain || b.gain == a.gain && b.rule.feature < a.rule.feature =>
@@ -88,8 +88,10 @@ impl Candidate {
     }
 
     /// The best of many.
-    pub fn best(candidates: impl IntoIterator<Item = Option<Candidate>>) -> Option<Candidate> {
-        candidates.into_iter().fold(None, Candidate::better)
+    pub fn best(
+        candidates: impl IntoIterator<Item = Option<SplitCandidate>>,
+    ) -> Option<SplitCandidate> {
+        candidates.into_iter().fold(None, SplitCandidate::better)
     }
 }
 
@@ -106,20 +108,20 @@ pub struct NodeTable<'a> {
 
 /// All that a search needs beside the histograms.
 #[derive(Debug, Clone, Copy)]
-pub struct Search<'a> {
+pub struct SplitSearch<'a> {
     /// How features are stored.
     pub layout: &'a Layout,
     /// Which features may be used.
     pub allowed: &'a [bool],
     /// Integer units of this tree.
-    pub scale: Scale,
+    pub scale: GradientScale,
     /// Penalties in real units.
     pub penalties: Penalties,
 }
 
 /// Reusable memory of a search.
 #[derive(Debug, Clone)]
-pub struct Scratch {
+pub struct SplitScratch {
     codes: [u64; CODES],
     line: [u64; CODES],
     prefix: Prefix,
@@ -129,9 +131,9 @@ pub struct Scratch {
     missing_left: [f64; CODES],
 }
 
-impl Default for Scratch {
+impl Default for SplitScratch {
     fn default() -> Self {
-        Scratch {
+        SplitScratch {
             codes: [0; CODES],
             line: [0; CODES],
             prefix: Prefix::default(),
@@ -144,22 +146,22 @@ impl Default for Scratch {
 }
 
 /// Codes in scan order.
-enum Order {
+enum ScanOrder {
     Natural,
     Sorted { codes: Box<[u8; CODES]> },
 }
 
-impl Search<'_> {
+impl SplitSearch<'_> {
     /// The best rule over the features of one stored column for one node, or for the nodes of a
     /// level that must share the rule (gains add up).
     pub fn column(
         &self,
         column: usize,
         nodes: &[NodeTable<'_>],
-        scratch: &mut Scratch,
-    ) -> Option<Candidate> {
+        scratch: &mut SplitScratch,
+    ) -> Option<SplitCandidate> {
         let features = self.layout.columns()[column].features.iter();
-        Candidate::best(
+        SplitCandidate::best(
             features
                 .filter(|&&feature| self.allowed[feature as usize])
                 .map(|&feature| self.feature(feature, nodes, scratch)),
@@ -170,8 +172,8 @@ impl Search<'_> {
         &self,
         feature: u32,
         nodes: &[NodeTable<'_>],
-        scratch: &mut Scratch,
-    ) -> Option<Candidate> {
+        scratch: &mut SplitScratch,
+    ) -> Option<SplitCandidate> {
         let bins = self.layout.features()[feature as usize].bins();
         let order = self.order(feature, nodes, scratch);
         let (parent, children) = self.limits(feature);
@@ -188,15 +190,15 @@ impl Search<'_> {
                 Ridge::Flat => score(node.total, parent),
                 Ridge::Hierarchical => 0.0,
             };
-            let children = Limits { from: node.value * self.scale.h / self.scale.g, ..children };
+            let children = CutLimits { from: node.value * self.scale.h / self.scale.g, ..children };
             base += score;
             let missing = self.line(feature, node, &order, scratch);
             any_missing |= missing != 0;
             let line = match (self.layout.places()[feature as usize], &order) {
-                (Place::Alone { .. }, Order::Natural) => &node.table[1..=bins],
+                (FeaturePlace::Alone { .. }, ScanOrder::Natural) => &node.table[1..=bins],
                 _ => &scratch.line[..bins],
             };
-            let scan = Scan {
+            let scan = CutScan {
                 line,
                 total: node.total,
                 limits: children,
@@ -228,7 +230,7 @@ impl Search<'_> {
         }
         let gain = self.gain(best, base, nodes.len())?;
         let cut = self.cut(&order, cut, bins);
-        Some(Candidate { rule: Rule { feature, cut, missing_right }, gain })
+        Some(SplitCandidate { rule: Rule { feature, cut, missing_right }, gain })
     }
 
     /// What a split that scores so much gains over nodes as they are, in real units; none if it is
@@ -250,7 +252,7 @@ impl Search<'_> {
     /// A value never seen missing in these nodes goes where most rows go.
     pub fn settle_missing(&self, rule: &mut Rule, nodes: &[NodeTable<'_>]) {
         let missing_seen = match self.layout.places()[rule.feature as usize] {
-            Place::Alone { .. } => nodes.iter().any(|node| node.table[0] != 0),
+            FeaturePlace::Alone { .. } => nodes.iter().any(|node| node.table[0] != 0),
             _ => false,
         };
         if !missing_seen {
@@ -276,21 +278,26 @@ impl Search<'_> {
 
     /// λ and the least child in integer units: for the parent, and for the children of a split on
     /// this feature.
-    fn limits(&self, feature: u32) -> (Limits, Limits) {
+    fn limits(&self, feature: u32) -> (CutLimits, CutLimits) {
         let least = self.least();
-        let limits = Limits { lambda: self.penalties.lambda / self.scale.h, least, from: 0.0 };
+        let limits = CutLimits { lambda: self.penalties.lambda / self.scale.h, least, from: 0.0 };
         let many = match &self.layout.features()[feature as usize] {
             FeatureBins::Category(levels) => levels.bins() > FEW_LEVELS,
             FeatureBins::Number(_) => false,
         };
         let extra = if many { LEVEL_LAMBDA / self.scale.h } else { 0.0 };
-        (limits, Limits { lambda: limits.lambda + extra, ..limits })
+        (limits, CutLimits { lambda: limits.lambda + extra, ..limits })
     }
 
     /// The order in which codes are scanned.
-    fn order(&self, feature: u32, nodes: &[NodeTable<'_>], scratch: &mut Scratch) -> Order {
+    fn order(
+        &self,
+        feature: u32,
+        nodes: &[NodeTable<'_>],
+        scratch: &mut SplitScratch,
+    ) -> ScanOrder {
         let FeatureBins::Category(levels) = &self.layout.features()[feature as usize] else {
-            return Order::Natural;
+            return ScanOrder::Natural;
         };
         let bins = levels.bins();
         let mut sums = [(0.0, 0.0); CODES];
@@ -306,7 +313,7 @@ impl Search<'_> {
         let mut codes = Box::new([0; CODES]);
         codes.iter_mut().enumerate().for_each(|(at, code)| *code = (at as u8).wrapping_add(1));
         codes[..bins].sort_by(|&a, &b| mean(a).total_cmp(&mean(b)).then(a.cmp(&b)));
-        Order::Sorted { codes }
+        ScanOrder::Sorted { codes }
     }
 
     /// Writes the node's sums in scan order, unless the table itself is in that order, and returns
@@ -315,20 +322,20 @@ impl Search<'_> {
         &self,
         feature: u32,
         node: &NodeTable<'_>,
-        order: &Order,
-        scratch: &mut Scratch,
+        order: &ScanOrder,
+        scratch: &mut SplitScratch,
     ) -> u64 {
         let bins = self.layout.features()[feature as usize].bins();
-        if let (Place::Alone { .. }, Order::Natural) =
+        if let (FeaturePlace::Alone { .. }, ScanOrder::Natural) =
             (self.layout.places()[feature as usize], order)
         {
             return node.table[0];
         }
         self.codes(feature, node, &mut scratch.codes);
-        let Scratch { codes, line, .. } = scratch;
+        let SplitScratch { codes, line, .. } = scratch;
         match order {
-            Order::Natural => line[..bins].copy_from_slice(&codes[1..=bins]),
-            Order::Sorted { codes: order } => {
+            ScanOrder::Natural => line[..bins].copy_from_slice(&codes[1..=bins]),
+            ScanOrder::Sorted { codes: order } => {
                 line[..bins]
                     .iter_mut()
                     .zip(order.iter())
@@ -341,7 +348,8 @@ impl Search<'_> {
     /// The node's sums by the feature's own codes.
     fn codes(&self, feature: u32, node: &NodeTable<'_>, sums: &mut [u64; CODES]) {
         let bins = self.layout.features()[feature as usize].bins();
-        let Place::Bundled { default, first, .. } = self.layout.places()[feature as usize] else {
+        let FeaturePlace::Bundled { default, first, .. } = self.layout.places()[feature as usize]
+        else {
             sums[..=bins].copy_from_slice(&node.table[..=bins]);
             return;
         };
@@ -356,10 +364,10 @@ impl Search<'_> {
         sums[usize::from(default)] = rest;
     }
 
-    fn cut(&self, order: &Order, cut: usize, bins: usize) -> Cut {
+    fn cut(&self, order: &ScanOrder, cut: usize, bins: usize) -> Cut {
         match order {
-            Order::Natural => Cut::Above(cut as u8 + 1),
-            Order::Sorted { codes } => {
+            ScanOrder::Natural => Cut::Above(cut as u8 + 1),
+            ScanOrder::Sorted { codes } => {
                 let mut set = CodeSet::default();
                 codes[cut + 1..bins].iter().for_each(|&code| set.insert(code));
                 Cut::In(set)
@@ -372,7 +380,7 @@ impl Search<'_> {
         let mut codes = [0; CODES];
         let bins = self.layout.features()[rule.feature as usize].bins();
         let codes: &[u64] = match self.layout.places()[rule.feature as usize] {
-            Place::Alone { .. } => node.table,
+            FeaturePlace::Alone { .. } => node.table,
             _ => {
                 self.codes(rule.feature, node, &mut codes);
                 &codes
@@ -391,15 +399,15 @@ impl Search<'_> {
 }
 
 /// One node's cuts of one feature.
-struct Scan<'a> {
+struct CutScan<'a> {
     line: &'a [u64],
     total: u64,
-    limits: Limits,
+    limits: CutLimits,
     parent: f64,
     only: bool,
 }
 
-impl Scan<'_> {
+impl CutScan<'_> {
     /// Adds the scores of all cuts to `kept`, or writes them there if this is the only node.
     fn add(
         &self,
@@ -428,7 +436,7 @@ impl Scan<'_> {
 }
 
 /// `G²/(H+λ)` in integer units.
-fn score(sum: u64, limits: Limits) -> f64 {
+fn score(sum: u64, limits: CutLimits) -> f64 {
     let (g, h) = (f64::from(gradient(sum)), f64::from(hessian(sum)));
     if h + limits.lambda > 0.0 { g * g / (h + limits.lambda) } else { 0.0 }
 }

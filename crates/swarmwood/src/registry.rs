@@ -3,7 +3,7 @@
 //! This is the one place where a choice becomes an algorithm; no front knows any of their names.
 
 use swarmwood_learn::leaf_loss::{CostMatrix, LeafLoss};
-use swarmwood_learn::metric::Watch;
+use swarmwood_learn::metric::EvalMetric;
 use swarmwood_learn::objective::{OBJECTIVES, ObjectiveConfig};
 use swarmwood_model::TargetKind;
 
@@ -66,14 +66,14 @@ pub fn objective_or_thresholded(params: &Params, target: &TargetKind) -> Result<
 }
 
 /// The metric that early stopping watches, or why it cannot be used for this target.
-pub fn watch(params: &Params, target: &TargetKind) -> Result<Watch> {
+pub fn watch(params: &Params, target: &TargetKind) -> Result<EvalMetric> {
     let classes = classes(target);
     let (watch, wanted) = match params.metric {
-        MetricChoice::Auto => return Ok(Watch::Loss),
-        MetricChoice::Rmse => (Watch::Rmse, ("numbers", classes == 0)),
-        MetricChoice::Mae => (Watch::Mae, ("numbers", classes == 0)),
-        MetricChoice::Logloss => (Watch::LogLoss, ("classes", classes > 0)),
-        MetricChoice::Accuracy => (Watch::Accuracy, ("classes", classes > 0)),
+        MetricChoice::Auto => return Ok(EvalMetric::Loss),
+        MetricChoice::Rmse => (EvalMetric::Rmse, ("numbers", classes == 0)),
+        MetricChoice::Mae => (EvalMetric::Mae, ("numbers", classes == 0)),
+        MetricChoice::Logloss => (EvalMetric::LogLoss, ("classes", classes > 0)),
+        MetricChoice::Accuracy => (EvalMetric::Accuracy, ("classes", classes > 0)),
     };
     fits("metric", params.metric.name(), wanted, classes).map(|()| watch)
 }

@@ -82,7 +82,7 @@ const MODULES: &[ModuleLayers] = &[
             &["kernels"],
             &["objective"],
             &["metric"],
-            &["split", "grown", "rank_tree", "threshold_scan"],
+            &["split", "binned_tree", "rank_tree", "threshold_scan"],
             &["ridge", "rule_table"],
             &["stats"],
             &["greedy", "linear", "particle", "cart"],

@@ -6,7 +6,7 @@
 use crate::pool::Pool;
 
 /// What a feature must show to be a candidate: its codes over the sample.
-pub struct Candidate {
+pub struct BundleCandidate {
     /// The feature's position.
     pub feature: u32,
     /// Number of bins.
@@ -29,7 +29,7 @@ pub const MOST_BINS: usize = 16;
 const MOST_TRIES: usize = 64;
 
 /// Bundles of at least two features, found first-fit in feature order.
-pub fn find(candidates: &[Candidate], pool: &Pool) -> Vec<Bundle> {
+pub fn find(candidates: &[BundleCandidate], pool: &Pool) -> Vec<Bundle> {
     let looked_at = pool.map(candidates.len(), |at| {
         let codes = &candidates[at].codes;
         let default = most_common(codes);
@@ -71,8 +71,8 @@ fn active_rows(codes: &[u8], default: u8) -> Vec<u64> {
 mod tests {
     use super::*;
 
-    fn one_hot(feature: u32, at: usize, of: usize, rows: usize) -> Candidate {
-        Candidate {
+    fn one_hot(feature: u32, at: usize, of: usize, rows: usize) -> BundleCandidate {
+        BundleCandidate {
             feature,
             bins: 2,
             codes: (0..rows).map(|row| 1 + u8::from(row % of == at)).collect(),
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn a_one_hot_block_becomes_one_bundle() {
-        let block: Vec<Candidate> = (0..5).map(|at| one_hot(at as u32, at, 5, 300)).collect();
+        let block: Vec<BundleCandidate> = (0..5).map(|at| one_hot(at as u32, at, 5, 300)).collect();
         let bundles = find(&block, &Pool::new(2).unwrap());
         assert_eq!(bundles.len(), 1);
         assert_eq!(bundles[0].members, (0..5).map(|f| (f, 2, 1)).collect::<Vec<_>>());
@@ -95,7 +95,8 @@ mod tests {
 
     #[test]
     fn a_bundle_never_outgrows_a_byte() {
-        let wide: Vec<Candidate> = (0..300).map(|at| one_hot(at as u32, at, 300, 600)).collect();
+        let wide: Vec<BundleCandidate> =
+            (0..300).map(|at| one_hot(at as u32, at, 300, 600)).collect();
         let bundles = find(&wide, &Pool::new(2).unwrap());
         assert_eq!(bundles.len(), 2);
         assert!(bundles.iter().all(|b| b.members.iter().map(|m| m.1 - 1).sum::<usize>() < 256));

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use swarmwood_model::{Feature, Kind, LevelSet, Split, Test};
 
-use super::bundle::{self, Bundle, Candidate};
+use super::bundle::{self, Bundle, BundleCandidate};
 use super::edges::Edges;
-use super::levels::Levels;
+use super::levels::CategoryLevels;
 use super::rule::{Cut, Rule};
 use super::{CODES, MISSING_CODE};
 use crate::data::{Chunk, Column};
@@ -18,7 +18,7 @@ pub enum FeatureBins {
     /// A number cut at thresholds.
     Number(Edges),
     /// A category.
-    Category(Levels),
+    Category(CategoryLevels),
 }
 
 impl FeatureBins {
@@ -43,7 +43,7 @@ impl FeatureBins {
 
 /// Where a feature's codes are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum FeaturePlace {
     /// Nowhere: the feature is constant.
     Dropped,
     /// In a column of its own, as they are.
@@ -64,7 +64,7 @@ pub enum Place {
 
 /// What one stored column holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stored {
+pub struct StoredColumn {
     /// One feature, or several exclusive ones.
     pub features: Vec<u32>,
     /// Stored codes run from 0 to `codes - 1`.
@@ -75,8 +75,8 @@ pub struct Stored {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layout {
     features: Vec<FeatureBins>,
-    places: Vec<Place>,
-    columns: Vec<Stored>,
+    places: Vec<FeaturePlace>,
+    columns: Vec<StoredColumn>,
 }
 
 /// A rule over a stored column: the side of each of its codes (1 is right).
@@ -131,7 +131,7 @@ impl Layout {
             let column = sample(at);
             let bins = match (&features[at].kind, &column) {
                 (Kind::Category { levels }, Column::Category(values)) => {
-                    FeatureBins::Category(Levels::fit(values, levels.len(), max_bin))
+                    FeatureBins::Category(CategoryLevels::fit(values, levels.len(), max_bin))
                 }
                 (_, Column::Number(values)) => FeatureBins::Number(edges(at, values)),
                 _ => unreachable!("a reader gives every column the kind its schema says"),
@@ -152,7 +152,11 @@ impl Layout {
             let small = feature.bins() <= bundle::MOST_BINS;
             constant.push(small && !varies);
             if small && varies && !has_missing && matches!(feature, FeatureBins::Number(_)) {
-                candidates.push(Candidate { feature: at as u32, bins: feature.bins(), codes });
+                candidates.push(BundleCandidate {
+                    feature: at as u32,
+                    bins: feature.bins(),
+                    codes,
+                });
             }
             bins.push(feature);
         }
@@ -160,24 +164,25 @@ impl Layout {
     }
 
     fn place(features: Vec<FeatureBins>, constant: &[bool], bundles: &[Bundle]) -> Self {
-        let mut places = vec![Place::Dropped; features.len()];
+        let mut places = vec![FeaturePlace::Dropped; features.len()];
         let mut columns = Vec::new();
         for bundle in bundles {
             let column = columns.len();
             let mut first = 1;
             for &(feature, bins, default) in &bundle.members {
-                places[feature as usize] = Place::Bundled { column, default, first: first as u8 };
+                places[feature as usize] =
+                    FeaturePlace::Bundled { column, default, first: first as u8 };
                 first += bins - 1;
             }
-            columns.push(Stored {
+            columns.push(StoredColumn {
                 features: bundle.members.iter().map(|m| m.0).collect(),
                 codes: first,
             });
         }
         for (at, bins) in features.iter().enumerate() {
-            if places[at] == Place::Dropped && !constant[at] {
-                places[at] = Place::Alone { column: columns.len() };
-                columns.push(Stored { features: vec![at as u32], codes: bins.bins() + 1 });
+            if places[at] == FeaturePlace::Dropped && !constant[at] {
+                places[at] = FeaturePlace::Alone { column: columns.len() };
+                columns.push(StoredColumn { features: vec![at as u32], codes: bins.bins() + 1 });
             }
         }
         Layout { features, places, columns }
@@ -203,7 +208,7 @@ impl Layout {
     #[must_use]
     pub fn without_bundle(&self, conflict: Conflict) -> Self {
         let constant: Vec<bool> =
-            self.places.iter().map(|place| *place == Place::Dropped).collect();
+            self.places.iter().map(|place| *place == FeaturePlace::Dropped).collect();
         let keep =
             |column: &usize| *column != conflict.column && self.columns[*column].features.len() > 1;
         let bundles: Vec<Bundle> =
@@ -213,7 +218,7 @@ impl Layout {
 
     fn bundle(&self, column: usize) -> Bundle {
         let member = |&feature: &u32| match self.places[feature as usize] {
-            Place::Bundled { default, .. } => {
+            FeaturePlace::Bundled { default, .. } => {
                 (feature, self.features[feature as usize].bins(), default)
             }
             _ => unreachable!("only bundled features share a column"),
@@ -227,18 +232,18 @@ impl Layout {
     }
 
     /// Where each feature is stored.
-    pub fn places(&self) -> &[Place] {
+    pub fn places(&self) -> &[FeaturePlace] {
         &self.places
     }
 
     /// The stored columns.
-    pub fn columns(&self) -> &[Stored] {
+    pub fn columns(&self) -> &[StoredColumn] {
         &self.columns
     }
 
     /// Features that hold one value in the whole sample.
     pub fn constant_features(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..self.places.len()).filter(|&at| self.places[at] == Place::Dropped)
+        (0..self.places.len()).filter(|&at| self.places[at] == FeaturePlace::Dropped)
     }
 
     /// Writes the stored codes of one column for every row of a chunk.
@@ -251,7 +256,7 @@ impl Layout {
         codes.fill(0);
         let mut own = vec![0; codes.len()];
         for &feature in &stored.features {
-            let Place::Bundled { default, first, .. } = self.places[feature as usize] else {
+            let FeaturePlace::Bundled { default, first, .. } = self.places[feature as usize] else {
                 continue;
             };
             self.features[feature as usize].encode(&chunk.columns[feature as usize], &mut own);
@@ -272,7 +277,7 @@ impl Layout {
         let feature = rule.feature as usize;
         let mut right = [0; CODES];
         let column = match self.places[feature] {
-            Place::Alone { column } => {
+            FeaturePlace::Alone { column } => {
                 match rule.cut {
                     Cut::Above(last) => {
                         right[0] = u8::from(rule.missing_right);
@@ -283,7 +288,7 @@ impl Layout {
                 }
                 column
             }
-            Place::Bundled { column, default, first } => {
+            FeaturePlace::Bundled { column, default, first } => {
                 right.fill(u8::from(rule.right(default)));
                 for code in
                     (1..=self.features[feature].bins() as u8).filter(|&code| code != default)
@@ -293,19 +298,21 @@ impl Layout {
                 }
                 column
             }
-            Place::Dropped => unreachable!("no rule is made from a constant feature"),
+            FeaturePlace::Dropped => unreachable!("no rule is made from a constant feature"),
         };
         Route { column, right }
     }
 
     /// The rule as a column and a question about its codes, if two numbers can say it.
-    pub fn beyond(&self, rule: &Rule) -> Option<Beyond> {
+    pub fn beyond(&self, rule: &Rule) -> Option<CodeThreshold> {
         match (self.places[rule.feature as usize], rule.cut) {
             // A missing value has code 0; one less is more than any other code.
-            (Place::Alone { column }, Cut::Above(last)) if rule.missing_right => {
-                Some(Beyond { column, less: 1, last: last.checked_sub(1)? })
+            (FeaturePlace::Alone { column }, Cut::Above(last)) if rule.missing_right => {
+                Some(CodeThreshold { column, less: 1, last: last.checked_sub(1)? })
             }
-            (Place::Alone { column }, Cut::Above(last)) => Some(Beyond { column, less: 0, last }),
+            (FeaturePlace::Alone { column }, Cut::Above(last)) => {
+                Some(CodeThreshold { column, less: 0, last })
+            }
             _ => None,
         }
     }
@@ -332,14 +339,14 @@ impl Layout {
 
 /// A rule over the codes of a column that stores one feature of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Beyond {
+pub struct CodeThreshold {
     /// The column.
     pub column: usize,
     less: u8,
     last: u8,
 }
 
-impl Beyond {
+impl CodeThreshold {
     /// Whether a row with this code goes right.
     #[inline]
     pub fn right(self, code: u8) -> bool {

@@ -3,17 +3,17 @@
 
 /// The code of each level and the levels of each code.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Levels {
+pub struct CategoryLevels {
     codes: Vec<u8>,
     bins: usize,
 }
 
-impl Levels {
+impl CategoryLevels {
     /// Codes for `levels` levels, given how often each occurs in a sample.
     pub fn fit(values: &[u32], levels: usize, max_bin: usize) -> Self {
         let max_bin = max_bin.clamp(2, 255);
         if levels <= max_bin {
-            return Levels {
+            return CategoryLevels {
                 codes: (1..=levels).map(|code| code as u8).collect(),
                 bins: levels.max(1),
             };
@@ -29,7 +29,7 @@ impl Levels {
         let mut kept = by_count[..max_bin - 1].to_vec();
         kept.sort_unstable();
         kept.iter().enumerate().for_each(|(at, &level)| codes[level] = at as u8 + 1);
-        Levels { codes, bins: max_bin }
+        CategoryLevels { codes, bins: max_bin }
     }
 
     /// Number of codes, missing not counted.
@@ -62,7 +62,7 @@ mod tests {
         let values: Vec<u32> = (0..10)
             .flat_map(|level| std::iter::repeat_n(level, 1 + (level as usize * 7) % 10))
             .collect();
-        let levels = Levels::fit(&values, 10, 4);
+        let levels = CategoryLevels::fit(&values, 10, 4);
         assert_eq!(levels.bins(), 4);
         // Counts are 1 8 5 2 9 6 3 10 7 4: levels 1, 4 and 7 are the most frequent.
         assert_eq!(

@@ -11,7 +11,7 @@ use crate::stats::Work;
 
 /// How trees are dropped.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Dart {
+pub struct DartConfig {
     /// Chance of each earlier round to be dropped.
     pub rate_drop: f64,
     /// Chance that a round drops nothing.
@@ -20,7 +20,7 @@ pub struct Dart {
     pub max_drop: usize,
 }
 
-impl Dart {
+impl DartConfig {
     /// The rounds that sit out in `round`, ascending.
     fn draw(&self, seed: u64, round: usize) -> Vec<usize> {
         let mut stream = Stream::new(seed, DROP_STREAM + round as u64, 0);

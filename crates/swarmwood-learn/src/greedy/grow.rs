@@ -2,15 +2,15 @@
 
 use swarmwood_model::{Child, Leaf};
 
-use super::{Growth, Settings};
+use super::{GreedyConfig, Growth};
+use crate::binned_tree::{BinnedSplit, BinnedTree};
 use crate::budget::Budget;
-use crate::grown::{Grown, GrownNode};
-use crate::kernels::quantise::Sums;
+use crate::kernels::quantise::GradientSums;
 use crate::ridge;
-use crate::split::Candidate;
+use crate::split::SplitCandidate;
 use crate::stats::{
-    BackendError, Client, LeafSlot, NodeStats, Reply, RowSample, SplitCommand, SplitQuery,
-    TreeSearch, Work,
+    BackendError, Client, LeafSlot, NodeStats, Reply, RowSample, SplitCommand, SplitConstraints,
+    SplitQuery, Work,
 };
 
 /// One tree to grow.
@@ -20,7 +20,7 @@ pub(crate) struct TreeTask<'t> {
     /// The rows it is grown on; all if `None`.
     pub(crate) sample: Option<RowSample>,
     /// Allowed features and penalties.
-    pub(crate) search: TreeSearch,
+    pub(crate) search: SplitConstraints,
     /// Work on the leaves of the finished tree, given their slots and their number. It is sent
     /// with the last splits where these are known to be the last.
     pub(crate) leaf_work: &'t dyn Fn(&[LeafSlot], usize) -> Vec<Work>,
@@ -28,7 +28,7 @@ pub(crate) struct TreeTask<'t> {
 
 /// A tree that has grown, with leaf values before the learning rate.
 pub(crate) struct TreeGrowth {
-    pub(crate) tree: Grown,
+    pub(crate) tree: BinnedTree,
     /// The slot of each leaf that has rows.
     pub(crate) leaves: Vec<LeafSlot>,
     /// The leaves that the work on leaves was about: those above, and in an oblivious tree perhaps
@@ -50,7 +50,7 @@ struct GrowingNode {
 pub(crate) fn grow(
     client: &mut Client<'_>,
     task: TreeTask<'_>,
-    settings: &Settings,
+    settings: &GreedyConfig,
     budget: &Budget,
 ) -> Result<TreeGrowth, BackendError> {
     let most_leaves = if settings.max_leaves == 0 { usize::MAX } else { settings.max_leaves };
@@ -78,7 +78,7 @@ pub(crate) fn grow(
 
 struct GrowingTree<'w, 'a> {
     client: &'w mut Client<'a>,
-    settings: &'w Settings,
+    settings: &'w GreedyConfig,
     budget: &'w Budget,
     leaf_work: &'w dyn Fn(&[LeafSlot], usize) -> Vec<Work>,
     /// The replies to the work on leaves, once it was sent.
@@ -130,7 +130,7 @@ impl GrowingTree<'_, '_> {
         self.leaves > 1 && self.budget.is_interrupted()
     }
 
-    fn best(&self, at: usize) -> Option<Candidate> {
+    fn best(&self, at: usize) -> Option<SplitCandidate> {
         self.nodes[at].stats.best
     }
 
@@ -201,10 +201,10 @@ impl GrowingTree<'_, '_> {
 
     /// The splits as a tree, parents before children, left before right; its leaves and their
     /// sums.
-    fn to_tree(&self) -> (Grown, Vec<LeafSlot>, Vec<Sums>) {
-        let mut tree = Grown::default();
+    fn to_tree(&self) -> (BinnedTree, Vec<LeafSlot>, Vec<GradientSums>) {
+        let mut tree = BinnedTree::default();
         let mut leaves = Vec::new();
-        let mut sums: Vec<Sums> = Vec::new();
+        let mut sums: Vec<GradientSums> = Vec::new();
         let mut waiting: Vec<(usize, Option<(usize, bool)>)> = vec![(0, None)];
         while let Some((at, parent)) = waiting.pop() {
             let GrowingNode { stats, children, .. } = self.nodes[at];
@@ -212,7 +212,7 @@ impl GrowingTree<'_, '_> {
                 (Some(best), Some([left, right])) => {
                     let number = tree.nodes.len();
                     let unset = Child::Leaf(0);
-                    tree.nodes.push(GrownNode {
+                    tree.nodes.push(BinnedSplit {
                         rule: best.rule,
                         left: unset,
                         right: unset,

@@ -12,14 +12,14 @@ pub mod oblivious;
 use swarmwood_model::Member;
 use swarmwood_search::rng::Stream;
 
+use crate::binned_tree::BinnedTree;
 use crate::context::Context;
 use crate::event::{Event, Stage};
-use crate::grown::Grown;
-use crate::metric::Watch;
+use crate::metric::EvalMetric;
 use crate::split::Penalties;
 use crate::stats::{
     BackendError, BackendOptions, Client, LeafRows, LeafSlot, Reply, RowSample, RowSet,
-    TrainingSet, TreeSearch, Work,
+    SplitConstraints, TrainingSet, Work,
 };
 use grow::{TreeGrowth, TreeTask};
 
@@ -36,7 +36,7 @@ pub enum Growth {
 
 /// What greedy boosting can be told. Ranges are the caller's to check.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
+pub struct GreedyConfig {
     /// Boosting rounds.
     pub trees: usize,
     /// Order of splits.
@@ -54,11 +54,11 @@ pub struct Settings {
     /// Share of features a tree sees.
     pub colsample_bytree: f64,
     /// Drop trees while fitting.
-    pub dart: Option<dart::Dart>,
+    pub dart: Option<dart::DartConfig>,
     /// Stop when the validation metric has not improved for this many rounds; 0 for never.
     pub early_stopping_rounds: usize,
     /// The validation metric.
-    pub metric: Watch,
+    pub metric: EvalMetric,
     /// Seed of all draws.
     pub seed: u64,
     /// Bytes of histograms that may be kept while a tree grows; less makes it slower, never
@@ -68,25 +68,33 @@ pub struct Settings {
     pub tell_every: usize,
 }
 
-/// What boosting ends with.
+/// A fitted ensemble of trees, whatever method fitted it.
 #[derive(Debug)]
-pub struct Fit {
+pub struct EnsembleFit {
     /// Start value of each output.
     pub base: Vec<f64>,
     /// Trees, round after round.
     pub members: Vec<Member>,
-    /// The same trees over bin codes, their leaves as in `members`.
-    pub grown: Vec<Grown>,
+    /// Scores of the training rows, in row order, one vector per output.
+    pub train_scores: Vec<Vec<f32>>,
+    /// The same for the validation rows; empty without any.
+    pub valid_scores: Vec<Vec<f32>>,
+    /// What to add to a score to get the raw score (see
+    /// [`crate::objective::Objective::shift_invariant`]).
+    pub shift: f64,
+}
+
+/// The result of boosting.
+#[derive(Debug)]
+pub struct BoostingFit {
+    /// The kept trees, and the scores under them.
+    pub ensemble: EnsembleFit,
+    /// The same trees over bin codes, their leaves as in the ensemble.
+    pub trees: Vec<BinnedTree>,
     /// Rounds kept.
     pub rounds: usize,
     /// Rounds done, before the best one was chosen.
     pub rounds_done: usize,
-    /// Raw scores of the training rows under the kept trees, in row order, output after output.
-    pub train_scores: Vec<Vec<f32>>,
-    /// The same for the validation rows; empty without any.
-    pub valid_scores: Vec<Vec<f32>>,
-    /// What to add to a score to get the raw score (see [`Objective::shift_invariant`]).
-    pub shift: f64,
 }
 
 /// Purposes of random streams, so that no two draws share one.
@@ -98,26 +106,26 @@ const DROP_STREAM: u64 = 3 << 32;
 /// with the whole rounds it has.
 pub fn train(
     set: TrainingSet<'_>,
-    settings: &Settings,
+    settings: &GreedyConfig,
     context: Context<'_>,
     observer: &mut dyn FnMut(&Event),
-) -> Result<Fit, BackendError> {
+) -> Result<BoostingFit, BackendError> {
     Boosting::new(set, settings, context)?.run(observer)
 }
 
 struct Boosting<'a> {
     client: Client<'a>,
     set: TrainingSet<'a>,
-    settings: &'a Settings,
+    settings: &'a GreedyConfig,
     context: Context<'a>,
     /// Trees with leaf values as grown, round after round.
-    grown: Vec<Grown>,
+    grown: Vec<BinnedTree>,
     /// What each round's leaf values count for now; below one only after drops.
     factors: Vec<f64>,
 }
 
 /// The best round so far by the validation metric.
-struct Best {
+struct BestRound {
     value: f64,
     round: usize,
     factors: Vec<f64>,
@@ -126,7 +134,7 @@ struct Best {
 impl<'a> Boosting<'a> {
     fn new(
         set: TrainingSet<'a>,
-        settings: &'a Settings,
+        settings: &'a GreedyConfig,
         context: Context<'a>,
     ) -> Result<Self, BackendError> {
         let options = BackendOptions { memory: settings.memory, keep_derivatives: false };
@@ -138,9 +146,9 @@ impl<'a> Boosting<'a> {
         self.set.objective.outputs()
     }
 
-    fn run(mut self, observer: &mut dyn FnMut(&Event)) -> Result<Fit, BackendError> {
+    fn run(mut self, observer: &mut dyn FnMut(&Event)) -> Result<BoostingFit, BackendError> {
         let budget = self.context.budget;
-        let mut best: Option<Best> = None;
+        let mut best: Option<BestRound> = None;
         for round in 0..self.settings.trees {
             if !self.may_begin(round) || !self.add_round(round)? {
                 break;
@@ -150,7 +158,7 @@ impl<'a> Boosting<'a> {
             if let Some(value) = event.valid
                 && best.as_ref().is_none_or(|best| self.settings.metric.better(value, best.value))
             {
-                best = Some(Best { value, round: round + 1, factors: self.factors.clone() });
+                best = Some(BestRound { value, round: round + 1, factors: self.factors.clone() });
             }
             observer(&event);
 
@@ -209,7 +217,7 @@ impl<'a> Boosting<'a> {
     fn event(&mut self, round: usize) -> Result<Event, BackendError> {
         let (rounds, every) = (self.settings.trees, self.settings.tell_every);
         let is_due = every > 0 && (round.is_multiple_of(every) || round == rounds);
-        let train = Work::Metric { metric: Watch::Loss, rows: RowSet::Training };
+        let train = Work::Metric { metric: EvalMetric::Loss, rows: RowSet::Training };
         let valid = Work::Metric { metric: self.settings.metric, rows: RowSet::Validation };
         let work = [is_due.then_some(train), self.set.valid.is_some().then_some(valid)];
         let asked: Vec<Work> = work.into_iter().flatten().collect();
@@ -231,8 +239,10 @@ impl<'a> Boosting<'a> {
 
     fn add_tree(&mut self, round: usize, output: usize) -> Result<(), BackendError> {
         let settings = self.settings;
-        let search =
-            TreeSearch { allowed: self.columns(round, output), penalties: settings.penalties };
+        let search = SplitConstraints {
+            allowed: self.columns(round, output),
+            penalties: settings.penalties,
+        };
         let sample = (settings.subsample < 1.0).then(|| RowSample {
             share: settings.subsample,
             seed: settings.seed,
@@ -286,7 +296,7 @@ impl<'a> Boosting<'a> {
         allowed
     }
 
-    fn fit(mut self, best: Option<Best>) -> Result<Fit, BackendError> {
+    fn fit(mut self, best: Option<BestRound>) -> Result<BoostingFit, BackendError> {
         self.client.push(Work::ReleaseBuffers {});
         let outputs = self.outputs();
         let rounds_done = self.factors.len();
@@ -311,22 +321,15 @@ impl<'a> Boosting<'a> {
             tree.leaves.iter_mut().for_each(|leaf| leaf.value *= factors[at / outputs]);
         }
         let layout = self.client.layout();
-        let member = |(at, tree): (usize, &Grown)| Member {
+        let member = |(at, tree): (usize, &BinnedTree)| Member {
             output: (at % outputs) as u32,
             shape: tree.to_shape(layout),
         };
         let members = grown.iter().enumerate().map(member).collect();
         let data = self.client.data();
-        Ok(Fit {
-            base: data.base.clone(),
-            shift: data.shift,
-            members,
-            grown,
-            rounds,
-            rounds_done,
-            train_scores,
-            valid_scores,
-        })
+        let (base, shift) = (data.base.clone(), data.shift);
+        let ensemble = EnsembleFit { base, members, train_scores, valid_scores, shift };
+        Ok(BoostingFit { ensemble, trees: grown, rounds, rounds_done })
     }
 }
 
@@ -334,7 +337,7 @@ impl<'a> Boosting<'a> {
 pub(crate) fn grow_tree(
     client: &mut Client<'_>,
     task: TreeTask<'_>,
-    settings: &Settings,
+    settings: &GreedyConfig,
     context: Context<'_>,
 ) -> Result<TreeGrowth, BackendError> {
     match settings.growth {

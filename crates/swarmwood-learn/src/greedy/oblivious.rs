@@ -2,14 +2,14 @@
 
 use swarmwood_model::{Child, Leaf};
 
-use super::Settings;
+use super::GreedyConfig;
 use super::grow::{TreeGrowth, TreeTask};
+use crate::binned_tree::{BinnedSplit, BinnedTree};
 use crate::budget::Budget;
-use crate::grown::{Grown, GrownNode};
 use crate::kernels::histogram::TABLE;
-use crate::kernels::quantise::Sums;
+use crate::kernels::quantise::GradientSums;
 use crate::ridge;
-use crate::split::Candidate;
+use crate::split::SplitCandidate;
 use crate::stats::{
     BackendError, Client, LeafSlot, NodeStats, Reply, SplitCommand, SplitQuery, Work,
 };
@@ -25,7 +25,7 @@ pub fn bytes_needed(columns: usize, rows: usize, depth: usize) -> usize {
 pub(crate) fn grow(
     client: &mut Client<'_>,
     task: TreeTask<'_>,
-    settings: &Settings,
+    settings: &GreedyConfig,
     budget: &Budget,
 ) -> Result<TreeGrowth, BackendError> {
     let TreeTask { output, sample, search, leaf_work } = task;
@@ -39,7 +39,7 @@ pub(crate) fn grow(
         leaves: vec![Some(ReachedLeaf { slot: 0, sums: root.sums })],
         slots: 1,
     };
-    let mut tree = Grown { oblivious: true, ..Grown::default() };
+    let mut tree = BinnedTree { oblivious: true, ..BinnedTree::default() };
     let most_levels = match settings.max_leaves {
         0 => settings.depth,
         most => settings.depth.min(most.ilog2() as usize),
@@ -48,7 +48,7 @@ pub(crate) fn grow(
     for level in 0..most_levels {
         let interrupted = level > 0 && budget.is_interrupted();
         let Some(chosen) = best.filter(|_| !interrupted) else { break };
-        tree.nodes.push(GrownNode {
+        tree.nodes.push(BinnedSplit {
             rule: chosen.rule,
             left: Child::Leaf(0),
             right: Child::Leaf(0),
@@ -60,8 +60,11 @@ pub(crate) fn grow(
 
     let (asked, replies) = growing.finish()?;
     budget.spend(1);
-    let sums: Vec<Sums> =
-        growing.leaves.iter().map(|leaf| leaf.map_or(Sums::default(), |leaf| leaf.sums)).collect();
+    let sums: Vec<GradientSums> = growing
+        .leaves
+        .iter()
+        .map(|leaf| leaf.map_or(GradientSums::default(), |leaf| leaf.sums))
+        .collect();
     tree.leaves = sums.iter().map(|sums| Leaf { value: 0.0, cover: sums.h }).collect();
     ridge::set_values(&mut tree, &sums, &settings.penalties);
     Ok(TreeGrowth { tree, leaves: growing.leaf_slots(), asked, replies })
@@ -71,7 +74,7 @@ pub(crate) fn grow(
 #[derive(Debug, Clone, Copy)]
 struct ReachedLeaf {
     slot: usize,
-    sums: Sums,
+    sums: GradientSums,
 }
 
 /// A tree that grows level by level.
@@ -90,9 +93,9 @@ impl LevelTree<'_, '_> {
     /// returns the next level's rule.
     fn split_level(
         &mut self,
-        chosen: &Candidate,
+        chosen: &SplitCandidate,
         is_last: bool,
-    ) -> Result<Option<Candidate>, BackendError> {
+    ) -> Result<Option<SplitCandidate>, BackendError> {
         let mut commands = Vec::new();
         let width = self.leaves.len();
         let mut next = vec![None; width * 2];
@@ -101,7 +104,8 @@ impl LevelTree<'_, '_> {
             let (left, right) = (self.slots, self.slots + 1);
             commands.push(SplitCommand { slot: old.slot, rule: chosen.rule, left, right });
             for (bit, slot) in [(0, left), (1, right)] {
-                next[leaf + bit * width] = Some(ReachedLeaf { slot, sums: Sums::default() });
+                next[leaf + bit * width] =
+                    Some(ReachedLeaf { slot, sums: GradientSums::default() });
             }
             self.slots += 2;
         }
@@ -121,12 +125,12 @@ impl LevelTree<'_, '_> {
                 self.set_sums(leaf + bit * width, side);
             }
         }
-        Ok(Candidate::best(stats.iter().flat_map(|sides| sides.map(|side| side.best))))
+        Ok(SplitCandidate::best(stats.iter().flat_map(|sides| sides.map(|side| side.best))))
     }
 
     fn set_sums(&mut self, leaf: usize, stats: &NodeStats) {
         // Sums of zero mean no rows: every row has a positive hessian.
-        let is_empty = stats.sums == Sums::default();
+        let is_empty = stats.sums == GradientSums::default();
         let reached = self.leaves[leaf].filter(|_| !is_empty);
         self.leaves[leaf] = reached.map(|leaf| ReachedLeaf { sums: stats.sums, ..leaf });
     }

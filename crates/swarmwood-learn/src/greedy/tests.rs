@@ -4,20 +4,20 @@
 
 use swarmwood_model::{Child, Feature, Kind, Shape};
 
-use super::dart::Dart;
+use super::dart::DartConfig;
 use super::*;
 use crate::bins::Layout;
 use crate::budget::Budget;
 use crate::data::{Chunk, Column, MISSING};
 use crate::dataset::Dataset;
-use crate::kernels::quantise::Scale;
+use crate::kernels::quantise::GradientScale;
 use crate::objective::{ObjectiveConfig, make};
 use crate::pool::Pool;
 use crate::split::Ridge;
 use crate::stats::{BackendFactory, LocalBackends, LoopbackBackends, SplitCommand, SplitQuery};
 
-fn settings(growth: Growth) -> Settings {
-    Settings {
+fn settings(growth: Growth) -> GreedyConfig {
+    GreedyConfig {
         trees: 10,
         growth,
         depth: 4,
@@ -28,7 +28,7 @@ fn settings(growth: Growth) -> Settings {
         colsample_bytree: 1.0,
         dart: None,
         early_stopping_rounds: 0,
-        metric: Watch::Loss,
+        metric: EvalMetric::Loss,
         seed: 7,
         memory: 1 << 30,
         tell_every: 1,
@@ -77,9 +77,9 @@ fn binned(chunk: &Chunk, features: &[Feature]) -> Dataset {
 fn fit(
     data: &Dataset,
     spec: &ObjectiveConfig,
-    settings: &Settings,
+    settings: &GreedyConfig,
     threads: usize,
-) -> (Fit, Vec<f64>) {
+) -> (BoostingFit, Vec<f64>) {
     fit_with(&LocalBackends, data, spec, settings, threads)
 }
 
@@ -87,9 +87,9 @@ fn fit_with(
     backends: &dyn BackendFactory,
     data: &Dataset,
     spec: &ObjectiveConfig,
-    settings: &Settings,
+    settings: &GreedyConfig,
     threads: usize,
-) -> (Fit, Vec<f64>) {
+) -> (BoostingFit, Vec<f64>) {
     let mut losses = Vec::new();
     let (pool, budget) = (Pool::new(threads).unwrap(), Budget::unlimited());
     let context = Context { pool: &pool, budget: &budget };
@@ -148,18 +148,25 @@ fn any_number_of_threads_and_every_backend_give_the_same_trees() {
         let data = data_for(&spec, 20_000);
         assert!(data.plan.shards > 1);
         for growth in GROWTHS {
-            let mut settings =
-                Settings { trees: 4, subsample: 0.7, colsample_bytree: 0.8, ..settings(growth) };
-            settings.dart = Some(Dart { rate_drop: 0.5, skip_drop: 0.0, max_drop: 0 });
+            let mut settings = GreedyConfig {
+                trees: 4,
+                subsample: 0.7,
+                colsample_bytree: 0.8,
+                ..settings(growth)
+            };
+            settings.dart = Some(DartConfig { rate_drop: 0.5, skip_drop: 0.0, max_drop: 0 });
             let one = fit(&data, &spec, &settings, 1);
             for threads in [2, 3, 8, 0] {
                 let many = match threads {
                     0 => fit_with(&loopback, &data, &spec, &settings, 2),
                     _ => fit(&data, &spec, &settings, threads),
                 };
-                assert_eq!(one.0.members, many.0.members, "{spec:?} {growth:?} {threads}");
+                assert_eq!(
+                    one.0.ensemble.members, many.0.ensemble.members,
+                    "{spec:?} {growth:?} {threads}"
+                );
                 assert_eq!(one.1, many.1);
-                assert_eq!(one.0.train_scores, many.0.train_scores);
+                assert_eq!(one.0.ensemble.train_scores, many.0.ensemble.train_scores);
             }
         }
     }
@@ -169,13 +176,13 @@ fn any_number_of_threads_and_every_backend_give_the_same_trees() {
 fn leaf_wise_trees_use_their_budget_on_any_number_of_threads() {
     let data = data_for(&ObjectiveConfig::SQUARED, 9000);
     for leaves in [2, 3, 7, 31] {
-        let settings = Settings { depth: 0, max_leaves: leaves, ..settings(Growth::Leaf) };
+        let settings = GreedyConfig { depth: 0, max_leaves: leaves, ..settings(Growth::Leaf) };
         let (one, two) = (
             fit(&data, &ObjectiveConfig::SQUARED, &settings, 1).0,
             fit(&data, &ObjectiveConfig::SQUARED, &settings, 2).0,
         );
-        assert_eq!(one.members, two.members);
-        for member in &one.members {
+        assert_eq!(one.ensemble.members, two.ensemble.members);
+        for member in &one.ensemble.members {
             let Shape::Ordinary(tree) = &member.shape else {
                 panic!("leaf-wise trees are ordinary")
             };
@@ -188,16 +195,18 @@ fn leaf_wise_trees_use_their_budget_on_any_number_of_threads() {
 fn scores_are_the_sum_of_the_leaves_each_row_falls_into() {
     let data = data_for(&ObjectiveConfig::SQUARED, 5000);
     for growth in GROWTHS {
-        for dart in [None, Some(Dart { rate_drop: 0.3, skip_drop: 0.2, max_drop: 3 })] {
-            let settings = Settings { subsample: 0.6, dart, ..settings(growth) };
+        for dart in [None, Some(DartConfig { rate_drop: 0.3, skip_drop: 0.2, max_drop: 3 })] {
+            let settings = GreedyConfig { subsample: 0.6, dart, ..settings(growth) };
             let fit = fit(&data, &ObjectiveConfig::SQUARED, &settings, 2).0;
-            let walkers: Vec<_> = fit.grown.iter().map(|tree| tree.walker(&data.layout)).collect();
+            let traversals: Vec<_> =
+                fit.trees.iter().map(|tree| tree.traversal(&data.layout)).collect();
             for (shard, rows) in data.shards.iter().enumerate() {
                 for row in (0..rows.rows).step_by(7) {
-                    let leaves = walkers.iter().zip(&fit.grown);
+                    let leaves = traversals.iter().zip(&fit.trees);
                     let sum: f64 =
                         leaves.map(|(w, tree)| tree.leaves[w.leaf(&rows.columns, row)].value).sum();
-                    let score = f64::from(fit.train_scores[0][data.plan.global(shard, row)]);
+                    let score =
+                        f64::from(fit.ensemble.train_scores[0][data.plan.global(shard, row)]);
                     assert!((sum - score).abs() < 1e-4, "{growth:?} {sum} {score}");
                 }
             }
@@ -209,7 +218,7 @@ fn scores_are_the_sum_of_the_leaves_each_row_falls_into() {
 fn covers_of_children_add_up_to_their_parent() {
     let data = data_for(&ObjectiveConfig::LOGISTIC, 4000);
     let fit = fit(&data, &ObjectiveConfig::LOGISTIC, &settings(Growth::Depth), 1).0;
-    for member in &fit.members {
+    for member in &fit.ensemble.members {
         let Shape::Ordinary(tree) = &member.shape else { panic!("depth-wise trees are ordinary") };
         let cover = |child: Child| match child {
             Child::Node(at) => tree.nodes[at as usize].cover,
@@ -252,7 +261,7 @@ fn a_planted_tree_is_found() {
         })
         .collect();
     let data = binned(&chunk, &features);
-    let settings = Settings {
+    let settings = GreedyConfig {
         trees: 1,
         depth: 2,
         learning_rate: 1.0,
@@ -261,7 +270,7 @@ fn a_planted_tree_is_found() {
     };
     let (fit, losses) = fit(&data, &ObjectiveConfig::SQUARED, &settings, 1);
     assert!(losses[0] < 1e-6, "{losses:?}");
-    let Shape::Ordinary(tree) = &fit.members[0].shape else { unreachable!() };
+    let Shape::Ordinary(tree) = &fit.ensemble.members[0].shape else { unreachable!() };
     let used: Vec<u32> = tree.nodes.iter().map(|node| node.split.feature).collect();
     assert_eq!(used[0], 0);
     assert!(used.contains(&1) && used.contains(&6), "{used:?}");
@@ -289,7 +298,10 @@ fn weights_count_like_repeated_rows() {
             fit(&repeated, &ObjectiveConfig::SQUARED, &settings(growth), 1).0,
         );
         for row in 0..600 {
-            assert!((a.train_scores[0][row] - b.train_scores[0][row]).abs() < 1e-4, "{growth:?}");
+            assert!(
+                (a.ensemble.train_scores[0][row] - b.ensemble.train_scores[0][row]).abs() < 1e-4,
+                "{growth:?}"
+            );
         }
     }
 }
@@ -308,7 +320,7 @@ fn early_stopping_keeps_the_best_round() {
     let held_out = Chunk { target: held_out.target.iter().rev().copied().collect(), ..held_out };
     let data = binned(&chunk, &features);
     let valid = Dataset::from_chunk(&held_out, (*data.layout).clone(), &Pool::new(1).unwrap());
-    let settings = Settings {
+    let settings = GreedyConfig {
         trees: 50,
         learning_rate: 0.5,
         early_stopping_rounds: 5,
@@ -323,10 +335,11 @@ fn early_stopping_keeps_the_best_round() {
     let best = (0..seen.len()).min_by(|&a, &b| seen[a].total_cmp(&seen[b])).unwrap();
     assert_eq!(fit.rounds, best + 1);
     assert_eq!(fit.rounds_done, best + 1 + 5);
-    assert_eq!(fit.members.len(), fit.rounds);
-    let mean = valid.target.iter().zip(&fit.valid_scores[0]);
+    assert_eq!(fit.ensemble.members.len(), fit.rounds);
+    let mean = valid.target.iter().zip(&fit.ensemble.valid_scores[0]);
     let loss =
-        mean.map(|(y, &f)| 0.5 * (y - f64::from(f) - fit.shift).powi(2)).sum::<f64>() / 400.0;
+        mean.map(|(y, &f)| 0.5 * (y - f64::from(f) - fit.ensemble.shift).powi(2)).sum::<f64>()
+            / 400.0;
     assert!((loss - seen[best]).abs() < 1e-4, "{loss} {}", seen[best]);
 }
 
@@ -336,10 +349,14 @@ fn little_memory_gives_the_same_trees() {
     for growth in GROWTHS {
         let plenty = fit(&data, &ObjectiveConfig::SQUARED, &settings(growth), 2).0;
         for memory in [0, 20_000, 100_000] {
-            let little =
-                fit(&data, &ObjectiveConfig::SQUARED, &Settings { memory, ..settings(growth) }, 2)
-                    .0;
-            assert_eq!(plenty.members, little.members, "{growth:?} {memory}");
+            let little = fit(
+                &data,
+                &ObjectiveConfig::SQUARED,
+                &GreedyConfig { memory, ..settings(growth) },
+                2,
+            )
+            .0;
+            assert_eq!(plenty.ensemble.members, little.ensemble.members, "{growth:?} {memory}");
         }
     }
 }
@@ -357,7 +374,7 @@ fn a_stop_keeps_what_was_grown() {
         }
     };
     let fit = train(set, &settings(Growth::Leaf), context, &mut observer).unwrap();
-    assert_eq!((fit.rounds, fit.members.len()), (3, 3));
+    assert_eq!((fit.rounds, fit.ensemble.members.len()), (3, 3));
 }
 
 #[test]
@@ -371,8 +388,8 @@ fn data_without_a_usable_column_gives_single_leaves() {
     let data = binned(&chunk, &[Feature { name: "x".into(), kind: Kind::Number }]);
     for growth in GROWTHS {
         let (fit, _) = fit(&data, &ObjectiveConfig::SQUARED, &settings(growth), 2);
-        assert_eq!(fit.base, [3.0]);
-        assert!(fit.grown.iter().all(|tree| tree.nodes.is_empty() && tree.leaves.len() == 1));
+        assert_eq!(fit.ensemble.base, [3.0]);
+        assert!(fit.trees.iter().all(|tree| tree.nodes.is_empty() && tree.leaves.len() == 1));
     }
 }
 
@@ -380,7 +397,7 @@ fn data_without_a_usable_column_gives_single_leaves() {
 fn plain_boosting(
     chunk: &Chunk,
     layout: &Layout,
-    settings: &Settings,
+    settings: &GreedyConfig,
     g_of: &dyn Fn(f64, f64) -> (f64, f64),
     start: f64,
 ) -> Vec<f64> {
@@ -424,7 +441,7 @@ fn plain_split(
     gh: &[(f64, f64)],
     codes: &[Vec<u8>],
     layout: &Layout,
-    settings: &Settings,
+    settings: &GreedyConfig,
 ) -> Option<(Vec<usize>, Vec<usize>)> {
     let lambda = settings.penalties.lambda;
     let score = |rows: &[usize]| {
@@ -477,14 +494,14 @@ fn a_plain_booster_over_all_cuts_agrees() {
     let chunk = Chunk { columns: columns.clone(), target, weight: Vec::new(), rows };
     let pool = Pool::new(1).unwrap();
     let layout = Layout::fit(|at| chunk.columns[at].clone(), &features, 255, &pool);
-    let settings = Settings { trees: 5, depth: 3, ..settings(Growth::Depth) };
+    let settings = GreedyConfig { trees: 5, depth: 3, ..settings(Growth::Depth) };
 
     let data = Dataset::from_chunk(&chunk, layout.clone(), &pool);
     let ours = fit(&data, &ObjectiveConfig::SQUARED, &settings, 1).0;
     let mean = chunk.target.iter().sum::<f64>() / rows as f64;
     let plain = plain_boosting(&chunk, &layout, &settings, &|f, y| (f - y, 1.0), mean);
-    for (&score, &plain) in ours.train_scores[0].iter().zip(&plain) {
-        assert!((f64::from(score) + ours.shift - plain).abs() < 1e-4, "{score} {plain}");
+    for (&score, &plain) in ours.ensemble.train_scores[0].iter().zip(&plain) {
+        assert!((f64::from(score) + ours.ensemble.shift - plain).abs() < 1e-4, "{score} {plain}");
     }
 
     let classes = Chunk {
@@ -495,8 +512,8 @@ fn a_plain_booster_over_all_cuts_agrees() {
     let ours = fit(&data, &ObjectiveConfig::LOGISTIC, &settings, 1).0;
     let sigmoid = |f: f64| 1.0 / (1.0 + (-f).exp());
     let g_of = |f: f64, y: f64| (sigmoid(f) - y, sigmoid(f) * (1.0 - sigmoid(f)));
-    let plain = plain_boosting(&classes, &layout, &settings, &g_of, ours.base[0]);
-    for (&score, &plain) in ours.train_scores[0].iter().zip(&plain) {
+    let plain = plain_boosting(&classes, &layout, &settings, &g_of, ours.ensemble.base[0]);
+    for (&score, &plain) in ours.ensemble.train_scores[0].iter().zip(&plain) {
         assert!((f64::from(score) - plain).abs() < 1e-4, "{score} {plain}");
     }
 }
@@ -516,11 +533,11 @@ fn sums_over_shards_equal_sums_over_the_whole() {
     let shift = client.data().shift;
     let target: Vec<f32> = chunk.target.iter().map(|&y| (y - shift) as f32).collect();
     let sum_abs: f64 = target.iter().map(|&y| f64::from(y.abs())).sum();
-    let scale = Scale::new(sum_abs, 16_384.0, 16_384);
+    let scale = GradientScale::new(sum_abs, 16_384.0, 16_384);
 
     client.push(Work::Derive { extra_hessian: 0.0 });
     let search =
-        TreeSearch { allowed: vec![true; 7], penalties: settings(Growth::Depth).penalties };
+        SplitConstraints { allowed: vec![true; 7], penalties: settings(Growth::Depth).penalties };
     let begin = Work::BeginTree { output: 0, sample: None, search, query: SplitQuery::Each };
     let root = client.begin_tree(begin).unwrap();
     let exact: f64 = target.iter().map(|&y| -f64::from(y)).sum();
@@ -558,19 +575,23 @@ fn an_interruption_keeps_whole_rounds() {
     let objective = make(&ObjectiveConfig::softmax(3));
     let pool = Pool::new(2).unwrap();
     for growth in GROWTHS {
-        for dart in [None, Some(Dart { rate_drop: 0.5, skip_drop: 0.0, max_drop: 0 })] {
-            let settings = Settings { dart, ..settings(growth) };
+        for dart in [None, Some(DartConfig { rate_drop: 0.5, skip_drop: 0.0, max_drop: 0 })] {
+            let settings = GreedyConfig { dart, ..settings(growth) };
             let loss = |questions: usize| {
                 let budget = interrupted_after(questions);
                 let context = Context { pool: &pool, budget: &budget };
                 let set = TrainingSet::new(&data, None, &*objective);
                 let fit = train(set, &settings, context, &mut |_| ()).unwrap();
-                assert_eq!(fit.members.len(), 3 * fit.rounds_done, "a tree for every class");
+                assert_eq!(
+                    fit.ensemble.members.len(),
+                    3 * fit.rounds_done,
+                    "a tree for every class"
+                );
                 assert!(questions < 999 || fit.rounds_done == 10);
                 assert!(budget.spent() >= 3 * fit.rounds_done as u64);
                 scores_equal_trees(&data, &fit);
                 let target: Vec<f32> = data.target.iter().map(|y| y as f32).collect();
-                objective.loss(&fit.train_scores.concat(), &target, &[])
+                objective.loss(&fit.ensemble.train_scores.concat(), &target, &[])
             };
             let losses = [0, 3, 12, 40, 99_999].map(loss);
             assert!(losses[4] < losses[0], "{losses:?}");
@@ -583,15 +604,15 @@ fn an_interruption_keeps_whole_rounds() {
 }
 
 /// Scores must be the base and the leaves of every tree of the output.
-fn scores_equal_trees(data: &Dataset, fit: &Fit) {
-    let traversals: Vec<_> = fit.grown.iter().map(|tree| tree.walker(&data.layout)).collect();
-    let outputs = fit.base.len();
-    for (output, scores) in fit.train_scores.iter().enumerate() {
+fn scores_equal_trees(data: &Dataset, fit: &BoostingFit) {
+    let traversals: Vec<_> = fit.trees.iter().map(|tree| tree.traversal(&data.layout)).collect();
+    let outputs = fit.ensemble.base.len();
+    for (output, scores) in fit.ensemble.train_scores.iter().enumerate() {
         for row in (0..data.shards[0].rows).step_by(37) {
-            let trees = traversals.iter().zip(&fit.grown).skip(output).step_by(outputs);
+            let trees = traversals.iter().zip(&fit.trees).skip(output).step_by(outputs);
             let columns = &data.shards[0].columns;
             let leaves = trees.map(|(way, tree)| tree.leaves[way.leaf(columns, row)].value);
-            let sum = fit.base[output] - fit.shift + leaves.sum::<f64>();
+            let sum = fit.ensemble.base[output] - fit.ensemble.shift + leaves.sum::<f64>();
             let score = f64::from(scores[data.plan.global(0, row)]);
             assert!((sum - score).abs() < 1e-4, "{sum} {score}");
         }
@@ -624,9 +645,9 @@ fn messages_per_tree_are_one_per_level_or_leaf() {
         for spec in [ObjectiveConfig::SQUARED, ObjectiveConfig::ABSOLUTE] {
             let loopback = LoopbackBackends::default();
             let settings =
-                Settings { depth, max_leaves: leaves, tell_every: 0, ..settings(growth) };
+                GreedyConfig { depth, max_leaves: leaves, tell_every: 0, ..settings(growth) };
             let (fit, _) = fit_with(&loopback, &data, &spec, &settings, 1);
-            assert!(leaves == 0 || fit.grown.iter().all(|tree| tree.leaves.len() == leaves));
+            assert!(leaves == 0 || fit.trees.iter().all(|tree| tree.leaves.len() == leaves));
             // One message describes the rows and two gather scores.
             assert_eq!(loopback.messages(), 10 * each + 3, "{growth:?} {spec:?}");
         }

@@ -12,13 +12,13 @@ const LINE: usize = 64;
 /// A fixed number of values whose first one begins a cache line.
 ///
 /// ```
-/// use swarmwood_learn::kernels::aligned::Aligned;
-/// let mut numbers = Aligned::new(vec![1.5f32, 2.5]);
+/// use swarmwood_learn::kernels::aligned::AlignedVec;
+/// let mut numbers = AlignedVec::new(vec![1.5f32, 2.5]);
 /// numbers[1] += 1.0;
 /// assert_eq!(numbers[..], [1.5, 3.5]);
 /// ```
 #[derive(Debug)]
-pub struct Aligned<T> {
+pub struct AlignedVec<T> {
     /// Where the first value stands.
     start: usize,
     len: usize,
@@ -26,11 +26,11 @@ pub struct Aligned<T> {
     room: Vec<T>,
 }
 
-impl<T: Copy + Default> Aligned<T> {
+impl<T: Copy + Default> AlignedVec<T> {
     /// The values of a slice.
     pub fn new(values: impl AsRef<[T]>) -> Self {
         let values = values.as_ref();
-        let mut aligned = Aligned::zeroed(values.len());
+        let mut aligned = AlignedVec::zeroed(values.len());
         aligned.copy_from_slice(values);
         aligned
     }
@@ -42,11 +42,11 @@ impl<T: Copy + Default> Aligned<T> {
         // Where the offset cannot be known it is no fault: the loops are slower there and right all
         // the same.
         let start = room.as_ptr().align_offset(LINE).min(spare);
-        Aligned { start, len, room }
+        AlignedVec { start, len, room }
     }
 }
 
-impl<T> Deref for Aligned<T> {
+impl<T> Deref for AlignedVec<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
@@ -54,7 +54,7 @@ impl<T> Deref for Aligned<T> {
     }
 }
 
-impl<T> DerefMut for Aligned<T> {
+impl<T> DerefMut for AlignedVec<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         &mut self.room[self.start..self.start + self.len]
     }
@@ -68,12 +68,12 @@ mod tests {
     fn values_are_kept_and_begin_a_line() {
         for len in [0, 1, 15, 16, 17, 1000] {
             let numbers: Vec<f32> = (0..len).map(|at| at as f32).collect();
-            let aligned = Aligned::new(&numbers);
+            let aligned = AlignedVec::new(&numbers);
             assert_eq!(aligned[..], numbers);
             assert_eq!(aligned.as_ptr().addr() % LINE, 0);
-            let bytes = Aligned::<u8>::zeroed(len);
+            let bytes = AlignedVec::<u8>::zeroed(len);
             assert!(bytes.len() == len && bytes.as_ptr().addr().is_multiple_of(LINE));
-            let pairs = Aligned::<[f32; 2]>::zeroed(len);
+            let pairs = AlignedVec::<[f32; 2]>::zeroed(len);
             assert!(pairs.len() == len && pairs.as_ptr().addr().is_multiple_of(LINE));
         }
     }

@@ -12,7 +12,7 @@
 //! there are depends on the table's size alone.
 
 use super::dispatch::dispatched;
-use super::particle::Pair;
+use super::particle::DerivativePair;
 
 /// Copies of a table that is small enough for several in the first-level cache.
 const COPIES: usize = 4;
@@ -47,7 +47,7 @@ impl CellSums {
 
     /// Adds rows; their leaves must be below the number of cells, their classes below that of
     /// classes.
-    pub fn add(&mut self, leaf: &[u8], class: &[u8], pairs: &[Pair]) {
+    pub fn add(&mut self, leaf: &[u8], class: &[u8], pairs: &[DerivativePair]) {
         // 256 cells of 256 classes are the most there can be: the last place still fits.
         let classes = self.classes.min(256) as u16;
         add_rows(leaf, class, pairs, classes, self.stride, &mut self.sums);
@@ -75,7 +75,7 @@ dispatched! {
     pub fn add_rows(
         leaf: &[u8],
         class: &[u8],
-        pairs: &[Pair],
+        pairs: &[DerivativePair],
         classes: u16,
         stride: usize,
         sums: &mut [[f64; 2]],
@@ -180,7 +180,7 @@ mod tests {
             for n in [0, 1, 3, 255, 257, 3000] {
                 let leaf: Vec<u8> = (0..n).map(|_| stream.below(cells as u64) as u8).collect();
                 let class: Vec<u8> = (0..n).map(|_| stream.below(classes as u64) as u8).collect();
-                let pairs: Vec<Pair> =
+                let pairs: Vec<DerivativePair> =
                     (0..n).map(|_| [stream.normal() as f32, stream.unit() as f32]).collect();
                 let mut plain = vec![[0.0; 2]; cells * classes];
                 for row in 0..n {

@@ -20,7 +20,7 @@ impl Default for Prefix {
 
 /// What the score of a cut depends on beside the sums, in integer units of the hessian.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Limits {
+pub struct CutLimits {
     /// L2 penalty.
     pub lambda: f64,
     /// Least hessian of a child; at least 1, so that no child is empty.
@@ -33,7 +33,7 @@ pub struct Limits {
 dispatched! {
     /// Writes `GL²/(HL+λ) + GR²/(HR+λ)` for each of the first `cuts` prefixes, minus infinity where
     /// a child is too small; gradients are those at the value that children deviate from.
-    pub fn score_cuts(prefix: &Prefix, cuts: usize, total: (i32, i32), limits: Limits, scores: &mut [f64; CODES]) {
+    pub fn score_cuts(prefix: &Prefix, cuts: usize, total: (i32, i32), limits: CutLimits, scores: &mut [f64; CODES]) {
         let (g, h) = (f64::from(total.0), f64::from(total.1));
         let g = g + limits.from * h;
         for ((score, &gl), &hl) in scores.iter_mut().zip(&prefix.g).zip(&prefix.h).take(cuts) {
@@ -77,7 +77,7 @@ mod tests {
         }
         let total = (777, 255 * 40);
         for (cuts, from) in [(0, 0.0), (1, 0.0), (7, 0.5), (8, -0.25), (100, 0.0), (256, 1.5)] {
-            let limits = Limits { lambda: 3.5, least: 100.0, from };
+            let limits = CutLimits { lambda: 3.5, least: 100.0, from };
             let mut scores = [0.0; CODES];
             score_cuts(&prefix, cuts, total, limits, &mut scores);
             let mut best = (0, f64::NEG_INFINITY);

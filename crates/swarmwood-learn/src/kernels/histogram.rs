@@ -7,20 +7,20 @@
 use std::ops::Range;
 
 use crate::bins::CODES;
-use crate::dataset::Group;
+use crate::dataset::ColumnGroup;
 
 /// Entries of one column's table. The padding keeps the tables of neighbouring columns out of the
 /// same cache sets.
 pub const TABLE: usize = CODES + 8;
 
 /// Adds every row of a group to the tables of some of its columns.
-pub fn add_all(group: &Group, columns: Range<usize>, packed: &[u64], tables: &mut [u64]) {
+pub fn add_all(group: &ColumnGroup, columns: Range<usize>, packed: &[u64], tables: &mut [u64]) {
     each_count(group, columns, Rows::All, packed, tables);
 }
 
 /// Adds the listed rows of a group to the tables of some of its columns.
 pub fn add_listed(
-    group: &Group,
+    group: &ColumnGroup,
     columns: Range<usize>,
     rows: &[u32],
     packed: &[u64],
@@ -36,13 +36,13 @@ enum Rows<'a> {
 }
 
 fn each_count(
-    group: &Group,
+    group: &ColumnGroup,
     columns: Range<usize>,
     rows: Rows<'_>,
     packed: &[u64],
     tables: &mut [u64],
 ) {
-    let (width, first) = (Group::width(group.count), columns.start);
+    let (width, first) = (ColumnGroup::width(group.count), columns.start);
     let whole = columns.len() == group.count;
     macro_rules! by_count {
         ($($count:literal: $width:literal),*) => {
@@ -153,8 +153,8 @@ mod tests {
             (0..rows as u64).map(|r| (r.wrapping_mul(0x9E37_79B9) << 32).wrapping_add(r)).collect();
         let list: Vec<u32> = (0..rows as u32).filter(|r| r % 3 == 1).collect();
         for count in 1..=32 {
-            let width = Group::width(count);
-            let group = Group { first: 0, count, records: records(rows, count, width) };
+            let width = ColumnGroup::width(count);
+            let group = ColumnGroup { first: 0, count, records: records(rows, count, width) };
             let plain = |columns: Range<usize>, list: &mut dyn Iterator<Item = usize>| {
                 let mut tables = vec![0u64; columns.len() * TABLE];
                 for row in list {

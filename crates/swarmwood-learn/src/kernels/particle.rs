@@ -36,11 +36,11 @@ const STRIDE: usize = LEAVES + 8;
 const SHORT: usize = 256;
 
 /// First and second derivative of a row, or their sums.
-pub type Pair = [f32; 2];
+pub type DerivativePair = [f32; 2];
 
 /// A rule as a question about stored codes.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Question {
+pub struct RuleTest {
     /// The stored column.
     pub column: usize,
     /// Which codes go right.
@@ -63,7 +63,7 @@ pub enum Side {
     Table(Box<[u8; CODES]>),
 }
 
-impl Question {
+impl RuleTest {
     /// The question of a route.
     pub fn new(route: &Route) -> Self {
         let right = &route.right;
@@ -77,7 +77,7 @@ impl Question {
             (None, _) if right[0] == 0 => Side::Run { first: 0, beyond: 255 },
             _ => Side::Table(Box::new(*right)),
         };
-        Question { column: route.column, side }
+        RuleTest { column: route.column, side }
     }
 
     /// Whether a code goes right.
@@ -102,7 +102,7 @@ pub struct Run<'a> {
 
 /// The leaf number of each row of a block: bit `l` is the answer to question `l`, of which there
 /// are at most [`LEVELS`]. `codes` gives a stored column's codes of the block.
-pub fn leaves<'a>(questions: &[&Question], codes: impl Fn(usize) -> &'a [u8], leaf: &mut [u8]) {
+pub fn leaves<'a>(questions: &[&RuleTest], codes: impl Fn(usize) -> &'a [u8], leaf: &mut [u8]) {
     // All codes lie in this run, so that the bit of a question which is none stays zero until its
     // table is looked up.
     let mut runs = [Run { codes: &[], first: 0, beyond: 255 }; LEVELS];
@@ -185,7 +185,7 @@ pub fn add_table(codes: &[u8], right: &[u8; CODES], bit: u8, leaf: &mut [u8]) {
 /// of bytes is several times as fast for the few levels there are: 32 rows an instruction, of which
 /// those elsewhere in the tree stay as they are.
 pub fn free_leaves<'a>(
-    questions: &[&Question],
+    questions: &[&RuleTest],
     codes: impl Fn(usize) -> &'a [u8],
     leaf: &mut [u8],
 ) {
@@ -237,7 +237,7 @@ pub fn add_table_at(codes: &[u8], right: &[u8; CODES], path: u8, bit: u8, leaf: 
 
 dispatched! {
     /// Derivatives of the squared loss without weights: `(score - target, 1)`.
-    pub wide fn squared_pairs(score: &[f32], target: &[f32], pairs: &mut [Pair]) {
+    pub wide fn squared_pairs(score: &[f32], target: &[f32], pairs: &mut [DerivativePair]) {
         let n = pairs.len();
         let (score, target) = (&score[..n], &target[..n]);
         for i in 0..n {
@@ -249,7 +249,7 @@ dispatched! {
 dispatched! {
     /// Derivatives of the logistic loss without weights, to the bit those of
     /// [`super::derivatives::logistic`].
-    pub wide fn logistic_pairs(score: &[f32], target: &[f32], pairs: &mut [Pair]) {
+    pub wide fn logistic_pairs(score: &[f32], target: &[f32], pairs: &mut [DerivativePair]) {
         let mut powers = [0.0f32; SHORT];
         let rows = pairs.len();
         for from in (0..rows).step_by(SHORT) {
@@ -268,7 +268,7 @@ dispatched! {
 }
 
 /// Multiplies each pair by its row's weight; an empty `weight` means that every row weighs one.
-pub fn weigh_pairs(weight: &[f32], pairs: &mut [Pair]) {
+pub fn weigh_pairs(weight: &[f32], pairs: &mut [DerivativePair]) {
     for (pair, weight) in pairs.iter_mut().zip(weight) {
         *pair = [pair[0] * weight, pair[1] * weight];
     }
@@ -276,7 +276,7 @@ pub fn weigh_pairs(weight: &[f32], pairs: &mut [Pair]) {
 
 dispatched! {
     /// Derivatives of any loss as pairs.
-    pub fn pair_up(g: &[f32], h: &[f32], pairs: &mut [Pair]) {
+    pub fn pair_up(g: &[f32], h: &[f32], pairs: &mut [DerivativePair]) {
         let n = pairs.len();
         let (g, h) = (&g[..n], &h[..n]);
         for i in 0..n {
@@ -286,7 +286,7 @@ dispatched! {
 }
 
 /// The copies of the sums by leaf.
-type Copies = [[Pair; STRIDE]; COPIES];
+type Copies = [[DerivativePair; STRIDE]; COPIES];
 
 /// Sums by leaf over one block, all zero between blocks.
 #[derive(Debug, Clone)]
@@ -302,7 +302,7 @@ impl Default for BlockSums {
 
 impl BlockSums {
     /// Adds a block of rows to the sums of their leaves; `sums` holds one entry a leaf.
-    pub fn add(&mut self, leaf: &[u8], pairs: &[Pair], sums: &mut [[f64; 2]]) {
+    pub fn add(&mut self, leaf: &[u8], pairs: &[DerivativePair], sums: &mut [[f64; 2]]) {
         scatter(leaf, pairs, &mut self.copies);
         fold(&mut self.copies, sums);
     }
@@ -311,20 +311,20 @@ impl BlockSums {
 /// The bits of a pair, the first number in the low half.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-fn packed(pair: Pair) -> u64 {
+fn packed(pair: DerivativePair) -> u64 {
     u64::from(pair[0].to_bits()) | u64::from(pair[1].to_bits()) << 32
 }
 
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-fn unpacked(bits: u64) -> Pair {
+fn unpacked(bits: u64) -> DerivativePair {
     [f32::from_bits(bits as u32), f32::from_bits((bits >> 32) as u32)]
 }
 
 /// Adds pairs number by number. Left to itself the compiler loads, adds and stores the two numbers
 /// one after the other, which takes twice as long; half of a vector holds both.
 #[inline(always)]
-fn add_pairs(a: Pair, b: Pair) -> Pair {
+fn add_pairs(a: DerivativePair, b: DerivativePair) -> DerivativePair {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{
@@ -347,7 +347,7 @@ fn add_pairs(a: Pair, b: Pair) -> Pair {
 
 dispatched! {
     /// Adds each row's pair to its leaf; row `i` of the block goes to copy `i` modulo their number.
-    pub fn scatter(leaf: &[u8], pairs: &[Pair], copies: &mut Copies) {
+    pub fn scatter(leaf: &[u8], pairs: &[DerivativePair], copies: &mut Copies) {
         let pairs = &pairs[..leaf.len()];
         let (leaf_runs, leaf_rest) = leaf.as_chunks::<COPIES>();
         let (pair_runs, pair_rest) = pairs.as_chunks::<COPIES>();

@@ -8,14 +8,14 @@ use super::dispatch::dispatched;
 
 /// From integer sums back to real ones: multiply by these.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Scale {
+pub struct GradientScale {
     /// One gradient unit.
     pub g: f64,
     /// One hessian unit.
     pub h: f64,
 }
 
-impl Scale {
+impl GradientScale {
     /// The finest scale that cannot overflow, given the sums of absolute gradients and of hessians
     /// over `rows` rows.
     ///
@@ -28,18 +28,21 @@ impl Scale {
         let room = (f64::from(i32::MAX) - 2.0 - rows as f64).max(1.0);
         let unit =
             |sum: f64| if sum > 0.0 { (sum / room).log2().ceil().max(-1000.0).exp2() } else { 1.0 };
-        Scale { g: unit(sum_abs_g), h: unit(sum_h) }
+        GradientScale { g: unit(sum_abs_g), h: unit(sum_h) }
     }
 
     /// The real sums of a packed one.
-    pub fn unpack(&self, packed: u64) -> Sums {
-        Sums { g: f64::from(gradient(packed)) * self.g, h: f64::from(hessian(packed)) * self.h }
+    pub fn unpack(&self, packed: u64) -> GradientSums {
+        GradientSums {
+            g: f64::from(gradient(packed)) * self.g,
+            h: f64::from(hessian(packed)) * self.h,
+        }
     }
 }
 
 /// Real sums of gradients and hessians.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Sums {
+pub struct GradientSums {
     /// Sum of gradients.
     pub g: f64,
     /// Sum of hessians.
@@ -76,7 +79,7 @@ pub fn part(word: u64) -> (f32, f32) {
 dispatched! {
     /// Packs a run of joined rows where they stand: gradient above, hessian below, both rounded to
     /// the nearest unit.
-    pub fn pack(words: &mut [u64], scale: Scale) {
+    pub fn pack(words: &mut [u64], scale: GradientScale) {
         let (by_g, by_h) = (1.0 / scale.g, 1.0 / scale.h);
         for word in words {
             let (g, h) = part(*word);
@@ -103,7 +106,7 @@ mod tests {
         let h = [0.0f32, 1.0, 0.25, 0.49, 0.51, 1e6, 3.0];
         let mut packed = vec![0; g.len()];
         join(&g, &h, &mut packed);
-        pack(&mut packed, Scale { g: 1.0, h: 1.0 });
+        pack(&mut packed, GradientScale { g: 1.0, h: 1.0 });
         assert_eq!(
             packed.iter().map(|&p| gradient(p)).collect::<Vec<_>>(),
             [0, 1, -1, 2, -3, 1_000_000, -1_000_000]
@@ -121,7 +124,7 @@ mod tests {
         let h: Vec<f32> = (0..rows).map(|i| (i % 17) as f32 * 0.3).collect();
         let abs: f64 = g.iter().map(|&v| f64::from(v.abs())).sum();
         let sum_h: f64 = h.iter().map(|&v| f64::from(v)).sum();
-        let scale = Scale::new(abs, sum_h, rows);
+        let scale = GradientScale::new(abs, sum_h, rows);
         let mut packed = vec![0; rows];
         join(&g, &h, &mut packed);
         pack(&mut packed, scale);

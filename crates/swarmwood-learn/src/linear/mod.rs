@@ -28,7 +28,7 @@ use swarmwood_model::{Kind, LinearFunction, LinearTerm, Schema};
 
 use crate::budget::Budget;
 use crate::event::{Event, Stage};
-use crate::metric::Watch;
+use crate::metric::EvalMetric;
 use crate::stats::{
     Backend, BackendError, ColumnScale, LinearColumn, LinearDataError, LinearSet, Reply, RowSet,
     Work, linear_starts,
@@ -48,7 +48,7 @@ pub struct LinearConfig {
     /// Ends the descent after so many rounds without a better validation metric; 0 never does.
     pub early_stopping_rounds: usize,
     /// What is measured on the validation rows.
-    pub metric: Watch,
+    pub metric: EvalMetric,
 }
 
 impl Default for LinearConfig {
@@ -59,7 +59,7 @@ impl Default for LinearConfig {
             lambda: 0.0,
             alpha: 0.0,
             early_stopping_rounds: 0,
-            metric: Watch::Loss,
+            metric: EvalMetric::Loss,
         }
     }
 }
@@ -122,9 +122,9 @@ pub fn train(
     observer: &mut dyn FnMut(&Event),
 ) -> Result<LinearFit, LinearError> {
     set.check()?;
-    let mut descent = Descent::open(set, config, budget)?;
+    let mut descent = CoordinateDescent::open(set, config, budget)?;
     let mut loss = descent.penalised_loss()?;
-    let mut best = BestRound { value: f64::NAN, round: 0, model: descent.model.clone() };
+    let mut best = BestLinearRound { value: f64::NAN, round: 0, model: descent.model.clone() };
     let (mut train_losses, mut valid_metrics) = (Vec::new(), Vec::new());
     for round in 1..=config.rounds {
         if budget.is_exhausted() {
@@ -141,7 +141,7 @@ pub fn train(
             .is_some_and(|value| best.value.is_nan() || config.metric.better(value, best.value))
         {
             let value = metric.unwrap_or(f64::NAN);
-            best = BestRound { value, round, model: descent.model.clone() };
+            best = BestLinearRound { value, round, model: descent.model.clone() };
         }
         observer(&Event {
             train: Some(train),
@@ -180,14 +180,14 @@ struct Coefficients {
     beta: Vec<f64>,
 }
 
-struct BestRound {
+struct BestLinearRound {
     value: f64,
     round: usize,
     model: Coefficients,
 }
 
 /// The descent between rounds.
-struct Descent<'a> {
+struct CoordinateDescent<'a> {
     backend: Box<dyn Backend + 'a>,
     config: &'a LinearConfig,
     budget: &'a Budget,
@@ -208,7 +208,7 @@ const ROUNDING: f64 = 1e-7;
 /// A round that moves no score by more than this share of the largest one has converged.
 const STANDSTILL: f64 = 1e-9;
 
-impl<'a> Descent<'a> {
+impl<'a> CoordinateDescent<'a> {
     fn open(
         set: LinearSet<'a>,
         config: &'a LinearConfig,
@@ -226,7 +226,7 @@ impl<'a> Descent<'a> {
             set.schema.features[feature].kind != Kind::Number || scales[feature].spread > 0.0
         };
         let width = starts.last().copied().unwrap_or(0);
-        Ok(Descent {
+        Ok(CoordinateDescent {
             backend,
             config,
             budget,

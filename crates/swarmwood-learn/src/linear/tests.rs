@@ -402,7 +402,7 @@ fn early_stopping_keeps_the_best_round() {
         rounds: 500,
         learning_rate: 0.1,
         early_stopping_rounds: 5,
-        metric: Watch::Rmse,
+        metric: EvalMetric::Rmse,
         ..LinearConfig::default()
     };
     let schema = schema(&chunk);

@@ -2,7 +2,7 @@
 //! metric is not defined.
 
 use super::mean::Mean;
-use super::ranking::Ranks;
+use super::ranking::RankedScores;
 
 /// The predicted class: the most probable one, and of equally probable ones the first. With two
 /// classes this is the second one exactly if its probability is above one half.
@@ -126,12 +126,12 @@ pub(super) struct Classes {
     log_loss: Mean,
     brier: Mean,
     /// One for the positive of two classes, otherwise one a class, each against the rest.
-    ranks: Vec<Ranks>,
+    ranks: Vec<RankedScores>,
 }
 
 impl Classes {
     pub(super) fn new(count: usize) -> Self {
-        let ranks = vec![Ranks::default(); if count == 2 { 1 } else { count }];
+        let ranks = vec![RankedScores::default(); if count == 2 { 1 } else { count }];
         Classes {
             count,
             table: Confusion::new(count),
@@ -163,7 +163,7 @@ impl Classes {
             ("balanced_accuracy", table.balanced_accuracy()),
             ("logloss", self.log_loss.get()),
             ("brier", self.brier.get()),
-            ("auc", Mean::of(self.ranks.into_iter().filter_map(Ranks::auc))),
+            ("auc", Mean::of(self.ranks.into_iter().filter_map(RankedScores::auc))),
         ];
         if self.count == 2 {
             metrics.extend([

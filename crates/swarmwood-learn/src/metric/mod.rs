@@ -1,10 +1,11 @@
 //! How good predictions are.
 //!
 //! [`evaluate`] gives every metric of a task for finished predictions, and a [`Tally`] the same for
-//! predictions that come block after block and are never all in memory. A [`Watch`] is a metric
+//! predictions that come block after block and are never all in memory. A [`EvalMetric`] is a metric
 //! that can be summed over shards of raw scores, for progress and early stopping.
 
 pub mod classes;
+mod eval_metric;
 mod mean;
 pub mod numbers;
 pub mod ranking;
@@ -12,11 +13,10 @@ pub mod reliability;
 mod tally;
 #[cfg(test)]
 mod tests;
-mod watch;
 mod weighed;
 
+pub use eval_metric::{EvalMetric, Partial};
 pub use tally::Tally;
-pub use watch::{Partial, Watch};
 
 use crate::objective::ObjectiveConfig;
 
@@ -26,7 +26,7 @@ pub type Predictions = [f64];
 
 /// What was predicted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Task {
+pub enum LearningTask {
     /// A number.
     Regression,
     /// One of so many classes; of two classes, the second is the positive one.
@@ -38,14 +38,14 @@ pub enum Task {
 /// not vary, `mape` where a target is zero.
 ///
 /// ```
-/// use swarmwood_learn::metric::{Task, evaluate};
-/// let metrics = evaluate(Task::Classes(2), &[0.9, 0.1, 0.2, 0.8, 0.6, 0.4], &[0.0, 1.0, 1.0], &[]);
+/// use swarmwood_learn::metric::{LearningTask, evaluate};
+/// let metrics = evaluate(LearningTask::Classes(2), &[0.9, 0.1, 0.2, 0.8, 0.6, 0.4], &[0.0, 1.0, 1.0], &[]);
 /// assert!(metrics.contains(&("accuracy", 2.0 / 3.0)) && metrics.contains(&("auc", 1.0)));
-/// let metrics = evaluate(Task::Regression, &[1.0, 4.0], &[1.0, 2.0], &[]);
+/// let metrics = evaluate(LearningTask::Regression, &[1.0, 4.0], &[1.0, 2.0], &[]);
 /// assert!(metrics.contains(&("mae", 1.0)));
 /// ```
 pub fn evaluate(
-    task: Task,
+    task: LearningTask,
     prediction: &Predictions,
     target: &[f64],
     weight: &[f64],

@@ -1,7 +1,7 @@
 //! Metrics of predicted numbers, collected row by row. `None` means that a metric is not defined.
 
 use super::mean::Mean;
-use super::weighed::Weighed;
+use super::weighed::WeightedValues;
 use crate::objective::{ObjectiveConfig, ObjectiveMetric};
 
 /// The metrics of every regression.
@@ -13,7 +13,7 @@ pub(super) struct Numbers {
     /// Whether some target is zero, of which no error is a share.
     zero: bool,
     spread: Spread,
-    errors: Weighed,
+    errors: WeightedValues,
 }
 
 impl Numbers {

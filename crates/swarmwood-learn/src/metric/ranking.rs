@@ -1,24 +1,24 @@
 //! How well scores order rows.
 
-use super::weighed::Weighed;
+use super::weighed::WeightedValues;
 
 /// Scores of positive and of negative rows, collected row by row.
 ///
 /// ```
-/// use swarmwood_learn::metric::ranking::Ranks;
-/// let mut ranks = Ranks::default();
+/// use swarmwood_learn::metric::ranking::RankedScores;
+/// let mut ranks = RankedScores::default();
 /// for (score, positive) in [(0.1, false), (0.4, true), (0.4, false)] {
 ///     ranks.add(score, positive, 1.0);
 /// }
 /// assert_eq!(ranks.auc(), Some(0.75));
 /// ```
 #[derive(Debug, Clone, Default)]
-pub struct Ranks {
-    positive: Weighed,
-    negative: Weighed,
+pub struct RankedScores {
+    positive: WeightedValues,
+    negative: WeightedValues,
 }
 
-impl Ranks {
+impl RankedScores {
     /// Adds a row.
     pub fn add(&mut self, score: f64, positive: bool, weight: f64) {
         let side = if positive { &mut self.positive } else { &mut self.negative };
@@ -41,11 +41,11 @@ impl Ranks {
     /// The receiver operating characteristic itself: for every score as a threshold the share of
     /// the negative rows above it and the share of the positive ones, from (0, 0) to (1, 1); `None`
     /// unless rows of both kinds have weight. Rows of one score are passed together, so that the
-    /// area below is [`Ranks::auc`].
+    /// area below is [`RankedScores::auc`].
     ///
     /// ```
-    /// use swarmwood_learn::metric::ranking::Ranks;
-    /// let mut ranks = Ranks::default();
+    /// use swarmwood_learn::metric::ranking::RankedScores;
+    /// let mut ranks = RankedScores::default();
     /// for (score, positive) in [(0.1, false), (0.4, true), (0.4, false), (0.9, true)] {
     ///     ranks.add(score, positive, 1.0);
     /// }
@@ -104,7 +104,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_area_below_the_curve_is_the_auc(rows in prop::collection::vec((0u8..6, any::<bool>(), 1u8..4), 0..40)) {
-            let mut ranks = Ranks::default();
+            let mut ranks = RankedScores::default();
             rows.iter().for_each(|&(score, up, weight)| ranks.add(f64::from(score), up, f64::from(weight)));
             let area = ranks.clone().curve().map(|points| {
                 let trapezes = points.windows(2).map(|ends| (ends[1].0 - ends[0].0) * (ends[0].1 + ends[1].1) / 2.0);

@@ -16,7 +16,7 @@ pub const BINS: usize = 15;
 
 /// A row: what was predicted, what happened, and what it weighs.
 #[derive(Debug, Clone, Copy)]
-struct Pair {
+struct ReliabilityPair {
     predicted: f32,
     actual: f32,
     weight: f32,
@@ -36,7 +36,7 @@ struct Pair {
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Reliability {
-    pairs: Vec<Pair>,
+    pairs: Vec<ReliabilityPair>,
 }
 
 /// Rows with neighbouring predictions.
@@ -59,7 +59,7 @@ pub struct Bin {
 impl Reliability {
     /// Adds a row.
     pub fn add(&mut self, predicted: f64, actual: f64, weight: f64) {
-        self.pairs.push(Pair {
+        self.pairs.push(ReliabilityPair {
             predicted: predicted as f32,
             actual: actual as f32,
             weight: weight as f32,
@@ -97,7 +97,7 @@ impl Reliability {
     pub fn bins(&self, count: usize) -> Vec<Bin> {
         let mut sorted = self.pairs.clone();
         sorted.sort_unstable_by(|a, b| {
-            let by = |of: fn(&Pair) -> f32| of(a).total_cmp(&of(b));
+            let by = |of: fn(&ReliabilityPair) -> f32| of(a).total_cmp(&of(b));
             by(|pair| pair.predicted).then(by(|pair| pair.actual)).then(by(|pair| pair.weight))
         });
         let mut bins = Vec::new();
@@ -124,9 +124,9 @@ impl Reliability {
     }
 }
 
-fn bin(pairs: &mut [Pair]) -> Bin {
+fn bin(pairs: &mut [ReliabilityPair]) -> Bin {
     let weight: f64 = pairs.iter().map(|pair| f64::from(pair.weight)).sum();
-    let mean = |of: fn(&Pair) -> f32| {
+    let mean = |of: fn(&ReliabilityPair) -> f32| {
         let sum: f64 = pairs.iter().map(|pair| f64::from(of(pair)) * f64::from(pair.weight)).sum();
         if weight > 0.0 { sum / weight } else { 0.0 }
     };

@@ -3,14 +3,14 @@
 
 use super::classes::Classes;
 use super::numbers::{Numbers, ObjectiveMean};
-use super::{Task, weight_of};
+use super::{LearningTask, weight_of};
 use crate::objective::ObjectiveConfig;
 
 /// Collects the metrics of a task.
 ///
 /// ```
-/// use swarmwood_learn::metric::{Tally, Task};
-/// let mut tally = Tally::new(Task::Regression, None);
+/// use swarmwood_learn::metric::{Tally, LearningTask};
+/// let mut tally = Tally::new(LearningTask::Regression, None);
 /// tally.add(&[1.0], &[2.0], &[]);
 /// tally.add(&[4.0, 4.0], &[4.0, 2.0], &[]);
 /// assert!(tally.finish().contains(&("mae", 1.0)));
@@ -30,10 +30,10 @@ enum Kind {
 impl Tally {
     /// Nothing collected yet. With a `spec` the metric of the objective is among the metrics
     /// (see [`super::of_objective`]).
-    pub fn new(task: Task, spec: Option<&ObjectiveConfig>) -> Self {
+    pub fn new(task: LearningTask, spec: Option<&ObjectiveConfig>) -> Self {
         let kind = match task {
-            Task::Regression => Kind::Numbers(Numbers::default()),
-            Task::Classes(count) => Kind::Classes(Classes::new(count)),
+            LearningTask::Regression => Kind::Numbers(Numbers::default()),
+            LearningTask::Classes(count) => Kind::Classes(Classes::new(count)),
         };
         Tally { kind, own: spec.and_then(ObjectiveMean::new) }
     }

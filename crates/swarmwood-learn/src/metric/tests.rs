@@ -30,7 +30,7 @@ fn two_classes_as_scikit_learn() {
     let p: Vec<f64> =
         [0.1, 0.8, 0.4, 0.4, 0.9, 0.6, 0.35, 0.4].iter().flat_map(|p| [1.0 - p, *p]).collect();
     compare(
-        &evaluate(Task::Classes(2), &p, &y, &[]),
+        &evaluate(LearningTask::Classes(2), &p, &y, &[]),
         &[
             ("accuracy", 0.5),
             ("balanced_accuracy", 0.5333333333333333),
@@ -43,7 +43,7 @@ fn two_classes_as_scikit_learn() {
         ],
     );
     compare(
-        &evaluate(Task::Classes(2), &p, &y, &[1.0, 2.0, 0.5, 1.0, 3.0, 1.0, 1.5, 2.0]),
+        &evaluate(LearningTask::Classes(2), &p, &y, &[1.0, 2.0, 0.5, 1.0, 3.0, 1.0, 1.5, 2.0]),
         &[
             ("accuracy", 0.5833333333333334),
             ("balanced_accuracy", 0.6111111111111112),
@@ -64,7 +64,7 @@ fn three_classes_as_scikit_learn() {
         0.5, 0.3, 0.2, 0.2, 0.5, 0.3, 0.1, 0.2, 0.7, 0.4, 0.35, 0.25, 0.3, 0.3, 0.4, 0.6, 0.2, 0.2,
     ];
     compare(
-        &evaluate(Task::Classes(3), &p, &y, &[]),
+        &evaluate(LearningTask::Classes(3), &p, &y, &[]),
         &[
             ("accuracy", 0.6666666666666666),
             ("balanced_accuracy", 0.6666666666666666),
@@ -75,7 +75,7 @@ fn three_classes_as_scikit_learn() {
         ],
     );
     compare(
-        &evaluate(Task::Classes(3), &p, &y, &[1.0, 2.0, 0.5, 1.0, 3.0, 1.0]),
+        &evaluate(LearningTask::Classes(3), &p, &y, &[1.0, 2.0, 0.5, 1.0, 3.0, 1.0]),
         &[
             ("accuracy", 0.5294117647058824),
             ("balanced_accuracy", 0.5777777777777777),
@@ -92,7 +92,7 @@ fn numbers_as_scikit_learn() {
     let (y, p, w) =
         ([3.0, -0.5, 2.0, 7.0, 1.5], [2.5, 0.0, 2.0, 8.0, 2.0], [1.0, 2.0, 0.5, 1.0, 3.0]);
     compare(
-        &evaluate(Task::Regression, &p, &y, &[]),
+        &evaluate(LearningTask::Regression, &p, &y, &[]),
         &[
             ("rmse", 0.5916079783099616),
             ("mae", 0.5),
@@ -102,7 +102,7 @@ fn numbers_as_scikit_learn() {
         ],
     );
     compare(
-        &evaluate(Task::Regression, &p, &y, &w),
+        &evaluate(LearningTask::Regression, &p, &y, &w),
         &[
             ("rmse", 0.5773502691896257),
             ("mae", 0.5333333333333333),
@@ -129,20 +129,20 @@ fn undefined_metrics_are_left_out() {
     let names = |task, p: &[f64], y: &[f64], w: &[f64]| -> Vec<&str> {
         evaluate(task, p, y, w).into_iter().map(|m| m.0).collect()
     };
-    assert!(!names(Task::Classes(2), &[0.3, 0.7], &[1.0], &[]).contains(&"auc"));
-    assert!(!names(Task::Regression, &[0.3, 0.7], &[0.1, 0.1], &[]).contains(&"r2"));
-    assert!(!names(Task::Regression, &[0.3, 0.7], &[0.1, 0.0], &[]).contains(&"mape"));
-    for task in [Task::Regression, Task::Classes(2), Task::Classes(3)] {
+    assert!(!names(LearningTask::Classes(2), &[0.3, 0.7], &[1.0], &[]).contains(&"auc"));
+    assert!(!names(LearningTask::Regression, &[0.3, 0.7], &[0.1, 0.1], &[]).contains(&"r2"));
+    assert!(!names(LearningTask::Regression, &[0.3, 0.7], &[0.1, 0.0], &[]).contains(&"mape"));
+    for task in [LearningTask::Regression, LearningTask::Classes(2), LearningTask::Classes(3)] {
         assert_eq!(evaluate(task, &[], &[], &[]), []);
     }
-    assert!(names(Task::Regression, &[0.3], &[0.1], &[0.0]).is_empty());
+    assert!(names(LearningTask::Regression, &[0.3], &[0.1], &[0.0]).is_empty());
     assert_eq!(of_objective(&ObjectiveConfig::POISSON, &[0.0], &[1.0], &[]), None);
     assert_eq!(of_objective(&ObjectiveConfig::SQUARED, &[0.0], &[1.0], &[]), None);
 }
 
 #[test]
 fn a_target_that_is_no_class_counts_as_missed() {
-    let metrics = evaluate(Task::Classes(2), &[0.3, 0.7, 0.3, 0.7], &[1.0, 5.0], &[]);
+    let metrics = evaluate(LearningTask::Classes(2), &[0.3, 0.7, 0.3, 0.7], &[1.0, 5.0], &[]);
     assert_eq!(value(&metrics, "accuracy"), 0.5);
     assert!(value(&metrics, "logloss") > 10.0);
 }
@@ -165,7 +165,7 @@ proptest! {
     fn auc_equals_all_pairs(rows in prop::collection::vec((0u8..12, any::<bool>(), 0u8..4), 0..50)) {
         let rows: Vec<(f64, bool, f64)> =
             rows.into_iter().map(|(s, up, w)| (f64::from(s) / 8.0, up, f64::from(w) / 2.0)).collect();
-        let mut ranks = ranking::Ranks::default();
+        let mut ranks = ranking::RankedScores::default();
         rows.iter().for_each(|&(score, positive, weight)| ranks.add(score, positive, weight));
         match (pairs_auc(&rows), ranks.auc()) {
             (Some(a), Some(b)) => prop_assert!((a - b).abs() < 1e-12),
@@ -180,7 +180,7 @@ proptest! {
         size in 1usize..9,
         weighted: bool,
     ) {
-        for (task, width) in [(Task::Regression, 1), (Task::Classes(2), 2), (Task::Classes(3), 3)] {
+        for (task, width) in [(LearningTask::Regression, 1), (LearningTask::Classes(2), 2), (LearningTask::Classes(3), 3)] {
             let prediction: Vec<f64> = rows.iter().flat_map(|row| row.0[..width].to_vec()).collect();
             let target: Vec<f64> = rows.iter().map(|row| f64::from(row.1)).collect();
             let weight: Vec<f64> = rows.iter().filter(|_| weighted).map(|row| f64::from(row.2)).collect();
@@ -205,8 +205,8 @@ proptest! {
             values.chunks(width).zip(&rows).flat_map(|(v, row)| v.repeat(row.3)).collect()
         };
         let weight: Vec<f64> = rows.iter().map(|row| row.3 as f64).collect();
-        for task in [Task::Regression, Task::Classes(2), Task::Classes(3)] {
-            let width = match task { Task::Regression => 1, Task::Classes(k) => k };
+        for task in [LearningTask::Regression, LearningTask::Classes(2), LearningTask::Classes(3)] {
+            let width = match task { LearningTask::Regression => 1, LearningTask::Classes(k) => k };
             let prediction: Vec<f64> = rows.iter().flat_map(|row| {
                 let parts = [row.0, row.1, 0.3];
                 let sum: f64 = if width == 1 { 1.0 } else { parts[..width].iter().sum() };
@@ -244,7 +244,7 @@ proptest! {
             let (task, prediction) = finished(objective.as_ref(), &scores(0, n), n);
             let target_wide: Vec<f64> = target.iter().map(|&y| f64::from(y)).collect();
             let metrics = evaluate(task, &prediction, &target_wide, &wide);
-            for watch in Watch::ALL.into_iter().filter(|watch| watch.suits(objective.as_ref()).is_ok()) {
+            for watch in EvalMetric::ALL.into_iter().filter(|watch| watch.suits(objective.as_ref()).is_ok()) {
                 let part = |from: usize, to: usize| {
                     watch.partial(&scores(from, to), &target[from..to], &weight[from..to], objective.as_ref())
                 };
@@ -261,19 +261,19 @@ proptest! {
 }
 
 /// Raw scores to predictions, by the definition of each link.
-fn finished(objective: &dyn Objective, score: &[f32], rows: usize) -> (Task, Vec<f64>) {
+fn finished(objective: &dyn Objective, score: &[f32], rows: usize) -> (LearningTask, Vec<f64>) {
     let raw = |k: usize, i: usize| f64::from(score[k * rows + i]);
     match objective.name() {
-        "squared" => (Task::Regression, (0..rows).map(|i| raw(0, i)).collect()),
-        "poisson" => (Task::Regression, (0..rows).map(|i| raw(0, i).exp()).collect()),
+        "squared" => (LearningTask::Regression, (0..rows).map(|i| raw(0, i)).collect()),
+        "poisson" => (LearningTask::Regression, (0..rows).map(|i| raw(0, i).exp()).collect()),
         "logistic" => {
             let p = |i| 1.0 / (1.0 + (-raw(0, i)).exp());
-            (Task::Classes(2), (0..rows).flat_map(|i| [1.0 - p(i), p(i)]).collect())
+            (LearningTask::Classes(2), (0..rows).flat_map(|i| [1.0 - p(i), p(i)]).collect())
         }
         _ => {
             let sum = |i| (0..3).map(|k| raw(k, i).exp()).sum::<f64>();
             (
-                Task::Classes(3),
+                LearningTask::Classes(3),
                 (0..rows).flat_map(|i| (0..3).map(move |k| raw(k, i).exp() / sum(i))).collect(),
             )
         }
@@ -282,18 +282,18 @@ fn finished(objective: &dyn Objective, score: &[f32], rows: usize) -> (Task, Vec
 
 #[test]
 fn watches_know_their_names_and_directions() {
-    for watch in Watch::ALL {
-        assert_eq!(Watch::named(watch.name()), Some(watch));
+    for watch in EvalMetric::ALL {
+        assert_eq!(EvalMetric::named(watch.name()), Some(watch));
         assert_eq!(watch.better(1.0, 0.0), watch.higher_is_better());
     }
-    assert_eq!(Watch::named("gini"), None);
-    assert!(Watch::Accuracy.suits(&objective::Squared).is_err());
-    assert!(Watch::Accuracy.suits(&objective::Logistic).is_ok());
+    assert_eq!(EvalMetric::named("gini"), None);
+    assert!(EvalMetric::Accuracy.suits(&objective::Squared).is_err());
+    assert!(EvalMetric::Accuracy.suits(&objective::Logistic).is_ok());
 }
 
 #[test]
 fn an_even_score_is_the_first_class_in_both_faces() {
-    let even = Watch::Error.partial(&[0.0], &[0.0], &[], &objective::Logistic);
+    let even = EvalMetric::Error.partial(&[0.0], &[0.0], &[], &objective::Logistic);
     assert_eq!(even.sum, 0.0);
     assert_eq!(classes::most_probable(&[0.5, 0.5]), 0);
 }

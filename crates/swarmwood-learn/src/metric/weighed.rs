@@ -4,12 +4,12 @@ use crate::objective::order::weighted_quantile;
 
 /// Numbers with weights; as long as every weight is one, no weight takes room.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Weighed {
+pub(super) struct WeightedValues {
     values: Vec<f64>,
     weights: Vec<f64>,
 }
 
-impl Weighed {
+impl WeightedValues {
     pub(super) fn push(&mut self, value: f64, weight: f64) {
         if weight != 1.0 || !self.weights.is_empty() {
             self.weights.resize(self.values.len(), 1.0);
@@ -21,7 +21,7 @@ impl Weighed {
     /// Hands the numbers over in ascending order, each with its weight; of equal numbers the light
     /// ones come first.
     pub(super) fn sorted(self) -> Box<dyn Iterator<Item = (f64, f64)>> {
-        let Weighed { mut values, weights } = self;
+        let WeightedValues { mut values, weights } = self;
         if weights.is_empty() {
             values.sort_unstable_by(f64::total_cmp);
             return Box::new(values.into_iter().map(|value| (value, 1.0)));
@@ -34,7 +34,7 @@ impl Weighed {
     /// The weighted median; the middle of the two where they are equally good, `None` if nothing
     /// weighs anything.
     pub(super) fn median(self) -> Option<f64> {
-        let Weighed { mut values, weights } = self;
+        let WeightedValues { mut values, weights } = self;
         if !weights.is_empty() {
             return weighted_quantile(
                 &mut values.into_iter().zip(weights).collect::<Vec<_>>(),
@@ -60,7 +60,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_median_is_the_weighted_one(rows in prop::collection::vec((-9i8..9, 1u8..3), 0..30), plain: bool) {
-            let mut weighed = Weighed::default();
+            let mut weighed = WeightedValues::default();
             let weight = |w: u8| if plain { 1.0 } else { f64::from(w) };
             rows.iter().for_each(|&(v, w)| weighed.push(f64::from(v), weight(w)));
             let mut pairs: Vec<(f64, f64)> = rows.iter().map(|&(v, w)| (f64::from(v), weight(w))).collect();

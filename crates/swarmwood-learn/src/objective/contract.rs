@@ -41,7 +41,7 @@ type Verdict = Result<(), (&'static str, String)>;
 /// # Ok::<(), contract::Breach>(())
 /// ```
 pub fn check(objective: &dyn Objective, case: Case<'_>) -> Result<(), Breach> {
-    let rows = Rows::new(objective, case);
+    let rows = ContractRows::new(objective, case);
     domain(objective, case)
         .and_then(|()| derivatives_of_rows(&rows))
         .and_then(|()| sums_over_rows(&rows))
@@ -54,7 +54,7 @@ pub fn check(objective: &dyn Objective, case: Case<'_>) -> Result<(), Breach> {
 }
 
 /// A case as the learner sees it.
-struct Rows<'a> {
+struct ContractRows<'a> {
     objective: &'a dyn Objective,
     outputs: usize,
     target: Vec<f32>,
@@ -62,10 +62,10 @@ struct Rows<'a> {
     weight: &'a [f32],
 }
 
-impl<'a> Rows<'a> {
+impl<'a> ContractRows<'a> {
     fn new(objective: &'a dyn Objective, case: Case<'a>) -> Self {
         let target = case.target.iter().map(|&y| objective.transform_target(y) as f32).collect();
-        Rows {
+        ContractRows {
             objective,
             outputs: objective.outputs(),
             target,
@@ -135,7 +135,7 @@ fn domain(objective: &dyn Objective, case: Case<'_>) -> Verdict {
 }
 
 /// Gradient and hessian of each row against differences of the loss and of the gradient.
-fn derivatives_of_rows(rows: &Rows<'_>) -> Verdict {
+fn derivatives_of_rows(rows: &ContractRows<'_>) -> Verdict {
     for row in 0..rows.len() {
         let at = rows.scores_of(row);
         let (g, h) = rows.derivatives(row, &at);
@@ -187,7 +187,7 @@ fn derivatives_of_rows(rows: &Rows<'_>) -> Verdict {
 /// The hessian of one output of one row against the bend of the gradient, or against the loss it
 /// must lie above.
 fn curvature_of_row(
-    rows: &Rows<'_>,
+    rows: &ContractRows<'_>,
     row: usize,
     k: usize,
     (g, h, bend): (f64, f64, f64),
@@ -223,7 +223,7 @@ fn curvature_of_row(
 }
 
 /// A run of rows gives what its rows give, each times its weight.
-fn sums_over_rows(rows: &Rows<'_>) -> Verdict {
+fn sums_over_rows(rows: &ContractRows<'_>) -> Verdict {
     let n = rows.len();
     let (mut g, mut h) = (vec![0.0; n * rows.outputs], vec![0.0; n * rows.outputs]);
     rows.objective.derivatives(rows.score, &rows.target, rows.weight, &mut g, &mut h);
@@ -247,7 +247,7 @@ fn sums_over_rows(rows: &Rows<'_>) -> Verdict {
 }
 
 /// Pairs hold the same bits as separate derivatives; asked of one output alone.
-fn pairs_agree(rows: &Rows<'_>) -> Verdict {
+fn pairs_agree(rows: &ContractRows<'_>) -> Verdict {
     let n = rows.len();
     if rows.outputs > 1 {
         return Ok(());
@@ -262,7 +262,7 @@ fn pairs_agree(rows: &Rows<'_>) -> Verdict {
 }
 
 /// No constant near the start value, or anywhere among the targets, has a smaller loss.
-fn start_is_best(rows: &Rows<'_>, case: Case<'_>) -> Verdict {
+fn start_is_best(rows: &ContractRows<'_>, case: Case<'_>) -> Verdict {
     let target: Vec<f64> =
         case.target.iter().map(|&y| rows.objective.transform_target(y)).collect();
     let weight: Vec<f64> = case.weight.iter().map(|&w| f64::from(w)).collect();
@@ -301,7 +301,7 @@ fn start_is_best(rows: &Rows<'_>, case: Case<'_>) -> Verdict {
 
 /// A row that weighs `m` is the same as `m` equal rows; one that weighs nothing is the same as
 /// none.
-fn weights_repeat(rows: &Rows<'_>, case: Case<'_>) -> Verdict {
+fn weights_repeat(rows: &ContractRows<'_>, case: Case<'_>) -> Verdict {
     let n = rows.len();
     let times: Vec<usize> = (0..n).map(|row| (row * 7 + 1) % 4).collect();
     let index: Vec<usize> = (0..n).flat_map(|row| std::iter::repeat_n(row, times[row])).collect();
@@ -324,7 +324,7 @@ fn weights_repeat(rows: &Rows<'_>, case: Case<'_>) -> Verdict {
 }
 
 /// An objective that claims to depend on `score - target` alone does so.
-fn shift(rows: &Rows<'_>) -> Verdict {
+fn shift(rows: &ContractRows<'_>) -> Verdict {
     if !rows.objective.shift_invariant() {
         return Ok(());
     }
@@ -341,7 +341,7 @@ fn shift(rows: &Rows<'_>) -> Verdict {
 }
 
 /// The leaf quantile of the residuals is the best value for one leaf that holds all rows.
-fn leaf_is_best(rows: &Rows<'_>) -> Verdict {
+fn leaf_is_best(rows: &ContractRows<'_>) -> Verdict {
     let Some(alpha) = rows.objective.leaf_quantile() else { return Ok(()) };
     let residuals: Vec<f64> =
         rows.target.iter().zip(rows.score).map(|(y, s)| f64::from(*y) - f64::from(*s)).collect();

@@ -4,7 +4,7 @@ use swarmwood_model::Link;
 
 use super::registry::{ObjectiveSpec, ObjectiveTargets, REGRESSION};
 use super::{Objective, rows};
-use crate::kernels::particle::{self, Pair};
+use crate::kernels::particle::{self, DerivativePair};
 use crate::kernels::{derivatives, losses};
 
 /// Logistic loss of targets 0 and 1 with `p = 1 / (1 + exp(-s))`: `g = p - y`, `h = p (1 - p)`, at
@@ -49,7 +49,13 @@ impl Objective for Logistic {
     ) {
         derivatives::logistic(score, target, weight, g, h);
     }
-    fn derivative_pairs(&self, score: &[f32], target: &[f32], weight: &[f32], pairs: &mut [Pair]) {
+    fn derivative_pairs(
+        &self,
+        score: &[f32],
+        target: &[f32],
+        weight: &[f32],
+        pairs: &mut [DerivativePair],
+    ) {
         particle::logistic_pairs(score, target, pairs);
         particle::weigh_pairs(weight, pairs);
     }

@@ -22,7 +22,7 @@ mod thresholded;
 
 use swarmwood_model::Link;
 
-use crate::kernels::particle::{Pair, pair_up};
+use crate::kernels::particle::{DerivativePair, pair_up};
 
 pub use absolute::Absolute;
 pub use huber::Huber;
@@ -118,7 +118,13 @@ pub trait Objective: Send + Sync {
     );
     /// The same derivatives, to the bit, as pairs of first and second; for losses of a single
     /// output.
-    fn derivative_pairs(&self, score: &[f32], target: &[f32], weight: &[f32], pairs: &mut [Pair]) {
+    fn derivative_pairs(
+        &self,
+        score: &[f32],
+        target: &[f32],
+        weight: &[f32],
+        pairs: &mut [DerivativePair],
+    ) {
         let (mut g, mut h) = ([0.0; PAIRED], [0.0; PAIRED]);
         for from in (0..pairs.len()).step_by(PAIRED) {
             let rows = from..(from + PAIRED).min(pairs.len());

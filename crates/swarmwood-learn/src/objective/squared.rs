@@ -4,7 +4,7 @@ use swarmwood_model::Link;
 
 use super::Objective;
 use super::registry::{ObjectiveSpec, REGRESSION};
-use crate::kernels::particle::{self, Pair};
+use crate::kernels::particle::{self, DerivativePair};
 use crate::kernels::{derivatives, losses};
 
 /// Squared loss `½ (s - y)²`: `g = s - y`, `h = 1`.
@@ -42,7 +42,13 @@ impl Objective for Squared {
     ) {
         derivatives::squared(score, target, weight, g, h);
     }
-    fn derivative_pairs(&self, score: &[f32], target: &[f32], weight: &[f32], pairs: &mut [Pair]) {
+    fn derivative_pairs(
+        &self,
+        score: &[f32],
+        target: &[f32],
+        weight: &[f32],
+        pairs: &mut [DerivativePair],
+    ) {
         particle::squared_pairs(score, target, pairs);
         particle::weigh_pairs(weight, pairs);
     }

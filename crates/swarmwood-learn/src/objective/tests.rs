@@ -107,7 +107,13 @@ impl Objective for Faulty {
             _ => {}
         }
     }
-    fn derivative_pairs(&self, score: &[f32], target: &[f32], weight: &[f32], pairs: &mut [Pair]) {
+    fn derivative_pairs(
+        &self,
+        score: &[f32],
+        target: &[f32],
+        weight: &[f32],
+        pairs: &mut [DerivativePair],
+    ) {
         Squared.derivative_pairs(score, target, weight, pairs);
         if self.0 == "pairs" {
             pairs[0].reverse();

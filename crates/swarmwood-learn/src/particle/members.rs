@@ -5,7 +5,7 @@
 
 use swarmwood_model::{Child, Leaf, Level, Member, Node, ObliviousTree, Shape, Split, Tree};
 
-use super::{Evaluator, Form};
+use super::{Evaluator, TreeForm};
 
 impl Evaluator<'_> {
     /// The trees of a particle, given its leaves and the sums of their derivatives.
@@ -22,8 +22,8 @@ impl Evaluator<'_> {
             let splits =
                 rules.iter().map(|&index| self.layout.split(&self.table.rules()[index as usize]));
             let shape = match self.config.form {
-                Form::Oblivious => Shape::Oblivious(oblivious(splits, sums, leaves, lambda)),
-                Form::Free => Shape::Ordinary(free(splits, sums, leaves, lambda)),
+                TreeForm::Oblivious => Shape::Oblivious(oblivious(splits, sums, leaves, lambda)),
+                TreeForm::Free => Shape::Ordinary(free(splits, sums, leaves, lambda)),
             };
             Member { output: (tree % outputs) as u32, shape }
         };

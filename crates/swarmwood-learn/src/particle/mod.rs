@@ -1,7 +1,7 @@
 //! Evaluates particles: from a sequence of rule numbers to leaf values and a fitness.
 //!
 //! A particle's position is `trees × depth` numbers of rules in a [`RuleTable`], tree after tree
-//! and level after level. Trees whose nodes have rules of their own ([`Form::Free`], the paper's
+//! and level after level. Trees whose nodes have rules of their own ([`TreeForm::Free`], the paper's
 //! future work) take `2^depth - 1` numbers each, in heap order: breadth first, as the tree of
 //! section 5.1. Decoding it is boosting with the structure given (Rao 2022, section 5.4): each
 //! tree's leaf values are Newton steps on what the trees before it left, `-G / (H + λ)` (eq. 9 for
@@ -30,13 +30,14 @@ use crate::budget::Budget;
 use crate::context::Context;
 use crate::dataset::Dataset;
 use crate::kernels::particle::LEVELS;
+use crate::metric::EvalMetric;
 use crate::objective::Objective;
 use crate::rule_table::RuleTable;
 use crate::stats::{
     Backend, BackendError, BackendFactory, DataDescription, LocalBackends, ParticleFitness,
     ParticleSet, Reply, Work,
 };
-pub use crate::stats::{Fitness, Form, ParticleConfig};
+pub use crate::stats::{ParticleConfig, TreeForm};
 pub use replace::{Replacement, Replacements};
 
 /// Why particles cannot be evaluated.
@@ -116,7 +117,8 @@ pub struct Evaluation {
 /// ```
 /// use swarmwood_learn::bins::Layout;
 /// use swarmwood_learn::data::{Chunk, Column};
-/// use swarmwood_learn::particle::{Evaluator, Fitness, Form, ParticleConfig};
+/// use swarmwood_learn::metric::EvalMetric;
+/// use swarmwood_learn::particle::{Evaluator, TreeForm, ParticleConfig};
 /// use swarmwood_learn::{budget::Budget, context::Context, dataset::Dataset};
 /// use swarmwood_learn::{objective::Squared, pool::Pool, rule_table::RuleTable};
 /// use swarmwood_model::{Feature, Kind};
@@ -132,11 +134,11 @@ pub struct Evaluation {
 ///
 /// let config = ParticleConfig {
 ///     trees: 1,
-///     form: Form::Oblivious,
+///     form: TreeForm::Oblivious,
 ///     depth: 1,
 ///     learning_rate: 1.0,
 ///     lambda: 0.0,
-///     fitness: Fitness::Rmse,
+///     fitness: EvalMetric::Rmse,
 ///     memory: 1 << 20,
 /// };
 /// let context = Context { pool: &pool, budget: &Budget::unlimited() };
@@ -204,7 +206,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// What is measured.
-    pub fn fitness(&self) -> Fitness {
+    pub fn fitness(&self) -> EvalMetric {
         self.config.fitness
     }
 
@@ -299,7 +301,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// Another fitness of a particle.
-    pub fn measure(&mut self, sequence: &[u32], fitness: Fitness) -> Result<f64, ParticleError> {
+    pub fn measure(&mut self, sequence: &[u32], fitness: EvalMetric) -> Result<f64, ParticleError> {
         suits(fitness, self.objective)?;
         self.check_sequence(sequence)?;
         match self.ask(Work::MeasureParticle { sequence: sequence.to_vec(), fitness })? {
@@ -347,7 +349,7 @@ fn check(objective: &dyn Objective, config: &ParticleConfig) -> Result<(), Parti
     suits(fitness, objective)
 }
 
-fn suits(fitness: Fitness, objective: &dyn Objective) -> Result<(), ParticleError> {
+fn suits(fitness: EvalMetric, objective: &dyn Objective) -> Result<(), ParticleError> {
     let fault = |reason| ParticleError::Fitness { fitness: fitness.name(), reason };
-    fitness.watch().suits(objective).map_err(fault)
+    fitness.suits(objective).map_err(fault)
 }

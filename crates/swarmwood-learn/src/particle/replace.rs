@@ -12,7 +12,7 @@
 //! Works for oblivious trees. Elsewhere a row that changes sides would pass through nodes it was
 //! never asked at.
 
-use super::{Evaluator, Form, ParticleError};
+use super::{Evaluator, ParticleError, TreeForm};
 use crate::stats::{BackendError, Reply, Work};
 
 /// The gains of all replacements of one rule of a tree.
@@ -73,7 +73,8 @@ impl Evaluator<'_> {
     /// ```
     /// use swarmwood_learn::bins::Layout;
     /// use swarmwood_learn::data::{Chunk, Column};
-    /// use swarmwood_learn::particle::{Evaluator, Fitness, Form, ParticleConfig};
+    /// use swarmwood_learn::metric::EvalMetric;
+    /// use swarmwood_learn::particle::{Evaluator, TreeForm, ParticleConfig};
     /// use swarmwood_learn::{budget::Budget, context::Context, dataset::Dataset};
     /// use swarmwood_learn::{objective::Squared, pool::Pool, rule_table::RuleTable};
     /// use swarmwood_model::{Feature, Kind};
@@ -87,11 +88,11 @@ impl Evaluator<'_> {
     /// let table = RuleTable::bins(&data);
     /// let config = ParticleConfig {
     ///     trees: 1,
-    ///     form: Form::Oblivious,
+    ///     form: TreeForm::Oblivious,
     ///     depth: 1,
     ///     learning_rate: 1.0,
     ///     lambda: 0.0,
-    ///     fitness: Fitness::Rmse,
+    ///     fitness: EvalMetric::Rmse,
     ///     memory: 0,
     /// };
     /// let context = Context { pool: &pool, budget: &Budget::unlimited() };
@@ -107,7 +108,7 @@ impl Evaluator<'_> {
         tree: usize,
     ) -> Result<Replacements, ParticleError> {
         let (trees, depth, rules) = (self.trees(), self.config.depth, self.table.len());
-        if self.config.form != Form::Oblivious {
+        if self.config.form != TreeForm::Oblivious {
             return Err(ParticleError::Replace);
         }
         if tree >= trees {

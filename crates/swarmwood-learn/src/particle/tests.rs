@@ -14,11 +14,11 @@ use crate::stats::{LoopbackBackends, unlimited};
 pub(super) fn settings(trees: usize, depth: usize) -> ParticleConfig {
     ParticleConfig {
         trees,
-        form: Form::Oblivious,
+        form: TreeForm::Oblivious,
         depth,
         learning_rate: 1.0,
         lambda: 0.0,
-        fitness: Fitness::Loss,
+        fitness: EvalMetric::Loss,
         memory: 1 << 30,
     }
 }
@@ -304,9 +304,9 @@ fn threads_memory_and_history_change_no_bit() {
             .collect()
     };
     let kinds = [
-        (ObjectiveConfig::LOGISTIC, Form::Oblivious),
-        (ObjectiveConfig::ABSOLUTE, Form::Free),
-        (ObjectiveConfig::softmax(3), Form::Free),
+        (ObjectiveConfig::LOGISTIC, TreeForm::Oblivious),
+        (ObjectiveConfig::ABSOLUTE, TreeForm::Free),
+        (ObjectiveConfig::softmax(3), TreeForm::Free),
     ];
     for (spec, form) in kinds {
         let settings = |trees, depth| ParticleConfig { form, ..settings(trees, depth) };
@@ -392,12 +392,12 @@ fn fitness_is_the_metric_of_that_name() {
         let data = binned(&chunk, &features);
         let (rules, objective) = (RuleTable::bins(&data), make(&spec));
         let sequence = draw(&mut Stream::new(2, 2, 2), &rules, 12);
-        for fitness in Fitness::ALL {
+        for fitness in [EvalMetric::Loss, EvalMetric::Accuracy, EvalMetric::Rmse] {
             let settings = ParticleConfig { fitness, ..settings(4, 3) };
             let made =
                 Evaluator::new(&data, &rules, objective.as_ref(), settings, unlimited(&pool));
             let Ok(mut evaluator) = made else {
-                assert!(fitness == Fitness::Accuracy && spec != ObjectiveConfig::LOGISTIC);
+                assert!(fitness == EvalMetric::Accuracy && spec != ObjectiveConfig::LOGISTIC);
                 continue;
             };
             let found = evaluator.evaluate(&sequence).unwrap();
@@ -405,7 +405,7 @@ fn fitness_is_the_metric_of_that_name() {
             let shift = evaluator.shift();
             let target: Vec<f32> = data.target.iter().map(|y| (y - shift) as f32).collect();
             let weight: Vec<f32> = data.weight.iter().map(|weight| weight as f32).collect();
-            let watch = fitness.watch();
+            let watch = fitness;
             let expected =
                 watch.finish(watch.partial(&scores[0], &target, &weight, objective.as_ref()));
             assert!(
@@ -415,7 +415,7 @@ fn fitness_is_the_metric_of_that_name() {
             );
             assert_eq!(
                 found.cost,
-                if fitness == Fitness::Accuracy { 1.0 - found.fitness } else { found.fitness }
+                if fitness == EvalMetric::Accuracy { 1.0 - found.fitness } else { found.fitness }
             );
             assert_eq!(evaluator.measure(&sequence, fitness), Ok(found.fitness));
         }
@@ -435,7 +435,7 @@ fn what_cannot_be_is_refused() {
     assert!(fault(&Squared, settings(0, 3)).unwrap().contains("at least one tree"));
     assert!(fault(&Squared, settings(1, 0)).is_some() && fault(&Squared, settings(1, 9)).is_some());
     assert!(
-        fault(&Squared, ParticleConfig { fitness: Fitness::Accuracy, ..settings(1, 1) })
+        fault(&Squared, ParticleConfig { fitness: EvalMetric::Accuracy, ..settings(1, 1) })
             .unwrap()
             .contains("rmse")
     );
@@ -458,12 +458,12 @@ fn walk(
     chunk: &Chunk,
     row: usize,
     splits: &[swarmwood_model::Split],
-    form: Form,
+    form: TreeForm,
     depth: usize,
 ) -> usize {
     let (mut node, mut leaf) = (0, 0);
     for level in 0..depth {
-        let split = &splits[if form == Form::Free { node } else { level }];
+        let split = &splits[if form == TreeForm::Free { node } else { level }];
         let right = usize::from(split.goes_right(value_of(chunk, row, split.feature)));
         leaf |= right << level;
         node = 2 * node + 1 + right;
@@ -479,10 +479,10 @@ fn classes_and_free_trees_equal_the_plain_booster() {
     let mut stream = Stream::new(6, 0, 0);
     let classes = ObjectiveConfig::softmax(3);
     for (spec, form, weighted) in [
-        (&classes, Form::Oblivious, false),
-        (&classes, Form::Free, true),
-        (&ObjectiveConfig::SQUARED, Form::Free, false),
-        (&ObjectiveConfig::LOGISTIC, Form::Free, true),
+        (&classes, TreeForm::Oblivious, false),
+        (&classes, TreeForm::Free, true),
+        (&ObjectiveConfig::SQUARED, TreeForm::Free, false),
+        (&ObjectiveConfig::LOGISTIC, TreeForm::Free, true),
     ] {
         let (chunk, features) = table(5000, spec, weighted);
         let data = binned(&chunk, &features);
@@ -558,7 +558,7 @@ fn gains_of_free_nodes_add_up_to_the_tree() {
     let (chunk, features) = table(4000, &ObjectiveConfig::SQUARED, false);
     let (data, pool) = (binned(&chunk, &features), Pool::new(1).unwrap());
     let rules = RuleTable::bins(&data);
-    let settings = ParticleConfig { form: Form::Free, ..settings(1, 4) };
+    let settings = ParticleConfig { form: TreeForm::Free, ..settings(1, 4) };
     let mut evaluator =
         Evaluator::new(&data, &rules, &Squared, settings, unlimited(&pool)).unwrap();
     let sequence = draw(&mut Stream::new(1, 2, 3), &rules, 15);

@@ -16,7 +16,7 @@ const TRIED: usize = 16;
 
 /// A local search under way.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Descent {
+pub(super) struct LocalSearch {
     /// The best particle so far.
     pub(super) sequence: Vec<u32>,
     /// What is made small.
@@ -33,10 +33,10 @@ pub(super) struct Descent {
     idle: usize,
 }
 
-impl Descent {
+impl LocalSearch {
     /// A search that starts at a particle.
     pub(super) fn from(sequence: Vec<u32>, cost: f64) -> Self {
-        Descent { sequence, cost, replaced: 0, evaluations: 0, visits: 0, tree: 0, idle: 0 }
+        LocalSearch { sequence, cost, replaced: 0, evaluations: 0, visits: 0, tree: 0, idle: 0 }
     }
 
     /// Visits a tree; `false` if the search was over.

@@ -17,16 +17,16 @@ mod tests;
 
 use std::collections::VecDeque;
 
-use swarmwood_model::Member;
 use swarmwood_search::discrete_pso::{
     self, DiscretePso, GenerationStats, TableGroups, point_of, sequence, sequence_space,
 };
 use swarmwood_search::{Engine, Snapshot, Trial, TrialResult};
 
 use crate::event::SearchStatus;
+use crate::greedy::EnsembleFit;
 use crate::particle::{Evaluation, Evaluator, ParticleError};
 use crate::rule_table::RuleTable;
-use descent::Descent;
+use descent::LocalSearch;
 
 /// How the swarm is made. The default is what the paper tells of SGBDT for classes, and a hundred
 /// iterations.
@@ -90,7 +90,8 @@ pub enum SwarmError {
 /// ```
 /// use swarmwood_learn::bins::Layout;
 /// use swarmwood_learn::data::{Chunk, Column};
-/// use swarmwood_learn::particle::{Evaluator, Fitness, Form, ParticleConfig};
+/// use swarmwood_learn::metric::EvalMetric;
+/// use swarmwood_learn::particle::{Evaluator, TreeForm, ParticleConfig};
 /// use swarmwood_learn::published::{SwarmConfig, SwarmRun};
 /// use swarmwood_learn::{budget::Budget, context::Context, dataset::Dataset};
 /// use swarmwood_learn::{objective::Squared, pool::Pool, rule_table::RuleTable};
@@ -105,11 +106,11 @@ pub enum SwarmError {
 /// let table = RuleTable::distinct(&data);
 /// let trees = ParticleConfig {
 ///     trees: 1,
-///     form: Form::Oblivious,
+///     form: TreeForm::Oblivious,
 ///     depth: 2,
 ///     learning_rate: 1.0,
 ///     lambda: 0.0,
-///     fitness: Fitness::Rmse,
+///     fitness: EvalMetric::Rmse,
 ///     memory: 0,
 /// };
 /// let context = Context { pool: &pool, budget: &Budget::unlimited() };
@@ -136,7 +137,7 @@ pub struct SwarmRun<'a> {
     /// How the search stood when it was told last.
     told: Option<SearchStatus>,
     /// The local search after the swarm, if it was asked for.
-    descent: Option<Descent>,
+    descent: Option<LocalSearch>,
 }
 
 /// What a run found.
@@ -146,14 +147,8 @@ pub struct SwarmFit {
     pub sequence: Vec<u32>,
     /// Its fitness, as people say it.
     pub fitness: f64,
-    /// Start value of each output.
-    pub base: Vec<f64>,
-    /// Its trees, round after round.
-    pub members: Vec<Member>,
-    /// Scores of the training rows, in row order, output after output.
-    pub scores: Vec<Vec<f32>>,
-    /// What to add to a score to get the raw score.
-    pub shift: f64,
+    /// Its trees, and the scores of the training rows.
+    pub ensemble: EnsembleFit,
     /// What the local search did, if there was one.
     pub local_search: Option<LocalSearchStats>,
 }
@@ -312,7 +307,7 @@ impl<'a> SwarmRun<'a> {
                 let best =
                     self.swarm.best().and_then(|best| Some((sequence(best.point)?, best.loss)));
                 let (best, cost) = best.ok_or(SwarmError::NoBest)?;
-                Descent::from(best, cost)
+                LocalSearch::from(best, cost)
             }
         };
         let visited = descent.visit(&mut self.evaluator);
@@ -358,10 +353,13 @@ impl<'a> SwarmRun<'a> {
         Ok(SwarmFit {
             local_search,
             fitness: self.evaluator.evaluate(&best)?.fitness,
-            base: self.evaluator.base().to_vec(),
-            members: self.evaluator.to_members(&best)?,
-            scores: self.evaluator.training_scores(&best)?,
-            shift: self.evaluator.shift(),
+            ensemble: EnsembleFit {
+                base: self.evaluator.base().to_vec(),
+                members: self.evaluator.to_members(&best)?,
+                train_scores: self.evaluator.training_scores(&best)?,
+                valid_scores: Vec::new(),
+                shift: self.evaluator.shift(),
+            },
             sequence: best,
         })
     }

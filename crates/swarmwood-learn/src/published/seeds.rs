@@ -7,29 +7,34 @@
 
 use swarmwood_model::Child;
 
+use crate::binned_tree::BinnedTree;
 use crate::bins::Rule;
-use crate::grown::Grown;
-use crate::particle::Form;
+use crate::particle::TreeForm;
 use crate::rule_table::RuleTable;
 
 /// The rules of trees, which a table must have to hold them.
-pub fn rules(trees: &[Grown]) -> impl Iterator<Item = Rule> + '_ {
+pub fn rules(trees: &[BinnedTree]) -> impl Iterator<Item = Rule> + '_ {
     trees.iter().flat_map(|tree| tree.nodes.iter().map(|node| node.rule))
 }
 
 /// The sequence of trees that have at most `depth` levels, tree after tree; `None` if a rule is not
 /// in the table, or if a tree is not of this form.
-pub fn sequence(trees: &[Grown], table: &RuleTable, form: Form, depth: usize) -> Option<Vec<u32>> {
+pub fn sequence(
+    trees: &[BinnedTree],
+    table: &RuleTable,
+    form: TreeForm,
+    depth: usize,
+) -> Option<Vec<u32>> {
     let mut all = Vec::with_capacity(trees.len() * form.rules(depth));
     for tree in trees {
         let numbers: Vec<u32> =
             tree.nodes.iter().map(|node| table.index_of(&node.rule)).collect::<Option<_>>()?;
         match form {
-            Form::Oblivious if tree.oblivious => {
+            TreeForm::Oblivious if tree.oblivious => {
                 let last = numbers.last().copied().unwrap_or(0);
                 all.extend((0..depth).map(|level| numbers.get(level).copied().unwrap_or(last)));
             }
-            Form::Free if !tree.oblivious => all.extend(heap(tree, &numbers, depth)),
+            TreeForm::Free if !tree.oblivious => all.extend(heap(tree, &numbers, depth)),
             _ => return None,
         }
     }
@@ -37,7 +42,7 @@ pub fn sequence(trees: &[Grown], table: &RuleTable, form: Form, depth: usize) ->
 }
 
 /// The nodes in heap order.
-fn heap(tree: &Grown, numbers: &[u32], depth: usize) -> Vec<u32> {
+fn heap(tree: &BinnedTree, numbers: &[u32], depth: usize) -> Vec<u32> {
     // What stands at each place: a node of the tree, or the number to repeat below a leaf.
     let mut places: Vec<Result<usize, u32>> = vec![if numbers.is_empty() { Err(0) } else { Ok(0) }];
     let mut sequence = Vec::with_capacity((1 << depth) - 1);

@@ -12,9 +12,9 @@ use crate::context::Context;
 use crate::data::{Chunk, Column};
 use crate::dataset::Dataset;
 use crate::greedy;
-use crate::metric::Watch;
+use crate::metric::EvalMetric;
 use crate::objective::{Logistic, Objective, Softmax, Squared};
-use crate::particle::{Fitness, Form, ParticleConfig};
+use crate::particle::{ParticleConfig, TreeForm};
 use crate::pool::Pool;
 use crate::split::{Penalties, Ridge};
 use crate::stats::{LoopbackBackends, ParticleSet, TrainingSet, unlimited};
@@ -40,7 +40,7 @@ fn dataset(rows: usize, values: u64, class: impl Fn(f64) -> f64) -> Dataset {
     Dataset::from_chunk(&chunk, layout, &pool)
 }
 
-fn trees(trees: usize, depth: usize, form: Form, fitness: Fitness) -> ParticleConfig {
+fn trees(trees: usize, depth: usize, form: TreeForm, fitness: EvalMetric) -> ParticleConfig {
     ParticleConfig { trees, form, depth, learning_rate: 1.0, lambda: 0.0, fitness, memory: 1 << 20 }
 }
 
@@ -65,9 +65,9 @@ fn brute_force_bounds_the_swarm_and_mutation_reaches_the_bound() {
     let table = RuleTable::bins(&data);
     assert_eq!(table.len(), 9);
     for (form, rounds, depth) in
-        [(Form::Oblivious, 2, 2), (Form::Oblivious, 1, 3), (Form::Free, 1, 2)]
+        [(TreeForm::Oblivious, 2, 2), (TreeForm::Oblivious, 1, 3), (TreeForm::Free, 1, 2)]
     {
-        let settings = trees(rounds, depth, form, Fitness::Rmse);
+        let settings = trees(rounds, depth, form, EvalMetric::Rmse);
         let evaluator =
             || Evaluator::new(&data, &table, &Squared, settings, unlimited(&pool)).unwrap();
         let all = all_sequences(9, evaluator().length() as u32);
@@ -100,7 +100,7 @@ fn a_resumed_run_ends_as_an_uninterrupted_one() {
     let pool = Pool::new(2).unwrap();
     let data = dataset(500, 12, |signal| f64::from(signal > 0.6));
     let table = RuleTable::distinct(&data);
-    let settings = trees(2, 3, Form::Oblivious, Fitness::Accuracy);
+    let settings = trees(2, 3, TreeForm::Oblivious, EvalMetric::Accuracy);
     let evaluator =
         || Evaluator::new(&data, &table, &Logistic, settings, unlimited(&pool)).unwrap();
     let swarm = SwarmConfig {
@@ -130,10 +130,13 @@ fn grow(
     objective: &dyn Objective,
     trees: &ParticleConfig,
     pool: &Pool,
-) -> greedy::Fit {
-    let growth =
-        if trees.form == Form::Free { greedy::Growth::Depth } else { greedy::Growth::Oblivious };
-    let settings = greedy::Settings {
+) -> greedy::BoostingFit {
+    let growth = if trees.form == TreeForm::Free {
+        greedy::Growth::Depth
+    } else {
+        greedy::Growth::Oblivious
+    };
+    let settings = greedy::GreedyConfig {
         trees: trees.trees,
         growth,
         depth: trees.depth,
@@ -149,7 +152,7 @@ fn grow(
         colsample_bytree: 1.0,
         dart: None,
         early_stopping_rounds: 0,
-        metric: Watch::Loss,
+        metric: EvalMetric::Loss,
         seed: 0,
         memory: 1 << 24,
         tell_every: 0,
@@ -167,26 +170,30 @@ fn a_seeded_swarm_starts_where_greed_ends() {
     let numbers = dataset(2000, 30, |signal| signal);
     let classes = dataset(2000, 30, |signal| (signal * 2.0).floor().clamp(0.0, 2.0));
     for (data, objective, form) in [
-        (&numbers, squared, Form::Oblivious),
-        (&numbers, squared, Form::Free),
-        (&classes, softmax, Form::Oblivious),
-        (&classes, softmax, Form::Free),
+        (&numbers, squared, TreeForm::Oblivious),
+        (&numbers, squared, TreeForm::Free),
+        (&classes, softmax, TreeForm::Oblivious),
+        (&classes, softmax, TreeForm::Free),
     ] {
         // Without a penalty the Newton steps of rare classes are hundreds long, and rounding with
         // them.
-        let settings =
-            ParticleConfig { lambda: 1.0, learning_rate: 0.5, ..trees(3, 4, form, Fitness::Loss) };
+        let settings = ParticleConfig {
+            lambda: 1.0,
+            learning_rate: 0.5,
+            ..trees(3, 4, form, EvalMetric::Loss)
+        };
         let fit = grow(data, objective, &settings, &pool);
-        let table = RuleTable::bins(data).with(seeds::rules(&fit.grown));
+        let table = RuleTable::bins(data).with(seeds::rules(&fit.trees));
         let seed =
-            seeds::sequence(&fit.grown, &table, form, 4).expect("every rule is in the table");
+            seeds::sequence(&fit.trees, &table, form, 4).expect("every rule is in the table");
         let evaluator =
             || Evaluator::new(data, &table, objective, settings, unlimited(&pool)).unwrap();
         assert_eq!(seed.len(), evaluator().length());
         // The same structure gives the same scores, but for the rounding of the greedy learner's
         // histograms.
         let scores = evaluator().training_scores(&seed).unwrap();
-        for (own, greedy) in scores.iter().flatten().zip(fit.train_scores.iter().flatten()) {
+        for (own, greedy) in scores.iter().flatten().zip(fit.ensemble.train_scores.iter().flatten())
+        {
             assert!((own - greedy).abs() < 0.02, "{form:?} {own} {greedy}");
         }
         let cost = evaluator().evaluate(&seed).unwrap().cost;
@@ -197,10 +204,13 @@ fn a_seeded_swarm_starts_where_greed_ends() {
         assert!(first <= cost);
     }
     // Rules that the table lacks, and trees of the other form.
-    let fit = grow(&numbers, squared, &trees(1, 4, Form::Free, Fitness::Loss), &pool);
-    let table = RuleTable::of_rules(&numbers, seeds::rules(&fit.grown).take(1));
-    assert_eq!(seeds::sequence(&fit.grown, &table, Form::Free, 4), None);
-    assert_eq!(seeds::sequence(&fit.grown, &RuleTable::bins(&numbers), Form::Oblivious, 4), None);
+    let fit = grow(&numbers, squared, &trees(1, 4, TreeForm::Free, EvalMetric::Loss), &pool);
+    let table = RuleTable::of_rules(&numbers, seeds::rules(&fit.trees).take(1));
+    assert_eq!(seeds::sequence(&fit.trees, &table, TreeForm::Free, 4), None);
+    assert_eq!(
+        seeds::sequence(&fit.trees, &RuleTable::bins(&numbers), TreeForm::Oblivious, 4),
+        None
+    );
 }
 
 #[test]
@@ -212,7 +222,7 @@ fn a_swarm_without_rules_says_so() {
         &data,
         &table,
         &Squared,
-        trees(1, 1, Form::Oblivious, Fitness::Rmse),
+        trees(1, 1, TreeForm::Oblivious, EvalMetric::Rmse),
         unlimited(&pool),
     )
     .unwrap();
@@ -233,7 +243,7 @@ fn local_search_ends_where_no_single_replacement_helps() {
             &data,
             &table,
             &Squared,
-            trees(1, 3, Form::Oblivious, Fitness::Rmse),
+            trees(1, 3, TreeForm::Oblivious, EvalMetric::Rmse),
             unlimited(&pool),
         )
         .unwrap()
@@ -272,7 +282,7 @@ fn local_search_wants_oblivious_trees() {
         &data,
         &table,
         &Squared,
-        trees(1, 2, Form::Free, Fitness::Rmse),
+        trees(1, 2, TreeForm::Free, EvalMetric::Rmse),
         unlimited(&pool),
     )
     .unwrap();
@@ -288,7 +298,7 @@ fn an_interruption_amid_an_iteration_keeps_the_best_and_the_state_before() {
     let calm = Pool::new(2).unwrap();
     let data = dataset(400, 12, |signal| f64::from(signal > 0.6));
     let table = RuleTable::distinct(&data);
-    let settings = trees(2, 3, Form::Oblivious, Fitness::Accuracy);
+    let settings = trees(2, 3, TreeForm::Oblivious, EvalMetric::Accuracy);
     let swarm = SwarmConfig {
         population: 10,
         iterations: 8,
@@ -340,8 +350,8 @@ fn threads_and_backends_change_nothing() {
     let table = RuleTable::bins(&data);
     let swarm = SwarmConfig { population: 8, iterations: 4, seed: 2, ..SwarmConfig::default() };
     let loopback = LoopbackBackends::default();
-    for form in [Form::Oblivious, Form::Free] {
-        let settings = trees(2, 3, form, Fitness::Accuracy);
+    for form in [TreeForm::Oblivious, TreeForm::Free] {
+        let settings = trees(2, 3, form, EvalMetric::Accuracy);
         let run_on = |threads: usize| {
             let pool = Pool::new(threads.max(1)).unwrap();
             let context = unlimited(&pool);
@@ -352,15 +362,21 @@ fn threads_and_backends_change_nothing() {
             };
             let mut swarm = SwarmRun::new(evaluator, &table, &swarm, &[]).unwrap();
             while swarm.step(false).unwrap().is_some() {}
-            if form == Form::Oblivious {
+            if form == TreeForm::Oblivious {
                 swarm.descend().unwrap();
             }
             swarm.finish().unwrap()
         };
         let one = run_on(1);
         for other in [run_on(2), run_on(8), run_on(0)] {
-            assert_eq!((&one.sequence, &one.members), (&other.sequence, &other.members));
-            assert_eq!((&one.scores, one.fitness), (&other.scores, other.fitness));
+            assert_eq!(
+                (&one.sequence, &one.ensemble.members),
+                (&other.sequence, &other.ensemble.members)
+            );
+            assert_eq!(
+                (&one.ensemble.train_scores, one.fitness),
+                (&other.ensemble.train_scores, other.fitness)
+            );
         }
     }
     // A message per iteration, two of a visit, and a few at the end.

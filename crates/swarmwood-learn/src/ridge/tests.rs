@@ -1,12 +1,12 @@
 use super::*;
+use crate::binned_tree::BinnedSplit;
 use crate::bins::{Cut, Rule};
-use crate::grown::GrownNode;
 use proptest::prelude::*;
 
 /// A random tree: each entry says which leaf of the tree so far is split next.
-fn tree_of(splits: &[usize]) -> Grown {
+fn tree_of(splits: &[usize]) -> BinnedTree {
     let rule = Rule { feature: 0, cut: Cut::Above(1), missing_right: false };
-    let mut tree = Grown { leaves: vec![Default::default()], ..Grown::default() };
+    let mut tree = BinnedTree { leaves: vec![Default::default()], ..BinnedTree::default() };
     for &pick in splits {
         let leaf = pick % tree.leaves.len();
         let (number, new) = (tree.nodes.len() as u32, tree.leaves.len() as u32);
@@ -18,14 +18,14 @@ fn tree_of(splits: &[usize]) -> Grown {
             }
         }
         let (left, right) = (Child::Leaf(leaf as u32), Child::Leaf(new));
-        tree.nodes.push(GrownNode { rule, left, right, gain: 0.0, cover: 0.0 });
+        tree.nodes.push(BinnedSplit { rule, left, right, gain: 0.0, cover: 0.0 });
         tree.leaves.push(Default::default());
     }
     tree
 }
 
 /// Parent of every node, nodes before leaves; the root has none.
-fn parents(tree: &Grown) -> Vec<Option<usize>> {
+fn parents(tree: &BinnedTree) -> Vec<Option<usize>> {
     let inner = tree.nodes.len();
     if tree.oblivious {
         let depth = inner;
@@ -51,9 +51,9 @@ fn parents(tree: &Grown) -> Vec<Option<usize>> {
 }
 
 /// All node values by Gaussian elimination of the dense normal equations.
-fn dense(parents: &[Option<usize>], wishes: &[Wish], lambda: f64) -> Vec<f64> {
+fn dense(parents: &[Option<usize>], quadratics: &[LeafQuadratic], lambda: f64) -> Vec<f64> {
     let n = parents.len();
-    let first_leaf = n - wishes.len();
+    let first_leaf = n - quadratics.len();
     let mut m = vec![vec![0.0; n + 1]; n];
     for (at, parent) in parents.iter().enumerate() {
         m[at][at] += lambda;
@@ -63,8 +63,8 @@ fn dense(parents: &[Option<usize>], wishes: &[Wish], lambda: f64) -> Vec<f64> {
             m[parent][at] -= lambda;
         }
         if at >= first_leaf {
-            m[at][at] += wishes[at - first_leaf].h;
-            m[at][n] += wishes[at - first_leaf].b;
+            m[at][at] += quadratics[at - first_leaf].h;
+            m[at][n] += quadratics[at - first_leaf].b;
         }
     }
     for pivot in 0..n {
@@ -82,11 +82,11 @@ fn dense(parents: &[Option<usize>], wishes: &[Wish], lambda: f64) -> Vec<f64> {
     (0..n).map(|at| m[at][n] / m[at][at]).collect()
 }
 
-fn check(tree: &Grown, wishes: &[Wish], lambda: f64) {
+fn check(tree: &BinnedTree, quadratics: &[LeafQuadratic], lambda: f64) {
     let parents = parents(tree);
-    let all = dense(&parents, wishes, lambda);
-    let solution = solve(tree, wishes, lambda, Ridge::Hierarchical);
-    let first_leaf = parents.len() - wishes.len();
+    let all = dense(&parents, quadratics, lambda);
+    let solution = solve(tree, quadratics, lambda, Ridge::Hierarchical);
+    let first_leaf = parents.len() - quadratics.len();
     for (value, exact) in solution.values.iter().zip(&all[first_leaf..]) {
         assert!((value - exact).abs() <= 1e-9 * (1.0 + exact.abs()), "{value} {exact}");
     }
@@ -99,12 +99,16 @@ fn check(tree: &Grown, wishes: &[Wish], lambda: f64) {
     );
 }
 
-fn wishes(count: usize) -> impl Strategy<Value = Vec<Wish>> {
+fn quadratics(count: usize) -> impl Strategy<Value = Vec<LeafQuadratic>> {
     prop::collection::vec((0.0..50.0f64, -20.0..20.0f64), count)
         // A leaf without rows wishes nothing.
         .prop_map(|all| {
             all.into_iter()
-                .map(|(h, b)| if h < 5.0 { Wish::default() } else { Wish { h, b } })
+                .map(
+                    |(h, b)| {
+                        if h < 5.0 { LeafQuadratic::default() } else { LeafQuadratic { h, b } }
+                    },
+                )
                 .collect()
         })
 }
@@ -112,31 +116,35 @@ fn wishes(count: usize) -> impl Strategy<Value = Vec<Wish>> {
 proptest! {
     #[test]
     fn two_passes_equal_the_dense_solve(
-        (splits, wishes) in prop::collection::vec(0usize..100, 0..20)
-            .prop_flat_map(|splits| { let leaves = splits.len() + 1; (Just(splits), wishes(leaves)) }),
+        (splits, quadratics) in prop::collection::vec(0usize..100, 0..20)
+            .prop_flat_map(|splits| { let leaves = splits.len() + 1; (Just(splits), quadratics(leaves)) }),
         lambda in 0.01..100.0f64,
     ) {
-        check(&tree_of(&splits), &wishes, lambda);
+        check(&tree_of(&splits), &quadratics, lambda);
     }
 
     #[test]
     fn so_they_do_for_oblivious_trees(
-        (depth, wishes) in (0usize..5).prop_flat_map(|depth| (Just(depth), wishes(1 << depth))),
+        (depth, quadratics) in (0usize..5).prop_flat_map(|depth| (Just(depth), quadratics(1 << depth))),
         lambda in 0.01..100.0f64,
     ) {
         let rule = Rule { feature: 0, cut: Cut::Above(1), missing_right: false };
-        let level = GrownNode { rule, left: Child::Leaf(0), right: Child::Leaf(0), gain: 0.0, cover: 0.0 };
-        let tree = Grown { nodes: vec![level; depth], leaves: vec![Default::default(); 1 << depth], oblivious: true };
-        check(&tree, &wishes, lambda);
+        let level = BinnedSplit { rule, left: Child::Leaf(0), right: Child::Leaf(0), gain: 0.0, cover: 0.0 };
+        let tree = BinnedTree { nodes: vec![level; depth], leaves: vec![Default::default(); 1 << depth], oblivious: true };
+        check(&tree, &quadratics, lambda);
     }
 }
 
 #[test]
 fn without_a_penalty_leaves_get_what_they_wish_and_empty_ones_nothing() {
     let tree = tree_of(&[0, 1]);
-    let wishes = [Wish { h: 2.0, b: 4.0 }, Wish::default(), Wish { h: 1.0, b: -3.0 }];
+    let quadratics = [
+        LeafQuadratic { h: 2.0, b: 4.0 },
+        LeafQuadratic::default(),
+        LeafQuadratic { h: 1.0, b: -3.0 },
+    ];
     for ridge in [Ridge::Flat, Ridge::Hierarchical] {
-        let solution = solve(&tree, &wishes, 0.0, ridge);
+        let solution = solve(&tree, &quadratics, 0.0, ridge);
         assert_eq!((solution.values[0], solution.values[2], solution.penalty), (2.0, -3.0, 0.0));
         assert!(solution.values[1].is_finite());
     }

@@ -5,8 +5,8 @@
 //! and are added in any order, empty codes between two rows only repeat the cut before them, and of
 //! equal cuts the first is taken: so the rule is the one that the histogram gives, bit for bit.
 
-use super::{Candidate, Limits, NodeTable, Ridge, Scratch, Search, score};
-use crate::bins::layout::{FeatureBins, Place};
+use super::{CutLimits, NodeTable, Ridge, SplitCandidate, SplitScratch, SplitSearch, score};
+use crate::bins::layout::{FeatureBins, FeaturePlace};
 use crate::bins::{CODES, Cut, Rule};
 use crate::kernels::gains::{greatest, score_cuts};
 use crate::kernels::histogram::TABLE;
@@ -87,7 +87,7 @@ impl Present {
     }
 }
 
-impl Search<'_> {
+impl SplitSearch<'_> {
     /// The best rule over the features of a stored column for one node, which is given by its rows
     /// and stands at `at` among their columns. Where a missing value goes is settled.
     pub fn column_of_few(
@@ -96,10 +96,10 @@ impl Search<'_> {
         at: usize,
         rows: &FewRows,
         (total, value): (u64, f64),
-        scratch: &mut Scratch,
-    ) -> Option<Candidate> {
+        scratch: &mut SplitScratch,
+    ) -> Option<SplitCandidate> {
         if let [feature] = self.layout.columns()[column].features[..]
-            && let Place::Alone { .. } = self.layout.places()[feature as usize]
+            && let FeaturePlace::Alone { .. } = self.layout.places()[feature as usize]
             && let FeatureBins::Number(_) = self.layout.features()[feature as usize]
         {
             return self.allowed[feature as usize]
@@ -123,9 +123,9 @@ impl Search<'_> {
         feature: u32,
         rows: impl Iterator<Item = (u8, u64)>,
         (total, value): (u64, f64),
-        scratch: &mut Scratch,
-    ) -> Option<Candidate> {
-        let Scratch { prefix, present, missing_right, missing_left, .. } = scratch;
+        scratch: &mut SplitScratch,
+    ) -> Option<SplitCandidate> {
+        let SplitScratch { prefix, present, missing_right, missing_left, .. } = scratch;
         let (mut missing, mut count, mut sum) = (0u64, 0, 0u64);
         present.each(rows, |codes, code, part| {
             if code == 0 {
@@ -146,7 +146,7 @@ impl Search<'_> {
             Ridge::Flat => score(total, parent),
             Ridge::Hierarchical => 0.0,
         };
-        let children = Limits { from: value * self.scale.h / self.scale.g, ..children };
+        let children = CutLimits { from: value * self.scale.h / self.scale.g, ..children };
         let whole = (gradient(total), hessian(total));
         let bins = self.layout.features()[feature as usize].bins();
         // A cut above the last code needs an edge there.
@@ -174,7 +174,7 @@ impl Search<'_> {
         } else {
             is_right
         };
-        Some(Candidate {
+        Some(SplitCandidate {
             rule: Rule { feature, cut: Cut::Above(present.codes[cut]), missing_right },
             gain,
         })

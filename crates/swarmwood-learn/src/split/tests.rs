@@ -43,7 +43,7 @@ fn small(rows: &[(i8, i8, u8, u8, i8, u8)]) -> Small {
 fn all_rules(layout: &Layout) -> Vec<Rule> {
     let mut rules = Vec::new();
     for (feature, bins) in layout.features().iter().enumerate() {
-        if layout.places()[feature] == Place::Dropped {
+        if layout.places()[feature] == FeaturePlace::Dropped {
             continue;
         }
         let cuts: Vec<Cut> = match bins {
@@ -87,7 +87,7 @@ fn real_gain(
         return None;
     }
     let parent = (sums[0].0 + sums[1].0, sums[0].1 + sums[1].1);
-    let value = penalties.node_value(Sums { g: parent.0, h: parent.1 }, KIN);
+    let value = penalties.node_value(GradientSums { g: parent.0, h: parent.1 }, KIN);
     let score = |(g, h): (f64, f64)| (g + h * value).powi(2) / (h + penalties.lambda);
     if penalties.ridge == Ridge::Hierarchical {
         return Some(0.5 * (score(sums[0]) + score(sums[1])) - penalties.gamma);
@@ -113,7 +113,7 @@ fn tables(data: &Small, packed: &[u64], keep: &dyn Fn(usize) -> bool) -> (Vec<[u
 
 /// Every column's best rule by the rows of a node is the one by its histogram.
 fn rows_say_the_same(
-    search: &Search<'_>,
+    search: &SplitSearch<'_>,
     data: &Small,
     packed: &[u64],
     tables: &[[u64; TABLE]],
@@ -133,7 +133,7 @@ fn rows_say_the_same(
         few.push(codes.chunks(2), packed);
     }
     // One scratch for all: what a column leaves behind must not reach the next.
-    let mut scratch = Scratch::default();
+    let mut scratch = SplitScratch::default();
     for (column, table) in tables.iter().enumerate() {
         let node = NodeTable { table, total, value };
         let mut by_table = search.column(column, &[node], &mut scratch);
@@ -153,7 +153,7 @@ fn check(
 ) -> Result<(), TestCaseError> {
     let data = small(rows);
     let abs: f64 = data.g.iter().map(|&g| f64::from(g.abs())).sum();
-    let scale = Scale::new(abs, data.h.iter().map(|&h| f64::from(h)).sum(), rows.len());
+    let scale = GradientScale::new(abs, data.h.iter().map(|&h| f64::from(h)).sum(), rows.len());
     let mut packed = vec![0; rows.len()];
     join(&data.g, &data.h, &mut packed);
     pack(&mut packed, scale);
@@ -164,10 +164,10 @@ fn check(
     };
     let nodes: Vec<_> = keeps.iter().map(|keep| tables(&data, &packed, keep)).collect();
     let allowed = vec![true; 5];
-    let search = Search { layout: &data.layout, allowed: &allowed, scale, penalties };
-    let mut scratch = Scratch::default();
+    let search = SplitSearch { layout: &data.layout, allowed: &allowed, scale, penalties };
+    let mut scratch = SplitScratch::default();
     let value = |total: u64| penalties.node_value(scale.unpack(total), KIN);
-    let found = Candidate::best((0..data.layout.columns().len()).map(|column| {
+    let found = SplitCandidate::best((0..data.layout.columns().len()).map(|column| {
         let nodes: Vec<_> = nodes
             .iter()
             .map(|(t, total)| NodeTable { table: &t[column], total: *total, value: value(*total) })

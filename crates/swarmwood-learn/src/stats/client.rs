@@ -8,10 +8,10 @@ use super::message::{
     BackendOptions, DataDescription, LeafQuantile, LeafSums, NodeStats, Reply, RowSet, SnapshotId,
     SplitCommand, SplitQuery, TreeId, Work,
 };
+use crate::binned_tree::BinnedTree;
 use crate::bins::Layout;
 use crate::context::Context;
-use crate::grown::Grown;
-use crate::metric::Watch;
+use crate::metric::EvalMetric;
 
 /// Sends work to a backend. Work without a result waits and travels with the next request, so that
 /// it costs no message of its own.
@@ -211,7 +211,11 @@ impl<'a> Client<'a> {
     }
 
     /// A metric; `None` if there are no such rows.
-    pub fn metric(&mut self, metric: Watch, rows: RowSet) -> Result<Option<f64>, BackendError> {
+    pub fn metric(
+        &mut self,
+        metric: EvalMetric,
+        rows: RowSet,
+    ) -> Result<Option<f64>, BackendError> {
         value_of(self.ask(Work::Metric { metric, rows })?)
     }
 
@@ -232,7 +236,7 @@ impl<'a> Client<'a> {
     }
 
     /// Remembers the leaf of every training row in a tree.
-    pub fn assign_tree(&mut self, tree: Grown) -> TreeHandle {
+    pub fn assign_tree(&mut self, tree: BinnedTree) -> TreeHandle {
         let handle = self.new_tree();
         self.push(Work::AssignTree { id: handle.id(), tree });
         handle

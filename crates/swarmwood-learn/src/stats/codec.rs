@@ -7,15 +7,14 @@ use swarmwood_model::{Child, Leaf};
 
 use super::message::{
     ColumnScale, DataDescription, LeafQuantile, LeafRows, LeafSlot, LeafSums, LinearColumn,
-    NodeStats, ParticleFitness, Reply, RowSample, RowSet, SnapshotId, SplitCommand, SplitQuery,
-    TreeId, TreeSearch, Work,
+    NodeStats, ParticleFitness, Reply, RowSample, RowSet, SnapshotId, SplitCommand,
+    SplitConstraints, SplitQuery, TreeId, Work,
 };
-use super::particles::Fitness;
+use crate::binned_tree::{BinnedSplit, BinnedTree};
 use crate::bins::{CodeSet, Cut, Rule};
-use crate::grown::{Grown, GrownNode};
-use crate::kernels::quantise::Sums;
-use crate::metric::Watch;
-use crate::split::{Candidate, Penalties, Ridge};
+use crate::kernels::quantise::GradientSums;
+use crate::metric::EvalMetric;
+use crate::split::{Penalties, Ridge, SplitCandidate};
 
 /// Why bytes are no message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -237,15 +236,15 @@ impl Encode for SnapshotId {
     }
 }
 
-encode_struct!(Sums { g, h });
+encode_struct!(GradientSums { g, h });
 encode_struct!(Leaf { value, cover });
 encode_struct!(Rule { feature, cut, missing_right });
-encode_struct!(Grown { nodes, leaves, oblivious });
-encode_struct!(GrownNode { rule, left, right, gain, cover });
-encode_struct!(Candidate { rule, gain });
+encode_struct!(BinnedTree { nodes, leaves, oblivious });
+encode_struct!(BinnedSplit { rule, left, right, gain, cover });
+encode_struct!(SplitCandidate { rule, gain });
 encode_struct!(Penalties { lambda, ridge, gamma, min_child_weight });
 encode_struct!(RowSample { share, seed, round });
-encode_struct!(TreeSearch { allowed, penalties });
+encode_struct!(SplitConstraints { allowed, penalties });
 encode_struct!(SplitCommand { slot, rule, left, right });
 encode_struct!(NodeStats { sums, best });
 encode_struct!(LeafSlot { slot, leaf });
@@ -257,11 +256,10 @@ encode_struct!(ParticleFitness { fitness, leaves, reused });
 
 encode_enum!(Ridge { 0 => Flat {}, 1 => Hierarchical {} });
 encode_enum!(LinearColumn { 0 => Bias {}, 1 => Feature { feature } });
-encode_enum!(Fitness { 0 => Loss {}, 1 => Accuracy {}, 2 => Rmse {} });
 encode_enum!(RowSet { 0 => Training {}, 1 => Validation {} });
 encode_enum!(SplitQuery { 0 => Sums {}, 1 => Each {}, 2 => Shared {} });
 encode_enum!(LeafRows { 0 => Slots { slots }, 1 => Tree { id, leaves } });
-encode_enum!(Watch {
+encode_enum!(EvalMetric {
     0 => Loss {}, 1 => Rmse {}, 2 => Mae {}, 3 => LogLoss {}, 4 => Error {}, 5 => Accuracy {},
 });
 encode_enum!(Work {

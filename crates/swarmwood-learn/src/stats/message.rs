@@ -2,12 +2,11 @@
 
 use swarmwood_model::Leaf;
 
-use super::particles::Fitness;
+use crate::binned_tree::BinnedTree;
 use crate::bins::Rule;
-use crate::grown::Grown;
-use crate::kernels::quantise::Sums;
-use crate::metric::Watch;
-use crate::split::{Candidate, Penalties};
+use crate::kernels::quantise::GradientSums;
+use crate::metric::EvalMetric;
+use crate::split::{Penalties, SplitCandidate};
 
 /// Names the leaf assignment of one tree: the leaf of every training row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,7 +49,7 @@ pub enum SplitQuery {
 
 /// What the search for rules of one tree is restricted to.
 #[derive(Debug, Clone, PartialEq)]
-pub struct TreeSearch {
+pub struct SplitConstraints {
     /// Which features may be used.
     pub allowed: Vec<bool>,
     /// Penalties on leaf values and splits.
@@ -74,9 +73,9 @@ pub struct SplitCommand {
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct NodeStats {
     /// Sums of gradients and hessians; both zero if the node has no rows.
-    pub sums: Sums,
+    pub sums: GradientSums,
     /// The best rule, if one was asked for and any gains.
-    pub best: Option<Candidate>,
+    pub best: Option<SplitCandidate>,
 }
 
 /// A slot of the growing tree that became a leaf.
@@ -205,7 +204,7 @@ pub enum Work {
         /// The rows it is grown on; all if `None`.
         sample: Option<RowSample>,
         /// Allowed features and penalties.
-        search: TreeSearch,
+        search: SplitConstraints,
         /// What is wanted of the root.
         query: SplitQuery,
     },
@@ -221,7 +220,7 @@ pub enum Work {
         /// The output.
         output: usize,
         /// The tree.
-        tree: Grown,
+        tree: BinnedTree,
         /// Which slot became which leaf.
         leaves: Vec<LeafSlot>,
     },
@@ -230,7 +229,7 @@ pub enum Work {
         /// The output.
         output: usize,
         /// The tree.
-        tree: Grown,
+        tree: BinnedTree,
         /// Factor on the leaf values.
         factor: f64,
         /// Whether to add to the scores of training rows.
@@ -250,7 +249,7 @@ pub enum Work {
         /// The new name.
         id: TreeId,
         /// The tree.
-        tree: Grown,
+        tree: BinnedTree,
     },
     /// Forgets a leaf assignment.
     DropTree {
@@ -289,7 +288,7 @@ pub enum Work {
     /// A metric; replied with [`Reply::Value`], which is `None` if there are no such rows.
     Metric {
         /// What is measured.
-        metric: Watch,
+        metric: EvalMetric,
         /// On which rows.
         rows: RowSet,
     },
@@ -357,7 +356,7 @@ pub enum Work {
     /// such rows.
     LinearMetric {
         /// What is measured.
-        metric: Watch,
+        metric: EvalMetric,
         /// On which rows.
         rows: RowSet,
         /// The bias of each output.
@@ -382,7 +381,7 @@ pub enum Work {
         /// Its rule numbers.
         sequence: Vec<u32>,
         /// What is measured.
-        fitness: Fitness,
+        fitness: EvalMetric,
     },
     /// The scores of a particle, in row order, one vector per output; replied with
     /// [`Reply::Scores`]. Only for the end of a fit.

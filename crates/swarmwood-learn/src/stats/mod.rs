@@ -35,9 +35,9 @@ pub use loopback::{Loopback, LoopbackBackends};
 pub use message::{
     BackendOptions, ColumnScale, DataDescription, LeafQuantile, LeafRows, LeafSlot, LeafSums,
     LinearColumn, NodeStats, ParticleFitness, Reply, RowSample, RowSet, SnapshotId, SplitCommand,
-    SplitQuery, TreeId, TreeSearch, Work,
+    SplitConstraints, SplitQuery, TreeId, Work,
 };
-pub use particles::{Fitness, Form, ParticleConfig, ParticleSet};
+pub use particles::{ParticleConfig, ParticleSet, TreeForm};
 
 /// An unlimited run on a pool.
 #[cfg(test)]

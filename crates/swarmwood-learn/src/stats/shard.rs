@@ -11,11 +11,11 @@ use std::sync::Arc;
 use swarmwood_search::rng::Stream;
 
 use super::message::{LeafSlot, RowSample};
+use crate::binned_tree::Traversal;
 use crate::bins::layout::Route;
-use crate::dataset::{BLOCK as TOGETHER, BinnedRows, Plan};
-use crate::grown::Walker;
+use crate::dataset::{BLOCK as TOGETHER, BinnedShard, Plan};
 use crate::kernels::histogram::TABLE;
-use crate::kernels::quantise::{Scale, join, pack};
+use crate::kernels::quantise::{GradientScale, join, pack};
 use crate::kernels::{histogram, partition, sums};
 use crate::objective::Objective;
 use crate::split::FewRows;
@@ -67,7 +67,7 @@ impl std::ops::AddAssign for DerivativeSums {
 /// The state of one shard during training. Every field counts: there are as many entries as rows.
 #[derive(Debug)]
 pub struct Shard {
-    rows: Arc<BinnedRows>,
+    rows: Arc<BinnedShard>,
     number: usize,
     target: Vec<f32>,
     weight: Vec<f32>,
@@ -89,7 +89,7 @@ pub struct Shard {
 impl Shard {
     /// A shard with the scores every row starts from, one an output.
     pub fn new(
-        rows: Arc<BinnedRows>,
+        rows: Arc<BinnedShard>,
         number: usize,
         target: Vec<f32>,
         weight: Vec<f32>,
@@ -178,7 +178,7 @@ impl Shard {
     pub fn begin_tree(
         &mut self,
         output: usize,
-        scale: Scale,
+        scale: GradientScale,
         sample: Option<RowSample>,
         plan: &Plan,
     ) -> u64 {
@@ -314,7 +314,7 @@ impl Shard {
         output: usize,
         slots: &[LeafSlot],
         values: &[f32],
-        walker: &Walker,
+        traversal: &Traversal,
     ) {
         let rows = self.rows.rows;
         let score = &mut self.score[output * rows..(output + 1) * rows];
@@ -325,15 +325,15 @@ impl Shard {
                 .for_each(|&row| score[row as usize] += value);
         }
         for &row in &self.order[self.seen..] {
-            score[row as usize] += values[walker.leaf(&self.rows.columns, row as usize)];
+            score[row as usize] += values[traversal.leaf(&self.rows.columns, row as usize)];
         }
     }
 
     /// Adds a tree's values to every row.
-    pub fn add_tree(&mut self, output: usize, values: &[f32], walker: &Walker) {
+    pub fn add_tree(&mut self, output: usize, values: &[f32], traversal: &Traversal) {
         let rows = self.rows.rows;
         let score = &mut self.score[output * rows..(output + 1) * rows];
-        walker.each_leaf(&self.rows.columns, rows, |row, leaf| score[row] += values[leaf]);
+        traversal.each_leaf(&self.rows.columns, rows, |row, leaf| score[row] += values[leaf]);
     }
 
     /// Residuals (target minus score) and weights of a slot's rows, for leaf values that are

@@ -5,11 +5,11 @@ use swarmwood_model::{Child, Leaf};
 
 use super::codec::{CodecError, of_bytes, to_bytes};
 use super::*;
+use crate::binned_tree::{BinnedSplit, BinnedTree};
 use crate::bins::{CodeSet, Cut, Rule};
-use crate::grown::{Grown, GrownNode};
-use crate::kernels::quantise::Sums;
-use crate::metric::Watch;
-use crate::split::{Candidate, Penalties, Ridge};
+use crate::kernels::quantise::GradientSums;
+use crate::metric::EvalMetric;
+use crate::split::{Penalties, Ridge, SplitCandidate};
 
 fn rules() -> [Rule; 2] {
     let mut set = CodeSet::default();
@@ -20,11 +20,11 @@ fn rules() -> [Rule; 2] {
     ]
 }
 
-fn tree() -> Grown {
+fn tree() -> BinnedTree {
     let [rule, _] = rules();
     let (left, right) = (Child::Leaf(1), Child::Node(9));
-    Grown {
-        nodes: vec![GrownNode { rule, left, right, gain: 0.1, cover: f64::INFINITY }],
+    BinnedTree {
+        nodes: vec![BinnedSplit { rule, left, right, gain: 0.1, cover: f64::INFINITY }],
         leaves: vec![Leaf { value: -0.0, cover: 1e-300 }, Leaf { value: 0.1, cover: 2.0 }],
         oblivious: true,
     }
@@ -34,7 +34,7 @@ fn all_work() -> Vec<Work> {
     let [rule, other] = rules();
     let penalties =
         Penalties { lambda: 1.0, ridge: Ridge::Hierarchical, gamma: 0.5, min_child_weight: 2.0 };
-    let search = TreeSearch { allowed: vec![true, false], penalties };
+    let search = SplitConstraints { allowed: vec![true, false], penalties };
     let sample = Some(RowSample { share: 0.3, seed: u64::MAX, round: 1 << 33 });
     let command = |rule| SplitCommand { slot: 1, rule, left: 2, right: 3 };
     let leaves = vec![LeafSlot { slot: 4, leaf: 0 }];
@@ -55,7 +55,7 @@ fn all_work() -> Vec<Work> {
         Work::Shift { output: 0, id, values: vec![1.0, f64::MIN_POSITIVE] },
         Work::ResetScores {},
         Work::Loss {},
-        Work::Metric { metric: Watch::Accuracy, rows: RowSet::Validation },
+        Work::Metric { metric: EvalMetric::Accuracy, rows: RowSet::Validation },
         Work::SaveScores { id: snapshot },
         Work::RestoreScores { id: snapshot },
         Work::DropScores { id: snapshot },
@@ -74,14 +74,14 @@ fn all_work() -> Vec<Work> {
         Work::LinearHalve {},
         Work::LinearRestore {},
         Work::LinearMetric {
-            metric: Watch::Rmse,
+            metric: EvalMetric::Rmse,
             rows: RowSet::Validation,
             bias: vec![0.0],
             beta: vec![1.0, 2.0],
         },
         Work::EvaluateParticles { sequences: vec![vec![1, 2], vec![3]], with_leaves: true },
         Work::EvaluateParticle { sequence: vec![u32::MAX] },
-        Work::MeasureParticle { sequence: vec![0], fitness: Fitness::Accuracy },
+        Work::MeasureParticle { sequence: vec![0], fitness: EvalMetric::Accuracy },
         Work::ParticleScores { sequence: vec![7] },
         Work::ParticleReplacements { sequence: vec![7, 8], tree: 1 },
     ]
@@ -89,8 +89,8 @@ fn all_work() -> Vec<Work> {
 
 fn all_replies() -> Vec<Reply> {
     let [_, rule] = rules();
-    let sums = Sums { g: -3.5, h: 0.1 };
-    let stats = NodeStats { sums, best: Some(Candidate { rule, gain: 0.7 }) };
+    let sums = GradientSums { g: -3.5, h: 0.1 };
+    let stats = NodeStats { sums, best: Some(SplitCandidate { rule, gain: 0.7 }) };
     let leaves = vec![Leaf { value: 0.5, cover: 2.0 }];
     let particle = ParticleFitness { fitness: 0.9, leaves, reused: 3 };
     let data = DataDescription { rows: 9, base: vec![0.1, 0.2], shift: -1.0 };

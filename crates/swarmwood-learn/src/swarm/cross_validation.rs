@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::dataset::Dataset;
 use crate::fold_split::FoldSplit;
 use crate::greedy;
-use crate::metric::Watch;
+use crate::metric::EvalMetric;
 use crate::objective::Objective;
 use crate::stats::{BackendError, TrainingSet};
 
@@ -80,7 +80,7 @@ pub fn fit_fold(
         FitMethod::Greedy { rate, penalties } => {
             let config = candidate.shape.greedy_config(*rate, *penalties);
             let fit = greedy::train(set, &config, context, &mut |_| ())?;
-            (fit.valid_scores, fit.shift)
+            (fit.ensemble.valid_scores, fit.ensemble.shift)
         }
         FitMethod::Search(strategy) => {
             let mut ensemble = Ensemble::new(set, &candidate.shape, strategy, context)?;
@@ -115,7 +115,7 @@ fn held_out(
         raw: raw.collect(),
         target: test.target.to_vec(),
         weight: test.weight.to_vec(),
-        loss: Watch::Loss.partial(&flat, &target, &weight, objective).sum,
-        squares: Watch::Rmse.partial(&flat, &target, &weight, objective).sum,
+        loss: EvalMetric::Loss.partial(&flat, &target, &weight, objective).sum,
+        squares: EvalMetric::Rmse.partial(&flat, &target, &weight, objective).sum,
     }
 }

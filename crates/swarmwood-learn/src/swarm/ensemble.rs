@@ -10,16 +10,16 @@ use swarmwood_model::Member;
 
 use super::fit_state::{EnsembleState, TreeState};
 use super::{EnsembleShape, SearchStrategy};
+use crate::binned_tree::BinnedTree;
 use crate::budget::Budget;
 use crate::context::Context;
 use crate::greedy::grow::{TreeGrowth, TreeTask};
-use crate::greedy::{Settings, grow_tree};
-use crate::grown::Grown;
+use crate::greedy::{GreedyConfig, grow_tree};
 use crate::objective::{Curvature, Objective};
-use crate::ridge::{self, Solution, Wish};
+use crate::ridge::{self, LeafQuadratic, RidgeSolution};
 use crate::stats::{
     BackendError, BackendOptions, Client, LeafQuantile, LeafRows, LeafSlot, LeafSums, Reply,
-    RowSet, SnapshotHandle, TrainingSet, TreeHandle, TreeId, TreeSearch, Work, leaf_sums_of,
+    RowSet, SnapshotHandle, SplitConstraints, TrainingSet, TreeHandle, TreeId, Work, leaf_sums_of,
     quantiles_of,
 };
 
@@ -28,15 +28,15 @@ const STEPS: usize = 3;
 
 /// A tree of the ensemble; the leaves of its rows are behind the boundary.
 #[derive(Debug, Clone)]
-pub struct Placed {
-    pub grown: Grown,
+pub struct EnsembleTree {
+    pub grown: BinnedTree,
     pub output: usize,
     handle: TreeHandle,
     /// All penalties of the tree.
     pub cost: f64,
 }
 
-impl Placed {
+impl EnsembleTree {
     fn values(&self) -> Vec<f64> {
         self.grown.leaves.iter().map(|leaf| leaf.value).collect()
     }
@@ -57,15 +57,15 @@ impl Placed {
 
 /// A state to come back to.
 #[derive(Debug, Clone)]
-pub struct Kept {
-    trees: Vec<Placed>,
+pub struct EnsembleSnapshot {
+    trees: Vec<EnsembleTree>,
     scores: SnapshotHandle,
     loss: f64,
 }
 
 /// A tree structure with what its leaves need: grown on the present derivatives, out of the scores.
 struct TreeCandidate {
-    grown: Grown,
+    grown: BinnedTree,
     output: usize,
     handle: TreeHandle,
     stats: LeafStats,
@@ -80,7 +80,7 @@ struct LeafStats {
 }
 
 /// Leaf values on trial; the scores hold them.
-struct Trial {
+struct LeafTrial {
     values: Vec<f64>,
     loss: f64,
     cost: f64,
@@ -93,10 +93,10 @@ pub struct Ensemble<'a> {
     budget: &'a Budget,
     context: Context<'a>,
     strategy: SearchStrategy,
-    growing: Settings,
+    growing: GreedyConfig,
     pub base: Vec<f64>,
     pub shift: f64,
-    pub trees: Vec<Placed>,
+    pub trees: Vec<EnsembleTree>,
     /// Loss of all rows with all trees in.
     loss: f64,
     /// Whether the loss is a parabola that leaf sums determine.
@@ -215,7 +215,7 @@ impl<'a> Ensemble<'a> {
             let solution = self.step(&grown, &stats, None);
             let values: Vec<f64> = solution.values.iter().map(|value| value * share).collect();
             let cost = self.cost(solution.penalty * share * share, &values, &stats.sums, &grown);
-            let mut tree = Placed { grown, output, handle, cost };
+            let mut tree = EnsembleTree { grown, output, handle, cost };
             set(&mut tree.grown, &values);
             self.client.push(tree.put_in());
             self.trees.push(tree);
@@ -285,7 +285,7 @@ impl<'a> Ensemble<'a> {
         sums: Option<Vec<LeafSums>>,
         before: f64,
     ) -> Result<bool, BackendError> {
-        let Placed { grown, output, handle, cost } = self.trees[at].clone();
+        let EnsembleTree { grown, output, handle, cost } = self.trees[at].clone();
         let stats = match sums {
             Some(sums) => LeafStats { sums, quantiles: Vec::new() },
             None => self.leaf_stats(output, handle.id(), grown.leaves.len())?,
@@ -336,7 +336,7 @@ impl<'a> Ensemble<'a> {
         sums.map_or(0.0, |sums| self.loss - self.change(&self.trees[at].values(), sums))
     }
 
-    fn accept(&mut self, at: usize, structure: Option<TreeCandidate>, trial: Trial) {
+    fn accept(&mut self, at: usize, structure: Option<TreeCandidate>, trial: LeafTrial) {
         let tree = &mut self.trees[at];
         if let Some(TreeCandidate { grown, handle, .. }) = structure {
             tree.grown = grown;
@@ -354,7 +354,7 @@ impl<'a> Ensemble<'a> {
         allowed: Option<Vec<bool>>,
     ) -> Result<TreeCandidate, BackendError> {
         let allowed = allowed.unwrap_or_else(|| vec![true; self.features()]);
-        let search = TreeSearch { allowed, penalties: self.growing.penalties };
+        let search = SplitConstraints { allowed, penalties: self.growing.penalties };
         let handle = self.client.new_tree();
         let (id, quantile) = (handle.id(), self.objective.leaf_quantile());
         let leaf_work = |leaves: &[LeafSlot], count: usize| {
@@ -397,7 +397,7 @@ impl<'a> Ensemble<'a> {
 
     /// Fits leaf values to a tree that is out of the scores, and puts it in. `out` is the loss
     /// without it.
-    fn fit(&mut self, candidate: &TreeCandidate, out: f64) -> Result<Trial, BackendError> {
+    fn fit(&mut self, candidate: &TreeCandidate, out: f64) -> Result<LeafTrial, BackendError> {
         let TreeCandidate { grown, output, handle, stats } = candidate;
         let (output, id, leaves) = (*output, handle.id(), grown.leaves.len());
         let mut solution = self.step(grown, stats, None);
@@ -405,7 +405,7 @@ impl<'a> Ensemble<'a> {
         if self.quadratic {
             let loss = out + self.change(&solution.values, &stats.sums);
             let cost = self.cost(solution.penalty, &solution.values, &stats.sums, grown);
-            return Ok(Trial { values: solution.values, loss, cost });
+            return Ok(LeafTrial { values: solution.values, loss, cost });
         }
 
         let mut last = stats.clone();
@@ -422,15 +422,15 @@ impl<'a> Ensemble<'a> {
         }
         let loss = self.client.loss()?;
         let cost = self.cost(solution.penalty, &solution.values, &last.sums, grown);
-        Ok(Trial { values: solution.values, loss, cost })
+        Ok(LeafTrial { values: solution.values, loss, cost })
     }
 
     /// One step towards the best leaf values: the minimum of the parabola that touches the loss at
     /// the present ones, which the statistics of leaves determine.
-    fn step(&self, grown: &Grown, stats: &LeafStats, at: Option<&[f64]>) -> Solution {
-        let wishes: Vec<Wish> = match self.objective.leaf_quantile() {
+    fn step(&self, grown: &BinnedTree, stats: &LeafStats, at: Option<&[f64]>) -> RidgeSolution {
+        let quadratics: Vec<LeafQuadratic> = match self.objective.leaf_quantile() {
             Some(_) => {
-                let of_leaf = |quantile: &LeafQuantile| Wish {
+                let of_leaf = |quantile: &LeafQuantile| LeafQuadratic {
                     h: quantile.weight,
                     b: quantile.weight * quantile.value,
                 };
@@ -442,12 +442,14 @@ impl<'a> Ensemble<'a> {
                         (sum.h - self.strategy.kappa * sum.weight) * values[leaf]
                     }) - sum.g
                 };
-                let of_leaf =
-                    |(leaf, sum): (usize, &LeafSums)| Wish { h: sum.h, b: pull(leaf, sum) };
+                let of_leaf = |(leaf, sum): (usize, &LeafSums)| LeafQuadratic {
+                    h: sum.h,
+                    b: pull(leaf, sum),
+                };
                 stats.sums.iter().enumerate().map(of_leaf).collect()
             }
         };
-        ridge::solve(grown, &wishes, self.strategy.lambda, self.strategy.ridge)
+        ridge::solve(grown, &quadratics, self.strategy.lambda, self.strategy.ridge)
     }
 
     /// By how much leaf values change a quadratic loss, given the sums without them.
@@ -458,7 +460,7 @@ impl<'a> Ensemble<'a> {
         values.iter().zip(sums).map(of_leaf).sum()
     }
 
-    fn cost(&self, penalty: f64, values: &[f64], sums: &[LeafSums], grown: &Grown) -> f64 {
+    fn cost(&self, penalty: f64, values: &[f64], sums: &[LeafSums], grown: &BinnedTree) -> f64 {
         let squares: f64 =
             values.iter().zip(sums).map(|(value, sum)| sum.weight * value * value).sum();
         self.unit * (penalty + 0.5 * self.strategy.kappa * squares)
@@ -466,13 +468,13 @@ impl<'a> Ensemble<'a> {
     }
 
     /// A copy of the state.
-    pub fn keep(&mut self) -> Kept {
+    pub fn keep(&mut self) -> EnsembleSnapshot {
         let scores = self.client.save_scores();
-        Kept { trees: self.trees.clone(), scores, loss: self.loss }
+        EnsembleSnapshot { trees: self.trees.clone(), scores, loss: self.loss }
     }
 
     /// Goes back to a copy.
-    pub fn restore(&mut self, kept: Kept) {
+    pub fn restore(&mut self, kept: EnsembleSnapshot) {
         self.client.push(Work::RestoreScores { id: kept.scores.id() });
         self.trees = kept.trees;
         self.loss = kept.loss;
@@ -485,7 +487,7 @@ impl<'a> Ensemble<'a> {
             .into_iter()
             .map(|TreeState { grown, output, cost }| {
                 let handle = self.client.assign_tree(grown.clone());
-                Placed { grown, output, handle, cost }
+                EnsembleTree { grown, output, handle, cost }
             })
             .collect();
         self.work = state.work;
@@ -499,7 +501,7 @@ impl<'a> Ensemble<'a> {
 
     /// Scores of the validation rows under the present trees; to be asked once.
     pub fn valid_scores(&mut self) -> Result<Vec<Vec<f32>>, BackendError> {
-        for Placed { grown, output, .. } in &self.trees {
+        for EnsembleTree { grown, output, .. } in &self.trees {
             self.client.push(Work::AddTree {
                 output: *output,
                 tree: grown.clone(),
@@ -529,12 +531,12 @@ fn leaf_questions(output: usize, id: TreeId, leaves: usize, quantile: Option<f64
     work
 }
 
-fn leaf_sums(tree: &Placed) -> Work {
+fn leaf_sums(tree: &EnsembleTree) -> Work {
     let leaves = tree.grown.leaves.len();
     Work::LeafSums { output: tree.output, id: tree.handle.id(), leaves }
 }
 
-fn set(grown: &mut Grown, values: &[f64]) {
+fn set(grown: &mut BinnedTree, values: &[f64]) {
     grown.leaves.iter_mut().zip(values).for_each(|(leaf, &value)| leaf.value = value);
 }
 

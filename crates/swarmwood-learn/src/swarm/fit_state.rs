@@ -7,14 +7,14 @@ use swarmwood_model::{Child, Leaf};
 use swarmwood_search::{Datum, Error};
 
 use super::FitPhase;
-use super::ensemble::{Ensemble, Placed};
+use super::ensemble::{Ensemble, EnsembleTree};
+use crate::binned_tree::{BinnedSplit, BinnedTree};
 use crate::bins::{CodeSet, Cut, Layout, Rule};
-use crate::grown::{Grown, GrownNode};
 
 /// A tree of an ensemble.
 #[derive(Debug, Clone)]
 pub struct TreeState {
-    pub grown: Grown,
+    pub grown: BinnedTree,
     pub output: usize,
     /// All penalties of the tree.
     pub cost: f64,
@@ -34,7 +34,7 @@ pub struct EnsembleState {
 impl EnsembleState {
     /// The present state of a fit.
     pub fn of(phase: FitPhase, done: usize, ensemble: &Ensemble<'_>) -> Self {
-        let tree = |tree: &Placed| TreeState {
+        let tree = |tree: &EnsembleTree| TreeState {
             grown: tree.grown.clone(),
             output: tree.output,
             cost: tree.cost,
@@ -80,7 +80,7 @@ impl EnsembleState {
         let tree = |datum: &Datum| {
             let nodes = datum.field("nodes")?.list()?.iter().map(load_node);
             let leaves = datum.field("leaves")?.list()?.iter().map(load_leaf);
-            let grown = Grown {
+            let grown = BinnedTree {
                 nodes: nodes.collect::<Result<_, Error>>()?,
                 leaves: leaves.collect::<Result<_, Error>>()?,
                 oblivious: datum.field("oblivious")?.to_flag()?,
@@ -103,7 +103,7 @@ impl EnsembleState {
 }
 
 /// Whether a tree can be traversed: stored features, children after their parents, existing leaves.
-fn is_valid(tree: &Grown, layout: &Layout) -> bool {
+fn is_valid(tree: &BinnedTree, layout: &Layout) -> bool {
     let constant: Vec<usize> = layout.constant_features().collect();
     let known = |rule: &Rule| {
         (rule.feature as usize) < layout.features().len()
@@ -117,7 +117,7 @@ fn is_valid(tree: &Grown, layout: &Layout) -> bool {
         true => tree.nodes.len() < 32 && tree.leaves.len() == 1 << tree.nodes.len(),
         false => tree.leaves.len() == tree.nodes.len() + 1,
     };
-    let sound = |(at, node): (usize, &GrownNode)| {
+    let sound = |(at, node): (usize, &BinnedSplit)| {
         known(&node.rule) && (tree.oblivious || leads(at, node.left) && leads(at, node.right))
     };
     whole && tree.nodes.iter().enumerate().all(sound)
@@ -132,7 +132,7 @@ fn load_leaf(datum: &Datum) -> Result<Leaf, Error> {
     Ok(Leaf { value: value.real()?, cover: cover.real()? })
 }
 
-fn save_node(node: &GrownNode) -> Datum {
+fn save_node(node: &BinnedSplit) -> Datum {
     let child = |child: Child| match child {
         Child::Leaf(leaf) => Datum::Integer(-1 - i64::from(leaf)),
         Child::Node(node) => Datum::Integer(i64::from(node)),
@@ -157,7 +157,7 @@ fn save_node(node: &GrownNode) -> Datum {
     ])
 }
 
-fn load_node(datum: &Datum) -> Result<GrownNode, Error> {
+fn load_node(datum: &Datum) -> Result<BinnedSplit, Error> {
     let [feature, cut, missing_right, left, right, gain, cover] = datum.tuple()?;
     let damaged =
         |what: &str| Error::Snapshot(format!("holds {what} that is out of range; it is damaged"));
@@ -182,7 +182,7 @@ fn load_node(datum: &Datum) -> Result<GrownNode, Error> {
         _ => Err(damaged("a child")),
     };
     let feature = u32::try_from(feature.natural()?).map_err(|_| damaged("a feature"))?;
-    Ok(GrownNode {
+    Ok(BinnedSplit {
         rule: Rule { feature, cut, missing_right: missing_right.natural()? == 1 },
         left: child(left)?,
         right: child(right)?,

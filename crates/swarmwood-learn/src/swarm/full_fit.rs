@@ -19,7 +19,7 @@ const FINAL_FIT: &str = "final fit";
 /// A greedy fit to all rows.
 pub(super) struct Baseline {
     pub candidate: Candidate,
-    pub fit: greedy::Fit,
+    pub fit: greedy::BoostingFit,
     /// Mean training loss.
     pub loss: f64,
     /// Whether all its rounds were done.
@@ -71,8 +71,9 @@ impl<'a> EnsembleSearch<'a> {
         }
         self.fit_baseline(candidate)?;
         let baseline = self.baseline.take().expect("a baseline was fitted");
-        let greedy::Fit { base, members, rounds, train_scores, valid_scores, shift, .. } =
-            baseline.fit;
+        let rounds = baseline.fit.rounds;
+        let greedy::EnsembleFit { base, members, train_scores, valid_scores, shift } =
+            baseline.fit.ensemble;
         let progress =
             FitProgress { steps: "rounds", done: rounds, planned: candidate.shape.trees };
         let behind = !baseline.complete;
@@ -105,7 +106,7 @@ impl<'a> EnsembleSearch<'a> {
 
         let complete = fit.rounds == candidate.shape.trees;
         if complete || known.is_none() {
-            let loss = self.loss_of(&fit.train_scores, fit.shift);
+            let loss = self.loss_of(&fit.ensemble.train_scores, fit.ensemble.shift);
             self.baseline = Some(Baseline { candidate: candidate.clone(), fit, loss, complete });
         }
         Ok(())

@@ -32,7 +32,7 @@ use swarmwood_search::Datum;
 
 use crate::context::Context;
 use crate::greedy::{self, Growth};
-use crate::metric::Watch;
+use crate::metric::EvalMetric;
 use crate::plan::{PlanObserver, TaskLog};
 use crate::split::{Penalties, Ridge};
 use crate::stats::{BackendError, TrainingSet};
@@ -59,8 +59,8 @@ pub struct EnsembleShape {
 
 impl EnsembleShape {
     /// The configuration of greedy boosting with this shape.
-    fn greedy_config(&self, learning_rate: f64, penalties: Penalties) -> greedy::Settings {
-        greedy::Settings {
+    fn greedy_config(&self, learning_rate: f64, penalties: Penalties) -> greedy::GreedyConfig {
+        greedy::GreedyConfig {
             trees: self.trees,
             growth: self.growth,
             depth: self.depth,
@@ -71,7 +71,7 @@ impl EnsembleShape {
             colsample_bytree: 1.0,
             dart: None,
             early_stopping_rounds: 0,
-            metric: Watch::Loss,
+            metric: EvalMetric::Loss,
             seed: self.seed,
             memory: self.memory,
             tell_every: 0,

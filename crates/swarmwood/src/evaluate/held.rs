@@ -2,9 +2,9 @@
 
 use swarmwood_learn::data::Chunk;
 use swarmwood_learn::metric::classes::Confusion;
-use swarmwood_learn::metric::ranking::Ranks;
+use swarmwood_learn::metric::ranking::RankedScores;
 use swarmwood_learn::metric::reliability::Reliability;
-use swarmwood_learn::metric::{Tally, Task};
+use swarmwood_learn::metric::{LearningTask, Tally};
 use swarmwood_learn::objective::ObjectiveConfig;
 use swarmwood_model::Model;
 use swarmwood_model::predict::Predictions;
@@ -17,7 +17,7 @@ use crate::read::Rows;
 /// Rows that a model was not trained on, with what it says of them.
 #[derive(Debug, Clone)]
 pub struct HeldOutRows {
-    task: Task,
+    task: LearningTask,
     spec: Option<ObjectiveConfig>,
     /// Numbers a row: one, or one a class.
     width: usize,
@@ -58,7 +58,7 @@ impl HeldOutRows {
 
     /// How many classes there are; none for numbers.
     pub fn classes(&self) -> usize {
-        if let Task::Classes(classes) = self.task { classes } else { 0 }
+        if let LearningTask::Classes(classes) = self.task { classes } else { 0 }
     }
 
     /// What happened: numbers, or indices of classes.
@@ -100,8 +100,8 @@ impl HeldOutRows {
     }
 
     /// The rows in the order of the chance that they are of a class; none for numbers.
-    pub fn ranks(&self, class: usize) -> Ranks {
-        let mut ranks = Ranks::default();
+    pub fn ranks(&self, class: usize) -> RankedScores {
+        let mut ranks = RankedScores::default();
         for row in (0..self.rows()).filter(|_| class < self.classes()) {
             ranks.add(self.said(row)[class], self.target[row] == class as f64, self.weight(row));
         }

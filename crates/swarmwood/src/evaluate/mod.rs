@@ -8,7 +8,7 @@ mod held;
 
 use swarmwood_learn::data::Chunk;
 use swarmwood_learn::metric::reliability::Reliability;
-use swarmwood_learn::metric::{Tally, Task};
+use swarmwood_learn::metric::{LearningTask, Tally};
 use swarmwood_learn::objective::ObjectiveConfig;
 use swarmwood_model::predict::Predictions;
 use swarmwood_model::{Model, TargetKind};
@@ -68,10 +68,10 @@ pub fn evaluate(
 }
 
 /// What a model predicts, and how many classes that has; none for numbers.
-fn task_of(model: &Model) -> (Task, usize) {
+fn task_of(model: &Model) -> (LearningTask, usize) {
     match &model.schema.target.kind {
-        TargetKind::Number => (Task::Regression, 0),
-        TargetKind::Classes(classes) => (Task::Classes(classes.len()), classes.len()),
+        TargetKind::Number => (LearningTask::Regression, 0),
+        TargetKind::Classes(classes) => (LearningTask::Classes(classes.len()), classes.len()),
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use swarmwood_learn::bins::Layout;
 use swarmwood_learn::bins::layout::Conflict;
 use swarmwood_learn::data::Column;
-use swarmwood_learn::dataset::{Builder, Dataset};
+use swarmwood_learn::dataset::{Dataset, DatasetBuilder};
 
 use super::Job;
 use crate::Result;
@@ -43,7 +43,7 @@ fn bin_with(
 }
 
 fn build(job: &Job<'_>, rows: &Rows, layout: &Arc<Layout>) -> Result<BinningResult<Dataset>> {
-    let mut builder = Builder::new(layout.clone(), rows.rows);
+    let mut builder = DatasetBuilder::new(layout.clone(), rows.rows);
     let mut conflict = None;
     rows.for_each_chunk(&mut |chunk| {
         if conflict.is_none() {

@@ -140,7 +140,7 @@ fn load_search(datum: &Datum) -> Option<SearchStatus> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use swarmwood_learn::particle::Fitness;
+    use swarmwood_learn::metric::EvalMetric;
 
     #[test]
     fn the_past_survives_its_storage() {
@@ -163,7 +163,8 @@ mod tests {
             elapsed: 0.25,
             ..Event::new(Stage::SWEEPS, 1, 8)
         });
-        for measure in [SCORE, Fitness::Accuracy.name(), Fitness::Rmse.name(), Fitness::Loss.name()]
+        for measure in
+            [SCORE, EvalMetric::Accuracy.name(), EvalMetric::Rmse.name(), EvalMetric::Loss.name()]
         {
             let search = Some(SearchStatus { measure, evaluations: 100, ..search });
             events.push(&Event { search, elapsed: 0.5, ..Event::new(Stage::SWARM, 1, 60) });

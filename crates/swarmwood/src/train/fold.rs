@@ -153,17 +153,18 @@ impl FoldData {
         self.with_job(params, pool, budget, |job| {
             trees::check_memory(params, data)?;
             // Nobody hears of the training loss, which costs a pass over the rows.
-            let settings = greedy::Settings { tell_every: 0, ..trees::settings(job) };
+            let settings = greedy::GreedyConfig { tell_every: 0, ..trees::settings(job) };
             let set = TrainingSet::new(data, Some(test), job.objective);
 
             let fit = greedy::train(set, &settings, job.context(), &mut |_| {})?;
 
             finished(budget)?;
+            let (rounds, fit) = (fit.rounds, fit.ensemble);
             let model = job.model(fit.base, Body::Trees(fit.members));
             let known = (&test.target, &test.weight);
             Ok(FoldFit {
                 metrics: trees::measure(job.tally(), &model, &fit.valid_scores, fit.shift, known),
-                rounds: fit.rounds,
+                rounds,
             })
         })
     }

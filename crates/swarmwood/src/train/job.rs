@@ -3,7 +3,7 @@
 use swarmwood_learn::budget::Budget;
 use swarmwood_learn::context::Context;
 use swarmwood_learn::data::Chunk;
-use swarmwood_learn::metric::{Tally, Task, Watch};
+use swarmwood_learn::metric::{EvalMetric, LearningTask, Tally};
 use swarmwood_learn::objective::{Objective, ObjectiveConfig};
 use swarmwood_learn::pool::Pool;
 use swarmwood_model::predict::Predictions;
@@ -23,7 +23,7 @@ pub(super) fn objective_and_metric(
     params: &Params,
     target: &TargetKind,
     thresholded: bool,
-) -> Result<(ObjectiveConfig, Watch)> {
+) -> Result<(ObjectiveConfig, EvalMetric)> {
     let spec = if thresholded {
         registry::objective_or_thresholded(params, target)
     } else {
@@ -32,7 +32,7 @@ pub(super) fn objective_and_metric(
     let metric = registry::watch(params, target)?;
     // The scores of a thresholded loss are probabilities only in the end; while it is minimised it
     // is its own measure.
-    Ok((spec, if spec.is_thresholded() { Watch::Loss } else { metric }))
+    Ok((spec, if spec.is_thresholded() { EvalMetric::Loss } else { metric }))
 }
 
 /// What is trained, on what, and how.
@@ -50,7 +50,7 @@ pub struct Job<'a> {
     /// The loss that is minimised.
     pub objective: &'a dyn Objective,
     /// What early stopping watches.
-    pub(super) metric: Watch,
+    pub(super) metric: EvalMetric,
     /// The threads.
     pub pool: &'a Pool,
     /// What limits the run: whoever works long asks it.
@@ -114,8 +114,8 @@ impl Job<'_> {
     /// Collects every metric of the task, the objective's own among them.
     pub(super) fn tally(&self) -> Tally {
         let task = match &self.rows.schema.target.kind {
-            TargetKind::Number => Task::Regression,
-            TargetKind::Classes(classes) => Task::Classes(classes.len()),
+            TargetKind::Number => LearningTask::Regression,
+            TargetKind::Classes(classes) => LearningTask::Classes(classes.len()),
         };
         Tally::new(task, Some(&self.spec))
     }

@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 
 use swarmwood_learn::bins::edges::MOST;
-use swarmwood_learn::bins::layout::{FeatureBins, Place};
+use swarmwood_learn::bins::layout::{FeatureBins, FeaturePlace};
 use swarmwood_learn::bins::{CodeSet, Cut, Layout, Rule};
 use swarmwood_learn::data::Column;
 use swarmwood_learn::dataset::Dataset;
@@ -83,7 +83,8 @@ impl Pretrained {
                 return false;
             }
             let route = data.layout.route(rule);
-            let alone = matches!(data.layout.places()[rule.feature as usize], Place::Alone { .. });
+            let alone =
+                matches!(data.layout.places()[rule.feature as usize], FeaturePlace::Alone { .. });
             // A threshold beyond all values parts the missing ones at best, which only a rule about
             // them is meant to do.
             let known = alone && !asks_about_missing(&data.layout.split(rule));

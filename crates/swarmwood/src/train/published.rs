@@ -8,12 +8,13 @@
 
 use std::time::Instant;
 
+use swarmwood_learn::binned_tree::BinnedTree;
 use swarmwood_learn::context::Context;
 use swarmwood_learn::dataset::Dataset;
 use swarmwood_learn::event::{Event, Stage};
 use swarmwood_learn::greedy;
-use swarmwood_learn::grown::Grown;
-use swarmwood_learn::particle::{Evaluator, Fitness, Form, ParticleConfig, ParticleError};
+use swarmwood_learn::metric::EvalMetric;
+use swarmwood_learn::particle::{Evaluator, ParticleConfig, ParticleError, TreeForm};
 use swarmwood_learn::published::{LocalSearchStats, SwarmConfig, seeds};
 use swarmwood_learn::rule_table::RuleTable;
 use swarmwood_learn::split::{Penalties, Ridge};
@@ -121,11 +122,16 @@ fn train(
         evaluations,
         repeats,
     };
-    let mut model = job.model(found.base, Body::Trees(found.members));
+    let mut model = job.model(found.ensemble.base, Body::Trees(found.ensemble.members));
     name_pretrained(&mut model, job);
     let known = (data.target, data.weight);
-    let train_metrics =
-        trees::measure(job.tally(), &model, &found.scores, found.shift, (&known.0, &known.1));
+    let train_metrics = trees::measure(
+        job.tally(),
+        &model,
+        &found.ensemble.train_scores,
+        found.ensemble.shift,
+        (&known.0, &known.1),
+    );
     let valid_metrics = match job.valid {
         Some(valid) => measure(job, &model, &gather(valid)?)?,
         None => Vec::new(),
@@ -158,8 +164,8 @@ fn name_pretrained(model: &mut Model, job: &Job<'_>) {
 }
 
 /// The shape of the trees.
-fn form(job: &Job<'_>) -> Form {
-    if job.params.growth == Growth::Oblivious { Form::Oblivious } else { Form::Free }
+fn form(job: &Job<'_>) -> TreeForm {
+    if job.params.growth == Growth::Oblivious { TreeForm::Oblivious } else { TreeForm::Free }
 }
 
 /// The table of rules, and the positions that particles start at.
@@ -178,7 +184,8 @@ fn prepare(
             table
         }
         (RuleSource::Pretrained, None) => {
-            let table = RuleTable::pretrained(data, &grow(job, data, Form::Free, 1.0, observer)?);
+            let table =
+                RuleTable::pretrained(data, &grow(job, data, TreeForm::Free, 1.0, observer)?);
             if table.is_empty() {
                 warnings.push(NO_SPLIT.into());
             }
@@ -190,7 +197,7 @@ fn prepare(
         return Ok((table, Vec::new()));
     }
     let (form, depth) = (form(job), job.params.depth);
-    if form == Form::Oblivious {
+    if form == TreeForm::Oblivious {
         trees::check_memory(job.params, data)?;
     }
     let grown = grow(job, data, form, job.params.lambda, observer)?;
@@ -203,12 +210,13 @@ fn prepare(
 pub(super) fn grow(
     job: &Job<'_>,
     data: &Dataset,
-    form: Form,
+    form: TreeForm,
     lambda: f64,
     observer: &mut dyn FnMut(&Event),
-) -> Result<Vec<Grown>> {
-    let growth = if form == Form::Free { greedy::Growth::Depth } else { greedy::Growth::Oblivious };
-    let settings = greedy::Settings {
+) -> Result<Vec<BinnedTree>> {
+    let growth =
+        if form == TreeForm::Free { greedy::Growth::Depth } else { greedy::Growth::Oblivious };
+    let settings = greedy::GreedyConfig {
         growth,
         max_leaves: 1 << job.params.depth,
         penalties: Penalties { lambda, ridge: Ridge::Flat, gamma: 0.0, min_child_weight: 1.0 },
@@ -223,16 +231,16 @@ pub(super) fn grow(
         observer(&Event { stage: Stage::PRETRAINING, ..event.clone() });
     };
     let set = TrainingSet::new(data, None, job.objective);
-    Ok(greedy::train(set, &settings, job.context(), &mut pretraining)?.grown)
+    Ok(greedy::train(set, &settings, job.context(), &mut pretraining)?.trees)
 }
 
 /// What makes one particle better than another.
-fn fitness(job: &Job<'_>) -> Fitness {
+fn fitness(job: &Job<'_>) -> EvalMetric {
     match job.params.fitness {
-        FitnessChoice::Accuracy => Fitness::Accuracy,
-        FitnessChoice::Rmse => Fitness::Rmse,
+        FitnessChoice::Accuracy => EvalMetric::Accuracy,
+        FitnessChoice::Rmse => EvalMetric::Rmse,
         // Every `auto` was resolved with the target; `recall` was refused with the parameters.
-        FitnessChoice::Loss | FitnessChoice::Recall | FitnessChoice::Auto => Fitness::Loss,
+        FitnessChoice::Loss | FitnessChoice::Recall | FitnessChoice::Auto => EvalMetric::Loss,
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 use swarmwood_learn::budget::Budget;
 use swarmwood_learn::dataset::Dataset;
 use swarmwood_learn::event::Event;
-use swarmwood_learn::greedy;
+use swarmwood_learn::greedy::{self, EnsembleFit};
 use swarmwood_learn::stats::TrainingSet;
 use swarmwood_learn::swarm::{
     self, EnsembleSearchConfig, EnsembleSearchError, EnsembleSearchFit, EnsembleSearchReport,
@@ -15,7 +15,7 @@ use swarmwood_search::Datum;
 
 use super::checkpoint_writer::CheckpointWriter;
 use super::event_log::EventLog;
-use super::trees::{EnsembleFit, KEPT_BYTES, constant_columns};
+use super::trees::{KEPT_BYTES, constant_columns, measured};
 use super::{Job, Learner, TrainResult, binning};
 use crate::message::Message;
 use crate::params::{Growth, Method, Params};
@@ -50,14 +50,14 @@ fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<TrainResult>
     let started = Instant::now();
     let (found, note) = search(job, (&data, valid.as_ref()), observer, &mut warnings)?;
     let train_seconds = started.elapsed().as_secs_f64();
-    let ended = EnsembleFit {
+    let fit = EnsembleFit {
         base: found.base,
         members: found.members,
         train_scores: found.train_scores,
         valid_scores: found.valid_scores,
         shift: found.shift,
     };
-    let (model, train_metrics, valid_metrics) = ended.measured(job, data, valid);
+    let (model, train_metrics, valid_metrics) = measured(fit, job, data, valid);
     Ok(TrainResult {
         model,
         params: job.params.clone(),

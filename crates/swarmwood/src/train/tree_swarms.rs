@@ -3,7 +3,7 @@
 
 use swarmwood_learn::bins::Rule;
 use swarmwood_learn::event::Event;
-use swarmwood_learn::particle::Form;
+use swarmwood_learn::particle::TreeForm;
 use swarmwood_learn::plan::TaskLog;
 use swarmwood_learn::rank_tree::ClassifierTree;
 use swarmwood_learn::rule_table::RuleTable;
@@ -159,7 +159,7 @@ fn fitness(params: &Params) -> FitnessMeasure {
 /// The splits of a greedy ensemble that is grown for them.
 pub(super) fn pretrain(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<Vec<Split>> {
     let data = binning::training(job, None)?;
-    let grown = published::grow(job, &data, Form::Free, job.params.lambda, observer)?;
+    let grown = published::grow(job, &data, TreeForm::Free, job.params.lambda, observer)?;
     let mut rules: Vec<Rule> =
         grown.iter().flat_map(|tree| &tree.nodes).map(|node| node.rule).collect();
     if rules.is_empty() {

@@ -6,11 +6,11 @@ use swarmwood_learn::data::Values;
 use swarmwood_learn::dataset::Dataset;
 use swarmwood_learn::event::Event;
 use swarmwood_learn::greedy::oblivious::bytes_needed;
-use swarmwood_learn::greedy::{self, Settings, dart::Dart};
+use swarmwood_learn::greedy::{self, EnsembleFit, GreedyConfig, dart::DartConfig};
 use swarmwood_learn::metric::Tally;
 use swarmwood_learn::split::{Penalties, Ridge};
 use swarmwood_learn::stats::TrainingSet;
-use swarmwood_model::{Body, Member, Model};
+use swarmwood_model::{Body, Model};
 
 use super::{Job, TrainResult, add_rows, binning};
 use crate::error::Violation;
@@ -43,14 +43,7 @@ pub(super) fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<T
     let fit = greedy::train(set, &settings(job), job.context(), observer)?;
     let train_seconds = started.elapsed().as_secs_f64();
     let notes = job.tell_rounds(fit.rounds, fit.rounds_done);
-    let ended = EnsembleFit {
-        base: fit.base,
-        members: fit.members,
-        train_scores: fit.train_scores,
-        valid_scores: fit.valid_scores,
-        shift: fit.shift,
-    };
-    let (model, train_metrics, valid_metrics) = ended.measured(job, data, valid);
+    let (model, train_metrics, valid_metrics) = measured(fit.ensemble, job, data, valid);
     Ok(TrainResult {
         model,
         params: job.params.clone(),
@@ -67,42 +60,32 @@ pub(super) fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<T
     })
 }
 
-/// What a learner of trees ends with.
-pub(super) struct EnsembleFit {
-    pub(super) base: Vec<f64>,
-    pub(super) members: Vec<Member>,
-    pub(super) train_scores: Vec<Vec<f32>>,
-    pub(super) valid_scores: Vec<Vec<f32>>,
-    pub(super) shift: f64,
-}
-
 /// Metrics by name.
 type Metrics = Vec<(&'static str, f64)>;
 
-impl EnsembleFit {
-    /// The model, and its metrics on the training and the validation rows.
-    pub(super) fn measured(
-        self,
-        job: &Job<'_>,
-        data: Dataset,
-        valid: Option<Dataset>,
-    ) -> (Model, Metrics, Metrics) {
-        let model = job.model(self.base, Body::Trees(self.members));
-        // The bins have done their work; metrics want their memory.
-        let answers = |data: Dataset| (data.target, data.weight);
-        let (known, known_valid) = (answers(data), valid.map(answers));
-        let measured = |scores: &[Vec<f32>], (target, weight): &(Values, Values)| {
-            measure(job.tally(), &model, scores, self.shift, (target, weight))
-        };
-        let of_training = measured(&self.train_scores, &known);
-        let of_valid = known_valid.map_or(Vec::new(), |known| measured(&self.valid_scores, &known));
-        (model, of_training, of_valid)
-    }
+/// The model, and its metrics on the training and the validation rows.
+pub(super) fn measured(
+    fit: EnsembleFit,
+    job: &Job<'_>,
+    data: Dataset,
+    valid: Option<Dataset>,
+) -> (Model, Metrics, Metrics) {
+    let model = job.model(fit.base, Body::Trees(fit.members));
+    // The bins are freed before: metrics need their memory.
+    let answers = |data: Dataset| (data.target, data.weight);
+    let (known, known_valid) = (answers(data), valid.map(answers));
+    let measured = |scores: &[Vec<f32>], (target, weight): &(Values, Values)| {
+        measure(job.tally(), &model, scores, fit.shift, (target, weight))
+    };
+
+    let of_training = measured(&fit.train_scores, &known);
+    let of_valid = known_valid.map_or(Vec::new(), |known| measured(&fit.valid_scores, &known));
+    (model, of_training, of_valid)
 }
 
-pub(super) fn settings(job: &Job<'_>) -> Settings {
+pub(super) fn settings(job: &Job<'_>) -> GreedyConfig {
     let params: &Params = job.params;
-    Settings {
+    GreedyConfig {
         trees: params.trees,
         growth: match params.growth {
             Growth::Auto | Growth::Depth => greedy::Growth::Depth,
@@ -120,7 +103,7 @@ pub(super) fn settings(job: &Job<'_>) -> Settings {
         },
         subsample: params.subsample,
         colsample_bytree: params.colsample_bytree,
-        dart: (params.booster == Booster::Dart).then_some(Dart {
+        dart: (params.booster == Booster::Dart).then_some(DartConfig {
             rate_drop: params.rate_drop,
             skip_drop: params.skip_drop,
             max_drop: params.max_drop,

@@ -114,21 +114,26 @@ impl TuningScore {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use swarmwood_learn::metric::{Task, evaluate};
+    use swarmwood_learn::metric::{LearningTask, evaluate};
 
     #[test]
     fn every_metric_of_a_task_can_be_the_score_and_every_score_is_a_metric() {
         let kinds = [
-            (TargetKind::Number, Task::Regression, vec![1.0, 2.0, 4.0], vec![1.0, 2.5, 3.0]),
+            (
+                TargetKind::Number,
+                LearningTask::Regression,
+                vec![1.0, 2.0, 4.0],
+                vec![1.0, 2.5, 3.0],
+            ),
             (
                 TargetKind::Classes(vec!["a".into(), "b".into()]),
-                Task::Classes(2),
+                LearningTask::Classes(2),
                 vec![0.9, 0.1, 0.2, 0.8, 0.6, 0.4],
                 vec![0.0, 1.0, 1.0],
             ),
             (
                 TargetKind::Classes(vec!["a".into(), "b".into(), "c".into()]),
-                Task::Classes(3),
+                LearningTask::Classes(3),
                 vec![0.9, 0.1, 0.0, 0.2, 0.7, 0.1, 0.6, 0.3, 0.1],
                 vec![0.0, 1.0, 2.0],
             ),

@@ -45,7 +45,7 @@ fn a_question_sends_every_code_where_the_route_does() {
     }
     let mut tables = 0;
     for route in routes {
-        let question = Question::new(&route);
+        let question = RuleTest::new(&route);
         tables += usize::from(matches!(question.side, Side::Table(_)));
         let mut leaf = vec![0; CODES];
         leaves(&[&question], |_| &all, &mut leaf);
@@ -65,12 +65,12 @@ fn leaves_are_the_bits_of_the_answers() {
     ];
     for n in LENGTHS {
         let columns: Vec<Vec<u8>> = (0..3).map(|_| draws.bytes(n, 100)).collect();
-        let questions: Vec<Question> = sides
+        let questions: Vec<RuleTest> = sides
             .iter()
             .enumerate()
-            .map(|(column, side)| Question::new(&Route { column, ..side.clone() }))
+            .map(|(column, side)| RuleTest::new(&Route { column, ..side.clone() }))
             .collect();
-        let asked: Vec<&Question> = questions.iter().collect();
+        let asked: Vec<&RuleTest> = questions.iter().collect();
         let mut leaf = vec![255; n];
         leaves(&asked, |column| &columns[column], &mut leaf);
         for row in 0..n {
@@ -145,7 +145,7 @@ fn sums_by_leaf_are_those_of_a_plain_loop() {
     for width in [1, 2, 32, 256] {
         for n in LENGTHS {
             let leaf = draws.bytes(n, width as u64);
-            let pairs: Vec<Pair> =
+            let pairs: Vec<DerivativePair> =
                 draws.floats(2 * n, 1.0).chunks(2).map(|pair| [pair[0], pair[1]]).collect();
             // The plain loop: the same copies and the same order of additions, said row by row.
             let mut copies = vec![[[0.0f32; 2]; LEAVES]; COPIES];
@@ -188,7 +188,8 @@ fn pairs_add_up_number_by_number() {
     let mut draws = Draws(6);
     let odd = [0.0, -0.0, f32::INFINITY, f32::MIN_POSITIVE, 1e-42, f32::MAX];
     let values: Vec<f32> = odd.into_iter().chain(draws.floats(60, 1e3)).collect();
-    let pairs: Vec<Pair> = values.iter().zip(values.iter().rev()).map(|(&a, &b)| [a, b]).collect();
+    let pairs: Vec<DerivativePair> =
+        values.iter().zip(values.iter().rev()).map(|(&a, &b)| [a, b]).collect();
     for &a in &pairs {
         for &b in &pairs {
             assert_eq!(
@@ -221,7 +222,7 @@ fn leaves_of_free_trees_are_the_ends_of_walks() {
     for depth in 1..=LEVELS {
         let nodes = (1 << depth) - 1;
         let columns: Vec<Vec<u8>> = (0..5).map(|_| draws.bytes(BLOCK, 200)).collect();
-        let questions: Vec<Question> = (0..nodes)
+        let questions: Vec<RuleTest> = (0..nodes)
             .map(|_| {
                 let (cut, column, odd) = (
                     draws.next() as u8 % 200,
@@ -229,10 +230,10 @@ fn leaves_of_free_trees_are_the_ends_of_walks() {
                     draws.next().is_multiple_of(4),
                 );
                 let side = route(|code| if odd { code % 3 == cut % 3 } else { code > cut });
-                Question { column, ..Question::new(&side) }
+                RuleTest { column, ..RuleTest::new(&side) }
             })
             .collect();
-        let all: Vec<&Question> = questions.iter().collect();
+        let all: Vec<&RuleTest> = questions.iter().collect();
         for n in LENGTHS {
             let mut leaf = vec![7; n];
             free_leaves(&all, |column| &columns[column][..n], &mut leaf);

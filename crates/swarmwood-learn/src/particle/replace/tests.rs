@@ -4,9 +4,10 @@ use swarmwood_search::rng::Stream;
 
 use super::*;
 use crate::kernels::cells::LeafRule;
+use crate::metric::EvalMetric;
 use crate::objective::{Logistic, ObjectiveConfig, Squared, make};
+use crate::particle::ParticleConfig;
 use crate::particle::tests::{binned, draw, settings, table};
-use crate::particle::{Fitness, ParticleConfig};
 use crate::pool::Pool;
 use crate::rule_table::RuleTable;
 use crate::stats::unlimited;
@@ -93,7 +94,7 @@ fn threads_and_memory_change_no_gain() {
     let sequence = draw(&mut Stream::new(23, 0, 0), &rules, 8);
     let gains = |threads: usize, memory: usize| {
         let pool = Pool::new(threads).unwrap();
-        let settings = ParticleConfig { memory, fitness: Fitness::Accuracy, ..settings(2, 4) };
+        let settings = ParticleConfig { memory, fitness: EvalMetric::Accuracy, ..settings(2, 4) };
         let mut evaluator =
             Evaluator::new(&data, &rules, &Logistic, settings, unlimited(&pool)).unwrap();
         [0, 1].map(|tree| evaluator.replacements(&sequence, tree).unwrap())
@@ -106,7 +107,7 @@ fn what_cannot_be_replaced_is_refused() {
     let (chunk, features) = table(600, &ObjectiveConfig::SQUARED, false);
     let (data, pool) = (binned(&chunk, &features), Pool::new(1).unwrap());
     let rules = RuleTable::bins(&data);
-    let free = ParticleConfig { form: Form::Free, ..settings(1, 2) };
+    let free = ParticleConfig { form: TreeForm::Free, ..settings(1, 2) };
     let mut evaluator = Evaluator::new(&data, &rules, &Squared, free, unlimited(&pool)).unwrap();
     assert_eq!(evaluator.replacements(&[0, 1, 2], 0), Err(ParticleError::Replace));
     let mut evaluator =

@@ -11,7 +11,7 @@ use super::backend::{Backend, BackendError};
 use super::factory::{BackendFactory, LocalBackends};
 use super::message::{ColumnScale, DataDescription, LinearColumn, Reply, RowSet, Work};
 use crate::data::Chunk;
-use crate::metric::Watch;
+use crate::metric::EvalMetric;
 use crate::objective::Objective;
 pub(crate) use design::starts;
 use design::{Design, DesignColumn};
@@ -321,7 +321,7 @@ impl<'a> LocalLinear<'a> {
     }
 
     /// A metric of a model.
-    fn metric(&self, metric: Watch, rows: &LinearRows<'_>, bias: &[f64], beta: &[f64]) -> f64 {
+    fn metric(&self, metric: EvalMetric, rows: &LinearRows<'_>, bias: &[f64], beta: &[f64]) -> f64 {
         let (count, width) = (rows.design.rows, self.width());
         let mut score = Vec::with_capacity(count * rows.start.len());
         for (k, start) in rows.start.iter().enumerate() {

@@ -2,8 +2,8 @@
 //! needs.
 
 use super::Local;
-use crate::grown::Grown;
-use crate::metric::{Partial, Watch};
+use crate::binned_tree::BinnedTree;
+use crate::metric::{EvalMetric, Partial};
 use crate::objective::order::weighted_quantile;
 use crate::stats::message::{LeafQuantile, LeafRows, LeafSlot, LeafSums};
 use crate::stats::shard::Shard;
@@ -28,10 +28,12 @@ impl Local<'_> {
     }
 
     /// The leaves of rows in any tree.
-    pub(super) fn assign_tree(&self, tree: &Grown) -> LeafAssignment {
+    pub(super) fn assign_tree(&self, tree: &BinnedTree) -> LeafAssignment {
         let shards: Vec<&Shard> = self.shards().collect();
-        let walker = tree.walker(&self.layout);
-        LeafAssignment { leaves: self.pool.map(shards.len(), |at| shards[at].assign_tree(&walker)) }
+        let traversal = tree.traversal(&self.layout);
+        LeafAssignment {
+            leaves: self.pool.map(shards.len(), |at| shards[at].assign_tree(&traversal)),
+        }
     }
 
     /// Adds a value per leaf to the scores of training rows.
@@ -105,11 +107,11 @@ impl Local<'_> {
 
     /// The loss summed over all training rows.
     pub(super) fn loss(&self) -> f64 {
-        self.merge(Watch::Loss, &self.shards().collect::<Vec<_>>()).sum
+        self.merge(EvalMetric::Loss, &self.shards().collect::<Vec<_>>()).sum
     }
 
     /// The sums of a metric over shards, merged in their order.
-    pub(super) fn merge(&self, metric: Watch, shards: &[&Shard]) -> Partial {
+    pub(super) fn merge(&self, metric: EvalMetric, shards: &[&Shard]) -> Partial {
         let part = |at: usize| {
             let shard = shards[at];
             metric.partial(shard.scores(), shard.targets(), shard.weights(), self.objective)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Local, make_shards, make_teams, no_search};
 use crate::context::Context;
 use crate::dataset::Dataset;
-use crate::kernels::quantise::Scale;
+use crate::kernels::quantise::GradientScale;
 use crate::stats::factory::TrainingSet;
 use crate::stats::message::BackendOptions;
 use crate::stats::shard::Shard;
@@ -45,7 +45,7 @@ impl<'a> Local<'a> {
             valid: valid_shards.unwrap_or_default(),
             valid_plan: valid.map(|valid| valid.plan),
             derivative_sums: Vec::new(),
-            scale: Scale { g: 1.0, h: 1.0 },
+            scale: GradientScale { g: 1.0, h: 1.0 },
             search: no_search(),
             slots: Vec::new(),
             kept: Vec::new(),

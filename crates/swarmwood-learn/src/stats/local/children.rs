@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::{Histogram, Local, Team};
 use crate::kernels::histogram::TABLE;
 use crate::pool::even_ranges;
-use crate::split::{Candidate, FEW, FewRows, NodeTable, Scratch, Search};
+use crate::split::{FEW, FewRows, NodeTable, SplitCandidate, SplitScratch, SplitSearch};
 use crate::stats::message::SplitQuery;
 use crate::stats::shard::Shard;
 
@@ -22,10 +22,10 @@ impl Local<'_> {
     /// best rules of `[small, large]`.
     pub(super) fn look(
         &mut self,
-        jobs: &mut [Job],
+        jobs: &mut [ChildSearch],
         query: SplitQuery,
         together: bool,
-    ) -> Vec<[Option<Candidate>; 2]> {
+    ) -> Vec<[Option<SplitCandidate>; 2]> {
         let rows = jobs.iter().map(|job| self.count(job.small)).max().unwrap_or(0);
         if query == SplitQuery::Each {
             jobs.iter_mut().for_each(|job| self.note_few(job));
@@ -48,7 +48,7 @@ impl Local<'_> {
     }
 
     /// Sees which children have few rows, and gives back the parent's histogram if nobody needs it.
-    fn note_few(&mut self, job: &mut Job) {
+    fn note_few(&mut self, job: &mut ChildSearch) {
         job.few =
             [self.count(job.small) <= FEW, job.large.is_some_and(|large| self.count(large) <= FEW)];
         if job.few[1] {
@@ -57,9 +57,9 @@ impl Local<'_> {
     }
 
     /// Every team counts its own rows of the small children that want counting.
-    fn count_by_rows(&mut self, jobs: &mut [Job]) {
+    fn count_by_rows(&mut self, jobs: &mut [ChildSearch]) {
         let size = self.table_size();
-        let mut jobs: Vec<&mut Job> = jobs.iter_mut().filter(|job| !job.few[0]).collect();
+        let mut jobs: Vec<&mut ChildSearch> = jobs.iter_mut().filter(|job| !job.few[0]).collect();
         let slots: Vec<usize> = jobs.iter().map(|job| job.small).collect();
         let mut counted: Vec<(&mut Team, Vec<Histogram>)> =
             self.teams.iter_mut().map(|team| (team, Vec::new())).collect();
@@ -79,21 +79,21 @@ impl Local<'_> {
 
     fn search_jobs(
         &self,
-        jobs: &mut [Job],
+        jobs: &mut [ChildSearch],
         query: SplitQuery,
         together: bool,
-    ) -> Vec<[Option<Candidate>; 2]> {
+    ) -> Vec<[Option<SplitCandidate>; 2]> {
         let count = jobs.len();
         let pieces = if together { self.pool.threads() } else { 1 };
         let search = self.searching();
         let shards: Vec<&Shard> = self.shards().collect();
-        let task = |columns| Task {
+        let task = |columns| ColumnTask {
             columns,
             parts: Vec::with_capacity(count),
             found: Vec::new(),
             shards: &shards,
         };
-        let mut tasks: Vec<Task<'_>> =
+        let mut tasks: Vec<ColumnTask<'_>> =
             even_ranges(self.layout.columns().len(), pieces).into_iter().map(task).collect();
         for job in jobs.iter_mut() {
             job.deal(&mut tasks);
@@ -104,9 +104,9 @@ impl Local<'_> {
             tasks.iter_mut().for_each(|task| task.run(&search, query));
         }
         let best = |job: usize, side: usize| {
-            Candidate::best(tasks.iter().map(|task| task.found[job][side]))
+            SplitCandidate::best(tasks.iter().map(|task| task.found[job][side]))
         };
-        let mut found: Vec<[Option<Candidate>; 2]> =
+        let mut found: Vec<[Option<SplitCandidate>; 2]> =
             (0..count).map(|job| [best(job, 0), best(job, 1)]).collect();
         drop(tasks);
         self.settle_missing(&search, jobs, query, &mut found);
@@ -116,10 +116,10 @@ impl Local<'_> {
     /// Gives rules whose nodes hold no missing value a side for it.
     fn settle_missing(
         &self,
-        search: &Search<'_>,
-        jobs: &[Job],
+        search: &SplitSearch<'_>,
+        jobs: &[ChildSearch],
         query: SplitQuery,
-        found: &mut [[Option<Candidate>; 2]],
+        found: &mut [[Option<SplitCandidate>; 2]],
     ) {
         if query == SplitQuery::Shared {
             if let Some(best) = &mut found[0][0] {
@@ -143,7 +143,7 @@ impl Local<'_> {
 
     /// Keeps the histograms of those children, small and large, that may be split, for later
     /// subtraction. The others go back at once: the next job finds them in the cache.
-    pub(super) fn keep_jobs(&mut self, jobs: impl IntoIterator<Item = (Job, [bool; 2])>) {
+    pub(super) fn keep_jobs(&mut self, jobs: impl IntoIterator<Item = (ChildSearch, [bool; 2])>) {
         let most = self.memory / (self.table_size().max(1) * 8);
         for (job, [small, large]) in jobs {
             for (team, tables) in job.counted.into_iter().enumerate() {
@@ -181,7 +181,7 @@ impl Local<'_> {
 }
 
 /// One split on its way through counting and searching.
-pub(super) struct Job {
+pub(super) struct ChildSearch {
     pub(super) small: usize,
     pub(super) large: Option<usize>,
     /// Packed sums of the small and the large child.
@@ -199,7 +199,7 @@ pub(super) struct Job {
     few: [bool; 2],
 }
 
-impl Job {
+impl ChildSearch {
     /// A split of which nothing has been counted yet.
     pub(super) fn new(
         small: usize,
@@ -209,7 +209,7 @@ impl Job {
         parent: Option<Histogram>,
     ) -> Self {
         let (counted, few) = (Vec::new(), [false; 2]);
-        Job {
+        ChildSearch {
             small,
             large,
             totals,
@@ -228,7 +228,7 @@ impl Job {
     }
 
     /// Gives each task the tables of its columns.
-    fn deal<'a>(&'a mut self, tasks: &mut [Task<'a>]) {
+    fn deal<'a>(&'a mut self, tasks: &mut [ColumnTask<'a>]) {
         let (mut small_rest, others) = match self.counted.split_first_mut() {
             Some((first, others)) => (Some(&mut first[..]), others),
             None => (None, &mut [][..]),
@@ -236,7 +236,7 @@ impl Job {
         let mut large_rest = self.parent.as_deref_mut();
         for task in tasks {
             let span = task.columns.start * TABLE..task.columns.end * TABLE;
-            task.parts.push(Part {
+            task.parts.push(ColumnTables {
                 small: small_rest.as_mut().and_then(|rest| rest.split_off_mut(..span.len())),
                 others: others.iter().map(|tables| &tables[span.clone()]).collect(),
                 large: large_rest.as_mut().and_then(|rest| rest.split_off_mut(..span.len())),
@@ -266,14 +266,14 @@ impl Job {
 }
 
 /// The share of all jobs that falls on some columns.
-struct Task<'a> {
+struct ColumnTask<'a> {
     columns: Range<usize>,
-    parts: Vec<Part<'a>>,
-    found: Vec<[Option<Candidate>; 2]>,
+    parts: Vec<ColumnTables<'a>>,
+    found: Vec<[Option<SplitCandidate>; 2]>,
     shards: &'a [&'a Shard],
 }
 
-struct Part<'a> {
+struct ColumnTables<'a> {
     small: Option<&'a mut [u64]>,
     others: Vec<&'a [u64]>,
     large: Option<&'a mut [u64]>,
@@ -287,7 +287,7 @@ struct Part<'a> {
     few: [bool; 2],
 }
 
-impl Part<'_> {
+impl ColumnTables<'_> {
     /// Brings the tables of both children up to date.
     fn fill(&mut self, shards: &[&Shard], columns: &Range<usize>) {
         let count = |slot: Option<usize>, tables: &mut [u64]| {
@@ -323,9 +323,9 @@ impl Part<'_> {
     }
 }
 
-impl Task<'_> {
-    fn run(&mut self, search: &Search<'_>, query: SplitQuery) {
-        let mut scratch = Scratch::default();
+impl ColumnTask<'_> {
+    fn run(&mut self, search: &SplitSearch<'_>, query: SplitQuery) {
+        let mut scratch = SplitScratch::default();
         self.found = vec![[None, None]; self.parts.len()];
         if query == SplitQuery::Shared {
             self.parts.iter_mut().for_each(|part| part.fill(self.shards, &self.columns));
@@ -349,7 +349,7 @@ impl Task<'_> {
                         let all = columns.map(|(at, column)| {
                             search.column_of_few(column, at, &rows, node, &mut scratch)
                         });
-                        *found = Candidate::best(all);
+                        *found = SplitCandidate::best(all);
                     }
                     continue;
                 }
@@ -357,8 +357,10 @@ impl Task<'_> {
                     if let Some(node) = part.node(side, at)
                         && search.can_split(node.total)
                     {
-                        *found =
-                            Candidate::best([*found, search.column(column, &[node], &mut scratch)]);
+                        *found = SplitCandidate::best([
+                            *found,
+                            search.column(column, &[node], &mut scratch),
+                        ]);
                     }
                 }
             }
@@ -366,14 +368,18 @@ impl Task<'_> {
     }
 
     /// The best rule for all nodes together.
-    fn shared(&self, search: &Search<'_>, scratch: &mut Scratch) -> Option<Candidate> {
+    fn shared(
+        &self,
+        search: &SplitSearch<'_>,
+        scratch: &mut SplitScratch,
+    ) -> Option<SplitCandidate> {
         let of_column = |(at, column): (usize, usize)| {
             let sides = self.parts.iter().flat_map(|part| [part.node(0, at), part.node(1, at)]);
             let nodes: Vec<NodeTable<'_>> =
                 sides.flatten().filter(|node| node.total != 0).collect();
             search.column(column, &nodes, scratch)
         };
-        Candidate::best(self.columns.clone().enumerate().map(of_column).collect::<Vec<_>>())
+        SplitCandidate::best(self.columns.clone().enumerate().map(of_column).collect::<Vec<_>>())
     }
 }
 

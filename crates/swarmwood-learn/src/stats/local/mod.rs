@@ -13,21 +13,21 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::message::{
-    NodeStats, RowSample, SnapshotId, SplitCommand, SplitQuery, TreeId, TreeSearch,
+    NodeStats, RowSample, SnapshotId, SplitCommand, SplitConstraints, SplitQuery, TreeId,
 };
 use super::shard::{DerivativeSums, Shard};
-use crate::bins::layout::{Place, Route};
+use crate::binned_tree::BinnedTree;
+use crate::bins::layout::{FeaturePlace, Route};
 use crate::bins::{Layout, Rule};
 use crate::budget::Budget;
 use crate::dataset::{Dataset, Plan};
-use crate::grown::Grown;
 use crate::kernels::histogram::TABLE;
-use crate::kernels::quantise::Scale;
+use crate::kernels::quantise::GradientScale;
 use crate::objective::Objective;
 use crate::pool::{Pool, even_ranges};
-use crate::split::{NodeTable, Penalties, Ridge, Search};
+use crate::split::{NodeTable, Penalties, Ridge, SplitSearch};
 use assigned::{LeafAssignment, ScoreSnapshot};
-use children::{Job, table};
+use children::{ChildSearch, table};
 
 /// Below this many rows, work on rows is done on the calling thread: passing it to others would
 /// take longer.
@@ -74,8 +74,8 @@ pub struct Local<'a> {
     valid: Vec<Shard>,
     valid_plan: Option<Plan>,
     derivative_sums: Vec<DerivativeSums>,
-    scale: Scale,
-    search: TreeSearch,
+    scale: GradientScale,
+    search: SplitConstraints,
     /// Sums by slot of the growing tree.
     slots: Vec<SlotSums>,
     kept: Vec<Option<Histogram>>,
@@ -123,11 +123,11 @@ impl Local<'_> {
         &mut self,
         output: usize,
         sample: Option<RowSample>,
-        search: &TreeSearch,
+        search: &SplitConstraints,
         query: SplitQuery,
     ) -> NodeStats {
         let sums = self.derivative_sums[output];
-        self.scale = Scale::new(sums.abs_g, sums.h, self.plan.rows);
+        self.scale = GradientScale::new(sums.abs_g, sums.h, self.plan.rows);
         self.search = search.clone();
         for slot in 0..self.kept.len() {
             self.recycle(slot);
@@ -150,7 +150,7 @@ impl Local<'_> {
         if query == SplitQuery::Sums || self.layout.columns().is_empty() {
             return NodeStats { sums, best: None };
         }
-        let mut jobs = [Job::new(0, None, [total, 0], [value, 0.0], None)];
+        let mut jobs = [ChildSearch::new(0, None, [total, 0], [value, 0.0], None)];
         let best = self.look(&mut jobs, query, true)[0][0];
         self.keep_jobs(jobs.map(|job| (job, [true, true])));
         NodeStats { sums, best }
@@ -238,7 +238,7 @@ impl Local<'_> {
         over.iter().for_each(|&at| self.recycle(commands[at].slot));
 
         // The smaller child is counted; the larger one is the parent less the smaller.
-        let mut jobs: Vec<Job> = Vec::with_capacity(searched.len());
+        let mut jobs: Vec<ChildSearch> = Vec::with_capacity(searched.len());
         for &at in &searched {
             let SplitCommand { slot, left, right, .. } = commands[at];
             let left_is_small = self.count(left) <= self.count(right);
@@ -246,7 +246,7 @@ impl Local<'_> {
             let sides = [self.slots[small], self.slots[large]];
             let parent = self.kept.get_mut(slot).and_then(Option::take);
             self.kept_count -= usize::from(parent.is_some());
-            jobs.push(Job::new(
+            jobs.push(ChildSearch::new(
                 small,
                 Some(large),
                 sides.map(|side| side.total),
@@ -304,8 +304,8 @@ impl Local<'_> {
 
     fn column(&self, rule: &Rule) -> usize {
         match self.layout.places()[rule.feature as usize] {
-            Place::Alone { column } | Place::Bundled { column, .. } => column,
-            Place::Dropped => unreachable!("no rule is made from a constant feature"),
+            FeaturePlace::Alone { column } | FeaturePlace::Bundled { column, .. } => column,
+            FeaturePlace::Dropped => unreachable!("no rule is made from a constant feature"),
         }
     }
 
@@ -313,8 +313,8 @@ impl Local<'_> {
         self.layout.columns().len() * TABLE
     }
 
-    fn searching(&self) -> Search<'_> {
-        Search {
+    fn searching(&self) -> SplitSearch<'_> {
+        SplitSearch {
             layout: &self.layout,
             allowed: &self.search.allowed,
             scale: self.scale,
@@ -331,18 +331,20 @@ impl Local<'_> {
     }
 
     /// Adds a tree, scaled, to scores.
-    fn add_tree(&mut self, output: usize, tree: &Grown, factor: f64, rows: [bool; 2]) {
+    fn add_tree(&mut self, output: usize, tree: &BinnedTree, factor: f64, rows: [bool; 2]) {
         let values: Vec<f32> =
             tree.leaves.iter().map(|leaf| (leaf.value * factor) as f32).collect();
-        let walker = tree.walker(&self.layout);
+        let traversal = tree.traversal(&self.layout);
         let [training, validation] = rows;
         if training {
             self.pool.each(&mut self.teams, |_, team| {
-                team.shards.iter_mut().for_each(|shard| shard.add_tree(output, &values, &walker));
+                team.shards
+                    .iter_mut()
+                    .for_each(|shard| shard.add_tree(output, &values, &traversal));
             });
         }
         if validation {
-            self.pool.each(&mut self.valid, |_, shard| shard.add_tree(output, &values, &walker));
+            self.pool.each(&mut self.valid, |_, shard| shard.add_tree(output, &values, &traversal));
         }
     }
 
@@ -400,10 +402,10 @@ fn make_teams(shards: Vec<Shard>, threads: usize) -> Vec<Team> {
 }
 
 /// The search of a backend that has not begun a tree.
-fn no_search() -> TreeSearch {
+fn no_search() -> SplitConstraints {
     let penalties =
         Penalties { lambda: 0.0, ridge: Ridge::Flat, gamma: 0.0, min_child_weight: 0.0 };
-    TreeSearch { allowed: Vec::new(), penalties }
+    SplitConstraints { allowed: Vec::new(), penalties }
 }
 
 impl Team {

@@ -1,7 +1,7 @@
 //! From messages to work on shards.
 
 use super::{Local, gather};
-use crate::grown::Grown;
+use crate::binned_tree::BinnedTree;
 use crate::stats::backend::{Backend, BackendError};
 use crate::stats::message::{
     DataDescription, LeafRows, LeafSlot, Reply, RowSet, SplitCommand, TreeId, Work,
@@ -125,15 +125,15 @@ impl Local<'_> {
     }
 
     /// Adds a tree that has just grown to all scores.
-    fn finish_tree(&mut self, output: usize, tree: &Grown, leaves: &[LeafSlot]) {
+    fn finish_tree(&mut self, output: usize, tree: &BinnedTree, leaves: &[LeafSlot]) {
         let values: Vec<f32> = tree.leaves.iter().map(|leaf| leaf.value as f32).collect();
-        let walker = tree.walker(&self.layout);
+        let traversal = tree.traversal(&self.layout);
         self.pool.each(&mut self.teams, |_, team| {
             team.shards
                 .iter_mut()
-                .for_each(|shard| shard.add_leaves(output, leaves, &values, &walker));
+                .for_each(|shard| shard.add_leaves(output, leaves, &values, &traversal));
         });
-        self.pool.each(&mut self.valid, |_, shard| shard.add_tree(output, &values, &walker));
+        self.pool.each(&mut self.valid, |_, shard| shard.add_tree(output, &values, &traversal));
     }
 
     fn rows(&self, rows: RowSet) -> Vec<&Shard> {

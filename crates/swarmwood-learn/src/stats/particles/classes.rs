@@ -11,8 +11,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::rows::ParticleRows;
-use crate::kernels::aligned::Aligned;
-use crate::kernels::particle::Question;
+use crate::kernels::aligned::AlignedVec;
+use crate::kernels::particle::RuleTest;
 use crate::pool::Pool;
 
 /// Columns that are summed together may have this many joint classes: with the 32 leaves of five
@@ -27,7 +27,7 @@ pub(super) struct ClassedGroup {
     /// The columns, at least one.
     pub(super) columns: Vec<ClassedColumn>,
     /// The joint class of every row, shard after shard.
-    pub(super) rows: Vec<Aligned<u8>>,
+    pub(super) rows: Vec<AlignedVec<u8>>,
 }
 
 /// One column that some rule asks about.
@@ -54,7 +54,7 @@ pub(super) struct ClassedRule {
 
 /// The columns that the questions ask about, in their order.
 pub(super) fn groups(
-    questions: &[Question],
+    questions: &[RuleTest],
     rows: &[Arc<ParticleRows>],
     pool: &Pool,
 ) -> Vec<ClassedGroup> {
@@ -84,8 +84,8 @@ pub(super) fn groups(
 }
 
 /// The joint class of every row of a shard.
-fn joint_classes(columns: &[ClassedColumn], rows: &ParticleRows) -> Aligned<u8> {
-    let mut joint = Aligned::zeroed(rows.binned.rows);
+fn joint_classes(columns: &[ClassedColumn], rows: &ParticleRows) -> AlignedVec<u8> {
+    let mut joint = AlignedVec::zeroed(rows.binned.rows);
     for column in columns {
         let codes = &rows.binned.columns[column.column];
         for (joint, &code) in joint.iter_mut().zip(codes) {
@@ -97,7 +97,7 @@ fn joint_classes(columns: &[ClassedColumn], rows: &ParticleRows) -> Aligned<u8> 
 }
 
 /// The class of every code, and how many there are.
-fn classes<'a>(questions: impl Iterator<Item = &'a Question> + Clone) -> ([u8; 256], usize) {
+fn classes<'a>(questions: impl Iterator<Item = &'a RuleTest> + Clone) -> ([u8; 256], usize) {
     let mut known: BTreeMap<Vec<bool>, u8> = BTreeMap::new();
     let mut class_of = [0; 256];
     for code in 0..=255u8 {
@@ -110,7 +110,7 @@ fn classes<'a>(questions: impl Iterator<Item = &'a Question> + Clone) -> ([u8; 2
 }
 
 /// The classes that a question sends right, in runs.
-fn right(question: &Question, class_of: &[u8; 256]) -> Vec<Range<usize>> {
+fn right(question: &RuleTest, class_of: &[u8; 256]) -> Vec<Range<usize>> {
     let mut classes: Vec<usize> = (0..=255u8)
         .filter(|&code| question.right(code))
         .map(|code| usize::from(class_of[usize::from(code)]))
@@ -134,10 +134,10 @@ mod tests {
 
     #[test]
     fn codes_that_no_rule_tells_apart_are_one_class() {
-        let above = |code: u8| Question { column: 0, side: Side::Run { first: 0, beyond: code } };
+        let above = |code: u8| RuleTest { column: 0, side: Side::Run { first: 0, beyond: code } };
         let mut odd = Box::new([0; 256]);
         odd.iter_mut().skip(3).step_by(4).for_each(|right| *right = 1);
-        let questions = [above(10), above(99), Question { column: 0, side: Side::Table(odd) }];
+        let questions = [above(10), above(99), RuleTest { column: 0, side: Side::Table(odd) }];
         let (class_of, classes) = classes(questions.iter());
         // Three stretches, each with codes that the last question sends right and with codes that
         // it does not.

@@ -20,17 +20,17 @@ use crate::bins::Rule;
 use crate::context::Context;
 use crate::dataset::{Dataset, Plan};
 use crate::kernels::leaf_values::LeafValues;
-use crate::kernels::particle::Question;
+use crate::kernels::particle::RuleTest;
+use crate::metric::{EvalMetric, Partial};
 use crate::objective::Objective;
 use crate::objective::order::weighted_quantile;
 use crate::pool::even_ranges;
 use classes::ClassedGroup;
-pub use fitness::Fitness;
 use rows::{ParticleRows, ParticleShard, RoundPass, RoundValues};
 
 /// The shape of a particle's trees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Form {
+pub enum TreeForm {
     /// All nodes of a level share a rule, as published.
     #[default]
     Oblivious,
@@ -38,17 +38,17 @@ pub enum Form {
     Free,
 }
 
-impl Form {
+impl TreeForm {
     /// The numbers that a tree of so many levels takes.
     ///
     /// ```
-    /// use swarmwood_learn::particle::Form;
-    /// assert_eq!([Form::Oblivious.rules(5), Form::Free.rules(5)], [5, 31]);
+    /// use swarmwood_learn::particle::TreeForm;
+    /// assert_eq!([TreeForm::Oblivious.rules(5), TreeForm::Free.rules(5)], [5, 31]);
     /// ```
     pub fn rules(self, depth: usize) -> usize {
         match self {
-            Form::Oblivious => depth,
-            Form::Free => (1 << depth) - 1,
+            TreeForm::Oblivious => depth,
+            TreeForm::Free => (1 << depth) - 1,
         }
     }
 }
@@ -59,7 +59,7 @@ pub struct ParticleConfig {
     /// Rounds of a particle, at least one; each has one tree per output.
     pub trees: usize,
     /// The shape of the trees.
-    pub form: Form,
+    pub form: TreeForm,
     /// Levels of each tree, from 1 to 8.
     pub depth: usize,
     /// Share of each leaf value that is added.
@@ -67,7 +67,7 @@ pub struct ParticleConfig {
     /// L2 penalty on leaf values.
     pub lambda: f64,
     /// What is measured.
-    pub fitness: Fitness,
+    pub fitness: EvalMetric,
     /// Bytes of leaf numbers that may be kept for particles that begin alike; less makes it slower,
     /// never different.
     pub memory: usize,
@@ -115,7 +115,7 @@ struct ParticleFrame<'a> {
     context: Context<'a>,
     objective: &'a dyn Objective,
     plan: Plan,
-    questions: Vec<Question>,
+    questions: Vec<RuleTest>,
     config: ParticleConfig,
     base: Vec<f64>,
     shift: f64,
@@ -148,7 +148,7 @@ impl<'a> LocalParticles<'a> {
         let shift = if objective.shift_invariant() { base[0] } else { 0.0 };
         let target: Vec<f32> = target.iter().map(|&y| (y - shift) as f32).collect();
         let weight: Vec<f32> = data.weight.iter().map(|weight| weight as f32).collect();
-        let questions = rules.iter().map(|rule| Question::new(&data.layout.route(rule))).collect();
+        let questions = rules.iter().map(|rule| RuleTest::new(&data.layout.route(rule))).collect();
         let plan = data.plan;
         let frame = ParticleFrame { context, objective, plan, questions, config, base, shift };
 
@@ -218,12 +218,13 @@ impl<'a> LocalParticles<'a> {
     }
 
     /// Another fitness of a particle.
-    fn measure(&mut self, sequence: &[u32], fitness: Fitness) -> f64 {
+    fn measure(&mut self, sequence: &[u32], fitness: EvalMetric) -> f64 {
         self.evaluate(sequence, false);
         let (frame, lane) = (&self.frame, &self.lanes[0]);
         let measure = |at: usize| lane.parts[at].measure(fitness, frame.objective);
         let sum = frame.context.pool.map(lane.parts.len(), measure).into_iter().sum();
-        fitness.of_sum(sum, self.rows.iter().map(|rows| rows.total).sum())
+        let weight = self.rows.iter().map(|rows| rows.total).sum();
+        fitness.finish(Partial { sum, weight })
     }
 
     /// Scores of a particle for the training rows, in row order, one vector per output.
@@ -337,7 +338,7 @@ impl ParticleFrame<'_> {
                 let question = |&index: &u32| &self.questions[index as usize];
                 let trees =
                     sequence[round * each..(round + 1) * each].chunks_exact(self.each_tree());
-                let questions: Vec<Vec<&Question>> =
+                let questions: Vec<Vec<&RuleTest>> =
                     trees.map(|tree| tree.iter().map(question).collect()).collect();
                 let leaves = 1 << depth;
                 let step =
@@ -350,7 +351,8 @@ impl ParticleFrame<'_> {
                 part.finish(rounds - 1, &values, fitness, self.objective)
             });
             let sum = lane.parts.iter().map(|part| part.measured).sum();
-            lane.fitness = fitness.of_sum(sum, lane.parts.iter().map(ParticleShard::total).sum());
+            let weight = lane.parts.iter().map(ParticleShard::total).sum();
+            lane.fitness = fitness.finish(Partial { sum, weight });
             lane.last.clear();
             lane.last.extend_from_slice(sequence);
         }
@@ -433,13 +435,13 @@ fn newton(&[g, h]: &[f64; 2], lambda: f64) -> Leaf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dataset::BinnedRows;
+    use crate::dataset::BinnedShard;
     use crate::objective::Squared;
 
     #[test]
     fn the_first_residuals_are_those_of_the_papers_table() {
         let target = [15.0, 90.0, 110.0, 180.0, 580.0, 780.0].map(|y: f32| y - 292.5);
-        let binned = Arc::new(BinnedRows { rows: 6, ..BinnedRows::default() });
+        let binned = Arc::new(BinnedShard { rows: 6, ..BinnedShard::default() });
         let rows = ParticleRows::new(binned, target.to_vec(), Vec::new(), &[0.0], &Squared);
         let residuals: Vec<f32> = rows.first.iter().map(|pair| -pair[0]).collect();
         assert_eq!(residuals, [-277.5, -202.5, -182.5, -112.5, 287.5, 487.5], "table 2");

@@ -10,17 +10,17 @@ use std::sync::Arc;
 use super::classes::{self, ClassedColumn, ClassedGroup};
 use super::rows::{ParticleRows, RoundValues};
 use super::{LocalParticles, ParticleFrame};
-use crate::kernels::aligned::Aligned;
+use crate::kernels::aligned::AlignedVec;
 use crate::kernels::cells::{CellSums, LANES, LeafRule, rule_worths};
-use crate::kernels::particle::{Pair, Question};
+use crate::kernels::particle::{DerivativePair, RuleTest};
 
 /// Sums of second derivatives below this share of all are rounding.
 const ROUNDING: f64 = 1e-13;
 
 /// Leaf numbers and derivatives of one shard's rows before a tree.
 struct TreeRows {
-    leaf: Aligned<u8>,
-    pairs: Aligned<Pair>,
+    leaf: AlignedVec<u8>,
+    pairs: AlignedVec<DerivativePair>,
 }
 
 impl LocalParticles<'_> {
@@ -70,14 +70,14 @@ impl ParticleFrame<'_> {
         before: &[RoundValues],
         output: usize,
     ) -> TreeRows {
-        let questions: Vec<Vec<&Question>> = sequence
+        let questions: Vec<Vec<&RuleTest>> = sequence
             .chunks_exact(self.each_tree())
             .take((before.len() + 1) * self.outputs())
             .map(|tree| tree.iter().map(|&index| &self.questions[index as usize]).collect())
             .collect();
         let mut rows_of = TreeRows {
-            leaf: Aligned::zeroed(rows.binned.rows),
-            pairs: Aligned::zeroed(rows.binned.rows),
+            leaf: AlignedVec::zeroed(rows.binned.rows),
+            pairs: AlignedVec::zeroed(rows.binned.rows),
         };
         rows.before(
             &questions,

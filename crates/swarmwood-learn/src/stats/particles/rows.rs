@@ -13,35 +13,37 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Fitness, Form};
-use crate::dataset::BinnedRows;
-use crate::kernels::aligned::Aligned;
+use super::TreeForm;
+use super::fitness::fitness_sum;
+use crate::dataset::BinnedShard;
+use crate::kernels::aligned::AlignedVec;
 use crate::kernels::leaf_values::{LeafValues, add_values, look_up};
-use crate::kernels::particle::{self, BLOCK, BlockSums, Pair, Question};
+use crate::kernels::particle::{self, BLOCK, BlockSums, DerivativePair, RuleTest};
+use crate::metric::EvalMetric;
 use crate::objective::Objective;
 
 /// What no particle changes.
 #[derive(Debug)]
 pub(super) struct ParticleRows {
-    pub(super) binned: Arc<BinnedRows>,
-    pub(super) target: Aligned<f32>,
+    pub(super) binned: Arc<BinnedShard>,
+    pub(super) target: AlignedVec<f32>,
     pub(super) weight: Vec<f32>,
     /// Derivatives at the start values: those of every particle's first round.
-    pub(super) first: Aligned<Pair>,
+    pub(super) first: AlignedVec<DerivativePair>,
     /// Sum of weights.
     pub(super) total: f64,
 }
 
 impl ParticleRows {
     pub(super) fn new(
-        binned: Arc<BinnedRows>,
+        binned: Arc<BinnedShard>,
         target: Vec<f32>,
         weight: Vec<f32>,
         start: &[f32],
         objective: &dyn Objective,
     ) -> Self {
         let rows = binned.rows;
-        let mut first = Aligned::zeroed(rows * start.len());
+        let mut first = AlignedVec::zeroed(rows * start.len());
         let score: Vec<f32> =
             start.iter().flat_map(|&start| std::iter::repeat_n(start, rows)).collect();
         match start.len() {
@@ -52,7 +54,7 @@ impl ParticleRows {
             [] => rows as f64,
             _ => weight.iter().map(|&weight| f64::from(weight)).sum(),
         };
-        ParticleRows { binned, target: Aligned::new(target), weight, first, total }
+        ParticleRows { binned, target: AlignedVec::new(target), weight, first, total }
     }
 
     fn weights(&self, block: &Range<usize>) -> &[f32] {
@@ -77,12 +79,12 @@ impl ParticleRows {
     /// round.
     pub(super) fn before(
         &self,
-        trees: &[Vec<&Question>],
+        trees: &[Vec<&RuleTest>],
         values: &[RoundValues],
         output: usize,
         objective: &dyn Objective,
         leaf: &mut [u8],
-        pairs: &mut [Pair],
+        pairs: &mut [DerivativePair],
     ) {
         let (outputs, round) = (objective.outputs(), values.len());
         let (mut score, mut derived) =
@@ -128,7 +130,7 @@ fn derive_all(
     score: &[f32],
     target: &[f32],
     weight: &[f32],
-    pairs: &mut [Pair],
+    pairs: &mut [DerivativePair],
 ) {
     let (mut g, mut h) = (vec![0.0; score.len()], vec![0.0; score.len()]);
     objective.derivatives(score, target, weight, &mut g, &mut h);
@@ -140,11 +142,11 @@ fn derive_all(
 pub(super) struct ParticleShard {
     rows: Arc<ParticleRows>,
     /// Scores after the rounds whose values were added last.
-    scores: Aligned<f32>,
+    scores: AlignedVec<f32>,
     /// Leaf numbers in the trees of each round; where there are fewer layers than rounds, the last
     /// one is reused.
-    layers: Vec<Aligned<u8>>,
-    pairs: Aligned<Pair>,
+    layers: Vec<AlignedVec<u8>>,
+    pairs: AlignedVec<DerivativePair>,
     block_sums: BlockSums,
     /// Sums of derivatives by leaf of the latest round, output after output.
     pub(super) sums: Vec<[f64; 2]>,
@@ -160,11 +162,11 @@ pub(super) struct RoundPass<'a> {
     /// How many rounds come before it.
     pub(super) round: usize,
     /// The shape of its trees.
-    pub(super) form: Form,
+    pub(super) form: TreeForm,
     /// Leaves of a tree.
     pub(super) leaves: usize,
     /// The rules of its trees, one tree per output.
-    pub(super) questions: &'a [Vec<&'a Question>],
+    pub(super) questions: &'a [Vec<&'a RuleTest>],
     /// Leaf values of the rounds before that are not in the scores yet.
     pub(super) pending: &'a [(usize, RoundValues)],
 }
@@ -173,9 +175,9 @@ impl ParticleShard {
     pub(super) fn new(rows: Arc<ParticleRows>, outputs: usize, layers: usize) -> Self {
         let count = rows.binned.rows;
         ParticleShard {
-            scores: Aligned::zeroed(count * outputs),
-            layers: (0..layers.max(1)).map(|_| Aligned::zeroed(count * outputs)).collect(),
-            pairs: Aligned::zeroed(BLOCK.min(count) * outputs),
+            scores: AlignedVec::zeroed(count * outputs),
+            layers: (0..layers.max(1)).map(|_| AlignedVec::zeroed(count * outputs)).collect(),
+            pairs: AlignedVec::zeroed(BLOCK.min(count) * outputs),
             block_sums: BlockSums::default(),
             sums: Vec::new(),
             measured: 0.0,
@@ -212,8 +214,8 @@ impl ParticleShard {
                 let leaf = &mut self.layers[layer][rows.of_output(output, &block)];
                 let codes = |column: usize| &rows.binned.columns[column][block.clone()];
                 match step.form {
-                    Form::Oblivious => particle::leaves(questions, codes, leaf),
-                    Form::Free => particle::free_leaves(questions, codes, leaf),
+                    TreeForm::Oblivious => particle::leaves(questions, codes, leaf),
+                    TreeForm::Free => particle::free_leaves(questions, codes, leaf),
                 }
             }
             // Derivatives come right before their sums, which find them in the first-level cache
@@ -252,7 +254,7 @@ impl ParticleShard {
         &mut self,
         round: usize,
         values: &RoundValues,
-        fitness: Fitness,
+        fitness: EvalMetric,
         objective: &dyn Objective,
     ) {
         let rows = self.rows.clone();
@@ -283,22 +285,29 @@ impl ParticleShard {
     }
 
     /// The weighted sum that a fitness is made of, over all rows, after the rounds that were added.
-    pub(super) fn measure(&self, fitness: Fitness, objective: &dyn Objective) -> f64 {
+    pub(super) fn measure(&self, fitness: EvalMetric, objective: &dyn Objective) -> f64 {
         if objective.outputs() > 1 {
             // The scores of a block do not lie beside each other; those of the shard do.
-            return fitness.sum(&self.scores, &self.rows.target, &self.rows.weight, objective);
+            return fitness_sum(
+                fitness,
+                &self.scores,
+                &self.rows.target,
+                &self.rows.weight,
+                objective,
+            );
         }
         self.rows.blocks().map(|block| self.measure_block(fitness, objective, &block)).sum()
     }
 
     fn measure_block(
         &self,
-        fitness: Fitness,
+        fitness: EvalMetric,
         objective: &dyn Objective,
         block: &Range<usize>,
     ) -> f64 {
         let score = &self.scores[block.clone()];
-        fitness.sum(score, &self.rows.target[block.clone()], self.rows.weights(block), objective)
+        let (target, weight) = (&self.rows.target[block.clone()], self.rows.weights(block));
+        fitness_sum(fitness, score, target, weight, objective)
     }
 
     /// Appends residuals and weights of every row to those of its leaf in the latest tree, that of

@@ -2,7 +2,7 @@
 //! fitted again.
 
 use super::Shard;
-use crate::grown::Walker;
+use crate::binned_tree::Traversal;
 use crate::kernels::quantise::part;
 use crate::stats::message::{LeafSlot, LeafSums};
 
@@ -20,9 +20,10 @@ impl Shard {
     }
 
     /// The leaf of every row in any tree.
-    pub fn assign_tree(&self, walker: &Walker) -> Vec<u16> {
+    pub fn assign_tree(&self, traversal: &Traversal) -> Vec<u16> {
         let mut leaves = vec![0; self.rows.rows];
-        walker.each_leaf(&self.rows.columns, self.rows.rows, |row, leaf| leaves[row] = leaf as u16);
+        traversal
+            .each_leaf(&self.rows.columns, self.rows.rows, |row, leaf| leaves[row] = leaf as u16);
         leaves
     }
 

@@ -8,7 +8,7 @@ use crate::objective::Objective;
 
 /// What is watched while a learner works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Watch {
+pub enum EvalMetric {
     /// The mean of the objective's own loss.
     #[default]
     Loss,
@@ -42,31 +42,43 @@ impl Partial {
     }
 }
 
-impl Watch {
+impl EvalMetric {
     /// All of them.
-    pub const ALL: [Watch; 6] =
-        [Watch::Loss, Watch::Rmse, Watch::Mae, Watch::LogLoss, Watch::Error, Watch::Accuracy];
+    pub const ALL: [EvalMetric; 6] = [
+        EvalMetric::Loss,
+        EvalMetric::Rmse,
+        EvalMetric::Mae,
+        EvalMetric::LogLoss,
+        EvalMetric::Error,
+        EvalMetric::Accuracy,
+    ];
 
     /// The name users say.
     pub fn name(self) -> &'static str {
         match self {
-            Watch::Loss => "loss",
-            Watch::Rmse => "rmse",
-            Watch::Mae => "mae",
-            Watch::LogLoss => "logloss",
-            Watch::Error => "error",
-            Watch::Accuracy => "accuracy",
+            EvalMetric::Loss => "loss",
+            EvalMetric::Rmse => "rmse",
+            EvalMetric::Mae => "mae",
+            EvalMetric::LogLoss => "logloss",
+            EvalMetric::Error => "error",
+            EvalMetric::Accuracy => "accuracy",
         }
     }
 
     /// The metric of that name.
-    pub fn named(name: &str) -> Option<Watch> {
-        Watch::ALL.into_iter().find(|watch| watch.name() == name)
+    pub fn named(name: &str) -> Option<EvalMetric> {
+        EvalMetric::ALL.into_iter().find(|watch| watch.name() == name)
     }
 
     /// Whether more is better.
     pub fn higher_is_better(self) -> bool {
-        self == Watch::Accuracy
+        self == EvalMetric::Accuracy
+    }
+
+    /// The number that a search minimises: the share of wrong rows for the accuracy, the value itself
+    /// otherwise. It is its own inverse.
+    pub fn cost(self, value: f64) -> f64 {
+        if self.higher_is_better() { 1.0 - value } else { value }
     }
 
     /// Whether `new` is better than `old`; a NaN never is.
@@ -78,7 +90,7 @@ impl Watch {
     pub fn suits(self, objective: &dyn Objective) -> Result<(), &'static str> {
         let classes = matches!(objective.link(), Link::Sigmoid | Link::Softmax);
         match self {
-            Watch::LogLoss | Watch::Error | Watch::Accuracy if !classes => {
+            EvalMetric::LogLoss | EvalMetric::Error | EvalMetric::Accuracy if !classes => {
                 Err("needs classes; for a number choose loss, rmse or mae")
             }
             _ => Ok(()),
@@ -93,10 +105,10 @@ impl Watch {
     /// there `rmse` is what others call `rmsle`.
     ///
     /// ```
-    /// use swarmwood_learn::{metric::Watch, objective::Squared};
-    /// let mut all = Watch::Rmse.partial(&[1.0, 2.0], &[4.0, 2.0], &[], &Squared);
-    /// all.merge(Watch::Rmse.partial(&[0.0], &[3.0], &[2.0], &Squared));
-    /// assert_eq!(Watch::Rmse.finish(all), (27.0f64 / 4.0).sqrt());
+    /// use swarmwood_learn::{metric::EvalMetric, objective::Squared};
+    /// let mut all = EvalMetric::Rmse.partial(&[1.0, 2.0], &[4.0, 2.0], &[], &Squared);
+    /// all.merge(EvalMetric::Rmse.partial(&[0.0], &[3.0], &[2.0], &Squared));
+    /// assert_eq!(EvalMetric::Rmse.finish(all), (27.0f64 / 4.0).sqrt());
     /// ```
     pub fn partial(
         self,
@@ -115,16 +127,16 @@ impl Watch {
             (0..rows).map(|i| row(i) * weight.get(i).map_or(1.0, |&w| f64::from(w))).sum()
         };
         let sum = match self {
-            Watch::Loss => objective.loss(score, target, weight),
-            Watch::LogLoss => match objective.link() {
+            EvalMetric::Loss => objective.loss(score, target, weight),
+            EvalMetric::LogLoss => match objective.link() {
                 Link::Sigmoid => losses::logistic(score, target, weight),
                 Link::Softmax => losses::softmax(objective.outputs(), score, target, weight),
                 Link::Identity | Link::Exp | Link::ExpM1 => f64::NAN,
             },
-            Watch::Rmse => sum_of(&|i| residual(score, target, i, objective).powi(2)),
-            Watch::Mae => sum_of(&|i| residual(score, target, i, objective).abs()),
-            Watch::Error => sum_of(&|i| f64::from(!hit(score, target, i, objective))),
-            Watch::Accuracy => sum_of(&|i| f64::from(hit(score, target, i, objective))),
+            EvalMetric::Rmse => sum_of(&|i| residual(score, target, i, objective).powi(2)),
+            EvalMetric::Mae => sum_of(&|i| residual(score, target, i, objective).abs()),
+            EvalMetric::Error => sum_of(&|i| f64::from(!hit(score, target, i, objective))),
+            EvalMetric::Accuracy => sum_of(&|i| f64::from(hit(score, target, i, objective))),
         };
         Partial { sum, weight: total }
     }
@@ -132,7 +144,7 @@ impl Watch {
     /// The metric of all merged parts; NaN if no row has weight.
     pub fn finish(self, all: Partial) -> f64 {
         let mean = all.sum / all.weight;
-        if self == Watch::Rmse { mean.sqrt() } else { mean }
+        if self == EvalMetric::Rmse { mean.sqrt() } else { mean }
     }
 }
 

@@ -2,15 +2,15 @@
 
 use swarmwood_model::{Child, Leaf, Level, Node, ObliviousTree, Shape, Tree};
 
-use crate::bins::layout::{Beyond, Route};
+use crate::bins::layout::{CodeThreshold, Route};
 use crate::bins::{Layout, Rule};
 use crate::kernels::partition::partition_by;
 
 /// A grown tree. Children come after their parent; leaf values hold the learning rate.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Grown {
+pub struct BinnedTree {
     /// Inner nodes; empty if the tree is one leaf.
-    pub nodes: Vec<GrownNode>,
+    pub nodes: Vec<BinnedSplit>,
     /// Leaf values with the hessian sum of their rows.
     pub leaves: Vec<Leaf>,
     /// Whether all nodes of a level share their rule; `nodes` then holds one node a level, whose
@@ -20,7 +20,7 @@ pub struct Grown {
 
 /// An inner node of a grown tree.
 #[derive(Debug, Clone, PartialEq)]
-pub struct GrownNode {
+pub struct BinnedSplit {
     /// The rule.
     pub rule: Rule,
     /// Where failing rows go.
@@ -33,19 +33,19 @@ pub struct GrownNode {
     pub cover: f64,
 }
 
-impl Grown {
+impl BinnedTree {
     /// The same tree over values.
     pub fn to_shape(&self, layout: &Layout) -> Shape {
         let leaves = self.leaves.clone();
         if self.oblivious {
             let level =
-                |node: &GrownNode| Level { split: layout.split(&node.rule), gain: node.gain };
+                |node: &BinnedSplit| Level { split: layout.split(&node.rule), gain: node.gain };
             return Shape::Oblivious(ObliviousTree {
                 levels: self.nodes.iter().map(level).collect(),
                 leaves,
             });
         }
-        let node = |node: &GrownNode| Node {
+        let node = |node: &BinnedSplit| Node {
             split: layout.split(&node.rule),
             left: node.left,
             right: node.right,
@@ -56,45 +56,47 @@ impl Grown {
     }
 
     /// The tree ready to walk over stored codes.
-    pub fn walker(&self, layout: &Layout) -> Walker {
-        let stop = |node: &GrownNode| Stop {
-            question: match layout.beyond(&node.rule) {
-                Some(beyond) => Question::Beyond(beyond),
-                None => Question::Table(Box::new(layout.route(&node.rule))),
+    pub fn traversal(&self, layout: &Layout) -> Traversal {
+        let node = |node: &BinnedSplit| TraversalNode {
+            test: match layout.beyond(&node.rule) {
+                Some(beyond) => NodeTest::CodeThreshold(beyond),
+                None => NodeTest::Table(Box::new(layout.route(&node.rule))),
             },
             children: [node.left, node.right],
         };
-        Walker { stops: self.nodes.iter().map(stop).collect(), oblivious: self.oblivious }
+        Traversal { nodes: self.nodes.iter().map(node).collect(), oblivious: self.oblivious }
     }
 }
 
 /// Finds the leaf of a row from its stored codes.
 #[derive(Debug, Clone)]
-pub struct Walker {
-    stops: Vec<Stop>,
+pub struct Traversal {
+    nodes: Vec<TraversalNode>,
     oblivious: bool,
 }
 
 /// A node on the way of a row.
 #[derive(Debug, Clone)]
-struct Stop {
-    question: Question,
+struct TraversalNode {
+    test: NodeTest,
     children: [Child; 2],
 }
 
 /// What a node asks. Tables are large: a deep tree of them would not stay in the cache.
 #[derive(Debug, Clone)]
-enum Question {
-    Beyond(Beyond),
+enum NodeTest {
+    CodeThreshold(CodeThreshold),
     Table(Box<Route>),
 }
 
-impl Question {
+impl NodeTest {
     #[inline]
     fn side(&self, columns: &[Vec<u8>], row: usize) -> usize {
         match self {
-            Question::Beyond(beyond) => usize::from(beyond.right(columns[beyond.column][row])),
-            Question::Table(route) => {
+            NodeTest::CodeThreshold(beyond) => {
+                usize::from(beyond.right(columns[beyond.column][row]))
+            }
+            NodeTest::Table(route) => {
                 usize::from(route.right[usize::from(columns[route.column][row])])
             }
         }
@@ -110,11 +112,11 @@ impl Question {
         aside: &mut [u16],
     ) -> usize {
         match self {
-            Question::Beyond(beyond) => {
+            NodeTest::CodeThreshold(beyond) => {
                 let codes = &columns[beyond.column][start..];
                 partition_by(rows, aside, |row| usize::from(beyond.right(codes[usize::from(row)])))
             }
-            Question::Table(route) => {
+            NodeTest::Table(route) => {
                 let codes = &columns[route.column][start..];
                 partition_by(rows, aside, |row| {
                     usize::from(route.right[usize::from(codes[usize::from(row)])])
@@ -124,21 +126,21 @@ impl Question {
     }
 }
 
-impl Walker {
+impl Traversal {
     /// The leaf a row falls into.
     #[inline]
     pub fn leaf(&self, columns: &[Vec<u8>], row: usize) -> usize {
         if self.oblivious {
-            let levels = self.stops.iter().enumerate();
-            return levels.map(|(level, stop)| stop.question.side(columns, row) << level).sum();
+            let levels = self.nodes.iter().enumerate();
+            return levels.map(|(level, node)| node.test.side(columns, row) << level).sum();
         }
-        let mut at = if self.stops.is_empty() { Child::Leaf(0) } else { Child::Node(0) };
+        let mut at = if self.nodes.is_empty() { Child::Leaf(0) } else { Child::Node(0) };
         loop {
             match at {
                 Child::Leaf(leaf) => return leaf as usize,
                 Child::Node(node) => {
-                    let stop = &self.stops[node as usize];
-                    at = stop.children[stop.question.side(columns, row)];
+                    let node = &self.nodes[node as usize];
+                    at = node.children[node.test.side(columns, row)];
                 }
             }
         }
@@ -148,7 +150,7 @@ impl Walker {
     /// parts all its rows in a loop without a branch that depends on them, which takes a fraction
     /// of the time of single walks.
     pub fn each_leaf(&self, columns: &[Vec<u8>], rows: usize, mut put: impl FnMut(usize, usize)) {
-        if self.oblivious || self.stops.is_empty() || self.stops.len() > MOST_STOPS {
+        if self.oblivious || self.nodes.is_empty() || self.nodes.len() > MOST_NODES {
             (0..rows).for_each(|row| put(row, self.leaf(columns, row)));
             return;
         }
@@ -169,11 +171,11 @@ impl Walker {
                         continue;
                     }
                 };
-                let stop = &self.stops[node as usize];
+                let node = &self.nodes[node as usize];
                 let middle = span.start
-                    + stop.question.part(columns, start, &mut order[span.clone()], &mut aside);
-                open.push((stop.children[0], span.start..middle));
-                open.push((stop.children[1], middle..span.end));
+                    + node.test.part(columns, start, &mut order[span.clone()], &mut aside);
+                open.push((node.children[0], span.start..middle));
+                open.push((node.children[1], middle..span.end));
             }
         }
     }
@@ -183,7 +185,7 @@ impl Walker {
 const TOGETHER: usize = 4096;
 
 /// Trees with more nodes leave too few rows at each for going together.
-const MOST_STOPS: usize = TOGETHER / 16;
+const MOST_NODES: usize = TOGETHER / 16;
 
 #[cfg(test)]
 mod tests {
@@ -197,8 +199,8 @@ mod tests {
     use crate::pool::Pool;
 
     /// A tree of random rules, grown by splitting a random leaf again and again.
-    fn random_tree(splits: usize, layout: &Layout, stream: &mut Stream) -> Grown {
-        let mut grown = Grown { leaves: vec![Leaf::default()], ..Grown::default() };
+    fn random_tree(splits: usize, layout: &Layout, stream: &mut Stream) -> BinnedTree {
+        let mut grown = BinnedTree { leaves: vec![Leaf::default()], ..BinnedTree::default() };
         let mut below = |count: usize| stream.below(count as u64) as usize;
         for node in 0..splits {
             let feature = below(layout.features().len());
@@ -217,7 +219,7 @@ mod tests {
                 }
             }
             let right = Child::Leaf(grown.leaves.len() as u32);
-            grown.nodes.push(GrownNode { rule, left: split, right, gain: 0.0, cover: 0.0 });
+            grown.nodes.push(BinnedSplit { rule, left: split, right, gain: 0.0, cover: 0.0 });
             grown.leaves.push(Leaf::default());
         }
         grown
@@ -242,15 +244,15 @@ mod tests {
         let layout = Layout::fit(|at| chunk.columns[at].clone(), &features, 255, &pool);
         let data = Dataset::from_chunk(&chunk, layout, &pool);
         let shard = &data.shards[0];
-        for splits in [0, 1, 30, MOST_STOPS, MOST_STOPS + 1] {
-            let walker = random_tree(splits, &data.layout, &mut stream).walker(&data.layout);
+        for splits in [0, 1, 30, MOST_NODES, MOST_NODES + 1] {
+            let traversal = random_tree(splits, &data.layout, &mut stream).traversal(&data.layout);
             let mut leaves = vec![usize::MAX; shard.rows];
-            walker.each_leaf(&shard.columns, shard.rows, |row, leaf| {
+            traversal.each_leaf(&shard.columns, shard.rows, |row, leaf| {
                 assert_eq!(leaves[row], usize::MAX, "a row has one leaf");
                 leaves[row] = leaf;
             });
             let alone: Vec<usize> =
-                (0..shard.rows).map(|row| walker.leaf(&shard.columns, row)).collect();
+                (0..shard.rows).map(|row| traversal.leaf(&shard.columns, row)).collect();
             assert_eq!(leaves, alone, "{splits}");
         }
     }
