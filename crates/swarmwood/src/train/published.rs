@@ -15,13 +15,14 @@ use swarmwood_learn::event::{Event, Stage};
 use swarmwood_learn::greedy;
 use swarmwood_learn::metric::EvalMetric;
 use swarmwood_learn::particle::{Evaluator, ParticleConfig, ParticleError, TreeForm};
-use swarmwood_learn::published::{LocalSearchStats, SwarmConfig, seeds};
+use swarmwood_learn::published::{LocalSearchStats, SwarmConfig, SwarmFit, seeds};
 use swarmwood_learn::rule_table::RuleTable;
 use swarmwood_learn::split::{Penalties, Ridge};
 use swarmwood_learn::stats::TrainingSet;
 use swarmwood_model::{Body, Model};
 
 use super::checkpoint_writer::CheckpointWriter;
+use super::event_log::EventLog;
 use super::pretrained::Pretrained;
 use super::search_space::distinct_values;
 use super::swarm_run::{SwarmStart, fly};
@@ -66,7 +67,7 @@ impl Learner for RuleSequenceSwarm {
     }
 }
 
-/// Bins, makes the table, and lets the swarm fly.
+/// Bins the rows, makes the table of rules, and runs the swarm.
 fn train(
     job: &Job<'_>,
     rules: RuleSource,
@@ -105,23 +106,8 @@ fn train(
     };
     let (found, events) = fly(job.params, start, checkpoints.as_ref(), observer, &mut warnings)?;
     let train_seconds = started.elapsed().as_secs_f64();
-    let (mut evaluations, repeats) = events.costs();
-    let mut notes = Vec::new();
-    if let Some(LocalSearchStats { replaced, evaluations: more, before }) = found.local_search {
-        evaluations += more;
-        let (measure, after) = (fitness(job).name(), found.fitness);
-        notes.push(format!(
-            "local search replaced {replaced} rules: {measure} {before:.6} became {after:.6}"
-        ));
-    }
-    let flight = SwarmReport {
-        space,
-        measure: fitness(job).name(),
-        best: found.fitness,
-        iterations: events.steps(),
-        evaluations,
-        repeats,
-    };
+    let (flight, notes) = report(job, space, &found, &events);
+
     let mut model = job.model(found.ensemble.base, Body::Trees(found.ensemble.members));
     name_pretrained(&mut model, job);
     let known = (data.target, data.weight);
@@ -150,6 +136,34 @@ fn train(
         warnings,
         notes,
     })
+}
+
+/// What the swarm did, and a note on its local search.
+fn report(
+    job: &Job<'_>,
+    space: SearchSpace,
+    found: &SwarmFit,
+    events: &EventLog,
+) -> (SwarmReport, Vec<String>) {
+    let measure = fitness(job).name();
+    let (mut evaluations, repeats) = events.costs();
+    let mut notes = Vec::new();
+    if let Some(LocalSearchStats { replaced, evaluations: more, before }) = found.local_search {
+        evaluations += more;
+        let after = found.fitness;
+        notes.push(format!(
+            "local search replaced {replaced} rules: {measure} {before:.6} became {after:.6}"
+        ));
+    }
+    let report = SwarmReport {
+        space,
+        measure,
+        best: found.fitness,
+        iterations: events.steps(),
+        evaluations,
+        repeats,
+    };
+    (report, notes)
 }
 
 /// Writes the file that rules came from into the model.
