@@ -196,7 +196,7 @@ impl fmt::Display for Message {
 
 impl PartialEq<&str> for Message {
     fn eq(&self, text: &&str) -> bool {
-        self.to_string() == *text
+        self.render(&FlagNotation) == *text
     }
 }
 
