@@ -274,7 +274,7 @@ def test_a_panic_of_an_engine_is_an_exception_and_the_engine_says_that_it_is_bro
     steps = {
         "ask": lambda tuner, trial: tuner.ask(),
         "tell": lambda tuner, trial: tuner.tell(trial, 1.0),
-        "adopt": lambda tuner, trial: tuner.add(trial.params, 1.0),
+        "add_trial": lambda tuner, trial: tuner.add(trial.params, 1.0),
         "best": lambda tuner, trial: tuner.best_,
         "snapshot": lambda tuner, trial: pickle.dumps(tuner),
     }
