@@ -13,18 +13,6 @@ pub struct FoldSplit {
 impl FoldSplit {
     /// Assigns rows to folds at random. Rows are sorted by `stratum` and assigned in turn, so that
     /// every fold gets the same share of each stratum (class, or range of the target).
-    ///
-    /// ```
-    /// use swarmwood_learn::fold_split::FoldSplit;
-    /// use swarmwood_search::rng::Stream;
-    ///
-    /// let class = [0, 1, 0, 1, 0, 0, 1, 0, 1];
-    /// let split = FoldSplit::new(9, 3, Stream::new(1, 2, 3), |a, b| class[a].cmp(&class[b]));
-    /// let (train, test) = (split.train_rows(0), split.test_rows(0));
-    /// assert_eq!((train.len(), test.len()), (6, 3));
-    /// assert!(test.iter().all(|row| !train.contains(row)));
-    /// assert!((0..3).all(|fold| split.test_rows(fold).iter().any(|&row| class[row] == 1)));
-    /// ```
     pub fn new(
         rows: usize,
         folds: usize,
@@ -51,5 +39,26 @@ impl FoldSplit {
 
     fn filter(&self, wanted: impl Fn(usize) -> bool) -> Vec<usize> {
         (0..self.fold.len()).filter(|&row| wanted(self.fold[row] as usize)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_is_tested_once_and_every_fold_has_its_share_of_each_class() {
+        let class = [0, 1, 0, 1, 0, 0, 1, 0, 1];
+        let split = FoldSplit::new(9, 3, Stream::new(1, 2, 3), |a, b| class[a].cmp(&class[b]));
+        let mut tested: Vec<usize> = (0..3).flat_map(|fold| split.test_rows(fold)).collect();
+        tested.sort_unstable();
+        assert_eq!(tested, (0..9).collect::<Vec<_>>());
+
+        for fold in 0..3 {
+            let (train, test) = (split.train_rows(fold), split.test_rows(fold));
+            assert_eq!((train.len(), test.len()), (6, 3));
+            assert!(test.iter().all(|row| !train.contains(row)));
+            assert!(test.iter().any(|&row| class[row] == 1));
+        }
     }
 }

@@ -21,7 +21,7 @@ const SPINS: usize = 2000;
 /// A fixed set of threads that belongs to one run.
 #[derive(Debug)]
 pub struct Pool {
-    shared: Arc<Shared>,
+    shared: Arc<PoolState>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -29,7 +29,7 @@ pub struct Pool {
 type TaskFn = dyn Fn(usize) + Sync;
 
 #[derive(Debug)]
-struct Shared {
+struct PoolState {
     /// The number of the job in the upper half, the next task to claim in the lower.
     next: AtomicU64,
     job: Mutex<Option<PoolJob>>,
@@ -46,14 +46,14 @@ struct Shared {
 
 #[derive(Clone, Copy)]
 struct PoolJob {
-    /// Valid until every task is done; see [`Shared::submit`].
+    /// Valid until every task is done; see [`PoolState::submit`].
     work: *const TaskFn,
     number: u64,
     tasks: u64,
 }
 
 // SAFETY: the pointer leads to a function that may be called from any thread, and is followed only
-// as `Shared::run_tasks` says.
+// as `PoolState::run_tasks` says.
 #[allow(unsafe_code)]
 unsafe impl Send for PoolJob {}
 
@@ -80,7 +80,7 @@ impl Pool {
     fn counting_from(threads: usize, first_job: u64) -> Result<Self, String> {
         let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
         let threads = if threads == 0 { cores } else { threads };
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(PoolState {
             next: AtomicU64::new(first_job << 32),
             job: Mutex::new(None),
             done: AtomicUsize::new(0),
@@ -157,7 +157,7 @@ impl Drop for Pool {
     }
 }
 
-impl Shared {
+impl PoolState {
     /// Publishes a job, runs tasks of it, and waits for those that other threads took.
     fn submit(&self, tasks: usize, work: &(dyn Fn(usize) + Sync)) {
         // SAFETY: only the pointer's claimed lifetime changes. It is followed only for a claimed

@@ -50,7 +50,7 @@ impl OutOfFold {
     fn probability(&self, row: usize, link: Link, factor: f64) -> f64 {
         match link {
             Link::Softmax => {
-                Softmax::new(self.outputs(row), factor).probability(self.target[row] as usize)
+                SoftmaxRow::new(self.outputs(row), factor).probability(self.target[row] as usize)
             }
             _ => 1.0 - self.wrong(row, factor),
         }
@@ -59,9 +59,8 @@ impl OutOfFold {
     /// The squared distance of a row's predicted probabilities to the truth.
     fn squared_distance(&self, row: usize, link: Link, factor: f64) -> f64 {
         match link {
-            Link::Softmax => {
-                Softmax::new(self.outputs(row), factor).squared_distance(self.target[row] as usize)
-            }
+            Link::Softmax => SoftmaxRow::new(self.outputs(row), factor)
+                .squared_distance(self.target[row] as usize),
             _ => {
                 let wrong = self.wrong(row, factor);
                 2.0 * wrong * wrong
@@ -129,18 +128,18 @@ impl OutOfFold {
 }
 
 /// The softmax of raw scores that are multiplied by a factor.
-struct Softmax<'a> {
+struct SoftmaxRow<'a> {
     raw: &'a [f64],
     factor: f64,
     largest: f64,
     sum: f64,
 }
 
-impl<'a> Softmax<'a> {
+impl<'a> SoftmaxRow<'a> {
     fn new(raw: &'a [f64], factor: f64) -> Self {
         let largest = raw.iter().fold(f64::NEG_INFINITY, |most, &r| most.max(r * factor));
         let sum = raw.iter().map(|r| (r * factor - largest).exp()).sum();
-        Softmax { raw, factor, largest, sum }
+        SoftmaxRow { raw, factor, largest, sum }
     }
 
     fn probability(&self, class: usize) -> f64 {

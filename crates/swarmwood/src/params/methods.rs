@@ -69,7 +69,7 @@ const ENSEMBLE: LearnerSpec = LearnerSpec {
 
 const SWARM: LearnerSpec = LearnerSpec {
     name: "swarm",
-    help: "all trees are searched together; greedy boosting where that is better on unseen rows",
+    help: "search over all trees of the ensemble; greedy boosting where its cross-validated score is better",
     parameters: &[
         "growth",
         "trees",
@@ -89,7 +89,7 @@ const SWARM: LearnerSpec = LearnerSpec {
 
 const GREEDY: LearnerSpec = LearnerSpec {
     name: "greedy",
-    help: "each split is the best one at its node and is never revised",
+    help: "greedy gradient boosting, as XGBoost and LightGBM do it",
     parameters: &[
         "booster",
         "growth",
@@ -123,7 +123,7 @@ const GREEDY: LearnerSpec = LearnerSpec {
 /// Rao 2022, section 7.1; its trees have no penalty.
 const SGBDT: LearnerSpec = LearnerSpec {
     name: "sgbdt",
-    help: "a discrete particle swarm over every distinct value, as published (SGBDT)",
+    help: "discrete particle swarm over every distinct value, as published (SGBDT)",
     parameters: &[
         "growth",
         "trees",
@@ -166,7 +166,7 @@ const SGBDT_BINS: LearnerSpec = LearnerSpec {
 
 const PSGBDT: LearnerSpec = LearnerSpec {
     name: "psgbdt",
-    help: "the same swarm over the splits of a model that was trained before (PSGBDT)",
+    help: "the same swarm over the splits of a pretrained model (PSGBDT)",
     takes_pretrained: true,
     ..SGBDT
 };
@@ -182,7 +182,7 @@ const SINGLE_TREE: LearnerSpec = LearnerSpec {
 
 const SWARM_TREE: LearnerSpec = LearnerSpec {
     name: "swarm-tree",
-    help: "one small tree whose rules are searched together",
+    help: "search over one whole tree",
     parameters: &[
         "depth",
         "max_leaves",
@@ -203,7 +203,7 @@ const SWARM_TREE: LearnerSpec = LearnerSpec {
 
 const CART: LearnerSpec = LearnerSpec {
     name: "cart",
-    help: "one tree, grown greedily and cut back by cross-validation (CART)",
+    help: "one tree, grown greedily and pruned by cross-validation (CART)",
     parameters: &[
         "depth",
         "max_leaves",
@@ -230,7 +230,7 @@ const CART: LearnerSpec = LearnerSpec {
 /// Jun, Cho, Lee 2012, section 4.
 const APSO_TREE: LearnerSpec = LearnerSpec {
     name: "apso-tree",
-    help: "the thresholds of such a tree moved together by an adaptive particle swarm, as published \
+    help: "the thresholds of a CART tree optimised together by adaptive PSO, as published \
            (CART and APSO)",
     parameters: &[
         "depth",
@@ -257,7 +257,7 @@ const APSO_TREE: LearnerSpec = LearnerSpec {
 
 const TSO_TREE: LearnerSpec = LearnerSpec {
     name: "tso-tree",
-    help: "one tree whose every place is won by the symbol of greatest score, as published (TSO)",
+    help: "one tree whose nodes take the symbols of greatest score, as published (TSO)",
     parameters: &[
         "depth",
         "balanced",
@@ -278,7 +278,7 @@ const TSO_TREE: LearnerSpec = LearnerSpec {
 /// The model that the splits come from is that of psgbdt.
 const SPLIT_TREE: LearnerSpec = LearnerSpec {
     name: "split-tree",
-    help: "one tree by a discrete particle swarm over the splits of a model that was trained before",
+    help: "one tree by a discrete particle swarm over the splits of a pretrained model",
     parameters: &[
         "trees",
         "depth",

@@ -12,9 +12,9 @@ use super::value::{Auto, Matrix, ParamChoice, ParamType, choices};
 choices! {
     /// What a round adds to the model.
     Booster {
-        /// a tree a round
+        /// one tree per round
         Gbtree = "gbtree",
-        /// a tree a round, while some earlier trees are left out
+        /// one tree per round, fitted while some earlier trees are dropped (DART)
         Dart = "dart",
         /// a step of a linear function
         Gblinear = "gblinear",
@@ -24,45 +24,45 @@ choices! {
 choices! {
     /// The order in which a tree grows.
     Growth {
-        /// for greedy depth; for swarm leaf, or oblivious if better on unseen rows; oblivious for
-        /// the other swarms
+        /// depth for greedy; leaf for swarm, or oblivious if its cross-validated score is better;
+        /// oblivious for the other swarms
         Auto = "auto",
-        /// level after level, every node that gains
+        /// level by level, every node with a positive gain
         Depth = "depth",
-        /// the leaf that gains most, until there are enough leaves
+        /// the leaf with the largest gain first, until max_leaves is reached
         Leaf = "leaf",
-        /// level after level, one rule for the whole level
+        /// level by level, with one split for the whole level
         Oblivious = "oblivious",
     }
 }
 
 choices! {
-    /// The validation metric that early stopping watches.
+    /// The validation metric of early stopping.
     MetricChoice {
         /// the loss of the objective
         Auto = "auto",
-        /// root of the mean squared error
+        /// root mean squared error
         Rmse = "rmse",
         /// mean absolute error
         Mae = "mae",
         /// log loss
         Logloss = "logloss",
-        /// share of rows whose class is right
+        /// share of rows whose class is predicted correctly
         Accuracy = "accuracy",
     }
 }
 
 choices! {
-    /// What the swarm makes best on the training rows.
+    /// What the swarm optimises on the training rows.
     FitnessChoice {
         /// accuracy for classes, rmse for numbers, as published
         Auto = "auto",
-        /// share of rows whose class is right
+        /// share of rows whose class is predicted correctly
         Accuracy = "accuracy",
-        /// mean share of each class's rows that is right: sensitivity and specificity of two
-        /// classes; for single trees
+        /// mean recall over the classes: sensitivity and specificity for two classes; for single
+        /// trees
         Recall = "recall",
-        /// root of the mean squared error
+        /// root mean squared error
         Rmse = "rmse",
         /// the mean loss of the objective
         Loss = "loss",
@@ -75,13 +75,13 @@ choices! {
         /// gini for cart and mix for swarm-tree if the target has classes, squared if it is a
         /// number
         Auto = "auto",
-        /// rows of another class than their leaf's
+        /// misclassification rate
         Accuracy = "accuracy",
-        /// half accuracy, half Gini impurity
+        /// mean of misclassification rate and Gini impurity
         Mix = "mix",
-        /// Gini impurity of the leaves
+        /// Gini impurity
         Gini = "gini",
-        /// entropy of the leaves, which is the log loss
+        /// entropy, which is the log loss
         Entropy = "entropy",
         /// squared error around the mean of the leaf
         Squared = "squared",
@@ -91,13 +91,13 @@ choices! {
 }
 
 choices! {
-    /// How far a grown tree is cut back.
+    /// How a grown tree is pruned.
     Prune {
         /// to the size with the least cross-validated error
         Best = "best",
         /// to the smallest size within one standard error of it
         OneStandardError = "1-se",
-        /// not at all
+        /// no pruning
         None = "none",
     }
 }
@@ -105,9 +105,9 @@ choices! {
 choices! {
     /// What cells of a grid without training rows predict.
     EmptyCells {
-        /// the class of the cell with rows that the fewest thresholds lie between
+        /// the class of the nearest cell with rows, counted in thresholds
         Nearest = "nearest",
-        /// any class, drawn for each cell, as published
+        /// a random class per cell, as published
         Random = "random",
     }
 }
@@ -182,63 +182,63 @@ macro_rules! table {
 }
 
 table! {
-    /// how the model is found
+    /// training method
     method: Method = Method::ALL[0],
         Method, AllowedValues::Choices(Method::CHOICES), aliases [], only [];
-    /// what a round adds to the model
+    /// what a boosting round adds to the model
     booster: Booster = Booster::Gbtree,
         Method, AllowedValues::Choices(Booster::CHOICES), aliases [], only [];
     /// order in which a tree grows
     growth: Growth = Growth::Auto,
         Method, AllowedValues::Choices(Growth::CHOICES), aliases ["grow_policy"], only [TREES];
-    /// rounds; each adds one tree, or one tree a class where there are three or more classes; for
-    /// split-tree of the model before
+    /// boosting rounds; each adds one tree, or one tree per class for three or more classes; for
+    /// split-tree the rounds of the model that split points are taken from
     trees: usize = 100,
         Size, AllowedValues::whole(1, 1_000_000), aliases ["rounds", "n_estimators", "num_rounds"], only [];
-    /// greatest depth of a tree; 0 is no limit, for leaf growth alone; at most 16 for oblivious
+    /// maximum depth of a tree; 0 is no limit, only for leaf growth; at most 16 for oblivious
     /// trees
     depth: usize = 6,
         Size, AllowedValues::whole(0, 32), aliases ["max_depth"], only [TREES];
-    /// greatest number of leaves; 0 is 31 for leaf growth, what the depth allows, or for swarm-tree
-    /// the best size on unseen rows
+    /// maximum number of leaves; 0 is 31 for leaf growth, what the depth allows, or for swarm-tree
+    /// the size with the best cross-validated error
     max_leaves: usize = 0,
         Size, AllowedValues::whole(0, 1 << 20), aliases ["leaves", "num_leaves"],
         only [TREES, ParamCondition::Growth(&[Growth::Auto, Growth::Depth, Growth::Leaf])];
-    /// leaves of all trees together, to be spent on few large or many small trees; 0 keeps to trees
-    /// and max_leaves
+    /// total number of leaves; cross-validation chooses between few large and many small trees; 0
+    /// uses trees and max_leaves
     total_leaves: usize = 0,
         Size, AllowedValues::whole(0, 1 << 20), aliases [], only [];
-    /// work a search may do: trees grown (swarm) or descents (swarm-tree); 0 is as much as the
-    /// method wants
+    /// maximum work of a search: trees grown (swarm) or descents (swarm-tree); 0 is no limit
     budget: usize = 0,
         Size, AllowedValues::whole(0, 1_000_000_000), aliases [], only [];
-    /// what the rules of a single tree are chosen by
+    /// split criterion of a single tree
     criterion: Criterion = Criterion::Auto,
         Tree, AllowedValues::Choices(Criterion::CHOICES), aliases [], only [];
     /// whether rows are weighted so that every class counts the same
     balanced: bool = false,
         Tree, AllowedValues::Switch, aliases [], only [];
-    /// what mistakes cost, a row a true class, a column a decision: '0,1;5,0' makes it five times
-    /// as dear to miss the second
+    /// misclassification costs, one row per true class, one column per predicted class: with
+    /// '0,1;5,0' misclassifying the second class costs five times as much
     costs: Matrix = Matrix::default(),
         Tree, AllowedValues::Matrix, aliases [], only [];
-    /// fewest rows of a leaf; auto is 1, and for swarm-tree 5 for classes and 20 for numbers
+    /// minimum number of rows in a leaf; auto is 1, and for swarm-tree 5 for classes and 20 for numbers
     min_leaf: Auto<usize> = Auto::Auto,
         Tree, AllowedValues::whole(1, 1 << 32), aliases ["min_samples_leaf"], only [];
-    /// most places where a number may be cut; 0 is between any two values
+    /// maximum number of candidate thresholds per feature; 0 is one between any two values
     thresholds: usize = 0,
         Tree, AllowedValues::whole(0, 65_534), aliases [], only [];
-    /// whether CART's tree is kept unless the search is better on unseen rows; auto is yes for
-    /// classes without a criterion
+    /// whether CART's tree is kept unless the cross-validated error of the search is lower; auto is
+    /// yes for classes without a criterion
     guard: Auto<bool> = Auto::Auto,
         Tree, AllowedValues::Switch, aliases [], only [];
-    /// how far a grown tree is cut back
+    /// how a grown tree is pruned
     prune: Prune = Prune::Best,
         Tree, AllowedValues::Choices(Prune::CHOICES), aliases [], only [];
-    /// parts of the rows for cross-validation
+    /// number of cross-validation folds
     folds: usize = 5,
         Tree, AllowedValues::whole(2, 100), aliases [], only [];
-    /// most thresholds of a grid; a tree with more is refused, as few of its cells would hold rows
+    /// maximum number of thresholds of a grid; a tree with more is refused, as few of its cells
+    /// would contain rows
     grid_thresholds: usize = 15,
         Tree, AllowedValues::whole(1, 20), aliases [], only [];
     /// what cells of the grid without training rows predict
@@ -248,7 +248,7 @@ table! {
     /// best is kept
     repeats: usize = 1,
         Tree, AllowedValues::whole(1, 1000), aliases [], only [];
-    /// share of each step that is taken
+    /// learning rate: the share of each step that is taken
     learning_rate: f64 = 0.1,
         Shrinkage, AllowedValues::above(0.0, 1.0), aliases ["eta"], only [];
     /// L2 penalty on leaf values, or on the weights of a linear function
@@ -257,10 +257,10 @@ table! {
     /// L1 penalty on the weights of a linear function
     l1: f64 = 0.0,
         Shrinkage, AllowedValues::from(0.0), aliases ["reg_alpha"], only [LINEAR];
-    /// gain a split must have to be made
+    /// minimum gain of a split
     gamma: f64 = 0.0,
         Shrinkage, AllowedValues::from(0.0), aliases ["min_split_gain"], only [TREES];
-    /// least sum of hessians (squared error: of row weights) in a leaf
+    /// minimum sum of hessians in a leaf; for squared error, of row weights
     min_child_weight: f64 = 1.0,
         Shrinkage, AllowedValues::from(0.0), aliases [], only [TREES];
     /// share of the rows each tree is grown on
@@ -269,17 +269,16 @@ table! {
     /// share of the features each tree may use
     colsample_bytree: f64 = 1.0,
         Sampling, AllowedValues::above(0.0, 1.0), aliases ["colsample"], only [TREES];
-    /// greatest number of bins a feature is cut into
+    /// maximum number of bins per feature
     max_bin: usize = 255,
         Sampling, AllowedValues::whole(2, 255), aliases ["max_bins"], only [TREES];
-    /// start of every random stream; the same seed gives the same model, whatever the number of
-    /// threads
+    /// random seed; the same seed gives the same model for any number of threads
     seed: u64 = 0,
         Sampling, AllowedValues::whole(0, u64::MAX), aliases ["random_state"], only [];
     /// loss that training minimises
     objective: ObjectiveChoice = ObjectiveChoice::Auto,
         Objective, AllowedValues::Choices(ObjectiveChoice::CHOICES), aliases ["loss"], only [];
-    /// distance from which the Huber loss is linear
+    /// residual from which the Huber loss is linear
     huber_delta: f64 = 1.0,
         Objective, AllowedValues::above(0.0, f64::INFINITY), aliases [],
         only [ParamCondition::Objective(&["huber"])];
@@ -293,56 +292,55 @@ table! {
     /// rounds without a better validation metric after which training stops; 0 never stops
     early_stopping_rounds: usize = 0,
         Validation, AllowedValues::whole(0, 1_000_000), aliases ["early_stopping"], only [];
-    /// validation metric that early stopping watches
+    /// validation metric of early stopping
     metric: MetricChoice = MetricChoice::Auto,
         Validation, AllowedValues::Choices(MetricChoice::CHOICES), aliases ["eval_metric"], only [];
-    /// members of the swarm; auto is 50 for classes and 200 for numbers, 100 for apso-tree, and 4
+    /// number of particles; auto is 50 for classes and 200 for numbers, 100 for apso-tree, and 4
     /// trees for swarm-tree
     population: Auto<usize> = Auto::Auto,
         Swarm, AllowedValues::whole(1, 1_000_000), aliases [], only [];
-    /// iterations of the swarm, the initial one counted; the paper of sgbdt does not tell its own
+    /// iterations of the swarm, including the initial one; the paper of sgbdt does not state its
     /// number
     iterations: usize = 100,
         Swarm, AllowedValues::whole(1, 1_000_000), aliases [], only [];
-    /// chance that a dimension takes the value of the particle's own best
+    /// probability that a dimension takes the value of the particle's own best
     alpha: f64 = 0.45,
         Swarm, AllowedValues::within(0.0, 1.0), aliases [], only [];
-    /// chance that a dimension takes the value of the global best
+    /// probability that a dimension takes the value of the global best
     beta: f64 = 0.45,
         Swarm, AllowedValues::within(0.0, 1.0), aliases [], only [];
-    /// what the swarm makes best on the training rows
+    /// what the swarm optimises on the training rows
     fitness: FitnessChoice = FitnessChoice::Auto,
         Swarm, AllowedValues::Choices(FitnessChoice::CHOICES), aliases [], only [];
-    /// part of the sensitivity in the fitness recall if there are two classes; the rest is
-    /// specificity
+    /// weight of sensitivity in the fitness recall for two classes; the rest is specificity
     sensitivity: f64 = 0.5,
         Swarm, AllowedValues::within(0.0, 1.0), aliases [], only [];
-    /// whether alpha and beta follow the state of the swarm; not in the paper
+    /// whether alpha and beta adapt to the state of the swarm; not in the paper
     adaptive: bool = false,
         Swarm, AllowedValues::Switch, aliases [], only [];
-    /// chance that a dimension is drawn anew after a move; not in the paper
+    /// probability that a dimension is redrawn after a move; not in the paper
     mutation: f64 = 0.0,
         Swarm, AllowedValues::within(0.0, 1.0), aliases [], only [];
-    /// whether one particle starts at trees that were grown greedily; not in the paper
+    /// whether one particle starts at greedily grown trees; not in the paper
     greedy_seed: bool = false,
         Swarm, AllowedValues::Switch, aliases [], only [];
-    /// whether rules of the best particle are then replaced one at a time as long as that helps;
-    /// not in the paper
+    /// whether local search then replaces rules of the best particle one at a time; not in the
+    /// paper
     local_search: bool = false,
         Swarm, AllowedValues::Switch, aliases [], only [OBLIVIOUS];
-    /// chance of each earlier round to be left out
+    /// probability that an earlier round is dropped
     rate_drop: f64 = 0.1,
         Dart, AllowedValues::within(0.0, 1.0), aliases ["drop_rate"], only [DART];
-    /// chance that nothing is left out
+    /// probability that no round is dropped
     skip_drop: f64 = 0.5,
         Dart, AllowedValues::within(0.0, 1.0), aliases [], only [DART];
-    /// greatest number of rounds left out at once; 0 is no limit
+    /// maximum number of rounds dropped at once; 0 is no limit
     max_drop: usize = 50,
         Dart, AllowedValues::whole(0, 1_000_000), aliases [], only [DART];
-    /// seconds after which training stops with the best model so far; 0 is no limit
+    /// seconds after which training ends with the best model so far; 0 is no limit
     time_limit: f64 = 0.0,
         Validation, AllowedValues::from(0.0), aliases [], only [];
-    /// threads to use; 0 is one a core; never changes the model
+    /// number of threads; 0 is one per core; never changes the model
     threads: usize = 0,
         Machine, AllowedValues::whole(0, 1024), aliases ["n_jobs", "nthread"], only [];
 }

@@ -22,14 +22,14 @@ use crate::nearest::nearest;
 use crate::{Error, Result, store};
 
 /// Splits of a model over the features of our rows.
-pub(super) struct Pretrained {
+pub(super) struct PretrainedSplits {
     path: PathBuf,
     splits: Vec<Split>,
     /// Thresholds by feature.
     thresholds: Vec<Vec<f64>>,
 }
 
-impl Pretrained {
+impl PretrainedSplits {
     /// Reads a model of this program or of another library and matches its features.
     pub(super) fn load(path: &Path, schema: &Schema) -> Result<Self> {
         let model = store::load(path)?;
@@ -47,7 +47,7 @@ impl Pretrained {
                 thresholds[split.feature as usize].push(threshold);
             }
         }
-        Ok(Pretrained { path: path.to_path_buf(), splits, thresholds })
+        Ok(PretrainedSplits { path: path.to_path_buf(), splits, thresholds })
     }
 
     /// A number that names the rules.

@@ -23,7 +23,7 @@ use swarmwood_model::{Body, Model};
 
 use super::checkpoint_writer::CheckpointWriter;
 use super::event_log::EventLog;
-use super::pretrained::Pretrained;
+use super::pretrained::PretrainedSplits;
 use super::search_space::distinct_values;
 use super::swarm_run::{SwarmStart, fly};
 use super::{Job, Learner, SearchSpace, SwarmReport, TrainResult, binning, gather, measure, trees};
@@ -78,9 +78,9 @@ fn train(
     let pretrained = options
         .pretrained
         .as_deref()
-        .map(|path| Pretrained::load(path, &job.rows.schema))
+        .map(|path| PretrainedSplits::load(path, &job.rows.schema))
         .transpose()?;
-    let pretrained_print = pretrained.as_ref().map(Pretrained::fingerprint);
+    let pretrained_print = pretrained.as_ref().map(PretrainedSplits::fingerprint);
     let layout = pretrained.as_ref().map(|pretrained| pretrained.layout(job));
     let data = binning::training(job, layout)?;
     job.check_targets(data.target.iter())?;
@@ -186,7 +186,7 @@ fn form(job: &Job<'_>) -> TreeForm {
 fn prepare(
     job: &Job<'_>,
     rules: RuleSource,
-    (data, pretrained): (&Dataset, Option<&Pretrained>),
+    (data, pretrained): (&Dataset, Option<&PretrainedSplits>),
     warnings: &mut Vec<Message>,
     observer: &mut dyn FnMut(&Event),
 ) -> Result<(RuleTable, Vec<Vec<u32>>)> {

@@ -20,7 +20,7 @@ use swarmwood_search::Datum;
 
 use super::checkpoint_writer::CheckpointWriter;
 use super::event_log::EventLog;
-use super::pretrained::Pretrained;
+use super::pretrained::PretrainedSplits;
 use super::{Job, Learner, TrainResult, TreeReport, gather, measure, tree_swarms};
 use crate::message::Message;
 use crate::params::{Method, Params, Prune};
@@ -104,7 +104,7 @@ fn train(
     let context = job.context();
     let table = rank(job, &chunk, context);
     let pretrained = match &job.options.pretrained {
-        Some(path) => Some(Pretrained::load(path, &job.rows.schema)?),
+        Some(path) => Some(PretrainedSplits::load(path, &job.rows.schema)?),
         None => None,
     };
     let bin_seconds = started.elapsed().as_secs_f64();
@@ -116,9 +116,9 @@ fn train(
         _ => Vec::new(),
     };
     let problem = TreeProblem { job, table: &table, loss: &loss, context, splits: &splits };
-    let print = pretrained.as_ref().map(Pretrained::fingerprint);
-    // Splits of a pre-training that was cut short make another search, which no checkpoint fits.
-    let is_cut = finder == TreeFinder::SplitPoints && context.budget.is_interrupted();
+    let print = pretrained.as_ref().map(PretrainedSplits::fingerprint);
+    // A table or a pre-training that was cut short makes another search, which no checkpoint fits.
+    let is_cut = context.budget.is_interrupted();
     let keep = job.options.keep.as_ref().filter(|_| !is_cut);
     let checkpoints = keep.map(|keep| CheckpointWriter::new(keep, job, print)).transpose()?;
     let SingleTreeFit { members, report, warnings, notes } =
