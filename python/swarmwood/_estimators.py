@@ -17,41 +17,45 @@ class GreedyBoostClassifier(Classifier):
     Parameters
     ----------
     booster : str, default='gbtree'
-        What a round adds to the model. One of 'gbtree' (a tree a round); 'dart' (a tree a
-        round, while some earlier trees are left out); 'gblinear' (a step of a linear function).
+        What a boosting round adds to the model. One of 'gbtree' (one tree per round); 'dart'
+        (one tree per round, fitted while some earlier trees are dropped (DART)); 'gblinear' (a
+        step of a linear function).
     growth : str, default='auto'
-        Order in which a tree grows. One of 'auto' (for greedy depth; for swarm leaf, or
-        oblivious if better on unseen rows; oblivious for the other swarms); 'depth' (level
-        after level, every node that gains); 'leaf' (the leaf that gains most, until there are
-        enough leaves); 'oblivious' (level after level, one rule for the whole level).
+        Order in which a tree grows. One of 'auto' (depth for greedy; leaf for swarm, or
+        oblivious if its cross-validated score is better; oblivious for the other swarms);
+        'depth' (level by level, every node with a positive gain); 'leaf' (the leaf with the
+        largest gain first, until max_leaves is reached); 'oblivious' (level by level, with one
+        split for the whole level).
     n_estimators : int, default=100
-        Rounds; each adds one tree, or one tree a class where there are three or more classes;
-        for split-tree of the model before. A whole number from 1 to 1000000.
+        Boosting rounds; each adds one tree, or one tree per class for three or more classes;
+        for split-tree the rounds of the model that split points are taken from. A whole number
+        from 1 to 1000000.
     max_depth : int, default=6
-        Greatest depth of a tree; 0 is no limit, for leaf growth alone; at most 16 for oblivious
+        Maximum depth of a tree; 0 is no limit, only for leaf growth; at most 16 for oblivious
         trees. A whole number from 0 to 32.
     max_leaves : int, default=0
-        Greatest number of leaves; 0 is 31 for leaf growth, what the depth allows, or for
-        swarm-tree the best size on unseen rows. A whole number from 0 to 1048576.
+        Maximum number of leaves; 0 is 31 for leaf growth, what the depth allows, or for
+        swarm-tree the size with the best cross-validated error. A whole number from 0 to
+        1048576.
     learning_rate : float, default=0.1
-        Share of each step that is taken. A number above 0, at most 1.
+        Learning rate: the share of each step that is taken. A number above 0, at most 1.
     reg_lambda : float, default=1.0
         L2 penalty on leaf values, or on the weights of a linear function. A number from 0.
     reg_alpha : float, default=0.0
         L1 penalty on the weights of a linear function. A number from 0.
     gamma : float, default=0.0
-        Gain a split must have to be made. A number from 0.
+        Minimum gain of a split. A number from 0.
     min_child_weight : float, default=1.0
-        Least sum of hessians (squared error: of row weights) in a leaf. A number from 0.
+        Minimum sum of hessians in a leaf; for squared error, of row weights. A number from 0.
     subsample : float, default=1.0
         Share of the rows each tree is grown on. A number above 0, at most 1.
     colsample_bytree : float, default=1.0
         Share of the features each tree may use. A number above 0, at most 1.
     max_bin : int, default=255
-        Greatest number of bins a feature is cut into. A whole number from 2 to 255.
+        Maximum number of bins per feature. A whole number from 2 to 255.
     random_state : Any, default=None
-        Start of every random stream; the same seed gives the same model, whatever the number of
-        threads. None is 0: the same data give the same model.
+        Random seed; the same seed gives the same model for any number of threads. None is 0:
+        the same data give the same model.
     objective : str, default='auto'
         Loss that training minimises. One of 'auto' (squared for numbers, logistic for two
         classes, softmax for more); 'logistic' (log loss of two classes); 'softmax' (log loss of
@@ -62,17 +66,17 @@ class GreedyBoostClassifier(Classifier):
         Rounds without a better validation metric after which training stops; 0 never stops. A
         whole number from 0 to 1000000.
     eval_metric : str, default='auto'
-        Validation metric that early stopping watches. One of 'auto' (the loss of the
-        objective); 'logloss' (log loss); 'accuracy' (share of rows whose class is right).
+        Validation metric of early stopping. One of 'auto' (the loss of the objective);
+        'logloss' (log loss); 'accuracy' (share of rows whose class is predicted correctly).
     rate_drop : float, default=0.1
-        Chance of each earlier round to be left out. A number from 0 to 1.
+        Probability that an earlier round is dropped. A number from 0 to 1.
     skip_drop : float, default=0.5
-        Chance that nothing is left out. A number from 0 to 1.
+        Probability that no round is dropped. A number from 0 to 1.
     max_drop : int, default=50
-        Greatest number of rounds left out at once; 0 is no limit. A whole number from 0 to
+        Maximum number of rounds dropped at once; 0 is no limit. A whole number from 0 to
         1000000.
     time_limit : float, default=0.0
-        Seconds after which training stops with the best model so far; 0 is no limit. A number
+        Seconds after which training ends with the best model so far; 0 is no limit. A number
         from 0.
     n_jobs : int | None, default=None
         Number of threads. None and -1 are one per core. The model does not depend on it.
@@ -157,41 +161,45 @@ class GreedyBoostRegressor(Regressor):
     Parameters
     ----------
     booster : str, default='gbtree'
-        What a round adds to the model. One of 'gbtree' (a tree a round); 'dart' (a tree a
-        round, while some earlier trees are left out); 'gblinear' (a step of a linear function).
+        What a boosting round adds to the model. One of 'gbtree' (one tree per round); 'dart'
+        (one tree per round, fitted while some earlier trees are dropped (DART)); 'gblinear' (a
+        step of a linear function).
     growth : str, default='auto'
-        Order in which a tree grows. One of 'auto' (for greedy depth; for swarm leaf, or
-        oblivious if better on unseen rows; oblivious for the other swarms); 'depth' (level
-        after level, every node that gains); 'leaf' (the leaf that gains most, until there are
-        enough leaves); 'oblivious' (level after level, one rule for the whole level).
+        Order in which a tree grows. One of 'auto' (depth for greedy; leaf for swarm, or
+        oblivious if its cross-validated score is better; oblivious for the other swarms);
+        'depth' (level by level, every node with a positive gain); 'leaf' (the leaf with the
+        largest gain first, until max_leaves is reached); 'oblivious' (level by level, with one
+        split for the whole level).
     n_estimators : int, default=100
-        Rounds; each adds one tree, or one tree a class where there are three or more classes;
-        for split-tree of the model before. A whole number from 1 to 1000000.
+        Boosting rounds; each adds one tree, or one tree per class for three or more classes;
+        for split-tree the rounds of the model that split points are taken from. A whole number
+        from 1 to 1000000.
     max_depth : int, default=6
-        Greatest depth of a tree; 0 is no limit, for leaf growth alone; at most 16 for oblivious
+        Maximum depth of a tree; 0 is no limit, only for leaf growth; at most 16 for oblivious
         trees. A whole number from 0 to 32.
     max_leaves : int, default=0
-        Greatest number of leaves; 0 is 31 for leaf growth, what the depth allows, or for
-        swarm-tree the best size on unseen rows. A whole number from 0 to 1048576.
+        Maximum number of leaves; 0 is 31 for leaf growth, what the depth allows, or for
+        swarm-tree the size with the best cross-validated error. A whole number from 0 to
+        1048576.
     learning_rate : float, default=0.1
-        Share of each step that is taken. A number above 0, at most 1.
+        Learning rate: the share of each step that is taken. A number above 0, at most 1.
     reg_lambda : float, default=1.0
         L2 penalty on leaf values, or on the weights of a linear function. A number from 0.
     reg_alpha : float, default=0.0
         L1 penalty on the weights of a linear function. A number from 0.
     gamma : float, default=0.0
-        Gain a split must have to be made. A number from 0.
+        Minimum gain of a split. A number from 0.
     min_child_weight : float, default=1.0
-        Least sum of hessians (squared error: of row weights) in a leaf. A number from 0.
+        Minimum sum of hessians in a leaf; for squared error, of row weights. A number from 0.
     subsample : float, default=1.0
         Share of the rows each tree is grown on. A number above 0, at most 1.
     colsample_bytree : float, default=1.0
         Share of the features each tree may use. A number above 0, at most 1.
     max_bin : int, default=255
-        Greatest number of bins a feature is cut into. A whole number from 2 to 255.
+        Maximum number of bins per feature. A whole number from 2 to 255.
     random_state : Any, default=None
-        Start of every random stream; the same seed gives the same model, whatever the number of
-        threads. None is 0: the same data give the same model.
+        Random seed; the same seed gives the same model for any number of threads. None is 0:
+        the same data give the same model.
     objective : str, default='auto'
         Loss that training minimises. One of 'auto' (squared for numbers, logistic for two
         classes, softmax for more); 'squared' (squared error: predicts the mean); 'squared-log'
@@ -200,7 +208,7 @@ class GreedyBoostRegressor(Regressor):
         error further away than huber_delta); 'quantile' (pinball loss: predicts the given
         quantile); 'poisson' (Poisson deviance with a log link, for counts).
     huber_delta : float, default=1.0
-        Distance from which the Huber loss is linear. A number above 0.
+        Residual from which the Huber loss is linear. A number above 0.
     quantile : float, default=0.5
         The quantile to predict. A number above 0, below 1.
     validation_fraction : float, default=0.0
@@ -209,17 +217,17 @@ class GreedyBoostRegressor(Regressor):
         Rounds without a better validation metric after which training stops; 0 never stops. A
         whole number from 0 to 1000000.
     eval_metric : str, default='auto'
-        Validation metric that early stopping watches. One of 'auto' (the loss of the
-        objective); 'rmse' (root of the mean squared error); 'mae' (mean absolute error).
+        Validation metric of early stopping. One of 'auto' (the loss of the objective); 'rmse'
+        (root mean squared error); 'mae' (mean absolute error).
     rate_drop : float, default=0.1
-        Chance of each earlier round to be left out. A number from 0 to 1.
+        Probability that an earlier round is dropped. A number from 0 to 1.
     skip_drop : float, default=0.5
-        Chance that nothing is left out. A number from 0 to 1.
+        Probability that no round is dropped. A number from 0 to 1.
     max_drop : int, default=50
-        Greatest number of rounds left out at once; 0 is no limit. A whole number from 0 to
+        Maximum number of rounds dropped at once; 0 is no limit. A whole number from 0 to
         1000000.
     time_limit : float, default=0.0
-        Seconds after which training stops with the best model so far; 0 is no limit. A number
+        Seconds after which training ends with the best model so far; 0 is no limit. A number
         from 0.
     n_jobs : int | None, default=None
         Number of threads. None and -1 are one per core. The model does not depend on it.
@@ -305,46 +313,48 @@ class SwarmBoostClassifier(Classifier):
     Parameters
     ----------
     method : str, default='swarm'
-        How the model is found. One of 'swarm' (all trees are searched together; greedy boosting
-        where that is better on unseen rows); 'sgbdt' (a discrete particle swarm over every
+        Training method. One of 'swarm' (search over all trees of the ensemble; greedy boosting
+        where its cross-validated score is better); 'sgbdt' (discrete particle swarm over every
         distinct value, as published (SGBDT)); 'sgbdt-bins' (the same swarm over the boundaries
-        of bins (SGBDT-bins)); 'psgbdt' (the same swarm over the splits of a model that was
-        trained before (PSGBDT)).
+        of bins (SGBDT-bins)); 'psgbdt' (the same swarm over the splits of a pretrained model
+        (PSGBDT)).
     growth : str | None, default=None
         Order in which a tree grows. None is auto for swarm; oblivious for sgbdt, sgbdt-bins,
-        psgbdt. One of 'auto' (for greedy depth; for swarm leaf, or oblivious if better on
-        unseen rows; oblivious for the other swarms); 'depth' (level after level, every node
-        that gains); 'leaf' (the leaf that gains most, until there are enough leaves);
-        'oblivious' (level after level, one rule for the whole level).
+        psgbdt. One of 'auto' (depth for greedy; leaf for swarm, or oblivious if its
+        cross-validated score is better; oblivious for the other swarms); 'depth' (level by
+        level, every node with a positive gain); 'leaf' (the leaf with the largest gain first,
+        until max_leaves is reached); 'oblivious' (level by level, with one split for the whole
+        level).
     n_estimators : int, default=6
-        Rounds; each adds one tree, or one tree a class where there are three or more classes;
-        for split-tree of the model before. A whole number from 1 to 1000000.
+        Boosting rounds; each adds one tree, or one tree per class for three or more classes;
+        for split-tree the rounds of the model that split points are taken from. A whole number
+        from 1 to 1000000.
     max_depth : int | None, default=None
-        Greatest depth of a tree; 0 is no limit, for leaf growth alone; at most 16 for oblivious
+        Maximum depth of a tree; 0 is no limit, only for leaf growth; at most 16 for oblivious
         trees. None is 0 for swarm; 5 for sgbdt, sgbdt-bins, psgbdt. A whole number from 0 to
         32.
     max_leaves : int, default=32
-        Greatest number of leaves; 0 is 31 for leaf growth, what the depth allows, or for
-        swarm-tree the best size on unseen rows. Only with swarm. A whole number from 0 to
-        1048576.
+        Maximum number of leaves; 0 is 31 for leaf growth, what the depth allows, or for
+        swarm-tree the size with the best cross-validated error. Only with swarm. A whole number
+        from 0 to 1048576.
     total_leaves : int, default=0
-        Leaves of all trees together, to be spent on few large or many small trees; 0 keeps to
-        trees and max_leaves. Only with swarm. A whole number from 0 to 1048576.
+        Total number of leaves; cross-validation chooses between few large and many small trees;
+        0 uses trees and max_leaves. Only with swarm. A whole number from 0 to 1048576.
     budget : int, default=0
-        Work a search may do: trees grown (swarm) or descents (swarm-tree); 0 is as much as the
-        method wants. Only with swarm. A whole number from 0 to 1000000000.
+        Maximum work of a search: trees grown (swarm) or descents (swarm-tree); 0 is no limit.
+        Only with swarm. A whole number from 0 to 1000000000.
     learning_rate : float, default=1.0
-        Share of each step that is taken. Only with sgbdt, sgbdt-bins, psgbdt. A number above 0,
-        at most 1.
+        Learning rate: the share of each step that is taken. Only with sgbdt, sgbdt-bins,
+        psgbdt. A number above 0, at most 1.
     reg_lambda : float, default=0.0
         L2 penalty on leaf values, or on the weights of a linear function. Only with sgbdt,
         sgbdt-bins, psgbdt. A number from 0.
     max_bin : int | None, default=None
-        Greatest number of bins a feature is cut into. None is 255 for swarm, sgbdt, psgbdt; 100
-        for sgbdt-bins. A whole number from 2 to 255.
+        Maximum number of bins per feature. None is 255 for swarm, sgbdt, psgbdt; 100 for
+        sgbdt-bins. A whole number from 2 to 255.
     random_state : Any, default=None
-        Start of every random stream; the same seed gives the same model, whatever the number of
-        threads. None is 0: the same data give the same model.
+        Random seed; the same seed gives the same model for any number of threads. None is 0:
+        the same data give the same model.
     objective : str, default='auto'
         Loss that training minimises. One of 'auto' (squared for numbers, logistic for two
         classes, softmax for more); 'logistic' (log loss of two classes); 'softmax' (log loss of
@@ -352,38 +362,38 @@ class SwarmBoostClassifier(Classifier):
     validation_fraction : float, default=0.0
         Share of the training rows held out for validation; 0 is none. A number from 0, below 1.
     population : int | str, default='auto'
-        Members of the swarm; auto is 50 for classes and 200 for numbers, 100 for apso-tree, and
+        Number of particles; auto is 50 for classes and 200 for numbers, 100 for apso-tree, and
         4 trees for swarm-tree. Only with sgbdt, sgbdt-bins, psgbdt. A whole number from 1 to
         1000000.
     iterations : int, default=100
-        Iterations of the swarm, the initial one counted; the paper of sgbdt does not tell its
-        own number. Only with sgbdt, sgbdt-bins, psgbdt. A whole number from 1 to 1000000.
+        Iterations of the swarm, including the initial one; the paper of sgbdt does not state
+        its number. Only with sgbdt, sgbdt-bins, psgbdt. A whole number from 1 to 1000000.
     alpha : float, default=0.45
-        Chance that a dimension takes the value of the particle's own best. Only with sgbdt,
-        sgbdt-bins, psgbdt. A number from 0 to 1.
+        Probability that a dimension takes the value of the particle's own best. Only with
+        sgbdt, sgbdt-bins, psgbdt. A number from 0 to 1.
     beta : float, default=0.45
-        Chance that a dimension takes the value of the global best. Only with sgbdt, sgbdt-bins,
-        psgbdt. A number from 0 to 1.
+        Probability that a dimension takes the value of the global best. Only with sgbdt,
+        sgbdt-bins, psgbdt. A number from 0 to 1.
     fitness : str, default='auto'
-        What the swarm makes best on the training rows. Only with sgbdt, sgbdt-bins, psgbdt. One
+        What the swarm optimises on the training rows. Only with sgbdt, sgbdt-bins, psgbdt. One
         of 'auto' (accuracy for classes, rmse for numbers, as published); 'accuracy' (share of
-        rows whose class is right); 'recall' (mean share of each class's rows that is right:
-        sensitivity and specificity of two classes; for single trees); 'loss' (the mean loss of
+        rows whose class is predicted correctly); 'recall' (mean recall over the classes:
+        sensitivity and specificity for two classes; for single trees); 'loss' (the mean loss of
         the objective).
     adaptive : bool, default=False
-        Whether alpha and beta follow the state of the swarm; not in the paper. Only with sgbdt,
-        sgbdt-bins, psgbdt.
+        Whether alpha and beta adapt to the state of the swarm; not in the paper. Only with
+        sgbdt, sgbdt-bins, psgbdt.
     mutation : float, default=0.0
-        Chance that a dimension is drawn anew after a move; not in the paper. Only with sgbdt,
+        Probability that a dimension is redrawn after a move; not in the paper. Only with sgbdt,
         sgbdt-bins, psgbdt. A number from 0 to 1.
     greedy_seed : bool, default=False
-        Whether one particle starts at trees that were grown greedily; not in the paper. Only
-        with sgbdt, sgbdt-bins, psgbdt.
+        Whether one particle starts at greedily grown trees; not in the paper. Only with sgbdt,
+        sgbdt-bins, psgbdt.
     local_search : bool, default=False
-        Whether rules of the best particle are then replaced one at a time as long as that
-        helps; not in the paper. Only with sgbdt, sgbdt-bins, psgbdt.
+        Whether local search then replaces rules of the best particle one at a time; not in the
+        paper. Only with sgbdt, sgbdt-bins, psgbdt.
     time_limit : float, default=0.0
-        Seconds after which training stops with the best model so far; 0 is no limit. A number
+        Seconds after which training ends with the best model so far; 0 is no limit. A number
         from 0.
     n_jobs : int | None, default=None
         Number of threads. None and -1 are one per core. The model does not depend on it.
@@ -476,46 +486,48 @@ class SwarmBoostRegressor(Regressor):
     Parameters
     ----------
     method : str, default='swarm'
-        How the model is found. One of 'swarm' (all trees are searched together; greedy boosting
-        where that is better on unseen rows); 'sgbdt' (a discrete particle swarm over every
+        Training method. One of 'swarm' (search over all trees of the ensemble; greedy boosting
+        where its cross-validated score is better); 'sgbdt' (discrete particle swarm over every
         distinct value, as published (SGBDT)); 'sgbdt-bins' (the same swarm over the boundaries
-        of bins (SGBDT-bins)); 'psgbdt' (the same swarm over the splits of a model that was
-        trained before (PSGBDT)).
+        of bins (SGBDT-bins)); 'psgbdt' (the same swarm over the splits of a pretrained model
+        (PSGBDT)).
     growth : str | None, default=None
         Order in which a tree grows. None is auto for swarm; oblivious for sgbdt, sgbdt-bins,
-        psgbdt. One of 'auto' (for greedy depth; for swarm leaf, or oblivious if better on
-        unseen rows; oblivious for the other swarms); 'depth' (level after level, every node
-        that gains); 'leaf' (the leaf that gains most, until there are enough leaves);
-        'oblivious' (level after level, one rule for the whole level).
+        psgbdt. One of 'auto' (depth for greedy; leaf for swarm, or oblivious if its
+        cross-validated score is better; oblivious for the other swarms); 'depth' (level by
+        level, every node with a positive gain); 'leaf' (the leaf with the largest gain first,
+        until max_leaves is reached); 'oblivious' (level by level, with one split for the whole
+        level).
     n_estimators : int, default=6
-        Rounds; each adds one tree, or one tree a class where there are three or more classes;
-        for split-tree of the model before. A whole number from 1 to 1000000.
+        Boosting rounds; each adds one tree, or one tree per class for three or more classes;
+        for split-tree the rounds of the model that split points are taken from. A whole number
+        from 1 to 1000000.
     max_depth : int | None, default=None
-        Greatest depth of a tree; 0 is no limit, for leaf growth alone; at most 16 for oblivious
+        Maximum depth of a tree; 0 is no limit, only for leaf growth; at most 16 for oblivious
         trees. None is 0 for swarm; 5 for sgbdt, sgbdt-bins, psgbdt. A whole number from 0 to
         32.
     max_leaves : int, default=32
-        Greatest number of leaves; 0 is 31 for leaf growth, what the depth allows, or for
-        swarm-tree the best size on unseen rows. Only with swarm. A whole number from 0 to
-        1048576.
+        Maximum number of leaves; 0 is 31 for leaf growth, what the depth allows, or for
+        swarm-tree the size with the best cross-validated error. Only with swarm. A whole number
+        from 0 to 1048576.
     total_leaves : int, default=0
-        Leaves of all trees together, to be spent on few large or many small trees; 0 keeps to
-        trees and max_leaves. Only with swarm. A whole number from 0 to 1048576.
+        Total number of leaves; cross-validation chooses between few large and many small trees;
+        0 uses trees and max_leaves. Only with swarm. A whole number from 0 to 1048576.
     budget : int, default=0
-        Work a search may do: trees grown (swarm) or descents (swarm-tree); 0 is as much as the
-        method wants. Only with swarm. A whole number from 0 to 1000000000.
+        Maximum work of a search: trees grown (swarm) or descents (swarm-tree); 0 is no limit.
+        Only with swarm. A whole number from 0 to 1000000000.
     learning_rate : float, default=1.0
-        Share of each step that is taken. Only with sgbdt, sgbdt-bins, psgbdt. A number above 0,
-        at most 1.
+        Learning rate: the share of each step that is taken. Only with sgbdt, sgbdt-bins,
+        psgbdt. A number above 0, at most 1.
     reg_lambda : float, default=0.0
         L2 penalty on leaf values, or on the weights of a linear function. Only with sgbdt,
         sgbdt-bins, psgbdt. A number from 0.
     max_bin : int | None, default=None
-        Greatest number of bins a feature is cut into. None is 255 for swarm, sgbdt, psgbdt; 100
-        for sgbdt-bins. A whole number from 2 to 255.
+        Maximum number of bins per feature. None is 255 for swarm, sgbdt, psgbdt; 100 for
+        sgbdt-bins. A whole number from 2 to 255.
     random_state : Any, default=None
-        Start of every random stream; the same seed gives the same model, whatever the number of
-        threads. None is 0: the same data give the same model.
+        Random seed; the same seed gives the same model for any number of threads. None is 0:
+        the same data give the same model.
     objective : str, default='auto'
         Loss that training minimises. One of 'auto' (squared for numbers, logistic for two
         classes, softmax for more); 'squared' (squared error: predicts the mean); 'squared-log'
@@ -524,42 +536,42 @@ class SwarmBoostRegressor(Regressor):
         error further away than huber_delta); 'quantile' (pinball loss: predicts the given
         quantile); 'poisson' (Poisson deviance with a log link, for counts).
     huber_delta : float, default=1.0
-        Distance from which the Huber loss is linear. A number above 0.
+        Residual from which the Huber loss is linear. A number above 0.
     quantile : float, default=0.5
         The quantile to predict. A number above 0, below 1.
     validation_fraction : float, default=0.0
         Share of the training rows held out for validation; 0 is none. A number from 0, below 1.
     population : int | str, default='auto'
-        Members of the swarm; auto is 50 for classes and 200 for numbers, 100 for apso-tree, and
+        Number of particles; auto is 50 for classes and 200 for numbers, 100 for apso-tree, and
         4 trees for swarm-tree. Only with sgbdt, sgbdt-bins, psgbdt. A whole number from 1 to
         1000000.
     iterations : int, default=100
-        Iterations of the swarm, the initial one counted; the paper of sgbdt does not tell its
-        own number. Only with sgbdt, sgbdt-bins, psgbdt. A whole number from 1 to 1000000.
+        Iterations of the swarm, including the initial one; the paper of sgbdt does not state
+        its number. Only with sgbdt, sgbdt-bins, psgbdt. A whole number from 1 to 1000000.
     alpha : float, default=0.45
-        Chance that a dimension takes the value of the particle's own best. Only with sgbdt,
-        sgbdt-bins, psgbdt. A number from 0 to 1.
+        Probability that a dimension takes the value of the particle's own best. Only with
+        sgbdt, sgbdt-bins, psgbdt. A number from 0 to 1.
     beta : float, default=0.45
-        Chance that a dimension takes the value of the global best. Only with sgbdt, sgbdt-bins,
-        psgbdt. A number from 0 to 1.
+        Probability that a dimension takes the value of the global best. Only with sgbdt,
+        sgbdt-bins, psgbdt. A number from 0 to 1.
     fitness : str, default='auto'
-        What the swarm makes best on the training rows. Only with sgbdt, sgbdt-bins, psgbdt. One
-        of 'auto' (accuracy for classes, rmse for numbers, as published); 'rmse' (root of the
-        mean squared error); 'loss' (the mean loss of the objective).
+        What the swarm optimises on the training rows. Only with sgbdt, sgbdt-bins, psgbdt. One
+        of 'auto' (accuracy for classes, rmse for numbers, as published); 'rmse' (root mean
+        squared error); 'loss' (the mean loss of the objective).
     adaptive : bool, default=False
-        Whether alpha and beta follow the state of the swarm; not in the paper. Only with sgbdt,
-        sgbdt-bins, psgbdt.
+        Whether alpha and beta adapt to the state of the swarm; not in the paper. Only with
+        sgbdt, sgbdt-bins, psgbdt.
     mutation : float, default=0.0
-        Chance that a dimension is drawn anew after a move; not in the paper. Only with sgbdt,
+        Probability that a dimension is redrawn after a move; not in the paper. Only with sgbdt,
         sgbdt-bins, psgbdt. A number from 0 to 1.
     greedy_seed : bool, default=False
-        Whether one particle starts at trees that were grown greedily; not in the paper. Only
-        with sgbdt, sgbdt-bins, psgbdt.
+        Whether one particle starts at greedily grown trees; not in the paper. Only with sgbdt,
+        sgbdt-bins, psgbdt.
     local_search : bool, default=False
-        Whether rules of the best particle are then replaced one at a time as long as that
-        helps; not in the paper. Only with sgbdt, sgbdt-bins, psgbdt.
+        Whether local search then replaces rules of the best particle one at a time; not in the
+        paper. Only with sgbdt, sgbdt-bins, psgbdt.
     time_limit : float, default=0.0
-        Seconds after which training stops with the best model so far; 0 is no limit. A number
+        Seconds after which training ends with the best model so far; 0 is no limit. A number
         from 0.
     n_jobs : int | None, default=None
         Number of threads. None and -1 are one per core. The model does not depend on it.
@@ -652,106 +664,106 @@ class SwarmTreeClassifier(SingleTree, Classifier):
     Parameters
     ----------
     method : str, default='swarm-tree'
-        How the model is found. One of 'swarm-tree' (one small tree whose rules are searched
-        together); 'cart' (one tree, grown greedily and cut back by cross-validation (CART));
-        'apso-tree' (the thresholds of such a tree moved together by an adaptive particle swarm,
-        as published (CART and APSO)); 'tso-tree' (one tree whose every place is won by the
-        symbol of greatest score, as published (TSO)); 'split-tree' (one tree by a discrete
-        particle swarm over the splits of a model that was trained before).
+        Training method. One of 'swarm-tree' (search over one whole tree); 'cart' (one tree,
+        grown greedily and pruned by cross-validation (CART)); 'apso-tree' (the thresholds of a
+        CART tree optimised together by adaptive PSO, as published (CART and APSO)); 'tso-tree'
+        (one tree whose nodes take the symbols of greatest score, as published (TSO));
+        'split-tree' (one tree by a discrete particle swarm over the splits of a pretrained
+        model).
     n_estimators : int, default=6
-        Rounds; each adds one tree, or one tree a class where there are three or more classes;
-        for split-tree of the model before. Only with split-tree. A whole number from 1 to
-        1000000.
+        Boosting rounds; each adds one tree, or one tree per class for three or more classes;
+        for split-tree the rounds of the model that split points are taken from. Only with
+        split-tree. A whole number from 1 to 1000000.
     max_depth : int | None, default=None
-        Greatest depth of a tree; 0 is no limit, for leaf growth alone; at most 16 for oblivious
+        Maximum depth of a tree; 0 is no limit, only for leaf growth; at most 16 for oblivious
         trees. None is 0 for swarm-tree, cart, apso-tree; 3 for tso-tree; 4 for split-tree. A
         whole number from 0 to 32.
     max_leaves : int, default=0
-        Greatest number of leaves; 0 is 31 for leaf growth, what the depth allows, or for
-        swarm-tree the best size on unseen rows. Only with swarm-tree, cart, apso-tree. A whole
-        number from 0 to 1048576.
+        Maximum number of leaves; 0 is 31 for leaf growth, what the depth allows, or for
+        swarm-tree the size with the best cross-validated error. Only with swarm-tree, cart,
+        apso-tree. A whole number from 0 to 1048576.
     budget : int, default=0
-        Work a search may do: trees grown (swarm) or descents (swarm-tree); 0 is as much as the
-        method wants. Only with swarm-tree. A whole number from 0 to 1000000000.
+        Maximum work of a search: trees grown (swarm) or descents (swarm-tree); 0 is no limit.
+        Only with swarm-tree. A whole number from 0 to 1000000000.
     criterion : str, default='auto'
-        What the rules of a single tree are chosen by. Only with swarm-tree, cart. One of 'auto'
-        (gini for cart and mix for swarm-tree if the target has classes, squared if it is a
-        number); 'accuracy' (rows of another class than their leaf's); 'mix' (half accuracy,
-        half Gini impurity); 'gini' (Gini impurity of the leaves); 'entropy' (entropy of the
-        leaves, which is the log loss).
+        Split criterion of a single tree. Only with swarm-tree, cart. One of 'auto' (gini for
+        cart and mix for swarm-tree if the target has classes, squared if it is a number);
+        'accuracy' (misclassification rate); 'mix' (mean of misclassification rate and Gini
+        impurity); 'gini' (Gini impurity); 'entropy' (entropy, which is the log loss).
     costs : Any, default=None
-        What mistakes cost, a row a true class, a column a decision: '0,1;5,0' makes it five
-        times as dear to miss the second. Only with swarm-tree, cart.
+        Misclassification costs, one row per true class, one column per predicted class: with
+        '0,1;5,0' misclassifying the second class costs five times as much. Only with
+        swarm-tree, cart.
     min_samples_leaf : int | str, default='auto'
-        Fewest rows of a leaf; auto is 1, and for swarm-tree 5 for classes and 20 for numbers.
-        Only with swarm-tree, cart, apso-tree. A whole number from 1 to 4294967296.
+        Minimum number of rows in a leaf; auto is 1, and for swarm-tree 5 for classes and 20 for
+        numbers. Only with swarm-tree, cart, apso-tree. A whole number from 1 to 4294967296.
     thresholds : int, default=0
-        Most places where a number may be cut; 0 is between any two values. A whole number from
-        0 to 65534.
+        Maximum number of candidate thresholds per feature; 0 is one between any two values. A
+        whole number from 0 to 65534.
     guard : bool | str, default='auto'
-        Whether CART's tree is kept unless the search is better on unseen rows; auto is yes for
-        classes without a criterion. Only with swarm-tree.
+        Whether CART's tree is kept unless the cross-validated error of the search is lower;
+        auto is yes for classes without a criterion. Only with swarm-tree.
     prune : str, default='best'
-        How far a grown tree is cut back. Only with cart, apso-tree. One of 'best' (to the size
-        with the least cross-validated error); '1-se' (to the smallest size within one standard
-        error of it); 'none' (not at all).
+        How a grown tree is pruned. Only with cart, apso-tree. One of 'best' (to the size with
+        the least cross-validated error); '1-se' (to the smallest size within one standard error
+        of it); 'none' (no pruning).
     folds : int, default=5
-        Parts of the rows for cross-validation. Only with swarm-tree, cart, apso-tree. A whole
-        number from 2 to 100.
+        Number of cross-validation folds. Only with swarm-tree, cart, apso-tree. A whole number
+        from 2 to 100.
     grid_thresholds : int, default=15
-        Most thresholds of a grid; a tree with more is refused, as few of its cells would hold
-        rows. Only with apso-tree. A whole number from 1 to 20.
+        Maximum number of thresholds of a grid; a tree with more is refused, as few of its cells
+        would contain rows. Only with apso-tree. A whole number from 1 to 20.
     empty_cells : str, default='nearest'
         What cells of the grid without training rows predict. Only with apso-tree. One of
-        'nearest' (the class of the cell with rows that the fewest thresholds lie between);
-        'random' (any class, drawn for each cell, as published).
+        'nearest' (the class of the nearest cell with rows, counted in thresholds); 'random' (a
+        random class per cell, as published).
     repeats : int, default=1
         Grids to search, each after the first on a random half of the features; the one that
         fits best is kept. Only with apso-tree. A whole number from 1 to 1000.
     learning_rate : float, default=1.0
-        Share of each step that is taken. Only with split-tree. A number above 0, at most 1.
+        Learning rate: the share of each step that is taken. Only with split-tree. A number
+        above 0, at most 1.
     reg_lambda : float, default=1.0
         L2 penalty on leaf values, or on the weights of a linear function. Only with split-tree.
         A number from 0.
     max_bin : int, default=255
-        Greatest number of bins a feature is cut into. Only with split-tree. A whole number from
-        2 to 255.
+        Maximum number of bins per feature. Only with split-tree. A whole number from 2 to 255.
     random_state : Any, default=None
-        Start of every random stream; the same seed gives the same model, whatever the number of
-        threads. None is 0: the same data give the same model.
+        Random seed; the same seed gives the same model for any number of threads. None is 0:
+        the same data give the same model.
     validation_fraction : float, default=0.0
         Share of the training rows held out for validation; 0 is none. A number from 0, below 1.
     population : int | str, default='auto'
-        Members of the swarm; auto is 50 for classes and 200 for numbers, 100 for apso-tree, and
+        Number of particles; auto is 50 for classes and 200 for numbers, 100 for apso-tree, and
         4 trees for swarm-tree. Only with swarm-tree, apso-tree, tso-tree, split-tree. A whole
         number from 1 to 1000000.
     iterations : int | None, default=None
-        Iterations of the swarm, the initial one counted; the paper of sgbdt does not tell its
-        own number. None is 500 for apso-tree; 200 for tso-tree; 100 for split-tree. Only with
+        Iterations of the swarm, including the initial one; the paper of sgbdt does not state
+        its number. None is 500 for apso-tree; 200 for tso-tree; 100 for split-tree. Only with
         apso-tree, tso-tree, split-tree. A whole number from 1 to 1000000.
     alpha : float, default=0.45
-        Chance that a dimension takes the value of the particle's own best. Only with
+        Probability that a dimension takes the value of the particle's own best. Only with
         split-tree. A number from 0 to 1.
     beta : float, default=0.45
-        Chance that a dimension takes the value of the global best. Only with split-tree. A
+        Probability that a dimension takes the value of the global best. Only with split-tree. A
         number from 0 to 1.
     fitness : str, default='auto'
-        What the swarm makes best on the training rows. Only with apso-tree, tso-tree,
+        What the swarm optimises on the training rows. Only with apso-tree, tso-tree,
         split-tree. One of 'auto' (accuracy for classes, rmse for numbers, as published);
-        'accuracy' (share of rows whose class is right); 'recall' (mean share of each class's
-        rows that is right: sensitivity and specificity of two classes; for single trees);
-        'loss' (the mean loss of the objective).
+        'accuracy' (share of rows whose class is predicted correctly); 'recall' (mean recall
+        over the classes: sensitivity and specificity for two classes; for single trees); 'loss'
+        (the mean loss of the objective).
     sensitivity : float, default=0.5
-        Part of the sensitivity in the fitness recall if there are two classes; the rest is
-        specificity. Only with apso-tree, tso-tree, split-tree. A number from 0 to 1.
+        Weight of sensitivity in the fitness recall for two classes; the rest is specificity.
+        Only with apso-tree, tso-tree, split-tree. A number from 0 to 1.
     adaptive : bool, default=False
-        Whether alpha and beta follow the state of the swarm; not in the paper. Only with
+        Whether alpha and beta adapt to the state of the swarm; not in the paper. Only with
         split-tree.
     mutation : float, default=0.0
-        Chance that a dimension is drawn anew after a move; not in the paper. Only with
+        Probability that a dimension is redrawn after a move; not in the paper. Only with
         split-tree. A number from 0 to 1.
     time_limit : float, default=0.0
-        Seconds after which training stops with the best model so far; 0 is no limit. A number
+        Seconds after which training ends with the best model so far; 0 is no limit. A number
         from 0.
     n_jobs : int | None, default=None
         Number of threads. None and -1 are one per core. The model does not depend on it.
@@ -856,51 +868,51 @@ class SwarmTreeRegressor(SingleTree, Regressor):
     Parameters
     ----------
     method : str, default='swarm-tree'
-        How the model is found. One of 'swarm-tree' (one small tree whose rules are searched
-        together); 'cart' (one tree, grown greedily and cut back by cross-validation (CART)).
+        Training method. One of 'swarm-tree' (search over one whole tree); 'cart' (one tree,
+        grown greedily and pruned by cross-validation (CART)).
     max_depth : int, default=0
-        Greatest depth of a tree; 0 is no limit, for leaf growth alone; at most 16 for oblivious
+        Maximum depth of a tree; 0 is no limit, only for leaf growth; at most 16 for oblivious
         trees. A whole number from 0 to 32.
     max_leaves : int, default=0
-        Greatest number of leaves; 0 is 31 for leaf growth, what the depth allows, or for
-        swarm-tree the best size on unseen rows. A whole number from 0 to 1048576.
+        Maximum number of leaves; 0 is 31 for leaf growth, what the depth allows, or for
+        swarm-tree the size with the best cross-validated error. A whole number from 0 to
+        1048576.
     budget : int, default=0
-        Work a search may do: trees grown (swarm) or descents (swarm-tree); 0 is as much as the
-        method wants. Only with swarm-tree. A whole number from 0 to 1000000000.
+        Maximum work of a search: trees grown (swarm) or descents (swarm-tree); 0 is no limit.
+        Only with swarm-tree. A whole number from 0 to 1000000000.
     criterion : str, default='auto'
-        What the rules of a single tree are chosen by. One of 'auto' (gini for cart and mix for
-        swarm-tree if the target has classes, squared if it is a number); 'squared' (squared
-        error around the mean of the leaf); 'absolute' (absolute error around the median of the
-        leaf).
+        Split criterion of a single tree. One of 'auto' (gini for cart and mix for swarm-tree if
+        the target has classes, squared if it is a number); 'squared' (squared error around the
+        mean of the leaf); 'absolute' (absolute error around the median of the leaf).
     min_samples_leaf : int | str, default='auto'
-        Fewest rows of a leaf; auto is 1, and for swarm-tree 5 for classes and 20 for numbers. A
-        whole number from 1 to 4294967296.
+        Minimum number of rows in a leaf; auto is 1, and for swarm-tree 5 for classes and 20 for
+        numbers. A whole number from 1 to 4294967296.
     thresholds : int, default=0
-        Most places where a number may be cut; 0 is between any two values. A whole number from
-        0 to 65534.
+        Maximum number of candidate thresholds per feature; 0 is one between any two values. A
+        whole number from 0 to 65534.
     guard : bool | str, default='auto'
-        Whether CART's tree is kept unless the search is better on unseen rows; auto is yes for
-        classes without a criterion. Only with swarm-tree.
+        Whether CART's tree is kept unless the cross-validated error of the search is lower;
+        auto is yes for classes without a criterion. Only with swarm-tree.
     prune : str, default='best'
-        How far a grown tree is cut back. Only with cart. One of 'best' (to the size with the
-        least cross-validated error); '1-se' (to the smallest size within one standard error of
-        it); 'none' (not at all).
+        How a grown tree is pruned. Only with cart. One of 'best' (to the size with the least
+        cross-validated error); '1-se' (to the smallest size within one standard error of it);
+        'none' (no pruning).
     folds : int, default=5
-        Parts of the rows for cross-validation. A whole number from 2 to 100.
+        Number of cross-validation folds. A whole number from 2 to 100.
     random_state : Any, default=None
-        Start of every random stream; the same seed gives the same model, whatever the number of
-        threads. None is 0: the same data give the same model.
+        Random seed; the same seed gives the same model for any number of threads. None is 0:
+        the same data give the same model.
     huber_delta : float, default=1.0
-        Distance from which the Huber loss is linear. A number above 0.
+        Residual from which the Huber loss is linear. A number above 0.
     quantile : float, default=0.5
         The quantile to predict. A number above 0, below 1.
     validation_fraction : float, default=0.0
         Share of the training rows held out for validation; 0 is none. A number from 0, below 1.
     population : int | str, default='auto'
-        Members of the swarm; auto is 50 for classes and 200 for numbers, 100 for apso-tree, and
+        Number of particles; auto is 50 for classes and 200 for numbers, 100 for apso-tree, and
         4 trees for swarm-tree. Only with swarm-tree. A whole number from 1 to 1000000.
     time_limit : float, default=0.0
-        Seconds after which training stops with the best model so far; 0 is no limit. A number
+        Seconds after which training ends with the best model so far; 0 is no limit. A number
         from 0.
     n_jobs : int | None, default=None
         Number of threads. None and -1 are one per core. The model does not depend on it.
