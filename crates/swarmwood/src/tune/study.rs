@@ -23,7 +23,7 @@ use keep::JournalConnection;
 /// go on with; without one it is in memory.
 ///
 /// ```
-/// /// use swarmwood::learn::budget::Budget;
+/// use swarmwood::learn::budget::Budget;
 /// use swarmwood::search::{Param, Space};
 /// use swarmwood::tune::{StudyHeader, StudyLimits, StudyMetric, TrialObjective, FoldResult, Proposal, Study, StudyTask};
 ///

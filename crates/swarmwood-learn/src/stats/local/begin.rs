@@ -1,6 +1,7 @@
 //! A new backend: rows at the best constant score.
 
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 
 use super::{Local, make_shards, make_teams, no_search};
 use crate::context::Context;
@@ -51,6 +52,7 @@ impl<'a> Local<'a> {
             kept: Vec::new(),
             kept_count: 0,
             memory: options.memory,
+            search_buffers: Mutex::default(),
             trees: BTreeMap::new(),
             snapshots: BTreeMap::new(),
         }

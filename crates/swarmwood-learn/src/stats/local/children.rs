@@ -4,6 +4,7 @@
 //! A child of few rows has none: it is searched by its rows, and so will be all that comes of it.
 
 use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{Histogram, Local, Team};
 use crate::kernels::histogram::TABLE;
@@ -92,6 +93,7 @@ impl Local<'_> {
             parts: Vec::with_capacity(count),
             found: Vec::new(),
             shards: &shards,
+            spare: &self.search_buffers,
         };
         let mut tasks: Vec<ColumnTask<'_>> =
             even_ranges(self.layout.columns().len(), pieces).into_iter().map(task).collect();
@@ -271,6 +273,20 @@ struct ColumnTask<'a> {
     parts: Vec<ColumnTables<'a>>,
     found: Vec<[Option<SplitCandidate>; 2]>,
     shards: &'a [&'a Shard],
+    /// Buffers that no task uses now.
+    spare: &'a Mutex<Vec<SearchBuffers>>,
+}
+
+/// What the search of a node works with. It may hold anything between two searches.
+#[derive(Default)]
+pub(super) struct SearchBuffers {
+    scratch: Box<SplitScratch>,
+    rows: FewRows,
+}
+
+/// A task that panicked leaves no half-done buffers: its own are dropped.
+fn lock(spare: &Mutex<Vec<SearchBuffers>>) -> MutexGuard<'_, Vec<SearchBuffers>> {
+    spare.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 struct ColumnTables<'a> {
@@ -325,14 +341,25 @@ impl ColumnTables<'_> {
 
 impl ColumnTask<'_> {
     fn run(&mut self, search: &SplitSearch<'_>, query: SplitQuery) {
-        let mut scratch = SplitScratch::default();
+        // Clearing new buffers would take longer than the search of a small node.
+        let spare = lock(self.spare).pop();
+        let mut buffers = spare.unwrap_or_default();
+        self.run_with(search, query, &mut buffers);
+        lock(self.spare).push(buffers);
+    }
+
+    fn run_with(
+        &mut self,
+        search: &SplitSearch<'_>,
+        query: SplitQuery,
+        SearchBuffers { scratch, rows }: &mut SearchBuffers,
+    ) {
         self.found = vec![[None, None]; self.parts.len()];
         if query == SplitQuery::Shared {
             self.parts.iter_mut().for_each(|part| part.fill(self.shards, &self.columns));
-            self.found[0][0] = self.shared(search, &mut scratch);
+            self.found[0][0] = self.shared(search, scratch);
             return;
         }
-        let mut rows = FewRows::default();
         // One part after the other, so that its tables are still in the cache when they are
         // searched.
         for (part, found) in self.parts.iter_mut().zip(&mut self.found) {
@@ -343,11 +370,11 @@ impl ColumnTask<'_> {
                         rows.clear(self.columns.len());
                         self.shards
                             .iter()
-                            .for_each(|shard| shard.gather(slot, &self.columns, &mut rows));
+                            .for_each(|shard| shard.gather(slot, &self.columns, rows));
                         let node = (part.totals[side], part.values[side]);
                         let columns = self.columns.clone().enumerate();
                         let all = columns.map(|(at, column)| {
-                            search.column_of_few(column, at, &rows, node, &mut scratch)
+                            search.column_of_few(column, at, rows, node, scratch)
                         });
                         *found = SplitCandidate::best(all);
                     }
@@ -357,10 +384,8 @@ impl ColumnTask<'_> {
                     if let Some(node) = part.node(side, at)
                         && search.can_split(node.total)
                     {
-                        *found = SplitCandidate::best([
-                            *found,
-                            search.column(column, &[node], &mut scratch),
-                        ]);
+                        *found =
+                            SplitCandidate::best([*found, search.column(column, &[node], scratch)]);
                     }
                 }
             }

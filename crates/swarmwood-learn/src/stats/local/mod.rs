@@ -10,7 +10,7 @@ mod children;
 mod run;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use super::message::{
     NodeStats, RowSample, SnapshotId, SplitCommand, SplitConstraints, SplitQuery, TreeId,
@@ -27,7 +27,7 @@ use crate::objective::Objective;
 use crate::pool::{Pool, even_ranges};
 use crate::split::{NodeTable, Penalties, Ridge, SplitSearch};
 use assigned::{LeafAssignment, ScoreSnapshot};
-use children::{ChildSearch, table};
+use children::{ChildSearch, SearchBuffers, table};
 
 /// Below this many rows, work on rows is done on the calling thread: passing it to others would
 /// take longer.
@@ -83,6 +83,7 @@ pub struct Local<'a> {
     /// Bytes that kept histograms may take; where they do not suffice, both children of a split
     /// are counted.
     memory: usize,
+    search_buffers: Mutex<Vec<SearchBuffers>>,
     trees: BTreeMap<TreeId, LeafAssignment>,
     snapshots: BTreeMap<SnapshotId, ScoreSnapshot>,
 }
