@@ -2,7 +2,7 @@
 //!
 //! A run is one [`Stage`] after another, and a stage is a row of steps: rounds of boosting,
 //! iterations of a swarm. One [`Event`] tells the state after a step. A learner that searches adds
-//! a [`Search`]; a new kind of stage needs a new constant and nothing in any front.
+//! a [`SearchStatus`]; a new kind of stage needs a new constant and nothing in any front.
 
 /// What a learner is doing, in words for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

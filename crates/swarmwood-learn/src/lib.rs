@@ -21,7 +21,7 @@ pub mod pool;
 pub mod published;
 pub mod rank_table;
 pub mod rank_tree;
-mod ridge;
+pub mod ridge;
 pub mod rule_table;
 pub mod split;
 pub mod stats;

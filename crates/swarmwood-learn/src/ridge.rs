@@ -46,7 +46,7 @@ pub fn set_values(tree: &mut BinnedTree, sums: &[GradientSums], penalties: &Pena
     tree.leaves.iter_mut().zip(solution.values).for_each(|(leaf, value)| leaf.value = value);
 }
 
-/// The leaf values that minimise the sum of wishes and penalty.
+/// The leaf values that minimise the sum of the quadratics and the penalty.
 ///
 /// ```
 /// use swarmwood_learn::binned_tree::BinnedTree;

@@ -11,7 +11,7 @@
 //! no tree is stored: the candidates are partitioned together with the rows.
 //!
 //! Deviation: normal scores of ranks are learned instead of losses, which was much better in our
-//! experiments; [`SurrogateTarget::Losses`](super::Targets::Losses) is as published.
+//! experiments; [`SurrogateTarget::Losses`](super::SurrogateTarget::Losses) is as published.
 
 use std::ops::Range;
 
