@@ -5,7 +5,7 @@
 //! JMLR 2012; without repeats).
 //!
 //! Trial `t` draws from the stream `(seed, t, 0)` until a point comes up that was not asked yet
-//! ([`sample_unseen`]).
+//! (`sample_unseen`).
 
 use crate::engine::{BestTrial, Capabilities, Engine, EngineSpec, boxed};
 use crate::error::Error;

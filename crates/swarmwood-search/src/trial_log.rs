@@ -1,8 +1,8 @@
 //! The bookkeeping that every engine needs: running and finished trials, points seen, the best.
 //!
-//! Results wait here until the engine fetches them with [`TrialLog::take_finished`], which returns
+//! Results wait here until the engine fetches them with `TrialLog::take_finished`, which returns
 //! them in id order. This makes the order of arrival irrelevant: an engine that learns only from
-//! `take_finished` is deterministic by construction. External trials ([`TrialLog::add_external`])
+//! `take_finished` is deterministic by construction. External trials (`TrialLog::add_external`)
 //! have ids of their own, which come after those of the engine.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -3,7 +3,7 @@
 //!
 //! In each generation every particle takes each differing value of its personal best with
 //! probability α, then each value of the global best that differs from its starting position with
-//! probability β ([`velocity`]). All particles are evaluated before any of them moves again. Rao,
+//! probability β (`velocity`). All particles are evaluated before any of them moves again. Rao,
 //! "Gradient boosting decision tree training with swarm intelligence", 2022, sections 5.3 and 5.4,
 //! algorithms 2 to 4, equation 24.
 //!
