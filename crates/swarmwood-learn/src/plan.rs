@@ -117,11 +117,6 @@ impl<'o> TaskLog<'o> {
         Ok(Some(known))
     }
 
-    /// Whether results of an earlier run are still to come.
-    pub fn is_replaying(&self) -> bool {
-        !self.replay.is_empty() || self.partial.is_some()
-    }
-
     /// Stores the result of a task, and the work units that it took.
     pub fn record(&mut self, key: &str, work: u64, result: Datum) {
         self.finished.push(LogEntry { key: key.to_string(), work, result });

@@ -34,7 +34,7 @@
 mod model_json;
 mod model_text;
 mod options;
-mod rule_phrases;
+mod rules_format;
 mod rules_json;
 mod rules_markdown;
 mod rules_python;
@@ -57,11 +57,11 @@ use crate::rules::RuleSet;
 const FORMATS: &[&dyn ExportFormat] = &[
     &model_json::ModelJson,
     &model_text::ModelText,
-    &rules_text::RulesText,
-    &rules_markdown::RulesMarkdown,
-    &rules_json::RulesJson,
-    &rules_sql::RulesSql,
-    &rules_python::RulesPython,
+    &rules_text::TEXT,
+    &rules_markdown::MARKDOWN,
+    &rules_json::JSON,
+    &rules_sql::SQL,
+    &rules_python::PYTHON,
     &tree_svg::TreeSvg,
     &tree_dot::TreeDot,
     #[cfg(test)]

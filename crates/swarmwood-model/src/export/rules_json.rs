@@ -2,51 +2,16 @@
 
 use serde_json::{Value, json};
 
-use super::rule_phrases::{MERGE, check_single_tree, write_rules};
-use super::{
-    ExportContent, ExportError, ExportFormat, ExportInput, ExportOption, ExportOptions,
-    UnsupportedModel,
-};
-use crate::ensemble::Model;
+use super::rules_format::RulesFormat;
 use crate::rules::{DecisionRule, RuleCondition, RulePrediction, RuleSet, ValueSet};
 
 /// Everything that is known about the rules.
-pub(super) struct RulesJson;
-
-impl ExportFormat for RulesJson {
-    fn content(&self) -> ExportContent {
-        ExportContent::Rules
-    }
-
-    fn name(&self) -> &'static str {
-        "json"
-    }
-
-    fn description(&self) -> &'static str {
-        "one object with everything there is to know"
-    }
-
-    fn extensions(&self) -> &'static [&'static str] {
-        &["json"]
-    }
-
-    fn options(&self) -> &'static [ExportOption] {
-        &[MERGE]
-    }
-
-    fn supports(&self, model: &Model) -> Result<(), UnsupportedModel> {
-        check_single_tree(model)
-    }
-
-    fn write(
-        &self,
-        input: &ExportInput<'_>,
-        options: &ExportOptions,
-        out: &mut Vec<u8>,
-    ) -> Result<(), ExportError> {
-        write_rules(input, options, out, to_json)
-    }
-}
+pub(super) const JSON: RulesFormat = RulesFormat {
+    name: "json",
+    description: "one object with everything there is to know",
+    extensions: &["json"],
+    render: to_json,
+};
 
 fn to_json(rules: &RuleSet<'_>) -> String {
     let classes = rules.schema.target.kind.classes();

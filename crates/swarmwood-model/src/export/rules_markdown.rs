@@ -1,53 +1,14 @@
 //! Decision rules as a table of Markdown.
 
-use super::rule_phrases::{MERGE, check_single_tree, summary, support, write_rules};
+use super::rules_format::{RulesFormat, summary, support};
 use super::rules_text::{phrase, prediction};
-use super::{
-    ExportContent, ExportError, ExportFormat, ExportInput, ExportOption, ExportOptions,
-    UnsupportedModel,
-};
-use crate::ensemble::Model;
 use crate::number_format::{percent, short};
 use crate::rules::{DecisionRule, RuleSet};
 use crate::text::printable;
 
 /// A table, one line per rule.
-pub(super) struct RulesMarkdown;
-
-impl ExportFormat for RulesMarkdown {
-    fn content(&self) -> ExportContent {
-        ExportContent::Rules
-    }
-
-    fn name(&self) -> &'static str {
-        "markdown"
-    }
-
-    fn description(&self) -> &'static str {
-        "a table"
-    }
-
-    fn extensions(&self) -> &'static [&'static str] {
-        &["md"]
-    }
-
-    fn options(&self) -> &'static [ExportOption] {
-        &[MERGE]
-    }
-
-    fn supports(&self, model: &Model) -> Result<(), UnsupportedModel> {
-        check_single_tree(model)
-    }
-
-    fn write(
-        &self,
-        input: &ExportInput<'_>,
-        options: &ExportOptions,
-        out: &mut Vec<u8>,
-    ) -> Result<(), ExportError> {
-        write_rules(input, options, out, to_text)
-    }
-}
+pub(super) const MARKDOWN: RulesFormat =
+    RulesFormat { name: "markdown", description: "a table", extensions: &["md"], render: to_text };
 
 /// A heading, what the statistics are of, and one line per rule.
 fn to_text(rules: &RuleSet<'_>) -> String {

@@ -6,12 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::rule_phrases::{MERGE, check_single_tree, write_rules};
-use super::{
-    ExportContent, ExportError, ExportFormat, ExportInput, ExportOption, ExportOptions,
-    UnsupportedModel,
-};
-use crate::ensemble::Model;
+use super::rules_format::RulesFormat;
 use crate::number_format::{exact, python_literal};
 use crate::rules::{RuleCondition, RulePrediction, RuleSet, ValueSet};
 use crate::schema::Kind;
@@ -26,42 +21,12 @@ const RESERVED: &[&str] = &[
 ];
 
 /// A function `predict(row)`.
-pub(super) struct RulesPython;
-
-impl ExportFormat for RulesPython {
-    fn content(&self) -> ExportContent {
-        ExportContent::Rules
-    }
-
-    fn name(&self) -> &'static str {
-        "python"
-    }
-
-    fn description(&self) -> &'static str {
-        "one function without imports"
-    }
-
-    fn extensions(&self) -> &'static [&'static str] {
-        &["py"]
-    }
-
-    fn options(&self) -> &'static [ExportOption] {
-        &[MERGE]
-    }
-
-    fn supports(&self, model: &Model) -> Result<(), UnsupportedModel> {
-        check_single_tree(model)
-    }
-
-    fn write(
-        &self,
-        input: &ExportInput<'_>,
-        options: &ExportOptions,
-        out: &mut Vec<u8>,
-    ) -> Result<(), ExportError> {
-        write_rules(input, options, out, to_python)
-    }
-}
+pub(super) const PYTHON: RulesFormat = RulesFormat {
+    name: "python",
+    description: "one function without imports",
+    extensions: &["py"],
+    render: to_python,
+};
 
 /// The function.
 fn to_python(rules: &RuleSet<'_>) -> String {

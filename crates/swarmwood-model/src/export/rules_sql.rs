@@ -5,53 +5,18 @@
 //! model does not know counts as missing: where missing values fulfil a condition, it is written as
 //! "none of the levels that do not".
 
-use super::rule_phrases::{MERGE, check_single_tree, write_rules};
-use super::{
-    ExportContent, ExportError, ExportFormat, ExportInput, ExportOption, ExportOptions,
-    UnsupportedModel,
-};
-use crate::ensemble::Model;
+use super::rules_format::RulesFormat;
 use crate::number_format::{exact, sql_literal};
 use crate::rules::{RuleCondition, RulePrediction, RuleSet, ValueSet};
 use crate::text::printable;
 
 /// An expression that a query can contain.
-pub(super) struct RulesSql;
-
-impl ExportFormat for RulesSql {
-    fn content(&self) -> ExportContent {
-        ExportContent::Rules
-    }
-
-    fn name(&self) -> &'static str {
-        "sql"
-    }
-
-    fn description(&self) -> &'static str {
-        "one CASE expression"
-    }
-
-    fn extensions(&self) -> &'static [&'static str] {
-        &["sql"]
-    }
-
-    fn options(&self) -> &'static [ExportOption] {
-        &[MERGE]
-    }
-
-    fn supports(&self, model: &Model) -> Result<(), UnsupportedModel> {
-        check_single_tree(model)
-    }
-
-    fn write(
-        &self,
-        input: &ExportInput<'_>,
-        options: &ExportOptions,
-        out: &mut Vec<u8>,
-    ) -> Result<(), ExportError> {
-        write_rules(input, options, out, to_sql)
-    }
-}
+pub(super) const SQL: RulesFormat = RulesFormat {
+    name: "sql",
+    description: "one CASE expression",
+    extensions: &["sql"],
+    render: to_sql,
+};
 
 /// The expression, with the target in a comment.
 fn to_sql(rules: &RuleSet<'_>) -> String {

@@ -1,11 +1,6 @@
 //! Decision rules as sentences.
 
-use super::rule_phrases::{MERGE, check_single_tree, statistics, summary, write_rules};
-use super::{
-    ExportContent, ExportError, ExportFormat, ExportInput, ExportOption, ExportOptions,
-    UnsupportedModel,
-};
-use crate::ensemble::Model;
+use super::rules_format::{RulesFormat, statistics, summary};
 use crate::number_format::{exact, significant};
 use crate::rules::{DecisionRule, RuleCondition, RulePrediction, RuleSet, ValueSet};
 use crate::schema::Kind;
@@ -15,42 +10,12 @@ use crate::text::printable;
 const DIGITS: usize = 6;
 
 /// Sentences that can be read aloud.
-pub(super) struct RulesText;
-
-impl ExportFormat for RulesText {
-    fn content(&self) -> ExportContent {
-        ExportContent::Rules
-    }
-
-    fn name(&self) -> &'static str {
-        "text"
-    }
-
-    fn description(&self) -> &'static str {
-        "sentences that can be read aloud"
-    }
-
-    fn extensions(&self) -> &'static [&'static str] {
-        &["txt"]
-    }
-
-    fn options(&self) -> &'static [ExportOption] {
-        &[MERGE]
-    }
-
-    fn supports(&self, model: &Model) -> Result<(), UnsupportedModel> {
-        check_single_tree(model)
-    }
-
-    fn write(
-        &self,
-        input: &ExportInput<'_>,
-        options: &ExportOptions,
-        out: &mut Vec<u8>,
-    ) -> Result<(), ExportError> {
-        write_rules(input, options, out, to_text)
-    }
-}
+pub(super) const TEXT: RulesFormat = RulesFormat {
+    name: "text",
+    description: "sentences that can be read aloud",
+    extensions: &["txt"],
+    render: to_text,
+};
 
 /// The rules, one per line.
 fn to_text(rules: &RuleSet<'_>) -> String {

@@ -1,48 +1,79 @@
-//! What the formats of decision rules share: where the rules come from, and their statistics in
-//! words.
+//! What the formats of decision rules share: all but how a set of rules is rendered, and statistics
+//! in words.
 //!
 //! Thresholds are written with as many digits as are needed to read the same number again, so that
 //! the rules decide as the model does; only predicted numbers are rounded, and only for people.
 
 use super::{
-    ExportError, ExportInput, ExportOption, ExportOptions, OptionValues, UnsupportedModel,
+    ExportContent, ExportError, ExportFormat, ExportInput, ExportOption, ExportOptions,
+    OptionValues, UnsupportedModel,
 };
 use crate::ensemble::Model;
 use crate::number_format::{percent, quantity, short};
 use crate::rules::{DecisionRule, RuleMerge, RuleSet, RuleStats};
 
 /// How leaves are merged into rules.
-pub(super) const MERGE: ExportOption = ExportOption {
+const MERGE: ExportOption = ExportOption {
     name: "merge",
     help: "how leaves are merged into rules",
     values: OptionValues::Choice(RuleMerge::NAMES),
 };
 
-/// Only models with one tree have rules.
-pub(super) fn check_single_tree(model: &Model) -> Result<(), UnsupportedModel> {
-    model.single_tree().map(drop).map_err(UnsupportedModel::new)
+/// A format of decision rules: they differ in how a set of rules is rendered.
+pub(super) struct RulesFormat {
+    pub name: &'static str,
+    pub description: &'static str,
+    pub extensions: &'static [&'static str],
+    pub render: fn(&RuleSet<'_>) -> String,
 }
 
-/// Writes the rules of the input, or else the rules of the model.
-pub(super) fn write_rules(
-    input: &ExportInput<'_>,
-    options: &ExportOptions,
-    out: &mut Vec<u8>,
-    to_text: impl Fn(&RuleSet<'_>) -> String,
-) -> Result<(), ExportError> {
-    if let Some(rules) = input.rules {
-        out.extend_from_slice(to_text(rules).as_bytes());
-        return Ok(());
+impl ExportFormat for RulesFormat {
+    fn content(&self) -> ExportContent {
+        ExportContent::Rules
     }
 
-    let tree = input.model.single_tree().map_err(UnsupportedModel::new)?;
-    let merge = RuleMerge::from_name(&options.get(&MERGE)).unwrap_or_default();
-    let rules = tree.rules(merge).map_err(|error| ExportError::Option {
-        name: MERGE.name.to_string(),
-        message: error.to_string(),
-    })?;
-    out.extend_from_slice(to_text(&rules).as_bytes());
-    Ok(())
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn description(&self) -> &'static str {
+        self.description
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        self.extensions
+    }
+
+    fn options(&self) -> &'static [ExportOption] {
+        &[MERGE]
+    }
+
+    /// Only models with one tree have rules.
+    fn supports(&self, model: &Model) -> Result<(), UnsupportedModel> {
+        model.single_tree().map(drop).map_err(UnsupportedModel::new)
+    }
+
+    /// Writes the rules of the input, or else the rules of the model.
+    fn write(
+        &self,
+        input: &ExportInput<'_>,
+        options: &ExportOptions,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ExportError> {
+        if let Some(rules) = input.rules {
+            out.extend_from_slice((self.render)(rules).as_bytes());
+            return Ok(());
+        }
+
+        let tree = input.model.single_tree().map_err(UnsupportedModel::new)?;
+        let merge = RuleMerge::from_name(&options.get(&MERGE)).unwrap_or_default();
+        let rules = tree.rules(merge).map_err(|error| ExportError::Option {
+            name: MERGE.name.to_string(),
+            message: error.to_string(),
+        })?;
+        out.extend_from_slice((self.render)(&rules).as_bytes());
+        Ok(())
+    }
 }
 
 /// Sizes, and what the statistics are of, one sentence each.
