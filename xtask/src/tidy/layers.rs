@@ -82,11 +82,11 @@ const MODULES: &[ModuleLayers] = &[
             &["kernels"],
             &["objective"],
             &["metric"],
-            &["split", "binned_tree", "rank_tree", "threshold_scan"],
+            &["split", "binned_tree", "ensemble_fit", "rank_tree", "threshold_scan"],
             &["ridge", "rule_table"],
             &["stats"],
             &["greedy", "linear", "particle", "cart"],
-            &["published", "swarm", "tree_search"],
+            &["ensemble", "published", "tree_search"],
         ],
     },
     ModuleLayers {

@@ -2,7 +2,7 @@
 //! and searches for one tree.
 
 use serde_json::{Value, json};
-use swarmwood::learn::swarm::{CandidateScore, EnsembleSearchReport};
+use swarmwood::learn::ensemble::{CandidateScore, EnsembleSearchReport};
 use swarmwood::learn::tree_search::TreeCandidateScore;
 use swarmwood::train::{GridReport, SwarmReport, TrainResult, TreeReport, TreeSwarmReport};
 

@@ -14,6 +14,7 @@ use swarmwood_search::rng::Stream;
 
 use crate::binned_tree::BinnedTree;
 use crate::context::Context;
+use crate::ensemble_fit::EnsembleFit;
 use crate::event::{Event, Stage};
 use crate::metric::EvalMetric;
 use crate::split::Penalties;
@@ -66,22 +67,6 @@ pub struct GreedyConfig {
     pub memory: usize,
     /// Tell the training loss every so many rounds; 0 for never. It costs a pass over the rows.
     pub tell_every: usize,
-}
-
-/// A fitted ensemble of trees, whatever method fitted it.
-#[derive(Debug)]
-pub struct EnsembleFit {
-    /// Start value of each output.
-    pub base: Vec<f64>,
-    /// Trees, round after round.
-    pub members: Vec<Member>,
-    /// Scores of the training rows, in row order, one vector per output.
-    pub train_scores: Vec<Vec<f32>>,
-    /// The same for the validation rows; empty without any.
-    pub valid_scores: Vec<Vec<f32>>,
-    /// What to add to a score to get the raw score (see
-    /// [`crate::objective::Objective::shift_invariant`]).
-    pub shift: f64,
 }
 
 /// The result of boosting.

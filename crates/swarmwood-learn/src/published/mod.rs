@@ -22,8 +22,8 @@ use swarmwood_search::discrete_pso::{
 };
 use swarmwood_search::{Engine, Snapshot, Trial, TrialResult};
 
+use crate::ensemble_fit::EnsembleFit;
 use crate::event::SearchStatus;
-use crate::greedy::EnsembleFit;
 use crate::particle::{Evaluation, Evaluator, ParticleError};
 use crate::rule_table::RuleTable;
 use descent::LocalSearch;

@@ -5,6 +5,7 @@
 
 mod binning;
 mod checkpoint_writer;
+mod ensemble_search;
 mod event_log;
 mod fold;
 mod greedy;
@@ -17,7 +18,6 @@ mod published;
 mod report;
 mod search_space;
 mod single;
-mod swarm;
 mod swarm_run;
 mod tree_swarms;
 mod trees;
@@ -45,7 +45,7 @@ use single::{SingleTreeLearner, TreeFinder};
 
 /// Every learner of the library. A new one is a line here and a constant in `params/methods.rs`.
 pub const LEARNERS: &[&dyn Learner] = &[
-    &swarm::EnsembleSearch,
+    &ensemble_search::EnsembleSearch,
     &greedy::GreedyBoosting,
     &RuleSequenceSwarm { method: Method::SGBDT, rules: RuleSource::DistinctValues },
     &RuleSequenceSwarm { method: Method::SGBDT_BINS, rules: RuleSource::BinBoundaries },

@@ -1,6 +1,6 @@
 //! What a training ends with: the model, its metrics, and how it was found.
 
-use swarmwood_learn::swarm::EnsembleSearchReport;
+use swarmwood_learn::ensemble::EnsembleSearchReport;
 use swarmwood_learn::tree_search::TreeCandidateScore;
 use swarmwood_model::Model;
 

@@ -4,9 +4,10 @@ use std::time::Instant;
 
 use swarmwood_learn::data::Values;
 use swarmwood_learn::dataset::Dataset;
+use swarmwood_learn::ensemble_fit::EnsembleFit;
 use swarmwood_learn::event::Event;
 use swarmwood_learn::greedy::oblivious::bytes_needed;
-use swarmwood_learn::greedy::{self, EnsembleFit, GreedyConfig, dart::DartConfig};
+use swarmwood_learn::greedy::{self, GreedyConfig, dart::DartConfig};
 use swarmwood_learn::metric::Tally;
 use swarmwood_learn::split::{Penalties, Ridge};
 use swarmwood_learn::stats::TrainingSet;

@@ -11,13 +11,14 @@ use swarmwood_search::Datum;
 use super::candidates::{self, Candidate, DataProfile, FitMethod};
 use super::cross_validation::{self, CvFold};
 use super::fallback::{Fallback, FallbackPhase};
-use super::full_fit::{Baseline, FullFit};
+use super::full_fit::Baseline;
 use super::out_of_fold::OutOfFold;
 use super::{
     CandidateScore, EnsembleSearchConfig, EnsembleSearchError, EnsembleSearchFit,
     EnsembleSearchReport, EnsembleShape,
 };
 use crate::context::Context;
+use crate::ensemble_fit::EnsembleFit;
 use crate::event::{Event, SearchStatus, Stage};
 use crate::objective::Curvature;
 use crate::plan::{Task, TaskLog, TaskRows, run_tasks};
@@ -424,15 +425,13 @@ impl<'a> EnsembleSearch<'a> {
             noise: self.profile.noise,
             factor: chosen.factor,
             greedy_loss,
-            loss: self.loss_of(&fit.train_scores, fit.shift),
+            loss: self.loss_of(&fit.ensemble.train_scores, fit.ensemble.shift),
             work: self.context.budget.spent(),
         };
 
-        let FullFit { base, members, train_scores, valid_scores, shift, .. } = fit;
-        let mut fit =
-            EnsembleSearchFit { base, members, train_scores, valid_scores, shift, report };
-        scale_scores(&mut fit, chosen.factor);
-        Ok(fit)
+        let mut ensemble = fit.ensemble;
+        scale_scores(&mut ensemble, chosen.factor);
+        Ok(EnsembleSearchFit { ensemble, report })
     }
 
     pub(super) fn interrupted(&self) -> bool {
@@ -450,7 +449,7 @@ fn best_of(scored: &[ScoredCandidate]) -> Option<&ScoredCandidate> {
 }
 
 /// Multiplies all raw scores by a factor.
-fn scale_scores(fit: &mut EnsembleSearchFit, factor: f64) {
+fn scale_scores(fit: &mut EnsembleFit, factor: f64) {
     if factor == 1.0 {
         return;
     }

@@ -4,13 +4,13 @@ use std::time::Instant;
 
 use swarmwood_learn::budget::Budget;
 use swarmwood_learn::dataset::Dataset;
-use swarmwood_learn::event::Event;
-use swarmwood_learn::greedy::{self, EnsembleFit};
-use swarmwood_learn::stats::TrainingSet;
-use swarmwood_learn::swarm::{
+use swarmwood_learn::ensemble::{
     self, EnsembleSearchConfig, EnsembleSearchError, EnsembleSearchFit, EnsembleSearchReport,
     EnsembleShape, FitProgress,
 };
+use swarmwood_learn::event::Event;
+use swarmwood_learn::greedy;
+use swarmwood_learn::stats::TrainingSet;
 use swarmwood_search::Datum;
 
 use super::checkpoint_writer::CheckpointWriter;
@@ -50,14 +50,7 @@ fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<TrainResult>
     let started = Instant::now();
     let (found, note) = search(job, (&data, valid.as_ref()), observer, &mut warnings)?;
     let train_seconds = started.elapsed().as_secs_f64();
-    let fit = EnsembleFit {
-        base: found.base,
-        members: found.members,
-        train_scores: found.train_scores,
-        valid_scores: found.valid_scores,
-        shift: found.shift,
-    };
-    let (model, train_metrics, valid_metrics) = measured(fit, job, data, valid);
+    let (model, train_metrics, valid_metrics) = measured(found.ensemble, job, data, valid);
     Ok(TrainResult {
         model,
         params: job.params.clone(),
@@ -119,7 +112,7 @@ fn search(
     let config = config(job.params);
     let state = past.as_ref().and_then(|past| past.field("search").ok());
     let set = TrainingSet::new(data, valid, job.objective);
-    let fit = swarm::train(set, &config, job.context(), state, &mut observer);
+    let fit = ensemble::train(set, &config, job.context(), state, &mut observer);
     if let Some(failure) = failure {
         return Err(failure);
     }

@@ -11,7 +11,7 @@ use std::ops::Range;
 use swarmwood_search::rng::Stream;
 
 use super::backfit::{shuffled, sweep_trees};
-use super::ensemble::{Ensemble, falls};
+use super::fit::{Ensemble, falls};
 use super::{FitObserver, FitPhase};
 use crate::stats::BackendError;
 

@@ -312,8 +312,14 @@ fn threads_and_backends_change_nothing() {
                 run(8, limit, &LocalBackends),
                 run(2, limit, &loopback),
             ] {
-                assert_eq!((&one.members, &one.base), (&other.members, &other.base));
-                assert_eq!((&one.train_scores, &one.report), (&other.train_scores, &other.report));
+                assert_eq!(
+                    (&one.ensemble.members, &one.ensemble.base),
+                    (&other.ensemble.members, &other.ensemble.base)
+                );
+                assert_eq!(
+                    (&one.ensemble.train_scores, &one.report),
+                    (&other.ensemble.train_scores, &other.report)
+                );
             }
         }
     }
@@ -387,12 +393,17 @@ fn a_run_that_is_cut_short_ends_with_the_fallback() {
         assert!(first < 8, "sweeps come early: {stages:?}");
 
         let loss = |fit: &EnsembleSearchFit| {
-            let target: Vec<f32> = test.target.iter().map(|y| (y - fit.shift) as f32).collect();
-            objective.loss(&fit.valid_scores[0], &target, &[]) / target.len() as f64
+            let target: Vec<f32> =
+                test.target.iter().map(|y| (y - fit.ensemble.shift) as f32).collect();
+            objective.loss(&fit.ensemble.valid_scores[0], &target, &[]) / target.len() as f64
         };
         let (greedy, end) = (run_steps(set, &config, 1), run_steps(set, &config, usize::MAX));
         assert!(end.report.finished && end.report.searched, "{:?}", end.report);
-        assert!(!greedy.report.searched && !greedy.report.finished && greedy.members.len() == 4);
+        assert!(
+            !greedy.report.searched
+                && !greedy.report.finished
+                && greedy.ensemble.members.len() == 4
+        );
 
         // The penalties of classes may cost more training loss than the first sweeps gain; then the
         // cross-validated score decides.
@@ -401,7 +412,11 @@ fn a_run_that_is_cut_short_ends_with_the_fallback() {
             .filter(|_| spec == ObjectiveConfig::SQUARED);
         for steps in early.chain([compared + 1, compared + 3]) {
             let fit = run_steps(set, &config, steps);
-            assert!(fit.report.searched && fit.members.len() == 4, "{steps}: {:?}", fit.report);
+            assert!(
+                fit.report.searched && fit.ensemble.members.len() == 4,
+                "{steps}: {:?}",
+                fit.report
+            );
             let share = (loss(&greedy) - loss(&fit)) / (loss(&greedy) - loss(&end));
             assert!(share > 0.3, "{steps} of {}: {share} of the gain", stages.len());
         }
@@ -434,7 +449,7 @@ fn the_final_fit_continues_the_fallback_and_is_the_fit_without_one() {
     let context = Context { pool: &pool, budget: &Budget::unlimited() };
     let mut ensemble = Ensemble::new(set, &shape, &strategy, context).unwrap();
     fit_wholly(&mut ensemble, shape.seed);
-    assert_eq!(ensemble.members(), whole.members);
+    assert_eq!(ensemble.members(), whole.ensemble.members);
 }
 
 #[test]
@@ -447,7 +462,9 @@ fn validation_rows_are_scored_by_the_trees_that_are_kept() {
     let config = config(&[shape(3, 8, Growth::Leaf)]);
     let fit = search((&data, Some(&valid)), &*objective, &config, &pool);
     for row in rows {
-        assert!((fit.train_scores[0][row] - fit.valid_scores[0][row]).abs() < 1e-4);
+        assert!(
+            (fit.ensemble.train_scores[0][row] - fit.ensemble.valid_scores[0][row]).abs() < 1e-4
+        );
     }
 }
 
@@ -490,8 +507,12 @@ fn a_run_resumed_at_any_step_ends_as_if_it_had_never_been_interrupted() {
             for (at, state) in states.iter().enumerate() {
                 let (again, later) = run_from(set, &config, limit, Some(state)).unwrap();
                 let place = format!("{spec:?}, limit {limit}, state {at} of {}", states.len());
-                assert!(again.members == whole.members && again.base == whole.base, "{place}");
-                assert!(again.train_scores == whole.train_scores, "{place}");
+                assert!(
+                    again.ensemble.members == whole.ensemble.members
+                        && again.ensemble.base == whole.ensemble.base,
+                    "{place}"
+                );
+                assert!(again.ensemble.train_scores == whole.ensemble.train_scores, "{place}");
                 assert_eq!(again.report, whole.report, "{place}");
                 // A start under way is begun anew, and its steps are heard again.
                 assert!(later.ends_with(&states[at + 1..]), "{place}");
@@ -509,7 +530,10 @@ fn few_folds_resume_as_well_and_foreign_states_are_refused() {
     let (whole, states) = run_from(set, &config, 0, None).unwrap();
     for state in states.iter().step_by(5) {
         let (again, _) = run_from(set, &config, 0, Some(state)).unwrap();
-        assert_eq!((&again.members, &again.report), (&whole.members, &whole.report));
+        assert_eq!(
+            (&again.ensemble.members, &again.report),
+            (&whole.ensemble.members, &whole.report)
+        );
     }
     let foreign = Datum::record([("finished", Datum::Natural(3))]);
     let refused = run_from(set, &config, 0, Some(&foreign));
@@ -526,7 +550,7 @@ fn work_limits_are_kept_exactly_and_more_work_is_never_worse() {
     for limit in [1, 3, 4, 10, 24, 40, 100, 400, 0] {
         let (fit, _) = run_from(set, &config, limit, None).unwrap();
         assert!(limit == 0 || fit.report.work <= limit, "{limit}: {:?}", fit.report);
-        assert_eq!(fit.members.len() as u64, if limit == 0 { 4 } else { limit.min(4) });
+        assert_eq!(fit.ensemble.members.len() as u64, if limit == 0 { 4 } else { limit.min(4) });
         assert_eq!(fit.report.finished, limit == 0, "{limit}: {:?}", fit.report);
         // A gain over greedy boosting is reported only where that fit was made.
         assert!(fit.report.gain.is_none() || fit.report.greedy_loss.is_some());
@@ -540,7 +564,11 @@ fn work_limits_are_kept_exactly_and_more_work_is_never_worse() {
     let set = TrainingSet::new(&data, None, &*objective);
     for (limit, trees) in [(2, 0), (3, 3), (8, 6), (13, 12)] {
         let (fit, _) = run_from(set, &config, limit, None).unwrap();
-        assert_eq!((fit.members.len(), fit.report.work <= limit), (trees, true), "{limit}");
+        assert_eq!(
+            (fit.ensemble.members.len(), fit.report.work <= limit),
+            (trees, true),
+            "{limit}"
+        );
     }
 }
 
@@ -562,12 +590,16 @@ fn an_interruption_ends_the_run_anywhere_with_a_model() {
         };
         let fit = train(set, &config, context, None, &mut observer).unwrap();
 
-        let target: Vec<f32> = data.target.iter().map(|y| (y - fit.shift) as f32).collect();
-        let loss = objective.loss(&fit.train_scores[0], &target, &[]) / 700.0;
+        let target: Vec<f32> =
+            data.target.iter().map(|y| (y - fit.ensemble.shift) as f32).collect();
+        let loss = objective.loss(&fit.ensemble.train_scores[0], &target, &[]) / 700.0;
         let reported = fit.report.loss;
         assert!((loss - reported).abs() < 1e-6 * loss.max(1.0), "scores are those of the trees");
         assert!(loss < constant, "{questions}: {loss}");
-        assert!(!fit.report.searched || fit.members.len() == 3, "a search has all its trees");
+        assert!(
+            !fit.report.searched || fit.ensemble.members.len() == 3,
+            "a search has all its trees"
+        );
         assert!(!fit.report.finished || questions > 6000, "{questions}: {:?}", fit.report);
         assert!(fit.report.finished || questions < usize::MAX, "{:?}", fit.report);
         losses.push(loss);

@@ -1,14 +1,13 @@
 //! Fits to all rows: the greedy baseline, and searches that start, stop and resume.
 
-use swarmwood_model::Member;
-
 use super::candidates::{Candidate, FitMethod};
-use super::ensemble::Ensemble;
+use super::fit::Ensemble;
 use super::fit_state::EnsembleState;
 use super::search::EnsembleSearch;
 use super::{EnsembleSearchError, FitPhase, FitProgress, SearchStrategy, backfit, pairs};
 use crate::budget::Budget;
 use crate::context::Context;
+use crate::ensemble_fit::EnsembleFit;
 use crate::event::{Event, SearchStatus, Stage};
 use crate::greedy;
 use crate::stats::BackendError;
@@ -28,11 +27,7 @@ pub(super) struct Baseline {
 
 /// A candidate fitted to all rows.
 pub(super) struct FullFit {
-    pub base: Vec<f64>,
-    pub members: Vec<Member>,
-    pub train_scores: Vec<Vec<f32>>,
-    pub valid_scores: Vec<Vec<f32>>,
-    pub shift: f64,
+    pub ensemble: EnsembleFit,
     pub progress: FitProgress,
     /// Whether the run ended before the fit was as good as what there was before it.
     pub behind: bool,
@@ -72,12 +67,10 @@ impl<'a> EnsembleSearch<'a> {
         self.fit_baseline(candidate)?;
         let baseline = self.baseline.take().expect("a baseline was fitted");
         let rounds = baseline.fit.rounds;
-        let greedy::EnsembleFit { base, members, train_scores, valid_scores, shift } =
-            baseline.fit.ensemble;
         let progress =
             FitProgress { steps: "rounds", done: rounds, planned: candidate.shape.trees };
         let behind = !baseline.complete;
-        Ok(FullFit { base, members, train_scores, valid_scores, shift, progress, behind })
+        Ok(FullFit { ensemble: baseline.fit.ensemble, progress, behind })
     }
 
     /// Fits a greedy candidate to all rows, unless it is there already. An incomplete fit does not
@@ -153,15 +146,14 @@ impl<'a> EnsembleSearch<'a> {
             let done = if state.phase == FitPhase::Pairs { state.done } else { 0 };
             FitProgress { steps: "pairs", done, planned: strategy.pairs }
         };
-        Ok(FullFit {
+        let ensemble = EnsembleFit {
             base: ensemble.base.clone(),
             members: ensemble.members(),
             train_scores: ensemble.training_scores()?,
             valid_scores: ensemble.valid_scores()?,
             shift: ensemble.shift,
-            progress,
-            behind,
-        })
+        };
+        Ok(FullFit { ensemble, progress, behind })
     }
 
     /// The state that an earlier run stored of a task under way.

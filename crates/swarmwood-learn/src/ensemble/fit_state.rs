@@ -7,7 +7,7 @@ use swarmwood_model::{Child, Leaf};
 use swarmwood_search::{Datum, Error};
 
 use super::FitPhase;
-use super::ensemble::{Ensemble, EnsembleTree};
+use super::fit::{Ensemble, EnsembleTree};
 use crate::binned_tree::{BinnedSplit, BinnedTree};
 use crate::bins::{CodeSet, Cut, Layout, Rule};
 

@@ -17,8 +17,8 @@
 mod backfit;
 mod candidates;
 mod cross_validation;
-mod ensemble;
 mod fallback;
+mod fit;
 mod fit_state;
 mod full_fit;
 mod out_of_fold;
@@ -27,16 +27,16 @@ mod search;
 #[cfg(test)]
 mod tests;
 
-use swarmwood_model::Member;
 use swarmwood_search::Datum;
 
 use crate::context::Context;
+use crate::ensemble_fit::EnsembleFit;
 use crate::greedy::{self, Growth};
 use crate::metric::EvalMetric;
 use crate::plan::{PlanObserver, TaskLog};
 use crate::split::{Penalties, Ridge};
 use crate::stats::{BackendError, TrainingSet};
-use ensemble::Ensemble;
+use fit::Ensemble;
 
 /// The size of an ensemble and how its trees grow.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -185,16 +185,8 @@ pub struct EnsembleSearchReport {
 /// The result of a search.
 #[derive(Debug)]
 pub struct EnsembleSearchFit {
-    /// Start value of each output.
-    pub base: Vec<f64>,
-    /// Trees.
-    pub members: Vec<Member>,
-    /// Raw scores of the training rows, in row order, output after output.
-    pub train_scores: Vec<Vec<f32>>,
-    /// The same for the validation rows; empty without any.
-    pub valid_scores: Vec<Vec<f32>>,
-    /// What to add to a score to get the raw score.
-    pub shift: f64,
+    /// The trees of the chosen candidate, and the scores under them.
+    pub ensemble: EnsembleFit,
     /// What was chosen, and why.
     pub report: EnsembleSearchReport,
 }

@@ -7,7 +7,7 @@ use swarmwood_search::rng::Stream;
 
 use super::backfit;
 use super::candidates::{Candidate, FitMethod};
-use super::ensemble::Ensemble;
+use super::fit::Ensemble;
 use super::out_of_fold::OutOfFold;
 use crate::context::Context;
 use crate::dataset::Dataset;

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use swarmwood_search::rng::Stream;
 
-use super::ensemble::{Ensemble, falls};
+use super::fit::{Ensemble, falls};
 use super::{FitObserver, FitPhase};
 use crate::stats::BackendError;
 
