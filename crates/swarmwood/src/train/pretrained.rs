@@ -12,8 +12,8 @@ use swarmwood_learn::bins::layout::{FeatureBins, FeaturePlace};
 use swarmwood_learn::bins::{CodeSet, Cut, Layout, Rule};
 use swarmwood_learn::data::Column;
 use swarmwood_learn::dataset::Dataset;
-use swarmwood_learn::rule_table::RuleTable;
 use swarmwood_model::{Feature, Kind, Model, Schema, Split, Test};
+use swarmwood_papers::rule_table::RuleTable;
 use swarmwood_search::rng::fingerprint;
 
 use super::Job;

@@ -14,12 +14,12 @@ use swarmwood_learn::dataset::Dataset;
 use swarmwood_learn::event::{Event, Stage};
 use swarmwood_learn::greedy;
 use swarmwood_learn::metric::EvalMetric;
-use swarmwood_learn::particle::{Evaluator, ParticleConfig, ParticleError, TreeForm};
-use swarmwood_learn::published::{LocalSearchStats, SwarmConfig, SwarmFit, seeds};
-use swarmwood_learn::rule_table::RuleTable;
 use swarmwood_learn::split::{Penalties, Ridge};
 use swarmwood_learn::stats::TrainingSet;
 use swarmwood_model::{Body, Model};
+use swarmwood_papers::particle::{Evaluator, ParticleConfig, ParticleError, TreeForm};
+use swarmwood_papers::rule_table::RuleTable;
+use swarmwood_papers::swarm_boosting::{LocalSearchStats, SwarmConfig, SwarmFit, seeds};
 
 use super::checkpoint_writer::CheckpointWriter;
 use super::event_log::EventLog;

@@ -4,9 +4,9 @@
 use std::time::Instant;
 
 use swarmwood_learn::event::{Event, Stage};
-use swarmwood_learn::particle::{Evaluator, ParticleError};
-use swarmwood_learn::published::{SwarmConfig, SwarmError, SwarmFit, SwarmRun};
-use swarmwood_learn::rule_table::RuleTable;
+use swarmwood_papers::particle::{Evaluator, ParticleError};
+use swarmwood_papers::rule_table::RuleTable;
+use swarmwood_papers::swarm_boosting::{SwarmConfig, SwarmError, SwarmFit, SwarmRun};
 use swarmwood_search::Snapshot;
 
 use super::checkpoint_writer::CheckpointWriter;

@@ -3,14 +3,14 @@
 
 use swarmwood_learn::bins::Rule;
 use swarmwood_learn::event::Event;
-use swarmwood_learn::particle::TreeForm;
 use swarmwood_learn::plan::TaskLog;
 use swarmwood_learn::rank_tree::ClassifierTree;
-use swarmwood_learn::rule_table::RuleTable;
 use swarmwood_model::Split;
 use swarmwood_papers::class_fitness::FitnessMeasure;
 use swarmwood_papers::full_tree::split_points::{self, MoveProbabilities, SplitPoints};
 use swarmwood_papers::full_tree::{self, FullTreeError, symbols};
+use swarmwood_papers::particle::TreeForm;
+use swarmwood_papers::rule_table::RuleTable;
 use swarmwood_papers::threshold_grid::{self as grid, EmptyCellRule, GridError};
 
 use super::single::{SingleTreeFit, TreeProblem, limits, pruning};

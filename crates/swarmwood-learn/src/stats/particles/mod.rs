@@ -42,7 +42,7 @@ impl TreeForm {
     /// The numbers that a tree of so many levels takes.
     ///
     /// ```
-    /// use swarmwood_learn::particle::TreeForm;
+    /// use swarmwood_learn::stats::TreeForm;
     /// assert_eq!([TreeForm::Oblivious.rules(5), TreeForm::Free.rules(5)], [5, 31]);
     /// ```
     pub fn rules(self, depth: usize) -> usize {

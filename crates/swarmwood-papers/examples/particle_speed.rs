@@ -15,10 +15,10 @@ use swarmwood_learn::data::{Chunk, Column};
 use swarmwood_learn::dataset::Dataset;
 use swarmwood_learn::metric::EvalMetric;
 use swarmwood_learn::objective::{Objective, ObjectiveConfig, make};
-use swarmwood_learn::particle::{Evaluator, ParticleConfig, TreeForm};
 use swarmwood_learn::pool::Pool;
-use swarmwood_learn::rule_table::RuleTable;
 use swarmwood_model::{Feature, Kind};
+use swarmwood_papers::particle::{Evaluator, ParticleConfig, TreeForm};
+use swarmwood_papers::rule_table::RuleTable;
 use swarmwood_search::rng::Stream;
 
 const COLUMNS: usize = 28;

@@ -16,17 +16,18 @@
 
 use std::ops::Range;
 
-use crate::binned_tree::BinnedTree;
-use crate::bins::layout::{FeatureBins, FeaturePlace};
-use crate::bins::{CodeSet, Cut, MISSING_CODE, Rule};
-use crate::dataset::Dataset;
+use swarmwood_learn::binned_tree::BinnedTree;
+use swarmwood_learn::bins::layout::{FeatureBins, FeaturePlace};
+use swarmwood_learn::bins::{CodeSet, Cut, MISSING_CODE, Rule};
+use swarmwood_learn::dataset::Dataset;
 
 /// Numbered rules, feature after feature.
 ///
 /// ```
 /// use swarmwood_learn::bins::Layout;
 /// use swarmwood_learn::data::{Chunk, Column};
-/// use swarmwood_learn::{dataset::Dataset, pool::Pool, rule_table::RuleTable};
+/// use swarmwood_learn::{dataset::Dataset, pool::Pool};
+/// use swarmwood_papers::rule_table::RuleTable;
 /// use swarmwood_model::{Feature, Kind};
 ///
 /// let features = ["a", "b"].map(|name| Feature { name: name.into(), kind: Kind::Number });
@@ -208,10 +209,10 @@ fn missed_features(data: &Dataset) -> Vec<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::binned_tree::BinnedSplit;
-    use crate::bins::Layout;
-    use crate::data::{Chunk, Column, MISSING};
-    use crate::pool::Pool;
+    use swarmwood_learn::binned_tree::BinnedSplit;
+    use swarmwood_learn::bins::Layout;
+    use swarmwood_learn::data::{Chunk, Column, MISSING};
+    use swarmwood_learn::pool::Pool;
     use swarmwood_model::{Child, Feature, Kind};
 
     fn dataset(columns: Vec<Column>, kinds: Vec<Kind>) -> Dataset {

@@ -5,10 +5,10 @@
 //! greedy run. A grown tree may stop early where a sequence always has all its rules: below such a
 //! leaf the last rule is repeated, which parts nothing.
 
+use swarmwood_learn::binned_tree::BinnedTree;
+use swarmwood_learn::bins::Rule;
 use swarmwood_model::Child;
 
-use crate::binned_tree::BinnedTree;
-use crate::bins::Rule;
 use crate::particle::TreeForm;
 use crate::rule_table::RuleTable;
 

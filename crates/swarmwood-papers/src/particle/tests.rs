@@ -1,15 +1,16 @@
 //! Worked examples of the paper, a plain booster as oracle, and the same bits whatever the threads,
 //! the memory and the particles before.
 
+use swarmwood_learn::data::{Chunk, Column, MISSING};
+use swarmwood_learn::objective::order::weighted_quantile;
+use swarmwood_learn::objective::{Logistic, ObjectiveConfig, Squared, make};
+use swarmwood_learn::pool::Pool;
+use swarmwood_learn::stats::LoopbackBackends;
 use swarmwood_model::{Feature, FeatureValue, Kind, Shape};
 use swarmwood_search::rng::Stream;
 
 use super::*;
-use crate::data::{Chunk, Column, MISSING};
-use crate::objective::order::weighted_quantile;
-use crate::objective::{Logistic, ObjectiveConfig, Squared, make};
-use crate::pool::Pool;
-use crate::stats::{LoopbackBackends, unlimited};
+use crate::test_context::TestContext;
 
 pub(super) fn settings(trees: usize, depth: usize) -> ParticleConfig {
     ParticleConfig {
@@ -93,10 +94,10 @@ fn table_1() -> (Chunk, Vec<Feature>) {
 #[test]
 fn the_worked_example_of_boosting_comes_out() {
     let (chunk, features) = table_1();
-    let (data, pool) = (binned(&chunk, &features), Pool::new(1).unwrap());
+    let (data, limits) = (binned(&chunk, &features), TestContext::new(1));
     let rules = RuleTable::distinct(&data);
     let mut evaluator =
-        Evaluator::new(&data, &rules, &Squared, settings(1, 1), unlimited(&pool)).unwrap();
+        Evaluator::new(&data, &rules, &Squared, settings(1, 1), limits.context()).unwrap();
     assert_eq!(evaluator.base(), [292.5], "F0");
     // Figure 1 parts rows 0 and 3 from the others: Ind above 150, midway between 100 and 200.
     let found = evaluator.evaluate(&[1]).unwrap();
@@ -123,10 +124,10 @@ fn a_sequence_of_section_5_1_is_level_after_level() {
     let features: Vec<Feature> =
         (1..4).map(|at| Feature { name: format!("F{at}"), kind: Kind::Number }).collect();
     let chunk = Chunk { columns, target: vec![1.0, 2.0, 4.0, 9.0], weight: Vec::new(), rows: 4 };
-    let (data, pool) = (binned(&chunk, &features), Pool::new(1).unwrap());
+    let (data, limits) = (binned(&chunk, &features), TestContext::new(1));
     let rules = RuleTable::distinct(&data);
     let mut evaluator =
-        Evaluator::new(&data, &rules, &Squared, settings(1, 2), unlimited(&pool)).unwrap();
+        Evaluator::new(&data, &rules, &Squared, settings(1, 2), limits.context()).unwrap();
     // Only row 3 is above 130 (bit 0), rows 2 and 3 are above 0.2 (bit 1): leaves 0, 0, 2, 3,
     // targets less the mean 4.
     let values: Vec<f64> =
@@ -134,7 +135,7 @@ fn a_sequence_of_section_5_1_is_level_after_level() {
     assert_eq!(values, [-2.5, 0.0, 0.0, 5.0]);
     // The whole sequence of the paper, as one particle of seven stumps: every number has a rule.
     let mut evaluator =
-        Evaluator::new(&data, &rules, &Squared, settings(7, 1), unlimited(&pool)).unwrap();
+        Evaluator::new(&data, &rules, &Squared, settings(7, 1), limits.context()).unwrap();
     let found = evaluator.evaluate(&[5, 3, 1, 0, 2, 4, 7]).unwrap();
     assert!(found.fitness < 1.0 && found.leaves.len() == 14);
 }
@@ -208,7 +209,7 @@ fn every_objective_of_one_output_equals_the_plain_booster() {
         ObjectiveConfig::POISSON,
         ObjectiveConfig::LOGISTIC,
     ];
-    let pool = Pool::new(2).unwrap();
+    let limits = TestContext::new(2);
     let mut stream = Stream::new(5, 0, 0);
     for (spec, weighted) in specs.iter().flat_map(|spec| [(spec, false), (spec, true)]) {
         let (chunk, features) = table(5000, spec, weighted);
@@ -217,7 +218,7 @@ fn every_objective_of_one_output_equals_the_plain_booster() {
         for (depth, learning_rate, lambda) in [(1, 1.0, 0.0), (3, 0.5, 1.0), (5, 0.3, 2.0)] {
             let settings = ParticleConfig { learning_rate, lambda, ..settings(4, depth) };
             let mut evaluator =
-                Evaluator::new(&data, &rules, objective.as_ref(), settings, unlimited(&pool))
+                Evaluator::new(&data, &rules, objective.as_ref(), settings, limits.context())
                     .unwrap();
             let sequence = draw(&mut stream, &rules, 4 * depth);
             let splits: Vec<Vec<_>> = sequence
@@ -252,10 +253,10 @@ fn every_objective_of_one_output_equals_the_plain_booster() {
 #[test]
 fn members_predict_what_was_trained() {
     let (chunk, features) = table(9000, &ObjectiveConfig::LOGISTIC, false);
-    let (data, pool) = (binned(&chunk, &features), Pool::new(1).unwrap());
+    let (data, limits) = (binned(&chunk, &features), TestContext::new(1));
     let rules = RuleTable::bins(&data);
     let mut evaluator =
-        Evaluator::new(&data, &rules, &Logistic, settings(6, 5), unlimited(&pool)).unwrap();
+        Evaluator::new(&data, &rules, &Logistic, settings(6, 5), limits.context()).unwrap();
     let sequence = draw(&mut Stream::new(1, 2, 3), &rules, 30);
     let members = evaluator.to_members(&sequence).unwrap();
     let scores = evaluator.training_scores(&sequence).unwrap();
@@ -315,18 +316,17 @@ fn threads_memory_and_history_change_no_bit() {
         let (rules, objective) = (RuleTable::distinct(&data), make(&spec));
         assert!(data.plan.shards > 2);
         let particles = swarm(&rules, 4, form.rules(3) * objective.outputs());
-        let one = Pool::new(1).unwrap();
+        let one = TestContext::new(1);
         let fresh = |particle: &Vec<u32>| {
             let mut evaluator =
-                Evaluator::new(&data, &rules, objective.as_ref(), settings(4, 3), unlimited(&one))
+                Evaluator::new(&data, &rules, objective.as_ref(), settings(4, 3), one.context())
                     .unwrap();
             bits(&evaluator.evaluate(particle).unwrap())
         };
         let expected: Vec<Vec<u64>> = particles.iter().map(fresh).collect();
         let loopback = LoopbackBackends::default();
         let set = ParticleSet::new(&data, rules.rules(), objective.as_ref(), settings(4, 3));
-        let mut encoded =
-            Evaluator::with_backends(set, &rules, unlimited(&one), &loopback).unwrap();
+        let mut encoded = Evaluator::with_backends(set, &rules, one.context(), &loopback).unwrap();
         for (particle, expected) in particles.iter().zip(&expected) {
             assert_eq!(&bits(&encoded.evaluate(particle).unwrap()), expected);
         }
@@ -337,10 +337,10 @@ fn threads_memory_and_history_change_no_bit() {
             (2, 20_000 * 4 * 2 * 2 * objective.outputs()),
             (8, 1 << 30),
         ] {
-            let pool = Pool::new(threads).unwrap();
+            let limits = TestContext::new(threads);
             let settings = ParticleConfig { memory, ..settings(4, 3) };
             let mut evaluator =
-                Evaluator::new(&data, &rules, objective.as_ref(), settings, unlimited(&pool))
+                Evaluator::new(&data, &rules, objective.as_ref(), settings, limits.context())
                     .unwrap();
             let mut reused = 0;
             for (particle, expected) in particles.iter().zip(&expected) {
@@ -359,10 +359,10 @@ fn threads_memory_and_history_change_no_bit() {
 #[test]
 fn what_is_shared_is_reused() {
     let (chunk, features) = table(3000, &ObjectiveConfig::SQUARED, false);
-    let (data, pool) = (binned(&chunk, &features), Pool::new(1).unwrap());
+    let (data, limits) = (binned(&chunk, &features), TestContext::new(1));
     let rules = RuleTable::distinct(&data);
     let mut evaluator =
-        Evaluator::new(&data, &rules, &Squared, settings(3, 2), unlimited(&pool)).unwrap();
+        Evaluator::new(&data, &rules, &Squared, settings(3, 2), limits.context()).unwrap();
     let mut reused = |sequence: &[u32]| evaluator.evaluate(sequence).unwrap().reused;
     assert_eq!(reused(&[1, 2, 3, 4, 5, 6]), 0);
     assert_eq!(reused(&[1, 2, 3, 4, 5, 6]), 3);
@@ -371,7 +371,7 @@ fn what_is_shared_is_reused() {
     assert_eq!(reused(&[0, 2, 3, 9, 5, 7]), 0);
     // Room for the scores after one tree alone: only a repetition saves anything.
     let little = ParticleConfig { memory: 0, ..settings(3, 2) };
-    let mut evaluator = Evaluator::new(&data, &rules, &Squared, little, unlimited(&pool)).unwrap();
+    let mut evaluator = Evaluator::new(&data, &rules, &Squared, little, limits.context()).unwrap();
     let mut reused = |sequence: &[u32]| evaluator.evaluate(sequence).unwrap().reused;
     assert_eq!(
         [reused(&[1, 2, 3, 4, 5, 6]), reused(&[1, 2, 3, 4, 5, 7]), reused(&[1, 2, 3, 4, 5, 7])],
@@ -381,7 +381,7 @@ fn what_is_shared_is_reused() {
 
 #[test]
 fn fitness_is_the_metric_of_that_name() {
-    let pool = Pool::new(1).unwrap();
+    let limits = TestContext::new(1);
     for (spec, weighted) in [
         (ObjectiveConfig::LOGISTIC, false),
         (ObjectiveConfig::LOGISTIC, true),
@@ -395,7 +395,7 @@ fn fitness_is_the_metric_of_that_name() {
         for fitness in [EvalMetric::Loss, EvalMetric::Accuracy, EvalMetric::Rmse] {
             let settings = ParticleConfig { fitness, ..settings(4, 3) };
             let made =
-                Evaluator::new(&data, &rules, objective.as_ref(), settings, unlimited(&pool));
+                Evaluator::new(&data, &rules, objective.as_ref(), settings, limits.context());
             let Ok(mut evaluator) = made else {
                 assert!(fitness == EvalMetric::Accuracy && spec != ObjectiveConfig::LOGISTIC);
                 continue;
@@ -425,10 +425,10 @@ fn fitness_is_the_metric_of_that_name() {
 #[test]
 fn what_cannot_be_is_refused() {
     let (chunk, features) = table_1();
-    let (data, pool) = (binned(&chunk, &features), Pool::new(1).unwrap());
+    let (data, limits) = (binned(&chunk, &features), TestContext::new(1));
     let rules = RuleTable::distinct(&data);
     let fault = |objective: &dyn Objective, settings: ParticleConfig| {
-        Evaluator::new(&data, &rules, objective, settings, unlimited(&pool))
+        Evaluator::new(&data, &rules, objective, settings, limits.context())
             .err()
             .map(|error| error.to_string())
     };
@@ -440,7 +440,7 @@ fn what_cannot_be_is_refused() {
             .contains("rmse")
     );
     let mut evaluator =
-        Evaluator::new(&data, &rules, &Squared, settings(2, 2), unlimited(&pool)).unwrap();
+        Evaluator::new(&data, &rules, &Squared, settings(2, 2), limits.context()).unwrap();
     assert_eq!(
         evaluator.evaluate(&[0; 3]).unwrap_err().to_string(),
         "a sequence of 3 rules; 2 trees with 2 rules each need 4"
@@ -475,7 +475,7 @@ fn walk(
 /// derivatives before it.
 #[test]
 fn classes_and_free_trees_equal_the_plain_booster() {
-    let pool = Pool::new(2).unwrap();
+    let limits = TestContext::new(2);
     let mut stream = Stream::new(6, 0, 0);
     let classes = ObjectiveConfig::softmax(3);
     for (spec, form, weighted) in [
@@ -491,7 +491,7 @@ fn classes_and_free_trees_equal_the_plain_booster() {
         let settings =
             ParticleConfig { learning_rate: 0.6, lambda: 1.0, form, ..settings(rounds, depth) };
         let mut evaluator =
-            Evaluator::new(&data, &rules, objective.as_ref(), settings, unlimited(&pool)).unwrap();
+            Evaluator::new(&data, &rules, objective.as_ref(), settings, limits.context()).unwrap();
         let sequence = draw(&mut stream, &rules, evaluator.length());
         assert_eq!(sequence.len(), rounds * outputs * form.rules(depth));
         let narrow =
@@ -556,11 +556,11 @@ fn classes_and_free_trees_equal_the_plain_booster() {
 #[test]
 fn gains_of_free_nodes_add_up_to_the_tree() {
     let (chunk, features) = table(4000, &ObjectiveConfig::SQUARED, false);
-    let (data, pool) = (binned(&chunk, &features), Pool::new(1).unwrap());
+    let (data, limits) = (binned(&chunk, &features), TestContext::new(1));
     let rules = RuleTable::bins(&data);
     let settings = ParticleConfig { form: TreeForm::Free, ..settings(1, 4) };
     let mut evaluator =
-        Evaluator::new(&data, &rules, &Squared, settings, unlimited(&pool)).unwrap();
+        Evaluator::new(&data, &rules, &Squared, settings, limits.context()).unwrap();
     let sequence = draw(&mut Stream::new(1, 2, 3), &rules, 15);
     let Shape::Ordinary(tree) = evaluator.to_members(&sequence).unwrap().remove(0).shape else {
         unreachable!()

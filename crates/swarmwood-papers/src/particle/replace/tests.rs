@@ -1,22 +1,21 @@
 //! Every replacement against a plain evaluation of the particle that has it.
 
+use swarmwood_learn::kernels::cells::LeafRule;
+use swarmwood_learn::metric::EvalMetric;
+use swarmwood_learn::objective::{Logistic, ObjectiveConfig, Squared, make};
 use swarmwood_search::rng::Stream;
 
 use super::*;
-use crate::kernels::cells::LeafRule;
-use crate::metric::EvalMetric;
-use crate::objective::{Logistic, ObjectiveConfig, Squared, make};
 use crate::particle::ParticleConfig;
 use crate::particle::tests::{binned, draw, settings, table};
-use crate::pool::Pool;
 use crate::rule_table::RuleTable;
-use crate::stats::unlimited;
+use crate::test_context::TestContext;
 
 /// The leaves of each replaced tree, as evaluated, are worth what the table says, in any round and
 /// for any output.
 #[test]
 fn every_replacement_has_the_leaves_of_its_evaluation() {
-    let pool = Pool::new(2).unwrap();
+    let limits = TestContext::new(2);
     let mut stream = Stream::new(21, 0, 0);
     for (spec, weighted) in [
         (ObjectiveConfig::SQUARED, false),
@@ -30,7 +29,7 @@ fn every_replacement_has_the_leaves_of_its_evaluation() {
         let settings =
             ParticleConfig { learning_rate: 0.7, lambda: 0.5, memory: 0, ..settings(3, 3) };
         let mut evaluator =
-            Evaluator::new(&data, &rules, objective.as_ref(), settings, unlimited(&pool)).unwrap();
+            Evaluator::new(&data, &rules, objective.as_ref(), settings, limits.context()).unwrap();
         let sequence = draw(&mut stream, &rules, evaluator.length());
         let leaf = LeafRule { lambda: 0.5, learning_rate: 0.7, least: 0.0 };
         let worth = |evaluator: &mut Evaluator<'_>, sequence: &[u32], tree: usize| -> f64 {
@@ -62,10 +61,10 @@ fn every_replacement_has_the_leaves_of_its_evaluation() {
 #[test]
 fn gains_of_the_last_tree_are_those_of_the_squared_loss() {
     let (chunk, features) = table(4200, &ObjectiveConfig::SQUARED, false);
-    let (data, pool) = (binned(&chunk, &features), Pool::new(1).unwrap());
+    let (data, limits) = (binned(&chunk, &features), TestContext::new(1));
     let rules = RuleTable::distinct(&data);
     let mut evaluator =
-        Evaluator::new(&data, &rules, &Squared, settings(2, 3), unlimited(&pool)).unwrap();
+        Evaluator::new(&data, &rules, &Squared, settings(2, 3), limits.context()).unwrap();
     let sequence = draw(&mut Stream::new(22, 0, 0), &rules, 6);
     let found = evaluator.replacements(&sequence, 1).unwrap();
     let own = evaluator.evaluate(&sequence).unwrap().fitness;
@@ -93,10 +92,10 @@ fn threads_and_memory_change_no_gain() {
     let rules = RuleTable::bins(&data);
     let sequence = draw(&mut Stream::new(23, 0, 0), &rules, 8);
     let gains = |threads: usize, memory: usize| {
-        let pool = Pool::new(threads).unwrap();
+        let limits = TestContext::new(threads);
         let settings = ParticleConfig { memory, fitness: EvalMetric::Accuracy, ..settings(2, 4) };
         let mut evaluator =
-            Evaluator::new(&data, &rules, &Logistic, settings, unlimited(&pool)).unwrap();
+            Evaluator::new(&data, &rules, &Logistic, settings, limits.context()).unwrap();
         [0, 1].map(|tree| evaluator.replacements(&sequence, tree).unwrap())
     };
     assert_eq!(gains(1, 0), gains(3, 1 << 20));
@@ -105,13 +104,13 @@ fn threads_and_memory_change_no_gain() {
 #[test]
 fn what_cannot_be_replaced_is_refused() {
     let (chunk, features) = table(600, &ObjectiveConfig::SQUARED, false);
-    let (data, pool) = (binned(&chunk, &features), Pool::new(1).unwrap());
+    let (data, limits) = (binned(&chunk, &features), TestContext::new(1));
     let rules = RuleTable::bins(&data);
     let free = ParticleConfig { form: TreeForm::Free, ..settings(1, 2) };
-    let mut evaluator = Evaluator::new(&data, &rules, &Squared, free, unlimited(&pool)).unwrap();
+    let mut evaluator = Evaluator::new(&data, &rules, &Squared, free, limits.context()).unwrap();
     assert_eq!(evaluator.replacements(&[0, 1, 2], 0), Err(ParticleError::Replace));
     let mut evaluator =
-        Evaluator::new(&data, &rules, &Squared, settings(1, 2), unlimited(&pool)).unwrap();
+        Evaluator::new(&data, &rules, &Squared, settings(1, 2), limits.context()).unwrap();
     let refused = evaluator.replacements(&[0, 1], 1).unwrap_err();
     assert_eq!(refused.to_string(), "tree 1; a particle has 1, counted from 0");
     assert!(evaluator.replacements(&[0, 1], 0).unwrap().gain(2, 0).is_nan());

@@ -17,13 +17,13 @@ mod tests;
 
 use std::collections::VecDeque;
 
+use swarmwood_learn::ensemble_fit::EnsembleFit;
+use swarmwood_learn::event::SearchStatus;
 use swarmwood_search::discrete_pso::{
     self, DiscretePso, GenerationStats, TableGroups, point_of, sequence, sequence_space,
 };
 use swarmwood_search::{Engine, Snapshot, Trial, TrialResult};
 
-use crate::ensemble_fit::EnsembleFit;
-use crate::event::SearchStatus;
 use crate::particle::{Evaluation, Evaluator, ParticleError};
 use crate::rule_table::RuleTable;
 use descent::LocalSearch;
@@ -91,10 +91,11 @@ pub enum SwarmError {
 /// use swarmwood_learn::bins::Layout;
 /// use swarmwood_learn::data::{Chunk, Column};
 /// use swarmwood_learn::metric::EvalMetric;
-/// use swarmwood_learn::particle::{Evaluator, TreeForm, ParticleConfig};
-/// use swarmwood_learn::published::{SwarmConfig, SwarmRun};
+/// use swarmwood_papers::particle::{Evaluator, TreeForm, ParticleConfig};
+/// use swarmwood_papers::swarm_boosting::{SwarmConfig, SwarmRun};
 /// use swarmwood_learn::{budget::Budget, context::Context, dataset::Dataset};
-/// use swarmwood_learn::{objective::Squared, pool::Pool, rule_table::RuleTable};
+/// use swarmwood_learn::{objective::Squared, pool::Pool};
+/// use swarmwood_papers::rule_table::RuleTable;
 /// use swarmwood_model::{Feature, Kind};
 ///
 /// let columns = vec![Column::Number((0..40).map(f64::from).collect())];

@@ -2,7 +2,7 @@
 //! rows.
 //!
 //! The derivatives before a tree do not depend on the tree, so sums of them by leaf and class of
-//! code ([`crate::kernels::cells`]) tell the leaves, and with them the Newton values, of the tree
+//! code ([`swarmwood_learn::kernels::cells`]) tell the leaves, and with them the Newton values, of the tree
 //! with any one of its levels asking anything else. What is told is by how much the second-order
 //! model of the loss falls: for the squared loss and a tree of the last round that is the loss of
 //! the whole particle, for other losses it is as good as the model, and after an earlier tree those
@@ -12,8 +12,9 @@
 //! Works for oblivious trees. Elsewhere a row that changes sides would pass through nodes it was
 //! never asked at.
 
+use swarmwood_learn::stats::{BackendError, Reply, Work};
+
 use super::{Evaluator, ParticleError, TreeForm};
-use crate::stats::{BackendError, Reply, Work};
 
 /// The gains of all replacements of one rule of a tree.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,9 +75,10 @@ impl Evaluator<'_> {
     /// use swarmwood_learn::bins::Layout;
     /// use swarmwood_learn::data::{Chunk, Column};
     /// use swarmwood_learn::metric::EvalMetric;
-    /// use swarmwood_learn::particle::{Evaluator, TreeForm, ParticleConfig};
+    /// use swarmwood_papers::particle::{Evaluator, TreeForm, ParticleConfig};
     /// use swarmwood_learn::{budget::Budget, context::Context, dataset::Dataset};
-    /// use swarmwood_learn::{objective::Squared, pool::Pool, rule_table::RuleTable};
+    /// use swarmwood_learn::{objective::Squared, pool::Pool};
+    /// use swarmwood_papers::rule_table::RuleTable;
     /// use swarmwood_model::{Feature, Kind};
     ///
     /// let columns = vec![Column::Number((0..10).map(f64::from).collect())];

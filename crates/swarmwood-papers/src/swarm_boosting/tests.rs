@@ -1,23 +1,21 @@
 //! Brute force as a bound, resumed runs, greedy seeds.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
+use swarmwood_learn::bins::Layout;
+use swarmwood_learn::context::Context;
+use swarmwood_learn::data::{Chunk, Column};
+use swarmwood_learn::dataset::Dataset;
+use swarmwood_learn::greedy;
+use swarmwood_learn::metric::EvalMetric;
+use swarmwood_learn::objective::{Logistic, Objective, Softmax, Squared};
+use swarmwood_learn::pool::Pool;
+use swarmwood_learn::split::{Penalties, Ridge};
+use swarmwood_learn::stats::{LoopbackBackends, ParticleSet, TrainingSet};
 use swarmwood_model::{Feature, Kind};
 use swarmwood_search::rng::Stream;
 
 use super::*;
-use crate::bins::Layout;
-use crate::budget::Budget;
-use crate::context::Context;
-use crate::data::{Chunk, Column};
-use crate::dataset::Dataset;
-use crate::greedy;
-use crate::metric::EvalMetric;
-use crate::objective::{Logistic, Objective, Softmax, Squared};
 use crate::particle::{ParticleConfig, TreeForm};
-use crate::pool::Pool;
-use crate::split::{Penalties, Ridge};
-use crate::stats::{LoopbackBackends, ParticleSet, TrainingSet, unlimited};
+use crate::test_context::TestContext;
 
 /// Three columns of which two matter together.
 fn dataset(rows: usize, values: u64, class: impl Fn(f64) -> f64) -> Dataset {
@@ -60,7 +58,7 @@ fn all_sequences(rules: u32, length: u32) -> Vec<Vec<u32>> {
 
 #[test]
 fn brute_force_bounds_the_swarm_and_mutation_reaches_the_bound() {
-    let pool = Pool::new(1).unwrap();
+    let limits = TestContext::new(1);
     let data = dataset(300, 4, |signal| signal);
     let table = RuleTable::bins(&data);
     assert_eq!(table.len(), 9);
@@ -69,7 +67,7 @@ fn brute_force_bounds_the_swarm_and_mutation_reaches_the_bound() {
     {
         let settings = trees(rounds, depth, form, EvalMetric::Rmse);
         let evaluator =
-            || Evaluator::new(&data, &table, &Squared, settings, unlimited(&pool)).unwrap();
+            || Evaluator::new(&data, &table, &Squared, settings, limits.context()).unwrap();
         let all = all_sequences(9, evaluator().length() as u32);
         let least = evaluator()
             .evaluate_all(&all)
@@ -97,12 +95,12 @@ fn brute_force_bounds_the_swarm_and_mutation_reaches_the_bound() {
 
 #[test]
 fn a_resumed_run_ends_as_an_uninterrupted_one() {
-    let pool = Pool::new(2).unwrap();
+    let limits = TestContext::new(2);
     let data = dataset(500, 12, |signal| f64::from(signal > 0.6));
     let table = RuleTable::distinct(&data);
     let settings = trees(2, 3, TreeForm::Oblivious, EvalMetric::Accuracy);
     let evaluator =
-        || Evaluator::new(&data, &table, &Logistic, settings, unlimited(&pool)).unwrap();
+        || Evaluator::new(&data, &table, &Logistic, settings, limits.context()).unwrap();
     let swarm = SwarmConfig {
         population: 12,
         iterations: 15,
@@ -129,7 +127,7 @@ fn grow(
     data: &Dataset,
     objective: &dyn Objective,
     trees: &ParticleConfig,
-    pool: &Pool,
+    context: Context<'_>,
 ) -> greedy::BoostingFit {
     let growth = if trees.form == TreeForm::Free {
         greedy::Growth::Depth
@@ -157,14 +155,13 @@ fn grow(
         memory: 1 << 24,
         tell_every: 0,
     };
-    let context = Context { pool, budget: &Budget::unlimited() };
     let set = TrainingSet::new(data, None, objective);
     greedy::train(set, &settings, context, &mut |_| ()).unwrap()
 }
 
 #[test]
 fn a_seeded_swarm_starts_where_greed_ends() {
-    let pool = Pool::new(1).unwrap();
+    let limits = TestContext::new(1);
     let squared: &dyn Objective = &Squared;
     let softmax: &dyn Objective = &Softmax { classes: 3 };
     let numbers = dataset(2000, 30, |signal| signal);
@@ -182,12 +179,12 @@ fn a_seeded_swarm_starts_where_greed_ends() {
             learning_rate: 0.5,
             ..trees(3, 4, form, EvalMetric::Loss)
         };
-        let fit = grow(data, objective, &settings, &pool);
+        let fit = grow(data, objective, &settings, limits.context());
         let table = RuleTable::bins(data).with(seeds::rules(&fit.trees));
         let seed =
             seeds::sequence(&fit.trees, &table, form, 4).expect("every rule is in the table");
         let evaluator =
-            || Evaluator::new(data, &table, objective, settings, unlimited(&pool)).unwrap();
+            || Evaluator::new(data, &table, objective, settings, limits.context()).unwrap();
         assert_eq!(seed.len(), evaluator().length());
         // The same structure gives the same scores, but for the rounding of the greedy learner's
         // histograms.
@@ -204,7 +201,8 @@ fn a_seeded_swarm_starts_where_greed_ends() {
         assert!(first <= cost);
     }
     // Rules that the table lacks, and trees of the other form.
-    let fit = grow(&numbers, squared, &trees(1, 4, TreeForm::Free, EvalMetric::Loss), &pool);
+    let fit =
+        grow(&numbers, squared, &trees(1, 4, TreeForm::Free, EvalMetric::Loss), limits.context());
     let table = RuleTable::of_rules(&numbers, seeds::rules(&fit.trees).take(1));
     assert_eq!(seeds::sequence(&fit.trees, &table, TreeForm::Free, 4), None);
     assert_eq!(
@@ -215,7 +213,7 @@ fn a_seeded_swarm_starts_where_greed_ends() {
 
 #[test]
 fn a_swarm_without_rules_says_so() {
-    let pool = Pool::new(1).unwrap();
+    let limits = TestContext::new(1);
     let data = dataset(50, 1, |signal| signal);
     let table = RuleTable::bins(&data);
     let evaluator = Evaluator::new(
@@ -223,7 +221,7 @@ fn a_swarm_without_rules_says_so() {
         &table,
         &Squared,
         trees(1, 1, TreeForm::Oblivious, EvalMetric::Rmse),
-        unlimited(&pool),
+        limits.context(),
     )
     .unwrap();
     assert_eq!(
@@ -235,7 +233,7 @@ fn a_swarm_without_rules_says_so() {
 /// Where a local search ends, no replacement of a single rule is better: tried one by one.
 #[test]
 fn local_search_ends_where_no_single_replacement_helps() {
-    let (data, pool) = (dataset(700, 12, |signal| signal), Pool::new(2).unwrap());
+    let (data, limits) = (dataset(700, 12, |signal| signal), TestContext::new(2));
     let table = RuleTable::bins(&data);
     let short = SwarmConfig { population: 4, iterations: 2, seed: 3, ..SwarmConfig::default() };
     let evaluator = || {
@@ -244,7 +242,7 @@ fn local_search_ends_where_no_single_replacement_helps() {
             &table,
             &Squared,
             trees(1, 3, TreeForm::Oblivious, EvalMetric::Rmse),
-            unlimited(&pool),
+            limits.context(),
         )
         .unwrap()
     };
@@ -276,14 +274,14 @@ fn local_search_ends_where_no_single_replacement_helps() {
 
 #[test]
 fn local_search_wants_oblivious_trees() {
-    let (data, pool) = (dataset(100, 4, |signal| signal), Pool::new(1).unwrap());
+    let (data, limits) = (dataset(100, 4, |signal| signal), TestContext::new(1));
     let table = RuleTable::bins(&data);
     let free = Evaluator::new(
         &data,
         &table,
         &Squared,
         trees(1, 2, TreeForm::Free, EvalMetric::Rmse),
-        unlimited(&pool),
+        limits.context(),
     )
     .unwrap();
     let few = SwarmConfig { population: 2, iterations: 1, ..SwarmConfig::default() };
@@ -295,7 +293,7 @@ fn local_search_wants_oblivious_trees() {
 
 #[test]
 fn an_interruption_amid_an_iteration_keeps_the_best_and_the_state_before() {
-    let calm = Pool::new(2).unwrap();
+    let calm = TestContext::new(2);
     let data = dataset(400, 12, |signal| f64::from(signal > 0.6));
     let table = RuleTable::distinct(&data);
     let settings = trees(2, 3, TreeForm::Oblivious, EvalMetric::Accuracy);
@@ -306,15 +304,16 @@ fn an_interruption_amid_an_iteration_keeps_the_best_and_the_state_before() {
         seed: 5,
         ..SwarmConfig::default()
     };
-    let (whole, _) =
-        run(SwarmRun::new(evaluator_in(&data, &table, settings, &calm), &table, &swarm, &[])
-            .unwrap());
+    let (whole, _) = run(SwarmRun::new(
+        evaluator_in(&data, &table, settings, calm.context()),
+        &table,
+        &swarm,
+        &[],
+    )
+    .unwrap());
     for questions in [0, 3, 8, 20] {
-        let asked = AtomicUsize::new(0);
-        let budget = Budget::unlimited()
-            .with_interrupt(move || asked.fetch_add(1, Ordering::Relaxed) >= questions);
-        let context = Context { pool: &calm, budget: &budget };
-        let evaluator = Evaluator::new(&data, &table, &Logistic, settings, context).unwrap();
+        let limits = TestContext::interrupted_after(2, questions);
+        let evaluator = evaluator_in(&data, &table, settings, limits.context());
         let mut interrupted = SwarmRun::new(evaluator, &table, &swarm, &[]).unwrap();
         let told: Vec<(usize, SearchStatus)> =
             std::iter::from_fn(|| interrupted.step(true).unwrap()).collect();
@@ -322,7 +321,7 @@ fn an_interruption_amid_an_iteration_keeps_the_best_and_the_state_before() {
         let snapshot = interrupted.snapshot();
         let found = interrupted.finish().unwrap();
         assert!(told.iter().all(|(_, search)| search.best <= Some(found.fitness)), "{questions}");
-        let mut again = evaluator_in(&data, &table, settings, &calm);
+        let mut again = evaluator_in(&data, &table, settings, calm.context());
         assert_eq!(again.evaluate(&found.sequence).unwrap().fitness, found.fitness);
         // Amid the first iteration there is no state to go on from; else the run goes on as if
         // nothing had happened.
@@ -338,9 +337,9 @@ fn evaluator_in<'a>(
     data: &'a Dataset,
     table: &'a RuleTable,
     settings: ParticleConfig,
-    pool: &'a Pool,
+    context: Context<'a>,
 ) -> Evaluator<'a> {
-    Evaluator::new(data, table, &Logistic, settings, unlimited(pool)).unwrap()
+    Evaluator::new(data, table, &Logistic, settings, context).unwrap()
 }
 
 /// The papers' swarm over any number of threads and through encoded messages.
@@ -353,8 +352,8 @@ fn threads_and_backends_change_nothing() {
     for form in [TreeForm::Oblivious, TreeForm::Free] {
         let settings = trees(2, 3, form, EvalMetric::Accuracy);
         let run_on = |threads: usize| {
-            let pool = Pool::new(threads.max(1)).unwrap();
-            let context = unlimited(&pool);
+            let limits = TestContext::new(threads.max(1));
+            let context = limits.context();
             let set = ParticleSet::new(&data, table.rules(), &Logistic, settings);
             let evaluator = match threads {
                 0 => Evaluator::with_backends(set, &table, context, &loopback).unwrap(),

@@ -23,21 +23,21 @@ mod replace;
 #[cfg(test)]
 mod tests;
 
-use swarmwood_model::{Leaf, Member};
-
-use crate::bins::Layout;
-use crate::budget::Budget;
-use crate::context::Context;
-use crate::dataset::Dataset;
-use crate::kernels::particle::LEVELS;
-use crate::metric::EvalMetric;
-use crate::objective::Objective;
-use crate::rule_table::RuleTable;
-use crate::stats::{
+use swarmwood_learn::bins::Layout;
+use swarmwood_learn::budget::Budget;
+use swarmwood_learn::context::Context;
+use swarmwood_learn::dataset::Dataset;
+use swarmwood_learn::kernels::particle::LEVELS;
+use swarmwood_learn::metric::EvalMetric;
+use swarmwood_learn::objective::Objective;
+use swarmwood_learn::stats::{
     Backend, BackendError, BackendFactory, DataDescription, LocalBackends, ParticleFitness,
     ParticleSet, Reply, Work,
 };
-pub use crate::stats::{ParticleConfig, TreeForm};
+pub use swarmwood_learn::stats::{ParticleConfig, TreeForm};
+use swarmwood_model::{Leaf, Member};
+
+use crate::rule_table::RuleTable;
 pub use replace::{Replacement, Replacements};
 
 /// Why particles cannot be evaluated.
@@ -118,9 +118,10 @@ pub struct Evaluation {
 /// use swarmwood_learn::bins::Layout;
 /// use swarmwood_learn::data::{Chunk, Column};
 /// use swarmwood_learn::metric::EvalMetric;
-/// use swarmwood_learn::particle::{Evaluator, TreeForm, ParticleConfig};
+/// use swarmwood_papers::particle::{Evaluator, TreeForm, ParticleConfig};
 /// use swarmwood_learn::{budget::Budget, context::Context, dataset::Dataset};
-/// use swarmwood_learn::{objective::Squared, pool::Pool, rule_table::RuleTable};
+/// use swarmwood_learn::{objective::Squared, pool::Pool};
+/// use swarmwood_papers::rule_table::RuleTable;
 /// use swarmwood_model::{Feature, Kind};
 ///
 /// // The worked example of the paper, in thousands: table 1 and the tree of figure 1.
