@@ -80,10 +80,10 @@ def sizes(
     said(binary, "train", rows, *task, *shlex.split(train), "--out", model)
     found = json.loads(said(binary, "rules", model, "--format", "json"))
     return (
-        found["paths"]["rules"],
-        found["paths"]["conditions"],
+        found["leaf_paths"]["rule_count"],
+        found["leaf_paths"]["condition_count"],
         len(found["rules"]),
-        found["conditions"],
+        found["condition_count"],
     )
 
 

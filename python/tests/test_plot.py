@@ -295,7 +295,7 @@ def test_rules_are_framed_where_they_hold(rows):
         x, up = frame.get_x() + frame.get_width() / 2, frame.get_y() + frame.get_height() / 2
         names = [ax.get_xlabel(), ax.get_ylabel()]
         inside = pd.DataFrame({names[0]: [x], names[1]: [up]})[["size", "age"]]
-        assert model.predict(inside)[0] == rule["then"]
+        assert model.predict(inside)[0] == rule["prediction"]
     assert sorted(texts(ax)) == [str(number) for number in range(1, len(rules) + 1)]
     assert not plot.decision_map(model, X[["size", "age"]], rules=False).patches
     with pytest.raises(ValueError, match="only a single tree has rules"):

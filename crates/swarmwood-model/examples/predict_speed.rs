@@ -60,16 +60,16 @@ fn ordinary(dice: &mut Dice, skewed: bool, leaves: usize) -> Shape {
     let mut tree = Tree::leaf(leaf(dice));
     let mut edges: Vec<Option<(usize, bool)>> = vec![None];
     while tree.leaves.len() < leaves {
-        let grown = dice.below(tree.leaves.len());
+        let leaf_index = dice.below(tree.leaves.len());
         let (node, new) = (tree.nodes.len(), tree.leaves.len());
-        if let Some((parent, right)) = edges[grown] {
+        if let Some((parent, right)) = edges[leaf_index] {
             let parent = &mut tree.nodes[parent];
             *(if right { &mut parent.right } else { &mut parent.left }) = Child::Node(node as u32);
         }
-        let (left, right) = (Child::Leaf(grown as u32), Child::Leaf(new as u32));
+        let (left, right) = (Child::Leaf(leaf_index as u32), Child::Leaf(new as u32));
         tree.nodes.push(Node { split: split(dice, skewed), left, right, gain: 1.0, cover: 1.0 });
         tree.leaves.push(leaf(dice));
-        edges[grown] = Some((node, false));
+        edges[leaf_index] = Some((node, false));
         edges.push(Some((node, true)));
     }
     Shape::Ordinary(tree)

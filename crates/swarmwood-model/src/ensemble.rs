@@ -45,10 +45,10 @@ impl Model {
     /// The trees of the first `first_rounds` rounds, or all of them.
     pub fn first_members(&self, first_rounds: Option<usize>) -> &[Member] {
         let members = self.members();
-        let kept = first_rounds.map_or(members.len(), |rounds| {
+        let count = first_rounds.map_or(members.len(), |rounds| {
             rounds.saturating_mul(self.outputs()).min(members.len())
         });
-        &members[..kept]
+        &members[..count]
     }
 }
 
@@ -145,7 +145,7 @@ pub enum LinearTerm {
     },
 }
 
-/// How a model was trained. Recorded for people, never used to predict.
+/// How a model was trained. Informative; never used to predict.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Provenance {
     /// Version of the program that trained the model.

@@ -1,7 +1,7 @@
 //! Numbers as text: the one formatter of the workspace below the fronts.
 //!
 //! Numbers for machines ([`exact`], literals of Python and SQL) have as many digits as are
-//! needed to read the same 64-bit float again. Numbers for people ([`significant`], [`short`],
+//! needed to read the same 64-bit float again. Rounded numbers for readers ([`significant`], [`short`],
 //! [`percent`]) are rounded.
 
 /// A number that reads back as the same one. Very large and very small numbers get an exponent

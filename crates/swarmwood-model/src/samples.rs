@@ -42,8 +42,8 @@ pub(crate) struct SampleSize {
     pub(crate) levels: usize,
 }
 
-/// Thresholds and values from a small stock, so that ties happen, and from all scales, so that
-/// grids get crowded.
+/// Thresholds and values: from a small set, so that ties happen, and from all scales, so that many
+/// thresholds fall into one cell of a lookup grid.
 fn number(rng: &mut SampleRng, feature: usize) -> f64 {
     match feature % 4 {
         0 => rng.below(9) as f64 - 4.0,
@@ -89,18 +89,18 @@ pub(crate) fn tree(rng: &mut SampleRng, features: &[Feature], leaves: usize) -> 
     // Where the edge to each leaf is: a node and a side.
     let mut edges: Vec<Option<(usize, bool)>> = vec![None];
     while tree.leaves.len() < leaves && !features.is_empty() {
-        let grown =
+        let leaf_index =
             if rng.chance(30) { tree.leaves.len() - 1 } else { rng.below(tree.leaves.len()) };
         let (node, new) = (tree.nodes.len(), tree.leaves.len());
-        if let Some((parent, right)) = edges[grown] {
+        if let Some((parent, right)) = edges[leaf_index] {
             let parent = &mut tree.nodes[parent];
             *(if right { &mut parent.right } else { &mut parent.left }) = Child::Node(node as u32);
         }
-        let (left, right) = (Child::Leaf(grown as u32), Child::Leaf(new as u32));
+        let (left, right) = (Child::Leaf(leaf_index as u32), Child::Leaf(new as u32));
         let split = split(rng, features);
         tree.nodes.push(Node { split, left, right, gain: rng.unit().abs(), cover: 1.0 });
         tree.leaves.push(leaf(rng));
-        edges[grown] = Some((node, false));
+        edges[leaf_index] = Some((node, false));
         edges.push(Some((node, true)));
     }
     tree
@@ -215,7 +215,7 @@ pub(crate) fn any_model() -> impl Strategy<Value = Model> {
     })
 }
 
-/// OwnedColumn columns of some rows.
+/// The owned values of a column.
 pub(crate) enum OwnedColumn {
     Number(Vec<f64>),
     Category(Vec<u32>),

@@ -283,9 +283,9 @@ fn batch_agrees(name: &str, model: &Model, expected: &Json) {
     }
 }
 
-/// The example of `docs/model-format.md` is a model and predicts what the text says.
+/// The example of `docs/model-format.md` is a model with the documented prediction.
 #[test]
-fn documented_example_is_true() {
+fn the_documented_example_predicts_as_documented() {
     let page = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/model-format.md");
     let page = std::fs::read_to_string(page).expect("the page is part of the repository");
     let example = page

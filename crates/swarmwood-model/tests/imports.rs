@@ -1,4 +1,4 @@
-//! Models of other libraries predict here what they predict there.
+//! Imported models predict what their own library predicts.
 //!
 //! `tests/imports` holds small models with rows and their library's own predictions, made by
 //! `bench/import_samples.py`. With `SWARMWOOD_IMPORTS=DIR` the samples of that directory and of
@@ -10,14 +10,14 @@ use proptest::prelude::*;
 use serde_json::Value as Json;
 use swarmwood_model::*;
 
-/// A model file and what is expected of it.
+/// A model file with rows and the predictions of its library.
 struct Sample {
     name: String,
     bytes: Vec<u8>,
     expected: Json,
 }
 
-fn kept() -> PathBuf {
+fn sample_folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/imports")
 }
 
@@ -41,7 +41,7 @@ fn samples_in(folder: &Path, samples: &mut Vec<Sample>) {
 }
 
 fn samples() -> Vec<Sample> {
-    let folder = std::env::var_os("SWARMWOOD_IMPORTS").map_or_else(kept, PathBuf::from);
+    let folder = std::env::var_os("SWARMWOOD_IMPORTS").map_or_else(sample_folder, PathBuf::from);
     let mut samples = Vec::new();
     samples_in(&folder, &mut samples);
     assert!(samples.len() >= 20, "{} samples in {}", samples.len(), folder.display());
@@ -49,7 +49,7 @@ fn samples() -> Vec<Sample> {
 }
 
 fn sample(file: &str) -> Vec<u8> {
-    std::fs::read(kept().join(file)).expect("a sample")
+    std::fs::read(sample_folder().join(file)).expect("a sample")
 }
 
 fn value(feature: &Feature, stored: &Json) -> FeatureValue {
@@ -78,7 +78,7 @@ fn numbers(list: &Json) -> Vec<f64> {
         .collect()
 }
 
-fn agrees(place: &str, found: &[f64], expected: &[f64]) {
+fn assert_close(place: &str, found: &[f64], expected: &[f64]) {
     assert_eq!(found.len(), expected.len(), "{place}");
     for (found, expected) in found.iter().zip(expected) {
         assert!(
@@ -89,7 +89,7 @@ fn agrees(place: &str, found: &[f64], expected: &[f64]) {
 }
 
 #[test]
-fn predictions_are_the_library_s_own() {
+fn predictions_equal_those_of_the_library() {
     for Sample { name, bytes, expected } in samples() {
         let model = format::read(&bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
         let names: Vec<&str> =
@@ -101,16 +101,16 @@ fn predictions_are_the_library_s_own() {
             let place = format!("{name}, row {number}");
             if !expected["raw"].is_null() {
                 let raw = model.raw_row(row, None).expect("the row fits");
-                agrees(&format!("{place}, raw"), &raw, &numbers(&expected["raw"][number]));
+                assert_close(&format!("{place}, raw"), &raw, &numbers(&expected["raw"][number]));
             }
             let found = match model.predict_row(row).expect("the row fits") {
                 Prediction::Number(number) => vec![number],
                 Prediction::Class { probabilities, .. } => probabilities,
             };
             let expected = numbers(&expected["predictions"][number]);
-            // A library tells either both probabilities of two classes or that of the second.
+            // A library gives both probabilities of two classes, or that of the second.
             let found = if found.len() == 2 && expected.len() == 1 { &found[1..] } else { &found };
-            agrees(&place, found, &expected);
+            assert_close(&place, found, &expected);
         }
         batch_agrees(&name, &model, &expected);
         let json = to_json(&model).expect("a checked model can be written");
@@ -154,8 +154,8 @@ fn batch_agrees(name: &str, model: &Model, expected: &Json) {
 #[test]
 fn truncated_files_are_errors() {
     for Sample { name, bytes, .. } in samples() {
-        // LightGBM tells what it was called with after the model; only names of categories are
-        // missed there.
+        // After the model LightGBM writes its parameters, of which only the names of categories
+        // are needed.
         let end = |mark: &[u8]| {
             bytes.windows(mark.len()).position(|window| window == mark).map(|at| at + mark.len())
         };
@@ -187,7 +187,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 
     #[test]
-    fn edited_files_are_survived(
+    fn edited_files_do_not_panic(
         which in any::<prop::sample::Index>(),
         edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
         cut in prop::option::of((any::<prop::sample::Index>(), 1..40_usize)),
@@ -212,13 +212,13 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_survived(start in 0..4_usize, bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+    fn random_bytes_are_errors(start in 0..4_usize, bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         let start = [b"{L".as_slice(), b"tree\n", b"{\"learner\":", b"{\"oblivious_trees\":"][start];
         prop_assert!(format::read(&[start, &bytes].concat()).is_err());
     }
 }
 
-/// A sample with some text replaced, and what reading it says.
+/// The error of reading a sample with some text replaced.
 fn altered(file: &str, from: &str, to: &str) -> String {
     let text = String::from_utf8(sample(file)).expect("a text format");
     assert!(text.contains(from), "{file} has no {from}");
@@ -227,7 +227,7 @@ fn altered(file: &str, from: &str, to: &str) -> String {
 }
 
 #[test]
-fn what_is_not_read_is_named() {
+fn unsupported_content_is_named_in_the_error() {
     let xgboost = "xgboost_regression.json";
     let catboost = "catboost_regression.json";
     for (file, from, to, message) in [
@@ -286,7 +286,7 @@ fn altered_plain(file: &str, from: &str, to: &str) -> String {
 }
 
 #[test]
-fn categories_that_cannot_be_are_refused() {
+fn invalid_categories_are_refused() {
     let file = "xgboost_categories.json";
     let error = altered(file, "114,101,100,", "-61,-68,100,");
     assert!(error.contains("beyond ASCII"), "{error}");

@@ -426,7 +426,7 @@ def _draw_rules(
         return
     by_name = {names[feature]: value for feature, value in fixed.items()}
     for number, rule in enumerate(rules, start=1):
-        conditions = {one["feature"]: one for one in rule["if"]}
+        conditions = {one["feature"]: one for one in rule["conditions"]}
         others = [
             one for name, one in conditions.items() if name not in {axis.name for axis in pair}
         ]
@@ -476,7 +476,7 @@ def _inside(low: float, high: float, axis: MapAxis) -> tuple[float, float]:
 def _meets(value: float | str | None, condition: dict[str, Any]) -> bool:
     """Whether a fixed value satisfies a condition of a rule."""
     if value is None:
-        return condition["missing"] in ("in", "only")
+        return condition["missing"] in ("included", "only")
     if "levels" in condition:
         return value in condition["levels"]
     if "at_most" not in condition:

@@ -160,14 +160,14 @@ impl<'m> Explainer<'m> {
         let mut quadratures: Vec<Quadrature> = Vec::new();
         let mut quadrature_for = Vec::with_capacity(deepest + 1);
         for features in 0..=deepest {
-            let wanted = features.div_ceil(2).max(1);
-            if quadratures.last().is_none_or(|last| last.nodes.len() < wanted) {
+            let nodes = features.div_ceil(2).max(1);
+            if quadratures.last().is_none_or(|last| last.nodes.len() < nodes) {
                 // More nodes than needed do no harm, so a few quadratures serve all numbers of
                 // features.
-                quadratures.push(Quadrature::new(if wanted <= 8 {
-                    wanted
+                quadratures.push(Quadrature::new(if nodes <= 8 {
+                    nodes
                 } else {
-                    wanted + wanted / 4
+                    nodes + nodes / 4
                 }));
             }
             quadrature_for.push(quadratures.len() - 1);

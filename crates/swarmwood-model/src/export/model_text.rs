@@ -1,4 +1,4 @@
-//! The summary and the first trees of a model, for people.
+//! The summary and the first trees of a model as readable text.
 
 use super::{
     ExportContent, ExportError, ExportFormat, ExportInput, ExportOption, ExportOptions,
@@ -32,7 +32,7 @@ impl ExportFormat for ModelText {
     }
 
     fn description(&self) -> &'static str {
-        "a summary and the first trees, for people"
+        "a summary and the first trees as readable text"
     }
 
     fn extensions(&self) -> &'static [&'static str] {

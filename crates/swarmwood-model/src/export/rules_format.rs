@@ -2,7 +2,7 @@
 //! in words.
 //!
 //! Thresholds are written with as many digits as are needed to read the same number again, so that
-//! the rules decide as the model does; only predicted numbers are rounded, and only for people.
+//! the rules decide as the model does; only predicted numbers are rounded, and only in text for readers.
 
 use super::{
     ExportContent, ExportError, ExportFormat, ExportInput, ExportOption, ExportOptions,
@@ -82,7 +82,7 @@ pub(super) fn summary(rules: &RuleSet<'_>) -> Vec<String> {
     let rows = rules.rows.map_or(String::new(), |rows| format!("{rows} "));
     vec![
         format!(
-            "{} with {} and an otherwise; the {} had {}",
+            "{} with {} and a default rule; the {} had {}",
             quantity(size.rules, "rule"),
             quantity(size.conditions, "condition"),
             quantity(paths.rules, "leaf path"),
@@ -103,14 +103,14 @@ pub(super) fn support(stats: &RuleStats, rows: Option<f64>) -> String {
         let start = if stats.is_exact() { "" } else { "at least " };
         return format!("{start}{} of the rows", percent(stats.support));
     };
-    let (least, most) = ((rows * stats.support).round(), (rows * stats.max_support).round());
-    if least == most {
-        return quantity(least as usize, "row");
+    let (low, high) = ((rows * stats.support).round(), (rows * stats.max_support).round());
+    if low == high {
+        return quantity(low as usize, "row");
     }
-    if least == 0.0 {
-        format!("at most {}", quantity(most as usize, "row"))
+    if low == 0.0 {
+        format!("at most {}", quantity(high as usize, "row"))
     } else {
-        format!("{least} to {most} rows")
+        format!("{low} to {high} rows")
     }
 }
 

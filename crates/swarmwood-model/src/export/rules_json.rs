@@ -21,27 +21,27 @@ fn to_json(rules: &RuleSet<'_>) -> String {
         "classes": if classes.is_empty() { Value::Null } else { json!(classes) },
         "rows": rules.rows,
         "counted_on_data": rules.counted_on_data,
-        "conditions": size.conditions,
-        "paths": {"rules": paths.rules, "conditions": paths.conditions},
+        "condition_count": size.conditions,
+        "leaf_paths": {"rule_count": paths.rules, "condition_count": paths.conditions},
         "rules": rules.rules.iter().map(|one| rule(rules, one)).collect::<Vec<_>>(),
-        "otherwise": rule(rules, &rules.otherwise),
+        "default_rule": rule(rules, &rules.default_rule),
     });
     format!("{object:#}\n")
 }
 
 fn rule(rules: &RuleSet<'_>, rule: &DecisionRule) -> Value {
     let stats = &rule.stats;
-    let then = match rule.prediction {
+    let prediction = match rule.prediction {
         RulePrediction::Number(number) => json!(number),
         RulePrediction::Class(class) => {
             rules.class_name(rule.prediction).map_or_else(|| json!(class), |name| json!(name))
         }
     };
     json!({
-        "if": rule.conditions.iter().map(|one| condition(rules, one)).collect::<Vec<_>>(),
-        "then": then,
+        "conditions": rule.conditions.iter().map(|one| condition(rules, one)).collect::<Vec<_>>(),
+        "prediction": prediction,
         "support": stats.support,
-        "support_at_most": stats.max_support,
+        "max_support": stats.max_support,
         "rows": rules.rows.map(|rows| rows * stats.support),
         "confidence": stats.confidence,
         "lift": stats.lift,
@@ -53,8 +53,8 @@ fn condition(rules: &RuleSet<'_>, condition: &RuleCondition) -> Value {
     let feature = rules.feature(condition);
     let missing = match (&condition.values, condition.missing) {
         (ValueSet::Nothing, _) => "only",
-        (_, true) => "in",
-        (_, false) => "out",
+        (_, true) => "included",
+        (_, false) => "excluded",
     };
     match &condition.values {
         ValueSet::Interval { above, at_most } => {

@@ -24,20 +24,23 @@ fn to_text(rules: &RuleSet<'_>) -> String {
             rule.conditions.iter().map(|condition| escape(&phrase(rules, condition))).collect();
         text.push_str(&line(rules, rule, &conditions.join(" **and** "), classes));
     }
-    text.push_str(&line(rules, &rules.otherwise, "*otherwise*", classes));
+    text.push_str(&line(rules, &rules.default_rule, "*otherwise*", classes));
     text
 }
 
 fn line(rules: &RuleSet<'_>, rule: &DecisionRule, conditions: &str, classes: bool) -> String {
     let stats = &rule.stats;
-    let known = |value: Option<String>| value.unwrap_or_default();
     let first = if classes { stats.confidence.map(percent) } else { stats.error.map(short) };
     let rows = support(stats, rules.rows);
     let rows = rows.trim_end_matches(" rows").trim_end_matches(" row");
     let prediction = escape(&prediction(rules, rule.prediction));
-    let mut line = format!("| {conditions} | **{prediction}** | {} | {rows} |", known(first));
+    let mut line =
+        format!("| {conditions} | **{prediction}** | {} | {rows} |", first.unwrap_or_default());
     if classes {
-        line.push_str(&format!(" {} |", known(stats.lift.map(|lift| format!("{lift:.2}")))));
+        line.push_str(&format!(
+            " {} |",
+            stats.lift.map(|lift| format!("{lift:.2}")).unwrap_or_default()
+        ));
     }
     line.push('\n');
     line

@@ -59,7 +59,7 @@ fn to_python(rules: &RuleSet<'_>) -> String {
             prediction(rules, rule.prediction)
         ));
     }
-    text.push_str(&format!("    return {}\n", prediction(rules, rules.otherwise.prediction)));
+    text.push_str(&format!("    return {}\n", prediction(rules, rules.default_rule.prediction)));
     text
 }
 
@@ -76,12 +76,12 @@ fn variables(rules: &RuleSet<'_>) -> BTreeMap<u32, String> {
         if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
             name.insert_str(0, "x_");
         }
-        let taken = |name: &String| {
+        let is_taken = |name: &String| {
             RESERVED.contains(&name.as_str()) || variables.values().any(|other| other == name)
         };
         let mut free = name.clone();
         let mut number = 2;
-        while taken(&free) {
+        while is_taken(&free) {
             free = format!("{name}_{number}");
             number += 1;
         }

@@ -23,7 +23,7 @@ fn to_sql(rules: &RuleSet<'_>) -> String {
     let mut text = format!("-- {}\n", printable(&rules.schema.target.name));
     // An expression without a case is not allowed.
     if rules.rules.is_empty() {
-        text.push_str(&format!("{}\n", prediction(rules, rules.otherwise.prediction)));
+        text.push_str(&format!("{}\n", prediction(rules, rules.default_rule.prediction)));
         return text;
     }
     text.push_str("CASE\n");
@@ -36,7 +36,7 @@ fn to_sql(rules: &RuleSet<'_>) -> String {
             prediction(rules, rule.prediction)
         ));
     }
-    text.push_str(&format!("  ELSE {}\nEND\n", prediction(rules, rules.otherwise.prediction)));
+    text.push_str(&format!("  ELSE {}\nEND\n", prediction(rules, rules.default_rule.prediction)));
     text
 }
 

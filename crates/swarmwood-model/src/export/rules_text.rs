@@ -6,13 +6,13 @@ use crate::rules::{DecisionRule, RuleCondition, RulePrediction, RuleSet, ValueSe
 use crate::schema::Kind;
 use crate::text::printable;
 
-/// Digits of a predicted number: enough for people; formats for machines write them all.
+/// Significant digits of a predicted number; formats that are executed or parsed write all digits.
 const DIGITS: usize = 6;
 
-/// Sentences that can be read aloud.
+/// Sentences.
 pub(super) const TEXT: RulesFormat = RulesFormat {
     name: "text",
-    description: "sentences that can be read aloud",
+    description: "one sentence per rule",
     extensions: &["txt"],
     render: to_text,
 };
@@ -25,7 +25,7 @@ fn to_text(rules: &RuleSet<'_>) -> String {
         .into_iter()
         .any(|condition| matches!(rules.feature(condition).kind, Kind::Category { .. }))
     {
-        text.push_str("# a category the model never saw counts as missing\n");
+        text.push_str("# categories that are not in the training data count as missing\n");
     }
     text.push('\n');
     for rule in &rules.rules {
@@ -37,7 +37,7 @@ fn to_text(rules: &RuleSet<'_>) -> String {
             conclusion(rules, rule)
         ));
     }
-    text.push_str(&format!("OTHERWISE {}\n", conclusion(rules, &rules.otherwise)));
+    text.push_str(&format!("OTHERWISE {}\n", conclusion(rules, &rules.default_rule)));
     text
 }
 
@@ -50,9 +50,11 @@ impl std::fmt::Display for RuleSet<'_> {
 
 /// What a rule predicts, and its statistics.
 fn conclusion(rules: &RuleSet<'_>, rule: &DecisionRule) -> String {
-    let known = statistics(rule, rules.rows);
-    let known = if known.is_empty() { String::new() } else { format!(" ({})", known.join(", ")) };
-    format!("{}{known}", prediction(rules, rule.prediction))
+    let statistics = match &statistics(rule, rules.rows)[..] {
+        [] => String::new(),
+        parts => format!(" ({})", parts.join(", ")),
+    };
+    format!("{}{statistics}", prediction(rules, rule.prediction))
 }
 
 /// What a rule predicts.
@@ -110,11 +112,11 @@ fn list(names: &[&str]) -> String {
 
 /// A level's name, in quotes where it could be taken for a part of the sentence.
 fn quoted(name: &str) -> String {
-    let harmless = |letter: char| letter.is_alphanumeric() || "_-./+ ".contains(letter);
-    let words = ["or", "and", "missing", "known", "not", "then"];
-    let clear = name.chars().all(harmless)
+    let is_plain = |letter: char| letter.is_alphanumeric() || "_-./+ ".contains(letter);
+    let keywords = ["or", "and", "missing", "known", "not", "then"];
+    let unambiguous = name.chars().all(is_plain)
         && !name.is_empty()
         && name.trim() == name
-        && !name.split(' ').any(|word| words.contains(&word.to_lowercase().as_str()));
-    if clear { name.to_string() } else { format!("\"{}\"", printable(name)) }
+        && !name.split(' ').any(|word| keywords.contains(&word.to_lowercase().as_str()));
+    if unambiguous { name.to_string() } else { format!("\"{}\"", printable(name)) }
 }

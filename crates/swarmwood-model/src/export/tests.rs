@@ -25,8 +25,8 @@ fn names_and_extensions_are_unique_within_a_content() {
         assert_eq!(find(content, name).unwrap().name(), name);
         for extension in format.extensions() {
             assert!(is_word(extension), "{name}");
-            let found = find_extension(content, &extension.to_uppercase()).unwrap();
-            assert_eq!(found.name(), name, "{extension}");
+            let format_of_extension = find_extension(content, &extension.to_uppercase()).unwrap();
+            assert_eq!(format_of_extension.name(), name, "{extension}");
         }
         assert_eq!(formats(content).filter(|other| other.name() == name).count(), 1);
     }
@@ -94,18 +94,18 @@ fn binary_formats_are_no_text() {
 
 /// Rules that were computed before, whose statistics may come from data, are written as they are.
 #[test]
-fn given_rules_are_written() {
+fn precomputed_rules_are_written() {
     let model = worked();
     let tree = model.single_tree().unwrap();
     let mut rules = tree.rules(RuleMerge::Cover).unwrap();
     rules.set_counts(&rules.empty_counts());
     for format in formats(ExportContent::Rules) {
-        let given = ExportInput::with_rules(&model, &rules);
-        let given = export_text(format, &given, &ExportOptions::default()).unwrap();
+        let precomputed = ExportInput::with_rules(&model, &rules);
+        let precomputed = export_text(format, &precomputed, &ExportOptions::default()).unwrap();
         let own = ExportInput::new(&model);
         let own = export_text(format, &own, &ExportOptions::default()).unwrap();
         let has_statistics = !["sql", "python"].contains(&format.name());
-        assert_eq!(given != own, has_statistics, "{}", format.name());
+        assert_eq!(precomputed != own, has_statistics, "{}", format.name());
     }
 }
 
@@ -195,5 +195,8 @@ fn names_are_quoted() {
     );
     assert!(markdown.contains("| *otherwise* | **yes** | 80 % | 100 | 1.89 |\n"), "{markdown}");
     let json = text("json");
-    assert!(json.contains("\"missing\": \"in\"") && json.contains("\"conditions\": 3"), "{json}");
+    assert!(
+        json.contains("\"missing\": \"included\"") && json.contains("\"condition_count\": 3"),
+        "{json}"
+    );
 }

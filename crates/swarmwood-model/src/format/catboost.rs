@@ -70,7 +70,7 @@ fn read(document: &Document, file: usize) -> ImportResult<Model> {
     .into_model()
 }
 
-/// The version, which the file has inside a longer text. Recorded for people only.
+/// The version, which the file has inside a longer text. Not used to predict.
 fn version(info: &Document) -> String {
     let text = info.text("catboost_version_info").unwrap_or_default();
     let release = text.split("tags/v").nth(1).unwrap_or_default();
@@ -124,21 +124,21 @@ impl CatboostFeatures {
                 return Err(format!("the model has `{kind}`, which have no counterpart here"));
             }
         }
-        let listed = |key| if info.get(key).is_some() { info.list(key) } else { Ok(&[][..]) };
+        let entries = |key| if info.get(key).is_some() { info.list(key) } else { Ok(&[][..]) };
         let mut inputs = CatboostFeatures {
             features: Vec::new(),
             numbers: BTreeMap::new(),
             categories: BTreeMap::new(),
         };
-        let mut named: BTreeMap<usize, Feature> = BTreeMap::new();
+        let mut by_index: BTreeMap<usize, Feature> = BTreeMap::new();
         for (is_number, key) in [(true, "float_features"), (false, "categorical_features")] {
-            for (position, feature) in listed(key)?.iter().enumerate() {
+            for (position, feature) in entries(key)?.iter().enumerate() {
                 let position = feature.count("feature_index")?.unwrap_or(position);
                 let flat = feature.count("flat_feature_index")?.unwrap_or(position);
                 import::check_unnamed(flat, file, "features")?;
-                let given =
+                let name =
                     ["feature_id", "feature_name"].iter().find_map(|key| feature.text(key).ok());
-                let name = given
+                let name = name
                     .filter(|name| !name.is_empty())
                     .map_or_else(|| format!("f{flat}"), str::to_string);
                 let kind =
@@ -148,15 +148,15 @@ impl CatboostFeatures {
                 } else {
                     inputs.categories.insert(position, flat);
                 }
-                if named.insert(flat, Feature { name, kind }).is_some() {
+                if by_index.insert(flat, Feature { name, kind }).is_some() {
                     return Err(format!("two features have the index {flat}"));
                 }
             }
         }
         // Features that the file leaves out are named by their index.
-        let count = named.keys().next_back().map_or(0, |last| last + 1);
+        let count = by_index.keys().next_back().map_or(0, |last| last + 1);
         let feature =
-            |at| named.remove(&at).unwrap_or_else(|| import::number_feature(format!("f{at}")));
+            |at| by_index.remove(&at).unwrap_or_else(|| import::number_feature(format!("f{at}")));
         inputs.features = (0..count).map(feature).collect();
         Ok(inputs)
     }

@@ -48,11 +48,11 @@ impl FileFormat {
 
 /// Detects the format of a JSON object by its keys, as far as it can be read.
 fn by_key(bytes: &[u8]) -> FileFormat {
-    let mut found = None;
+    let mut format = None;
     // Reading stops with an error at the first key that decides, or where the file is not JSON. The
     // error itself is not needed.
-    let _ = KeyVisitor(&mut found).deserialize(&mut serde_json::Deserializer::from_slice(bytes));
-    found.unwrap_or(FileFormat::Native)
+    let _ = KeyVisitor(&mut format).deserialize(&mut serde_json::Deserializer::from_slice(bytes));
+    format.unwrap_or(FileFormat::Native)
 }
 
 struct KeyVisitor<'a>(&'a mut Option<FileFormat>);
@@ -80,7 +80,7 @@ impl<'de> Visitor<'de> for KeyVisitor<'_> {
                 "features_info" | "oblivious_trees" => Some(FileFormat::CatboostJson),
                 "tree_info" => Some(FileFormat::Unsupported {
                     library: lightgbm::LIBRARY,
-                    advice: "this is LightGBM's JSON dump, which is for people; save the model as text with save_model",
+                    advice: "this is LightGBM's JSON dump, which cannot be read back; save the model as text with save_model",
                 }),
                 _ => None,
             };

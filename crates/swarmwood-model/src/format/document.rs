@@ -74,13 +74,13 @@ impl Document {
 
     /// The count of a key, which may be written as text; `None` if there is no such key.
     pub(super) fn count(&self, key: &str) -> ImportResult<Option<usize>> {
-        let found = match self.get(key) {
+        let count = match self.get(key) {
             None => return Ok(None),
             Some(Document::Number(number)) => index(*number),
             Some(Document::Text(text)) => text.parse().ok(),
             Some(_) => None,
         };
-        found.map(Some).ok_or_else(|| format!("`{key}` must be a count"))
+        count.map(Some).ok_or_else(|| format!("`{key}` must be a count"))
     }
 
     /// The names of a key: a list of texts, numbers or booleans. Empty if there is no such key.

@@ -92,20 +92,20 @@ pub(super) fn not_less(threshold: f32) -> f64 {
     if middle as f32 >= threshold { middle.next_down() } else { middle }
 }
 
-/// The names of `count` features: those given, or `f0`, `f1`, … if none are.
+/// The names of `count` features: `names`, or `f0`, `f1`, … if it is empty.
 pub(super) fn feature_names(
-    given: Vec<String>,
+    names: Vec<String>,
     count: usize,
     file: usize,
 ) -> ImportResult<Vec<String>> {
-    if given.is_empty() {
+    if names.is_empty() {
         check_unnamed(count, file, "features")?;
         return Ok((0..count).map(|feature| format!("f{feature}")).collect());
     }
-    if given.len() == count {
-        Ok(given)
+    if names.len() == count {
+        Ok(names)
     } else {
-        Err(format!("{} feature names for {count} features", given.len()))
+        Err(format!("{} feature names for {count} features", names.len()))
     }
 }
 
@@ -209,12 +209,12 @@ impl ImportParts {
     /// class change sign.
     fn fold_two_classes(&mut self) {
         let first_class = std::mem::take(&mut self.trees[0]);
-        let mut joined = Vec::with_capacity(2 * first_class.len());
+        let mut folded = Vec::with_capacity(2 * first_class.len());
         for (mut first, second) in first_class.into_iter().zip(std::mem::take(&mut self.trees[1])) {
             scale_leaves(&mut first, -1.0);
-            joined.extend([first, second]);
+            folded.extend([first, second]);
         }
-        self.trees = vec![joined];
+        self.trees = vec![folded];
         self.base = vec![self.base[1] - self.base[0]];
         self.link = Link::Sigmoid;
     }

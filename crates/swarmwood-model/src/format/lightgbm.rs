@@ -54,10 +54,10 @@ fn read(bytes: &[u8]) -> ImportResult<Model> {
     let count = header.count("max_feature_idx")?.saturating_add(1);
     let names = import::feature_names(names, count, bytes.len())?;
     let tables = trees.iter().map(TreeTable::new);
-    let named = |(tree, table): (usize, ImportResult<TreeTable>)| {
-        table.map_err(|fault| format!("tree {tree}: {fault}"))
+    let with_number = |(tree, table): (usize, ImportResult<TreeTable>)| {
+        table.map_err(|error| format!("tree {tree}: {error}"))
     };
-    let tables = tables.enumerate().map(named).collect::<ImportResult<Vec<TreeTable>>>()?;
+    let tables = tables.enumerate().map(with_number).collect::<ImportResult<Vec<TreeTable>>>()?;
     let infos = header.get("feature_infos").unwrap_or_default();
     let levels = level_names(&tables, &names, infos, pandas.as_ref())?;
     if !levels.is_empty() && !complete {
@@ -103,9 +103,9 @@ struct ObjectiveInfo {
 }
 
 fn link(objective: &str) -> ImportResult<ObjectiveInfo> {
-    let mut words = objective.split(' ');
-    let name = words.next().unwrap_or_default();
-    let options: Vec<&str> = words.collect();
+    let mut parts = objective.split(' ');
+    let name = parts.next().unwrap_or_default();
+    let options: Vec<&str> = parts.collect();
     let (link, ours) = match name {
         "regression" | "regression_l2" => (Link::Identity, Some("squared")),
         "regression_l1" => (Link::Identity, Some("absolute")),
@@ -149,10 +149,10 @@ fn level_names(
 ) -> ImportResult<BTreeMap<usize, FeatureLevels>> {
     let mut codes: BTreeMap<usize, BTreeSet<u32>> = BTreeMap::new();
     // A category's summary is a list of codes, a number's is a range in brackets.
-    let listed =
+    let categorical =
         infos.split(' ').enumerate().filter(|(_, info)| !info.starts_with('[') && *info != "none");
     codes.extend(
-        listed
+        categorical
             .filter(|(feature, info)| *feature < names.len() && !info.is_empty())
             .map(|(feature, _)| (feature, BTreeSet::new())),
     );
@@ -360,8 +360,8 @@ impl TreeTable {
     /// The known sign of a node's feature, if zero counts as missing there.
     fn sign(&self, cursor: &TreeCursor, node: usize) -> ImportResult<Option<Sign>> {
         let feature = self.feature(node)?;
-        let known = cursor.signs.iter().find(|(known, _)| *known == feature);
-        Ok(known.filter(|_| self.missing_type(node) == 1).map(|(_, sign)| *sign))
+        let sign = cursor.signs.iter().find(|(other, _)| *other == feature);
+        Ok(sign.filter(|_| self.missing_type(node) == 1).map(|(_, sign)| *sign))
     }
 
     fn feature(&self, node: usize) -> ImportResult<u32> {

@@ -42,10 +42,10 @@ impl<'a> UbjReader<'a> {
     }
 
     fn take(&mut self, count: usize) -> ImportResult<&'a [u8]> {
-        let (taken, rest) =
+        let (bytes, rest) =
             self.rest.split_at_checked(count).ok_or_else(|| self.fault("the file ends early"))?;
         self.rest = rest;
-        Ok(taken)
+        Ok(bytes)
     }
 
     fn array<const N: usize>(&mut self) -> ImportResult<[u8; N]> {

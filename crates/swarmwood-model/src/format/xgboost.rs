@@ -64,15 +64,15 @@ fn read(document: &Document, file: usize) -> ImportResult<Model> {
     if infos.len() != trees.len() || weights.is_some_and(|weights| weights.len() != trees.len()) {
         return Err("`tree_info` and `weight_drop` must have one entry per tree".into());
     }
-    let mut grown: Vec<Vec<Shape>> = vec![Vec::new(); classes];
+    let mut shapes: Vec<Vec<Shape>> = vec![Vec::new(); classes];
     for (number, (table, sets)) in trees.iter().zip(&sets).enumerate() {
         let mut shape = tree(table, sets)
             .map(Shape::Ordinary)
-            .map_err(|fault| format!("tree {number}: {fault}"))?;
+            .map_err(|error| format!("tree {number}: {error}"))?;
         if let Some(weights) = weights {
             import::scale_leaves(&mut shape, weights[number]);
         }
-        let class = index(infos[number]).and_then(|class| grown.get_mut(class));
+        let class = index(infos[number]).and_then(|class| shapes.get_mut(class));
         class.ok_or_else(|| format!("tree {number} belongs to no class"))?.push(shape);
     }
     let version: Vec<String> = document.names("version")?;
@@ -84,7 +84,7 @@ fn read(document: &Document, file: usize) -> ImportResult<Model> {
         classes: Vec::new(),
         features,
         base: base(param.text("base_score")?, objective, classes)?,
-        trees: grown,
+        trees: shapes,
         params: provenance_params(learner, objective),
     }
     .into_model()

@@ -320,10 +320,10 @@ impl<'a> PredictionMap<'a> {
         writeln!(svg, "<title id='title'>{}</title>", escape(&title))?;
         writeln!(svg, "<desc id='desc'>A map of the model's predictions {}</desc>", escape(&note))?;
         writeln!(svg, "<rect width='100%' height='100%' fill='white'/>")?;
-        let shown = escape(&fit(&title, 16.0, wide - 2.0 * MARGIN));
+        let title = escape(&fit(&title, 16.0, wide - 2.0 * MARGIN));
         writeln!(
             svg,
-            "<text x='{MARGIN}' y='32' font-size='16' font-weight='bold'>{shown}</text>"
+            "<text x='{MARGIN}' y='32' font-size='16' font-weight='bold'>{title}</text>"
         )?;
         let note = escape(&fit(&note, SIZE, wide - 2.0 * MARGIN));
         writeln!(svg, "<text x='{MARGIN}' y='51' fill='#666'>{note}</text>")?;

@@ -139,18 +139,18 @@ pub fn split_side(schema: &Schema, split: &Split, right: bool, shorten: bool) ->
             let count = (0..levels.len()).filter(inside).count();
             // The shorter list of names describes the side, negated if it is the other side's.
             let negated = count > levels.len() - count;
-            let named = (0..levels.len()).filter(|code| inside(code) != negated);
-            let names: Vec<_> = named.map(|code| printable(&levels[code])).collect();
-            let shown = if shorten && names.len() > 3 {
+            let shown = (0..levels.len()).filter(|code| inside(code) != negated);
+            let names: Vec<_> = shown.map(|code| printable(&levels[code])).collect();
+            let text = if shorten && names.len() > 3 {
                 format!("{}, {}, +{}", names[0], names[1], names.len() - 2)
             } else {
                 names.join(", ")
             };
-            match (negated, shown.is_empty()) {
+            match (negated, text.is_empty()) {
                 (true, true) => "any".to_string(),
                 (false, true) => "none".to_string(),
-                (true, false) => format!("not {shown}"),
-                (false, false) => shown,
+                (true, false) => format!("not {text}"),
+                (false, false) => text,
             }
         }
     }

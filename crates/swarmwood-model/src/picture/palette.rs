@@ -53,19 +53,19 @@ pub(super) fn width(text: &str, size: f64) -> f64 {
 }
 
 /// The text, truncated to a width.
-pub(super) fn fit(text: &str, size: f64, most: f64) -> String {
-    if width(text, size) <= most {
+pub(super) fn fit(text: &str, size: f64, max_width: f64) -> String {
+    if width(text, size) <= max_width {
         return text.to_string();
     }
-    let mut kept = String::new();
+    let mut truncated = String::new();
     for letter in text.chars() {
-        kept.push(letter);
-        if width(&kept, size) + size > most {
+        truncated.push(letter);
+        if width(&truncated, size) + size > max_width {
             break;
         }
     }
-    kept.push('…');
-    kept
+    truncated.push('…');
+    truncated
 }
 
 /// Escapes a text for XML.

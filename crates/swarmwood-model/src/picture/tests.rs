@@ -29,9 +29,9 @@ fn is_well_formed(xml: &str) -> Result<(), String> {
         }
         let name = tag.trim_start_matches('/').split([' ', '/']).next().unwrap_or_default();
         if tag.starts_with('/') {
-            let opened = open.pop();
-            if opened != Some(name) {
-                return Err(format!("{name} closes {opened:?}"));
+            let innermost = open.pop();
+            if innermost != Some(name) {
+                return Err(format!("{name} closes {innermost:?}"));
             }
         } else if !tag.ends_with('/') {
             open.push(name);
@@ -86,8 +86,7 @@ fn stairs() -> Model {
     model
 }
 
-/// Age at most 30 says 1 for every colour; above, red says 3 and the others 2: the pieces of each
-/// line are known.
+/// Age at most 30 predicts 1 for every colour; above, red predicts 3 and the others 2.
 #[test]
 fn a_map_has_an_area_for_each_prediction() {
     let model = stairs();
@@ -132,7 +131,7 @@ fn names_cannot_leave_their_place() {
 }
 
 #[test]
-fn a_rule_that_asks_for_a_value_says_so() {
+fn thresholds_at_infinity_are_described_in_words() {
     let schema = Schema {
         features: vec![Feature { name: "age".into(), kind: Kind::Number }],
         target: Target { name: "y".into(), kind: TargetKind::Number },
@@ -141,7 +140,7 @@ fn a_rule_that_asks_for_a_value_says_so() {
     let sides = |split: &Split| [false, true].map(|right| split_side(&schema, split, right, true));
     assert_eq!(sides(&split(true)), ["known", "missing"]);
     assert_eq!(sides(&split(false)), ["known", "infinite"]);
-    // Whoever asks for the exact rule is told it.
+    // The full rule is available on request.
     assert!(split_side(&schema, &split(true), false, false).starts_with("≤ 1.797"));
 }
 

@@ -59,7 +59,7 @@ pub(super) fn draw(single: &SingleTree<'_>, id: &str) -> String {
     drawing.svg
 }
 
-/// A prediction for people: a rounded number, or the name of a class.
+/// A prediction as a label: a rounded number, or the name of a class.
 pub(crate) fn prediction_name(single: &SingleTree<'_>, prediction: &Prediction) -> String {
     match prediction {
         Prediction::Number(number) => short(*number),
@@ -151,7 +151,7 @@ impl TreeDrawing<'_> {
     /// The headings of the columns beside the leaves.
     fn headings(&mut self) -> fmt::Result {
         let (x, y) = (self.leaf_x(), self.top - 8.0);
-        let known = self.single.shares.iter().any(|share| *share > 0.0);
+        let has_shares = self.single.shares.iter().any(|share| *share > 0.0);
         let bar = if self.single.classes().is_empty() { "value" } else { "classes" };
         let at = [
             x,
@@ -169,7 +169,7 @@ impl TreeDrawing<'_> {
                 at[2]
             )?;
         }
-        if known {
+        if has_shares {
             writeln!(
                 self.svg,
                 "<text x='{:.1}' y='{y:.1}' text-anchor='end' {style}>rows</text>",
@@ -362,7 +362,7 @@ impl TreeDrawing<'_> {
         let under = y + LINE / 2.0;
         writeln!(self.svg, "<path d='M{x:.1} {under:.1}H{line_end:.1}' stroke='#eef0f3'/>")?;
         self.bar(&[leaf], (x, y - BAR_HEIGHT / 2.0), (BAR, BAR_HEIGHT))?;
-        let shown = escape(&fit(&name, NAME + 1.0, self.predictions - MARK - 10.0));
+        let label = escape(&fit(&name, NAME + 1.0, self.predictions - MARK - 10.0));
         let at = x + BAR + 12.0;
         let mark = if let Prediction::Class { class, .. } = prediction {
             let colour = class_colour(*class as usize);
@@ -377,7 +377,7 @@ impl TreeDrawing<'_> {
         };
         writeln!(
             self.svg,
-            "<text x='{:.1}' y='{:.1}' font-weight='bold'>{shown}</text>",
+            "<text x='{:.1}' y='{:.1}' font-weight='bold'>{label}</text>",
             at + mark,
             y + 4.5
         )?;

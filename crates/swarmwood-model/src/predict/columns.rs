@@ -135,17 +135,17 @@ fn grid(thresholds: &[f64], cells: usize) -> Option<LookupGrid> {
     if !(high - low).is_finite() || !scale.is_normal() {
         return None;
     }
-    let mut held = vec![0_usize; cells];
+    let mut counts = vec![0_usize; cells];
     for threshold in thresholds {
-        held[grid_cell(*threshold, low, scale, last) as usize] += 1;
+        counts[grid_cell(*threshold, low, scale, last) as usize] += 1;
     }
-    let crowd = held.iter().copied().max()?;
-    let compares = [1, 2, GRID_COMPARES].into_iter().find(|compares| crowd <= *compares)?;
+    let largest = counts.iter().copied().max()?;
+    let compares = [1, 2, GRID_COMPARES].into_iter().find(|compares| largest <= *compares)?;
     let mut below = Box::new([0_u8; GRID_CELLS]);
     let mut sum = 0;
-    for (below, held) in below.iter_mut().zip(held) {
+    for (below, count) in below.iter_mut().zip(counts) {
         *below = sum as u8;
-        sum += held;
+        sum += count;
     }
     let mut padded = Box::new([f64::INFINITY; 256 + GRID_COMPARES]);
     padded[..thresholds.len()].copy_from_slice(thresholds);

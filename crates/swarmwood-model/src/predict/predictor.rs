@@ -460,20 +460,20 @@ impl KernelTask for RawScoreTask<'_> {
             self.scratch.sums = [self.predictor.base[output]; ROWS];
             // The trees of an output in order; the order between outputs is free.
             let mut group: [Option<&TreeProgram>; GROUP] = [None; GROUP];
-            let mut held = 0;
+            let mut filled = 0;
             for tree in (output..self.trees).step_by(outputs) {
                 let compiled = &program.trees[tree];
                 if matches!(compiled.lookup, LeafLookup::Levels { .. } | LeafLookup::Steps { .. }) {
-                    self.scratch.find_leaves(avx512, program, &compiled.lookup, held);
-                    group[held] = Some(compiled);
-                    held += 1;
-                    if held == GROUP {
+                    self.scratch.find_leaves(avx512, program, &compiled.lookup, filled);
+                    group[filled] = Some(compiled);
+                    filled += 1;
+                    if filled == GROUP {
                         self.scratch.add_group(avx512, program, &group);
-                        held = 0;
+                        filled = 0;
                     }
                 } else {
-                    self.scratch.add_group(avx512, program, &group[..held]);
-                    held = 0;
+                    self.scratch.add_group(avx512, program, &group[..filled]);
+                    filled = 0;
                     self.scratch.find_large_leaves(avx512, program, &compiled.lookup);
                     let values = &program.values[compiled.values..];
                     for (sum, leaf) in self.scratch.sums.iter_mut().zip(&self.scratch.large) {
@@ -481,7 +481,7 @@ impl KernelTask for RawScoreTask<'_> {
                     }
                 }
             }
-            self.scratch.add_group(avx512, program, &group[..held]);
+            self.scratch.add_group(avx512, program, &group[..filled]);
             if outputs == 1 {
                 self.out.copy_from_slice(&self.scratch.sums[..self.out.len()]);
                 return;
@@ -505,15 +505,15 @@ impl PredictScratch {
     ) {
         if let Some(avx512) = avx512 {
             let mut trees: [(&Codes, &Planes); GROUP] = [(&self.leaves[0], NO_PLANES); GROUP];
-            let mut found = 0;
+            let mut with_planes = 0;
             for ((tree, leaves), compiled) in trees.iter_mut().zip(&self.leaves).zip(group) {
                 if let Some(at) = compiled.and_then(|compiled| compiled.planes) {
                     *tree = (leaves, &program.planes[at]);
-                    found += 1;
+                    with_planes += 1;
                 }
             }
-            if found == group.len() {
-                return avx512.add_leaves(&trees[..found], &mut self.sums);
+            if with_planes == group.len() {
+                return avx512.add_leaves(&trees[..with_planes], &mut self.sums);
             }
         }
         if let Ok(group) = <[_; GROUP]>::try_from(group) {

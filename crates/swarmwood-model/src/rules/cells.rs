@@ -62,8 +62,8 @@ fn merge_along(space: &TreeSpace, axis: usize, boxes: Vec<Region>) -> Vec<Region
         let (_, rest) = space.split_off(&region, axis);
         let line = lines.entry(rest).or_default();
         // Boxes come in the order of their atoms, so a neighbour is nearly always the last one.
-        let joined = line.iter().rposition(|other| space.join(other, &region, axis).is_some());
-        match joined {
+        let neighbour = line.iter().rposition(|other| space.join(other, &region, axis).is_some());
+        match neighbour {
             Some(at) => line[at] = space.join(&line[at], &region, axis).unwrap_or(region),
             None => line.push(region),
         }

@@ -24,7 +24,7 @@ pub(super) const MAX_LEAVES: usize = 512;
 /// Maximum number of times that the chosen boxes are reduced and expanded again.
 const ROUNDS: usize = 8;
 
-/// Maximum number of pieces of a leaf; a test for coverage that needs more answers no.
+/// Maximum number of pieces of a leaf; if a test for coverage needs more, its result is unknown.
 const PIECES: usize = 4096;
 
 /// The leaves of one prediction and of all the others.
@@ -45,8 +45,8 @@ impl CoverProblem<'_> {
             &|leaves, conditions| (leaves, usize::MAX - conditions),
             &|leaves, conditions| (usize::MAX - conditions, leaves),
         ];
-        let tries = by_score.iter().map(|score| self.improve(self.choose(&candidates, score)));
-        tries.min_by_key(|chosen| self.size(chosen)).unwrap_or_default()
+        let covers = by_score.iter().map(|score| self.improve(self.choose(&candidates, score)));
+        covers.min_by_key(|cover| self.size(cover)).unwrap_or_default()
     }
 
     /// The same for a large tree: conditions are dropped, and equal boxes are merged.
@@ -59,12 +59,12 @@ impl CoverProblem<'_> {
     }
 
     /// Conditions first, then rules.
-    pub(super) fn size(&self, chosen: &[Region]) -> (usize, usize) {
-        (chosen.iter().map(|region| self.space.cost(region)).sum(), chosen.len())
+    pub(super) fn size(&self, cover: &[Region]) -> (usize, usize) {
+        (cover.iter().map(|region| self.space.cost(region)).sum(), cover.len())
     }
 
     fn is_pure(&self, region: &Region) -> bool {
-        !self.others.iter().any(|other| self.space.meet(region, other))
+        !self.others.iter().any(|other| self.space.intersects(region, other))
     }
 
     /// Large boxes around each leaf, in a fixed order.
@@ -94,20 +94,20 @@ impl CoverProblem<'_> {
     /// Expands a box to contain other leaves of the prediction, one after the other, as long as it
     /// stays pure.
     fn grow(&self, region: &Region, at: usize, forward: bool) -> Region {
-        let mut grown = region.clone();
+        let mut hull = region.clone();
         for step in 1..=(2 * self.own.len()).min(NEIGHBOURS) {
             // Alternately to both sides: leaves next to each other in the tree are close in space.
             let (distance, ahead) = (step.div_ceil(2), (step % 2 == 1) == forward);
             let neighbour = if ahead { at.checked_add(distance) } else { at.checked_sub(distance) };
             let Some(leaf) = neighbour.and_then(|leaf| self.own.get(leaf)) else { continue };
-            if !grown.contains(leaf) {
-                let hull = self.space.hull(&grown, leaf);
-                if self.is_pure(&hull) {
-                    grown = hull;
+            if !hull.contains(leaf) {
+                let larger = self.space.hull(&hull, leaf);
+                if self.is_pure(&larger) {
+                    hull = larger;
                 }
             }
         }
-        grown
+        hull
     }
 
     /// Chooses the best candidate until every leaf is in one.
@@ -119,7 +119,7 @@ impl CoverProblem<'_> {
         let costs: Vec<usize> =
             candidates.iter().map(|candidate| self.space.cost(candidate)).collect();
         let mut open: Vec<&Region> = self.own.clone();
-        let mut chosen = Vec::new();
+        let mut cover = Vec::new();
         while !open.is_empty() {
             let gain = |at: usize| {
                 let leaves = open.iter().filter(|leaf| candidates[at].contains(leaf)).count();
@@ -131,44 +131,46 @@ impl CoverProblem<'_> {
                 break;
             };
             open.retain(|leaf| !candidates[best].contains(leaf));
-            chosen.push(candidates[best].clone());
+            cover.push(candidates[best].clone());
         }
-        chosen
+        cover
     }
 
     /// Removes redundant boxes, and reduces and expands boxes again while that saves conditions.
-    fn improve(&self, mut chosen: Vec<Region>) -> Vec<Region> {
+    fn improve(&self, mut cover: Vec<Region>) -> Vec<Region> {
         for _ in 0..ROUNDS {
-            let before = self.size(&chosen);
+            let before = self.size(&cover);
             // The box with the most conditions first: removing it saves most.
-            chosen
+            cover
                 .sort_by_key(|region| (std::cmp::Reverse(self.space.cost(region)), region.clone()));
+
             let mut at = 0;
-            while at < chosen.len() {
-                match self.alone(&chosen, at) {
-                    Some(None) => drop(chosen.remove(at)),
+            while at < cover.len() {
+                match self.uncovered_hull(&cover, at) {
+                    Some(None) => drop(cover.remove(at)),
                     Some(Some(reduced)) => {
-                        self.regrow(&mut chosen[at], &reduced);
+                        self.regrow(&mut cover[at], &reduced);
                         at += 1;
                     }
                     None => at += 1,
                 }
             }
-            if self.size(&chosen) >= before {
+
+            if self.size(&cover) >= before {
                 break;
             }
         }
-        chosen
+        cover
     }
 
     /// The smallest box that contains what only the box `at` covers; `Some(None)` if that is
     /// nothing, `None` if it is unknown.
-    fn alone(&self, chosen: &[Region], at: usize) -> Option<Option<Region>> {
-        let mut alone: Option<Region> = None;
+    fn uncovered_hull(&self, cover: &[Region], at: usize) -> Option<Option<Region>> {
+        let mut hull: Option<Region> = None;
         for leaf in &self.own {
             let mut pieces: Vec<Region> =
-                self.space.intersection(leaf, &chosen[at]).into_iter().collect();
-            for (_, other) in chosen.iter().enumerate().filter(|(other, _)| *other != at) {
+                self.space.intersection(leaf, &cover[at]).into_iter().collect();
+            for (_, other) in cover.iter().enumerate().filter(|(other, _)| *other != at) {
                 let mut rest = Vec::new();
                 pieces.iter().for_each(|piece| self.space.subtract(piece, other, &mut rest));
                 pieces = rest;
@@ -177,18 +179,19 @@ impl CoverProblem<'_> {
                 }
             }
             for piece in pieces {
-                alone = Some(alone.map_or_else(
+                hull = Some(hull.map_or_else(
                     || self.space.hull(&piece, &piece),
                     |hull| self.space.hull(&hull, &piece),
                 ));
             }
         }
-        Some(alone)
+        Some(hull)
     }
 
     /// Replaces a box by one that covers what it must and has fewer conditions, if there is one.
     fn regrow(&self, region: &mut Region, reduced: &Region) {
-        let near = self.own.iter().position(|leaf| self.space.meet(leaf, reduced)).unwrap_or(0);
+        let near =
+            self.own.iter().position(|leaf| self.space.intersects(leaf, reduced)).unwrap_or(0);
         let mut larger = Vec::new();
         self.enlarge(reduced, near, &mut larger);
         if let Some(best) =

@@ -1,4 +1,4 @@
-//! A tree as a short, unordered set of decision rules with a default rule ("otherwise").
+//! A tree as a short, unordered set of decision rules with a default rule.
 //!
 //! The path to each leaf is a rule already, but a long one. Here the leaves with the same
 //! prediction (a class, or a number) are covered by few boxes with few conditions, prediction by
@@ -136,7 +136,7 @@ pub struct RuleSet<'a> {
     /// The rules: prediction by prediction, those for most rows first.
     pub rules: Vec<DecisionRule>,
     /// The default: a rule without conditions for rows that match no other.
-    pub otherwise: DecisionRule,
+    pub default_rule: DecisionRule,
     /// The size of the paths to the leaves of the tree, for comparison.
     pub paths: RuleSetSize,
     /// Number of rows that the statistics are computed from, if known.
@@ -226,7 +226,7 @@ impl RuleSet<'_> {
     /// What the rules predict for a row, given by its value of each feature.
     pub fn predict(&self, value: impl Fn(u32) -> FeatureValue) -> RulePrediction {
         let matching = self.rules.iter().find(|rule| rule.matches(&value, self.schema));
-        matching.unwrap_or(&self.otherwise).prediction
+        matching.unwrap_or(&self.default_rule).prediction
     }
 }
 
@@ -245,48 +245,52 @@ struct ReachableLeaves<'a> {
     single: &'a SingleTree<'a>,
     space: TreeSpace,
     /// Number in the tree, box, and prediction as a position in `predictions`.
-    reached: Vec<(usize, Region, usize)>,
+    leaves: Vec<(usize, Region, usize)>,
     predictions: Vec<RulePrediction>,
 }
 
 impl<'a> ReachableLeaves<'a> {
     fn new(single: &'a SingleTree<'a>) -> Self {
-        let (space, regions) = TreeSpace::of(&single.tree, &single.model.schema);
+        let (space, regions) = TreeSpace::new(&single.tree, &single.model.schema);
         let mut predictions: Vec<RulePrediction> = Vec::new();
-        let mut reached = Vec::new();
+        let mut leaves = Vec::new();
+
         // From left to right, because neighbours in this order are close in space.
         for leaf in single.tree.leaves_left_to_right() {
             let Some(region) = regions[leaf].clone() else { continue };
             let prediction = RulePrediction::from(&single.predictions[leaf]);
-            let known = predictions.iter().position(|other| *other == prediction);
-            let at = known.unwrap_or_else(|| {
+            let position = predictions.iter().position(|other| *other == prediction);
+            let at = position.unwrap_or_else(|| {
                 predictions.push(prediction);
                 predictions.len() - 1
             });
-            reached.push((leaf, region, at));
+            leaves.push((leaf, region, at));
         }
-        ReachableLeaves { single, space, reached, predictions }
+        ReachableLeaves { single, space, leaves, predictions }
     }
 
     /// For each prediction the boxes that cover it.
     fn covers(&self, merge: RuleMerge) -> Result<Vec<Vec<Region>>, RulesError> {
         if merge == RuleMerge::Cells {
             let leaves: Vec<(&Region, usize)> =
-                self.reached.iter().map(|(_, region, at)| (region, *at)).collect();
+                self.leaves.iter().map(|(_, region, at)| (region, *at)).collect();
             return cells::merge(&self.space, &leaves, self.predictions.len());
         }
-        let of = |prediction: usize, own: bool| {
-            let wanted = self.reached.iter().filter(move |(_, _, at)| (*at == prediction) == own);
-            wanted.map(|(_, region, _)| region).collect()
+
+        let regions = |prediction: usize, own: bool| {
+            let leaves = self.leaves.iter().filter(move |(_, _, at)| (*at == prediction) == own);
+            leaves.map(|(_, region, _)| region).collect()
         };
-        let task = |prediction| CoverProblem {
+        let problem = |prediction| CoverProblem {
             space: &self.space,
-            own: of(prediction, true),
-            others: of(prediction, false),
+            own: regions(prediction, true),
+            others: regions(prediction, false),
         };
-        let large = self.reached.len() > cover::MAX_LEAVES;
-        let cover = |task: CoverProblem<'_>| if large { task.relaxed() } else { task.cover() };
-        Ok((0..self.predictions.len()).map(|prediction| cover(task(prediction))).collect())
+
+        let large = self.leaves.len() > cover::MAX_LEAVES;
+        let cover =
+            |problem: CoverProblem<'_>| if large { problem.relaxed() } else { problem.cover() };
+        Ok((0..self.predictions.len()).map(|prediction| cover(problem(prediction))).collect())
     }
 }
 
@@ -326,18 +330,20 @@ impl<'a> SingleTree<'a> {
     pub fn rules(&'a self, merge: RuleMerge) -> Result<RuleSet<'a>, RulesError> {
         let leaves = ReachableLeaves::new(self);
         let covers = leaves.covers(merge)?;
+
         let size = |boxes: &Vec<Region>| {
             let conditions: usize = boxes.iter().map(|region| leaves.space.cost(region)).sum();
             (conditions, boxes.len())
         };
         // The prediction with the most conditions becomes the default; the first one of ties.
-        let otherwise = (0..covers.len())
+        let default = (0..covers.len())
             .rev()
             .max_by_key(|&prediction| size(&covers[prediction]))
             .unwrap_or(0);
+
         let mut rules = Vec::new();
         for (prediction, boxes) in
-            covers.iter().enumerate().filter(|(prediction, _)| *prediction != otherwise)
+            covers.iter().enumerate().filter(|(prediction, _)| *prediction != default)
         {
             rules.extend(boxes.iter().map(|region| DecisionRule {
                 conditions: leaves.space.describe(region),
@@ -346,18 +352,20 @@ impl<'a> SingleTree<'a> {
             }));
         }
         stats::sort_rules(&mut rules);
-        let otherwise = DecisionRule {
+
+        let default_rule = DecisionRule {
             conditions: Vec::new(),
             // A tree has at least one leaf that some input reaches.
             prediction: leaves
                 .predictions
-                .get(otherwise)
+                .get(default)
                 .copied()
                 .unwrap_or(RulePrediction::Number(0.0)),
-            stats: leaves.stats_of_prediction(otherwise),
+            stats: leaves.stats_of_prediction(default),
         };
+
         let (schema, paths, rows) = (&self.model.schema, paths(&self.tree), self.rows());
-        Ok(RuleSet { schema, rules, otherwise, paths, rows, counted_on_data: false })
+        Ok(RuleSet { schema, rules, default_rule, paths, rows, counted_on_data: false })
     }
 }
 

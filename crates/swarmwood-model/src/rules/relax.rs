@@ -21,14 +21,18 @@ pub(super) fn relax(space: &TreeSpace, region: &Region, others: &[&Region]) -> V
     if conditions.len() > 128 {
         return vec![relax_in_turn(space, &conditions, others)];
     }
+
+    // One bit per condition that excludes the other box.
     let excluding = |other: &&Region| {
-        let excludes =
-            |(at, condition): (usize, &Region)| u128::from(!space.meet(condition, other)) << at;
+        let excludes = |(at, condition): (usize, &Region)| {
+            u128::from(!space.intersects(condition, other)) << at
+        };
         conditions.iter().enumerate().map(excludes).fold(0, |all, bit| all | bit)
     };
     let mut masks: Vec<u128> = others.iter().map(excluding).collect();
     masks.sort_by_key(|mask| (mask.count_ones(), *mask));
     masks.dedup();
+
     // A condition of a smaller set is also one of every larger set that contains it.
     let mut needed: Vec<u128> = Vec::new();
     for mask in masks {
@@ -36,45 +40,47 @@ pub(super) fn relax(space: &TreeSpace, region: &Region, others: &[&Region]) -> V
             needed.push(mask);
         }
     }
+
     let mut search = HittingSetSearch {
         needed: &needed,
-        found: Vec::new(),
+        solutions: Vec::new(),
         size: conditions.len() as u32,
         steps: MAX_STEPS,
     };
     search.branch(0);
-    let build = |chosen: u128| {
-        let kept = conditions.iter().enumerate().filter(|(at, _)| chosen >> at & 1 == 1);
-        kept.fold(space.everything().clone(), |region, (_, condition)| {
+
+    let build = |mask: u128| {
+        let selected = conditions.iter().enumerate().filter(|(at, _)| mask >> at & 1 == 1);
+        selected.fold(space.everything().clone(), |region, (_, condition)| {
             space.intersection(&region, condition).unwrap_or(region)
         })
     };
-    search.found.into_iter().map(build).collect()
+    search.solutions.into_iter().map(build).collect()
 }
 
 struct HittingSetSearch<'a> {
     needed: &'a [u128],
     /// The smallest sets so far, all of one size.
-    found: Vec<u128>,
+    solutions: Vec<u128>,
     size: u32,
     steps: usize,
 }
 
 impl HittingSetSearch<'_> {
-    fn branch(&mut self, chosen: u128) {
-        let size = chosen.count_ones();
-        let Some(open) = self.needed.iter().find(|mask| **mask & chosen == 0) else {
+    fn branch(&mut self, selected: u128) {
+        let size = selected.count_ones();
+        let Some(open) = self.needed.iter().find(|mask| **mask & selected == 0) else {
             if size < self.size {
-                self.found.clear();
+                self.solutions.clear();
                 self.size = size;
             }
-            if self.found.len() < MAX_SOLUTIONS && !self.found.contains(&chosen) {
-                self.found.push(chosen);
+            if self.solutions.len() < MAX_SOLUTIONS && !self.solutions.contains(&selected) {
+                self.solutions.push(selected);
             }
             return;
         };
         // The first branch is always followed to its end, so that there is a solution.
-        if size >= self.size || (self.steps == 0 && !self.found.is_empty()) {
+        if size >= self.size || (self.steps == 0 && !self.solutions.is_empty()) {
             return;
         }
         self.steps = self.steps.saturating_sub(1);
@@ -82,7 +88,7 @@ impl HittingSetSearch<'_> {
         while bits != 0 {
             let bit = bits & bits.wrapping_neg();
             bits ^= bit;
-            self.branch(chosen | bit);
+            self.branch(selected | bit);
         }
     }
 }
@@ -90,19 +96,22 @@ impl HittingSetSearch<'_> {
 /// Drops one condition after the other while the box stays disjoint: for boxes with very many
 /// conditions.
 fn relax_in_turn(space: &TreeSpace, conditions: &[Region], others: &[&Region]) -> Region {
-    let mut kept: Vec<&Region> = conditions.iter().collect();
-    let clear = |kept: &[&Region]| {
-        others.iter().all(|other| kept.iter().any(|condition| !space.meet(condition, other)))
+    let mut remaining: Vec<&Region> = conditions.iter().collect();
+    let is_disjoint = |conditions: &[&Region]| {
+        others
+            .iter()
+            .all(|other| conditions.iter().any(|condition| !space.intersects(condition, other)))
     };
     let mut at = 0;
-    while at < kept.len() {
-        let dropped = kept.remove(at);
-        if !clear(&kept) {
-            kept.insert(at, dropped);
+    while at < remaining.len() {
+        let dropped = remaining.remove(at);
+        if !is_disjoint(&remaining) {
+            remaining.insert(at, dropped);
             at += 1;
         }
     }
     let all = space.everything().clone();
-    kept.iter()
+    remaining
+        .iter()
         .fold(all, |region, condition| space.intersection(&region, condition).unwrap_or(region))
 }

@@ -112,7 +112,7 @@ impl FeatureAxis {
     }
 
     /// Number of atoms that are intervals, which a box contains without a gap.
-    fn ordered(&self) -> usize {
+    fn interval_count(&self) -> usize {
         match &self.atoms {
             AxisAtoms::Numbers(thresholds) => thresholds.len() + 1,
             AxisAtoms::Levels(_) => 0,
@@ -144,16 +144,17 @@ fn level_passes(split: &Split, code: u32) -> bool {
 impl TreeSpace {
     /// The space of a tree and the box of each of its leaves; `None` for a leaf that no input
     /// reaches.
-    pub(super) fn of(tree: &Tree, schema: &Schema) -> (TreeSpace, Vec<Option<Region>>) {
+    pub(super) fn new(tree: &Tree, schema: &Schema) -> (TreeSpace, Vec<Option<Region>>) {
         let mut order: Vec<u32> = Vec::new();
         let mut splits: BTreeMap<u32, Vec<&Split>> = BTreeMap::new();
         for node in &tree.nodes {
-            let of_feature = splits.entry(node.split.feature).or_default();
-            if of_feature.is_empty() {
+            let feature_splits = splits.entry(node.split.feature).or_default();
+            if feature_splits.is_empty() {
                 order.push(node.split.feature);
             }
-            of_feature.push(&node.split);
+            feature_splits.push(&node.split);
         }
+
         let mut axes: Vec<FeatureAxis> = Vec::new();
         for feature in order {
             let first_word = axes.last().map_or(0, |axis| axis.words.end);
@@ -164,11 +165,13 @@ impl TreeSpace {
                 first_word,
             ));
         }
+
         let words = axes.last().map_or(0, |axis| axis.words.end);
         let mut everything = Region(vec![0; words]);
         for axis in &axes {
             (0..axis.count).for_each(|atom| everything.insert(axis, atom));
         }
+
         let space = TreeSpace { axes, everything };
         let leaves = space.leaves(tree);
         (space, leaves)
@@ -208,13 +211,13 @@ impl TreeSpace {
     }
 
     /// Whether some input is in both boxes.
-    pub(super) fn meet(&self, a: &Region, b: &Region) -> bool {
+    pub(super) fn intersects(&self, a: &Region, b: &Region) -> bool {
         self.axes.iter().all(|axis| axis.words.clone().any(|word| a.0[word] & b.0[word] != 0))
     }
 
     /// The intersection of two boxes; `None` if it is empty.
     pub(super) fn intersection(&self, a: &Region, b: &Region) -> Option<Region> {
-        self.meet(a, b).then(|| Region(a.0.iter().zip(&b.0).map(|(a, b)| a & b).collect()))
+        self.intersects(a, b).then(|| Region(a.0.iter().zip(&b.0).map(|(a, b)| a & b).collect()))
     }
 
     /// The smallest box that contains two boxes; what lies between two intervals belongs to it.
@@ -222,8 +225,8 @@ impl TreeSpace {
         let mut hull = Region(a.0.iter().zip(&b.0).map(|(a, b)| a | b).collect());
         for axis in &self.axes {
             let inside = |atom: &usize| hull.has(axis, *atom);
-            let first = (0..axis.ordered()).find(inside);
-            let last = (0..axis.ordered()).rev().find(inside);
+            let first = (0..axis.interval_count()).find(inside);
+            let last = (0..axis.interval_count()).rev().find(inside);
             if let (Some(first), Some(last)) = (first, last) {
                 (first..last).for_each(|atom| hull.insert(axis, atom));
             }
@@ -234,7 +237,7 @@ impl TreeSpace {
     /// Adds disjoint boxes to `pieces` that together are the difference of `a` and `b`. A piece may
     /// have gaps.
     pub(super) fn subtract(&self, a: &Region, b: &Region, pieces: &mut Vec<Region>) {
-        if !self.meet(a, b) {
+        if !self.intersects(a, b) {
             pieces.push(a.clone());
             return;
         }
@@ -256,18 +259,18 @@ impl TreeSpace {
         let mut conditions = Vec::new();
         for axis in self.axes.iter().filter(|axis| !self.is_free(region, axis)) {
             let Some((first, last)) = interval(region, axis) else {
-                conditions.push(self.everywhere_but_on(axis, |atom| region.has(axis, atom)));
+                conditions.push(self.restricted_on(axis, |atom| region.has(axis, atom)));
                 continue;
             };
-            let missing = |atom: usize| atom >= axis.ordered() && region.has(axis, atom);
-            let bounds = [first > 0, last + 1 < axis.ordered()];
+            let missing = |atom: usize| atom >= axis.interval_count() && region.has(axis, atom);
+            let bounds = [first > 0, last + 1 < axis.interval_count()];
             if bounds[0] || !bounds[1] {
-                conditions.push(self.everywhere_but_on(axis, |atom| {
-                    missing(atom) || (first..axis.ordered()).contains(&atom)
+                conditions.push(self.restricted_on(axis, |atom| {
+                    missing(atom) || (first..axis.interval_count()).contains(&atom)
                 }));
             }
             if bounds[1] {
-                conditions.push(self.everywhere_but_on(axis, |atom| missing(atom) || atom <= last));
+                conditions.push(self.restricted_on(axis, |atom| missing(atom) || atom <= last));
             }
         }
         conditions
@@ -327,12 +330,12 @@ impl TreeSpace {
     /// intervals, or any two sets of categories. An atom of missing values adjoins every other.
     pub(super) fn join(&self, a: &Region, b: &Region, axis: usize) -> Option<Region> {
         let axis = &self.axes[axis];
-        let joined = Region(a.0.iter().zip(&b.0).map(|(a, b)| a | b).collect());
-        match interval(&joined, axis) {
+        let union = Region(a.0.iter().zip(&b.0).map(|(a, b)| a | b).collect());
+        match interval(&union, axis) {
             Some((first, last)) => {
-                (first..=last).all(|atom| joined.has(axis, atom)).then_some(joined)
+                (first..=last).all(|atom| union.has(axis, atom)).then_some(union)
             }
-            None => Some(joined),
+            None => Some(union),
         }
     }
 
@@ -340,9 +343,10 @@ impl TreeSpace {
         axis.words.clone().all(|word| region.0[word] == self.everything.0[word])
     }
 
-    fn everywhere_but_on(&self, axis: &FeatureAxis, keeps: impl Fn(usize) -> bool) -> Region {
+    /// The box of all inputs whose atom on one axis fulfils a condition.
+    fn restricted_on(&self, axis: &FeatureAxis, contains: impl Fn(usize) -> bool) -> Region {
         let mut region = self.everything.clone();
-        (0..axis.count).filter(|&atom| !keeps(atom)).for_each(|atom| region.remove(axis, atom));
+        (0..axis.count).filter(|&atom| !contains(atom)).for_each(|atom| region.remove(axis, atom));
         region
     }
 }
@@ -350,7 +354,7 @@ impl TreeSpace {
 /// The first and the last interval of a box on an axis of numbers.
 fn interval(region: &Region, axis: &FeatureAxis) -> Option<(usize, usize)> {
     let inside = |atom: &usize| region.has(axis, *atom);
-    Some(((0..axis.ordered()).find(inside)?, (0..axis.ordered()).rev().find(inside)?))
+    Some(((0..axis.interval_count()).find(inside)?, (0..axis.interval_count()).rev().find(inside)?))
 }
 
 impl Region {

@@ -40,28 +40,29 @@ impl ReachableLeaves<'_> {
     /// The statistics of a box with a prediction.
     pub(super) fn stats(&self, region: &Region, prediction: usize) -> RuleStats {
         let inside = self
-            .reached
+            .leaves
             .iter()
             .filter(|(_, leaf, _)| region.contains(leaf))
             .map(|(leaf, _, _)| *leaf);
-        let touched = self.reached.iter().filter(|(_, leaf, _)| self.space.meet(region, leaf));
-        let max_support = touched.map(|(leaf, _, _)| self.single.shares[*leaf]).sum();
-        self.of_leaves(&inside.collect::<Vec<_>>(), max_support, prediction)
+        let intersecting =
+            self.leaves.iter().filter(|(_, leaf, _)| self.space.intersects(region, leaf));
+        let max_support = intersecting.map(|(leaf, _, _)| self.single.shares[*leaf]).sum();
+        self.stats_of_leaves(&inside.collect::<Vec<_>>(), max_support, prediction)
     }
 
     /// The statistics of all leaves with a prediction: they are whole, so these are exact.
     pub(super) fn stats_of_prediction(&self, prediction: usize) -> RuleStats {
         let own: Vec<usize> = self
-            .reached
+            .leaves
             .iter()
             .filter(|(_, _, at)| *at == prediction)
             .map(|(leaf, _, _)| *leaf)
             .collect();
         let support = own.iter().map(|leaf| self.single.shares[*leaf]).sum();
-        self.of_leaves(&own, support, prediction)
+        self.stats_of_leaves(&own, support, prediction)
     }
 
-    fn of_leaves(&self, inside: &[usize], max_support: f64, prediction: usize) -> RuleStats {
+    fn stats_of_leaves(&self, inside: &[usize], max_support: f64, prediction: usize) -> RuleStats {
         let support: f64 = inside.iter().map(|leaf| self.single.shares[*leaf]).sum();
         let confidence = match self.predictions.get(prediction) {
             Some(RulePrediction::Class(class)) if support > 0.0 => {
@@ -163,8 +164,8 @@ impl RuleSet<'_> {
                 count.add(rule.prediction, target, weight);
             }
         }
-        if let Some(otherwise) = counts.rules.last_mut().filter(|_| !matched) {
-            otherwise.add(self.otherwise.prediction, target, weight);
+        if let Some(default) = counts.rules.last_mut().filter(|_| !matched) {
+            default.add(self.default_rule.prediction, target, weight);
         }
     }
 
@@ -172,7 +173,7 @@ impl RuleSet<'_> {
     /// weight count 1.
     pub fn set_counts(&mut self, counts: &RuleCounts) {
         let total = counts.weight;
-        let rules = self.rules.iter_mut().chain([&mut self.otherwise]);
+        let rules = self.rules.iter_mut().chain([&mut self.default_rule]);
         for (rule, count) in rules.zip(&counts.rules) {
             let support = if total > 0.0 { count.weight / total } else { 0.0 };
             let has_rows = count.weight > 0.0;

@@ -37,7 +37,7 @@ fn single(seed: u64, features: usize, leaves: usize) -> Model {
     model
 }
 
-/// One value of each kind the tree can tell apart, and more: thresholds and their neighbours,
+/// One value of each kind that the tree distinguishes, and more: thresholds and their neighbours,
 /// infinities, missing values, every level and one that is not there.
 fn all_values(model: &Model, feature: usize) -> Vec<FeatureValue> {
     let splits = model.members().iter().flat_map(|member| member.shape.splits());
@@ -102,7 +102,7 @@ fn check_agreement(model: &Model, rules: &RuleSet<'_>, seed: u64) {
 
 proptest! {
     #[test]
-    fn rules_say_what_the_tree_says(seed in any::<u64>(), features in 1_usize..8, leaves in 1_usize..24) {
+    fn rules_predict_what_the_tree_predicts(seed in any::<u64>(), features in 1_usize..8, leaves in 1_usize..24) {
         let model = single(seed, features, leaves);
         prop_assert_eq!(model.check(), Ok(()));
         let tree = model.single_tree().unwrap();
@@ -126,7 +126,7 @@ fn small(seed: u64, leaves: usize) -> (Tree, Schema) {
     (one, model.schema)
 }
 
-/// The boxes of the leaves with one value that somebody reaches.
+/// The boxes of the reachable leaves with one value.
 fn boxes<'a>(tree: &Tree, regions: &'a [Option<Region>], value: f64) -> Vec<&'a Region> {
     let leaves = regions.iter().zip(&tree.leaves).filter(|(_, leaf)| leaf.value == value);
     leaves.filter_map(|(region, _)| region.as_ref()).collect()
@@ -137,13 +137,13 @@ fn boxes<'a>(tree: &Tree, regions: &'a [Option<Region>], value: f64) -> Vec<&'a 
 fn relaxed_boxes_have_the_fewest_conditions() {
     for seed in 0..200 {
         let (tree, schema) = small(seed, 9);
-        let (space, regions) = TreeSpace::of(&tree, &schema);
+        let (space, regions) = TreeSpace::new(&tree, &schema);
         let others = boxes(&tree, &regions, 1.0);
         for own in boxes(&tree, &regions, 0.0) {
             let conditions = space.conditions(own);
             let keeps_out = |subset: u32, other: &Region| {
                 (0..conditions.len())
-                    .any(|at| subset >> at & 1 == 1 && !space.meet(&conditions[at], other))
+                    .any(|at| subset >> at & 1 == 1 && !space.intersects(&conditions[at], other))
             };
             let is_pure = |subset: &u32| others.iter().all(|other| keeps_out(*subset, other));
             let fewest =
@@ -151,7 +151,7 @@ fn relaxed_boxes_have_the_fewest_conditions() {
             for relaxed in relax::relax(&space, own, &others) {
                 assert!(
                     relaxed.contains(own)
-                        && !others.iter().any(|other| space.meet(&relaxed, other))
+                        && !others.iter().any(|other| space.intersects(&relaxed, other))
                 );
                 assert_eq!(space.cost(&relaxed), fewest as usize, "{seed}");
             }
@@ -189,7 +189,7 @@ impl Oracle {
         for (first, low) in cells.iter().enumerate() {
             for high in &cells[first..] {
                 let hull = space.hull(low, high);
-                if !others.iter().any(|other| space.meet(&hull, other)) {
+                if !others.iter().any(|other| space.intersects(&hull, other)) {
                     boxes.push((mask(&hull), space.cost(&hull)));
                 }
             }
@@ -199,24 +199,24 @@ impl Oracle {
         });
         boxes.dedup();
         let all = own.iter().fold(0, |all, region| all | mask(region));
-        let mut kept: Vec<(u128, usize)> = Vec::new();
+        let mut maximal: Vec<(u128, usize)> = Vec::new();
         for (cells, cost) in boxes {
-            if !kept.iter().any(|(other, _)| cells & !other == 0) {
-                kept.push((cells, cost));
+            if !maximal.iter().any(|(other, _)| cells & !other == 0) {
+                maximal.push((cells, cost));
             }
         }
-        (Oracle { boxes: kept, best: usize::MAX }, all)
+        (Oracle { boxes: maximal, best: usize::MAX }, all)
     }
 
-    fn search(&mut self, open: u128, spent: usize) {
+    fn search(&mut self, open: u128, cost_so_far: usize) {
         if open == 0 {
-            self.best = self.best.min(spent);
-        } else if spent < self.best {
+            self.best = self.best.min(cost_so_far);
+        } else if cost_so_far < self.best {
             let cell = open & open.wrapping_neg();
             for at in 0..self.boxes.len() {
                 let (cells, cost) = self.boxes[at];
                 if cells & cell != 0 {
-                    self.search(open & !cells, spent + cost);
+                    self.search(open & !cells, cost_so_far + cost);
                 }
             }
         }
@@ -229,7 +229,7 @@ fn covers_are_nearly_the_shortest() {
     let (mut found, mut optimal, mut equal, mut tried) = (0, 0, 0, 0);
     for seed in 0..300 {
         let (tree, schema) = small(seed, 7);
-        let (space, regions) = TreeSpace::of(&tree, &schema);
+        let (space, regions) = TreeSpace::new(&tree, &schema);
         let (own, others) = (boxes(&tree, &regions, 0.0), boxes(&tree, &regions, 1.0));
         if own.is_empty() || others.is_empty() {
             continue;
@@ -308,7 +308,7 @@ pub(crate) fn worked() -> Model {
 }
 
 /// By hand: "no" is any other colour than red and blue, or both age above 30 and dose at most 1.5:
-/// three conditions. "yes" would need four, so it is the otherwise. The first rule holds for leaves
+/// three conditions. "yes" would need four, so it is the default. The first rule holds for leaves
 /// 0 and 3 and cuts through leaf 2.
 #[test]
 fn the_worked_example() {
@@ -320,10 +320,10 @@ fn the_worked_example() {
     assert_eq!(rules.paths, RuleSetSize { rules: 5, conditions: 12 });
     let text = rules.to_string();
     let expected = "\
-# 2 rules with 3 conditions and an otherwise; the 5 leaf paths had 12 conditions
+# 2 rules with 3 conditions and a default rule; the 5 leaf paths had 12 conditions
 # the order does not matter: rules with different predictions never match the same row
 # statistics are those of the 250 training rows in the leaves
-# a category the model never saw counts as missing
+# categories that are not in the training data count as missing
 
 IF colour is green or \"a or b\" or missing THEN no (confidence about 80 %, 110 to 150 rows, lift 1.39)
 IF age is above 30 or missing AND dose is at most 1.5 THEN no (confidence 90 %, 40 rows, lift 1.56)
@@ -365,7 +365,7 @@ fn statistics_are_counted() {
     // Three of eight are "no".
     assert_eq!(rules.rules[0].stats, stats(1.0 / 3.0, 3.0 / 8.0, 3.0 / 8.0));
     assert_eq!(rules.rules[1].stats, stats(1.0, 2.0 / 8.0, 3.0 / 8.0));
-    assert_eq!(rules.otherwise.stats, stats(0.75, 4.0 / 8.0, 5.0 / 8.0));
+    assert_eq!(rules.default_rule.stats, stats(0.75, 4.0 / 8.0, 5.0 / 8.0));
 }
 
 /// Leaves with equal numbers merge, and a leaf that no row reaches has no rule.
@@ -373,7 +373,7 @@ fn statistics_are_counted() {
 fn numbers_merge_and_unreachable_leaves_vanish() {
     let nodes = vec![
         node(above(0, 0.0, false), Child::Node(1), Child::Leaf(2)),
-        // Above 5 after at most 0: nobody, not even a missing value.
+        // Above 5 after at most 0: no input, not even a missing value.
         node(above(0, 5.0, false), Child::Leaf(0), Child::Leaf(1)),
     ];
     let leaves = [1.0, 7.0, 2.0].map(|value| Leaf { value, cover: 1.0 }).to_vec();
@@ -392,7 +392,7 @@ fn numbers_merge_and_unreachable_leaves_vanish() {
         ValueSet::Interval { above: Some(0.0), at_most: None }
     );
     assert_eq!(
-        (rules.rules[0].prediction, rules.otherwise.prediction),
+        (rules.rules[0].prediction, rules.default_rule.prediction),
         (RulePrediction::Number(2.0), RulePrediction::Number(1.0))
     );
 }
@@ -442,7 +442,7 @@ fn cells_merge_as_published() {
     check_agreement(&model, &merged, 4);
     // Cells of prediction 1: (a <= 0, b <= 1) and (a > 0, b > 2). Of prediction 2, along a first: (1 < b <=
     // 2) for both a; then (a <= 0, b > 2) and (a > 0, b <= 1) are left: three rules with six
-    // conditions, so prediction 2 is the otherwise.
-    assert_eq!(merged.otherwise.prediction, RulePrediction::Number(2.0));
+    // conditions, so prediction 2 is the default.
+    assert_eq!(merged.default_rule.prediction, RulePrediction::Number(2.0));
     assert_eq!(merged.size(), RuleSetSize { rules: 2, conditions: 4 });
 }

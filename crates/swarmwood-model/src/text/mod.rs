@@ -1,4 +1,4 @@
-//! Models as text for people: a summary, and trees as indented splits.
+//! Models as readable text: a summary, and trees as indented splits.
 
 mod summary;
 mod trees;

@@ -8,10 +8,10 @@ proptest! {
     #[test]
     fn text_is_bounded(model in any_model(), trees in 0_usize..4, lines in 0_usize..30) {
         let text = model.to_text(&TextOptions { trees, lines });
-        let shown = if model.members().is_empty() { model.outputs() } else { trees };
+        let parts = if model.members().is_empty() { model.outputs() } else { trees };
         // Nine lines are the summary, the start values and the number of trees left out; a tree has
         // besides its lines a heading, a line on the order of answers, one too many and a cut.
-        prop_assert!(text.lines().count() <= 9 + shown * (lines + 4));
+        prop_assert!(text.lines().count() <= 9 + parts * (lines + 4));
     }
 }
 

@@ -234,8 +234,8 @@ impl Model {
             (Test::In(set), Kind::Category { levels }) => {
                 let names =
                     set.iter().filter_map(|code| levels.get(code as usize).map(String::as_str));
-                let word = if right { "in" } else { "not in" };
-                format!("{name} {word} {{{}}}{missing}", some_names(names))
+                let operator = if right { "in" } else { "not in" };
+                format!("{name} {operator} {{{}}}{missing}", some_names(names))
             }
             (Test::In(_), Kind::Number) => format!("{name} in a set of levels"),
         }

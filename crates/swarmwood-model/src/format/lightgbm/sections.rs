@@ -36,10 +36,10 @@ impl<'a> TextSections<'a> {
         if lines.next() != Some("tree") {
             return Err("the first line must be `tree`".into());
         }
-        let mut ended = false;
+        let mut has_end = false;
         for line in lines.by_ref() {
             if line == "end of trees" {
-                ended = true;
+                has_end = true;
                 break;
             }
             if line == "average_output" {
@@ -56,7 +56,7 @@ impl<'a> TextSections<'a> {
             }
         }
         // The parameters have an end marker of their own.
-        let mut open = !ended;
+        let mut open = !has_end;
         for line in lines {
             open = (open || line == "parameters:") && line != "end of parameters";
             sections.complete |= line == "end of parameters";
@@ -83,8 +83,8 @@ impl<'a> TextSection<'a> {
 
     /// A list of numbers of any length.
     pub(super) fn all_numbers(&self, key: &str) -> ImportResult<Vec<f64>> {
-        let number = |word: &str| {
-            word.parse().map_err(|_| format!("`{key}` holds '{word}', which is not a number"))
+        let number = |text: &str| {
+            text.parse().map_err(|_| format!("`{key}` holds '{text}', which is not a number"))
         };
         self.need(key)?.split_ascii_whitespace().map(number).collect()
     }

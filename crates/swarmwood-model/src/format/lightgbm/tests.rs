@@ -87,7 +87,7 @@ fn sets_are_read_from_words() {
 }
 
 #[test]
-fn damage_is_named() {
+fn damage_is_reported() {
     let sound = text(1.0, 10);
     for (from, to, message) in [
         ("version=v4", "version=v9", "'v9'"),

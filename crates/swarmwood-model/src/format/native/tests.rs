@@ -68,12 +68,12 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn random_bytes_are_errors(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         prop_assert!(from_json(&bytes).is_err());
     }
 
     #[test]
-    fn edits_are_survived(edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4)) {
+    fn edited_files_do_not_panic(edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4)) {
         let mut bytes = to_json(&sample()).unwrap().into_bytes();
         for (place, byte) in edits {
             let place = place.index(bytes.len());
@@ -210,7 +210,7 @@ fn broken_files_are_located() {
 }
 
 #[test]
-fn hostile_files_cost_little() {
+fn malicious_files_need_little_memory() {
     let deep = "[".repeat(1_000_000);
     assert!(altered("[0.25]", &deep).is_err());
     assert!(from_json(deep.as_bytes()).is_err());

@@ -1,5 +1,5 @@
-//! From a model to JSON: one line per feature and one per tree, so that people can read and compare
-//! files.
+//! From a model to JSON: one line per feature and one per tree, so that files are readable and can be
+//! compared line by line.
 
 use serde::Serialize;
 

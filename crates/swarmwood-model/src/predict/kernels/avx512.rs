@@ -213,8 +213,8 @@ mod x86_64 {
                 SelectSource::Slot(slot) => bytes(&slot.as_chunks::<LANES>().0[chunk]),
             };
             let above = _mm512_cmpgt_epu8_mask(bytes(&codes[chunk]), cut);
-            let chosen = _mm512_mask_blend_epi8(above, side(left), side(right));
-            put(out, chosen);
+            let blended = _mm512_mask_blend_epi8(above, side(left), side(right));
+            put(out, blended);
         }
     }
 
@@ -231,11 +231,11 @@ mod x86_64 {
             for (leaves, planes) in trees {
                 let leaf =
                     _mm512_permutexvar_epi8(order, bytes(&leaves.as_chunks::<LANES>().0[chunk]));
-                let mut found = [leaf; 8];
-                for (found, plane) in found.iter_mut().zip(*planes) {
-                    *found = _mm512_permutexvar_epi8(leaf, bytes(plane));
+                let mut bytes_of_values = [leaf; 8];
+                for (value, plane) in bytes_of_values.iter_mut().zip(*planes) {
+                    *value = _mm512_permutexvar_epi8(leaf, bytes(plane));
                 }
-                for (total, value) in totals.iter_mut().zip(interleave(found)) {
+                for (total, value) in totals.iter_mut().zip(interleave(bytes_of_values)) {
                     *total = _mm512_add_pd(*total, _mm512_castsi512_pd(value));
                 }
             }
